@@ -1,0 +1,115 @@
+//! The barrier that every exported function opens with: a panic becomes a status, an error becomes a status and a text.
+
+use crate::handle::{self, text};
+use crate::types::nvshmemrs_runtime_t;
+use nvshmem_core::{Error, Result, Runtime};
+use std::cell::RefCell;
+use std::ffi::{CStr, CString, c_char};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+thread_local! {
+    static LAST: RefCell<Option<CString>> = const { RefCell::new(None) };
+}
+
+/// Numbers that are not an [`Error`]'s, and texts for all.
+pub(crate) mod status {
+    use super::*;
+
+    pub(crate) const SUCCESS: i32 = 0;
+    pub(crate) const PANIC: i32 = 99;
+
+    /// One sentence for a status.
+    pub(crate) fn describe(status: i32) -> &'static CStr {
+        text::status(status)
+    }
+}
+
+fn remember(text: String) {
+    // A NUL inside cannot happen in our own texts; if it did, the text would end there.
+    let end = text.find('\0').unwrap_or(text.len());
+    let text = CString::new(&text[..end]).unwrap_or_default();
+    // At thread exit the place may be gone; then nobody can ask either.
+    let _ = LAST.try_with(|last| last.replace(Some(text)));
+}
+
+/// The calling thread's last error.
+pub(crate) fn last_error() -> *const c_char {
+    LAST.try_with(|last| last.borrow().as_ref().map(|text| text.as_ptr()))
+        .ok()
+        .flatten()
+        .unwrap_or(text::EMPTY.as_ptr())
+}
+
+#[cold]
+fn failed(error: &Error) -> i32 {
+    remember(error.to_string());
+    error.status()
+}
+
+#[cold]
+fn panicked(panic: &(dyn std::any::Any + Send)) -> i32 {
+    let what = panic
+        .downcast_ref::<&str>()
+        .map(|text| (*text).to_string())
+        .or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "a panic without a text".to_string());
+    remember(format!(
+        "internal error in nvshmemrs, please report it: {what}"
+    ));
+    status::PANIC
+}
+
+/// For functions that return a status.
+#[inline]
+pub(crate) fn status(body: impl FnOnce() -> Result<()>) -> i32 {
+    match catch_unwind(AssertUnwindSafe(body)) {
+        Ok(Ok(())) => status::SUCCESS,
+        Ok(Err(error)) => failed(&error),
+        Err(panic) => panicked(&*panic),
+    }
+}
+
+/// For functions that return a status and work on a runtime.
+#[inline]
+pub(crate) fn call(runtime: nvshmemrs_runtime_t, body: impl FnOnce(&Runtime) -> Result<()>) -> i32 {
+    status(|| handle::with_runtime(runtime, body))
+}
+
+/// For functions that return something else.
+#[inline]
+pub(crate) fn plain<T>(fallback: T, body: impl FnOnce() -> T) -> T {
+    catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|panic| {
+        panicked(&*panic);
+        fallback
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn last() -> String {
+        LAST.with(|last| {
+            last.borrow()
+                .as_ref()
+                .map_or(String::new(), |text| text.to_string_lossy().into_owned())
+        })
+    }
+
+    #[test]
+    fn a_panic_becomes_a_status() {
+        assert_eq!(status(|| panic!("lost {}", "count")), status::PANIC);
+        assert!(last().contains("lost count"), "{}", last());
+        assert_eq!(plain(7, || panic!("again")), 7);
+        assert!(last().contains("again"));
+    }
+
+    #[test]
+    fn an_error_becomes_a_status_and_a_text() {
+        let error = Error::NotInitialized("no runtime here");
+        assert_eq!(status(|| Err(error.clone())), 10);
+        assert_eq!(last(), "no runtime here");
+        assert_eq!(status(|| Ok(())), status::SUCCESS);
+        assert_eq!(last(), "no runtime here", "success leaves the text alone");
+    }
+}

@@ -1,0 +1,407 @@
+//! Handles, and everything that touches a caller's pointer. The only file of this crate with `unsafe`.
+//!
+//! # Rules of this module
+//!
+//! 1. A pointer argument is NULL or, as the C header demands of the caller, valid for what the function's documentation
+//!    says: an output for one write of its type, an input for one read, a buffer for its length. NULL is checked
+//!    here; the rest is the caller's word, as everywhere in C.
+//! 2. Symmetric addresses are numbers here. They are never dereferenced; the core checks them against the heap.
+//! 3. A slot of the table holds a boxed object as long as its `handle` word is not 0. Objects are taken out under the lock, and
+//!    the header forbids finalizing a runtime while another thread is inside a call with it.
+
+use crate::guard::status::SUCCESS;
+use crate::types::*;
+use nvshmem_core::{
+    Cmp, Error, HeapStats, InitAttr, LocalDest, LocalSource, MemoryKind, Result, Runtime, SignalOp,
+    Team, UniqueId, local,
+};
+use std::ffi::c_void;
+use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering::*};
+use std::sync::{Arc, Mutex, Once};
+use std::time::Duration;
+
+/// Handles that can be live at a time.
+const SLOTS: usize = 4096;
+const INDEX_BITS: u32 = 24;
+const KIND_SHIFT: u32 = 56;
+const RUNTIME: u64 = 1;
+const JOB: u64 = 2;
+
+/// What a handle can stand for.
+pub(crate) enum Object {
+    Runtime(Runtime),
+    Job(local::Job),
+}
+
+struct Slot {
+    /// The live handle, or 0.
+    handle: AtomicU64,
+    /// How often the slot has been used.
+    generation: AtomicU64,
+    object: AtomicPtr<Object>,
+}
+
+static TABLE: [Slot; SLOTS] = [const {
+    Slot {
+        handle: AtomicU64::new(0),
+        generation: AtomicU64::new(0),
+        object: AtomicPtr::new(std::ptr::null_mut()),
+    }
+}; SLOTS];
+
+/// Held while slots are filled and emptied.
+static CHANGES: Mutex<()> = Mutex::new(());
+
+fn kind_name(kind: u64) -> &'static str {
+    if kind == RUNTIME {
+        "runtime"
+    } else {
+        "local job"
+    }
+}
+
+/// Gives an object a handle.
+pub(crate) fn insert(object: Object) -> Result<u64> {
+    static QUIET: Once = Once::new();
+    // A caught panic is reported as a status; the library prints nothing. This is the library's own copy of std.
+    QUIET.call_once(|| std::panic::set_hook(Box::new(|_| {})));
+    let kind = match object {
+        Object::Runtime(_) => RUNTIME,
+        Object::Job(_) => JOB,
+    };
+    let _changes = CHANGES.lock().unwrap_or_else(|poison| poison.into_inner());
+    let (index, slot) = TABLE
+        .iter()
+        .enumerate()
+        .find(|(_, slot)| slot.handle.load(Relaxed) == 0)
+        .ok_or_else(|| Error::NotSupported(format!("more than {SLOTS} live handles")))?;
+    let generation = (slot.generation.fetch_add(1, Relaxed) + 1) & 0xffff_ffff;
+    let handle = kind << KIND_SHIFT | generation << INDEX_BITS | index as u64;
+    slot.object.store(Box::into_raw(Box::new(object)), Release);
+    slot.handle.store(handle, Release);
+    Ok(handle)
+}
+
+#[inline]
+fn find(handle: u64) -> Option<&'static Slot> {
+    let slot = TABLE.get(handle as usize & ((1 << INDEX_BITS) - 1))?;
+    (handle != 0 && slot.handle.load(Acquire) == handle).then_some(slot)
+}
+
+#[cold]
+fn not_found(argument: &'static str, handle: u64, kind: u64) -> Error {
+    let live = find(handle).is_some();
+    match (kind, handle >> KIND_SHIFT) {
+        (RUNTIME, 0) if handle == 0 => Error::NotInitialized(
+            "the runtime handle is 0: call nvshmemrs_init first, and check its status",
+        ),
+        (RUNTIME, RUNTIME) if !live => Error::NotInitialized(
+            "this runtime handle is not live: it was finalized, or never given out; call init again",
+        ),
+        _ => Error::BadHandle {
+            argument,
+            handle,
+            expected: kind_name(kind),
+        },
+    }
+}
+
+/// Calls `body` with the runtime that a handle names.
+#[inline]
+pub(crate) fn with_runtime<T>(handle: u64, body: impl FnOnce(&Runtime) -> Result<T>) -> Result<T> {
+    match find(handle) {
+        Some(slot) => {
+            // SAFETY: rule 3: the slot is live, so it holds an object, which nobody takes out during a call.
+            match unsafe { slot.object.load(Acquire).as_ref() } {
+                Some(Object::Runtime(runtime)) => body(runtime),
+                _ => Err(not_found("runtime", handle, RUNTIME)),
+            }
+        }
+        None => Err(not_found("runtime", handle, RUNTIME)),
+    }
+}
+
+/// The local job that a handle names.
+pub(crate) fn job(handle: u64) -> Result<&'static local::Job> {
+    let missing = || not_found("job", handle, JOB);
+    let slot = find(handle).ok_or_else(missing)?;
+    // SAFETY: as in `with_runtime`.
+    match unsafe { slot.object.load(Acquire).as_ref() } {
+        Some(Object::Job(job)) => Ok(job),
+        _ => Err(missing()),
+    }
+}
+
+fn remove(argument: &'static str, handle: u64, kind: u64) -> Result<Option<Object>> {
+    if handle == 0 {
+        return Ok(None);
+    }
+    let _changes = CHANGES.lock().unwrap_or_else(|poison| poison.into_inner());
+    let slot = find(handle)
+        .filter(|_| handle >> KIND_SHIFT == kind)
+        .ok_or_else(|| not_found(argument, handle, kind))?;
+    slot.handle.store(0, Release);
+    let object = slot.object.swap(std::ptr::null_mut(), AcqRel);
+    // SAFETY: rule 3: a live slot holds a box, and it was just taken out, under the lock.
+    Ok(Some(*unsafe { Box::from_raw(object) }))
+}
+
+/// Takes a runtime out of the table; `None` for handle 0.
+pub(crate) fn remove_runtime(handle: u64) -> Result<Option<Runtime>> {
+    match remove("runtime", handle, RUNTIME)? {
+        Some(Object::Runtime(runtime)) => Ok(Some(runtime)),
+        _ => Ok(None),
+    }
+}
+
+/// Takes a local job out of the table; handle 0 does nothing.
+pub(crate) fn remove_job(handle: u64) -> Result<()> {
+    remove("job", handle, JOB).map(drop)
+}
+
+fn null(argument: &'static str) -> Error {
+    Error::InvalidValue {
+        argument,
+        value: "NULL".into(),
+        expected: "a valid pointer".into(),
+    }
+}
+
+/// Checks an output before work is done for it.
+#[inline]
+pub(crate) fn check_out<T>(argument: &'static str, out: *mut T) -> Result<()> {
+    if out.is_null() {
+        Err(null(argument))
+    } else {
+        Ok(())
+    }
+}
+
+/// Writes an output.
+#[inline]
+pub(crate) fn write<T>(argument: &'static str, out: *mut T, value: T) -> Result<()> {
+    check_out(argument, out)?;
+    // SAFETY: rule 1: not NULL, so valid for a write. C may have aligned it as it liked.
+    unsafe { out.write_unaligned(value) };
+    Ok(())
+}
+
+/// Writes an output that the caller may leave out.
+#[inline]
+pub(crate) fn write_optional<T>(out: *mut T, value: T) {
+    if !out.is_null() {
+        // SAFETY: as in `write`.
+        unsafe { out.write_unaligned(value) };
+    }
+}
+
+/// A pointer as the number that the core checks.
+#[inline]
+pub(crate) fn addr<T>(ptr: *const T) -> u64 {
+    ptr as u64
+}
+
+/// A checked address as a pointer; NULL for none.
+pub(crate) fn address(address: Option<u64>) -> *mut c_void {
+    address.unwrap_or(0) as *mut c_void
+}
+
+/// A local buffer that an operation reads.
+#[inline]
+pub(crate) fn source<'a>(
+    rt: &Runtime,
+    ptr: *const c_void,
+    bytes: usize,
+) -> Result<LocalSource<'a>> {
+    check_buffer(rt, "source", ptr, bytes)?;
+    // SAFETY: rule 1: valid for reads of `bytes` bytes during the call.
+    Ok(unsafe { LocalSource::from_raw(ptr.cast(), bytes) })
+}
+
+/// A local buffer that an operation writes.
+#[inline]
+pub(crate) fn dest<'a>(rt: &Runtime, ptr: *mut c_void, bytes: usize) -> Result<LocalDest<'a>> {
+    check_buffer(rt, "dest", ptr, bytes)?;
+    // SAFETY: rule 1: valid for writes of `bytes` bytes during the call.
+    Ok(unsafe { LocalDest::from_raw(ptr.cast(), bytes) })
+}
+
+#[inline]
+fn check_buffer(
+    rt: &Runtime,
+    argument: &'static str,
+    ptr: *const c_void,
+    bytes: usize,
+) -> Result<()> {
+    if ptr.is_null() && bytes > 0 {
+        return Err(null(argument));
+    }
+    rt.check_local(argument, addr(ptr), bytes)
+}
+
+const ATTR_VERSION: u32 = (1 << 16) + size_of::<nvshmemrs_init_attr_t>() as u32;
+const ID_VERSION: u32 = (1 << 16) + size_of::<nvshmemrs_unique_id_t>() as u32;
+
+/// Attributes that ask for nothing in particular.
+pub(crate) fn default_attr() -> nvshmemrs_init_attr_t {
+    nvshmemrs_init_attr_t {
+        version: ATTR_VERSION,
+        memory_kind: nvshmemrs_memory::NVSHMEMRS_MEMORY_DEFAULT as i32,
+        heap_bytes: 0,
+        timeout_s: 0.0,
+        init_timeout_s: 0.0,
+    }
+}
+
+fn wrong_version(argument: &'static str, version: u32, expected: u32) -> Error {
+    Error::InvalidValue {
+        argument,
+        value: format!("a struct with version word {version:#x}"),
+        expected: format!(
+            "{expected:#x}: fill it with the library's function first, or rebuild against this header"
+        ),
+    }
+}
+
+/// Attributes from C; NULL means the defaults.
+pub(crate) fn attr(attr: *const nvshmemrs_init_attr_t) -> Result<InitAttr> {
+    if attr.is_null() {
+        return Ok(InitAttr::default());
+    }
+    // SAFETY: rule 1: valid for a read. The version word comes first, so that a shorter struct is not read past its end.
+    let version = unsafe { attr.cast::<u32>().read_unaligned() };
+    if version != ATTR_VERSION {
+        return Err(wrong_version("attr", version, ATTR_VERSION));
+    }
+    // SAFETY: the version word says that it is this struct, whole.
+    let attr = unsafe { attr.read_unaligned() };
+    let memory = match attr.memory_kind {
+        0 => None,
+        1 => Some(MemoryKind::Host),
+        2 => Some(MemoryKind::Device),
+        other => {
+            return Err(Error::InvalidValue {
+                argument: "attr.memory_kind",
+                value: other.to_string(),
+                expected: "one of nvshmemrs_memory: 0, 1 or 2".into(),
+            });
+        }
+    };
+    Ok(InitAttr {
+        heap_bytes: (attr.heap_bytes > 0).then_some(attr.heap_bytes),
+        memory,
+        timeout: seconds("attr.timeout_s", attr.timeout_s)?,
+        init_timeout: seconds("attr.init_timeout_s", attr.init_timeout_s)?,
+    })
+}
+
+fn seconds(argument: &'static str, seconds: f64) -> Result<Option<Duration>> {
+    if !(0.0..=1e9).contains(&seconds) {
+        return Err(Error::InvalidValue {
+            argument,
+            value: seconds.to_string(),
+            expected: "seconds: a number from 0 to 1000000000".into(),
+        });
+    }
+    Ok((seconds > 0.0).then(|| Duration::from_secs_f64(seconds)))
+}
+
+/// A unique id from C.
+pub(crate) fn unique_id(id: *const nvshmemrs_unique_id_t) -> Result<UniqueId> {
+    if id.is_null() {
+        return Err(null("id"));
+    }
+    // SAFETY: rule 1: valid for a read; the struct has no padding.
+    let bytes = unsafe {
+        id.cast::<[u8; size_of::<nvshmemrs_unique_id_t>()]>()
+            .read_unaligned()
+    };
+    UniqueId::from_bytes(&bytes)
+}
+
+/// A unique id for C.
+pub(crate) fn id_to_c(id: &UniqueId) -> nvshmemrs_unique_id_t {
+    let mut internal = [0; 124];
+    internal.copy_from_slice(&id.as_bytes()[4..]);
+    nvshmemrs_unique_id_t {
+        version: ID_VERSION,
+        internal,
+    }
+}
+
+/// Heap statistics for C.
+pub(crate) fn stats_to_c(stats: &HeapStats) -> nvshmemrs_heap_stats_t {
+    nvshmemrs_heap_stats_t {
+        heap_bytes: stats.heap_bytes,
+        used_bytes: stats.used_bytes,
+        free_bytes: stats.free_bytes,
+        largest_free_bytes: stats.largest_free_bytes,
+        allocations: stats.allocations,
+        released: stats.released,
+    }
+}
+
+/// A memory kind for C.
+pub(crate) fn memory_to_c(kind: MemoryKind) -> i32 {
+    match kind {
+        MemoryKind::Host => nvshmemrs_memory::NVSHMEMRS_MEMORY_HOST as i32,
+        MemoryKind::Device => nvshmemrs_memory::NVSHMEMRS_MEMORY_DEVICE as i32,
+    }
+}
+
+/// A team from C.
+pub(crate) fn team(team: nvshmemrs_team_t) -> Team {
+    Team::from_number(team)
+}
+
+/// A comparison from C.
+pub(crate) fn cmp(cmp: i32) -> Result<Cmp> {
+    Cmp::from_number(cmp)
+}
+
+/// A signal update from C.
+pub(crate) fn signal_op(op: i32) -> Result<SignalOp> {
+    SignalOp::from_number(op)
+}
+
+/// A hook from C.
+pub(crate) fn hook(
+    hook: nvshmemrs_interrupt_hook_t,
+    user: *mut c_void,
+) -> Option<nvshmem_core::InterruptHook> {
+    // The pointer travels as a number: it is the caller's, and only handed back.
+    let user = user as usize;
+    hook.map(|hook| -> nvshmem_core::InterruptHook {
+        Arc::new(move || hook(user as *mut c_void) != SUCCESS)
+    })
+}
+
+/// Static texts.
+pub(crate) mod text {
+    use nvshmem_core::Error;
+    use std::ffi::{CStr, CString};
+    use std::sync::OnceLock;
+
+    pub(crate) const EMPTY: &CStr = c"";
+    pub(crate) const NAME: &CStr = match CStr::from_bytes_with_nul(
+        concat!("nvshmemrs ", env!("CARGO_PKG_VERSION"), "\0").as_bytes(),
+    ) {
+        Ok(name) => name,
+        Err(_) => panic!("the name has a NUL inside"),
+    };
+
+    /// One sentence for a status, made once for each.
+    pub(crate) fn status(status: i32) -> &'static CStr {
+        static TEXTS: OnceLock<Vec<CString>> = OnceLock::new();
+        let texts = TEXTS.get_or_init(|| {
+            (0..=100)
+                .map(|status| CString::new(Error::describe(status)).unwrap_or_default())
+                .collect()
+        });
+        let unknown = texts.last().map_or(EMPTY, |text| text);
+        usize::try_from(status)
+            .ok()
+            .and_then(|index| texts.get(index))
+            .map_or(unknown, |text| text)
+    }
+}

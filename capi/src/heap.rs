@@ -1,0 +1,152 @@
+//! The symmetric heap.
+
+use crate::guard;
+use crate::handle;
+use crate::types::*;
+use nvshmem_core::Request;
+use std::ffi::c_void;
+
+/// Allocates `bytes` bytes on every PE's symmetric heap, aligned to 64. The contents are undefined; 0 bytes
+/// give NULL.
+///
+/// Collective over TEAM_WORLD with the same `bytes`; includes a barrier. OpenSHMEM 1.5 section 9.3.1
+/// (`shmem_malloc`).
+/// Errors: MISMATCH naming the PE whose size differs; OUT_OF_MEMORY with requested, free, largest block
+/// and the variable to set. Every member returns the error and nothing is allocated.
+#[unsafe(no_mangle)]
+pub extern "C" fn nvshmemrs_malloc(
+    runtime: nvshmemrs_runtime_t,
+    bytes: usize,
+    ptr: *mut *mut c_void,
+) -> i32 {
+    guard::call(runtime, |rt| {
+        let request = handle::check_out("ptr", ptr).map(|()| Request::bytes(bytes));
+        handle::write("ptr", ptr, handle::address(rt.malloc(request)?))
+    })
+}
+
+/// As `nvshmemrs_malloc` for `count` elements of `bytes` bytes each, and sets every byte to 0.
+///
+/// Collective over TEAM_WORLD with the same `count` and `bytes`; includes a barrier. OpenSHMEM 1.5 section
+/// 9.3.2 (`shmem_calloc`).
+/// Errors: as `nvshmemrs_malloc`; INVALID_VALUE if the product overflows.
+#[unsafe(no_mangle)]
+pub extern "C" fn nvshmemrs_calloc(
+    runtime: nvshmemrs_runtime_t,
+    count: usize,
+    bytes: usize,
+    ptr: *mut *mut c_void,
+) -> i32 {
+    guard::call(runtime, |rt| {
+        let request = handle::check_out("ptr", ptr).and_then(|()| Request::zeroed(count, bytes));
+        handle::write("ptr", ptr, handle::address(rt.malloc(request)?))
+    })
+}
+
+/// As `nvshmemrs_malloc`, aligned to `alignment`, a power of two that is a multiple of
+/// `sizeof(void *)` and at most 2 MiB.
+///
+/// Collective over TEAM_WORLD with the same arguments; includes a barrier. OpenSHMEM 1.5 section 9.3.1
+/// (`shmem_align`).
+#[unsafe(no_mangle)]
+pub extern "C" fn nvshmemrs_align(
+    runtime: nvshmemrs_runtime_t,
+    alignment: usize,
+    bytes: usize,
+    ptr: *mut *mut c_void,
+) -> i32 {
+    guard::call(runtime, |rt| {
+        let request =
+            handle::check_out("ptr", ptr).and_then(|()| Request::aligned(alignment, bytes));
+        handle::write("ptr", ptr, handle::address(rt.malloc(request)?))
+    })
+}
+
+/// Frees an allocation on every PE. NULL does nothing if every PE passes NULL.
+///
+/// Collective over TEAM_WORLD with the same symmetric address; a barrier comes first. OpenSHMEM 1.5
+/// section 9.3.1 (`shmem_free`).
+/// Errors: BAD_FREE for an address that does not start a live allocation, MISMATCH.
+#[unsafe(no_mangle)]
+pub extern "C" fn nvshmemrs_free(runtime: nvshmemrs_runtime_t, ptr: *mut c_void) -> i32 {
+    guard::call(runtime, |rt| rt.free(handle::addr(ptr)))
+}
+
+/// Says that this PE no longer uses an allocation. The next collective allocation frees what all PEs
+/// have released. Finalizers and garbage collectors call this instead of `nvshmemrs_free`. NULL does
+/// nothing.
+///
+/// Local; never waits.
+/// Errors: BAD_FREE for an address that does not start a live allocation, or one already released.
+#[unsafe(no_mangle)]
+pub extern "C" fn nvshmemrs_release(runtime: nvshmemrs_runtime_t, ptr: *mut c_void) -> i32 {
+    guard::call(runtime, |rt| rt.release(handle::addr(ptr)))
+}
+
+/// How full the symmetric heap is.
+///
+/// Local.
+#[unsafe(no_mangle)]
+pub extern "C" fn nvshmemrs_heap_stats(
+    runtime: nvshmemrs_runtime_t,
+    stats: *mut nvshmemrs_heap_stats_t,
+) -> i32 {
+    guard::call(runtime, |rt| {
+        handle::write("stats", stats, handle::stats_to_c(&rt.heap_stats()))
+    })
+}
+
+/// The address at which this PE can load and store PE `pe`'s copy of the symmetric address `ptr`; NULL if
+/// it cannot.
+///
+/// Local. OpenSHMEM 1.5 section 9.3.5 (`shmem_ptr`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC.
+#[unsafe(no_mangle)]
+pub extern "C" fn nvshmemrs_ptr(
+    runtime: nvshmemrs_runtime_t,
+    ptr: *const c_void,
+    pe: i32,
+    peer_ptr: *mut *mut c_void,
+) -> i32 {
+    guard::call(runtime, |rt| {
+        handle::write(
+            "peer_ptr",
+            peer_ptr,
+            handle::address(rt.ptr(handle::addr(ptr), pe)?),
+        )
+    })
+}
+
+/// Whether `bytes` bytes at `ptr` lie within one live symmetric allocation of this PE: 1 or 0.
+///
+/// Local. OpenSHMEM 1.5 section 9.2.2 (`shmem_addr_accessible`).
+#[unsafe(no_mangle)]
+pub extern "C" fn nvshmemrs_is_symmetric(
+    runtime: nvshmemrs_runtime_t,
+    ptr: *const c_void,
+    bytes: usize,
+    symmetric: *mut i32,
+) -> i32 {
+    guard::call(runtime, |rt| {
+        handle::check_out("symmetric", symmetric)?;
+        rt.check_live()?;
+        let inside = rt.symmetric("ptr", handle::addr(ptr), bytes).is_ok();
+        handle::write("symmetric", symmetric, i32::from(inside))
+    })
+}
+
+/// Where `ptr` lives: one of `nvshmemrs_memory`; an address outside the symmetric heap is an error.
+///
+/// Local.
+/// Errors: NOT_SYMMETRIC.
+#[unsafe(no_mangle)]
+pub extern "C" fn nvshmemrs_memory_kind(
+    runtime: nvshmemrs_runtime_t,
+    ptr: *const c_void,
+    kind: *mut i32,
+) -> i32 {
+    guard::call(runtime, |rt| {
+        let found = rt.memory_kind(handle::addr(ptr))?;
+        handle::write("kind", kind, handle::memory_to_c(found))
+    })
+}

@@ -1,0 +1,32 @@
+//! The C ABI of nvshmemrs: `libnvshmemrs.so`, `libnvshmemrs.a` and `include/nvshmemrs.h`.
+//!
+//! Rules a caller can keep in mind:
+//!
+//! * Every function that can fail returns an `int32_t` status: 0 is success, the numbers are in
+//!   `nvshmemrs_status`. `nvshmemrs_last_error()` has the details, for the calling thread.
+//! * Outputs come last and are written only on success.
+//! * Handles are numbers (kind, generation, index), never pointers. A stale one is an error.
+//! * `_new` makes, `_free` releases; releasing a null handle or a null pointer does nothing.
+//! * Enums travel as `int32_t`, so that a number nobody defined is an error, not undefined behaviour.
+//! * A panic never crosses this boundary: every function opens with a barrier from [`guard`].
+//!
+//! The files follow the core: one stem per object. All pointer work is in [`handle`].
+
+#![allow(
+    non_camel_case_types,
+    reason = "C type names are written as C writes them"
+)]
+
+pub mod atomics;
+pub mod collectives;
+mod generated;
+mod guard;
+mod handle;
+pub mod heap;
+pub mod library;
+pub mod order;
+pub mod rma;
+pub mod runtime;
+pub mod signal;
+pub mod team;
+pub mod types;

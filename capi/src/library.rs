@@ -1,0 +1,60 @@
+//! What can be asked before any runtime exists: versions, the API hash, error texts.
+
+use crate::guard::{self, status};
+use crate::handle::{self, text};
+use std::ffi::c_char;
+
+/// The number of the ABI: it changes when a program built against an older header must be rebuilt.
+///
+/// Local; needs no runtime.
+#[unsafe(no_mangle)]
+pub extern "C" fn nvshmemrs_abi_version() -> u32 {
+    guard::plain(0, || 1)
+}
+
+/// A hash over every function, struct, enum and constant of this ABI. Bindings compare it at load.
+///
+/// Local; needs no runtime.
+#[unsafe(no_mangle)]
+pub extern "C" fn nvshmemrs_api_hash() -> u64 {
+    guard::plain(0, || crate::generated::API_HASH)
+}
+
+/// The library's version, as in its changelog.
+///
+/// Local; needs no runtime. Each output may be NULL. NVSHMEM `nvshmemx_vendor_get_version_info`.
+#[unsafe(no_mangle)]
+pub extern "C" fn nvshmemrs_version(major: *mut i32, minor: *mut i32, patch: *mut i32) -> i32 {
+    guard::status(|| {
+        let part = |text: &str| text.parse::<i32>().unwrap_or(0);
+        handle::write_optional(major, part(env!("CARGO_PKG_VERSION_MAJOR")));
+        handle::write_optional(minor, part(env!("CARGO_PKG_VERSION_MINOR")));
+        handle::write_optional(patch, part(env!("CARGO_PKG_VERSION_PATCH")));
+        Ok(())
+    })
+}
+
+/// The library's name and version, for people. NUL-terminated, static.
+///
+/// Local; needs no runtime. OpenSHMEM 1.5 section 9.1.8 (`shmem_info_get_name`).
+#[unsafe(no_mangle)]
+pub extern "C" fn nvshmemrs_name() -> *const c_char {
+    guard::plain(text::EMPTY.as_ptr(), || text::NAME.as_ptr())
+}
+
+/// One sentence for a status. NUL-terminated, static; never NULL.
+///
+/// Local; needs no runtime. NVSHMEM `nvshmemx_status_string`.
+#[unsafe(no_mangle)]
+pub extern "C" fn nvshmemrs_status_string(status: i32) -> *const c_char {
+    guard::plain(text::EMPTY.as_ptr(), || status::describe(status).as_ptr())
+}
+
+/// Details of the last call that failed on this thread: what, which PE, which argument, expected and
+/// actual. NUL-terminated; never NULL; valid until the next call that fails on this thread.
+///
+/// Local; needs no runtime.
+#[unsafe(no_mangle)]
+pub extern "C" fn nvshmemrs_last_error() -> *const c_char {
+    guard::plain(text::EMPTY.as_ptr(), guard::last_error)
+}

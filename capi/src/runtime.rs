@@ -1,0 +1,198 @@
+//! Joining and leaving a job.
+
+use crate::guard;
+use crate::handle::{self, Object};
+use crate::types::*;
+use nvshmem_core::{Error, Runtime, UniqueId, local};
+use std::ffi::c_void;
+
+/// Fills `attr` with the defaults, version word included.
+///
+/// Local; needs no runtime.
+#[unsafe(no_mangle)]
+pub extern "C" fn nvshmemrs_init_attr_default(attr: *mut nvshmemrs_init_attr_t) -> i32 {
+    guard::status(|| handle::write("attr", attr, handle::default_attr()))
+}
+
+/// Joins the job that the environment describes: `nvshmemrs-run`, `torchrun`, `mpirun`, `srun` on one
+/// host; without any of them the caller is the only PE.
+///
+/// Collective over all PEs of the job. `attr` may be NULL. Returns when every PE has joined and can be
+/// reached. OpenSHMEM 1.5 section 9.1.1 (`shmem_init`).
+/// Errors: BOOTSTRAP with what was tried and who is missing, TIMEOUT, NOT_SUPPORTED, OUT_OF_MEMORY.
+#[unsafe(no_mangle)]
+pub extern "C" fn nvshmemrs_init(
+    attr: *const nvshmemrs_init_attr_t,
+    runtime: *mut nvshmemrs_runtime_t,
+) -> i32 {
+    guard::status(|| {
+        handle::check_out("runtime", runtime)?;
+        let joined = Runtime::init_with(&handle::attr(attr)?)?;
+        handle::write("runtime", runtime, handle::insert(Object::Runtime(joined))?)
+    })
+}
+
+/// Makes a unique id. One PE makes it, the caller hands it to the others by any means.
+///
+/// Local; needs no runtime. NVSHMEM `nvshmemx_get_uniqueid`.
+#[unsafe(no_mangle)]
+pub extern "C" fn nvshmemrs_unique_id_new(id: *mut nvshmemrs_unique_id_t) -> i32 {
+    guard::status(|| {
+        handle::check_out("id", id)?;
+        handle::write("id", id, handle::id_to_c(&UniqueId::new()?))
+    })
+}
+
+/// Joins the job that `id` names, as PE `pe` of `n_pes`. The PEs are processes of one host, or threads
+/// of them.
+///
+/// Collective over all PEs of the job. `attr` may be NULL. NVSHMEM `nvshmemx_init_attr` with
+/// `NVSHMEMX_INIT_WITH_UNIQUEID`.
+/// Errors: PE_RANGE, BOOTSTRAP with who is missing or who was refused and why, TIMEOUT.
+#[unsafe(no_mangle)]
+pub extern "C" fn nvshmemrs_init_unique_id(
+    id: *const nvshmemrs_unique_id_t,
+    pe: i32,
+    n_pes: i32,
+    attr: *const nvshmemrs_init_attr_t,
+    runtime: *mut nvshmemrs_runtime_t,
+) -> i32 {
+    guard::status(|| {
+        handle::check_out("runtime", runtime)?;
+        let id = handle::unique_id(id)?;
+        let joined = Runtime::init_unique_id(&id, pe, n_pes, &handle::attr(attr)?)?;
+        handle::write("runtime", runtime, handle::insert(Object::Runtime(joined))?)
+    })
+}
+
+/// Makes a job of `n_pes` PEs that are threads of this process. Each thread then joins it.
+///
+/// Local; needs no runtime. `attr` may be NULL; it holds for all PEs of the job.
+#[unsafe(no_mangle)]
+pub extern "C" fn nvshmemrs_local_job_new(
+    n_pes: i32,
+    attr: *const nvshmemrs_init_attr_t,
+    job: *mut nvshmemrs_local_job_t,
+) -> i32 {
+    guard::status(|| {
+        handle::check_out("job", job)?;
+        let made = local::Job::new(n_pes, &handle::attr(attr)?)?;
+        handle::write("job", job, handle::insert(Object::Job(made))?)
+    })
+}
+
+/// Joins a local job as PE `pe`; the calling thread is that PE from now on.
+///
+/// Collective over all PEs of the job.
+/// Errors: BAD_HANDLE, PE_RANGE, INVALID_VALUE when that PE has joined already, TIMEOUT.
+#[unsafe(no_mangle)]
+pub extern "C" fn nvshmemrs_local_job_join(
+    job: nvshmemrs_local_job_t,
+    pe: i32,
+    runtime: *mut nvshmemrs_runtime_t,
+) -> i32 {
+    guard::status(|| {
+        handle::check_out("runtime", runtime)?;
+        let joined = handle::job(job)?.join(pe)?;
+        handle::write("runtime", runtime, handle::insert(Object::Runtime(joined))?)
+    })
+}
+
+/// Forgets a local job. PEs that have joined are not affected. 0 does nothing.
+///
+/// Local.
+#[unsafe(no_mangle)]
+pub extern "C" fn nvshmemrs_local_job_free(job: nvshmemrs_local_job_t) -> i32 {
+    guard::status(|| handle::remove_job(job))
+}
+
+/// Leaves the job: completes all outstanding operations, waits for the other PEs, gives all memory back.
+/// The handle and every symmetric address of this runtime are invalid afterwards, also when the status
+/// says that another PE died. 0 does nothing. Init may be called again.
+///
+/// Collective over TEAM_WORLD. No other thread of this PE may be inside a call with this runtime.
+/// OpenSHMEM 1.5 section 9.1.4 (`shmem_finalize`).
+#[unsafe(no_mangle)]
+pub extern "C" fn nvshmemrs_finalize(runtime: nvshmemrs_runtime_t) -> i32 {
+    guard::status(|| match handle::remove_runtime(runtime)? {
+        Some(runtime) => runtime.finalize(),
+        None => Ok(()),
+    })
+}
+
+/// Leaves the job without the other PEs, which learn that this PE left. For exits in error. 0 does
+/// nothing.
+///
+/// Local: it never waits. The handle and all symmetric addresses of this runtime are invalid afterwards.
+#[unsafe(no_mangle)]
+pub extern "C" fn nvshmemrs_leave(runtime: nvshmemrs_runtime_t) -> i32 {
+    guard::status(|| {
+        drop(handle::remove_runtime(runtime)?);
+        Ok(())
+    })
+}
+
+/// This PE's number, 0 to `n_pes` - 1.
+///
+/// Local. OpenSHMEM 1.5 section 9.1.5 (`shmem_my_pe`).
+#[unsafe(no_mangle)]
+pub extern "C" fn nvshmemrs_my_pe(runtime: nvshmemrs_runtime_t, pe: *mut i32) -> i32 {
+    guard::call(runtime, |rt| handle::write("pe", pe, rt.my_pe()))
+}
+
+/// The number of PEs in the job.
+///
+/// Local. OpenSHMEM 1.5 section 9.1.6 (`shmem_n_pes`).
+#[unsafe(no_mangle)]
+pub extern "C" fn nvshmemrs_n_pes(runtime: nvshmemrs_runtime_t, n_pes: *mut i32) -> i32 {
+    guard::call(runtime, |rt| handle::write("n_pes", n_pes, rt.n_pes()))
+}
+
+/// Whether the job is whole: success, or the error that every waiting call would return (PE_DIED with
+/// the PE's number, FORKED).
+///
+/// Local; never waits.
+#[unsafe(no_mangle)]
+pub extern "C" fn nvshmemrs_runtime_check(runtime: nvshmemrs_runtime_t) -> i32 {
+    guard::call(runtime, Runtime::check)
+}
+
+/// Ends every wait of this PE, now and later, with INTERRUPTED, until `nvshmemrs_interrupt_clear`. May be
+/// called from a signal handler.
+///
+/// Local; never waits.
+#[unsafe(no_mangle)]
+pub extern "C" fn nvshmemrs_interrupt(runtime: nvshmemrs_runtime_t) -> i32 {
+    guard::call(runtime, |rt| {
+        rt.interrupt();
+        Ok(())
+    })
+}
+
+/// Lets this PE wait again after `nvshmemrs_interrupt`.
+///
+/// Local; never waits.
+#[unsafe(no_mangle)]
+pub extern "C" fn nvshmemrs_interrupt_clear(runtime: nvshmemrs_runtime_t) -> i32 {
+    guard::call(runtime, |rt| {
+        rt.interrupt_clear();
+        Ok(())
+    })
+}
+
+/// Sets a function that long waits of this PE call when a signal arrives and at least every 50 ms; if it
+/// returns a value other than 0, the wait ends with INTERRUPTED. NULL removes it. Languages with their
+/// own signal handling (Python) use it.
+///
+/// Local; `user` is passed through and must stay valid.
+#[unsafe(no_mangle)]
+pub extern "C" fn nvshmemrs_interrupt_hook(
+    runtime: nvshmemrs_runtime_t,
+    hook: nvshmemrs_interrupt_hook_t,
+    user: *mut c_void,
+) -> i32 {
+    guard::call(runtime, |rt| {
+        rt.set_interrupt_hook(handle::hook(hook, user));
+        Ok::<(), Error>(())
+    })
+}

@@ -1,0 +1,241 @@
+//! Types and constants of the C ABI. Numbers are written out and never reused.
+
+use std::ffi::c_void;
+
+/// A PE's membership in a job. 0 is the null handle.
+pub type nvshmemrs_runtime_t = u64;
+
+/// A job whose PEs are threads of this process. 0 is the null handle.
+pub type nvshmemrs_local_job_t = u64;
+
+/// A team of PEs. The predefined ones are `nvshmemrs_team`.
+pub type nvshmemrs_team_t = u64;
+
+/// Called while a wait of this PE is long; a value other than 0 ends the wait with
+/// `NVSHMEMRS_ERROR_INTERRUPTED`. It runs on the waiting thread.
+pub type nvshmemrs_interrupt_hook_t = Option<extern "C" fn(user: *mut c_void) -> i32>;
+
+/// What a call came to. Functions return these numbers as `int32_t`.
+#[repr(i32)]
+#[derive(Clone, Copy)]
+pub enum nvshmemrs_status {
+    /// The call did what it says.
+    NVSHMEMRS_SUCCESS = 0,
+    /// An argument has a value that this call does not accept.
+    NVSHMEMRS_ERROR_INVALID_VALUE = 1,
+    /// The symmetric heap, or the machine's memory, cannot hold the request.
+    NVSHMEMRS_ERROR_OUT_OF_MEMORY = 2,
+    /// This build or this machine does not offer what was asked for.
+    NVSHMEMRS_ERROR_NOT_SUPPORTED = 3,
+    /// An address that must be symmetric is not.
+    NVSHMEMRS_ERROR_NOT_SYMMETRIC = 4,
+    /// A defect in nvshmemrs itself; please report it.
+    NVSHMEMRS_ERROR_INTERNAL = 7,
+    /// No runtime: before init, after finalize, or a handle that was never given out.
+    NVSHMEMRS_ERROR_NOT_INITIALIZED = 10,
+    /// A handle of the wrong kind, or one whose object is gone.
+    NVSHMEMRS_ERROR_BAD_HANDLE = 11,
+    /// A PE number outside the team or the job.
+    NVSHMEMRS_ERROR_PE_RANGE = 12,
+    /// An access that runs past its symmetric allocation.
+    NVSHMEMRS_ERROR_OUT_OF_BOUNDS = 13,
+    /// The members of a collective gave different arguments.
+    NVSHMEMRS_ERROR_MISMATCH = 14,
+    /// A PE of the job died, or left without finalize.
+    NVSHMEMRS_ERROR_PE_DIED = 15,
+    /// A deadline passed.
+    NVSHMEMRS_ERROR_TIMEOUT = 16,
+    /// The wait was interrupted on this PE.
+    NVSHMEMRS_ERROR_INTERRUPTED = 17,
+    /// The PEs could not find or accept each other.
+    NVSHMEMRS_ERROR_BOOTSTRAP = 18,
+    /// The operating system refused something.
+    NVSHMEMRS_ERROR_SYSTEM = 19,
+    /// The caller is a forked child, which is no PE of the job.
+    NVSHMEMRS_ERROR_FORKED = 20,
+    /// The address is not the start of a live allocation (a double free, for example).
+    NVSHMEMRS_ERROR_BAD_FREE = 21,
+    /// Another thread of this PE is inside a collective on this team.
+    NVSHMEMRS_ERROR_BUSY = 22,
+    /// A member left a collective on this team half-way, so the team cannot be used any more.
+    NVSHMEMRS_ERROR_TEAM_BROKEN = 23,
+    /// Another member of the collective had an argument that it could not accept.
+    NVSHMEMRS_ERROR_PEER_ARGUMENT = 24,
+    /// nvshmemrs panicked; the panic was caught at the C boundary.
+    NVSHMEMRS_ERROR_PANIC = 99,
+}
+
+/// Where a symmetric heap lives.
+#[repr(i32)]
+#[derive(Clone, Copy)]
+pub enum nvshmemrs_memory {
+    /// Let `NVSHMEMRS_MEMORY` decide, else host.
+    NVSHMEMRS_MEMORY_DEFAULT = 0,
+    /// Host memory, shared by the PEs of one host.
+    NVSHMEMRS_MEMORY_HOST = 1,
+    /// Memory of a GPU (answers `NVSHMEMRS_ERROR_NOT_SUPPORTED` in this version).
+    NVSHMEMRS_MEMORY_DEVICE = 2,
+}
+
+/// Predefined teams.
+#[repr(u64)]
+#[derive(Clone, Copy)]
+pub enum nvshmemrs_team {
+    /// All PEs of the job.
+    NVSHMEMRS_TEAM_WORLD = 0,
+    /// The PEs whose heaps load and store can reach from this PE.
+    NVSHMEMRS_TEAM_SHARED = 1,
+    /// The PEs on the same host as this PE.
+    NVSHMEMRS_TEAM_NODE = 2,
+}
+
+/// Element types.
+#[repr(i32)]
+#[derive(Clone, Copy)]
+pub enum nvshmemrs_dtype {
+    /// Signed, 8 bits.
+    NVSHMEMRS_DTYPE_INT8 = 1,
+    /// Signed, 16 bits.
+    NVSHMEMRS_DTYPE_INT16 = 2,
+    /// Signed, 32 bits.
+    NVSHMEMRS_DTYPE_INT32 = 3,
+    /// Signed, 64 bits.
+    NVSHMEMRS_DTYPE_INT64 = 4,
+    /// Unsigned, 8 bits.
+    NVSHMEMRS_DTYPE_UINT8 = 5,
+    /// Unsigned, 16 bits.
+    NVSHMEMRS_DTYPE_UINT16 = 6,
+    /// Unsigned, 32 bits.
+    NVSHMEMRS_DTYPE_UINT32 = 7,
+    /// Unsigned, 64 bits.
+    NVSHMEMRS_DTYPE_UINT64 = 8,
+    /// IEEE 754 single precision.
+    NVSHMEMRS_DTYPE_FLOAT = 11,
+    /// IEEE 754 double precision.
+    NVSHMEMRS_DTYPE_DOUBLE = 12,
+}
+
+/// Reduction operations.
+#[repr(i32)]
+#[derive(Clone, Copy)]
+pub enum nvshmemrs_op {
+    /// Sum; integers wrap around.
+    NVSHMEMRS_OP_SUM = 1,
+    /// Smallest; a NaN in any source gives NaN.
+    NVSHMEMRS_OP_MIN = 2,
+    /// Largest; a NaN in any source gives NaN.
+    NVSHMEMRS_OP_MAX = 3,
+}
+
+/// Comparisons of a wait.
+#[repr(i32)]
+#[derive(Clone, Copy)]
+pub enum nvshmemrs_cmp {
+    /// Equal.
+    NVSHMEMRS_CMP_EQ = 0,
+    /// Not equal.
+    NVSHMEMRS_CMP_NE = 1,
+    /// Greater than.
+    NVSHMEMRS_CMP_GT = 2,
+    /// Less than or equal.
+    NVSHMEMRS_CMP_LE = 3,
+    /// Less than.
+    NVSHMEMRS_CMP_LT = 4,
+    /// Greater than or equal.
+    NVSHMEMRS_CMP_GE = 5,
+}
+
+/// How a signal is updated.
+#[repr(i32)]
+#[derive(Clone, Copy)]
+pub enum nvshmemrs_signal_op {
+    /// Store the value.
+    NVSHMEMRS_SIGNAL_SET = 9,
+    /// Add the value atomically; it wraps around.
+    NVSHMEMRS_SIGNAL_ADD = 10,
+}
+
+/// What a job may be told at init. Fill it with `nvshmemrs_init_attr_default`, then change fields.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct nvshmemrs_init_attr_t {
+    /// Version and size of this struct: (1 << 16) + sizeof.
+    pub version: u32,
+    /// One of `nvshmemrs_memory`. All PEs must agree.
+    pub memory_kind: i32,
+    /// Bytes of symmetric heap per PE; 0 takes `NVSHMEM_SYMMETRIC_SIZE`, else the machine's default.
+    pub heap_bytes: u64,
+    /// Seconds a wait may last; 0 takes `NVSHMEMRS_TIMEOUT`, else no limit.
+    pub timeout_s: f64,
+    /// Seconds init may last; 0 takes `NVSHMEMRS_INIT_TIMEOUT`, else 60.
+    pub init_timeout_s: f64,
+}
+
+/// Names a job, and carries the secret that its PEs prove to each other. Hand it to all PEs.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct nvshmemrs_unique_id_t {
+    /// Version and size of this struct: (1 << 16) + sizeof.
+    pub version: u32,
+    /// Opaque.
+    pub internal: [u8; 124],
+}
+
+/// How full a PE's symmetric heap is. Every PE sees the same numbers.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct nvshmemrs_heap_stats_t {
+    /// Bytes of symmetric heap per PE.
+    pub heap_bytes: u64,
+    /// Bytes in live allocations, rounding included.
+    pub used_bytes: u64,
+    /// Bytes not allocated.
+    pub free_bytes: u64,
+    /// The largest block that can be allocated now.
+    pub largest_free_bytes: u64,
+    /// Live allocations.
+    pub allocations: u64,
+    /// Allocations this PE has released with `nvshmemrs_release` and that are not freed yet.
+    pub released: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nvshmem_core::{Cmp, Dtype, Op, SignalOp, Team};
+
+    #[test]
+    fn numbers_are_those_of_the_core() {
+        assert_eq!(
+            nvshmemrs_team::NVSHMEMRS_TEAM_NODE as u64,
+            Team::NODE.number()
+        );
+        assert_eq!(
+            nvshmemrs_team::NVSHMEMRS_TEAM_SHARED as u64,
+            Team::SHARED.number()
+        );
+        assert_eq!(
+            nvshmemrs_team::NVSHMEMRS_TEAM_WORLD as u64,
+            Team::WORLD.number()
+        );
+        assert_eq!(
+            nvshmemrs_dtype::NVSHMEMRS_DTYPE_INT8 as i32,
+            Dtype::Int8 as i32
+        );
+        assert_eq!(
+            nvshmemrs_dtype::NVSHMEMRS_DTYPE_UINT64 as i32,
+            Dtype::Uint64 as i32
+        );
+        assert_eq!(
+            nvshmemrs_dtype::NVSHMEMRS_DTYPE_DOUBLE as i32,
+            Dtype::Double as i32
+        );
+        assert_eq!(nvshmemrs_op::NVSHMEMRS_OP_MAX as i32, Op::Max as i32);
+        assert_eq!(nvshmemrs_cmp::NVSHMEMRS_CMP_GE as i32, Cmp::Ge as i32);
+        assert_eq!(
+            nvshmemrs_signal_op::NVSHMEMRS_SIGNAL_ADD as i32,
+            SignalOp::Add as i32
+        );
+        assert_eq!(nvshmemrs_status::NVSHMEMRS_ERROR_PEER_ARGUMENT as i32, 24);
+    }
+}

@@ -1,0 +1,203 @@
+//! What launchers put in the environment.
+
+use super::unique_id::{Key, UniqueId};
+use crate::{Error, Pe, Result, config};
+use std::env::var;
+
+/// What the environment says.
+pub(super) enum Found {
+    /// No launcher: the caller is the only PE.
+    Single,
+    /// One of the PEs of a job.
+    Member {
+        /// Where they meet.
+        key: Key,
+        /// This PE.
+        pe: Pe,
+        /// How many.
+        n_pes: Pe,
+        /// Who said so.
+        launcher: &'static str,
+    },
+}
+
+/// A launcher other than ours: the variables it sets.
+#[derive(Debug)]
+pub struct Launcher {
+    /// The word for `NVSHMEMRS_BOOTSTRAP`.
+    pub name: &'static str,
+    /// This process's number in the job.
+    pub rank: &'static str,
+    /// Processes in the job.
+    pub size: &'static str,
+    /// Processes on this host.
+    pub local_size: Option<&'static str>,
+    /// Variables that together tell this job from every other job of the user.
+    pub identity: &'static [&'static str],
+}
+
+/// The launchers that are known, in the order they are asked.
+pub const LAUNCHERS: &[Launcher] = &[
+    Launcher {
+        name: "torchrun",
+        rank: "RANK",
+        size: "WORLD_SIZE",
+        local_size: Some("LOCAL_WORLD_SIZE"),
+        identity: &[
+            "TORCHELASTIC_RUN_ID",
+            "MASTER_ADDR",
+            "MASTER_PORT",
+            "TORCHELASTIC_RESTART_COUNT",
+        ],
+    },
+    Launcher {
+        name: "openmpi",
+        rank: "OMPI_COMM_WORLD_RANK",
+        size: "OMPI_COMM_WORLD_SIZE",
+        local_size: Some("OMPI_COMM_WORLD_LOCAL_SIZE"),
+        identity: &[
+            "PMIX_NAMESPACE",
+            "OMPI_MCA_ess_base_jobid",
+            "PMIX_SERVER_URI21",
+        ],
+    },
+    Launcher {
+        name: "slurm",
+        rank: "SLURM_PROCID",
+        size: "SLURM_STEP_NUM_TASKS",
+        local_size: None,
+        identity: &["SLURM_CLUSTER_NAME", "SLURM_JOB_ID", "SLURM_STEP_ID"],
+    },
+    Launcher {
+        name: "pmi",
+        rank: "PMI_RANK",
+        size: "PMI_SIZE",
+        local_size: Some("MPI_LOCALNRANKS"),
+        identity: &["PMI_PORT", "PMI_ID_PREFIX"],
+    },
+];
+
+fn number(name: &'static str) -> Result<Option<Pe>> {
+    match var(name) {
+        Err(_) => Ok(None),
+        Ok(text) => text.trim().parse().map(Some).map_err(|_| {
+            Error::invalid(
+                name,
+                format!("\"{text}\""),
+                "a whole number, as the launcher sets it",
+            )
+        }),
+    }
+}
+
+fn ours() -> Result<Option<Found>> {
+    let Some(id) = config::set("NVSHMEMRS_UNIQUE_ID") else {
+        return Ok(None);
+    };
+    let id = UniqueId::from_hex(&id)?;
+    let need = |name| {
+        number(name)?.ok_or_else(|| {
+            Error::Bootstrap(format!(
+                "NVSHMEMRS_UNIQUE_ID is set but {name} is not; nvshmemrs-run sets both"
+            ))
+        })
+    };
+    let (pe, n_pes) = (need("NVSHMEMRS_PE")?, need("NVSHMEMRS_N_PES")?);
+    Ok(Some(Found::Member {
+        key: id.key(),
+        pe,
+        n_pes,
+        launcher: "nvshmemrs-run",
+    }))
+}
+
+impl Launcher {
+    fn read(&self) -> Result<Option<Found>> {
+        let (Some(pe), Some(n_pes)) = (number(self.rank)?, number(self.size)?) else {
+            return Ok(None);
+        };
+        let local = match self.local_size {
+            Some(name) => number(name)?,
+            None => match var("SLURM_STEP_NUM_NODES")
+                .ok()
+                .and_then(|text| text.parse::<Pe>().ok())
+            {
+                Some(nodes) if nodes > 1 => Some(0),
+                _ => None,
+            },
+        };
+        if local.is_some_and(|local| local != n_pes) {
+            return Err(Error::NotSupported(format!(
+                "{} started {n_pes} PEs on several hosts; this version of nvshmemrs runs on one host",
+                self.name
+            )));
+        }
+        let mut identity: Vec<String> = self
+            .identity
+            .iter()
+            .filter_map(|name| var(name).ok().map(|value| format!("{name}={value}")))
+            .collect();
+        if let ("pmi", Some(parent)) = (self.name, rustix::process::getppid()) {
+            // Hydra names no job, but all its processes on a host have one parent.
+            identity.push(format!("parent={}", parent.as_raw_nonzero()));
+        }
+        if n_pes > 1 && identity.is_empty() {
+            return Err(Error::Bootstrap(format!(
+                "{} and {} are set, but none of {} is, so this job cannot be told from others; start it with \
+                 nvshmemrs-run, or set NVSHMEMRS_BOOTSTRAP=single to run alone",
+                self.rank,
+                self.size,
+                self.identity.join(", ")
+            )));
+        }
+        let user = rustix::process::geteuid().as_raw();
+        let material = format!(
+            "{} user={user} size={n_pes} {}",
+            self.name,
+            identity.join(" ")
+        );
+        Ok(Some(Found::Member {
+            key: Key::new(material.as_bytes()),
+            pe,
+            n_pes,
+            launcher: self.name,
+        }))
+    }
+}
+
+/// Asks the environment, or the launcher that `NVSHMEMRS_BOOTSTRAP` names.
+pub(super) fn find() -> Result<Found> {
+    let wanted = config::lookup("NVSHMEMRS_BOOTSTRAP")
+        .value
+        .to_ascii_lowercase();
+    let missing = |rank: &str, size: &str| {
+        Error::Bootstrap(format!(
+            "NVSHMEMRS_BOOTSTRAP is {wanted}, but {rank} and {size} are not set"
+        ))
+    };
+    match wanted.as_str() {
+        "single" => Ok(Found::Single),
+        "auto" => {
+            if let Some(found) = ours()? {
+                return Ok(found);
+            }
+            for launcher in LAUNCHERS {
+                if let Some(found) = launcher.read()? {
+                    return Ok(found);
+                }
+            }
+            Ok(Found::Single)
+        }
+        "nvshmemrs" => ours()?.ok_or_else(|| missing("NVSHMEMRS_UNIQUE_ID", "NVSHMEMRS_PE")),
+        name => match LAUNCHERS.iter().find(|launcher| launcher.name == name) {
+            Some(launcher) => launcher
+                .read()?
+                .ok_or_else(|| missing(launcher.rank, launcher.size)),
+            None => Err(Error::invalid(
+                "NVSHMEMRS_BOOTSTRAP",
+                format!("\"{name}\""),
+                "auto, nvshmemrs, torchrun, openmpi, slurm, pmi or single",
+            )),
+        },
+    }
+}

@@ -1,0 +1,309 @@
+//! Collectives, and where the members of a team meet.
+//!
+//! Every collective begins with a meeting: each member posts what it was called with (and its own error, if it has one), adds its
+//! signature to the team's arrival word, and the last one to arrive closes the epoch. If the signatures differ, every member
+//! reads the posted arguments and returns the same error; nothing has been written yet. So a member with wrong arguments
+//! strands nobody. A meeting can carry a payload of up to [`PAYLOAD_BYTES`], which small collectives use instead of a second
+//! meeting: each member's two slots are used in turn, and a slot is written again only after every member has
+//! entered the next epoch, hence has read it.
+
+mod barrier;
+mod broadcast;
+mod reduce;
+
+use crate::heap::sym::SymRange;
+use crate::runtime::Inner;
+use crate::team::{self, Team, TeamState};
+use crate::transport::host::control::{PAYLOAD_WORDS, Slot, TeamBlock};
+use crate::wait::{Operation, Target, Wait, ring_all};
+use crate::{Error, Pe, Result};
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
+
+/// What fits in a meeting's payload.
+pub(crate) const PAYLOAD_BYTES: usize = PAYLOAD_WORDS * 8;
+
+/// The low bits of the arrival word that count members; the others sum signatures.
+const COUNT_BITS: u32 = 16;
+
+/// What a member calls a collective with.
+#[derive(Debug)]
+pub(crate) struct Call {
+    pub(crate) operation: Operation,
+    /// The arguments that all members must pass alike.
+    pub(crate) args: [u64; 8],
+    /// This member's own error, which every member is to learn of.
+    pub(crate) error: Option<Error>,
+}
+
+/// The names of a collective's arguments, for messages.
+fn argument_names(operation: Operation) -> [&'static str; 8] {
+    const NONE: &str = "argument";
+    match operation {
+        Operation::Malloc => ["bytes", "alignment", "zero", NONE, NONE, NONE, NONE, NONE],
+        Operation::Free => ["ptr at offset", NONE, NONE, NONE, NONE, NONE, NONE, NONE],
+        Operation::Broadcast => [
+            "bytes",
+            "root",
+            "dest at offset",
+            "source at offset",
+            NONE,
+            NONE,
+            NONE,
+            NONE,
+        ],
+        Operation::Reduce => [
+            "count",
+            "dtype",
+            "op",
+            "dest at offset",
+            "source at offset",
+            NONE,
+            NONE,
+            NONE,
+        ],
+        _ => [NONE; 8],
+    }
+}
+
+impl Call {
+    /// A call without arguments.
+    pub(crate) fn plain(operation: Operation) -> Call {
+        Call {
+            operation,
+            args: [0; 8],
+            error: None,
+        }
+    }
+
+    /// 48 bits that stand for operation and arguments, in the high bits. Members with equal calls have equal ones; the sum over
+    /// members with different calls equals a multiple of one of them with a chance of 2^-47. An error has an odd
+    /// signature, a call an even one.
+    #[inline]
+    fn signature(&self) -> u64 {
+        let mut hash = self.operation as u64;
+        for arg in self.args {
+            hash = (hash ^ arg).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            hash ^= hash >> 29;
+        }
+        let odd = u64::from(self.error.is_some());
+        ((hash >> COUNT_BITS) & !1 | odd) << COUNT_BITS
+    }
+}
+
+/// This PE's turn in the collectives of a team; one thread at a time has it.
+pub(crate) struct Turn<'a> {
+    inner: &'a Inner,
+    team: &'a TeamState,
+    block: &'a TeamBlock,
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        self.team.busy.store(false, Release);
+    }
+}
+
+impl Inner {
+    /// Begins a collective.
+    #[inline]
+    pub(crate) fn enter(&self, team: Team, operation: Operation) -> Result<Turn<'_>> {
+        self.ready()?;
+        let team = self.team(team)?;
+        let name = team::name(team.index.into());
+        if team.busy.swap(true, Acquire) {
+            return Err(Error::Busy {
+                operation: operation.name(),
+                me: self.my_pe,
+                team: name,
+            });
+        }
+        let turn = Turn {
+            inner: self,
+            team,
+            block: self.control.team(team.index.into()),
+        };
+        if turn.block.broken.load(Relaxed) != 0 {
+            self.check_team(operation, team.index)?;
+        }
+        Ok(turn)
+    }
+}
+
+impl<'a> Turn<'a> {
+    pub(crate) fn team(&self) -> &'a TeamState {
+        self.team
+    }
+
+    /// The epoch that the next meeting will have.
+    pub(crate) fn next_epoch(&self) -> u64 {
+        self.team.epoch.load(Relaxed) + 1
+    }
+
+    fn slot(&self, member: Pe, epoch: u64) -> &'a Slot {
+        self.inner
+            .control
+            .slot(self.team.index.into(), member, epoch)
+    }
+
+    /// Meets the other members, bringing `payload`. Returns the epoch once all have come with equal calls.
+    #[inline]
+    pub(crate) fn meet(&self, call: Call, payload: &[u64]) -> Result<u64> {
+        let team = self.team;
+        let epoch = team.epoch.load(Relaxed) + 1;
+        team.epoch.store(epoch, Relaxed);
+        let slot = self.slot(team.my_pe, epoch);
+        for (word, value) in slot.payload.iter().zip(payload) {
+            word.store(*value, Relaxed);
+        }
+        for (word, value) in slot.args.iter().zip(call.args) {
+            word.store(value, Relaxed);
+        }
+        slot.operation.store(call.operation as u32, Relaxed);
+        slot.error.store(
+            call.error.as_ref().map_or(0, |error| error.status() as u32),
+            Relaxed,
+        );
+        slot.epoch.store(epoch, Release);
+
+        let signature = call.signature();
+        let n_pes = team.n_pes as u64;
+        let before = self.block.arrived.word.fetch_add(signature + 1, AcqRel);
+        if before & ((1 << COUNT_BITS) - 1) == n_pes - 1 {
+            let sum = before.wrapping_add(signature) >> COUNT_BITS << COUNT_BITS;
+            let same = sum == signature.wrapping_mul(n_pes);
+            self.block.arrived.word.store(0, Relaxed);
+            self.block
+                .done
+                .word
+                .swap(epoch << 1 | u64::from(!same), SeqCst);
+            ring_all(&self.inner.control);
+        }
+        let wait = Wait {
+            operation: call.operation,
+            target: Target::Team {
+                index: team.index,
+                epoch,
+            },
+        };
+        let done = self.inner.wait(wait, || {
+            let done = self.block.done.word.load(Acquire);
+            if done >> 1 >= epoch {
+                Ok(done)
+            } else {
+                Err(done >> 1)
+            }
+        });
+        let done = done.inspect_err(|error| self.leave(error))?;
+        match call.error {
+            Some(error) => Err(error),
+            None if done & 1 == 1 => Err(self.explain(call.operation, epoch)),
+            None => Ok(epoch),
+        }
+    }
+
+    /// This member's wait ended early, so the others can never finish this team's collectives: tell them.
+    #[cold]
+    fn leave(&self, error: &Error) {
+        if matches!(error, Error::Timeout { .. } | Error::Interrupted { .. }) {
+            let me = self.inner.my_pe as u32 + 1;
+            let _ = self.block.broken.compare_exchange(0, me, AcqRel, Relaxed);
+            ring_all(&self.inner.control);
+        }
+    }
+
+    /// Why the members of an epoch do not match: the first member's own error, else the first one that differs from
+    /// member 0.
+    #[cold]
+    fn explain(&self, operation: Operation, epoch: u64) -> Error {
+        let members = 0..self.team.n_pes;
+        let operation_name = operation.name();
+        for pe in members.clone() {
+            let status = self.slot(pe, epoch).error.load(Relaxed);
+            if status != 0 {
+                let why = Error::describe(status as i32);
+                return Error::PeerArgument {
+                    operation: operation_name,
+                    pe,
+                    why,
+                };
+            }
+        }
+        let first = self.slot(0, epoch);
+        let name = |slot: &Slot| {
+            Operation::from_number(slot.operation.load(Relaxed)).map_or("unknown", Operation::name)
+        };
+        for pe in members.skip(1) {
+            let slot = self.slot(pe, epoch);
+            if name(slot) != name(first) {
+                let called = |slot: &Slot| format!("called {}", name(slot));
+                return Error::Mismatch {
+                    operation: operation_name,
+                    pe,
+                    theirs: called(slot),
+                    other: 0,
+                    ours: called(first),
+                };
+            }
+            let names = argument_names(operation);
+            for (index, argument) in names.into_iter().enumerate() {
+                let (theirs, ours) = (
+                    slot.args[index].load(Relaxed),
+                    first.args[index].load(Relaxed),
+                );
+                if theirs != ours {
+                    let says = |value: u64| match value {
+                        u64::MAX => format!("{argument} none (NULL)"),
+                        _ => format!("{argument} {value}"),
+                    };
+                    return Error::Mismatch {
+                        operation: operation_name,
+                        pe,
+                        theirs: says(theirs),
+                        other: 0,
+                        ours: says(ours),
+                    };
+                }
+            }
+        }
+        Error::Internal(format!(
+            "epoch {epoch} of {operation_name} failed without a difference"
+        ))
+    }
+
+    /// Reads what a member brought to an epoch.
+    #[inline]
+    pub(crate) fn payload(&self, member: Pe, epoch: u64, words: &mut [u64]) {
+        for (value, word) in words.iter_mut().zip(&self.slot(member, epoch).payload) {
+            *value = word.load(Relaxed);
+        }
+    }
+}
+
+impl Inner {
+    /// Checks the two symmetric buffers of a collective, of equal length: the same or disjoint. Returns their offsets.
+    fn buffers(&self, dest: SymRange, source: SymRange) -> Result<(u64, u64)> {
+        let (to, from, bytes) = (dest.offset(), source.offset(), dest.bytes());
+        let apart = to + bytes <= from || from + bytes <= to;
+        if to != from && !apart && bytes > 0 {
+            return Err(Error::invalid(
+                "dest",
+                format!("at byte {to:#x} of the heap"),
+                format!("the same as source or clear of it; source has {bytes} bytes at {from:#x}"),
+            ));
+        }
+        Ok((to, from))
+    }
+}
+
+/// Checks that the arrays of a collective have the same length.
+fn same_length(dest: usize, source: usize) -> Result<()> {
+    if dest == source {
+        Ok(())
+    } else {
+        Err(Error::invalid(
+            "dest",
+            format!("{dest} elements"),
+            format!("as many as source: {source}"),
+        ))
+    }
+}

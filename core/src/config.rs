@@ -1,0 +1,226 @@
+//! Every setting, in one table: the parser, `nvshmemrs-info` and the documentation read it.
+
+use crate::{Error, MemoryKind, Result};
+use std::time::Duration;
+
+/// A variable of the environment.
+#[derive(Debug)]
+pub struct Setting {
+    /// Its name.
+    pub name: &'static str,
+    /// What holds without it, for people.
+    pub default: &'static str,
+    /// What it does.
+    pub help: &'static str,
+}
+
+/// Where a value comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// Nobody set it.
+    Default,
+    /// The process's environment.
+    Environment,
+}
+
+/// A setting and the value in force.
+#[derive(Clone, Debug)]
+pub struct Value {
+    /// Which setting.
+    pub setting: &'static Setting,
+    /// The text.
+    pub value: String,
+    /// Where it comes from.
+    pub source: Source,
+}
+
+/// All settings.
+pub const SETTINGS: &[Setting] = &[
+    Setting {
+        name: "NVSHMEM_SYMMETRIC_SIZE",
+        default: "usable memory / PEs on the host",
+        help: "bytes of symmetric heap per PE; suffixes k, m, g, t (powers of 1024), fractions allowed; the same on all PEs",
+    },
+    Setting {
+        name: "NVSHMEMRS_MEMORY",
+        default: "host",
+        help: "where the symmetric heap lives: host or device",
+    },
+    Setting {
+        name: "NVSHMEMRS_TIMEOUT",
+        default: "0",
+        help: "seconds a wait may last before it returns an error; 0: no limit",
+    },
+    Setting {
+        name: "NVSHMEMRS_INIT_TIMEOUT",
+        default: "60",
+        help: "seconds init may last before it returns an error",
+    },
+    Setting {
+        name: "NVSHMEMRS_BOOTSTRAP",
+        default: "auto",
+        help: "how PEs find each other: auto, nvshmemrs, torchrun, openmpi, slurm, pmi, single",
+    },
+    Setting {
+        name: "NVSHMEM_DEBUG",
+        default: "",
+        help: "WARN, INFO or TRACE: what the library writes to standard error; empty: nothing",
+    },
+    Setting {
+        name: "NVSHMEMRS_PE",
+        default: "",
+        help: "this PE's number; set by nvshmemrs-run",
+    },
+    Setting {
+        name: "NVSHMEMRS_N_PES",
+        default: "",
+        help: "the number of PEs; set by nvshmemrs-run",
+    },
+    Setting {
+        name: "NVSHMEMRS_UNIQUE_ID",
+        default: "",
+        help: "the job's unique id, 256 hexadecimal digits; set by nvshmemrs-run; it carries the job's secret",
+    },
+];
+
+/// The value of a setting in this process.
+///
+/// # Panics
+/// If `name` is not in [`SETTINGS`].
+pub fn lookup(name: &str) -> Value {
+    let setting = SETTINGS
+        .iter()
+        .find(|setting| setting.name == name)
+        .unwrap_or_else(|| panic!("{name} is not in the table of settings"));
+    match std::env::var(name) {
+        Ok(value) if !value.is_empty() => Value {
+            setting,
+            value,
+            source: Source::Environment,
+        },
+        _ => Value {
+            setting,
+            value: setting.default.to_string(),
+            source: Source::Default,
+        },
+    }
+}
+
+/// The value somebody set, if anybody did.
+pub(crate) fn set(name: &str) -> Option<String> {
+    let value = lookup(name);
+    (value.source == Source::Environment).then_some(value.value)
+}
+
+fn bad(name: &'static str, value: &str, expected: &str) -> Error {
+    Error::invalid(name, format!("\"{value}\""), expected)
+}
+
+/// Reads a size such as `512m` or `1.5G`.
+pub fn parse_size(name: &'static str, text: &str) -> Result<u64> {
+    let expected = "a positive size such as 67108864, 64m or 1.5g";
+    let trimmed = text.trim().trim_end_matches(['b', 'B']);
+    let (digits, shift) = match trimmed.chars().last().map(|c| c.to_ascii_lowercase()) {
+        Some('k') => (&trimmed[..trimmed.len() - 1], 10),
+        Some('m') => (&trimmed[..trimmed.len() - 1], 20),
+        Some('g') => (&trimmed[..trimmed.len() - 1], 30),
+        Some('t') => (&trimmed[..trimmed.len() - 1], 40),
+        _ => (trimmed, 0),
+    };
+    let digits = digits.trim();
+    if let Ok(whole) = digits.parse::<u64>() {
+        return match whole.checked_mul(1 << shift) {
+            Some(bytes) if bytes > 0 => Ok(bytes),
+            _ => Err(bad(name, text, expected)),
+        };
+    }
+    let plain = digits.chars().all(|c| c.is_ascii_digit() || c == '.');
+    match digits.parse::<f64>() {
+        Ok(number) if plain && number > 0.0 && number * 2f64.powi(shift) < 2f64.powi(62) => {
+            Ok((number * 2f64.powi(shift)).ceil() as u64)
+        }
+        _ => Err(bad(name, text, expected)),
+    }
+}
+
+/// Reads a number of seconds; `None` for 0.
+pub(crate) fn parse_seconds(name: &'static str, text: &str) -> Result<Option<Duration>> {
+    match text.trim().parse::<f64>() {
+        Ok(seconds) => seconds_from(name, seconds),
+        Err(_) => Err(bad(name, text, "seconds: a number from 0 to 1000000000")),
+    }
+}
+
+/// Checks a number of seconds; `None` for 0.
+pub(crate) fn seconds_from(name: &'static str, seconds: f64) -> Result<Option<Duration>> {
+    if !(0.0..=1e9).contains(&seconds) {
+        return Err(Error::invalid(
+            name,
+            seconds,
+            "seconds: a number from 0 to 1000000000",
+        ));
+    }
+    Ok((seconds > 0.0).then(|| Duration::from_secs_f64(seconds)))
+}
+
+pub(crate) fn symmetric_size() -> Result<Option<u64>> {
+    set("NVSHMEM_SYMMETRIC_SIZE")
+        .map(|text| parse_size("NVSHMEM_SYMMETRIC_SIZE", &text))
+        .transpose()
+}
+
+pub(crate) fn timeout() -> Result<Option<Duration>> {
+    parse_seconds("NVSHMEMRS_TIMEOUT", &lookup("NVSHMEMRS_TIMEOUT").value)
+}
+
+pub(crate) fn init_timeout() -> Result<Duration> {
+    let name = "NVSHMEMRS_INIT_TIMEOUT";
+    let text = lookup(name).value;
+    parse_seconds(name, &text)?.ok_or_else(|| bad(name, &text, "more than 0 seconds"))
+}
+
+pub(crate) fn memory() -> Result<MemoryKind> {
+    let text = lookup("NVSHMEMRS_MEMORY").value;
+    match text.to_ascii_lowercase().as_str() {
+        "host" => Ok(MemoryKind::Host),
+        "device" => Ok(MemoryKind::Device),
+        _ => Err(bad("NVSHMEMRS_MEMORY", &text, "host or device")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes() {
+        let size = |text| parse_size("NVSHMEM_SYMMETRIC_SIZE", text);
+        assert_eq!(size("4096").unwrap(), 4096);
+        assert_eq!(size("64m").unwrap(), 64 << 20);
+        assert_eq!(size("1.5G").unwrap(), 3 << 29);
+        assert_eq!(size(" 2 kB ").unwrap(), 2048);
+        for wrong in [
+            "",
+            "0",
+            "-1",
+            "12q",
+            "1e3",
+            "nan",
+            "99999999999g",
+            "inf",
+            "1.5.5m",
+        ] {
+            assert!(size(wrong).is_err(), "{wrong:?} was accepted");
+        }
+    }
+
+    #[test]
+    fn seconds() {
+        let seconds = |text| parse_seconds("NVSHMEMRS_TIMEOUT", text);
+        assert_eq!(seconds("0").unwrap(), None);
+        assert_eq!(seconds("1.5").unwrap(), Some(Duration::from_millis(1500)));
+        for wrong in ["", "-1", "nan", "1e300", "soon"] {
+            assert!(seconds(wrong).is_err(), "{wrong:?} was accepted");
+        }
+    }
+}

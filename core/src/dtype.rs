@@ -1,0 +1,84 @@
+//! Element types.
+
+use crate::{Error, Result};
+
+/// The type of an element, as collectives and the C ABI name it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(i32)]
+pub enum Dtype {
+    /// `i8`
+    Int8 = 1,
+    /// `i16`
+    Int16 = 2,
+    /// `i32`
+    Int32 = 3,
+    /// `i64`
+    Int64 = 4,
+    /// `u8`
+    Uint8 = 5,
+    /// `u16`
+    Uint16 = 6,
+    /// `u32`
+    Uint32 = 7,
+    /// `u64`
+    Uint64 = 8,
+    /// `f32`
+    Float = 11,
+    /// `f64`
+    Double = 12,
+}
+
+impl Dtype {
+    /// Every type, in the order of their numbers.
+    pub const ALL: [Dtype; 10] = [
+        Dtype::Int8,
+        Dtype::Int16,
+        Dtype::Int32,
+        Dtype::Int64,
+        Dtype::Uint8,
+        Dtype::Uint16,
+        Dtype::Uint32,
+        Dtype::Uint64,
+        Dtype::Float,
+        Dtype::Double,
+    ];
+
+    /// The type with this number in the C ABI.
+    pub fn from_number(number: i32) -> Result<Dtype> {
+        Self::ALL
+            .into_iter()
+            .find(|dtype| *dtype as i32 == number)
+            .ok_or_else(|| {
+                Error::invalid("dtype", number, "one of nvshmemrs_dtype: 1 to 8, 11 or 12")
+            })
+    }
+
+    /// Bytes of one element.
+    pub fn size(self) -> usize {
+        match self {
+            Dtype::Int8 | Dtype::Uint8 => 1,
+            Dtype::Int16 | Dtype::Uint16 => 2,
+            Dtype::Int32 | Dtype::Uint32 | Dtype::Float => 4,
+            Dtype::Int64 | Dtype::Uint64 | Dtype::Double => 8,
+        }
+    }
+}
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+/// A Rust type that reductions know.
+pub trait Element: bytemuck::Pod + sealed::Sealed {
+    /// Its number.
+    const DTYPE: Dtype;
+}
+
+macro_rules! elements {
+    ($($t:ty => $d:ident),*) => { $(
+        impl sealed::Sealed for $t {}
+        impl Element for $t { const DTYPE: Dtype = Dtype::$d; }
+    )* };
+}
+elements!(i8 => Int8, i16 => Int16, i32 => Int32, i64 => Int64, u8 => Uint8, u16 => Uint16, u32 => Uint32,
+    u64 => Uint64, f32 => Float, f64 => Double);

@@ -1,0 +1,304 @@
+//! The one error type: what, which PE, which argument, expected and actual.
+
+use crate::Pe;
+use std::time::Duration;
+
+/// A result with an nvshmemrs [`Error`].
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// Why a call failed. Unless a variant says otherwise, nothing was written.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// An argument has a value that the call does not accept.
+    #[error("argument `{argument}` is {value}: {expected}")]
+    InvalidValue {
+        /// The argument's name in the C ABI.
+        argument: &'static str,
+        /// What was passed.
+        value: String,
+        /// What is accepted.
+        expected: String,
+    },
+    /// A PE number outside the team or the job.
+    #[error("argument `{argument}` is PE {pe}, but PEs are 0 to {} here", n_pes - 1)]
+    PeRange {
+        /// The argument's name in the C ABI.
+        argument: &'static str,
+        /// What was passed.
+        pe: i64,
+        /// How many PEs there are.
+        n_pes: Pe,
+    },
+    /// An address that must be symmetric is not.
+    #[error(
+        "argument `{argument}` is {address:#x}, which is not a symmetric address of this PE: {why}"
+    )]
+    NotSymmetric {
+        /// The argument's name in the C ABI.
+        argument: &'static str,
+        /// What was passed.
+        address: u64,
+        /// Where the address lies instead.
+        why: String,
+    },
+    /// An access that runs past its allocation.
+    #[error(
+        "argument `{argument}`: {bytes} bytes at byte {start} of an allocation of {limit} bytes run past its end"
+    )]
+    OutOfBounds {
+        /// The argument's name in the C ABI.
+        argument: &'static str,
+        /// Where the access starts, in bytes from the start of the allocation.
+        start: u64,
+        /// How many bytes it covers.
+        bytes: u64,
+        /// The size of the allocation in bytes.
+        limit: u64,
+    },
+    /// The symmetric heap has no block of that size.
+    #[error(
+        "the symmetric heap cannot hold {requested} more bytes per PE: {free} of {heap} bytes are free, the largest \
+         block is {largest}; set NVSHMEM_SYMMETRIC_SIZE (or heap_bytes at init) to more than {heap}"
+    )]
+    HeapFull {
+        /// Bytes asked for.
+        requested: u64,
+        /// Bytes free.
+        free: u64,
+        /// Largest free block.
+        largest: u64,
+        /// Size of the heap.
+        heap: u64,
+    },
+    /// The machine has not enough memory for what the heap would need.
+    #[error(
+        "the machine cannot back {requested} bytes of symmetric memory ({n_pes} PEs): {available} bytes are available \
+         ({limit})"
+    )]
+    MachineMemory {
+        /// Bytes asked for, all PEs of the host together.
+        requested: u64,
+        /// PEs of the host.
+        n_pes: Pe,
+        /// Bytes available.
+        available: u64,
+        /// What sets the limit.
+        limit: String,
+    },
+    /// Not offered by this build or this machine.
+    #[error("{0}")]
+    NotSupported(String),
+    /// No live runtime.
+    #[error("{0}")]
+    NotInitialized(&'static str),
+    /// A handle whose object is gone, or of another kind.
+    #[error("argument `{argument}` is {handle:#x}, which is not a live {expected}")]
+    BadHandle {
+        /// The argument's name in the C ABI.
+        argument: &'static str,
+        /// What was passed.
+        handle: u64,
+        /// What it should have been.
+        expected: &'static str,
+    },
+    /// Members of a collective gave different arguments.
+    #[error(
+        "in {operation}: PE {pe} has {theirs}, PE {other} has {ours}: all members must pass the same"
+    )]
+    Mismatch {
+        /// The collective this PE is in.
+        operation: &'static str,
+        /// The member that differs from the first one.
+        pe: Pe,
+        /// What it passed.
+        theirs: String,
+        /// The member compared with.
+        other: Pe,
+        /// What that one passed.
+        ours: String,
+    },
+    /// Another member of a collective could not accept its own argument.
+    #[error("in {operation}: PE {pe} reports: {why}")]
+    PeerArgument {
+        /// The collective this PE is in.
+        operation: &'static str,
+        /// The member that has the error.
+        pe: Pe,
+        /// Its kind of error.
+        why: &'static str,
+    },
+    /// A PE died, or left without finalize.
+    #[error("PE {pe} (pid {pid}) {how}, during {operation} of PE {me}")]
+    PeDied {
+        /// The PE that is gone.
+        pe: Pe,
+        /// Its process.
+        pid: u32,
+        /// How it left.
+        how: &'static str,
+        /// The call that noticed.
+        operation: &'static str,
+        /// The calling PE.
+        me: Pe,
+    },
+    /// A deadline passed.
+    #[error("{operation} of PE {me} waited {waited:?} (limit: {variable}): {detail}")]
+    Timeout {
+        /// The call that gave up.
+        operation: &'static str,
+        /// The calling PE.
+        me: Pe,
+        /// How long it waited.
+        waited: Duration,
+        /// The setting that limits it.
+        variable: &'static str,
+        /// What it waited for.
+        detail: String,
+    },
+    /// The wait was interrupted on this PE.
+    #[error("{operation} of PE {me} was interrupted after {waited:?}")]
+    Interrupted {
+        /// The call that ended.
+        operation: &'static str,
+        /// The calling PE.
+        me: Pe,
+        /// How long it had waited.
+        waited: Duration,
+    },
+    /// The PEs could not find or accept each other.
+    #[error("init: {0}")]
+    Bootstrap(String),
+    /// The operating system refused something.
+    #[error("{call}: {message}")]
+    System {
+        /// What was asked of it.
+        call: &'static str,
+        /// Its words.
+        message: String,
+    },
+    /// The caller is a forked child.
+    #[error(
+        "this process is a forked child of PE {pe}; a child is not a PE: call nvshmemrs in the parent, or start the \
+         child with exec"
+    )]
+    Forked {
+        /// The PE that forked.
+        pe: Pe,
+    },
+    /// Not the start of a live allocation.
+    #[error(
+        "argument `{argument}` is {address:#x}, which does not start a live symmetric allocation: {why}"
+    )]
+    BadFree {
+        /// The argument's name in the C ABI.
+        argument: &'static str,
+        /// What was passed.
+        address: u64,
+        /// What is there.
+        why: &'static str,
+    },
+    /// Another thread of this PE is inside a collective on this team.
+    #[error(
+        "{operation}: another thread of PE {me} is inside a collective on team {team}; one at a time"
+    )]
+    Busy {
+        /// The call that was refused.
+        operation: &'static str,
+        /// The calling PE.
+        me: Pe,
+        /// The team.
+        team: &'static str,
+    },
+    /// A member left a collective half-way.
+    #[error(
+        "{operation}: PE {pe} left a collective on team {team} half-way (deadline or interrupt); the team cannot go on"
+    )]
+    TeamBroken {
+        /// The call that was refused.
+        operation: &'static str,
+        /// The PE that left.
+        pe: Pe,
+        /// The team.
+        team: &'static str,
+    },
+    /// A defect in nvshmemrs.
+    #[error("internal error in nvshmemrs, please report it: {0}")]
+    Internal(String),
+}
+
+impl Error {
+    /// The number this error has in the C ABI (`nvshmemrs_status`).
+    pub fn status(&self) -> i32 {
+        match self {
+            Error::InvalidValue { .. } => 1,
+            Error::HeapFull { .. } | Error::MachineMemory { .. } => 2,
+            Error::NotSupported(_) => 3,
+            Error::NotSymmetric { .. } => 4,
+            Error::Internal(_) => 7,
+            Error::NotInitialized(_) => 10,
+            Error::BadHandle { .. } => 11,
+            Error::PeRange { .. } => 12,
+            Error::OutOfBounds { .. } => 13,
+            Error::Mismatch { .. } => 14,
+            Error::PeDied { .. } => 15,
+            Error::Timeout { .. } => 16,
+            Error::Interrupted { .. } => 17,
+            Error::Bootstrap(_) => 18,
+            Error::System { .. } => 19,
+            Error::Forked { .. } => 20,
+            Error::BadFree { .. } => 21,
+            Error::Busy { .. } => 22,
+            Error::TeamBroken { .. } => 23,
+            Error::PeerArgument { .. } => 24,
+        }
+    }
+
+    /// One sentence for a status number of the C ABI.
+    pub fn describe(status: i32) -> &'static str {
+        match status {
+            0 => "success",
+            1 => "an argument has a value that this call does not accept",
+            2 => "out of memory",
+            3 => "not supported by this build or this machine",
+            4 => "an address that must be symmetric is not",
+            7 => "internal error in nvshmemrs",
+            10 => "no runtime: before init or after finalize",
+            11 => "a handle that is stale or of another kind",
+            12 => "a PE number out of range",
+            13 => "an access past the end of its allocation",
+            14 => "members of the collective gave different arguments",
+            15 => "a PE died or left without finalize",
+            16 => "a deadline passed",
+            17 => "interrupted",
+            18 => "the PEs could not find or accept each other",
+            19 => "the operating system refused something",
+            20 => "a forked child is not a PE",
+            21 => "not the start of a live allocation",
+            22 => "another thread of this PE is inside a collective on this team",
+            23 => "a member left a collective on this team half-way",
+            24 => "another member of the collective had an argument that it could not accept",
+            99 => "nvshmemrs panicked",
+            _ => "not a status of nvshmemrs",
+        }
+    }
+
+    pub(crate) fn invalid(
+        argument: &'static str,
+        value: impl ToString,
+        expected: impl Into<String>,
+    ) -> Error {
+        Error::InvalidValue {
+            argument,
+            value: value.to_string(),
+            expected: expected.into(),
+        }
+    }
+
+    pub(crate) fn system(call: &'static str, error: impl std::fmt::Display) -> Error {
+        Error::System {
+            call,
+            message: error.to_string(),
+        }
+    }
+}

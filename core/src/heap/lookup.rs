@@ -1,0 +1,108 @@
+//! A small cache in front of the allocator: which allocation does an offset lie in?
+//!
+//! Every operation of the C ABI asks this, so a hit must cost a few loads. A line is found by the offset's address: small
+//! allocations by their granule, others by their page. Lines are written under the heap's lock and read without it; a
+//! version number that is odd during a write makes a reader that met one ask the allocator instead.
+
+use std::sync::atomic::{AtomicU64, Ordering::*, fence};
+
+const LINES: usize = 256;
+/// From this size on, allocations are found by page.
+const LARGE: u64 = 4096;
+
+#[derive(Default)]
+struct Line {
+    version: AtomicU64,
+    start: AtomicU64,
+    end: AtomicU64,
+}
+
+impl Line {
+    #[inline]
+    fn contains(&self, offset: u64, bytes: u64) -> bool {
+        let version = self.version.load(Acquire);
+        let start = self.start.load(Relaxed);
+        let end = self.end.load(Relaxed);
+        fence(Acquire);
+        let inside = offset >= start && offset < end && bytes <= end - offset;
+        inside && version & 1 == 0 && self.version.load(Relaxed) == version
+    }
+
+    fn set(&self, start: u64, end: u64) {
+        self.version.fetch_add(1, AcqRel);
+        self.start.store(start, Release);
+        self.end.store(end, Release);
+        self.version.fetch_add(1, Release);
+    }
+}
+
+/// The cache.
+pub(super) struct Lookup {
+    small: Box<[Line]>,
+    large: Box<[Line]>,
+}
+
+impl Lookup {
+    pub(super) fn new() -> Lookup {
+        let lines = || (0..LINES).map(|_| Line::default()).collect();
+        Lookup {
+            small: lines(),
+            large: lines(),
+        }
+    }
+
+    #[inline]
+    fn small(&self, offset: u64) -> &Line {
+        &self.small[(offset >> 6) as usize % LINES]
+    }
+
+    #[inline]
+    fn large(&self, offset: u64) -> &Line {
+        &self.large[(offset >> 12) as usize % LINES]
+    }
+
+    /// Whether a remembered allocation holds `bytes` bytes (at least 1) at `offset`. `false` says nothing.
+    #[inline]
+    pub(super) fn contains(&self, offset: u64, bytes: u64) -> bool {
+        self.small(offset).contains(offset, bytes) || self.large(offset).contains(offset, bytes)
+    }
+
+    /// Remembers that `offset` lies in the allocation from `start` to `end`. Under the heap's lock only.
+    pub(super) fn remember(&self, offset: u64, start: u64, end: u64) {
+        let line = if end - start < LARGE {
+            self.small(offset)
+        } else {
+            self.large(offset)
+        };
+        line.set(start, end);
+    }
+
+    /// Forgets everything. Under the heap's lock only.
+    pub(super) fn forget(&self) {
+        for line in self.small.iter().chain(&self.large) {
+            if line.end.load(Relaxed) != 0 {
+                line.set(0, 0);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn remembers_and_forgets() {
+        let lookup = Lookup::new();
+        assert!(!lookup.contains(64, 1));
+        lookup.remember(70, 64, 100);
+        assert!(lookup.contains(64, 36) && lookup.contains(99, 1));
+        assert!(
+            !lookup.contains(64, 37) && !lookup.contains(100, 1) && !lookup.contains(64, u64::MAX)
+        );
+        lookup.remember(8192, 4096, 4096 * 4);
+        assert!(lookup.contains(8200, 4096 * 4 - 8200));
+        lookup.forget();
+        assert!(!lookup.contains(64, 1) && !lookup.contains(8200, 1));
+    }
+}

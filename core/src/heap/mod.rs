@@ -1,0 +1,592 @@
+//! The symmetric heap: collective allocation, deferred release, and the checks of symmetric addresses.
+//!
+//! [`layout`] is address arithmetic, [`alloc`] the deterministic allocator, [`sym`] the typed handles, [`lookup`] finds the
+//! allocation an address lies in.
+
+pub(crate) mod alloc;
+pub(crate) mod layout;
+mod lookup;
+pub(crate) mod sym;
+
+use crate::collectives::Call;
+use crate::debug::Level;
+use crate::dtype::Element;
+use crate::runtime::Inner;
+use crate::team::Team;
+use crate::transport::host::control::{MAX_ALLOCATIONS, MAX_FREED};
+use crate::wait::Operation;
+use crate::{Error, MemoryKind, Pe, Result, Runtime};
+use alloc::{Allocator, Block};
+use bytemuck::Pod;
+use layout::{GRANULE, MAX_ALIGNMENT};
+use lookup::Lookup;
+use std::collections::HashSet;
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
+use std::sync::{Mutex, MutexGuard};
+use sym::{SymArray, SymElement, SymRange};
+
+/// How full the symmetric heap is; the same on every PE, except for `released`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HeapStats {
+    /// Bytes of symmetric heap per PE.
+    pub heap_bytes: u64,
+    /// Bytes in live allocations, rounding included.
+    pub used_bytes: u64,
+    /// Bytes not allocated.
+    pub free_bytes: u64,
+    /// The largest block that can be allocated now.
+    pub largest_free_bytes: u64,
+    /// Live allocations.
+    pub allocations: u64,
+    /// Allocations this PE has released and that are not freed yet.
+    pub released: u64,
+}
+
+/// What a collective allocation asks for.
+#[derive(Clone, Copy, Debug)]
+pub struct Request {
+    bytes: u64,
+    alignment: u64,
+    zero: bool,
+}
+
+impl Request {
+    /// `bytes` bytes, aligned to 64; contents undefined.
+    pub fn bytes(bytes: usize) -> Request {
+        Request {
+            bytes: bytes as u64,
+            alignment: GRANULE,
+            zero: false,
+        }
+    }
+
+    /// `count` elements of `bytes` bytes, set to 0.
+    pub fn zeroed(count: usize, bytes: usize) -> Result<Request> {
+        let product = count.checked_mul(bytes).ok_or_else(|| {
+            Error::invalid(
+                "count",
+                count,
+                format!("count times {bytes} bytes must fit 64 bits"),
+            )
+        })?;
+        Ok(Request {
+            zero: true,
+            ..Request::bytes(product)
+        })
+    }
+
+    /// `bytes` bytes, aligned to `alignment`.
+    pub fn aligned(alignment: usize, bytes: usize) -> Result<Request> {
+        let fits = alignment.is_power_of_two()
+            && alignment.is_multiple_of(size_of::<usize>())
+            && alignment as u64 <= MAX_ALIGNMENT;
+        if !fits {
+            return Err(Error::invalid(
+                "alignment",
+                alignment,
+                format!(
+                    "a power of two, a multiple of {}, at most {MAX_ALIGNMENT}",
+                    size_of::<usize>()
+                ),
+            ));
+        }
+        Ok(Request {
+            alignment: alignment as u64,
+            ..Request::bytes(bytes)
+        })
+    }
+}
+
+/// A PE's view of the symmetric heap.
+pub(crate) struct Heap {
+    state: Mutex<State>,
+    lookup: Lookup,
+}
+
+struct State {
+    allocator: Allocator,
+    /// Ids this PE has released.
+    released: HashSet<u32>,
+    /// Bytes that may be committed before the machine's memory is looked at again.
+    budget: u64,
+}
+
+impl Heap {
+    pub(crate) fn new(bytes: u64) -> Heap {
+        let state = State {
+            allocator: Allocator::new(bytes),
+            released: HashSet::new(),
+            budget: 0,
+        };
+        Heap {
+            state: Mutex::new(state),
+            lookup: Lookup::new(),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state
+            .lock()
+            .unwrap_or_else(|poison| poison.into_inner())
+    }
+}
+
+impl State {
+    /// The live allocation that starts at `offset` and that this PE has not released.
+    fn owned(&self, offset: u64, address: u64) -> Result<Block> {
+        let bad = |why| Error::BadFree {
+            argument: "ptr",
+            address,
+            why,
+        };
+        let block = *self
+            .allocator
+            .find(offset)
+            .ok_or_else(|| bad("nothing is allocated there; it may have been freed before"))?;
+        if block.offset != offset {
+            Err(bad(
+                "it lies inside an allocation; pass the address that malloc gave",
+            ))
+        } else if self.released.contains(&block.id) {
+            Err(bad("this PE has released it before"))
+        } else {
+            Ok(block)
+        }
+    }
+
+    /// Refuses what the machine could not back, before anything is committed.
+    fn check_machine(&mut self, bytes: u64, n_pes: Pe) -> Result<()> {
+        if bytes <= self.budget {
+            self.budget -= bytes;
+            return Ok(());
+        }
+        let requested = bytes.saturating_mul(n_pes as u64);
+        let (available, limit) = crate::runtime::machine::available();
+        if requested > available {
+            return Err(Error::MachineMemory {
+                requested,
+                n_pes,
+                available,
+                limit,
+            });
+        }
+        self.budget = (available - requested) / 16 / n_pes as u64;
+        Ok(())
+    }
+}
+
+impl Inner {
+    fn symmetric_offset(&self, argument: &'static str, address: u64) -> Result<u64> {
+        self.layout.offset(argument, self.my_pe, address)
+    }
+
+    /// Checks that `bytes` bytes at `address` lie in one live allocation of this PE.
+    #[inline]
+    pub(crate) fn symmetric(
+        &self,
+        argument: &'static str,
+        address: u64,
+        bytes: u64,
+    ) -> Result<SymRange> {
+        if bytes == 0 {
+            return Ok(SymRange::new(0, 0));
+        }
+        let offset = self.symmetric_offset(argument, address)?;
+        if self.heap.lookup.contains(offset, bytes) {
+            return Ok(SymRange::new(offset, bytes));
+        }
+        self.symmetric_slow(argument, address, offset, bytes)
+    }
+
+    #[cold]
+    fn symmetric_slow(
+        &self,
+        argument: &'static str,
+        address: u64,
+        offset: u64,
+        bytes: u64,
+    ) -> Result<SymRange> {
+        let state = self.heap.lock();
+        let block = state
+            .allocator
+            .find(offset)
+            .copied()
+            .ok_or_else(|| Error::NotSymmetric {
+                argument,
+                address,
+                why: "nothing is allocated there; it may have been freed".to_string(),
+            })?;
+        let start = offset - block.offset;
+        if start.checked_add(bytes).is_none_or(|end| end > block.bytes) {
+            return Err(Error::OutOfBounds {
+                argument,
+                start,
+                bytes,
+                limit: block.bytes,
+            });
+        }
+        // Under the lock, so that a free cannot come between.
+        self.heap
+            .lookup
+            .remember(offset, block.offset, block.offset + block.bytes);
+        Ok(SymRange::new(offset, bytes))
+    }
+
+    /// Checks that a local buffer, if it lies in the heap (anybody's part), does not run past its allocation.
+    #[inline]
+    pub(crate) fn local(&self, argument: &'static str, address: u64, bytes: u64) -> Result<()> {
+        match self.layout.locate(address) {
+            Some((pe, offset)) if bytes > 0 => {
+                let own = self.layout.address(self.my_pe, offset);
+                if self.heap.lookup.contains(offset, bytes) {
+                    return Ok(());
+                }
+                self.symmetric_slow(argument, own, offset, bytes)
+                    .map(|_| ())
+                    .map_err(|error| match error {
+                        Error::NotSymmetric { argument, why, .. } => Error::NotSymmetric {
+                            argument,
+                            address,
+                            why: format!("in PE {pe}'s part of the heap, {why}"),
+                        },
+                        other => other,
+                    })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Allocates; collective over WORLD. `None` for 0 bytes.
+    fn allocate(&self, request: Result<Request>) -> Result<Option<u64>> {
+        self.ready()?;
+        let checked = request.and_then(|request| {
+            let mut state = self.heap.lock();
+            if state.allocator.count() >= u64::from(MAX_ALLOCATIONS) {
+                return Err(Error::NotSupported(format!(
+                    "more than {MAX_ALLOCATIONS} live allocations; free some"
+                )));
+            }
+            state.check_machine(request.bytes, self.n_pes)?;
+            Ok(request)
+        });
+        let request = checked.as_ref().copied().unwrap_or(Request::bytes(0));
+        let call = Call {
+            operation: Operation::Malloc,
+            args: [
+                request.bytes,
+                request.alignment,
+                request.zero.into(),
+                0,
+                0,
+                0,
+                0,
+                0,
+            ],
+            error: checked.err(),
+        };
+        let guard = self.enter(Team::WORLD, Operation::Malloc)?;
+        if self.my_pe == 0 {
+            self.choose_releases(guard.next_epoch());
+        }
+        let epoch = guard.next_epoch();
+        if let Err(error) = guard.meet(call, &[]) {
+            if self.my_pe == 0 {
+                self.undo_releases(epoch);
+            }
+            return Err(error);
+        }
+        let block = {
+            let mut state = self.heap.lock();
+            self.free_released(&mut state, epoch);
+            if request.bytes == 0 {
+                return Ok(None);
+            }
+            let allocator = &mut state.allocator;
+            allocator
+                .allocate(request.bytes, request.alignment)
+                .ok_or(Error::HeapFull {
+                    requested: request.bytes,
+                    free: allocator.size() - allocator.used(),
+                    largest: allocator.largest(),
+                    heap: allocator.size(),
+                })?
+        };
+        let range = SymRange::new(block.offset, block.taken);
+        let committed = self.transport.commit(range);
+        if committed.is_ok() && request.zero {
+            self.transport.zero(range);
+        }
+        let call = Call {
+            operation: Operation::Malloc,
+            args: [1; 8],
+            error: committed.err(),
+        };
+        if let Err(error) = guard.meet(call, &[]) {
+            self.drop_block(&mut self.heap.lock(), block.offset);
+            return Err(error);
+        }
+        self.debug.write(Level::Trace, self.my_pe, || {
+            format!("malloc {} bytes: {block:?}", request.bytes)
+        });
+        Ok(Some(block.offset))
+    }
+
+    /// Frees the allocation at `offset` on this PE.
+    fn drop_block(&self, state: &mut State, offset: u64) {
+        if let Some(block) = state.allocator.free(offset) {
+            state.released.remove(&block.id);
+            self.heap.lookup.forget();
+            self.transport
+                .decommit(SymRange::new(block.offset, block.taken));
+        }
+    }
+
+    /// PE 0 decides which released allocations the coming allocation frees, and posts their ids.
+    fn choose_releases(&self, epoch: u64) {
+        let header = self.control.header();
+        let list = &header.freed[(epoch & 1) as usize];
+        let mut count = 0;
+        if header.released.load(Acquire) > 0 {
+            let state = self.heap.lock();
+            for block in state.allocator.live() {
+                let releases = &self.control.releases(block.id).count;
+                if count < MAX_FREED && releases.load(Acquire) == self.n_pes as u32 {
+                    releases.store(0, Relaxed);
+                    list.ids[count].store(block.id, Relaxed);
+                    count += 1;
+                }
+            }
+            header.released.fetch_sub(count as u32, AcqRel);
+        }
+        // Arriving in the epoch publishes it.
+        list.count.store(count as u32, Relaxed);
+    }
+
+    /// Takes the decision back, because the allocation failed before anybody freed.
+    fn undo_releases(&self, epoch: u64) {
+        let header = self.control.header();
+        let list = &header.freed[(epoch & 1) as usize];
+        let count = list.count.swap(0, Relaxed);
+        for id in &list.ids[..count as usize] {
+            self.control
+                .releases(id.load(Relaxed))
+                .count
+                .store(self.n_pes as u32, Relaxed);
+        }
+        header.released.fetch_add(count, AcqRel);
+    }
+
+    /// Frees what PE 0 has posted for an epoch.
+    fn free_released(&self, state: &mut State, epoch: u64) {
+        let list = &self.control.header().freed[(epoch & 1) as usize];
+        let count = (list.count.load(Relaxed) as usize).min(MAX_FREED);
+        let ids: HashSet<u32> = list.ids[..count]
+            .iter()
+            .map(|id| id.load(Relaxed))
+            .collect();
+        if ids.is_empty() {
+            return;
+        }
+        let offsets: Vec<u64> = state
+            .allocator
+            .live()
+            .filter(|block| ids.contains(&block.id))
+            .map(|block| block.offset)
+            .collect();
+        for offset in offsets {
+            self.drop_block(state, offset);
+        }
+    }
+
+    fn free(&self, address: u64) -> Result<()> {
+        self.ready()?;
+        let found = match address {
+            0 => Ok(None),
+            _ => self
+                .symmetric_offset("ptr", address)
+                .and_then(|offset| self.heap.lock().owned(offset, address))
+                .map(Some),
+        };
+        let offset = found
+            .as_ref()
+            .ok()
+            .and_then(Option::as_ref)
+            .map(|block| block.offset);
+        let call = Call {
+            operation: Operation::Free,
+            args: [
+                offset.map_or(u64::MAX, |offset| offset),
+                0,
+                0,
+                0,
+                0,
+                0,
+                0,
+                0,
+            ],
+            error: found.err(),
+        };
+        self.transport.quiet();
+        self.enter(Team::WORLD, Operation::Free)?.meet(call, &[])?;
+        if let Some(offset) = offset {
+            self.drop_block(&mut self.heap.lock(), offset);
+            self.debug
+                .write(Level::Trace, self.my_pe, || format!("free at {offset:#x}"));
+        }
+        Ok(())
+    }
+
+    fn release(&self, offset: u64, address: u64) -> Result<()> {
+        self.ready()?;
+        let mut state = self.heap.lock();
+        let block = state.owned(offset, address)?;
+        state.released.insert(block.id);
+        let before = self.control.releases(block.id).count.fetch_add(1, AcqRel);
+        if before + 1 == self.n_pes as u32 {
+            self.control.header().released.fetch_add(1, AcqRel);
+        }
+        Ok(())
+    }
+
+    /// Records that this PE no longer uses the allocation at `offset`; for `Drop`.
+    pub(crate) fn release_offset(&self, offset: u64) -> Result<()> {
+        self.release(offset, self.layout.address(self.my_pe, offset))
+    }
+}
+
+impl Runtime {
+    /// Allocates symmetric memory; the address is this PE's, `None` for 0 bytes. `request` may be an error found before: the
+    /// other PEs then learn of it.
+    ///
+    /// Collective over WORLD with equal requests; includes a barrier. OpenSHMEM 1.5 section 9.3.1.
+    pub fn malloc(&self, request: Result<Request>) -> Result<Option<u64>> {
+        let offset = self.inner.allocate(request)?;
+        Ok(offset.map(|offset| self.inner.layout.address(self.inner.my_pe, offset)))
+    }
+
+    /// Frees an allocation on every PE; 0 (NULL) does nothing if every PE passes it.
+    ///
+    /// Collective over WORLD with the same symmetric address; a barrier comes first. OpenSHMEM 1.5 section 9.3.1.
+    pub fn free(&self, address: u64) -> Result<()> {
+        self.inner.free(address)
+    }
+
+    /// Records that this PE no longer uses an allocation; the next collective allocation frees what all PEs have released.
+    /// 0 (NULL) does nothing.
+    ///
+    /// Local; never waits.
+    pub fn release(&self, address: u64) -> Result<()> {
+        self.inner.ready()?;
+        match address {
+            0 => Ok(()),
+            _ => self
+                .inner
+                .release(self.inner.symmetric_offset("ptr", address)?, address),
+        }
+    }
+
+    /// An array of `len` elements on every PE, all zero. Dropping it records a release.
+    ///
+    /// Collective over WORLD with equal `len` and element size; includes a barrier.
+    pub fn array<T: Pod>(&self, len: usize) -> Result<SymArray<T>> {
+        let offset = self.inner.allocate(Request::zeroed(len, size_of::<T>()))?;
+        let len = if offset.is_some() { len } else { 0 };
+        Ok(SymArray::new(
+            std::sync::Arc::clone(&self.inner),
+            offset.unwrap_or(0),
+            len,
+        ))
+    }
+
+    /// Frees an array on every PE.
+    ///
+    /// Collective over WORLD with the same array; a barrier comes first.
+    pub fn free_array<T: Pod>(&self, array: SymArray<T>) -> Result<()> {
+        if !array.belongs_to(&self.inner) {
+            return Err(Error::invalid(
+                "array",
+                format!("{array:?}"),
+                "an array of this runtime",
+            ));
+        }
+        let empty = array.is_empty();
+        let offset = array.forget();
+        self.inner.free(if empty {
+            0
+        } else {
+            self.inner.layout.address(self.inner.my_pe, offset)
+        })
+    }
+
+    /// How full the symmetric heap is. Local.
+    pub fn heap_stats(&self) -> HeapStats {
+        let state = self.inner.heap.lock();
+        let allocator = &state.allocator;
+        HeapStats {
+            heap_bytes: allocator.size(),
+            used_bytes: allocator.used(),
+            free_bytes: allocator.size() - allocator.used(),
+            largest_free_bytes: allocator.largest(),
+            allocations: allocator.count(),
+            released: state.released.len() as u64,
+        }
+    }
+
+    /// Checks that `bytes` bytes at `address` lie in one live allocation of this PE; 0 bytes always do. Local.
+    #[inline]
+    pub fn symmetric(
+        &self,
+        argument: &'static str,
+        address: u64,
+        bytes: usize,
+    ) -> Result<SymRange> {
+        self.inner.symmetric(argument, address, bytes as u64)
+    }
+
+    /// Checks that an element lies at `address`, aligned to its size. Local.
+    #[inline]
+    pub fn element<T: Element>(
+        &self,
+        argument: &'static str,
+        address: u64,
+    ) -> Result<SymElement<T>> {
+        let size = size_of::<T>() as u64;
+        let range = self.inner.symmetric(argument, address, size)?;
+        if !range.offset().is_multiple_of(size) {
+            return Err(Error::invalid(
+                argument,
+                format!("{address:#x}"),
+                format!("an address that is a multiple of {size}"),
+            ));
+        }
+        Ok(SymElement::new(range.offset()))
+    }
+
+    /// Checks a local buffer: if it lies in the heap, it must not run past its allocation. Local.
+    #[inline]
+    pub fn check_local(&self, argument: &'static str, address: u64, bytes: usize) -> Result<()> {
+        self.inner.local(argument, address, bytes as u64)
+    }
+
+    /// The address at which this PE can load and store PE `pe`'s copy of the symmetric address `address`, if it can.
+    ///
+    /// Local. OpenSHMEM 1.5 section 9.3.5.
+    pub fn ptr(&self, address: u64, pe: Pe) -> Result<Option<u64>> {
+        self.inner.ready()?;
+        crate::pe::check("pe", pe, self.inner.n_pes)?;
+        let offset = self.inner.symmetric_offset("ptr", address)?;
+        Ok(self.inner.transport.local_ptr(pe, offset))
+    }
+
+    /// Where an address of the symmetric heap (anybody's part) lives. Local.
+    pub fn memory_kind(&self, address: u64) -> Result<MemoryKind> {
+        self.inner.ready()?;
+        match self.inner.layout.locate(address) {
+            Some(_) => Ok(self.inner.transport.kind()),
+            None => Err(self
+                .inner
+                .layout
+                .not_symmetric("ptr", self.inner.my_pe, address)),
+        }
+    }
+}

@@ -1,0 +1,468 @@
+//! Typed symmetric memory, and the only doors between Rust's memory and the heap's.
+//!
+//! # Rules of this module
+//!
+//! 1. Memory that other PEs may write is never behind `&` or `&mut`. It is reached through the transport, which copies by
+//!    raw address, or atomically.
+//! 2. A [`SymRange`] lies within the heap's `stride`; its fields are private and only checked code makes one. Access
+//!    through it is memory-safe for as long as the runtime's mapping lives, even if the allocation is gone:
+//!    the mapping covers the whole heap.
+//! 3. A [`LocalSource`] or [`LocalDest`] holds a pointer that is valid for its length and for its lifetime: safe
+//!    constructors take it from a borrowed slice or from the heap, unsafe ones take the caller's word.
+
+use crate::runtime::Inner;
+use crate::{Element, Error, Result};
+use bytemuck::Pod;
+use std::marker::PhantomData;
+use std::ops::{Bound, RangeBounds};
+use std::sync::Arc;
+
+/// A checked range of symmetric memory: bytes at an offset that is the same on every PE.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SymRange {
+    offset: u64,
+    bytes: u64,
+}
+
+impl SymRange {
+    /// For code that has checked that the range lies within the heap.
+    #[inline]
+    pub(crate) fn new(offset: u64, bytes: u64) -> SymRange {
+        SymRange { offset, bytes }
+    }
+
+    /// Bytes from the start of a PE's part of the heap.
+    #[inline]
+    pub fn offset(self) -> u64 {
+        self.offset
+    }
+
+    /// How many bytes it covers.
+    #[inline]
+    pub fn bytes(self) -> u64 {
+        self.bytes
+    }
+}
+
+/// Bytes of this process that an operation reads: a borrowed slice, or memory a C caller vouches for.
+#[derive(Clone, Copy, Debug)]
+pub struct LocalSource<'a> {
+    address: *const u8,
+    bytes: usize,
+    borrow: PhantomData<&'a [u8]>,
+}
+
+impl LocalSource<'_> {
+    /// Memory that the caller vouches for.
+    ///
+    /// # Safety
+    /// `address` must be valid for reads of `bytes` bytes during the lifetime that the caller gives the value. Other
+    /// PEs may write it only if it lies in the symmetric heap.
+    #[inline]
+    pub unsafe fn from_raw(address: *const u8, bytes: usize) -> Self {
+        LocalSource {
+            address,
+            bytes,
+            borrow: PhantomData,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn address(&self) -> *const u8 {
+        self.address
+    }
+
+    /// How many bytes.
+    #[inline]
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+}
+
+impl<'a, T: Pod> From<&'a [T]> for LocalSource<'a> {
+    #[inline]
+    fn from(slice: &'a [T]) -> Self {
+        LocalSource {
+            address: slice.as_ptr().cast(),
+            bytes: size_of_val(slice),
+            borrow: PhantomData,
+        }
+    }
+}
+
+impl<'a, T: Pod, const N: usize> From<&'a [T; N]> for LocalSource<'a> {
+    #[inline]
+    fn from(array: &'a [T; N]) -> Self {
+        LocalSource::from(array.as_slice())
+    }
+}
+
+impl<'a, T: Pod> From<&'a Vec<T>> for LocalSource<'a> {
+    #[inline]
+    fn from(vec: &'a Vec<T>) -> Self {
+        LocalSource::from(vec.as_slice())
+    }
+}
+
+/// Bytes of this process that an operation writes.
+#[derive(Debug)]
+pub struct LocalDest<'a> {
+    address: *mut u8,
+    bytes: usize,
+    borrow: PhantomData<&'a mut [u8]>,
+}
+
+impl LocalDest<'_> {
+    /// Memory that the caller vouches for.
+    ///
+    /// # Safety
+    /// `address` must be valid for writes of `bytes` bytes during the lifetime that the caller gives the value, and
+    /// nothing else in this process may use it meanwhile unless it lies in the symmetric heap.
+    #[inline]
+    pub unsafe fn from_raw(address: *mut u8, bytes: usize) -> Self {
+        LocalDest {
+            address,
+            bytes,
+            borrow: PhantomData,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn address(&self) -> *mut u8 {
+        self.address
+    }
+
+    /// How many bytes.
+    #[inline]
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+}
+
+impl<'a, T: Pod> From<&'a mut [T]> for LocalDest<'a> {
+    #[inline]
+    fn from(slice: &'a mut [T]) -> Self {
+        LocalDest {
+            address: slice.as_mut_ptr().cast(),
+            bytes: size_of_val(slice),
+            borrow: PhantomData,
+        }
+    }
+}
+
+impl<'a, T: Pod, const N: usize> From<&'a mut [T; N]> for LocalDest<'a> {
+    #[inline]
+    fn from(array: &'a mut [T; N]) -> Self {
+        LocalDest::from(array.as_mut_slice())
+    }
+}
+
+impl<'a, T: Pod> From<&'a mut Vec<T>> for LocalDest<'a> {
+    #[inline]
+    fn from(vec: &'a mut Vec<T>) -> Self {
+        LocalDest::from(vec.as_mut_slice())
+    }
+}
+
+/// An array of `len` elements on the symmetric heap of every PE.
+///
+/// Dropping it records a release, which is local and never waits; the next collective allocation frees
+/// what all PEs have released. [`Runtime::free_array`](crate::Runtime::free_array) frees it at once, collectively.
+pub struct SymArray<T: Pod> {
+    runtime: Arc<Inner>,
+    offset: u64,
+    len: usize,
+    element: PhantomData<fn() -> T>,
+}
+
+impl<T: Pod> std::fmt::Debug for SymArray<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "SymArray<{}>(offset {:#x}, len {})",
+            std::any::type_name::<T>(),
+            self.offset,
+            self.len
+        )
+    }
+}
+
+impl<T: Pod> SymArray<T> {
+    pub(crate) fn new(runtime: Arc<Inner>, offset: u64, len: usize) -> SymArray<T> {
+        SymArray {
+            runtime,
+            offset,
+            len,
+            element: PhantomData,
+        }
+    }
+
+    /// Takes the array apart without recording a release.
+    pub(crate) fn forget(self) -> u64 {
+        let this = std::mem::ManuallyDrop::new(self);
+        // SAFETY: `this` is never dropped, so its runtime is read out exactly once.
+        drop(unsafe { std::ptr::read(&this.runtime) });
+        this.offset
+    }
+
+    pub(crate) fn belongs_to(&self, runtime: &Arc<Inner>) -> bool {
+        Arc::ptr_eq(&self.runtime, runtime)
+    }
+
+    /// Number of elements.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether it has no elements.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The whole array, as an argument of operations.
+    pub fn all(&self) -> SymSlice<'_, T> {
+        SymSlice {
+            offset: self.offset,
+            len: self.len,
+            array: PhantomData,
+        }
+    }
+
+    /// The elements `range`, as an argument of operations. An error if it runs past the end.
+    pub fn slice(&self, range: impl RangeBounds<usize>) -> Result<SymSlice<'_, T>> {
+        self.all().slice(range)
+    }
+
+    /// Element `index`, as an argument of operations. An error if it is past the end.
+    pub fn at(&self, index: usize) -> Result<SymElement<T>> {
+        let one = self.slice(index..index.saturating_add(1))?;
+        Ok(SymElement {
+            offset: one.offset,
+            element: PhantomData,
+        })
+    }
+
+    /// Reads element `index` of this PE's copy.
+    pub fn load(&self, index: usize) -> Result<T> {
+        let mut value = [T::zeroed()];
+        self.read(index, &mut value)?;
+        Ok(value[0])
+    }
+
+    /// Writes element `index` of this PE's copy.
+    pub fn store(&self, index: usize, value: T) -> Result<()> {
+        self.write(index, &[value])
+    }
+
+    /// Copies elements from `start` on of this PE's copy to `dest`.
+    pub fn read(&self, start: usize, dest: &mut [T]) -> Result<()> {
+        let range = self.slice(start..start.saturating_add(dest.len()))?.range();
+        self.runtime.ready()?;
+        self.runtime
+            .transport
+            .get(self.runtime.my_pe, range.offset, LocalDest::from(dest));
+        Ok(())
+    }
+
+    /// Copies `source` to the elements from `start` on of this PE's copy.
+    pub fn write(&self, start: usize, source: &[T]) -> Result<()> {
+        let range = self
+            .slice(start..start.saturating_add(source.len()))?
+            .range();
+        self.runtime.ready()?;
+        self.runtime
+            .transport
+            .put(self.runtime.my_pe, range.offset, LocalSource::from(source));
+        Ok(())
+    }
+
+    /// All elements of this PE's copy.
+    pub fn to_vec(&self) -> Result<Vec<T>> {
+        let mut copy = vec![T::zeroed(); self.len];
+        self.read(0, &mut copy)?;
+        Ok(copy)
+    }
+
+    /// The address of this PE's copy, for foreign code.
+    pub fn as_ptr(&self) -> *mut T {
+        self.runtime.layout.address(self.runtime.my_pe, self.offset) as *mut T
+    }
+
+    /// This PE's copy as a slice.
+    ///
+    /// # Safety
+    /// While the slice lives, no PE may write these elements, and this PE may write them neither through this
+    /// array nor through an operation.
+    pub unsafe fn as_slice(&self) -> &[T] {
+        // SAFETY: rule 2: the mapping covers the range and lives as long as `self.runtime`; allocations are aligned
+        // to 64 and T is Pod, so any contents are valid; the caller excludes writers.
+        unsafe { std::slice::from_raw_parts(self.as_ptr(), self.len) }
+    }
+
+    /// This PE's copy as a mutable slice.
+    ///
+    /// # Safety
+    /// While the slice lives, no PE may read or write these elements, and this PE may use them through nothing else.
+    #[allow(clippy::mut_from_ref, reason = "the caller vouches for exclusive use")]
+    pub unsafe fn as_mut_slice(&self) -> &mut [T] {
+        // SAFETY: as in `as_slice`; the caller excludes every other use.
+        unsafe { std::slice::from_raw_parts_mut(self.as_ptr(), self.len) }
+    }
+}
+
+impl<T: Pod> Drop for SymArray<T> {
+    fn drop(&mut self) {
+        if self.len > 0 {
+            // Nothing to do about a failure: the runtime is finalized, or this is a forked child.
+            let _ = self.runtime.release_offset(self.offset);
+        }
+    }
+}
+
+/// Part of a [`SymArray`].
+pub struct SymSlice<'a, T: Pod> {
+    offset: u64,
+    len: usize,
+    array: PhantomData<&'a SymArray<T>>,
+}
+
+impl<T: Pod> Clone for SymSlice<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T: Pod> Copy for SymSlice<'_, T> {}
+
+impl<T: Pod> std::fmt::Debug for SymSlice<'_, T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "SymSlice(offset {:#x}, len {})", self.offset, self.len)
+    }
+}
+
+impl<'a, T: Pod> SymSlice<'a, T> {
+    /// Number of elements.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether it has no elements.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The elements `range` of this part. An error if it runs past the end.
+    pub fn slice(&self, range: impl RangeBounds<usize>) -> Result<SymSlice<'a, T>> {
+        let start = match range.start_bound() {
+            Bound::Included(&start) => start,
+            Bound::Excluded(&start) => start.saturating_add(1),
+            Bound::Unbounded => 0,
+        };
+        let end = match range.end_bound() {
+            Bound::Included(&end) => end.saturating_add(1),
+            Bound::Excluded(&end) => end,
+            Bound::Unbounded => self.len,
+        };
+        if start > end || end > self.len {
+            let element = size_of::<T>() as u64;
+            return Err(Error::OutOfBounds {
+                argument: "range",
+                start: (start as u64).saturating_mul(element),
+                bytes: (end.saturating_sub(start) as u64).saturating_mul(element),
+                limit: self.len as u64 * element,
+            });
+        }
+        Ok(SymSlice {
+            offset: self.offset + (start * size_of::<T>()) as u64,
+            len: end - start,
+            array: PhantomData,
+        })
+    }
+
+    /// The bytes it covers.
+    #[inline]
+    pub fn range(&self) -> SymRange {
+        SymRange {
+            offset: self.offset,
+            bytes: (self.len * size_of::<T>()) as u64,
+        }
+    }
+}
+
+impl<T: Pod> From<SymSlice<'_, T>> for SymRange {
+    #[inline]
+    fn from(slice: SymSlice<'_, T>) -> SymRange {
+        slice.range()
+    }
+}
+
+/// One element of symmetric memory, aligned to its size.
+#[derive(Debug)]
+pub struct SymElement<T> {
+    offset: u64,
+    element: PhantomData<fn() -> T>,
+}
+
+impl<T> Clone for SymElement<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for SymElement<T> {}
+
+impl<T: Element> SymElement<T> {
+    /// For code that has checked bounds and alignment.
+    #[inline]
+    pub(crate) fn new(offset: u64) -> SymElement<T> {
+        SymElement {
+            offset,
+            element: PhantomData,
+        }
+    }
+}
+
+impl<T> SymElement<T> {
+    /// Bytes from the start of a PE's part of the heap.
+    #[inline]
+    pub fn offset(&self) -> u64 {
+        self.offset
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slices_stay_inside() {
+        let all = SymSlice::<f64> {
+            offset: 128,
+            len: 10,
+            array: PhantomData,
+        };
+        assert_eq!(
+            all.slice(2..5).unwrap().range(),
+            SymRange {
+                offset: 144,
+                bytes: 24
+            }
+        );
+        assert_eq!(all.slice(..).unwrap().len(), 10);
+        assert_eq!(all.slice(10..).unwrap().len(), 0);
+        assert_eq!(
+            all.slice(3..=4)
+                .unwrap()
+                .slice(1..)
+                .unwrap()
+                .range()
+                .offset(),
+            160
+        );
+        #[allow(clippy::reversed_empty_ranges, reason = "wrong on purpose")]
+        for wrong in [(0, 11), (11, 11), (5, 4), (usize::MAX, usize::MAX)] {
+            assert!(all.slice(wrong.0..wrong.1).is_err(), "{wrong:?}");
+        }
+        assert!(all.slice(0..=usize::MAX).is_err());
+    }
+}

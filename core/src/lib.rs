@@ -1,0 +1,69 @@
+//! nvshmemrs: one-sided communication in the NVSHMEM/OpenSHMEM model, which starts anywhere.
+//!
+//! # Words
+//!
+//! * **PE** (processing element): one member of a job, a process or a thread, numbered 0 to `n_pes - 1`.
+//! * **Symmetric heap**: memory that every PE has, of the same size and layout. An address in it is a
+//!   *symmetric address*: it names the same object on every PE.
+//! * **Team**: an ordered set of PEs. A **collective** over a team is called by every member, in the same order.
+//! * **One-sided**: only the caller calls it.
+//! * **Put, get**: copy to, or from, another PE's symmetric memory. **Quiet** completes them, **fence** orders
+//!   them, a **signal** tells another PE that they have arrived.
+//!
+//! # Layers
+//!
+//! | layer | modules |
+//! |---|---|
+//! | a PE's membership in a job | [`Runtime`] |
+//! | operations: they check every argument, once | `rma`, `atomics`, `signal`, `order`, `collectives`, `heap` |
+//! | waiting, and who waits for what | `wait`, [`board`] |
+//! | memory and data movement, which take arguments for granted | `transport` |
+//! | how the PEs of a job find each other | `bootstrap`, [`local`] |
+//!
+//! # Example
+//!
+//! ```
+//! use nvshmemrs::{Op, Team, local};
+//!
+//! local::run(3, |rt| {
+//!     let source = rt.array::<i64>(1)?;
+//!     let dest = rt.array::<i64>(1)?;
+//!     source.store(0, i64::from(rt.my_pe()))?;
+//!     rt.reduce_array(Team::WORLD, &dest.all(), &source.all(), Op::Sum)?;
+//!     assert_eq!(dest.load(0)?, 0 + 1 + 2);
+//!     rt.finalize()
+//! })
+//! .unwrap();
+//! ```
+
+mod atomics;
+pub mod board;
+mod bootstrap;
+mod collectives;
+pub mod config;
+mod debug;
+mod dtype;
+mod error;
+mod heap;
+mod op;
+mod order;
+mod pe;
+mod rma;
+mod runtime;
+mod signal;
+mod team;
+mod transport;
+mod wait;
+
+pub use atomics::AtomicInteger;
+pub use bootstrap::{LAUNCHERS, Launcher, UniqueId, local};
+pub use dtype::{Dtype, Element};
+pub use error::{Error, Result};
+pub use heap::alloc::{Allocator, Block};
+pub use heap::sym::{LocalDest, LocalSource, SymArray, SymElement, SymRange, SymSlice};
+pub use heap::{HeapStats, Request};
+pub use op::{Cmp, Op, SignalOp};
+pub use pe::Pe;
+pub use runtime::{InitAttr, InterruptHook, Runtime, machine};
+pub use team::Team;
+pub use transport::MemoryKind;

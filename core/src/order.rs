@@ -1,0 +1,25 @@
+//! Ordering and completion of one-sided operations.
+
+use crate::{Result, Runtime};
+
+impl Runtime {
+    /// Orders this PE's earlier puts, atomics and signals before its later ones, for each PE.
+    ///
+    /// Local. OpenSHMEM 1.5 section 9.11.1.
+    #[inline]
+    pub fn fence(&self) -> Result<()> {
+        self.inner.ready()?;
+        self.inner.transport.fence();
+        Ok(())
+    }
+
+    /// Completes this PE's earlier operations: their data is visible to every PE, their local buffers may be reused.
+    ///
+    /// Local. OpenSHMEM 1.5 section 9.11.2.
+    #[inline]
+    pub fn quiet(&self) -> Result<()> {
+        self.inner.ready()?;
+        self.inner.transport.quiet();
+        Ok(())
+    }
+}

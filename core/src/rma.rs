@@ -1,0 +1,119 @@
+//! Remote memory access: put, get, p, g.
+
+use crate::dtype::Element;
+use crate::heap::sym::{LocalDest, LocalSource, SymElement, SymRange};
+use crate::{Error, Pe, Result, Runtime, pe};
+
+fn same_length(sym: SymRange, local: usize) -> Result<()> {
+    if sym.bytes() == local as u64 {
+        Ok(())
+    } else {
+        Err(Error::invalid(
+            "source",
+            format!("{local} local bytes"),
+            format!("as many as on the other side: {} bytes", sym.bytes()),
+        ))
+    }
+}
+
+impl Runtime {
+    #[inline]
+    fn check_access(&self, sym: SymRange, local: usize, pe: Pe) -> Result<()> {
+        self.inner.ready()?;
+        pe::check("pe", pe, self.inner.n_pes)?;
+        same_length(sym, local)
+    }
+
+    /// Copies `source` to `dest` on PE `pe`, of the same length in bytes.
+    ///
+    /// One-sided. Returns when `source` may be reused; visible on `pe` after quiet, barrier or a signal. OpenSHMEM 1.5 section
+    /// 9.5.1.
+    #[inline]
+    pub fn put<'a>(
+        &self,
+        dest: impl Into<SymRange>,
+        source: impl Into<LocalSource<'a>>,
+        pe: Pe,
+    ) -> Result<()> {
+        let (dest, source) = (dest.into(), source.into());
+        self.check_access(dest, source.bytes(), pe)?;
+        self.inner.transport.put(pe, dest.offset(), source);
+        Ok(())
+    }
+
+    /// Copies `source` on PE `pe` to `dest`, of the same length in bytes.
+    ///
+    /// One-sided. Returns when the data is in `dest`. OpenSHMEM 1.5 section 9.5.4.
+    #[inline]
+    pub fn get<'a>(
+        &self,
+        dest: impl Into<LocalDest<'a>>,
+        source: impl Into<SymRange>,
+        pe: Pe,
+    ) -> Result<()> {
+        let (dest, source) = (dest.into(), source.into());
+        self.check_access(source, dest.bytes(), pe)?;
+        self.inner.transport.get(pe, source.offset(), dest);
+        Ok(())
+    }
+
+    /// As [`put`](Runtime::put), complete after [`quiet`](Runtime::quiet). The borrow of `source` ends on return, so the source is
+    /// copied, or read, before.
+    ///
+    /// One-sided. OpenSHMEM 1.5 section 9.6.1.
+    #[inline]
+    pub fn put_nbi<'a>(
+        &self,
+        dest: impl Into<SymRange>,
+        source: impl Into<LocalSource<'a>>,
+        pe: Pe,
+    ) -> Result<()> {
+        let (dest, source) = (dest.into(), source.into());
+        self.check_access(dest, source.bytes(), pe)?;
+        self.inner.transport.put_nbi(pe, dest.offset(), source);
+        Ok(())
+    }
+
+    /// As [`get`](Runtime::get), complete after [`quiet`](Runtime::quiet).
+    ///
+    /// One-sided. OpenSHMEM 1.5 section 9.6.2.
+    #[inline]
+    pub fn get_nbi<'a>(
+        &self,
+        dest: impl Into<LocalDest<'a>>,
+        source: impl Into<SymRange>,
+        pe: Pe,
+    ) -> Result<()> {
+        let (dest, source) = (dest.into(), source.into());
+        self.check_access(source, dest.bytes(), pe)?;
+        self.inner.transport.get_nbi(pe, source.offset(), dest);
+        Ok(())
+    }
+
+    /// Writes one element to `dest` on PE `pe`, in one access.
+    ///
+    /// One-sided. Visible on `pe` after quiet, barrier or a signal. OpenSHMEM 1.5 section 9.5.2.
+    #[inline]
+    pub fn p<T: Element>(&self, dest: SymElement<T>, value: T, pe: Pe) -> Result<()> {
+        self.inner.ready()?;
+        pe::check("pe", pe, self.inner.n_pes)?;
+        self.inner
+            .transport
+            .put(pe, dest.offset(), LocalSource::from(&[value]));
+        Ok(())
+    }
+
+    /// Reads one element of `source` on PE `pe`, in one access.
+    ///
+    /// One-sided. OpenSHMEM 1.5 section 9.5.5.
+    #[inline]
+    pub fn g<T: Element>(&self, source: SymElement<T>, pe: Pe) -> Result<T> {
+        self.inner.ready()?;
+        pe::check("pe", pe, self.inner.n_pes)?;
+        let mut value = [T::zeroed()];
+        self.inner
+            .transport
+            .get(pe, source.offset(), LocalDest::from(&mut value));
+        Ok(value[0])
+    }
+}

@@ -1,0 +1,415 @@
+//! A PE's membership in a job. It owns everything below it; there is no global state.
+
+pub mod machine;
+mod watchdog;
+
+use crate::board::State;
+use crate::bootstrap::{self, UniqueId};
+use crate::debug::Level;
+use crate::heap::Heap;
+use crate::heap::layout::Layout;
+use crate::team::TeamState;
+use crate::transport::Transport;
+use crate::transport::host::HostTransport;
+use crate::transport::host::control::Control;
+use crate::transport::host::{fork, locks};
+use crate::wait::{self, Operation, Target, Wait};
+use crate::{Error, MemoryKind, Pe, Result, config};
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use watchdog::Watchdog;
+
+/// What a job may be told at init. All PEs must agree on `heap_bytes` and `memory`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct InitAttr {
+    /// Bytes of symmetric heap per PE; `None` takes `NVSHMEM_SYMMETRIC_SIZE`, else the machine's default.
+    pub heap_bytes: Option<u64>,
+    /// Where the heap lives; `None` takes `NVSHMEMRS_MEMORY`, else host.
+    pub memory: Option<MemoryKind>,
+    /// How long a wait may last; `None` takes `NVSHMEMRS_TIMEOUT`, else there is no limit.
+    pub timeout: Option<Duration>,
+    /// How long init may last; `None` takes `NVSHMEMRS_INIT_TIMEOUT`, else a minute.
+    pub init_timeout: Option<Duration>,
+}
+
+/// What init goes by, once the environment has been asked.
+#[derive(Clone, Debug)]
+pub(crate) struct Resolved {
+    pub(crate) heap_bytes: Option<u64>,
+    pub(crate) timeout: Option<Duration>,
+    pub(crate) init_timeout: Duration,
+}
+
+impl InitAttr {
+    pub(crate) fn resolve(&self) -> Result<Resolved> {
+        let memory = match self.memory {
+            Some(memory) => memory,
+            None => config::memory()?,
+        };
+        if memory != MemoryKind::Host {
+            return Err(Error::NotSupported(
+                "device memory was asked for, but this version of nvshmemrs keeps the symmetric heap in host memory only; \
+                 unset NVSHMEMRS_MEMORY or set it to host"
+                    .into(),
+            ));
+        }
+        let timeout = match self.timeout {
+            Some(limit) => Some(limit),
+            None => config::timeout()?,
+        };
+        let init_timeout = match self.init_timeout {
+            Some(limit) => limit,
+            None => config::init_timeout()?,
+        };
+        let heap_bytes = match self.heap_bytes {
+            Some(0) => return Err(Error::invalid("heap_bytes", 0, "at least 1 byte")),
+            Some(bytes) => Some(bytes),
+            None => config::symmetric_size()?,
+        };
+        Ok(Resolved {
+            heap_bytes,
+            timeout,
+            init_timeout,
+        })
+    }
+}
+
+/// Called while a wait is long; `true` ends it with [`Error::Interrupted`].
+pub type InterruptHook = Arc<dyn Fn() -> bool + Send + Sync>;
+
+/// How a PE holds its place in the job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Membership {
+    /// A process of its own: liveness locks and a watchdog tell when another one dies.
+    Process,
+    /// A thread of the one process of the job.
+    Thread,
+}
+
+/// Marks a runtime that is no longer live, where the fork generation would be.
+const ENDED: u64 = u64::MAX;
+
+pub(crate) struct Inner {
+    /// The fork generation of the process that joined, or [`ENDED`].
+    live: AtomicU64,
+    pub(crate) my_pe: Pe,
+    pub(crate) n_pes: Pe,
+    pub(crate) layout: Layout,
+    pub(crate) transport: Box<dyn Transport>,
+    pub(crate) control: Control,
+    pub(crate) heap: Heap,
+    pub(crate) teams: Vec<TeamState>,
+    pub(crate) spins: AtomicU32,
+    pub(crate) timeout: Option<Duration>,
+    pub(crate) init_timeout: Duration,
+    pub(crate) interrupted: AtomicBool,
+    pub(crate) hook: Mutex<Option<InterruptHook>>,
+    pub(crate) debug: Level,
+    watchdog: Mutex<Option<Watchdog>>,
+}
+
+impl Inner {
+    /// An error unless this process may use the runtime. Every operation begins with it.
+    #[inline]
+    pub(crate) fn ready(&self) -> Result<()> {
+        if self.live.load(Relaxed) == fork::generation() {
+            Ok(())
+        } else {
+            Err(self.not_ready())
+        }
+    }
+
+    #[cold]
+    fn not_ready(&self) -> Error {
+        match self.live.load(Relaxed) {
+            ENDED => Error::NotInitialized("this runtime has been finalized; call init first"),
+            _ => Error::Forked { pe: self.my_pe },
+        }
+    }
+
+    fn state(&self, state: State) {
+        self.control
+            .pe(self.my_pe)
+            .state
+            .store(state as u32, Release);
+    }
+
+    /// An error if a PE of the job is gone.
+    pub(crate) fn check_job(&self, operation: Operation) -> Result<()> {
+        let header = self.control.header();
+        if header.gone.load(Acquire) == 0 {
+            return Ok(());
+        }
+        let pe = header.first_gone.load(Acquire).saturating_sub(1) as Pe;
+        if pe >= self.n_pes {
+            return Err(Error::Internal(format!(
+                "the job's control block names PE {pe} of {}",
+                self.n_pes
+            )));
+        }
+        let block = self.control.pe(pe);
+        let how = match State::from_number(block.state.load(Acquire)) {
+            State::Left => "left without finalize",
+            _ => "died without finalize",
+        };
+        Err(Error::PeDied {
+            pe,
+            pid: block.pid.load(Relaxed),
+            how,
+            operation: operation.name(),
+            me: self.my_pe,
+        })
+    }
+
+    /// Says to all PEs that `pe` is gone. Only the first caller's word counts.
+    fn mark_gone(control: &Control, pe: Pe, state: State) {
+        let block = control.pe(pe);
+        let active = State::Active as u32;
+        if block
+            .state
+            .compare_exchange(active, state as u32, AcqRel, Relaxed)
+            .is_ok()
+        {
+            let header = control.header();
+            let _ = header
+                .first_gone
+                .compare_exchange(0, pe as u32 + 1, AcqRel, Relaxed);
+            header.gone.fetch_add(1, SeqCst);
+            wait::ring_all(control);
+        }
+    }
+
+    fn finalize(&self) -> Result<()> {
+        self.ready()?;
+        self.transport.quiet();
+        self.state(State::Finalizing);
+        wait::ring_all(&self.control);
+        let wait = Wait {
+            operation: Operation::Finalize,
+            target: Target::Job,
+        };
+        let result = self.wait(wait, || self.count_states(State::Finalizing));
+        self.end(State::Finalized);
+        self.debug
+            .write(Level::Info, self.my_pe, || format!("finalized: {result:?}"));
+        result
+    }
+
+    /// `Ok` once every PE is at least in `state`.
+    fn count_states(&self, state: State) -> std::result::Result<(), u64> {
+        let there = (0..self.n_pes)
+            .filter(|&pe| self.control.pe(pe).state.load(Acquire) >= state as u32)
+            .filter(|&pe| self.control.pe(pe).state.load(Acquire) <= State::Finalized as u32)
+            .count();
+        if there == self.n_pes as usize {
+            Ok(())
+        } else {
+            Err(there as u64)
+        }
+    }
+
+    fn end(&self, state: State) {
+        self.live.store(ENDED, Release);
+        if state == State::Left {
+            Inner::mark_gone(&self.control, self.my_pe, state);
+        } else {
+            self.state(state);
+        }
+        let watchdog = self
+            .watchdog
+            .lock()
+            .unwrap_or_else(|poison| poison.into_inner())
+            .take();
+        if let Some(watchdog) = watchdog {
+            watchdog.stop();
+        }
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        if self.live.load(Relaxed) != ENDED {
+            // A forked child: the watchdog is a thread of the parent and cannot be joined here.
+            let slot = self
+                .watchdog
+                .get_mut()
+                .unwrap_or_else(|poison| poison.into_inner());
+            std::mem::forget(slot.take());
+        }
+    }
+}
+
+/// A PE's membership in a job.
+///
+/// Any thread of the PE may use it; one collective per team at a time. Dropping it without
+/// [`finalize`](Runtime::finalize) leaves the job, which the other PEs' waits report as an error.
+pub struct Runtime {
+    pub(crate) inner: Arc<Inner>,
+}
+
+impl Drop for Runtime {
+    fn drop(&mut self) {
+        // Arrays may outlive the runtime; the PE's membership must not.
+        if self.inner.ready().is_ok() {
+            self.inner.end(State::Left);
+        }
+    }
+}
+
+impl std::fmt::Debug for Runtime {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "Runtime(PE {} of {})",
+            self.inner.my_pe, self.inner.n_pes
+        )
+    }
+}
+
+impl Runtime {
+    /// Joins the job that the environment describes: `nvshmemrs-run`, `torchrun`, `mpirun`, `srun` on one host. Without any
+    /// of them the caller is the only PE.
+    ///
+    /// Collective over all PEs of the job. OpenSHMEM 1.5 section 9.1.1.
+    pub fn init() -> Result<Runtime> {
+        Runtime::init_with(&InitAttr::default())
+    }
+
+    /// As [`init`](Runtime::init), with attributes.
+    pub fn init_with(attr: &InitAttr) -> Result<Runtime> {
+        bootstrap::from_environment(attr)
+    }
+
+    /// Joins the job that `id` names, as PE `pe` of `n_pes`. The PEs are processes of one host, or threads of them.
+    ///
+    /// Collective over all PEs of the job. NVSHMEM `nvshmemx_init_attr` with a unique id.
+    pub fn init_unique_id(id: &UniqueId, pe: Pe, n_pes: Pe, attr: &InitAttr) -> Result<Runtime> {
+        bootstrap::from_unique_id(id, pe, n_pes, attr)
+    }
+
+    /// Takes the place of PE `me` in a job whose control block all PEs share, and waits for the others.
+    pub(crate) fn assemble(
+        control: Control,
+        me: Pe,
+        attr: &Resolved,
+        membership: Membership,
+    ) -> Result<Runtime> {
+        fork::watch();
+        let stride = control.header().stride.load(Relaxed);
+        let layout = Layout {
+            base: control.segment().base() + Control::heap_offset(control.n_pes()),
+            stride,
+            n_pes: control.n_pes(),
+        };
+        let block = control.pe(me);
+        if membership == Membership::Process {
+            locks::hold(control.segment().fd(), me)?;
+        }
+        block.pid.store(std::process::id(), Relaxed);
+        wait::publish_cpus(block);
+        let inner = Inner {
+            live: AtomicU64::new(fork::generation()),
+            my_pe: me,
+            n_pes: control.n_pes(),
+            layout,
+            transport: Box::new(HostTransport::new(
+                Arc::clone(control.segment()),
+                layout,
+                me,
+            )),
+            heap: Heap::new(stride),
+            teams: TeamState::predefined(me, control.n_pes()),
+            spins: AtomicU32::new(0),
+            timeout: attr.timeout,
+            init_timeout: attr.init_timeout,
+            interrupted: AtomicBool::new(false),
+            hook: Mutex::new(None),
+            debug: Level::from_environment(),
+            watchdog: Mutex::new(None),
+            control,
+        };
+        inner.state(State::Active);
+        wait::ring_all(&inner.control);
+        if membership == Membership::Process && inner.n_pes > 1 {
+            let watchdog = Watchdog::start(inner.control.clone(), me)?;
+            *inner
+                .watchdog
+                .lock()
+                .unwrap_or_else(|poison| poison.into_inner()) = Some(watchdog);
+        }
+        let runtime = Runtime {
+            inner: Arc::new(inner),
+        };
+        let inner = &runtime.inner;
+        let wait = Wait {
+            operation: Operation::Init,
+            target: Target::Job,
+        };
+        inner.wait(wait, || inner.count_states(State::Active))?;
+        inner.spins.store(wait::spins(&inner.control), Relaxed);
+        inner.debug.write(Level::Info, me, || {
+            format!(
+                "joined: {} PEs, {stride} bytes of symmetric heap each, host memory",
+                inner.n_pes
+            )
+        });
+        Ok(runtime)
+    }
+
+    /// Leaves the job: completes outstanding operations, then waits for the other PEs. The runtime has ended afterwards, also
+    /// when the result is an error.
+    ///
+    /// Collective over WORLD. OpenSHMEM 1.5 section 9.1.4.
+    pub fn finalize(self) -> Result<()> {
+        self.inner.finalize()
+    }
+
+    /// This PE's number. Local. OpenSHMEM 1.5 section 9.1.5.
+    #[inline]
+    pub fn my_pe(&self) -> Pe {
+        self.inner.my_pe
+    }
+
+    /// The number of PEs. Local. OpenSHMEM 1.5 section 9.1.6.
+    #[inline]
+    pub fn n_pes(&self) -> Pe {
+        self.inner.n_pes
+    }
+
+    /// An error if this runtime has ended, or if the caller is a forked child. Local; never waits.
+    pub fn check_live(&self) -> Result<()> {
+        self.inner.ready()
+    }
+
+    /// Whether the job is whole: otherwise the error that every waiting call would return. Local; never waits.
+    pub fn check(&self) -> Result<()> {
+        self.inner.ready()?;
+        self.inner.check_job(Operation::Check)
+    }
+
+    /// The board of this job. Local.
+    pub fn board(&self) -> crate::board::Board {
+        crate::board::Board::of_job(&self.inner.control)
+    }
+
+    /// Ends every wait of this PE, now and later, with [`Error::Interrupted`]. May be called from a signal handler. Local.
+    pub fn interrupt(&self) {
+        self.inner.interrupted.store(true, Release);
+    }
+
+    /// Lets this PE wait again. Local.
+    pub fn interrupt_clear(&self) {
+        self.inner.interrupted.store(false, Release);
+    }
+
+    /// Sets, or removes, the function that long waits of this PE call when a signal arrives and at least every 50 ms. Local.
+    pub fn set_interrupt_hook(&self, hook: Option<InterruptHook>) {
+        *self
+            .inner
+            .hook
+            .lock()
+            .unwrap_or_else(|poison| poison.into_inner()) = hook;
+    }
+}

@@ -1,0 +1,95 @@
+//! Signals.
+
+use crate::heap::sym::{LocalSource, SymElement, SymRange};
+use crate::op::{Cmp, SignalOp};
+use crate::wait::{self, Operation, Target, Wait};
+use crate::{Pe, Result, Runtime, pe};
+
+impl Runtime {
+    /// Copies `source` to `dest` on PE `pe`, then updates the signal there: who sees the signal sees the data.
+    ///
+    /// One-sided. Returns when `source` may be reused. OpenSHMEM 1.5 section 9.8.3.
+    #[inline]
+    pub fn put_signal<'a>(
+        &self,
+        dest: impl Into<SymRange>,
+        source: impl Into<LocalSource<'a>>,
+        signal: SymElement<u64>,
+        value: u64,
+        op: SignalOp,
+        pe: Pe,
+    ) -> Result<()> {
+        self.put(dest, source, pe)?;
+        self.signal_op(signal, value, op, pe)
+    }
+
+    /// As [`put_signal`](Runtime::put_signal), complete after [`quiet`](Runtime::quiet).
+    ///
+    /// One-sided. OpenSHMEM 1.5 section 9.8.4.
+    #[inline]
+    pub fn put_signal_nbi<'a>(
+        &self,
+        dest: impl Into<SymRange>,
+        source: impl Into<LocalSource<'a>>,
+        signal: SymElement<u64>,
+        value: u64,
+        op: SignalOp,
+        pe: Pe,
+    ) -> Result<()> {
+        self.put_nbi(dest, source, pe)?;
+        self.signal_op(signal, value, op, pe)
+    }
+
+    /// Updates the signal on PE `pe`, after all earlier puts of this PE to it.
+    ///
+    /// One-sided. NVSHMEM `nvshmemx_signal_op`.
+    #[inline]
+    pub fn signal_op(
+        &self,
+        signal: SymElement<u64>,
+        value: u64,
+        op: SignalOp,
+        pe: Pe,
+    ) -> Result<()> {
+        self.inner.ready()?;
+        pe::check("pe", pe, self.inner.n_pes)?;
+        self.inner.transport.signal(pe, signal.offset(), value, op);
+        wait::ring(&self.inner.control, pe);
+        Ok(())
+    }
+
+    /// Waits until this PE's copy of the signal compares to `value`, and returns the value that did. What the sender put before
+    /// it is visible on return.
+    ///
+    /// Local: only the caller waits. OpenSHMEM 1.5 section 9.10.15.
+    #[inline]
+    pub fn signal_wait(&self, signal: SymElement<u64>, cmp: Cmp, value: u64) -> Result<u64> {
+        self.inner.ready()?;
+        let offset = signal.offset();
+        let wait = Wait {
+            operation: Operation::SignalWait,
+            target: Target::Word {
+                offset,
+                cmp,
+                expected: value,
+            },
+        };
+        self.inner.wait(wait, || {
+            let seen = self.inner.transport.signal_fetch(offset);
+            if cmp.holds(seen, value) {
+                Ok(seen)
+            } else {
+                Err(seen)
+            }
+        })
+    }
+
+    /// Reads this PE's copy of the signal. What the sender put before that value is visible on return.
+    ///
+    /// Local; never waits. OpenSHMEM 1.5 section 9.8.5.
+    #[inline]
+    pub fn signal_fetch(&self, signal: SymElement<u64>) -> Result<u64> {
+        self.inner.ready()?;
+        Ok(self.inner.transport.signal_fetch(signal.offset()))
+    }
+}

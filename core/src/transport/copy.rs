@@ -1,0 +1,63 @@
+//! The one copy primitive.
+//!
+//! An aligned copy of 1, 2, 4 or 8 bytes is one atomic access, so an element that two PEs use at once is never torn. A
+//! longer one is libc's `memmove`; what other PEs see of it before the next synchronisation is unspecified, as the
+//! memory model says. The ranges may overlap.
+
+use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
+
+/// Copies `bytes` bytes.
+///
+/// # Safety
+/// `source` must be valid for reads and `dest` for writes of `bytes` bytes. Memory that other PEs write must belong to
+/// the symmetric heap, where races are the memory model's business and not Rust's: no reference to it exists.
+#[inline]
+pub(crate) unsafe fn copy(dest: *mut u8, source: *const u8, bytes: usize) {
+    macro_rules! word {
+        ($atomic:ty, $plain:ty) => {
+            if (dest as usize | source as usize) & (size_of::<$plain>() - 1) == 0 {
+                // SAFETY: both are valid for the size (caller) and aligned to it (just checked).
+                unsafe {
+                    let value = (*source.cast::<$atomic>()).load(Relaxed);
+                    (*dest.cast::<$atomic>()).store(value, Relaxed);
+                }
+                return;
+            }
+        };
+    }
+    match bytes {
+        8 => word!(AtomicU64, u64),
+        4 => word!(AtomicU32, u32),
+        2 => word!(AtomicU16, u16),
+        1 => word!(AtomicU8, u8),
+        _ => {}
+    }
+    // SAFETY: both are valid for `bytes` (caller); memmove allows overlap.
+    unsafe { std::ptr::copy(source, dest, bytes) }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn every_length_and_alignment() {
+        let source: Vec<u8> = (0..64).collect();
+        for len in 0..20 {
+            for from in 0..9 {
+                for to in 0..9 {
+                    let mut dest = vec![0xaa_u8; 64];
+                    // SAFETY: both vectors have 64 bytes, and no access goes past 28.
+                    unsafe {
+                        super::copy(dest.as_mut_ptr().add(to), source.as_ptr().add(from), len)
+                    };
+                    assert_eq!(dest[to..to + len], source[from..from + len]);
+                    assert!(
+                        dest[..to]
+                            .iter()
+                            .chain(&dest[to + len..])
+                            .all(|&byte| byte == 0xaa)
+                    );
+                }
+            }
+        }
+    }
+}

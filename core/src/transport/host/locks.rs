@@ -1,0 +1,41 @@
+//! Liveness: each process holds a lock on one byte of the job's memfd for each of its PEs. The kernel drops the locks of a
+//! process that ends, however it ends, so a PE whose lock is free is gone.
+//!
+//! These are POSIX record locks: they belong to the process, a forked child does not inherit them, and they are kept
+//! until the process closes a descriptor of the file, which happens at finalize.
+
+use crate::{Error, Pe, Result};
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+fn lock_of(pe: Pe, kind: libc::c_int) -> libc::flock {
+    libc::flock {
+        l_type: kind as libc::c_short,
+        l_whence: libc::SEEK_SET as libc::c_short,
+        l_start: libc::off_t::from(pe),
+        l_len: 1,
+        l_pid: 0,
+    }
+}
+
+/// Takes the lock of a PE of this process.
+pub(crate) fn hold(fd: BorrowedFd<'_>, pe: Pe) -> Result<()> {
+    let lock = lock_of(pe, libc::F_WRLCK);
+    // SAFETY: F_SETLK reads a `flock` that outlives the call.
+    if unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_SETLK, &lock) } == -1 {
+        let error = std::io::Error::last_os_error();
+        return Err(Error::system(
+            "locking this PE's byte of the job's memory",
+            error,
+        ));
+    }
+    Ok(())
+}
+
+/// Whether a process other than this one holds the lock of `pe`. A PE of this process counts as free.
+pub(crate) fn held_by_other(fd: BorrowedFd<'_>, pe: Pe) -> bool {
+    let mut lock = lock_of(pe, libc::F_WRLCK);
+    // SAFETY: F_GETLK reads and writes a `flock` that outlives the call.
+    let asked = unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_GETLK, &mut lock) };
+    // An error says nothing about the peer: take it for alive.
+    asked == -1 || lock.l_type != libc::F_UNLCK as libc::c_short
+}

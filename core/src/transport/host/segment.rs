@@ -1,0 +1,184 @@
+//! One sealed, sparse memfd per job: the control block, then every PE's heap. Each process maps it once.
+//!
+//! It has no name in any file system, so nothing stays behind after a crash, and it cannot be resized once sealed, so no peer can
+//! cut it short under another's feet. Pages are backed by `commit`, so lack of memory is an error there.
+//!
+//! # Rules of this module
+//!
+//! 1. `base` is the start of a shared mapping of `len` bytes that lives as long as the `Segment`.
+//! 2. References into the mapping are given out only as types made of atomics ([`AllAtomic`]), which other processes may
+//!    change at any time.
+
+use crate::{Error, Result};
+use rustix::fs::{FallocateFlags, MemfdFlags, SealFlags};
+use rustix::mm::{MapFlags, ProtFlags};
+use std::fs::File;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+/// The memfd's name, as /proc/PID/fd shows it.
+pub(crate) const NAME: &str = "nvshmemrs-job";
+
+/// Types that are atomics through and through, for which every bit pattern is valid.
+///
+/// # Safety
+/// The type must be `repr(C)` and consist of atomic integers only, with an alignment of at most 4096.
+pub(crate) unsafe trait AllAtomic {}
+
+/// A mapped segment.
+#[derive(Debug)]
+pub(crate) struct Segment {
+    fd: OwnedFd,
+    base: u64,
+    len: u64,
+}
+
+impl Segment {
+    /// Makes and maps a sealed segment of `len` bytes, a multiple of the page size.
+    pub(crate) fn create(len: u64) -> Result<Segment> {
+        let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+        let fd = rustix::fs::memfd_create(NAME, flags | MemfdFlags::NOEXEC_SEAL)
+            // Kernels before 6.3 do not know NOEXEC_SEAL.
+            .or_else(|_| rustix::fs::memfd_create(NAME, flags))
+            .map_err(|error| Error::system("memfd_create", error))?;
+        rustix::fs::ftruncate(&fd, len)
+            .map_err(|error| Error::system("ftruncate of the symmetric heap", error))?;
+        rustix::fs::fcntl_add_seals(&fd, SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL)
+            .map_err(|error| Error::system("sealing the symmetric heap", error))?;
+        Segment::map(fd, len, ProtFlags::READ | ProtFlags::WRITE)
+    }
+
+    /// Maps a segment that another PE made. It must be sealed and of the expected length.
+    pub(crate) fn open(fd: OwnedFd, len: u64) -> Result<Segment> {
+        Segment::check(&fd, Some(len))?;
+        Segment::map(fd, len, ProtFlags::READ | ProtFlags::WRITE)
+    }
+
+    /// Maps a segment of another job for reading only.
+    pub(crate) fn observe(file: File) -> Result<Segment> {
+        let len = Segment::check(&file, None)?;
+        Segment::map(file.into(), len, ProtFlags::READ)
+    }
+
+    fn check(fd: impl AsFd, len: Option<u64>) -> Result<u64> {
+        let seals = rustix::fs::fcntl_get_seals(&fd)
+            .map_err(|error| Error::system("reading the seals of the job's memory", error))?;
+        let actual = rustix::fs::fstat(&fd)
+            .map_err(|error| Error::system("fstat of the job's memory", error))?
+            .st_size as u64;
+        if !seals.contains(SealFlags::SHRINK | SealFlags::GROW) {
+            return Err(Error::Bootstrap(
+                "the job's memory is not sealed; it is refused".into(),
+            ));
+        }
+        match len {
+            Some(len) if len != actual => Err(Error::Bootstrap(format!(
+                "the job's memory has {actual} bytes where {len} were announced; it is refused"
+            ))),
+            _ => Ok(actual),
+        }
+    }
+
+    fn map(fd: OwnedFd, len: u64, protection: ProtFlags) -> Result<Segment> {
+        // SAFETY: a new mapping at an address of the kernel's choice disturbs no other memory.
+        let base = unsafe {
+            rustix::mm::mmap(
+                std::ptr::null_mut(),
+                len as usize,
+                protection,
+                MapFlags::SHARED | MapFlags::NORESERVE,
+                &fd,
+                0,
+            )
+        }
+        .map_err(|error| {
+            Error::system(
+                "mapping the symmetric heap",
+                format!(
+                    "{error}: {len} bytes of address space were asked for; lower NVSHMEM_SYMMETRIC_SIZE or raise `ulimit -v`"
+                ),
+            )
+        })?;
+        // SAFETY: the range was just mapped; the advice only keeps it out of core dumps. Without it, dumps are larger.
+        let _ =
+            unsafe { rustix::mm::madvise(base, len as usize, rustix::mm::Advice::LinuxDontDump) };
+        Ok(Segment {
+            fd,
+            base: base as u64,
+            len,
+        })
+    }
+
+    /// The file descriptor, to hand to another PE or to lock bytes of.
+    pub(crate) fn fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+
+    /// Length in bytes.
+    pub(crate) fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Address of the first byte in this process.
+    pub(crate) fn base(&self) -> u64 {
+        self.base
+    }
+
+    /// Whether `bytes` bytes at `address` lie within the mapping.
+    pub(crate) fn contains(&self, address: u64, bytes: u64) -> bool {
+        address >= self.base
+            && address
+                .checked_add(bytes)
+                .is_some_and(|end| end <= self.base + self.len)
+    }
+
+    /// The atomics at byte `offset`.
+    #[inline]
+    pub(crate) fn view<T: AllAtomic>(&self, offset: u64) -> &T {
+        let address = self.base + offset;
+        assert!(
+            self.contains(address, size_of::<T>() as u64)
+                && address.is_multiple_of(align_of::<T>() as u64),
+            "a view outside the segment"
+        );
+        // SAFETY: in bounds and aligned (just checked), mapped as long as `self` (rule 1), atomics only (rule 2).
+        unsafe { &*(address as *const T) }
+    }
+
+    /// Backs the pages that `bytes` bytes at `address` touch.
+    pub(crate) fn commit(&self, address: u64, bytes: u64) -> Result<()> {
+        let page = rustix::param::page_size() as u64;
+        let start = (address - self.base) / page * page;
+        let end = (address - self.base + bytes).next_multiple_of(page);
+        loop {
+            match rustix::fs::fallocate(&self.fd, FallocateFlags::empty(), start, end - start) {
+                Ok(()) => return Ok(()),
+                Err(rustix::io::Errno::INTR) => {}
+                Err(error) => {
+                    return Err(Error::system(
+                        "committing symmetric memory",
+                        format!("{error}: {bytes} bytes were asked for"),
+                    ));
+                }
+            }
+        }
+    }
+
+    /// Gives back the whole pages within `bytes` bytes at `address`.
+    pub(crate) fn decommit(&self, address: u64, bytes: u64) {
+        let page = rustix::param::page_size() as u64;
+        let start = (address - self.base).next_multiple_of(page);
+        let end = (address - self.base + bytes) / page * page;
+        if start < end {
+            let hole = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+            // A failure costs memory until the job ends, nothing else.
+            let _ = rustix::fs::fallocate(&self.fd, hole, start, end - start);
+        }
+    }
+}
+
+impl Drop for Segment {
+    fn drop(&mut self) {
+        // SAFETY: rule 1: the mapping is ours, and whoever uses it holds the `Segment`.
+        let _ = unsafe { rustix::mm::munmap(self.base as *mut _, self.len as usize) };
+    }
+}

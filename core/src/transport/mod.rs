@@ -1,0 +1,101 @@
+//! The transport contract: what each kind of memory implements.
+//!
+//! Callers above have checked bounds, PE, team and alignment, once. A transport takes them for granted: an offset and
+//! its length lie within `stride`, a PE is one of the job, an atomic's offset is aligned to its width. It reports
+//! only what the machine refuses.
+//!
+//! The folders have the same files: `mod.rs` (the transport), `segment.rs` (reserving, committing and mapping memory).
+//! `host/` also holds what the PEs of a host share whatever the memory kind: the control block, liveness locks and fork
+//! detection. Any transport can be wrapped by another one that forwards to it, because nothing above this trait knows
+//! which one it has.
+
+pub(crate) mod copy;
+pub(crate) mod host;
+
+use crate::heap::sym::{LocalDest, LocalSource, SymRange};
+use crate::op::SignalOp;
+use crate::{Pe, Result};
+
+/// Where a symmetric heap lives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MemoryKind {
+    /// Host memory, shared by the PEs of one host.
+    Host,
+    /// Memory of a GPU.
+    Device,
+}
+
+impl std::fmt::Display for MemoryKind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            MemoryKind::Host => "host",
+            MemoryKind::Device => "device",
+        })
+    }
+}
+
+/// The width of an atomic operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Width {
+    Bits32,
+    Bits64,
+}
+
+/// An atomic operation; operands of 32-bit ones are zero-extended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Atomic {
+    FetchAdd(u64),
+    CompareSwap { cond: u64, value: u64 },
+}
+
+/// What a kind of memory does. See the module for what it may take for granted.
+pub(crate) trait Transport: Send + Sync {
+    /// Where the heap lives.
+    fn kind(&self) -> MemoryKind;
+
+    /// Backs this PE's copy of `range` with memory, so that later accesses cannot fail.
+    fn commit(&self, range: SymRange) -> Result<()>;
+
+    /// Gives back memory that backs this PE's copy of `range`, where whole pages allow.
+    fn decommit(&self, range: SymRange);
+
+    /// Sets this PE's copy of `range` to 0.
+    fn zero(&self, range: SymRange);
+
+    /// The address at which this process can load and store `offset` of `pe`, if it can.
+    fn local_ptr(&self, pe: Pe, offset: u64) -> Option<u64>;
+
+    /// Copies `source` to `dest` bytes of `pe`; returns when `source` may be reused.
+    fn put(&self, pe: Pe, dest: u64, source: LocalSource<'_>);
+
+    /// Copies from `source` of `pe` to `dest`; returns when the data is there.
+    fn get(&self, pe: Pe, source: u64, dest: LocalDest<'_>);
+
+    /// As `put`; `source` may be in use until `quiet`.
+    fn put_nbi(&self, pe: Pe, dest: u64, source: LocalSource<'_>) {
+        self.put(pe, dest, source);
+    }
+
+    /// As `get`; `dest` may be incomplete until `quiet`.
+    fn get_nbi(&self, pe: Pe, source: u64, dest: LocalDest<'_>) {
+        self.get(pe, source, dest);
+    }
+
+    /// Copies symmetric memory of `from` to symmetric memory of `to`, both at most once per byte.
+    fn copy(&self, to: Pe, dest: u64, from: Pe, source: u64, bytes: u64);
+
+    /// Does `operation` at `offset` of `pe` and returns the old value.
+    fn atomic(&self, pe: Pe, offset: u64, width: Width, operation: Atomic) -> u64;
+
+    /// Updates the signal at `offset` of `pe`, after all earlier puts of this PE to `pe`.
+    fn signal(&self, pe: Pe, offset: u64, value: u64, op: SignalOp);
+
+    /// Reads this PE's copy of the signal at `offset`; what was put before it is visible afterwards.
+    fn signal_fetch(&self, offset: u64) -> u64;
+
+    /// Orders this PE's earlier puts, atomics and signals before its later ones, for each PE.
+    fn fence(&self);
+
+    /// Completes this PE's earlier operations, visibly for all PEs.
+    fn quiet(&self);
+}
