@@ -5,10 +5,11 @@
 //!
 //! # Rules of this module
 //!
-//! 1. `base` is the start of a shared mapping of `len` bytes that lives as long as the `Segment`.
+//! 1. `base` is the start of a shared mapping of `len` bytes that lives as long as the `Segment`, aligned to 2 MiB.
 //! 2. References into the mapping are given out only as types made of atomics ([`AllAtomic`]), which other processes may
 //!    change at any time.
 
+use crate::heap::layout::MAX_ALIGNMENT;
 use crate::{Error, Result};
 use rustix::fs::{FallocateFlags, MemfdFlags, SealFlags};
 use rustix::mm::{MapFlags, ProtFlags};
@@ -79,33 +80,47 @@ impl Segment {
     }
 
     fn map(fd: OwnedFd, len: u64, protection: ProtFlags) -> Result<Segment> {
-        // SAFETY: a new mapping at an address of the kernel's choice disturbs no other memory.
-        let base = unsafe {
-            rustix::mm::mmap(
-                std::ptr::null_mut(),
-                len as usize,
-                protection,
-                MapFlags::SHARED | MapFlags::NORESERVE,
-                &fd,
-                0,
-            )
-        }
-        .map_err(|error| {
+        let refused = |error: rustix::io::Errno| {
             Error::system(
                 "mapping the symmetric heap",
                 format!(
-                    "{error}: {len} bytes of address space were asked for; lower NVSHMEM_SYMMETRIC_SIZE or raise `ulimit -v`"
+                    "{error}: {len} bytes of address space were asked for; lower \
+                     NVSHMEM_SYMMETRIC_SIZE or raise `ulimit -v`"
                 ),
             )
-        })?;
-        // SAFETY: the range was just mapped; the advice only keeps it out of core dumps. Without it, dumps are larger.
-        let _ =
-            unsafe { rustix::mm::madvise(base, len as usize, rustix::mm::Advice::LinuxDontDump) };
-        Ok(Segment {
-            fd,
-            base: base as u64,
-            len,
-        })
+        };
+        // A little more is reserved, so that an aligned start can be chosen.
+        let reserved = len + MAX_ALIGNMENT;
+        let none = ProtFlags::empty();
+        let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
+        // SAFETY: a new mapping at an address of the kernel's choice disturbs no other memory.
+        let start = unsafe {
+            rustix::mm::mmap_anonymous(std::ptr::null_mut(), reserved as usize, none, flags)
+        }
+        .map_err(refused)? as u64;
+        let base = start.next_multiple_of(MAX_ALIGNMENT);
+        let unmap = |from: u64, to: u64| {
+            if from < to {
+                // SAFETY: the range lies within the reservation made above, and nothing uses it.
+                let _ = unsafe { rustix::mm::munmap(from as *mut _, (to - from) as usize) };
+            }
+        };
+        let flags = MapFlags::SHARED | MapFlags::NORESERVE | MapFlags::FIXED;
+        // SAFETY: FIXED replaces a part of the reservation made above, and nothing else.
+        let mapped =
+            unsafe { rustix::mm::mmap(base as *mut _, len as usize, protection, flags, &fd, 0) };
+        if let Err(error) = mapped {
+            unmap(start, start + reserved);
+            return Err(refused(error));
+        }
+        unmap(start, base);
+        unmap(base + len, start + reserved);
+        // SAFETY: the range was just mapped; the advice only keeps it out of core dumps. Without
+        // it, dumps are larger.
+        let _ = unsafe {
+            rustix::mm::madvise(base as *mut _, len as usize, rustix::mm::Advice::LinuxDontDump)
+        };
+        Ok(Segment { fd, base, len })
     }
 
     /// The file descriptor, to hand to another PE or to lock bytes of.

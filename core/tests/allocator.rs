@@ -1,0 +1,110 @@
+//! The deterministic allocator against a plain model: a map of taken bytes.
+
+use nvshmemrs::{Allocator, Block};
+use proptest::prelude::*;
+
+#[derive(Clone, Debug)]
+enum Step {
+    Allocate { bytes: u64, alignment: u64 },
+    Free { which: usize },
+    FreeUnknown { offset: u64 },
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let bytes = prop_oneof![
+        1..200u64,
+        1..4096u64,
+        Just(1 << 14),
+        Just(u64::MAX),
+        Just(u64::MAX - 63)
+    ];
+    prop_oneof![
+        3 => (bytes, 0..10u32).prop_map(|(bytes, shift)| Step::Allocate { bytes, alignment: 8 << shift }),
+        2 => any::<usize>().prop_map(|which| Step::Free { which }),
+        1 => (0..1u64 << 14).prop_map(|offset| Step::FreeUnknown { offset }),
+    ]
+}
+
+/// What the model knows: every live block, nothing else.
+fn check(allocator: &Allocator, live: &[Block]) {
+    let mut blocks = live.to_vec();
+    blocks.sort_by_key(|block| block.offset);
+    let seen: Vec<Block> = allocator.live().copied().collect();
+    assert_eq!(seen, blocks);
+    for pair in blocks.windows(2) {
+        assert!(
+            pair[0].offset + pair[0].taken <= pair[1].offset,
+            "blocks overlap: {pair:?}"
+        );
+    }
+    let mut ids: Vec<u32> = blocks.iter().map(|block| block.id).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), blocks.len(), "an id is used twice");
+    // The largest gap between blocks, and what is free in all, follow from the blocks alone.
+    let mut at = 0;
+    let (mut free, mut largest) = (0, 0);
+    for (start, end) in blocks
+        .iter()
+        .map(|block| (block.offset, block.offset + block.taken))
+        .chain([(allocator.size(), allocator.size())])
+    {
+        free += start - at;
+        largest = largest.max(start - at);
+        at = end;
+    }
+    assert_eq!(allocator.size() - allocator.used(), free);
+    assert_eq!(allocator.largest(), largest);
+    assert_eq!(allocator.count(), blocks.len() as u64);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    #[test]
+    fn agrees_with_the_model(steps in prop::collection::vec(step(), 1..80)) {
+        let mut allocator = Allocator::new(1 << 14);
+        let mut twin = Allocator::new(1 << 14);
+        let mut live: Vec<Block> = Vec::new();
+        for step in steps {
+            match step {
+                Step::Allocate { bytes, alignment } => {
+                    let block = allocator.allocate(bytes, alignment);
+                    // Another PE with the same history comes to the same block.
+                    prop_assert_eq!(block, twin.allocate(bytes, alignment));
+                    match block {
+                        Some(block) => {
+                            prop_assert_eq!(block.offset % alignment.max(64), 0);
+                            prop_assert_eq!(block.bytes, bytes);
+                            prop_assert!(block.taken >= bytes && block.taken < bytes + 64);
+                            prop_assert!(block.offset + block.taken <= allocator.size());
+                            live.push(block);
+                        }
+                        // With the alignment that every block has, refusal means that no gap is large enough.
+                        None if alignment <= 64 => prop_assert!(bytes > allocator.largest()),
+                        None => {}
+                    }
+                }
+                Step::Free { which } if !live.is_empty() => {
+                    let block = live.swap_remove(which % live.len());
+                    prop_assert_eq!(allocator.free(block.offset), Some(block));
+                    prop_assert_eq!(twin.free(block.offset), Some(block));
+                    prop_assert_eq!(allocator.free(block.offset), None, "a double free was accepted");
+                }
+                Step::Free { .. } => {}
+                Step::FreeUnknown { offset } => {
+                    if live.iter().all(|block| block.offset != offset) {
+                        prop_assert_eq!(allocator.free(offset), None);
+                    }
+                    let inside = live.iter().find(|b| (b.offset..b.offset + b.taken).contains(&offset));
+                    prop_assert_eq!(allocator.find(offset), inside);
+                }
+            }
+            check(&allocator, &live);
+        }
+        for block in live {
+            allocator.free(block.offset);
+        }
+        prop_assert_eq!(allocator.largest(), allocator.size(), "freeing everything leaves fragments");
+    }
+}

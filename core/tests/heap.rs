@@ -1,0 +1,232 @@
+//! Collective allocation: agreement, exhaustion, errors on every member, deferred release.
+
+use nvshmemrs::{Error, InitAttr, Request, Runtime, local};
+
+fn attr(heap: u64) -> InitAttr {
+    InitAttr {
+        heap_bytes: Some(heap),
+        ..InitAttr::default()
+    }
+}
+
+fn malloc(rt: &Runtime, bytes: usize) -> nvshmemrs::Result<u64> {
+    rt.malloc(Ok(Request::bytes(bytes)))
+        .map(|address| address.unwrap())
+}
+
+#[test]
+fn addresses_are_symmetric_and_memory_is_zeroed_where_promised() {
+    local::run_with(3, &attr(8 << 20), |rt| {
+        let base = malloc(&rt, 100)?;
+        let offset = rt.symmetric("ptr", base, 100)?.offset();
+        let all = rt.array::<u64>(3)?;
+        for pe in 0..3 {
+            rt.p(all.at(rt.my_pe() as usize)?, offset, pe)?;
+        }
+        rt.barrier_all()?;
+        assert_eq!(all.to_vec()?, [offset; 3]);
+        for alignment in [8usize, 64, 4096, 2 << 20] {
+            let address = rt.malloc(Request::aligned(alignment, 10))?.unwrap();
+            assert_eq!(address % alignment as u64, 0);
+            rt.free(address)?;
+        }
+        for wrong in [0usize, 3, 4, 24, 4 << 20] {
+            assert_eq!(
+                rt.malloc(Request::aligned(wrong, 10)).unwrap_err().status(),
+                1,
+                "alignment {wrong}"
+            );
+        }
+        // Dirty memory comes back clean from a zeroed allocation.
+        let dirty = rt.array::<u64>(4096)?;
+        dirty.write(0, &[u64::MAX; 4096])?;
+        rt.free_array(dirty)?;
+        assert!(
+            rt.array::<u64>(4096)?
+                .to_vec()?
+                .iter()
+                .all(|&word| word == 0)
+        );
+        assert_eq!(rt.malloc(Ok(Request::bytes(0)))?, None);
+        assert_eq!(rt.array::<u64>(0)?.len(), 0);
+        rt.free(0)?;
+        rt.finalize()
+    })
+    .unwrap();
+}
+
+#[test]
+fn a_full_heap_says_what_to_do_and_everything_comes_back() {
+    local::run_with(2, &attr(2 << 20), |rt| {
+        let empty = rt.heap_stats();
+        assert_eq!(
+            (empty.heap_bytes, empty.free_bytes, empty.allocations),
+            (2 << 20, 2 << 20, 0)
+        );
+        let first = malloc(&rt, 1 << 20)?;
+        let error = malloc(&rt, 1 << 21).unwrap_err();
+        let expected = Error::HeapFull {
+            requested: 1 << 21,
+            free: 1 << 20,
+            largest: 1 << 20,
+            heap: 2 << 20,
+        };
+        assert_eq!(error, expected);
+        assert!(
+            error.to_string().contains("NVSHMEM_SYMMETRIC_SIZE"),
+            "{error}"
+        );
+        assert_eq!(malloc(&rt, usize::MAX).unwrap_err().status(), 2);
+        let overflow = rt.malloc(Request::zeroed(usize::MAX, 2)).unwrap_err();
+        assert!(
+            matches!(
+                overflow,
+                Error::InvalidValue {
+                    argument: "count",
+                    ..
+                }
+            ),
+            "{overflow}"
+        );
+        rt.free(first)?;
+        assert_eq!(rt.heap_stats(), empty);
+        for _ in 0..2000 {
+            let address = malloc(&rt, 1000)?;
+            rt.free(address)?;
+        }
+        assert_eq!(rt.heap_stats(), empty);
+        rt.finalize()
+    })
+    .unwrap();
+}
+
+#[test]
+fn differing_sizes_are_an_error_on_every_member() {
+    local::run(3, |rt| {
+        let bytes = if rt.my_pe() == 2 { 200 } else { 100 };
+        let error = malloc(&rt, bytes).unwrap_err();
+        let text = error.to_string();
+        assert_eq!(error.status(), 14, "{text}");
+        assert!(
+            text.contains("PE 2 has bytes 200") && text.contains("bytes 100"),
+            "{text}"
+        );
+        assert_eq!(rt.heap_stats().allocations, 0);
+
+        // One member's own error reaches the others.
+        let request = match rt.my_pe() {
+            1 => Request::aligned(3, 100),
+            _ => Ok(Request::bytes(100)),
+        };
+        let error = rt.malloc(request).unwrap_err();
+        match rt.my_pe() {
+            1 => assert_eq!(error.status(), 1),
+            _ => assert!(
+                matches!(
+                    error,
+                    Error::PeerArgument {
+                        operation: "malloc",
+                        pe: 1,
+                        ..
+                    }
+                ),
+                "{error}"
+            ),
+        }
+
+        let (a, b) = (malloc(&rt, 64)?, malloc(&rt, 64)?);
+        let error = rt.free(if rt.my_pe() == 0 { a } else { b }).unwrap_err();
+        assert_eq!(error.status(), 14, "{error}");
+        assert_eq!(rt.heap_stats().allocations, 2, "nothing is freed");
+        rt.free(a)?;
+        let double = rt.free(a).unwrap_err();
+        assert!(matches!(double, Error::BadFree { .. }), "{double}");
+        let inside = rt.free(b + 8).unwrap_err();
+        assert!(
+            inside.to_string().contains("inside an allocation"),
+            "{inside}"
+        );
+        let outside = rt.free(64).unwrap_err();
+        assert_eq!(outside.status(), 4, "{outside}");
+        rt.free(b)?;
+        rt.finalize()
+    })
+    .unwrap();
+}
+
+#[test]
+fn released_memory_is_freed_once_all_have_released_it() {
+    local::run(3, |rt| {
+        let keep = rt.array::<u8>(1000)?;
+        let array = rt.array::<u8>(1000)?;
+        // PEs let go at different times, in different orders; nobody waits.
+        if rt.my_pe() != 1 {
+            drop(array);
+            malloc(&rt, 8)?;
+            assert_eq!(rt.heap_stats().allocations, 3, "PE 1 still holds it");
+        } else {
+            malloc(&rt, 8)?;
+            assert_eq!(rt.heap_stats().allocations, 3);
+            drop(array);
+        }
+        rt.barrier_all()?;
+        malloc(&rt, 8)?;
+        assert_eq!(
+            rt.heap_stats().allocations,
+            3,
+            "freed by the allocation that followed"
+        );
+        assert_eq!(rt.heap_stats().released, 0);
+
+        let address = malloc(&rt, 8)?;
+        rt.release(address)?;
+        let twice = rt.release(address).unwrap_err();
+        assert!(twice.to_string().contains("released it before"), "{twice}");
+        let freed = rt.free(address).unwrap_err();
+        assert_eq!(freed.status(), 21, "{freed}");
+        rt.release(0)?;
+        drop(keep);
+        rt.finalize()
+    })
+    .unwrap();
+}
+
+#[test]
+fn many_releases_are_worked_off() {
+    local::run(2, |rt| {
+        for _ in 0..1000 {
+            drop(rt.array::<u8>(64)?);
+        }
+        for _ in 0..8 {
+            drop(rt.array::<u8>(64)?);
+        }
+        rt.barrier_all()?;
+        let last = rt.array::<u8>(64)?;
+        assert_eq!(
+            rt.heap_stats().allocations,
+            1,
+            "everything released before the barrier is gone"
+        );
+        drop(last);
+        // A failed allocation does not lose the releases it would have freed.
+        rt.barrier_all()?;
+        malloc(&rt, if rt.my_pe() == 0 { 8 } else { 16 }).unwrap_err();
+        assert_eq!(rt.heap_stats().allocations, 1);
+        malloc(&rt, 8)?;
+        assert_eq!(rt.heap_stats().allocations, 1);
+        rt.finalize()
+    })
+    .unwrap();
+}
+
+#[test]
+fn arrays_outlive_their_runtime_harmlessly() {
+    local::run(2, |rt| {
+        let array = rt.array::<u32>(10)?;
+        rt.finalize()?;
+        assert_eq!(array.load(0).unwrap_err().status(), 10);
+        drop(array);
+        Ok(())
+    })
+    .unwrap();
+}

@@ -1,0 +1,324 @@
+//! Joining and leaving: thread PEs, unique ids, deadlines, interrupts, PEs that leave.
+
+use nvshmemrs::{Cmp, Error, InitAttr, Runtime, Team, UniqueId, local};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+#[test]
+fn without_a_launcher_the_caller_is_the_only_pe() {
+    for heap in [None, Some(4 << 20), Some(64 << 20)] {
+        let attr = InitAttr {
+            heap_bytes: heap,
+            ..InitAttr::default()
+        };
+        let rt = Runtime::init_with(&attr).unwrap();
+        assert_eq!((rt.my_pe(), rt.n_pes()), (0, 1));
+        if let Some(heap) = heap {
+            assert_eq!(rt.heap_stats().heap_bytes, heap);
+        }
+        let array = rt.array::<i32>(4).unwrap();
+        rt.p(array.at(2).unwrap(), 5, 0).unwrap();
+        assert_eq!(array.to_vec().unwrap(), [0, 0, 5, 0]);
+        rt.barrier_all().unwrap();
+        drop(array);
+        rt.finalize().unwrap();
+    }
+}
+
+#[test]
+fn threads_join_by_unique_id_again_and_again() {
+    let id = UniqueId::new().unwrap();
+    for n in [2, 3, 1] {
+        let attr = InitAttr {
+            heap_bytes: Some((n as u64) << 21),
+            ..InitAttr::default()
+        };
+        std::thread::scope(|scope| {
+            for pe in 0..n {
+                let (id, attr) = (&id, &attr);
+                scope.spawn(move || {
+                    let rt = Runtime::init_unique_id(id, pe, n, attr).unwrap();
+                    assert_eq!((rt.my_pe(), rt.n_pes()), (pe, n));
+                    let array = rt.array::<i32>(1).unwrap();
+                    rt.p(array.at(0).unwrap(), pe, (pe + 1) % n).unwrap();
+                    rt.barrier_all().unwrap();
+                    assert_eq!(array.load(0).unwrap(), (pe + n - 1) % n);
+                    drop(array);
+                    rt.finalize().unwrap();
+                });
+            }
+        });
+    }
+}
+
+#[test]
+fn a_local_job_refuses_wrong_and_repeated_pes() {
+    let job = local::Job::new(2, &InitAttr::default()).unwrap();
+    assert_eq!(job.join(2).unwrap_err().status(), 12);
+    assert_eq!(job.join(-1).unwrap_err().status(), 12);
+    std::thread::scope(|scope| {
+        let other = scope.spawn(|| job.join(1).unwrap().finalize().unwrap());
+        let rt = job.join(0).unwrap();
+        assert_eq!(job.join(0).unwrap_err().status(), 1);
+        rt.finalize().unwrap();
+        other.join().unwrap();
+    });
+    for n in [0, -1, 5000] {
+        assert_eq!(
+            local::Job::new(n, &InitAttr::default())
+                .unwrap_err()
+                .status(),
+            1
+        );
+    }
+}
+
+#[test]
+fn init_with_a_missing_member_times_out_and_names_it() {
+    let attr = InitAttr {
+        init_timeout: Some(Duration::from_millis(200)),
+        ..InitAttr::default()
+    };
+    let id = UniqueId::new().unwrap();
+    let error = Runtime::init_unique_id(&id, 0, 3, &attr)
+        .unwrap_err()
+        .to_string();
+    assert!(error.contains("PE 1, 2 of 3 had not joined"), "{error}");
+    let error = Runtime::init_unique_id(&id, 1, 3, &attr)
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("PE 0 of 3 was not there") && error.contains("tried @nvshmemrs-"),
+        "{error}"
+    );
+    let job = local::Job::new(2, &attr).unwrap();
+    let error = job.join(0).unwrap_err();
+    assert_eq!(error.status(), 16, "{error}");
+    assert!(error.to_string().contains("PE 1 to call init"), "{error}");
+}
+
+#[test]
+fn attributes_are_checked() {
+    let with = |attr: InitAttr| Runtime::init_with(&attr).unwrap_err().status();
+    assert_eq!(
+        with(InitAttr {
+            memory: Some(nvshmemrs::MemoryKind::Device),
+            ..InitAttr::default()
+        }),
+        3
+    );
+    assert_eq!(
+        with(InitAttr {
+            heap_bytes: Some(0),
+            ..InitAttr::default()
+        }),
+        1
+    );
+    assert_eq!(
+        with(InitAttr {
+            heap_bytes: Some(1 << 60),
+            ..InitAttr::default()
+        }),
+        1
+    );
+    assert_eq!(
+        with(InitAttr {
+            heap_bytes: Some(u64::MAX),
+            ..InitAttr::default()
+        }),
+        1
+    );
+    let id = UniqueId::new().unwrap();
+    for (pe, n, status) in [(0, 0, 1), (2, 2, 12), (-1, 2, 12)] {
+        assert_eq!(
+            Runtime::init_unique_id(&id, pe, n, &InitAttr::default())
+                .unwrap_err()
+                .status(),
+            status
+        );
+    }
+}
+
+#[test]
+fn a_pe_that_leaves_ends_every_wait() {
+    local::run(3, |rt| {
+        let signal = rt.array::<u64>(1)?;
+        rt.barrier_all()?;
+        match rt.my_pe() {
+            0 => {
+                let error = rt.barrier_all().unwrap_err();
+                assert!(
+                    matches!(
+                        error,
+                        Error::PeDied {
+                            pe: 2,
+                            operation: "barrier",
+                            ..
+                        }
+                    ),
+                    "{error}"
+                );
+                assert_eq!(rt.check().unwrap_err().status(), 15);
+                assert_eq!(rt.finalize().unwrap_err().status(), 15);
+            }
+            1 => {
+                let error = rt.signal_wait(signal.at(0)?, Cmp::Eq, 1).unwrap_err();
+                assert!(
+                    error.to_string().contains("PE 2") && error.to_string().contains("left"),
+                    "{error}"
+                );
+            }
+            _ => drop(rt),
+        }
+        Ok(())
+    })
+    .unwrap();
+}
+
+#[test]
+fn a_deadline_names_who_is_missing() {
+    let attr = InitAttr {
+        timeout: Some(Duration::from_millis(500)),
+        ..InitAttr::default()
+    };
+    // Not one of ours: it tells PE 1 that PE 0 has given up.
+    let gave_up = std::sync::Barrier::new(2);
+    local::run_with(2, &attr, |rt| {
+        let signal = rt.array::<u64>(2)?;
+        let error = rt
+            .signal_wait(signal.at(1)?, Cmp::Gt, 3)
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.contains("to be > 3, sees 0") && error.contains("NVSHMEMRS_TIMEOUT"),
+            "{error}"
+        );
+        rt.barrier_all()?;
+        if rt.my_pe() == 0 {
+            let error = rt.barrier(Team::WORLD).unwrap_err();
+            assert_eq!(error.status(), 16);
+            assert!(
+                error.to_string().contains("PE 1 to enter collective"),
+                "{error}"
+            );
+            gave_up.wait();
+        } else {
+            gave_up.wait();
+            let error = rt.barrier(Team::WORLD).unwrap_err();
+            assert!(
+                matches!(
+                    error,
+                    Error::TeamBroken {
+                        pe: 0,
+                        team: "WORLD",
+                        ..
+                    }
+                ),
+                "{error}"
+            );
+        }
+        assert_eq!(rt.barrier(Team::WORLD).unwrap_err().status(), 23);
+        // Other teams go on, and so does the job.
+        rt.barrier(Team::NODE)?;
+        rt.finalize()
+    })
+    .unwrap();
+}
+
+#[test]
+fn waits_can_be_interrupted() {
+    local::run(2, |rt| {
+        let signal = rt.array::<u64>(1)?;
+        rt.barrier_all()?;
+        if rt.my_pe() == 0 {
+            let calls = Arc::new(AtomicU32::new(0));
+            let seen = Arc::clone(&calls);
+            rt.set_interrupt_hook(Some(Arc::new(move || {
+                seen.fetch_add(1, Ordering::Relaxed) >= 2
+            })));
+            let error = rt.signal_wait(signal.at(0)?, Cmp::Eq, 1).unwrap_err();
+            assert!(
+                matches!(
+                    error,
+                    Error::Interrupted {
+                        operation: "signal_wait",
+                        me: 0,
+                        ..
+                    }
+                ),
+                "{error}"
+            );
+            assert_eq!(calls.load(Ordering::Relaxed), 3);
+            rt.set_interrupt_hook(None);
+            rt.interrupt();
+            assert_eq!(
+                rt.signal_wait(signal.at(0)?, Cmp::Eq, 1)
+                    .unwrap_err()
+                    .status(),
+                17
+            );
+            rt.interrupt_clear();
+        }
+        rt.barrier_all()?;
+        rt.finalize()
+    })
+    .unwrap();
+}
+
+#[test]
+fn the_board_shows_long_waits() {
+    local::run(2, |rt| {
+        let signal = rt.array::<u64>(1)?;
+        if rt.my_pe() == 0 {
+            rt.signal_wait(signal.at(0)?, Cmp::Ge, 9)?;
+        } else {
+            let start = Instant::now();
+            let waits = loop {
+                let waits = rt.board().waits();
+                if !waits.is_empty() || start.elapsed() > Duration::from_secs(20) {
+                    break waits;
+                }
+            };
+            assert_eq!(waits.len(), 1);
+            let wait = &waits[0];
+            assert_eq!(
+                (wait.pe, wait.operation, wait.expected.as_str()),
+                (0, "signal_wait", ">= 9")
+            );
+            let report = rt.board().report();
+            assert!(
+                report.contains("PE 0") && report.contains("in signal_wait"),
+                "{report}"
+            );
+            rt.signal_op(signal.at(0)?, 9, nvshmemrs::SignalOp::Set, 0)?;
+        }
+        rt.barrier_all()?;
+        rt.finalize()
+    })
+    .unwrap();
+}
+
+#[test]
+fn one_collective_per_team_at_a_time() {
+    local::run(2, |rt| {
+        if rt.my_pe() == 0 {
+            std::thread::scope(|scope| {
+                let waiting = scope.spawn(|| rt.barrier(Team::WORLD));
+                let start = Instant::now();
+                while rt.board().waits().is_empty() && start.elapsed() < Duration::from_secs(20) {}
+                assert!(matches!(
+                    rt.sync(Team::WORLD).unwrap_err(),
+                    Error::Busy { team: "WORLD", .. }
+                ));
+                rt.barrier(Team::NODE).unwrap();
+                waiting.join().unwrap().unwrap();
+            });
+        } else {
+            rt.barrier(Team::NODE)?;
+            rt.barrier(Team::WORLD)?;
+        }
+        rt.finalize()
+    })
+    .unwrap();
+}

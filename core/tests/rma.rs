@@ -1,0 +1,325 @@
+//! Put, get, p, g, atomics and signals, for all types, on 1 to 4 PEs: what was written is there, and what lies beside it is as
+//! before.
+
+use nvshmemrs::{AtomicInteger, Cmp, Element, Error, Runtime, SignalOp, local};
+use std::fmt::Debug;
+
+/// Values that tell PEs, positions and bit patterns apart.
+trait Sample: Element + PartialEq + Debug {
+    fn sample(pe: i32, index: usize) -> Self;
+}
+
+macro_rules! samples {
+    ($($t:ty),*) => { $(
+        impl Sample for $t {
+            fn sample(pe: i32, index: usize) -> $t {
+                (pe as $t) * (16 as $t) + (index as $t) + (1 as $t)
+            }
+        }
+    )* };
+}
+samples!(i8, i16, i32, i64, u8, u16, u32, u64, f32, f64);
+
+const LEN: usize = 12;
+
+fn neighbours<T: Sample>(rt: &Runtime) -> nvshmemrs::Result<()> {
+    let (me, n) = (rt.my_pe(), rt.n_pes());
+    let (right, left) = ((me + 1) % n, (me + n - 1) % n);
+    let zero = T::zeroed();
+    let array = rt.array::<T>(LEN)?;
+    let mine: Vec<T> = (0..LEN).map(|index| T::sample(me, index)).collect();
+
+    // Every length and position, so that every alignment of the copy is met.
+    for start in 0..4 {
+        for len in 1..=LEN - 1 - start {
+            rt.put(array.slice(start..start + len)?, &mine[..len], right)?;
+            rt.barrier_all()?;
+            let copy = array.to_vec()?;
+            for (index, value) in copy.iter().enumerate() {
+                let expected = match index.checked_sub(start) {
+                    Some(from) if from < len => T::sample(left, from),
+                    _ => zero,
+                };
+                assert_eq!(
+                    *value, expected,
+                    "element {index} after put of {len} at {start}"
+                );
+            }
+            let mut back = vec![zero; len + 1];
+            rt.get(&mut back[..len], array.slice(start..start + len)?, right)?;
+            assert_eq!(back[..len], mine[..len]);
+            assert_eq!(back[len], zero, "get wrote past its end");
+            rt.barrier_all()?;
+            array.write(0, &[zero; LEN])?;
+            rt.barrier_all()?;
+        }
+    }
+
+    rt.p(array.at(5)?, T::sample(me, 40), right)?;
+    rt.barrier_all()?;
+    assert_eq!(array.load(5)?, T::sample(left, 40));
+    assert_eq!(
+        (array.load(4)?, array.load(6)?),
+        (zero, zero),
+        "p touched its neighbours"
+    );
+    assert_eq!(rt.g(array.at(5)?, right)?, T::sample(me, 40));
+    rt.barrier_all()?;
+
+    rt.put_nbi(array.slice(0..3)?, &mine[..3], right)?;
+    rt.quiet()?;
+    rt.barrier_all()?;
+    assert_eq!(
+        array.to_vec()?[..4],
+        [
+            T::sample(left, 0),
+            T::sample(left, 1),
+            T::sample(left, 2),
+            zero
+        ]
+    );
+    let mut back = [zero; 3];
+    rt.get_nbi(&mut back, array.slice(0..3)?, right)?;
+    rt.quiet()?;
+    assert_eq!(back[..], mine[..3]);
+    rt.free_array(array)
+}
+
+#[test]
+fn put_get_p_g_for_every_type() {
+    for n in 1..=4 {
+        local::run(n, |rt| {
+            neighbours::<i8>(&rt)?;
+            neighbours::<i16>(&rt)?;
+            neighbours::<i32>(&rt)?;
+            neighbours::<i64>(&rt)?;
+            neighbours::<u8>(&rt)?;
+            neighbours::<u16>(&rt)?;
+            neighbours::<u32>(&rt)?;
+            neighbours::<u64>(&rt)?;
+            neighbours::<f32>(&rt)?;
+            neighbours::<f64>(&rt)?;
+            rt.finalize()
+        })
+        .unwrap();
+    }
+}
+
+fn counters<T: AtomicInteger + PartialEq + Debug>(
+    rt: &Runtime,
+    one: T,
+    all: impl Fn(i32) -> T,
+) -> nvshmemrs::Result<()> {
+    const ROUNDS: i32 = 500;
+    let array = rt.array::<T>(3)?;
+    let zero = T::zeroed();
+    let mut last = None;
+    for _ in 0..ROUNDS {
+        let old = rt.atomic_fetch_add(array.at(1)?, one, 0)?;
+        assert_ne!(Some(old), last, "an addition was lost");
+        last = Some(old);
+    }
+    rt.barrier_all()?;
+    assert_eq!(rt.g(array.at(1)?, 0)?, all(ROUNDS * rt.n_pes()));
+    assert_eq!(
+        (rt.g(array.at(0)?, 0)?, rt.g(array.at(2)?, 0)?),
+        (zero, zero)
+    );
+    // Exactly one PE wins the swap; the others see its value.
+    let ticket = all(rt.my_pe() + 1);
+    let old = rt.atomic_compare_swap(array.at(2)?, zero, ticket, rt.n_pes() - 1)?;
+    rt.barrier_all()?;
+    let winner = rt.g(array.at(2)?, rt.n_pes() - 1)?;
+    if old == zero {
+        assert_eq!(winner, ticket);
+    } else {
+        assert_eq!(old, winner);
+    }
+    assert_ne!(winner, zero);
+    // Wrapping around is what both signed and unsigned integers do.
+    if rt.my_pe() == 0 {
+        let before = rt.atomic_fetch_add(array.at(0)?, all(-1), 0)?;
+        let after = rt.atomic_fetch_add(array.at(0)?, one, 0)?;
+        assert_eq!((before, after), (zero, all(-1)));
+        assert_eq!(array.load(0)?, zero);
+    }
+    rt.free_array(array)
+}
+
+#[test]
+fn atomics_lose_nothing() {
+    for n in 1..=4 {
+        local::run(n, |rt| {
+            counters(&rt, 1i32, |count| count)?;
+            counters(&rt, 1u32, |count| count as u32)?;
+            counters(&rt, 1i64, i64::from)?;
+            counters(&rt, 1u64, |count| count as u64)?;
+            rt.finalize()
+        })
+        .unwrap();
+    }
+}
+
+#[test]
+fn who_sees_the_signal_sees_the_data() {
+    local::run(3, |rt| {
+        let (me, n) = (rt.my_pe(), rt.n_pes());
+        let right = (me + 1) % n;
+        let data = rt.array::<u64>(512)?;
+        let signals = rt.array::<u64>(3)?;
+        for round in 1..=2000u64 {
+            rt.put_signal(
+                data.all(),
+                &vec![round; 512],
+                signals.at(1)?,
+                round,
+                SignalOp::Set,
+                right,
+            )?;
+            assert_eq!(rt.signal_wait(signals.at(1)?, Cmp::Ge, round)?, round);
+            let copy = data.to_vec()?;
+            assert!(
+                copy.iter().all(|&value| value == round),
+                "round {round}: {:?}",
+                &copy[..4]
+            );
+            rt.signal_op(signals.at(2)?, 1, SignalOp::Add, (me + n - 1) % n)?;
+            rt.signal_wait(signals.at(2)?, Cmp::Eq, round)?;
+        }
+        assert_eq!(
+            rt.signal_fetch(signals.at(0)?)?,
+            0,
+            "a signal touched its neighbour"
+        );
+        rt.barrier_all()?;
+        rt.put_signal_nbi(
+            data.slice(0..1)?,
+            &[7u64],
+            signals.at(0)?,
+            5,
+            SignalOp::Add,
+            right,
+        )?;
+        assert_eq!(rt.signal_wait(signals.at(0)?, Cmp::Ne, 0)?, 5);
+        assert_eq!(data.load(0)?, 7);
+        rt.finalize()
+    })
+    .unwrap();
+}
+
+#[test]
+fn every_comparison_wakes_at_the_right_value() {
+    local::run(2, |rt| {
+        let signal = rt.array::<u64>(1)?;
+        for cmp in Cmp::ALL {
+            for (start, end, value) in [(5u64, 9, 7), (9, 5, 7), (7, 5, 7), (5, 7, 7)] {
+                if cmp.holds(start, value) || !cmp.holds(end, value) {
+                    continue;
+                }
+                signal.store(0, start)?;
+                rt.barrier_all()?;
+                if rt.my_pe() == 0 {
+                    rt.signal_op(signal.at(0)?, end, SignalOp::Set, 1)?;
+                } else {
+                    assert_eq!(rt.signal_wait(signal.at(0)?, cmp, value)?, end, "{cmp:?}");
+                }
+                rt.barrier_all()?;
+            }
+        }
+        rt.finalize()
+    })
+    .unwrap();
+}
+
+#[test]
+fn wrong_arguments_name_argument_value_and_limit() {
+    local::run(2, |rt| {
+        let n = rt.n_pes();
+        let array = rt.array::<f64>(10)?;
+        let signal = rt.array::<u64>(1)?;
+        for pe in [-1, n, i32::MAX, i32::MIN] {
+            let errors = [
+                rt.put(array.slice(0..1)?, &[1.0f64], pe).unwrap_err(),
+                rt.get(&mut [0.0f64], array.slice(0..1)?, pe).unwrap_err(),
+                rt.p(array.at(0)?, 1.0, pe).unwrap_err(),
+                rt.g(array.at(0)?, pe).unwrap_err(),
+                rt.signal_op(signal.at(0)?, 1, SignalOp::Set, pe)
+                    .unwrap_err(),
+                rt.atomic_fetch_add(signal.at(0)?, 1, pe).unwrap_err(),
+                rt.put_signal(
+                    array.slice(0..1)?,
+                    &[1.0f64],
+                    signal.at(0)?,
+                    1,
+                    SignalOp::Set,
+                    pe,
+                )
+                .unwrap_err(),
+            ];
+            for error in errors {
+                assert_eq!(
+                    error,
+                    Error::PeRange {
+                        argument: "pe",
+                        pe: pe.into(),
+                        n_pes: n
+                    }
+                );
+                assert!(error.to_string().contains(&format!("PE {pe}")), "{error}");
+            }
+        }
+        let error = rt.put(array.slice(0..2)?, &[1.0f64], 0).unwrap_err();
+        assert!(
+            error.to_string().contains("8 local bytes") && error.to_string().contains("16"),
+            "{error}"
+        );
+        assert!(matches!(
+            array.slice(5..11).unwrap_err(),
+            Error::OutOfBounds {
+                start: 40,
+                bytes: 48,
+                limit: 80,
+                ..
+            }
+        ));
+        assert!(
+            array.at(10).is_err()
+                && array.read(9, &mut [0.0; 2]).is_err()
+                && array.write(11, &[]).is_err()
+        );
+
+        // As a C caller passes addresses.
+        let base = array.as_ptr() as u64;
+        assert!(rt.symmetric("dest", base, 80).is_ok());
+        let past = rt.symmetric("dest", base, 81).unwrap_err();
+        assert_eq!(
+            past,
+            Error::OutOfBounds {
+                argument: "dest",
+                start: 0,
+                bytes: 81,
+                limit: 80
+            }
+        );
+        assert!(rt.symmetric("dest", base + 72, usize::MAX).is_err());
+        let local = 0u64;
+        let stack = &raw const local as u64;
+        for (address, word) in [(0, "NULL"), (stack, "outside"), (base + (1 << 30), "")] {
+            let error = rt.symmetric("dest", address, 8).unwrap_err();
+            assert_eq!(error.status(), 4, "{error}");
+            assert!(error.to_string().contains(word), "{error}");
+        }
+        let peer = rt.ptr(base, 1 - rt.my_pe())?.unwrap();
+        let error = rt.symmetric("dest", peer, 8).unwrap_err();
+        assert!(error.to_string().contains("part of the heap"), "{error}");
+        let odd = rt.element::<u64>("signal", base + 4).unwrap_err();
+        assert!(odd.to_string().contains("multiple of 8"), "{odd}");
+        assert!(
+            rt.check_local("source", base + 8, 80).is_err(),
+            "a local buffer ran past its allocation"
+        );
+        assert!(rt.check_local("source", stack, 8).is_ok());
+        rt.finalize()
+    })
+    .unwrap();
+}
