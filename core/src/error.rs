@@ -11,7 +11,7 @@ pub type Result<T> = std::result::Result<T, Error>;
 #[non_exhaustive]
 pub enum Error {
     /// An argument has a value that the call does not accept.
-    #[error("argument `{argument}` is {value}: {expected}")]
+    #[error("argument `{argument}` is {value}; expected {expected}")]
     InvalidValue {
         /// The argument's name in the C ABI.
         argument: &'static str,
@@ -143,7 +143,7 @@ pub enum Error {
         me: Pe,
     },
     /// A deadline passed.
-    #[error("{operation} of PE {me} waited {waited:?} (limit: {variable}): {detail}")]
+    #[error("{operation} of PE {me} waited {waited:.1?} (limit: {variable}): {detail}")]
     Timeout {
         /// The call that gave up.
         operation: &'static str,
@@ -157,7 +157,7 @@ pub enum Error {
         detail: String,
     },
     /// The wait was interrupted on this PE.
-    #[error("{operation} of PE {me} was interrupted after {waited:?}")]
+    #[error("{operation} of PE {me} was interrupted after {waited:.1?}")]
     Interrupted {
         /// The call that ended.
         operation: &'static str,

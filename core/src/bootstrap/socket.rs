@@ -369,7 +369,7 @@ impl Rendezvous<'_> {
             some => format!("; refused: {}", some.join("; ")),
         };
         format!(
-            "after {:?} (NVSHMEMRS_INIT_TIMEOUT) PE {} of {} had not joined at @{} on this host (told by {}){refused}",
+            "after {:.1?} (NVSHMEMRS_INIT_TIMEOUT) PE {} of {} had not joined at @{} on this host (told by {}){refused}",
             self.deadline,
             missing.join(", "),
             self.n_pes,
@@ -434,7 +434,7 @@ impl Rendezvous<'_> {
             let Some(member) = member else { continue };
             let left = self.left(start).ok_or_else(|| {
                 bootstrap(format!(
-                    "after {:?} (NVSHMEMRS_INIT_TIMEOUT) PE {pe} had not mapped the job's memory",
+                    "after {:.1?} (NVSHMEMRS_INIT_TIMEOUT) PE {pe} had not mapped the job's memory",
                     self.deadline
                 ))
             })?;
@@ -472,7 +472,7 @@ impl Rendezvous<'_> {
                 None if self.left(start).is_some() => std::thread::sleep(pause),
                 None => {
                     return Err(bootstrap(format!(
-                        "after {:?} (NVSHMEMRS_INIT_TIMEOUT) PE 0 of {} was not there (told by {}); tried {}",
+                        "after {:.1?} (NVSHMEMRS_INIT_TIMEOUT) PE 0 of {} was not there (told by {}); tried {}",
                         self.deadline,
                         self.n_pes,
                         self.how,
@@ -516,7 +516,7 @@ impl Rendezvous<'_> {
             .map_err(|error| Error::system("setsockopt", error))?;
         receive(stream).map_err(|error| match error.kind() {
             std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut => bootstrap(format!(
-                "after {:?} (NVSHMEMRS_INIT_TIMEOUT) PE 0 had not said that all {} PEs are there",
+                "after {:.1?} (NVSHMEMRS_INIT_TIMEOUT) PE 0 had not said that all {} PEs are there",
                 self.deadline, self.n_pes
             )),
             _ => bootstrap(format!("PE 0 ended while the job came together ({error})")),

@@ -154,7 +154,7 @@ impl Runtime {
             Error::invalid(
                 "count",
                 count,
-                format!("count times {} bytes must fit 64 bits", dtype.size()),
+                format!("a number that times {} bytes fits 64 bits", dtype.size()),
             )
         })?;
         let dest = self.inner.symmetric("dest", dest, bytes as u64)?;

@@ -66,7 +66,7 @@ impl Request {
             Error::invalid(
                 "count",
                 count,
-                format!("count times {bytes} bytes must fit 64 bits"),
+                format!("a number that times {bytes} bytes fits 64 bits"),
             )
         })?;
         Ok(Request {

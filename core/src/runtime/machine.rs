@@ -1,6 +1,7 @@
 //! What the machine offers: memory, cores.
 
 use std::fs;
+use std::path::Path;
 
 /// Bytes of memory that new symmetric memory may use now, and what sets that limit.
 pub fn available() -> (u64, String) {
@@ -26,20 +27,42 @@ pub fn default_heap_bytes(n_pes: crate::Pe) -> u64 {
     (total() / n_pes.max(1) as u64).max(16 << 20)
 }
 
-/// The memory limit of the control group and what is used of it, if there is one (version 2).
+/// The tightest memory limit of the control groups this process is in, and what is used of it, if there is one (versions
+/// 1 and 2).
 pub fn cgroup() -> Option<(u64, u64)> {
     let own = fs::read_to_string("/proc/self/cgroup").ok()?;
-    let path = own.lines().find_map(|line| line.strip_prefix("0::"))?;
-    let folder = format!("/sys/fs/cgroup{}", path.trim_end_matches('/'));
-    let number = |file: &str| -> Option<u64> {
-        fs::read_to_string(format!("{folder}/{file}"))
-            .ok()?
-            .trim()
-            .parse()
-            .ok()
-    };
-    // "max" means no limit, and does not parse.
-    Some((number("memory.max")?, number("memory.current")?))
+    own.lines()
+        .filter_map(|line| {
+            // hierarchy:controllers:path
+            let mut fields = line.splitn(3, ':').skip(1);
+            let (controllers, path) = (fields.next()?, fields.next()?);
+            let (root, limit, used) = match controllers {
+                "" => ("/sys/fs/cgroup", "memory.max", "memory.current"),
+                list if list.split(',').any(|name| name == "memory") => (
+                    "/sys/fs/cgroup/memory",
+                    "memory.limit_in_bytes",
+                    "memory.usage_in_bytes",
+                ),
+                _ => return None,
+            };
+            // A group is bound by its ancestors' limits, too.
+            Path::new(path)
+                .ancestors()
+                .filter_map(|group| {
+                    let folder = format!("{root}{}", group.to_str()?.trim_end_matches('/'));
+                    let number = |file: &str| -> Option<u64> {
+                        fs::read_to_string(format!("{folder}/{file}"))
+                            .ok()?
+                            .trim()
+                            .parse()
+                            .ok()
+                    };
+                    // "max" means no limit, and does not parse.
+                    Some((number(limit)?, number(used)?))
+                })
+                .min_by_key(|(limit, used)| limit.saturating_sub(*used))
+        })
+        .min_by_key(|(limit, used)| limit.saturating_sub(*used))
 }
 
 fn meminfo(field: &str) -> Option<u64> {

@@ -152,7 +152,7 @@ impl Inner {
         let block = self.control.pe(pe);
         let how = match State::from_number(block.state.load(Acquire)) {
             State::Left => "left without finalize",
-            _ => "died without finalize",
+            _ => "ended without finalize",
         };
         Err(Error::PeDied {
             pe,

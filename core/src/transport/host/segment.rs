@@ -118,7 +118,11 @@ impl Segment {
         // SAFETY: the range was just mapped; the advice only keeps it out of core dumps. Without
         // it, dumps are larger.
         let _ = unsafe {
-            rustix::mm::madvise(base as *mut _, len as usize, rustix::mm::Advice::LinuxDontDump)
+            rustix::mm::madvise(
+                base as *mut _,
+                len as usize,
+                rustix::mm::Advice::LinuxDontDump,
+            )
         };
         Ok(Segment { fd, base, len })
     }

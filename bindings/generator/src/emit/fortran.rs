@@ -1,0 +1,199 @@
+//! `bindings/fortran/src/nvshmemrs_ffi.f90`: interfaces by `iso_c_binding`.
+
+use super::hash::api_hash;
+use crate::model::{Api, Arg, Field, Function, Scalar, Type};
+use anyhow::{Result, ensure};
+use minijinja::context;
+use std::collections::BTreeSet;
+
+/// Longest line and longest name that Fortran 2018 allows.
+const LINE: usize = 132;
+const NAME: usize = 63;
+
+/// The Fortran module.
+pub fn emit(api: &Api) -> Result<String> {
+    check_names(api)?;
+    let enums: Vec<_> = api
+        .enums
+        .iter()
+        .map(|item| context! { docs => super::wrap(&item.docs, 110), kind => kind(item.repr), members => item.members })
+        .collect();
+    let structs: Vec<_> = api
+        .structs
+        .iter()
+        .map(|item| {
+            let fields: Vec<_> = item.fields.iter().map(field).collect();
+            context! { name => item.name, docs => super::wrap(&item.docs, 110), fields }
+        })
+        .collect();
+    let callbacks: Vec<_> = api
+        .callbacks
+        .iter()
+        .map(|item| procedure(&item.name, false, &item.docs, &item.args, &item.result))
+        .collect();
+    let aliases: Vec<_> = api
+        .aliases
+        .iter()
+        .map(|item| context! { name => item.name, docs => super::wrap(&item.docs, 110), kind => kind(item.of) })
+        .collect();
+    let functions: Vec<_> = api
+        .functions
+        .iter()
+        .map(|item: &Function| procedure(&item.name, true, &item.docs, &item.args, &item.result))
+        .collect();
+    let text = super::render(
+        include_str!("../../templates/fortran.f90.jinja"),
+        context! {
+            abi_version => api.abi_version,
+            // Fortran has no unsigned integers: the same 64 bits.
+            api_hash => format!("{:016x}", api_hash(api)),
+            enums, structs, callbacks, aliases, functions,
+        },
+    )?;
+    if let Some(line) = text.lines().find(|line| line.len() > LINE) {
+        anyhow::bail!(
+            "a line of {} characters is longer than Fortran's {LINE}: {line}",
+            line.len()
+        );
+    }
+    Ok(text)
+}
+
+/// Fortran does not tell capitals from small letters.
+fn check_names(api: &Api) -> Result<()> {
+    let mut seen = BTreeSet::new();
+    let constants = api
+        .enums
+        .iter()
+        .flat_map(|item| &item.members)
+        .map(|item| &item.name);
+    let names = api
+        .functions
+        .iter()
+        .map(|item| &item.name)
+        .chain(api.structs.iter().map(|item| &item.name));
+    for name in names
+        .chain(constants)
+        .chain(api.aliases.iter().map(|item| &item.name))
+    {
+        ensure!(
+            name.len() <= NAME,
+            "`{name}` is longer than Fortran's {NAME} characters"
+        );
+        ensure!(
+            seen.insert(name.to_lowercase()),
+            "`{name}` is another name in capitals, which Fortran takes as the same"
+        );
+    }
+    Ok(())
+}
+
+fn field(field: &Field) -> minijinja::Value {
+    let length = field.len.map_or(String::new(), |len| format!("({len})"));
+    context! {
+        declaration => format!("{} :: {}{length}{}", scalar(field.of), field.name, unsigned(field.of)),
+        docs => super::wrap(&field.docs, 106),
+    }
+}
+
+fn procedure(
+    name: &str,
+    bound: bool,
+    docs: &[String],
+    args: &[Arg],
+    result: &Type,
+) -> minijinja::Value {
+    let names: Vec<_> = args.iter().map(|arg| arg.name.as_str()).collect();
+    let binding = if bound {
+        format!("bind(C,\u{a0}name=\"{name}\")")
+    } else {
+        "bind(C)".into()
+    };
+    let head = format!(
+        "function {name}({}) result(answer) {binding}",
+        names.join(", ")
+    );
+    context! {
+        name => name,
+        docs => super::wrap(docs, 110),
+        // A line that goes on ends with an ampersand.
+        head => super::wrap_code(&head, 112),
+        args => args.iter().map(declaration).collect::<Vec<_>>(),
+        result => format!("{} :: answer{}", by_value(result), unsigned_type(result)),
+    }
+}
+
+/// An argument. An output is `inout`, because it keeps its value when the call fails; addresses are `c_ptr`.
+fn declaration(arg: &Arg) -> String {
+    let optional = if arg.nullable { ", optional" } else { "" };
+    if let Type::Pointer { mutable, to } = &arg.ty {
+        let intent = if *mutable { "inout" } else { "in" };
+        match &**to {
+            Type::Struct(name) => {
+                return format!("type({name}), intent({intent}){optional} :: {}", arg.name);
+            }
+            Type::Void => {}
+            to if arg.output => {
+                return format!(
+                    "{}, intent(inout){optional} :: {}{}",
+                    by_value(to),
+                    arg.name,
+                    unsigned_type(to)
+                );
+            }
+            _ => {}
+        }
+    }
+    format!(
+        "{}, value :: {}{}",
+        by_value(&arg.ty),
+        arg.name,
+        unsigned_type(&arg.ty)
+    )
+}
+
+fn by_value(ty: &Type) -> String {
+    match ty {
+        Type::Scalar(of) | Type::Alias(_, of) => scalar(*of),
+        Type::Callback(_) => "type(c_funptr)".into(),
+        Type::Struct(name) => format!("type({name})"),
+        Type::Void | Type::Pointer { .. } => "type(c_ptr)".into(),
+    }
+}
+
+fn scalar(scalar: Scalar) -> String {
+    let family = match scalar {
+        Scalar::F32 | Scalar::F64 => "real",
+        Scalar::Char => "character",
+        _ => "integer",
+    };
+    format!("{family}({})", kind(scalar))
+}
+
+fn kind(scalar: Scalar) -> &'static str {
+    match scalar {
+        Scalar::I8 | Scalar::U8 => "c_int8_t",
+        Scalar::I16 | Scalar::U16 => "c_int16_t",
+        Scalar::I32 | Scalar::U32 => "c_int32_t",
+        Scalar::I64 | Scalar::U64 => "c_int64_t",
+        Scalar::Usize => "c_size_t",
+        Scalar::F32 => "c_float",
+        Scalar::F64 => "c_double",
+        Scalar::Char => "c_char",
+    }
+}
+
+fn unsigned(scalar: Scalar) -> &'static str {
+    if scalar.unsigned() {
+        " ! unsigned in C"
+    } else {
+        ""
+    }
+}
+
+fn unsigned_type(ty: &Type) -> &'static str {
+    match ty {
+        Type::Scalar(of) | Type::Alias(_, of) => unsigned(*of),
+        _ => "",
+    }
+}

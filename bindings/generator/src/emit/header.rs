@@ -1,0 +1,63 @@
+//! `include/nvshmemrs.h`, written by cbindgen with the settings in `capi/cbindgen.toml`.
+
+use super::hash::api_hash;
+use crate::model::Api;
+use anyhow::{Context, Result, ensure};
+use std::fs;
+use std::path::Path;
+
+/// The C header.
+pub fn emit(api: &Api, root: &Path) -> Result<String> {
+    let settings = root.join("capi/cbindgen.toml");
+    let mut config = cbindgen::Config::from_file(&settings)
+        .map_err(|error| anyhow::anyhow!("{}: {error}", settings.display()))?;
+    config.header = Some(format!("/* {} */", super::BANNER));
+    config.after_includes = Some(format!(
+        "\n/* What `nvshmemrs_abi_version` and `nvshmemrs_api_hash` answered when this header was made. */\n\
+         #define NVSHMEMRS_ABI_VERSION UINT32_C({})\n#define NVSHMEMRS_API_HASH UINT64_C({:#018x})",
+        api.abi_version,
+        api_hash(api)
+    ));
+    // cbindgen drops what no signature names, and enums travel as numbers.
+    config.export.include = api.enums.iter().map(|item| item.name.clone()).collect();
+
+    let mut builder = cbindgen::Builder::new().with_config(config);
+    let mut sources: Vec<_> = fs::read_dir(root.join("capi/src"))?
+        .map(|entry| entry.map(|entry| entry.path()))
+        .collect::<std::io::Result<_>>()?;
+    sources.sort();
+    for source in sources
+        .iter()
+        .filter(|path| path.extension().is_some_and(|extension| extension == "rs"))
+    {
+        builder = builder.with_src(source);
+    }
+    let mut bytes = Vec::new();
+    builder.generate().context("cbindgen")?.write(&mut bytes);
+    let mut text = String::from_utf8(bytes)?;
+    for item in &api.enums {
+        text = without_typedef(&text, &item.name, item.repr.c())?;
+    }
+    for function in &api.functions {
+        ensure!(
+            text.contains(&format!("{}(", function.name)),
+            "cbindgen left out `{}`",
+            function.name
+        );
+    }
+    Ok(text)
+}
+
+/// Takes out the typedef that cbindgen writes beside a sized enum. The name of an enum is a tag, so that a
+/// function can have it too (`nvshmemrs_signal_op`), and no signature needs it: values travel as numbers.
+fn without_typedef(text: &str, name: &str, number: &str) -> Result<String> {
+    let typedef = format!(
+        "#ifndef __cplusplus\n#if __STDC_VERSION__ >= 202311L\ntypedef enum {name} {name};\n#else\n\
+         typedef {number} {name};\n#endif // __STDC_VERSION__ >= 202311L\n#endif // __cplusplus\n"
+    );
+    ensure!(
+        text.matches(&typedef).count() == 1,
+        "cbindgen no longer writes the typedef of `{name}` as `without_typedef` expects"
+    );
+    Ok(text.replace(&typedef, ""))
+}

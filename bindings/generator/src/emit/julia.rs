@@ -1,0 +1,138 @@
+//! `bindings/julia/src/ffi.jl`: `ccall` through pointers that are looked up when the package is loaded.
+
+use super::hash::api_hash;
+use crate::model::{Api, Arg, Function, Scalar, Type, camel};
+use anyhow::Result;
+use minijinja::context;
+
+/// The Julia module.
+pub fn emit(api: &Api) -> Result<String> {
+    let enums: Vec<_> = api
+        .enums
+        .iter()
+        .map(|item| {
+            let members: Vec<_> = item
+                .members
+                .iter()
+                .map(|member| context! { short => member.short, value => member.value, docs => docs(&member.docs, 84) })
+                .collect();
+            context! { name => camel(&item.name), number => scalar(item.repr), docs => docs(&item.docs, 92), members }
+        })
+        .collect();
+    let structs: Vec<_> = api
+        .structs
+        .iter()
+        .map(|item| {
+            let fields: Vec<_> = item
+                .fields
+                .iter()
+                .map(|field| {
+                    let ty = match field.len {
+                        Some(len) => format!("NTuple{{{len}, {}}}", scalar(field.of)),
+                        None => scalar(field.of).to_owned(),
+                    };
+                    context! { name => field.name, ty, docs => docs(&field.docs, 88) }
+                })
+                .collect();
+            context! { name => camel(&item.name), size => item.size, docs => docs(&item.docs, 92), fields }
+        })
+        .collect();
+    let callbacks: Vec<_> = api
+        .callbacks
+        .iter()
+        .map(|item| {
+            let args: Vec<_> = item.args.iter().map(|arg| type_name(&arg.ty)).collect();
+            context! {
+                name => camel(&item.name),
+                docs => docs(&item.docs, 92),
+                example => format!("@cfunction(f, {}, ({},))", type_name(&item.result), args.join(", ")),
+            }
+        })
+        .collect();
+    let functions: Vec<_> = api.functions.iter().map(function).collect();
+    super::render(
+        include_str!("../../templates/julia.jl.jinja"),
+        context! {
+            abi_version => api.abi_version,
+            api_hash => format!("{:#018x}", api_hash(api)),
+            enums, structs, callbacks, functions,
+        },
+    )
+}
+
+fn function(item: &Function) -> minijinja::Value {
+    let names: Vec<_> = item.args.iter().map(|arg| arg.name.as_str()).collect();
+    let types: Vec<_> = item
+        .args
+        .iter()
+        .map(|arg: &Arg| type_name(&arg.ty))
+        .collect();
+    let types = match &types[..] {
+        [one] => format!("({one},)"),
+        many => format!("({})", many.join(", ")),
+    };
+    let result = type_name(&item.result);
+    let values: String = names.iter().map(|name| format!(", {name}")).collect();
+    let call = format!(
+        "ccall(pointer_{}[], {result}, {types}{values})",
+        item.short()
+    );
+    context! {
+        name => item.name,
+        pointer => format!("pointer_{}", item.short()),
+        c => super::wrap_code(&item.c(), 92),
+        names => names.join(", "),
+        docs => docs(&item.docs, 92),
+        call => super::wrap_code(&call, 92),
+    }
+}
+
+/// Doc text for a docstring: in the literal `$` and `\` mean something, in Markdown `_` does outside backticks.
+fn docs(lines: &[String], width: usize) -> Vec<String> {
+    let line = |line: String| -> String {
+        let literal = line.replace('\\', "\\\\").replace('$', "\\$");
+        let parts = literal.split('`').enumerate();
+        let escaped: Vec<_> = parts
+            .map(|(at, part)| {
+                if at % 2 == 0 {
+                    part.replace('_', "\\\\_")
+                } else {
+                    part.into()
+                }
+            })
+            .collect();
+        escaped.join("`")
+    };
+    super::wrap(lines, width).into_iter().map(line).collect()
+}
+
+fn scalar(scalar: Scalar) -> &'static str {
+    match scalar {
+        Scalar::I8 => "Int8",
+        Scalar::I16 => "Int16",
+        Scalar::I32 => "Int32",
+        Scalar::I64 => "Int64",
+        Scalar::U8 => "UInt8",
+        Scalar::U16 => "UInt16",
+        Scalar::U32 => "UInt32",
+        Scalar::U64 => "UInt64",
+        Scalar::Usize => "Csize_t",
+        Scalar::F32 => "Float32",
+        Scalar::F64 => "Float64",
+        Scalar::Char => "Cchar",
+    }
+}
+
+fn type_name(ty: &Type) -> String {
+    match ty {
+        Type::Scalar(of) | Type::Alias(_, of) => scalar(*of).into(),
+        // A function pointer, from @cfunction.
+        Type::Callback(_) => "Ptr{Cvoid}".into(),
+        Type::Struct(name) => camel(name),
+        Type::Void => "Cvoid".into(),
+        Type::Pointer { to, .. } => match &**to {
+            Type::Scalar(Scalar::Char) => "Cstring".into(),
+            to => format!("Ptr{{{}}}", type_name(to)),
+        },
+    }
+}

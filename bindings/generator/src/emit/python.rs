@@ -1,0 +1,138 @@
+//! `bindings/python/src/nvshmemrs/_ffi.py`: ctypes.
+
+use super::hash::api_hash;
+use crate::model::{Api, Arg, Function, Scalar, Type, camel};
+use anyhow::Result;
+use minijinja::context;
+use std::collections::BTreeSet;
+
+/// The Python module.
+pub fn emit(api: &Api) -> Result<String> {
+    let enums: Vec<_> = api
+        .enums
+        .iter()
+        .map(|item| context! { name => camel(&item.name), docs => super::wrap(&item.docs, 90), members => item.members })
+        .collect();
+    let structs: Vec<_> = api
+        .structs
+        .iter()
+        .map(|item| {
+            let fields: Vec<_> = item
+                .fields
+                .iter()
+                .map(|field| {
+                    let ty = match field.len {
+                        Some(len) => format!("{} * {len}", scalar(field.of)),
+                        None => scalar(field.of).to_owned(),
+                    };
+                    context! { name => field.name, ty => ty, docs => super::wrap(&field.docs, 90) }
+                })
+                .collect();
+            context! { name => camel(&item.name), docs => super::wrap(&item.docs, 90), fields => fields }
+        })
+        .collect();
+    let callbacks: Vec<_> = api
+        .callbacks
+        .iter()
+        .map(|item| {
+            let types: Vec<_> = std::iter::once(&item.result)
+                .chain(item.args.iter().map(|arg| &arg.ty))
+                .map(|ty| type_name(ty, false))
+                .collect();
+            context! { name => camel(&item.name), docs => super::wrap(&item.docs, 96), types => types.join(", ") }
+        })
+        .collect();
+    let functions: Vec<_> = api.functions.iter().map(function).collect();
+    super::render(
+        include_str!("../../templates/python.py.jinja"),
+        context! {
+            imports => imports(api),
+            abi_version => api.abi_version,
+            api_hash => format!("{:#018x}", api_hash(api)),
+            enums, structs, callbacks, functions,
+        },
+    )
+}
+
+/// The ctypes names that the module needs: `c_uint32` and `c_uint64` for the check at load, and every type.
+fn imports(api: &Api) -> BTreeSet<&'static str> {
+    let mut names = BTreeSet::from(["c_uint32", "c_uint64"]);
+    names.extend(
+        api.structs
+            .iter()
+            .flat_map(|item| &item.fields)
+            .map(|field| scalar(field.of)),
+    );
+    let callbacks = api.callbacks.iter().map(|item| (&item.args, &item.result));
+    let functions = api.functions.iter().map(|item| (&item.args, &item.result));
+    for (args, result) in callbacks.chain(functions) {
+        for ty in args.iter().map(|arg| &arg.ty).chain([result]) {
+            match ty {
+                Type::Scalar(of) | Type::Alias(_, of) => names.insert(scalar(*of)),
+                Type::Pointer { to, .. } => match &**to {
+                    Type::Scalar(Scalar::Char) => names.insert("c_char_p"),
+                    Type::Scalar(of) | Type::Alias(_, of) => {
+                        names.insert(scalar(*of)) | names.insert("c_void_p")
+                    }
+                    _ => names.insert("c_void_p"),
+                },
+                Type::Callback(_) | Type::Struct(_) | Type::Void => false,
+            };
+        }
+    }
+    names
+}
+
+fn function(item: &Function) -> minijinja::Value {
+    let types: Vec<_> = item
+        .args
+        .iter()
+        .map(|arg: &Arg| type_name(&arg.ty, arg.output))
+        .collect();
+    let types = match &types[..] {
+        [] => "()".to_owned(),
+        [one] => format!("({one},)"),
+        many => format!("({})", many.join(", ")),
+    };
+    let names: Vec<_> = item.args.iter().map(|arg| arg.name.as_str()).collect();
+    context! {
+        name => item.name,
+        names => names.join(", "),
+        types => super::wrap_code(&types, 90),
+        result => type_name(&item.result, false),
+        docs => super::wrap(&item.docs, 96),
+    }
+}
+
+fn scalar(scalar: Scalar) -> &'static str {
+    match scalar {
+        Scalar::I8 => "c_int8",
+        Scalar::I16 => "c_int16",
+        Scalar::I32 => "c_int32",
+        Scalar::I64 => "c_int64",
+        Scalar::U8 => "c_uint8",
+        Scalar::U16 => "c_uint16",
+        Scalar::U32 => "c_uint32",
+        Scalar::U64 => "c_uint64",
+        Scalar::Usize => "c_size_t",
+        Scalar::F32 => "c_float",
+        Scalar::F64 => "c_double",
+        Scalar::Char => "c_char",
+    }
+}
+
+/// Addresses are `c_void_p`, so that plain ints pass quickly; outputs and structs are typed pointers, so that
+/// the value itself can be passed and a wrong one is an error.
+fn type_name(ty: &Type, output: bool) -> String {
+    match ty {
+        Type::Scalar(of) | Type::Alias(_, of) => scalar(*of).into(),
+        Type::Callback(name) | Type::Struct(name) => camel(name),
+        Type::Void => "None".into(),
+        Type::Pointer { to, .. } => match &**to {
+            Type::Scalar(Scalar::Char) => "c_char_p".into(),
+            Type::Struct(name) => format!("POINTER({})", camel(name)),
+            to if output => format!("POINTER({})", type_name(to, false)),
+            _ => "c_void_p".into(),
+        },
+    }
+}

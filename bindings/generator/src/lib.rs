@@ -1,0 +1,50 @@
+//! Writes every file that repeats the C ABI, so that nobody has to.
+//!
+//! ```text
+//! capi/src/*.rs --syn--> model::Api --emit::*, templates/*.jinja--> header, hash, four low layers
+//! ```
+//!
+//! [`model`] reads the sources once, and refuses what a binding could not express. Each file in [`emit`]
+//! turns the model into one output; it maps types and leaves the text to the template of the same name.
+//! The output depends on the sources alone, so a test can regenerate and compare bytes.
+
+use anyhow::Context;
+use std::path::{Path, PathBuf};
+
+pub mod emit;
+pub mod model;
+
+/// Every generated file of the repository at `root`: its path (below `root`) and its contents.
+pub fn outputs(root: &Path) -> anyhow::Result<Vec<(PathBuf, String)>> {
+    let api = model::Api::read(&root.join("capi/src"))?;
+    let emitted: [(&str, anyhow::Result<String>); 6] = [
+        ("include/nvshmemrs.h", emit::header::emit(&api, root)),
+        ("capi/src/generated/mod.rs", emit::hash::emit(&api)),
+        (
+            "bindings/python/src/nvshmemrs/_ffi.py",
+            emit::python::emit(&api),
+        ),
+        (
+            "bindings/cpp/include/nvshmemrs/ffi.hpp",
+            emit::cpp::emit(&api),
+        ),
+        ("bindings/julia/src/ffi.jl", emit::julia::emit(&api)),
+        (
+            "bindings/fortran/src/nvshmemrs_ffi.f90",
+            emit::fortran::emit(&api),
+        ),
+    ];
+    emitted
+        .into_iter()
+        .map(|(path, text)| {
+            let text = text.with_context(|| format!("cannot generate {path}"))?;
+            Ok((root.join(path), text))
+        })
+        .collect()
+}
+
+/// The root of the repository that this generator was built from.
+pub fn repository_root() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.ancestors().nth(2).unwrap_or(here).to_path_buf()
+}

@@ -1,0 +1,307 @@
+//! The API model: what the C ABI says, read from `capi/src/*.rs`.
+//!
+//! A declaration belongs to the ABI if it is public and its name begins with `nvshmemrs_`. Reading fails,
+//! naming the place, on whatever would make a binding wrong: a type that has no C counterpart, an enum value
+//! that is not written out, a function without the panic barrier or whose docs do not say who must call it.
+
+mod source;
+
+use serde::Serialize;
+
+/// The whole ABI, in the order of the sources.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Api {
+    /// What `nvshmemrs_abi_version` returns.
+    pub abi_version: u32,
+    /// Names for numbers: handles.
+    pub aliases: Vec<Alias>,
+    /// Functions that the caller supplies.
+    pub callbacks: Vec<Callback>,
+    /// Enums.
+    pub enums: Vec<Enum>,
+    /// Structs, laid out as C does.
+    pub structs: Vec<Struct>,
+    /// Exported functions.
+    pub functions: Vec<Function>,
+}
+
+/// `pub type name = u64;`
+#[derive(Clone, Debug, Serialize)]
+pub struct Alias {
+    /// Name in C.
+    pub name: String,
+    /// Documentation, line by line.
+    pub docs: Vec<String>,
+    /// What it stands for.
+    pub of: Scalar,
+}
+
+/// `pub type name = Option<extern "C" fn(..) -> ..>;`: a function pointer that may be NULL.
+#[derive(Clone, Debug, Serialize)]
+pub struct Callback {
+    /// Name in C.
+    pub name: String,
+    /// Documentation, line by line.
+    pub docs: Vec<String>,
+    /// Arguments.
+    pub args: Vec<Arg>,
+    /// Result.
+    pub result: Type,
+}
+
+/// An enum whose values are all written out. Its values travel as the number type.
+#[derive(Clone, Debug, Serialize)]
+pub struct Enum {
+    /// Name in C.
+    pub name: String,
+    /// Documentation, line by line.
+    pub docs: Vec<String>,
+    /// The number type.
+    pub repr: Scalar,
+    /// Members, as written.
+    pub members: Vec<Member>,
+}
+
+/// One value of an enum.
+#[derive(Clone, Debug, Serialize)]
+pub struct Member {
+    /// Name in C.
+    pub name: String,
+    /// Name inside the enum: without the part that all members share, and without `ERROR_`.
+    pub short: String,
+    /// Documentation, line by line.
+    pub docs: Vec<String>,
+    /// The number.
+    pub value: i64,
+}
+
+/// `#[repr(C)] pub struct`.
+#[derive(Clone, Debug, Serialize)]
+pub struct Struct {
+    /// Name in C.
+    pub name: String,
+    /// Documentation, line by line.
+    pub docs: Vec<String>,
+    /// Fields, in order.
+    pub fields: Vec<Field>,
+    /// Size in bytes.
+    pub size: usize,
+}
+
+/// A field of a struct.
+#[derive(Clone, Debug, Serialize)]
+pub struct Field {
+    /// Name.
+    pub name: String,
+    /// Documentation, line by line.
+    pub docs: Vec<String>,
+    /// Element type.
+    pub of: Scalar,
+    /// Number of elements, if it is an array.
+    pub len: Option<usize>,
+    /// Bytes from the start of the struct.
+    pub offset: usize,
+}
+
+/// An exported function.
+#[derive(Clone, Debug, Serialize)]
+pub struct Function {
+    /// Name in C.
+    pub name: String,
+    /// Documentation, line by line.
+    pub docs: Vec<String>,
+    /// Arguments, in order.
+    pub args: Vec<Arg>,
+    /// Result.
+    pub result: Type,
+}
+
+/// An argument of a function.
+#[derive(Clone, Debug, Serialize)]
+pub struct Arg {
+    /// Name.
+    pub name: String,
+    /// Type.
+    pub ty: Type,
+    /// Whether the function writes its answer there. Outputs come last: they are the pointers to something
+    /// other than `void` that no other kind of argument follows.
+    pub output: bool,
+    /// Whether the docs say that it may be NULL.
+    pub nullable: bool,
+    /// The enum that the docs name: "`cmp` is one of `nvshmemrs_cmp`".
+    pub one_of: Option<String>,
+}
+
+/// A number type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[expect(missing_docs, reason = "the names say it")]
+pub enum Scalar {
+    I8,
+    I16,
+    I32,
+    I64,
+    U8,
+    U16,
+    U32,
+    U64,
+    Usize,
+    F32,
+    F64,
+    Char,
+}
+
+/// A type in a signature.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub enum Type {
+    /// A number.
+    Scalar(Scalar),
+    /// The name of an [`Alias`] and what it stands for.
+    Alias(String, Scalar),
+    /// The name of a [`Callback`].
+    Callback(String),
+    /// The name of a [`Struct`]; only behind a pointer.
+    Struct(String),
+    /// Only behind a pointer.
+    Void,
+    /// `*mut` or `*const`.
+    Pointer {
+        /// Whether it is `*mut`.
+        mutable: bool,
+        /// What it points to.
+        to: Box<Type>,
+    },
+}
+
+impl Scalar {
+    /// Every number type with its name in Rust and in C, and its size.
+    const TABLE: [(Scalar, &'static str, &'static str, usize); 12] = [
+        (Scalar::I8, "i8", "int8_t", 1),
+        (Scalar::I16, "i16", "int16_t", 2),
+        (Scalar::I32, "i32", "int32_t", 4),
+        (Scalar::I64, "i64", "int64_t", 8),
+        (Scalar::U8, "u8", "uint8_t", 1),
+        (Scalar::U16, "u16", "uint16_t", 2),
+        (Scalar::U32, "u32", "uint32_t", 4),
+        (Scalar::U64, "u64", "uint64_t", 8),
+        (Scalar::Usize, "usize", "size_t", 8),
+        (Scalar::F32, "f32", "float", 4),
+        (Scalar::F64, "f64", "double", 8),
+        (Scalar::Char, "c_char", "char", 1),
+    ];
+
+    fn row(self) -> (Scalar, &'static str, &'static str, usize) {
+        Self::TABLE[self as usize]
+    }
+
+    /// The type that Rust calls `name`.
+    pub fn from_rust(name: &str) -> Option<Self> {
+        Self::TABLE
+            .iter()
+            .find(|row| row.1 == name)
+            .map(|row| row.0)
+    }
+
+    /// Name in C.
+    pub fn c(self) -> &'static str {
+        self.row().2
+    }
+
+    /// Size and alignment in bytes, on the 64-bit machines that nvshmemrs supports.
+    pub fn size(self) -> usize {
+        self.row().3
+    }
+
+    /// Whether it is an unsigned integer.
+    pub fn unsigned(self) -> bool {
+        matches!(
+            self,
+            Self::U8 | Self::U16 | Self::U32 | Self::U64 | Self::Usize
+        )
+    }
+}
+
+impl Type {
+    /// How C writes a declaration of `name` with this type; the name may be empty.
+    pub fn c(&self, name: &str) -> String {
+        match self {
+            Self::Scalar(scalar) => format!("{} {name}", scalar.c()).trim_end().into(),
+            Self::Alias(alias, _) | Self::Callback(alias) | Self::Struct(alias) => {
+                format!("{alias} {name}").trim_end().into()
+            }
+            Self::Void => format!("void {name}").trim_end().into(),
+            Self::Pointer { mutable, to } => {
+                let constant = if *mutable { "" } else { "const " };
+                format!("{constant}{}", to.c(&format!("*{name}")))
+            }
+        }
+    }
+}
+
+impl Function {
+    /// The declaration in C, without the semicolon.
+    pub fn c(&self) -> String {
+        let args: Vec<String> = self.args.iter().map(|arg| arg.ty.c(&arg.name)).collect();
+        let args = if args.is_empty() {
+            "void".into()
+        } else {
+            args.join(", ")
+        };
+        self.result.c(&format!("{}({args})", self.name))
+    }
+
+    /// The name without `nvshmemrs_`.
+    pub fn short(&self) -> &str {
+        strip(&self.name)
+    }
+
+    /// Whether it returns a status. Every function with an `int32_t` result does; that is a rule of the ABI.
+    pub fn returns_status(&self) -> bool {
+        self.result == Type::Scalar(Scalar::I32)
+    }
+}
+
+/// `name` without `nvshmemrs_`.
+fn strip(name: &str) -> &str {
+    name.strip_prefix(source::PREFIX).unwrap_or(name)
+}
+
+/// `nvshmemrs_signal_op` and `nvshmemrs_init_attr_t` become `SignalOp` and `InitAttr`; `PE_DIED` `PeDied`.
+pub fn camel(name: &str) -> String {
+    let name = strip(name);
+    let words = name.strip_suffix("_t").unwrap_or(name).split('_');
+    words
+        .map(|word| word[..1].to_uppercase() + &word[1..].to_lowercase())
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_scalar_table_is_in_the_order_of_the_enum() {
+        for row in Scalar::TABLE {
+            assert_eq!(row.0.row(), row);
+        }
+    }
+
+    #[test]
+    fn names_and_declarations() {
+        assert_eq!(camel("nvshmemrs_signal_op"), "SignalOp");
+        assert_eq!(camel("nvshmemrs_init_attr_t"), "InitAttr");
+        assert_eq!(camel("PE_DIED"), "PeDied");
+        let void = Type::Pointer {
+            mutable: false,
+            to: Box::new(Type::Void),
+        };
+        assert_eq!(void.c("source"), "const void *source");
+        assert_eq!(
+            Type::Pointer {
+                mutable: true,
+                to: Box::new(void)
+            }
+            .c(""),
+            "const void **"
+        );
+    }
+}

@@ -1,0 +1,8 @@
+//! `nvshmemrs-info`: what this machine offers, which settings hold, and what a running job waits for.
+
+use nvshmemrs_cli::info;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    info::main()
+}

@@ -1,0 +1,8 @@
+//! `nvshmemrs-run`: starts a command as the PEs of one job on this host.
+
+use nvshmemrs_cli::run;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    run::main()
+}

@@ -1,0 +1,128 @@
+//! The report for people.
+
+use super::report::Report;
+use std::fmt::Write;
+
+/// The report as text.
+pub fn print(report: &Report) -> String {
+    let mut text = String::new();
+    // Writing to a String cannot fail.
+    let _ = write(&mut text, report);
+    text
+}
+
+fn write(out: &mut String, report: &Report) -> std::fmt::Result {
+    let machine = &report.machine;
+    writeln!(out, "nvshmemrs {}", report.version)?;
+
+    writeln!(out, "\nMachine")?;
+    writeln!(out, "  host            {}", machine.host)?;
+    writeln!(
+        out,
+        "  kernel          {} ({})",
+        machine.kernel, machine.architecture
+    )?;
+    writeln!(out, "  usable cores    {}", machine.usable_cores)?;
+    writeln!(out, "  memory          {}", size(machine.memory_bytes))?;
+    let (available, limit) = (size(machine.available_bytes), &machine.available_limit);
+    writeln!(out, "  available       {available}, which is {limit}")?;
+    let limit = match (machine.cgroup_limit_bytes, machine.cgroup_used_bytes) {
+        (Some(limit), Some(used)) => format!("{}, {} used", size(limit), size(used)),
+        _ => "none".into(),
+    };
+    writeln!(out, "  cgroup limit    {limit}")?;
+
+    writeln!(out, "\nSymmetric heap")?;
+    for heap in &machine.default_heaps {
+        let (bytes, n) = (size(heap.bytes_per_pe), heap.n_pes);
+        let pes = if n == 1 {
+            "for the only PE".into()
+        } else {
+            format!("per PE of {n}")
+        };
+        writeln!(out, "  default size    {bytes} {pes}")?;
+    }
+    for kind in &report.memory_kinds {
+        let offered = if kind.offered {
+            "yes".into()
+        } else {
+            format!("no: {}", kind.why)
+        };
+        writeln!(out, "  {:<15} {offered}", format!("{} memory", kind.name))?;
+    }
+
+    writeln!(
+        out,
+        "\nLaunchers whose variables are set here, in the order in which init looks"
+    )?;
+    let mut any = false;
+    for launcher in report
+        .launchers
+        .iter()
+        .filter(|launcher| !launcher.variables.is_empty())
+    {
+        any = true;
+        let variables: Vec<String> = launcher
+            .variables
+            .iter()
+            .map(|v| format!("{}={}", v.name, v.value))
+            .collect();
+        writeln!(out, "  {:<15} {}", launcher.name, variables.join(" "))?;
+    }
+    if !any {
+        writeln!(
+            out,
+            "  none: a program started here is the only PE of its job"
+        )?;
+    }
+
+    writeln!(out, "\nSettings")?;
+    let width = report
+        .settings
+        .iter()
+        .map(|setting| setting.name.len())
+        .max()
+        .unwrap_or(0);
+    for setting in &report.settings {
+        let value = if setting.value.is_empty() {
+            "(empty)"
+        } else {
+            &setting.value
+        };
+        writeln!(
+            out,
+            "  {:width$}  {value}  [{}]",
+            setting.name, setting.source
+        )?;
+        writeln!(out, "  {:width$}    {}", "", setting.help)?;
+    }
+    Ok(())
+}
+
+/// A size in the largest unit of which there is at least one.
+fn size(bytes: u64) -> String {
+    let units = ["bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+    let unit = (bytes.checked_ilog2().unwrap_or(0) / 10) as usize;
+    match unit {
+        0 => format!("{bytes} bytes"),
+        _ => format!(
+            "{:.1} {}",
+            bytes as f64 / 1024f64.powi(unit as i32),
+            units[unit]
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::size;
+
+    #[test]
+    fn sizes_read_well() {
+        assert_eq!(size(0), "0 bytes");
+        assert_eq!(size(1023), "1023 bytes");
+        assert_eq!(size(1 << 20), "1.0 MiB");
+        assert_eq!(size(50_465_865_728), "47.0 GiB");
+        assert_eq!(size(u64::MAX), "16.0 EiB");
+    }
+}

@@ -1,0 +1,82 @@
+//! Everything that `nvshmemrs-info` tells, as one value.
+
+use super::launchers::{self, Launcher};
+use super::machine::Machine;
+use anyhow::Result;
+use nvshmemrs::config::{SETTINGS, Source, lookup};
+use serde::Serialize;
+
+/// The whole report.
+#[derive(Debug, Serialize)]
+pub struct Report {
+    /// Version of the library.
+    pub version: &'static str,
+    /// The machine.
+    pub machine: Machine,
+    /// Where symmetric heaps can live.
+    pub memory_kinds: Vec<MemoryKind>,
+    /// Launchers and the variables that they have set.
+    pub launchers: Vec<Launcher>,
+    /// The settings that hold.
+    pub settings: Vec<Setting>,
+}
+
+/// A kind of memory.
+#[derive(Debug, Serialize)]
+pub struct MemoryKind {
+    /// Its name, as in `NVSHMEMRS_MEMORY`.
+    pub name: &'static str,
+    /// Whether a job can use it here.
+    pub offered: bool,
+    /// What is missing where it is not offered.
+    pub why: &'static str,
+}
+
+/// A setting in force.
+#[derive(Debug, Serialize)]
+pub struct Setting {
+    /// The variable.
+    pub name: &'static str,
+    /// Its value.
+    pub value: String,
+    /// Where the value comes from: `default` or `environment`.
+    pub source: &'static str,
+    /// What it does.
+    pub help: &'static str,
+}
+
+impl Report {
+    /// Looks at machine and environment.
+    pub fn gather() -> Result<Self> {
+        let setting = |setting: &nvshmemrs::config::Setting| {
+            let found = lookup(setting.name);
+            Setting {
+                name: found.setting.name,
+                value: launchers::presentable(found.setting.name, found.value),
+                source: match found.source {
+                    Source::Default => "default",
+                    Source::Environment => "environment",
+                },
+                help: found.setting.help,
+            }
+        };
+        Ok(Self {
+            version: env!("CARGO_PKG_VERSION"),
+            machine: Machine::gather()?,
+            memory_kinds: vec![
+                MemoryKind {
+                    name: "host",
+                    offered: true,
+                    why: "",
+                },
+                MemoryKind {
+                    name: "device",
+                    offered: false,
+                    why: "not built into this version",
+                },
+            ],
+            launchers: launchers::all(),
+            settings: SETTINGS.iter().map(setting).collect(),
+        })
+    }
+}

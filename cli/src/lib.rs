@@ -1,0 +1,12 @@
+//! The command line tools of nvshmemrs.
+//!
+//! * [`run`] is `nvshmemrs-run`: it starts the PEs of a job on this host, watches over them, and ends the
+//!   job when one of them fails.
+//! * [`info`] is `nvshmemrs-info`: it tells what this machine and this build offer, which settings hold
+//!   and why, and what the PEs of a running job are waiting for.
+//!
+//! [`find`] serves both. Both stand on the public API of the `nvshmemrs` crate, and neither contains `unsafe`.
+
+pub mod find;
+pub mod info;
+pub mod run;

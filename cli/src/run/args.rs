@@ -1,0 +1,119 @@
+//! The command line of `nvshmemrs-run`.
+
+use clap::Parser;
+use std::ffi::OsString;
+use std::time::Duration;
+
+/// Largest number of PEs that one launcher starts.
+pub const MAX_PES: i64 = 4096;
+
+/// Starts COMMAND as the PEs of one job on this host.
+///
+/// The job ends when all PEs have exited, or when one of them fails; then the launcher says which and how,
+/// and exits with that PE's status (128 + N when signal N killed it).
+#[derive(Clone, Debug, Parser)]
+#[command(name = "nvshmemrs-run", version, after_help = SIGNALS)]
+pub struct Args {
+    /// Number of PEs, 1 to 4096.
+    #[arg(short = 'n', value_name = "N", allow_negative_numbers = true)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=MAX_PES))]
+    pub n_pes: u32,
+
+    /// Begin each line of output with its PE, as in "[2] ".
+    #[arg(long)]
+    pub tag: bool,
+
+    /// Print what the PEs wait for when nothing has moved for this long; 0 turns it off.
+    #[arg(long, value_name = "SECONDS", default_value = "10")]
+    #[arg(value_parser = seconds, allow_negative_numbers = true)]
+    pub stall_after: Duration,
+
+    /// How long the other PEs may go on when one has failed, before SIGTERM, and again before SIGKILL.
+    #[arg(long, value_name = "SECONDS", default_value = "2")]
+    #[arg(value_parser = seconds, allow_negative_numbers = true)]
+    pub grace: Duration,
+
+    /// Symmetric heap per PE, as in 512M; sets NVSHMEM_SYMMETRIC_SIZE for the job.
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub heap: Option<String>,
+
+    /// How long a wait may last; sets NVSHMEMRS_TIMEOUT for the job.
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
+    pub timeout: Option<Duration>,
+
+    /// The command and its arguments; a `--` may stand before it.
+    #[arg(required = true, trailing_var_arg = true, value_name = "COMMAND")]
+    pub command: Vec<OsString>,
+}
+
+const SIGNALS: &str = "\
+Signals: SIGINT, SIGTERM, SIGHUP, SIGQUIT and SIGUSR2 go to every PE; a second SIGINT kills the job. SIGTSTP
+and SIGCONT stop and continue it. SIGUSR1 prints what the PEs wait for.
+Standard input goes to PE 0; the others read nothing.";
+
+/// Checks a size; the text itself goes to the PEs.
+fn size(text: &str) -> Result<String, String> {
+    match nvshmemrs::config::parse_size("NVSHMEM_SYMMETRIC_SIZE", text) {
+        Ok(_) => Ok(text.to_string()),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// Reads a number of seconds.
+fn seconds(text: &str) -> Result<Duration, String> {
+    let limit = 1e9;
+    match text.parse::<f64>() {
+        Ok(value) if (0.0..=limit).contains(&value) => Ok(Duration::from_secs_f64(value)),
+        Ok(_) => Err(format!("must be from 0 to {limit:.0} seconds")),
+        Err(_) => Err("must be a number of seconds, as in 10 or 0.5".into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(line: &str) -> Result<Args, clap::Error> {
+        Args::try_parse_from(line.split(' '))
+    }
+
+    #[test]
+    fn the_command_keeps_its_own_options() {
+        for line in [
+            "nvshmemrs-run -n 4 ./x -n 2 --tag",
+            "nvshmemrs-run -n 4 -- ./x -n 2 --tag",
+        ] {
+            let args = parse(line).expect(line);
+            assert_eq!(args.n_pes, 4);
+            assert!(!args.tag);
+            assert_eq!(args.command, ["./x", "-n", "2", "--tag"]);
+        }
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        for line in [
+            "nvshmemrs-run -n 0 ./x",
+            "nvshmemrs-run -n 4097 ./x",
+            "nvshmemrs-run -n -1 ./x",
+            "nvshmemrs-run -n four ./x",
+            "nvshmemrs-run ./x",
+            "nvshmemrs-run -n 4",
+            "nvshmemrs-run -n 4 --tga ./x",
+            "nvshmemrs-run -n 4 --grace -1 ./x",
+            "nvshmemrs-run -n 4 --grace nan ./x",
+            "nvshmemrs-run -n 4 --stall-after inf ./x",
+            "nvshmemrs-run -n 4 --timeout soon ./x",
+            "nvshmemrs-run -n 4 --heap 12q ./x",
+        ] {
+            assert!(parse(line).is_err(), "accepted: {line}");
+        }
+    }
+
+    #[test]
+    fn seconds_may_have_a_fraction() {
+        let args = parse("nvshmemrs-run -n 1 --grace 0.5 --stall-after 0 true").expect("valid");
+        assert_eq!(args.grace, Duration::from_millis(500));
+        assert_eq!(args.stall_after, Duration::ZERO);
+    }
+}

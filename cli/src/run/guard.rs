@@ -1,0 +1,70 @@
+//! Ends what PEs have started when the launcher is killed.
+//!
+//! The kernel kills each PE's own process with the launcher (see [`super::shim`]), but not the processes
+//! that it started: with a wrapper such as `uv run` those are the real PEs. So a small process holds the
+//! other end of a pipe from the launcher, learns each PE's process group, and kills them all if the pipe
+//! ends without a word.
+
+use rustix::process::{Pid, Signal, kill_process_group};
+use std::io::{self, BufRead, Write};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, ChildStdin, Command, ExitCode, Stdio};
+
+/// First argument of the guard process.
+pub const FLAG: &str = "--nvshmemrs-guard";
+
+/// The launcher's word that the job is over.
+const DISMISSED: &str = "over";
+
+/// The launcher's end.
+#[derive(Debug)]
+pub struct Guard {
+    process: Child,
+    pipe: ChildStdin,
+}
+
+impl Guard {
+    /// Starts the guard, out of reach of the terminal's signals.
+    pub fn start() -> io::Result<Self> {
+        let mut process = Command::new("/proc/self/exe")
+            .arg0("nvshmemrs-run")
+            .arg(FLAG)
+            .process_group(0)
+            .current_dir("/")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()?;
+        let pipe = process.stdin.take().ok_or(io::ErrorKind::BrokenPipe)?;
+        Ok(Self { process, pipe })
+    }
+
+    /// Adds a PE's process group.
+    pub fn watch(&mut self, group: Pid) -> io::Result<()> {
+        writeln!(self.pipe, "{}", group.as_raw_pid())
+    }
+
+    /// Lets the guard go, and waits until it has.
+    pub fn dismiss(mut self) {
+        // A guard that somebody killed cannot be told; it is reaped all the same.
+        let _ = writeln!(self.pipe, "{DISMISSED}");
+        drop(self.pipe);
+        let _ = self.process.wait();
+    }
+}
+
+/// The guard's life: reads groups until the launcher is done, or dead.
+pub fn watch_over() -> ExitCode {
+    let mut groups = Vec::new();
+    for line in io::stdin().lock().lines().map_while(Result::ok) {
+        if line == DISMISSED {
+            return ExitCode::SUCCESS;
+        }
+        groups.extend(line.parse().ok().and_then(Pid::from_raw));
+    }
+    for group in groups {
+        // A group that is gone needs no killing.
+        let _ = kill_process_group(group, Signal::KILL);
+    }
+    ExitCode::SUCCESS
+}

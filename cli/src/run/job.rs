@@ -1,0 +1,212 @@
+//! The PEs of a job as processes: starting, signalling and reaping them.
+
+use super::args::Args;
+use super::guard::Guard;
+use super::shim;
+use anyhow::{Context, Result};
+use nvshmemrs::UniqueId;
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, WaitOptions};
+use rustix::process::{getpid, kill_process_group, set_child_subreaper};
+use rustix::process::{test_kill_process_group, wait};
+use signal_hook::low_level::signal_name;
+use std::collections::HashMap;
+use std::fmt;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+
+/// How a PE's process ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// It exited with this status.
+    Exited(i32),
+    /// This signal killed it.
+    Killed(i32),
+}
+
+impl End {
+    /// Whether it is anything but exit status 0.
+    pub fn failed(self) -> bool {
+        self != Self::Exited(0)
+    }
+
+    /// The status that the launcher passes on: 128 + N for signal N, as shells do.
+    pub fn exit_status(self) -> u8 {
+        let status = match self {
+            Self::Exited(status) => status,
+            Self::Killed(signal) => 128 + signal,
+        };
+        u8::try_from(status).unwrap_or(1)
+    }
+}
+
+impl fmt::Display for End {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Exited(status) => write!(f, "exited with status {status}"),
+            Self::Killed(signal) => match signal_name(signal) {
+                Some(name) => write!(f, "was killed by signal {signal} ({name})"),
+                None => write!(f, "was killed by signal {signal}"),
+            },
+        }
+    }
+}
+
+/// One PE's process, the leader of its own process group.
+#[derive(Debug)]
+pub struct Pe {
+    /// Its number in the job.
+    pub pe: u32,
+    /// Its process.
+    pub pid: Pid,
+    /// How it ended, once it has.
+    pub end: Option<End>,
+}
+
+/// All PEs that this launcher started.
+#[derive(Debug)]
+pub struct Job {
+    pes: Vec<Pe>,
+    by_pid: HashMap<Pid, usize>,
+    live: usize,
+    guard: Guard,
+}
+
+impl Job {
+    /// A job without PEs, and the guard that ends it if the launcher is killed.
+    pub fn new() -> Result<Self> {
+        // What a PE leaves behind becomes a child of the launcher, which then can tell when it has ended.
+        set_child_subreaper(Some(getpid())).context("cannot become the parent of orphans")?;
+        let guard = Guard::start().context("cannot start the guard process")?;
+        Ok(Self {
+            pes: Vec::new(),
+            by_pid: HashMap::new(),
+            live: 0,
+            guard,
+        })
+    }
+
+    /// Starts the next PE; its streams are as `set_streams` leaves them. The PE dies with the calling
+    /// thread, so the main thread must call.
+    pub fn start_pe(
+        &mut self,
+        args: &Args,
+        id: &UniqueId,
+        errors: i32,
+        set_streams: impl FnOnce(&mut Command) -> Result<()>,
+    ) -> Result<Child> {
+        let pe = self.pes.len() as u32;
+        let mut command = Command::new("/proc/self/exe");
+        command
+            .arg0("nvshmemrs-run")
+            .arg(shim::FLAG)
+            .arg(std::process::id().to_string())
+            .arg(errors.to_string())
+            .args(&args.command)
+            .env("NVSHMEMRS_PE", pe.to_string())
+            .env("NVSHMEMRS_N_PES", args.n_pes.to_string())
+            .env("NVSHMEMRS_UNIQUE_ID", id.to_hex())
+            .process_group(0)
+            .stdin(Stdio::null());
+        if let Some(heap) = &args.heap {
+            command.env("NVSHMEM_SYMMETRIC_SIZE", heap);
+        }
+        if let Some(timeout) = args.timeout {
+            command.env("NVSHMEMRS_TIMEOUT", timeout.as_secs_f64().to_string());
+        }
+        set_streams(&mut command)?;
+        let child = command.spawn().with_context(|| {
+            format!(
+                "cannot start PE {pe} of {} (is `ulimit -u` or `ulimit -n` too low?)",
+                args.n_pes
+            )
+        })?;
+        let pid = Pid::from_child(&child);
+        self.by_pid.insert(pid, self.pes.len());
+        self.pes.push(Pe { pe, pid, end: None });
+        self.live += 1;
+        self.guard.watch(pid)?;
+        Ok(child)
+    }
+
+    /// All PEs, by number.
+    pub fn pes(&self) -> &[Pe] {
+        &self.pes
+    }
+
+    /// How many PEs run.
+    pub fn live(&self) -> usize {
+        self.live
+    }
+
+    /// The processes of the PEs that run.
+    pub fn live_pids(&self) -> impl Iterator<Item = u32> + '_ {
+        self.pes
+            .iter()
+            .filter(|pe| pe.end.is_none())
+            .map(|pe| pe.pid.as_raw_pid() as u32)
+    }
+
+    /// Collects the PEs that have ended since the last call. One killed by a signal comes first: the
+    /// others may have failed because of it.
+    pub fn reap(&mut self) -> Result<Vec<usize>> {
+        let mut ended = Vec::new();
+        loop {
+            let (pid, status) = match wait(WaitOptions::NOHANG) {
+                Ok(Some(found)) => found,
+                Ok(None) | Err(Errno::CHILD) => break,
+                Err(Errno::INTR) => continue,
+                Err(error) => return Err(error).context("cannot wait for the PEs"),
+            };
+            let end = match (status.exit_status(), status.terminating_signal()) {
+                (Some(code), _) => End::Exited(code),
+                (None, Some(signal)) => End::Killed(signal),
+                (None, None) => continue,
+            };
+            if let Some(&index) = self.by_pid.get(&pid) {
+                self.pes[index].end = Some(end);
+                self.live -= 1;
+                ended.push(index);
+            }
+        }
+        ended.sort_by_key(|&index| !matches!(self.pes[index].end, Some(End::Killed(_))));
+        Ok(ended)
+    }
+
+    /// Sends a signal to everything that PEs have started, whether or not the PE itself still runs.
+    pub fn signal(&self, signal: Signal) {
+        for pe in &self.pes {
+            // No such group any more: then there is nobody to tell.
+            let _ = kill_process_group(pe.pid, signal);
+        }
+    }
+
+    /// PEs of which something is left: themselves, or processes of their group.
+    pub fn remaining(&self) -> Vec<u32> {
+        let left = |pe: &&Pe| pe.end.is_none() || test_kill_process_group(pe.pid).is_ok();
+        self.pes.iter().filter(left).map(|pe| pe.pe).collect()
+    }
+
+    /// Dismisses the guard: the job is over.
+    pub fn close(self) {
+        self.guard.dismiss();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ends_read_as_shells_count_them() {
+        assert_eq!(
+            End::Killed(9).to_string(),
+            "was killed by signal 9 (SIGKILL)"
+        );
+        assert_eq!(End::Killed(9).exit_status(), 137);
+        assert_eq!(End::Exited(3).to_string(), "exited with status 3");
+        assert_eq!(End::Exited(3).exit_status(), 3);
+        assert!(!End::Exited(0).failed());
+        assert!(End::Killed(15).failed());
+    }
+}

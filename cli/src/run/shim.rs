@@ -1,0 +1,76 @@
+//! What runs between the launcher and a PE's command: it ties the PE's life to the launcher's.
+//!
+//! The launcher starts its own program once per PE with [`FLAG`] first. That process asks the kernel to be
+//! killed when the launcher dies, even by SIGKILL, and then becomes the command by `exec`: the request
+//! survives it. When `exec` fails, its error number goes back to the launcher, which reports it once.
+
+use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
+use std::env::ArgsOs;
+use std::fs::OpenOptions;
+use std::io::{self, Write};
+use std::iter::Skip;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, ExitCode};
+
+/// First argument of a process that is to become a PE; then follow the launcher's pid, the number of the
+/// pipe there that takes the error, and the command.
+pub const FLAG: &str = "--nvshmemrs-become-pe";
+
+/// Exit status of a process that could not become a PE; the launcher finds the reason in the pipe.
+pub const FAILED: u8 = 127;
+
+/// Becomes the command; returns only when that fails.
+pub fn become_pe(args: Skip<ArgsOs>) -> ExitCode {
+    match try_become(args) {
+        Ok(()) => {}
+        Err(error) => eprintln!("nvshmemrs-run: a PE cannot start: {error:#}"),
+    }
+    ExitCode::from(FAILED)
+}
+
+fn try_become(mut args: Skip<ArgsOs>) -> anyhow::Result<()> {
+    let mut number = || -> Option<i32> { args.next()?.to_str()?.parse().ok() };
+    let (Some(launcher), Some(pipe)) = (number(), number()) else {
+        anyhow::bail!("{FLAG} is for nvshmemrs-run itself");
+    };
+    let Some(command) = args.next() else {
+        anyhow::bail!("{FLAG} needs a command");
+    };
+
+    set_parent_process_death_signal(Some(Signal::KILL))?;
+    // The launcher may have died before the request: then nobody waits for this PE.
+    if getppid() != Pid::from_raw(launcher) {
+        anyhow::bail!("the launcher (pid {launcher}) is gone");
+    }
+    // Opened by name and not inherited, so that `exec` closes it and the command never sees it.
+    let mut report = OpenOptions::new()
+        .write(true)
+        .open(format!("/proc/{launcher}/fd/{pipe}"))?;
+
+    let error = Command::new(command).args(args).exec();
+    writeln!(report, "{}", error.raw_os_error().unwrap_or(0))?;
+    Ok(())
+}
+
+/// Says why a command could not be executed.
+pub fn explain(command: &str, errno: i32) -> String {
+    let error = io::Error::from_raw_os_error(errno);
+    let remedy = match error.kind() {
+        io::ErrorKind::NotFound if !command.contains('/') => "no such program in PATH",
+        io::ErrorKind::NotFound if std::path::Path::new(command).exists() => {
+            "the file is there, but the interpreter or loader that it names is not"
+        }
+        io::ErrorKind::NotFound => "no such file",
+        io::ErrorKind::PermissionDenied => "not executable: it needs `chmod +x`, or is no program",
+        _ => return format!("cannot start '{command}': {error}"),
+    };
+    format!("cannot start '{command}': {remedy}")
+}
+
+/// The exit status that shells give for this failure.
+pub fn exit_status(errno: i32) -> u8 {
+    match io::Error::from_raw_os_error(errno).kind() {
+        io::ErrorKind::NotFound => 127,
+        _ => 126,
+    }
+}

@@ -1,0 +1,45 @@
+//! Signals to the launcher, as messages to its main loop.
+
+use anyhow::{Context, Result};
+use signal_hook::consts::signal::*;
+use signal_hook::iterator::Signals;
+use std::fs;
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+
+/// Signals that tell the user's wish to a whole job; one that the launcher was started to ignore (by
+/// `nohup`, by `&` in a script) stays ignored, here and in the PEs.
+const FROM_USER: [i32; 4] = [SIGINT, SIGQUIT, SIGHUP, SIGTSTP];
+
+/// Signals that the launcher always takes.
+const ALWAYS: [i32; 5] = [SIGTERM, SIGUSR1, SIGUSR2, SIGCONT, SIGCHLD];
+
+/// Takes the signals from now on; each arrives in the receiver.
+pub fn listen() -> Result<Receiver<i32>> {
+    let ignored = ignored()?;
+    let wanted = FROM_USER
+        .into_iter()
+        .filter(|signal| ignored & (1 << (signal - 1)) == 0);
+    let mut signals = Signals::new(wanted.chain(ALWAYS)).context("cannot take signals")?;
+    let (sender, receiver) = channel();
+    thread::Builder::new()
+        .name("signals".into())
+        .spawn(move || {
+            for signal in signals.forever() {
+                if sender.send(signal).is_err() {
+                    break;
+                }
+            }
+        })
+        .context("cannot start the signal thread")?;
+    Ok(receiver)
+}
+
+/// The mask of signals that this process ignores.
+fn ignored() -> Result<u64> {
+    let path = "/proc/self/status";
+    let status = fs::read_to_string(path).with_context(|| format!("cannot read {path}"))?;
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.with_context(|| format!("{path} has no line SigIgn"))?;
+    u64::from_str_radix(mask.trim(), 16).with_context(|| format!("{path}: bad SigIgn '{mask}'"))
+}

@@ -1,0 +1,341 @@
+//! The launcher's main loop: signals, ended PEs, deadlines, stalls.
+
+use super::args::Args;
+use super::job::{End, Job, Pe};
+use super::monitor::{Monitor, Position};
+use super::output::{Pipes, Pump, Stream};
+use super::{input, shim, signals};
+use crate::find;
+use anyhow::{Context, Result};
+use nvshmemrs::UniqueId;
+use nvshmemrs::board::{Board, State};
+use rustix::pipe::{PipeFlags, pipe_with};
+use rustix::process::{Signal, getpid, kill_process};
+use signal_hook::consts::signal::*;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::process::Stdio;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+/// How often the launcher looks whether processes that a failed PE left behind have ended; nothing tells
+/// it.
+const LEFTOVER_INTERVAL: Duration = Duration::from_millis(20);
+
+/// How far the end of a failed job has come.
+#[derive(Clone, Copy, Debug)]
+enum Phase {
+    /// No PE has failed.
+    Running,
+    /// The other PEs may still report by themselves, until then.
+    Grace(Instant),
+    /// They have got SIGTERM, and get SIGKILL then.
+    Terminating(Instant),
+    /// They have got SIGKILL; nothing is waited for after that time.
+    Killed(Instant),
+}
+
+/// Runs the job; the exit status is that of the first PE that failed.
+pub fn run(args: &Args) -> Result<u8> {
+    let signals = signals::listen()?;
+    let mut launcher = Launcher::start(args)?;
+    launcher.watch(&signals)?;
+    launcher.finish()
+}
+
+struct Launcher<'a> {
+    args: &'a Args,
+    command: String,
+    job: Job,
+    output: Option<Pump>,
+    /// What `exec` said where a PE's command could not be started; the write end stays open for them.
+    exec_errors: (OwnedFd, OwnedFd),
+    phase: Phase,
+    /// The exit status, once a PE has failed.
+    failure: Option<u8>,
+    interrupted: bool,
+    monitor: Monitor,
+    next_look: Option<Instant>,
+    /// The board, asked for when the first PE ended: later nobody may be left to ask.
+    board: Option<Board>,
+    first_ended: bool,
+}
+
+impl<'a> Launcher<'a> {
+    fn start(args: &'a Args) -> Result<Self> {
+        let now = Instant::now();
+        let monitor = Monitor::new(args.stall_after, now);
+        let pipe = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK);
+        let mut launcher = Self {
+            args,
+            command: args.command[0].to_string_lossy().into_owned(),
+            job: Job::new()?,
+            output: None,
+            exec_errors: pipe.context("cannot make a pipe")?,
+            phase: Phase::Running,
+            failure: None,
+            interrupted: false,
+            next_look: monitor.interval().map(|interval| now + interval),
+            monitor,
+            board: None,
+            first_ended: false,
+        };
+        if let Err(error) = launcher.start_pes() {
+            launcher.job.signal(Signal::KILL);
+            return Err(error);
+        }
+        Ok(launcher)
+    }
+
+    fn start_pes(&mut self) -> Result<()> {
+        let args = self.args;
+        let id = UniqueId::new()?;
+        let errors = self.exec_errors.1.as_raw_fd();
+        let mut pipes = args.tag.then(|| Pipes::reserve(args.n_pes)).transpose()?;
+        for pe in 0..args.n_pes {
+            let mut child = self.job.start_pe(args, &id, errors, |command| {
+                if pe == 0 {
+                    command.stdin(input::for_first_pe());
+                }
+                if args.tag {
+                    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+                }
+                Ok(())
+            })?;
+            if let Some(stdin) = child.stdin.take() {
+                input::pump(stdin).context("cannot start the input thread")?;
+            }
+            if let Some(pipes) = &mut pipes {
+                if let Some(stdout) = child.stdout.take() {
+                    pipes.add(pe, Stream::Out, stdout.into())?;
+                }
+                if let Some(stderr) = child.stderr.take() {
+                    pipes.add(pe, Stream::Err, stderr.into())?;
+                }
+            }
+        }
+        self.output = pipes.map(Pipes::pump).transpose()?;
+        Ok(())
+    }
+
+    /// Goes on until no PE is left and, in a failed job, nothing that a PE started.
+    fn watch(&mut self, signals: &Receiver<i32>) -> Result<()> {
+        // A PE may have ended before the signals were looked at.
+        self.take_ended()?;
+        while !self.over() {
+            match self.next_deadline() {
+                None => self.take_signal(signals.recv().context("the signal thread has ended")?)?,
+                Some(deadline) => {
+                    match signals.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+                        Ok(signal) => self.take_signal(signal)?,
+                        Err(RecvTimeoutError::Timeout) => {}
+                        Err(error) => return Err(error).context("the signal thread has ended"),
+                    }
+                }
+            }
+            self.keep_deadlines(Instant::now());
+        }
+        Ok(())
+    }
+
+    fn over(&self) -> bool {
+        match self.phase {
+            Phase::Running => self.job.live() == 0,
+            Phase::Killed(until) if Instant::now() >= until => true,
+            _ => self.job.live() == 0 && self.job.remaining().is_empty(),
+        }
+    }
+
+    fn next_deadline(&self) -> Option<Instant> {
+        match self.phase {
+            Phase::Running => self.next_look,
+            _ if self.job.live() == 0 => Some(Instant::now() + LEFTOVER_INTERVAL),
+            Phase::Grace(until) | Phase::Terminating(until) | Phase::Killed(until) => Some(until),
+        }
+    }
+
+    fn keep_deadlines(&mut self, now: Instant) {
+        match self.phase {
+            Phase::Running => {
+                if self.next_look.is_some_and(|at| now >= at) {
+                    self.look_for_stall(now);
+                }
+            }
+            Phase::Grace(until) if now >= until => {
+                self.job.signal(Signal::TERM);
+                // A stopped process takes SIGTERM only when it goes on.
+                self.job.signal(Signal::CONT);
+                self.phase = Phase::Terminating(now + self.args.grace);
+            }
+            Phase::Terminating(until) if now >= until => {
+                let grace = self.args.grace.as_secs_f64();
+                let pes = numbers(&self.job.remaining());
+                eprintln!(
+                    "nvshmemrs-run: {pes} did not end within {grace} s of SIGTERM; sending SIGKILL"
+                );
+                self.kill(now);
+            }
+            Phase::Grace(_) | Phase::Terminating(_) | Phase::Killed(_) => {}
+        }
+    }
+
+    fn kill(&mut self, now: Instant) {
+        self.job.signal(Signal::KILL);
+        // Only a process stuck in the kernel outlives SIGKILL by so much.
+        self.phase = Phase::Killed(now + Duration::from_secs(10));
+    }
+
+    fn take_signal(&mut self, signal: i32) -> Result<()> {
+        match signal {
+            SIGCHLD => self.take_ended()?,
+            SIGUSR1 => match find::board(self.job.live_pids()) {
+                Some(board) => {
+                    eprintln!("nvshmemrs-run: wait board\n{}", board.report().trim_end())
+                }
+                None => {
+                    eprintln!("nvshmemrs-run: no wait board: no PE is between init and finalize")
+                }
+            },
+            SIGINT if self.interrupted => {
+                eprintln!("nvshmemrs-run: second SIGINT: killing the job");
+                self.failure
+                    .get_or_insert(End::Killed(SIGINT).exit_status());
+                self.kill(Instant::now());
+            }
+            SIGTSTP => {
+                self.job.signal(Signal::TSTP);
+                kill_process(getpid(), Signal::STOP).context("cannot stop")?;
+            }
+            SIGCONT => {
+                self.job.signal(Signal::CONT);
+                self.monitor.reset(Instant::now());
+            }
+            other => {
+                self.interrupted |= other == SIGINT;
+                if let Some(signal) = Signal::from_named_raw(other) {
+                    self.job.signal(signal);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes note of the PEs that have ended; the first failure begins the end of the job.
+    fn take_ended(&mut self) -> Result<()> {
+        let ended = self.job.reap()?;
+        if !ended.is_empty() && !self.first_ended {
+            self.first_ended = true;
+            self.board = find::board(self.job.live_pids());
+        }
+        for index in ended {
+            let Pe { pe, pid, end, .. } = self.job.pes()[index];
+            let Some(end) = end.filter(|end| end.failed()) else {
+                continue;
+            };
+            if self.failure.is_some() {
+                continue;
+            }
+            let now = Instant::now();
+            if let Some(errno) = self.exec_error() {
+                eprintln!("nvshmemrs-run: {}", shim::explain(&self.command, errno));
+                self.failure = Some(shim::exit_status(errno));
+                self.kill(now);
+                continue;
+            }
+            let pid = pid.as_raw_pid();
+            let host = rustix::system::uname();
+            let host = host.nodename().to_string_lossy();
+            eprintln!(
+                "nvshmemrs-run: PE {pe} (pid {pid}, host {host}, command '{}') {end}",
+                self.command
+            );
+            if self.board.is_none() {
+                self.board = find::board(self.job.live_pids());
+            }
+            self.name_deserters();
+            self.failure = Some(end.exit_status());
+            self.phase = Phase::Grace(now + self.args.grace);
+        }
+        Ok(())
+    }
+
+    /// Names the PEs that seemed to succeed, but left the others waiting.
+    fn name_deserters(&self) {
+        let Some(board) = &self.board else { return };
+        let exited = |pe: i32| {
+            let pe = usize::try_from(pe)
+                .ok()
+                .and_then(|pe| self.job.pes().get(pe));
+            pe.is_some_and(|pe| pe.end == Some(End::Exited(0)))
+        };
+        let pes: Vec<u32> = board
+            .pes()
+            .into_iter()
+            .filter(|pe| matches!(pe.state, State::Left | State::Dead) && exited(pe.pe))
+            .map(|pe| pe.pe as u32)
+            .collect();
+        if !pes.is_empty() {
+            let pes = numbers(&pes);
+            eprintln!(
+                "nvshmemrs-run: before that, {pes} exited with status 0 without calling finalize"
+            );
+        }
+    }
+
+    /// The error number of a PE whose command could not be executed, if there is one.
+    fn exec_error(&self) -> Option<i32> {
+        let mut text = [0; 16];
+        let count = rustix::io::read(&self.exec_errors.0, &mut text).ok()?;
+        std::str::from_utf8(&text[..count])
+            .ok()?
+            .lines()
+            .next()?
+            .parse()
+            .ok()
+    }
+
+    fn look_for_stall(&mut self, now: Instant) {
+        let board = find::board(self.job.live_pids());
+        let stalled = self.monitor.stalled(board.as_ref().map(Position::of), now);
+        if let Some(board) = board.filter(|_| stalled) {
+            let seconds = self.args.stall_after.as_secs_f64();
+            eprintln!("nvshmemrs-run: nothing has moved for {seconds} s");
+            eprintln!("{}", board.report().trim_end());
+        }
+        self.next_look = self.monitor.interval().map(|interval| now + interval);
+    }
+
+    fn finish(self) -> Result<u8> {
+        self.job.close();
+        if let Some(output) = self.output {
+            output.finish()?;
+        }
+        Ok(self.failure.unwrap_or(0))
+    }
+}
+
+/// "PE 3", or "PEs 1, 2 and 7".
+fn numbers(pes: &[u32]) -> String {
+    let most = 16;
+    let shown: Vec<String> = pes.iter().take(most).map(u32::to_string).collect();
+    match (shown.as_slice(), pes.len().saturating_sub(most)) {
+        ([], _) => "no PE".into(),
+        ([one], _) => format!("PE {one}"),
+        ([first @ .., last], 0) => format!("PEs {} and {last}", first.join(", ")),
+        (shown, more) => format!("PEs {} and {more} more", shown.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::numbers;
+
+    #[test]
+    fn lists_of_pes_read_well() {
+        assert_eq!(numbers(&[3]), "PE 3");
+        assert_eq!(numbers(&[1, 2, 7]), "PEs 1, 2 and 7");
+        assert_eq!(
+            numbers(&(0..20).collect::<Vec<_>>()),
+            "PEs 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 and 4 more"
+        );
+    }
+}
