@@ -8,7 +8,7 @@
 
 /* What `nvshmemrs_abi_version` and `nvshmemrs_api_hash` answered when this header was made. */
 #define NVSHMEMRS_ABI_VERSION UINT32_C(1)
-#define NVSHMEMRS_API_HASH UINT64_C(0x58e1dcaa3113a9ee)
+#define NVSHMEMRS_API_HASH UINT64_C(0x607d622943d8b965)
 
 /// What a call came to. Functions return these numbers as `int32_t`.
 enum nvshmemrs_status
@@ -185,6 +185,9 @@ typedef struct {
     /// Allocations this PE has released with `nvshmemrs_release` and that are not freed yet.
     uint64_t released;
 } nvshmemrs_heap_stats_t;
+
+/// Keeps a heap's memory valid after finalize. 0 is the null handle.
+typedef uint64_t nvshmemrs_mapping_t;
 
 /// What a job may be told at init. Fill it with `nvshmemrs_init_attr_default`, then change fields.
 typedef struct {
@@ -376,6 +379,19 @@ int32_t nvshmemrs_is_symmetric(nvshmemrs_runtime_t runtime,
 /// Errors: NOT_SYMMETRIC.
 int32_t nvshmemrs_memory_kind(nvshmemrs_runtime_t runtime, const void *ptr, int32_t *kind);
 
+/// Keeps the memory of this process's heap mapping valid after finalize, until `nvshmemrs_heap_drop`. For languages whose
+/// arrays may outlive the runtime: loads and stores through them then stay harmless; operations answer NOT_INITIALIZED.
+///
+/// Local; never waits.
+int32_t nvshmemrs_heap_keep(nvshmemrs_runtime_t runtime,
+                            nvshmemrs_mapping_t *mapping);
+
+/// Lets a mapping go that `nvshmemrs_heap_keep` kept. The last one to let go, after finalize, gives the memory back. 0
+/// does nothing.
+///
+/// Local; needs no runtime.
+int32_t nvshmemrs_heap_drop(nvshmemrs_mapping_t mapping);
+
 /// Adds `value` to the 32-bit integer at the symmetric address `dest` on PE `pe` and gives the old value.
 /// It wraps around, so it serves signed and unsigned integers.
 ///
@@ -532,6 +548,19 @@ int32_t nvshmemrs_is_symmetric(nvshmemrs_runtime_t runtime,
 /// Local.
 /// Errors: NOT_SYMMETRIC.
 int32_t nvshmemrs_memory_kind(nvshmemrs_runtime_t runtime, const void *ptr, int32_t *kind);
+
+/// Keeps the memory of this process's heap mapping valid after finalize, until `nvshmemrs_heap_drop`. For languages whose
+/// arrays may outlive the runtime: loads and stores through them then stay harmless; operations answer NOT_INITIALIZED.
+///
+/// Local; never waits.
+int32_t nvshmemrs_heap_keep(nvshmemrs_runtime_t runtime,
+                            nvshmemrs_mapping_t *mapping);
+
+/// Lets a mapping go that `nvshmemrs_heap_keep` kept. The last one to let go, after finalize, gives the memory back. 0
+/// does nothing.
+///
+/// Local; needs no runtime.
+int32_t nvshmemrs_heap_drop(nvshmemrs_mapping_t mapping);
 
 /// The number of the ABI: it changes when a program built against an older header must be rebuilt.
 ///

@@ -69,10 +69,23 @@ pub(crate) fn status(body: impl FnOnce() -> Result<()>) -> i32 {
     }
 }
 
-/// For functions that return a status and work on a runtime.
+/// For functions that return a status and work on a runtime. What `body` calls in the core checks
+/// that the runtime is live.
 #[inline]
 pub(crate) fn call(runtime: nvshmemrs_runtime_t, body: impl FnOnce(&Runtime) -> Result<()>) -> i32 {
     status(|| handle::with_runtime(runtime, body))
+}
+
+/// As [`call`], where what `body` calls in the core cannot fail and so does not check.
+#[inline]
+pub(crate) fn call_live(
+    runtime: nvshmemrs_runtime_t,
+    body: impl FnOnce(&Runtime) -> Result<()>,
+) -> i32 {
+    call(runtime, |rt| {
+        rt.check_live()?;
+        body(rt)
+    })
 }
 
 /// For functions that return something else.

@@ -12,8 +12,8 @@
 use crate::guard::status::SUCCESS;
 use crate::types::*;
 use nvshmem_core::{
-    Cmp, Error, HeapStats, InitAttr, LocalDest, LocalSource, MemoryKind, Result, Runtime, SignalOp,
-    Team, UniqueId, local,
+    Cmp, Error, HeapStats, InitAttr, LocalDest, LocalSource, Mapping, MemoryKind, Result, Runtime,
+    SignalOp, Team, UniqueId, local,
 };
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering::*};
@@ -26,11 +26,13 @@ const INDEX_BITS: u32 = 24;
 const KIND_SHIFT: u32 = 56;
 const RUNTIME: u64 = 1;
 const JOB: u64 = 2;
+const MAPPING: u64 = 3;
 
 /// What a handle can stand for.
 pub(crate) enum Object {
     Runtime(Runtime),
     Job(local::Job),
+    Mapping { _kept: Mapping },
 }
 
 struct Slot {
@@ -68,6 +70,7 @@ pub(crate) fn insert(object: Object) -> Result<u64> {
     let kind = match object {
         Object::Runtime(_) => RUNTIME,
         Object::Job(_) => JOB,
+        Object::Mapping { .. } => MAPPING,
     };
     let _changes = CHANGES.lock().unwrap_or_else(|poison| poison.into_inner());
     let (index, slot) = TABLE
@@ -136,6 +139,10 @@ fn remove(argument: &'static str, handle: u64, kind: u64) -> Result<Option<Objec
     if handle == 0 {
         return Ok(None);
     }
+    if kind == RUNTIME {
+        // A forked child may not take away what its parent still uses.
+        with_runtime(handle, Runtime::check_live)?;
+    }
     let _changes = CHANGES.lock().unwrap_or_else(|poison| poison.into_inner());
     let slot = find(handle)
         .filter(|_| handle >> KIND_SHIFT == kind)
@@ -157,6 +164,11 @@ pub(crate) fn remove_runtime(handle: u64) -> Result<Option<Runtime>> {
 /// Takes a local job out of the table; handle 0 does nothing.
 pub(crate) fn remove_job(handle: u64) -> Result<()> {
     remove("job", handle, JOB).map(drop)
+}
+
+/// Takes a mapping out of the table; handle 0 does nothing.
+pub(crate) fn remove_mapping(handle: u64) -> Result<()> {
+    remove("mapping", handle, MAPPING).map(drop)
 }
 
 fn null(argument: &'static str) -> Error {

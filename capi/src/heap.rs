@@ -1,7 +1,7 @@
 //! The symmetric heap.
 
 use crate::guard;
-use crate::handle;
+use crate::handle::{self, Object};
 use crate::types::*;
 use nvshmem_core::Request;
 use std::ffi::c_void;
@@ -91,7 +91,7 @@ pub extern "C" fn nvshmemrs_heap_stats(
     runtime: nvshmemrs_runtime_t,
     stats: *mut nvshmemrs_heap_stats_t,
 ) -> i32 {
-    guard::call(runtime, |rt| {
+    guard::call_live(runtime, |rt| {
         handle::write("stats", stats, handle::stats_to_c(&rt.heap_stats()))
     })
 }
@@ -127,9 +127,8 @@ pub extern "C" fn nvshmemrs_is_symmetric(
     bytes: usize,
     symmetric: *mut i32,
 ) -> i32 {
-    guard::call(runtime, |rt| {
+    guard::call_live(runtime, |rt| {
         handle::check_out("symmetric", symmetric)?;
-        rt.check_live()?;
         let inside = rt.symmetric("ptr", handle::addr(ptr), bytes).is_ok();
         handle::write("symmetric", symmetric, i32::from(inside))
     })
@@ -149,4 +148,34 @@ pub extern "C" fn nvshmemrs_memory_kind(
         let found = rt.memory_kind(handle::addr(ptr))?;
         handle::write("kind", kind, handle::memory_to_c(found))
     })
+}
+
+/// Keeps the memory of this process's heap mapping valid after finalize, until `nvshmemrs_heap_drop`. For languages whose
+/// arrays may outlive the runtime: loads and stores through them then stay harmless; operations answer NOT_INITIALIZED.
+///
+/// Local; never waits.
+#[unsafe(no_mangle)]
+pub extern "C" fn nvshmemrs_heap_keep(
+    runtime: nvshmemrs_runtime_t,
+    mapping: *mut nvshmemrs_mapping_t,
+) -> i32 {
+    guard::call_live(runtime, |rt| {
+        handle::check_out("mapping", mapping)?;
+        handle::write(
+            "mapping",
+            mapping,
+            handle::insert(Object::Mapping {
+                _kept: rt.mapping(),
+            })?,
+        )
+    })
+}
+
+/// Lets a mapping go that `nvshmemrs_heap_keep` kept. The last one to let go, after finalize, gives the memory back. 0
+/// does nothing.
+///
+/// Local; needs no runtime.
+#[unsafe(no_mangle)]
+pub extern "C" fn nvshmemrs_heap_drop(mapping: nvshmemrs_mapping_t) -> i32 {
+    guard::status(|| handle::remove_mapping(mapping))
 }

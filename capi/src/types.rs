@@ -8,6 +8,9 @@ pub type nvshmemrs_runtime_t = u64;
 /// A job whose PEs are threads of this process. 0 is the null handle.
 pub type nvshmemrs_local_job_t = u64;
 
+/// Keeps a heap's memory valid after finalize. 0 is the null handle.
+pub type nvshmemrs_mapping_t = u64;
+
 /// A team of PEs. The predefined ones are `nvshmemrs_team`.
 pub type nvshmemrs_team_t = u64;
 

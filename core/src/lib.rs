@@ -64,6 +64,6 @@ pub use heap::sym::{LocalDest, LocalSource, SymArray, SymElement, SymRange, SymS
 pub use heap::{HeapStats, Request};
 pub use op::{Cmp, Op, SignalOp};
 pub use pe::Pe;
-pub use runtime::{InitAttr, InterruptHook, Runtime, machine};
+pub use runtime::{InitAttr, InterruptHook, Mapping, Runtime, machine};
 pub use team::Team;
 pub use transport::MemoryKind;

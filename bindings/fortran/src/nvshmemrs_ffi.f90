@@ -14,13 +14,16 @@ module nvshmemrs_ffi
   integer(c_int32_t), parameter :: NVSHMEMRS_ABI_VERSION_EXPECTED = 1_c_int32_t
 
   !> The API hash that this file was generated with.
-  integer(c_int64_t), parameter :: NVSHMEMRS_API_HASH_EXPECTED = int(z'58e1dcaa3113a9ee', c_int64_t)
+  integer(c_int64_t), parameter :: NVSHMEMRS_API_HASH_EXPECTED = int(z'607d622943d8b965', c_int64_t)
 
   !> A PE's membership in a job. 0 is the null handle.
   integer, parameter :: nvshmemrs_runtime_t = c_int64_t
 
   !> A job whose PEs are threads of this process. 0 is the null handle.
   integer, parameter :: nvshmemrs_local_job_t = c_int64_t
+
+  !> Keeps a heap's memory valid after finalize. 0 is the null handle.
+  integer, parameter :: nvshmemrs_mapping_t = c_int64_t
 
   !> A team of PEs. The predefined ones are `nvshmemrs_team`.
   integer, parameter :: nvshmemrs_team_t = c_int64_t
@@ -387,6 +390,28 @@ module nvshmemrs_ffi
       integer(c_int32_t), intent(inout) :: kind
       integer(c_int32_t) :: answer
     end function nvshmemrs_memory_kind
+
+    !> Keeps the memory of this process's heap mapping valid after finalize, until `nvshmemrs_heap_drop`. For
+    !> languages whose arrays may outlive the runtime: loads and stores through them then stay harmless; operations
+    !> answer NOT_INITIALIZED.
+    !>
+    !> Local; never waits.
+    function nvshmemrs_heap_keep(runtime, mapping) result(answer) bind(C, name="nvshmemrs_heap_keep")
+      import
+      integer(c_int64_t), value :: runtime ! unsigned in C
+      integer(c_int64_t), intent(inout) :: mapping ! unsigned in C
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_heap_keep
+
+    !> Lets a mapping go that `nvshmemrs_heap_keep` kept. The last one to let go, after finalize, gives the memory
+    !> back. 0 does nothing.
+    !>
+    !> Local; needs no runtime.
+    function nvshmemrs_heap_drop(mapping) result(answer) bind(C, name="nvshmemrs_heap_drop")
+      import
+      integer(c_int64_t), value :: mapping ! unsigned in C
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_heap_drop
 
     !> The number of the ABI: it changes when a program built against an older header must be rebuilt.
     !>

@@ -18,7 +18,7 @@ using Libdl
 const ABI_VERSION = UInt32(1)
 
 "The API hash that this file was generated with."
-const API_HASH = 0x58e1dcaa3113a9ee
+const API_HASH = 0x607d622943d8b965
 
 "What a call came to. Functions return these numbers as `int32_t`."
 module Status
@@ -492,6 +492,37 @@ Errors: NOT\\_SYMMETRIC.
 """
 function nvshmemrs_memory_kind(runtime, ptr, kind)
     ccall(pointer_memory_kind[], Int32, (UInt64, Ptr{Cvoid}, Ptr{Int32}), runtime, ptr, kind)
+end
+
+const pointer_heap_keep = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_heap_keep(nvshmemrs_runtime_t runtime, nvshmemrs_mapping_t *mapping)
+"""
+    nvshmemrs_heap_keep(runtime, mapping)
+
+Keeps the memory of this process's heap mapping valid after finalize, until
+`nvshmemrs_heap_drop`. For languages whose arrays may outlive the runtime: loads and stores
+through them then stay harmless; operations answer NOT\\_INITIALIZED.
+
+Local; never waits.
+"""
+function nvshmemrs_heap_keep(runtime, mapping)
+    ccall(pointer_heap_keep[], Int32, (UInt64, Ptr{UInt64}), runtime, mapping)
+end
+
+const pointer_heap_drop = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_heap_drop(nvshmemrs_mapping_t mapping)
+"""
+    nvshmemrs_heap_drop(mapping)
+
+Lets a mapping go that `nvshmemrs_heap_keep` kept. The last one to let go, after finalize,
+gives the memory back. 0 does nothing.
+
+Local; needs no runtime.
+"""
+function nvshmemrs_heap_drop(mapping)
+    ccall(pointer_heap_drop[], Int32, (UInt64,), mapping)
 end
 
 const pointer_abi_version = Ref{Ptr{Cvoid}}(C_NULL)
@@ -1212,6 +1243,8 @@ const POINTERS = (
     :nvshmemrs_ptr => pointer_ptr,
     :nvshmemrs_is_symmetric => pointer_is_symmetric,
     :nvshmemrs_memory_kind => pointer_memory_kind,
+    :nvshmemrs_heap_keep => pointer_heap_keep,
+    :nvshmemrs_heap_drop => pointer_heap_drop,
     :nvshmemrs_abi_version => pointer_abi_version,
     :nvshmemrs_api_hash => pointer_api_hash,
     :nvshmemrs_version => pointer_version,

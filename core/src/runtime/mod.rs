@@ -12,6 +12,7 @@ use crate::team::TeamState;
 use crate::transport::Transport;
 use crate::transport::host::HostTransport;
 use crate::transport::host::control::Control;
+use crate::transport::host::segment::Segment;
 use crate::transport::host::{fork, locks};
 use crate::wait::{self, Operation, Target, Wait};
 use crate::{Error, MemoryKind, Pe, Result, config};
@@ -74,6 +75,12 @@ impl InitAttr {
             init_timeout,
         })
     }
+}
+
+/// Keeps a heap's memory mapped in this process, also after finalize, for foreign arrays that may outlive the runtime.
+#[derive(Debug)]
+pub struct Mapping {
+    _segment: Arc<Segment>,
 }
 
 /// Called while a wait is long; `true` ends it with [`Error::Interrupted`].
@@ -376,6 +383,13 @@ impl Runtime {
     #[inline]
     pub fn n_pes(&self) -> Pe {
         self.inner.n_pes
+    }
+
+    /// This process's mapping of the heap, which stays valid as long as the value lives. Local.
+    pub fn mapping(&self) -> Mapping {
+        Mapping {
+            _segment: Arc::clone(self.inner.control.segment()),
+        }
     }
 
     /// An error if this runtime has ended, or if the caller is a forked child. Local; never waits.

@@ -20,7 +20,7 @@ namespace nvshmemrs::ffi {
 inline constexpr std::uint32_t expected_abi_version = 1;
 
 /// The API hash that this header was generated with.
-inline constexpr std::uint64_t expected_api_hash = 0x58e1dcaa3113a9ee;
+inline constexpr std::uint64_t expected_api_hash = 0x607d622943d8b965;
 
 static_assert(expected_abi_version == NVSHMEMRS_ABI_VERSION && expected_api_hash == NVSHMEMRS_API_HASH,
               "nvshmemrs/ffi.hpp and nvshmemrs.h are of different versions");
@@ -339,6 +339,24 @@ enum class SignalOp : int32_t {
 [[nodiscard]] inline Status memory_kind(nvshmemrs_runtime_t runtime, const void *ptr,
     int32_t *kind) noexcept {
     return static_cast<Status>(nvshmemrs_memory_kind(runtime, ptr, kind));
+}
+
+/// Keeps the memory of this process's heap mapping valid after finalize, until `nvshmemrs_heap_drop`. For
+/// languages whose arrays may outlive the runtime: loads and stores through them then stay harmless;
+/// operations answer NOT_INITIALIZED.
+///
+/// Local; never waits.
+[[nodiscard]] inline Status heap_keep(nvshmemrs_runtime_t runtime,
+    nvshmemrs_mapping_t *mapping) noexcept {
+    return static_cast<Status>(nvshmemrs_heap_keep(runtime, mapping));
+}
+
+/// Lets a mapping go that `nvshmemrs_heap_keep` kept. The last one to let go, after finalize, gives the
+/// memory back. 0 does nothing.
+///
+/// Local; needs no runtime.
+[[nodiscard]] inline Status heap_drop(nvshmemrs_mapping_t mapping) noexcept {
+    return static_cast<Status>(nvshmemrs_heap_drop(mapping));
 }
 
 /// The number of the ABI: it changes when a program built against an older header must be rebuilt.

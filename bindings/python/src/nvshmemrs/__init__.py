@@ -1,0 +1,33 @@
+"""One-sided communication (PGAS, the NVSHMEM/OpenSHMEM model) that starts anywhere.
+
+``import nvshmemrs.core as nvshmem`` gives the operations; this module holds only the version.
+"""
+
+from __future__ import annotations
+
+import logging
+
+__all__ = ["__version__"]
+
+
+def _version() -> str:
+    from importlib import metadata
+
+    try:
+        return metadata.version("nvshmemrs")
+    except metadata.PackageNotFoundError:
+        # Run from a source tree: the library has the same version.
+        from .core.init_fini import get_version
+
+        return get_version().libnvshmem_version
+
+
+def __getattr__(name: str) -> str:
+    if name == "__version__":
+        globals()[name] = found = _version()
+        return found
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+# Silent unless the program configures logging.
+logging.getLogger("nvshmemrs").addHandler(logging.NullHandler())

@@ -1,0 +1,175 @@
+"""This process's membership in the job: the runtime handle, and what comes back from the library.
+
+Nothing here runs a collective on its own: not when an array is collected, not at exit.
+"""
+
+from __future__ import annotations
+
+import atexit
+import collections
+import ctypes
+import operator
+import os
+import threading
+from typing import Any, Callable, Deque, Dict, Generator, List, NoReturn, Optional, Tuple
+
+from .. import _ffi
+from .nvshmem_types import NvshmemInvalid, error_of
+
+lib = _ffi.lib
+_NOT_INITIALIZED = int(_ffi.Status.NOT_INITIALIZED)
+_FORKED = int(_ffi.Status.FORKED)
+_INTERRUPTED = int(_ffi.Status.INTERRUPTED)
+
+
+class Mapping:
+    """Keeps the heap's memory in this process: the job and every Buffer refer to it, so an array
+    that outlives finalize reads and writes memory that is nobody's, and does not crash.
+    """
+
+    __slots__ = ("_handle",)
+
+    def __init__(self, runtime: int) -> None:
+        self._handle = 0
+        handle = ctypes.c_uint64()
+        check(lib.nvshmemrs_heap_keep(runtime, ctypes.byref(handle)))
+        self._handle = handle.value
+
+    def __del__(self, drop: Callable[[int], int] = lib.nvshmemrs_heap_drop) -> None:
+        drop(self._handle)
+
+
+class Job:
+    """This process's one runtime; 0 is none, which the library answers with NOT_INITIALIZED."""
+
+    __slots__ = ("runtime", "pid", "mapping")
+
+    def __init__(self) -> None:
+        self.runtime = 0
+        self.pid = 0
+        self.mapping: Optional[Mapping] = None
+
+    def is_forked(self) -> bool:
+        """Whether this process is a child of the one that joined, hence no PE."""
+        return os.getpid() != self.pid
+
+
+job = Job()
+
+# What is known of arrays used before, by id; see _operand. It is emptied when memory goes away.
+operands: Dict[int, Any] = {}
+
+# (runtime, address) of allocations whose last reference went away. A finaliser may run anywhere,
+# even inside a wait, so it only appends here; `release_dropped` tells the library at the next
+# allocation.
+dropped: Deque[Tuple[int, int]] = collections.deque()
+
+
+def release_dropped() -> None:
+    """Releases what the garbage collector has dropped. Local; the next collective allocation frees
+    it.
+    """
+    while dropped:
+        runtime, address = dropped.popleft()
+        if runtime == job.runtime:
+            check(lib.nvshmemrs_release(runtime, address))
+
+
+def check(status: int) -> None:
+    """Raises the exception for a status that is not success."""
+    if status:
+        raise_status(status)
+
+
+def raise_status(status: int) -> NoReturn:
+    """Raises the exception for a failed call of this thread."""
+    if status == _INTERRUPTED:
+        caught = _watcher.caught
+        if caught:
+            raise caught.pop()
+        raise KeyboardInterrupt
+    if status == _NOT_INITIALIZED and not job.runtime:
+        message = "this process is not a PE: call init first"
+        if job.pid:
+            message = (
+                "this process is not a PE any more, after finalize; call init to join a job again"
+            )
+    else:
+        message = lib.nvshmemrs_last_error().decode("utf-8", "replace")
+    raise error_of(status, message)
+
+
+def fail_together(error: NvshmemInvalid, function: Callable[..., int], *rejected: Any) -> NoReturn:
+    """Raises `error`, found before a collective, without stranding the other members.
+
+    `function` is the collective and `rejected` are arguments that the library does not accept: it
+    tells the other members, whose calls raise too.
+    """
+    status = function(job.runtime, *rejected)
+    if status in (_NOT_INITIALIZED, _FORKED, _INTERRUPTED):
+        raise_status(status)
+    raise error
+
+
+# --- Ctrl-C ---------------------------------------------------------------------------------------
+#
+# A long wait calls `_hook`, which gives Python the chance to run its signal handlers. Python runs
+# them at the first instruction of a function, before any `try` in it. So the hook resumes a
+# generator that is inside its `try` already: what a handler raises is kept, the wait ends with
+# INTERRUPTED, and `raise_status` raises it. Each thread has a generator of its own; only the main
+# thread's ever runs a handler.
+
+
+def _watch(caught: List[BaseException]) -> Generator[int, object, None]:
+    answer = 0
+    while True:
+        try:
+            yield answer
+            answer = 0
+        except GeneratorExit:
+            return
+        except BaseException as error:  # raised by a signal handler
+            caught.append(error)
+            answer = 1
+
+
+class _Watcher(threading.local):
+    def __init__(self) -> None:
+        self.caught: List[BaseException] = []
+        watch = _watch(self.caught)
+        next(watch)
+        self.poll = watch.send
+
+
+_watcher = _Watcher()
+_hook = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.py_object)(operator.methodcaller("poll", None))
+
+
+def joined(runtime: int) -> None:
+    """Makes `runtime` the job of this process."""
+    job.runtime = runtime
+    job.pid = os.getpid()
+    job.mapping = Mapping(runtime)
+    _watcher.caught.clear()  # and makes this thread's generator, before a wait needs it
+    hook = ctypes.cast(_hook, _ffi.InterruptHook)
+    check(lib.nvshmemrs_interrupt_hook(runtime, hook, id(_watcher)))
+
+
+def left() -> None:
+    """Forgets the runtime; every array of it is unusable from now on."""
+    job.runtime = 0
+    job.mapping = None
+    operands.clear()
+    dropped.clear()
+
+
+def leave() -> None:
+    """Leaves the job at once, waiting for nobody: the other PEs' waits raise PeDiedError."""
+    runtime = job.runtime
+    if runtime and not job.is_forked():
+        left()
+        lib.nvshmemrs_leave(runtime)
+
+
+# A program that ends without finalize must not hang in a collective.
+atexit.register(leave)

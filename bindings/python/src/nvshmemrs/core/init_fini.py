@@ -1,0 +1,288 @@
+"""Joining and leaving a job: ``init``, ``finalize``, unique ids, versions."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import logging
+from typing import Any, Iterator, Optional
+
+import numpy as np
+
+from .. import _ffi
+from . import _job
+from ._job import check, job, lib
+from ._operand import c_int
+from .nvshmem_types import (
+    ForkedError,
+    NotInitializedError,
+    NotSupportedError,
+    NvshmemInvalid,
+    Version,
+)
+
+__all__ = [
+    "UniqueID",
+    "finalize",
+    "get_name",
+    "get_unique_id",
+    "get_version",
+    "init",
+    "job_scope",
+    "leave",
+]
+
+_log = logging.getLogger("nvshmemrs")
+_UNIQUE_ID = np.dtype([("version", np.int32), ("internal", np.int8, 124)])
+
+
+class UniqueID:
+    """Names a job, and carries the secret that its PEs prove to each other.
+
+    Broadcast ``_data`` (128 bytes, in place) or ``bytes(uid)`` to the other PEs, or pickle it.
+    """
+
+    def __init__(self, size: int = 1) -> None:
+        if size != 1:
+            raise NvshmemInvalid(f"size={size}: a UniqueID is one id")
+        self._data = np.zeros(1, dtype=_UNIQUE_ID).view(np.recarray)
+
+    @classmethod
+    def from_data(cls, data: Any) -> "UniqueID":
+        """A copy of the 128 bytes of an array, such as another id's ``_data``."""
+        return cls.from_bytes(np.ascontiguousarray(data).tobytes())
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> "UniqueID":
+        """The id that ``bytes(uid)`` was made from."""
+        if len(data) != _UNIQUE_ID.itemsize:
+            raise NvshmemInvalid(f"a unique id has {_UNIQUE_ID.itemsize} bytes, not {len(data)}")
+        made = cls()
+        made._data.view(np.uint8)[:] = np.frombuffer(data, np.uint8)
+        return made
+
+    @property
+    def ptr(self) -> int:
+        """The address of the bytes."""
+        return self._data.ctypes.data
+
+    @property
+    def version(self) -> int:
+        """Version and size of the struct; 0 while it is empty."""
+        return int(self._data.version[0])
+
+    def __bytes__(self) -> bytes:
+        return self._data.tobytes()
+
+    def __len__(self) -> int:
+        return 1
+
+    def __getitem__(self, index: int) -> "UniqueID":
+        if index not in (0, -1):
+            raise IndexError(index)
+        return self
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, UniqueID) and bytes(self) == bytes(other)
+
+    def __hash__(self) -> int:
+        return hash(bytes(self))
+
+    def __repr__(self) -> str:
+        return "<UniqueID, empty>" if self.version == 0 else "<UniqueID>"  # it holds a secret
+
+
+def get_unique_id(empty: bool = False) -> UniqueID:
+    """Makes a unique id; with `empty` a blank one, to receive another PE's. Local; works before
+    ``init``.
+    """
+    uid = UniqueID()
+    if not empty:
+        check(lib.nvshmemrs_unique_id_new(ctypes.cast(uid.ptr, ctypes.POINTER(_ffi.UniqueId))))
+    return uid
+
+
+def init(
+    device: Any = None,
+    uid: Optional[UniqueID] = None,
+    rank: Optional[int] = None,
+    nranks: Optional[int] = None,
+    mpi_comm: Any = None,
+    initializer_method: str = "",
+    *,
+    heap_bytes: Optional[int] = None,
+    timeout: Optional[float] = None,
+    init_timeout: Optional[float] = None,
+) -> None:
+    """Makes this process a PE. Collective over all PEs of the job; returns when each can reach the
+    others.
+
+    Without arguments the job is the one in the environment (``nvshmemrs-run``, ``torchrun``,
+    ``mpirun``, ``srun`` on one host); without any of these the process is the only PE. Otherwise,
+    by `initializer_method`:
+
+    * ``"uid"``: the job that `uid` names, as PE `rank` of `nranks`. Also what "" means if `uid` is
+      given.
+    * ``"mpi"`` and ``"emulated_mpi"``: rank 0 of `mpi_comm` makes a unique id and broadcasts it
+      there. Only ``Get_rank``, ``Get_size`` and ``bcast`` of the communicator are used. Also what
+      "" means if `mpi_comm` is given.
+
+    `device` is None or "host". `heap_bytes` is the symmetric heap per PE, else
+    NVSHMEM_SYMMETRIC_SIZE; `timeout` the seconds that a wait may last, else NVSHMEMRS_TIMEOUT;
+    `init_timeout` the same for ``init``, else NVSHMEMRS_INIT_TIMEOUT. OpenSHMEM 1.5 section 9.1.1.
+    """
+    if job.runtime and job.is_forked():
+        raise ForkedError(
+            "init: a forked child of a PE cannot join a job; start it with exec, as spawn does"
+        )
+    if job.runtime:
+        raise NvshmemInvalid("init: this process is a PE already; call finalize first")
+    if device is not None and device != "host":
+        raise NotSupportedError(
+            f"device={device!r}: this version keeps the symmetric heap in host memory; "
+            "leave device None or pass 'host'"
+        )
+    method = initializer_method or (
+        "uid" if uid is not None else "mpi" if mpi_comm is not None else ""
+    )
+    attr = _attributes(device, heap_bytes, timeout, init_timeout)
+    if method == "uid":
+        if uid is None or rank is None or nranks is None:
+            missing = [
+                n for n, v in (("uid", uid), ("rank", rank), ("nranks", nranks)) if v is None
+            ]
+            raise NvshmemInvalid(
+                'initializer_method="uid" needs uid, rank and nranks; missing: '
+                + ", ".join(missing)
+            )
+        if mpi_comm:
+            raise NvshmemInvalid('initializer_method="uid" takes no mpi_comm')
+    elif method in ("mpi", "emulated_mpi"):
+        if mpi_comm is None:
+            raise NvshmemInvalid(
+                f'initializer_method="{method}" needs mpi_comm, for example mpi4py.MPI.COMM_WORLD'
+            )
+        rank, nranks = mpi_comm.Get_rank(), mpi_comm.Get_size()
+        mine = bytes(get_unique_id()) if rank == 0 else None
+        uid = UniqueID.from_bytes(mpi_comm.bcast(mine, root=0))
+    elif method:
+        raise NvshmemInvalid(
+            f'initializer_method="{method}": it is "" (what the environment says), "uid", "mpi" '
+            'or "emulated_mpi"'
+        )
+    elif rank is not None or nranks is not None:
+        raise NvshmemInvalid(
+            "rank and nranks need a uid; without one the environment says who this PE is"
+        )
+    runtime = ctypes.c_uint64()
+    if uid is None:
+        check(lib.nvshmemrs_init(ctypes.byref(attr), ctypes.byref(runtime)))
+    else:
+        if not isinstance(uid, UniqueID):
+            raise NvshmemInvalid(
+                f"uid is a {type(uid).__name__}: pass a UniqueID, or UniqueID.from_bytes(...)"
+            )
+        pointer = ctypes.cast(uid.ptr, ctypes.POINTER(_ffi.UniqueId))
+        number, count = c_int(rank, "rank"), c_int(nranks, "nranks")
+        check(
+            lib.nvshmemrs_init_unique_id(
+                pointer, number, count, ctypes.byref(attr), ctypes.byref(runtime)
+            )
+        )
+    _job.joined(runtime.value)
+
+
+def _attributes(
+    device: Any, heap_bytes: Optional[int], timeout: Optional[float], init_timeout: Optional[float]
+) -> Any:
+    attr = _ffi.InitAttr()
+    check(lib.nvshmemrs_init_attr_default(ctypes.byref(attr)))
+    if device == "host":
+        attr.memory_kind = int(_ffi.Memory.HOST)
+    if heap_bytes is not None:
+        if not isinstance(heap_bytes, int) or not 0 < heap_bytes < 2**63:
+            raise NvshmemInvalid(f"heap_bytes={heap_bytes!r}: give a positive integer")
+        attr.heap_bytes = heap_bytes
+    for name, seconds in (("timeout", timeout), ("init_timeout", init_timeout)):
+        if seconds is not None:
+            if not isinstance(seconds, (int, float)) or not 0 < seconds < float("inf"):
+                raise NvshmemInvalid(
+                    f"{name}={seconds!r}: give a positive number of seconds; None is the default"
+                )
+            setattr(attr, f"{name}_s", float(seconds))
+    return attr
+
+
+def finalize() -> None:
+    """Leaves the job. Collective over all PEs; includes a barrier. Allocations that are left are
+    freed.
+
+    Arrays and Buffers of the job must not be touched afterwards. ``init`` may follow, with other
+    sizes too. OpenSHMEM 1.5 section 9.1.4.
+    """
+    runtime = job.runtime
+    if not runtime:  # which the library takes for a null handle, and releases in silence
+        raise NotInitializedError("finalize: this process is not a PE; call init first")
+    if job.is_forked():
+        raise ForkedError("finalize: a forked child is not a PE; its parent finalizes")
+    if _log.isEnabledFor(logging.INFO):
+        _log_leaks()
+    try:
+        check(lib.nvshmemrs_finalize(runtime))
+    finally:  # the runtime is gone, also when another PE died
+        _job.left()
+
+
+def _log_leaks() -> None:
+    stats = _ffi.HeapStats()
+    check(lib.nvshmemrs_heap_stats(job.runtime, ctypes.byref(stats)))
+    if stats.allocations:
+        _log.info(
+            "finalize frees %d allocations (%d bytes) that are left",
+            stats.allocations,
+            stats.used_bytes,
+        )
+
+
+def leave() -> None:
+    """Leaves the job at once, waiting for nobody: the other PEs' waits raise PeDiedError. Local"""
+    _job.leave()
+
+
+@contextlib.contextmanager
+def job_scope(**arguments: Any) -> Iterator[None]:
+    """``with job():`` calls ``init(**arguments)`` and, at the end, ``finalize``.
+
+    An exception ends it with ``leave`` instead, so that the other PEs raise too and do not wait for
+    this one.
+    """
+    init(**arguments)
+    try:
+        yield
+    except BaseException:
+        leave()
+        raise
+    if job.runtime:
+        finalize()
+
+
+def get_version() -> Version:
+    """Versions of the OpenSHMEM specification followed, this package, and the library. Local."""
+    from importlib import metadata
+
+    parts = [ctypes.c_int32() for _ in range(3)]
+    check(lib.nvshmemrs_version(*(ctypes.byref(part) for part in parts)))
+    library = ".".join(str(part.value) for part in parts)
+    try:
+        package = metadata.version("nvshmemrs")
+    except metadata.PackageNotFoundError:  # run from a source tree
+        package = library
+    return Version("1.5", package, library)
+
+
+def get_name() -> str:
+    """The library's name and version, for people. Local; works before ``init``. OpenSHMEM 1.5
+    section 9.1.8.
+    """
+    name: bytes = lib.nvshmemrs_name()
+    return name.decode()

@@ -1,0 +1,1 @@
+"""Array libraries on the symmetric heap. This version has NumPy."""

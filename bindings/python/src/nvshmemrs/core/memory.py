@@ -1,0 +1,256 @@
+"""The symmetric heap as untyped memory: ``buffer``, ``free``, ``get_peer_buffer``."""
+
+from __future__ import annotations
+
+import ctypes
+import operator
+import weakref
+from typing import Any, Dict, NamedTuple, NoReturn, Optional, Tuple
+
+import numpy as np
+
+from .. import _ffi
+from . import _job
+from ._job import check, fail_together, job, lib
+from .nvshmem_types import BufferTypes, NvshmemInvalid
+
+__all__ = ["Buffer", "HeapStats", "buffer", "free", "get_peer_buffer", "heap_stats"]
+
+# Sizes and addresses that every member's library refuses; see fail_together.
+_NO_SIZE = 2**64 - 1
+_NO_ADDRESS = 1
+
+
+class Buffer:
+    """A block of symmetric memory, made by ``buffer`` and the array functions, never directly.
+
+    It speaks DLPack and NumPy's array interface as bytes; ``memoryview`` gives a memoryview.
+    ``with`` frees it. If the last reference to it and to all arrays in it goes away first, this
+    PE's release is recorded, and the next collective allocation frees what all PEs have released.
+    """
+
+    __slots__ = ("_address", "_size", "_runtime", "_mapping", "_origin", "_finalizer", "__weakref__")
+
+    def __init__(self, address: int, size: int, origin: Optional["Buffer"] = None) -> None:
+        self._address = address
+        self._size = size
+        self._runtime = job.runtime
+        self._mapping = job.mapping
+        self._origin = origin  # of a peer's memory: our own, which has to stay allocated
+        self._finalizer: Any = None
+        if origin is None:
+            self._finalizer = weakref.finalize(self, _job.dropped.append, (job.runtime, address))
+            self._finalizer.atexit = False
+
+    @property
+    def handle(self) -> int:
+        """The address; 0 once the memory is freed."""
+        return self._address if self.is_live else 0
+
+    @property
+    def size(self) -> int:
+        """Bytes."""
+        return self._size
+
+    @property
+    def buffer_type(self) -> BufferTypes:
+        """NORMAL for this PE's memory, PEER for another PE's."""
+        return BufferTypes.NORMAL if self._origin is None else BufferTypes.PEER
+
+    @property
+    def is_live(self) -> bool:
+        """Whether the memory is allocated still."""
+        if self._origin is not None and not self._origin.is_live:
+            return False
+        return self._address != 0 and self._runtime == job.runtime
+
+    @property
+    def is_host_accessible(self) -> bool:
+        """Always: this version's heap is host memory."""
+        return True
+
+    @property
+    def is_device_accessible(self) -> bool:
+        """Never: this version's heap is host memory."""
+        return False
+
+    @property
+    def memoryview(self) -> "memoryview":
+        """The bytes, writable."""
+        return np.asarray(self).data
+
+    def close(self) -> None:
+        """``free`` if that has not happened yet; collective, but for a peer's Buffer."""
+        if self._address:
+            free(self)
+
+    def __enter__(self) -> "Buffer":
+        return self
+
+    def __exit__(self, kind: Optional[type], *_: object) -> None:
+        leave_scope(self, kind)
+
+    def live_address(self) -> int:
+        """The address; NvshmemInvalid if the memory is gone."""
+        if self._address == 0 or self._runtime != job.runtime or not self.is_live:
+            gone = self._gone()
+            raise NvshmemInvalid(f"this {self._size}-byte buffer {gone}: allocate a new one")
+        return self._address
+
+    def _gone(self) -> str:
+        mine = self if self._origin is None else self._origin
+        return (
+            "was freed"
+            if self._address == 0 or mine._address == 0
+            else "belongs to a job that was finalized"
+        )
+
+    def _forget(self) -> None:
+        self._address = 0
+        if self._finalizer is not None:
+            self._finalizer.detach()
+        _job.operands.clear()
+
+    @property
+    def __array_interface__(self) -> Dict[str, Any]:
+        address = self.live_address()
+        return {"version": 3, "shape": (self._size,), "typestr": "|u1", "data": (address, False)}
+
+    def __dlpack__(self, **arguments: Any) -> Any:
+        return np.asarray(self).__dlpack__(**arguments)
+
+    def __dlpack_device__(self) -> Tuple[int, int]:
+        return np.asarray(self).__dlpack_device__()
+
+    def __repr__(self) -> str:
+        if not self.is_live:
+            return f"<Buffer of {self._size} bytes, {self._gone()}>"
+        return f"<Buffer of {self._size} bytes at {self._address:#x}, {self.buffer_type.name}>"
+
+
+def buffer(size: int, release: bool = False, except_on_del: bool = True) -> Buffer:
+    """Allocates `size` bytes on every PE's symmetric heap; their contents are undefined.
+
+    Collective over all PEs with the same `size`; includes a barrier. `release` and `except_on_del`
+    are accepted and have no effect: a Buffer that is collected without ``free`` raises and prints
+    nothing, its release is recorded (see Buffer).
+    """
+    try:
+        nbytes = operator.index(size)
+    except TypeError:
+        nbytes = -1
+    if not 0 < nbytes < _NO_SIZE:
+        fail_allocation(
+            NvshmemInvalid(f"size={size!r}: a buffer needs an integer number of bytes, at least 1")
+        )
+    return allocate(lib.nvshmemrs_malloc, nbytes)
+
+
+def free(buffer: Buffer) -> None:
+    """Frees a Buffer on every PE; arrays in it must not be used any more.
+
+    Collective over all PEs with the same Buffer; a barrier comes first. A peer's Buffer is only
+    closed here.
+    """
+    if not isinstance(buffer, Buffer):
+        kind = type(buffer).__name__
+        fail_free(
+            NvshmemInvalid(f"free takes a Buffer, not {kind}; for arrays there is free_array")
+        )
+    if buffer._origin is not None:
+        buffer._forget()
+        return
+    if not buffer.is_live:
+        gone = buffer._gone()
+        fail_free(NvshmemInvalid(f"free: this {buffer._size}-byte buffer {gone} already"))
+    address = buffer._address
+    check(lib.nvshmemrs_free(job.runtime, address))
+    buffer._forget()
+
+
+def get_peer_buffer(buffer: Buffer, pe: int) -> Buffer:
+    """PE `pe`'s copy of a Buffer, for direct loads and stores. Local.
+
+    Each call gives a new object; closing one closes no other.
+    """
+    if not isinstance(buffer, Buffer):
+        raise NvshmemInvalid(f"get_peer_buffer takes a Buffer, not {type(buffer).__name__}")
+    if buffer._origin is not None:
+        raise NvshmemInvalid(
+            "get_peer_buffer takes this PE's Buffer, not one that is a peer's already"
+        )
+    return Buffer(peer_address(buffer.live_address(), pe), buffer._size, buffer)
+
+
+class HeapStats(NamedTuple):
+    """How full the symmetric heap is, in bytes; the same on every PE, but for `released`."""
+
+    heap_bytes: int
+    used_bytes: int
+    free_bytes: int
+    largest_free_bytes: int
+    allocations: int
+    released: int
+
+
+def heap_stats() -> HeapStats:
+    """How full the symmetric heap is. Local."""
+    _job.release_dropped()
+    stats = _ffi.HeapStats()
+    check(lib.nvshmemrs_heap_stats(job.runtime, ctypes.byref(stats)))
+    return HeapStats(*(getattr(stats, name) for name in HeapStats._fields))
+
+
+# --- for the other modules of this package --------------------------------------------------------
+
+
+def allocate(function: Any, *sizes: int) -> Buffer:
+    """Calls an allocation function of the library. Collective."""
+    _job.release_dropped()
+    address = ctypes.c_void_p()
+    check(function(job.runtime, *sizes, ctypes.byref(address)))
+    nbytes = 1
+    for size in sizes:
+        nbytes *= size
+    return Buffer(address.value or 0, nbytes)
+
+
+def fail_allocation(error: NvshmemInvalid) -> NoReturn:
+    """Raises `error` after telling the other PEs, which are in a collective allocation."""
+    fail_together(error, lib.nvshmemrs_malloc, _NO_SIZE, ctypes.byref(ctypes.c_void_p()))
+
+
+def fail_free(error: NvshmemInvalid) -> NoReturn:
+    """Raises `error` after telling the other PEs, which are in a collective free."""
+    fail_together(error, lib.nvshmemrs_free, _NO_ADDRESS)
+
+
+def leave_scope(buffer: Buffer, failed: Optional[type]) -> None:
+    """The end of a `with` block: frees, unless it was freed in the block.
+
+    After an exception the other PEs may never come to a collective free, so the release is recorded
+    instead.
+    """
+    if not buffer.is_live:
+        return
+    if failed is None or buffer._origin is not None:
+        free(buffer)
+    else:
+        address = buffer._address
+        buffer._forget()
+        _job.dropped.append((job.runtime, address))
+
+
+def peer_address(address: int, pe: int) -> int:
+    """Where PE `pe`'s copy of `address` can be loaded and stored."""
+    try:
+        number = operator.index(pe)
+    except TypeError:
+        raise NvshmemInvalid(f"pe={pe!r}: give the PE's number, an integer") from None
+    if not -(2**31) <= number < 2**31:
+        raise NvshmemInvalid(f"pe={pe}: no job has a PE of that number")
+    peer = ctypes.c_void_p()
+    check(lib.nvshmemrs_ptr(job.runtime, address, number, ctypes.byref(peer)))
+    if not peer.value:
+        raise NvshmemInvalid(f"loads and stores from this PE do not reach PE {pe}: use get and put")
+    return peer.value

@@ -1,0 +1,85 @@
+"""Fixtures: a job of one PE in this process, and jobs of several PEs in processes of their own."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Callable, Iterator, List
+
+import pytest
+
+import nvshmemrs.core as nvshmem
+
+PROGRAMS = Path(__file__).parent / "programs"
+LAUNCHED = ("NVSHMEMRS_PE", "NVSHMEMRS_N_PES", "NVSHMEMRS_UNIQUE_ID")
+
+
+@pytest.fixture
+def job() -> Iterator[None]:
+    """This process is the only PE of a job."""
+    nvshmem.init(heap_bytes=1 << 24)
+    yield
+    if nvshmem.init_status() == nvshmem.InitStatus.STATUS_IS_INITIALIZED:
+        nvshmem.finalize()
+
+
+def program(name: str) -> str:
+    """The path of a program for several PEs."""
+    path = PROGRAMS / name
+    assert path.is_file(), f"no program {path}"
+    return str(path)
+
+
+@pytest.fixture
+def launch() -> Callable[..., str]:
+    """Runs a program with nvshmemrs-run; every PE must end well and print `ok`. Returns what was
+    printed.
+    """
+    launcher = shutil.which("nvshmemrs-run")
+    assert launcher, (
+        "nvshmemrs-run is not on PATH: run `cargo xtask test`, or pip install this package"
+    )
+
+    def run(n: int, name: str, *arguments: str) -> str:
+        command = [launcher, "-n", str(n), "--", sys.executable, program(name), *arguments]
+        done = subprocess.run(
+            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=120
+        )
+        assert done.returncode == 0, done.stdout
+        assert done.stdout.count("ok\n") == n, done.stdout
+        return done.stdout
+
+    return run
+
+
+@pytest.fixture
+def spawn() -> Iterator[Callable[..., List["subprocess.Popen[str]"]]]:
+    """Starts the PEs of a job without the launcher, which would end the job at the first PE that
+    fails.
+    """
+    started: List["subprocess.Popen[str]"] = []
+
+    def start(n: int, name: str, *arguments: str) -> List["subprocess.Popen[str]"]:
+        uid = bytes(nvshmem.get_unique_id()).hex()
+        for pe in range(n):
+            environment = dict(os.environ, **dict(zip(LAUNCHED, (str(pe), str(n), uid))))
+            started.append(
+                subprocess.Popen(
+                    [sys.executable, "-u", program(name), *arguments],
+                    env=environment,
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                    text=True,
+                )
+            )
+        return started
+
+    yield start
+    for process in started:
+        if process.poll() is None:
+            process.kill()
+        process.communicate()

@@ -1,0 +1,112 @@
+"""Jobs of several processes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Callable, List
+
+import pytest
+from conftest import program
+
+import nvshmemrs.core as nvshmem
+
+Jobs = Callable[..., List["subprocess.Popen[str]"]]
+
+
+@pytest.mark.parametrize("n", [2, 4])
+@pytest.mark.parametrize("name", ["ring.py", "lifetimes.py", "one_wrong.py", "fork.py"])
+def test_program(launch: Callable[..., str], name: str, n: int) -> None:
+    launch(n, name)
+
+
+def test_the_program_of_the_readme(tmp_path: Path) -> None:
+    readme = Path(__file__).parent.parent / "README.md"
+    source = tmp_path / "program.py"
+    source.write_text(readme.read_text().split("```python\n")[1].split("```")[0])
+    done = subprocess.run(
+        ["nvshmemrs-run", "-n", "4", "--", sys.executable, str(source)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=60,
+        env=dict(os.environ, PYTHONUNBUFFERED=""),
+    )
+    expected = sorted(f"PE {pe} of 4: [6. 6. 6. 6.]" for pe in range(4))
+    assert sorted(done.stdout.splitlines()) == expected
+
+
+def ready(pes: List["subprocess.Popen[str]"]) -> None:
+    for pe in pes:
+        assert pe.stdout is not None and pe.stderr is not None
+        line = pe.stdout.readline()
+        assert line == "ready\n", line + pe.stderr.read()
+
+
+@pytest.mark.parametrize("wait", ["barrier", "signal_wait", "malloc"])
+def test_ctrl_c_ends_a_wait(spawn: Jobs, wait: str) -> None:
+    pes = spawn(2, "wait.py", wait)
+    ready(pes)
+    time.sleep(0.3)  # PE 0 waits by now
+    start = time.monotonic()
+    pes[0].send_signal(signal.SIGINT)
+    out, err = pes[0].communicate(timeout=10)
+    assert time.monotonic() - start < 1
+    assert out == "KeyboardInterrupt: \nheard []\n" and err == "" and pes[0].returncode == 0
+
+
+def test_other_signal_handlers_run_during_a_wait(spawn: Jobs) -> None:
+    pes = spawn(2, "wait.py", "barrier")
+    ready(pes)
+    time.sleep(0.3)
+    for _ in range(3):
+        pes[0].send_signal(signal.SIGUSR1)
+        time.sleep(0.2)
+    pes[0].send_signal(signal.SIGINT)
+    out, err = pes[0].communicate(timeout=10)
+    assert out == "KeyboardInterrupt: \nheard ['SIGUSR1', 'SIGUSR1', 'SIGUSR1']\n" and err == ""
+
+
+@pytest.mark.parametrize("wait", ["barrier", "signal_wait", "malloc"])
+def test_the_death_of_a_pe_ends_all_waits(spawn: Jobs, wait: str) -> None:
+    pes = spawn(4, "wait.py", wait)
+    ready(pes)
+    time.sleep(0.3)
+    pes[3].kill()
+    start = time.monotonic()
+    for pe in pes[:3]:
+        out, err = pe.communicate(timeout=10)
+        assert time.monotonic() - start < 2
+        assert out.startswith("PeDiedError: PE 3 (pid "), out + err
+        assert err == ""
+
+
+def test_a_pe_that_ends_without_finalize(spawn: Jobs) -> None:
+    for pe in spawn(3, "ends_early.py"):
+        out, err = pe.communicate(timeout=30)
+        assert out == "ok\n" and pe.returncode == 0, out + err
+
+
+def test_unique_id_without_a_launcher() -> None:
+    uid = bytes(nvshmem.get_unique_id()).hex() + "\n"
+    pes = [
+        subprocess.Popen(
+            [sys.executable, program("by_unique_id.py"), str(pe), "2"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        for pe in range(2)
+    ]
+    for pe in pes:
+        assert pe.stdin is not None
+        pe.stdin.write(uid)
+        pe.stdin.flush()
+    for pe in pes:
+        out, _ = pe.communicate(timeout=60)
+        assert out == "ok\n" and pe.returncode == 0, out

@@ -1,0 +1,223 @@
+"""put, get, signals: views, sizes, and wrong arguments, with one PE."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import nvshmemrs.core as nvshmem
+from nvshmemrs.core import ComparisonType, SignalOp
+
+
+def test_views_stand_for_their_elements(job: None) -> None:
+    a = nvshmem.array(20, "i4")
+    nvshmem.put(a[10:13], np.array([1, 2, 3], "i4"), 0)
+    assert a.tolist() == [0] * 10 + [1, 2, 3] + [0] * 7
+    some = np.zeros(20, "i4")
+    nvshmem.get(some[5:7], a[11:13], 0)
+    assert some.tolist() == [0] * 5 + [2, 3] + [0] * 13
+    rows = nvshmem.array((3, 4), "f8")
+    nvshmem.put(rows[1], np.arange(4.0), 0)
+    assert rows.tolist() == [[0] * 4, [0, 1, 2, 3], [0] * 4]
+    nvshmem.put(rows[2, 1:3], rows[1, 2:], pe=0)
+    assert rows[2].tolist() == [0, 2, 3, 0]
+
+
+@pytest.mark.parametrize("function", ["put", "get", "put_nbi", "get_nbi"])
+def test_four_functions(job: None, function: str) -> None:
+    a, b = nvshmem.array(4, "u2"), np.arange(4, dtype="u2")
+    a[:] = 9
+    if function.startswith("put"):
+        getattr(nvshmem, function)(a, b, 0)
+        nvshmem.quiet()
+        assert a.tolist() == [0, 1, 2, 3]
+    else:
+        getattr(nvshmem, function)(b, a, np.int64(0))
+        nvshmem.quiet()
+        assert b.tolist() == [9, 9, 9, 9]
+
+
+def test_count(job: None) -> None:
+    a = nvshmem.array(5, "f8")
+    nvshmem.put(a, np.ones(3), count=2, pe=0)
+    assert a.tolist() == [1, 1, 0, 0, 0]
+    nvshmem.put(a, np.ones(3), 0, count=0)
+    for count in (4, -1, 1.0, "2"):
+        with pytest.raises(nvshmem.NvshmemInvalid, match="count="):
+            nvshmem.put(a, np.ones(3), 0, count=count)
+
+
+@pytest.mark.parametrize(
+    ("dst", "src", "message"),
+    [
+        (slice(0, 4), np.ones(3), "dst is 4 elements of float64 .32 bytes. and src 3 elements"),
+        (slice(0, 4), np.ones(4, "f4"), "dst has dtype float64 and src float32"),
+        (slice(0, 8, 2), np.ones(4), r"dst is not contiguous: shape \(4,\), strides \(16,\)"),
+        (slice(0, 4), np.ones(8)[::2], "src is not contiguous"),
+        (slice(0, 4), [1, 2, 3, 4], "src is a list"),
+        (slice(0, 4), np.float64(1), "src is a float64"),
+        (slice(0, 4), np.array([None] * 4), "Python objects"),
+    ],
+)
+def test_put_refuses(job: None, dst: slice, src: object, message: str) -> None:
+    a = nvshmem.array(8, "f8")
+    with pytest.raises(nvshmem.NvshmemInvalid, match=message):
+        nvshmem.put(a[dst], src, 0)
+    with pytest.raises(nvshmem.NvshmemInvalid, match=message):
+        nvshmem.put_signal(a[dst], src, nvshmem.buffer(8), 1, SignalOp.SIGNAL_SET, 0)
+    assert not a.any()
+
+
+@pytest.mark.parametrize("pe", [1, -1, 2**31 - 1, 2**32, 2**80, None, 0.0, "0"])
+def test_wrong_pe(job: None, pe: object) -> None:
+    a, sig = nvshmem.array(1), nvshmem.array(1, "u8")
+    local = np.ones(1, "f4")
+    calls = [
+        lambda: nvshmem.put(a, local, pe),
+        lambda: nvshmem.put_nbi(a, local, pe),
+        lambda: nvshmem.get(local, a, pe),
+        lambda: nvshmem.get_nbi(local, a, pe),
+        lambda: nvshmem.put_signal(a, local, sig, 1, SignalOp.SIGNAL_SET, pe),
+        lambda: nvshmem.put_signal_nbi(a, local, sig, 1, SignalOp.SIGNAL_SET, pe),
+        lambda: nvshmem.signal_op(sig, 1, SignalOp.SIGNAL_SET, pe),
+    ]
+    for call in calls:
+        with pytest.raises(nvshmem.NvshmemInvalid, match="pe|PE"):
+            call()
+    assert a[0] == 0 and sig[0] == 0 and local[0] == 1
+    with pytest.raises(nvshmem.NvshmemInvalid, match="give one of them"):
+        nvshmem.put(a, local, 0, pe=0)
+
+
+def test_what_is_not_symmetric(job: None) -> None:
+    a, local = nvshmem.array(2), np.zeros(2, "f4")
+    with pytest.raises(nvshmem.NvshmemInvalid, match="dest") as caught:
+        nvshmem.put(local, a, 0)
+    assert caught.value.status == 4
+    with pytest.raises(nvshmem.NvshmemInvalid, match="source"):
+        nvshmem.get(local, np.ones(2, "f4"), 0)
+    with pytest.raises(nvshmem.NvshmemInvalid, match="signal"):
+        nvshmem.put_signal(a, local, np.zeros(1, "u8"), 1, SignalOp.SIGNAL_SET, 0)
+    with pytest.raises(nvshmem.NvshmemInvalid, match="dest|source"):
+        nvshmem.reduce("WORLD", a, local, "sum")
+    with pytest.raises(nvshmem.NvshmemInvalid, match="dest|source"):
+        nvshmem.broadcast("WORLD", local, a)
+
+
+def test_read_only_destinations(job: None) -> None:
+    a, local = nvshmem.array(2), np.ones(2, "f4")
+    local.flags.writeable = False
+    nvshmem.put(a, local, 0)
+    for function in (nvshmem.get, nvshmem.get_nbi):
+        with pytest.raises(nvshmem.NvshmemInvalid, match="read-only"):
+            function(local, a, 0)
+
+
+def test_signals(job: None) -> None:
+    a, sig = nvshmem.array(4, "f8"), nvshmem.array(2, "u8")
+    nvshmem.put_signal(a, np.arange(4.0), sig[1:], 5, SignalOp.SIGNAL_SET, 0)
+    assert sig.tolist() == [0, 5] and a.tolist() == [0, 1, 2, 3]
+    assert nvshmem.signal_wait(sig[1:], 5, ComparisonType.CMP_GE) == 5
+    nvshmem.signal_op(sig, 2**64 - 1, SignalOp.SIGNAL_ADD, 0)
+    nvshmem.signal_op(sig, 4, SignalOp.SIGNAL_ADD, pe=0)
+    assert nvshmem.signal_fetch(sig) == 3
+    nvshmem.put_signal_nbi(a, np.ones(4), sig, 9, SignalOp.SIGNAL_SET, 0, count=1)
+    nvshmem.quiet()
+    assert a[:2].tolist() == [1, 1] and nvshmem.signal_fetch(sig) == 9
+    nvshmem.fence()
+    with nvshmem.buffer(8) as b:
+        nvshmem.signal_op(b, 1, SignalOp.SIGNAL_SET, 0)
+        assert nvshmem.signal_wait(b, 0, ComparisonType.CMP_GT) == 1
+
+
+def test_wrong_signals(job: None) -> None:
+    a, sig = nvshmem.array(1, "f8"), nvshmem.array(1, "u8")
+    with pytest.raises(nvshmem.NvshmemInvalid, match="dtype float64: a signal is a uint64"):
+        nvshmem.signal_fetch(a)
+    with pytest.raises(nvshmem.NvshmemInvalid, match="needs 8 bytes"):
+        nvshmem.signal_fetch(nvshmem.buffer(4))
+    with pytest.raises(nvshmem.NvshmemInvalid, match="signal_var is a uint64"):
+        nvshmem.signal_fetch(sig[0])
+    for value in (-1, 2**64, 1.5):
+        with pytest.raises(nvshmem.NvshmemInvalid, match="signal_val="):
+            nvshmem.signal_op(sig, value, SignalOp.SIGNAL_SET, 0)
+    with pytest.raises(nvshmem.NvshmemInvalid, match="signal_op"):
+        nvshmem.signal_op(sig, 1, 3, 0)
+    with pytest.raises(nvshmem.NvshmemInvalid, match="cmp"):
+        nvshmem.signal_wait(sig, 1, 99)
+    assert sig[0] == 0
+
+
+def test_a_wait_has_a_deadline() -> None:
+    nvshmem.init(timeout=0.2)
+    sig = nvshmem.array(1, "u8")
+    with pytest.raises(nvshmem.WaitTimeoutError, match="signal_wait") as caught:
+        nvshmem.signal_wait(sig, 1, ComparisonType.CMP_EQ)
+    assert isinstance(caught.value, TimeoutError)
+    nvshmem.free_array(sig)
+    nvshmem.finalize()
+
+
+def test_a_long_wait_in_another_thread(job: None, capfd: pytest.CaptureFixture[str]) -> None:
+    sig = nvshmem.array(1, "u8")
+    seen = []
+    waiter = threading.Thread(
+        target=lambda: seen.append(nvshmem.signal_wait(sig, 7, ComparisonType.CMP_EQ))
+    )
+    waiter.start()
+    time.sleep(0.2)  # long enough for the wait to call the interrupt hook
+    assert seen == []
+    nvshmem.signal_op(sig, 7, SignalOp.SIGNAL_SET, 0)
+    waiter.join()
+    assert seen == [7]
+    assert capfd.readouterr() == ("", "")
+
+
+def test_nothing_works_before_init_and_after_finalize() -> None:
+    def everything(symmetric: object) -> None:
+        local = np.ones(1)
+        calls = [
+            nvshmem.my_pe,
+            nvshmem.n_pes,
+            nvshmem.finalize,
+            nvshmem.quiet,
+            nvshmem.fence,
+            nvshmem.barrier_all,
+            nvshmem.sync_all,
+            nvshmem.heap_stats,
+            lambda: nvshmem.buffer(8),
+            lambda: nvshmem.array(8),
+            lambda: nvshmem.array(-8),
+            lambda: nvshmem.bytearray(8),
+            lambda: nvshmem.barrier("TEAM_WORLD"),
+            lambda: nvshmem.sync(0),
+            lambda: nvshmem.team_my_pe(0),
+            lambda: nvshmem.team_n_pes(0),
+            lambda: nvshmem.team_translate_pe(0, 0, 0),
+            lambda: nvshmem.put(local, local, 0),
+            lambda: nvshmem.get(local, local, 0),
+            lambda: nvshmem.reduce(0, local, local, "sum"),
+            lambda: nvshmem.broadcast(0, local, local),
+            lambda: nvshmem.signal_fetch(np.ones(1, "u8")),
+            lambda: nvshmem.free(None),
+        ]
+        for call in calls:
+            with pytest.raises(nvshmem.NotInitializedError, match="init|finalize"):
+                call()
+        if symmetric is not None:
+            for call in (
+                lambda: nvshmem.put(symmetric, local, 0),
+                lambda: nvshmem.free_array(symmetric),
+                lambda: nvshmem.get_peer_array(symmetric, 0),
+            ):
+                with pytest.raises(nvshmem.NvshmemInvalid, match="finalize"):
+                    call()
+
+    everything(None)
+    nvshmem.init()
+    left = nvshmem.array(1, "f8")
+    nvshmem.finalize()
+    everything(left)
