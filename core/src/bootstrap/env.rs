@@ -90,19 +90,38 @@ fn number(name: &'static str) -> Result<Option<Pe>> {
     }
 }
 
+/// A PE's number and how many there are, by the names of their variables.
+fn place(rank: &'static str, pe: Pe, size: &'static str, n_pes: Pe) -> Result<(Pe, Pe)> {
+    if !(1..=super::MAX_PES).contains(&n_pes) {
+        let expected = format!("1 to {}", super::MAX_PES);
+        return Err(Error::invalid(size, n_pes, expected));
+    }
+    crate::pe::check(rank, pe, n_pes)?;
+    Ok((pe, n_pes))
+}
+
 fn ours() -> Result<Option<Found>> {
-    let Some(id) = config::set("NVSHMEMRS_UNIQUE_ID") else {
-        return Ok(None);
+    const PE: &str = "NVSHMEMRS_PE";
+    const N_PES: &str = "NVSHMEMRS_N_PES";
+    const ID: &str = "NVSHMEMRS_UNIQUE_ID";
+    let Some(id) = config::set(ID) else {
+        return match [PE, N_PES].iter().find(|name| config::set(name).is_some()) {
+            // Who has lost the id must not quietly become a job of its own.
+            Some(name) => Err(Error::Bootstrap(format!(
+                "{name} is set but {ID} is not; nvshmemrs-run sets both"
+            ))),
+            None => Ok(None),
+        };
     };
     let id = UniqueId::from_hex(&id)?;
     let need = |name| {
         number(name)?.ok_or_else(|| {
             Error::Bootstrap(format!(
-                "NVSHMEMRS_UNIQUE_ID is set but {name} is not; nvshmemrs-run sets both"
+                "{ID} is set but {name} is not; nvshmemrs-run sets both"
             ))
         })
     };
-    let (pe, n_pes) = (need("NVSHMEMRS_PE")?, need("NVSHMEMRS_N_PES")?);
+    let (pe, n_pes) = place(PE, need(PE)?, N_PES, need(N_PES)?)?;
     Ok(Some(Found::Member {
         key: id.key(),
         pe,
@@ -116,6 +135,7 @@ impl Launcher {
         let (Some(pe), Some(n_pes)) = (number(self.rank)?, number(self.size)?) else {
             return Ok(None);
         };
+        let (pe, n_pes) = place(self.rank, pe, self.size, n_pes)?;
         let local = match self.local_size {
             Some(name) => number(name)?,
             None => match var("SLURM_STEP_NUM_NODES")

@@ -38,6 +38,8 @@ use std::time::{Duration, Instant};
 const CANDIDATES: u32 = 4;
 /// How long one connection may take to introduce itself.
 const INTRODUCTION: Duration = Duration::from_secs(5);
+/// How many refusals PE 0 remembers, for its message.
+const MAX_REFUSED: usize = 8;
 /// The longest message.
 const MAX_MESSAGE: usize = 4096;
 
@@ -287,39 +289,54 @@ impl Rendezvous<'_> {
             };
             match self.introduce(stream) {
                 Ok((hello, member)) => {
-                    let pe = hello.pe;
-                    if hello.n_pes != self.n_pes {
-                        return Err(bootstrap(format!(
-                            "PE {pe} says n_pes is {}, PE 0 says {}",
-                            hello.n_pes, self.n_pes
-                        )));
+                    if let Some(why) = self.objection(&hello, own, members) {
+                        // The others hear it from `lead`. Who is gone by now needs no answer.
+                        let _ = send(&member.stream, REFUSAL, why.as_bytes());
+                        return Err(bootstrap(why));
                     }
-                    if pe < 1 || pe >= self.n_pes {
-                        return Err(bootstrap(format!(
-                            "a process says it is PE {pe}; only 1 to {} may join",
-                            self.n_pes - 1
-                        )));
-                    }
-                    if members[pe as usize - 1].replace(member).is_some() {
-                        return Err(bootstrap(format!("two processes say they are PE {pe}")));
-                    }
-                    if hello.heap != own {
-                        let say = |heap| match heap {
-                            u64::MAX => "the default".to_string(),
-                            bytes => format!("{bytes} bytes"),
-                        };
-                        return Err(bootstrap(format!(
-                            "the PEs ask for different symmetric heaps: PE {pe} for {}, PE 0 for {}; set \
-                             NVSHMEM_SYMMETRIC_SIZE or heap_bytes alike",
-                            say(hello.heap),
-                            say(own)
-                        )));
-                    }
+                    members[hello.pe as usize - 1] = Some(member);
                 }
-                Err(why) => refused.push(why),
+                // Somebody who tries again and again fills neither the memory nor the message.
+                Err(why) if refused.len() < MAX_REFUSED && !refused.contains(&why) => {
+                    refused.push(why);
+                }
+                Err(_) => {}
             }
         }
         stride(heap, self.n_pes)
+    }
+
+    /// Why a process that knows the secret cannot be a member all the same.
+    fn objection(&self, hello: &Hello, own: u64, members: &[Option<Member>]) -> Option<String> {
+        let pe = hello.pe;
+        if hello.n_pes != self.n_pes {
+            return Some(format!(
+                "PE {pe} says n_pes is {}, PE 0 says {}",
+                hello.n_pes, self.n_pes
+            ));
+        }
+        if pe < 1 || pe >= self.n_pes {
+            return Some(format!(
+                "a process says it is PE {pe}; only 1 to {} may join",
+                self.n_pes - 1
+            ));
+        }
+        if members[pe as usize - 1].is_some() {
+            return Some(format!("two processes say they are PE {pe}"));
+        }
+        if hello.heap != own {
+            let say = |heap| match heap {
+                u64::MAX => "the default".to_string(),
+                bytes => format!("{bytes} bytes"),
+            };
+            return Some(format!(
+                "the PEs ask for different symmetric heaps: PE {pe} for {}, PE 0 for {}; set NVSHMEM_SYMMETRIC_SIZE \
+                 or heap_bytes alike",
+                say(hello.heap),
+                say(own)
+            ));
+        }
+        None
     }
 
     /// Waits for a connection; an error if a member hangs up.

@@ -74,7 +74,13 @@ impl UniqueId {
         for (index, byte) in bytes.iter_mut().enumerate() {
             *byte = u8::from_str_radix(&text[2 * index..2 * index + 2], 16).map_err(|_| wrong())?;
         }
-        UniqueId::from_bytes(&bytes)
+        UniqueId::from_bytes(&bytes).map_err(|_| {
+            Error::invalid(
+                "NVSHMEMRS_UNIQUE_ID",
+                "256 digits that are no unique id",
+                "what nvshmemrs_unique_id_new of this version made",
+            )
+        })
     }
 
     /// What PEs meet by.

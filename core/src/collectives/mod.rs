@@ -108,6 +108,8 @@ impl Inner {
     #[inline]
     pub(crate) fn enter(&self, team: Team, operation: Operation) -> Result<Turn<'_>> {
         self.ready()?;
+        // Who has given up on a PE that is gone must not arrive once more in its place.
+        self.check_job(operation)?;
         let team = self.team(team)?;
         let name = team::name(team.index.into());
         if team.busy.swap(true, Acquire) {

@@ -132,6 +132,17 @@ impl Heap {
 }
 
 impl State {
+    /// The error for a request that the heap has no block for.
+    #[cold]
+    fn full(&self, requested: u64) -> Error {
+        Error::HeapFull {
+            requested,
+            free: self.allocator.size() - self.allocator.used(),
+            largest: self.allocator.largest(),
+            heap: self.allocator.size(),
+        }
+    }
+
     /// The live allocation that starts at `offset` and that this PE has not released.
     fn owned(&self, offset: u64, address: u64) -> Result<Block> {
         let bad = |why| Error::BadFree {
@@ -266,6 +277,9 @@ impl Inner {
                     "more than {MAX_ALLOCATIONS} live allocations; free some"
                 )));
             }
+            if request.bytes > state.allocator.size() {
+                return Err(state.full(request.bytes));
+            }
             state.check_machine(request.bytes, self.n_pes)?;
             Ok(request)
         });
@@ -301,15 +315,8 @@ impl Inner {
             if request.bytes == 0 {
                 return Ok(None);
             }
-            let allocator = &mut state.allocator;
-            allocator
-                .allocate(request.bytes, request.alignment)
-                .ok_or(Error::HeapFull {
-                    requested: request.bytes,
-                    free: allocator.size() - allocator.used(),
-                    largest: allocator.largest(),
-                    heap: allocator.size(),
-                })?
+            let block = state.allocator.allocate(request.bytes, request.alignment);
+            block.ok_or_else(|| state.full(request.bytes))?
         };
         let range = SymRange::new(block.offset, block.taken);
         let committed = self.transport.commit(range);
