@@ -52,7 +52,7 @@ enum nvshmemrs_status
     NVSHMEMRS_ERROR_FORKED = 20,
     /// The address is not the start of a live allocation (a double free, for example).
     NVSHMEMRS_ERROR_BAD_FREE = 21,
-    /// Another thread of this PE is inside a collective on this team.
+    /// Another thread of this PE is inside a collective on this team; or finalize was called from an interrupt hook.
     NVSHMEMRS_ERROR_BUSY = 22,
     /// A member left a collective on this team half-way, so the team cannot be used any more.
     NVSHMEMRS_ERROR_TEAM_BROKEN = 23,
@@ -741,7 +741,8 @@ int32_t nvshmemrs_local_job_free(nvshmemrs_local_job_t job);
 /// The handle and every symmetric address of this runtime are invalid afterwards, also when the status
 /// says that another PE died. 0 does nothing. Init may be called again.
 ///
-/// Collective over TEAM_WORLD. No other thread of this PE may be inside a call with this runtime.
+/// Collective over TEAM_WORLD. No other thread of this PE may be inside a call with this runtime; from an
+/// interrupt hook the answer is BUSY.
 /// OpenSHMEM 1.5 section 9.1.4 (`shmem_finalize`).
 int32_t nvshmemrs_finalize(nvshmemrs_runtime_t runtime);
 
@@ -768,9 +769,10 @@ int32_t nvshmemrs_n_pes(nvshmemrs_runtime_t runtime, int32_t *n_pes);
 int32_t nvshmemrs_runtime_check(nvshmemrs_runtime_t runtime);
 
 /// Ends every wait of this PE, now and later, with INTERRUPTED, until `nvshmemrs_interrupt_clear`. May be
-/// called from a signal handler.
+/// called from a signal handler: it allocates nothing and leaves the last error alone.
 ///
 /// Local; never waits.
+/// Errors: NOT_INITIALIZED.
 int32_t nvshmemrs_interrupt(nvshmemrs_runtime_t runtime);
 
 /// Lets this PE wait again after `nvshmemrs_interrupt`.
@@ -1045,7 +1047,8 @@ int32_t nvshmemrs_local_job_free(nvshmemrs_local_job_t job);
 /// The handle and every symmetric address of this runtime are invalid afterwards, also when the status
 /// says that another PE died. 0 does nothing. Init may be called again.
 ///
-/// Collective over TEAM_WORLD. No other thread of this PE may be inside a call with this runtime.
+/// Collective over TEAM_WORLD. No other thread of this PE may be inside a call with this runtime; from an
+/// interrupt hook the answer is BUSY.
 /// OpenSHMEM 1.5 section 9.1.4 (`shmem_finalize`).
 int32_t nvshmemrs_finalize(nvshmemrs_runtime_t runtime);
 
@@ -1072,9 +1075,10 @@ int32_t nvshmemrs_n_pes(nvshmemrs_runtime_t runtime, int32_t *n_pes);
 int32_t nvshmemrs_runtime_check(nvshmemrs_runtime_t runtime);
 
 /// Ends every wait of this PE, now and later, with INTERRUPTED, until `nvshmemrs_interrupt_clear`. May be
-/// called from a signal handler.
+/// called from a signal handler: it allocates nothing and leaves the last error alone.
 ///
 /// Local; never waits.
+/// Errors: NOT_INITIALIZED.
 int32_t nvshmemrs_interrupt(nvshmemrs_runtime_t runtime);
 
 /// Lets this PE wait again after `nvshmemrs_interrupt`.

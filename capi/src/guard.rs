@@ -16,6 +16,7 @@ pub(crate) mod status {
     use super::*;
 
     pub(crate) const SUCCESS: i32 = 0;
+    pub(crate) const NOT_INITIALIZED: i32 = 10;
     pub(crate) const PANIC: i32 = 99;
 
     /// One sentence for a status.

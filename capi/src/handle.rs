@@ -31,7 +31,7 @@ const MAPPING: u64 = 3;
 /// What a handle can stand for.
 pub(crate) enum Object {
     Runtime(Runtime),
-    Job(local::Job),
+    Job(Arc<local::Job>),
     Mapping { _kept: Mapping },
 }
 
@@ -124,13 +124,26 @@ pub(crate) fn with_runtime<T>(handle: u64, body: impl FnOnce(&Runtime) -> Result
     }
 }
 
+/// Whether a handle names a runtime; if so, ends its waits. Allocates nothing, so that a signal handler may call it.
+pub(crate) fn interrupt(handle: u64) -> bool {
+    // SAFETY: as in `with_runtime`.
+    match find(handle).and_then(|slot| unsafe { slot.object.load(Acquire).as_ref() }) {
+        Some(Object::Runtime(runtime)) if runtime.check_live().is_ok() => {
+            runtime.interrupt();
+            true
+        }
+        _ => false,
+    }
+}
+
 /// The local job that a handle names.
-pub(crate) fn job(handle: u64) -> Result<&'static local::Job> {
+pub(crate) fn job(handle: u64) -> Result<Arc<local::Job>> {
+    let _changes = CHANGES.lock().unwrap_or_else(|poison| poison.into_inner());
     let missing = || not_found("job", handle, JOB);
     let slot = find(handle).ok_or_else(missing)?;
-    // SAFETY: as in `with_runtime`.
+    // SAFETY: rule 3, under the lock.
     match unsafe { slot.object.load(Acquire).as_ref() } {
-        Some(Object::Job(job)) => Ok(job),
+        Some(Object::Job(job)) => Ok(Arc::clone(job)),
         _ => Err(missing()),
     }
 }
@@ -139,14 +152,18 @@ fn remove(argument: &'static str, handle: u64, kind: u64) -> Result<Option<Objec
     if handle == 0 {
         return Ok(None);
     }
-    if kind == RUNTIME {
-        // A forked child may not take away what its parent still uses.
-        with_runtime(handle, Runtime::check_live)?;
-    }
     let _changes = CHANGES.lock().unwrap_or_else(|poison| poison.into_inner());
     let slot = find(handle)
         .filter(|_| handle >> KIND_SHIFT == kind)
         .ok_or_else(|| not_found(argument, handle, kind))?;
+    // SAFETY: as in `job`.
+    if let Some(Object::Runtime(runtime)) = unsafe { slot.object.load(Acquire).as_ref() } {
+        // A forked child may not take away what its parent still uses.
+        runtime.check_live()?;
+        if nvshmem_core::in_interrupt_hook() {
+            return Err(Error::InHook("finalize or leave"));
+        }
+    }
     slot.handle.store(0, Release);
     let object = slot.object.swap(std::ptr::null_mut(), AcqRel);
     // SAFETY: rule 3: a live slot holds a box, and it was just taken out, under the lock.

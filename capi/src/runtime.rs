@@ -5,6 +5,7 @@ use crate::handle::{self, Object};
 use crate::types::*;
 use nvshmem_core::{Error, Runtime, UniqueId, local};
 use std::ffi::c_void;
+use std::sync::Arc;
 
 /// Fills `attr` with the defaults, version word included.
 ///
@@ -77,7 +78,7 @@ pub extern "C" fn nvshmemrs_local_job_new(
     guard::status(|| {
         handle::check_out("job", job)?;
         let made = local::Job::new(n_pes, &handle::attr(attr)?)?;
-        handle::write("job", job, handle::insert(Object::Job(made))?)
+        handle::write("job", job, handle::insert(Object::Job(Arc::new(made)))?)
     })
 }
 
@@ -110,7 +111,8 @@ pub extern "C" fn nvshmemrs_local_job_free(job: nvshmemrs_local_job_t) -> i32 {
 /// The handle and every symmetric address of this runtime are invalid afterwards, also when the status
 /// says that another PE died. 0 does nothing. Init may be called again.
 ///
-/// Collective over TEAM_WORLD. No other thread of this PE may be inside a call with this runtime.
+/// Collective over TEAM_WORLD. No other thread of this PE may be inside a call with this runtime; from an
+/// interrupt hook the answer is BUSY.
 /// OpenSHMEM 1.5 section 9.1.4 (`shmem_finalize`).
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_finalize(runtime: nvshmemrs_runtime_t) -> i32 {
@@ -158,14 +160,15 @@ pub extern "C" fn nvshmemrs_runtime_check(runtime: nvshmemrs_runtime_t) -> i32 {
 }
 
 /// Ends every wait of this PE, now and later, with INTERRUPTED, until `nvshmemrs_interrupt_clear`. May be
-/// called from a signal handler.
+/// called from a signal handler: it allocates nothing and leaves the last error alone.
 ///
 /// Local; never waits.
+/// Errors: NOT_INITIALIZED.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_interrupt(runtime: nvshmemrs_runtime_t) -> i32 {
-    guard::call_live(runtime, |rt| {
-        rt.interrupt();
-        Ok(())
+    guard::plain(guard::status::PANIC, || match handle::interrupt(runtime) {
+        true => guard::status::SUCCESS,
+        false => guard::status::NOT_INITIALIZED,
     })
 }
 

@@ -58,7 +58,7 @@ pub enum nvshmemrs_status {
     NVSHMEMRS_ERROR_FORKED = 20,
     /// The address is not the start of a live allocation (a double free, for example).
     NVSHMEMRS_ERROR_BAD_FREE = 21,
-    /// Another thread of this PE is inside a collective on this team.
+    /// Another thread of this PE is inside a collective on this team; or finalize was called from an interrupt hook.
     NVSHMEMRS_ERROR_BUSY = 22,
     /// A member left a collective on this team half-way, so the team cannot be used any more.
     NVSHMEMRS_ERROR_TEAM_BROKEN = 23,

@@ -3,7 +3,7 @@
 use crate::dtype::Element;
 use crate::heap::sym::SymElement;
 use crate::transport::{Atomic, Width};
-use crate::{Pe, Result, Runtime, pe};
+use crate::{Pe, Result, Runtime};
 
 /// An integer that atomic operations work on.
 pub trait AtomicInteger: Element {
@@ -39,8 +39,7 @@ impl Runtime {
         operation: Atomic,
         pe: Pe,
     ) -> Result<T> {
-        self.inner.ready()?;
-        pe::check("pe", pe, self.inner.n_pes)?;
+        self.check_target(dest.range(), pe)?;
         let width = if size_of::<T>() == 4 {
             Width::Bits32
         } else {

@@ -1,6 +1,7 @@
 //! What the library writes to standard error when `NVSHMEM_DEBUG` asks for it; otherwise nothing.
 
 use crate::Pe;
+use std::io::Write;
 
 /// How much is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -32,7 +33,13 @@ impl Level {
     /// Writes one line, if `level` is asked for.
     pub(crate) fn write(self, level: Level, pe: Pe, text: impl FnOnce() -> String) {
         if self >= level && level != Level::Off {
-            eprintln!("nvshmemrs [PE {pe}, pid {}] {}", std::process::id(), text());
+            let line = format!(
+                "nvshmemrs [PE {pe}, pid {}] {}\n",
+                std::process::id(),
+                text()
+            );
+            // Whoever closed standard error does not want to know.
+            let _ = std::io::stderr().write_all(line.as_bytes());
         }
     }
 }

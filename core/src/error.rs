@@ -210,6 +210,9 @@ pub enum Error {
         /// The team.
         team: &'static str,
     },
+    /// Finalize or leave was called from an interrupt hook, that is, inside a wait.
+    #[error("{0} was called from the interrupt hook, inside a wait; end the wait first")]
+    InHook(&'static str),
     /// A member left a collective half-way.
     #[error(
         "{operation}: PE {pe} left a collective on team {team} half-way (deadline or interrupt); the team cannot go on"
@@ -248,7 +251,7 @@ impl Error {
             Error::System { .. } => 19,
             Error::Forked { .. } => 20,
             Error::BadFree { .. } => 21,
-            Error::Busy { .. } => 22,
+            Error::Busy { .. } | Error::InHook(_) => 22,
             Error::TeamBroken { .. } => 23,
             Error::PeerArgument { .. } => 24,
         }
@@ -275,7 +278,7 @@ impl Error {
             19 => "the operating system refused something",
             20 => "a forked child is not a PE",
             21 => "not the start of a live allocation",
-            22 => "another thread of this PE is inside a collective on this team",
+            22 => "this PE is inside a collective on this team, or inside a wait",
             23 => "a member left a collective on this team half-way",
             24 => "another member of the collective had an argument that it could not accept",
             99 => "nvshmemrs panicked",

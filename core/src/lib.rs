@@ -67,3 +67,4 @@ pub use pe::Pe;
 pub use runtime::{InitAttr, InterruptHook, Mapping, Runtime, machine};
 pub use team::Team;
 pub use transport::MemoryKind;
+pub use wait::in_interrupt_hook;

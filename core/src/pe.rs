@@ -6,7 +6,7 @@ use crate::{Error, Result};
 pub type Pe = i32;
 
 /// Checks that `pe` is one of `n_pes`.
-#[inline]
+#[inline(always)]
 pub(crate) fn check(argument: &'static str, pe: Pe, n_pes: Pe) -> Result<()> {
     // One comparison: a negative number becomes a large one.
     if (pe as u32) < n_pes as u32 {

@@ -17,10 +17,17 @@ fn same_length(sym: SymRange, local: usize) -> Result<()> {
 }
 
 impl Runtime {
-    #[inline]
-    fn check_access(&self, sym: SymRange, local: usize, pe: Pe) -> Result<()> {
+    /// What every operation on one PE's memory checks.
+    #[inline(always)]
+    pub(crate) fn check_target(&self, sym: SymRange, pe: Pe) -> Result<()> {
         self.inner.ready()?;
         pe::check("pe", pe, self.inner.n_pes)?;
+        self.inner.within(sym)
+    }
+
+    #[inline(always)]
+    fn check_access(&self, sym: SymRange, local: usize, pe: Pe) -> Result<()> {
+        self.check_target(sym, pe)?;
         same_length(sym, local)
     }
 
@@ -95,8 +102,7 @@ impl Runtime {
     /// One-sided. Visible on `pe` after quiet, barrier or a signal. OpenSHMEM 1.5 section 9.5.2.
     #[inline]
     pub fn p<T: Element>(&self, dest: SymElement<T>, value: T, pe: Pe) -> Result<()> {
-        self.inner.ready()?;
-        pe::check("pe", pe, self.inner.n_pes)?;
+        self.check_target(dest.range(), pe)?;
         self.inner
             .transport
             .put(pe, dest.offset(), LocalSource::from(&[value]));
@@ -108,8 +114,7 @@ impl Runtime {
     /// One-sided. OpenSHMEM 1.5 section 9.5.5.
     #[inline]
     pub fn g<T: Element>(&self, source: SymElement<T>, pe: Pe) -> Result<T> {
-        self.inner.ready()?;
-        pe::check("pe", pe, self.inner.n_pes)?;
+        self.check_target(source.range(), pe)?;
         let mut value = [T::zeroed()];
         self.inner
             .transport

@@ -3,7 +3,7 @@
 use crate::heap::sym::{LocalSource, SymElement, SymRange};
 use crate::op::{Cmp, SignalOp};
 use crate::wait::{self, Operation, Target, Wait};
-use crate::{Pe, Result, Runtime, pe};
+use crate::{Pe, Result, Runtime};
 
 impl Runtime {
     /// Copies `source` to `dest` on PE `pe`, then updates the signal there: who sees the signal sees the data.
@@ -51,8 +51,7 @@ impl Runtime {
         op: SignalOp,
         pe: Pe,
     ) -> Result<()> {
-        self.inner.ready()?;
-        pe::check("pe", pe, self.inner.n_pes)?;
+        self.check_target(signal.range(), pe)?;
         self.inner.transport.signal(pe, signal.offset(), value, op);
         wait::ring(&self.inner.control, pe);
         Ok(())
@@ -65,6 +64,7 @@ impl Runtime {
     #[inline]
     pub fn signal_wait(&self, signal: SymElement<u64>, cmp: Cmp, value: u64) -> Result<u64> {
         self.inner.ready()?;
+        self.inner.within(signal.range())?;
         let offset = signal.offset();
         let wait = Wait {
             operation: Operation::SignalWait,
@@ -90,6 +90,7 @@ impl Runtime {
     #[inline]
     pub fn signal_fetch(&self, signal: SymElement<u64>) -> Result<u64> {
         self.inner.ready()?;
+        self.inner.within(signal.range())?;
         Ok(self.inner.transport.signal_fetch(signal.offset()))
     }
 }

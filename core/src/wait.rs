@@ -6,12 +6,14 @@
 //!
 //! A wait ends with an error when a PE is gone, when its deadline has passed, or when it is interrupted.
 
+use crate::board::State;
 use crate::op::Cmp;
 use crate::runtime::Inner;
 use crate::transport::host::control::{Control, PeBlock, WAIT_SLOTS, WaitSlot};
 use crate::{Error, Pe, Result};
 use rustix::io::Errno;
 use rustix::thread::futex;
+use std::cell::Cell;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 use std::time::{Duration, Instant};
 
@@ -145,7 +147,7 @@ pub(crate) fn ring(control: &Control, pe: Pe) {
 
 /// Wakes every PE that sleeps.
 pub(crate) fn ring_all(control: &Control) {
-    if control.header().sleepers.load(SeqCst) != 0 {
+    if control.header().sleepers.load(Relaxed) != 0 {
         for pe in 0..control.n_pes() {
             ring(control, pe);
         }
@@ -208,7 +210,47 @@ impl Drop for Published<'_> {
     }
 }
 
+thread_local! {
+    static IN_HOOK: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether this thread is inside an interrupt hook, hence inside a wait.
+pub fn in_interrupt_hook() -> bool {
+    IN_HOOK.get()
+}
+
+fn call_hook(hook: &dyn Fn() -> bool) -> bool {
+    let before = IN_HOOK.replace(true);
+    let answer = hook();
+    IN_HOOK.set(before);
+    answer
+}
+
 impl Inner {
+    /// An error if a member that has not arrived has called finalize, and so never will.
+    fn check_members(&self, operation: Operation, index: u32, epoch: u64) -> Result<()> {
+        for pe in 0..self.n_pes {
+            let block = self.control.pe(pe);
+            let state = State::from_number(block.state.load(Acquire));
+            let arrived = self
+                .control
+                .slot(index.into(), pe, epoch)
+                .epoch
+                .load(Acquire)
+                == epoch;
+            if !arrived && matches!(state, State::Finalizing | State::Finalized) {
+                return Err(Error::PeDied {
+                    pe,
+                    pid: block.pid.load(Relaxed),
+                    how: "has called finalize",
+                    operation: operation.name(),
+                    me: self.my_pe,
+                });
+            }
+        }
+        Ok(())
+    }
+
     /// Waits until `ready` gives a value; it gives what it sees otherwise, for the board.
     #[inline]
     pub(crate) fn wait<T>(
@@ -257,8 +299,12 @@ impl Inner {
             }
             self.check_job(wait.operation)?;
             let waited = start.elapsed();
-            if let Target::Team { index, .. } = wait.target {
+            if let Target::Team { index, epoch } = wait.target {
                 self.check_team(wait.operation, index)?;
+                if let Err(error) = self.check_members(wait.operation, index, epoch) {
+                    // The last one may have arrived, and finalized, since `ready` was asked.
+                    return ready().map_err(|_| error);
+                }
             }
             if self.interrupted.load(Acquire) {
                 return Err(Error::Interrupted {
@@ -287,7 +333,7 @@ impl Inner {
                     .lock()
                     .unwrap_or_else(|poison| poison.into_inner())
                     .clone();
-                if hook.is_some_and(|hook| hook()) {
+                if hook.is_some_and(|hook| call_hook(&*hook)) {
                     return Err(Error::Interrupted {
                         operation: wait.operation.name(),
                         me: self.my_pe,
@@ -317,7 +363,8 @@ impl Inner {
         let rings = bell.rings.load(Acquire);
         bell.sleepers.fetch_add(1, SeqCst);
         sleepers.fetch_add(1, SeqCst);
-        // Whoever makes this ready from here on sees a sleeper and rings.
+        // Whoever makes this ready from here on sees a sleeper and rings; a signal update that races with these lines may
+        // miss it, which costs the rest of the nap.
         let result = match ready() {
             Ok(_) => Ok(()),
             Err(_) => {

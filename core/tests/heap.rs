@@ -197,9 +197,11 @@ fn many_releases_are_worked_off() {
         for _ in 0..1000 {
             drop(rt.array::<u8>(64)?);
         }
-        for _ in 0..8 {
-            drop(rt.array::<u8>(64)?);
-        }
+        // More than one round of PE 0's list holds, let go at once.
+        let many: Vec<_> = (0..1000)
+            .map(|_| rt.array::<u8>(64))
+            .collect::<Result<_, _>>()?;
+        drop(many);
         rt.barrier_all()?;
         let last = rt.array::<u8>(64)?;
         assert_eq!(
@@ -227,6 +229,102 @@ fn arrays_outlive_their_runtime_harmlessly() {
         assert_eq!(array.load(0).unwrap_err().status(), 10);
         drop(array);
         Ok(())
+    })
+    .unwrap();
+}
+
+#[test]
+fn arrays_of_another_runtime_are_refused() {
+    local::run_with(2, &attr(8 << 20), |rt| {
+        let big = Runtime::init_with(&attr(64 << 20))?;
+        let _first = big.array::<u8>(40 << 20)?;
+        let far = big.array::<u64>(4)?;
+        let outside = [
+            rt.p(far.at(0)?, 1, 0),
+            rt.put(far.slice(0..1)?, &[1u64], 0),
+            rt.signal_wait(far.at(0)?, nvshmemrs::Cmp::Eq, 1).map(drop),
+            rt.atomic_fetch_add(far.at(0)?, 1, 1).map(drop),
+            rt.reduce_array(
+                nvshmemrs::Team::WORLD,
+                &far.all(),
+                &far.all(),
+                nvshmemrs::Op::Sum,
+            ),
+        ];
+        for (index, result) in outside.into_iter().enumerate() {
+            let error = result.unwrap_err();
+            assert!(
+                error.to_string().contains("of this runtime"),
+                "{index}: {error}"
+            );
+        }
+        // One PE that frees a foreign array does not strand the others.
+        let own = rt.array::<u64>(4)?;
+        let (freed, kept) = if rt.my_pe() == 1 {
+            (far, own)
+        } else {
+            (own, far)
+        };
+        let error = rt.free_array(freed).unwrap_err();
+        assert_eq!(
+            error.status(),
+            if rt.my_pe() == 1 { 1 } else { 24 },
+            "{error}"
+        );
+        drop(kept);
+        rt.barrier_all()?;
+        rt.array::<u8>(1)?;
+        assert_eq!(
+            rt.heap_stats().allocations,
+            1,
+            "what could not be freed was released"
+        );
+        rt.finalize()
+    })
+    .unwrap();
+}
+
+#[test]
+fn elements_keep_their_alignment() {
+    #[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
+    #[repr(C, align(256))]
+    struct Wide([u8; 256]);
+    local::run(2, |rt| {
+        let _small = rt.array::<u8>(1)?;
+        let array = rt.array::<Wide>(3)?;
+        assert_eq!(array.as_ptr() as usize % 256, 0);
+        array.store(1, Wide([7; 256]))?;
+        assert_eq!(array.load(1)?.0, [7; 256]);
+        rt.finalize()
+    })
+    .unwrap();
+}
+
+#[test]
+fn a_release_during_free_is_refused() {
+    local::run(2, |rt| {
+        let address = malloc(&rt, 64)?;
+        if rt.my_pe() == 0 {
+            std::thread::scope(|scope| {
+                let freeing = scope.spawn(|| rt.free(address));
+                while rt
+                    .board()
+                    .waits()
+                    .iter()
+                    .all(|wait| wait.operation != "free")
+                {
+                    std::thread::yield_now();
+                }
+                assert_eq!(rt.release(address).unwrap_err().status(), 21);
+                rt.barrier(nvshmemrs::Team::NODE).unwrap();
+                freeing.join().unwrap()
+            })?;
+        } else {
+            rt.barrier(nvshmemrs::Team::NODE)?;
+            rt.free(address)?;
+        }
+        assert_eq!(rt.heap_stats().allocations, 0);
+        rt.finalize()
     })
     .unwrap();
 }

@@ -305,8 +305,14 @@ fn one_collective_per_team_at_a_time() {
         if rt.my_pe() == 0 {
             std::thread::scope(|scope| {
                 let waiting = scope.spawn(|| rt.barrier(Team::WORLD));
+                let in_world = || {
+                    let waits = rt.board().waits();
+                    waits
+                        .iter()
+                        .any(|wait| wait.pe == 0 && wait.team.as_deref() == Some("WORLD"))
+                };
                 let start = Instant::now();
-                while rt.board().waits().is_empty() && start.elapsed() < Duration::from_secs(20) {}
+                while !in_world() && start.elapsed() < Duration::from_secs(20) {}
                 assert!(matches!(
                     rt.sync(Team::WORLD).unwrap_err(),
                     Error::Busy { team: "WORLD", .. }
@@ -321,4 +327,89 @@ fn one_collective_per_team_at_a_time() {
         rt.finalize()
     })
     .unwrap();
+}
+
+#[test]
+fn a_dead_peer_is_never_mistaken_for_one_that_came() {
+    local::run(2, |rt| {
+        let word = rt.array::<i64>(1)?;
+        rt.barrier_all()?;
+        if rt.my_pe() == 1 {
+            return Ok(());
+        }
+        for _ in 0..4 {
+            assert_eq!(rt.barrier_all().unwrap_err().status(), 15);
+            let reduced =
+                rt.reduce_array(Team::WORLD, &word.all(), &word.all(), nvshmemrs::Op::Sum);
+            assert_eq!(reduced.unwrap_err().status(), 15);
+            assert_eq!(rt.array::<u8>(1).unwrap_err().status(), 15);
+        }
+        Ok(())
+    })
+    .unwrap();
+}
+
+#[test]
+fn a_collective_does_not_wait_for_a_pe_in_finalize() {
+    local::run(3, |rt| {
+        rt.barrier_all()?;
+        if rt.my_pe() == 1 {
+            return rt.finalize();
+        }
+        let error = rt.barrier_all().unwrap_err().to_string();
+        assert!(
+            error.contains("PE 1") && error.contains("has called finalize"),
+            "{error}"
+        );
+        rt.finalize()
+    })
+    .unwrap();
+}
+
+#[test]
+fn a_panic_of_one_pe_is_a_panic_of_run() {
+    let run = std::panic::catch_unwind(|| {
+        local::run(2, |rt| {
+            if rt.my_pe() == 1 {
+                std::panic::resume_unwind(Box::new("PE 1 panics"));
+            }
+            rt.barrier_all()
+        })
+    });
+    assert_eq!(
+        run.unwrap_err().downcast_ref::<&str>(),
+        Some(&"PE 1 panics")
+    );
+}
+
+#[test]
+fn a_second_pe_0_is_told_at_once() {
+    let id = UniqueId::new().unwrap();
+    let attr = InitAttr {
+        init_timeout: Some(Duration::from_secs(20)),
+        ..InitAttr::default()
+    };
+    std::thread::scope(|scope| {
+        let zeros: Vec<_> = (0..2)
+            .map(|_| scope.spawn(|| Runtime::init_unique_id(&id, 0, 2, &attr)))
+            .collect();
+        let start = Instant::now();
+        while zeros.iter().all(|zero| !zero.is_finished()) {
+            assert!(start.elapsed() < Duration::from_secs(15), "nobody was told");
+            std::thread::yield_now();
+        }
+        let one = scope.spawn(|| Runtime::init_unique_id(&id, 1, 2, &attr)?.finalize());
+        let results: Vec<_> = zeros
+            .into_iter()
+            .map(|zero| zero.join().unwrap()?.finalize())
+            .collect();
+        one.join().unwrap().unwrap();
+        let error = results
+            .iter()
+            .find_map(|result| result.as_ref().err())
+            .unwrap()
+            .to_string();
+        assert!(error.contains("is PE 0 of this job already"), "{error}");
+        assert_eq!(results.iter().filter(|result| result.is_ok()).count(), 1);
+    });
 }

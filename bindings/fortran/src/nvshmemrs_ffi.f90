@@ -734,8 +734,8 @@ module nvshmemrs_ffi
     !> handle and every symmetric address of this runtime are invalid afterwards, also when the status says that
     !> another PE died. 0 does nothing. Init may be called again.
     !>
-    !> Collective over TEAM_WORLD. No other thread of this PE may be inside a call with this runtime. OpenSHMEM 1.5
-    !> section 9.1.4 (`shmem_finalize`).
+    !> Collective over TEAM_WORLD. No other thread of this PE may be inside a call with this runtime; from an
+    !> interrupt hook the answer is BUSY. OpenSHMEM 1.5 section 9.1.4 (`shmem_finalize`).
     function nvshmemrs_finalize(runtime) result(answer) bind(C, name="nvshmemrs_finalize")
       import
       integer(c_int64_t), value :: runtime ! unsigned in C
@@ -782,9 +782,10 @@ module nvshmemrs_ffi
     end function nvshmemrs_runtime_check
 
     !> Ends every wait of this PE, now and later, with INTERRUPTED, until `nvshmemrs_interrupt_clear`. May be called
-    !> from a signal handler.
+    !> from a signal handler: it allocates nothing and leaves the last error alone.
     !>
     !> Local; never waits.
+    !> Errors: NOT_INITIALIZED.
     function nvshmemrs_interrupt(runtime) result(answer) bind(C, name="nvshmemrs_interrupt")
       import
       integer(c_int64_t), value :: runtime ! unsigned in C

@@ -58,7 +58,8 @@ const SYSTEM = Int32(19)
 const FORKED = Int32(20)
 "The address is not the start of a live allocation (a double free, for example)."
 const BAD_FREE = Int32(21)
-"Another thread of this PE is inside a collective on this team."
+"Another thread of this PE is inside a collective on this team; or finalize was
+called from an interrupt hook."
 const BUSY = Int32(22)
 "A member left a collective on this team half-way, so the team cannot be used any
 more."
@@ -969,7 +970,8 @@ memory back. The handle and every symmetric address of this runtime are invalid 
 also when the status says that another PE died. 0 does nothing. Init may be called again.
 
 Collective over TEAM\\_WORLD. No other thread of this PE may be inside a call with this
-runtime. OpenSHMEM 1.5 section 9.1.4 (`shmem_finalize`).
+runtime; from an interrupt hook the answer is BUSY. OpenSHMEM 1.5 section 9.1.4
+(`shmem_finalize`).
 """
 function nvshmemrs_finalize(runtime)
     ccall(pointer_finalize[], Int32, (UInt64,), runtime)
@@ -1041,9 +1043,11 @@ const pointer_interrupt = Ref{Ptr{Cvoid}}(C_NULL)
     nvshmemrs_interrupt(runtime)
 
 Ends every wait of this PE, now and later, with INTERRUPTED, until
-`nvshmemrs_interrupt_clear`. May be called from a signal handler.
+`nvshmemrs_interrupt_clear`. May be called from a signal handler: it allocates nothing and
+leaves the last error alone.
 
 Local; never waits.
+Errors: NOT\\_INITIALIZED.
 """
 function nvshmemrs_interrupt(runtime)
     ccall(pointer_interrupt[], Int32, (UInt64,), runtime)

@@ -45,6 +45,7 @@ impl Job {
             ));
         }
         drop(joined);
+        Runtime::take_place(&self.control, pe, Membership::Thread)?;
         Runtime::assemble(self.control.clone(), pe, &self.attr, Membership::Thread)
     }
 }
@@ -76,12 +77,14 @@ where
             })
             .collect();
         let results: Vec<_> = threads.into_iter().map(|thread| thread.join()).collect();
+        // A panic first: the errors of the other PEs follow from it.
+        let mut first = Ok(());
         for result in results {
             match result {
-                Ok(result) => result?,
+                Ok(result) => first = first.and(result),
                 Err(panic) => std::panic::resume_unwind(panic),
             }
         }
-        Ok(())
+        first
     })
 }

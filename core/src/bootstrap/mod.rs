@@ -5,13 +5,14 @@ mod env;
 pub mod local;
 mod socket;
 mod unique_id;
+mod wire;
 
 pub use env::{LAUNCHERS, Launcher};
 pub use unique_id::UniqueId;
 
 use crate::runtime::{Membership, machine};
-use crate::transport::host::control::Control;
 use crate::{Error, InitAttr, Pe, Result, Runtime};
+use std::time::Instant;
 
 /// The most PEs a job on one host can have.
 const MAX_PES: Pe = 4096;
@@ -57,14 +58,11 @@ fn join(key: &unique_id::Key, pe: Pe, n_pes: Pe, attr: &InitAttr, how: &str) -> 
         n_pes,
         how,
         deadline: resolved.init_timeout,
+        until: Instant::now() + resolved.init_timeout,
     };
-    if pe == 0 {
-        rendezvous.lead(resolved.heap_bytes, |control: Control| {
-            Runtime::assemble(control, pe, &resolved, Membership::Process)
-        })
-    } else {
-        rendezvous.follow(resolved.heap_bytes, |control: Control| {
-            Runtime::assemble(control, pe, &resolved, Membership::Process)
-        })
-    }
+    let control = match pe {
+        0 => rendezvous.lead(resolved.heap_bytes)?,
+        _ => rendezvous.follow(resolved.heap_bytes)?,
+    };
+    Runtime::assemble(control, pe, &resolved, Membership::Process)
 }

@@ -14,22 +14,18 @@
 //!          <- Go                                       or Refusal { text }
 //! ```
 //!
-//! Every message is a byte for its kind, four for its length, and its contents.
+//! The messages are in [`wire`](super::wire).
 
 use super::stride;
 use super::unique_id::Key;
+use super::wire::{Kind, Message, receive, send, send_with_fd, timespec};
+use crate::runtime::Membership;
 use crate::transport::host::control::Control;
 use crate::transport::host::segment::Segment;
 use crate::{Error, Pe, Result, Runtime};
 use rustix::event::{PollFd, PollFlags, poll};
-use rustix::io::retry_on_intr;
-use rustix::net::{
-    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
-    SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
-};
-use std::io::{IoSlice, IoSliceMut, Read};
-use std::mem::MaybeUninit;
-use std::os::fd::{BorrowedFd, OwnedFd};
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
+use std::io::ErrorKind;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::time::{Duration, Instant};
@@ -38,18 +34,10 @@ use std::time::{Duration, Instant};
 const CANDIDATES: u32 = 4;
 /// How long one connection may take to introduce itself.
 const INTRODUCTION: Duration = Duration::from_secs(5);
+/// How much longer than its deadline a PE waits for the word of PE 0.
+const GRACE: Duration = Duration::from_secs(1);
 /// How many refusals PE 0 remembers, for its message.
 const MAX_REFUSED: usize = 8;
-/// The longest message.
-const MAX_MESSAGE: usize = 4096;
-
-const CHALLENGE: u8 = 1;
-const HELLO: u8 = 2;
-const WELCOME: u8 = 3;
-const READY: u8 = 4;
-const FAILED: u8 = 5;
-const GO: u8 = 6;
-const REFUSAL: u8 = 7;
 
 /// One PE's part in bringing a job together.
 pub(super) struct Rendezvous<'a> {
@@ -58,7 +46,10 @@ pub(super) struct Rendezvous<'a> {
     pub(super) n_pes: Pe,
     /// Who told this PE about the job, for messages.
     pub(super) how: &'a str,
+    /// How long it may take, for messages.
     pub(super) deadline: Duration,
+    /// When that is over.
+    pub(super) until: Instant,
 }
 
 /// A PE that has introduced itself to PE 0.
@@ -113,90 +104,6 @@ fn bootstrap(text: impl Into<String>) -> Error {
     Error::Bootstrap(text.into())
 }
 
-fn send(stream: &UnixStream, kind: u8, contents: &[u8]) -> std::io::Result<()> {
-    let contents = &contents[..contents.len().min(MAX_MESSAGE)];
-    let mut message = vec![kind];
-    message.extend((contents.len() as u32).to_le_bytes());
-    message.extend(contents);
-    send_bytes(stream, &message)
-}
-
-/// Sends everything. A peer that is gone is an error, not a SIGPIPE for the host program.
-fn send_bytes(stream: &UnixStream, mut bytes: &[u8]) -> std::io::Result<()> {
-    while !bytes.is_empty() {
-        let sent = retry_on_intr(|| rustix::net::send(stream, bytes, SendFlags::NOSIGNAL))?;
-        bytes = &bytes[sent..];
-    }
-    Ok(())
-}
-
-/// Reads a message; the descriptor that came with its first byte, if any, comes along.
-fn receive(stream: &mut UnixStream) -> std::io::Result<(u8, Vec<u8>, Option<OwnedFd>)> {
-    let mut kind = [0u8];
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
-    let mut control = RecvAncillaryBuffer::new(&mut space);
-    let flags = RecvFlags::CMSG_CLOEXEC;
-    let got = loop {
-        match recvmsg(
-            &*stream,
-            &mut [IoSliceMut::new(&mut kind)],
-            &mut control,
-            flags,
-        ) {
-            Err(rustix::io::Errno::INTR) => {}
-            other => break other?,
-        }
-    };
-    if got.bytes == 0 {
-        return Err(std::io::ErrorKind::UnexpectedEof.into());
-    }
-    let fd = control.drain().find_map(|message| match message {
-        RecvAncillaryMessage::ScmRights(mut fds) => fds.next(),
-        _ => None,
-    });
-    let mut length = [0; 4];
-    stream.read_exact(&mut length)?;
-    let length = u32::from_le_bytes(length) as usize;
-    if length > MAX_MESSAGE {
-        return Err(std::io::Error::other(
-            "a message longer than the protocol allows",
-        ));
-    }
-    let mut contents = vec![0; length];
-    stream.read_exact(&mut contents)?;
-    Ok((kind[0], contents, fd))
-}
-
-fn send_with_fd(
-    stream: &UnixStream,
-    kind: u8,
-    contents: &[u8],
-    fd: BorrowedFd<'_>,
-) -> std::io::Result<()> {
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
-    let mut control = SendAncillaryBuffer::new(&mut space);
-    let fds = [fd];
-    if !control.push(SendAncillaryMessage::ScmRights(&fds)) {
-        return Err(std::io::Error::other("no room for a descriptor"));
-    }
-    sendmsg(
-        stream,
-        &[IoSlice::new(&[kind])],
-        &mut control,
-        SendFlags::NOSIGNAL,
-    )?;
-    send_bytes(stream, &(contents.len() as u32).to_le_bytes())?;
-    send_bytes(stream, contents)
-}
-
-/// The text of a message that says why the other side gave up.
-fn text(contents: &[u8]) -> String {
-    String::from_utf8_lossy(contents)
-        .chars()
-        .filter(|c| !c.is_control())
-        .collect()
-}
-
 /// Whether the process at the other end is the same user; otherwise who it is.
 fn check_user(stream: &UnixStream) -> std::result::Result<(), String> {
     let peer = rustix::net::sockopt::socket_peercred(stream).map_err(|error| error.to_string())?;
@@ -214,57 +121,67 @@ fn check_user(stream: &UnixStream) -> std::result::Result<(), String> {
 }
 
 impl Rendezvous<'_> {
-    fn address(&self, candidate: u32) -> Result<SocketAddr> {
-        let name = format!("{}-{candidate}", self.key.name());
-        SocketAddr::from_abstract_name(name)
-            .map_err(|error| Error::system("naming the job's socket", error))
+    fn name(&self, candidate: u32) -> String {
+        format!("{}-{candidate}", self.key.name())
     }
 
-    fn left(&self, start: Instant) -> Option<Duration> {
-        self.deadline
-            .checked_sub(start.elapsed())
-            .filter(|left| !left.is_zero())
+    fn is_over(&self) -> bool {
+        Instant::now() >= self.until
     }
 
     /// PE 0: brings the others together.
-    pub(super) fn lead(
-        &self,
-        heap: Option<u64>,
-        assemble: impl FnOnce(Control) -> Result<Runtime>,
-    ) -> Result<Runtime> {
-        let start = Instant::now();
+    pub(super) fn lead(&self, heap: Option<u64>) -> Result<Control> {
         let listener = self.listen()?;
         let mut members: Vec<Option<Member>> = (1..self.n_pes).map(|_| None).collect();
         let result = self
-            .gather(start, heap, &listener, &mut members)
+            .gather(heap, &listener, &mut members)
             .and_then(|stride| {
                 let control = Control::create(self.n_pes, stride)?;
+                Runtime::take_place(&control, self.pe, Membership::Process)?;
                 self.welcome(&control, &members)?;
-                self.await_ready(start, &mut members)?;
+                self.await_ready(&members)?;
                 Ok(control)
             });
         let word = match &result {
-            Ok(_) => (GO, String::new()),
-            Err(Error::Bootstrap(text)) => (REFUSAL, text.clone()),
-            Err(error) => (REFUSAL, format!("PE 0: {error}")),
+            Ok(_) => (Kind::Go, String::new()),
+            Err(Error::Bootstrap(text)) => (Kind::Refusal, text.clone()),
+            Err(error) => (Kind::Refusal, format!("PE 0: {error}")),
         };
         for member in members.iter().flatten() {
-            // A member that is gone is noticed later, by its lock.
-            let _ = send(&member.stream, word.0, word.1.as_bytes());
+            // A member that is gone is noticed by its lock.
+            let _ = send(
+                &member.stream,
+                word.0,
+                word.1.as_bytes(),
+                self.until + GRACE,
+            );
         }
-        assemble(result?)
+        result
     }
 
     fn listen(&self) -> Result<UnixListener> {
         let mut tried = Vec::new();
         for candidate in 0..CANDIDATES {
-            match UnixListener::bind_addr(&self.address(candidate)?) {
+            let name = self.name(candidate);
+            let address = SocketAddr::from_abstract_name(&name)
+                .map_err(|error| Error::system("naming the job's socket", error))?;
+            match UnixListener::bind_addr(&address) {
                 Ok(listener) => return Ok(listener),
-                Err(error) => tried.push(format!("@{}-{candidate}: {error}", self.key.name())),
+                Err(error) if error.kind() == ErrorKind::AddrInUse => {
+                    match self.connect_to(&name) {
+                        Ok(_) => {
+                            return Err(bootstrap(format!(
+                                "another process of this user is PE 0 of this job already: it listens at @{name}"
+                            )));
+                        }
+                        Err(why) => tried.push(format!("@{name}: {why}")),
+                    }
+                }
+                Err(error) => tried.push(format!("@{name}: {error}")),
             }
         }
         Err(bootstrap(format!(
-            "PE 0 could not listen for the other PEs; tried {}. Is another PE 0 of the same job running?",
+            "PE 0 could not listen for the other PEs; tried {}",
             tried.join(", ")
         )))
     }
@@ -272,7 +189,6 @@ impl Rendezvous<'_> {
     /// Accepts the others until all are there; returns the heap size that all agree on.
     fn gather(
         &self,
-        start: Instant,
         heap: Option<u64>,
         listener: &UnixListener,
         members: &mut [Option<Member>],
@@ -280,10 +196,10 @@ impl Rendezvous<'_> {
         let mut refused = Vec::new();
         let own = heap.unwrap_or(u64::MAX);
         while members.iter().any(Option::is_none) {
-            let Some(left) = self.left(start) else {
+            if self.is_over() {
                 return Err(bootstrap(self.missing(members, &refused)));
-            };
-            self.poll(listener, members, left)?;
+            }
+            self.poll(listener, members)?;
             let Some(stream) = accept(listener)? else {
                 continue;
             };
@@ -291,7 +207,7 @@ impl Rendezvous<'_> {
                 Ok((hello, member)) => {
                     if let Some(why) = self.objection(&hello, own, members) {
                         // The others hear it from `lead`. Who is gone by now needs no answer.
-                        let _ = send(&member.stream, REFUSAL, why.as_bytes());
+                        let _ = send(&member.stream, Kind::Refusal, why.as_bytes(), self.until);
                         return Err(bootstrap(why));
                     }
                     members[hello.pe as usize - 1] = Some(member);
@@ -340,12 +256,7 @@ impl Rendezvous<'_> {
     }
 
     /// Waits for a connection; an error if a member hangs up.
-    fn poll(
-        &self,
-        listener: &UnixListener,
-        members: &[Option<Member>],
-        left: Duration,
-    ) -> Result<()> {
+    fn poll(&self, listener: &UnixListener, members: &[Option<Member>]) -> Result<()> {
         let joined: Vec<(usize, &Member)> = members
             .iter()
             .enumerate()
@@ -357,11 +268,7 @@ impl Rendezvous<'_> {
                 .iter()
                 .map(|(_, member)| PollFd::new(&member.stream, PollFlags::RDHUP)),
         );
-        let timeout = rustix::event::Timespec {
-            tv_sec: left.as_secs().min(1 << 30) as i64,
-            tv_nsec: left.subsec_nanos().into(),
-        };
-        match poll(&mut fds, Some(&timeout)) {
+        match poll(&mut fds, Some(&timespec(self.until))) {
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
             Err(error) => return Err(Error::system("poll", error)),
         }
@@ -396,30 +303,22 @@ impl Rendezvous<'_> {
     }
 
     /// Checks who has connected. An error says why it was refused.
-    fn introduce(&self, mut stream: UnixStream) -> std::result::Result<(Hello, Member), String> {
+    fn introduce(&self, stream: UnixStream) -> std::result::Result<(Hello, Member), String> {
         check_user(&stream)?;
-        let limit = INTRODUCTION.min(self.deadline);
-        stream
-            .set_read_timeout(Some(limit))
-            .map_err(|error| error.to_string())?;
-        stream
-            .set_write_timeout(Some(limit))
-            .map_err(|error| error.to_string())?;
+        let until = self.until.min(Instant::now() + INTRODUCTION);
         let challenge = nonce().map_err(|error| error.to_string())?;
         let broken = |error: std::io::Error| format!("a connection broke: {error}");
-        send(&stream, CHALLENGE, &challenge).map_err(broken)?;
-        let (kind, contents, _) = receive(&mut stream).map_err(broken)?;
+        send(&stream, Kind::Challenge, &challenge, until).map_err(broken)?;
+        let message = receive(&stream, until).map_err(broken)?;
+        let contents = &message.contents;
         let (Some(fields), Some(proof)) = (contents.first_chunk::<48>(), contents.get(48..80))
         else {
             return Err("a process that does not speak this protocol".to_string());
         };
-        if kind != HELLO || !self.key.verify(&[b"join", &challenge, fields], proof) {
+        if message.kind != Kind::Hello || !self.key.verify(&[b"join", &challenge, fields], proof) {
+            let why = b"PE 0 refused this process: it does not know the job's secret";
             // The refusal's text is no secret, and its loss is no matter.
-            let _ = send(
-                &stream,
-                REFUSAL,
-                b"PE 0 refused this process: it does not know the job's secret",
-            );
+            let _ = send(&stream, Kind::Refusal, why, until);
             return Err("a process that does not know the job's secret".to_string());
         }
         let hello = Hello::read(fields);
@@ -433,11 +332,12 @@ impl Rendezvous<'_> {
             let Some(member) = member else { continue };
             let proof = self.key.prove(&[b"welcome", &member.nonce, &length]);
             let contents = [&length[..], &proof[..]].concat();
-            send_with_fd(&member.stream, WELCOME, &contents, control.segment().fd()).map_err(
+            let fd = control.segment().fd();
+            send_with_fd(&member.stream, Kind::Welcome, &contents, fd, self.until).map_err(
                 |error| {
+                    let pe = index + 1;
                     bootstrap(format!(
-                        "PE {} could not be given the job's memory: {error}",
-                        index + 1
+                        "PE {pe} could not be given the job's memory: {error}"
                     ))
                 },
             )?;
@@ -445,24 +345,20 @@ impl Rendezvous<'_> {
         Ok(())
     }
 
-    fn await_ready(&self, start: Instant, members: &mut [Option<Member>]) -> Result<()> {
-        for (index, member) in members.iter_mut().enumerate() {
+    fn await_ready(&self, members: &[Option<Member>]) -> Result<()> {
+        for (index, member) in members.iter().enumerate() {
             let pe = index + 1;
             let Some(member) = member else { continue };
-            let left = self.left(start).ok_or_else(|| {
-                bootstrap(format!(
-                    "after {:.1?} (NVSHMEMRS_INIT_TIMEOUT) PE {pe} had not mapped the job's memory",
-                    self.deadline
-                ))
-            })?;
-            member
-                .stream
-                .set_read_timeout(Some(left))
-                .map_err(|error| Error::system("setsockopt", error))?;
-            match receive(&mut member.stream) {
-                Ok((READY, ..)) => {}
-                Ok((_, contents, _)) => {
-                    return Err(bootstrap(format!("PE {pe}: {}", text(&contents))));
+            match receive(&member.stream, self.until) {
+                Ok(Message {
+                    kind: Kind::Ready, ..
+                }) => {}
+                Ok(message) => return Err(bootstrap(format!("PE {pe}: {}", message.text()))),
+                Err(error) if error.kind() == ErrorKind::TimedOut => {
+                    return Err(bootstrap(format!(
+                        "after {:.1?} (NVSHMEMRS_INIT_TIMEOUT) PE {pe} had not mapped the job's memory",
+                        self.deadline
+                    )));
                 }
                 Err(error) => {
                     return Err(bootstrap(format!(
@@ -475,64 +371,61 @@ impl Rendezvous<'_> {
     }
 
     /// A PE other than 0: joins the job that PE 0 brings together.
-    pub(super) fn follow(
-        &self,
-        heap: Option<u64>,
-        assemble: impl FnOnce(Control) -> Result<Runtime>,
-    ) -> Result<Runtime> {
-        let start = Instant::now();
-        let mut tried = Vec::new();
+    pub(super) fn follow(&self, heap: Option<u64>) -> Result<Control> {
         let mut pause = Duration::from_micros(200);
-        let mut stream = loop {
-            match self.connect(&mut tried)? {
-                Some(stream) => break stream,
-                None if self.left(start).is_some() => std::thread::sleep(pause),
-                None => {
-                    return Err(bootstrap(format!(
-                        "after {:.1?} (NVSHMEMRS_INIT_TIMEOUT) PE 0 of {} was not there (told by {}); tried {}",
-                        self.deadline,
-                        self.n_pes,
-                        self.how,
-                        tried.join(", ")
-                    )));
-                }
+        let stream = loop {
+            let tried = match self.connect() {
+                Ok(stream) => break stream,
+                Err(tried) => tried,
+            };
+            if self.is_over() {
+                return Err(bootstrap(format!(
+                    "after {:.1?} (NVSHMEMRS_INIT_TIMEOUT) PE 0 of {} was not there (told by {}); tried {tried}",
+                    self.deadline, self.n_pes, self.how
+                )));
             }
+            std::thread::sleep(pause);
             pause = (pause * 2).min(Duration::from_millis(5));
         };
-        let control = self.join(start, &mut stream, heap)?;
-        match self.receive(start, &mut stream)? {
-            (GO, ..) => assemble(control),
-            (_, contents, _) => Err(bootstrap(text(&contents))),
+        let control = self.join(&stream, heap)?;
+        let word = self.receive(&stream)?;
+        match word.kind {
+            Kind::Go => Ok(control),
+            _ => Err(bootstrap(word.text())),
         }
     }
 
-    /// Tries every place once.
-    fn connect(&self, tried: &mut Vec<String>) -> Result<Option<UnixStream>> {
-        tried.clear();
+    /// Tries every place once; otherwise says what came of it.
+    fn connect(&self) -> std::result::Result<UnixStream, String> {
+        let mut tried = Vec::new();
         for candidate in 0..CANDIDATES {
-            let why = match UnixStream::connect_addr(&self.address(candidate)?) {
-                Ok(stream) => match check_user(&stream) {
-                    Ok(()) => return Ok(Some(stream)),
-                    Err(who) => who,
-                },
-                Err(error) => error.to_string(),
-            };
-            tried.push(format!("@{}-{candidate}: {why}", self.key.name()));
+            let name = self.name(candidate);
+            match self.connect_to(&name) {
+                Ok(stream) => return Ok(stream),
+                Err(why) => tried.push(format!("@{name}: {why}")),
+            }
         }
-        Ok(None)
+        Err(tried.join(", "))
     }
 
-    fn receive(
-        &self,
-        start: Instant,
-        stream: &mut UnixStream,
-    ) -> Result<(u8, Vec<u8>, Option<OwnedFd>)> {
-        let left = self.left(start).unwrap_or(Duration::from_millis(1));
-        stream
-            .set_read_timeout(Some(left))
-            .map_err(|error| Error::system("setsockopt", error))?;
-        receive(stream).map_err(|error| match error.kind() {
-            std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut => bootstrap(format!(
+    /// Connects to a process of the same user, without waiting for a place in its queue.
+    fn connect_to(&self, name: &str) -> std::result::Result<UnixStream, String> {
+        let connected = SocketAddrUnix::new_abstract_name(name.as_bytes()).and_then(|address| {
+            let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+            let socket =
+                rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+            rustix::net::connect(&socket, &address)?;
+            Ok(UnixStream::from(socket))
+        });
+        let stream = connected.map_err(|error| error.to_string())?;
+        check_user(&stream)?;
+        Ok(stream)
+    }
+
+    fn receive(&self, stream: &UnixStream) -> Result<Message> {
+        // PE 0 most likely has the same deadline, and knows who is missing: let it speak first.
+        receive(stream, self.until.max(Instant::now()) + GRACE).map_err(|error| match error.kind() {
+            ErrorKind::TimedOut => bootstrap(format!(
                 "after {:.1?} (NVSHMEMRS_INIT_TIMEOUT) PE 0 had not said that all {} PEs are there",
                 self.deadline, self.n_pes
             )),
@@ -540,9 +433,9 @@ impl Rendezvous<'_> {
         })
     }
 
-    fn join(&self, start: Instant, stream: &mut UnixStream, heap: Option<u64>) -> Result<Control> {
-        let (kind, challenge, _) = self.receive(start, stream)?;
-        if kind != CHALLENGE {
+    fn join(&self, stream: &UnixStream, heap: Option<u64>) -> Result<Control> {
+        let challenge = self.receive(stream)?;
+        if challenge.kind != Kind::Challenge {
             return Err(bootstrap(
                 "the process at PE 0's place does not speak this protocol",
             ));
@@ -554,20 +447,28 @@ impl Rendezvous<'_> {
             nonce: nonce()?,
         };
         let fields = hello.fields();
-        let proof = self.key.prove(&[b"join", &challenge, &fields]);
+        let proof = self.key.prove(&[b"join", &challenge.contents, &fields]);
+        let until = self.until + GRACE;
         let gone = |error: std::io::Error| {
             bootstrap(format!("PE 0 ended while the job came together ({error})"))
         };
-        send(stream, HELLO, &[&fields[..], &proof[..]].concat()).map_err(gone)?;
-        let (kind, contents, fd) = self.receive(start, stream)?;
-        if kind != WELCOME {
-            return Err(bootstrap(text(&contents)));
+        send(
+            stream,
+            Kind::Hello,
+            &[&fields[..], &proof[..]].concat(),
+            until,
+        )
+        .map_err(gone)?;
+        let welcome = self.receive(stream)?;
+        if welcome.kind != Kind::Welcome {
+            return Err(bootstrap(welcome.text()));
         }
+        let contents = &welcome.contents;
         let (Some(length), Some(proof), Some(fd)) =
-            (contents.first_chunk::<8>(), contents.get(8..40), fd)
+            (contents.first_chunk::<8>(), contents.get(8..40), welcome.fd)
         else {
             return Err(bootstrap(
-                "PE 0's welcome is incomplete; is its open file limit (`ulimit -n`) reached?",
+                "PE 0's welcome is incomplete; is this process's limit on open files (`ulimit -n`) reached?",
             ));
         };
         if !self.key.verify(&[b"welcome", &hello.nonce, length], proof) {
@@ -575,19 +476,25 @@ impl Rendezvous<'_> {
                 "the process at PE 0's place does not know the job's secret",
             ));
         }
-        match Segment::open(fd, u64::from_le_bytes(*length)).and_then(Control::attach) {
-            Ok(control) if control.n_pes() == self.n_pes => {
-                send(stream, READY, &[]).map_err(gone)?;
+        let taken = Segment::open(fd, u64::from_le_bytes(*length)).and_then(|segment| {
+            let control = Control::attach(segment)?;
+            if control.n_pes() != self.n_pes {
+                let (theirs, ours) = (control.n_pes(), self.n_pes);
+                return Err(bootstrap(format!(
+                    "PE 0's job has {theirs} PEs, not {ours}"
+                )));
+            }
+            Runtime::take_place(&control, self.pe, Membership::Process)?;
+            Ok(control)
+        });
+        match taken {
+            Ok(control) => {
+                send(stream, Kind::Ready, &[], until).map_err(gone)?;
                 Ok(control)
             }
-            Ok(control) => Err(bootstrap(format!(
-                "PE 0's job has {} PEs, not {}",
-                control.n_pes(),
-                self.n_pes
-            ))),
             Err(error) => {
                 // PE 0 passes it on to the others; if it is gone, they find out by themselves.
-                let _ = send(stream, FAILED, error.to_string().as_bytes());
+                let _ = send(stream, Kind::Failed, error.to_string().as_bytes(), until);
                 Err(error)
             }
         }

@@ -1,11 +1,13 @@
 //! Collectives, and where the members of a team meet.
 //!
-//! Every collective begins with a meeting: each member posts what it was called with (and its own error, if it has one), adds its
-//! signature to the team's arrival word, and the last one to arrive closes the epoch. If the signatures differ, every member
-//! reads the posted arguments and returns the same error; nothing has been written yet. So a member with wrong arguments
-//! strands nobody. A meeting can carry a payload of up to [`PAYLOAD_BYTES`], which small collectives use instead of a second
-//! meeting: each member's two slots are used in turn, and a slot is written again only after every member has
-//! entered the next epoch, hence has read it.
+//! Every collective begins with a meeting. Each member writes what it was called with (and its own error, if it has one) to its
+//! slot, marks the slot with the epoch, and waits until it has seen every other member's mark. All members then see the same
+//! signatures, so they come to the same verdict: either all signatures are equal, or every member reads the posted arguments
+//! and returns the same error, and nothing has been written yet. So a member with wrong arguments strands nobody.
+//!
+//! A meeting can carry a payload of up to [`PAYLOAD_BYTES`], which small collectives use instead of a second meeting: the
+//! data comes with the mark, in one cache line if it is short. Each member's two slots are used in turn, and a slot
+//! is written again only after every member has entered the next epoch, hence has read it.
 
 mod barrier;
 mod broadcast;
@@ -21,9 +23,6 @@ use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 
 /// What fits in a meeting's payload.
 pub(crate) const PAYLOAD_BYTES: usize = PAYLOAD_WORDS * 8;
-
-/// The low bits of the arrival word that count members; the others sum signatures.
-const COUNT_BITS: u32 = 16;
 
 /// What a member calls a collective with.
 #[derive(Debug)]
@@ -75,9 +74,8 @@ impl Call {
         }
     }
 
-    /// 48 bits that stand for operation and arguments, in the high bits. Members with equal calls have equal ones; the sum over
-    /// members with different calls equals a multiple of one of them with a chance of 2^-47. An error has an odd
-    /// signature, a call an even one.
+    /// A hash that stands for operation and arguments. Members with different calls have the same one with a chance of 2^-63. An
+    /// error has an odd signature, a call an even one.
     #[inline]
     fn signature(&self) -> u64 {
         let mut hash = self.operation as u64;
@@ -85,8 +83,7 @@ impl Call {
             hash = (hash ^ arg).wrapping_mul(0x9e37_79b9_7f4a_7c15);
             hash ^= hash >> 29;
         }
-        let odd = u64::from(self.error.is_some());
-        ((hash >> COUNT_BITS) & !1 | odd) << COUNT_BITS
+        hash & !1 | u64::from(self.error.is_some())
     }
 }
 
@@ -165,21 +162,12 @@ impl<'a> Turn<'a> {
             call.error.as_ref().map_or(0, |error| error.status() as u32),
             Relaxed,
         );
-        slot.epoch.store(epoch, Release);
-
         let signature = call.signature();
-        let n_pes = team.n_pes as u64;
-        let before = self.block.arrived.word.fetch_add(signature + 1, AcqRel);
-        if before & ((1 << COUNT_BITS) - 1) == n_pes - 1 {
-            let sum = before.wrapping_add(signature) >> COUNT_BITS << COUNT_BITS;
-            let same = sum == signature.wrapping_mul(n_pes);
-            self.block.arrived.word.store(0, Relaxed);
-            self.block
-                .done
-                .word
-                .swap(epoch << 1 | u64::from(!same), SeqCst);
-            ring_all(&self.inner.control);
-        }
+        slot.signature.store(signature, Relaxed);
+        // A full barrier, so that a member that falls asleep meanwhile is seen, or sees the mark.
+        slot.epoch.swap(epoch, SeqCst);
+        ring_all(&self.inner.control);
+
         let wait = Wait {
             operation: call.operation,
             target: Target::Team {
@@ -187,18 +175,29 @@ impl<'a> Turn<'a> {
                 epoch,
             },
         };
-        let done = self.inner.wait(wait, || {
-            let done = self.block.done.word.load(Acquire);
-            if done >> 1 >= epoch {
-                Ok(done)
-            } else {
-                Err(done >> 1)
+        // Members seen so far, from the right-hand neighbour on, and whether all of them match.
+        let (mut step, mut same) = (1, true);
+        let met = self.inner.wait(wait, || {
+            while step < team.n_pes {
+                let next = team.my_pe + step;
+                let member = if next < team.n_pes {
+                    next
+                } else {
+                    next - team.n_pes
+                };
+                let other = self.slot(member, epoch);
+                if other.epoch.load(Acquire) != epoch {
+                    return Err(step as u64);
+                }
+                same &= other.signature.load(Relaxed) == signature;
+                step += 1;
             }
+            Ok(())
         });
-        let done = done.inspect_err(|error| self.leave(error))?;
+        met.inspect_err(|error| self.leave(error))?;
         match call.error {
             Some(error) => Err(error),
-            None if done & 1 == 1 => Err(self.explain(call.operation, epoch)),
+            None if !same => Err(self.explain(call.operation, epoch)),
             None => Ok(epoch),
         }
     }
@@ -220,7 +219,18 @@ impl<'a> Turn<'a> {
         let members = 0..self.team.n_pes;
         let operation_name = operation.name();
         for pe in members.clone() {
-            let status = self.slot(pe, epoch).error.load(Relaxed);
+            let slot = self.slot(pe, epoch);
+            let status = slot.error.load(Relaxed);
+            let (requested, available) = (slot.args[3].load(Relaxed), slot.args[4].load(Relaxed));
+            if operation == Operation::Malloc && status == 2 && requested > 0 {
+                let limit = format!("says PE {pe}");
+                return Error::MachineMemory {
+                    requested,
+                    n_pes: self.team.n_pes,
+                    available,
+                    limit,
+                };
+            }
             if status != 0 {
                 let why = Error::describe(status as i32);
                 return Error::PeerArgument {
@@ -284,6 +294,8 @@ impl<'a> Turn<'a> {
 impl Inner {
     /// Checks the two symmetric buffers of a collective, of equal length: the same or disjoint. Returns their offsets.
     fn buffers(&self, dest: SymRange, source: SymRange) -> Result<(u64, u64)> {
+        self.within(dest)?;
+        self.within(source)?;
         let (to, from, bytes) = (dest.offset(), source.offset(), dest.bytes());
         let apart = to + bytes <= from || from + bytes <= to;
         if to != from && !apart && bytes > 0 {

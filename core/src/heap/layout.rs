@@ -22,13 +22,13 @@ pub(crate) struct Layout {
 
 impl Layout {
     /// The address of `offset` in the part of `pe`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn address(&self, pe: Pe, offset: u64) -> u64 {
         self.base + pe as u64 * self.stride + offset
     }
 
     /// The PE and the offset that an address of this process belongs to, if it lies in the heap at all.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn locate(&self, address: u64) -> Option<(Pe, u64)> {
         let distance = address.wrapping_sub(self.base);
         (distance < self.stride * self.n_pes as u64)
@@ -36,7 +36,7 @@ impl Layout {
     }
 
     /// The offset of a symmetric address of PE `me`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn offset(&self, argument: &'static str, me: Pe, address: u64) -> Result<u64> {
         let offset = address.wrapping_sub(self.address(me, 0));
         if offset < self.stride {

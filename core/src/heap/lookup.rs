@@ -18,7 +18,7 @@ struct Line {
 }
 
 impl Line {
-    #[inline]
+    #[inline(always)]
     fn contains(&self, offset: u64, bytes: u64) -> bool {
         let version = self.version.load(Acquire);
         let start = self.start.load(Relaxed);
@@ -51,20 +51,20 @@ impl Lookup {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn small(&self, offset: u64) -> &Line {
         &self.small[(offset >> 6) as usize % LINES]
     }
 
-    #[inline]
+    #[inline(always)]
     fn large(&self, offset: u64) -> &Line {
         &self.large[(offset >> 12) as usize % LINES]
     }
 
     /// Whether a remembered allocation holds `bytes` bytes (at least 1) at `offset`. `false` says nothing.
-    #[inline]
+    #[inline(always)]
     pub(super) fn contains(&self, offset: u64, bytes: u64) -> bool {
-        self.small(offset).contains(offset, bytes) || self.large(offset).contains(offset, bytes)
+        self.large(offset).contains(offset, bytes) || self.small(offset).contains(offset, bytes)
     }
 
     /// Remembers that `offset` lies in the allocation from `start` to `end`. Under the heap's lock only.

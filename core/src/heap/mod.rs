@@ -8,7 +8,7 @@ pub(crate) mod layout;
 mod lookup;
 pub(crate) mod sym;
 
-use crate::collectives::Call;
+use crate::collectives::{Call, Turn};
 use crate::debug::Level;
 use crate::dtype::Element;
 use crate::runtime::Inner;
@@ -165,14 +165,19 @@ impl State {
         }
     }
 
-    /// Refuses what the machine could not back, before anything is committed.
-    fn check_machine(&mut self, bytes: u64, n_pes: Pe) -> Result<()> {
+    /// Refuses what the machine could not back, before anything is committed. `released` bytes per PE come back first.
+    fn check_machine(&mut self, bytes: u64, released: u64, n_pes: Pe) -> Result<()> {
+        if bytes > self.allocator.size() {
+            // The heap is the tighter limit; it says so itself.
+            return Ok(());
+        }
         if bytes <= self.budget {
             self.budget -= bytes;
             return Ok(());
         }
         let requested = bytes.saturating_mul(n_pes as u64);
-        let (available, limit) = crate::runtime::machine::available();
+        let (free, limit) = crate::runtime::machine::available();
+        let available = free.saturating_add(released.saturating_mul(n_pes as u64));
         if requested > available {
             return Err(Error::MachineMemory {
                 requested,
@@ -192,7 +197,7 @@ impl Inner {
     }
 
     /// Checks that `bytes` bytes at `address` lie in one live allocation of this PE.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn symmetric(
         &self,
         argument: &'static str,
@@ -244,7 +249,7 @@ impl Inner {
     }
 
     /// Checks that a local buffer, if it lies in the heap (anybody's part), does not run past its allocation.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn local(&self, argument: &'static str, address: u64, bytes: u64) -> Result<()> {
         match self.layout.locate(address) {
             Some((pe, offset)) if bytes > 0 => {
@@ -269,51 +274,18 @@ impl Inner {
 
     /// Allocates; collective over WORLD. `None` for 0 bytes.
     fn allocate(&self, request: Result<Request>) -> Result<Option<u64>> {
-        self.ready()?;
-        let checked = request.and_then(|request| {
+        let turn = self.enter(Team::WORLD, Operation::Malloc)?;
+        let request = self.agree(&turn, request)?;
+        let block = {
             let mut state = self.heap.lock();
+            if request.bytes == 0 {
+                return Ok(None);
+            }
+            // Every PE comes to the same answer, so nobody waits for a member that returns here.
             if state.allocator.count() >= u64::from(MAX_ALLOCATIONS) {
                 return Err(Error::NotSupported(format!(
                     "more than {MAX_ALLOCATIONS} live allocations; free some"
                 )));
-            }
-            if request.bytes > state.allocator.size() {
-                return Err(state.full(request.bytes));
-            }
-            state.check_machine(request.bytes, self.n_pes)?;
-            Ok(request)
-        });
-        let request = checked.as_ref().copied().unwrap_or(Request::bytes(0));
-        let call = Call {
-            operation: Operation::Malloc,
-            args: [
-                request.bytes,
-                request.alignment,
-                request.zero.into(),
-                0,
-                0,
-                0,
-                0,
-                0,
-            ],
-            error: checked.err(),
-        };
-        let guard = self.enter(Team::WORLD, Operation::Malloc)?;
-        if self.my_pe == 0 {
-            self.choose_releases(guard.next_epoch());
-        }
-        let epoch = guard.next_epoch();
-        if let Err(error) = guard.meet(call, &[]) {
-            if self.my_pe == 0 {
-                self.undo_releases(epoch);
-            }
-            return Err(error);
-        }
-        let block = {
-            let mut state = self.heap.lock();
-            self.free_released(&mut state, epoch);
-            if request.bytes == 0 {
-                return Ok(None);
             }
             let block = state.allocator.allocate(request.bytes, request.alignment);
             block.ok_or_else(|| state.full(request.bytes))?
@@ -324,11 +296,10 @@ impl Inner {
             self.transport.zero(range);
         }
         let call = Call {
-            operation: Operation::Malloc,
-            args: [1; 8],
             error: committed.err(),
+            ..Call::plain(Operation::Malloc)
         };
-        if let Err(error) = guard.meet(call, &[]) {
+        if let Err(error) = turn.meet(call, &[]) {
             self.drop_block(&mut self.heap.lock(), block.offset);
             return Err(error);
         }
@@ -336,6 +307,75 @@ impl Inner {
             format!("malloc {} bytes: {block:?}", request.bytes)
         });
         Ok(Some(block.offset))
+    }
+
+    /// Agrees on a request, and frees what all PEs have released: PE 0 posts the ids with its arrival, in as many rounds as
+    /// they need.
+    fn agree(&self, turn: &Turn<'_>, request: Result<Request>) -> Result<Request> {
+        let leader = self.my_pe == 0;
+        let checked = request.and_then(|request| {
+            if leader {
+                let mut state = self.heap.lock();
+                let released = self.released_bytes(&state);
+                state.check_machine(request.bytes, released, self.n_pes)?;
+            }
+            Ok(request)
+        });
+        let request = checked.as_ref().copied().unwrap_or(Request::bytes(0));
+        let memory = match &checked {
+            Err(Error::MachineMemory {
+                requested,
+                available,
+                ..
+            }) => [*requested, *available],
+            _ => [0; 2],
+        };
+        let mut call = Call {
+            operation: Operation::Malloc,
+            args: [
+                request.bytes,
+                request.alignment,
+                request.zero.into(),
+                memory[0],
+                memory[1],
+                0,
+                0,
+                0,
+            ],
+            error: checked.err(),
+        };
+        loop {
+            let epoch = turn.next_epoch();
+            if leader {
+                self.choose_releases(epoch);
+            }
+            if let Err(error) = turn.meet(call, &[]) {
+                if leader {
+                    self.undo_releases(epoch);
+                }
+                return Err(error);
+            }
+            if self.free_released(epoch) < MAX_FREED {
+                return Ok(request);
+            }
+            call = Call::plain(Operation::Malloc);
+        }
+    }
+
+    /// Bytes per PE in allocations that all PEs have released.
+    fn released_bytes(&self, state: &State) -> u64 {
+        if self.control.header().released.load(Acquire) == 0 {
+            return 0;
+        }
+        let released = state
+            .allocator
+            .live()
+            .filter(|block| self.is_released(block));
+        released.map(|block| block.taken).sum()
+    }
+
+    fn is_released(&self, block: &Block) -> bool {
+        self.control.releases(block.id).count.load(Acquire) == self.n_pes as u32
     }
 
     /// Frees the allocation at `offset` on this PE.
@@ -355,13 +395,14 @@ impl Inner {
         let mut count = 0;
         if header.released.load(Acquire) > 0 {
             let state = self.heap.lock();
-            for block in state.allocator.live() {
-                let releases = &self.control.releases(block.id).count;
-                if count < MAX_FREED && releases.load(Acquire) == self.n_pes as u32 {
-                    releases.store(0, Relaxed);
-                    list.ids[count].store(block.id, Relaxed);
-                    count += 1;
-                }
+            let released = state
+                .allocator
+                .live()
+                .filter(|block| self.is_released(block));
+            for block in released.take(MAX_FREED) {
+                self.control.releases(block.id).count.store(0, Relaxed);
+                list.ids[count].store(block.id, Relaxed);
+                count += 1;
             }
             header.released.fetch_sub(count as u32, AcqRel);
         }
@@ -383,64 +424,61 @@ impl Inner {
         header.released.fetch_add(count, AcqRel);
     }
 
-    /// Frees what PE 0 has posted for an epoch.
-    fn free_released(&self, state: &mut State, epoch: u64) {
+    /// Frees what PE 0 has posted for an epoch; returns how many.
+    fn free_released(&self, epoch: u64) -> usize {
         let list = &self.control.header().freed[(epoch & 1) as usize];
         let count = (list.count.load(Relaxed) as usize).min(MAX_FREED);
-        let ids: HashSet<u32> = list.ids[..count]
-            .iter()
-            .map(|id| id.load(Relaxed))
-            .collect();
-        if ids.is_empty() {
-            return;
+        if count > 0 {
+            let ids: HashSet<u32> = list.ids[..count]
+                .iter()
+                .map(|id| id.load(Relaxed))
+                .collect();
+            let mut state = self.heap.lock();
+            let released = state
+                .allocator
+                .live()
+                .filter(|block| ids.contains(&block.id));
+            let offsets: Vec<u64> = released.map(|block| block.offset).collect();
+            for offset in offsets {
+                self.drop_block(&mut state, offset);
+            }
         }
-        let offsets: Vec<u64> = state
-            .allocator
-            .live()
-            .filter(|block| ids.contains(&block.id))
-            .map(|block| block.offset)
-            .collect();
-        for offset in offsets {
-            self.drop_block(state, offset);
-        }
+        count
     }
 
-    fn free(&self, address: u64) -> Result<()> {
-        self.ready()?;
-        let found = match address {
+    /// Frees the allocation at an address, 0 for none; collective over WORLD. `address` may be an error found before.
+    fn free(&self, address: Result<u64>) -> Result<()> {
+        let turn = self.enter(Team::WORLD, Operation::Free)?;
+        let found = address.and_then(|address| match address {
             0 => Ok(None),
-            _ => self
-                .symmetric_offset("ptr", address)
-                .and_then(|offset| self.heap.lock().owned(offset, address))
-                .map(Some),
-        };
-        let offset = found
-            .as_ref()
-            .ok()
-            .and_then(Option::as_ref)
-            .map(|block| block.offset);
-        let call = Call {
-            operation: Operation::Free,
-            args: [
-                offset.map_or(u64::MAX, |offset| offset),
-                0,
-                0,
-                0,
-                0,
-                0,
-                0,
-                0,
-            ],
+            _ => {
+                let offset = self.symmetric_offset("ptr", address)?;
+                let mut state = self.heap.lock();
+                let block = state.owned(offset, address)?;
+                // From here on a release of it is an error.
+                state.released.insert(block.id);
+                Ok(Some(block))
+            }
+        });
+        let block = found.as_ref().ok().copied().flatten();
+        let mut call = Call {
             error: found.err(),
+            ..Call::plain(Operation::Free)
         };
+        call.args[0] = block.map_or(u64::MAX, |block| block.offset);
         self.transport.quiet();
-        self.enter(Team::WORLD, Operation::Free)?.meet(call, &[])?;
-        if let Some(offset) = offset {
-            self.drop_block(&mut self.heap.lock(), offset);
-            self.debug
-                .write(Level::Trace, self.my_pe, || format!("free at {offset:#x}"));
+        let met = turn.meet(call, &[]);
+        if let Some(block) = block {
+            let mut state = self.heap.lock();
+            match met {
+                Ok(_) => self.drop_block(&mut state, block.offset),
+                Err(_) => drop(state.released.remove(&block.id)),
+            }
+            self.debug.write(Level::Trace, self.my_pe, || {
+                format!("free {block:?}: {met:?}")
+            });
         }
-        Ok(())
+        met.map(|_| ())
     }
 
     fn release(&self, offset: u64, address: u64) -> Result<()> {
@@ -475,7 +513,7 @@ impl Runtime {
     ///
     /// Collective over WORLD with the same symmetric address; a barrier comes first. OpenSHMEM 1.5 section 9.3.1.
     pub fn free(&self, address: u64) -> Result<()> {
-        self.inner.free(address)
+        self.inner.free(Ok(address))
     }
 
     /// Records that this PE no longer uses an allocation; the next collective allocation frees what all PEs have released.
@@ -496,7 +534,14 @@ impl Runtime {
     ///
     /// Collective over WORLD with equal `len` and element size; includes a barrier.
     pub fn array<T: Pod>(&self, len: usize) -> Result<SymArray<T>> {
-        let offset = self.inner.allocate(Request::zeroed(len, size_of::<T>()))?;
+        let alignment = align_of::<T>().max(GRANULE as usize);
+        let request = Request::zeroed(len, size_of::<T>()).and_then(|zeroed| {
+            Ok(Request {
+                alignment: Request::aligned(alignment, 0)?.alignment,
+                ..zeroed
+            })
+        });
+        let offset = self.inner.allocate(request)?;
         let len = if offset.is_some() { len } else { 0 };
         Ok(SymArray::new(
             std::sync::Arc::clone(&self.inner),
@@ -505,24 +550,24 @@ impl Runtime {
         ))
     }
 
-    /// Frees an array on every PE.
+    /// Frees an array on every PE. If that fails, the array is released, as by dropping it.
     ///
     /// Collective over WORLD with the same array; a barrier comes first.
     pub fn free_array<T: Pod>(&self, array: SymArray<T>) -> Result<()> {
-        if !array.belongs_to(&self.inner) {
-            return Err(Error::invalid(
+        let address = if !array.belongs_to(&self.inner) {
+            Err(Error::invalid(
                 "array",
                 format!("{array:?}"),
                 "an array of this runtime",
-            ));
-        }
-        let empty = array.is_empty();
-        let offset = array.forget();
-        self.inner.free(if empty {
-            0
+            ))
+        } else if array.is_empty() {
+            Ok(0)
         } else {
-            self.inner.layout.address(self.inner.my_pe, offset)
-        })
+            Ok(array.as_ptr() as u64)
+        };
+        self.inner.free(address)?;
+        array.forget();
+        Ok(())
     }
 
     /// How full the symmetric heap is. Local.
@@ -540,7 +585,7 @@ impl Runtime {
     }
 
     /// Checks that `bytes` bytes at `address` lie in one live allocation of this PE; 0 bytes always do. Local.
-    #[inline]
+    #[inline(always)]
     pub fn symmetric(
         &self,
         argument: &'static str,
@@ -570,19 +615,19 @@ impl Runtime {
     }
 
     /// Checks a local buffer: if it lies in the heap, it must not run past its allocation. Local.
-    #[inline]
+    #[inline(always)]
     pub fn check_local(&self, argument: &'static str, address: u64, bytes: usize) -> Result<()> {
         self.inner.local(argument, address, bytes as u64)
     }
 
-    /// The address at which this PE can load and store PE `pe`'s copy of the symmetric address `address`, if it can.
+    /// The address at which this PE can load and store PE `pe`'s copy of the symmetric address `address`, if it can. The address must lie in a live allocation.
     ///
     /// Local. OpenSHMEM 1.5 section 9.3.5.
     pub fn ptr(&self, address: u64, pe: Pe) -> Result<Option<u64>> {
         self.inner.ready()?;
         crate::pe::check("pe", pe, self.inner.n_pes)?;
-        let offset = self.inner.symmetric_offset("ptr", address)?;
-        Ok(self.inner.transport.local_ptr(pe, offset))
+        let object = self.inner.symmetric("ptr", address, 1)?;
+        Ok(self.inner.transport.local_ptr(pe, object.offset()))
     }
 
     /// Where an address of the symmetric heap (anybody's part) lives. Local.

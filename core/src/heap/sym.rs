@@ -4,9 +4,10 @@
 //!
 //! 1. Memory that other PEs may write is never behind `&` or `&mut`. It is reached through the transport, which copies by
 //!    raw address, or atomically.
-//! 2. A [`SymRange`] lies within the heap's `stride`; its fields are private and only checked code makes one. Access
-//!    through it is memory-safe for as long as the runtime's mapping lives, even if the allocation is gone:
-//!    the mapping covers the whole heap.
+//! 2. A [`SymRange`] lies within the `stride` of the runtime that made it; its fields are private and only checked code makes
+//!    one. It may be used with another runtime, so operations compare it with their own `stride`
+//!    ([`Inner::within`]). Access through it is memory-safe for as long as the mapping lives, even if the
+//!    allocation is gone: the mapping covers the whole heap.
 //! 3. A [`LocalSource`] or [`LocalDest`] holds a pointer that is valid for its length and for its lifetime: safe
 //!    constructors take it from a borrowed slice or from the heap, unsafe ones take the caller's word.
 
@@ -175,6 +176,28 @@ pub struct SymArray<T: Pod> {
     element: PhantomData<fn() -> T>,
 }
 
+impl Inner {
+    /// Checks that a range lies within this runtime's heap: it may come from another runtime.
+    #[inline]
+    pub(crate) fn within(&self, range: SymRange) -> Result<()> {
+        if range.offset + range.bytes <= self.layout.stride {
+            Ok(())
+        } else {
+            Err(Error::invalid(
+                "range",
+                format!(
+                    "{} bytes at byte {:#x} of the heap",
+                    range.bytes, range.offset
+                ),
+                format!(
+                    "symmetric memory of this runtime, whose heap has {} bytes",
+                    self.layout.stride
+                ),
+            ))
+        }
+    }
+}
+
 impl<T: Pod> std::fmt::Debug for SymArray<T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(
@@ -197,12 +220,9 @@ impl<T: Pod> SymArray<T> {
         }
     }
 
-    /// Takes the array apart without recording a release.
-    pub(crate) fn forget(self) -> u64 {
-        let this = std::mem::ManuallyDrop::new(self);
-        // SAFETY: `this` is never dropped, so its runtime is read out exactly once.
-        drop(unsafe { std::ptr::read(&this.runtime) });
-        this.offset
+    /// Lets the array go without recording a release, because its memory has been freed.
+    pub(crate) fn forget(mut self) {
+        self.len = 0;
     }
 
     pub(crate) fn belongs_to(&self, runtime: &Arc<Inner>) -> bool {
@@ -423,6 +443,12 @@ impl<T: Element> SymElement<T> {
 }
 
 impl<T> SymElement<T> {
+    /// The bytes it covers.
+    #[inline]
+    pub fn range(&self) -> SymRange {
+        SymRange::new(self.offset, size_of::<T>() as u64)
+    }
+
     /// Bytes from the start of a PE's part of the heap.
     #[inline]
     pub fn offset(&self) -> u64 {

@@ -2,6 +2,15 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::OnceLock;
+
+/// A random number that names this process among all that share a job. A forked child has another one.
+pub(crate) fn process_token() -> u64 {
+    static TOKEN: OnceLock<u64> = OnceLock::new();
+    // Without random numbers the pid has to do; it differs within a pid namespace.
+    let token = *TOKEN.get_or_init(|| getrandom::u64().unwrap_or(0));
+    token.wrapping_add(u64::from(std::process::id()))
+}
 
 /// Bytes of memory that new symmetric memory may use now, and what sets that limit.
 pub fn available() -> (u64, String) {
@@ -18,7 +27,10 @@ pub fn available() -> (u64, String) {
 /// Bytes of memory that processes here may use in all.
 pub fn total() -> u64 {
     let total = meminfo("MemTotal").unwrap_or(1 << 30);
-    cgroup().map_or(total, |(limit, _)| limit.min(total))
+    cgroups()
+        .iter()
+        .map(|(limit, _)| *limit)
+        .fold(total, u64::min)
 }
 
 /// The symmetric heap per PE when nobody says otherwise: an equal share of the memory. It is address space; memory is
@@ -27,42 +39,62 @@ pub fn default_heap_bytes(n_pes: crate::Pe) -> u64 {
     (total() / n_pes.max(1) as u64).max(16 << 20)
 }
 
-/// The tightest memory limit of the control groups this process is in, and what is used of it, if there is one (versions
-/// 1 and 2).
+/// The memory limit of the control group that has the least left, and what is used of it, if there is one.
 pub fn cgroup() -> Option<(u64, u64)> {
-    let own = fs::read_to_string("/proc/self/cgroup").ok()?;
-    own.lines()
-        .filter_map(|line| {
-            // hierarchy:controllers:path
-            let mut fields = line.splitn(3, ':').skip(1);
-            let (controllers, path) = (fields.next()?, fields.next()?);
-            let (root, limit, used) = match controllers {
-                "" => ("/sys/fs/cgroup", "memory.max", "memory.current"),
-                list if list.split(',').any(|name| name == "memory") => (
-                    "/sys/fs/cgroup/memory",
-                    "memory.limit_in_bytes",
-                    "memory.usage_in_bytes",
-                ),
-                _ => return None,
-            };
-            // A group is bound by its ancestors' limits, too.
-            Path::new(path)
-                .ancestors()
-                .filter_map(|group| {
-                    let folder = format!("{root}{}", group.to_str()?.trim_end_matches('/'));
-                    let number = |file: &str| -> Option<u64> {
-                        fs::read_to_string(format!("{folder}/{file}"))
-                            .ok()?
-                            .trim()
-                            .parse()
-                            .ok()
-                    };
-                    // "max" means no limit, and does not parse.
-                    Some((number(limit)?, number(used)?))
-                })
-                .min_by_key(|(limit, used)| limit.saturating_sub(*used))
-        })
+    cgroups()
+        .into_iter()
         .min_by_key(|(limit, used)| limit.saturating_sub(*used))
+}
+
+/// The memory limits of the control groups this process is in (versions 1 and 2), and what is used of each.
+fn cgroups() -> Vec<(u64, u64)> {
+    let own = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    let mut found = Vec::new();
+    for line in own.lines() {
+        // hierarchy:controllers:path
+        let mut fields = line.splitn(3, ':').skip(1);
+        let (Some(controllers), Some(path)) = (fields.next(), fields.next()) else {
+            continue;
+        };
+        let (root, limit, used, cache) = match controllers {
+            "" => (
+                "/sys/fs/cgroup",
+                "memory.max",
+                "memory.current",
+                ["inactive_file", "active_file"],
+            ),
+            list if list.split(',').any(|name| name == "memory") => (
+                "/sys/fs/cgroup/memory",
+                "memory.limit_in_bytes",
+                "memory.usage_in_bytes",
+                ["total_inactive_file", "total_active_file"],
+            ),
+            _ => continue,
+        };
+        // A group is bound by its ancestors' limits, too.
+        for group in Path::new(path).ancestors() {
+            let folder = format!(
+                "{root}{}",
+                group.display().to_string().trim_end_matches('/')
+            );
+            let read = |file: &str| fs::read_to_string(format!("{folder}/{file}")).ok();
+            let number = |file: &str| read(file)?.trim().parse::<u64>().ok();
+            // "max" means no limit, and does not parse.
+            let (Some(limit), Some(used)) = (number(limit), number(used)) else {
+                continue;
+            };
+            // The kernel drops cached files before it refuses memory.
+            let stat = read("memory.stat").unwrap_or_default();
+            let cached: u64 = stat
+                .lines()
+                .filter_map(|line| line.split_once(' '))
+                .filter(|(name, _)| cache.contains(name))
+                .filter_map(|(_, bytes)| bytes.trim().parse::<u64>().ok())
+                .sum();
+            found.push((limit, used.saturating_sub(cached)));
+        }
+    }
+    found
 }
 
 fn meminfo(field: &str) -> Option<u64> {

@@ -159,6 +159,7 @@ impl Inner {
         let block = self.control.pe(pe);
         let how = match State::from_number(block.state.load(Acquire)) {
             State::Left => "left without finalize",
+            State::Finalizing | State::Finalized => "ended inside finalize",
             _ => "ended without finalize",
         };
         Err(Error::PeDied {
@@ -170,16 +171,18 @@ impl Inner {
         })
     }
 
-    /// Says to all PEs that `pe` is gone. Only the first caller's word counts.
+    /// Says to all PEs that `pe` is gone. A PE that ends inside finalize keeps its state: those who only wait for it to
+    /// arrive there go on.
     fn mark_gone(control: &Control, pe: Pe, state: State) {
         let block = control.pe(pe);
         let active = State::Active as u32;
-        if block
+        let was_active = block
             .state
             .compare_exchange(active, state as u32, AcqRel, Relaxed)
-            .is_ok()
-        {
-            let header = control.header();
+            .is_ok();
+        let header = control.header();
+        let finalizing = block.state.load(Acquire) == State::Finalizing as u32;
+        if was_active || (finalizing && header.gone.load(Acquire) == 0) {
             let _ = header
                 .first_gone
                 .compare_exchange(0, pe as u32 + 1, AcqRel, Relaxed);
@@ -296,7 +299,21 @@ impl Runtime {
         bootstrap::from_unique_id(id, pe, n_pes, attr)
     }
 
-    /// Takes the place of PE `me` in a job whose control block all PEs share, and waits for the others.
+    /// Takes the place of PE `me` in a job whose control block all PEs share: from here on its end is noticed.
+    pub(crate) fn take_place(control: &Control, me: Pe, membership: Membership) -> Result<()> {
+        if membership == Membership::Process {
+            locks::hold(control.segment().fd(), me)?;
+        }
+        let block = control.pe(me);
+        block.pid.store(std::process::id(), Relaxed);
+        block.process.store(machine::process_token(), Relaxed);
+        wait::publish_cpus(block);
+        block.state.store(State::Active as u32, Release);
+        wait::ring_all(control);
+        Ok(())
+    }
+
+    /// Makes the runtime of PE `me`, which has taken its place, and waits for the others.
     pub(crate) fn assemble(
         control: Control,
         me: Pe,
@@ -310,12 +327,6 @@ impl Runtime {
             stride,
             n_pes: control.n_pes(),
         };
-        let block = control.pe(me);
-        if membership == Membership::Process {
-            locks::hold(control.segment().fd(), me)?;
-        }
-        block.pid.store(std::process::id(), Relaxed);
-        wait::publish_cpus(block);
         let inner = Inner {
             live: AtomicU64::new(fork::generation()),
             my_pe: me,
@@ -337,8 +348,6 @@ impl Runtime {
             watchdog: Mutex::new(None),
             control,
         };
-        inner.state(State::Active);
-        wait::ring_all(&inner.control);
         if membership == Membership::Process && inner.n_pes > 1 {
             let watchdog = Watchdog::start(inner.control.clone(), me)?;
             *inner

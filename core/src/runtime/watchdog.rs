@@ -1,12 +1,14 @@
 //! Notices PEs of other processes that end without finalize.
 //!
 //! Each process watches the next PE that is still there, often, and all PEs, seldom: so a death is noticed quickly, also when
-//! several PEs die at once, and the cost does not grow with the square of the PEs.
+//! several PEs die at once, and the cost does not grow with the square of the PEs. A PE is gone when its lock was free
+//! twice in a row; in between, a PE that lives takes its lock anew, should the program have closed a descriptor that it
+//! hung on.
 
-use super::Inner;
+use super::{Inner, machine};
 use crate::board::State;
 use crate::transport::host::control::Control;
-use crate::transport::host::locks;
+use crate::transport::host::{locks, signals};
 use crate::{Error, Pe, Result};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -18,6 +20,8 @@ use std::time::Duration;
 const EVERY: Duration = Duration::from_millis(50);
 /// How many such looks come between two at all PEs.
 const ALL_EVERY: u32 = 10;
+/// How long after a free lock was seen it is looked at again.
+const AGAIN_AFTER: Duration = Duration::from_millis(75);
 
 /// The thread that watches.
 pub(super) struct Watchdog {
@@ -30,10 +34,10 @@ impl Watchdog {
     pub(super) fn start(control: Control, me: Pe) -> Result<Watchdog> {
         let stop = Arc::new(AtomicBool::new(false));
         let seen = Arc::clone(&stop);
-        let thread = std::thread::Builder::new()
+        let builder = std::thread::Builder::new()
             .name("nvshmemrs-watch".into())
-            .stack_size(128 << 10)
-            .spawn(move || watch(&control, me, &seen))
+            .stack_size(128 << 10);
+        let thread = signals::blocked(|| builder.spawn(move || watch(&control, me, &seen)))
             .map_err(|error| Error::system("starting the watchdog thread", error))?;
         Ok(Watchdog { stop, thread })
     }
@@ -50,30 +54,50 @@ impl Watchdog {
 fn watch(control: &Control, me: Pe, stop: &AtomicBool) {
     let n_pes = control.n_pes();
     let mut round = 0;
-    while !stop.load(Acquire) {
+    loop {
         std::thread::park_timeout(EVERY);
+        if stop.load(Acquire) {
+            return;
+        }
         round += 1;
+        // A failure shows as a death, which is what it then is: the descriptor is gone.
+        let _ = locks::hold(control.segment().fd(), me);
         let others = (1..n_pes)
             .map(|step| (me + step) % n_pes)
-            .filter(|&pe| is_active(control, pe));
+            .filter(|&pe| is_watched(control, pe));
         let count = if round % ALL_EVERY == 0 {
             n_pes as usize
         } else {
             1
         };
-        for pe in others.take(count) {
-            let own = control.pe(pe).pid.load(Relaxed) == std::process::id();
-            if own || locks::held_by_other(control.segment().fd(), pe) {
-                continue;
-            }
+        let missed: Vec<Pe> = others
+            .take(count)
+            .filter(|&pe| is_lock_free(control, pe))
+            .collect();
+        if missed.is_empty() {
+            continue;
+        }
+        std::thread::park_timeout(AGAIN_AFTER);
+        if stop.load(Acquire) {
+            return;
+        }
+        for pe in missed {
             // It may have finalized between the two looks.
-            if is_active(control, pe) {
+            if is_watched(control, pe) && is_lock_free(control, pe) {
                 Inner::mark_gone(control, pe, State::Dead);
             }
         }
     }
 }
 
-fn is_active(control: &Control, pe: Pe) -> bool {
-    control.pe(pe).state.load(Acquire) == State::Active as u32
+/// Whether a PE is one whose end would matter.
+fn is_watched(control: &Control, pe: Pe) -> bool {
+    let block = control.pe(pe);
+    let state = State::from_number(block.state.load(Acquire));
+    let own = block.process.load(Relaxed) == machine::process_token();
+    matches!(state, State::Active | State::Finalizing) && !own
+}
+
+fn is_lock_free(control: &Control, pe: Pe) -> bool {
+    !locks::held_by_other(control.segment().fd(), pe)
 }

@@ -6,20 +6,34 @@
 
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
 
-/// Copies `bytes` bytes.
+/// Copies `bytes` bytes. The flags say which side is symmetric memory, which other PEs may use at the same time; the other
+/// side is the caller's alone.
 ///
 /// # Safety
 /// `source` must be valid for reads and `dest` for writes of `bytes` bytes. Memory that other PEs write must belong to
 /// the symmetric heap, where races are the memory model's business and not Rust's: no reference to it exists.
 #[inline]
-pub(crate) unsafe fn copy(dest: *mut u8, source: *const u8, bytes: usize) {
+pub(crate) unsafe fn copy<const DEST_SHARED: bool, const SOURCE_SHARED: bool>(
+    dest: *mut u8,
+    source: *const u8,
+    bytes: usize,
+) {
     macro_rules! word {
         ($atomic:ty, $plain:ty) => {
             if (dest as usize | source as usize) & (size_of::<$plain>() - 1) == 0 {
-                // SAFETY: both are valid for the size (caller) and aligned to it (just checked).
+                // SAFETY: both are valid for the size (caller) and aligned to it (just checked); only
+                // symmetric memory is taken for an atomic.
                 unsafe {
-                    let value = (*source.cast::<$atomic>()).load(Relaxed);
-                    (*dest.cast::<$atomic>()).store(value, Relaxed);
+                    let value = if SOURCE_SHARED {
+                        (*source.cast::<$atomic>()).load(Relaxed)
+                    } else {
+                        source.cast::<$plain>().read()
+                    };
+                    if DEST_SHARED {
+                        (*dest.cast::<$atomic>()).store(value, Relaxed);
+                    } else {
+                        dest.cast::<$plain>().write(value);
+                    }
                 }
                 return;
             }
@@ -38,26 +52,30 @@ pub(crate) unsafe fn copy(dest: *mut u8, source: *const u8, bytes: usize) {
 
 #[cfg(test)]
 mod tests {
-    #[test]
-    fn every_length_and_alignment() {
-        let source: Vec<u8> = (0..64).collect();
+    fn every_length_and_alignment<const DEST: bool, const SOURCE: bool>() {
+        let mut source: Vec<u8> = (0..64).collect();
         for len in 0..20 {
             for from in 0..9 {
                 for to in 0..9 {
                     let mut dest = vec![0xaa_u8; 64];
-                    // SAFETY: both vectors have 64 bytes, and no access goes past 28.
+                    // SAFETY: both vectors have 64 bytes, no access goes past 28, and both are borrowed mutably.
                     unsafe {
-                        super::copy(dest.as_mut_ptr().add(to), source.as_ptr().add(from), len)
-                    };
+                        let source = source.as_mut_ptr().add(from);
+                        super::copy::<DEST, SOURCE>(dest.as_mut_ptr().add(to), source, len);
+                    }
                     assert_eq!(dest[to..to + len], source[from..from + len]);
-                    assert!(
-                        dest[..to]
-                            .iter()
-                            .chain(&dest[to + len..])
-                            .all(|&byte| byte == 0xaa)
-                    );
+                    let beside = dest[..to].iter().chain(&dest[to + len..]);
+                    assert!(beside.copied().all(|byte| byte == 0xaa));
                 }
             }
         }
+    }
+
+    #[test]
+    fn copies_what_it_is_told_and_nothing_beside() {
+        every_length_and_alignment::<false, false>();
+        every_length_and_alignment::<true, false>();
+        every_length_and_alignment::<false, true>();
+        every_length_and_alignment::<true, true>();
     }
 }

@@ -82,7 +82,8 @@ enum class Status : int32_t {
     Forked = NVSHMEMRS_ERROR_FORKED,
     /// The address is not the start of a live allocation (a double free, for example).
     BadFree = NVSHMEMRS_ERROR_BAD_FREE,
-    /// Another thread of this PE is inside a collective on this team.
+    /// Another thread of this PE is inside a collective on this team; or finalize was called from an
+    /// interrupt hook.
     Busy = NVSHMEMRS_ERROR_BUSY,
     /// A member left a collective on this team half-way, so the team cannot be used any more.
     TeamBroken = NVSHMEMRS_ERROR_TEAM_BROKEN,
@@ -596,8 +597,8 @@ enum class SignalOp : int32_t {
 /// The handle and every symmetric address of this runtime are invalid afterwards, also when the status says
 /// that another PE died. 0 does nothing. Init may be called again.
 ///
-/// Collective over TEAM_WORLD. No other thread of this PE may be inside a call with this runtime. OpenSHMEM
-/// 1.5 section 9.1.4 (`shmem_finalize`).
+/// Collective over TEAM_WORLD. No other thread of this PE may be inside a call with this runtime; from an
+/// interrupt hook the answer is BUSY. OpenSHMEM 1.5 section 9.1.4 (`shmem_finalize`).
 [[nodiscard]] inline Status finalize(nvshmemrs_runtime_t runtime) noexcept {
     return static_cast<Status>(nvshmemrs_finalize(runtime));
 }
@@ -632,9 +633,10 @@ enum class SignalOp : int32_t {
 }
 
 /// Ends every wait of this PE, now and later, with INTERRUPTED, until `nvshmemrs_interrupt_clear`. May be
-/// called from a signal handler.
+/// called from a signal handler: it allocates nothing and leaves the last error alone.
 ///
 /// Local; never waits.
+/// Errors: NOT_INITIALIZED.
 [[nodiscard]] inline Status interrupt(nvshmemrs_runtime_t runtime) noexcept {
     return static_cast<Status>(nvshmemrs_interrupt(runtime));
 }

@@ -78,7 +78,7 @@ class Status(enum.IntEnum):
     BAD_FREE = 21
     """The address is not the start of a live allocation (a double free, for example)."""
     BUSY = 22
-    """Another thread of this PE is inside a collective on this team."""
+    """Another thread of this PE is inside a collective on this team; or finalize was called from an interrupt hook."""
     TEAM_BROKEN = 23
     """A member left a collective on this team half-way, so the team cannot be used any more."""
     PEER_ARGUMENT = 24
@@ -815,8 +815,8 @@ _FUNCTIONS = (
     back. The handle and every symmetric address of this runtime are invalid afterwards, also when
     the status says that another PE died. 0 does nothing. Init may be called again.
 
-    Collective over TEAM_WORLD. No other thread of this PE may be inside a call with this runtime.
-    OpenSHMEM 1.5 section 9.1.4 (`shmem_finalize`).
+    Collective over TEAM_WORLD. No other thread of this PE may be inside a call with this runtime;
+    from an interrupt hook the answer is BUSY. OpenSHMEM 1.5 section 9.1.4 (`shmem_finalize`).
     """,
     ),
     (
@@ -873,9 +873,10 @@ _FUNCTIONS = (
         """(runtime)
 
     Ends every wait of this PE, now and later, with INTERRUPTED, until `nvshmemrs_interrupt_clear`.
-    May be called from a signal handler.
+    May be called from a signal handler: it allocates nothing and leaves the last error alone.
 
     Local; never waits.
+    Errors: NOT_INITIALIZED.
     """,
     ),
     (

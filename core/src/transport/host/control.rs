@@ -3,7 +3,7 @@
 //! ```text
 //! 0            Header
 //! 4 KiB        PeBlock of each PE, one page each
-//!              TeamBlock of each team in the pool, one page each, followed by a page of slots per PE
+//!              TeamBlock of each team in the pool, each followed by two slots per PE
 //!              release counts of the live allocations
 //! heap_offset  heap of PE 0, heap of PE 1, ... (stride bytes each)
 //! ```
@@ -29,7 +29,7 @@ pub(crate) const MAX_FREED: usize = 256;
 /// Waits that one PE's threads can publish at a time.
 pub(crate) const WAIT_SLOTS: usize = 8;
 /// Words of payload that a collective can carry with its arrival.
-pub(crate) const PAYLOAD_WORDS: usize = 246;
+pub(crate) const PAYLOAD_WORDS: usize = 245;
 /// CPUs whose affinity is published.
 pub(crate) const CPU_WORDS: usize = 16;
 
@@ -83,6 +83,8 @@ pub(crate) struct WaitSlot {
 pub(crate) struct PeBlock {
     pub(crate) state: AtomicU32,
     pub(crate) pid: AtomicU32,
+    /// A random number of the PE's process: pids may mean different things to different PEs.
+    pub(crate) process: AtomicU64,
     /// Grows whenever a wait that was published ends.
     pub(crate) progress: AtomicU64,
     /// CPUs this PE may run on.
@@ -99,35 +101,32 @@ pub(crate) struct Bell {
     pub(crate) sleepers: AtomicU32,
 }
 
-/// An atomic alone on its cache lines.
-#[repr(C, align(128))]
-pub(crate) struct Alone {
-    pub(crate) word: AtomicU64,
-}
-
-/// Where the members of a team meet.
+/// What the members of a team share besides their slots.
 #[repr(C)]
 pub(crate) struct TeamBlock {
-    /// Low 16 bits: how many have arrived; the rest: the sum of their signatures.
-    pub(crate) arrived: Alone,
-    /// The last epoch that all have arrived in, times 2, plus 1 if their arguments do not match.
-    pub(crate) done: Alone,
     /// 1 + the PE that left a collective half-way.
     pub(crate) broken: AtomicU32,
 }
 const _: () = assert!(size_of::<TeamBlock>() as u64 <= PAGE);
 
-/// What a member brings to one epoch. There are two per member, used in turn.
+/// What a member brings to one epoch. There are two per member, used in turn. What every member reads comes first, on one
+/// cache line for small payloads; the rest is read when signatures differ.
 #[repr(C)]
 pub(crate) struct Slot {
     pub(crate) epoch: AtomicU64,
+    /// Stands for operation, arguments and error.
+    pub(crate) signature: AtomicU64,
+    pub(crate) payload: [AtomicU64; PAYLOAD_WORDS],
+    pub(crate) args: [AtomicU64; 8],
     pub(crate) operation: AtomicU32,
     /// Status number of the member's own error, or 0.
     pub(crate) error: AtomicU32,
-    pub(crate) args: [AtomicU64; 8],
-    pub(crate) payload: [AtomicU64; PAYLOAD_WORDS],
 }
-const _: () = assert!(size_of::<Slot>() as u64 * 2 <= PAGE);
+
+/// Bytes from one member's slots to the next one's: whole lines, and not a multiple of a page, so that the members' first
+/// lines do not compete for one set of the cache.
+const SLOTS_STRIDE: u64 = 2 * size_of::<Slot>() as u64 + 128;
+const _: () = assert!(SLOTS_STRIDE.is_multiple_of(64) && !SLOTS_STRIDE.is_multiple_of(PAGE));
 
 /// How many PEs have released an allocation.
 #[repr(C)]
@@ -155,7 +154,7 @@ pub(crate) struct Control {
 
 impl Control {
     fn team_bytes(n_pes: u64) -> u64 {
-        PAGE * (1 + n_pes)
+        PAGE + (n_pes * SLOTS_STRIDE).next_multiple_of(PAGE)
     }
 
     fn releases_offset(n_pes: u64) -> u64 {
@@ -263,8 +262,9 @@ impl Control {
     #[inline]
     pub(crate) fn slot(&self, index: u64, member: Pe, epoch: u64) -> &Slot {
         let team = PAGE * (1 + self.n_pes) + index * Control::team_bytes(self.n_pes);
+        let slots = team + PAGE + member as u64 * SLOTS_STRIDE;
         self.segment
-            .view(team + PAGE * (1 + member as u64) + (epoch & 1) * size_of::<Slot>() as u64)
+            .view(slots + (epoch & 1) * size_of::<Slot>() as u64)
     }
 
     #[inline]

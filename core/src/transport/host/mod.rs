@@ -7,6 +7,7 @@ pub(crate) mod control;
 pub(crate) mod fork;
 pub(crate) mod locks;
 pub(crate) mod segment;
+pub(crate) mod signals;
 
 use super::{Atomic, MemoryKind, Transport, Width, copy::copy};
 use crate::heap::layout::Layout;
@@ -91,19 +92,19 @@ impl Transport for HostTransport {
     fn put(&self, pe: Pe, dest: u64, source: LocalSource<'_>) {
         // SAFETY: the destination lies within the mapped part of `pe` (checked above this layer), the source is valid by
         // the rules of `heap::sym`.
-        unsafe { copy(self.pointer(pe, dest), source.address(), source.bytes()) }
+        unsafe { copy::<true, false>(self.pointer(pe, dest), source.address(), source.bytes()) }
     }
 
     #[inline]
     fn get(&self, pe: Pe, source: u64, dest: LocalDest<'_>) {
         // SAFETY: as in `put`, the other way round.
-        unsafe { copy(dest.address(), self.pointer(pe, source), dest.bytes()) }
+        unsafe { copy::<false, true>(dest.address(), self.pointer(pe, source), dest.bytes()) }
     }
 
     fn copy(&self, to: Pe, dest: u64, from: Pe, source: u64, bytes: u64) {
         // SAFETY: both ranges lie within mapped parts (checked above this layer).
         unsafe {
-            copy(
+            copy::<true, true>(
                 self.pointer(to, dest),
                 self.pointer(from, source),
                 bytes as usize,

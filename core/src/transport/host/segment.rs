@@ -36,6 +36,17 @@ pub(crate) struct Segment {
 impl Segment {
     /// Makes and maps a sealed segment of `len` bytes, a multiple of the page size.
     pub(crate) fn create(len: u64) -> Result<Segment> {
+        // Past this limit ftruncate would end the process with SIGXFSZ.
+        let limit = rustix::process::getrlimit(rustix::process::Resource::Fsize).current;
+        if limit.is_some_and(|limit| limit < len) {
+            return Err(Error::system(
+                "making the symmetric heap",
+                format!(
+                    "the limit on file sizes is below its {len} bytes; raise `ulimit -f` or lower \
+                     NVSHMEM_SYMMETRIC_SIZE"
+                ),
+            ));
+        }
         let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
         let fd = rustix::fs::memfd_create(NAME, flags | MemfdFlags::NOEXEC_SEAL)
             // Kernels before 6.3 do not know NOEXEC_SEAL.
