@@ -61,7 +61,7 @@ fn panicked(panic: &(dyn std::any::Any + Send)) -> i32 {
 }
 
 /// For functions that return a status.
-#[inline]
+#[inline(always)]
 pub(crate) fn status(body: impl FnOnce() -> Result<()>) -> i32 {
     match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(())) => status::SUCCESS,
@@ -72,13 +72,13 @@ pub(crate) fn status(body: impl FnOnce() -> Result<()>) -> i32 {
 
 /// For functions that return a status and work on a runtime. What `body` calls in the core checks
 /// that the runtime is live.
-#[inline]
+#[inline(always)]
 pub(crate) fn call(runtime: nvshmemrs_runtime_t, body: impl FnOnce(&Runtime) -> Result<()>) -> i32 {
     status(|| handle::with_runtime(runtime, body))
 }
 
 /// As [`call`], where what `body` calls in the core cannot fail and so does not check.
-#[inline]
+#[inline(always)]
 pub(crate) fn call_live(
     runtime: nvshmemrs_runtime_t,
     body: impl FnOnce(&Runtime) -> Result<()>,
@@ -90,7 +90,7 @@ pub(crate) fn call_live(
 }
 
 /// For functions that return something else.
-#[inline]
+#[inline(always)]
 pub(crate) fn plain<T>(fallback: T, body: impl FnOnce() -> T) -> T {
     catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|panic| {
         panicked(&*panic);

@@ -85,7 +85,7 @@ pub(crate) fn insert(object: Object) -> Result<u64> {
     Ok(handle)
 }
 
-#[inline]
+#[inline(always)]
 fn find(handle: u64) -> Option<&'static Slot> {
     let slot = TABLE.get(handle as usize & ((1 << INDEX_BITS) - 1))?;
     (handle != 0 && slot.handle.load(Acquire) == handle).then_some(slot)
@@ -110,7 +110,7 @@ fn not_found(argument: &'static str, handle: u64, kind: u64) -> Error {
 }
 
 /// Calls `body` with the runtime that a handle names.
-#[inline]
+#[inline(always)]
 pub(crate) fn with_runtime<T>(handle: u64, body: impl FnOnce(&Runtime) -> Result<T>) -> Result<T> {
     match find(handle) {
         Some(slot) => {
@@ -197,7 +197,7 @@ fn null(argument: &'static str) -> Error {
 }
 
 /// Checks an output before work is done for it.
-#[inline]
+#[inline(always)]
 pub(crate) fn check_out<T>(argument: &'static str, out: *mut T) -> Result<()> {
     if out.is_null() {
         Err(null(argument))
@@ -207,7 +207,7 @@ pub(crate) fn check_out<T>(argument: &'static str, out: *mut T) -> Result<()> {
 }
 
 /// Writes an output.
-#[inline]
+#[inline(always)]
 pub(crate) fn write<T>(argument: &'static str, out: *mut T, value: T) -> Result<()> {
     check_out(argument, out)?;
     // SAFETY: rule 1: not NULL, so valid for a write. C may have aligned it as it liked.
@@ -216,7 +216,7 @@ pub(crate) fn write<T>(argument: &'static str, out: *mut T, value: T) -> Result<
 }
 
 /// Writes an output that the caller may leave out.
-#[inline]
+#[inline(always)]
 pub(crate) fn write_optional<T>(out: *mut T, value: T) {
     if !out.is_null() {
         // SAFETY: as in `write`.
@@ -225,7 +225,7 @@ pub(crate) fn write_optional<T>(out: *mut T, value: T) {
 }
 
 /// A pointer as the number that the core checks.
-#[inline]
+#[inline(always)]
 pub(crate) fn addr<T>(ptr: *const T) -> u64 {
     ptr as u64
 }
@@ -236,7 +236,7 @@ pub(crate) fn address(address: Option<u64>) -> *mut c_void {
 }
 
 /// A local buffer that an operation reads.
-#[inline]
+#[inline(always)]
 pub(crate) fn source<'a>(
     rt: &Runtime,
     ptr: *const c_void,
@@ -248,14 +248,14 @@ pub(crate) fn source<'a>(
 }
 
 /// A local buffer that an operation writes.
-#[inline]
+#[inline(always)]
 pub(crate) fn dest<'a>(rt: &Runtime, ptr: *mut c_void, bytes: usize) -> Result<LocalDest<'a>> {
     check_buffer(rt, "dest", ptr, bytes)?;
     // SAFETY: rule 1: valid for writes of `bytes` bytes during the call.
     Ok(unsafe { LocalDest::from_raw(ptr.cast(), bytes) })
 }
 
-#[inline]
+#[inline(always)]
 fn check_buffer(
     rt: &Runtime,
     argument: &'static str,

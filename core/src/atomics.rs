@@ -18,11 +18,11 @@ pub trait AtomicInteger: Element {
 macro_rules! integers {
     ($($t:ty as $unsigned:ty),*) => { $(
         impl AtomicInteger for $t {
-            #[inline]
+            #[inline(always)]
             fn to_bits(self) -> u64 {
                 u64::from(self as $unsigned)
             }
-            #[inline]
+            #[inline(always)]
             fn from_bits(bits: u64) -> $t {
                 bits as $t
             }
@@ -32,7 +32,7 @@ macro_rules! integers {
 integers!(i32 as u32, u32 as u32, i64 as u64, u64 as u64);
 
 impl Runtime {
-    #[inline]
+    #[inline(always)]
     fn atomic<T: AtomicInteger>(
         &self,
         dest: SymElement<T>,
@@ -45,18 +45,19 @@ impl Runtime {
         } else {
             Width::Bits64
         };
-        Ok(T::from_bits(self.inner.transport.atomic(
-            pe,
-            dest.offset(),
-            width,
-            operation,
-        )))
+        let old = T::from_bits(
+            self.inner
+                .transport
+                .atomic(pe, dest.offset(), width, operation),
+        );
+        self.ring_for_word(dest.range(), pe);
+        Ok(old)
     }
 
     /// Adds `value` to `dest` on PE `pe`, wrapping around, and returns the old value.
     ///
     /// One-sided; complete on return. OpenSHMEM 1.5 section 9.7.1.
-    #[inline]
+    #[inline(always)]
     pub fn atomic_fetch_add<T: AtomicInteger>(
         &self,
         dest: SymElement<T>,
@@ -69,7 +70,7 @@ impl Runtime {
     /// Stores `value` in `dest` on PE `pe` if it equals `cond`, and returns the old value.
     ///
     /// One-sided; complete on return. OpenSHMEM 1.5 section 9.7.1.
-    #[inline]
+    #[inline(always)]
     pub fn atomic_compare_swap<T: AtomicInteger>(
         &self,
         dest: SymElement<T>,

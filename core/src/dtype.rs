@@ -45,12 +45,16 @@ impl Dtype {
 
     /// The type with this number in the C ABI.
     pub fn from_number(number: i32) -> Result<Dtype> {
-        Self::ALL
-            .into_iter()
-            .find(|dtype| *dtype as i32 == number)
-            .ok_or_else(|| {
-                Error::invalid("dtype", number, "one of nvshmemrs_dtype: 1 to 8, 11 or 12")
-            })
+        match number {
+            1..=8 => Ok(Self::ALL[number as usize - 1]),
+            11 => Ok(Dtype::Float),
+            12 => Ok(Dtype::Double),
+            _ => Err(Error::invalid(
+                "dtype",
+                number,
+                "one of nvshmemrs_dtype: 1 to 8, 11 or 12",
+            )),
+        }
     }
 
     /// Bytes of one element.
@@ -82,3 +86,18 @@ macro_rules! elements {
 }
 elements!(i8 => Int8, i16 => Int16, i32 => Int32, i64 => Int64, u8 => Uint8, u16 => Uint16, u32 => Uint32,
     u64 => Uint64, f32 => Float, f64 => Double);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_go_there_and_back() {
+        for number in -3..40 {
+            match Dtype::from_number(number) {
+                Ok(dtype) => assert_eq!(dtype as i32, number),
+                Err(_) => assert!(Dtype::ALL.iter().all(|dtype| *dtype as i32 != number)),
+            }
+        }
+    }
+}

@@ -6,7 +6,7 @@ impl Runtime {
     /// Orders this PE's earlier puts, atomics and signals before its later ones, for each PE.
     ///
     /// Local. OpenSHMEM 1.5 section 9.11.1.
-    #[inline]
+    #[inline(always)]
     pub fn fence(&self) -> Result<()> {
         self.inner.ready()?;
         self.inner.transport.fence();
@@ -16,7 +16,7 @@ impl Runtime {
     /// Completes this PE's earlier operations: their data is visible to every PE, their local buffers may be reused.
     ///
     /// Local. OpenSHMEM 1.5 section 9.11.2.
-    #[inline]
+    #[inline(always)]
     pub fn quiet(&self) -> Result<()> {
         self.inner.ready()?;
         self.inner.transport.quiet();

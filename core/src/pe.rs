@@ -12,10 +12,15 @@ pub(crate) fn check(argument: &'static str, pe: Pe, n_pes: Pe) -> Result<()> {
     if (pe as u32) < n_pes as u32 {
         Ok(())
     } else {
-        Err(Error::PeRange {
-            argument,
-            pe: i64::from(pe),
-            n_pes,
-        })
+        Err(out_of_range(argument, pe, n_pes))
+    }
+}
+
+#[cold]
+fn out_of_range(argument: &'static str, pe: Pe, n_pes: Pe) -> Error {
+    Error::PeRange {
+        argument,
+        pe: i64::from(pe),
+        n_pes,
     }
 }

@@ -2,18 +2,24 @@
 
 use crate::dtype::Element;
 use crate::heap::sym::{LocalDest, LocalSource, SymElement, SymRange};
-use crate::{Error, Pe, Result, Runtime, pe};
+use crate::{Error, Pe, Result, Runtime, pe, wait};
 
+#[inline(always)]
 fn same_length(sym: SymRange, local: usize) -> Result<()> {
     if sym.bytes() == local as u64 {
         Ok(())
     } else {
-        Err(Error::invalid(
-            "source",
-            format!("{local} local bytes"),
-            format!("as many as on the other side: {} bytes", sym.bytes()),
-        ))
+        Err(lengths_differ(sym, local))
     }
+}
+
+#[cold]
+fn lengths_differ(sym: SymRange, local: usize) -> Error {
+    Error::invalid(
+        "source",
+        format!("{local} local bytes"),
+        format!("as many as on the other side: {} bytes", sym.bytes()),
+    )
 }
 
 impl Runtime {
@@ -23,6 +29,14 @@ impl Runtime {
         self.inner.ready()?;
         pe::check("pe", pe, self.inner.n_pes)?;
         self.inner.within(sym)
+    }
+
+    /// A word that was put may be what the target waits for.
+    #[inline(always)]
+    pub(crate) fn ring_for_word(&self, dest: SymRange, pe: Pe) {
+        if dest.bytes() <= 8 {
+            wait::ring(&self.inner.control, pe);
+        }
     }
 
     #[inline(always)]
@@ -35,7 +49,7 @@ impl Runtime {
     ///
     /// One-sided. Returns when `source` may be reused; visible on `pe` after quiet, barrier or a signal. OpenSHMEM 1.5 section
     /// 9.5.1.
-    #[inline]
+    #[inline(always)]
     pub fn put<'a>(
         &self,
         dest: impl Into<SymRange>,
@@ -45,13 +59,14 @@ impl Runtime {
         let (dest, source) = (dest.into(), source.into());
         self.check_access(dest, source.bytes(), pe)?;
         self.inner.transport.put(pe, dest.offset(), source);
+        self.ring_for_word(dest, pe);
         Ok(())
     }
 
     /// Copies `source` on PE `pe` to `dest`, of the same length in bytes.
     ///
     /// One-sided. Returns when the data is in `dest`. OpenSHMEM 1.5 section 9.5.4.
-    #[inline]
+    #[inline(always)]
     pub fn get<'a>(
         &self,
         dest: impl Into<LocalDest<'a>>,
@@ -68,7 +83,7 @@ impl Runtime {
     /// copied, or read, before.
     ///
     /// One-sided. OpenSHMEM 1.5 section 9.6.1.
-    #[inline]
+    #[inline(always)]
     pub fn put_nbi<'a>(
         &self,
         dest: impl Into<SymRange>,
@@ -78,13 +93,14 @@ impl Runtime {
         let (dest, source) = (dest.into(), source.into());
         self.check_access(dest, source.bytes(), pe)?;
         self.inner.transport.put_nbi(pe, dest.offset(), source);
+        self.ring_for_word(dest, pe);
         Ok(())
     }
 
     /// As [`get`](Runtime::get), complete after [`quiet`](Runtime::quiet).
     ///
     /// One-sided. OpenSHMEM 1.5 section 9.6.2.
-    #[inline]
+    #[inline(always)]
     pub fn get_nbi<'a>(
         &self,
         dest: impl Into<LocalDest<'a>>,
@@ -100,19 +116,20 @@ impl Runtime {
     /// Writes one element to `dest` on PE `pe`, in one access.
     ///
     /// One-sided. Visible on `pe` after quiet, barrier or a signal. OpenSHMEM 1.5 section 9.5.2.
-    #[inline]
+    #[inline(always)]
     pub fn p<T: Element>(&self, dest: SymElement<T>, value: T, pe: Pe) -> Result<()> {
         self.check_target(dest.range(), pe)?;
         self.inner
             .transport
             .put(pe, dest.offset(), LocalSource::from(&[value]));
+        self.ring_for_word(dest.range(), pe);
         Ok(())
     }
 
     /// Reads one element of `source` on PE `pe`, in one access.
     ///
     /// One-sided. OpenSHMEM 1.5 section 9.5.5.
-    #[inline]
+    #[inline(always)]
     pub fn g<T: Element>(&self, source: SymElement<T>, pe: Pe) -> Result<T> {
         self.check_target(source.range(), pe)?;
         let mut value = [T::zeroed()];

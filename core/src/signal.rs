@@ -9,7 +9,7 @@ impl Runtime {
     /// Copies `source` to `dest` on PE `pe`, then updates the signal there: who sees the signal sees the data.
     ///
     /// One-sided. Returns when `source` may be reused. OpenSHMEM 1.5 section 9.8.3.
-    #[inline]
+    #[inline(always)]
     pub fn put_signal<'a>(
         &self,
         dest: impl Into<SymRange>,
@@ -26,7 +26,7 @@ impl Runtime {
     /// As [`put_signal`](Runtime::put_signal), complete after [`quiet`](Runtime::quiet).
     ///
     /// One-sided. OpenSHMEM 1.5 section 9.8.4.
-    #[inline]
+    #[inline(always)]
     pub fn put_signal_nbi<'a>(
         &self,
         dest: impl Into<SymRange>,
@@ -43,7 +43,7 @@ impl Runtime {
     /// Updates the signal on PE `pe`, after all earlier puts of this PE to it.
     ///
     /// One-sided. NVSHMEM `nvshmemx_signal_op`.
-    #[inline]
+    #[inline(always)]
     pub fn signal_op(
         &self,
         signal: SymElement<u64>,
@@ -61,7 +61,7 @@ impl Runtime {
     /// it is visible on return.
     ///
     /// Local: only the caller waits. OpenSHMEM 1.5 section 9.10.15.
-    #[inline]
+    #[inline(always)]
     pub fn signal_wait(&self, signal: SymElement<u64>, cmp: Cmp, value: u64) -> Result<u64> {
         self.inner.ready()?;
         self.inner.within(signal.range())?;
@@ -87,7 +87,7 @@ impl Runtime {
     /// Reads this PE's copy of the signal. What the sender put before that value is visible on return.
     ///
     /// Local; never waits. OpenSHMEM 1.5 section 9.8.5.
-    #[inline]
+    #[inline(always)]
     pub fn signal_fetch(&self, signal: SymElement<u64>) -> Result<u64> {
         self.inner.ready()?;
         self.inner.within(signal.range())?;

@@ -136,7 +136,16 @@ pub(crate) fn publish_cpus(block: &PeBlock) {
 }
 
 /// Wakes the sleeping threads of a PE.
+#[inline(always)]
 pub(crate) fn ring(control: &Control, pe: Pe) {
+    // One line for all PEs, which nobody writes while nobody sleeps.
+    if control.header().sleepers.load(Relaxed) != 0 {
+        wake(control, pe);
+    }
+}
+
+#[cold]
+fn wake(control: &Control, pe: Pe) {
     let bell = &control.pe(pe).bell;
     if bell.sleepers.load(Relaxed) != 0 {
         bell.rings.fetch_add(1, Release);
@@ -149,7 +158,7 @@ pub(crate) fn ring(control: &Control, pe: Pe) {
 pub(crate) fn ring_all(control: &Control) {
     if control.header().sleepers.load(Relaxed) != 0 {
         for pe in 0..control.n_pes() {
-            ring(control, pe);
+            wake(control, pe);
         }
     }
 }

@@ -151,8 +151,8 @@ fn reduce_every_type_and_operation() {
         local::run(n, |rt| {
             for dtype in Dtype::ALL {
                 for op in Op::ALL {
-                    // 1960 bytes travel with the meeting, more do not; parts are multiples of 64 bytes.
-                    let limit = 1960 / dtype.size();
+                    // 1984 bytes travel with the meeting, more do not; parts are multiples of 64 bytes.
+                    let limit = 1984 / dtype.size();
                     for len in [
                         0,
                         1,
@@ -227,7 +227,7 @@ fn broadcast_every_size_and_root() {
     for n in 1..=4 {
         local::run(n, |rt| {
             for root in 0..n {
-                for len in [0, 1, 3, 8, 1959, 1960, 1961, 100_000] {
+                for len in [0, 1, 3, 8, 1983, 1984, 1985, 100_000] {
                     broadcast(&rt, len, root, false)?;
                     broadcast(&rt, len, root, true)?;
                 }

@@ -47,7 +47,7 @@ impl Runtime {
         let failed = checked.is_err();
         let call = Call {
             operation: Operation::Broadcast,
-            args: [bytes as u64, root as u64, to, from, 0, 0, 0, 0],
+            args: [bytes as u64, root as u64, to, from, 0],
             error: checked.err(),
         };
         let (me, words) = (inner.my_pe, bytes.div_ceil(8));

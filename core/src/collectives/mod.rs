@@ -16,7 +16,7 @@ mod reduce;
 use crate::heap::sym::SymRange;
 use crate::runtime::Inner;
 use crate::team::{self, Team, TeamState};
-use crate::transport::host::control::{PAYLOAD_WORDS, Slot, TeamBlock};
+use crate::transport::host::control::{ARGS, PAYLOAD_WORDS, Slot, TeamBlock};
 use crate::wait::{Operation, Target, Wait, ring_all};
 use crate::{Error, Pe, Result};
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
@@ -29,38 +29,29 @@ pub(crate) const PAYLOAD_BYTES: usize = PAYLOAD_WORDS * 8;
 pub(crate) struct Call {
     pub(crate) operation: Operation,
     /// The arguments that all members must pass alike.
-    pub(crate) args: [u64; 8],
+    pub(crate) args: [u64; ARGS],
     /// This member's own error, which every member is to learn of.
     pub(crate) error: Option<Error>,
 }
 
+/// Odd numbers without a pattern, one for each argument.
+const FACTORS: [u64; ARGS] = [
+    0x9e37_79b9_7f4a_7c15,
+    0xbf58_476d_1ce4_e5b9,
+    0x94d0_49bb_1331_11eb,
+    0xd6e8_feb8_6659_fd93,
+    0xa076_1d64_78bd_642f,
+];
+
 /// The names of a collective's arguments, for messages.
-fn argument_names(operation: Operation) -> [&'static str; 8] {
+fn argument_names(operation: Operation) -> [&'static str; ARGS] {
     const NONE: &str = "argument";
     match operation {
-        Operation::Malloc => ["bytes", "alignment", "zero", NONE, NONE, NONE, NONE, NONE],
-        Operation::Free => ["ptr at offset", NONE, NONE, NONE, NONE, NONE, NONE, NONE],
-        Operation::Broadcast => [
-            "bytes",
-            "root",
-            "dest at offset",
-            "source at offset",
-            NONE,
-            NONE,
-            NONE,
-            NONE,
-        ],
-        Operation::Reduce => [
-            "count",
-            "dtype",
-            "op",
-            "dest at offset",
-            "source at offset",
-            NONE,
-            NONE,
-            NONE,
-        ],
-        _ => [NONE; 8],
+        Operation::Malloc => ["bytes", "alignment", "zero", NONE, NONE],
+        Operation::Free => ["ptr at offset", NONE, NONE, NONE, NONE],
+        Operation::Broadcast => ["bytes", "root", "dest at offset", "source at offset", NONE],
+        Operation::Reduce => ["count", "dtype", "op", "dest at offset", "source at offset"],
+        _ => [NONE; ARGS],
     }
 }
 
@@ -69,20 +60,23 @@ impl Call {
     pub(crate) fn plain(operation: Operation) -> Call {
         Call {
             operation,
-            args: [0; 8],
+            args: [0; ARGS],
             error: None,
         }
     }
 
-    /// A hash that stands for operation and arguments. Members with different calls have the same one with a chance of 2^-63. An
+    /// A hash that stands for operation and arguments. Members with different calls have the same one with a chance of about 2^-63. An
     /// error has an odd signature, a call an even one.
     #[inline]
     fn signature(&self) -> u64 {
-        let mut hash = self.operation as u64;
-        for arg in self.args {
-            hash = (hash ^ arg).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-            hash ^= hash >> 29;
-        }
+        let products = self.args.iter().zip(FACTORS).map(|(arg, factor)| {
+            // Both halves count: the low bits of a product know nothing of the high bits of a factor.
+            let product = u128::from(*arg) * u128::from(factor);
+            (product as u64) ^ (product >> 64) as u64
+        });
+        let hash = products.fold(self.operation as u64, |hash, product| {
+            hash.rotate_left(13).wrapping_add(product)
+        });
         hash & !1 | u64::from(self.error.is_some())
     }
 }
@@ -151,9 +145,6 @@ impl<'a> Turn<'a> {
         let epoch = team.epoch.load(Relaxed) + 1;
         team.epoch.store(epoch, Relaxed);
         let slot = self.slot(team.my_pe, epoch);
-        for (word, value) in slot.payload.iter().zip(payload) {
-            word.store(*value, Relaxed);
-        }
         for (word, value) in slot.args.iter().zip(call.args) {
             word.store(value, Relaxed);
         }
@@ -163,6 +154,10 @@ impl<'a> Turn<'a> {
             Relaxed,
         );
         let signature = call.signature();
+        // Last and in one go what the others look at all the time, so that the line moves once.
+        for (word, value) in slot.payload.iter().zip(payload) {
+            word.store(*value, Relaxed);
+        }
         slot.signature.store(signature, Relaxed);
         // A full barrier, so that a member that falls asleep meanwhile is seen, or sees the mark.
         slot.epoch.swap(epoch, SeqCst);

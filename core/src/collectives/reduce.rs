@@ -127,7 +127,7 @@ impl Runtime {
             .map_or((0, 0), |checked| (checked.dest, checked.source));
         let call = |error| Call {
             operation: Operation::Reduce,
-            args: [args[0], args[1], args[2], to, from, 0, 0, 0],
+            args: [args[0], args[1], args[2], to, from],
             error,
         };
         match checked {

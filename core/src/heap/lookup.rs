@@ -10,7 +10,7 @@ const LINES: usize = 256;
 /// From this size on, allocations are found by page.
 const LARGE: u64 = 4096;
 
-#[derive(Default)]
+#[repr(align(32))]
 struct Line {
     version: AtomicU64,
     start: AtomicU64,
@@ -18,6 +18,14 @@ struct Line {
 }
 
 impl Line {
+    const fn new() -> Line {
+        Line {
+            version: AtomicU64::new(0),
+            start: AtomicU64::new(0),
+            end: AtomicU64::new(0),
+        }
+    }
+
     #[inline(always)]
     fn contains(&self, offset: u64, bytes: u64) -> bool {
         let version = self.version.load(Acquire);
@@ -38,16 +46,15 @@ impl Line {
 
 /// The cache.
 pub(super) struct Lookup {
-    small: Box<[Line]>,
-    large: Box<[Line]>,
+    small: [Line; LINES],
+    large: [Line; LINES],
 }
 
 impl Lookup {
     pub(super) fn new() -> Lookup {
-        let lines = || (0..LINES).map(|_| Line::default()).collect();
         Lookup {
-            small: lines(),
-            large: lines(),
+            small: [const { Line::new() }; LINES],
+            large: [const { Line::new() }; LINES],
         }
     }
 

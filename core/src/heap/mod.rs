@@ -97,6 +97,15 @@ impl Request {
     }
 }
 
+#[cold]
+fn unaligned(argument: &'static str, address: u64, size: u64) -> Error {
+    Error::invalid(
+        argument,
+        format!("{address:#x}"),
+        format!("an address that is a multiple of {size}"),
+    )
+}
+
 /// A PE's view of the symmetric heap.
 pub(crate) struct Heap {
     state: Mutex<State>,
@@ -192,6 +201,7 @@ impl State {
 }
 
 impl Inner {
+    #[inline(always)]
     fn symmetric_offset(&self, argument: &'static str, address: u64) -> Result<u64> {
         self.layout.offset(argument, self.my_pe, address)
     }
@@ -338,9 +348,6 @@ impl Inner {
                 request.zero.into(),
                 memory[0],
                 memory[1],
-                0,
-                0,
-                0,
             ],
             error: checked.err(),
         };
@@ -596,7 +603,7 @@ impl Runtime {
     }
 
     /// Checks that an element lies at `address`, aligned to its size. Local.
-    #[inline]
+    #[inline(always)]
     pub fn element<T: Element>(
         &self,
         argument: &'static str,
@@ -605,11 +612,7 @@ impl Runtime {
         let size = size_of::<T>() as u64;
         let range = self.inner.symmetric(argument, address, size)?;
         if !range.offset().is_multiple_of(size) {
-            return Err(Error::invalid(
-                argument,
-                format!("{address:#x}"),
-                format!("an address that is a multiple of {size}"),
-            ));
+            return Err(unaligned(argument, address, size));
         }
         Ok(SymElement::new(range.offset()))
     }

@@ -178,23 +178,26 @@ pub struct SymArray<T: Pod> {
 
 impl Inner {
     /// Checks that a range lies within this runtime's heap: it may come from another runtime.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn within(&self, range: SymRange) -> Result<()> {
         if range.offset + range.bytes <= self.layout.stride {
             Ok(())
         } else {
-            Err(Error::invalid(
-                "range",
-                format!(
-                    "{} bytes at byte {:#x} of the heap",
-                    range.bytes, range.offset
-                ),
-                format!(
-                    "symmetric memory of this runtime, whose heap has {} bytes",
-                    self.layout.stride
-                ),
-            ))
+            Err(self.foreign(range))
         }
+    }
+
+    #[cold]
+    fn foreign(&self, range: SymRange) -> Error {
+        let limit = self.layout.stride;
+        Error::invalid(
+            "range",
+            format!(
+                "{} bytes at byte {:#x} of the heap",
+                range.bytes, range.offset
+            ),
+            format!("symmetric memory of this runtime, whose heap has {limit} bytes"),
+        )
     }
 }
 

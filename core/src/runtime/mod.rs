@@ -119,7 +119,7 @@ pub(crate) struct Inner {
 
 impl Inner {
     /// An error unless this process may use the runtime. Every operation begins with it.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn ready(&self) -> Result<()> {
         if self.live.load(Relaxed) == fork::generation() {
             Ok(())

@@ -28,8 +28,10 @@ pub(crate) const MAX_ALLOCATIONS: u32 = 1 << 20;
 pub(crate) const MAX_FREED: usize = 256;
 /// Waits that one PE's threads can publish at a time.
 pub(crate) const WAIT_SLOTS: usize = 8;
+/// Arguments that the members of a collective compare.
+pub(crate) const ARGS: usize = 5;
 /// Words of payload that a collective can carry with its arrival.
-pub(crate) const PAYLOAD_WORDS: usize = 245;
+pub(crate) const PAYLOAD_WORDS: usize = 248;
 /// CPUs whose affinity is published.
 pub(crate) const CPU_WORDS: usize = 16;
 
@@ -117,7 +119,7 @@ pub(crate) struct Slot {
     /// Stands for operation, arguments and error.
     pub(crate) signature: AtomicU64,
     pub(crate) payload: [AtomicU64; PAYLOAD_WORDS],
-    pub(crate) args: [AtomicU64; 8],
+    pub(crate) args: [AtomicU64; ARGS],
     pub(crate) operation: AtomicU32,
     /// Status number of the member's own error, or 0.
     pub(crate) error: AtomicU32,

@@ -12,7 +12,7 @@ extern "C" fn in_child() {
 }
 
 /// The generation of this process.
-#[inline]
+#[inline(always)]
 pub(crate) fn generation() -> u64 {
     GENERATION.load(Relaxed)
 }

@@ -39,19 +39,19 @@ impl HostTransport {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn pointer(&self, pe: Pe, offset: u64) -> *mut u8 {
         self.layout.address(pe, offset) as *mut u8
     }
 
-    #[inline]
+    #[inline(always)]
     fn atomic64(&self, pe: Pe, offset: u64) -> &AtomicU64 {
         // SAFETY: `new` checked that every PE's part is mapped; the caller above checked that 8 aligned bytes lie within
         // it; the mapping outlives `self`. An atomic may be shared with other PEs.
         unsafe { AtomicU64::from_ptr(self.pointer(pe, offset).cast()) }
     }
 
-    #[inline]
+    #[inline(always)]
     fn atomic32(&self, pe: Pe, offset: u64) -> &AtomicU32 {
         // SAFETY: as in `atomic64`, with 4 bytes.
         unsafe { AtomicU32::from_ptr(self.pointer(pe, offset).cast()) }
@@ -88,14 +88,14 @@ impl Transport for HostTransport {
         Some(self.layout.address(pe, offset))
     }
 
-    #[inline]
+    #[inline(always)]
     fn put(&self, pe: Pe, dest: u64, source: LocalSource<'_>) {
         // SAFETY: the destination lies within the mapped part of `pe` (checked above this layer), the source is valid by
         // the rules of `heap::sym`.
         unsafe { copy::<true, false>(self.pointer(pe, dest), source.address(), source.bytes()) }
     }
 
-    #[inline]
+    #[inline(always)]
     fn get(&self, pe: Pe, source: u64, dest: LocalDest<'_>) {
         // SAFETY: as in `put`, the other way round.
         unsafe { copy::<false, true>(dest.address(), self.pointer(pe, source), dest.bytes()) }
@@ -112,7 +112,7 @@ impl Transport for HostTransport {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn atomic(&self, pe: Pe, offset: u64, width: Width, operation: Atomic) -> u64 {
         match (width, operation) {
             (Width::Bits64, Atomic::FetchAdd(value)) => {
@@ -133,7 +133,7 @@ impl Transport for HostTransport {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn signal(&self, pe: Pe, offset: u64, value: u64, op: SignalOp) {
         match op {
             SignalOp::Set => self.atomic64(pe, offset).store(value, Release),
@@ -143,17 +143,17 @@ impl Transport for HostTransport {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn signal_fetch(&self, offset: u64) -> u64 {
         self.atomic64(self.me, offset).load(Acquire)
     }
 
-    #[inline]
+    #[inline(always)]
     fn fence(&self) {
         fence(Release);
     }
 
-    #[inline]
+    #[inline(always)]
     fn quiet(&self) {
         fence(SeqCst);
     }
