@@ -1,0 +1,95 @@
+# Conformance, scenario "misuse": what a caller gets wrong comes back as a status and a message that names the
+# argument and the value; nothing is written, no PE is stranded, and the job goes on. The same steps, in the same
+# order, are in misuse.c, misuse.cpp and misuse.f90.
+
+pushfirst!(LOAD_PATH, joinpath(@__DIR__, "..", "..", "bindings", "julia"))
+using NVSHMEMRS.FFI
+using NVSHMEMRS.FFI: Dtype, Op, Status
+const WORLD = FFI.Team.WORLD
+
+me = -1
+n = 0
+
+function fail(what)
+    print(stderr, "misuse: PE $me of $n: failed: $what\n")
+    exit(1)
+end
+
+last_error() = unsafe_string(FFI.nvshmemrs_last_error())
+
+macro check(what)
+    :($(esc(what)) || fail($(string(what))))
+end
+
+macro must(call)
+    quote
+        status = $(esc(call))
+        status == Status.SUCCESS || fail($(string(call)) * ": status $status: $(last_error())")
+    end
+end
+
+"The call must come to `wanted`, and the message must have both words in it."
+macro expect(wanted, word, value, call)
+    quote
+        status, wanted, word, value = $(esc(call)), $(esc(wanted)), $(esc(word)), $(esc(value))
+        text = last_error()
+        if status != wanted || !occursin(word, text) || !occursin(value, text)
+            fail($(string(call)) * ": status $status (expected $wanted), message \"$text\" (expected $word and " *
+                 "$value in it)")
+        end
+    end
+end
+
+const COUNT = 8
+
+nobody = Ref{Int32}(-5)
+@expect Status.NOT_INITIALIZED "runtime" "" FFI.nvshmemrs_my_pe(0, nobody)
+@check nobody[] == -5
+
+handle, pe, pes = Ref{UInt64}(0), Ref{Int32}(-1), Ref{Int32}(0)
+@must FFI.nvshmemrs_init(C_NULL, handle)
+const rt = handle[]
+@must FFI.nvshmemrs_my_pe(rt, pe)
+@must FFI.nvshmemrs_n_pes(rt, pes)
+me, n = Int(pe[]), Int(pes[])
+@check n >= 2 # a mismatch takes two
+
+memory = Ref{Ptr{Cvoid}}(C_NULL)
+@must FFI.nvshmemrs_calloc(rt, COUNT, sizeof(Float64), memory)
+data_at = Ptr{Float64}(memory[])
+data = unsafe_wrap(Array, data_at, COUNT)
+row = Float64.(1:(COUNT + 1))
+
+@expect Status.PE_RANGE "`pe`" string(n) FFI.nvshmemrs_put(rt, data_at, row, 8, n)
+@expect Status.PE_RANGE "`pe`" "-1" FFI.nvshmemrs_put(rt, data_at, row, 8, -1)
+@expect Status.OUT_OF_BOUNDS "`dest`" "72" FFI.nvshmemrs_put(rt, data_at, row, sizeof(row), 0)
+@expect Status.NOT_SYMMETRIC "`dest`" "symmetric" FFI.nvshmemrs_put(rt, row, data_at, 8, 0)
+@expect Status.INVALID_VALUE "`pe`" "NULL" FFI.nvshmemrs_my_pe(rt, C_NULL)
+@expect Status.INVALID_VALUE "`ptr`" "NULL" FFI.nvshmemrs_malloc(rt, 64, C_NULL)
+@must FFI.nvshmemrs_barrier(rt, WORLD)
+@check all(iszero, data)
+
+@must FFI.nvshmemrs_malloc(rt, 64, memory)
+@must FFI.nvshmemrs_free(rt, memory[])
+@expect Status.BAD_FREE "`ptr`" "free" FFI.nvshmemrs_free(rt, memory[])
+
+data[1:4] .= me + 1
+data[5:8] .= -7
+dest_at = data_at + 4 * sizeof(Float64)
+@expect Status.INVALID_VALUE "`dtype`" "77" FFI.nvshmemrs_reduce(rt, WORLD, dest_at, data_at, 4, 77, Op.SUM)
+@expect Status.INVALID_VALUE "`op`" "88" FFI.nvshmemrs_reduce(rt, WORLD, dest_at, data_at, 4, Dtype.DOUBLE, 88)
+elements = me == n - 1 ? 3 : 4
+@expect Status.MISMATCH "count" "3" FFI.nvshmemrs_reduce(rt, WORLD, dest_at, data_at, elements, Dtype.DOUBLE, Op.SUM)
+@must FFI.nvshmemrs_barrier(rt, WORLD)
+@check all(data[5:8] .== -7)
+
+# After all that the job works.
+@must FFI.nvshmemrs_reduce(rt, WORLD, dest_at, data_at, 4, Dtype.DOUBLE, Op.SUM)
+@check data[5] == n * (n + 1) / 2
+@must FFI.nvshmemrs_barrier(rt, WORLD)
+@must FFI.nvshmemrs_free(rt, data_at)
+@must FFI.nvshmemrs_finalize(rt)
+@expect Status.NOT_INITIALIZED "runtime" "finalize" FFI.nvshmemrs_my_pe(rt, nobody)
+@check nobody[] == -5
+# One write, so that the lines of several PEs do not mix.
+print("misuse ok PE $me of $n (Julia)\n")

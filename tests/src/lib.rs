@@ -1,0 +1,73 @@
+//! What the integration tests share: built files, compilers, processes with a time limit.
+//!
+//! Everything here panics when something is missing or fails, naming it: a test that cannot run has failed.
+
+pub mod compile;
+pub mod job;
+pub mod leftovers;
+pub mod process;
+
+pub use compile::{compile_c, compile_c_text, compile_cxx, compile_fortran};
+pub use leftovers::Leftovers;
+pub use process::{Output, Running, alive, launch, launcher, run, spawn};
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// How long a test waits before it takes a program for hung. Generous: machines are slow and shared.
+pub const HANG: Duration = Duration::from_secs(60);
+
+/// The root of the checkout.
+pub fn workspace() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .expect("the tests lie inside the workspace")
+        .to_path_buf()
+}
+
+/// Where the built programs and libraries are: `NVSHMEMRS_BIN_DIR`, else the workspace's `target/release`.
+pub fn bin_dir() -> PathBuf {
+    match env::var_os("NVSHMEMRS_BIN_DIR") {
+        Some(folder) => folder.into(),
+        None => workspace().join("target/release"),
+    }
+}
+
+/// A built program, such as `nvshmemrs-run`.
+#[track_caller]
+pub fn bin(name: &str) -> PathBuf {
+    built(bin_dir().join(name))
+}
+
+/// The shared library: `NVSHMEMRS_LIBRARY`, else the one beside the programs.
+#[track_caller]
+pub fn library() -> PathBuf {
+    built(match env::var_os("NVSHMEMRS_LIBRARY") {
+        Some(file) => file.into(),
+        None => bin_dir().join("libnvshmemrs.so"),
+    })
+}
+
+/// One of the programs in `tests/programs`.
+#[track_caller]
+pub fn program(name: &str) -> PathBuf {
+    let file = workspace().join("tests/programs").join(name);
+    assert!(
+        file.is_file(),
+        "there is no test program {}",
+        file.display()
+    );
+    file
+}
+
+#[track_caller]
+fn built(file: PathBuf) -> PathBuf {
+    assert!(
+        file.is_file(),
+        "{} is missing: run the tests with `cargo xtask test`, which builds it (NVSHMEMRS_BIN_DIR and \
+         NVSHMEMRS_LIBRARY name other places)",
+        file.display()
+    );
+    file
+}

@@ -1,0 +1,269 @@
+//! Processes with a time limit and captured output.
+
+use crate::{HANG, bin};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group, test_kill_process};
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::Read;
+use std::os::fd::AsRawFd;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How often a test looks whether something has happened.
+const INTERVAL: Duration = Duration::from_millis(5);
+
+/// What became of a process.
+#[derive(Debug)]
+pub struct Output {
+    /// How it ended.
+    pub status: ExitStatus,
+    /// Its standard output.
+    pub stdout: String,
+    /// Its standard error.
+    pub stderr: String,
+    /// How long it ran.
+    pub elapsed: Duration,
+    command: String,
+}
+
+impl Output {
+    /// Its exit status; 128 + N when signal N killed it, as in a shell.
+    pub fn code(&self) -> i32 {
+        let signal = self.status.signal().map(|signal| 128 + signal);
+        self.status
+            .code()
+            .or(signal)
+            .expect("a process that has ended has a status or a signal")
+    }
+
+    /// Panics with everything it wrote unless it exited with this status.
+    #[track_caller]
+    pub fn assert_code(&self, code: i32) -> &Self {
+        assert!(
+            self.code() == code,
+            "expected exit status {code}\n{}",
+            self.describe()
+        );
+        self
+    }
+
+    /// Panics with everything it wrote unless it succeeded.
+    #[track_caller]
+    pub fn assert_success(&self) -> &Self {
+        self.assert_code(0)
+    }
+
+    /// Panics unless standard output contains the text.
+    #[track_caller]
+    pub fn assert_stdout(&self, text: &str) -> &Self {
+        assert!(
+            self.stdout.contains(text),
+            "no {text:?} in the output\n{}",
+            self.describe()
+        );
+        self
+    }
+
+    /// Panics unless standard error contains the text.
+    #[track_caller]
+    pub fn assert_stderr(&self, text: &str) -> &Self {
+        assert!(
+            self.stderr.contains(text),
+            "no {text:?} in standard error\n{}",
+            self.describe()
+        );
+        self
+    }
+
+    /// Everything about it, for a test that fails.
+    pub fn describe(&self) -> String {
+        format!(
+            "command: {}\nended:   {} after {:.3} s\n--- stdout\n{}\n--- stderr\n{}",
+            self.command,
+            self.status,
+            self.elapsed.as_secs_f64(),
+            self.stdout,
+            self.stderr
+        )
+    }
+}
+
+/// A process that runs; dropping it kills it and its process group.
+#[derive(Debug)]
+pub struct Running {
+    child: Child,
+    stdout: File,
+    stderr: File,
+    start: Instant,
+    command: String,
+}
+
+/// Starts a command in a process group of its own. Its output goes to files, so that a process which it
+/// leaves behind cannot hold up the test.
+#[track_caller]
+pub fn spawn(command: &mut Command) -> Running {
+    let file = || tempfile::tempfile().expect("cannot make a file for output");
+    let (stdout, stderr) = (file(), file());
+    let copy = |file: &File| file.try_clone().expect("cannot copy a file handle");
+    command
+        .process_group(0)
+        .stdout(copy(&stdout))
+        .stderr(copy(&stderr));
+    let start = Instant::now();
+    let text = format!("{command:?}");
+    let child = command
+        .spawn()
+        .unwrap_or_else(|error| panic!("cannot start {text}: {error}"));
+    Running {
+        child,
+        stdout,
+        stderr,
+        start,
+        command: text,
+    }
+}
+
+/// Runs a command to its end without input; panics, with what it wrote, when that takes longer than
+/// `timeout`.
+#[track_caller]
+pub fn run(command: &mut Command, timeout: Duration) -> Output {
+    spawn(command.stdin(Stdio::null())).wait(timeout)
+}
+
+/// `nvshmemrs-run` for `n_pes` PEs, with these options, ready for the command's words.
+#[track_caller]
+pub fn launcher(n_pes: u32, options: &[&str]) -> Command {
+    let mut command = Command::new(bin("nvshmemrs-run"));
+    command
+        .arg("-n")
+        .arg(n_pes.to_string())
+        .args(options)
+        .arg("--");
+    command
+}
+
+/// Runs a command under `nvshmemrs-run` to its end.
+#[track_caller]
+pub fn launch<I: IntoIterator<Item = S>, S: AsRef<OsStr>>(n_pes: u32, command: I) -> Output {
+    run(launcher(n_pes, &[]).args(command), HANG)
+}
+
+impl Running {
+    /// Its process.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Sends it a signal: to the process itself, not to its group.
+    #[track_caller]
+    pub fn signal(&self, signal: Signal) {
+        kill_process(pid_of(self.pid()), signal).expect("cannot send a signal");
+    }
+
+    /// What it has written to standard output until now.
+    pub fn stdout(&self) -> String {
+        contents(&self.stdout)
+    }
+
+    /// What it has written to standard error until now.
+    pub fn stderr(&self) -> String {
+        contents(&self.stderr)
+    }
+
+    /// Waits until `found` gives something; panics after `HANG`, or when the process ends before.
+    #[track_caller]
+    pub fn until<T>(&mut self, what: &str, mut found: impl FnMut(&Self) -> Option<T>) -> T {
+        let start = Instant::now();
+        loop {
+            let ended = self.child.try_wait().expect("cannot wait for a process");
+            if let Some(found) = found(self) {
+                return found;
+            }
+            let hung = start.elapsed() > HANG;
+            if hung || ended.is_some() {
+                let why = ended.map_or("it hangs".to_string(), |status| status.to_string());
+                let (stdout, stderr) = (self.stdout(), self.stderr());
+                panic!(
+                    "{}: no {what}: {why}\n--- stdout\n{stdout}\n--- stderr\n{stderr}",
+                    self.command
+                );
+            }
+            thread::sleep(INTERVAL);
+        }
+    }
+
+    /// Waits for its end; panics, with what it wrote, when that takes longer than `timeout`.
+    #[track_caller]
+    pub fn wait(mut self, timeout: Duration) -> Output {
+        let start = Instant::now();
+        let (status, hung) = loop {
+            if let Some(status) = self.child.try_wait().expect("cannot wait for a process") {
+                break (status, false);
+            }
+            if start.elapsed() > timeout {
+                self.kill();
+                break (self.child.wait().expect("cannot wait for a process"), true);
+            }
+            thread::sleep(INTERVAL);
+        };
+        let output = Output {
+            status,
+            stdout: self.stdout(),
+            stderr: self.stderr(),
+            elapsed: self.start.elapsed(),
+            command: self.command.clone(),
+        };
+        assert!(
+            !hung,
+            "not over after {} s\n{}",
+            timeout.as_secs_f64(),
+            output.describe()
+        );
+        output
+    }
+
+    fn kill(&self) {
+        // It may just have ended; then there is nobody to kill.
+        let _ = kill_process_group(pid_of(self.pid()), Signal::KILL);
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if matches!(self.child.try_wait(), Ok(None)) {
+            self.kill();
+            let _ = self.child.wait();
+        }
+    }
+}
+
+/// Whether a process runs: it exists and is no zombie.
+pub fn alive(pid: u32) -> bool {
+    let zombie = || {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        stat.rsplit(')')
+            .next()
+            .is_none_or(|rest| matches!(rest.trim().chars().next(), None | Some('Z' | 'X')))
+    };
+    test_kill_process(pid_of(pid)).is_ok() && !zombie()
+}
+
+#[track_caller]
+fn pid_of(pid: u32) -> Pid {
+    i32::try_from(pid)
+        .ok()
+        .and_then(Pid::from_raw)
+        .expect("not a process number")
+}
+
+/// All of a file, opened again because the process that writes shares the handle's position.
+fn contents(file: &File) -> String {
+    let mut bytes = Vec::new();
+    let path = format!("/proc/self/fd/{}", file.as_raw_fd());
+    let mut own = File::open(path).expect("cannot open an output file again");
+    own.read_to_end(&mut bytes)
+        .expect("cannot read an output file");
+    String::from_utf8_lossy(&bytes).into_owned()
+}

@@ -1,0 +1,799 @@
+//! How PEs find each other, and what they say when they cannot: without a launcher, under the launchers of others, with
+//! wrong numbers, wrong secrets, wrong users, and with too little memory.
+
+use nvshmemrs::UniqueId;
+use nvshmemrs_tests::{
+    HANG, Leftovers, Output, Running, compile_c, job, launcher, library, program, run, spawn,
+};
+use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
+use std::fs::{self, Permissions};
+use std::io::{IoSlice, Read, Write};
+use std::mem::MaybeUninit;
+use std::os::fd::AsFd;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::OnceLock;
+use std::thread;
+use std::time::{Duration, Instant};
+
+const INVALID_VALUE: i32 = 1;
+const OUT_OF_MEMORY: i32 = 2;
+const NOT_SUPPORTED: i32 = 3;
+const PE_RANGE: i32 = 12;
+const BOOTSTRAP: i32 = 18;
+
+/// `programs/bootstrap.c`, compiled once.
+fn joiner() -> &'static Path {
+    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+    PROGRAM.get_or_init(|| compile_c(&program("bootstrap.c")))
+}
+
+/// Every PE has joined the job of `outputs.len()` PEs, worked in it, and left it.
+#[track_caller]
+fn assert_worked(outputs: &[Output]) {
+    for (pe, output) in outputs.iter().enumerate() {
+        output.assert_success();
+        let line = format!("worked PE {pe} of {}\n", outputs.len());
+        assert_eq!(output.stdout, line, "{}", output.describe());
+        assert_eq!(output.stderr, "", "{}", output.describe());
+    }
+}
+
+/// The process gave up with this status, and with all the words in its message.
+#[track_caller]
+fn assert_refused(output: &Output, status: i32, words: &[&str]) {
+    output.assert_code(status);
+    for word in words {
+        output.assert_stdout(word);
+    }
+}
+
+#[test]
+fn a_unique_id_through_a_file() {
+    let before = Leftovers::now();
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let file = folder.path().join("id");
+    let pes = (0..3).rev().map(|pe: u32| {
+        let mut command = job::clean(joiner());
+        command.arg("uid").arg(&file).args([&pe.to_string(), "3"]);
+        spawn(&mut command)
+    });
+    let mut outputs = job::finish(pes.collect());
+    outputs.reverse();
+    assert_worked(&outputs);
+    before.assert_none_new();
+}
+
+#[test]
+fn a_unique_id_through_a_pipe() {
+    let id = job::unique_id();
+    let pes = (0..3).map(|pe: u32| {
+        let (input, mut output) = std::io::pipe().expect("a pipe");
+        output.write_all(id.as_bytes()).expect("a pipe takes an id");
+        let mut command = job::clean(joiner());
+        command.args(["stdin", &pe.to_string(), "3"]).stdin(input);
+        spawn(&mut command)
+    });
+    assert_worked(&job::finish(pes.collect()));
+}
+
+#[test]
+fn a_unique_id_through_the_environment() {
+    let pes = job::start(joiner(), 3, |_, command| {
+        command.arg("env");
+    });
+    assert_worked(&job::finish(pes));
+}
+
+#[test]
+fn without_a_launcher_a_program_is_the_only_pe() {
+    assert_worked(&[run(job::clean(joiner()).arg("env"), HANG)]);
+}
+
+#[test]
+fn jobs_one_after_the_other_with_other_heaps() {
+    let alone = run(job::clean(joiner()).args(["rounds", "8"]), HANG);
+    alone.assert_success();
+    assert_eq!(alone.stdout, "worked PE 0 of 1\n".repeat(8));
+
+    let pes = job::start(joiner(), 3, |_, command| {
+        command.args(["rounds", "8"]);
+    });
+    for (pe, output) in job::finish(pes).iter().enumerate() {
+        output.assert_success();
+        assert_eq!(output.stdout, format!("worked PE {pe} of 3\n").repeat(8));
+    }
+}
+
+/// Starts PEs with variables as a launcher sets them: `variables` gives those of a PE.
+fn by_hand(n_pes: u32, variables: impl Fn(u32) -> Vec<(&'static str, String)>) -> Vec<Running> {
+    (0..n_pes)
+        .map(|pe| spawn(job::clean(joiner()).arg("env").envs(variables(pe))))
+        .collect()
+}
+
+/// A number that no other run of this test has.
+fn own(number: u32) -> String {
+    format!("{}{number}", std::process::id())
+}
+
+fn torchrun(pe: u32, n_pes: u32, port: &str) -> Vec<(&'static str, String)> {
+    vec![
+        ("RANK", pe.to_string()),
+        ("WORLD_SIZE", n_pes.to_string()),
+        ("LOCAL_RANK", pe.to_string()),
+        ("LOCAL_WORLD_SIZE", n_pes.to_string()),
+        ("MASTER_ADDR", "127.0.0.1".into()),
+        ("MASTER_PORT", port.into()),
+        ("TORCHELASTIC_RUN_ID", "none".into()),
+        ("TORCHELASTIC_RESTART_COUNT", "0".into()),
+    ]
+}
+
+#[test]
+fn variables_of_torchrun() {
+    assert_worked(&job::finish(by_hand(3, |pe| torchrun(pe, 3, &own(1)))));
+}
+
+#[test]
+fn variables_of_open_mpi() {
+    assert_worked(&job::finish(by_hand(3, |pe| {
+        vec![
+            ("OMPI_COMM_WORLD_RANK", pe.to_string()),
+            ("OMPI_COMM_WORLD_SIZE", "3".into()),
+            ("OMPI_COMM_WORLD_LOCAL_SIZE", "3".into()),
+            ("PMIX_NAMESPACE", own(2)),
+        ]
+    })));
+}
+
+#[test]
+fn variables_of_slurm() {
+    assert_worked(&job::finish(by_hand(3, |pe| {
+        vec![
+            ("SLURM_PROCID", pe.to_string()),
+            ("SLURM_STEP_NUM_TASKS", "3".into()),
+            ("SLURM_STEP_NUM_NODES", "1".into()),
+            ("SLURM_JOB_ID", own(3)),
+            ("SLURM_STEP_ID", "0".into()),
+        ]
+    })));
+}
+
+#[test]
+fn variables_of_pmi() {
+    assert_worked(&job::finish(by_hand(3, |pe| {
+        vec![
+            ("PMI_RANK", pe.to_string()),
+            ("PMI_SIZE", "3".into()),
+            ("MPI_LOCALNRANKS", "3".into()),
+        ]
+    })));
+}
+
+#[test]
+fn a_real_mpirun() {
+    let found = Command::new("mpirun").arg("--version").output();
+    assert!(
+        found.is_ok(),
+        "the program `mpirun` is missing: `cargo xtask test` sets it up"
+    );
+    let mut command = job::clean("mpirun");
+    command.args(["--allow-run-as-root", "--oversubscribe", "-n", "3"]);
+    command.arg(joiner()).arg("env");
+    let output = run(&mut command, HANG);
+    output.assert_success();
+    for pe in 0..3 {
+        output.assert_stdout(&format!("worked PE {pe} of 3\n"));
+    }
+}
+
+#[test]
+fn jobs_of_one_user_do_not_mix() {
+    // Two of ours and two of torchrun's, all at once; each knows its own number, and adds it up.
+    let ours = |token: &str| {
+        let mut command = launcher(2, &[]);
+        command.arg(joiner()).arg("env").env("TOKEN", token);
+        spawn(command.stdin(Stdio::null()))
+    };
+    let theirs = |token: u32| {
+        by_hand(2, |pe| {
+            let mut variables = torchrun(pe, 2, &own(token));
+            variables.push(("TOKEN", token.to_string()));
+            variables
+        })
+    };
+    let (one, two, three, four) = (ours("11"), ours("22"), theirs(33), theirs(44));
+    for job in [one, two] {
+        let output = job.wait(HANG);
+        output.assert_success();
+        output
+            .assert_stdout("worked PE 0 of 2\n")
+            .assert_stdout("worked PE 1 of 2\n");
+    }
+    assert_worked(&job::finish(three));
+    assert_worked(&job::finish(four));
+}
+
+/// A line of /proc/net/unix: the state of a socket, its inode, and the name it is bound to.
+struct Socket {
+    state: String,
+    inode: String,
+    name: String,
+}
+
+const LISTENS: &str = "01";
+const CONNECTED: &str = "03";
+
+fn sockets() -> Vec<Socket> {
+    let text = fs::read_to_string("/proc/net/unix").expect("the list of unix sockets");
+    let socket = |line: &str| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        Some(Socket {
+            state: words.get(5)?.to_string(),
+            inode: words.get(6)?.to_string(),
+            name: words.get(7)?.strip_prefix('@')?.to_string(),
+        })
+    };
+    text.lines().filter_map(socket).collect()
+}
+
+#[track_caller]
+fn until<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
+    let start = Instant::now();
+    loop {
+        if let Some(found) = found() {
+            return found;
+        }
+        assert!(start.elapsed() < HANG, "no {what}");
+        thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// Where a PE 0 listens.
+#[track_caller]
+fn listening(pe: &Running) -> String {
+    until("socket of PE 0", || {
+        let fds = fs::read_dir(format!("/proc/{}/fd", pe.pid())).ok()?;
+        let own: Vec<String> = fds
+            .filter_map(|fd| Some(fs::read_link(fd.ok()?.path()).ok()?.display().to_string()))
+            .collect();
+        sockets()
+            .into_iter()
+            .find(|socket| {
+                socket.state == LISTENS && own.contains(&format!("socket:[{}]", socket.inode))
+            })
+            .map(|socket| socket.name)
+    })
+}
+
+/// Waits until so many have connected to PE 0.
+#[track_caller]
+fn connected(name: &str, count: usize) {
+    until("connections to PE 0", || {
+        let there = sockets()
+            .iter()
+            .filter(|socket| socket.state == CONNECTED && socket.name == name)
+            .count();
+        (there >= count).then_some(())
+    });
+}
+
+/// Starts PE `pe` of `n_pes`, with variables.
+fn pe_of(id: &UniqueId, pe: u32, n_pes: u32, variables: &[(&str, &str)]) -> Running {
+    let mut command = job::member(joiner(), id, pe, n_pes);
+    spawn(command.arg("env").envs(variables.iter().copied()))
+}
+
+/// Starts PEs 0 and 1 of a job of three, and waits until they have found each other.
+fn two_of_three(variables: &[(&str, &str)]) -> (UniqueId, String, Vec<Running>) {
+    let id = job::unique_id();
+    let leader = pe_of(&id, 0, 3, variables);
+    let name = listening(&leader);
+    let follower = pe_of(&id, 1, 3, variables);
+    connected(&name, 1);
+    (id, name, vec![leader, follower])
+}
+
+/// What every process of a job that cannot come together must say.
+#[track_caller]
+fn all_refused(pes: Vec<Running>, words: &[&str]) {
+    for output in job::finish(pes) {
+        assert_refused(&output, BOOTSTRAP, words);
+        assert!(
+            output.elapsed < Duration::from_secs(30),
+            "it waited for the deadline"
+        );
+    }
+}
+
+#[test]
+fn two_processes_with_one_number() {
+    let (id, _, mut pes) = two_of_three(&[]);
+    pes.push(pe_of(&id, 1, 3, &[]));
+    all_refused(pes, &["two processes say they are PE 1"]);
+}
+
+#[test]
+fn different_numbers_of_pes() {
+    let (id, _, mut pes) = two_of_three(&[]);
+    pes.push(pe_of(&id, 2, 4, &[]));
+    all_refused(pes, &["PE 2 says n_pes is 4", "PE 0 says 3"]);
+}
+
+#[test]
+fn different_heaps() {
+    let (id, _, mut pes) = two_of_three(&[("NVSHMEM_SYMMETRIC_SIZE", "32m")]);
+    pes.push(pe_of(&id, 2, 3, &[("NVSHMEM_SYMMETRIC_SIZE", "64m")]));
+    all_refused(
+        pes,
+        &[
+            "PE 2",
+            "67108864",
+            "PE 0",
+            "33554432",
+            "NVSHMEM_SYMMETRIC_SIZE",
+        ],
+    );
+}
+
+#[test]
+fn one_pe_gives_up_while_the_job_comes_together() {
+    let id = job::unique_id();
+    let leader = pe_of(&id, 0, 3, &[]);
+    let name = listening(&leader);
+    let hasty = pe_of(&id, 1, 3, &[("NVSHMEMRS_INIT_TIMEOUT", "0.5")]);
+    connected(&name, 1);
+    let outputs = job::finish(vec![leader, hasty]);
+    assert_refused(
+        &outputs[0],
+        BOOTSTRAP,
+        &["PE 1 ended while the job came together"],
+    );
+    assert_refused(
+        &outputs[1],
+        BOOTSTRAP,
+        &["PE 0 had not said that all 3 PEs are there"],
+    );
+}
+
+#[test]
+fn nobody_is_pe_0() {
+    let id = job::unique_id();
+    let short = [("NVSHMEMRS_INIT_TIMEOUT", "1")];
+    let pes = (1..3).map(|pe| pe_of(&id, pe, 3, &short)).collect();
+    for output in job::finish(pes) {
+        let words = [
+            "NVSHMEMRS_INIT_TIMEOUT",
+            "PE 0 of 3 was not there",
+            "tried @nvshmemrs-",
+        ];
+        assert_refused(&output, BOOTSTRAP, &words);
+        assert!(
+            output.elapsed >= Duration::from_secs(1),
+            "{}",
+            output.describe()
+        );
+    }
+}
+
+#[test]
+fn members_are_missing() {
+    let id = job::unique_id();
+    let short = [("NVSHMEMRS_INIT_TIMEOUT", "1")];
+    let pes = [0, 3].map(|pe| pe_of(&id, pe, 5, &short));
+    let words = ["PE 1, 2, 4 of 5 had not joined", "NVSHMEMRS_INIT_TIMEOUT"];
+    all_refused(pes.into(), &words);
+}
+
+fn connect(name: &str) -> UnixStream {
+    let address = SocketAddr::from_abstract_name(name).expect("a name");
+    let stream = UnixStream::connect_addr(&address).expect("PE 0 listens");
+    let limit = Some(HANG);
+    stream.set_read_timeout(limit).expect("a time limit");
+    stream
+}
+
+/// Reads a message of the protocol in core/src/bootstrap/socket.rs: its kind and its contents.
+#[track_caller]
+fn receive(stream: &mut UnixStream) -> (u8, Vec<u8>) {
+    let mut head = [0; 5];
+    stream.read_exact(&mut head).expect("a message");
+    let length = u32::from_le_bytes([head[1], head[2], head[3], head[4]]);
+    let mut contents = vec![0; length as usize];
+    stream.read_exact(&mut contents).expect("all of a message");
+    (head[0], contents)
+}
+
+/// A message of the protocol.
+fn message(kind: u8, contents: &[u8]) -> Vec<u8> {
+    let length = u32::try_from(contents.len()).expect("a short message");
+    [&[kind][..], &length.to_le_bytes(), contents].concat()
+}
+
+const CHALLENGE: u8 = 1;
+const HELLO: u8 = 2;
+const WELCOME: u8 = 3;
+const REFUSAL: u8 = 7;
+
+/// What a process that found the socket but not the secret would say: it is PE 2 of 3.
+fn false_hello() -> Vec<u8> {
+    let mut contents = [0u8; 80];
+    contents[0] = 2;
+    contents[4] = 3;
+    contents[8..16].fill(0xff);
+    message(HELLO, &contents)
+}
+
+#[test]
+fn a_wrong_secret_is_refused_and_the_job_goes_on() {
+    let (id, name, mut pes) = two_of_three(&[]);
+    let mut stranger = connect(&name);
+    let (kind, challenge) = receive(&mut stranger);
+    assert_eq!((kind, challenge.len()), (CHALLENGE, 32));
+    stranger.write_all(&false_hello()).expect("PE 0 listens");
+    let (kind, text) = receive(&mut stranger);
+    let text = String::from_utf8_lossy(&text);
+    assert_eq!(kind, REFUSAL, "{text}");
+    assert!(text.contains("does not know the job's secret"), "{text}");
+
+    // Others speak no protocol at all.
+    drop(connect(&name));
+    connect(&name)
+        .write_all(b"GET / HTTP/1.1\r\n\r\n")
+        .expect("PE 0 listens");
+    let endless = [&[HELLO][..], &u32::MAX.to_le_bytes()].concat();
+    connect(&name).write_all(&endless).expect("PE 0 listens");
+
+    pes.push(pe_of(&id, 2, 3, &[]));
+    assert_worked(&job::finish(pes));
+}
+
+#[test]
+fn a_wrong_secret_is_told_when_somebody_is_missing() {
+    let (_, name, pes) = two_of_three(&[("NVSHMEMRS_INIT_TIMEOUT", "2")]);
+    let mut stranger = connect(&name);
+    receive(&mut stranger);
+    stranger.write_all(&false_hello()).expect("PE 0 listens");
+    receive(&mut stranger);
+    let outputs = job::finish(pes);
+    let words = [
+        "PE 2 of 3 had not joined",
+        "refused",
+        "does not know the job's secret",
+    ];
+    assert_refused(&outputs[0], BOOTSTRAP, &words);
+    outputs[1].assert_code(BOOTSTRAP);
+}
+
+#[test]
+fn a_false_pe_0_is_refused() {
+    let id = job::unique_id();
+    // Where PE 0 would be: whoever looks for it says so.
+    let alone = pe_of(&id, 1, 2, &[("NVSHMEMRS_INIT_TIMEOUT", "0.1")]).wait(HANG);
+    let name = alone
+        .stdout
+        .split("tried @")
+        .nth(1)
+        .and_then(|rest| rest.split(':').next());
+    let address = SocketAddr::from_abstract_name(name.expect("a name")).expect("a name");
+    let listener = UnixListener::bind_addr(&address).expect("a free name");
+    let follower = pe_of(&id, 1, 2, &[]);
+
+    let (mut stream, _) = listener.accept().expect("PE 1 connects");
+    let challenge = message(CHALLENGE, &[7; 32]);
+    stream.write_all(&challenge).expect("PE 1 listens");
+    assert_eq!(receive(&mut stream).0, HELLO);
+    // A whole welcome, memory included, but for the secret.
+    let memory = tempfile::tempfile().expect("a temporary file");
+    let welcome = message(WELCOME, &[0; 40]);
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut control = SendAncillaryBuffer::new(&mut space);
+    let fds = [memory.as_fd()];
+    assert!(control.push(SendAncillaryMessage::ScmRights(&fds)));
+    let sent = sendmsg(
+        &stream,
+        &[IoSlice::new(&welcome)],
+        &mut control,
+        SendFlags::NOSIGNAL,
+    );
+    assert_eq!(sent, Ok(welcome.len()));
+    let output = follower.wait(HANG);
+    assert_refused(
+        &output,
+        BOOTSTRAP,
+        &["PE 0's place does not know the job's secret"],
+    );
+}
+
+/// A command that runs as the user `nobody`. Only root can do that, so these tests need root.
+#[track_caller]
+fn as_nobody(command: &mut Command) -> Command {
+    assert!(
+        rustix::process::geteuid().is_root(),
+        "this test acts as another user, which takes root: run the tests as root, as a container's CI does"
+    );
+    let mut other = job::clean("setpriv");
+    other.args(["--reuid=65534", "--regid=65534", "--clear-groups"]);
+    other.arg(command.get_program()).args(command.get_args());
+    for (name, value) in command.get_envs() {
+        if let Some(value) = value {
+            other.env(name, value);
+        }
+    }
+    other
+}
+
+/// Another user, who has the id all the same, tries for a second to be PE 2 of 3.
+#[track_caller]
+fn nobody_tries(id: &UniqueId) {
+    // The program and the library, where everybody can read them.
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let readable = Permissions::from_mode(0o755);
+    fs::set_permissions(folder.path(), readable.clone()).expect("an open folder");
+    let copy = |from: &Path, name: &str| {
+        let to = folder.path().join(name);
+        fs::copy(from, &to).expect("a copy");
+        fs::set_permissions(&to, readable.clone()).expect("a readable copy");
+        to
+    };
+    let program = copy(joiner(), "joiner");
+    copy(&library(), "libnvshmemrs.so.0");
+    let mut command = job::member(&program, id, 2, 3);
+    command
+        .arg("env")
+        .env("LD_LIBRARY_PATH", folder.path())
+        .env("NVSHMEMRS_INIT_TIMEOUT", "1");
+    let output = run(&mut as_nobody(&mut command), HANG);
+    let words = ["of user 0, where user 65534 runs the job"];
+    assert_refused(&output, BOOTSTRAP, &words);
+}
+
+#[test]
+fn another_user_is_refused_and_the_job_goes_on() {
+    let (id, _, mut pes) = two_of_three(&[]);
+    nobody_tries(&id);
+    pes.push(pe_of(&id, 2, 3, &[]));
+    assert_worked(&job::finish(pes));
+}
+
+#[test]
+fn another_user_is_named_when_somebody_is_missing() {
+    let (id, _, pes) = two_of_three(&[("NVSHMEMRS_INIT_TIMEOUT", "4")]);
+    nobody_tries(&id);
+    let outputs = job::finish(pes);
+    let words = [
+        "PE 2 of 3 had not joined",
+        "of user 65534, where user 0 runs the job",
+    ];
+    assert_refused(&outputs[0], BOOTSTRAP, &words);
+    // It tried many times; once is enough.
+    let told = outputs[0].stdout.matches("of user 65534").count();
+    assert_eq!(told, 1, "{}", outputs[0].describe());
+}
+
+#[test]
+fn another_user_cannot_read_the_memory() {
+    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+    let program = PROGRAM.get_or_init(|| compile_c(&program("waits.c")));
+    let pes = job::start(program, 2, |_, command| {
+        command.arg("steady");
+    });
+    let pid = pes[1].pid();
+    let fd = until("memory of the job", || {
+        let fds = fs::read_dir(format!("/proc/{pid}/fd")).ok()?;
+        let of_job = |path: &PathBuf| {
+            fs::read_link(path)
+                .is_ok_and(|target| target.to_string_lossy().contains("nvshmemrs-job"))
+        };
+        fds.filter_map(|fd| Some(fd.ok()?.path())).find(of_job)
+    });
+    let mut read = Command::new("head");
+    read.args(["-c", "8"]).arg(&fd);
+    run(&mut read, HANG).assert_success();
+    let refused = run(&mut as_nobody(&mut read), HANG);
+    assert_ne!(refused.code(), 0, "{}", refused.describe());
+    refused.assert_stderr("Permission denied");
+    let mut list = Command::new("ls");
+    list.arg(format!("/proc/{pid}/fd"));
+    run(&mut as_nobody(&mut list), HANG).assert_stderr("Permission denied");
+    for output in job::finish(pes) {
+        output.assert_success();
+    }
+}
+
+#[test]
+fn several_hosts_are_not_supported() {
+    let launchers: [(&str, &[(&str, &str)]); 4] = [
+        (
+            "torchrun",
+            &[
+                ("RANK", "0"),
+                ("WORLD_SIZE", "4"),
+                ("LOCAL_WORLD_SIZE", "2"),
+                ("MASTER_PORT", "1"),
+            ],
+        ),
+        (
+            "openmpi",
+            &[
+                ("OMPI_COMM_WORLD_RANK", "0"),
+                ("OMPI_COMM_WORLD_SIZE", "4"),
+                ("OMPI_COMM_WORLD_LOCAL_SIZE", "2"),
+                ("PMIX_NAMESPACE", "1"),
+            ],
+        ),
+        (
+            "slurm",
+            &[
+                ("SLURM_PROCID", "0"),
+                ("SLURM_STEP_NUM_TASKS", "4"),
+                ("SLURM_STEP_NUM_NODES", "2"),
+                ("SLURM_JOB_ID", "1"),
+            ],
+        ),
+        (
+            "pmi",
+            &[
+                ("PMI_RANK", "0"),
+                ("PMI_SIZE", "4"),
+                ("MPI_LOCALNRANKS", "2"),
+            ],
+        ),
+    ];
+    for (name, variables) in launchers {
+        let mut command = job::clean(joiner());
+        command.arg("env").envs(variables.iter().copied());
+        let output = run(&mut command, HANG);
+        assert_refused(
+            &output,
+            NOT_SUPPORTED,
+            &[name, "4 PEs on several hosts", "one host"],
+        );
+    }
+}
+
+/// Runs the program alone, with these variables.
+#[track_caller]
+fn with(variables: &[(&str, &str)]) -> Output {
+    let mut command = job::clean(joiner());
+    command.arg("env").envs(variables.iter().copied());
+    run(&mut command, HANG)
+}
+
+const GARBAGE: [&str; 6] = ["-1", "1e3", "99999999999g", "q", "1.5.5", "0x10"];
+
+#[test]
+fn garbage_in_the_heap_size() {
+    for value in GARBAGE.into_iter().chain(["0", " ", "m"]) {
+        let output = with(&[("NVSHMEM_SYMMETRIC_SIZE", value)]);
+        let words = ["NVSHMEM_SYMMETRIC_SIZE", &format!("\"{value}\""), "64m"];
+        assert_refused(&output, INVALID_VALUE, &words);
+    }
+    // As everywhere in the environment, empty is as good as not set.
+    assert_worked(&[with(&[("NVSHMEM_SYMMETRIC_SIZE", "")])]);
+}
+
+#[test]
+fn garbage_in_the_launchers_numbers() {
+    let id = job::unique_id().to_hex();
+    let id = ("NVSHMEMRS_UNIQUE_ID", id.as_str());
+    for value in GARBAGE.into_iter().chain(["", "3"]) {
+        let output = with(&[id, ("NVSHMEMRS_PE", value), ("NVSHMEMRS_N_PES", "3")]);
+        let number = value.parse::<i32>().is_ok();
+        let status = if number { PE_RANGE } else { INVALID_VALUE };
+        assert_refused(&output, status, &["`NVSHMEMRS_PE`", value]);
+    }
+    for value in GARBAGE.into_iter().chain(["", "0", "1000000"]) {
+        let output = with(&[id, ("NVSHMEMRS_PE", "0"), ("NVSHMEMRS_N_PES", value)]);
+        assert_refused(&output, INVALID_VALUE, &["`NVSHMEMRS_N_PES`", value]);
+    }
+    for value in ["-1", "3", "x"] {
+        let output = with(&[("RANK", value), ("WORLD_SIZE", "3"), ("MASTER_PORT", "1")]);
+        let number = value.parse::<i32>().is_ok();
+        let status = if number { PE_RANGE } else { INVALID_VALUE };
+        assert_refused(&output, status, &["`RANK`", value]);
+    }
+    for missing in ["NVSHMEMRS_PE", "NVSHMEMRS_N_PES"] {
+        let there = if missing == "NVSHMEMRS_PE" {
+            "NVSHMEMRS_N_PES"
+        } else {
+            "NVSHMEMRS_PE"
+        };
+        let output = with(&[id, (there, "1")]);
+        assert_refused(&output, BOOTSTRAP, &["NVSHMEMRS_UNIQUE_ID", missing]);
+    }
+}
+
+#[test]
+fn garbage_in_the_unique_id() {
+    let numbers = [("NVSHMEMRS_PE", "0"), ("NVSHMEMRS_N_PES", "1")];
+    let (zeros, letters) = ("0".repeat(256), "g".repeat(256));
+    let own = job::unique_id().to_hex();
+    let long = format!("{own}00");
+    let shorter = &own[..254];
+    for value in GARBAGE
+        .into_iter()
+        .chain(["0", &zeros, &letters, &long, shorter])
+    {
+        let output = with(&[numbers[0], numbers[1], ("NVSHMEMRS_UNIQUE_ID", value)]);
+        assert_refused(&output, INVALID_VALUE, &["NVSHMEMRS_UNIQUE_ID"]);
+    }
+    // A PE that has lost its id must not quietly become a job of its own.
+    let output = with(&[
+        numbers[0],
+        ("NVSHMEMRS_N_PES", "2"),
+        ("NVSHMEMRS_UNIQUE_ID", ""),
+    ]);
+    assert_refused(&output, BOOTSTRAP, &["NVSHMEMRS_UNIQUE_ID"]);
+}
+
+#[test]
+fn garbage_in_the_other_settings() {
+    for (name, value) in [
+        ("NVSHMEMRS_TIMEOUT", "soon"),
+        ("NVSHMEMRS_TIMEOUT", "-1"),
+        ("NVSHMEMRS_INIT_TIMEOUT", "0"),
+        ("NVSHMEMRS_INIT_TIMEOUT", "a minute"),
+        ("NVSHMEMRS_MEMORY", "disk"),
+        ("NVSHMEMRS_BOOTSTRAP", "carrier pigeon"),
+    ] {
+        assert_refused(&with(&[(name, value)]), INVALID_VALUE, &[name, value]);
+    }
+    let device = with(&[("NVSHMEMRS_MEMORY", "device")]);
+    assert_refused(&device, NOT_SUPPORTED, &["NVSHMEMRS_MEMORY"]);
+    let output = with(&[("NVSHMEMRS_BOOTSTRAP", "slurm")]);
+    assert_refused(&output, BOOTSTRAP, &["NVSHMEMRS_BOOTSTRAP", "SLURM_PROCID"]);
+}
+
+/// Allocates `bytes` on each of two PEs, which must fail with these words; then the job goes on.
+#[track_caller]
+fn too_much(heap: &str, bytes: u64, words: &[&str]) {
+    let pes = job::start(joiner(), 2, |_, command| {
+        command.args(["malloc", &bytes.to_string()]);
+        command.env("NVSHMEM_SYMMETRIC_SIZE", heap);
+    });
+    for (pe, output) in job::finish(pes).iter().enumerate() {
+        assert_refused(output, OUT_OF_MEMORY, words);
+        output.assert_stdout(&format!("worked PE {pe} of 2\n"));
+    }
+}
+
+#[test]
+fn more_than_the_heap_holds() {
+    let words = [
+        "cannot hold 16777217 more bytes",
+        "16777216 of 16777216 bytes are free",
+        "largest block is 16777216",
+        "set NVSHMEM_SYMMETRIC_SIZE",
+    ];
+    too_much("16m", (16 << 20) + 1, &words);
+}
+
+#[test]
+fn more_than_the_machine_has() {
+    let text = fs::read_to_string("/proc/meminfo").expect("the machine's memory");
+    let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"));
+    let kib: u64 = line
+        .and_then(|line| line.split_whitespace().next()?.parse().ok())
+        .expect("a number");
+    // Each PE alone would fit, in some memory at least; both do not.
+    let each = kib * 1024 / 4 * 3;
+    assert!(
+        each < 1 << 40,
+        "this test thinks that a machine has less than 1 TiB"
+    );
+    too_much(
+        "1t",
+        each,
+        &["cannot back", &(2 * each).to_string(), "available"],
+    );
+    too_much(
+        "1t",
+        1 << 39,
+        &["cannot back", &(1u64 << 40).to_string(), "2 PEs"],
+    );
+}

@@ -1,0 +1,125 @@
+//! The project's own commands, run as `cargo xtask <command>` from anywhere in the checkout.
+//!
+//! * [`setup`] brings what a command needs: Debian packages, a `.venv`, Julia;
+//! * [`demo`], [`test`] and [`bench`] set themselves up first, so each works in a fresh clone;
+//! * [`tree`] knows where everything is, [`run`] starts processes.
+//!
+//! Everything is built with `--release`: one profile, so that nothing is compiled twice.
+
+mod bench;
+mod demo;
+mod run;
+mod setup;
+mod test;
+mod tree;
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use tree::Tree;
+
+#[derive(Parser)]
+#[command(name = "cargo xtask", about = "The project's own commands", version)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Bring what a command needs, and nothing that is there already
+    Setup {
+        /// The command to prepare for
+        #[arg(long = "for", value_enum, default_value = "test")]
+        purpose: setup::Purpose,
+    },
+    /// Build the whole workspace in the release profile
+    Build,
+    /// Write the generated files (C header, low layers of the bindings) anew
+    Generate {
+        /// Only compare; fail if a file differs
+        #[arg(long)]
+        check: bool,
+    },
+    /// Hillslope diffusion over a real elevation model on four PEs
+    Demo {
+        /// The folder of the picture
+        #[arg(long, value_name = "DIR", default_value = "out")]
+        out: PathBuf,
+    },
+    /// Every check of the project; the last line counts them
+    Test {
+        /// Leave out the conformance programs in other languages, Julia and the examples
+        #[arg(long)]
+        quick: bool,
+    },
+    /// Measure
+    Bench {
+        #[command(subcommand)]
+        what: Bench,
+    },
+}
+
+#[derive(Subcommand)]
+enum Bench {
+    /// nvshmemrs and Open MPI's OSHMEM in turn, the same loops on both
+    Peers {
+        /// Two rounds instead of five
+        #[arg(long)]
+        quick: bool,
+        /// Also write the figures to this file
+        #[arg(long, value_name = "FILE")]
+        json: Option<PathBuf>,
+    },
+}
+
+fn main() -> ExitCode {
+    match dispatch(Cli::parse().command) {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("xtask: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn dispatch(command: Command) -> Result<ExitCode> {
+    run::end_children_on_signals()?;
+    let tree = Tree::find()?;
+    match command {
+        Command::Setup { purpose } => setup::all(&tree, purpose)?,
+        Command::Build => build(&tree)?,
+        Command::Generate { check } => run::run(&mut generate(&tree, check))?,
+        Command::Demo { out } => demo::demo(&tree, &out)?,
+        Command::Test { quick } => return test::test(&tree, quick),
+        Command::Bench {
+            what: Bench::Peers { quick, json },
+        } => {
+            bench::peers(&tree, quick, json.as_deref())?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Builds the workspace in the release profile.
+fn build(tree: &Tree) -> Result<()> {
+    run::run(tree.cargo().args(["build", "--release", "--workspace"]))
+}
+
+/// The command that writes the generated files, or compares them.
+fn generate(tree: &Tree, check: bool) -> std::process::Command {
+    let mut command = tree.cargo();
+    command.args([
+        "run",
+        "--release",
+        "--quiet",
+        "--package",
+        "nvshmemrs-generator",
+        "--",
+    ]);
+    if check {
+        command.arg("--check");
+    }
+    command
+}

@@ -1,0 +1,69 @@
+//! Brings what a command needs and no more. Whatever is there already is left alone, so a second run needs no
+//! network; outside the checkout only Debian packages are installed, and only by root.
+
+pub(crate) mod julia;
+pub(crate) mod python;
+pub(crate) mod system;
+
+use crate::tree::Tree;
+use anyhow::{Context, Result};
+use clap::ValueEnum;
+use sha2::{Digest, Sha256};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// What to prepare for.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Purpose {
+    /// `cargo xtask demo`
+    Demo,
+    /// `cargo xtask test`
+    Test,
+    /// `cargo xtask bench`
+    Bench,
+}
+
+/// Prepares for `purpose`.
+pub(crate) fn all(tree: &Tree, purpose: Purpose) -> Result<()> {
+    system::packages(purpose)?;
+    system::rust_components(purpose)?;
+    if purpose == Purpose::Test {
+        julia::install(tree)?;
+    }
+    python::packages(tree, purpose)?;
+    // The default members: library, launcher, and what the wheel is made from.
+    crate::run::run(tree.cargo().args(["build", "--release"]))?;
+    python::wheel(tree)
+}
+
+/// A hash over the contents of `files` and over `text`, to see whether anything has changed.
+fn fingerprint(text: &str, files: &[PathBuf]) -> Result<String> {
+    let mut hash = Sha256::new();
+    hash.update(text);
+    for file in files {
+        let contents = fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
+        hash.update(file.as_os_str().as_encoded_bytes());
+        hash.update(contents.len().to_le_bytes());
+        hash.update(contents);
+    }
+    Ok(hash
+        .finalize()
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect())
+}
+
+/// Whether `stamp` says that the work described by `fingerprint` was done.
+fn is_done(stamp: &Path, fingerprint: &str) -> bool {
+    fs::read_to_string(stamp).is_ok_and(|text| text == fingerprint)
+}
+
+/// Writes into `stamp` that the work described by `fingerprint` is done.
+fn done(stamp: &Path, fingerprint: &str) -> Result<()> {
+    fs::write(stamp, fingerprint).with_context(|| format!("cannot write {}", stamp.display()))
+}
+
+/// Tells the user about a step that takes a while.
+fn say(what: &str) {
+    eprintln!("setup: {what}");
+}

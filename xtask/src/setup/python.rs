@@ -1,0 +1,112 @@
+//! The virtual environment `.venv`: pinned packages, and nvshmemrs as a user would install it.
+
+use super::{Purpose, done, fingerprint, is_done, say};
+use crate::run;
+use crate::tree::Tree;
+use anyhow::{Context, Result};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Makes `.venv` and installs the pinned packages for `purpose`.
+pub(crate) fn packages(tree: &Tree, purpose: Purpose) -> Result<()> {
+    let name = match purpose {
+        Purpose::Bench => "requirements.txt",
+        Purpose::Demo => "requirements-demo.txt",
+        Purpose::Test => "requirements-test.txt",
+    };
+    if !run::works(Command::new(tree.python()).args(["-m", "pip", "--version"])) {
+        say("making .venv");
+        run::run(
+            Command::new("python3")
+                .args(["-m", "venv", "--clear"])
+                .arg(tree.venv()),
+        )?;
+    }
+    // The longer files include the shorter ones, so all three say whether anything has changed.
+    let files = [
+        "requirements.txt",
+        "requirements-demo.txt",
+        "requirements-test.txt",
+    ];
+    let print = fingerprint("", &files.map(|file| tree.root.join(file)))?;
+    let stamp = tree.venv().join(name).with_extension("stamp");
+    if is_done(&stamp, &print) {
+        return Ok(());
+    }
+    say(&format!("installing {name} into .venv"));
+    run::run(pip(tree).args(["--requirement", name]))?;
+    done(&stamp, &print)
+}
+
+/// Builds the wheel of `bindings/python` around the library just built and installs it into `.venv`, unless
+/// exactly that one is there.
+pub(crate) fn wheel(tree: &Tree) -> Result<()> {
+    let package = tree.root.join("bindings/python");
+    let mut files = vec![
+        tree.library(),
+        tree.launcher(),
+        package.join("pyproject.toml"),
+    ];
+    for extra in ["hatch_build.py", "README.md"] {
+        files.extend(Some(package.join(extra)).filter(|file| file.exists()));
+    }
+    sources(&package.join("src"), &mut files)?;
+    files.sort();
+    let print = fingerprint("", &files)?;
+    let stamp = tree.venv().join("wheel.stamp");
+    if is_done(&stamp, &print) {
+        return Ok(());
+    }
+    say("installing nvshmemrs into .venv");
+    // What the build needs is there, in the versions that requirements.txt names.
+    run::run(
+        pip(tree)
+            .args([
+                "--no-build-isolation",
+                "--no-deps",
+                "--no-index",
+                "--force-reinstall",
+            ])
+            .arg(&package)
+            .env("NVSHMEMRS_BUILD_LIBRARY", tree.library()),
+    )?;
+    done(&stamp, &print)
+}
+
+fn pip(tree: &Tree) -> Command {
+    let mut command = tree.command(tree.python());
+    command.args([
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--disable-pip-version-check",
+    ]);
+    command.env("PIP_ROOT_USER_ACTION", "ignore");
+    command
+}
+
+/// The files below `folder` that make up the package: no libraries, no byte code.
+fn sources(folder: &Path, into: &mut Vec<PathBuf>) -> Result<()> {
+    let entries =
+        fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;
+    for entry in entries {
+        let path = entry?.path();
+        let made = path
+            .file_name()
+            .is_some_and(|name| name == "__pycache__" || name == "lib")
+            || path
+                .extension()
+                .is_some_and(|extension| extension == "egg-info");
+        if made {
+            continue;
+        }
+        if path.is_dir() {
+            sources(&path, into)?
+        } else {
+            into.push(path)
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,161 @@
+//! Programs that the operating system brings: Debian packages, and rustup's components.
+
+use super::{Purpose, say};
+use crate::run;
+use anyhow::{Result, bail};
+use std::process::Command;
+
+/// A program that must be there, and the Debian packages that bring it.
+struct Need {
+    program: &'static str,
+    packages: &'static [&'static str],
+}
+
+/// With it come venv and pip, which Debian packs separately.
+const PYTHON: Need = Need {
+    program: "python3",
+    packages: &["python3", "python3-venv"],
+};
+const CC: Need = Need {
+    program: "cc",
+    packages: &["gcc", "libc6-dev"],
+};
+const CXX: Need = Need {
+    program: "c++",
+    packages: &["g++"],
+};
+const GFORTRAN: Need = Need {
+    program: "gfortran",
+    packages: &["gfortran"],
+};
+const MAKE: Need = Need {
+    program: "make",
+    packages: &["make"],
+};
+const KILL: Need = Need {
+    program: "kill",
+    packages: &["procps"],
+};
+const MPIRUN: Need = Need {
+    program: "mpirun",
+    packages: &["openmpi-bin"],
+};
+const OSHRUN: Need = Need {
+    program: "oshrun",
+    packages: &["openmpi-bin"],
+};
+const OSHCC: Need = Need {
+    program: "oshcc",
+    packages: &["gcc", "libopenmpi-dev"],
+};
+
+impl Need {
+    fn name(&self) -> &'static str {
+        if self.program == PYTHON.program {
+            "python3 with venv and ensurepip"
+        } else {
+            self.program
+        }
+    }
+
+    fn is_met(&self) -> bool {
+        let with_modules =
+            || run::works(Command::new("python3").args(["-c", "import ensurepip, venv"]));
+        run::exists(self.program) && (self.program != PYTHON.program || with_modules())
+    }
+}
+
+fn needs(purpose: Purpose) -> &'static [Need] {
+    match purpose {
+        Purpose::Demo => &[PYTHON],
+        Purpose::Test => &[PYTHON, CC, CXX, GFORTRAN, MAKE, KILL, MPIRUN],
+        Purpose::Bench => &[PYTHON, CC, OSHRUN, OSHCC],
+    }
+}
+
+/// Installs the Debian packages of those programs that are missing. Only root can; everybody else is told what
+/// to install.
+pub(crate) fn packages(purpose: Purpose) -> Result<()> {
+    let missing: Vec<&Need> = needs(purpose)
+        .iter()
+        .filter(|need| !need.is_met())
+        .collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let what = missing
+        .iter()
+        .map(|need| need.name())
+        .collect::<Vec<_>>()
+        .join(", ");
+    let packages: Vec<&str> = missing
+        .iter()
+        .flat_map(|need| need.packages)
+        .copied()
+        .collect();
+    if !run::exists("apt-get") {
+        bail!(
+            "missing: {what}. This machine has no apt-get to bring them; install them and run this again"
+        );
+    }
+    if !is_root() {
+        bail!(
+            "missing: {what}. Install them as root and run this again:\n  apt-get update && apt-get install -y {}",
+            packages.join(" ")
+        );
+    }
+    say(&format!("installing {}", packages.join(" ")));
+    run::output(apt_get().args(["-q", "update"]))?;
+    let install = ["-q", "install", "-y", "--no-install-recommends"];
+    run::output(apt_get().args(install).args(&packages))?;
+    if let Some(need) = missing.iter().find(|need| !need.is_met()) {
+        bail!(
+            "{} is still missing after installing {}",
+            need.name(),
+            need.packages.join(" ")
+        );
+    }
+    Ok(())
+}
+
+/// Adds rustfmt and clippy, which the tests run and small installations of Rust lack.
+pub(crate) fn rust_components(purpose: Purpose) -> Result<()> {
+    if purpose != Purpose::Test {
+        return Ok(());
+    }
+    let missing: Vec<&str> = [("rustfmt", "fmt"), ("clippy", "clippy")]
+        .iter()
+        .filter(|(_, sub)| !run::works(Command::new("cargo").args([sub, "--version"])))
+        .map(|(component, _)| *component)
+        .collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    if !run::exists("rustup") {
+        bail!(
+            "cargo lacks {} and there is no rustup to add them",
+            missing.join(" and ")
+        );
+    }
+    say(&format!(
+        "adding {} to the Rust toolchain",
+        missing.join(" and ")
+    ));
+    run::run(
+        Command::new("rustup")
+            .args(["component", "add"])
+            .args(&missing),
+    )
+}
+
+fn apt_get() -> Command {
+    let mut command = Command::new("apt-get");
+    // Another apt may be at work on a machine that has just started.
+    command.args(["-o", "DPkg::Lock::Timeout=300"]);
+    command.env("DEBIAN_FRONTEND", "noninteractive");
+    command
+}
+
+fn is_root() -> bool {
+    run::output(Command::new("id").arg("-u")).is_ok_and(|id| id.trim() == "0")
+}

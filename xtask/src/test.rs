@@ -1,0 +1,263 @@
+//! Every check of the project, one after another; a failing one does not keep the next from running.
+
+mod count;
+mod examples;
+
+use crate::setup::{Purpose, julia, python, system};
+use crate::tree::Tree;
+use crate::{build, run};
+use anyhow::{Context, Result, ensure};
+use count::Count;
+use std::process::{Command, ExitCode};
+use std::time::Instant;
+
+/// Runs all steps, prints the summary and, as the very last line, how many checks passed and failed.
+pub(crate) fn test(tree: &Tree, quick: bool) -> Result<ExitCode> {
+    let mut steps = Steps::default();
+    let start = Instant::now();
+
+    steps.step("setup: programs", || {
+        system::packages(Purpose::Test)?;
+        system::rust_components(Purpose::Test)
+    });
+    if !quick {
+        steps.step("setup: Julia", || julia::install(tree));
+    }
+    steps.step("setup: Python packages", || {
+        python::packages(tree, Purpose::Test)
+    });
+    steps.step("format", || {
+        run::run(tree.cargo().args(["fmt", "--all", "--check"]))
+    });
+    steps.step("clippy", || {
+        let clippy = [
+            "clippy",
+            "--release",
+            "--workspace",
+            "--all-targets",
+            "--",
+            "-D",
+            "warnings",
+        ];
+        run::run(tree.cargo().args(clippy))
+    });
+    steps.step("build", || build(tree));
+    steps.step("generated files", || {
+        // Built just now with the workspace; `cargo run` of one package would build it anew.
+        let generator = tree.release().join("nvshmemrs-generator");
+        run::run(tree.command(generator).arg("--check"))
+    });
+    steps.step("Python wheel", || python::wheel(tree));
+    steps.counted("cargo test", || cargo_test(tree, quick));
+    steps.counted("pytest", || pytest(tree));
+    if !quick {
+        let mut fingerprint = None;
+        steps.step("example: Python", || {
+            fingerprint = Some(examples::python(tree)?);
+            Ok(())
+        });
+        steps.step("example: Rust", || {
+            examples::rust(tree, fingerprint.as_deref())
+        });
+        steps.step("example: C", || examples::c(tree, fingerprint.as_deref()));
+    }
+    steps.step("README program", || readme(tree));
+
+    Ok(steps.summary(start, quick))
+}
+
+/// The results so far.
+#[derive(Default)]
+struct Steps {
+    done: Vec<Step>,
+}
+
+struct Step {
+    name: &'static str,
+    count: Count,
+    seconds: f64,
+    error: Option<String>,
+}
+
+impl Steps {
+    /// A step that is one check by itself.
+    fn step(&mut self, name: &'static str, body: impl FnOnce() -> Result<()>) {
+        self.counted(name, || {
+            body().map(|()| {
+                (
+                    Count {
+                        passed: 1,
+                        ..Count::default()
+                    },
+                    Ok(()),
+                )
+            })
+        });
+    }
+
+    /// A step whose body counts its checks, and may still have failed as a whole.
+    fn counted(&mut self, name: &'static str, body: impl FnOnce() -> Result<(Count, Result<()>)>) {
+        println!("\n== {name}");
+        let start = Instant::now();
+        let (mut count, outcome) = body().unwrap_or_else(|error| (Count::default(), Err(error)));
+        let error = outcome.err().map(|error| format!("{error:#}"));
+        // A failure that no test stands for, such as a program that does not compile, counts as one.
+        if error.is_some() && count.failed == 0 {
+            count.failed = 1;
+        }
+        if let Some(error) = &error {
+            println!("FAILED: {error}");
+        }
+        let seconds = start.elapsed().as_secs_f64();
+        println!("-- {name}: {count}, {seconds:.1} s");
+        self.done.push(Step {
+            name,
+            count,
+            seconds,
+            error,
+        });
+    }
+
+    fn summary(&self, start: Instant, quick: bool) -> ExitCode {
+        println!("\n== summary");
+        for step in &self.done {
+            let first_line = step.error.as_deref().and_then(|error| error.lines().next());
+            let note = first_line.map_or(String::new(), |line| format!("  {line}"));
+            println!(
+                "{:<24} {:<34} {:>7.1} s{note}",
+                step.name,
+                step.count.to_string(),
+                step.seconds
+            );
+        }
+        if quick {
+            println!(
+                "--quick left out: conformance programs (package nvshmemrs-tests), Julia, examples"
+            );
+        }
+        println!(
+            "{:<24} {:<34} {:>7.1} s",
+            "all",
+            "",
+            start.elapsed().as_secs_f64()
+        );
+        let total = self
+            .done
+            .iter()
+            .fold(Count::default(), |sum, step| sum.plus(step.count));
+        println!("{} passed, {} failed", total.passed, total.failed);
+        if total.failed == 0 {
+            ExitCode::SUCCESS
+        } else {
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn cargo_test(tree: &Tree, quick: bool) -> Result<(Count, Result<()>)> {
+    let mut cargo = tree.cargo();
+    cargo.args(["test", "--release", "--workspace", "--no-fail-fast"]);
+    if quick {
+        cargo.args(["--exclude", "nvshmemrs-tests"]);
+    }
+    counted_by(&mut cargo, count::of_cargo)
+}
+
+fn pytest(tree: &Tree) -> Result<(Count, Result<()>)> {
+    let mut pytest = tree.with_contract(tree.command(tree.python()));
+    pytest.args([
+        "-m",
+        "pytest",
+        "-ra",
+        "-p",
+        "no:cacheprovider",
+        "bindings/python/tests",
+    ]);
+    counted_by(&mut pytest, count::of_pytest)
+}
+
+/// Runs `command` and counts the tests in its output; it fails by its status, and if it ran no test.
+fn counted_by(command: &mut Command, count: fn(&str) -> Count) -> Result<(Count, Result<()>)> {
+    let shown = run::tee(command, run::LIMIT)?;
+    let count = count(&shown.text);
+    let outcome = shown.outcome.and_then(|()| {
+        ensure!(count.passed > 0, "{} ran no test", run::line(command));
+        Ok(())
+    });
+    Ok((count, outcome))
+}
+
+/// The first Python program of the README, as a reader would run it, on two PEs.
+fn readme(tree: &Tree) -> Result<()> {
+    let readme =
+        std::fs::read_to_string(tree.root.join("README.md")).context("cannot read README.md")?;
+    let program = first_python(&readme).context("README.md has no ```python block")?;
+    let file = tree.scratch("readme")?.join("program.py");
+    std::fs::write(&file, program).with_context(|| format!("cannot write {}", file.display()))?;
+    let shown = run::tee(tree.launch(2).arg(tree.python()).arg(&file), run::LIMIT)?;
+    shown.outcome?;
+    ensure!(
+        !shown.text.trim().is_empty(),
+        "the first program of README.md printed nothing"
+    );
+    Ok(())
+}
+
+/// The contents of the first fenced block of Python in `markdown`.
+fn first_python(markdown: &str) -> Option<String> {
+    let mut lines = markdown
+        .lines()
+        .skip_while(|line| line.trim_end() != "```python");
+    lines.next()?;
+    let mut program = String::new();
+    for line in lines {
+        if line.trim_end() == "```" {
+            return Some(program);
+        }
+        program.push_str(line);
+        program.push('\n');
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn first_python_is_the_first_block_of_python_only() {
+        let markdown = "# x\n```sh\nls\n```\n```python\na = 1\n\nb = 2\n```\n```python\nc\n```\n";
+        assert_eq!(first_python(markdown).as_deref(), Some("a = 1\n\nb = 2\n"));
+        assert_eq!(first_python("```sh\nls\n```\n"), None);
+        assert_eq!(first_python("```python\nnever closed\n"), None);
+    }
+
+    #[test]
+    fn a_step_that_fails_counts_as_one_failure_and_the_next_still_runs() {
+        let mut steps = Steps::default();
+        steps.step("bad", || anyhow::bail!("no"));
+        steps.counted("tests", || {
+            Ok((
+                Count {
+                    passed: 3,
+                    failed: 2,
+                    left_out: 1,
+                },
+                Err(anyhow::anyhow!("2")),
+            ))
+        });
+        steps.step("good", || Ok(()));
+        let total = steps
+            .done
+            .iter()
+            .fold(Count::default(), |sum, step| sum.plus(step.count));
+        assert_eq!(
+            total,
+            Count {
+                passed: 4,
+                failed: 3,
+                left_out: 1
+            }
+        );
+    }
+}

@@ -1,0 +1,91 @@
+//! The landscape example in its three languages, in small. Each checks its result against a single-process run of
+//! its own; here the three results are compared, bit for bit.
+
+use crate::run;
+use crate::tree::Tree;
+use anyhow::{Context, Result, bail, ensure};
+use std::path::PathBuf;
+use std::process::Command;
+
+const N_PES: u32 = 4;
+const STEPS: &str = "50";
+
+/// `examples/python/landscape.py`, with its picture. Gives the fingerprint of the result.
+pub(super) fn python(tree: &Tree) -> Result<String> {
+    let out = tree.scratch("landscape")?;
+    let picture = out.join("landscape-jacksboro.png");
+    if picture.exists() {
+        std::fs::remove_file(&picture)?;
+    }
+    let mut command = tree.launch(N_PES);
+    command
+        .arg(tree.python())
+        .args(["examples/python/landscape.py", "--steps", STEPS, "--out"])
+        .arg(out);
+    let fingerprint = fingerprint(&mut command)?;
+    ensure!(
+        picture.exists(),
+        "there is no picture {}",
+        picture.display()
+    );
+    Ok(fingerprint)
+}
+
+/// `core/examples/landscape.rs`, which must come to `expected`.
+pub(super) fn rust(tree: &Tree, expected: Option<&str>) -> Result<()> {
+    let example = [
+        "build",
+        "--release",
+        "--package",
+        "nvshmemrs",
+        "--example",
+        "landscape",
+    ];
+    run::run(tree.cargo().args(example))?;
+    native(tree, tree.release().join("examples/landscape"), expected)
+}
+
+/// `examples/c/landscape.c`, which must come to `expected`.
+pub(super) fn c(tree: &Tree, expected: Option<&str>) -> Result<()> {
+    let folder = tree.root.join("examples/c");
+    let library = format!("LIBDIR={}", tree.release().display());
+    run::run(
+        tree.command("make")
+            .arg("-C")
+            .arg(&folder)
+            .args(["--always-make", &library]),
+    )?;
+    native(tree, folder.join("landscape"), expected)
+}
+
+fn native(tree: &Tree, program: PathBuf, expected: Option<&str>) -> Result<()> {
+    let found = fingerprint(tree.launch(N_PES).arg(program).arg(map(tree)?).arg(STEPS))?;
+    match expected {
+        Some(expected) if found == expected => Ok(()),
+        Some(expected) => bail!("the fingerprint is {found}, and {expected} in Python"),
+        None => bail!("the Python example gave no fingerprint to compare with"),
+    }
+}
+
+/// The elevation model as the Rust and C programs read it.
+fn map(tree: &Tree) -> Result<PathBuf> {
+    let file = tree.scratch("landscape")?.join("jacksboro.raw");
+    let mut command = tree.command(tree.python());
+    command
+        .args(["examples/python/landscape.py", "--export"])
+        .arg(&file);
+    run::run(&mut command)?;
+    Ok(file)
+}
+
+/// Runs `command`, which must succeed, and gives the fingerprint that it prints.
+fn fingerprint(command: &mut Command) -> Result<String> {
+    let shown = run::tee(command, run::LIMIT)?;
+    shown.outcome?;
+    shown
+        .text
+        .lines()
+        .find_map(|line| line.strip_prefix("fingerprint: "))
+        .map(str::to_owned)
+        .with_context(|| format!("{} printed no fingerprint", run::line(command)))
+}
