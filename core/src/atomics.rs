@@ -2,7 +2,7 @@
 
 use crate::dtype::Element;
 use crate::heap::sym::SymElement;
-use crate::transport::{Atomic, Width};
+use crate::transport::{Atomic, Transport as _, Width};
 use crate::{Pe, Result, Runtime};
 
 /// An integer that atomic operations work on.

@@ -1,5 +1,6 @@
 //! Ordering and completion of one-sided operations.
 
+use crate::transport::Transport as _;
 use crate::{Result, Runtime};
 
 impl Runtime {

@@ -2,6 +2,7 @@
 
 use crate::dtype::Element;
 use crate::heap::sym::{LocalDest, LocalSource, SymElement, SymRange};
+use crate::transport::Transport as _;
 use crate::{Error, Pe, Result, Runtime, pe, wait};
 
 #[inline(always)]

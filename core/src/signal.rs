@@ -2,6 +2,7 @@
 
 use crate::heap::sym::{LocalSource, SymElement, SymRange};
 use crate::op::{Cmp, SignalOp};
+use crate::transport::Transport as _;
 use crate::wait::{self, Operation, Target, Wait};
 use crate::{Pe, Result, Runtime};
 

@@ -1,6 +1,7 @@
 //! Barrier and sync.
 
 use super::Call;
+use crate::transport::Transport as _;
 use crate::wait::Operation;
 use crate::{Result, Runtime, Team};
 

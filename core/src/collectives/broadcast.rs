@@ -2,6 +2,7 @@
 
 use super::{Call, PAYLOAD_BYTES};
 use crate::heap::sym::{LocalDest, LocalSource, SymSlice};
+use crate::transport::Transport as _;
 use crate::transport::host::control::PAYLOAD_WORDS;
 use crate::wait::Operation;
 use crate::{Pe, Result, Runtime, Team, pe};

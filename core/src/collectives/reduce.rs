@@ -8,6 +8,7 @@ use super::{Call, PAYLOAD_BYTES, Turn};
 use crate::dtype::{Dtype, Element};
 use crate::heap::sym::{LocalDest, LocalSource, SymSlice};
 use crate::op::Op;
+use crate::transport::Transport as _;
 use crate::transport::host::control::PAYLOAD_WORDS;
 use crate::wait::Operation;
 use crate::{Error, Result, Runtime, Team};

@@ -13,6 +13,7 @@ use crate::debug::Level;
 use crate::dtype::Element;
 use crate::runtime::Inner;
 use crate::team::Team;
+use crate::transport::Transport as _;
 use crate::transport::host::control::{MAX_ALLOCATIONS, MAX_FREED};
 use crate::wait::Operation;
 use crate::{Error, MemoryKind, Pe, Result, Runtime};

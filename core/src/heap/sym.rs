@@ -12,6 +12,7 @@
 //!    constructors take it from a borrowed slice or from the heap, unsafe ones take the caller's word.
 
 use crate::runtime::Inner;
+use crate::transport::Transport as _;
 use crate::{Element, Error, Result};
 use bytemuck::Pod;
 use std::marker::PhantomData;

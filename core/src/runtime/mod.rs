@@ -9,11 +9,10 @@ use crate::debug::Level;
 use crate::heap::Heap;
 use crate::heap::layout::Layout;
 use crate::team::TeamState;
-use crate::transport::Transport;
-use crate::transport::host::HostTransport;
 use crate::transport::host::control::Control;
 use crate::transport::host::segment::Segment;
 use crate::transport::host::{fork, locks};
+use crate::transport::{Active, Transport as _};
 use crate::wait::{self, Operation, Target, Wait};
 use crate::{Error, MemoryKind, Pe, Result, config};
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
@@ -104,7 +103,7 @@ pub(crate) struct Inner {
     pub(crate) my_pe: Pe,
     pub(crate) n_pes: Pe,
     pub(crate) layout: Layout,
-    pub(crate) transport: Box<dyn Transport>,
+    pub(crate) transport: Active,
     pub(crate) control: Control,
     pub(crate) heap: Heap,
     pub(crate) teams: Vec<TeamState>,
@@ -332,11 +331,7 @@ impl Runtime {
             my_pe: me,
             n_pes: control.n_pes(),
             layout,
-            transport: Box::new(HostTransport::new(
-                Arc::clone(control.segment()),
-                layout,
-                me,
-            )),
+            transport: Active::new(Arc::clone(control.segment()), layout, me),
             heap: Heap::new(stride),
             teams: TeamState::predefined(me, control.n_pes()),
             spins: AtomicU32::new(0),
