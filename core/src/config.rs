@@ -39,7 +39,7 @@ pub const SETTINGS: &[Setting] = &[
     Setting {
         name: "NVSHMEM_SYMMETRIC_SIZE",
         default: "usable memory / PEs on the host",
-        help: "bytes of symmetric heap per PE; suffixes k, m, g, t (powers of 1024), fractions allowed; the same on all PEs",
+        help: "bytes of symmetric heap per PE; suffixes k, m, g, t (powers of 1024), fractions allowed; rounded up to 2 MiB; the same on all PEs",
     },
     Setting {
         name: "NVSHMEMRS_MEMORY",
@@ -64,7 +64,7 @@ pub const SETTINGS: &[Setting] = &[
     Setting {
         name: "NVSHMEM_DEBUG",
         default: "",
-        help: "WARN, INFO or TRACE: what the library writes to standard error; empty: nothing",
+        help: "WARN, INFO or TRACE: what the library writes to standard error; other words count as INFO; empty: nothing",
     },
     Setting {
         name: "NVSHMEMRS_PE",

@@ -59,7 +59,7 @@ pub enum Error {
     /// The symmetric heap has no block of that size.
     #[error(
         "the symmetric heap cannot hold {requested} more bytes per PE: {free} of {heap} bytes are free, the largest \
-         block is {largest}; set NVSHMEM_SYMMETRIC_SIZE (or heap_bytes at init) to more than {heap}"
+         block is {largest}; set NVSHMEM_SYMMETRIC_SIZE (or heap_bytes at init) to more than {}", heap.max(requested)
     )]
     HeapFull {
         /// Bytes asked for.
@@ -125,8 +125,8 @@ pub enum Error {
         operation: &'static str,
         /// The member that has the error.
         pe: Pe,
-        /// Its kind of error.
-        why: &'static str,
+        /// Its own error, in its words.
+        why: String,
     },
     /// A PE died, or left without finalize.
     #[error("PE {pe} (pid {pid}) {how}, during {operation} of PE {me}")]

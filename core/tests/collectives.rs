@@ -348,6 +348,10 @@ fn wrong_arguments_of_one_member_reach_all_and_nothing_is_written() {
                 error.to_string().contains("PE 1") || me == 1,
                 "{what}: {error}"
             );
+            if error.status() == 24 {
+                let text = error.to_string();
+                assert!(text.contains("PE 1 reports: argument `"), "{what}: {text}");
+            }
             rt.barrier_all()?;
             assert!(
                 dest.to_vec()?.iter().all(|&value| value == -7),

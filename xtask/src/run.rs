@@ -13,7 +13,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// How long a process may run unless more is said.
-pub(crate) const LIMIT: Duration = Duration::from_secs(600);
+pub(crate) const LIMIT: Duration = Duration::from_secs(900);
 
 /// How long a process that is told to end may take, and its output to come to an end.
 const GRACE: Duration = Duration::from_secs(5);

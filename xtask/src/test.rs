@@ -192,14 +192,22 @@ fn readme(tree: &Tree) -> Result<()> {
     let readme =
         std::fs::read_to_string(tree.root.join("README.md")).context("cannot read README.md")?;
     let program = first_python(&readme).context("README.md has no ```python block")?;
-    let file = tree.scratch("readme")?.join("program.py");
-    std::fs::write(&file, program).with_context(|| format!("cannot write {}", file.display()))?;
-    let shown = run::tee(tree.launch(2).arg(tree.python()).arg(&file), run::LIMIT)?;
-    shown.outcome?;
+    let hello = tree.root.join("examples/python/hello.py");
+    let shipped =
+        std::fs::read_to_string(&hello).context("cannot read examples/python/hello.py")?;
     ensure!(
-        !shown.text.trim().is_empty(),
-        "the first program of README.md printed nothing"
+        program == shipped,
+        "the first program of README.md is not examples/python/hello.py"
     );
+    let shown = run::tee(tree.launch(2).arg(tree.python()).arg(&hello), run::LIMIT)?;
+    shown.outcome?;
+    for (pe, sent) in [(0, 2), (1, 1)] {
+        let line = format!("PE {pe} of 2: my neighbour sent {sent}, the sum over all PEs is 3");
+        ensure!(
+            shown.text.contains(&line),
+            "the first program of README.md did not print \"{line}\""
+        );
+    }
     Ok(())
 }
 

@@ -81,6 +81,16 @@ impl Call {
     }
 }
 
+/// The words of an error as a payload, up to a 0.
+#[cold]
+fn error_words(error: &Error) -> [u64; PAYLOAD_WORDS] {
+    let mut words = [0; PAYLOAD_WORDS];
+    let text = error.to_string();
+    let len = text.len().min(PAYLOAD_BYTES - 1);
+    bytemuck::cast_slice_mut(&mut words)[..len].copy_from_slice(&text.as_bytes()[..len]);
+    words
+}
+
 /// This PE's turn in the collectives of a team; one thread at a time has it.
 pub(crate) struct Turn<'a> {
     inner: &'a Inner,
@@ -154,6 +164,9 @@ impl<'a> Turn<'a> {
             Relaxed,
         );
         let signature = call.signature();
+        // A member with an error brings its words instead of data.
+        let words = call.error.as_ref().map(error_words);
+        let payload = words.as_ref().map_or(payload, |words| &words[..]);
         // Last and in one go what the others look at all the time, so that the line moves once.
         for (word, value) in slot.payload.iter().zip(payload) {
             word.store(*value, Relaxed);
@@ -227,7 +240,14 @@ impl<'a> Turn<'a> {
                 };
             }
             if status != 0 {
-                let why = Error::describe(status as i32);
+                let mut words = [0; PAYLOAD_WORDS];
+                self.payload(pe, epoch, &mut words);
+                let bytes: &[u8] = bytemuck::cast_slice(&words);
+                let end = bytes
+                    .iter()
+                    .position(|&byte| byte == 0)
+                    .unwrap_or(bytes.len());
+                let why = String::from_utf8_lossy(&bytes[..end]).into_owned();
                 return Error::PeerArgument {
                     operation: operation_name,
                     pe,

@@ -79,8 +79,10 @@ fn cgroups() -> Vec<(u64, u64)> {
             );
             let read = |file: &str| fs::read_to_string(format!("{folder}/{file}")).ok();
             let number = |file: &str| read(file)?.trim().parse::<u64>().ok();
-            // "max" means no limit, and does not parse.
-            let (Some(limit), Some(used)) = (number(limit), number(used)) else {
+            // No limit is "max", which does not parse, or, in version 1, a number near 2^63.
+            let (Some(limit), Some(used)) =
+                (number(limit).filter(|&limit| limit < 1 << 62), number(used))
+            else {
                 continue;
             };
             // The kernel drops cached files before it refuses memory.

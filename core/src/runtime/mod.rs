@@ -201,8 +201,10 @@ impl Inner {
         };
         let result = self.wait(wait, || self.count_states(State::Finalizing));
         self.end(State::Finalized);
-        self.debug
-            .write(Level::Info, self.my_pe, || format!("finalized: {result:?}"));
+        self.debug.write(Level::Info, self.my_pe, || match &result {
+            Ok(()) => "finalized".to_string(),
+            Err(error) => format!("finalized, but {error}"),
+        });
         result
     }
 
@@ -362,7 +364,7 @@ impl Runtime {
         inner.spins.store(wait::spins(&inner.control), Relaxed);
         inner.debug.write(Level::Info, me, || {
             format!(
-                "joined: {} PEs, {stride} bytes of symmetric heap each, host memory",
+                "joined; PEs in the job: {}; symmetric heap of each: {stride} bytes of host memory",
                 inner.n_pes
             )
         });

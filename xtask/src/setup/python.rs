@@ -46,6 +46,8 @@ pub(crate) fn wheel(tree: &Tree) -> Result<()> {
     let mut files = vec![
         tree.library(),
         tree.launcher(),
+        tree.release().join("nvshmemrs-info"),
+        tree.root.join("Cargo.toml"),
         package.join("pyproject.toml"),
     ];
     for extra in ["hatch_build.py", "README.md"] {

@@ -15,7 +15,6 @@ nvshmem.barrier_all()
 print("ready", flush=True)
 if me == n - 1:
     time.sleep(60)
-start = time.monotonic()
 try:
     if sys.argv[1] == "barrier":
         nvshmem.barrier_all()
