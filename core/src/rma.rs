@@ -36,7 +36,7 @@ impl Runtime {
     #[inline(always)]
     pub(crate) fn ring_for_word(&self, dest: SymRange, pe: Pe) {
         if dest.bytes() <= 8 {
-            wait::ring(&self.inner.control, pe);
+            wait::ring_word(&self.inner.control, pe, dest.offset());
         }
     }
 

@@ -54,7 +54,7 @@ impl Runtime {
     ) -> Result<()> {
         self.check_target(signal.range(), pe)?;
         self.inner.transport.signal(pe, signal.offset(), value, op);
-        wait::ring(&self.inner.control, pe);
+        wait::ring_word(&self.inner.control, pe, signal.offset());
         Ok(())
     }
 

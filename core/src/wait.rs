@@ -135,31 +135,50 @@ pub(crate) fn publish_cpus(block: &PeBlock) {
     }
 }
 
-/// Wakes the sleeping threads of a PE.
+/// Wakes the threads of `pe` that sleep until the word at `offset` changes.
 #[inline(always)]
-pub(crate) fn ring(control: &Control, pe: Pe) {
+pub(crate) fn ring_word(control: &Control, pe: Pe, offset: u64) {
     // One line for all PEs, which nobody writes while nobody sleeps.
-    if control.header().sleepers.load(Relaxed) != 0 {
-        wake(control, pe);
+    if control.header().word_sleepers.load(Relaxed) != 0 {
+        wake_word(control, pe, offset);
     }
 }
 
 #[cold]
+fn wake_word(control: &Control, pe: Pe, offset: u64) {
+    let waited_for = |slot: &WaitSlot| {
+        slot.id.load(Acquire) != 0
+            && slot.cmp.load(Relaxed) != 0
+            && slot.offset.load(Relaxed) == offset
+    };
+    // A wait that found no slot sleeps out its nap.
+    if control.pe(pe).waits.iter().any(waited_for) {
+        wake(control, pe);
+    }
+}
+
+/// Wakes every PE that sleeps until others arrive.
+#[inline(always)]
+pub(crate) fn ring_team(control: &Control) {
+    if control.header().team_sleepers.load(Relaxed) != 0 {
+        ring_everyone(control);
+    }
+}
+
+/// Wakes every PE that sleeps.
+#[cold]
+pub(crate) fn ring_everyone(control: &Control) {
+    for pe in 0..control.n_pes() {
+        wake(control, pe);
+    }
+}
+
 fn wake(control: &Control, pe: Pe) {
     let bell = &control.pe(pe).bell;
     if bell.sleepers.load(Relaxed) != 0 {
         bell.rings.fetch_add(1, Release);
         // A failed wake costs the sleeper the rest of its nap.
         let _ = futex::wake(&bell.rings, futex::Flags::empty(), i32::MAX as u32);
-    }
-}
-
-/// Wakes every PE that sleeps.
-pub(crate) fn ring_all(control: &Control) {
-    if control.header().sleepers.load(Relaxed) != 0 {
-        for pe in 0..control.n_pes() {
-            wake(control, pe);
-        }
     }
 }
 
@@ -333,7 +352,7 @@ impl Inner {
                     detail: crate::board::detail(&self.control, self.my_pe, &wait, seen),
                 });
             }
-            let signalled = self.sleep(nap, &mut ready) == Err(Errno::INTR);
+            let signalled = self.sleep(&wait, nap, &mut ready) == Err(Errno::INTR);
             nap = (nap * 2).min(NAP);
             if signalled || waited >= hook_at {
                 hook_at = waited + HOOK_EVERY;
@@ -364,16 +383,21 @@ impl Inner {
     /// Sleeps until the doorbell rings, `nap` has passed or a signal handler has run.
     fn sleep<T>(
         &self,
+        wait: &Wait,
         nap: Duration,
         ready: &mut impl FnMut() -> std::result::Result<T, u64>,
     ) -> std::result::Result<(), Errno> {
         let bell = &self.control.pe(self.my_pe).bell;
-        let sleepers = &self.control.header().sleepers;
+        let header = self.control.header();
+        let sleepers = match wait.target {
+            Target::Word { .. } => &header.word_sleepers,
+            Target::Team { .. } | Target::Job => &header.team_sleepers,
+        };
         let rings = bell.rings.load(Acquire);
         bell.sleepers.fetch_add(1, SeqCst);
         sleepers.fetch_add(1, SeqCst);
-        // Whoever makes this ready from here on sees a sleeper and rings; a signal update that races with these lines may
-        // miss it, which costs the rest of the nap.
+        // Whoever makes this ready from here on sees a sleeper and rings. An update that races with these lines may miss
+        // it, which costs the rest of the nap.
         let result = match ready() {
             Ok(_) => Ok(()),
             Err(_) => {

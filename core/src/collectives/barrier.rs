@@ -11,7 +11,7 @@ impl Runtime {
     /// Collective over `team`. OpenSHMEM 1.5 section 9.9.1.
     pub fn barrier(&self, team: Team) -> Result<()> {
         let turn = self.inner.enter(team, Operation::Barrier)?;
-        self.inner.transport.quiet();
+        self.inner.transport.quiet_before_release();
         turn.meet(Call::plain(Operation::Barrier), &[]).map(|_| ())
     }
 

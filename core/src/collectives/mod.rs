@@ -17,9 +17,9 @@ use crate::heap::sym::SymRange;
 use crate::runtime::Inner;
 use crate::team::{self, Team, TeamState};
 use crate::transport::host::control::{ARGS, PAYLOAD_WORDS, Slot, TeamBlock};
-use crate::wait::{Operation, Target, Wait, ring_all};
+use crate::wait::{Operation, Target, Wait, ring_team};
 use crate::{Error, Pe, Result};
-use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
 /// What fits in a meeting's payload.
 pub(crate) const PAYLOAD_BYTES: usize = PAYLOAD_WORDS * 8;
@@ -67,7 +67,7 @@ impl Call {
 
     /// A hash that stands for operation and arguments. Members with different calls have the same one with a chance of about 2^-63. An
     /// error has an odd signature, a call an even one.
-    #[inline]
+    #[inline(always)]
     fn signature(&self) -> u64 {
         let products = self.args.iter().zip(FACTORS).map(|(arg, factor)| {
             // Both halves count: the low bits of a product know nothing of the high bits of a factor.
@@ -106,7 +106,7 @@ impl Drop for Turn<'_> {
 
 impl Inner {
     /// Begins a collective.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn enter(&self, team: Team, operation: Operation) -> Result<Turn<'_>> {
         self.ready()?;
         // Who has given up on a PE that is gone must not arrive once more in its place.
@@ -149,7 +149,7 @@ impl<'a> Turn<'a> {
     }
 
     /// Meets the other members, bringing `payload`. Returns the epoch once all have come with equal calls.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn meet(&self, call: Call, payload: &[u64]) -> Result<u64> {
         let team = self.team;
         let epoch = team.epoch.load(Relaxed) + 1;
@@ -172,9 +172,10 @@ impl<'a> Turn<'a> {
             word.store(*value, Relaxed);
         }
         slot.signature.store(signature, Relaxed);
-        // A full barrier, so that a member that falls asleep meanwhile is seen, or sees the mark.
-        slot.epoch.swap(epoch, SeqCst);
-        ring_all(&self.inner.control);
+        // A member that falls asleep right now may miss it, and naps for at most a millisecond; a full barrier would cost
+        // every meeting some nanoseconds.
+        slot.epoch.store(epoch, Release);
+        ring_team(&self.inner.control);
 
         let wait = Wait {
             operation: call.operation,
@@ -216,7 +217,7 @@ impl<'a> Turn<'a> {
         if matches!(error, Error::Timeout { .. } | Error::Interrupted { .. }) {
             let me = self.inner.my_pe as u32 + 1;
             let _ = self.block.broken.compare_exchange(0, me, AcqRel, Relaxed);
-            ring_all(&self.inner.control);
+            ring_team(&self.inner.control);
         }
     }
 

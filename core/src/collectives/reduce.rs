@@ -250,7 +250,7 @@ impl Runtime {
             }
             at += bytes;
         }
-        inner.transport.quiet();
+        inner.transport.quiet_before_release();
         turn.meet(Call::plain(Operation::Reduce), &[]).map(|_| ())
     }
 

@@ -474,7 +474,7 @@ impl Inner {
             ..Call::plain(Operation::Free)
         };
         call.args[0] = block.map_or(u64::MAX, |block| block.offset);
-        self.transport.quiet();
+        self.transport.quiet_before_release();
         let met = turn.meet(call, &[]);
         if let Some(block) = block {
             let mut state = self.heap.lock();

@@ -186,7 +186,7 @@ impl Inner {
                 .first_gone
                 .compare_exchange(0, pe as u32 + 1, AcqRel, Relaxed);
             header.gone.fetch_add(1, SeqCst);
-            wait::ring_all(control);
+            wait::ring_everyone(control);
         }
     }
 
@@ -194,7 +194,7 @@ impl Inner {
         self.ready()?;
         self.transport.quiet();
         self.state(State::Finalizing);
-        wait::ring_all(&self.control);
+        wait::ring_everyone(&self.control);
         let wait = Wait {
             operation: Operation::Finalize,
             target: Target::Job,
@@ -310,7 +310,7 @@ impl Runtime {
         block.process.store(machine::process_token(), Relaxed);
         wait::publish_cpus(block);
         block.state.store(State::Active as u32, Release);
-        wait::ring_all(control);
+        wait::ring_everyone(control);
         Ok(())
     }
 

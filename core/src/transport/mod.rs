@@ -102,4 +102,9 @@ pub(crate) trait Transport: Send + Sync {
 
     /// Completes this PE's earlier operations, visibly for all PEs.
     fn quiet(&self);
+
+    /// Completes this PE's earlier operations, visibly for whoever sees a later release of this PE: all that a meeting needs.
+    fn quiet_before_release(&self) {
+        self.quiet();
+    }
 }

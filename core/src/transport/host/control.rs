@@ -46,8 +46,10 @@ pub(crate) struct Header {
     pub(crate) gone: AtomicU32,
     /// The first PE that was gone, plus 1.
     pub(crate) first_gone: AtomicU32,
-    /// How many PEs sleep on their doorbells.
-    pub(crate) sleepers: AtomicU32,
+    /// How many threads sleep until others arrive: members of a team, or all PEs.
+    pub(crate) team_sleepers: AtomicU32,
+    /// How many threads sleep until a word changes.
+    pub(crate) word_sleepers: AtomicU32,
     /// Allocations that all PEs have released so far.
     pub(crate) released: AtomicU32,
     /// Numbers for waits.
@@ -155,6 +157,7 @@ pub(crate) struct Control {
 }
 
 impl Control {
+    #[inline(always)]
     fn team_bytes(n_pes: u64) -> u64 {
         PAGE + (n_pes * SLOTS_STRIDE).next_multiple_of(PAGE)
     }
@@ -244,24 +247,24 @@ impl Control {
         self.n_pes as Pe
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn header(&self) -> &Header {
         self.segment.view(0)
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn pe(&self, pe: Pe) -> &PeBlock {
         self.segment.view(PAGE * (1 + pe as u64))
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn team(&self, index: u64) -> &TeamBlock {
         self.segment
             .view(PAGE * (1 + self.n_pes) + index * Control::team_bytes(self.n_pes))
     }
 
     /// The slot of member `member` of a team for an epoch.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn slot(&self, index: u64, member: Pe, epoch: u64) -> &Slot {
         let team = PAGE * (1 + self.n_pes) + index * Control::team_bytes(self.n_pes);
         let slots = team + PAGE + member as u64 * SLOTS_STRIDE;
@@ -269,7 +272,7 @@ impl Control {
             .view(slots + (epoch & 1) * size_of::<Slot>() as u64)
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn releases(&self, id: u32) -> &ReleaseCount {
         self.segment.view(
             Control::releases_offset(self.n_pes) + u64::from(id) * size_of::<ReleaseCount>() as u64,

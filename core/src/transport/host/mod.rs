@@ -157,4 +157,9 @@ impl Transport for HostTransport {
     fn quiet(&self) {
         fence(SeqCst);
     }
+
+    #[inline(always)]
+    fn quiet_before_release(&self) {
+        // The release itself orders the stores that came before it.
+    }
 }
