@@ -185,6 +185,6 @@ fn the_library_speaks_on_standard_error_when_asked() {
     let (stdout, stderr) = said(&program, &[], &[("NVSHMEM_DEBUG", "INFO")]);
     assert_eq!(stdout, "");
     assert!(stderr.contains("nvshmemrs [PE 0, pid "), "{stderr}");
-    assert!(stderr.contains("joined: 1 PEs"), "{stderr}");
+    assert!(stderr.contains("joined; PEs in the job: 1"), "{stderr}");
     assert!(stderr.contains("finalized"), "{stderr}");
 }
