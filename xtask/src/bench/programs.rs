@@ -29,17 +29,11 @@ impl<'a> Programs<'a> {
     /// Compiles `peers.c` and `startup.c` for both sides, with the same flags.
     pub(super) fn compile(tree: &'a Tree) -> Result<Self> {
         let folder = tree.scratch("bench")?;
-        // Programs look for the library by its SONAME, beside themselves.
-        let soname = folder.join("libnvshmemrs.so.0");
-        if soname.symlink_metadata().is_ok() {
-            std::fs::remove_file(&soname)?;
-        }
-        std::os::unix::fs::symlink(tree.library(), &soname)
-            .with_context(|| format!("cannot make {}", soname.display()))?;
+        let rpath = format!("-Wl,-rpath,{}", tree.release().display());
         for program in ["peers", "startup"] {
             let source = format!("bench/{program}.c");
             let mut ours = compiler(tree, "cc", "bench/ours.h", &source);
-            ours.arg("-Iinclude").arg(&soname).arg("-Wl,-rpath,$ORIGIN");
+            ours.arg("-Iinclude").arg(tree.library()).arg(&rpath);
             run::run(ours.arg("-o").arg(folder.join(format!("{program}-ours"))))?;
             let mut oshmem = compiler(tree, "oshcc", "bench/oshmem.h", &source);
             run::run(
