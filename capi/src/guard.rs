@@ -89,6 +89,24 @@ pub(crate) fn call_live(
     })
 }
 
+/// For operations that a stream can run later; `body` owns all it needs. Given a stream's handle, it is queued.
+#[inline(always)]
+pub(crate) fn queued(
+    runtime: nvshmemrs_runtime_t,
+    body: impl FnOnce(&Runtime) -> Result<()> + 'static,
+) -> i32 {
+    call(runtime, body)
+}
+
+/// As [`queued`], for operations that write an output: given a stream's handle, it waits until the stream has run `body`.
+#[inline(always)]
+pub(crate) fn fetched(
+    runtime: nvshmemrs_runtime_t,
+    body: impl FnOnce(&Runtime) -> Result<()> + 'static,
+) -> i32 {
+    call(runtime, body)
+}
+
 /// For functions that return something else.
 #[inline(always)]
 pub(crate) fn plain<T>(fallback: T, body: impl FnOnce() -> T) -> T {
