@@ -8,7 +8,7 @@
 
 /* What `nvshmemrs_abi_version` and `nvshmemrs_api_hash` answered when this header was made. */
 #define NVSHMEMRS_ABI_VERSION UINT32_C(1)
-#define NVSHMEMRS_API_HASH UINT64_C(0x607d622943d8b965)
+#define NVSHMEMRS_API_HASH UINT64_C(0xe09ca18c5eb98fd1)
 
 /// What a call came to. Functions return these numbers as `int32_t`.
 enum nvshmemrs_status
@@ -88,6 +88,42 @@ enum nvshmemrs_team
     NVSHMEMRS_TEAM_SHARED = 1,
     /// The PEs on the same host as this PE.
     NVSHMEMRS_TEAM_NODE = 2,
+    /// The PEs that have this PE's number on their own hosts: on one host, the PE itself.
+    NVSHMEMRS_TEAM_SAME_MYPE_NODE = 3,
+    /// The PEs that share this PE's GPU. A PE without a GPU shares it with nobody.
+    NVSHMEMRS_TEAM_SAME_GPU = 4,
+    /// The first PE of each GPU, and every PE without one.
+    NVSHMEMRS_TEAM_GPU_LEADERS = 5,
+    /// No team.
+    NVSHMEMRS_TEAM_INVALID = 18446744073709551615ull,
+};
+
+/// Which fields of a team configuration count.
+enum nvshmemrs_team_config_mask
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : int32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+    /// `num_contexts`.
+    NVSHMEMRS_TEAM_CONFIG_NUM_CONTEXTS = 1,
+    /// `uniqueid`.
+    NVSHMEMRS_TEAM_CONFIG_UNIQUEID = 2,
+};
+
+/// How many threads of a PE may call at a time.
+enum nvshmemrs_thread
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : int32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+    /// The PE has one thread.
+    NVSHMEMRS_THREAD_SINGLE = 0,
+    /// Only the thread that called init.
+    NVSHMEMRS_THREAD_FUNNELED = 1,
+    /// Any thread, one at a time.
+    NVSHMEMRS_THREAD_SERIALIZED = 2,
+    /// Any thread at any time.
+    NVSHMEMRS_THREAD_MULTIPLE = 3,
 };
 
 /// Element types.
@@ -112,10 +148,18 @@ enum nvshmemrs_dtype
     NVSHMEMRS_DTYPE_UINT32 = 7,
     /// Unsigned, 64 bits.
     NVSHMEMRS_DTYPE_UINT64 = 8,
+    /// IEEE 754 half precision, 16 bits. Reductions accumulate in single precision and round once.
+    NVSHMEMRS_DTYPE_HALF = 9,
+    /// The upper half of a single precision number. Reductions accumulate in single precision and round once.
+    NVSHMEMRS_DTYPE_BFLOAT16 = 10,
     /// IEEE 754 single precision.
     NVSHMEMRS_DTYPE_FLOAT = 11,
     /// IEEE 754 double precision.
     NVSHMEMRS_DTYPE_DOUBLE = 12,
+    /// Complex: two numbers of single precision.
+    NVSHMEMRS_DTYPE_COMPLEXF = 13,
+    /// Complex: two numbers of double precision.
+    NVSHMEMRS_DTYPE_COMPLEXD = 14,
 };
 
 /// Reduction operations.
@@ -126,10 +170,18 @@ enum nvshmemrs_op
  {
     /// Sum; integers wrap around.
     NVSHMEMRS_OP_SUM = 1,
-    /// Smallest; a NaN in any source gives NaN.
+    /// Smallest, not of complex numbers; a NaN in any source gives NaN.
     NVSHMEMRS_OP_MIN = 2,
-    /// Largest; a NaN in any source gives NaN.
+    /// Largest, not of complex numbers; a NaN in any source gives NaN.
     NVSHMEMRS_OP_MAX = 3,
+    /// Product; integers wrap around.
+    NVSHMEMRS_OP_PROD = 4,
+    /// Bitwise and, of integers.
+    NVSHMEMRS_OP_AND = 5,
+    /// Bitwise or, of integers.
+    NVSHMEMRS_OP_OR = 6,
+    /// Bitwise exclusive or, of integers.
+    NVSHMEMRS_OP_XOR = 7,
 };
 
 /// Comparisons of a wait.
@@ -218,10 +270,240 @@ typedef uint64_t nvshmemrs_local_job_t;
 /// `NVSHMEMRS_ERROR_INTERRUPTED`. It runs on the waiting thread.
 typedef int32_t (*nvshmemrs_interrupt_hook_t)(void *user);
 
+/// An ordered queue of operations. It may be passed wherever a function takes a runtime and says that it can be queued.
+/// 0 is the null handle.
+typedef uint64_t nvshmemrs_stream_t;
+
+/// Work of the caller's that a stream runs. A result other than 0 is kept by the stream as an error (`NVSHMEMRS_ERROR_SYSTEM`).
+typedef int32_t (*nvshmemrs_host_function_t)(void *user);
+
+/// A mark in a stream. 0 is the null handle.
+typedef uint64_t nvshmemrs_event_t;
+
+/// What a team is made with. Fill it with `nvshmemrs_team_config_default`, then change fields.
+typedef struct {
+    /// Version and size of this struct: (1 << 16) + sizeof.
+    uint32_t version;
+    /// Contexts that the team shall support. There are no contexts in this version; the number is kept and given back.
+    int32_t num_contexts;
+    /// What the members of `nvshmemrs_team_init` find each other by.
+    uint64_t uniqueid;
+    /// Must be 0.
+    uint8_t reserved[48];
+} nvshmemrs_team_config_t;
+
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
 
+/// Reads the 32-bit integer at the symmetric address `source` on PE `pe`. It serves signed and unsigned
+/// integers.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `source` must be
+/// aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_fetch32(nvshmemrs_runtime_t runtime,
+                                 const uint32_t *source,
+                                 int32_t pe,
+                                 uint32_t *value);
+
+/// Reads the 64-bit integer at the symmetric address `source` on PE `pe`. It serves signed and unsigned
+/// integers.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `source` must be
+/// aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_fetch64(nvshmemrs_runtime_t runtime,
+                                 const uint64_t *source,
+                                 int32_t pe,
+                                 uint64_t *value);
+
+/// Reads the `float` at the symmetric address `source` on PE `pe`.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `source` must be
+/// aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_fetch_float(nvshmemrs_runtime_t runtime,
+                                     const float *source,
+                                     int32_t pe,
+                                     float *value);
+
+/// Reads the `double` at the symmetric address `source` on PE `pe`.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `source` must be
+/// aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_fetch_double(nvshmemrs_runtime_t runtime,
+                                      const double *source,
+                                      int32_t pe,
+                                      double *value);
+
+/// Stores `value` in the 32-bit integer at the symmetric address `dest` on PE `pe`. It serves signed and
+/// unsigned integers.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
+/// aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_set`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_set32(nvshmemrs_runtime_t runtime, uint32_t *dest, uint32_t value, int32_t pe);
+
+/// Stores `value` in the 64-bit integer at the symmetric address `dest` on PE `pe`. It serves signed and
+/// unsigned integers.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
+/// aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_set`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_set64(nvshmemrs_runtime_t runtime, uint64_t *dest, uint64_t value, int32_t pe);
+
+/// Stores `value` in the `float` at the symmetric address `dest` on PE `pe`.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
+/// aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_set`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_set_float(nvshmemrs_runtime_t runtime, float *dest, float value, int32_t pe);
+
+/// Stores `value` in the `double` at the symmetric address `dest` on PE `pe`.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
+/// aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_set`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_set_double(nvshmemrs_runtime_t runtime, double *dest, double value, int32_t pe);
+
+/// Stores `value` in the 32-bit integer at the symmetric address `dest` on PE `pe` and gives the old value.
+/// It serves signed and unsigned integers.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
+/// aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_swap`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_swap32(nvshmemrs_runtime_t runtime,
+                                uint32_t *dest,
+                                uint32_t value,
+                                int32_t pe,
+                                uint32_t *old);
+
+/// Stores `value` in the 64-bit integer at the symmetric address `dest` on PE `pe` and gives the old value.
+/// It serves signed and unsigned integers.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
+/// aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_swap`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_swap64(nvshmemrs_runtime_t runtime,
+                                uint64_t *dest,
+                                uint64_t value,
+                                int32_t pe,
+                                uint64_t *old);
+
+/// Stores `value` in the `float` at the symmetric address `dest` on PE `pe` and gives the old value.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
+/// aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_swap`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_swap_float(nvshmemrs_runtime_t runtime,
+                                    float *dest,
+                                    float value,
+                                    int32_t pe,
+                                    float *old);
+
+/// Stores `value` in the `double` at the symmetric address `dest` on PE `pe` and gives the old value.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
+/// aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_swap`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_swap_double(nvshmemrs_runtime_t runtime,
+                                     double *dest,
+                                     double value,
+                                     int32_t pe,
+                                     double *old);
+
+/// Stores `value` in the 32-bit integer at the symmetric address `dest` on PE `pe` if it equals `cond`, and
+/// gives the old value. It serves signed and unsigned integers.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
+/// aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_compare_swap`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_compare_swap32(nvshmemrs_runtime_t runtime,
+                                        uint32_t *dest,
+                                        uint32_t cond,
+                                        uint32_t value,
+                                        int32_t pe,
+                                        uint32_t *old);
+
+/// Stores `value` in the 64-bit integer at the symmetric address `dest` on PE `pe` if it equals `cond`, and
+/// gives the old value. It serves signed and unsigned integers.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
+/// aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_compare_swap`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_compare_swap64(nvshmemrs_runtime_t runtime,
+                                        uint64_t *dest,
+                                        uint64_t cond,
+                                        uint64_t value,
+                                        int32_t pe,
+                                        uint64_t *old);
+
+/// Adds 1 to the 32-bit integer at the symmetric address `dest` on PE `pe`. It wraps around, so it serves
+/// signed and unsigned integers.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
+/// aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_inc`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_inc32(nvshmemrs_runtime_t runtime, uint32_t *dest, int32_t pe);
+
+/// Adds 1 to the 64-bit integer at the symmetric address `dest` on PE `pe`. It wraps around, so it serves
+/// signed and unsigned integers.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
+/// aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_inc`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_inc64(nvshmemrs_runtime_t runtime, uint64_t *dest, int32_t pe);
+
+/// Adds 1 to the 32-bit integer at the symmetric address `dest` on PE `pe` and gives the old value. It
+/// wraps around, so it serves signed and unsigned integers.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
+/// aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_inc`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_fetch_inc32(nvshmemrs_runtime_t runtime, uint32_t *dest, int32_t pe, uint32_t *old);
+
+/// Adds 1 to the 64-bit integer at the symmetric address `dest` on PE `pe` and gives the old value. It
+/// wraps around, so it serves signed and unsigned integers.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
+/// aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_inc`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_fetch_inc64(nvshmemrs_runtime_t runtime, uint64_t *dest, int32_t pe, uint64_t *old);
+
+/// Adds `value` to the 32-bit integer at the symmetric address `dest` on PE `pe`. It wraps around, so it
+/// serves signed and unsigned integers.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
+/// aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_add`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_add32(nvshmemrs_runtime_t runtime, uint32_t *dest, uint32_t value, int32_t pe);
+
+/// Adds `value` to the 64-bit integer at the symmetric address `dest` on PE `pe`. It wraps around, so it
+/// serves signed and unsigned integers.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
+/// aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_add`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_add64(nvshmemrs_runtime_t runtime, uint64_t *dest, uint64_t value, int32_t pe);
+
+/// Adds `value` to the `float` at the symmetric address `dest` on PE `pe`. The order of additions of
+/// several PEs, and so the rounding of their sum, is not fixed.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
+/// aligned to 4. NVSHMEM `nvshmemx_float_atomic_add`.
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_add_float(nvshmemrs_runtime_t runtime, float *dest, float value, int32_t pe);
+
+/// Adds `value` to the `double` at the symmetric address `dest` on PE `pe`. The order of additions of
+/// several PEs, and so the rounding of their sum, is not fixed.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
+/// aligned to 8. NVSHMEM `nvshmemx_double_atomic_add`.
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_add_double(nvshmemrs_runtime_t runtime, double *dest, double value, int32_t pe);
+
 /// Adds `value` to the 32-bit integer at the symmetric address `dest` on PE `pe` and gives the old value.
 /// It wraps around, so it serves signed and unsigned integers.
 ///
@@ -233,19 +515,6 @@ int32_t nvshmemrs_atomic_fetch_add32(nvshmemrs_runtime_t runtime,
                                      uint32_t value,
                                      int32_t pe,
                                      uint32_t *old);
-
-/// Stores `value` in the 32-bit integer at the symmetric address `dest` on PE `pe` if it equals `cond`, and
-/// gives the old value.
-///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
-/// aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_compare_swap`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
-int32_t nvshmemrs_atomic_compare_swap32(nvshmemrs_runtime_t runtime,
-                                        uint32_t *dest,
-                                        uint32_t cond,
-                                        uint32_t value,
-                                        int32_t pe,
-                                        uint32_t *old);
 
 /// Adds `value` to the 64-bit integer at the symmetric address `dest` on PE `pe` and gives the old value.
 /// It wraps around, so it serves signed and unsigned integers.
@@ -259,18 +528,409 @@ int32_t nvshmemrs_atomic_fetch_add64(nvshmemrs_runtime_t runtime,
                                      int32_t pe,
                                      uint64_t *old);
 
-/// Stores `value` in the 64-bit integer at the symmetric address `dest` on PE `pe` if it equals `cond`, and
-/// gives the old value.
+/// Adds `value` to the `float` at the symmetric address `dest` on PE `pe` and gives the old value. The
+/// order of additions of several PEs, and so the rounding of their sum, is not fixed.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
-/// aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_compare_swap`).
+/// aligned to 4. NVSHMEM `nvshmemx_float_atomic_fetch_add`.
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
-int32_t nvshmemrs_atomic_compare_swap64(nvshmemrs_runtime_t runtime,
+int32_t nvshmemrs_atomic_fetch_add_float(nvshmemrs_runtime_t runtime,
+                                         float *dest,
+                                         float value,
+                                         int32_t pe,
+                                         float *old);
+
+/// Adds `value` to the `double` at the symmetric address `dest` on PE `pe` and gives the old value. The
+/// order of additions of several PEs, and so the rounding of their sum, is not fixed.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
+/// aligned to 8. NVSHMEM `nvshmemx_double_atomic_fetch_add`.
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_fetch_add_double(nvshmemrs_runtime_t runtime,
+                                          double *dest,
+                                          double value,
+                                          int32_t pe,
+                                          double *old);
+
+/// Replaces the 32-bit integer at the symmetric address `dest` on PE `pe` by its bitwise and with `value`.
+/// It serves signed and unsigned integers.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
+/// aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_and`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_and32(nvshmemrs_runtime_t runtime, uint32_t *dest, uint32_t value, int32_t pe);
+
+/// Replaces the 64-bit integer at the symmetric address `dest` on PE `pe` by its bitwise and with `value`.
+/// It serves signed and unsigned integers.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
+/// aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_and`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_and64(nvshmemrs_runtime_t runtime, uint64_t *dest, uint64_t value, int32_t pe);
+
+/// Replaces the 32-bit integer at the symmetric address `dest` on PE `pe` by its bitwise and with `value`,
+/// and gives the old value. It serves signed and unsigned integers.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
+/// aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_and`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_fetch_and32(nvshmemrs_runtime_t runtime,
+                                     uint32_t *dest,
+                                     uint32_t value,
+                                     int32_t pe,
+                                     uint32_t *old);
+
+/// Replaces the 64-bit integer at the symmetric address `dest` on PE `pe` by its bitwise and with `value`,
+/// and gives the old value. It serves signed and unsigned integers.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
+/// aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_and`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_fetch_and64(nvshmemrs_runtime_t runtime,
+                                     uint64_t *dest,
+                                     uint64_t value,
+                                     int32_t pe,
+                                     uint64_t *old);
+
+/// Replaces the 32-bit integer at the symmetric address `dest` on PE `pe` by its bitwise or with `value`.
+/// It serves signed and unsigned integers.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
+/// aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_or`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_or32(nvshmemrs_runtime_t runtime, uint32_t *dest, uint32_t value, int32_t pe);
+
+/// Replaces the 64-bit integer at the symmetric address `dest` on PE `pe` by its bitwise or with `value`.
+/// It serves signed and unsigned integers.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
+/// aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_or`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_or64(nvshmemrs_runtime_t runtime, uint64_t *dest, uint64_t value, int32_t pe);
+
+/// Replaces the 32-bit integer at the symmetric address `dest` on PE `pe` by its bitwise or with `value`,
+/// and gives the old value. It serves signed and unsigned integers.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
+/// aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_or`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_fetch_or32(nvshmemrs_runtime_t runtime,
+                                    uint32_t *dest,
+                                    uint32_t value,
+                                    int32_t pe,
+                                    uint32_t *old);
+
+/// Replaces the 64-bit integer at the symmetric address `dest` on PE `pe` by its bitwise or with `value`,
+/// and gives the old value. It serves signed and unsigned integers.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
+/// aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_or`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_fetch_or64(nvshmemrs_runtime_t runtime,
+                                    uint64_t *dest,
+                                    uint64_t value,
+                                    int32_t pe,
+                                    uint64_t *old);
+
+/// Replaces the 32-bit integer at the symmetric address `dest` on PE `pe` by its bitwise exclusive or with
+/// `value`. It serves signed and unsigned integers.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
+/// aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_xor`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_xor32(nvshmemrs_runtime_t runtime, uint32_t *dest, uint32_t value, int32_t pe);
+
+/// Replaces the 64-bit integer at the symmetric address `dest` on PE `pe` by its bitwise exclusive or with
+/// `value`. It serves signed and unsigned integers.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
+/// aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_xor`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_xor64(nvshmemrs_runtime_t runtime, uint64_t *dest, uint64_t value, int32_t pe);
+
+/// Replaces the 32-bit integer at the symmetric address `dest` on PE `pe` by its bitwise exclusive or with
+/// `value`, and gives the old value. It serves signed and unsigned integers.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
+/// aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_xor`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_fetch_xor32(nvshmemrs_runtime_t runtime,
+                                     uint32_t *dest,
+                                     uint32_t value,
+                                     int32_t pe,
+                                     uint32_t *old);
+
+/// Replaces the 64-bit integer at the symmetric address `dest` on PE `pe` by its bitwise exclusive or with
+/// `value`, and gives the old value. It serves signed and unsigned integers.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
+/// aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_xor`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_fetch_xor64(nvshmemrs_runtime_t runtime,
+                                     uint64_t *dest,
+                                     uint64_t value,
+                                     int32_t pe,
+                                     uint64_t *old);
+
+/// As `nvshmemrs_atomic_fetch32`, but what it gives is in local memory at `fetch` only after
+/// `nvshmemrs_quiet`.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`.
+/// `source` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_nbi`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_fetch32_nbi(nvshmemrs_runtime_t runtime,
+                                     uint32_t *fetch,
+                                     const uint32_t *source,
+                                     int32_t pe);
+
+/// As `nvshmemrs_atomic_fetch64`, but what it gives is in local memory at `fetch` only after
+/// `nvshmemrs_quiet`.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`.
+/// `source` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_nbi`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_fetch64_nbi(nvshmemrs_runtime_t runtime,
+                                     uint64_t *fetch,
+                                     const uint64_t *source,
+                                     int32_t pe);
+
+/// As `nvshmemrs_atomic_fetch_float`, but what it gives is in local memory at `fetch` only after
+/// `nvshmemrs_quiet`.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`.
+/// `source` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_nbi`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_fetch_float_nbi(nvshmemrs_runtime_t runtime,
+                                         float *fetch,
+                                         const float *source,
+                                         int32_t pe);
+
+/// As `nvshmemrs_atomic_fetch_double`, but what it gives is in local memory at `fetch` only after
+/// `nvshmemrs_quiet`.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`.
+/// `source` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_nbi`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_fetch_double_nbi(nvshmemrs_runtime_t runtime,
+                                          double *fetch,
+                                          const double *source,
+                                          int32_t pe);
+
+/// As `nvshmemrs_atomic_swap32`, but what it gives is in local memory at `fetch` only after
+/// `nvshmemrs_quiet`.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`.
+/// `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_swap_nbi`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_swap32_nbi(nvshmemrs_runtime_t runtime,
+                                    uint32_t *fetch,
+                                    uint32_t *dest,
+                                    uint32_t value,
+                                    int32_t pe);
+
+/// As `nvshmemrs_atomic_swap64`, but what it gives is in local memory at `fetch` only after
+/// `nvshmemrs_quiet`.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`.
+/// `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_swap_nbi`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_swap64_nbi(nvshmemrs_runtime_t runtime,
+                                    uint64_t *fetch,
+                                    uint64_t *dest,
+                                    uint64_t value,
+                                    int32_t pe);
+
+/// As `nvshmemrs_atomic_swap_float`, but what it gives is in local memory at `fetch` only after
+/// `nvshmemrs_quiet`.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`.
+/// `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_swap_nbi`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_swap_float_nbi(nvshmemrs_runtime_t runtime,
+                                        float *fetch,
+                                        float *dest,
+                                        float value,
+                                        int32_t pe);
+
+/// As `nvshmemrs_atomic_swap_double`, but what it gives is in local memory at `fetch` only after
+/// `nvshmemrs_quiet`.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`.
+/// `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_swap_nbi`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_swap_double_nbi(nvshmemrs_runtime_t runtime,
+                                         double *fetch,
+                                         double *dest,
+                                         double value,
+                                         int32_t pe);
+
+/// As `nvshmemrs_atomic_compare_swap32`, but what it gives is in local memory at `fetch` only after
+/// `nvshmemrs_quiet`.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`.
+/// `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_compare_swap_nbi`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_compare_swap32_nbi(nvshmemrs_runtime_t runtime,
+                                            uint32_t *fetch,
+                                            uint32_t *dest,
+                                            uint32_t cond,
+                                            uint32_t value,
+                                            int32_t pe);
+
+/// As `nvshmemrs_atomic_compare_swap64`, but what it gives is in local memory at `fetch` only after
+/// `nvshmemrs_quiet`.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`.
+/// `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_compare_swap_nbi`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_compare_swap64_nbi(nvshmemrs_runtime_t runtime,
+                                            uint64_t *fetch,
+                                            uint64_t *dest,
+                                            uint64_t cond,
+                                            uint64_t value,
+                                            int32_t pe);
+
+/// As `nvshmemrs_atomic_fetch_inc32`, but what it gives is in local memory at `fetch` only after
+/// `nvshmemrs_quiet`.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`.
+/// `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_inc_nbi`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_fetch_inc32_nbi(nvshmemrs_runtime_t runtime,
+                                         uint32_t *fetch,
+                                         uint32_t *dest,
+                                         int32_t pe);
+
+/// As `nvshmemrs_atomic_fetch_inc64`, but what it gives is in local memory at `fetch` only after
+/// `nvshmemrs_quiet`.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`.
+/// `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_inc_nbi`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_fetch_inc64_nbi(nvshmemrs_runtime_t runtime,
+                                         uint64_t *fetch,
+                                         uint64_t *dest,
+                                         int32_t pe);
+
+/// As `nvshmemrs_atomic_fetch_add32`, but what it gives is in local memory at `fetch` only after
+/// `nvshmemrs_quiet`.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`.
+/// `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_add_nbi`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_fetch_add32_nbi(nvshmemrs_runtime_t runtime,
+                                         uint32_t *fetch,
+                                         uint32_t *dest,
+                                         uint32_t value,
+                                         int32_t pe);
+
+/// As `nvshmemrs_atomic_fetch_add64`, but what it gives is in local memory at `fetch` only after
+/// `nvshmemrs_quiet`.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`.
+/// `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_add_nbi`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_fetch_add64_nbi(nvshmemrs_runtime_t runtime,
+                                         uint64_t *fetch,
+                                         uint64_t *dest,
+                                         uint64_t value,
+                                         int32_t pe);
+
+/// As `nvshmemrs_atomic_fetch_add_float`, but what it gives is in local memory at `fetch` only after
+/// `nvshmemrs_quiet`.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`.
+/// `dest` must be aligned to 4. NVSHMEM `nvshmemx_float_atomic_fetch_add`.
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_fetch_add_float_nbi(nvshmemrs_runtime_t runtime,
+                                             float *fetch,
+                                             float *dest,
+                                             float value,
+                                             int32_t pe);
+
+/// As `nvshmemrs_atomic_fetch_add_double`, but what it gives is in local memory at `fetch` only after
+/// `nvshmemrs_quiet`.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`.
+/// `dest` must be aligned to 8. NVSHMEM `nvshmemx_double_atomic_fetch_add`.
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_fetch_add_double_nbi(nvshmemrs_runtime_t runtime,
+                                              double *fetch,
+                                              double *dest,
+                                              double value,
+                                              int32_t pe);
+
+/// As `nvshmemrs_atomic_fetch_and32`, but what it gives is in local memory at `fetch` only after
+/// `nvshmemrs_quiet`.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`.
+/// `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_and_nbi`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_fetch_and32_nbi(nvshmemrs_runtime_t runtime,
+                                         uint32_t *fetch,
+                                         uint32_t *dest,
+                                         uint32_t value,
+                                         int32_t pe);
+
+/// As `nvshmemrs_atomic_fetch_and64`, but what it gives is in local memory at `fetch` only after
+/// `nvshmemrs_quiet`.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`.
+/// `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_and_nbi`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_fetch_and64_nbi(nvshmemrs_runtime_t runtime,
+                                         uint64_t *fetch,
+                                         uint64_t *dest,
+                                         uint64_t value,
+                                         int32_t pe);
+
+/// As `nvshmemrs_atomic_fetch_or32`, but what it gives is in local memory at `fetch` only after
+/// `nvshmemrs_quiet`.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`.
+/// `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_or_nbi`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_fetch_or32_nbi(nvshmemrs_runtime_t runtime,
+                                        uint32_t *fetch,
+                                        uint32_t *dest,
+                                        uint32_t value,
+                                        int32_t pe);
+
+/// As `nvshmemrs_atomic_fetch_or64`, but what it gives is in local memory at `fetch` only after
+/// `nvshmemrs_quiet`.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`.
+/// `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_or_nbi`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_fetch_or64_nbi(nvshmemrs_runtime_t runtime,
+                                        uint64_t *fetch,
                                         uint64_t *dest,
-                                        uint64_t cond,
                                         uint64_t value,
-                                        int32_t pe,
-                                        uint64_t *old);
+                                        int32_t pe);
+
+/// As `nvshmemrs_atomic_fetch_xor32`, but what it gives is in local memory at `fetch` only after
+/// `nvshmemrs_quiet`.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`.
+/// `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_xor_nbi`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_fetch_xor32_nbi(nvshmemrs_runtime_t runtime,
+                                         uint32_t *fetch,
+                                         uint32_t *dest,
+                                         uint32_t value,
+                                         int32_t pe);
+
+/// As `nvshmemrs_atomic_fetch_xor64`, but what it gives is in local memory at `fetch` only after
+/// `nvshmemrs_quiet`.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`.
+/// `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_xor_nbi`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_fetch_xor64_nbi(nvshmemrs_runtime_t runtime,
+                                         uint64_t *fetch,
+                                         uint64_t *dest,
+                                         uint64_t value,
+                                         int32_t pe);
 
 /// Waits until every member of `team` has arrived, and completes all operations that the members issued
 /// before: they are visible to every member.
@@ -315,6 +975,104 @@ int32_t nvshmemrs_reduce(nvshmemrs_runtime_t runtime,
                          int32_t dtype,
                          int32_t op);
 
+/// Puts together `bytes` bytes of `source` of every member, in team order, in `dest` on every member, which has
+/// room for `n_pes * bytes`. In place: `source` is the member's own part, `dest + my_pe * bytes`; otherwise
+/// they must not overlap.
+///
+/// Collective over `team`, same `bytes` and symmetric addresses. Returns when `dest` is written here and
+/// `source` may be reused. OpenSHMEM 1.5 section 9.9.6 (`shmem_fcollectmem`).
+/// Errors: as `nvshmemrs_broadcast`.
+int32_t nvshmemrs_fcollect(nvshmemrs_runtime_t runtime,
+                           nvshmemrs_team_t team,
+                           void *dest,
+                           const void *source,
+                           size_t bytes);
+
+/// Puts together what every member brings, `bytes` bytes that may differ between members, in team order, in
+/// `dest` on every member, which has room for the sum. `source` and `dest` must not overlap.
+///
+/// Collective over `team`, same symmetric address `dest`. Returns when `dest` is written here and `source`
+/// may be reused. OpenSHMEM 1.5 section 9.9.6 (`shmem_collectmem`).
+/// Errors: as `nvshmemrs_broadcast`.
+int32_t nvshmemrs_collect(nvshmemrs_runtime_t runtime,
+                          nvshmemrs_team_t team,
+                          void *dest,
+                          const void *source,
+                          size_t bytes);
+
+/// Sends part j of `source`, `bytes` bytes, to member j, where it becomes part i of `dest`, i being the sender's
+/// number. Both have one part per member. `source` may equal `dest`; they must not overlap otherwise.
+///
+/// Collective over `team`, same `bytes` and symmetric addresses. Returns when `dest` is written here and
+/// `source` may be reused. OpenSHMEM 1.5 section 9.9.7 (`shmem_alltoallmem`).
+/// Errors: as `nvshmemrs_broadcast`.
+int32_t nvshmemrs_alltoall(nvshmemrs_runtime_t runtime,
+                           nvshmemrs_team_t team,
+                           void *dest,
+                           const void *source,
+                           size_t bytes);
+
+/// As `nvshmemrs_alltoall` for parts of `count` elements of `element_bytes` bytes that lie `dest_stride` and
+/// `source_stride` elements apart, each at least 1. Elements in between stay as they are. `source` and `dest`
+/// must not overlap.
+///
+/// Collective over `team`, same arguments and symmetric addresses. Returns when `dest` is written here and
+/// `source` may be reused. OpenSHMEM 1.5 section 9.9.8 (`shmem_alltoallsmem`).
+/// Errors: as `nvshmemrs_broadcast`; INVALID_VALUE.
+int32_t nvshmemrs_alltoalls(nvshmemrs_runtime_t runtime,
+                            nvshmemrs_team_t team,
+                            void *dest,
+                            const void *source,
+                            ptrdiff_t dest_stride,
+                            ptrdiff_t source_stride,
+                            size_t element_bytes,
+                            size_t count);
+
+/// As `nvshmemrs_reduce`, but member i keeps only part i of the result, `count` elements, in `dest`. `source` has
+/// one such part per member. In place: `dest` is the member's own part, `source + my_pe * count` elements;
+/// otherwise they must not overlap.
+///
+/// Collective over `team`, same `count`, `dtype`, `op` and symmetric addresses. `dtype` is one of
+/// `nvshmemrs_dtype`, `op` one of `nvshmemrs_op`. NVSHMEM `nvshmem_<type>_<op>_reducescatter`.
+/// Errors: as `nvshmemrs_reduce`.
+int32_t nvshmemrs_reducescatter(nvshmemrs_runtime_t runtime,
+                                nvshmemrs_team_t team,
+                                void *dest,
+                                const void *source,
+                                size_t count,
+                                int32_t dtype,
+                                int32_t op);
+
+/// Inclusive scan: combines `count` elements of `source` of the members up to and including the caller, element by
+/// element, in team order, and writes the result to the caller's `dest`. `source` may equal `dest`; they must
+/// not overlap otherwise.
+///
+/// Collective over `team`, same `count`, `dtype`, `op` and symmetric addresses. `dtype` is one of
+/// `nvshmemrs_dtype`, `op` one of `nvshmemrs_op`. OpenSHMEM 1.6 (`shmem_sum_inscan`).
+/// Errors: as `nvshmemrs_reduce`.
+int32_t nvshmemrs_inscan(nvshmemrs_runtime_t runtime,
+                         nvshmemrs_team_t team,
+                         void *dest,
+                         const void *source,
+                         size_t count,
+                         int32_t dtype,
+                         int32_t op);
+
+/// Exclusive scan: as `nvshmemrs_inscan` over the members before the caller. Member 0 gets the operation's
+/// identity: 0 for sum, or and xor, 1 for prod, all bits for and, the largest value for min and the smallest for max
+/// (infinities for floating point).
+///
+/// Collective over `team`, same `count`, `dtype`, `op` and symmetric addresses. `dtype` is one of
+/// `nvshmemrs_dtype`, `op` one of `nvshmemrs_op`. OpenSHMEM 1.6 (`shmem_sum_exscan`).
+/// Errors: as `nvshmemrs_reduce`.
+int32_t nvshmemrs_exscan(nvshmemrs_runtime_t runtime,
+                         nvshmemrs_team_t team,
+                         void *dest,
+                         const void *source,
+                         size_t count,
+                         int32_t dtype,
+                         int32_t op);
+
 /// Allocates `bytes` bytes on every PE's symmetric heap, aligned to 64. The contents are undefined; 0 bytes
 /// give NULL.
 ///
@@ -344,6 +1102,40 @@ int32_t nvshmemrs_align(nvshmemrs_runtime_t runtime, size_t alignment, size_t by
 /// section 9.3.1 (`shmem_free`).
 /// Errors: BAD_FREE for an address that does not start a live allocation, MISMATCH.
 int32_t nvshmemrs_free(nvshmemrs_runtime_t runtime, void *ptr);
+
+/// Makes an allocation `bytes` bytes long and gives its address, which may be another one. Each PE's copy keeps its
+/// contents up to the smaller size. NULL allocates; 0 bytes free, and give NULL.
+///
+/// Collective over TEAM_WORLD with the same symmetric address and `bytes`; includes a barrier. OpenSHMEM 1.5
+/// section 9.3.1 (`shmem_realloc`).
+/// Errors: as `nvshmemrs_malloc` and `nvshmemrs_free`; the allocation is as it was.
+int32_t nvshmemrs_realloc(nvshmemrs_runtime_t runtime,
+                          void *ptr,
+                          size_t bytes,
+                          void **new_ptr);
+
+/// Makes `bytes` bytes of this program's memory at `buffer` symmetric, where they are: each PE registers a buffer
+/// of the same size. Gives the symmetric address. `buffer` stays valid, holds the same memory and is a symmetric
+/// address, too. The buffer must be private anonymous memory of whole pages (mmap, posix_memalign) that nobody
+/// uses during the call, and must not be unmapped or freed before it is unregistered.
+///
+/// Collective over TEAM_WORLD with the same `bytes` and `preferred`; includes a barrier. `preferred` may be
+/// NULL; otherwise it is an unused address, the same on every PE, which becomes the symmetric address. NVSHMEM
+/// `nvshmemx_buffer_register_symmetric_at_preferred_address`.
+/// Errors, on every member: INVALID_VALUE, MISMATCH, PEER_ARGUMENT, SYSTEM; the buffer is as it was.
+int32_t nvshmemrs_buffer_register(nvshmemrs_runtime_t runtime,
+                                  void *buffer,
+                                  size_t bytes,
+                                  void *preferred,
+                                  void **symmetric);
+
+/// Makes a registered buffer private memory again; it keeps its contents. `symmetric` is what
+/// `nvshmemrs_buffer_register` gave, or the buffer's own address.
+///
+/// Collective over TEAM_WORLD with the same symmetric address; a barrier comes first. NVSHMEM
+/// `nvshmemx_buffer_unregister_symmetric`.
+/// Errors: BAD_FREE, NOT_SYMMETRIC, MISMATCH, SYSTEM.
+int32_t nvshmemrs_buffer_unregister(nvshmemrs_runtime_t runtime, void *symmetric);
 
 /// Says that this PE no longer uses an allocation. The next collective allocation frees what all PEs
 /// have released. Finalizers and garbage collectors call this instead of `nvshmemrs_free`. NULL does
@@ -392,56 +1184,6 @@ int32_t nvshmemrs_heap_keep(nvshmemrs_runtime_t runtime,
 /// Local; needs no runtime.
 int32_t nvshmemrs_heap_drop(nvshmemrs_mapping_t mapping);
 
-/// Adds `value` to the 32-bit integer at the symmetric address `dest` on PE `pe` and gives the old value.
-/// It wraps around, so it serves signed and unsigned integers.
-///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
-/// aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_add`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
-int32_t nvshmemrs_atomic_fetch_add32(nvshmemrs_runtime_t runtime,
-                                     uint32_t *dest,
-                                     uint32_t value,
-                                     int32_t pe,
-                                     uint32_t *old);
-
-/// Stores `value` in the 32-bit integer at the symmetric address `dest` on PE `pe` if it equals `cond`, and
-/// gives the old value.
-///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
-/// aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_compare_swap`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
-int32_t nvshmemrs_atomic_compare_swap32(nvshmemrs_runtime_t runtime,
-                                        uint32_t *dest,
-                                        uint32_t cond,
-                                        uint32_t value,
-                                        int32_t pe,
-                                        uint32_t *old);
-
-/// Adds `value` to the 64-bit integer at the symmetric address `dest` on PE `pe` and gives the old value.
-/// It wraps around, so it serves signed and unsigned integers.
-///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
-/// aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_add`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
-int32_t nvshmemrs_atomic_fetch_add64(nvshmemrs_runtime_t runtime,
-                                     uint64_t *dest,
-                                     uint64_t value,
-                                     int32_t pe,
-                                     uint64_t *old);
-
-/// Stores `value` in the 64-bit integer at the symmetric address `dest` on PE `pe` if it equals `cond`, and
-/// gives the old value.
-///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
-/// aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_compare_swap`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
-int32_t nvshmemrs_atomic_compare_swap64(nvshmemrs_runtime_t runtime,
-                                        uint64_t *dest,
-                                        uint64_t cond,
-                                        uint64_t value,
-                                        int32_t pe,
-                                        uint64_t *old);
-
 /// Waits until every member of `team` has arrived, and completes all operations that the members issued
 /// before: they are visible to every member.
 ///
@@ -485,6 +1227,740 @@ int32_t nvshmemrs_reduce(nvshmemrs_runtime_t runtime,
                          int32_t dtype,
                          int32_t op);
 
+/// Puts together `bytes` bytes of `source` of every member, in team order, in `dest` on every member, which has
+/// room for `n_pes * bytes`. In place: `source` is the member's own part, `dest + my_pe * bytes`; otherwise
+/// they must not overlap.
+///
+/// Collective over `team`, same `bytes` and symmetric addresses. Returns when `dest` is written here and
+/// `source` may be reused. OpenSHMEM 1.5 section 9.9.6 (`shmem_fcollectmem`).
+/// Errors: as `nvshmemrs_broadcast`.
+int32_t nvshmemrs_fcollect(nvshmemrs_runtime_t runtime,
+                           nvshmemrs_team_t team,
+                           void *dest,
+                           const void *source,
+                           size_t bytes);
+
+/// Puts together what every member brings, `bytes` bytes that may differ between members, in team order, in
+/// `dest` on every member, which has room for the sum. `source` and `dest` must not overlap.
+///
+/// Collective over `team`, same symmetric address `dest`. Returns when `dest` is written here and `source`
+/// may be reused. OpenSHMEM 1.5 section 9.9.6 (`shmem_collectmem`).
+/// Errors: as `nvshmemrs_broadcast`.
+int32_t nvshmemrs_collect(nvshmemrs_runtime_t runtime,
+                          nvshmemrs_team_t team,
+                          void *dest,
+                          const void *source,
+                          size_t bytes);
+
+/// Sends part j of `source`, `bytes` bytes, to member j, where it becomes part i of `dest`, i being the sender's
+/// number. Both have one part per member. `source` may equal `dest`; they must not overlap otherwise.
+///
+/// Collective over `team`, same `bytes` and symmetric addresses. Returns when `dest` is written here and
+/// `source` may be reused. OpenSHMEM 1.5 section 9.9.7 (`shmem_alltoallmem`).
+/// Errors: as `nvshmemrs_broadcast`.
+int32_t nvshmemrs_alltoall(nvshmemrs_runtime_t runtime,
+                           nvshmemrs_team_t team,
+                           void *dest,
+                           const void *source,
+                           size_t bytes);
+
+/// As `nvshmemrs_alltoall` for parts of `count` elements of `element_bytes` bytes that lie `dest_stride` and
+/// `source_stride` elements apart, each at least 1. Elements in between stay as they are. `source` and `dest`
+/// must not overlap.
+///
+/// Collective over `team`, same arguments and symmetric addresses. Returns when `dest` is written here and
+/// `source` may be reused. OpenSHMEM 1.5 section 9.9.8 (`shmem_alltoallsmem`).
+/// Errors: as `nvshmemrs_broadcast`; INVALID_VALUE.
+int32_t nvshmemrs_alltoalls(nvshmemrs_runtime_t runtime,
+                            nvshmemrs_team_t team,
+                            void *dest,
+                            const void *source,
+                            ptrdiff_t dest_stride,
+                            ptrdiff_t source_stride,
+                            size_t element_bytes,
+                            size_t count);
+
+/// As `nvshmemrs_reduce`, but member i keeps only part i of the result, `count` elements, in `dest`. `source` has
+/// one such part per member. In place: `dest` is the member's own part, `source + my_pe * count` elements;
+/// otherwise they must not overlap.
+///
+/// Collective over `team`, same `count`, `dtype`, `op` and symmetric addresses. `dtype` is one of
+/// `nvshmemrs_dtype`, `op` one of `nvshmemrs_op`. NVSHMEM `nvshmem_<type>_<op>_reducescatter`.
+/// Errors: as `nvshmemrs_reduce`.
+int32_t nvshmemrs_reducescatter(nvshmemrs_runtime_t runtime,
+                                nvshmemrs_team_t team,
+                                void *dest,
+                                const void *source,
+                                size_t count,
+                                int32_t dtype,
+                                int32_t op);
+
+/// Inclusive scan: combines `count` elements of `source` of the members up to and including the caller, element by
+/// element, in team order, and writes the result to the caller's `dest`. `source` may equal `dest`; they must
+/// not overlap otherwise.
+///
+/// Collective over `team`, same `count`, `dtype`, `op` and symmetric addresses. `dtype` is one of
+/// `nvshmemrs_dtype`, `op` one of `nvshmemrs_op`. OpenSHMEM 1.6 (`shmem_sum_inscan`).
+/// Errors: as `nvshmemrs_reduce`.
+int32_t nvshmemrs_inscan(nvshmemrs_runtime_t runtime,
+                         nvshmemrs_team_t team,
+                         void *dest,
+                         const void *source,
+                         size_t count,
+                         int32_t dtype,
+                         int32_t op);
+
+/// Exclusive scan: as `nvshmemrs_inscan` over the members before the caller. Member 0 gets the operation's
+/// identity: 0 for sum, or and xor, 1 for prod, all bits for and, the largest value for min and the smallest for max
+/// (infinities for floating point).
+///
+/// Collective over `team`, same `count`, `dtype`, `op` and symmetric addresses. `dtype` is one of
+/// `nvshmemrs_dtype`, `op` one of `nvshmemrs_op`. OpenSHMEM 1.6 (`shmem_sum_exscan`).
+/// Errors: as `nvshmemrs_reduce`.
+int32_t nvshmemrs_exscan(nvshmemrs_runtime_t runtime,
+                         nvshmemrs_team_t team,
+                         void *dest,
+                         const void *source,
+                         size_t count,
+                         int32_t dtype,
+                         int32_t op);
+
+/// Reads the 32-bit integer at the symmetric address `source` on PE `pe`. It serves signed and unsigned
+/// integers.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `source` must be
+/// aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_fetch32(nvshmemrs_runtime_t runtime,
+                                 const uint32_t *source,
+                                 int32_t pe,
+                                 uint32_t *value);
+
+/// Reads the 64-bit integer at the symmetric address `source` on PE `pe`. It serves signed and unsigned
+/// integers.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `source` must be
+/// aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_fetch64(nvshmemrs_runtime_t runtime,
+                                 const uint64_t *source,
+                                 int32_t pe,
+                                 uint64_t *value);
+
+/// Reads the `float` at the symmetric address `source` on PE `pe`.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `source` must be
+/// aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_fetch_float(nvshmemrs_runtime_t runtime,
+                                     const float *source,
+                                     int32_t pe,
+                                     float *value);
+
+/// Reads the `double` at the symmetric address `source` on PE `pe`.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `source` must be
+/// aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_fetch_double(nvshmemrs_runtime_t runtime,
+                                      const double *source,
+                                      int32_t pe,
+                                      double *value);
+
+/// Stores `value` in the 32-bit integer at the symmetric address `dest` on PE `pe`. It serves signed and
+/// unsigned integers.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
+/// aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_set`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_set32(nvshmemrs_runtime_t runtime, uint32_t *dest, uint32_t value, int32_t pe);
+
+/// Stores `value` in the 64-bit integer at the symmetric address `dest` on PE `pe`. It serves signed and
+/// unsigned integers.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
+/// aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_set`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_set64(nvshmemrs_runtime_t runtime, uint64_t *dest, uint64_t value, int32_t pe);
+
+/// Stores `value` in the `float` at the symmetric address `dest` on PE `pe`.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
+/// aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_set`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_set_float(nvshmemrs_runtime_t runtime, float *dest, float value, int32_t pe);
+
+/// Stores `value` in the `double` at the symmetric address `dest` on PE `pe`.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
+/// aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_set`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_set_double(nvshmemrs_runtime_t runtime, double *dest, double value, int32_t pe);
+
+/// Stores `value` in the 32-bit integer at the symmetric address `dest` on PE `pe` and gives the old value.
+/// It serves signed and unsigned integers.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
+/// aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_swap`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_swap32(nvshmemrs_runtime_t runtime,
+                                uint32_t *dest,
+                                uint32_t value,
+                                int32_t pe,
+                                uint32_t *old);
+
+/// Stores `value` in the 64-bit integer at the symmetric address `dest` on PE `pe` and gives the old value.
+/// It serves signed and unsigned integers.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
+/// aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_swap`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_swap64(nvshmemrs_runtime_t runtime,
+                                uint64_t *dest,
+                                uint64_t value,
+                                int32_t pe,
+                                uint64_t *old);
+
+/// Stores `value` in the `float` at the symmetric address `dest` on PE `pe` and gives the old value.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
+/// aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_swap`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_swap_float(nvshmemrs_runtime_t runtime,
+                                    float *dest,
+                                    float value,
+                                    int32_t pe,
+                                    float *old);
+
+/// Stores `value` in the `double` at the symmetric address `dest` on PE `pe` and gives the old value.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
+/// aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_swap`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_swap_double(nvshmemrs_runtime_t runtime,
+                                     double *dest,
+                                     double value,
+                                     int32_t pe,
+                                     double *old);
+
+/// Stores `value` in the 32-bit integer at the symmetric address `dest` on PE `pe` if it equals `cond`, and
+/// gives the old value. It serves signed and unsigned integers.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
+/// aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_compare_swap`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_compare_swap32(nvshmemrs_runtime_t runtime,
+                                        uint32_t *dest,
+                                        uint32_t cond,
+                                        uint32_t value,
+                                        int32_t pe,
+                                        uint32_t *old);
+
+/// Stores `value` in the 64-bit integer at the symmetric address `dest` on PE `pe` if it equals `cond`, and
+/// gives the old value. It serves signed and unsigned integers.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
+/// aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_compare_swap`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_compare_swap64(nvshmemrs_runtime_t runtime,
+                                        uint64_t *dest,
+                                        uint64_t cond,
+                                        uint64_t value,
+                                        int32_t pe,
+                                        uint64_t *old);
+
+/// Adds 1 to the 32-bit integer at the symmetric address `dest` on PE `pe`. It wraps around, so it serves
+/// signed and unsigned integers.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
+/// aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_inc`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_inc32(nvshmemrs_runtime_t runtime, uint32_t *dest, int32_t pe);
+
+/// Adds 1 to the 64-bit integer at the symmetric address `dest` on PE `pe`. It wraps around, so it serves
+/// signed and unsigned integers.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
+/// aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_inc`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_inc64(nvshmemrs_runtime_t runtime, uint64_t *dest, int32_t pe);
+
+/// Adds 1 to the 32-bit integer at the symmetric address `dest` on PE `pe` and gives the old value. It
+/// wraps around, so it serves signed and unsigned integers.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
+/// aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_inc`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_fetch_inc32(nvshmemrs_runtime_t runtime, uint32_t *dest, int32_t pe, uint32_t *old);
+
+/// Adds 1 to the 64-bit integer at the symmetric address `dest` on PE `pe` and gives the old value. It
+/// wraps around, so it serves signed and unsigned integers.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
+/// aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_inc`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_fetch_inc64(nvshmemrs_runtime_t runtime, uint64_t *dest, int32_t pe, uint64_t *old);
+
+/// Adds `value` to the 32-bit integer at the symmetric address `dest` on PE `pe`. It wraps around, so it
+/// serves signed and unsigned integers.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
+/// aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_add`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_add32(nvshmemrs_runtime_t runtime, uint32_t *dest, uint32_t value, int32_t pe);
+
+/// Adds `value` to the 64-bit integer at the symmetric address `dest` on PE `pe`. It wraps around, so it
+/// serves signed and unsigned integers.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
+/// aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_add`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_add64(nvshmemrs_runtime_t runtime, uint64_t *dest, uint64_t value, int32_t pe);
+
+/// Adds `value` to the `float` at the symmetric address `dest` on PE `pe`. The order of additions of
+/// several PEs, and so the rounding of their sum, is not fixed.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
+/// aligned to 4. NVSHMEM `nvshmemx_float_atomic_add`.
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_add_float(nvshmemrs_runtime_t runtime, float *dest, float value, int32_t pe);
+
+/// Adds `value` to the `double` at the symmetric address `dest` on PE `pe`. The order of additions of
+/// several PEs, and so the rounding of their sum, is not fixed.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
+/// aligned to 8. NVSHMEM `nvshmemx_double_atomic_add`.
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_add_double(nvshmemrs_runtime_t runtime, double *dest, double value, int32_t pe);
+
+/// Adds `value` to the 32-bit integer at the symmetric address `dest` on PE `pe` and gives the old value.
+/// It wraps around, so it serves signed and unsigned integers.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
+/// aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_add`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_fetch_add32(nvshmemrs_runtime_t runtime,
+                                     uint32_t *dest,
+                                     uint32_t value,
+                                     int32_t pe,
+                                     uint32_t *old);
+
+/// Adds `value` to the 64-bit integer at the symmetric address `dest` on PE `pe` and gives the old value.
+/// It wraps around, so it serves signed and unsigned integers.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
+/// aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_add`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_fetch_add64(nvshmemrs_runtime_t runtime,
+                                     uint64_t *dest,
+                                     uint64_t value,
+                                     int32_t pe,
+                                     uint64_t *old);
+
+/// Adds `value` to the `float` at the symmetric address `dest` on PE `pe` and gives the old value. The
+/// order of additions of several PEs, and so the rounding of their sum, is not fixed.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
+/// aligned to 4. NVSHMEM `nvshmemx_float_atomic_fetch_add`.
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_fetch_add_float(nvshmemrs_runtime_t runtime,
+                                         float *dest,
+                                         float value,
+                                         int32_t pe,
+                                         float *old);
+
+/// Adds `value` to the `double` at the symmetric address `dest` on PE `pe` and gives the old value. The
+/// order of additions of several PEs, and so the rounding of their sum, is not fixed.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
+/// aligned to 8. NVSHMEM `nvshmemx_double_atomic_fetch_add`.
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_fetch_add_double(nvshmemrs_runtime_t runtime,
+                                          double *dest,
+                                          double value,
+                                          int32_t pe,
+                                          double *old);
+
+/// Replaces the 32-bit integer at the symmetric address `dest` on PE `pe` by its bitwise and with `value`.
+/// It serves signed and unsigned integers.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
+/// aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_and`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_and32(nvshmemrs_runtime_t runtime, uint32_t *dest, uint32_t value, int32_t pe);
+
+/// Replaces the 64-bit integer at the symmetric address `dest` on PE `pe` by its bitwise and with `value`.
+/// It serves signed and unsigned integers.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
+/// aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_and`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_and64(nvshmemrs_runtime_t runtime, uint64_t *dest, uint64_t value, int32_t pe);
+
+/// Replaces the 32-bit integer at the symmetric address `dest` on PE `pe` by its bitwise and with `value`,
+/// and gives the old value. It serves signed and unsigned integers.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
+/// aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_and`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_fetch_and32(nvshmemrs_runtime_t runtime,
+                                     uint32_t *dest,
+                                     uint32_t value,
+                                     int32_t pe,
+                                     uint32_t *old);
+
+/// Replaces the 64-bit integer at the symmetric address `dest` on PE `pe` by its bitwise and with `value`,
+/// and gives the old value. It serves signed and unsigned integers.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
+/// aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_and`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_fetch_and64(nvshmemrs_runtime_t runtime,
+                                     uint64_t *dest,
+                                     uint64_t value,
+                                     int32_t pe,
+                                     uint64_t *old);
+
+/// Replaces the 32-bit integer at the symmetric address `dest` on PE `pe` by its bitwise or with `value`.
+/// It serves signed and unsigned integers.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
+/// aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_or`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_or32(nvshmemrs_runtime_t runtime, uint32_t *dest, uint32_t value, int32_t pe);
+
+/// Replaces the 64-bit integer at the symmetric address `dest` on PE `pe` by its bitwise or with `value`.
+/// It serves signed and unsigned integers.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
+/// aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_or`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_or64(nvshmemrs_runtime_t runtime, uint64_t *dest, uint64_t value, int32_t pe);
+
+/// Replaces the 32-bit integer at the symmetric address `dest` on PE `pe` by its bitwise or with `value`,
+/// and gives the old value. It serves signed and unsigned integers.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
+/// aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_or`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_fetch_or32(nvshmemrs_runtime_t runtime,
+                                    uint32_t *dest,
+                                    uint32_t value,
+                                    int32_t pe,
+                                    uint32_t *old);
+
+/// Replaces the 64-bit integer at the symmetric address `dest` on PE `pe` by its bitwise or with `value`,
+/// and gives the old value. It serves signed and unsigned integers.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
+/// aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_or`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_fetch_or64(nvshmemrs_runtime_t runtime,
+                                    uint64_t *dest,
+                                    uint64_t value,
+                                    int32_t pe,
+                                    uint64_t *old);
+
+/// Replaces the 32-bit integer at the symmetric address `dest` on PE `pe` by its bitwise exclusive or with
+/// `value`. It serves signed and unsigned integers.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
+/// aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_xor`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_xor32(nvshmemrs_runtime_t runtime, uint32_t *dest, uint32_t value, int32_t pe);
+
+/// Replaces the 64-bit integer at the symmetric address `dest` on PE `pe` by its bitwise exclusive or with
+/// `value`. It serves signed and unsigned integers.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
+/// aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_xor`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_xor64(nvshmemrs_runtime_t runtime, uint64_t *dest, uint64_t value, int32_t pe);
+
+/// Replaces the 32-bit integer at the symmetric address `dest` on PE `pe` by its bitwise exclusive or with
+/// `value`, and gives the old value. It serves signed and unsigned integers.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
+/// aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_xor`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_fetch_xor32(nvshmemrs_runtime_t runtime,
+                                     uint32_t *dest,
+                                     uint32_t value,
+                                     int32_t pe,
+                                     uint32_t *old);
+
+/// Replaces the 64-bit integer at the symmetric address `dest` on PE `pe` by its bitwise exclusive or with
+/// `value`, and gives the old value. It serves signed and unsigned integers.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
+/// aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_xor`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_fetch_xor64(nvshmemrs_runtime_t runtime,
+                                     uint64_t *dest,
+                                     uint64_t value,
+                                     int32_t pe,
+                                     uint64_t *old);
+
+/// As `nvshmemrs_atomic_fetch32`, but what it gives is in local memory at `fetch` only after
+/// `nvshmemrs_quiet`.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`.
+/// `source` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_nbi`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_fetch32_nbi(nvshmemrs_runtime_t runtime,
+                                     uint32_t *fetch,
+                                     const uint32_t *source,
+                                     int32_t pe);
+
+/// As `nvshmemrs_atomic_fetch64`, but what it gives is in local memory at `fetch` only after
+/// `nvshmemrs_quiet`.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`.
+/// `source` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_nbi`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_fetch64_nbi(nvshmemrs_runtime_t runtime,
+                                     uint64_t *fetch,
+                                     const uint64_t *source,
+                                     int32_t pe);
+
+/// As `nvshmemrs_atomic_fetch_float`, but what it gives is in local memory at `fetch` only after
+/// `nvshmemrs_quiet`.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`.
+/// `source` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_nbi`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_fetch_float_nbi(nvshmemrs_runtime_t runtime,
+                                         float *fetch,
+                                         const float *source,
+                                         int32_t pe);
+
+/// As `nvshmemrs_atomic_fetch_double`, but what it gives is in local memory at `fetch` only after
+/// `nvshmemrs_quiet`.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`.
+/// `source` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_nbi`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_fetch_double_nbi(nvshmemrs_runtime_t runtime,
+                                          double *fetch,
+                                          const double *source,
+                                          int32_t pe);
+
+/// As `nvshmemrs_atomic_swap32`, but what it gives is in local memory at `fetch` only after
+/// `nvshmemrs_quiet`.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`.
+/// `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_swap_nbi`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_swap32_nbi(nvshmemrs_runtime_t runtime,
+                                    uint32_t *fetch,
+                                    uint32_t *dest,
+                                    uint32_t value,
+                                    int32_t pe);
+
+/// As `nvshmemrs_atomic_swap64`, but what it gives is in local memory at `fetch` only after
+/// `nvshmemrs_quiet`.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`.
+/// `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_swap_nbi`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_swap64_nbi(nvshmemrs_runtime_t runtime,
+                                    uint64_t *fetch,
+                                    uint64_t *dest,
+                                    uint64_t value,
+                                    int32_t pe);
+
+/// As `nvshmemrs_atomic_swap_float`, but what it gives is in local memory at `fetch` only after
+/// `nvshmemrs_quiet`.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`.
+/// `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_swap_nbi`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_swap_float_nbi(nvshmemrs_runtime_t runtime,
+                                        float *fetch,
+                                        float *dest,
+                                        float value,
+                                        int32_t pe);
+
+/// As `nvshmemrs_atomic_swap_double`, but what it gives is in local memory at `fetch` only after
+/// `nvshmemrs_quiet`.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`.
+/// `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_swap_nbi`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_swap_double_nbi(nvshmemrs_runtime_t runtime,
+                                         double *fetch,
+                                         double *dest,
+                                         double value,
+                                         int32_t pe);
+
+/// As `nvshmemrs_atomic_compare_swap32`, but what it gives is in local memory at `fetch` only after
+/// `nvshmemrs_quiet`.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`.
+/// `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_compare_swap_nbi`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_compare_swap32_nbi(nvshmemrs_runtime_t runtime,
+                                            uint32_t *fetch,
+                                            uint32_t *dest,
+                                            uint32_t cond,
+                                            uint32_t value,
+                                            int32_t pe);
+
+/// As `nvshmemrs_atomic_compare_swap64`, but what it gives is in local memory at `fetch` only after
+/// `nvshmemrs_quiet`.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`.
+/// `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_compare_swap_nbi`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_compare_swap64_nbi(nvshmemrs_runtime_t runtime,
+                                            uint64_t *fetch,
+                                            uint64_t *dest,
+                                            uint64_t cond,
+                                            uint64_t value,
+                                            int32_t pe);
+
+/// As `nvshmemrs_atomic_fetch_inc32`, but what it gives is in local memory at `fetch` only after
+/// `nvshmemrs_quiet`.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`.
+/// `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_inc_nbi`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_fetch_inc32_nbi(nvshmemrs_runtime_t runtime,
+                                         uint32_t *fetch,
+                                         uint32_t *dest,
+                                         int32_t pe);
+
+/// As `nvshmemrs_atomic_fetch_inc64`, but what it gives is in local memory at `fetch` only after
+/// `nvshmemrs_quiet`.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`.
+/// `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_inc_nbi`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_fetch_inc64_nbi(nvshmemrs_runtime_t runtime,
+                                         uint64_t *fetch,
+                                         uint64_t *dest,
+                                         int32_t pe);
+
+/// As `nvshmemrs_atomic_fetch_add32`, but what it gives is in local memory at `fetch` only after
+/// `nvshmemrs_quiet`.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`.
+/// `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_add_nbi`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_fetch_add32_nbi(nvshmemrs_runtime_t runtime,
+                                         uint32_t *fetch,
+                                         uint32_t *dest,
+                                         uint32_t value,
+                                         int32_t pe);
+
+/// As `nvshmemrs_atomic_fetch_add64`, but what it gives is in local memory at `fetch` only after
+/// `nvshmemrs_quiet`.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`.
+/// `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_add_nbi`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_fetch_add64_nbi(nvshmemrs_runtime_t runtime,
+                                         uint64_t *fetch,
+                                         uint64_t *dest,
+                                         uint64_t value,
+                                         int32_t pe);
+
+/// As `nvshmemrs_atomic_fetch_add_float`, but what it gives is in local memory at `fetch` only after
+/// `nvshmemrs_quiet`.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`.
+/// `dest` must be aligned to 4. NVSHMEM `nvshmemx_float_atomic_fetch_add`.
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_fetch_add_float_nbi(nvshmemrs_runtime_t runtime,
+                                             float *fetch,
+                                             float *dest,
+                                             float value,
+                                             int32_t pe);
+
+/// As `nvshmemrs_atomic_fetch_add_double`, but what it gives is in local memory at `fetch` only after
+/// `nvshmemrs_quiet`.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`.
+/// `dest` must be aligned to 8. NVSHMEM `nvshmemx_double_atomic_fetch_add`.
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_fetch_add_double_nbi(nvshmemrs_runtime_t runtime,
+                                              double *fetch,
+                                              double *dest,
+                                              double value,
+                                              int32_t pe);
+
+/// As `nvshmemrs_atomic_fetch_and32`, but what it gives is in local memory at `fetch` only after
+/// `nvshmemrs_quiet`.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`.
+/// `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_and_nbi`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_fetch_and32_nbi(nvshmemrs_runtime_t runtime,
+                                         uint32_t *fetch,
+                                         uint32_t *dest,
+                                         uint32_t value,
+                                         int32_t pe);
+
+/// As `nvshmemrs_atomic_fetch_and64`, but what it gives is in local memory at `fetch` only after
+/// `nvshmemrs_quiet`.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`.
+/// `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_and_nbi`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_fetch_and64_nbi(nvshmemrs_runtime_t runtime,
+                                         uint64_t *fetch,
+                                         uint64_t *dest,
+                                         uint64_t value,
+                                         int32_t pe);
+
+/// As `nvshmemrs_atomic_fetch_or32`, but what it gives is in local memory at `fetch` only after
+/// `nvshmemrs_quiet`.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`.
+/// `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_or_nbi`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_fetch_or32_nbi(nvshmemrs_runtime_t runtime,
+                                        uint32_t *fetch,
+                                        uint32_t *dest,
+                                        uint32_t value,
+                                        int32_t pe);
+
+/// As `nvshmemrs_atomic_fetch_or64`, but what it gives is in local memory at `fetch` only after
+/// `nvshmemrs_quiet`.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`.
+/// `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_or_nbi`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_fetch_or64_nbi(nvshmemrs_runtime_t runtime,
+                                        uint64_t *fetch,
+                                        uint64_t *dest,
+                                        uint64_t value,
+                                        int32_t pe);
+
+/// As `nvshmemrs_atomic_fetch_xor32`, but what it gives is in local memory at `fetch` only after
+/// `nvshmemrs_quiet`.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`.
+/// `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_xor_nbi`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_fetch_xor32_nbi(nvshmemrs_runtime_t runtime,
+                                         uint32_t *fetch,
+                                         uint32_t *dest,
+                                         uint32_t value,
+                                         int32_t pe);
+
+/// As `nvshmemrs_atomic_fetch_xor64`, but what it gives is in local memory at `fetch` only after
+/// `nvshmemrs_quiet`.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`.
+/// `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_xor_nbi`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_atomic_fetch_xor64_nbi(nvshmemrs_runtime_t runtime,
+                                         uint64_t *fetch,
+                                         uint64_t *dest,
+                                         uint64_t value,
+                                         int32_t pe);
+
 /// Allocates `bytes` bytes on every PE's symmetric heap, aligned to 64. The contents are undefined; 0 bytes
 /// give NULL.
 ///
@@ -514,6 +1990,40 @@ int32_t nvshmemrs_align(nvshmemrs_runtime_t runtime, size_t alignment, size_t by
 /// section 9.3.1 (`shmem_free`).
 /// Errors: BAD_FREE for an address that does not start a live allocation, MISMATCH.
 int32_t nvshmemrs_free(nvshmemrs_runtime_t runtime, void *ptr);
+
+/// Makes an allocation `bytes` bytes long and gives its address, which may be another one. Each PE's copy keeps its
+/// contents up to the smaller size. NULL allocates; 0 bytes free, and give NULL.
+///
+/// Collective over TEAM_WORLD with the same symmetric address and `bytes`; includes a barrier. OpenSHMEM 1.5
+/// section 9.3.1 (`shmem_realloc`).
+/// Errors: as `nvshmemrs_malloc` and `nvshmemrs_free`; the allocation is as it was.
+int32_t nvshmemrs_realloc(nvshmemrs_runtime_t runtime,
+                          void *ptr,
+                          size_t bytes,
+                          void **new_ptr);
+
+/// Makes `bytes` bytes of this program's memory at `buffer` symmetric, where they are: each PE registers a buffer
+/// of the same size. Gives the symmetric address. `buffer` stays valid, holds the same memory and is a symmetric
+/// address, too. The buffer must be private anonymous memory of whole pages (mmap, posix_memalign) that nobody
+/// uses during the call, and must not be unmapped or freed before it is unregistered.
+///
+/// Collective over TEAM_WORLD with the same `bytes` and `preferred`; includes a barrier. `preferred` may be
+/// NULL; otherwise it is an unused address, the same on every PE, which becomes the symmetric address. NVSHMEM
+/// `nvshmemx_buffer_register_symmetric_at_preferred_address`.
+/// Errors, on every member: INVALID_VALUE, MISMATCH, PEER_ARGUMENT, SYSTEM; the buffer is as it was.
+int32_t nvshmemrs_buffer_register(nvshmemrs_runtime_t runtime,
+                                  void *buffer,
+                                  size_t bytes,
+                                  void *preferred,
+                                  void **symmetric);
+
+/// Makes a registered buffer private memory again; it keeps its contents. `symmetric` is what
+/// `nvshmemrs_buffer_register` gave, or the buffer's own address.
+///
+/// Collective over TEAM_WORLD with the same symmetric address; a barrier comes first. NVSHMEM
+/// `nvshmemx_buffer_unregister_symmetric`.
+/// Errors: BAD_FREE, NOT_SYMMETRIC, MISMATCH, SYSTEM.
+int32_t nvshmemrs_buffer_unregister(nvshmemrs_runtime_t runtime, void *symmetric);
 
 /// Says that this PE no longer uses an allocation. The next collective allocation frees what all PEs
 /// have released. Finalizers and garbage collectors call this instead of `nvshmemrs_free`. NULL does
@@ -593,6 +2103,12 @@ const char *nvshmemrs_status_string(int32_t status);
 /// Local; needs no runtime.
 const char *nvshmemrs_last_error(void);
 
+/// How many threads of a PE may call at a time: `NVSHMEMRS_THREAD_MULTIPLE`, which means any thread at any
+/// time, with one collective per team at a time.
+///
+/// Local; needs no runtime. OpenSHMEM 1.5 section 9.2.2 (`shmem_query_thread`).
+int32_t nvshmemrs_thread_support(void);
+
 /// Orders this PE's puts, atomic operations and signals to each PE: those before the fence are visible there before
 /// those after it.
 ///
@@ -604,6 +2120,241 @@ int32_t nvshmemrs_fence(nvshmemrs_runtime_t runtime);
 ///
 /// Local. OpenSHMEM 1.5 section 9.11.2 (`shmem_quiet`).
 int32_t nvshmemrs_quiet(nvshmemrs_runtime_t runtime);
+
+/// Waits until this PE's copy of the element at the symmetric address `ivar` compares to the one at `value` as
+/// `cmp` says. What was put before the value that does is visible on return.
+///
+/// Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer,
+/// float or double; `ivar` must be aligned to its size. `value` is read once. OpenSHMEM 1.5 section 9.10.1
+/// (`shmem_wait_until`).
+/// Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+int32_t nvshmemrs_wait_until(nvshmemrs_runtime_t runtime,
+                             const void *ivar,
+                             int32_t cmp,
+                             const void *value,
+                             int32_t dtype);
+
+/// Whether this PE's copy of the element at the symmetric address `ivar` compares to the one at `value` as `cmp`
+/// says: gives 1 or 0. What was put before the value that does is visible on return.
+///
+/// Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or
+/// double; `ivar` must be aligned to its size. OpenSHMEM 1.5 section 9.10.8 (`shmem_test`).
+/// Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+int32_t nvshmemrs_test(nvshmemrs_runtime_t runtime,
+                       const void *ivar,
+                       int32_t cmp,
+                       const void *value,
+                       int32_t dtype,
+                       int32_t *result);
+
+/// Waits until each of the `count` elements at the symmetric address `ivars` of this PE has compared to the
+/// one at `value` as `cmp` says. What was put before the values that do is visible on return. If there is no
+/// element to wait for, it returns at once.
+///
+/// Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an
+/// integer, float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0
+/// in it excludes the element. `value` and `status` are read once, when the call begins. OpenSHMEM 1.5
+/// section 9.10.2 (`shmem_wait_until_all`).
+/// Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+int32_t nvshmemrs_wait_until_all(nvshmemrs_runtime_t runtime,
+                                 const void *ivars,
+                                 size_t count,
+                                 const int32_t *status,
+                                 int32_t cmp,
+                                 const void *value,
+                                 int32_t dtype);
+
+/// Waits until one of the `count` elements at the symmetric address `ivars` of this PE compares to the one at
+/// `value` as `cmp` says, and gives the lowest index of such an element. What was put before its value is
+/// visible on return. If there is no element to wait for, it returns at once and gives SIZE_MAX.
+///
+/// Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an
+/// integer, float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0
+/// in it excludes the element. `value` and `status` are read once, when the call begins. OpenSHMEM 1.5
+/// section 9.10.3 (`shmem_wait_until_any`).
+/// Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+int32_t nvshmemrs_wait_until_any(nvshmemrs_runtime_t runtime,
+                                 const void *ivars,
+                                 size_t count,
+                                 const int32_t *status,
+                                 int32_t cmp,
+                                 const void *value,
+                                 int32_t dtype,
+                                 size_t *index);
+
+/// Waits until at least one of the `count` elements at the symmetric address `ivars` of this PE compares to
+/// the one at `value` as `cmp` says; writes the indices of all that do to `indices`, in order, and gives
+/// their number. What was put before their values is visible on return. If there is no element to wait for,
+/// it returns at once and gives 0.
+///
+/// Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an
+/// integer, float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0
+/// in it excludes the element. `value` and `status` are read once, when the call begins. `indices` has room
+/// for `count` numbers. OpenSHMEM 1.5 section 9.10.4 (`shmem_wait_until_some`).
+/// Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+int32_t nvshmemrs_wait_until_some(nvshmemrs_runtime_t runtime,
+                                  const void *ivars,
+                                  size_t count,
+                                  size_t *indices,
+                                  const int32_t *status,
+                                  int32_t cmp,
+                                  const void *value,
+                                  int32_t dtype,
+                                  size_t *found);
+
+/// Whether all of the `count` elements at the symmetric address `ivars` of this PE compare to the one at
+/// `value` as `cmp` says: gives 1 or 0. What was put before the values is visible on return if they do. If
+/// there is no element to look at, it gives 1.
+///
+/// Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer,
+/// float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it
+/// excludes the element. OpenSHMEM 1.5 section 9.10.9 (`shmem_test_all`).
+/// Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+int32_t nvshmemrs_test_all(nvshmemrs_runtime_t runtime,
+                           const void *ivars,
+                           size_t count,
+                           const int32_t *status,
+                           int32_t cmp,
+                           const void *value,
+                           int32_t dtype,
+                           int32_t *result);
+
+/// Gives the lowest index of those of the `count` elements at the symmetric address `ivars` of this PE that
+/// compare to the one at `value` as `cmp` says, SIZE_MAX if none does. What was put before its value is
+/// visible on return.
+///
+/// Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer,
+/// float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it
+/// excludes the element. OpenSHMEM 1.5 section 9.10.10 (`shmem_test_any`).
+/// Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+int32_t nvshmemrs_test_any(nvshmemrs_runtime_t runtime,
+                           const void *ivars,
+                           size_t count,
+                           const int32_t *status,
+                           int32_t cmp,
+                           const void *value,
+                           int32_t dtype,
+                           size_t *index);
+
+/// Writes the indices of all of the `count` elements at the symmetric address `ivars` of this PE that compare
+/// to the one at `value` as `cmp` says to `indices`, in order, and gives their number, which may be 0. What
+/// was put before their values is visible on return.
+///
+/// Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer,
+/// float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it
+/// excludes the element. `indices` has room for `count` numbers. OpenSHMEM 1.5 section 9.10.11
+/// (`shmem_test_some`).
+/// Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+int32_t nvshmemrs_test_some(nvshmemrs_runtime_t runtime,
+                            const void *ivars,
+                            size_t count,
+                            size_t *indices,
+                            const int32_t *status,
+                            int32_t cmp,
+                            const void *value,
+                            int32_t dtype,
+                            size_t *found);
+
+/// As `nvshmemrs_wait_until_all`, but the element of index i is compared with the one of index i at `values`,
+/// of which there are `count`.
+///
+/// Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an
+/// integer, float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0
+/// in it excludes the element. `values` and `status` are read once, when the call begins. OpenSHMEM 1.5
+/// section 9.10.5 (`shmem_wait_until_all_vector`).
+/// Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+int32_t nvshmemrs_wait_until_all_vector(nvshmemrs_runtime_t runtime,
+                                        const void *ivars,
+                                        size_t count,
+                                        const int32_t *status,
+                                        int32_t cmp,
+                                        const void *values,
+                                        int32_t dtype);
+
+/// As `nvshmemrs_wait_until_any`, but the element of index i is compared with the one of index i at `values`,
+/// of which there are `count`.
+///
+/// Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an
+/// integer, float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0
+/// in it excludes the element. `values` and `status` are read once, when the call begins. OpenSHMEM 1.5
+/// section 9.10.6 (`shmem_wait_until_any_vector`).
+/// Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+int32_t nvshmemrs_wait_until_any_vector(nvshmemrs_runtime_t runtime,
+                                        const void *ivars,
+                                        size_t count,
+                                        const int32_t *status,
+                                        int32_t cmp,
+                                        const void *values,
+                                        int32_t dtype,
+                                        size_t *index);
+
+/// As `nvshmemrs_wait_until_some`, but the element of index i is compared with the one of index i at
+/// `values`, of which there are `count`.
+///
+/// Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an
+/// integer, float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0
+/// in it excludes the element. `values` and `status` are read once, when the call begins. `indices` has room
+/// for `count` numbers. OpenSHMEM 1.5 section 9.10.7 (`shmem_wait_until_some_vector`).
+/// Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+int32_t nvshmemrs_wait_until_some_vector(nvshmemrs_runtime_t runtime,
+                                         const void *ivars,
+                                         size_t count,
+                                         size_t *indices,
+                                         const int32_t *status,
+                                         int32_t cmp,
+                                         const void *values,
+                                         int32_t dtype,
+                                         size_t *found);
+
+/// As `nvshmemrs_test_all`, but the element of index i is compared with the one of index i at `values`, of
+/// which there are `count`.
+///
+/// Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer,
+/// float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it
+/// excludes the element. OpenSHMEM 1.5 section 9.10.12 (`shmem_test_all_vector`).
+/// Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+int32_t nvshmemrs_test_all_vector(nvshmemrs_runtime_t runtime,
+                                  const void *ivars,
+                                  size_t count,
+                                  const int32_t *status,
+                                  int32_t cmp,
+                                  const void *values,
+                                  int32_t dtype,
+                                  int32_t *result);
+
+/// As `nvshmemrs_test_any`, but the element of index i is compared with the one of index i at `values`, of
+/// which there are `count`.
+///
+/// Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer,
+/// float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it
+/// excludes the element. OpenSHMEM 1.5 section 9.10.13 (`shmem_test_any_vector`).
+/// Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+int32_t nvshmemrs_test_any_vector(nvshmemrs_runtime_t runtime,
+                                  const void *ivars,
+                                  size_t count,
+                                  const int32_t *status,
+                                  int32_t cmp,
+                                  const void *values,
+                                  int32_t dtype,
+                                  size_t *index);
+
+/// As `nvshmemrs_test_some`, but the element of index i is compared with the one of index i at `values`, of
+/// which there are `count`.
+///
+/// Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer,
+/// float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it
+/// excludes the element. `indices` has room for `count` numbers. OpenSHMEM 1.5 section 9.10.14
+/// (`shmem_test_some_vector`).
+/// Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+int32_t nvshmemrs_test_some_vector(nvshmemrs_runtime_t runtime,
+                                   const void *ivars,
+                                   size_t count,
+                                   size_t *indices,
+                                   const int32_t *status,
+                                   int32_t cmp,
+                                   const void *values,
+                                   int32_t dtype,
+                                   size_t *found);
 
 /// Copies `bytes` bytes from local memory at `source` to the symmetric address `dest` on PE `pe`.
 ///
@@ -845,6 +2596,140 @@ int32_t nvshmemrs_signal_wait(nvshmemrs_runtime_t runtime,
 /// Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
 int32_t nvshmemrs_signal_fetch(nvshmemrs_runtime_t runtime, const uint64_t *signal, uint64_t *value);
 
+/// Makes a stream.
+///
+/// Local. Free it with `nvshmemrs_stream_free`; finalize ends those that are left, after what is queued.
+/// Errors: SYSTEM.
+int32_t nvshmemrs_stream_new(nvshmemrs_runtime_t runtime, nvshmemrs_stream_t *stream);
+
+/// Waits until everything queued has run, and ends the stream; its handle is stale afterwards, also after an
+/// error. 0 does nothing.
+///
+/// Local; waits for the stream.
+/// Errors: as `nvshmemrs_stream_synchronize`.
+int32_t nvshmemrs_stream_free(nvshmemrs_stream_t stream);
+
+/// Waits until everything queued before has run. Returns the first error since the last call, which is
+/// forgotten then.
+///
+/// Local; waits for the stream. NVSHMEM programs call `cudaStreamSynchronize`.
+/// Errors: those of the queued calls; TIMEOUT, INTERRUPTED, PE_DIED; BUSY on the stream's own thread.
+int32_t nvshmemrs_stream_synchronize(nvshmemrs_stream_t stream);
+
+/// Whether everything queued before has run: 1 or 0.
+///
+/// Local; never waits.
+int32_t nvshmemrs_stream_query(nvshmemrs_stream_t stream, int32_t *done);
+
+/// Queues a function of the caller's, which the stream calls with `user`.
+///
+/// Local; returns at once. The function may call nvshmemrs, except to wait for its own stream.
+/// Errors: BAD_HANDLE, INVALID_VALUE.
+int32_t nvshmemrs_stream_call(nvshmemrs_stream_t stream, nvshmemrs_host_function_t function, void *user);
+
+/// Makes what is queued later on `stream` wait until the latest record of `event` has been reached. An event
+/// that was not recorded holds nothing up.
+///
+/// Local; returns at once.
+/// Errors: BAD_HANDLE.
+int32_t nvshmemrs_stream_wait_event(nvshmemrs_stream_t stream, nvshmemrs_event_t event);
+
+/// Makes an event.
+///
+/// Local. Free it with `nvshmemrs_event_free`.
+int32_t nvshmemrs_event_new(nvshmemrs_runtime_t runtime, nvshmemrs_event_t *event);
+
+/// Lets an event go. Records and waits that are queued stay as they are. 0 does nothing.
+///
+/// Local; never waits.
+int32_t nvshmemrs_event_free(nvshmemrs_event_t event);
+
+/// Marks the end of what has been queued on `stream` so far. A later record replaces an earlier one.
+///
+/// Local; returns at once.
+/// Errors: BAD_HANDLE.
+int32_t nvshmemrs_event_record(nvshmemrs_event_t event, nvshmemrs_stream_t stream);
+
+/// Whether the latest record of `event` has been reached: 1 or 0. An event that was not recorded counts as
+/// reached.
+///
+/// Local; never waits.
+int32_t nvshmemrs_event_query(nvshmemrs_event_t event, int32_t *done);
+
+/// Waits until the latest record of `event` has been reached.
+///
+/// Local; waits for the stream.
+/// Errors: BAD_HANDLE, TIMEOUT, INTERRUPTED, PE_DIED.
+int32_t nvshmemrs_event_synchronize(nvshmemrs_event_t event);
+
+/// Milliseconds from `start` to `end`; both must have been recorded and reached.
+///
+/// Local; never waits.
+/// Errors: BAD_HANDLE, INVALID_VALUE.
+int32_t nvshmemrs_event_elapsed(nvshmemrs_event_t start, nvshmemrs_event_t end, double *milliseconds);
+
+/// Copies `count` elements of `element_bytes` bytes from local memory at `source`, `source_stride` elements apart, to
+/// the symmetric address `dest` on PE `pe`, `dest_stride` elements apart. Elements in between stay as they
+/// are. Strides may be negative; those of `dest` must keep its elements apart.
+///
+/// One-sided; may be queued on a stream. Returns when `source` may be reused; the data is visible on `pe` after
+/// quiet, barrier or a signal. OpenSHMEM 1.5 section 9.5.3 (`shmem_iput`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_iput(nvshmemrs_runtime_t runtime,
+                       void *dest,
+                       const void *source,
+                       ptrdiff_t dest_stride,
+                       ptrdiff_t source_stride,
+                       size_t element_bytes,
+                       size_t count,
+                       int32_t pe);
+
+/// Copies `count` elements of `element_bytes` bytes from the symmetric address `source` on PE `pe`, `source_stride`
+/// elements apart, to local memory at `dest`, `dest_stride` elements apart. Elements in between stay as they
+/// are. Strides may be negative; those of `dest` must keep its elements apart.
+///
+/// One-sided; may be queued on a stream. Returns when the data is in `dest`. OpenSHMEM 1.5 section 9.5.6
+/// (`shmem_iget`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_iget(nvshmemrs_runtime_t runtime,
+                       void *dest,
+                       const void *source,
+                       ptrdiff_t dest_stride,
+                       ptrdiff_t source_stride,
+                       size_t element_bytes,
+                       size_t count,
+                       int32_t pe);
+
+/// As `nvshmemrs_iput` for `block_count` blocks of `block_elements` elements; strides are from the start of one block
+/// to the start of the next.
+///
+/// One-sided; may be queued on a stream. Completion as `nvshmemrs_iput`. OpenSHMEM 1.6 (`shmem_ibput`).
+/// Errors: as `nvshmemrs_iput`.
+int32_t nvshmemrs_ibput(nvshmemrs_runtime_t runtime,
+                        void *dest,
+                        const void *source,
+                        ptrdiff_t dest_stride,
+                        ptrdiff_t source_stride,
+                        size_t element_bytes,
+                        size_t block_elements,
+                        size_t block_count,
+                        int32_t pe);
+
+/// As `nvshmemrs_iget` for `block_count` blocks of `block_elements` elements; strides are from the start of one block
+/// to the start of the next.
+///
+/// One-sided; may be queued on a stream. Completion as `nvshmemrs_iget`. OpenSHMEM 1.6 (`shmem_ibget`).
+/// Errors: as `nvshmemrs_iget`.
+int32_t nvshmemrs_ibget(nvshmemrs_runtime_t runtime,
+                        void *dest,
+                        const void *source,
+                        ptrdiff_t dest_stride,
+                        ptrdiff_t source_stride,
+                        size_t element_bytes,
+                        size_t block_elements,
+                        size_t block_count,
+                        int32_t pe);
+
 /// The calling PE's number in `team`, or -1 if it is not a member.
 ///
 /// Local. OpenSHMEM 1.5 section 9.4.1 (`shmem_team_my_pe`).
@@ -867,6 +2752,90 @@ int32_t nvshmemrs_team_translate_pe(nvshmemrs_runtime_t runtime,
                                     int32_t src_pe,
                                     nvshmemrs_team_t dest_team,
                                     int32_t *dest_pe);
+
+/// Fills `config` with the defaults: no contexts, no unique id.
+///
+/// Local; needs no runtime.
+int32_t nvshmemrs_team_config_default(nvshmemrs_team_config_t *config);
+
+/// Makes a team of `size` members of `parent`: its numbers `start`, `start + stride`, ... A negative stride
+/// is allowed. Members get the new team, the others `NVSHMEMRS_TEAM_INVALID` and success.
+///
+/// Collective over `parent` with the same arguments. `config` may be NULL if `config_mask` is 0;
+/// `config_mask` is an or of `nvshmemrs_team_config_mask`. OpenSHMEM 1.5 section 9.4.5
+/// (`shmem_team_split_strided`).
+/// Errors, on every member, and no team is made: INVALID_VALUE, PE_RANGE, MISMATCH, PEER_ARGUMENT,
+/// NOT_SUPPORTED when a member is in 256 teams already; also BAD_HANDLE, PE_DIED, TIMEOUT, INTERRUPTED.
+int32_t nvshmemrs_team_split_strided(nvshmemrs_runtime_t runtime,
+                                     nvshmemrs_team_t parent,
+                                     int32_t start,
+                                     int32_t stride,
+                                     int32_t size,
+                                     const nvshmemrs_team_config_t *config,
+                                     int64_t config_mask,
+                                     nvshmemrs_team_t *team);
+
+/// Lays the members of `parent` out in rows of `xrange` and makes a team of each row and of each column:
+/// `xteam` is the caller's row, `yteam` its column.
+///
+/// Collective over `parent` with the same arguments. `xconfig` and `yconfig` may be NULL if their masks are
+/// 0; a mask is an or of `nvshmemrs_team_config_mask`. OpenSHMEM 1.5 section 9.4.6 (`shmem_team_split_2d`).
+/// Errors: as `nvshmemrs_team_split_strided`.
+int32_t nvshmemrs_team_split_2d(nvshmemrs_runtime_t runtime,
+                                nvshmemrs_team_t parent,
+                                int32_t xrange,
+                                const nvshmemrs_team_config_t *xconfig,
+                                int64_t xconfig_mask,
+                                const nvshmemrs_team_config_t *yconfig,
+                                int64_t yconfig_mask,
+                                nvshmemrs_team_t *xteam,
+                                nvshmemrs_team_t *yteam);
+
+/// Gives a random number by which the members of `nvshmemrs_team_init` find each other. One of them calls it
+/// and hands the number to the others.
+///
+/// Local. NVSHMEM `nvshmemx_team_get_uniqueid`.
+int32_t nvshmemrs_team_unique_id(nvshmemrs_runtime_t runtime, uint64_t *uniqueid);
+
+/// Makes a team of the `n_pes` PEs that call it with the same `config.uniqueid`; the caller is number
+/// `my_index`. PEs outside the team take no part.
+///
+/// Collective over the new team's members. `config_mask`, an or of `nvshmemrs_team_config_mask`, must hold
+/// UNIQUEID. After an error use a fresh number. NVSHMEM `nvshmemx_team_init`.
+/// Errors: INVALID_VALUE, PE_RANGE, MISMATCH, PEER_ARGUMENT, NOT_SUPPORTED when a member is in 256 teams
+/// already; also PE_DIED, TIMEOUT, INTERRUPTED.
+int32_t nvshmemrs_team_init(nvshmemrs_runtime_t runtime,
+                            const nvshmemrs_team_config_t *config,
+                            int64_t config_mask,
+                            int32_t n_pes,
+                            int32_t my_index,
+                            nvshmemrs_team_t *team);
+
+/// Gives the fields of a team's configuration that `config_mask` selects; the others have their defaults.
+///
+/// Local. `config_mask` is an or of `nvshmemrs_team_config_mask`. OpenSHMEM 1.5 section 9.4.3
+/// (`shmem_team_get_config`).
+/// Errors: BAD_HANDLE, INVALID_VALUE.
+int32_t nvshmemrs_team_get_config(nvshmemrs_runtime_t runtime,
+                                  nvshmemrs_team_t team,
+                                  int64_t config_mask,
+                                  nvshmemrs_team_config_t *config);
+
+/// Destroys a team; its handle is stale afterwards. `NVSHMEMRS_TEAM_INVALID` does nothing.
+///
+/// Collective over `team`. OpenSHMEM 1.5 section 9.4.7 (`shmem_team_destroy`).
+/// Errors: INVALID_VALUE for a predefined team, BAD_HANDLE, MISMATCH; also PE_DIED, TIMEOUT, INTERRUPTED.
+int32_t nvshmemrs_team_destroy(nvshmemrs_runtime_t runtime, nvshmemrs_team_t team);
+
+/// As `nvshmemrs_ptr` for the PE that is number `pe` in `team`.
+///
+/// Local. OpenSHMEM 1.6 (`shmem_team_ptr`).
+/// Errors: BAD_HANDLE, PE_RANGE, NOT_SYMMETRIC.
+int32_t nvshmemrs_team_ptr(nvshmemrs_runtime_t runtime,
+                           nvshmemrs_team_t team,
+                           const void *ptr,
+                           int32_t pe,
+                           void **peer_ptr);
 
 /// The number of the ABI: it changes when a program built against an older header must be rebuilt.
 ///
@@ -899,6 +2868,12 @@ const char *nvshmemrs_status_string(int32_t status);
 /// Local; needs no runtime.
 const char *nvshmemrs_last_error(void);
 
+/// How many threads of a PE may call at a time: `NVSHMEMRS_THREAD_MULTIPLE`, which means any thread at any
+/// time, with one collective per team at a time.
+///
+/// Local; needs no runtime. OpenSHMEM 1.5 section 9.2.2 (`shmem_query_thread`).
+int32_t nvshmemrs_thread_support(void);
+
 /// Orders this PE's puts, atomic operations and signals to each PE: those before the fence are visible there before
 /// those after it.
 ///
@@ -910,6 +2885,241 @@ int32_t nvshmemrs_fence(nvshmemrs_runtime_t runtime);
 ///
 /// Local. OpenSHMEM 1.5 section 9.11.2 (`shmem_quiet`).
 int32_t nvshmemrs_quiet(nvshmemrs_runtime_t runtime);
+
+/// Waits until this PE's copy of the element at the symmetric address `ivar` compares to the one at `value` as
+/// `cmp` says. What was put before the value that does is visible on return.
+///
+/// Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer,
+/// float or double; `ivar` must be aligned to its size. `value` is read once. OpenSHMEM 1.5 section 9.10.1
+/// (`shmem_wait_until`).
+/// Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+int32_t nvshmemrs_wait_until(nvshmemrs_runtime_t runtime,
+                             const void *ivar,
+                             int32_t cmp,
+                             const void *value,
+                             int32_t dtype);
+
+/// Whether this PE's copy of the element at the symmetric address `ivar` compares to the one at `value` as `cmp`
+/// says: gives 1 or 0. What was put before the value that does is visible on return.
+///
+/// Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or
+/// double; `ivar` must be aligned to its size. OpenSHMEM 1.5 section 9.10.8 (`shmem_test`).
+/// Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+int32_t nvshmemrs_test(nvshmemrs_runtime_t runtime,
+                       const void *ivar,
+                       int32_t cmp,
+                       const void *value,
+                       int32_t dtype,
+                       int32_t *result);
+
+/// Waits until each of the `count` elements at the symmetric address `ivars` of this PE has compared to the
+/// one at `value` as `cmp` says. What was put before the values that do is visible on return. If there is no
+/// element to wait for, it returns at once.
+///
+/// Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an
+/// integer, float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0
+/// in it excludes the element. `value` and `status` are read once, when the call begins. OpenSHMEM 1.5
+/// section 9.10.2 (`shmem_wait_until_all`).
+/// Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+int32_t nvshmemrs_wait_until_all(nvshmemrs_runtime_t runtime,
+                                 const void *ivars,
+                                 size_t count,
+                                 const int32_t *status,
+                                 int32_t cmp,
+                                 const void *value,
+                                 int32_t dtype);
+
+/// Waits until one of the `count` elements at the symmetric address `ivars` of this PE compares to the one at
+/// `value` as `cmp` says, and gives the lowest index of such an element. What was put before its value is
+/// visible on return. If there is no element to wait for, it returns at once and gives SIZE_MAX.
+///
+/// Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an
+/// integer, float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0
+/// in it excludes the element. `value` and `status` are read once, when the call begins. OpenSHMEM 1.5
+/// section 9.10.3 (`shmem_wait_until_any`).
+/// Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+int32_t nvshmemrs_wait_until_any(nvshmemrs_runtime_t runtime,
+                                 const void *ivars,
+                                 size_t count,
+                                 const int32_t *status,
+                                 int32_t cmp,
+                                 const void *value,
+                                 int32_t dtype,
+                                 size_t *index);
+
+/// Waits until at least one of the `count` elements at the symmetric address `ivars` of this PE compares to
+/// the one at `value` as `cmp` says; writes the indices of all that do to `indices`, in order, and gives
+/// their number. What was put before their values is visible on return. If there is no element to wait for,
+/// it returns at once and gives 0.
+///
+/// Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an
+/// integer, float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0
+/// in it excludes the element. `value` and `status` are read once, when the call begins. `indices` has room
+/// for `count` numbers. OpenSHMEM 1.5 section 9.10.4 (`shmem_wait_until_some`).
+/// Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+int32_t nvshmemrs_wait_until_some(nvshmemrs_runtime_t runtime,
+                                  const void *ivars,
+                                  size_t count,
+                                  size_t *indices,
+                                  const int32_t *status,
+                                  int32_t cmp,
+                                  const void *value,
+                                  int32_t dtype,
+                                  size_t *found);
+
+/// Whether all of the `count` elements at the symmetric address `ivars` of this PE compare to the one at
+/// `value` as `cmp` says: gives 1 or 0. What was put before the values is visible on return if they do. If
+/// there is no element to look at, it gives 1.
+///
+/// Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer,
+/// float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it
+/// excludes the element. OpenSHMEM 1.5 section 9.10.9 (`shmem_test_all`).
+/// Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+int32_t nvshmemrs_test_all(nvshmemrs_runtime_t runtime,
+                           const void *ivars,
+                           size_t count,
+                           const int32_t *status,
+                           int32_t cmp,
+                           const void *value,
+                           int32_t dtype,
+                           int32_t *result);
+
+/// Gives the lowest index of those of the `count` elements at the symmetric address `ivars` of this PE that
+/// compare to the one at `value` as `cmp` says, SIZE_MAX if none does. What was put before its value is
+/// visible on return.
+///
+/// Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer,
+/// float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it
+/// excludes the element. OpenSHMEM 1.5 section 9.10.10 (`shmem_test_any`).
+/// Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+int32_t nvshmemrs_test_any(nvshmemrs_runtime_t runtime,
+                           const void *ivars,
+                           size_t count,
+                           const int32_t *status,
+                           int32_t cmp,
+                           const void *value,
+                           int32_t dtype,
+                           size_t *index);
+
+/// Writes the indices of all of the `count` elements at the symmetric address `ivars` of this PE that compare
+/// to the one at `value` as `cmp` says to `indices`, in order, and gives their number, which may be 0. What
+/// was put before their values is visible on return.
+///
+/// Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer,
+/// float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it
+/// excludes the element. `indices` has room for `count` numbers. OpenSHMEM 1.5 section 9.10.11
+/// (`shmem_test_some`).
+/// Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+int32_t nvshmemrs_test_some(nvshmemrs_runtime_t runtime,
+                            const void *ivars,
+                            size_t count,
+                            size_t *indices,
+                            const int32_t *status,
+                            int32_t cmp,
+                            const void *value,
+                            int32_t dtype,
+                            size_t *found);
+
+/// As `nvshmemrs_wait_until_all`, but the element of index i is compared with the one of index i at `values`,
+/// of which there are `count`.
+///
+/// Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an
+/// integer, float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0
+/// in it excludes the element. `values` and `status` are read once, when the call begins. OpenSHMEM 1.5
+/// section 9.10.5 (`shmem_wait_until_all_vector`).
+/// Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+int32_t nvshmemrs_wait_until_all_vector(nvshmemrs_runtime_t runtime,
+                                        const void *ivars,
+                                        size_t count,
+                                        const int32_t *status,
+                                        int32_t cmp,
+                                        const void *values,
+                                        int32_t dtype);
+
+/// As `nvshmemrs_wait_until_any`, but the element of index i is compared with the one of index i at `values`,
+/// of which there are `count`.
+///
+/// Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an
+/// integer, float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0
+/// in it excludes the element. `values` and `status` are read once, when the call begins. OpenSHMEM 1.5
+/// section 9.10.6 (`shmem_wait_until_any_vector`).
+/// Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+int32_t nvshmemrs_wait_until_any_vector(nvshmemrs_runtime_t runtime,
+                                        const void *ivars,
+                                        size_t count,
+                                        const int32_t *status,
+                                        int32_t cmp,
+                                        const void *values,
+                                        int32_t dtype,
+                                        size_t *index);
+
+/// As `nvshmemrs_wait_until_some`, but the element of index i is compared with the one of index i at
+/// `values`, of which there are `count`.
+///
+/// Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an
+/// integer, float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0
+/// in it excludes the element. `values` and `status` are read once, when the call begins. `indices` has room
+/// for `count` numbers. OpenSHMEM 1.5 section 9.10.7 (`shmem_wait_until_some_vector`).
+/// Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+int32_t nvshmemrs_wait_until_some_vector(nvshmemrs_runtime_t runtime,
+                                         const void *ivars,
+                                         size_t count,
+                                         size_t *indices,
+                                         const int32_t *status,
+                                         int32_t cmp,
+                                         const void *values,
+                                         int32_t dtype,
+                                         size_t *found);
+
+/// As `nvshmemrs_test_all`, but the element of index i is compared with the one of index i at `values`, of
+/// which there are `count`.
+///
+/// Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer,
+/// float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it
+/// excludes the element. OpenSHMEM 1.5 section 9.10.12 (`shmem_test_all_vector`).
+/// Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+int32_t nvshmemrs_test_all_vector(nvshmemrs_runtime_t runtime,
+                                  const void *ivars,
+                                  size_t count,
+                                  const int32_t *status,
+                                  int32_t cmp,
+                                  const void *values,
+                                  int32_t dtype,
+                                  int32_t *result);
+
+/// As `nvshmemrs_test_any`, but the element of index i is compared with the one of index i at `values`, of
+/// which there are `count`.
+///
+/// Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer,
+/// float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it
+/// excludes the element. OpenSHMEM 1.5 section 9.10.13 (`shmem_test_any_vector`).
+/// Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+int32_t nvshmemrs_test_any_vector(nvshmemrs_runtime_t runtime,
+                                  const void *ivars,
+                                  size_t count,
+                                  const int32_t *status,
+                                  int32_t cmp,
+                                  const void *values,
+                                  int32_t dtype,
+                                  size_t *index);
+
+/// As `nvshmemrs_test_some`, but the element of index i is compared with the one of index i at `values`, of
+/// which there are `count`.
+///
+/// Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer,
+/// float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it
+/// excludes the element. `indices` has room for `count` numbers. OpenSHMEM 1.5 section 9.10.14
+/// (`shmem_test_some_vector`).
+/// Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+int32_t nvshmemrs_test_some_vector(nvshmemrs_runtime_t runtime,
+                                   const void *ivars,
+                                   size_t count,
+                                   size_t *indices,
+                                   const int32_t *status,
+                                   int32_t cmp,
+                                   const void *values,
+                                   int32_t dtype,
+                                   size_t *found);
 
 /// Copies `bytes` bytes from local memory at `source` to the symmetric address `dest` on PE `pe`.
 ///
@@ -1151,6 +3361,140 @@ int32_t nvshmemrs_signal_wait(nvshmemrs_runtime_t runtime,
 /// Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
 int32_t nvshmemrs_signal_fetch(nvshmemrs_runtime_t runtime, const uint64_t *signal, uint64_t *value);
 
+/// Makes a stream.
+///
+/// Local. Free it with `nvshmemrs_stream_free`; finalize ends those that are left, after what is queued.
+/// Errors: SYSTEM.
+int32_t nvshmemrs_stream_new(nvshmemrs_runtime_t runtime, nvshmemrs_stream_t *stream);
+
+/// Waits until everything queued has run, and ends the stream; its handle is stale afterwards, also after an
+/// error. 0 does nothing.
+///
+/// Local; waits for the stream.
+/// Errors: as `nvshmemrs_stream_synchronize`.
+int32_t nvshmemrs_stream_free(nvshmemrs_stream_t stream);
+
+/// Waits until everything queued before has run. Returns the first error since the last call, which is
+/// forgotten then.
+///
+/// Local; waits for the stream. NVSHMEM programs call `cudaStreamSynchronize`.
+/// Errors: those of the queued calls; TIMEOUT, INTERRUPTED, PE_DIED; BUSY on the stream's own thread.
+int32_t nvshmemrs_stream_synchronize(nvshmemrs_stream_t stream);
+
+/// Whether everything queued before has run: 1 or 0.
+///
+/// Local; never waits.
+int32_t nvshmemrs_stream_query(nvshmemrs_stream_t stream, int32_t *done);
+
+/// Queues a function of the caller's, which the stream calls with `user`.
+///
+/// Local; returns at once. The function may call nvshmemrs, except to wait for its own stream.
+/// Errors: BAD_HANDLE, INVALID_VALUE.
+int32_t nvshmemrs_stream_call(nvshmemrs_stream_t stream, nvshmemrs_host_function_t function, void *user);
+
+/// Makes what is queued later on `stream` wait until the latest record of `event` has been reached. An event
+/// that was not recorded holds nothing up.
+///
+/// Local; returns at once.
+/// Errors: BAD_HANDLE.
+int32_t nvshmemrs_stream_wait_event(nvshmemrs_stream_t stream, nvshmemrs_event_t event);
+
+/// Makes an event.
+///
+/// Local. Free it with `nvshmemrs_event_free`.
+int32_t nvshmemrs_event_new(nvshmemrs_runtime_t runtime, nvshmemrs_event_t *event);
+
+/// Lets an event go. Records and waits that are queued stay as they are. 0 does nothing.
+///
+/// Local; never waits.
+int32_t nvshmemrs_event_free(nvshmemrs_event_t event);
+
+/// Marks the end of what has been queued on `stream` so far. A later record replaces an earlier one.
+///
+/// Local; returns at once.
+/// Errors: BAD_HANDLE.
+int32_t nvshmemrs_event_record(nvshmemrs_event_t event, nvshmemrs_stream_t stream);
+
+/// Whether the latest record of `event` has been reached: 1 or 0. An event that was not recorded counts as
+/// reached.
+///
+/// Local; never waits.
+int32_t nvshmemrs_event_query(nvshmemrs_event_t event, int32_t *done);
+
+/// Waits until the latest record of `event` has been reached.
+///
+/// Local; waits for the stream.
+/// Errors: BAD_HANDLE, TIMEOUT, INTERRUPTED, PE_DIED.
+int32_t nvshmemrs_event_synchronize(nvshmemrs_event_t event);
+
+/// Milliseconds from `start` to `end`; both must have been recorded and reached.
+///
+/// Local; never waits.
+/// Errors: BAD_HANDLE, INVALID_VALUE.
+int32_t nvshmemrs_event_elapsed(nvshmemrs_event_t start, nvshmemrs_event_t end, double *milliseconds);
+
+/// Copies `count` elements of `element_bytes` bytes from local memory at `source`, `source_stride` elements apart, to
+/// the symmetric address `dest` on PE `pe`, `dest_stride` elements apart. Elements in between stay as they
+/// are. Strides may be negative; those of `dest` must keep its elements apart.
+///
+/// One-sided; may be queued on a stream. Returns when `source` may be reused; the data is visible on `pe` after
+/// quiet, barrier or a signal. OpenSHMEM 1.5 section 9.5.3 (`shmem_iput`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_iput(nvshmemrs_runtime_t runtime,
+                       void *dest,
+                       const void *source,
+                       ptrdiff_t dest_stride,
+                       ptrdiff_t source_stride,
+                       size_t element_bytes,
+                       size_t count,
+                       int32_t pe);
+
+/// Copies `count` elements of `element_bytes` bytes from the symmetric address `source` on PE `pe`, `source_stride`
+/// elements apart, to local memory at `dest`, `dest_stride` elements apart. Elements in between stay as they
+/// are. Strides may be negative; those of `dest` must keep its elements apart.
+///
+/// One-sided; may be queued on a stream. Returns when the data is in `dest`. OpenSHMEM 1.5 section 9.5.6
+/// (`shmem_iget`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+int32_t nvshmemrs_iget(nvshmemrs_runtime_t runtime,
+                       void *dest,
+                       const void *source,
+                       ptrdiff_t dest_stride,
+                       ptrdiff_t source_stride,
+                       size_t element_bytes,
+                       size_t count,
+                       int32_t pe);
+
+/// As `nvshmemrs_iput` for `block_count` blocks of `block_elements` elements; strides are from the start of one block
+/// to the start of the next.
+///
+/// One-sided; may be queued on a stream. Completion as `nvshmemrs_iput`. OpenSHMEM 1.6 (`shmem_ibput`).
+/// Errors: as `nvshmemrs_iput`.
+int32_t nvshmemrs_ibput(nvshmemrs_runtime_t runtime,
+                        void *dest,
+                        const void *source,
+                        ptrdiff_t dest_stride,
+                        ptrdiff_t source_stride,
+                        size_t element_bytes,
+                        size_t block_elements,
+                        size_t block_count,
+                        int32_t pe);
+
+/// As `nvshmemrs_iget` for `block_count` blocks of `block_elements` elements; strides are from the start of one block
+/// to the start of the next.
+///
+/// One-sided; may be queued on a stream. Completion as `nvshmemrs_iget`. OpenSHMEM 1.6 (`shmem_ibget`).
+/// Errors: as `nvshmemrs_iget`.
+int32_t nvshmemrs_ibget(nvshmemrs_runtime_t runtime,
+                        void *dest,
+                        const void *source,
+                        ptrdiff_t dest_stride,
+                        ptrdiff_t source_stride,
+                        size_t element_bytes,
+                        size_t block_elements,
+                        size_t block_count,
+                        int32_t pe);
+
 /// The calling PE's number in `team`, or -1 if it is not a member.
 ///
 /// Local. OpenSHMEM 1.5 section 9.4.1 (`shmem_team_my_pe`).
@@ -1173,6 +3517,90 @@ int32_t nvshmemrs_team_translate_pe(nvshmemrs_runtime_t runtime,
                                     int32_t src_pe,
                                     nvshmemrs_team_t dest_team,
                                     int32_t *dest_pe);
+
+/// Fills `config` with the defaults: no contexts, no unique id.
+///
+/// Local; needs no runtime.
+int32_t nvshmemrs_team_config_default(nvshmemrs_team_config_t *config);
+
+/// Makes a team of `size` members of `parent`: its numbers `start`, `start + stride`, ... A negative stride
+/// is allowed. Members get the new team, the others `NVSHMEMRS_TEAM_INVALID` and success.
+///
+/// Collective over `parent` with the same arguments. `config` may be NULL if `config_mask` is 0;
+/// `config_mask` is an or of `nvshmemrs_team_config_mask`. OpenSHMEM 1.5 section 9.4.5
+/// (`shmem_team_split_strided`).
+/// Errors, on every member, and no team is made: INVALID_VALUE, PE_RANGE, MISMATCH, PEER_ARGUMENT,
+/// NOT_SUPPORTED when a member is in 256 teams already; also BAD_HANDLE, PE_DIED, TIMEOUT, INTERRUPTED.
+int32_t nvshmemrs_team_split_strided(nvshmemrs_runtime_t runtime,
+                                     nvshmemrs_team_t parent,
+                                     int32_t start,
+                                     int32_t stride,
+                                     int32_t size,
+                                     const nvshmemrs_team_config_t *config,
+                                     int64_t config_mask,
+                                     nvshmemrs_team_t *team);
+
+/// Lays the members of `parent` out in rows of `xrange` and makes a team of each row and of each column:
+/// `xteam` is the caller's row, `yteam` its column.
+///
+/// Collective over `parent` with the same arguments. `xconfig` and `yconfig` may be NULL if their masks are
+/// 0; a mask is an or of `nvshmemrs_team_config_mask`. OpenSHMEM 1.5 section 9.4.6 (`shmem_team_split_2d`).
+/// Errors: as `nvshmemrs_team_split_strided`.
+int32_t nvshmemrs_team_split_2d(nvshmemrs_runtime_t runtime,
+                                nvshmemrs_team_t parent,
+                                int32_t xrange,
+                                const nvshmemrs_team_config_t *xconfig,
+                                int64_t xconfig_mask,
+                                const nvshmemrs_team_config_t *yconfig,
+                                int64_t yconfig_mask,
+                                nvshmemrs_team_t *xteam,
+                                nvshmemrs_team_t *yteam);
+
+/// Gives a random number by which the members of `nvshmemrs_team_init` find each other. One of them calls it
+/// and hands the number to the others.
+///
+/// Local. NVSHMEM `nvshmemx_team_get_uniqueid`.
+int32_t nvshmemrs_team_unique_id(nvshmemrs_runtime_t runtime, uint64_t *uniqueid);
+
+/// Makes a team of the `n_pes` PEs that call it with the same `config.uniqueid`; the caller is number
+/// `my_index`. PEs outside the team take no part.
+///
+/// Collective over the new team's members. `config_mask`, an or of `nvshmemrs_team_config_mask`, must hold
+/// UNIQUEID. After an error use a fresh number. NVSHMEM `nvshmemx_team_init`.
+/// Errors: INVALID_VALUE, PE_RANGE, MISMATCH, PEER_ARGUMENT, NOT_SUPPORTED when a member is in 256 teams
+/// already; also PE_DIED, TIMEOUT, INTERRUPTED.
+int32_t nvshmemrs_team_init(nvshmemrs_runtime_t runtime,
+                            const nvshmemrs_team_config_t *config,
+                            int64_t config_mask,
+                            int32_t n_pes,
+                            int32_t my_index,
+                            nvshmemrs_team_t *team);
+
+/// Gives the fields of a team's configuration that `config_mask` selects; the others have their defaults.
+///
+/// Local. `config_mask` is an or of `nvshmemrs_team_config_mask`. OpenSHMEM 1.5 section 9.4.3
+/// (`shmem_team_get_config`).
+/// Errors: BAD_HANDLE, INVALID_VALUE.
+int32_t nvshmemrs_team_get_config(nvshmemrs_runtime_t runtime,
+                                  nvshmemrs_team_t team,
+                                  int64_t config_mask,
+                                  nvshmemrs_team_config_t *config);
+
+/// Destroys a team; its handle is stale afterwards. `NVSHMEMRS_TEAM_INVALID` does nothing.
+///
+/// Collective over `team`. OpenSHMEM 1.5 section 9.4.7 (`shmem_team_destroy`).
+/// Errors: INVALID_VALUE for a predefined team, BAD_HANDLE, MISMATCH; also PE_DIED, TIMEOUT, INTERRUPTED.
+int32_t nvshmemrs_team_destroy(nvshmemrs_runtime_t runtime, nvshmemrs_team_t team);
+
+/// As `nvshmemrs_ptr` for the PE that is number `pe` in `team`.
+///
+/// Local. OpenSHMEM 1.6 (`shmem_team_ptr`).
+/// Errors: BAD_HANDLE, PE_RANGE, NOT_SYMMETRIC.
+int32_t nvshmemrs_team_ptr(nvshmemrs_runtime_t runtime,
+                           nvshmemrs_team_t team,
+                           const void *ptr,
+                           int32_t pe,
+                           void **peer_ptr);
 
 #ifdef __cplusplus
 }  // extern "C"

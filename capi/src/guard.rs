@@ -70,41 +70,64 @@ pub(crate) fn status(body: impl FnOnce() -> Result<()>) -> i32 {
     }
 }
 
-/// For functions that return a status and work on a runtime. What `body` calls in the core checks
-/// that the runtime is live.
+/// For functions that make or destroy things of a runtime; a stream will not do. What `body` calls in the core checks that the
+/// runtime is live.
 #[inline(always)]
 pub(crate) fn call(runtime: nvshmemrs_runtime_t, body: impl FnOnce(&Runtime) -> Result<()>) -> i32 {
     status(|| handle::with_runtime(runtime, body))
 }
 
-/// As [`call`], where what `body` calls in the core cannot fail and so does not check.
+/// For local queries: they are answered at once, also when a stream's handle is given.
 #[inline(always)]
-pub(crate) fn call_live(
+pub(crate) fn local(
     runtime: nvshmemrs_runtime_t,
     body: impl FnOnce(&Runtime) -> Result<()>,
 ) -> i32 {
-    call(runtime, |rt| {
+    status(|| handle::with_view(runtime, body))
+}
+
+/// As [`local`], where what `body` calls in the core cannot fail and so does not check.
+#[inline(always)]
+pub(crate) fn local_live(
+    runtime: nvshmemrs_runtime_t,
+    body: impl FnOnce(&Runtime) -> Result<()>,
+) -> i32 {
+    local(runtime, |rt| {
         rt.check_live()?;
         body(rt)
     })
 }
 
-/// For operations that a stream can run later; `body` owns all it needs. Given a stream's handle, it is queued.
+/// For operations. Given a stream's handle, `body` is queued, so it owns all it needs.
 #[inline(always)]
 pub(crate) fn queued(
     runtime: nvshmemrs_runtime_t,
     body: impl FnOnce(&Runtime) -> Result<()> + 'static,
 ) -> i32 {
-    call(runtime, body)
+    status(|| handle::with_runtime_or_stream(runtime, body, handle::submit))
 }
 
-/// As [`queued`], for operations that write an output: given a stream's handle, it waits until the stream has run `body`.
+/// For operations that write an output. Given a stream's handle, the call waits until the stream has run `body`.
 #[inline(always)]
 pub(crate) fn fetched(
     runtime: nvshmemrs_runtime_t,
     body: impl FnOnce(&Runtime) -> Result<()> + 'static,
 ) -> i32 {
-    call(runtime, body)
+    status(|| handle::with_runtime_or_stream(runtime, body, handle::submit_and_wait))
+}
+
+/// As [`fetched`] if the caller wants the output `out`, else as [`queued`].
+#[inline(always)]
+pub(crate) fn fetched_if<T>(
+    out: *mut T,
+    runtime: nvshmemrs_runtime_t,
+    body: impl FnOnce(&Runtime) -> Result<()> + 'static,
+) -> i32 {
+    if out.is_null() {
+        queued(runtime, body)
+    } else {
+        fetched(runtime, body)
+    }
 }
 
 /// For functions that return something else.

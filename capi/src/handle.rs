@@ -6,14 +6,14 @@
 //!    says: an output for one write of its type, an input for one read, a buffer for its length. NULL is checked
 //!    here; the rest is the caller's word, as everywhere in C.
 //! 2. Symmetric addresses are numbers here. They are never dereferenced; the core checks them against the heap.
-//! 3. A slot of the table holds a boxed object as long as its `handle` word is not 0. Objects are taken out under the lock, and
+//! 3. A slot of the table holds a boxed object as long as its `handle` word is not [`FREE`]. Objects are taken out under the lock, and
 //!    the header forbids finalizing a runtime while another thread is inside a call with it.
 
 use crate::guard::status::SUCCESS;
 use crate::types::*;
 use nvshmem_core::{
-    Cmp, Error, HeapStats, InitAttr, LocalDest, LocalSource, Mapping, MemoryKind, Result, Runtime,
-    SignalOp, Team, UniqueId, local,
+    Cmp, Element, Error, Event, HeapStats, InitAttr, LocalDest, LocalSource, Mapping, MemoryKind,
+    Result, Runtime, SignalOp, Stream, Strides, Team, TeamConfig, UniqueId, local,
 };
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering::*};
@@ -22,21 +22,29 @@ use std::time::Duration;
 
 /// Handles that can be live at a time.
 const SLOTS: usize = 4096;
+const _: () = assert!(SLOTS <= 1 << INDEX_BITS);
 const INDEX_BITS: u32 = 24;
 const KIND_SHIFT: u32 = 56;
 const RUNTIME: u64 = 1;
 const JOB: u64 = 2;
 const MAPPING: u64 = 3;
+const STREAM: u64 = 4;
+const EVENT: u64 = 5;
 
 /// What a handle can stand for.
 pub(crate) enum Object {
     Runtime(Runtime),
     Job(Arc<local::Job>),
     Mapping { _kept: Mapping },
+    Stream(Arc<Stream>),
+    Event(Event),
 }
 
+/// What the `handle` of a free slot says: a number that is no handle.
+const FREE: u64 = u64::MAX;
+
 struct Slot {
-    /// The live handle, or 0.
+    /// The live handle, or [`FREE`].
     handle: AtomicU64,
     /// How often the slot has been used.
     generation: AtomicU64,
@@ -45,7 +53,7 @@ struct Slot {
 
 static TABLE: [Slot; SLOTS] = [const {
     Slot {
-        handle: AtomicU64::new(0),
+        handle: AtomicU64::new(FREE),
         generation: AtomicU64::new(0),
         object: AtomicPtr::new(std::ptr::null_mut()),
     }
@@ -55,10 +63,12 @@ static TABLE: [Slot; SLOTS] = [const {
 static CHANGES: Mutex<()> = Mutex::new(());
 
 fn kind_name(kind: u64) -> &'static str {
-    if kind == RUNTIME {
-        "runtime"
-    } else {
-        "local job"
+    match kind {
+        RUNTIME => "runtime",
+        JOB => "local job",
+        MAPPING => "mapping",
+        STREAM => "stream",
+        _ => "event",
     }
 }
 
@@ -71,12 +81,14 @@ pub(crate) fn insert(object: Object) -> Result<u64> {
         Object::Runtime(_) => RUNTIME,
         Object::Job(_) => JOB,
         Object::Mapping { .. } => MAPPING,
+        Object::Stream(_) => STREAM,
+        Object::Event(_) => EVENT,
     };
     let _changes = CHANGES.lock().unwrap_or_else(|poison| poison.into_inner());
     let (index, slot) = TABLE
         .iter()
         .enumerate()
-        .find(|(_, slot)| slot.handle.load(Relaxed) == 0)
+        .find(|(_, slot)| slot.handle.load(Relaxed) == FREE)
         .ok_or_else(|| Error::NotSupported(format!("more than {SLOTS} live handles")))?;
     let generation = (slot.generation.fetch_add(1, Relaxed) + 1) & 0xffff_ffff;
     let handle = kind << KIND_SHIFT | generation << INDEX_BITS | index as u64;
@@ -87,8 +99,9 @@ pub(crate) fn insert(object: Object) -> Result<u64> {
 
 #[inline(always)]
 fn find(handle: u64) -> Option<&'static Slot> {
-    let slot = TABLE.get(handle as usize & ((1 << INDEX_BITS) - 1))?;
-    (handle != 0 && slot.handle.load(Acquire) == handle).then_some(slot)
+    // The low bits of what is no handle lead to a slot, too; the comparison finds out. FREE finds a free slot, without an object.
+    let slot = &TABLE[handle as usize % SLOTS];
+    (slot.handle.load(Acquire) == handle).then_some(slot)
 }
 
 #[cold]
@@ -121,6 +134,99 @@ pub(crate) fn with_runtime<T>(handle: u64, body: impl FnOnce(&Runtime) -> Result
             }
         }
         None => Err(not_found("runtime", handle, RUNTIME)),
+    }
+}
+
+/// Calls `body` with the runtime that a handle names, or that a stream belongs to.
+#[inline(always)]
+pub(crate) fn with_view<T>(handle: u64, body: impl FnOnce(&Runtime) -> Result<T>) -> Result<T> {
+    match find(handle) {
+        Some(slot) => {
+            // SAFETY: as in `with_runtime`.
+            match unsafe { slot.object.load(Acquire).as_ref() } {
+                Some(Object::Runtime(runtime)) => body(runtime),
+                Some(Object::Stream(stream)) => body(stream.runtime()),
+                _ => Err(not_found("runtime", handle, RUNTIME)),
+            }
+        }
+        None => Err(not_found("runtime", handle, RUNTIME)),
+    }
+}
+
+/// Calls `body` with the runtime that a handle names, or lets `queue` hand it to the stream that it names.
+#[inline(always)]
+pub(crate) fn with_runtime_or_stream<F: FnOnce(&Runtime) -> Result<()> + 'static>(
+    handle: u64,
+    body: F,
+    queue: fn(&Stream, F) -> Result<()>,
+) -> Result<()> {
+    match find(handle) {
+        Some(slot) => {
+            // SAFETY: as in `with_runtime`.
+            match unsafe { slot.object.load(Acquire).as_ref() } {
+                Some(Object::Runtime(runtime)) => body(runtime),
+                Some(Object::Stream(stream)) => queue(stream, body),
+                _ => Err(not_found("runtime", handle, RUNTIME)),
+            }
+        }
+        None => Err(not_found("runtime", handle, RUNTIME)),
+    }
+}
+
+/// An operation with a caller's pointers in it, on its way to a stream's thread.
+struct Queued<F>(F);
+
+// SAFETY: rule 1 holds longer for what is queued, as the header says: the caller keeps buffers valid, and leaves them alone, until
+// the stream has run the operation. All else that these closures own are numbers.
+unsafe impl<F> Send for Queued<F> {}
+
+impl<F: FnOnce(&Runtime) -> Result<()>> Queued<F> {
+    fn run(self, runtime: &Runtime) -> Result<()> {
+        (self.0)(runtime)
+    }
+}
+
+/// Queues an operation.
+#[cold]
+pub(crate) fn submit<F: FnOnce(&Runtime) -> Result<()> + 'static>(
+    stream: &Stream,
+    body: F,
+) -> Result<()> {
+    let queued = Queued(body);
+    stream.submit(move |rt| queued.run(rt))
+}
+
+/// Queues an operation and waits for its result.
+#[cold]
+pub(crate) fn submit_and_wait<F: FnOnce(&Runtime) -> Result<()> + 'static>(
+    stream: &Stream,
+    body: F,
+) -> Result<()> {
+    let queued = Queued(body);
+    stream.run(move |rt| queued.run(rt))
+}
+
+/// The stream that a handle names.
+pub(crate) fn stream(handle: u64) -> Result<Arc<Stream>> {
+    let _changes = CHANGES.lock().unwrap_or_else(|poison| poison.into_inner());
+    let missing = || not_found("stream", handle, STREAM);
+    let slot = find(handle).ok_or_else(missing)?;
+    // SAFETY: rule 3, under the lock.
+    match unsafe { slot.object.load(Acquire).as_ref() } {
+        Some(Object::Stream(stream)) => Ok(Arc::clone(stream)),
+        _ => Err(missing()),
+    }
+}
+
+/// The event that a handle names.
+pub(crate) fn event(argument: &'static str, handle: u64) -> Result<Event> {
+    let _changes = CHANGES.lock().unwrap_or_else(|poison| poison.into_inner());
+    let missing = || not_found(argument, handle, EVENT);
+    let slot = find(handle).ok_or_else(missing)?;
+    // SAFETY: rule 3, under the lock.
+    match unsafe { slot.object.load(Acquire).as_ref() } {
+        Some(Object::Event(event)) => Ok(event.clone()),
+        _ => Err(missing()),
     }
 }
 
@@ -164,7 +270,7 @@ fn remove(argument: &'static str, handle: u64, kind: u64) -> Result<Option<Objec
             return Err(Error::InHook("finalize or leave"));
         }
     }
-    slot.handle.store(0, Release);
+    slot.handle.store(FREE, Release);
     let object = slot.object.swap(std::ptr::null_mut(), AcqRel);
     // SAFETY: rule 3: a live slot holds a box, and it was just taken out, under the lock.
     Ok(Some(*unsafe { Box::from_raw(object) }))
@@ -186,6 +292,19 @@ pub(crate) fn remove_job(handle: u64) -> Result<()> {
 /// Takes a mapping out of the table; handle 0 does nothing.
 pub(crate) fn remove_mapping(handle: u64) -> Result<()> {
     remove("mapping", handle, MAPPING).map(drop)
+}
+
+/// Takes a stream out of the table; `None` for handle 0.
+pub(crate) fn remove_stream(handle: u64) -> Result<Option<Arc<Stream>>> {
+    match remove("stream", handle, STREAM)? {
+        Some(Object::Stream(stream)) => Ok(Some(stream)),
+        _ => Ok(None),
+    }
+}
+
+/// Takes an event out of the table; handle 0 does nothing.
+pub(crate) fn remove_event(handle: u64) -> Result<()> {
+    remove("event", handle, EVENT).map(drop)
 }
 
 fn null(argument: &'static str) -> Error {
@@ -224,10 +343,73 @@ pub(crate) fn write_optional<T>(out: *mut T, value: T) {
     }
 }
 
+/// Reads a local value.
+#[inline(always)]
+pub(crate) fn read<T: Element>(argument: &'static str, ptr: *const c_void) -> Result<T> {
+    if ptr.is_null() {
+        return Err(null(argument));
+    }
+    // SAFETY: rule 1: not NULL, so valid for a read; any bits are a T. C may have aligned it as it liked.
+    Ok(unsafe { ptr.cast::<T>().read_unaligned() })
+}
+
+/// A copy of a local array: C may have aligned it as it liked, and may change it during the call.
+pub(crate) fn read_array<T: Element>(
+    rt: &Runtime,
+    argument: &'static str,
+    ptr: *const c_void,
+    count: usize,
+) -> Result<Vec<T>> {
+    check_buffer(rt, argument, ptr, count.saturating_mul(size_of::<T>()))?;
+    let ptr = ptr.cast::<T>();
+    // SAFETY: rule 1: valid for reads of `count` elements; otherwise as in `read`.
+    Ok((0..count)
+        .map(|index| unsafe { ptr.add(index).read_unaligned() })
+        .collect())
+}
+
+/// A copy of a `status` array; NULL excludes nothing.
+pub(crate) fn status_array(
+    rt: &Runtime,
+    status: *const i32,
+    count: usize,
+) -> Result<Option<Vec<i32>>> {
+    if status.is_null() {
+        return Ok(None);
+    }
+    read_array(rt, "status", status.cast(), count).map(Some)
+}
+
+/// Checks an output array of `count` numbers before work is done for it.
+pub(crate) fn check_array(
+    rt: &Runtime,
+    argument: &'static str,
+    out: *mut usize,
+    count: usize,
+) -> Result<()> {
+    let bytes = count.saturating_mul(size_of::<usize>());
+    check_buffer(rt, argument, out.cast(), bytes)
+}
+
+/// Writes the first elements of an output array that [`check_array`] has seen.
+pub(crate) fn write_array(out: *mut usize, values: &[usize]) {
+    for (index, &value) in values.iter().enumerate() {
+        // SAFETY: rule 1: valid for writes of as many elements as were checked, which are no fewer. C may have aligned
+        // it as it liked.
+        unsafe { out.add(index).write_unaligned(value) };
+    }
+}
+
 /// A pointer as the number that the core checks.
 #[inline(always)]
 pub(crate) fn addr<T>(ptr: *const T) -> u64 {
     ptr as u64
+}
+
+/// A symmetric buffer that the core checks.
+#[inline(always)]
+pub(crate) fn symmetric(ptr: *const c_void) -> nvshmem_core::Symmetric {
+    nvshmem_core::Symmetric::Address(addr(ptr))
 }
 
 /// A checked address as a pointer; NULL for none.
@@ -253,6 +435,37 @@ pub(crate) fn dest<'a>(rt: &Runtime, ptr: *mut c_void, bytes: usize) -> Result<L
     check_buffer(rt, "dest", ptr, bytes)?;
     // SAFETY: rule 1: valid for writes of `bytes` bytes during the call.
     Ok(unsafe { LocalDest::from_raw(ptr.cast(), bytes) })
+}
+
+/// The span of a strided local buffer that an operation reads; `ptr` is its first element, which need not be its lowest.
+pub(crate) fn strided_source<'a>(
+    rt: &Runtime,
+    ptr: *const c_void,
+    strides: &Strides,
+) -> Result<LocalSource<'a>> {
+    let lowest = ptr.wrapping_byte_sub(strides.first() as usize);
+    source(rt, if ptr.is_null() { ptr } else { lowest }, strides.span() as usize)
+}
+
+/// The span of a strided local buffer that an operation writes.
+pub(crate) fn strided_dest<'a>(
+    rt: &Runtime,
+    ptr: *mut c_void,
+    strides: &Strides,
+) -> Result<LocalDest<'a>> {
+    let lowest = ptr.wrapping_byte_sub(strides.first() as usize);
+    dest(rt, if ptr.is_null() { ptr } else { lowest }, strides.span() as usize)
+}
+
+/// The span of a strided symmetric buffer.
+pub(crate) fn strided_symmetric(
+    rt: &Runtime,
+    argument: &'static str,
+    ptr: *const c_void,
+    strides: &Strides,
+) -> Result<nvshmem_core::SymRange> {
+    let lowest = addr(ptr).saturating_sub(strides.first());
+    rt.symmetric(argument, lowest, strides.span() as usize)
 }
 
 #[inline(always)]
@@ -383,6 +596,102 @@ pub(crate) fn team(team: nvshmemrs_team_t) -> Team {
     Team::from_number(team)
 }
 
+/// A new team for C.
+pub(crate) fn team_to_c(team: Option<Team>) -> nvshmemrs_team_t {
+    team.unwrap_or(Team::INVALID).number()
+}
+
+const CONFIG_VERSION: u32 = (1 << 16) + size_of::<nvshmemrs_team_config_t>() as u32;
+
+/// A team configuration that asks for nothing in particular.
+pub(crate) fn default_team_config() -> nvshmemrs_team_config_t {
+    nvshmemrs_team_config_t {
+        version: CONFIG_VERSION,
+        num_contexts: 0,
+        uniqueid: 0,
+        reserved: [0; 48],
+    }
+}
+
+/// The fields of a team configuration that `mask` selects; NULL and mask 0 give the defaults.
+pub(crate) fn team_config(config: *const nvshmemrs_team_config_t, mask: i64) -> Result<TeamConfig> {
+    check_team_mask(mask)?;
+    let mut found = TeamConfig::default();
+    if config.is_null() {
+        return match mask {
+            0 => Ok(found),
+            _ => Err(null("config")),
+        };
+    }
+    // SAFETY: rule 1: valid for a read. The version word comes first, so that a shorter struct is not read past its end.
+    let version = unsafe { config.cast::<u32>().read_unaligned() };
+    if version != CONFIG_VERSION {
+        return Err(wrong_version("config", version, CONFIG_VERSION));
+    }
+    // SAFETY: the version word says that it is this struct, whole.
+    let config = unsafe { config.read_unaligned() };
+    if mask & NUM_CONTEXTS != 0 {
+        if config.num_contexts < 0 {
+            return Err(Error::InvalidValue {
+                argument: "config.num_contexts",
+                value: config.num_contexts.to_string(),
+                expected: "at least 0".into(),
+            });
+        }
+        found.num_contexts = config.num_contexts;
+    }
+    if mask & UNIQUEID != 0 {
+        found.unique_id = config.uniqueid;
+    }
+    Ok(found)
+}
+
+const NUM_CONTEXTS: i64 = nvshmemrs_team_config_mask::NVSHMEMRS_TEAM_CONFIG_NUM_CONTEXTS as i64;
+const UNIQUEID: i64 = nvshmemrs_team_config_mask::NVSHMEMRS_TEAM_CONFIG_UNIQUEID as i64;
+
+fn check_team_mask(mask: i64) -> Result<()> {
+    if mask & !(NUM_CONTEXTS | UNIQUEID) == 0 {
+        return Ok(());
+    }
+    Err(Error::InvalidValue {
+        argument: "config_mask",
+        value: format!("{mask:#x}"),
+        expected: "an or of nvshmemrs_team_config_mask: 1, 2".into(),
+    })
+}
+
+/// The configuration for team_init, which needs a unique id.
+pub(crate) fn team_init_config(
+    config: *const nvshmemrs_team_config_t,
+    mask: i64,
+) -> Result<TeamConfig> {
+    let found = team_config(config, mask)?;
+    if mask & UNIQUEID == 0 || matches!(found.unique_id, 0 | u64::MAX) {
+        return Err(Error::InvalidValue {
+            argument: "config.uniqueid",
+            value: match mask & UNIQUEID {
+                0 => "left out by config_mask".into(),
+                _ => found.unique_id.to_string(),
+            },
+            expected: "the number that one member got from team_unique_id, and a mask with UNIQUEID".into(),
+        });
+    }
+    Ok(found)
+}
+
+/// A team's configuration for C; fields that `mask` leaves out have their defaults.
+pub(crate) fn team_config_to_c(config: &TeamConfig, mask: i64) -> Result<nvshmemrs_team_config_t> {
+    check_team_mask(mask)?;
+    let mut found = default_team_config();
+    if mask & NUM_CONTEXTS != 0 {
+        found.num_contexts = config.num_contexts;
+    }
+    if mask & UNIQUEID != 0 {
+        found.uniqueid = config.unique_id;
+    }
+    Ok(found)
+}
+
 /// A comparison from C.
 pub(crate) fn cmp(cmp: i32) -> Result<Cmp> {
     Cmp::from_number(cmp)
@@ -391,6 +700,23 @@ pub(crate) fn cmp(cmp: i32) -> Result<Cmp> {
 /// A signal update from C.
 pub(crate) fn signal_op(op: i32) -> Result<SignalOp> {
     SignalOp::from_number(op)
+}
+
+/// A host function from C, as work for a stream.
+pub(crate) fn host_function(
+    function: nvshmemrs_host_function_t,
+    user: *mut c_void,
+) -> Result<impl FnOnce(&Runtime) -> Result<()> + Send + 'static> {
+    let function = function.ok_or_else(|| null("function"))?;
+    // The pointer travels as a number: it is the caller's, and only handed back.
+    let user = user as usize;
+    Ok(move |_: &Runtime| match function(user as *mut c_void) {
+        SUCCESS => Ok(()),
+        result => Err(Error::System {
+            call: "a host function on a stream",
+            message: format!("it returned {result}"),
+        }),
+    })
 }
 
 /// A hook from C.

@@ -3,7 +3,7 @@
 use crate::guard;
 use crate::handle::{self, Object};
 use crate::types::*;
-use nvshmem_core::Request;
+use nvshmem_core::{Registration, Request};
 use std::ffi::c_void;
 
 /// Allocates `bytes` bytes on every PE's symmetric heap, aligned to 64. The contents are undefined; 0 bytes
@@ -72,6 +72,68 @@ pub extern "C" fn nvshmemrs_free(runtime: nvshmemrs_runtime_t, ptr: *mut c_void)
     guard::call(runtime, |rt| rt.free(handle::addr(ptr)))
 }
 
+/// Makes an allocation `bytes` bytes long and gives its address, which may be another one. Each PE's copy keeps its
+/// contents up to the smaller size. NULL allocates; 0 bytes free, and give NULL.
+///
+/// Collective over TEAM_WORLD with the same symmetric address and `bytes`; includes a barrier. OpenSHMEM 1.5
+/// section 9.3.1 (`shmem_realloc`).
+/// Errors: as `nvshmemrs_malloc` and `nvshmemrs_free`; the allocation is as it was.
+#[unsafe(no_mangle)]
+pub extern "C" fn nvshmemrs_realloc(
+    runtime: nvshmemrs_runtime_t,
+    ptr: *mut c_void,
+    bytes: usize,
+    new_ptr: *mut *mut c_void,
+) -> i32 {
+    guard::call(runtime, |rt| {
+        let address = handle::check_out("new_ptr", new_ptr).map(|()| handle::addr(ptr));
+        let new = rt.realloc(address, bytes)?;
+        handle::write("new_ptr", new_ptr, handle::address(new))
+    })
+}
+
+/// Makes `bytes` bytes of this program's memory at `buffer` symmetric, where they are: each PE registers a buffer
+/// of the same size. Gives the symmetric address. `buffer` stays valid, holds the same memory and is a symmetric
+/// address, too. The buffer must be private anonymous memory of whole pages (mmap, posix_memalign) that nobody
+/// uses during the call, and must not be unmapped or freed before it is unregistered.
+///
+/// Collective over TEAM_WORLD with the same `bytes` and `preferred`; includes a barrier. `preferred` may be
+/// NULL; otherwise it is an unused address, the same on every PE, which becomes the symmetric address. NVSHMEM
+/// `nvshmemx_buffer_register_symmetric_at_preferred_address`.
+/// Errors, on every member: INVALID_VALUE, MISMATCH, PEER_ARGUMENT, SYSTEM; the buffer is as it was.
+#[unsafe(no_mangle)]
+pub extern "C" fn nvshmemrs_buffer_register(
+    runtime: nvshmemrs_runtime_t,
+    buffer: *mut c_void,
+    bytes: usize,
+    preferred: *mut c_void,
+    symmetric: *mut *mut c_void,
+) -> i32 {
+    guard::call(runtime, |rt| {
+        let registration = handle::check_out("symmetric", symmetric).map(|()| Registration {
+            buffer: handle::addr(buffer),
+            bytes,
+            preferred: handle::addr(preferred),
+        });
+        let address = rt.buffer_register(registration)?;
+        handle::write("symmetric", symmetric, handle::address(Some(address)))
+    })
+}
+
+/// Makes a registered buffer private memory again; it keeps its contents. `symmetric` is what
+/// `nvshmemrs_buffer_register` gave, or the buffer's own address.
+///
+/// Collective over TEAM_WORLD with the same symmetric address; a barrier comes first. NVSHMEM
+/// `nvshmemx_buffer_unregister_symmetric`.
+/// Errors: BAD_FREE, NOT_SYMMETRIC, MISMATCH, SYSTEM.
+#[unsafe(no_mangle)]
+pub extern "C" fn nvshmemrs_buffer_unregister(
+    runtime: nvshmemrs_runtime_t,
+    symmetric: *mut c_void,
+) -> i32 {
+    guard::call(runtime, |rt| rt.buffer_unregister(handle::addr(symmetric)))
+}
+
 /// Says that this PE no longer uses an allocation. The next collective allocation frees what all PEs
 /// have released. Finalizers and garbage collectors call this instead of `nvshmemrs_free`. NULL does
 /// nothing.
@@ -80,7 +142,7 @@ pub extern "C" fn nvshmemrs_free(runtime: nvshmemrs_runtime_t, ptr: *mut c_void)
 /// Errors: BAD_FREE for an address that does not start a live allocation, or one already released.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_release(runtime: nvshmemrs_runtime_t, ptr: *mut c_void) -> i32 {
-    guard::call(runtime, |rt| rt.release(handle::addr(ptr)))
+    guard::local(runtime, |rt| rt.release(handle::addr(ptr)))
 }
 
 /// How full the symmetric heap is.
@@ -91,7 +153,7 @@ pub extern "C" fn nvshmemrs_heap_stats(
     runtime: nvshmemrs_runtime_t,
     stats: *mut nvshmemrs_heap_stats_t,
 ) -> i32 {
-    guard::call_live(runtime, |rt| {
+    guard::local_live(runtime, |rt| {
         handle::write("stats", stats, handle::stats_to_c(&rt.heap_stats()))
     })
 }
@@ -108,7 +170,7 @@ pub extern "C" fn nvshmemrs_ptr(
     pe: i32,
     peer_ptr: *mut *mut c_void,
 ) -> i32 {
-    guard::call(runtime, |rt| {
+    guard::local(runtime, |rt| {
         handle::write(
             "peer_ptr",
             peer_ptr,
@@ -127,7 +189,7 @@ pub extern "C" fn nvshmemrs_is_symmetric(
     bytes: usize,
     symmetric: *mut i32,
 ) -> i32 {
-    guard::call_live(runtime, |rt| {
+    guard::local_live(runtime, |rt| {
         handle::check_out("symmetric", symmetric)?;
         let inside = rt.symmetric("ptr", handle::addr(ptr), bytes).is_ok();
         handle::write("symmetric", symmetric, i32::from(inside))
@@ -144,7 +206,7 @@ pub extern "C" fn nvshmemrs_memory_kind(
     ptr: *const c_void,
     kind: *mut i32,
 ) -> i32 {
-    guard::call(runtime, |rt| {
+    guard::local(runtime, |rt| {
         let found = rt.memory_kind(handle::addr(ptr))?;
         handle::write("kind", kind, handle::memory_to_c(found))
     })
@@ -159,7 +221,7 @@ pub extern "C" fn nvshmemrs_heap_keep(
     runtime: nvshmemrs_runtime_t,
     mapping: *mut nvshmemrs_mapping_t,
 ) -> i32 {
-    guard::call_live(runtime, |rt| {
+    guard::local_live(runtime, |rt| {
         handle::check_out("mapping", mapping)?;
         handle::write(
             "mapping",

@@ -7,6 +7,8 @@
 //! * Outputs come last and are written only on success.
 //! * Handles are numbers (kind, generation, index), never pointers. A stale one is an error.
 //! * `_new` makes, `_free` releases; releasing a null handle or a null pointer does nothing.
+//! * A stream's handle may be passed in place of a runtime's to every data operation: RMA, atomics, signals, waits,
+//!   collectives. The call is then queued.
 //! * Enums travel as `int32_t`, so that a number nobody defined is an error, not undefined behaviour.
 //! * A panic never crosses this boundary: every function opens with a barrier from [`guard`].
 //!
@@ -17,16 +19,18 @@
     reason = "C type names are written as C writes them"
 )]
 
-pub mod atomics;
 pub mod collectives;
-mod generated;
+pub mod generated;
 mod guard;
 mod handle;
 pub mod heap;
 pub mod library;
 pub mod order;
+pub mod point_to_point;
 pub mod rma;
 pub mod runtime;
 pub mod signal;
+pub mod stream;
+pub mod strided;
 pub mod team;
 pub mod types;

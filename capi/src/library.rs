@@ -2,6 +2,7 @@
 
 use crate::guard::{self, status};
 use crate::handle::{self, text};
+use crate::types::nvshmemrs_thread;
 use std::ffi::c_char;
 
 /// The number of the ABI: it changes when a program built against an older header must be rebuilt.
@@ -57,4 +58,13 @@ pub extern "C" fn nvshmemrs_status_string(status: i32) -> *const c_char {
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_last_error() -> *const c_char {
     guard::plain(text::EMPTY.as_ptr(), guard::last_error)
+}
+
+/// How many threads of a PE may call at a time. The answer is one of `nvshmemrs_thread`: MULTIPLE, which means
+/// any thread at any time, with one collective per team at a time.
+///
+/// Local; needs no runtime. OpenSHMEM 1.5 section 9.2.2 (`shmem_query_thread`).
+#[unsafe(no_mangle)]
+pub extern "C" fn nvshmemrs_thread_support() -> i32 {
+    guard::plain(0, || nvshmemrs_thread::NVSHMEMRS_THREAD_MULTIPLE as i32)
 }

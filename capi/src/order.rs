@@ -10,7 +10,7 @@ use nvshmem_core::Runtime;
 /// Local. Does not wait for completion. OpenSHMEM 1.5 section 9.11.1 (`shmem_fence`).
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_fence(runtime: nvshmemrs_runtime_t) -> i32 {
-    guard::call(runtime, Runtime::fence)
+    guard::queued(runtime, Runtime::fence)
 }
 
 /// Completes this PE's operations, non-blocking ones too: their data is visible to every PE, and their
@@ -19,5 +19,5 @@ pub extern "C" fn nvshmemrs_fence(runtime: nvshmemrs_runtime_t) -> i32 {
 /// Local. OpenSHMEM 1.5 section 9.11.2 (`shmem_quiet`).
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_quiet(runtime: nvshmemrs_runtime_t) -> i32 {
-    guard::call(runtime, Runtime::quiet)
+    guard::queued(runtime, Runtime::quiet)
 }

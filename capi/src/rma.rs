@@ -19,7 +19,7 @@ pub extern "C" fn nvshmemrs_put(
     bytes: usize,
     pe: i32,
 ) -> i32 {
-    guard::call(runtime, |rt| {
+    guard::queued(runtime, move |rt| {
         let dest = rt.symmetric("dest", handle::addr(dest), bytes)?;
         rt.put(dest, handle::source(rt, source, bytes)?, pe)
     })
@@ -37,7 +37,7 @@ pub extern "C" fn nvshmemrs_get(
     bytes: usize,
     pe: i32,
 ) -> i32 {
-    guard::call(runtime, |rt| {
+    guard::queued(runtime, move |rt| {
         let source = rt.symmetric("source", handle::addr(source), bytes)?;
         rt.get(handle::dest(rt, dest, bytes)?, source, pe)
     })
@@ -55,7 +55,7 @@ pub extern "C" fn nvshmemrs_put_nbi(
     bytes: usize,
     pe: i32,
 ) -> i32 {
-    guard::call(runtime, |rt| {
+    guard::queued(runtime, move |rt| {
         let dest = rt.symmetric("dest", handle::addr(dest), bytes)?;
         rt.put_nbi(dest, handle::source(rt, source, bytes)?, pe)
     })
@@ -73,7 +73,7 @@ pub extern "C" fn nvshmemrs_get_nbi(
     bytes: usize,
     pe: i32,
 ) -> i32 {
-    guard::call(runtime, |rt| {
+    guard::queued(runtime, move |rt| {
         let source = rt.symmetric("source", handle::addr(source), bytes)?;
         rt.get_nbi(handle::dest(rt, dest, bytes)?, source, pe)
     })
@@ -91,7 +91,7 @@ pub extern "C" fn nvshmemrs_p8(
     value: u8,
     pe: i32,
 ) -> i32 {
-    guard::call(runtime, |rt| {
+    guard::queued(runtime, move |rt| {
         rt.p(rt.element("dest", handle::addr(dest))?, value, pe)
     })
 }
@@ -107,7 +107,7 @@ pub extern "C" fn nvshmemrs_g8(
     pe: i32,
     value: *mut u8,
 ) -> i32 {
-    guard::call(runtime, |rt| {
+    guard::fetched(runtime, move |rt| {
         handle::check_out("value", value)?;
         let source = rt.element::<u8>("source", handle::addr(source))?;
         handle::write("value", value, rt.g(source, pe)?)
@@ -126,7 +126,7 @@ pub extern "C" fn nvshmemrs_p16(
     value: u16,
     pe: i32,
 ) -> i32 {
-    guard::call(runtime, |rt| {
+    guard::queued(runtime, move |rt| {
         rt.p(rt.element("dest", handle::addr(dest))?, value, pe)
     })
 }
@@ -142,7 +142,7 @@ pub extern "C" fn nvshmemrs_g16(
     pe: i32,
     value: *mut u16,
 ) -> i32 {
-    guard::call(runtime, |rt| {
+    guard::fetched(runtime, move |rt| {
         handle::check_out("value", value)?;
         let source = rt.element::<u16>("source", handle::addr(source))?;
         handle::write("value", value, rt.g(source, pe)?)
@@ -161,7 +161,7 @@ pub extern "C" fn nvshmemrs_p32(
     value: u32,
     pe: i32,
 ) -> i32 {
-    guard::call(runtime, |rt| {
+    guard::queued(runtime, move |rt| {
         rt.p(rt.element("dest", handle::addr(dest))?, value, pe)
     })
 }
@@ -177,7 +177,7 @@ pub extern "C" fn nvshmemrs_g32(
     pe: i32,
     value: *mut u32,
 ) -> i32 {
-    guard::call(runtime, |rt| {
+    guard::fetched(runtime, move |rt| {
         handle::check_out("value", value)?;
         let source = rt.element::<u32>("source", handle::addr(source))?;
         handle::write("value", value, rt.g(source, pe)?)
@@ -196,7 +196,7 @@ pub extern "C" fn nvshmemrs_p64(
     value: u64,
     pe: i32,
 ) -> i32 {
-    guard::call(runtime, |rt| {
+    guard::queued(runtime, move |rt| {
         rt.p(rt.element("dest", handle::addr(dest))?, value, pe)
     })
 }
@@ -212,7 +212,7 @@ pub extern "C" fn nvshmemrs_g64(
     pe: i32,
     value: *mut u64,
 ) -> i32 {
-    guard::call(runtime, |rt| {
+    guard::fetched(runtime, move |rt| {
         handle::check_out("value", value)?;
         let source = rt.element::<u64>("source", handle::addr(source))?;
         handle::write("value", value, rt.g(source, pe)?)

@@ -139,7 +139,7 @@ pub extern "C" fn nvshmemrs_leave(runtime: nvshmemrs_runtime_t) -> i32 {
 /// Local. OpenSHMEM 1.5 section 9.1.5 (`shmem_my_pe`).
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_my_pe(runtime: nvshmemrs_runtime_t, pe: *mut i32) -> i32 {
-    guard::call_live(runtime, |rt| handle::write("pe", pe, rt.my_pe()))
+    guard::local_live(runtime, |rt| handle::write("pe", pe, rt.my_pe()))
 }
 
 /// The number of PEs in the job.
@@ -147,7 +147,7 @@ pub extern "C" fn nvshmemrs_my_pe(runtime: nvshmemrs_runtime_t, pe: *mut i32) ->
 /// Local. OpenSHMEM 1.5 section 9.1.6 (`shmem_n_pes`).
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_n_pes(runtime: nvshmemrs_runtime_t, n_pes: *mut i32) -> i32 {
-    guard::call_live(runtime, |rt| handle::write("n_pes", n_pes, rt.n_pes()))
+    guard::local_live(runtime, |rt| handle::write("n_pes", n_pes, rt.n_pes()))
 }
 
 /// Whether the job is whole: success, or the error that every waiting call would return (PE_DIED with
@@ -156,7 +156,7 @@ pub extern "C" fn nvshmemrs_n_pes(runtime: nvshmemrs_runtime_t, n_pes: *mut i32)
 /// Local; never waits.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_runtime_check(runtime: nvshmemrs_runtime_t) -> i32 {
-    guard::call(runtime, Runtime::check)
+    guard::local(runtime, Runtime::check)
 }
 
 /// Ends every wait of this PE, now and later, with INTERRUPTED, until `nvshmemrs_interrupt_clear`. May be
@@ -177,7 +177,7 @@ pub extern "C" fn nvshmemrs_interrupt(runtime: nvshmemrs_runtime_t) -> i32 {
 /// Local; never waits.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_interrupt_clear(runtime: nvshmemrs_runtime_t) -> i32 {
-    guard::call_live(runtime, |rt| {
+    guard::local_live(runtime, |rt| {
         rt.interrupt_clear();
         Ok(())
     })
@@ -194,7 +194,7 @@ pub extern "C" fn nvshmemrs_interrupt_hook(
     hook: nvshmemrs_interrupt_hook_t,
     user: *mut c_void,
 ) -> i32 {
-    guard::call_live(runtime, |rt| {
+    guard::local_live(runtime, |rt| {
         rt.set_interrupt_hook(handle::hook(hook, user));
         Ok::<(), Error>(())
     })

@@ -22,7 +22,7 @@ pub extern "C" fn nvshmemrs_put_signal(
     signal_op: i32,
     pe: i32,
 ) -> i32 {
-    guard::call(runtime, |rt| {
+    guard::queued(runtime, move |rt| {
         let dest = rt.symmetric("dest", handle::addr(dest), bytes)?;
         let signal = rt.element::<u64>("signal", handle::addr(signal))?;
         let op = handle::signal_op(signal_op)?;
@@ -39,7 +39,8 @@ pub extern "C" fn nvshmemrs_put_signal(
 
 /// As `nvshmemrs_put_signal`, but `source` may be reused only after `nvshmemrs_quiet`.
 ///
-/// One-sided. OpenSHMEM 1.5 section 9.8.4 (`shmem_putmem_signal_nbi`).
+/// One-sided. `signal_op` is one of `nvshmemrs_signal_op`. OpenSHMEM 1.5 section 9.8.4
+/// (`shmem_putmem_signal_nbi`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_put_signal_nbi(
@@ -52,7 +53,7 @@ pub extern "C" fn nvshmemrs_put_signal_nbi(
     signal_op: i32,
     pe: i32,
 ) -> i32 {
-    guard::call(runtime, |rt| {
+    guard::queued(runtime, move |rt| {
         let dest = rt.symmetric("dest", handle::addr(dest), bytes)?;
         let signal = rt.element::<u64>("signal", handle::addr(signal))?;
         let op = handle::signal_op(signal_op)?;
@@ -80,7 +81,7 @@ pub extern "C" fn nvshmemrs_signal_op(
     signal_op: i32,
     pe: i32,
 ) -> i32 {
-    guard::call(runtime, |rt| {
+    guard::queued(runtime, move |rt| {
         let signal = rt.element::<u64>("signal", handle::addr(signal))?;
         rt.signal_op(signal, value, handle::signal_op(signal_op)?, pe)
     })
@@ -100,7 +101,7 @@ pub extern "C" fn nvshmemrs_signal_wait(
     value: u64,
     seen: *mut u64,
 ) -> i32 {
-    guard::call(runtime, |rt| {
+    guard::fetched_if(seen, runtime, move |rt| {
         let signal = rt.element::<u64>("signal", handle::addr(signal))?;
         let found = rt.signal_wait(signal, handle::cmp(cmp)?, value)?;
         handle::write_optional(seen, found);
@@ -119,7 +120,7 @@ pub extern "C" fn nvshmemrs_signal_fetch(
     signal: *const u64,
     value: *mut u64,
 ) -> i32 {
-    guard::call(runtime, |rt| {
+    guard::fetched(runtime, move |rt| {
         handle::check_out("value", value)?;
         let signal = rt.element::<u64>("signal", handle::addr(signal))?;
         handle::write("value", value, rt.signal_fetch(signal)?)

@@ -14,6 +14,16 @@ pub type nvshmemrs_mapping_t = u64;
 /// A team of PEs. The predefined ones are `nvshmemrs_team`.
 pub type nvshmemrs_team_t = u64;
 
+/// An ordered queue of operations. It may be passed wherever a function takes a runtime and says that it can be queued.
+/// 0 is the null handle.
+pub type nvshmemrs_stream_t = u64;
+
+/// A mark in a stream. 0 is the null handle.
+pub type nvshmemrs_event_t = u64;
+
+/// Work of the caller's that a stream runs. A result other than 0 is kept by the stream as an error (`NVSHMEMRS_ERROR_SYSTEM`).
+pub type nvshmemrs_host_function_t = Option<extern "C" fn(user: *mut c_void) -> i32>;
+
 /// Called while a wait of this PE is long; a value other than 0 ends the wait with
 /// `NVSHMEMRS_ERROR_INTERRUPTED`. It runs on the waiting thread.
 pub type nvshmemrs_interrupt_hook_t = Option<extern "C" fn(user: *mut c_void) -> i32>;
@@ -90,6 +100,38 @@ pub enum nvshmemrs_team {
     NVSHMEMRS_TEAM_SHARED = 1,
     /// The PEs on the same host as this PE.
     NVSHMEMRS_TEAM_NODE = 2,
+    /// The PEs that have this PE's number on their own hosts: on one host, the PE itself.
+    NVSHMEMRS_TEAM_SAME_MYPE_NODE = 3,
+    /// The PEs that share this PE's GPU. A PE without a GPU shares it with nobody.
+    NVSHMEMRS_TEAM_SAME_GPU = 4,
+    /// The first PE of each GPU, and every PE without one.
+    NVSHMEMRS_TEAM_GPU_LEADERS = 5,
+    /// No team.
+    NVSHMEMRS_TEAM_INVALID = 0xffff_ffff_ffff_ffff,
+}
+
+/// Which fields of a team configuration count.
+#[repr(i32)]
+#[derive(Clone, Copy)]
+pub enum nvshmemrs_team_config_mask {
+    /// `num_contexts`.
+    NVSHMEMRS_TEAM_CONFIG_NUM_CONTEXTS = 1,
+    /// `uniqueid`.
+    NVSHMEMRS_TEAM_CONFIG_UNIQUEID = 2,
+}
+
+/// How many threads of a PE may call at a time.
+#[repr(i32)]
+#[derive(Clone, Copy)]
+pub enum nvshmemrs_thread {
+    /// The PE has one thread.
+    NVSHMEMRS_THREAD_SINGLE = 0,
+    /// Only the thread that called init.
+    NVSHMEMRS_THREAD_FUNNELED = 1,
+    /// Any thread, one at a time.
+    NVSHMEMRS_THREAD_SERIALIZED = 2,
+    /// Any thread at any time.
+    NVSHMEMRS_THREAD_MULTIPLE = 3,
 }
 
 /// Element types.
@@ -112,10 +154,18 @@ pub enum nvshmemrs_dtype {
     NVSHMEMRS_DTYPE_UINT32 = 7,
     /// Unsigned, 64 bits.
     NVSHMEMRS_DTYPE_UINT64 = 8,
+    /// IEEE 754 half precision, 16 bits. Reductions accumulate in single precision and round once.
+    NVSHMEMRS_DTYPE_HALF = 9,
+    /// The upper half of a single precision number. Reductions accumulate in single precision and round once.
+    NVSHMEMRS_DTYPE_BFLOAT16 = 10,
     /// IEEE 754 single precision.
     NVSHMEMRS_DTYPE_FLOAT = 11,
     /// IEEE 754 double precision.
     NVSHMEMRS_DTYPE_DOUBLE = 12,
+    /// Complex: two numbers of single precision.
+    NVSHMEMRS_DTYPE_COMPLEXF = 13,
+    /// Complex: two numbers of double precision.
+    NVSHMEMRS_DTYPE_COMPLEXD = 14,
 }
 
 /// Reduction operations.
@@ -124,10 +174,18 @@ pub enum nvshmemrs_dtype {
 pub enum nvshmemrs_op {
     /// Sum; integers wrap around.
     NVSHMEMRS_OP_SUM = 1,
-    /// Smallest; a NaN in any source gives NaN.
+    /// Smallest, not of complex numbers; a NaN in any source gives NaN.
     NVSHMEMRS_OP_MIN = 2,
-    /// Largest; a NaN in any source gives NaN.
+    /// Largest, not of complex numbers; a NaN in any source gives NaN.
     NVSHMEMRS_OP_MAX = 3,
+    /// Product; integers wrap around.
+    NVSHMEMRS_OP_PROD = 4,
+    /// Bitwise and, of integers.
+    NVSHMEMRS_OP_AND = 5,
+    /// Bitwise or, of integers.
+    NVSHMEMRS_OP_OR = 6,
+    /// Bitwise exclusive or, of integers.
+    NVSHMEMRS_OP_XOR = 7,
 }
 
 /// Comparisons of a wait.
@@ -184,6 +242,20 @@ pub struct nvshmemrs_unique_id_t {
     pub internal: [u8; 124],
 }
 
+/// What a team is made with. Fill it with `nvshmemrs_team_config_default`, then change fields.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct nvshmemrs_team_config_t {
+    /// Version and size of this struct: (1 << 16) + sizeof.
+    pub version: u32,
+    /// Contexts that the team shall support. There are no contexts in this version; the number is kept and given back.
+    pub num_contexts: i32,
+    /// What the members of `nvshmemrs_team_init` find each other by.
+    pub uniqueid: u64,
+    /// Must be 0.
+    pub reserved: [u8; 48],
+}
+
 /// How full a PE's symmetric heap is. Every PE sees the same numbers.
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -233,7 +305,20 @@ mod tests {
             nvshmemrs_dtype::NVSHMEMRS_DTYPE_DOUBLE as i32,
             Dtype::Double as i32
         );
+        assert_eq!(
+            nvshmemrs_team::NVSHMEMRS_TEAM_GPU_LEADERS as u64,
+            Team::GPU_LEADERS.number()
+        );
+        assert_eq!(
+            nvshmemrs_team::NVSHMEMRS_TEAM_INVALID as u64,
+            Team::INVALID.number()
+        );
+        assert_eq!(
+            nvshmemrs_dtype::NVSHMEMRS_DTYPE_COMPLEXD as i32,
+            Dtype::Complexd as i32
+        );
         assert_eq!(nvshmemrs_op::NVSHMEMRS_OP_MAX as i32, Op::Max as i32);
+        assert_eq!(nvshmemrs_op::NVSHMEMRS_OP_XOR as i32, Op::Xor as i32);
         assert_eq!(nvshmemrs_cmp::NVSHMEMRS_CMP_GE as i32, Cmp::Ge as i32);
         assert_eq!(
             nvshmemrs_signal_op::NVSHMEMRS_SIGNAL_ADD as i32,

@@ -1,39 +1,91 @@
 //! Atomic memory operations.
+//!
+//! They are atomic with respect to all atomic operations of all PEs on the same element. Reading acquires, and writing releases:
+//! what a PE put before an atomic operation is visible to whoever has read its result.
+//!
+//! There are no non-blocking forms here. They would borrow the place of the result only until they return, so they would be the
+//! blocking ones; the C ABI has them.
 
-use crate::dtype::Element;
 use crate::heap::sym::SymElement;
+use crate::point_to_point::WaitElement;
 use crate::transport::{Atomic, Transport as _, Width};
 use crate::{Pe, Result, Runtime};
 
-/// An integer that atomic operations work on.
-pub trait AtomicInteger: Element {
-    /// Its bits, zero-extended.
+/// A number that atomic operations can read, write, exchange and add to: 32 or 64 bits.
+///
+/// ```compile_fail,E0277
+/// nvshmemrs::local::run(1, |rt| {
+///     let small = rt.array::<u16>(1)?;
+///     rt.atomic_add(small.at(0)?, 1, 0)?;
+///     rt.finalize()
+/// })
+/// .unwrap();
+/// ```
+pub trait AtomicElement: WaitElement {
+    /// Whether addition is that of floating-point numbers.
     #[doc(hidden)]
-    fn to_bits(self) -> u64;
-    /// The integer with these low bits.
+    const FLOATING: bool;
+}
+
+/// An integer that all atomic operations work on.
+///
+/// ```
+/// nvshmemrs::local::run(1, |rt| {
+///     let bits = rt.array::<u32>(1)?;
+///     assert_eq!(rt.atomic_fetch_or(bits.at(0)?, 6, 0)?, 0);
+///     rt.finalize()
+/// })
+/// .unwrap();
+/// ```
+///
+/// Floating-point numbers have no bitwise operations:
+///
+/// ```compile_fail,E0277
+/// nvshmemrs::local::run(1, |rt| {
+///     let bits = rt.array::<f32>(1)?;
+///     assert_eq!(rt.atomic_fetch_or(bits.at(0)?, 6.0, 0)?, 0.0);
+///     rt.finalize()
+/// })
+/// .unwrap();
+/// ```
+pub trait AtomicInteger: AtomicElement {
+    /// What an increment adds.
     #[doc(hidden)]
-    fn from_bits(bits: u64) -> Self;
+    const ONE: Self;
 }
 
 macro_rules! integers {
-    ($($t:ty as $unsigned:ty),*) => { $(
+    ($($t:ty),*) => { $(
+        impl AtomicElement for $t {
+            const FLOATING: bool = false;
+        }
         impl AtomicInteger for $t {
-            #[inline(always)]
-            fn to_bits(self) -> u64 {
-                u64::from(self as $unsigned)
-            }
-            #[inline(always)]
-            fn from_bits(bits: u64) -> $t {
-                bits as $t
-            }
+            const ONE: $t = 1;
         }
     )* };
 }
-integers!(i32 as u32, u32 as u32, i64 as u64, u64 as u64);
+integers!(i32, u32, i64, u64);
+
+impl AtomicElement for f32 {
+    const FLOATING: bool = true;
+}
+
+impl AtomicElement for f64 {
+    const FLOATING: bool = true;
+}
+
+#[inline(always)]
+fn addition<T: AtomicElement>(value: T) -> Atomic {
+    if T::FLOATING {
+        Atomic::AddFloat(value.to_bits())
+    } else {
+        Atomic::Add(value.to_bits())
+    }
+}
 
 impl Runtime {
     #[inline(always)]
-    fn atomic<T: AtomicInteger>(
+    fn atomic<T: AtomicElement>(
         &self,
         dest: SymElement<T>,
         operation: Atomic,
@@ -45,26 +97,47 @@ impl Runtime {
         } else {
             Width::Bits64
         };
-        let old = T::from_bits(
-            self.inner
-                .transport
-                .atomic(pe, dest.offset(), width, operation),
-        );
-        self.ring_for_word(dest.range(), pe);
+        let transport = &self.inner.transport;
+        let old = T::from_bits(transport.atomic(pe, dest.offset(), width, operation));
+        if operation != Atomic::Fetch {
+            self.ring_for_words(dest.range(), pe);
+        }
         Ok(old)
     }
 
-    /// Adds `value` to `dest` on PE `pe`, wrapping around, and returns the old value.
+    /// Reads `source` on PE `pe`.
+    ///
+    /// One-sided. OpenSHMEM 1.5 section 9.7.1.
+    #[inline(always)]
+    pub fn atomic_fetch<T: AtomicElement>(&self, source: SymElement<T>, pe: Pe) -> Result<T> {
+        self.atomic(source, Atomic::Fetch, pe)
+    }
+
+    /// Stores `value` in `dest` on PE `pe`.
     ///
     /// One-sided; complete on return. OpenSHMEM 1.5 section 9.7.1.
     #[inline(always)]
-    pub fn atomic_fetch_add<T: AtomicInteger>(
+    pub fn atomic_set<T: AtomicElement>(
+        &self,
+        dest: SymElement<T>,
+        value: T,
+        pe: Pe,
+    ) -> Result<()> {
+        self.atomic(dest, Atomic::Set(value.to_bits()), pe)
+            .map(drop)
+    }
+
+    /// Stores `value` in `dest` on PE `pe` and returns the old value.
+    ///
+    /// One-sided; complete on return. OpenSHMEM 1.5 section 9.7.1.
+    #[inline(always)]
+    pub fn atomic_swap<T: AtomicElement>(
         &self,
         dest: SymElement<T>,
         value: T,
         pe: Pe,
     ) -> Result<T> {
-        self.atomic(dest, Atomic::FetchAdd(value.to_bits()), pe)
+        self.atomic(dest, Atomic::Swap(value.to_bits()), pe)
     }
 
     /// Stores `value` in `dest` on PE `pe` if it equals `cond`, and returns the old value.
@@ -84,4 +157,83 @@ impl Runtime {
         };
         self.atomic(dest, operation, pe)
     }
+
+    /// Adds 1 to `dest` on PE `pe`, wrapping around.
+    ///
+    /// One-sided; complete on return. OpenSHMEM 1.5 section 9.7.1.
+    #[inline(always)]
+    pub fn atomic_inc<T: AtomicInteger>(&self, dest: SymElement<T>, pe: Pe) -> Result<()> {
+        self.atomic_add(dest, T::ONE, pe)
+    }
+
+    /// Adds 1 to `dest` on PE `pe`, wrapping around, and returns the old value.
+    ///
+    /// One-sided; complete on return. OpenSHMEM 1.5 section 9.7.1.
+    #[inline(always)]
+    pub fn atomic_fetch_inc<T: AtomicInteger>(&self, dest: SymElement<T>, pe: Pe) -> Result<T> {
+        self.atomic_fetch_add(dest, T::ONE, pe)
+    }
+
+    /// Adds `value` to `dest` on PE `pe`; integers wrap around.
+    ///
+    /// One-sided; complete on return. OpenSHMEM 1.5 section 9.7.1.
+    #[inline(always)]
+    pub fn atomic_add<T: AtomicElement>(
+        &self,
+        dest: SymElement<T>,
+        value: T,
+        pe: Pe,
+    ) -> Result<()> {
+        self.atomic(dest, addition(value), pe).map(drop)
+    }
+
+    /// Adds `value` to `dest` on PE `pe` and returns the old value; integers wrap around.
+    ///
+    /// One-sided; complete on return. OpenSHMEM 1.5 section 9.7.1.
+    #[inline(always)]
+    pub fn atomic_fetch_add<T: AtomicElement>(
+        &self,
+        dest: SymElement<T>,
+        value: T,
+        pe: Pe,
+    ) -> Result<T> {
+        self.atomic(dest, addition(value), pe)
+    }
+}
+
+macro_rules! bitwise {
+    ($($name:ident, $fetching:ident, $operation:ident, $word:literal;)*) => {
+        impl Runtime { $(
+            #[doc = concat!("Replaces `dest` on PE `pe` by its bitwise ", $word, " with `value`.")]
+            ///
+            /// One-sided; complete on return. OpenSHMEM 1.5 section 9.7.1.
+            #[inline(always)]
+            pub fn $name<T: AtomicInteger>(
+                &self,
+                dest: SymElement<T>,
+                value: T,
+                pe: Pe,
+            ) -> Result<()> {
+                self.$fetching(dest, value, pe).map(drop)
+            }
+
+            #[doc = concat!("Replaces `dest` on PE `pe` by its bitwise ", $word, " with `value` and returns the old value.")]
+            ///
+            /// One-sided; complete on return. OpenSHMEM 1.5 section 9.7.1.
+            #[inline(always)]
+            pub fn $fetching<T: AtomicInteger>(
+                &self,
+                dest: SymElement<T>,
+                value: T,
+                pe: Pe,
+            ) -> Result<T> {
+                self.atomic(dest, Atomic::$operation(value.to_bits()), pe)
+            }
+        )* }
+    };
+}
+bitwise! {
+    atomic_and, atomic_fetch_and, And, "and";
+    atomic_or, atomic_fetch_or, Or, "or";
+    atomic_xor, atomic_fetch_xor, Xor, "exclusive or";
 }

@@ -1,13 +1,15 @@
 //! The board: who waits for what, read off a job's control block, by a PE of the job or from outside.
 
+use crate::dtype::Dtype;
 use crate::op::Cmp;
 use crate::team;
-use crate::transport::host::control::Control;
+use crate::transport::host::control::{Control, MAX_TEAMS};
 use crate::transport::host::segment::{NAME, Segment};
-use crate::wait::{Operation, Target, Wait as Waiting, now_ns};
+use crate::wait::{Operation, Seen, Target, Wait as Waiting, kind, now_ns};
 use crate::{Error, Pe, Result};
 use std::fmt;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
+use std::sync::atomic::fence;
 use std::time::Duration;
 
 /// What a PE is doing, as far as the job knows.
@@ -183,32 +185,44 @@ impl Board {
                 }
                 let team = slot.team.load(Relaxed);
                 let epoch = slot.epoch.load(Relaxed);
-                let cmp = slot.cmp.load(Relaxed);
                 let (offset, expected) = (slot.offset.load(Relaxed), slot.expected.load(Relaxed));
-                let target = match (team, Cmp::from_number(cmp as i32 - 1)) {
-                    (1.., _) => Target::Team {
-                        index: team - 1,
-                        epoch,
-                    },
-                    (0, Ok(cmp)) => Target::Word {
+                let kind = slot.kind.load(Relaxed);
+                let dtype = Dtype::from_number(slot.dtype.load(Relaxed) as i32);
+                let cmp = Cmp::from_number(slot.cmp.load(Relaxed) as i32);
+                let target = match (kind, cmp, dtype) {
+                    (kind::TEAM, _, _) if team < MAX_TEAMS as u32 => {
+                        Target::Team { index: team, epoch }
+                    }
+                    (kind::WORD, Ok(cmp), Ok(dtype)) => Target::Word {
                         offset,
+                        dtype,
+                        count: slot.bytes.load(Relaxed) / dtype.size() as u64,
                         cmp,
                         expected,
                     },
-                    (0, Err(_)) => Target::Job,
+                    (kind::JOIN, _, _) => Target::Join {
+                        unique_id: offset,
+                        n_pes: expected as Pe,
+                    },
+                    (kind::STREAM, _, _) => Target::Stream { goal: expected },
+                    _ => Target::Job,
                 };
                 let since = Duration::from_nanos(now.saturating_sub(slot.since.load(Relaxed)));
-                let actual = slot.actual.load(Relaxed);
+                let seen = Seen {
+                    actual: slot.actual.load(Relaxed),
+                    element: Some((slot.index.load(Relaxed), expected)),
+                };
                 let thread = slot.thread.load(Relaxed);
                 // The wait may have ended while it was read.
-                if slot.id.load(Acquire) == id {
-                    let words = self.describe(operation, &target, actual);
+                fence(Acquire);
+                if slot.id.load(Relaxed) == id {
+                    let words = self.describe(pe, operation, &target, seen);
                     waits.push(Wait {
                         id,
                         pe,
                         thread,
                         operation: operation.name(),
-                        team: (team > 0).then(|| team::name(u64::from(team - 1)).to_string()),
+                        team: (kind == kind::TEAM).then(|| team::name(team)),
                         epoch,
                         target: words.target,
                         expected: words.expected,
@@ -221,35 +235,59 @@ impl Board {
         waits
     }
 
-    fn describe(&self, operation: Operation, target: &Target, actual: u64) -> Words {
+    fn describe(&self, me: Pe, operation: Operation, target: &Target, seen: Seen) -> Words {
         match *target {
             Target::Team { index, epoch } => {
-                let missing = self.missing(u64::from(index), epoch);
+                let (size, missing) = self.missing(index, me, epoch);
                 Words {
                     target: format!(
                         "{} to enter collective {epoch} on {}",
                         pes(&missing),
-                        team::name(index.into())
+                        team::name(index)
                     ),
-                    expected: format!("{} of {} PEs", self.n_pes(), self.n_pes()),
-                    actual: format!(
-                        "{} of {} PEs",
-                        self.n_pes() as usize - missing.len(),
-                        self.n_pes()
-                    ),
+                    expected: format!("{size} of {size} PEs"),
+                    actual: format!("{} of {size} PEs", size - missing.len()),
                 }
             }
             Target::Word {
                 offset,
+                dtype,
+                count,
                 cmp,
                 expected,
-            } => Words {
-                target: format!(
-                    "the signal at byte {offset:#x} of its symmetric heap to be {} {expected}",
-                    cmp.sign()
-                ),
-                expected: format!("{} {expected}", cmp.sign()),
-                actual: actual.to_string(),
+            } => {
+                let (index, expected) = seen.element.unwrap_or((0, expected));
+                let expected = format!("{} {}", cmp.sign(), number(dtype, expected));
+                let place = format!("at byte {offset:#x} of its symmetric heap");
+                let name = format!("{dtype:?}").to_lowercase();
+                let which = match operation {
+                    Operation::WaitUntilAll => "all",
+                    _ => "any",
+                };
+                Words {
+                    target: match operation {
+                        Operation::SignalWait => format!("the signal {place} to be {expected}"),
+                        Operation::WaitUntil => {
+                            format!("the {name} element {place} to be {expected}")
+                        }
+                        _ => format!(
+                            "{which} of the {count} {name} elements {place}; the first that does not hold yet, element \
+                             {index}, is to be {expected}"
+                        ),
+                    },
+                    expected,
+                    actual: number(dtype, seen.actual),
+                }
+            }
+            Target::Join { unique_id, n_pes } => Words {
+                target: format!("{n_pes} PEs to call team_init with unique id {unique_id}"),
+                expected: format!("{n_pes} of {n_pes} PEs"),
+                actual: format!("{} of {n_pes} PEs", seen.actual),
+            },
+            Target::Stream { goal } => Words {
+                target: format!("a stream of its own to come to operation {goal}"),
+                expected: goal.to_string(),
+                actual: seen.actual.to_string(),
             },
             Target::Job => {
                 let state = if operation == Operation::Init {
@@ -276,11 +314,22 @@ impl Board {
         }
     }
 
-    /// The members of a team that have not arrived in an epoch. All teams of this version hold every PE of the host.
-    fn missing(&self, team: u64, epoch: u64) -> Vec<Pe> {
-        (0..self.n_pes())
-            .filter(|&pe| self.control.slot(team, pe, epoch).epoch.load(Acquire) != epoch)
-            .collect()
+    /// How many members the team has in which `me` waits, and which of them have not arrived in an epoch.
+    fn missing(&self, team: u32, me: Pe, epoch: u64) -> (usize, Vec<Pe>) {
+        let mut pe = me;
+        let mut missing = Vec::new();
+        // The members are a ring. Memory of another process may say anything: never more steps than PEs.
+        let size = (self.control.team(team, me).n_pes.load(Acquire)).min(self.n_pes() as u32);
+        for _ in 0..size {
+            if self.control.slot(team, pe, epoch).epoch.load(Acquire) < epoch {
+                missing.push(pe);
+            }
+            let next = self.control.team(team, pe).next.load(Relaxed);
+            pe = next.min(self.n_pes() as u32 - 1) as Pe;
+        }
+        missing.sort_unstable();
+        missing.dedup();
+        (size as usize, missing)
     }
 
     /// The board in words, one line per PE.
@@ -322,6 +371,19 @@ struct Words {
     actual: String,
 }
 
+/// The number that an element with these bits is.
+fn number(dtype: Dtype, bits: u64) -> String {
+    match dtype {
+        Dtype::Int8 => (bits as i8).to_string(),
+        Dtype::Int16 => (bits as i16).to_string(),
+        Dtype::Int32 => (bits as i32).to_string(),
+        Dtype::Int64 => (bits as i64).to_string(),
+        Dtype::Float => f32::from_bits(bits as u32).to_string(),
+        Dtype::Double => f64::from_bits(bits).to_string(),
+        _ => bits.to_string(),
+    }
+}
+
 /// "PE 3", "PEs 1, 2", "PEs 0 to 9".
 fn pes(list: &[Pe]) -> String {
     match list {
@@ -338,9 +400,9 @@ fn pes(list: &[Pe]) -> String {
 }
 
 /// What a wait of a PE of this job waits for, for its own error message.
-pub(crate) fn detail(control: &Control, me: Pe, wait: &Waiting, actual: u64) -> String {
+pub(crate) fn detail(control: &Control, me: Pe, wait: &Waiting, seen: Seen) -> String {
     let board = Board::of_job(control);
-    let words = board.describe(wait.operation, &wait.target, actual);
+    let words = board.describe(me, wait.operation, &wait.target, seen);
     let others: Vec<String> = board
         .waits()
         .iter()

@@ -22,15 +22,23 @@ pub enum Dtype {
     Uint32 = 7,
     /// `u64`
     Uint64 = 8,
+    /// IEEE 754 half precision, 16 bits
+    Half = 9,
+    /// The upper half of an `f32`
+    Bfloat16 = 10,
     /// `f32`
     Float = 11,
     /// `f64`
     Double = 12,
+    /// Two `f32`: real and imaginary part
+    Complexf = 13,
+    /// Two `f64`: real and imaginary part
+    Complexd = 14,
 }
 
 impl Dtype {
     /// Every type, in the order of their numbers.
-    pub const ALL: [Dtype; 10] = [
+    pub const ALL: [Dtype; 14] = [
         Dtype::Int8,
         Dtype::Int16,
         Dtype::Int32,
@@ -39,20 +47,22 @@ impl Dtype {
         Dtype::Uint16,
         Dtype::Uint32,
         Dtype::Uint64,
+        Dtype::Half,
+        Dtype::Bfloat16,
         Dtype::Float,
         Dtype::Double,
+        Dtype::Complexf,
+        Dtype::Complexd,
     ];
 
     /// The type with this number in the C ABI.
     pub fn from_number(number: i32) -> Result<Dtype> {
         match number {
-            1..=8 => Ok(Self::ALL[number as usize - 1]),
-            11 => Ok(Dtype::Float),
-            12 => Ok(Dtype::Double),
+            1..=14 => Ok(Self::ALL[number as usize - 1]),
             _ => Err(Error::invalid(
                 "dtype",
                 number,
-                "one of nvshmemrs_dtype: 1 to 8, 11 or 12",
+                "one of nvshmemrs_dtype: 1 to 14",
             )),
         }
     }
@@ -61,9 +71,19 @@ impl Dtype {
     pub fn size(self) -> usize {
         match self {
             Dtype::Int8 | Dtype::Uint8 => 1,
-            Dtype::Int16 | Dtype::Uint16 => 2,
+            Dtype::Int16 | Dtype::Uint16 | Dtype::Half | Dtype::Bfloat16 => 2,
             Dtype::Int32 | Dtype::Uint32 | Dtype::Float => 4,
-            Dtype::Int64 | Dtype::Uint64 | Dtype::Double => 8,
+            Dtype::Int64 | Dtype::Uint64 | Dtype::Double | Dtype::Complexf => 8,
+            Dtype::Complexd => 16,
+        }
+    }
+
+    /// What addresses of elements must be multiples of.
+    pub fn alignment(self) -> usize {
+        match self {
+            Dtype::Complexf => 4,
+            Dtype::Complexd => 8,
+            other => other.size(),
         }
     }
 }
@@ -85,7 +105,8 @@ macro_rules! elements {
     )* };
 }
 elements!(i8 => Int8, i16 => Int16, i32 => Int32, i64 => Int64, u8 => Uint8, u16 => Uint16, u32 => Uint32,
-    u64 => Uint64, f32 => Float, f64 => Double);
+    u64 => Uint64, half::f16 => Half, half::bf16 => Bfloat16, f32 => Float, f64 => Double,
+    num_complex::Complex<f32> => Complexf, num_complex::Complex<f64> => Complexd);
 
 #[cfg(test)]
 mod tests {

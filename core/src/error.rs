@@ -208,11 +208,14 @@ pub enum Error {
         /// The calling PE.
         me: Pe,
         /// The team.
-        team: &'static str,
+        team: String,
     },
     /// Finalize or leave was called from an interrupt hook, that is, inside a wait.
     #[error("{0} was called from the interrupt hook, inside a wait; end the wait first")]
     InHook(&'static str),
+    /// Work that a stream runs called what only other threads may.
+    #[error("{0} was called by work that the stream itself runs; call it from another thread")]
+    OnStream(&'static str),
     /// A member left a collective half-way.
     #[error(
         "{operation}: PE {pe} left a collective on team {team} half-way (deadline or interrupt); the team cannot go on"
@@ -223,7 +226,7 @@ pub enum Error {
         /// The PE that left.
         pe: Pe,
         /// The team.
-        team: &'static str,
+        team: String,
     },
     /// A defect in nvshmemrs.
     #[error("internal error in nvshmemrs, please report it: {0}")]
@@ -251,7 +254,7 @@ impl Error {
             Error::System { .. } => 19,
             Error::Forked { .. } => 20,
             Error::BadFree { .. } => 21,
-            Error::Busy { .. } | Error::InHook(_) => 22,
+            Error::Busy { .. } | Error::InHook(_) | Error::OnStream(_) => 22,
             Error::TeamBroken { .. } => 23,
             Error::PeerArgument { .. } => 24,
         }

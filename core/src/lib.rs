@@ -15,7 +15,8 @@
 //! | layer | modules |
 //! |---|---|
 //! | a PE's membership in a job | [`Runtime`] |
-//! | operations: they check every argument, once | `rma`, `atomics`, `signal`, `order`, `collectives`, `heap` |
+//! | operations: they check every argument, once | `rma`, `atomics`, `signal`, `point_to_point`, `order`, `collectives`, `heap`, `team` |
+//! | operations that run later, in order | [`Stream`] |
 //! | waiting, and who waits for what | `wait`, [`board`] |
 //! | memory and data movement, which take arguments for granted | `transport` |
 //! | how the PEs of a job find each other | `bootstrap`, [`local`] |
@@ -48,23 +49,30 @@ mod heap;
 mod op;
 mod order;
 mod pe;
+mod point_to_point;
 mod rma;
 mod runtime;
 mod signal;
+mod stream;
+mod strided;
 mod team;
 mod transport;
 mod wait;
 
-pub use atomics::AtomicInteger;
+pub use atomics::{AtomicElement, AtomicInteger};
 pub use bootstrap::{LAUNCHERS, Launcher, UniqueId, local};
 pub use dtype::{Dtype, Element};
 pub use error::{Error, Result};
 pub use heap::alloc::{Allocator, Block};
-pub use heap::sym::{LocalDest, LocalSource, SymArray, SymElement, SymRange, SymSlice};
+pub use heap::sym::{LocalDest, LocalSource, SymArray, SymElement, SymRange, SymSlice, Symmetric};
+pub use heap::register::Registration;
 pub use heap::{HeapStats, Request};
 pub use op::{Cmp, Op, SignalOp};
 pub use pe::Pe;
+pub use point_to_point::WaitElement;
 pub use runtime::{InitAttr, InterruptHook, Mapping, Runtime, machine};
-pub use team::Team;
+pub use stream::{Event, Stream};
+pub use strided::{Strides, Transfer};
+pub use team::{Team, TeamConfig};
 pub use transport::MemoryKind;
 pub use wait::in_interrupt_hook;

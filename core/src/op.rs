@@ -12,11 +12,41 @@ pub enum Op {
     Min = 2,
     /// Largest; a NaN in any source gives NaN.
     Max = 3,
+    /// Product; integers wrap around.
+    Prod = 4,
+    /// Bitwise and, of integers.
+    And = 5,
+    /// Bitwise or, of integers.
+    Or = 6,
+    /// Bitwise exclusive or, of integers.
+    Xor = 7,
+}
+
+impl std::fmt::Display for Op {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Op::Sum => "sum",
+            Op::Min => "min",
+            Op::Max => "max",
+            Op::Prod => "prod",
+            Op::And => "and",
+            Op::Or => "or",
+            Op::Xor => "xor",
+        })
+    }
 }
 
 impl Op {
     /// Every reduction.
-    pub const ALL: [Op; 3] = [Op::Sum, Op::Min, Op::Max];
+    pub const ALL: [Op; 7] = [
+        Op::Sum,
+        Op::Min,
+        Op::Max,
+        Op::Prod,
+        Op::And,
+        Op::Or,
+        Op::Xor,
+    ];
 
     /// The reduction with this number in the C ABI.
     pub fn from_number(number: i32) -> Result<Op> {
@@ -27,7 +57,7 @@ impl Op {
                 Error::invalid(
                     "op",
                     number,
-                    "one of nvshmemrs_op: 1 (sum), 2 (min), 3 (max)",
+                    "one of nvshmemrs_op: 1 (sum), 2 (min), 3 (max), 4 (prod), 5 (and), 6 (or), 7 (xor)",
                 )
             })
     }

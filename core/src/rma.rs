@@ -32,12 +32,10 @@ impl Runtime {
         self.inner.within(sym)
     }
 
-    /// A word that was put may be what the target waits for.
+    /// What was put may be what the target waits for.
     #[inline(always)]
-    pub(crate) fn ring_for_word(&self, dest: SymRange, pe: Pe) {
-        if dest.bytes() <= 8 {
-            wait::ring_word(&self.inner.control, pe, dest.offset());
-        }
+    pub(crate) fn ring_for_words(&self, dest: SymRange, pe: Pe) {
+        wait::ring_words(&self.inner.control, pe, dest);
     }
 
     #[inline(always)]
@@ -60,7 +58,7 @@ impl Runtime {
         let (dest, source) = (dest.into(), source.into());
         self.check_access(dest, source.bytes(), pe)?;
         self.inner.transport.put(pe, dest.offset(), source);
-        self.ring_for_word(dest, pe);
+        self.ring_for_words(dest, pe);
         Ok(())
     }
 
@@ -94,7 +92,7 @@ impl Runtime {
         let (dest, source) = (dest.into(), source.into());
         self.check_access(dest, source.bytes(), pe)?;
         self.inner.transport.put_nbi(pe, dest.offset(), source);
-        self.ring_for_word(dest, pe);
+        self.ring_for_words(dest, pe);
         Ok(())
     }
 
@@ -123,7 +121,7 @@ impl Runtime {
         self.inner
             .transport
             .put(pe, dest.offset(), LocalSource::from(&[value]));
-        self.ring_for_word(dest.range(), pe);
+        self.ring_for_words(dest.range(), pe);
         Ok(())
     }
 

@@ -1,9 +1,10 @@
 //! Signals.
 
+use crate::dtype::Dtype;
 use crate::heap::sym::{LocalSource, SymElement, SymRange};
 use crate::op::{Cmp, SignalOp};
 use crate::transport::Transport as _;
-use crate::wait::{self, Operation, Target, Wait};
+use crate::wait::{Operation, Target, Wait};
 use crate::{Pe, Result, Runtime};
 
 impl Runtime {
@@ -54,7 +55,7 @@ impl Runtime {
     ) -> Result<()> {
         self.check_target(signal.range(), pe)?;
         self.inner.transport.signal(pe, signal.offset(), value, op);
-        wait::ring_word(&self.inner.control, pe, signal.offset());
+        self.ring_for_words(signal.range(), pe);
         Ok(())
     }
 
@@ -71,6 +72,8 @@ impl Runtime {
             operation: Operation::SignalWait,
             target: Target::Word {
                 offset,
+                dtype: Dtype::Uint64,
+                count: 1,
                 cmp,
                 expected: value,
             },

@@ -7,18 +7,23 @@
 //! A wait ends with an error when a PE is gone, when its deadline has passed, or when it is interrupted.
 
 use crate::board::State;
+use crate::dtype::Dtype;
+use crate::heap::sym::SymRange;
 use crate::op::Cmp;
 use crate::runtime::Inner;
+use crate::team::TeamState;
 use crate::transport::host::control::{Control, PeBlock, WAIT_SLOTS, WaitSlot};
 use crate::{Error, Pe, Result};
 use rustix::io::Errno;
 use rustix::thread::futex;
 use std::cell::Cell;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
+use std::sync::atomic::fence;
 use std::time::{Duration, Instant};
 
-/// Pauses before the first yield, where every PE has a core of its own.
-const SPINS: u32 = 2000;
+/// Pauses before the first yield, where every PE has a core of its own: some microseconds. More would cost a whole time slice's
+/// worth of barriers when something else keeps a core busy and two PEs come to share the other one.
+const SPINS: u32 = 200;
 /// How long a wait yields before it sleeps.
 const YIELD_FOR: Duration = Duration::from_millis(1);
 /// The longest sleep at a time.
@@ -26,56 +31,62 @@ const NAP: Duration = Duration::from_millis(1);
 /// How often a sleeping wait calls the interrupt hook.
 const HOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// An operation that can wait, by the number it has on the board.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u32)]
-pub(crate) enum Operation {
-    Init = 1,
-    Finalize = 2,
-    Malloc = 3,
-    Free = 4,
-    Barrier = 5,
-    Sync = 6,
-    Broadcast = 7,
-    Reduce = 8,
-    SignalWait = 9,
-    Check = 10,
-}
-
-impl Operation {
-    const ALL: [Operation; 10] = [
-        Operation::Init,
-        Operation::Finalize,
-        Operation::Malloc,
-        Operation::Free,
-        Operation::Barrier,
-        Operation::Sync,
-        Operation::Broadcast,
-        Operation::Reduce,
-        Operation::SignalWait,
-        Operation::Check,
-    ];
-
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Operation::Init => "init",
-            Operation::Finalize => "finalize",
-            Operation::Malloc => "malloc",
-            Operation::Free => "free",
-            Operation::Barrier => "barrier",
-            Operation::Sync => "sync",
-            Operation::Broadcast => "broadcast",
-            Operation::Reduce => "reduce",
-            Operation::SignalWait => "signal_wait",
-            Operation::Check => "runtime_check",
+/// Operations that can wait, by the numbers they have on the board.
+macro_rules! operations {
+    ($($variant:ident = $number:literal, $name:literal;)*) => {
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[repr(u32)]
+        pub(crate) enum Operation {
+            $($variant = $number),*
         }
-    }
 
-    pub(crate) fn from_number(number: u32) -> Option<Operation> {
-        Self::ALL
-            .into_iter()
-            .find(|operation| *operation as u32 == number)
-    }
+        impl Operation {
+            pub(crate) fn name(self) -> &'static str {
+                match self {
+                    $(Operation::$variant => $name),*
+                }
+            }
+
+            pub(crate) fn from_number(number: u32) -> Option<Operation> {
+                match number {
+                    $($number => Some(Operation::$variant),)*
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+operations! {
+    Init = 1, "init";
+    Finalize = 2, "finalize";
+    Malloc = 3, "malloc";
+    Free = 4, "free";
+    Barrier = 5, "barrier";
+    Sync = 6, "sync";
+    Broadcast = 7, "broadcast";
+    Reduce = 8, "reduce";
+    SignalWait = 9, "signal_wait";
+    Check = 10, "runtime_check";
+    Fcollect = 11, "fcollect";
+    Collect = 12, "collect";
+    Alltoall = 13, "alltoall";
+    Alltoalls = 14, "alltoalls";
+    Reducescatter = 15, "reducescatter";
+    Inscan = 16, "inscan";
+    Exscan = 17, "exscan";
+    Realloc = 18, "realloc";
+    BufferRegister = 19, "buffer_register";
+    BufferUnregister = 20, "buffer_unregister";
+    TeamSplitStrided = 21, "team_split_strided";
+    TeamSplit2d = 22, "team_split_2d";
+    TeamInit = 23, "team_init";
+    TeamDestroy = 24, "team_destroy";
+    StreamSynchronize = 30, "stream_synchronize";
+    EventSynchronize = 31, "event_synchronize";
+    WaitUntil = 40, "wait_until";
+    WaitUntilAll = 41, "wait_until_all";
+    WaitUntilAny = 42, "wait_until_any";
+    WaitUntilSome = 43, "wait_until_some";
 }
 
 /// What a wait waits for.
@@ -83,14 +94,29 @@ impl Operation {
 pub(crate) enum Target {
     /// The members of a team, to arrive in an epoch.
     Team { index: u32, epoch: u64 },
-    /// A word of this PE's symmetric memory.
+    /// One or more elements of this PE's symmetric memory; `expected` are the bits of the first one's value.
     Word {
         offset: u64,
+        dtype: Dtype,
+        count: u64,
         cmp: Cmp,
         expected: u64,
     },
+    /// `n_pes` threads, to call team_init with an id.
+    Join { unique_id: u64, n_pes: Pe },
+    /// A stream of this PE, to come to its `goal`-th operation.
+    Stream { goal: u64 },
     /// Every PE, to join or to finalize.
     Job,
+}
+
+/// What a target is, in a wait slot.
+pub(crate) mod kind {
+    pub(crate) const JOB: u32 = 0;
+    pub(crate) const TEAM: u32 = 1;
+    pub(crate) const WORD: u32 = 2;
+    pub(crate) const JOIN: u32 = 3;
+    pub(crate) const STREAM: u32 = 4;
 }
 
 /// A wait, as the board shows it.
@@ -98,6 +124,23 @@ pub(crate) enum Target {
 pub(crate) struct Wait {
     pub(crate) operation: Operation,
     pub(crate) target: Target,
+}
+
+/// What a wait that is not over sees: the bits of a word, or a count.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Seen {
+    pub(crate) actual: u64,
+    /// Of several elements: the first that does not hold, and the bits of the value it is compared with.
+    pub(crate) element: Option<(u64, u64)>,
+}
+
+impl From<u64> for Seen {
+    fn from(actual: u64) -> Seen {
+        Seen {
+            actual,
+            element: None,
+        }
+    }
 }
 
 /// The monotonic clock in ns, which all processes of a host share.
@@ -135,21 +178,23 @@ pub(crate) fn publish_cpus(block: &PeBlock) {
     }
 }
 
-/// Wakes the threads of `pe` that sleep until the word at `offset` changes.
+/// Wakes the threads of `pe` that sleep until one of some elements changes of which `range` holds a byte.
 #[inline(always)]
-pub(crate) fn ring_word(control: &Control, pe: Pe, offset: u64) {
+pub(crate) fn ring_words(control: &Control, pe: Pe, range: SymRange) {
     // One line for all PEs, which nobody writes while nobody sleeps.
     if control.header().word_sleepers.load(Relaxed) != 0 {
-        wake_word(control, pe, offset);
+        wake_words(control, pe, range);
     }
 }
 
 #[cold]
-fn wake_word(control: &Control, pe: Pe, offset: u64) {
+fn wake_words(control: &Control, pe: Pe, range: SymRange) {
     let waited_for = |slot: &WaitSlot| {
+        let offset = slot.offset.load(Relaxed);
         slot.id.load(Acquire) != 0
-            && slot.cmp.load(Relaxed) != 0
-            && slot.offset.load(Relaxed) == offset
+            && slot.kind.load(Relaxed) == kind::WORD
+            && offset < range.offset() + range.bytes()
+            && range.offset() < offset + slot.bytes.load(Relaxed)
     };
     // A wait that found no slot sleeps out its nap.
     if control.pe(pe).waits.iter().any(waited_for) {
@@ -173,6 +218,13 @@ pub(crate) fn ring_everyone(control: &Control) {
     }
 }
 
+/// Wakes the threads of `pe` that sleep until another of its threads has done something.
+pub(crate) fn ring_pe(control: &Control, pe: Pe) {
+    if control.header().team_sleepers.load(Relaxed) != 0 {
+        wake(control, pe);
+    }
+}
+
 fn wake(control: &Control, pe: Pe) {
     let bell = &control.pe(pe).bell;
     if bell.sleepers.load(Relaxed) != 0 {
@@ -180,6 +232,19 @@ fn wake(control: &Control, pe: Pe) {
         // A failed wake costs the sleeper the rest of its nap.
         let _ = futex::wake(&bell.rings, futex::Flags::empty(), i32::MAX as u32);
     }
+}
+
+/// A wait's target as the words of a slot.
+#[derive(Default)]
+struct Words {
+    kind: u32,
+    team: u32,
+    dtype: u32,
+    cmp: u32,
+    epoch: u64,
+    offset: u64,
+    bytes: u64,
+    expected: u64,
 }
 
 /// A wait's entry on the board, for as long as the value lives.
@@ -203,25 +268,45 @@ impl<'a> Published<'a> {
                         .is_ok()
             });
         if let Some(slot) = slot {
-            let (team, epoch, offset, cmp, expected) = match wait.target {
-                Target::Team { index, epoch } => (index + 1, epoch, 0, 0, 0),
+            // Whoever sees a word of this wait sees that the slot was taken anew.
+            fence(Release);
+            let mut words = Words::default();
+            match wait.target {
+                Target::Team { index, epoch } => {
+                    (words.kind, words.team, words.epoch) = (kind::TEAM, index, epoch);
+                }
                 Target::Word {
                     offset,
+                    dtype,
+                    count,
                     cmp,
                     expected,
-                } => (0, 0, offset, cmp as u32 + 1, expected),
-                Target::Job => (0, 0, 0, 0, 0),
-            };
+                } => {
+                    (words.kind, words.cmp) = (kind::WORD, cmp as u32);
+                    (words.dtype, words.bytes) = (dtype as u32, count * dtype.size() as u64);
+                    (words.offset, words.expected) = (offset, expected);
+                }
+                Target::Join { unique_id, n_pes } => {
+                    words.kind = kind::JOIN;
+                    (words.offset, words.expected) = (unique_id, n_pes as u64);
+                }
+                Target::Stream { goal } => (words.kind, words.expected) = (kind::STREAM, goal),
+                Target::Job => words.kind = kind::JOB,
+            }
             slot.operation.store(wait.operation as u32, Relaxed);
             slot.thread.store(
                 rustix::thread::gettid().as_raw_nonzero().get() as u32,
                 Relaxed,
             );
-            slot.team.store(team, Relaxed);
-            slot.epoch.store(epoch, Relaxed);
-            slot.offset.store(offset, Relaxed);
-            slot.cmp.store(cmp, Relaxed);
-            slot.expected.store(expected, Relaxed);
+            slot.kind.store(words.kind, Relaxed);
+            slot.team.store(words.team, Relaxed);
+            slot.epoch.store(words.epoch, Relaxed);
+            slot.offset.store(words.offset, Relaxed);
+            slot.dtype.store(words.dtype, Relaxed);
+            slot.bytes.store(words.bytes, Relaxed);
+            slot.index.store(0, Relaxed);
+            slot.cmp.store(words.cmp, Relaxed);
+            slot.expected.store(words.expected, Relaxed);
             slot.since.store(since_ns, Relaxed);
             slot.id.store(id, Release);
         }
@@ -256,16 +341,13 @@ fn call_hook(hook: &dyn Fn() -> bool) -> bool {
 
 impl Inner {
     /// An error if a member that has not arrived has called finalize, and so never will.
-    fn check_members(&self, operation: Operation, index: u32, epoch: u64) -> Result<()> {
-        for pe in 0..self.n_pes {
+    fn check_members(&self, operation: Operation, team: &TeamState, epoch: u64) -> Result<()> {
+        let members = team.members();
+        for pe in (0..members.n_pes).map(|member| members.pe(member)) {
             let block = self.control.pe(pe);
             let state = State::from_number(block.state.load(Acquire));
-            let arrived = self
-                .control
-                .slot(index.into(), pe, epoch)
-                .epoch
-                .load(Acquire)
-                == epoch;
+            let slot = self.control.slot(team.index, pe, epoch);
+            let arrived = slot.epoch.load(Acquire) >= epoch;
             if !arrived && matches!(state, State::Finalizing | State::Finalized) {
                 return Err(Error::PeDied {
                     pe,
@@ -281,10 +363,10 @@ impl Inner {
 
     /// Waits until `ready` gives a value; it gives what it sees otherwise, for the board.
     #[inline]
-    pub(crate) fn wait<T>(
+    pub(crate) fn wait<T, S: Into<Seen>>(
         &self,
         wait: Wait,
-        mut ready: impl FnMut() -> std::result::Result<T, u64>,
+        mut ready: impl FnMut() -> std::result::Result<T, S>,
     ) -> Result<T> {
         if let Ok(value) = ready() {
             return Ok(value);
@@ -300,10 +382,10 @@ impl Inner {
 
     #[cold]
     #[inline(never)]
-    fn wait_long<T>(
+    fn wait_long<T, S: Into<Seen>>(
         &self,
         wait: Wait,
-        mut ready: impl FnMut() -> std::result::Result<T, u64>,
+        mut ready: impl FnMut() -> std::result::Result<T, S>,
     ) -> Result<T> {
         let (start, start_ns) = (Instant::now(), now_ns());
         while start.elapsed() < YIELD_FOR {
@@ -318,18 +400,23 @@ impl Inner {
         let mut nap = Duration::from_micros(50);
         let mut hook_at = HOOK_EVERY;
         loop {
-            let seen = match ready() {
+            let seen: Seen = match ready() {
                 Ok(value) => return Ok(value),
-                Err(seen) => seen,
+                Err(seen) => seen.into(),
             };
             if let Some(slot) = published.slot {
-                slot.actual.store(seen, Relaxed);
+                if let Some((index, expected)) = seen.element {
+                    slot.index.store(index, Relaxed);
+                    slot.expected.store(expected, Relaxed);
+                }
+                slot.actual.store(seen.actual, Relaxed);
             }
             self.check_job(wait.operation)?;
             let waited = start.elapsed();
             if let Target::Team { index, epoch } = wait.target {
-                self.check_team(wait.operation, index)?;
-                if let Err(error) = self.check_members(wait.operation, index, epoch) {
+                let team = self.team_state(index);
+                self.check_team(wait.operation, team)?;
+                if let Err(error) = self.check_members(wait.operation, team, epoch) {
                     // The last one may have arrived, and finalized, since `ready` was asked.
                     return ready().map_err(|_| error);
                 }
@@ -381,17 +468,19 @@ impl Inner {
     }
 
     /// Sleeps until the doorbell rings, `nap` has passed or a signal handler has run.
-    fn sleep<T>(
+    fn sleep<T, S>(
         &self,
         wait: &Wait,
         nap: Duration,
-        ready: &mut impl FnMut() -> std::result::Result<T, u64>,
+        ready: &mut impl FnMut() -> std::result::Result<T, S>,
     ) -> std::result::Result<(), Errno> {
         let bell = &self.control.pe(self.my_pe).bell;
         let header = self.control.header();
         let sleepers = match wait.target {
             Target::Word { .. } => &header.word_sleepers,
-            Target::Team { .. } | Target::Job => &header.team_sleepers,
+            Target::Team { .. } | Target::Join { .. } | Target::Stream { .. } | Target::Job => {
+                &header.team_sleepers
+            }
         };
         let rings = bell.rings.load(Acquire);
         bell.sleepers.fetch_add(1, SeqCst);

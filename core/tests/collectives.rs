@@ -21,6 +21,10 @@ macro_rules! integers {
                     Op::Sum => self.wrapping_add(other),
                     Op::Min => if other < self { other } else { self },
                     Op::Max => if other > self { other } else { self },
+                    Op::Prod => self.wrapping_mul(other),
+                    Op::And => self & other,
+                    Op::Or => self | other,
+                    Op::Xor => self ^ other,
                 }
             }
             fn bits(self) -> u64 {
@@ -45,13 +49,16 @@ macro_rules! floats {
                 }
             }
             fn combine(self, op: Op, other: $t) -> $t {
-                if self.is_nan() || (op != Op::Sum && !other.is_nan() && other == self) {
-                    return if op == Op::Sum { self + other } else { self };
+                let ordered = matches!(op, Op::Min | Op::Max);
+                if ordered && (self.is_nan() || (!other.is_nan() && other == self)) {
+                    return self;
                 }
                 match op {
                     Op::Sum => self + other,
                     Op::Min => if other.is_nan() || other < self { other } else { self },
                     Op::Max => if other.is_nan() || other > self { other } else { self },
+                    Op::Prod => self * other,
+                    Op::And | Op::Or | Op::Xor => panic!("{op} of floating-point numbers"),
                 }
             }
             fn bits(self) -> u64 {
@@ -123,6 +130,28 @@ fn reduce<T: Number>(
     rt.free_array(dest)
 }
 
+/// The types that are folded as they are; 16-bit floats and complex numbers have tests of their own.
+const DTYPES: [Dtype; 10] = [
+    Dtype::Int8,
+    Dtype::Int16,
+    Dtype::Int32,
+    Dtype::Int64,
+    Dtype::Uint8,
+    Dtype::Uint16,
+    Dtype::Uint32,
+    Dtype::Uint64,
+    Dtype::Float,
+    Dtype::Double,
+];
+
+/// The operations that a type has.
+fn ops(dtype: Dtype) -> &'static [Op] {
+    match dtype {
+        Dtype::Float | Dtype::Double => &Op::ALL[..4],
+        _ => &Op::ALL,
+    }
+}
+
 fn reduce_dtype(
     rt: &Runtime,
     dtype: Dtype,
@@ -142,6 +171,7 @@ fn reduce_dtype(
         Dtype::Uint64 => reduce::<u64>(rt, case, len, op, in_place),
         Dtype::Float => reduce::<f32>(rt, case, len, op, in_place),
         Dtype::Double => reduce::<f64>(rt, case, len, op, in_place),
+        other => panic!("{other:?} is not in DTYPES"),
     }
 }
 
@@ -149,8 +179,8 @@ fn reduce_dtype(
 fn reduce_every_type_and_operation() {
     for n in 1..=4 {
         local::run(n, |rt| {
-            for dtype in Dtype::ALL {
-                for op in Op::ALL {
+            for dtype in DTYPES {
+                for &op in ops(dtype) {
                     // 1984 bytes travel with the meeting, more do not; parts are multiples of 64 bytes.
                     let limit = 1984 / dtype.size();
                     for len in [
@@ -180,14 +210,17 @@ proptest! {
     #[test]
     fn collectives_agree_with_the_model(
         n in 1..=5i32,
-        calls in prop::collection::vec((0..10usize, 0..3usize, 0..3000usize, any::<u64>(), any::<bool>(), 0..4u8), 1..8),
+        calls in prop::collection::vec((0..10usize, 0..7usize, 0..3000usize, any::<u64>(), any::<bool>(), 0..4u8), 1..8),
     ) {
         local::run(n, |rt| {
             for &(dtype, op, len, case, in_place, kind) in &calls {
                 match kind {
                     0 => rt.barrier(Team::NODE)?,
                     1 => broadcast(&rt, len, (case % n as u64) as i32, in_place)?,
-                    _ => reduce_dtype(&rt, Dtype::ALL[dtype], case, len, Op::ALL[op], in_place)?,
+                    _ => {
+                        let (dtype, ops) = (DTYPES[dtype], ops(DTYPES[dtype]));
+                        reduce_dtype(&rt, dtype, case, len, ops[op % ops.len()], in_place)?;
+                    }
                 }
             }
             rt.finalize()
@@ -380,11 +413,11 @@ fn wrong_arguments_of_one_member_reach_all_and_nothing_is_written() {
             )
             .unwrap_err();
         assert!(
-            lengths.to_string().contains("5 elements") && lengths.to_string().contains('6'),
+            lengths.to_string().contains("20 bytes") && lengths.to_string().contains("24 bytes"),
             "{lengths}"
         );
         // A handle that is no team cannot be met on: it fails at once, for its caller.
-        assert_eq!(rt.barrier(Team::from_number(3)).unwrap_err().status(), 11);
+        assert_eq!(rt.barrier(Team::from_number(7)).unwrap_err().status(), 11);
         assert_eq!(
             rt.barrier(Team::from_number(u64::MAX))
                 .unwrap_err()

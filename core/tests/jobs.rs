@@ -35,19 +35,23 @@ fn threads_join_by_unique_id_again_and_again() {
             ..InitAttr::default()
         };
         std::thread::scope(|scope| {
-            for pe in 0..n {
-                let (id, attr) = (&id, &attr);
-                scope.spawn(move || {
-                    let rt = Runtime::init_unique_id(id, pe, n, attr).unwrap();
-                    assert_eq!((rt.my_pe(), rt.n_pes()), (pe, n));
-                    let array = rt.array::<i32>(1).unwrap();
-                    rt.p(array.at(0).unwrap(), pe, (pe + 1) % n).unwrap();
-                    rt.barrier_all().unwrap();
-                    assert_eq!(array.load(0).unwrap(), (pe + n - 1) % n);
-                    drop(array);
-                    rt.finalize().unwrap();
-                });
-            }
+            let pes: Vec<_> = (0..n)
+                .map(|pe| {
+                    let (id, attr) = (&id, &attr);
+                    scope.spawn(move || {
+                        let rt = Runtime::init_unique_id(id, pe, n, attr).unwrap();
+                        assert_eq!((rt.my_pe(), rt.n_pes()), (pe, n));
+                        let array = rt.array::<i32>(1).unwrap();
+                        rt.p(array.at(0).unwrap(), pe, (pe + 1) % n).unwrap();
+                        rt.barrier_all().unwrap();
+                        assert_eq!(array.load(0).unwrap(), (pe + n - 1) % n);
+                        drop(array);
+                        rt.finalize().unwrap();
+                    })
+                })
+                .collect();
+            // A thread sanitizer sees a join, but not the end of a scope.
+            pes.into_iter().for_each(|pe| pe.join().unwrap());
         });
     }
 }
@@ -209,11 +213,7 @@ fn a_deadline_names_who_is_missing() {
             assert!(
                 matches!(
                     error,
-                    Error::TeamBroken {
-                        pe: 0,
-                        team: "WORLD",
-                        ..
-                    }
+                    Error::TeamBroken { pe: 0, ref team, .. } if team == "WORLD"
                 ),
                 "{error}"
             );
@@ -315,7 +315,7 @@ fn one_collective_per_team_at_a_time() {
                 while !in_world() && start.elapsed() < Duration::from_secs(20) {}
                 assert!(matches!(
                     rt.sync(Team::WORLD).unwrap_err(),
-                    Error::Busy { team: "WORLD", .. }
+                    Error::Busy { ref team, .. } if team == "WORLD"
                 ));
                 rt.barrier(Team::NODE).unwrap();
                 waiting.join().unwrap().unwrap();

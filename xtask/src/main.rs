@@ -9,6 +9,7 @@
 mod bench;
 mod demo;
 mod run;
+mod sanitize;
 mod setup;
 mod test;
 mod tree;
@@ -54,6 +55,14 @@ enum Command {
         #[arg(long)]
         quick: bool,
     },
+    /// The core's tests under a sanitizer
+    Sanitize {
+        /// Which one
+        sanitizer: sanitize::Sanitizer,
+        /// Only data, ordering and waiting
+        #[arg(long)]
+        quick: bool,
+    },
     /// Measure
     Bench {
         #[command(subcommand)]
@@ -93,6 +102,9 @@ fn dispatch(command: Command) -> Result<ExitCode> {
         Command::Generate { check } => run::run(&mut generate(&tree, check))?,
         Command::Demo { out } => demo::demo(&tree, &out)?,
         Command::Test { quick } => return test::test(&tree, quick),
+        Command::Sanitize { sanitizer, quick } => {
+            sanitize::sanitize(&tree, sanitizer, quick)?;
+        }
         Command::Bench {
             what: Bench::Peers { quick, json },
         } => {

@@ -14,7 +14,7 @@ module nvshmemrs_ffi
   integer(c_int32_t), parameter :: NVSHMEMRS_ABI_VERSION_EXPECTED = 1_c_int32_t
 
   !> The API hash that this file was generated with.
-  integer(c_int64_t), parameter :: NVSHMEMRS_API_HASH_EXPECTED = int(z'607d622943d8b965', c_int64_t)
+  integer(c_int64_t), parameter :: NVSHMEMRS_API_HASH_EXPECTED = int(z'e09ca18c5eb98fd1', c_int64_t)
 
   !> A PE's membership in a job. 0 is the null handle.
   integer, parameter :: nvshmemrs_runtime_t = c_int64_t
@@ -27,6 +27,13 @@ module nvshmemrs_ffi
 
   !> A team of PEs. The predefined ones are `nvshmemrs_team`.
   integer, parameter :: nvshmemrs_team_t = c_int64_t
+
+  !> An ordered queue of operations. It may be passed wherever a function takes a runtime and says that it can be
+  !> queued. 0 is the null handle.
+  integer, parameter :: nvshmemrs_stream_t = c_int64_t
+
+  !> A mark in a stream. 0 is the null handle.
+  integer, parameter :: nvshmemrs_event_t = c_int64_t
 
   !> What a call came to. Functions return these numbers as `int32_t`.
   integer(c_int32_t), parameter :: NVSHMEMRS_SUCCESS = 0_c_int32_t
@@ -61,6 +68,20 @@ module nvshmemrs_ffi
   integer(c_int64_t), parameter :: NVSHMEMRS_TEAM_WORLD = 0_c_int64_t
   integer(c_int64_t), parameter :: NVSHMEMRS_TEAM_SHARED = 1_c_int64_t
   integer(c_int64_t), parameter :: NVSHMEMRS_TEAM_NODE = 2_c_int64_t
+  integer(c_int64_t), parameter :: NVSHMEMRS_TEAM_SAME_MYPE_NODE = 3_c_int64_t
+  integer(c_int64_t), parameter :: NVSHMEMRS_TEAM_SAME_GPU = 4_c_int64_t
+  integer(c_int64_t), parameter :: NVSHMEMRS_TEAM_GPU_LEADERS = 5_c_int64_t
+  integer(c_int64_t), parameter :: NVSHMEMRS_TEAM_INVALID = -1_c_int64_t
+
+  !> Which fields of a team configuration count.
+  integer(c_int32_t), parameter :: NVSHMEMRS_TEAM_CONFIG_NUM_CONTEXTS = 1_c_int32_t
+  integer(c_int32_t), parameter :: NVSHMEMRS_TEAM_CONFIG_UNIQUEID = 2_c_int32_t
+
+  !> How many threads of a PE may call at a time.
+  integer(c_int32_t), parameter :: NVSHMEMRS_THREAD_SINGLE = 0_c_int32_t
+  integer(c_int32_t), parameter :: NVSHMEMRS_THREAD_FUNNELED = 1_c_int32_t
+  integer(c_int32_t), parameter :: NVSHMEMRS_THREAD_SERIALIZED = 2_c_int32_t
+  integer(c_int32_t), parameter :: NVSHMEMRS_THREAD_MULTIPLE = 3_c_int32_t
 
   !> Element types.
   integer(c_int32_t), parameter :: NVSHMEMRS_DTYPE_INT8 = 1_c_int32_t
@@ -71,13 +92,21 @@ module nvshmemrs_ffi
   integer(c_int32_t), parameter :: NVSHMEMRS_DTYPE_UINT16 = 6_c_int32_t
   integer(c_int32_t), parameter :: NVSHMEMRS_DTYPE_UINT32 = 7_c_int32_t
   integer(c_int32_t), parameter :: NVSHMEMRS_DTYPE_UINT64 = 8_c_int32_t
+  integer(c_int32_t), parameter :: NVSHMEMRS_DTYPE_HALF = 9_c_int32_t
+  integer(c_int32_t), parameter :: NVSHMEMRS_DTYPE_BFLOAT16 = 10_c_int32_t
   integer(c_int32_t), parameter :: NVSHMEMRS_DTYPE_FLOAT = 11_c_int32_t
   integer(c_int32_t), parameter :: NVSHMEMRS_DTYPE_DOUBLE = 12_c_int32_t
+  integer(c_int32_t), parameter :: NVSHMEMRS_DTYPE_COMPLEXF = 13_c_int32_t
+  integer(c_int32_t), parameter :: NVSHMEMRS_DTYPE_COMPLEXD = 14_c_int32_t
 
   !> Reduction operations.
   integer(c_int32_t), parameter :: NVSHMEMRS_OP_SUM = 1_c_int32_t
   integer(c_int32_t), parameter :: NVSHMEMRS_OP_MIN = 2_c_int32_t
   integer(c_int32_t), parameter :: NVSHMEMRS_OP_MAX = 3_c_int32_t
+  integer(c_int32_t), parameter :: NVSHMEMRS_OP_PROD = 4_c_int32_t
+  integer(c_int32_t), parameter :: NVSHMEMRS_OP_AND = 5_c_int32_t
+  integer(c_int32_t), parameter :: NVSHMEMRS_OP_OR = 6_c_int32_t
+  integer(c_int32_t), parameter :: NVSHMEMRS_OP_XOR = 7_c_int32_t
 
   !> Comparisons of a wait.
   integer(c_int32_t), parameter :: NVSHMEMRS_CMP_EQ = 0_c_int32_t
@@ -113,6 +142,19 @@ module nvshmemrs_ffi
     integer(c_int8_t) :: internal(124) ! unsigned in C
   end type nvshmemrs_unique_id_t
 
+  !> What a team is made with. Fill it with `nvshmemrs_team_config_default`, then change fields.
+  type, bind(C) :: nvshmemrs_team_config_t
+    !> Version and size of this struct: (1 << 16) + sizeof.
+    integer(c_int32_t) :: version ! unsigned in C
+    !> Contexts that the team shall support. There are no contexts in this version; the number is kept and given
+    !> back.
+    integer(c_int32_t) :: num_contexts
+    !> What the members of `nvshmemrs_team_init` find each other by.
+    integer(c_int64_t) :: uniqueid ! unsigned in C
+    !> Must be 0.
+    integer(c_int8_t) :: reserved(48) ! unsigned in C
+  end type nvshmemrs_team_config_t
+
   !> How full a PE's symmetric heap is. Every PE sees the same numbers.
   type, bind(C) :: nvshmemrs_heap_stats_t
     !> Bytes of symmetric heap per PE.
@@ -131,6 +173,14 @@ module nvshmemrs_ffi
 
   abstract interface
 
+    !> Work of the caller's that a stream runs. A result other than 0 is kept by the stream as an error
+    !> (`NVSHMEMRS_ERROR_SYSTEM`).
+    function nvshmemrs_host_function_t(user) result(answer) bind(C)
+      import
+      type(c_ptr), value :: user
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_host_function_t
+
     !> Called while a wait of this PE is long; a value other than 0 ends the wait with `NVSHMEMRS_ERROR_INTERRUPTED`.
     !> It runs on the waiting thread.
     function nvshmemrs_interrupt_hook_t(user) result(answer) bind(C)
@@ -141,6 +191,350 @@ module nvshmemrs_ffi
   end interface
 
   interface
+
+    !> Reads the 32-bit integer at the symmetric address `source` on PE `pe`. It serves signed and unsigned integers.
+    !>
+    !> One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `source` must be
+    !> aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch`).
+    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    function nvshmemrs_atomic_fetch32(runtime, source, pe, value) result(answer) bind(C, &
+        name="nvshmemrs_atomic_fetch32")
+      import
+      integer(c_int64_t), value :: runtime ! unsigned in C
+      type(c_ptr), value :: source
+      integer(c_int32_t), value :: pe
+      integer(c_int32_t), intent(inout) :: value ! unsigned in C
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_atomic_fetch32
+
+    !> Reads the 64-bit integer at the symmetric address `source` on PE `pe`. It serves signed and unsigned integers.
+    !>
+    !> One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `source` must be
+    !> aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch`).
+    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    function nvshmemrs_atomic_fetch64(runtime, source, pe, value) result(answer) bind(C, &
+        name="nvshmemrs_atomic_fetch64")
+      import
+      integer(c_int64_t), value :: runtime ! unsigned in C
+      type(c_ptr), value :: source
+      integer(c_int32_t), value :: pe
+      integer(c_int64_t), intent(inout) :: value ! unsigned in C
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_atomic_fetch64
+
+    !> Reads the `float` at the symmetric address `source` on PE `pe`.
+    !>
+    !> One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `source` must be
+    !> aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch`).
+    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    function nvshmemrs_atomic_fetch_float(runtime, source, pe, value) result(answer) bind(C, &
+        name="nvshmemrs_atomic_fetch_float")
+      import
+      integer(c_int64_t), value :: runtime ! unsigned in C
+      type(c_ptr), value :: source
+      integer(c_int32_t), value :: pe
+      real(c_float), intent(inout) :: value
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_atomic_fetch_float
+
+    !> Reads the `double` at the symmetric address `source` on PE `pe`.
+    !>
+    !> One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `source` must be
+    !> aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch`).
+    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    function nvshmemrs_atomic_fetch_double(runtime, source, pe, value) result(answer) bind(C, &
+        name="nvshmemrs_atomic_fetch_double")
+      import
+      integer(c_int64_t), value :: runtime ! unsigned in C
+      type(c_ptr), value :: source
+      integer(c_int32_t), value :: pe
+      real(c_double), intent(inout) :: value
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_atomic_fetch_double
+
+    !> Stores `value` in the 32-bit integer at the symmetric address `dest` on PE `pe`. It serves signed and unsigned
+    !> integers.
+    !>
+    !> One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be aligned
+    !> to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_set`).
+    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    function nvshmemrs_atomic_set32(runtime, dest, value, pe) result(answer) bind(C, name="nvshmemrs_atomic_set32")
+      import
+      integer(c_int64_t), value :: runtime ! unsigned in C
+      type(c_ptr), value :: dest
+      integer(c_int32_t), value :: value ! unsigned in C
+      integer(c_int32_t), value :: pe
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_atomic_set32
+
+    !> Stores `value` in the 64-bit integer at the symmetric address `dest` on PE `pe`. It serves signed and unsigned
+    !> integers.
+    !>
+    !> One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be aligned
+    !> to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_set`).
+    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    function nvshmemrs_atomic_set64(runtime, dest, value, pe) result(answer) bind(C, name="nvshmemrs_atomic_set64")
+      import
+      integer(c_int64_t), value :: runtime ! unsigned in C
+      type(c_ptr), value :: dest
+      integer(c_int64_t), value :: value ! unsigned in C
+      integer(c_int32_t), value :: pe
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_atomic_set64
+
+    !> Stores `value` in the `float` at the symmetric address `dest` on PE `pe`.
+    !>
+    !> One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be aligned
+    !> to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_set`).
+    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    function nvshmemrs_atomic_set_float(runtime, dest, value, pe) result(answer) bind(C, &
+        name="nvshmemrs_atomic_set_float")
+      import
+      integer(c_int64_t), value :: runtime ! unsigned in C
+      type(c_ptr), value :: dest
+      real(c_float), value :: value
+      integer(c_int32_t), value :: pe
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_atomic_set_float
+
+    !> Stores `value` in the `double` at the symmetric address `dest` on PE `pe`.
+    !>
+    !> One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be aligned
+    !> to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_set`).
+    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    function nvshmemrs_atomic_set_double(runtime, dest, value, pe) result(answer) bind(C, &
+        name="nvshmemrs_atomic_set_double")
+      import
+      integer(c_int64_t), value :: runtime ! unsigned in C
+      type(c_ptr), value :: dest
+      real(c_double), value :: value
+      integer(c_int32_t), value :: pe
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_atomic_set_double
+
+    !> Stores `value` in the 32-bit integer at the symmetric address `dest` on PE `pe` and gives the old value. It
+    !> serves signed and unsigned integers.
+    !>
+    !> One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be aligned
+    !> to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_swap`).
+    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    function nvshmemrs_atomic_swap32(runtime, dest, value, pe, old) result(answer) bind(C, &
+        name="nvshmemrs_atomic_swap32")
+      import
+      integer(c_int64_t), value :: runtime ! unsigned in C
+      type(c_ptr), value :: dest
+      integer(c_int32_t), value :: value ! unsigned in C
+      integer(c_int32_t), value :: pe
+      integer(c_int32_t), intent(inout) :: old ! unsigned in C
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_atomic_swap32
+
+    !> Stores `value` in the 64-bit integer at the symmetric address `dest` on PE `pe` and gives the old value. It
+    !> serves signed and unsigned integers.
+    !>
+    !> One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be aligned
+    !> to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_swap`).
+    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    function nvshmemrs_atomic_swap64(runtime, dest, value, pe, old) result(answer) bind(C, &
+        name="nvshmemrs_atomic_swap64")
+      import
+      integer(c_int64_t), value :: runtime ! unsigned in C
+      type(c_ptr), value :: dest
+      integer(c_int64_t), value :: value ! unsigned in C
+      integer(c_int32_t), value :: pe
+      integer(c_int64_t), intent(inout) :: old ! unsigned in C
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_atomic_swap64
+
+    !> Stores `value` in the `float` at the symmetric address `dest` on PE `pe` and gives the old value.
+    !>
+    !> One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be aligned
+    !> to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_swap`).
+    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    function nvshmemrs_atomic_swap_float(runtime, dest, value, pe, old) result(answer) bind(C, &
+        name="nvshmemrs_atomic_swap_float")
+      import
+      integer(c_int64_t), value :: runtime ! unsigned in C
+      type(c_ptr), value :: dest
+      real(c_float), value :: value
+      integer(c_int32_t), value :: pe
+      real(c_float), intent(inout) :: old
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_atomic_swap_float
+
+    !> Stores `value` in the `double` at the symmetric address `dest` on PE `pe` and gives the old value.
+    !>
+    !> One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be aligned
+    !> to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_swap`).
+    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    function nvshmemrs_atomic_swap_double(runtime, dest, value, pe, old) result(answer) bind(C, &
+        name="nvshmemrs_atomic_swap_double")
+      import
+      integer(c_int64_t), value :: runtime ! unsigned in C
+      type(c_ptr), value :: dest
+      real(c_double), value :: value
+      integer(c_int32_t), value :: pe
+      real(c_double), intent(inout) :: old
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_atomic_swap_double
+
+    !> Stores `value` in the 32-bit integer at the symmetric address `dest` on PE `pe` if it equals `cond`, and gives
+    !> the old value. It serves signed and unsigned integers.
+    !>
+    !> One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be aligned
+    !> to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_compare_swap`).
+    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    function nvshmemrs_atomic_compare_swap32(runtime, dest, cond, value, pe, old) result(answer) bind(C, &
+        name="nvshmemrs_atomic_compare_swap32")
+      import
+      integer(c_int64_t), value :: runtime ! unsigned in C
+      type(c_ptr), value :: dest
+      integer(c_int32_t), value :: cond ! unsigned in C
+      integer(c_int32_t), value :: value ! unsigned in C
+      integer(c_int32_t), value :: pe
+      integer(c_int32_t), intent(inout) :: old ! unsigned in C
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_atomic_compare_swap32
+
+    !> Stores `value` in the 64-bit integer at the symmetric address `dest` on PE `pe` if it equals `cond`, and gives
+    !> the old value. It serves signed and unsigned integers.
+    !>
+    !> One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be aligned
+    !> to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_compare_swap`).
+    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    function nvshmemrs_atomic_compare_swap64(runtime, dest, cond, value, pe, old) result(answer) bind(C, &
+        name="nvshmemrs_atomic_compare_swap64")
+      import
+      integer(c_int64_t), value :: runtime ! unsigned in C
+      type(c_ptr), value :: dest
+      integer(c_int64_t), value :: cond ! unsigned in C
+      integer(c_int64_t), value :: value ! unsigned in C
+      integer(c_int32_t), value :: pe
+      integer(c_int64_t), intent(inout) :: old ! unsigned in C
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_atomic_compare_swap64
+
+    !> Adds 1 to the 32-bit integer at the symmetric address `dest` on PE `pe`. It wraps around, so it serves signed
+    !> and unsigned integers.
+    !>
+    !> One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be aligned
+    !> to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_inc`).
+    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    function nvshmemrs_atomic_inc32(runtime, dest, pe) result(answer) bind(C, name="nvshmemrs_atomic_inc32")
+      import
+      integer(c_int64_t), value :: runtime ! unsigned in C
+      type(c_ptr), value :: dest
+      integer(c_int32_t), value :: pe
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_atomic_inc32
+
+    !> Adds 1 to the 64-bit integer at the symmetric address `dest` on PE `pe`. It wraps around, so it serves signed
+    !> and unsigned integers.
+    !>
+    !> One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be aligned
+    !> to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_inc`).
+    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    function nvshmemrs_atomic_inc64(runtime, dest, pe) result(answer) bind(C, name="nvshmemrs_atomic_inc64")
+      import
+      integer(c_int64_t), value :: runtime ! unsigned in C
+      type(c_ptr), value :: dest
+      integer(c_int32_t), value :: pe
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_atomic_inc64
+
+    !> Adds 1 to the 32-bit integer at the symmetric address `dest` on PE `pe` and gives the old value. It wraps
+    !> around, so it serves signed and unsigned integers.
+    !>
+    !> One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be aligned
+    !> to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_inc`).
+    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    function nvshmemrs_atomic_fetch_inc32(runtime, dest, pe, old) result(answer) bind(C, &
+        name="nvshmemrs_atomic_fetch_inc32")
+      import
+      integer(c_int64_t), value :: runtime ! unsigned in C
+      type(c_ptr), value :: dest
+      integer(c_int32_t), value :: pe
+      integer(c_int32_t), intent(inout) :: old ! unsigned in C
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_atomic_fetch_inc32
+
+    !> Adds 1 to the 64-bit integer at the symmetric address `dest` on PE `pe` and gives the old value. It wraps
+    !> around, so it serves signed and unsigned integers.
+    !>
+    !> One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be aligned
+    !> to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_inc`).
+    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    function nvshmemrs_atomic_fetch_inc64(runtime, dest, pe, old) result(answer) bind(C, &
+        name="nvshmemrs_atomic_fetch_inc64")
+      import
+      integer(c_int64_t), value :: runtime ! unsigned in C
+      type(c_ptr), value :: dest
+      integer(c_int32_t), value :: pe
+      integer(c_int64_t), intent(inout) :: old ! unsigned in C
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_atomic_fetch_inc64
+
+    !> Adds `value` to the 32-bit integer at the symmetric address `dest` on PE `pe`. It wraps around, so it serves
+    !> signed and unsigned integers.
+    !>
+    !> One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be aligned
+    !> to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_add`).
+    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    function nvshmemrs_atomic_add32(runtime, dest, value, pe) result(answer) bind(C, name="nvshmemrs_atomic_add32")
+      import
+      integer(c_int64_t), value :: runtime ! unsigned in C
+      type(c_ptr), value :: dest
+      integer(c_int32_t), value :: value ! unsigned in C
+      integer(c_int32_t), value :: pe
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_atomic_add32
+
+    !> Adds `value` to the 64-bit integer at the symmetric address `dest` on PE `pe`. It wraps around, so it serves
+    !> signed and unsigned integers.
+    !>
+    !> One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be aligned
+    !> to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_add`).
+    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    function nvshmemrs_atomic_add64(runtime, dest, value, pe) result(answer) bind(C, name="nvshmemrs_atomic_add64")
+      import
+      integer(c_int64_t), value :: runtime ! unsigned in C
+      type(c_ptr), value :: dest
+      integer(c_int64_t), value :: value ! unsigned in C
+      integer(c_int32_t), value :: pe
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_atomic_add64
+
+    !> Adds `value` to the `float` at the symmetric address `dest` on PE `pe`. The order of additions of several PEs,
+    !> and so the rounding of their sum, is not fixed.
+    !>
+    !> One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be aligned
+    !> to 4. NVSHMEM `nvshmemx_float_atomic_add`.
+    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    function nvshmemrs_atomic_add_float(runtime, dest, value, pe) result(answer) bind(C, &
+        name="nvshmemrs_atomic_add_float")
+      import
+      integer(c_int64_t), value :: runtime ! unsigned in C
+      type(c_ptr), value :: dest
+      real(c_float), value :: value
+      integer(c_int32_t), value :: pe
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_atomic_add_float
+
+    !> Adds `value` to the `double` at the symmetric address `dest` on PE `pe`. The order of additions of several
+    !> PEs, and so the rounding of their sum, is not fixed.
+    !>
+    !> One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be aligned
+    !> to 8. NVSHMEM `nvshmemx_double_atomic_add`.
+    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    function nvshmemrs_atomic_add_double(runtime, dest, value, pe) result(answer) bind(C, &
+        name="nvshmemrs_atomic_add_double")
+      import
+      integer(c_int64_t), value :: runtime ! unsigned in C
+      type(c_ptr), value :: dest
+      real(c_double), value :: value
+      integer(c_int32_t), value :: pe
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_atomic_add_double
 
     !> Adds `value` to the 32-bit integer at the symmetric address `dest` on PE `pe` and gives the old value. It
     !> wraps around, so it serves signed and unsigned integers.
@@ -159,24 +553,6 @@ module nvshmemrs_ffi
       integer(c_int32_t) :: answer
     end function nvshmemrs_atomic_fetch_add32
 
-    !> Stores `value` in the 32-bit integer at the symmetric address `dest` on PE `pe` if it equals `cond`, and gives
-    !> the old value.
-    !>
-    !> One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be aligned
-    !> to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_compare_swap`).
-    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
-    function nvshmemrs_atomic_compare_swap32(runtime, dest, cond, value, pe, old) result(answer) bind(C, &
-        name="nvshmemrs_atomic_compare_swap32")
-      import
-      integer(c_int64_t), value :: runtime ! unsigned in C
-      type(c_ptr), value :: dest
-      integer(c_int32_t), value :: cond ! unsigned in C
-      integer(c_int32_t), value :: value ! unsigned in C
-      integer(c_int32_t), value :: pe
-      integer(c_int32_t), intent(inout) :: old ! unsigned in C
-      integer(c_int32_t) :: answer
-    end function nvshmemrs_atomic_compare_swap32
-
     !> Adds `value` to the 64-bit integer at the symmetric address `dest` on PE `pe` and gives the old value. It
     !> wraps around, so it serves signed and unsigned integers.
     !>
@@ -194,23 +570,597 @@ module nvshmemrs_ffi
       integer(c_int32_t) :: answer
     end function nvshmemrs_atomic_fetch_add64
 
-    !> Stores `value` in the 64-bit integer at the symmetric address `dest` on PE `pe` if it equals `cond`, and gives
-    !> the old value.
+    !> Adds `value` to the `float` at the symmetric address `dest` on PE `pe` and gives the old value. The order of
+    !> additions of several PEs, and so the rounding of their sum, is not fixed.
     !>
     !> One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be aligned
-    !> to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_compare_swap`).
+    !> to 4. NVSHMEM `nvshmemx_float_atomic_fetch_add`.
     !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
-    function nvshmemrs_atomic_compare_swap64(runtime, dest, cond, value, pe, old) result(answer) bind(C, &
-        name="nvshmemrs_atomic_compare_swap64")
+    function nvshmemrs_atomic_fetch_add_float(runtime, dest, value, pe, old) result(answer) bind(C, &
+        name="nvshmemrs_atomic_fetch_add_float")
       import
       integer(c_int64_t), value :: runtime ! unsigned in C
       type(c_ptr), value :: dest
-      integer(c_int64_t), value :: cond ! unsigned in C
+      real(c_float), value :: value
+      integer(c_int32_t), value :: pe
+      real(c_float), intent(inout) :: old
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_atomic_fetch_add_float
+
+    !> Adds `value` to the `double` at the symmetric address `dest` on PE `pe` and gives the old value. The order of
+    !> additions of several PEs, and so the rounding of their sum, is not fixed.
+    !>
+    !> One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be aligned
+    !> to 8. NVSHMEM `nvshmemx_double_atomic_fetch_add`.
+    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    function nvshmemrs_atomic_fetch_add_double(runtime, dest, value, pe, old) result(answer) bind(C, &
+        name="nvshmemrs_atomic_fetch_add_double")
+      import
+      integer(c_int64_t), value :: runtime ! unsigned in C
+      type(c_ptr), value :: dest
+      real(c_double), value :: value
+      integer(c_int32_t), value :: pe
+      real(c_double), intent(inout) :: old
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_atomic_fetch_add_double
+
+    !> Replaces the 32-bit integer at the symmetric address `dest` on PE `pe` by its bitwise and with `value`. It
+    !> serves signed and unsigned integers.
+    !>
+    !> One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be aligned
+    !> to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_and`).
+    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    function nvshmemrs_atomic_and32(runtime, dest, value, pe) result(answer) bind(C, name="nvshmemrs_atomic_and32")
+      import
+      integer(c_int64_t), value :: runtime ! unsigned in C
+      type(c_ptr), value :: dest
+      integer(c_int32_t), value :: value ! unsigned in C
+      integer(c_int32_t), value :: pe
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_atomic_and32
+
+    !> Replaces the 64-bit integer at the symmetric address `dest` on PE `pe` by its bitwise and with `value`. It
+    !> serves signed and unsigned integers.
+    !>
+    !> One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be aligned
+    !> to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_and`).
+    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    function nvshmemrs_atomic_and64(runtime, dest, value, pe) result(answer) bind(C, name="nvshmemrs_atomic_and64")
+      import
+      integer(c_int64_t), value :: runtime ! unsigned in C
+      type(c_ptr), value :: dest
+      integer(c_int64_t), value :: value ! unsigned in C
+      integer(c_int32_t), value :: pe
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_atomic_and64
+
+    !> Replaces the 32-bit integer at the symmetric address `dest` on PE `pe` by its bitwise and with `value`, and
+    !> gives the old value. It serves signed and unsigned integers.
+    !>
+    !> One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be aligned
+    !> to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_and`).
+    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    function nvshmemrs_atomic_fetch_and32(runtime, dest, value, pe, old) result(answer) bind(C, &
+        name="nvshmemrs_atomic_fetch_and32")
+      import
+      integer(c_int64_t), value :: runtime ! unsigned in C
+      type(c_ptr), value :: dest
+      integer(c_int32_t), value :: value ! unsigned in C
+      integer(c_int32_t), value :: pe
+      integer(c_int32_t), intent(inout) :: old ! unsigned in C
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_atomic_fetch_and32
+
+    !> Replaces the 64-bit integer at the symmetric address `dest` on PE `pe` by its bitwise and with `value`, and
+    !> gives the old value. It serves signed and unsigned integers.
+    !>
+    !> One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be aligned
+    !> to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_and`).
+    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    function nvshmemrs_atomic_fetch_and64(runtime, dest, value, pe, old) result(answer) bind(C, &
+        name="nvshmemrs_atomic_fetch_and64")
+      import
+      integer(c_int64_t), value :: runtime ! unsigned in C
+      type(c_ptr), value :: dest
       integer(c_int64_t), value :: value ! unsigned in C
       integer(c_int32_t), value :: pe
       integer(c_int64_t), intent(inout) :: old ! unsigned in C
       integer(c_int32_t) :: answer
-    end function nvshmemrs_atomic_compare_swap64
+    end function nvshmemrs_atomic_fetch_and64
+
+    !> Replaces the 32-bit integer at the symmetric address `dest` on PE `pe` by its bitwise or with `value`. It
+    !> serves signed and unsigned integers.
+    !>
+    !> One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be aligned
+    !> to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_or`).
+    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    function nvshmemrs_atomic_or32(runtime, dest, value, pe) result(answer) bind(C, name="nvshmemrs_atomic_or32")
+      import
+      integer(c_int64_t), value :: runtime ! unsigned in C
+      type(c_ptr), value :: dest
+      integer(c_int32_t), value :: value ! unsigned in C
+      integer(c_int32_t), value :: pe
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_atomic_or32
+
+    !> Replaces the 64-bit integer at the symmetric address `dest` on PE `pe` by its bitwise or with `value`. It
+    !> serves signed and unsigned integers.
+    !>
+    !> One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be aligned
+    !> to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_or`).
+    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    function nvshmemrs_atomic_or64(runtime, dest, value, pe) result(answer) bind(C, name="nvshmemrs_atomic_or64")
+      import
+      integer(c_int64_t), value :: runtime ! unsigned in C
+      type(c_ptr), value :: dest
+      integer(c_int64_t), value :: value ! unsigned in C
+      integer(c_int32_t), value :: pe
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_atomic_or64
+
+    !> Replaces the 32-bit integer at the symmetric address `dest` on PE `pe` by its bitwise or with `value`, and
+    !> gives the old value. It serves signed and unsigned integers.
+    !>
+    !> One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be aligned
+    !> to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_or`).
+    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    function nvshmemrs_atomic_fetch_or32(runtime, dest, value, pe, old) result(answer) bind(C, &
+        name="nvshmemrs_atomic_fetch_or32")
+      import
+      integer(c_int64_t), value :: runtime ! unsigned in C
+      type(c_ptr), value :: dest
+      integer(c_int32_t), value :: value ! unsigned in C
+      integer(c_int32_t), value :: pe
+      integer(c_int32_t), intent(inout) :: old ! unsigned in C
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_atomic_fetch_or32
+
+    !> Replaces the 64-bit integer at the symmetric address `dest` on PE `pe` by its bitwise or with `value`, and
+    !> gives the old value. It serves signed and unsigned integers.
+    !>
+    !> One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be aligned
+    !> to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_or`).
+    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    function nvshmemrs_atomic_fetch_or64(runtime, dest, value, pe, old) result(answer) bind(C, &
+        name="nvshmemrs_atomic_fetch_or64")
+      import
+      integer(c_int64_t), value :: runtime ! unsigned in C
+      type(c_ptr), value :: dest
+      integer(c_int64_t), value :: value ! unsigned in C
+      integer(c_int32_t), value :: pe
+      integer(c_int64_t), intent(inout) :: old ! unsigned in C
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_atomic_fetch_or64
+
+    !> Replaces the 32-bit integer at the symmetric address `dest` on PE `pe` by its bitwise exclusive or with
+    !> `value`. It serves signed and unsigned integers.
+    !>
+    !> One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be aligned
+    !> to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_xor`).
+    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    function nvshmemrs_atomic_xor32(runtime, dest, value, pe) result(answer) bind(C, name="nvshmemrs_atomic_xor32")
+      import
+      integer(c_int64_t), value :: runtime ! unsigned in C
+      type(c_ptr), value :: dest
+      integer(c_int32_t), value :: value ! unsigned in C
+      integer(c_int32_t), value :: pe
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_atomic_xor32
+
+    !> Replaces the 64-bit integer at the symmetric address `dest` on PE `pe` by its bitwise exclusive or with
+    !> `value`. It serves signed and unsigned integers.
+    !>
+    !> One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be aligned
+    !> to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_xor`).
+    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    function nvshmemrs_atomic_xor64(runtime, dest, value, pe) result(answer) bind(C, name="nvshmemrs_atomic_xor64")
+      import
+      integer(c_int64_t), value :: runtime ! unsigned in C
+      type(c_ptr), value :: dest
+      integer(c_int64_t), value :: value ! unsigned in C
+      integer(c_int32_t), value :: pe
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_atomic_xor64
+
+    !> Replaces the 32-bit integer at the symmetric address `dest` on PE `pe` by its bitwise exclusive or with
+    !> `value`, and gives the old value. It serves signed and unsigned integers.
+    !>
+    !> One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be aligned
+    !> to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_xor`).
+    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    function nvshmemrs_atomic_fetch_xor32(runtime, dest, value, pe, old) result(answer) bind(C, &
+        name="nvshmemrs_atomic_fetch_xor32")
+      import
+      integer(c_int64_t), value :: runtime ! unsigned in C
+      type(c_ptr), value :: dest
+      integer(c_int32_t), value :: value ! unsigned in C
+      integer(c_int32_t), value :: pe
+      integer(c_int32_t), intent(inout) :: old ! unsigned in C
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_atomic_fetch_xor32
+
+    !> Replaces the 64-bit integer at the symmetric address `dest` on PE `pe` by its bitwise exclusive or with
+    !> `value`, and gives the old value. It serves signed and unsigned integers.
+    !>
+    !> One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be aligned
+    !> to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_xor`).
+    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    function nvshmemrs_atomic_fetch_xor64(runtime, dest, value, pe, old) result(answer) bind(C, &
+        name="nvshmemrs_atomic_fetch_xor64")
+      import
+      integer(c_int64_t), value :: runtime ! unsigned in C
+      type(c_ptr), value :: dest
+      integer(c_int64_t), value :: value ! unsigned in C
+      integer(c_int32_t), value :: pe
+      integer(c_int64_t), intent(inout) :: old ! unsigned in C
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_atomic_fetch_xor64
+
+    !> As `nvshmemrs_atomic_fetch32`, but what it gives is in local memory at `fetch` only after `nvshmemrs_quiet`.
+    !>
+    !> One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`. `source`
+    !> must be aligned to 4. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_nbi`).
+    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    function nvshmemrs_atomic_fetch32_nbi(runtime, fetch, source, pe) result(answer) bind(C, &
+        name="nvshmemrs_atomic_fetch32_nbi")
+      import
+      integer(c_int64_t), value :: runtime ! unsigned in C
+      type(c_ptr), value :: fetch
+      type(c_ptr), value :: source
+      integer(c_int32_t), value :: pe
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_atomic_fetch32_nbi
+
+    !> As `nvshmemrs_atomic_fetch64`, but what it gives is in local memory at `fetch` only after `nvshmemrs_quiet`.
+    !>
+    !> One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`. `source`
+    !> must be aligned to 8. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_nbi`).
+    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    function nvshmemrs_atomic_fetch64_nbi(runtime, fetch, source, pe) result(answer) bind(C, &
+        name="nvshmemrs_atomic_fetch64_nbi")
+      import
+      integer(c_int64_t), value :: runtime ! unsigned in C
+      type(c_ptr), value :: fetch
+      type(c_ptr), value :: source
+      integer(c_int32_t), value :: pe
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_atomic_fetch64_nbi
+
+    !> As `nvshmemrs_atomic_fetch_float`, but what it gives is in local memory at `fetch` only after
+    !> `nvshmemrs_quiet`.
+    !>
+    !> One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`. `source`
+    !> must be aligned to 4. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_nbi`).
+    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    function nvshmemrs_atomic_fetch_float_nbi(runtime, fetch, source, pe) result(answer) bind(C, &
+        name="nvshmemrs_atomic_fetch_float_nbi")
+      import
+      integer(c_int64_t), value :: runtime ! unsigned in C
+      type(c_ptr), value :: fetch
+      type(c_ptr), value :: source
+      integer(c_int32_t), value :: pe
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_atomic_fetch_float_nbi
+
+    !> As `nvshmemrs_atomic_fetch_double`, but what it gives is in local memory at `fetch` only after
+    !> `nvshmemrs_quiet`.
+    !>
+    !> One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`. `source`
+    !> must be aligned to 8. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_nbi`).
+    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    function nvshmemrs_atomic_fetch_double_nbi(runtime, fetch, source, pe) result(answer) bind(C, &
+        name="nvshmemrs_atomic_fetch_double_nbi")
+      import
+      integer(c_int64_t), value :: runtime ! unsigned in C
+      type(c_ptr), value :: fetch
+      type(c_ptr), value :: source
+      integer(c_int32_t), value :: pe
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_atomic_fetch_double_nbi
+
+    !> As `nvshmemrs_atomic_swap32`, but what it gives is in local memory at `fetch` only after `nvshmemrs_quiet`.
+    !>
+    !> One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`. `dest`
+    !> must be aligned to 4. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_swap_nbi`).
+    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    function nvshmemrs_atomic_swap32_nbi(runtime, fetch, dest, value, pe) result(answer) bind(C, &
+        name="nvshmemrs_atomic_swap32_nbi")
+      import
+      integer(c_int64_t), value :: runtime ! unsigned in C
+      type(c_ptr), value :: fetch
+      type(c_ptr), value :: dest
+      integer(c_int32_t), value :: value ! unsigned in C
+      integer(c_int32_t), value :: pe
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_atomic_swap32_nbi
+
+    !> As `nvshmemrs_atomic_swap64`, but what it gives is in local memory at `fetch` only after `nvshmemrs_quiet`.
+    !>
+    !> One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`. `dest`
+    !> must be aligned to 8. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_swap_nbi`).
+    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    function nvshmemrs_atomic_swap64_nbi(runtime, fetch, dest, value, pe) result(answer) bind(C, &
+        name="nvshmemrs_atomic_swap64_nbi")
+      import
+      integer(c_int64_t), value :: runtime ! unsigned in C
+      type(c_ptr), value :: fetch
+      type(c_ptr), value :: dest
+      integer(c_int64_t), value :: value ! unsigned in C
+      integer(c_int32_t), value :: pe
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_atomic_swap64_nbi
+
+    !> As `nvshmemrs_atomic_swap_float`, but what it gives is in local memory at `fetch` only after
+    !> `nvshmemrs_quiet`.
+    !>
+    !> One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`. `dest`
+    !> must be aligned to 4. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_swap_nbi`).
+    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    function nvshmemrs_atomic_swap_float_nbi(runtime, fetch, dest, value, pe) result(answer) bind(C, &
+        name="nvshmemrs_atomic_swap_float_nbi")
+      import
+      integer(c_int64_t), value :: runtime ! unsigned in C
+      type(c_ptr), value :: fetch
+      type(c_ptr), value :: dest
+      real(c_float), value :: value
+      integer(c_int32_t), value :: pe
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_atomic_swap_float_nbi
+
+    !> As `nvshmemrs_atomic_swap_double`, but what it gives is in local memory at `fetch` only after
+    !> `nvshmemrs_quiet`.
+    !>
+    !> One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`. `dest`
+    !> must be aligned to 8. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_swap_nbi`).
+    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    function nvshmemrs_atomic_swap_double_nbi(runtime, fetch, dest, value, pe) result(answer) bind(C, &
+        name="nvshmemrs_atomic_swap_double_nbi")
+      import
+      integer(c_int64_t), value :: runtime ! unsigned in C
+      type(c_ptr), value :: fetch
+      type(c_ptr), value :: dest
+      real(c_double), value :: value
+      integer(c_int32_t), value :: pe
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_atomic_swap_double_nbi
+
+    !> As `nvshmemrs_atomic_compare_swap32`, but what it gives is in local memory at `fetch` only after
+    !> `nvshmemrs_quiet`.
+    !>
+    !> One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`. `dest`
+    !> must be aligned to 4. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_compare_swap_nbi`).
+    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    function nvshmemrs_atomic_compare_swap32_nbi(runtime, fetch, dest, cond, value, pe) result(answer) bind(C, &
+        name="nvshmemrs_atomic_compare_swap32_nbi")
+      import
+      integer(c_int64_t), value :: runtime ! unsigned in C
+      type(c_ptr), value :: fetch
+      type(c_ptr), value :: dest
+      integer(c_int32_t), value :: cond ! unsigned in C
+      integer(c_int32_t), value :: value ! unsigned in C
+      integer(c_int32_t), value :: pe
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_atomic_compare_swap32_nbi
+
+    !> As `nvshmemrs_atomic_compare_swap64`, but what it gives is in local memory at `fetch` only after
+    !> `nvshmemrs_quiet`.
+    !>
+    !> One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`. `dest`
+    !> must be aligned to 8. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_compare_swap_nbi`).
+    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    function nvshmemrs_atomic_compare_swap64_nbi(runtime, fetch, dest, cond, value, pe) result(answer) bind(C, &
+        name="nvshmemrs_atomic_compare_swap64_nbi")
+      import
+      integer(c_int64_t), value :: runtime ! unsigned in C
+      type(c_ptr), value :: fetch
+      type(c_ptr), value :: dest
+      integer(c_int64_t), value :: cond ! unsigned in C
+      integer(c_int64_t), value :: value ! unsigned in C
+      integer(c_int32_t), value :: pe
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_atomic_compare_swap64_nbi
+
+    !> As `nvshmemrs_atomic_fetch_inc32`, but what it gives is in local memory at `fetch` only after
+    !> `nvshmemrs_quiet`.
+    !>
+    !> One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`. `dest`
+    !> must be aligned to 4. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_inc_nbi`).
+    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    function nvshmemrs_atomic_fetch_inc32_nbi(runtime, fetch, dest, pe) result(answer) bind(C, &
+        name="nvshmemrs_atomic_fetch_inc32_nbi")
+      import
+      integer(c_int64_t), value :: runtime ! unsigned in C
+      type(c_ptr), value :: fetch
+      type(c_ptr), value :: dest
+      integer(c_int32_t), value :: pe
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_atomic_fetch_inc32_nbi
+
+    !> As `nvshmemrs_atomic_fetch_inc64`, but what it gives is in local memory at `fetch` only after
+    !> `nvshmemrs_quiet`.
+    !>
+    !> One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`. `dest`
+    !> must be aligned to 8. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_inc_nbi`).
+    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    function nvshmemrs_atomic_fetch_inc64_nbi(runtime, fetch, dest, pe) result(answer) bind(C, &
+        name="nvshmemrs_atomic_fetch_inc64_nbi")
+      import
+      integer(c_int64_t), value :: runtime ! unsigned in C
+      type(c_ptr), value :: fetch
+      type(c_ptr), value :: dest
+      integer(c_int32_t), value :: pe
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_atomic_fetch_inc64_nbi
+
+    !> As `nvshmemrs_atomic_fetch_add32`, but what it gives is in local memory at `fetch` only after
+    !> `nvshmemrs_quiet`.
+    !>
+    !> One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`. `dest`
+    !> must be aligned to 4. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_add_nbi`).
+    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    function nvshmemrs_atomic_fetch_add32_nbi(runtime, fetch, dest, value, pe) result(answer) bind(C, &
+        name="nvshmemrs_atomic_fetch_add32_nbi")
+      import
+      integer(c_int64_t), value :: runtime ! unsigned in C
+      type(c_ptr), value :: fetch
+      type(c_ptr), value :: dest
+      integer(c_int32_t), value :: value ! unsigned in C
+      integer(c_int32_t), value :: pe
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_atomic_fetch_add32_nbi
+
+    !> As `nvshmemrs_atomic_fetch_add64`, but what it gives is in local memory at `fetch` only after
+    !> `nvshmemrs_quiet`.
+    !>
+    !> One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`. `dest`
+    !> must be aligned to 8. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_add_nbi`).
+    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    function nvshmemrs_atomic_fetch_add64_nbi(runtime, fetch, dest, value, pe) result(answer) bind(C, &
+        name="nvshmemrs_atomic_fetch_add64_nbi")
+      import
+      integer(c_int64_t), value :: runtime ! unsigned in C
+      type(c_ptr), value :: fetch
+      type(c_ptr), value :: dest
+      integer(c_int64_t), value :: value ! unsigned in C
+      integer(c_int32_t), value :: pe
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_atomic_fetch_add64_nbi
+
+    !> As `nvshmemrs_atomic_fetch_add_float`, but what it gives is in local memory at `fetch` only after
+    !> `nvshmemrs_quiet`.
+    !>
+    !> One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`. `dest`
+    !> must be aligned to 4. NVSHMEM `nvshmemx_float_atomic_fetch_add`.
+    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    function nvshmemrs_atomic_fetch_add_float_nbi(runtime, fetch, dest, value, pe) result(answer) bind(C, &
+        name="nvshmemrs_atomic_fetch_add_float_nbi")
+      import
+      integer(c_int64_t), value :: runtime ! unsigned in C
+      type(c_ptr), value :: fetch
+      type(c_ptr), value :: dest
+      real(c_float), value :: value
+      integer(c_int32_t), value :: pe
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_atomic_fetch_add_float_nbi
+
+    !> As `nvshmemrs_atomic_fetch_add_double`, but what it gives is in local memory at `fetch` only after
+    !> `nvshmemrs_quiet`.
+    !>
+    !> One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`. `dest`
+    !> must be aligned to 8. NVSHMEM `nvshmemx_double_atomic_fetch_add`.
+    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    function nvshmemrs_atomic_fetch_add_double_nbi(runtime, fetch, dest, value, pe) result(answer) bind(C, &
+        name="nvshmemrs_atomic_fetch_add_double_nbi")
+      import
+      integer(c_int64_t), value :: runtime ! unsigned in C
+      type(c_ptr), value :: fetch
+      type(c_ptr), value :: dest
+      real(c_double), value :: value
+      integer(c_int32_t), value :: pe
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_atomic_fetch_add_double_nbi
+
+    !> As `nvshmemrs_atomic_fetch_and32`, but what it gives is in local memory at `fetch` only after
+    !> `nvshmemrs_quiet`.
+    !>
+    !> One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`. `dest`
+    !> must be aligned to 4. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_and_nbi`).
+    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    function nvshmemrs_atomic_fetch_and32_nbi(runtime, fetch, dest, value, pe) result(answer) bind(C, &
+        name="nvshmemrs_atomic_fetch_and32_nbi")
+      import
+      integer(c_int64_t), value :: runtime ! unsigned in C
+      type(c_ptr), value :: fetch
+      type(c_ptr), value :: dest
+      integer(c_int32_t), value :: value ! unsigned in C
+      integer(c_int32_t), value :: pe
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_atomic_fetch_and32_nbi
+
+    !> As `nvshmemrs_atomic_fetch_and64`, but what it gives is in local memory at `fetch` only after
+    !> `nvshmemrs_quiet`.
+    !>
+    !> One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`. `dest`
+    !> must be aligned to 8. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_and_nbi`).
+    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    function nvshmemrs_atomic_fetch_and64_nbi(runtime, fetch, dest, value, pe) result(answer) bind(C, &
+        name="nvshmemrs_atomic_fetch_and64_nbi")
+      import
+      integer(c_int64_t), value :: runtime ! unsigned in C
+      type(c_ptr), value :: fetch
+      type(c_ptr), value :: dest
+      integer(c_int64_t), value :: value ! unsigned in C
+      integer(c_int32_t), value :: pe
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_atomic_fetch_and64_nbi
+
+    !> As `nvshmemrs_atomic_fetch_or32`, but what it gives is in local memory at `fetch` only after
+    !> `nvshmemrs_quiet`.
+    !>
+    !> One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`. `dest`
+    !> must be aligned to 4. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_or_nbi`).
+    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    function nvshmemrs_atomic_fetch_or32_nbi(runtime, fetch, dest, value, pe) result(answer) bind(C, &
+        name="nvshmemrs_atomic_fetch_or32_nbi")
+      import
+      integer(c_int64_t), value :: runtime ! unsigned in C
+      type(c_ptr), value :: fetch
+      type(c_ptr), value :: dest
+      integer(c_int32_t), value :: value ! unsigned in C
+      integer(c_int32_t), value :: pe
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_atomic_fetch_or32_nbi
+
+    !> As `nvshmemrs_atomic_fetch_or64`, but what it gives is in local memory at `fetch` only after
+    !> `nvshmemrs_quiet`.
+    !>
+    !> One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`. `dest`
+    !> must be aligned to 8. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_or_nbi`).
+    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    function nvshmemrs_atomic_fetch_or64_nbi(runtime, fetch, dest, value, pe) result(answer) bind(C, &
+        name="nvshmemrs_atomic_fetch_or64_nbi")
+      import
+      integer(c_int64_t), value :: runtime ! unsigned in C
+      type(c_ptr), value :: fetch
+      type(c_ptr), value :: dest
+      integer(c_int64_t), value :: value ! unsigned in C
+      integer(c_int32_t), value :: pe
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_atomic_fetch_or64_nbi
+
+    !> As `nvshmemrs_atomic_fetch_xor32`, but what it gives is in local memory at `fetch` only after
+    !> `nvshmemrs_quiet`.
+    !>
+    !> One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`. `dest`
+    !> must be aligned to 4. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_xor_nbi`).
+    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    function nvshmemrs_atomic_fetch_xor32_nbi(runtime, fetch, dest, value, pe) result(answer) bind(C, &
+        name="nvshmemrs_atomic_fetch_xor32_nbi")
+      import
+      integer(c_int64_t), value :: runtime ! unsigned in C
+      type(c_ptr), value :: fetch
+      type(c_ptr), value :: dest
+      integer(c_int32_t), value :: value ! unsigned in C
+      integer(c_int32_t), value :: pe
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_atomic_fetch_xor32_nbi
+
+    !> As `nvshmemrs_atomic_fetch_xor64`, but what it gives is in local memory at `fetch` only after
+    !> `nvshmemrs_quiet`.
+    !>
+    !> One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`. `dest`
+    !> must be aligned to 8. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_xor_nbi`).
+    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    function nvshmemrs_atomic_fetch_xor64_nbi(runtime, fetch, dest, value, pe) result(answer) bind(C, &
+        name="nvshmemrs_atomic_fetch_xor64_nbi")
+      import
+      integer(c_int64_t), value :: runtime ! unsigned in C
+      type(c_ptr), value :: fetch
+      type(c_ptr), value :: dest
+      integer(c_int64_t), value :: value ! unsigned in C
+      integer(c_int32_t), value :: pe
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_atomic_fetch_xor64_nbi
 
     !> Waits until every member of `team` has arrived, and completes all operations that the members issued before:
     !> they are visible to every member.
@@ -275,6 +1225,138 @@ module nvshmemrs_ffi
       integer(c_int32_t) :: answer
     end function nvshmemrs_reduce
 
+    !> Puts together `bytes` bytes of `source` of every member, in team order, in `dest` on every member, which has
+    !> room for `n_pes * bytes`. In place: `source` is the member's own part, `dest + my_pe * bytes`; otherwise they
+    !> must not overlap.
+    !>
+    !> Collective over `team`, same `bytes` and symmetric addresses. Returns when `dest` is written here and `source`
+    !> may be reused. OpenSHMEM 1.5 section 9.9.6 (`shmem_fcollectmem`).
+    !> Errors: as `nvshmemrs_broadcast`.
+    function nvshmemrs_fcollect(runtime, team, dest, source, bytes) result(answer) bind(C, &
+        name="nvshmemrs_fcollect")
+      import
+      integer(c_int64_t), value :: runtime ! unsigned in C
+      integer(c_int64_t), value :: team ! unsigned in C
+      type(c_ptr), value :: dest
+      type(c_ptr), value :: source
+      integer(c_size_t), value :: bytes ! unsigned in C
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_fcollect
+
+    !> Puts together what every member brings, `bytes` bytes that may differ between members, in team order, in
+    !> `dest` on every member, which has room for the sum. `source` and `dest` must not overlap.
+    !>
+    !> Collective over `team`, same symmetric address `dest`. Returns when `dest` is written here and `source` may be
+    !> reused. OpenSHMEM 1.5 section 9.9.6 (`shmem_collectmem`).
+    !> Errors: as `nvshmemrs_broadcast`.
+    function nvshmemrs_collect(runtime, team, dest, source, bytes) result(answer) bind(C, name="nvshmemrs_collect")
+      import
+      integer(c_int64_t), value :: runtime ! unsigned in C
+      integer(c_int64_t), value :: team ! unsigned in C
+      type(c_ptr), value :: dest
+      type(c_ptr), value :: source
+      integer(c_size_t), value :: bytes ! unsigned in C
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_collect
+
+    !> Sends part j of `source`, `bytes` bytes, to member j, where it becomes part i of `dest`, i being the sender's
+    !> number. Both have one part per member. `source` may equal `dest`; they must not overlap otherwise.
+    !>
+    !> Collective over `team`, same `bytes` and symmetric addresses. Returns when `dest` is written here and `source`
+    !> may be reused. OpenSHMEM 1.5 section 9.9.7 (`shmem_alltoallmem`).
+    !> Errors: as `nvshmemrs_broadcast`.
+    function nvshmemrs_alltoall(runtime, team, dest, source, bytes) result(answer) bind(C, &
+        name="nvshmemrs_alltoall")
+      import
+      integer(c_int64_t), value :: runtime ! unsigned in C
+      integer(c_int64_t), value :: team ! unsigned in C
+      type(c_ptr), value :: dest
+      type(c_ptr), value :: source
+      integer(c_size_t), value :: bytes ! unsigned in C
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_alltoall
+
+    !> As `nvshmemrs_alltoall` for parts of `count` elements of `element_bytes` bytes that lie `dest_stride` and
+    !> `source_stride` elements apart, each at least 1. Elements in between stay as they are. `source` and `dest`
+    !> must not overlap.
+    !>
+    !> Collective over `team`, same arguments and symmetric addresses. Returns when `dest` is written here and
+    !> `source` may be reused. OpenSHMEM 1.5 section 9.9.8 (`shmem_alltoallsmem`).
+    !> Errors: as `nvshmemrs_broadcast`; INVALID_VALUE.
+    function nvshmemrs_alltoalls(runtime, team, dest, source, dest_stride, source_stride, element_bytes, &
+        count) result(answer) bind(C, name="nvshmemrs_alltoalls")
+      import
+      integer(c_int64_t), value :: runtime ! unsigned in C
+      integer(c_int64_t), value :: team ! unsigned in C
+      type(c_ptr), value :: dest
+      type(c_ptr), value :: source
+      integer(c_ptrdiff_t), value :: dest_stride
+      integer(c_ptrdiff_t), value :: source_stride
+      integer(c_size_t), value :: element_bytes ! unsigned in C
+      integer(c_size_t), value :: count ! unsigned in C
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_alltoalls
+
+    !> As `nvshmemrs_reduce`, but member i keeps only part i of the result, `count` elements, in `dest`. `source` has
+    !> one such part per member. In place: `dest` is the member's own part, `source + my_pe * count` elements;
+    !> otherwise they must not overlap.
+    !>
+    !> Collective over `team`, same `count`, `dtype`, `op` and symmetric addresses. `dtype` is one of
+    !> `nvshmemrs_dtype`, `op` one of `nvshmemrs_op`. NVSHMEM `nvshmem_<type>_<op>_reducescatter`.
+    !> Errors: as `nvshmemrs_reduce`.
+    function nvshmemrs_reducescatter(runtime, team, dest, source, count, dtype, op) result(answer) bind(C, &
+        name="nvshmemrs_reducescatter")
+      import
+      integer(c_int64_t), value :: runtime ! unsigned in C
+      integer(c_int64_t), value :: team ! unsigned in C
+      type(c_ptr), value :: dest
+      type(c_ptr), value :: source
+      integer(c_size_t), value :: count ! unsigned in C
+      integer(c_int32_t), value :: dtype
+      integer(c_int32_t), value :: op
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_reducescatter
+
+    !> Inclusive scan: combines `count` elements of `source` of the members up to and including the caller, element
+    !> by element, in team order, and writes the result to the caller's `dest`. `source` may equal `dest`; they must
+    !> not overlap otherwise.
+    !>
+    !> Collective over `team`, same `count`, `dtype`, `op` and symmetric addresses. `dtype` is one of
+    !> `nvshmemrs_dtype`, `op` one of `nvshmemrs_op`. OpenSHMEM 1.6 (`shmem_sum_inscan`).
+    !> Errors: as `nvshmemrs_reduce`.
+    function nvshmemrs_inscan(runtime, team, dest, source, count, dtype, op) result(answer) bind(C, &
+        name="nvshmemrs_inscan")
+      import
+      integer(c_int64_t), value :: runtime ! unsigned in C
+      integer(c_int64_t), value :: team ! unsigned in C
+      type(c_ptr), value :: dest
+      type(c_ptr), value :: source
+      integer(c_size_t), value :: count ! unsigned in C
+      integer(c_int32_t), value :: dtype
+      integer(c_int32_t), value :: op
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_inscan
+
+    !> Exclusive scan: as `nvshmemrs_inscan` over the members before the caller. Member 0 gets the operation's
+    !> identity: 0 for sum, or and xor, 1 for prod, all bits for and, the largest value for min and the smallest for
+    !> max (infinities for floating point).
+    !>
+    !> Collective over `team`, same `count`, `dtype`, `op` and symmetric addresses. `dtype` is one of
+    !> `nvshmemrs_dtype`, `op` one of `nvshmemrs_op`. OpenSHMEM 1.6 (`shmem_sum_exscan`).
+    !> Errors: as `nvshmemrs_reduce`.
+    function nvshmemrs_exscan(runtime, team, dest, source, count, dtype, op) result(answer) bind(C, &
+        name="nvshmemrs_exscan")
+      import
+      integer(c_int64_t), value :: runtime ! unsigned in C
+      integer(c_int64_t), value :: team ! unsigned in C
+      type(c_ptr), value :: dest
+      type(c_ptr), value :: source
+      integer(c_size_t), value :: count ! unsigned in C
+      integer(c_int32_t), value :: dtype
+      integer(c_int32_t), value :: op
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_exscan
+
     !> Allocates `bytes` bytes on every PE's symmetric heap, aligned to 64. The contents are undefined; 0 bytes give
     !> NULL.
     !>
@@ -329,6 +1411,55 @@ module nvshmemrs_ffi
       type(c_ptr), value :: ptr
       integer(c_int32_t) :: answer
     end function nvshmemrs_free
+
+    !> Makes an allocation `bytes` bytes long and gives its address, which may be another one. Each PE's copy keeps
+    !> its contents up to the smaller size. NULL allocates; 0 bytes free, and give NULL.
+    !>
+    !> Collective over TEAM_WORLD with the same symmetric address and `bytes`; includes a barrier. OpenSHMEM 1.5
+    !> section 9.3.1 (`shmem_realloc`).
+    !> Errors: as `nvshmemrs_malloc` and `nvshmemrs_free`; the allocation is as it was.
+    function nvshmemrs_realloc(runtime, ptr, bytes, new_ptr) result(answer) bind(C, name="nvshmemrs_realloc")
+      import
+      integer(c_int64_t), value :: runtime ! unsigned in C
+      type(c_ptr), value :: ptr
+      integer(c_size_t), value :: bytes ! unsigned in C
+      type(c_ptr), intent(inout) :: new_ptr
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_realloc
+
+    !> Makes `bytes` bytes of this program's memory at `buffer` symmetric, where they are: each PE registers a buffer
+    !> of the same size. Gives the symmetric address. `buffer` stays valid, holds the same memory and is a symmetric
+    !> address, too. The buffer must be private anonymous memory of whole pages (mmap, posix_memalign) that nobody
+    !> uses during the call, and must not be unmapped or freed before it is unregistered.
+    !>
+    !> Collective over TEAM_WORLD with the same `bytes` and `preferred`; includes a barrier. `preferred` may be NULL;
+    !> otherwise it is an unused address, the same on every PE, which becomes the symmetric address. NVSHMEM
+    !> `nvshmemx_buffer_register_symmetric_at_preferred_address`.
+    !> Errors, on every member: INVALID_VALUE, MISMATCH, PEER_ARGUMENT, SYSTEM; the buffer is as it was.
+    function nvshmemrs_buffer_register(runtime, buffer, bytes, preferred, symmetric) result(answer) bind(C, &
+        name="nvshmemrs_buffer_register")
+      import
+      integer(c_int64_t), value :: runtime ! unsigned in C
+      type(c_ptr), value :: buffer
+      integer(c_size_t), value :: bytes ! unsigned in C
+      type(c_ptr), value :: preferred
+      type(c_ptr), intent(inout) :: symmetric
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_buffer_register
+
+    !> Makes a registered buffer private memory again; it keeps its contents. `symmetric` is what
+    !> `nvshmemrs_buffer_register` gave, or the buffer's own address.
+    !>
+    !> Collective over TEAM_WORLD with the same symmetric address; a barrier comes first. NVSHMEM
+    !> `nvshmemx_buffer_unregister_symmetric`.
+    !> Errors: BAD_FREE, NOT_SYMMETRIC, MISMATCH, SYSTEM.
+    function nvshmemrs_buffer_unregister(runtime, symmetric) result(answer) bind(C, &
+        name="nvshmemrs_buffer_unregister")
+      import
+      integer(c_int64_t), value :: runtime ! unsigned in C
+      type(c_ptr), value :: symmetric
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_buffer_unregister
 
     !> Says that this PE no longer uses an allocation. The next collective allocation frees what all PEs have
     !> released. Finalizers and garbage collectors call this instead of `nvshmemrs_free`. NULL does nothing.
@@ -466,6 +1597,15 @@ module nvshmemrs_ffi
       type(c_ptr) :: answer
     end function nvshmemrs_last_error
 
+    !> How many threads of a PE may call at a time: `NVSHMEMRS_THREAD_MULTIPLE`, which means any thread at any time,
+    !> with one collective per team at a time.
+    !>
+    !> Local; needs no runtime. OpenSHMEM 1.5 section 9.2.2 (`shmem_query_thread`).
+    function nvshmemrs_thread_support() result(answer) bind(C, name="nvshmemrs_thread_support")
+      import
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_thread_support
+
     !> Orders this PE's puts, atomic operations and signals to each PE: those before the fence are visible there
     !> before those after it.
     !>
@@ -485,6 +1625,308 @@ module nvshmemrs_ffi
       integer(c_int64_t), value :: runtime ! unsigned in C
       integer(c_int32_t) :: answer
     end function nvshmemrs_quiet
+
+    !> Waits until this PE's copy of the element at the symmetric address `ivar` compares to the one at `value` as
+    !> `cmp` says. What was put before the value that does is visible on return.
+    !>
+    !> Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an
+    !> integer, float or double; `ivar` must be aligned to its size. `value` is read once. OpenSHMEM 1.5 section
+    !> 9.10.1 (`shmem_wait_until`).
+    !> Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+    function nvshmemrs_wait_until(runtime, ivar, cmp, value, dtype) result(answer) bind(C, &
+        name="nvshmemrs_wait_until")
+      import
+      integer(c_int64_t), value :: runtime ! unsigned in C
+      type(c_ptr), value :: ivar
+      integer(c_int32_t), value :: cmp
+      type(c_ptr), value :: value
+      integer(c_int32_t), value :: dtype
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_wait_until
+
+    !> Whether this PE's copy of the element at the symmetric address `ivar` compares to the one at `value` as `cmp`
+    !> says: gives 1 or 0. What was put before the value that does is visible on return.
+    !>
+    !> Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or
+    !> double; `ivar` must be aligned to its size. OpenSHMEM 1.5 section 9.10.8 (`shmem_test`).
+    !> Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+    function nvshmemrs_test(runtime, ivar, cmp, value, dtype, result) result(answer) bind(C, name="nvshmemrs_test")
+      import
+      integer(c_int64_t), value :: runtime ! unsigned in C
+      type(c_ptr), value :: ivar
+      integer(c_int32_t), value :: cmp
+      type(c_ptr), value :: value
+      integer(c_int32_t), value :: dtype
+      integer(c_int32_t), intent(inout) :: result
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_test
+
+    !> Waits until each of the `count` elements at the symmetric address `ivars` of this PE has compared to the one
+    !> at `value` as `cmp` says. What was put before the values that do is visible on return. If there is no element
+    !> to wait for, it returns at once.
+    !>
+    !> Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an
+    !> integer, float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in
+    !> it excludes the element. `value` and `status` are read once, when the call begins. OpenSHMEM 1.5 section
+    !> 9.10.2 (`shmem_wait_until_all`).
+    !> Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+    function nvshmemrs_wait_until_all(runtime, ivars, count, status, cmp, value, dtype) result(answer) bind(C, &
+        name="nvshmemrs_wait_until_all")
+      import
+      integer(c_int64_t), value :: runtime ! unsigned in C
+      type(c_ptr), value :: ivars
+      integer(c_size_t), value :: count ! unsigned in C
+      type(c_ptr), value :: status
+      integer(c_int32_t), value :: cmp
+      type(c_ptr), value :: value
+      integer(c_int32_t), value :: dtype
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_wait_until_all
+
+    !> Waits until one of the `count` elements at the symmetric address `ivars` of this PE compares to the one at
+    !> `value` as `cmp` says, and gives the lowest index of such an element. What was put before its value is visible
+    !> on return. If there is no element to wait for, it returns at once and gives SIZE_MAX.
+    !>
+    !> Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an
+    !> integer, float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in
+    !> it excludes the element. `value` and `status` are read once, when the call begins. OpenSHMEM 1.5 section
+    !> 9.10.3 (`shmem_wait_until_any`).
+    !> Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+    function nvshmemrs_wait_until_any(runtime, ivars, count, status, cmp, value, dtype, &
+        index) result(answer) bind(C, name="nvshmemrs_wait_until_any")
+      import
+      integer(c_int64_t), value :: runtime ! unsigned in C
+      type(c_ptr), value :: ivars
+      integer(c_size_t), value :: count ! unsigned in C
+      type(c_ptr), value :: status
+      integer(c_int32_t), value :: cmp
+      type(c_ptr), value :: value
+      integer(c_int32_t), value :: dtype
+      integer(c_size_t), intent(inout) :: index ! unsigned in C
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_wait_until_any
+
+    !> Waits until at least one of the `count` elements at the symmetric address `ivars` of this PE compares to the
+    !> one at `value` as `cmp` says; writes the indices of all that do to `indices`, in order, and gives their
+    !> number. What was put before their values is visible on return. If there is no element to wait for, it returns
+    !> at once and gives 0.
+    !>
+    !> Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an
+    !> integer, float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in
+    !> it excludes the element. `value` and `status` are read once, when the call begins. `indices` has room for
+    !> `count` numbers. OpenSHMEM 1.5 section 9.10.4 (`shmem_wait_until_some`).
+    !> Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+    function nvshmemrs_wait_until_some(runtime, ivars, count, indices, status, cmp, value, dtype, &
+        found) result(answer) bind(C, name="nvshmemrs_wait_until_some")
+      import
+      integer(c_int64_t), value :: runtime ! unsigned in C
+      type(c_ptr), value :: ivars
+      integer(c_size_t), value :: count ! unsigned in C
+      type(c_ptr), value :: indices
+      type(c_ptr), value :: status
+      integer(c_int32_t), value :: cmp
+      type(c_ptr), value :: value
+      integer(c_int32_t), value :: dtype
+      integer(c_size_t), intent(inout) :: found ! unsigned in C
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_wait_until_some
+
+    !> Whether all of the `count` elements at the symmetric address `ivars` of this PE compare to the one at `value`
+    !> as `cmp` says: gives 1 or 0. What was put before the values is visible on return if they do. If there is no
+    !> element to look at, it gives 1.
+    !>
+    !> Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or
+    !> double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it excludes the
+    !> element. OpenSHMEM 1.5 section 9.10.9 (`shmem_test_all`).
+    !> Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+    function nvshmemrs_test_all(runtime, ivars, count, status, cmp, value, dtype, result) result(answer) bind(C, &
+        name="nvshmemrs_test_all")
+      import
+      integer(c_int64_t), value :: runtime ! unsigned in C
+      type(c_ptr), value :: ivars
+      integer(c_size_t), value :: count ! unsigned in C
+      type(c_ptr), value :: status
+      integer(c_int32_t), value :: cmp
+      type(c_ptr), value :: value
+      integer(c_int32_t), value :: dtype
+      integer(c_int32_t), intent(inout) :: result
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_test_all
+
+    !> Gives the lowest index of those of the `count` elements at the symmetric address `ivars` of this PE that
+    !> compare to the one at `value` as `cmp` says, SIZE_MAX if none does. What was put before its value is visible
+    !> on return.
+    !>
+    !> Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or
+    !> double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it excludes the
+    !> element. OpenSHMEM 1.5 section 9.10.10 (`shmem_test_any`).
+    !> Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+    function nvshmemrs_test_any(runtime, ivars, count, status, cmp, value, dtype, index) result(answer) bind(C, &
+        name="nvshmemrs_test_any")
+      import
+      integer(c_int64_t), value :: runtime ! unsigned in C
+      type(c_ptr), value :: ivars
+      integer(c_size_t), value :: count ! unsigned in C
+      type(c_ptr), value :: status
+      integer(c_int32_t), value :: cmp
+      type(c_ptr), value :: value
+      integer(c_int32_t), value :: dtype
+      integer(c_size_t), intent(inout) :: index ! unsigned in C
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_test_any
+
+    !> Writes the indices of all of the `count` elements at the symmetric address `ivars` of this PE that compare to
+    !> the one at `value` as `cmp` says to `indices`, in order, and gives their number, which may be 0. What was put
+    !> before their values is visible on return.
+    !>
+    !> Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or
+    !> double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it excludes the
+    !> element. `indices` has room for `count` numbers. OpenSHMEM 1.5 section 9.10.11 (`shmem_test_some`).
+    !> Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+    function nvshmemrs_test_some(runtime, ivars, count, indices, status, cmp, value, dtype, &
+        found) result(answer) bind(C, name="nvshmemrs_test_some")
+      import
+      integer(c_int64_t), value :: runtime ! unsigned in C
+      type(c_ptr), value :: ivars
+      integer(c_size_t), value :: count ! unsigned in C
+      type(c_ptr), value :: indices
+      type(c_ptr), value :: status
+      integer(c_int32_t), value :: cmp
+      type(c_ptr), value :: value
+      integer(c_int32_t), value :: dtype
+      integer(c_size_t), intent(inout) :: found ! unsigned in C
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_test_some
+
+    !> As `nvshmemrs_wait_until_all`, but the element of index i is compared with the one of index i at `values`, of
+    !> which there are `count`.
+    !>
+    !> Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an
+    !> integer, float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in
+    !> it excludes the element. `values` and `status` are read once, when the call begins. OpenSHMEM 1.5 section
+    !> 9.10.5 (`shmem_wait_until_all_vector`).
+    !> Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+    function nvshmemrs_wait_until_all_vector(runtime, ivars, count, status, cmp, values, &
+        dtype) result(answer) bind(C, name="nvshmemrs_wait_until_all_vector")
+      import
+      integer(c_int64_t), value :: runtime ! unsigned in C
+      type(c_ptr), value :: ivars
+      integer(c_size_t), value :: count ! unsigned in C
+      type(c_ptr), value :: status
+      integer(c_int32_t), value :: cmp
+      type(c_ptr), value :: values
+      integer(c_int32_t), value :: dtype
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_wait_until_all_vector
+
+    !> As `nvshmemrs_wait_until_any`, but the element of index i is compared with the one of index i at `values`, of
+    !> which there are `count`.
+    !>
+    !> Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an
+    !> integer, float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in
+    !> it excludes the element. `values` and `status` are read once, when the call begins. OpenSHMEM 1.5 section
+    !> 9.10.6 (`shmem_wait_until_any_vector`).
+    !> Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+    function nvshmemrs_wait_until_any_vector(runtime, ivars, count, status, cmp, values, dtype, &
+        index) result(answer) bind(C, name="nvshmemrs_wait_until_any_vector")
+      import
+      integer(c_int64_t), value :: runtime ! unsigned in C
+      type(c_ptr), value :: ivars
+      integer(c_size_t), value :: count ! unsigned in C
+      type(c_ptr), value :: status
+      integer(c_int32_t), value :: cmp
+      type(c_ptr), value :: values
+      integer(c_int32_t), value :: dtype
+      integer(c_size_t), intent(inout) :: index ! unsigned in C
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_wait_until_any_vector
+
+    !> As `nvshmemrs_wait_until_some`, but the element of index i is compared with the one of index i at `values`, of
+    !> which there are `count`.
+    !>
+    !> Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an
+    !> integer, float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in
+    !> it excludes the element. `values` and `status` are read once, when the call begins. `indices` has room for
+    !> `count` numbers. OpenSHMEM 1.5 section 9.10.7 (`shmem_wait_until_some_vector`).
+    !> Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+    function nvshmemrs_wait_until_some_vector(runtime, ivars, count, indices, status, cmp, values, dtype, &
+        found) result(answer) bind(C, name="nvshmemrs_wait_until_some_vector")
+      import
+      integer(c_int64_t), value :: runtime ! unsigned in C
+      type(c_ptr), value :: ivars
+      integer(c_size_t), value :: count ! unsigned in C
+      type(c_ptr), value :: indices
+      type(c_ptr), value :: status
+      integer(c_int32_t), value :: cmp
+      type(c_ptr), value :: values
+      integer(c_int32_t), value :: dtype
+      integer(c_size_t), intent(inout) :: found ! unsigned in C
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_wait_until_some_vector
+
+    !> As `nvshmemrs_test_all`, but the element of index i is compared with the one of index i at `values`, of which
+    !> there are `count`.
+    !>
+    !> Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or
+    !> double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it excludes the
+    !> element. OpenSHMEM 1.5 section 9.10.12 (`shmem_test_all_vector`).
+    !> Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+    function nvshmemrs_test_all_vector(runtime, ivars, count, status, cmp, values, dtype, &
+        result) result(answer) bind(C, name="nvshmemrs_test_all_vector")
+      import
+      integer(c_int64_t), value :: runtime ! unsigned in C
+      type(c_ptr), value :: ivars
+      integer(c_size_t), value :: count ! unsigned in C
+      type(c_ptr), value :: status
+      integer(c_int32_t), value :: cmp
+      type(c_ptr), value :: values
+      integer(c_int32_t), value :: dtype
+      integer(c_int32_t), intent(inout) :: result
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_test_all_vector
+
+    !> As `nvshmemrs_test_any`, but the element of index i is compared with the one of index i at `values`, of which
+    !> there are `count`.
+    !>
+    !> Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or
+    !> double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it excludes the
+    !> element. OpenSHMEM 1.5 section 9.10.13 (`shmem_test_any_vector`).
+    !> Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+    function nvshmemrs_test_any_vector(runtime, ivars, count, status, cmp, values, dtype, &
+        index) result(answer) bind(C, name="nvshmemrs_test_any_vector")
+      import
+      integer(c_int64_t), value :: runtime ! unsigned in C
+      type(c_ptr), value :: ivars
+      integer(c_size_t), value :: count ! unsigned in C
+      type(c_ptr), value :: status
+      integer(c_int32_t), value :: cmp
+      type(c_ptr), value :: values
+      integer(c_int32_t), value :: dtype
+      integer(c_size_t), intent(inout) :: index ! unsigned in C
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_test_any_vector
+
+    !> As `nvshmemrs_test_some`, but the element of index i is compared with the one of index i at `values`, of which
+    !> there are `count`.
+    !>
+    !> Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or
+    !> double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it excludes the
+    !> element. `indices` has room for `count` numbers. OpenSHMEM 1.5 section 9.10.14 (`shmem_test_some_vector`).
+    !> Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+    function nvshmemrs_test_some_vector(runtime, ivars, count, indices, status, cmp, values, dtype, &
+        found) result(answer) bind(C, name="nvshmemrs_test_some_vector")
+      import
+      integer(c_int64_t), value :: runtime ! unsigned in C
+      type(c_ptr), value :: ivars
+      integer(c_size_t), value :: count ! unsigned in C
+      type(c_ptr), value :: indices
+      type(c_ptr), value :: status
+      integer(c_int32_t), value :: cmp
+      type(c_ptr), value :: values
+      integer(c_int32_t), value :: dtype
+      integer(c_size_t), intent(inout) :: found ! unsigned in C
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_test_some_vector
 
     !> Copies `bytes` bytes from local memory at `source` to the symmetric address `dest` on PE `pe`.
     !>
@@ -896,6 +2338,219 @@ module nvshmemrs_ffi
       integer(c_int32_t) :: answer
     end function nvshmemrs_signal_fetch
 
+    !> Makes a stream.
+    !>
+    !> Local. Free it with `nvshmemrs_stream_free`; finalize ends those that are left, after what is queued.
+    !> Errors: SYSTEM.
+    function nvshmemrs_stream_new(runtime, stream) result(answer) bind(C, name="nvshmemrs_stream_new")
+      import
+      integer(c_int64_t), value :: runtime ! unsigned in C
+      integer(c_int64_t), intent(inout) :: stream ! unsigned in C
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_stream_new
+
+    !> Waits until everything queued has run, and ends the stream; its handle is stale afterwards, also after an
+    !> error. 0 does nothing.
+    !>
+    !> Local; waits for the stream.
+    !> Errors: as `nvshmemrs_stream_synchronize`.
+    function nvshmemrs_stream_free(stream) result(answer) bind(C, name="nvshmemrs_stream_free")
+      import
+      integer(c_int64_t), value :: stream ! unsigned in C
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_stream_free
+
+    !> Waits until everything queued before has run. Returns the first error since the last call, which is forgotten
+    !> then.
+    !>
+    !> Local; waits for the stream. NVSHMEM programs call `cudaStreamSynchronize`.
+    !> Errors: those of the queued calls; TIMEOUT, INTERRUPTED, PE_DIED; BUSY on the stream's own thread.
+    function nvshmemrs_stream_synchronize(stream) result(answer) bind(C, name="nvshmemrs_stream_synchronize")
+      import
+      integer(c_int64_t), value :: stream ! unsigned in C
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_stream_synchronize
+
+    !> Whether everything queued before has run: 1 or 0.
+    !>
+    !> Local; never waits.
+    function nvshmemrs_stream_query(stream, done) result(answer) bind(C, name="nvshmemrs_stream_query")
+      import
+      integer(c_int64_t), value :: stream ! unsigned in C
+      integer(c_int32_t), intent(inout) :: done
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_stream_query
+
+    !> Queues a function of the caller's, which the stream calls with `user`.
+    !>
+    !> Local; returns at once. The function may call nvshmemrs, except to wait for its own stream.
+    !> Errors: BAD_HANDLE, INVALID_VALUE.
+    function nvshmemrs_stream_call(stream, function, user) result(answer) bind(C, name="nvshmemrs_stream_call")
+      import
+      integer(c_int64_t), value :: stream ! unsigned in C
+      type(c_funptr), value :: function
+      type(c_ptr), value :: user
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_stream_call
+
+    !> Makes what is queued later on `stream` wait until the latest record of `event` has been reached. An event that
+    !> was not recorded holds nothing up.
+    !>
+    !> Local; returns at once.
+    !> Errors: BAD_HANDLE.
+    function nvshmemrs_stream_wait_event(stream, event) result(answer) bind(C, name="nvshmemrs_stream_wait_event")
+      import
+      integer(c_int64_t), value :: stream ! unsigned in C
+      integer(c_int64_t), value :: event ! unsigned in C
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_stream_wait_event
+
+    !> Makes an event.
+    !>
+    !> Local. Free it with `nvshmemrs_event_free`.
+    function nvshmemrs_event_new(runtime, event) result(answer) bind(C, name="nvshmemrs_event_new")
+      import
+      integer(c_int64_t), value :: runtime ! unsigned in C
+      integer(c_int64_t), intent(inout) :: event ! unsigned in C
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_event_new
+
+    !> Lets an event go. Records and waits that are queued stay as they are. 0 does nothing.
+    !>
+    !> Local; never waits.
+    function nvshmemrs_event_free(event) result(answer) bind(C, name="nvshmemrs_event_free")
+      import
+      integer(c_int64_t), value :: event ! unsigned in C
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_event_free
+
+    !> Marks the end of what has been queued on `stream` so far. A later record replaces an earlier one.
+    !>
+    !> Local; returns at once.
+    !> Errors: BAD_HANDLE.
+    function nvshmemrs_event_record(event, stream) result(answer) bind(C, name="nvshmemrs_event_record")
+      import
+      integer(c_int64_t), value :: event ! unsigned in C
+      integer(c_int64_t), value :: stream ! unsigned in C
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_event_record
+
+    !> Whether the latest record of `event` has been reached: 1 or 0. An event that was not recorded counts as
+    !> reached.
+    !>
+    !> Local; never waits.
+    function nvshmemrs_event_query(event, done) result(answer) bind(C, name="nvshmemrs_event_query")
+      import
+      integer(c_int64_t), value :: event ! unsigned in C
+      integer(c_int32_t), intent(inout) :: done
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_event_query
+
+    !> Waits until the latest record of `event` has been reached.
+    !>
+    !> Local; waits for the stream.
+    !> Errors: BAD_HANDLE, TIMEOUT, INTERRUPTED, PE_DIED.
+    function nvshmemrs_event_synchronize(event) result(answer) bind(C, name="nvshmemrs_event_synchronize")
+      import
+      integer(c_int64_t), value :: event ! unsigned in C
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_event_synchronize
+
+    !> Milliseconds from `start` to `end`; both must have been recorded and reached.
+    !>
+    !> Local; never waits.
+    !> Errors: BAD_HANDLE, INVALID_VALUE.
+    function nvshmemrs_event_elapsed(start, end, milliseconds) result(answer) bind(C, &
+        name="nvshmemrs_event_elapsed")
+      import
+      integer(c_int64_t), value :: start ! unsigned in C
+      integer(c_int64_t), value :: end ! unsigned in C
+      real(c_double), intent(inout) :: milliseconds
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_event_elapsed
+
+    !> Copies `count` elements of `element_bytes` bytes from local memory at `source`, `source_stride` elements
+    !> apart, to the symmetric address `dest` on PE `pe`, `dest_stride` elements apart. Elements in between stay as
+    !> they are. Strides may be negative; those of `dest` must keep its elements apart.
+    !>
+    !> One-sided; may be queued on a stream. Returns when `source` may be reused; the data is visible on `pe` after
+    !> quiet, barrier or a signal. OpenSHMEM 1.5 section 9.5.3 (`shmem_iput`).
+    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    function nvshmemrs_iput(runtime, dest, source, dest_stride, source_stride, element_bytes, count, &
+        pe) result(answer) bind(C, name="nvshmemrs_iput")
+      import
+      integer(c_int64_t), value :: runtime ! unsigned in C
+      type(c_ptr), value :: dest
+      type(c_ptr), value :: source
+      integer(c_ptrdiff_t), value :: dest_stride
+      integer(c_ptrdiff_t), value :: source_stride
+      integer(c_size_t), value :: element_bytes ! unsigned in C
+      integer(c_size_t), value :: count ! unsigned in C
+      integer(c_int32_t), value :: pe
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_iput
+
+    !> Copies `count` elements of `element_bytes` bytes from the symmetric address `source` on PE `pe`,
+    !> `source_stride` elements apart, to local memory at `dest`, `dest_stride` elements apart. Elements in between
+    !> stay as they are. Strides may be negative; those of `dest` must keep its elements apart.
+    !>
+    !> One-sided; may be queued on a stream. Returns when the data is in `dest`. OpenSHMEM 1.5 section 9.5.6
+    !> (`shmem_iget`).
+    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    function nvshmemrs_iget(runtime, dest, source, dest_stride, source_stride, element_bytes, count, &
+        pe) result(answer) bind(C, name="nvshmemrs_iget")
+      import
+      integer(c_int64_t), value :: runtime ! unsigned in C
+      type(c_ptr), value :: dest
+      type(c_ptr), value :: source
+      integer(c_ptrdiff_t), value :: dest_stride
+      integer(c_ptrdiff_t), value :: source_stride
+      integer(c_size_t), value :: element_bytes ! unsigned in C
+      integer(c_size_t), value :: count ! unsigned in C
+      integer(c_int32_t), value :: pe
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_iget
+
+    !> As `nvshmemrs_iput` for `block_count` blocks of `block_elements` elements; strides are from the start of one
+    !> block to the start of the next.
+    !>
+    !> One-sided; may be queued on a stream. Completion as `nvshmemrs_iput`. OpenSHMEM 1.6 (`shmem_ibput`).
+    !> Errors: as `nvshmemrs_iput`.
+    function nvshmemrs_ibput(runtime, dest, source, dest_stride, source_stride, element_bytes, block_elements, &
+        block_count, pe) result(answer) bind(C, name="nvshmemrs_ibput")
+      import
+      integer(c_int64_t), value :: runtime ! unsigned in C
+      type(c_ptr), value :: dest
+      type(c_ptr), value :: source
+      integer(c_ptrdiff_t), value :: dest_stride
+      integer(c_ptrdiff_t), value :: source_stride
+      integer(c_size_t), value :: element_bytes ! unsigned in C
+      integer(c_size_t), value :: block_elements ! unsigned in C
+      integer(c_size_t), value :: block_count ! unsigned in C
+      integer(c_int32_t), value :: pe
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_ibput
+
+    !> As `nvshmemrs_iget` for `block_count` blocks of `block_elements` elements; strides are from the start of one
+    !> block to the start of the next.
+    !>
+    !> One-sided; may be queued on a stream. Completion as `nvshmemrs_iget`. OpenSHMEM 1.6 (`shmem_ibget`).
+    !> Errors: as `nvshmemrs_iget`.
+    function nvshmemrs_ibget(runtime, dest, source, dest_stride, source_stride, element_bytes, block_elements, &
+        block_count, pe) result(answer) bind(C, name="nvshmemrs_ibget")
+      import
+      integer(c_int64_t), value :: runtime ! unsigned in C
+      type(c_ptr), value :: dest
+      type(c_ptr), value :: source
+      integer(c_ptrdiff_t), value :: dest_stride
+      integer(c_ptrdiff_t), value :: source_stride
+      integer(c_size_t), value :: element_bytes ! unsigned in C
+      integer(c_size_t), value :: block_elements ! unsigned in C
+      integer(c_size_t), value :: block_count ! unsigned in C
+      integer(c_int32_t), value :: pe
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_ibget
+
     !> The calling PE's number in `team`, or -1 if it is not a member.
     !>
     !> Local. OpenSHMEM 1.5 section 9.4.1 (`shmem_team_my_pe`).
@@ -935,6 +2590,127 @@ module nvshmemrs_ffi
       integer(c_int32_t), intent(inout) :: dest_pe
       integer(c_int32_t) :: answer
     end function nvshmemrs_team_translate_pe
+
+    !> Fills `config` with the defaults: no contexts, no unique id.
+    !>
+    !> Local; needs no runtime.
+    function nvshmemrs_team_config_default(config) result(answer) bind(C, name="nvshmemrs_team_config_default")
+      import
+      type(nvshmemrs_team_config_t), intent(inout) :: config
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_team_config_default
+
+    !> Makes a team of `size` members of `parent`: its numbers `start`, `start + stride`, ... A negative stride is
+    !> allowed. Members get the new team, the others `NVSHMEMRS_TEAM_INVALID` and success.
+    !>
+    !> Collective over `parent` with the same arguments. `config` may be NULL if `config_mask` is 0; `config_mask` is
+    !> an or of `nvshmemrs_team_config_mask`. OpenSHMEM 1.5 section 9.4.5 (`shmem_team_split_strided`).
+    !> Errors, on every member, and no team is made: INVALID_VALUE, PE_RANGE, MISMATCH, PEER_ARGUMENT, NOT_SUPPORTED
+    !> when a member is in 256 teams already; also BAD_HANDLE, PE_DIED, TIMEOUT, INTERRUPTED.
+    function nvshmemrs_team_split_strided(runtime, parent, start, stride, size, config, config_mask, &
+        team) result(answer) bind(C, name="nvshmemrs_team_split_strided")
+      import
+      integer(c_int64_t), value :: runtime ! unsigned in C
+      integer(c_int64_t), value :: parent ! unsigned in C
+      integer(c_int32_t), value :: start
+      integer(c_int32_t), value :: stride
+      integer(c_int32_t), value :: size
+      type(nvshmemrs_team_config_t), intent(in), optional :: config
+      integer(c_int64_t), value :: config_mask
+      integer(c_int64_t), intent(inout) :: team ! unsigned in C
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_team_split_strided
+
+    !> Lays the members of `parent` out in rows of `xrange` and makes a team of each row and of each column: `xteam`
+    !> is the caller's row, `yteam` its column.
+    !>
+    !> Collective over `parent` with the same arguments. `xconfig` and `yconfig` may be NULL if their masks are 0; a
+    !> mask is an or of `nvshmemrs_team_config_mask`. OpenSHMEM 1.5 section 9.4.6 (`shmem_team_split_2d`).
+    !> Errors: as `nvshmemrs_team_split_strided`.
+    function nvshmemrs_team_split_2d(runtime, parent, xrange, xconfig, xconfig_mask, yconfig, yconfig_mask, xteam, &
+        yteam) result(answer) bind(C, name="nvshmemrs_team_split_2d")
+      import
+      integer(c_int64_t), value :: runtime ! unsigned in C
+      integer(c_int64_t), value :: parent ! unsigned in C
+      integer(c_int32_t), value :: xrange
+      type(nvshmemrs_team_config_t), intent(in) :: xconfig
+      integer(c_int64_t), value :: xconfig_mask
+      type(nvshmemrs_team_config_t), intent(in), optional :: yconfig
+      integer(c_int64_t), value :: yconfig_mask
+      integer(c_int64_t), intent(inout) :: xteam ! unsigned in C
+      integer(c_int64_t), intent(inout) :: yteam ! unsigned in C
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_team_split_2d
+
+    !> Gives a random number by which the members of `nvshmemrs_team_init` find each other. One of them calls it and
+    !> hands the number to the others.
+    !>
+    !> Local. NVSHMEM `nvshmemx_team_get_uniqueid`.
+    function nvshmemrs_team_unique_id(runtime, uniqueid) result(answer) bind(C, name="nvshmemrs_team_unique_id")
+      import
+      integer(c_int64_t), value :: runtime ! unsigned in C
+      integer(c_int64_t), intent(inout) :: uniqueid ! unsigned in C
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_team_unique_id
+
+    !> Makes a team of the `n_pes` PEs that call it with the same `config.uniqueid`; the caller is number `my_index`.
+    !> PEs outside the team take no part.
+    !>
+    !> Collective over the new team's members. `config_mask`, an or of `nvshmemrs_team_config_mask`, must hold
+    !> UNIQUEID. After an error use a fresh number. NVSHMEM `nvshmemx_team_init`.
+    !> Errors: INVALID_VALUE, PE_RANGE, MISMATCH, PEER_ARGUMENT, NOT_SUPPORTED when a member is in 256 teams already;
+    !> also PE_DIED, TIMEOUT, INTERRUPTED.
+    function nvshmemrs_team_init(runtime, config, config_mask, n_pes, my_index, team) result(answer) bind(C, &
+        name="nvshmemrs_team_init")
+      import
+      integer(c_int64_t), value :: runtime ! unsigned in C
+      type(nvshmemrs_team_config_t), intent(in) :: config
+      integer(c_int64_t), value :: config_mask
+      integer(c_int32_t), value :: n_pes
+      integer(c_int32_t), value :: my_index
+      integer(c_int64_t), intent(inout) :: team ! unsigned in C
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_team_init
+
+    !> Gives the fields of a team's configuration that `config_mask` selects; the others have their defaults.
+    !>
+    !> Local. `config_mask` is an or of `nvshmemrs_team_config_mask`. OpenSHMEM 1.5 section 9.4.3
+    !> (`shmem_team_get_config`).
+    !> Errors: BAD_HANDLE, INVALID_VALUE.
+    function nvshmemrs_team_get_config(runtime, team, config_mask, config) result(answer) bind(C, &
+        name="nvshmemrs_team_get_config")
+      import
+      integer(c_int64_t), value :: runtime ! unsigned in C
+      integer(c_int64_t), value :: team ! unsigned in C
+      integer(c_int64_t), value :: config_mask
+      type(nvshmemrs_team_config_t), intent(inout) :: config
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_team_get_config
+
+    !> Destroys a team; its handle is stale afterwards. `NVSHMEMRS_TEAM_INVALID` does nothing.
+    !>
+    !> Collective over `team`. OpenSHMEM 1.5 section 9.4.7 (`shmem_team_destroy`).
+    !> Errors: INVALID_VALUE for a predefined team, BAD_HANDLE, MISMATCH; also PE_DIED, TIMEOUT, INTERRUPTED.
+    function nvshmemrs_team_destroy(runtime, team) result(answer) bind(C, name="nvshmemrs_team_destroy")
+      import
+      integer(c_int64_t), value :: runtime ! unsigned in C
+      integer(c_int64_t), value :: team ! unsigned in C
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_team_destroy
+
+    !> As `nvshmemrs_ptr` for the PE that is number `pe` in `team`.
+    !>
+    !> Local. OpenSHMEM 1.6 (`shmem_team_ptr`).
+    !> Errors: BAD_HANDLE, PE_RANGE, NOT_SYMMETRIC.
+    function nvshmemrs_team_ptr(runtime, team, ptr, pe, peer_ptr) result(answer) bind(C, name="nvshmemrs_team_ptr")
+      import
+      integer(c_int64_t), value :: runtime ! unsigned in C
+      integer(c_int64_t), value :: team ! unsigned in C
+      type(c_ptr), value :: ptr
+      integer(c_int32_t), value :: pe
+      type(c_ptr), intent(inout) :: peer_ptr
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_team_ptr
   end interface
 
 contains

@@ -1,5 +1,6 @@
 //! One file per output. Shared here: the first line of every file, rendering, and doc text.
 
+pub mod atomics;
 pub mod cpp;
 pub mod fortran;
 pub mod hash;

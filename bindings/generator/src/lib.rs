@@ -1,7 +1,8 @@
 //! Writes every file that repeats the C ABI, so that nobody has to.
 //!
 //! ```text
-//! capi/src/*.rs --syn--> model::Api --emit::*, templates/*.jinja--> header, hash, four low layers
+//! tables in emit::atomics --templates/atomics.rs.jinja--> capi/src/generated/atomics.rs
+//! capi/src/**/*.rs --syn--> model::Api --emit::*, templates/*.jinja--> header, hash, four low layers
 //! ```
 //!
 //! [`model`] reads the sources once, and refuses what a binding could not express. Each file in [`emit`]
@@ -13,6 +14,14 @@ use std::path::{Path, PathBuf};
 
 pub mod emit;
 pub mod model;
+
+/// The generated sources of the C ABI in the repository at `root`: path (below `root`) and contents. They must be in place
+/// before [`outputs`] reads them.
+pub fn families(root: &Path) -> anyhow::Result<Vec<(PathBuf, String)>> {
+    let path = "capi/src/generated/atomics.rs";
+    let text = emit::atomics::emit().with_context(|| format!("cannot generate {path}"))?;
+    Ok(vec![(root.join(path), text)])
+}
 
 /// Every generated file of the repository at `root`: its path (below `root`) and its contents.
 pub fn outputs(root: &Path) -> anyhow::Result<Vec<(PathBuf, String)>> {
@@ -34,13 +43,12 @@ pub fn outputs(root: &Path) -> anyhow::Result<Vec<(PathBuf, String)>> {
             emit::fortran::emit(&api),
         ),
     ];
-    emitted
-        .into_iter()
-        .map(|(path, text)| {
-            let text = text.with_context(|| format!("cannot generate {path}"))?;
-            Ok((root.join(path), text))
-        })
-        .collect()
+    let mut outputs = families(root)?;
+    for (path, text) in emitted {
+        let text = text.with_context(|| format!("cannot generate {path}"))?;
+        outputs.push((root.join(path), text));
+    }
+    Ok(outputs)
 }
 
 /// The root of the repository that this generator was built from.

@@ -1,7 +1,8 @@
 //! `nvshmemrs-generator [--check]`: writes the generated files, or says which one differs.
 
 use anyhow::{Context, bail};
-use std::{env, fs, path::Path, process::ExitCode};
+use std::path::{Path, PathBuf};
+use std::{env, fs, process::ExitCode};
 
 fn main() -> ExitCode {
     match run() {
@@ -23,9 +24,18 @@ fn run() -> anyhow::Result<()> {
         ),
     };
     let root = nvshmemrs_generator::repository_root();
+    // The rest is made from these.
+    update(&root, &nvshmemrs_generator::families(&root)?, check)?;
     let outputs = nvshmemrs_generator::outputs(&root)?;
-    for (path, wanted) in &outputs {
-        let shown = path.strip_prefix(&root).unwrap_or(path).display();
+    update(&root, &outputs, check)?;
+    println!("{} generated files are up to date", outputs.len());
+    Ok(())
+}
+
+/// Writes the outputs that differ, or says which one does.
+fn update(root: &Path, outputs: &[(PathBuf, String)], check: bool) -> anyhow::Result<()> {
+    for (path, wanted) in outputs {
+        let shown = path.strip_prefix(root).unwrap_or(path).display();
         let found = fs::read_to_string(path).ok();
         if found.as_deref() == Some(wanted) {
             continue;
@@ -39,7 +49,6 @@ fn run() -> anyhow::Result<()> {
         write(path, wanted).with_context(|| format!("cannot write {shown}"))?;
         println!("wrote {shown}");
     }
-    println!("{} generated files are up to date", outputs.len());
     Ok(())
 }
 
@@ -60,7 +69,7 @@ fn difference(found: Option<&str>, wanted: &str) -> String {
         .take_while(|(a, b)| a == b)
         .count();
     format!(
-        "differs from what capi/src gives, first in line {}",
+        "differs from what its source gives, first in line {}",
         same + 1
     )
 }

@@ -1,4 +1,4 @@
-//! The API model: what the C ABI says, read from `capi/src/*.rs`.
+//! The API model: what the C ABI says, read from `capi/src/*.rs` and the generated part of it.
 //!
 //! A declaration belongs to the ABI if it is public and its name begins with `nvshmemrs_`. Reading fails,
 //! naming the place, on whatever would make a binding wrong: a type that has no C counterpart, an enum value
@@ -7,6 +7,7 @@
 mod source;
 
 use serde::Serialize;
+pub use source::sources;
 
 /// The whole ABI, in the order of the sources.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -71,8 +72,8 @@ pub struct Member {
     pub short: String,
     /// Documentation, line by line.
     pub docs: Vec<String>,
-    /// The number.
-    pub value: i64,
+    /// The number; wide enough for `i64` and `u64`.
+    pub value: i128,
 }
 
 /// `#[repr(C)] pub struct`.
@@ -114,6 +115,8 @@ pub struct Function {
     pub args: Vec<Arg>,
     /// Result.
     pub result: Type,
+    /// The enum that the docs name for the result: "The answer is one of `nvshmemrs_thread`".
+    pub one_of: Option<String>,
 }
 
 /// An argument of a function.
@@ -145,6 +148,7 @@ pub enum Scalar {
     U32,
     U64,
     Usize,
+    Isize,
     F32,
     F64,
     Char,
@@ -174,7 +178,7 @@ pub enum Type {
 
 impl Scalar {
     /// Every number type with its name in Rust and in C, and its size.
-    const TABLE: [(Scalar, &'static str, &'static str, usize); 12] = [
+    const TABLE: [(Scalar, &'static str, &'static str, usize); 13] = [
         (Scalar::I8, "i8", "int8_t", 1),
         (Scalar::I16, "i16", "int16_t", 2),
         (Scalar::I32, "i32", "int32_t", 4),
@@ -184,6 +188,7 @@ impl Scalar {
         (Scalar::U32, "u32", "uint32_t", 4),
         (Scalar::U64, "u64", "uint64_t", 8),
         (Scalar::Usize, "usize", "size_t", 8),
+        (Scalar::Isize, "isize", "ptrdiff_t", 8),
         (Scalar::F32, "f32", "float", 4),
         (Scalar::F64, "f64", "double", 8),
         (Scalar::Char, "c_char", "char", 1),
@@ -204,6 +209,11 @@ impl Scalar {
     /// Name in C.
     pub fn c(self) -> &'static str {
         self.row().2
+    }
+
+    /// Name in Rust.
+    pub fn rust(self) -> &'static str {
+        self.row().1
     }
 
     /// Size and alignment in bytes, on the 64-bit machines that nvshmemrs supports.
@@ -254,9 +264,10 @@ impl Function {
         strip(&self.name)
     }
 
-    /// Whether it returns a status. Every function with an `int32_t` result does; that is a rule of the ABI.
+    /// Whether it returns a status. Every function with an `int32_t` result does, unless its docs name another enum; that is
+    /// a rule of the ABI.
     pub fn returns_status(&self) -> bool {
-        self.result == Type::Scalar(Scalar::I32)
+        self.result == Type::Scalar(Scalar::I32) && self.one_of.is_none()
     }
 }
 

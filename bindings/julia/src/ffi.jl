@@ -6,6 +6,10 @@ The low layer: every function of libnvshmemrs by its C name, as a `ccall`.
 An address is a `Ptr`; for an output pass a `Ref` of the type that the C signature shows, or `C_NULL`
 where the documentation allows it.
 
+`HostFunction`: a pointer made by `@cfunction(f, Int32, (Ptr{Cvoid},))`, or `C_NULL`.
+Work of the caller's that a stream runs. A result other than 0 is kept by the stream as an
+error (`NVSHMEMRS_ERROR_SYSTEM`).
+
 `InterruptHook`: a pointer made by `@cfunction(f, Int32, (Ptr{Cvoid},))`, or `C_NULL`.
 Called while a wait of this PE is long; a value other than 0 ends the wait with
 `NVSHMEMRS_ERROR_INTERRUPTED`. It runs on the waiting thread.
@@ -18,7 +22,7 @@ using Libdl
 const ABI_VERSION = UInt32(1)
 
 "The API hash that this file was generated with."
-const API_HASH = 0x607d622943d8b965
+const API_HASH = 0xe09ca18c5eb98fd1
 
 "What a call came to. Functions return these numbers as `int32_t`."
 module Status
@@ -88,6 +92,34 @@ const WORLD = UInt64(0)
 const SHARED = UInt64(1)
 "The PEs on the same host as this PE."
 const NODE = UInt64(2)
+"The PEs that have this PE's number on their own hosts: on one host, the PE itself."
+const SAME_MYPE_NODE = UInt64(3)
+"The PEs that share this PE's GPU. A PE without a GPU shares it with nobody."
+const SAME_GPU = UInt64(4)
+"The first PE of each GPU, and every PE without one."
+const GPU_LEADERS = UInt64(5)
+"No team."
+const INVALID = UInt64(18446744073709551615)
+end
+
+"Which fields of a team configuration count."
+module TeamConfigMask
+"`num_contexts`."
+const NUM_CONTEXTS = Int32(1)
+"`uniqueid`."
+const UNIQUEID = Int32(2)
+end
+
+"How many threads of a PE may call at a time."
+module Thread
+"The PE has one thread."
+const SINGLE = Int32(0)
+"Only the thread that called init."
+const FUNNELED = Int32(1)
+"Any thread, one at a time."
+const SERIALIZED = Int32(2)
+"Any thread at any time."
+const MULTIPLE = Int32(3)
 end
 
 "Element types."
@@ -108,20 +140,38 @@ const UINT16 = Int32(6)
 const UINT32 = Int32(7)
 "Unsigned, 64 bits."
 const UINT64 = Int32(8)
+"IEEE 754 half precision, 16 bits. Reductions accumulate in single precision and
+round once."
+const HALF = Int32(9)
+"The upper half of a single precision number. Reductions accumulate in single
+precision and round once."
+const BFLOAT16 = Int32(10)
 "IEEE 754 single precision."
 const FLOAT = Int32(11)
 "IEEE 754 double precision."
 const DOUBLE = Int32(12)
+"Complex: two numbers of single precision."
+const COMPLEXF = Int32(13)
+"Complex: two numbers of double precision."
+const COMPLEXD = Int32(14)
 end
 
 "Reduction operations."
 module Op
 "Sum; integers wrap around."
 const SUM = Int32(1)
-"Smallest; a NaN in any source gives NaN."
+"Smallest, not of complex numbers; a NaN in any source gives NaN."
 const MIN = Int32(2)
-"Largest; a NaN in any source gives NaN."
+"Largest, not of complex numbers; a NaN in any source gives NaN."
 const MAX = Int32(3)
+"Product; integers wrap around."
+const PROD = Int32(4)
+"Bitwise and, of integers."
+const AND = Int32(5)
+"Bitwise or, of integers."
+const OR = Int32(6)
+"Bitwise exclusive or, of integers."
+const XOR = Int32(7)
 end
 
 "Comparisons of a wait."
@@ -174,6 +224,20 @@ struct UniqueId
 end
 sizeof(UniqueId) == 128 || error("UniqueId has $(sizeof(UniqueId)) bytes; in C it has 128")
 
+"What a team is made with. Fill it with `nvshmemrs_team_config_default`, then change fields."
+struct TeamConfig
+    "Version and size of this struct: (1 << 16) + sizeof."
+    version::UInt32
+    "Contexts that the team shall support. There are no contexts in this version; the number
+    is kept and given back."
+    num_contexts::Int32
+    "What the members of `nvshmemrs_team_init` find each other by."
+    uniqueid::UInt64
+    "Must be 0."
+    reserved::NTuple{48, UInt8}
+end
+sizeof(TeamConfig) == 64 || error("TeamConfig has $(sizeof(TeamConfig)) bytes; in C it has 64")
+
 "How full a PE's symmetric heap is. Every PE sees the same numbers."
 struct HeapStats
     "Bytes of symmetric heap per PE."
@@ -190,6 +254,416 @@ struct HeapStats
     released::UInt64
 end
 sizeof(HeapStats) == 48 || error("HeapStats has $(sizeof(HeapStats)) bytes; in C it has 48")
+
+const pointer_atomic_fetch32 = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_atomic_fetch32(nvshmemrs_runtime_t runtime, const uint32_t *source,
+#     int32_t pe, uint32_t *value)
+"""
+    nvshmemrs_atomic_fetch32(runtime, source, pe, value)
+
+Reads the 32-bit integer at the symmetric address `source` on PE `pe`. It serves signed and
+unsigned integers.
+
+One-sided; atomic with respect to all atomic operations of all PEs; complete on return.
+`source` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch`).
+Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
+"""
+function nvshmemrs_atomic_fetch32(runtime, source, pe, value)
+    ccall(pointer_atomic_fetch32[], Int32, (UInt64, Ptr{UInt32}, Int32, Ptr{UInt32}), runtime,
+        source, pe, value)
+end
+
+const pointer_atomic_fetch64 = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_atomic_fetch64(nvshmemrs_runtime_t runtime, const uint64_t *source,
+#     int32_t pe, uint64_t *value)
+"""
+    nvshmemrs_atomic_fetch64(runtime, source, pe, value)
+
+Reads the 64-bit integer at the symmetric address `source` on PE `pe`. It serves signed and
+unsigned integers.
+
+One-sided; atomic with respect to all atomic operations of all PEs; complete on return.
+`source` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch`).
+Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
+"""
+function nvshmemrs_atomic_fetch64(runtime, source, pe, value)
+    ccall(pointer_atomic_fetch64[], Int32, (UInt64, Ptr{UInt64}, Int32, Ptr{UInt64}), runtime,
+        source, pe, value)
+end
+
+const pointer_atomic_fetch_float = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_atomic_fetch_float(nvshmemrs_runtime_t runtime, const float *source,
+#     int32_t pe, float *value)
+"""
+    nvshmemrs_atomic_fetch_float(runtime, source, pe, value)
+
+Reads the `float` at the symmetric address `source` on PE `pe`.
+
+One-sided; atomic with respect to all atomic operations of all PEs; complete on return.
+`source` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch`).
+Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
+"""
+function nvshmemrs_atomic_fetch_float(runtime, source, pe, value)
+    ccall(pointer_atomic_fetch_float[], Int32, (UInt64, Ptr{Float32}, Int32, Ptr{Float32}),
+        runtime, source, pe, value)
+end
+
+const pointer_atomic_fetch_double = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_atomic_fetch_double(nvshmemrs_runtime_t runtime, const double *source,
+#     int32_t pe, double *value)
+"""
+    nvshmemrs_atomic_fetch_double(runtime, source, pe, value)
+
+Reads the `double` at the symmetric address `source` on PE `pe`.
+
+One-sided; atomic with respect to all atomic operations of all PEs; complete on return.
+`source` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch`).
+Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
+"""
+function nvshmemrs_atomic_fetch_double(runtime, source, pe, value)
+    ccall(pointer_atomic_fetch_double[], Int32, (UInt64, Ptr{Float64}, Int32, Ptr{Float64}),
+        runtime, source, pe, value)
+end
+
+const pointer_atomic_set32 = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_atomic_set32(nvshmemrs_runtime_t runtime, uint32_t *dest, uint32_t value,
+#     int32_t pe)
+"""
+    nvshmemrs_atomic_set32(runtime, dest, value, pe)
+
+Stores `value` in the 32-bit integer at the symmetric address `dest` on PE `pe`. It serves
+signed and unsigned integers.
+
+One-sided; atomic with respect to all atomic operations of all PEs; complete on return.
+`dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_set`).
+Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
+"""
+function nvshmemrs_atomic_set32(runtime, dest, value, pe)
+    ccall(pointer_atomic_set32[], Int32, (UInt64, Ptr{UInt32}, UInt32, Int32), runtime, dest,
+        value, pe)
+end
+
+const pointer_atomic_set64 = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_atomic_set64(nvshmemrs_runtime_t runtime, uint64_t *dest, uint64_t value,
+#     int32_t pe)
+"""
+    nvshmemrs_atomic_set64(runtime, dest, value, pe)
+
+Stores `value` in the 64-bit integer at the symmetric address `dest` on PE `pe`. It serves
+signed and unsigned integers.
+
+One-sided; atomic with respect to all atomic operations of all PEs; complete on return.
+`dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_set`).
+Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
+"""
+function nvshmemrs_atomic_set64(runtime, dest, value, pe)
+    ccall(pointer_atomic_set64[], Int32, (UInt64, Ptr{UInt64}, UInt64, Int32), runtime, dest,
+        value, pe)
+end
+
+const pointer_atomic_set_float = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_atomic_set_float(nvshmemrs_runtime_t runtime, float *dest, float value,
+#     int32_t pe)
+"""
+    nvshmemrs_atomic_set_float(runtime, dest, value, pe)
+
+Stores `value` in the `float` at the symmetric address `dest` on PE `pe`.
+
+One-sided; atomic with respect to all atomic operations of all PEs; complete on return.
+`dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_set`).
+Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
+"""
+function nvshmemrs_atomic_set_float(runtime, dest, value, pe)
+    ccall(pointer_atomic_set_float[], Int32, (UInt64, Ptr{Float32}, Float32, Int32), runtime,
+        dest, value, pe)
+end
+
+const pointer_atomic_set_double = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_atomic_set_double(nvshmemrs_runtime_t runtime, double *dest, double value,
+#     int32_t pe)
+"""
+    nvshmemrs_atomic_set_double(runtime, dest, value, pe)
+
+Stores `value` in the `double` at the symmetric address `dest` on PE `pe`.
+
+One-sided; atomic with respect to all atomic operations of all PEs; complete on return.
+`dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_set`).
+Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
+"""
+function nvshmemrs_atomic_set_double(runtime, dest, value, pe)
+    ccall(pointer_atomic_set_double[], Int32, (UInt64, Ptr{Float64}, Float64, Int32), runtime,
+        dest, value, pe)
+end
+
+const pointer_atomic_swap32 = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_atomic_swap32(nvshmemrs_runtime_t runtime, uint32_t *dest, uint32_t value,
+#     int32_t pe, uint32_t *old)
+"""
+    nvshmemrs_atomic_swap32(runtime, dest, value, pe, old)
+
+Stores `value` in the 32-bit integer at the symmetric address `dest` on PE `pe` and gives
+the old value. It serves signed and unsigned integers.
+
+One-sided; atomic with respect to all atomic operations of all PEs; complete on return.
+`dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_swap`).
+Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
+"""
+function nvshmemrs_atomic_swap32(runtime, dest, value, pe, old)
+    ccall(pointer_atomic_swap32[], Int32, (UInt64, Ptr{UInt32}, UInt32, Int32, Ptr{UInt32}),
+        runtime, dest, value, pe, old)
+end
+
+const pointer_atomic_swap64 = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_atomic_swap64(nvshmemrs_runtime_t runtime, uint64_t *dest, uint64_t value,
+#     int32_t pe, uint64_t *old)
+"""
+    nvshmemrs_atomic_swap64(runtime, dest, value, pe, old)
+
+Stores `value` in the 64-bit integer at the symmetric address `dest` on PE `pe` and gives
+the old value. It serves signed and unsigned integers.
+
+One-sided; atomic with respect to all atomic operations of all PEs; complete on return.
+`dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_swap`).
+Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
+"""
+function nvshmemrs_atomic_swap64(runtime, dest, value, pe, old)
+    ccall(pointer_atomic_swap64[], Int32, (UInt64, Ptr{UInt64}, UInt64, Int32, Ptr{UInt64}),
+        runtime, dest, value, pe, old)
+end
+
+const pointer_atomic_swap_float = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_atomic_swap_float(nvshmemrs_runtime_t runtime, float *dest, float value,
+#     int32_t pe, float *old)
+"""
+    nvshmemrs_atomic_swap_float(runtime, dest, value, pe, old)
+
+Stores `value` in the `float` at the symmetric address `dest` on PE `pe` and gives the old
+value.
+
+One-sided; atomic with respect to all atomic operations of all PEs; complete on return.
+`dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_swap`).
+Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
+"""
+function nvshmemrs_atomic_swap_float(runtime, dest, value, pe, old)
+    ccall(pointer_atomic_swap_float[], Int32, (UInt64, Ptr{Float32}, Float32, Int32,
+        Ptr{Float32}), runtime, dest, value, pe, old)
+end
+
+const pointer_atomic_swap_double = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_atomic_swap_double(nvshmemrs_runtime_t runtime, double *dest,
+#     double value, int32_t pe, double *old)
+"""
+    nvshmemrs_atomic_swap_double(runtime, dest, value, pe, old)
+
+Stores `value` in the `double` at the symmetric address `dest` on PE `pe` and gives the old
+value.
+
+One-sided; atomic with respect to all atomic operations of all PEs; complete on return.
+`dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_swap`).
+Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
+"""
+function nvshmemrs_atomic_swap_double(runtime, dest, value, pe, old)
+    ccall(pointer_atomic_swap_double[], Int32, (UInt64, Ptr{Float64}, Float64, Int32,
+        Ptr{Float64}), runtime, dest, value, pe, old)
+end
+
+const pointer_atomic_compare_swap32 = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_atomic_compare_swap32(nvshmemrs_runtime_t runtime, uint32_t *dest,
+#     uint32_t cond, uint32_t value, int32_t pe, uint32_t *old)
+"""
+    nvshmemrs_atomic_compare_swap32(runtime, dest, cond, value, pe, old)
+
+Stores `value` in the 32-bit integer at the symmetric address `dest` on PE `pe` if it equals
+`cond`, and gives the old value. It serves signed and unsigned integers.
+
+One-sided; atomic with respect to all atomic operations of all PEs; complete on return.
+`dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_compare_swap`).
+Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
+"""
+function nvshmemrs_atomic_compare_swap32(runtime, dest, cond, value, pe, old)
+    ccall(pointer_atomic_compare_swap32[], Int32, (UInt64, Ptr{UInt32}, UInt32, UInt32, Int32,
+        Ptr{UInt32}), runtime, dest, cond, value, pe, old)
+end
+
+const pointer_atomic_compare_swap64 = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_atomic_compare_swap64(nvshmemrs_runtime_t runtime, uint64_t *dest,
+#     uint64_t cond, uint64_t value, int32_t pe, uint64_t *old)
+"""
+    nvshmemrs_atomic_compare_swap64(runtime, dest, cond, value, pe, old)
+
+Stores `value` in the 64-bit integer at the symmetric address `dest` on PE `pe` if it equals
+`cond`, and gives the old value. It serves signed and unsigned integers.
+
+One-sided; atomic with respect to all atomic operations of all PEs; complete on return.
+`dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_compare_swap`).
+Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
+"""
+function nvshmemrs_atomic_compare_swap64(runtime, dest, cond, value, pe, old)
+    ccall(pointer_atomic_compare_swap64[], Int32, (UInt64, Ptr{UInt64}, UInt64, UInt64, Int32,
+        Ptr{UInt64}), runtime, dest, cond, value, pe, old)
+end
+
+const pointer_atomic_inc32 = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_atomic_inc32(nvshmemrs_runtime_t runtime, uint32_t *dest, int32_t pe)
+"""
+    nvshmemrs_atomic_inc32(runtime, dest, pe)
+
+Adds 1 to the 32-bit integer at the symmetric address `dest` on PE `pe`. It wraps around, so
+it serves signed and unsigned integers.
+
+One-sided; atomic with respect to all atomic operations of all PEs; complete on return.
+`dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_inc`).
+Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
+"""
+function nvshmemrs_atomic_inc32(runtime, dest, pe)
+    ccall(pointer_atomic_inc32[], Int32, (UInt64, Ptr{UInt32}, Int32), runtime, dest, pe)
+end
+
+const pointer_atomic_inc64 = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_atomic_inc64(nvshmemrs_runtime_t runtime, uint64_t *dest, int32_t pe)
+"""
+    nvshmemrs_atomic_inc64(runtime, dest, pe)
+
+Adds 1 to the 64-bit integer at the symmetric address `dest` on PE `pe`. It wraps around, so
+it serves signed and unsigned integers.
+
+One-sided; atomic with respect to all atomic operations of all PEs; complete on return.
+`dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_inc`).
+Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
+"""
+function nvshmemrs_atomic_inc64(runtime, dest, pe)
+    ccall(pointer_atomic_inc64[], Int32, (UInt64, Ptr{UInt64}, Int32), runtime, dest, pe)
+end
+
+const pointer_atomic_fetch_inc32 = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_atomic_fetch_inc32(nvshmemrs_runtime_t runtime, uint32_t *dest,
+#     int32_t pe, uint32_t *old)
+"""
+    nvshmemrs_atomic_fetch_inc32(runtime, dest, pe, old)
+
+Adds 1 to the 32-bit integer at the symmetric address `dest` on PE `pe` and gives the old
+value. It wraps around, so it serves signed and unsigned integers.
+
+One-sided; atomic with respect to all atomic operations of all PEs; complete on return.
+`dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_inc`).
+Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
+"""
+function nvshmemrs_atomic_fetch_inc32(runtime, dest, pe, old)
+    ccall(pointer_atomic_fetch_inc32[], Int32, (UInt64, Ptr{UInt32}, Int32, Ptr{UInt32}),
+        runtime, dest, pe, old)
+end
+
+const pointer_atomic_fetch_inc64 = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_atomic_fetch_inc64(nvshmemrs_runtime_t runtime, uint64_t *dest,
+#     int32_t pe, uint64_t *old)
+"""
+    nvshmemrs_atomic_fetch_inc64(runtime, dest, pe, old)
+
+Adds 1 to the 64-bit integer at the symmetric address `dest` on PE `pe` and gives the old
+value. It wraps around, so it serves signed and unsigned integers.
+
+One-sided; atomic with respect to all atomic operations of all PEs; complete on return.
+`dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_inc`).
+Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
+"""
+function nvshmemrs_atomic_fetch_inc64(runtime, dest, pe, old)
+    ccall(pointer_atomic_fetch_inc64[], Int32, (UInt64, Ptr{UInt64}, Int32, Ptr{UInt64}),
+        runtime, dest, pe, old)
+end
+
+const pointer_atomic_add32 = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_atomic_add32(nvshmemrs_runtime_t runtime, uint32_t *dest, uint32_t value,
+#     int32_t pe)
+"""
+    nvshmemrs_atomic_add32(runtime, dest, value, pe)
+
+Adds `value` to the 32-bit integer at the symmetric address `dest` on PE `pe`. It wraps
+around, so it serves signed and unsigned integers.
+
+One-sided; atomic with respect to all atomic operations of all PEs; complete on return.
+`dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_add`).
+Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
+"""
+function nvshmemrs_atomic_add32(runtime, dest, value, pe)
+    ccall(pointer_atomic_add32[], Int32, (UInt64, Ptr{UInt32}, UInt32, Int32), runtime, dest,
+        value, pe)
+end
+
+const pointer_atomic_add64 = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_atomic_add64(nvshmemrs_runtime_t runtime, uint64_t *dest, uint64_t value,
+#     int32_t pe)
+"""
+    nvshmemrs_atomic_add64(runtime, dest, value, pe)
+
+Adds `value` to the 64-bit integer at the symmetric address `dest` on PE `pe`. It wraps
+around, so it serves signed and unsigned integers.
+
+One-sided; atomic with respect to all atomic operations of all PEs; complete on return.
+`dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_add`).
+Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
+"""
+function nvshmemrs_atomic_add64(runtime, dest, value, pe)
+    ccall(pointer_atomic_add64[], Int32, (UInt64, Ptr{UInt64}, UInt64, Int32), runtime, dest,
+        value, pe)
+end
+
+const pointer_atomic_add_float = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_atomic_add_float(nvshmemrs_runtime_t runtime, float *dest, float value,
+#     int32_t pe)
+"""
+    nvshmemrs_atomic_add_float(runtime, dest, value, pe)
+
+Adds `value` to the `float` at the symmetric address `dest` on PE `pe`. The order of
+additions of several PEs, and so the rounding of their sum, is not fixed.
+
+One-sided; atomic with respect to all atomic operations of all PEs; complete on return.
+`dest` must be aligned to 4. NVSHMEM `nvshmemx_float_atomic_add`.
+Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
+"""
+function nvshmemrs_atomic_add_float(runtime, dest, value, pe)
+    ccall(pointer_atomic_add_float[], Int32, (UInt64, Ptr{Float32}, Float32, Int32), runtime,
+        dest, value, pe)
+end
+
+const pointer_atomic_add_double = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_atomic_add_double(nvshmemrs_runtime_t runtime, double *dest, double value,
+#     int32_t pe)
+"""
+    nvshmemrs_atomic_add_double(runtime, dest, value, pe)
+
+Adds `value` to the `double` at the symmetric address `dest` on PE `pe`. The order of
+additions of several PEs, and so the rounding of their sum, is not fixed.
+
+One-sided; atomic with respect to all atomic operations of all PEs; complete on return.
+`dest` must be aligned to 8. NVSHMEM `nvshmemx_double_atomic_add`.
+Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
+"""
+function nvshmemrs_atomic_add_double(runtime, dest, value, pe)
+    ccall(pointer_atomic_add_double[], Int32, (UInt64, Ptr{Float64}, Float64, Int32), runtime,
+        dest, value, pe)
+end
 
 const pointer_atomic_fetch_add32 = Ref{Ptr{Cvoid}}(C_NULL)
 
@@ -208,25 +682,6 @@ Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing
 function nvshmemrs_atomic_fetch_add32(runtime, dest, value, pe, old)
     ccall(pointer_atomic_fetch_add32[], Int32, (UInt64, Ptr{UInt32}, UInt32, Int32,
         Ptr{UInt32}), runtime, dest, value, pe, old)
-end
-
-const pointer_atomic_compare_swap32 = Ref{Ptr{Cvoid}}(C_NULL)
-
-# int32_t nvshmemrs_atomic_compare_swap32(nvshmemrs_runtime_t runtime, uint32_t *dest,
-#     uint32_t cond, uint32_t value, int32_t pe, uint32_t *old)
-"""
-    nvshmemrs_atomic_compare_swap32(runtime, dest, cond, value, pe, old)
-
-Stores `value` in the 32-bit integer at the symmetric address `dest` on PE `pe` if it equals
-`cond`, and gives the old value.
-
-One-sided; atomic with respect to all atomic operations of all PEs; complete on return.
-`dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_compare_swap`).
-Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
-"""
-function nvshmemrs_atomic_compare_swap32(runtime, dest, cond, value, pe, old)
-    ccall(pointer_atomic_compare_swap32[], Int32, (UInt64, Ptr{UInt32}, UInt32, UInt32, Int32,
-        Ptr{UInt32}), runtime, dest, cond, value, pe, old)
 end
 
 const pointer_atomic_fetch_add64 = Ref{Ptr{Cvoid}}(C_NULL)
@@ -248,23 +703,710 @@ function nvshmemrs_atomic_fetch_add64(runtime, dest, value, pe, old)
         Ptr{UInt64}), runtime, dest, value, pe, old)
 end
 
-const pointer_atomic_compare_swap64 = Ref{Ptr{Cvoid}}(C_NULL)
+const pointer_atomic_fetch_add_float = Ref{Ptr{Cvoid}}(C_NULL)
 
-# int32_t nvshmemrs_atomic_compare_swap64(nvshmemrs_runtime_t runtime, uint64_t *dest,
-#     uint64_t cond, uint64_t value, int32_t pe, uint64_t *old)
+# int32_t nvshmemrs_atomic_fetch_add_float(nvshmemrs_runtime_t runtime, float *dest,
+#     float value, int32_t pe, float *old)
 """
-    nvshmemrs_atomic_compare_swap64(runtime, dest, cond, value, pe, old)
+    nvshmemrs_atomic_fetch_add_float(runtime, dest, value, pe, old)
 
-Stores `value` in the 64-bit integer at the symmetric address `dest` on PE `pe` if it equals
-`cond`, and gives the old value.
+Adds `value` to the `float` at the symmetric address `dest` on PE `pe` and gives the old
+value. The order of additions of several PEs, and so the rounding of their sum, is not
+fixed.
 
 One-sided; atomic with respect to all atomic operations of all PEs; complete on return.
-`dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_compare_swap`).
+`dest` must be aligned to 4. NVSHMEM `nvshmemx_float_atomic_fetch_add`.
 Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
 """
-function nvshmemrs_atomic_compare_swap64(runtime, dest, cond, value, pe, old)
-    ccall(pointer_atomic_compare_swap64[], Int32, (UInt64, Ptr{UInt64}, UInt64, UInt64, Int32,
-        Ptr{UInt64}), runtime, dest, cond, value, pe, old)
+function nvshmemrs_atomic_fetch_add_float(runtime, dest, value, pe, old)
+    ccall(pointer_atomic_fetch_add_float[], Int32, (UInt64, Ptr{Float32}, Float32, Int32,
+        Ptr{Float32}), runtime, dest, value, pe, old)
+end
+
+const pointer_atomic_fetch_add_double = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_atomic_fetch_add_double(nvshmemrs_runtime_t runtime, double *dest,
+#     double value, int32_t pe, double *old)
+"""
+    nvshmemrs_atomic_fetch_add_double(runtime, dest, value, pe, old)
+
+Adds `value` to the `double` at the symmetric address `dest` on PE `pe` and gives the old
+value. The order of additions of several PEs, and so the rounding of their sum, is not
+fixed.
+
+One-sided; atomic with respect to all atomic operations of all PEs; complete on return.
+`dest` must be aligned to 8. NVSHMEM `nvshmemx_double_atomic_fetch_add`.
+Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
+"""
+function nvshmemrs_atomic_fetch_add_double(runtime, dest, value, pe, old)
+    ccall(pointer_atomic_fetch_add_double[], Int32, (UInt64, Ptr{Float64}, Float64, Int32,
+        Ptr{Float64}), runtime, dest, value, pe, old)
+end
+
+const pointer_atomic_and32 = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_atomic_and32(nvshmemrs_runtime_t runtime, uint32_t *dest, uint32_t value,
+#     int32_t pe)
+"""
+    nvshmemrs_atomic_and32(runtime, dest, value, pe)
+
+Replaces the 32-bit integer at the symmetric address `dest` on PE `pe` by its bitwise and
+with `value`. It serves signed and unsigned integers.
+
+One-sided; atomic with respect to all atomic operations of all PEs; complete on return.
+`dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_and`).
+Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
+"""
+function nvshmemrs_atomic_and32(runtime, dest, value, pe)
+    ccall(pointer_atomic_and32[], Int32, (UInt64, Ptr{UInt32}, UInt32, Int32), runtime, dest,
+        value, pe)
+end
+
+const pointer_atomic_and64 = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_atomic_and64(nvshmemrs_runtime_t runtime, uint64_t *dest, uint64_t value,
+#     int32_t pe)
+"""
+    nvshmemrs_atomic_and64(runtime, dest, value, pe)
+
+Replaces the 64-bit integer at the symmetric address `dest` on PE `pe` by its bitwise and
+with `value`. It serves signed and unsigned integers.
+
+One-sided; atomic with respect to all atomic operations of all PEs; complete on return.
+`dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_and`).
+Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
+"""
+function nvshmemrs_atomic_and64(runtime, dest, value, pe)
+    ccall(pointer_atomic_and64[], Int32, (UInt64, Ptr{UInt64}, UInt64, Int32), runtime, dest,
+        value, pe)
+end
+
+const pointer_atomic_fetch_and32 = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_atomic_fetch_and32(nvshmemrs_runtime_t runtime, uint32_t *dest,
+#     uint32_t value, int32_t pe, uint32_t *old)
+"""
+    nvshmemrs_atomic_fetch_and32(runtime, dest, value, pe, old)
+
+Replaces the 32-bit integer at the symmetric address `dest` on PE `pe` by its bitwise and
+with `value`, and gives the old value. It serves signed and unsigned integers.
+
+One-sided; atomic with respect to all atomic operations of all PEs; complete on return.
+`dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_and`).
+Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
+"""
+function nvshmemrs_atomic_fetch_and32(runtime, dest, value, pe, old)
+    ccall(pointer_atomic_fetch_and32[], Int32, (UInt64, Ptr{UInt32}, UInt32, Int32,
+        Ptr{UInt32}), runtime, dest, value, pe, old)
+end
+
+const pointer_atomic_fetch_and64 = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_atomic_fetch_and64(nvshmemrs_runtime_t runtime, uint64_t *dest,
+#     uint64_t value, int32_t pe, uint64_t *old)
+"""
+    nvshmemrs_atomic_fetch_and64(runtime, dest, value, pe, old)
+
+Replaces the 64-bit integer at the symmetric address `dest` on PE `pe` by its bitwise and
+with `value`, and gives the old value. It serves signed and unsigned integers.
+
+One-sided; atomic with respect to all atomic operations of all PEs; complete on return.
+`dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_and`).
+Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
+"""
+function nvshmemrs_atomic_fetch_and64(runtime, dest, value, pe, old)
+    ccall(pointer_atomic_fetch_and64[], Int32, (UInt64, Ptr{UInt64}, UInt64, Int32,
+        Ptr{UInt64}), runtime, dest, value, pe, old)
+end
+
+const pointer_atomic_or32 = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_atomic_or32(nvshmemrs_runtime_t runtime, uint32_t *dest, uint32_t value,
+#     int32_t pe)
+"""
+    nvshmemrs_atomic_or32(runtime, dest, value, pe)
+
+Replaces the 32-bit integer at the symmetric address `dest` on PE `pe` by its bitwise or
+with `value`. It serves signed and unsigned integers.
+
+One-sided; atomic with respect to all atomic operations of all PEs; complete on return.
+`dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_or`).
+Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
+"""
+function nvshmemrs_atomic_or32(runtime, dest, value, pe)
+    ccall(pointer_atomic_or32[], Int32, (UInt64, Ptr{UInt32}, UInt32, Int32), runtime, dest,
+        value, pe)
+end
+
+const pointer_atomic_or64 = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_atomic_or64(nvshmemrs_runtime_t runtime, uint64_t *dest, uint64_t value,
+#     int32_t pe)
+"""
+    nvshmemrs_atomic_or64(runtime, dest, value, pe)
+
+Replaces the 64-bit integer at the symmetric address `dest` on PE `pe` by its bitwise or
+with `value`. It serves signed and unsigned integers.
+
+One-sided; atomic with respect to all atomic operations of all PEs; complete on return.
+`dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_or`).
+Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
+"""
+function nvshmemrs_atomic_or64(runtime, dest, value, pe)
+    ccall(pointer_atomic_or64[], Int32, (UInt64, Ptr{UInt64}, UInt64, Int32), runtime, dest,
+        value, pe)
+end
+
+const pointer_atomic_fetch_or32 = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_atomic_fetch_or32(nvshmemrs_runtime_t runtime, uint32_t *dest,
+#     uint32_t value, int32_t pe, uint32_t *old)
+"""
+    nvshmemrs_atomic_fetch_or32(runtime, dest, value, pe, old)
+
+Replaces the 32-bit integer at the symmetric address `dest` on PE `pe` by its bitwise or
+with `value`, and gives the old value. It serves signed and unsigned integers.
+
+One-sided; atomic with respect to all atomic operations of all PEs; complete on return.
+`dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_or`).
+Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
+"""
+function nvshmemrs_atomic_fetch_or32(runtime, dest, value, pe, old)
+    ccall(pointer_atomic_fetch_or32[], Int32, (UInt64, Ptr{UInt32}, UInt32, Int32, Ptr{UInt32}),
+        runtime, dest, value, pe, old)
+end
+
+const pointer_atomic_fetch_or64 = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_atomic_fetch_or64(nvshmemrs_runtime_t runtime, uint64_t *dest,
+#     uint64_t value, int32_t pe, uint64_t *old)
+"""
+    nvshmemrs_atomic_fetch_or64(runtime, dest, value, pe, old)
+
+Replaces the 64-bit integer at the symmetric address `dest` on PE `pe` by its bitwise or
+with `value`, and gives the old value. It serves signed and unsigned integers.
+
+One-sided; atomic with respect to all atomic operations of all PEs; complete on return.
+`dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_or`).
+Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
+"""
+function nvshmemrs_atomic_fetch_or64(runtime, dest, value, pe, old)
+    ccall(pointer_atomic_fetch_or64[], Int32, (UInt64, Ptr{UInt64}, UInt64, Int32, Ptr{UInt64}),
+        runtime, dest, value, pe, old)
+end
+
+const pointer_atomic_xor32 = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_atomic_xor32(nvshmemrs_runtime_t runtime, uint32_t *dest, uint32_t value,
+#     int32_t pe)
+"""
+    nvshmemrs_atomic_xor32(runtime, dest, value, pe)
+
+Replaces the 32-bit integer at the symmetric address `dest` on PE `pe` by its bitwise
+exclusive or with `value`. It serves signed and unsigned integers.
+
+One-sided; atomic with respect to all atomic operations of all PEs; complete on return.
+`dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_xor`).
+Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
+"""
+function nvshmemrs_atomic_xor32(runtime, dest, value, pe)
+    ccall(pointer_atomic_xor32[], Int32, (UInt64, Ptr{UInt32}, UInt32, Int32), runtime, dest,
+        value, pe)
+end
+
+const pointer_atomic_xor64 = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_atomic_xor64(nvshmemrs_runtime_t runtime, uint64_t *dest, uint64_t value,
+#     int32_t pe)
+"""
+    nvshmemrs_atomic_xor64(runtime, dest, value, pe)
+
+Replaces the 64-bit integer at the symmetric address `dest` on PE `pe` by its bitwise
+exclusive or with `value`. It serves signed and unsigned integers.
+
+One-sided; atomic with respect to all atomic operations of all PEs; complete on return.
+`dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_xor`).
+Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
+"""
+function nvshmemrs_atomic_xor64(runtime, dest, value, pe)
+    ccall(pointer_atomic_xor64[], Int32, (UInt64, Ptr{UInt64}, UInt64, Int32), runtime, dest,
+        value, pe)
+end
+
+const pointer_atomic_fetch_xor32 = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_atomic_fetch_xor32(nvshmemrs_runtime_t runtime, uint32_t *dest,
+#     uint32_t value, int32_t pe, uint32_t *old)
+"""
+    nvshmemrs_atomic_fetch_xor32(runtime, dest, value, pe, old)
+
+Replaces the 32-bit integer at the symmetric address `dest` on PE `pe` by its bitwise
+exclusive or with `value`, and gives the old value. It serves signed and unsigned integers.
+
+One-sided; atomic with respect to all atomic operations of all PEs; complete on return.
+`dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_xor`).
+Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
+"""
+function nvshmemrs_atomic_fetch_xor32(runtime, dest, value, pe, old)
+    ccall(pointer_atomic_fetch_xor32[], Int32, (UInt64, Ptr{UInt32}, UInt32, Int32,
+        Ptr{UInt32}), runtime, dest, value, pe, old)
+end
+
+const pointer_atomic_fetch_xor64 = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_atomic_fetch_xor64(nvshmemrs_runtime_t runtime, uint64_t *dest,
+#     uint64_t value, int32_t pe, uint64_t *old)
+"""
+    nvshmemrs_atomic_fetch_xor64(runtime, dest, value, pe, old)
+
+Replaces the 64-bit integer at the symmetric address `dest` on PE `pe` by its bitwise
+exclusive or with `value`, and gives the old value. It serves signed and unsigned integers.
+
+One-sided; atomic with respect to all atomic operations of all PEs; complete on return.
+`dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_xor`).
+Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
+"""
+function nvshmemrs_atomic_fetch_xor64(runtime, dest, value, pe, old)
+    ccall(pointer_atomic_fetch_xor64[], Int32, (UInt64, Ptr{UInt64}, UInt64, Int32,
+        Ptr{UInt64}), runtime, dest, value, pe, old)
+end
+
+const pointer_atomic_fetch32_nbi = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_atomic_fetch32_nbi(nvshmemrs_runtime_t runtime, uint32_t *fetch,
+#     const uint32_t *source, int32_t pe)
+"""
+    nvshmemrs_atomic_fetch32_nbi(runtime, fetch, source, pe)
+
+As `nvshmemrs_atomic_fetch32`, but what it gives is in local memory at `fetch` only after
+`nvshmemrs_quiet`.
+
+One-sided; atomic with respect to all atomic operations of all PEs; complete after
+`nvshmemrs_quiet`. `source` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
+(`shmem_atomic_fetch_nbi`).
+Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
+"""
+function nvshmemrs_atomic_fetch32_nbi(runtime, fetch, source, pe)
+    ccall(pointer_atomic_fetch32_nbi[], Int32, (UInt64, Ptr{UInt32}, Ptr{UInt32}, Int32),
+        runtime, fetch, source, pe)
+end
+
+const pointer_atomic_fetch64_nbi = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_atomic_fetch64_nbi(nvshmemrs_runtime_t runtime, uint64_t *fetch,
+#     const uint64_t *source, int32_t pe)
+"""
+    nvshmemrs_atomic_fetch64_nbi(runtime, fetch, source, pe)
+
+As `nvshmemrs_atomic_fetch64`, but what it gives is in local memory at `fetch` only after
+`nvshmemrs_quiet`.
+
+One-sided; atomic with respect to all atomic operations of all PEs; complete after
+`nvshmemrs_quiet`. `source` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
+(`shmem_atomic_fetch_nbi`).
+Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
+"""
+function nvshmemrs_atomic_fetch64_nbi(runtime, fetch, source, pe)
+    ccall(pointer_atomic_fetch64_nbi[], Int32, (UInt64, Ptr{UInt64}, Ptr{UInt64}, Int32),
+        runtime, fetch, source, pe)
+end
+
+const pointer_atomic_fetch_float_nbi = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_atomic_fetch_float_nbi(nvshmemrs_runtime_t runtime, float *fetch,
+#     const float *source, int32_t pe)
+"""
+    nvshmemrs_atomic_fetch_float_nbi(runtime, fetch, source, pe)
+
+As `nvshmemrs_atomic_fetch_float`, but what it gives is in local memory at `fetch` only
+after `nvshmemrs_quiet`.
+
+One-sided; atomic with respect to all atomic operations of all PEs; complete after
+`nvshmemrs_quiet`. `source` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
+(`shmem_atomic_fetch_nbi`).
+Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
+"""
+function nvshmemrs_atomic_fetch_float_nbi(runtime, fetch, source, pe)
+    ccall(pointer_atomic_fetch_float_nbi[], Int32, (UInt64, Ptr{Float32}, Ptr{Float32}, Int32),
+        runtime, fetch, source, pe)
+end
+
+const pointer_atomic_fetch_double_nbi = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_atomic_fetch_double_nbi(nvshmemrs_runtime_t runtime, double *fetch,
+#     const double *source, int32_t pe)
+"""
+    nvshmemrs_atomic_fetch_double_nbi(runtime, fetch, source, pe)
+
+As `nvshmemrs_atomic_fetch_double`, but what it gives is in local memory at `fetch` only
+after `nvshmemrs_quiet`.
+
+One-sided; atomic with respect to all atomic operations of all PEs; complete after
+`nvshmemrs_quiet`. `source` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
+(`shmem_atomic_fetch_nbi`).
+Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
+"""
+function nvshmemrs_atomic_fetch_double_nbi(runtime, fetch, source, pe)
+    ccall(pointer_atomic_fetch_double_nbi[], Int32, (UInt64, Ptr{Float64}, Ptr{Float64}, Int32),
+        runtime, fetch, source, pe)
+end
+
+const pointer_atomic_swap32_nbi = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_atomic_swap32_nbi(nvshmemrs_runtime_t runtime, uint32_t *fetch,
+#     uint32_t *dest, uint32_t value, int32_t pe)
+"""
+    nvshmemrs_atomic_swap32_nbi(runtime, fetch, dest, value, pe)
+
+As `nvshmemrs_atomic_swap32`, but what it gives is in local memory at `fetch` only after
+`nvshmemrs_quiet`.
+
+One-sided; atomic with respect to all atomic operations of all PEs; complete after
+`nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
+(`shmem_atomic_swap_nbi`).
+Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
+"""
+function nvshmemrs_atomic_swap32_nbi(runtime, fetch, dest, value, pe)
+    ccall(pointer_atomic_swap32_nbi[], Int32, (UInt64, Ptr{UInt32}, Ptr{UInt32}, UInt32, Int32),
+        runtime, fetch, dest, value, pe)
+end
+
+const pointer_atomic_swap64_nbi = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_atomic_swap64_nbi(nvshmemrs_runtime_t runtime, uint64_t *fetch,
+#     uint64_t *dest, uint64_t value, int32_t pe)
+"""
+    nvshmemrs_atomic_swap64_nbi(runtime, fetch, dest, value, pe)
+
+As `nvshmemrs_atomic_swap64`, but what it gives is in local memory at `fetch` only after
+`nvshmemrs_quiet`.
+
+One-sided; atomic with respect to all atomic operations of all PEs; complete after
+`nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
+(`shmem_atomic_swap_nbi`).
+Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
+"""
+function nvshmemrs_atomic_swap64_nbi(runtime, fetch, dest, value, pe)
+    ccall(pointer_atomic_swap64_nbi[], Int32, (UInt64, Ptr{UInt64}, Ptr{UInt64}, UInt64, Int32),
+        runtime, fetch, dest, value, pe)
+end
+
+const pointer_atomic_swap_float_nbi = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_atomic_swap_float_nbi(nvshmemrs_runtime_t runtime, float *fetch,
+#     float *dest, float value, int32_t pe)
+"""
+    nvshmemrs_atomic_swap_float_nbi(runtime, fetch, dest, value, pe)
+
+As `nvshmemrs_atomic_swap_float`, but what it gives is in local memory at `fetch` only after
+`nvshmemrs_quiet`.
+
+One-sided; atomic with respect to all atomic operations of all PEs; complete after
+`nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
+(`shmem_atomic_swap_nbi`).
+Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
+"""
+function nvshmemrs_atomic_swap_float_nbi(runtime, fetch, dest, value, pe)
+    ccall(pointer_atomic_swap_float_nbi[], Int32, (UInt64, Ptr{Float32}, Ptr{Float32}, Float32,
+        Int32), runtime, fetch, dest, value, pe)
+end
+
+const pointer_atomic_swap_double_nbi = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_atomic_swap_double_nbi(nvshmemrs_runtime_t runtime, double *fetch,
+#     double *dest, double value, int32_t pe)
+"""
+    nvshmemrs_atomic_swap_double_nbi(runtime, fetch, dest, value, pe)
+
+As `nvshmemrs_atomic_swap_double`, but what it gives is in local memory at `fetch` only
+after `nvshmemrs_quiet`.
+
+One-sided; atomic with respect to all atomic operations of all PEs; complete after
+`nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
+(`shmem_atomic_swap_nbi`).
+Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
+"""
+function nvshmemrs_atomic_swap_double_nbi(runtime, fetch, dest, value, pe)
+    ccall(pointer_atomic_swap_double_nbi[], Int32, (UInt64, Ptr{Float64}, Ptr{Float64}, Float64,
+        Int32), runtime, fetch, dest, value, pe)
+end
+
+const pointer_atomic_compare_swap32_nbi = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_atomic_compare_swap32_nbi(nvshmemrs_runtime_t runtime, uint32_t *fetch,
+#     uint32_t *dest, uint32_t cond, uint32_t value, int32_t pe)
+"""
+    nvshmemrs_atomic_compare_swap32_nbi(runtime, fetch, dest, cond, value, pe)
+
+As `nvshmemrs_atomic_compare_swap32`, but what it gives is in local memory at `fetch` only
+after `nvshmemrs_quiet`.
+
+One-sided; atomic with respect to all atomic operations of all PEs; complete after
+`nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
+(`shmem_atomic_compare_swap_nbi`).
+Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
+"""
+function nvshmemrs_atomic_compare_swap32_nbi(runtime, fetch, dest, cond, value, pe)
+    ccall(pointer_atomic_compare_swap32_nbi[], Int32, (UInt64, Ptr{UInt32}, Ptr{UInt32}, UInt32,
+        UInt32, Int32), runtime, fetch, dest, cond, value, pe)
+end
+
+const pointer_atomic_compare_swap64_nbi = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_atomic_compare_swap64_nbi(nvshmemrs_runtime_t runtime, uint64_t *fetch,
+#     uint64_t *dest, uint64_t cond, uint64_t value, int32_t pe)
+"""
+    nvshmemrs_atomic_compare_swap64_nbi(runtime, fetch, dest, cond, value, pe)
+
+As `nvshmemrs_atomic_compare_swap64`, but what it gives is in local memory at `fetch` only
+after `nvshmemrs_quiet`.
+
+One-sided; atomic with respect to all atomic operations of all PEs; complete after
+`nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
+(`shmem_atomic_compare_swap_nbi`).
+Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
+"""
+function nvshmemrs_atomic_compare_swap64_nbi(runtime, fetch, dest, cond, value, pe)
+    ccall(pointer_atomic_compare_swap64_nbi[], Int32, (UInt64, Ptr{UInt64}, Ptr{UInt64}, UInt64,
+        UInt64, Int32), runtime, fetch, dest, cond, value, pe)
+end
+
+const pointer_atomic_fetch_inc32_nbi = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_atomic_fetch_inc32_nbi(nvshmemrs_runtime_t runtime, uint32_t *fetch,
+#     uint32_t *dest, int32_t pe)
+"""
+    nvshmemrs_atomic_fetch_inc32_nbi(runtime, fetch, dest, pe)
+
+As `nvshmemrs_atomic_fetch_inc32`, but what it gives is in local memory at `fetch` only
+after `nvshmemrs_quiet`.
+
+One-sided; atomic with respect to all atomic operations of all PEs; complete after
+`nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
+(`shmem_atomic_fetch_inc_nbi`).
+Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
+"""
+function nvshmemrs_atomic_fetch_inc32_nbi(runtime, fetch, dest, pe)
+    ccall(pointer_atomic_fetch_inc32_nbi[], Int32, (UInt64, Ptr{UInt32}, Ptr{UInt32}, Int32),
+        runtime, fetch, dest, pe)
+end
+
+const pointer_atomic_fetch_inc64_nbi = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_atomic_fetch_inc64_nbi(nvshmemrs_runtime_t runtime, uint64_t *fetch,
+#     uint64_t *dest, int32_t pe)
+"""
+    nvshmemrs_atomic_fetch_inc64_nbi(runtime, fetch, dest, pe)
+
+As `nvshmemrs_atomic_fetch_inc64`, but what it gives is in local memory at `fetch` only
+after `nvshmemrs_quiet`.
+
+One-sided; atomic with respect to all atomic operations of all PEs; complete after
+`nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
+(`shmem_atomic_fetch_inc_nbi`).
+Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
+"""
+function nvshmemrs_atomic_fetch_inc64_nbi(runtime, fetch, dest, pe)
+    ccall(pointer_atomic_fetch_inc64_nbi[], Int32, (UInt64, Ptr{UInt64}, Ptr{UInt64}, Int32),
+        runtime, fetch, dest, pe)
+end
+
+const pointer_atomic_fetch_add32_nbi = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_atomic_fetch_add32_nbi(nvshmemrs_runtime_t runtime, uint32_t *fetch,
+#     uint32_t *dest, uint32_t value, int32_t pe)
+"""
+    nvshmemrs_atomic_fetch_add32_nbi(runtime, fetch, dest, value, pe)
+
+As `nvshmemrs_atomic_fetch_add32`, but what it gives is in local memory at `fetch` only
+after `nvshmemrs_quiet`.
+
+One-sided; atomic with respect to all atomic operations of all PEs; complete after
+`nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
+(`shmem_atomic_fetch_add_nbi`).
+Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
+"""
+function nvshmemrs_atomic_fetch_add32_nbi(runtime, fetch, dest, value, pe)
+    ccall(pointer_atomic_fetch_add32_nbi[], Int32, (UInt64, Ptr{UInt32}, Ptr{UInt32}, UInt32,
+        Int32), runtime, fetch, dest, value, pe)
+end
+
+const pointer_atomic_fetch_add64_nbi = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_atomic_fetch_add64_nbi(nvshmemrs_runtime_t runtime, uint64_t *fetch,
+#     uint64_t *dest, uint64_t value, int32_t pe)
+"""
+    nvshmemrs_atomic_fetch_add64_nbi(runtime, fetch, dest, value, pe)
+
+As `nvshmemrs_atomic_fetch_add64`, but what it gives is in local memory at `fetch` only
+after `nvshmemrs_quiet`.
+
+One-sided; atomic with respect to all atomic operations of all PEs; complete after
+`nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
+(`shmem_atomic_fetch_add_nbi`).
+Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
+"""
+function nvshmemrs_atomic_fetch_add64_nbi(runtime, fetch, dest, value, pe)
+    ccall(pointer_atomic_fetch_add64_nbi[], Int32, (UInt64, Ptr{UInt64}, Ptr{UInt64}, UInt64,
+        Int32), runtime, fetch, dest, value, pe)
+end
+
+const pointer_atomic_fetch_add_float_nbi = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_atomic_fetch_add_float_nbi(nvshmemrs_runtime_t runtime, float *fetch,
+#     float *dest, float value, int32_t pe)
+"""
+    nvshmemrs_atomic_fetch_add_float_nbi(runtime, fetch, dest, value, pe)
+
+As `nvshmemrs_atomic_fetch_add_float`, but what it gives is in local memory at `fetch` only
+after `nvshmemrs_quiet`.
+
+One-sided; atomic with respect to all atomic operations of all PEs; complete after
+`nvshmemrs_quiet`. `dest` must be aligned to 4. NVSHMEM `nvshmemx_float_atomic_fetch_add`.
+Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
+"""
+function nvshmemrs_atomic_fetch_add_float_nbi(runtime, fetch, dest, value, pe)
+    ccall(pointer_atomic_fetch_add_float_nbi[], Int32, (UInt64, Ptr{Float32}, Ptr{Float32},
+        Float32, Int32), runtime, fetch, dest, value, pe)
+end
+
+const pointer_atomic_fetch_add_double_nbi = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_atomic_fetch_add_double_nbi(nvshmemrs_runtime_t runtime, double *fetch,
+#     double *dest, double value, int32_t pe)
+"""
+    nvshmemrs_atomic_fetch_add_double_nbi(runtime, fetch, dest, value, pe)
+
+As `nvshmemrs_atomic_fetch_add_double`, but what it gives is in local memory at `fetch` only
+after `nvshmemrs_quiet`.
+
+One-sided; atomic with respect to all atomic operations of all PEs; complete after
+`nvshmemrs_quiet`. `dest` must be aligned to 8. NVSHMEM `nvshmemx_double_atomic_fetch_add`.
+Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
+"""
+function nvshmemrs_atomic_fetch_add_double_nbi(runtime, fetch, dest, value, pe)
+    ccall(pointer_atomic_fetch_add_double_nbi[], Int32, (UInt64, Ptr{Float64}, Ptr{Float64},
+        Float64, Int32), runtime, fetch, dest, value, pe)
+end
+
+const pointer_atomic_fetch_and32_nbi = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_atomic_fetch_and32_nbi(nvshmemrs_runtime_t runtime, uint32_t *fetch,
+#     uint32_t *dest, uint32_t value, int32_t pe)
+"""
+    nvshmemrs_atomic_fetch_and32_nbi(runtime, fetch, dest, value, pe)
+
+As `nvshmemrs_atomic_fetch_and32`, but what it gives is in local memory at `fetch` only
+after `nvshmemrs_quiet`.
+
+One-sided; atomic with respect to all atomic operations of all PEs; complete after
+`nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
+(`shmem_atomic_fetch_and_nbi`).
+Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
+"""
+function nvshmemrs_atomic_fetch_and32_nbi(runtime, fetch, dest, value, pe)
+    ccall(pointer_atomic_fetch_and32_nbi[], Int32, (UInt64, Ptr{UInt32}, Ptr{UInt32}, UInt32,
+        Int32), runtime, fetch, dest, value, pe)
+end
+
+const pointer_atomic_fetch_and64_nbi = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_atomic_fetch_and64_nbi(nvshmemrs_runtime_t runtime, uint64_t *fetch,
+#     uint64_t *dest, uint64_t value, int32_t pe)
+"""
+    nvshmemrs_atomic_fetch_and64_nbi(runtime, fetch, dest, value, pe)
+
+As `nvshmemrs_atomic_fetch_and64`, but what it gives is in local memory at `fetch` only
+after `nvshmemrs_quiet`.
+
+One-sided; atomic with respect to all atomic operations of all PEs; complete after
+`nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
+(`shmem_atomic_fetch_and_nbi`).
+Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
+"""
+function nvshmemrs_atomic_fetch_and64_nbi(runtime, fetch, dest, value, pe)
+    ccall(pointer_atomic_fetch_and64_nbi[], Int32, (UInt64, Ptr{UInt64}, Ptr{UInt64}, UInt64,
+        Int32), runtime, fetch, dest, value, pe)
+end
+
+const pointer_atomic_fetch_or32_nbi = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_atomic_fetch_or32_nbi(nvshmemrs_runtime_t runtime, uint32_t *fetch,
+#     uint32_t *dest, uint32_t value, int32_t pe)
+"""
+    nvshmemrs_atomic_fetch_or32_nbi(runtime, fetch, dest, value, pe)
+
+As `nvshmemrs_atomic_fetch_or32`, but what it gives is in local memory at `fetch` only after
+`nvshmemrs_quiet`.
+
+One-sided; atomic with respect to all atomic operations of all PEs; complete after
+`nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
+(`shmem_atomic_fetch_or_nbi`).
+Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
+"""
+function nvshmemrs_atomic_fetch_or32_nbi(runtime, fetch, dest, value, pe)
+    ccall(pointer_atomic_fetch_or32_nbi[], Int32, (UInt64, Ptr{UInt32}, Ptr{UInt32}, UInt32,
+        Int32), runtime, fetch, dest, value, pe)
+end
+
+const pointer_atomic_fetch_or64_nbi = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_atomic_fetch_or64_nbi(nvshmemrs_runtime_t runtime, uint64_t *fetch,
+#     uint64_t *dest, uint64_t value, int32_t pe)
+"""
+    nvshmemrs_atomic_fetch_or64_nbi(runtime, fetch, dest, value, pe)
+
+As `nvshmemrs_atomic_fetch_or64`, but what it gives is in local memory at `fetch` only after
+`nvshmemrs_quiet`.
+
+One-sided; atomic with respect to all atomic operations of all PEs; complete after
+`nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
+(`shmem_atomic_fetch_or_nbi`).
+Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
+"""
+function nvshmemrs_atomic_fetch_or64_nbi(runtime, fetch, dest, value, pe)
+    ccall(pointer_atomic_fetch_or64_nbi[], Int32, (UInt64, Ptr{UInt64}, Ptr{UInt64}, UInt64,
+        Int32), runtime, fetch, dest, value, pe)
+end
+
+const pointer_atomic_fetch_xor32_nbi = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_atomic_fetch_xor32_nbi(nvshmemrs_runtime_t runtime, uint32_t *fetch,
+#     uint32_t *dest, uint32_t value, int32_t pe)
+"""
+    nvshmemrs_atomic_fetch_xor32_nbi(runtime, fetch, dest, value, pe)
+
+As `nvshmemrs_atomic_fetch_xor32`, but what it gives is in local memory at `fetch` only
+after `nvshmemrs_quiet`.
+
+One-sided; atomic with respect to all atomic operations of all PEs; complete after
+`nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
+(`shmem_atomic_fetch_xor_nbi`).
+Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
+"""
+function nvshmemrs_atomic_fetch_xor32_nbi(runtime, fetch, dest, value, pe)
+    ccall(pointer_atomic_fetch_xor32_nbi[], Int32, (UInt64, Ptr{UInt32}, Ptr{UInt32}, UInt32,
+        Int32), runtime, fetch, dest, value, pe)
+end
+
+const pointer_atomic_fetch_xor64_nbi = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_atomic_fetch_xor64_nbi(nvshmemrs_runtime_t runtime, uint64_t *fetch,
+#     uint64_t *dest, uint64_t value, int32_t pe)
+"""
+    nvshmemrs_atomic_fetch_xor64_nbi(runtime, fetch, dest, value, pe)
+
+As `nvshmemrs_atomic_fetch_xor64`, but what it gives is in local memory at `fetch` only
+after `nvshmemrs_quiet`.
+
+One-sided; atomic with respect to all atomic operations of all PEs; complete after
+`nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
+(`shmem_atomic_fetch_xor_nbi`).
+Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
+"""
+function nvshmemrs_atomic_fetch_xor64_nbi(runtime, fetch, dest, value, pe)
+    ccall(pointer_atomic_fetch_xor64_nbi[], Int32, (UInt64, Ptr{UInt64}, Ptr{UInt64}, UInt64,
+        Int32), runtime, fetch, dest, value, pe)
 end
 
 const pointer_barrier = Ref{Ptr{Cvoid}}(C_NULL)
@@ -342,6 +1484,149 @@ function nvshmemrs_reduce(runtime, team, dest, source, count, dtype, op)
         Int32), runtime, team, dest, source, count, dtype, op)
 end
 
+const pointer_fcollect = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_fcollect(nvshmemrs_runtime_t runtime, nvshmemrs_team_t team, void *dest,
+#     const void *source, size_t bytes)
+"""
+    nvshmemrs_fcollect(runtime, team, dest, source, bytes)
+
+Puts together `bytes` bytes of `source` of every member, in team order, in `dest` on every
+member, which has room for `n_pes * bytes`. In place: `source` is the member's own part,
+`dest + my_pe * bytes`; otherwise they must not overlap.
+
+Collective over `team`, same `bytes` and symmetric addresses. Returns when `dest` is written
+here and `source` may be reused. OpenSHMEM 1.5 section 9.9.6 (`shmem_fcollectmem`).
+Errors: as `nvshmemrs_broadcast`.
+"""
+function nvshmemrs_fcollect(runtime, team, dest, source, bytes)
+    ccall(pointer_fcollect[], Int32, (UInt64, UInt64, Ptr{Cvoid}, Ptr{Cvoid}, Csize_t), runtime,
+        team, dest, source, bytes)
+end
+
+const pointer_collect = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_collect(nvshmemrs_runtime_t runtime, nvshmemrs_team_t team, void *dest,
+#     const void *source, size_t bytes)
+"""
+    nvshmemrs_collect(runtime, team, dest, source, bytes)
+
+Puts together what every member brings, `bytes` bytes that may differ between members, in
+team order, in `dest` on every member, which has room for the sum. `source` and `dest` must
+not overlap.
+
+Collective over `team`, same symmetric address `dest`. Returns when `dest` is written here
+and `source` may be reused. OpenSHMEM 1.5 section 9.9.6 (`shmem_collectmem`).
+Errors: as `nvshmemrs_broadcast`.
+"""
+function nvshmemrs_collect(runtime, team, dest, source, bytes)
+    ccall(pointer_collect[], Int32, (UInt64, UInt64, Ptr{Cvoid}, Ptr{Cvoid}, Csize_t), runtime,
+        team, dest, source, bytes)
+end
+
+const pointer_alltoall = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_alltoall(nvshmemrs_runtime_t runtime, nvshmemrs_team_t team, void *dest,
+#     const void *source, size_t bytes)
+"""
+    nvshmemrs_alltoall(runtime, team, dest, source, bytes)
+
+Sends part j of `source`, `bytes` bytes, to member j, where it becomes part i of `dest`, i
+being the sender's number. Both have one part per member. `source` may equal `dest`; they
+must not overlap otherwise.
+
+Collective over `team`, same `bytes` and symmetric addresses. Returns when `dest` is written
+here and `source` may be reused. OpenSHMEM 1.5 section 9.9.7 (`shmem_alltoallmem`).
+Errors: as `nvshmemrs_broadcast`.
+"""
+function nvshmemrs_alltoall(runtime, team, dest, source, bytes)
+    ccall(pointer_alltoall[], Int32, (UInt64, UInt64, Ptr{Cvoid}, Ptr{Cvoid}, Csize_t), runtime,
+        team, dest, source, bytes)
+end
+
+const pointer_alltoalls = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_alltoalls(nvshmemrs_runtime_t runtime, nvshmemrs_team_t team, void *dest,
+#     const void *source, ptrdiff_t dest_stride, ptrdiff_t source_stride,
+#     size_t element_bytes, size_t count)
+"""
+    nvshmemrs_alltoalls(runtime, team, dest, source, dest_stride, source_stride, element_bytes, count)
+
+As `nvshmemrs_alltoall` for parts of `count` elements of `element_bytes` bytes that lie
+`dest_stride` and `source_stride` elements apart, each at least 1. Elements in between stay
+as they are. `source` and `dest` must not overlap.
+
+Collective over `team`, same arguments and symmetric addresses. Returns when `dest` is
+written here and `source` may be reused. OpenSHMEM 1.5 section 9.9.8 (`shmem_alltoallsmem`).
+Errors: as `nvshmemrs_broadcast`; INVALID\\_VALUE.
+"""
+function nvshmemrs_alltoalls(runtime, team, dest, source, dest_stride, source_stride, element_bytes, count)
+    ccall(pointer_alltoalls[], Int32, (UInt64, UInt64, Ptr{Cvoid}, Ptr{Cvoid}, Cptrdiff_t,
+        Cptrdiff_t, Csize_t, Csize_t), runtime, team, dest, source, dest_stride, source_stride,
+        element_bytes, count)
+end
+
+const pointer_reducescatter = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_reducescatter(nvshmemrs_runtime_t runtime, nvshmemrs_team_t team,
+#     void *dest, const void *source, size_t count, int32_t dtype, int32_t op)
+"""
+    nvshmemrs_reducescatter(runtime, team, dest, source, count, dtype, op)
+
+As `nvshmemrs_reduce`, but member i keeps only part i of the result, `count` elements, in
+`dest`. `source` has one such part per member. In place: `dest` is the member's own part,
+`source + my_pe * count` elements; otherwise they must not overlap.
+
+Collective over `team`, same `count`, `dtype`, `op` and symmetric addresses. `dtype` is one
+of `nvshmemrs_dtype`, `op` one of `nvshmemrs_op`. NVSHMEM
+`nvshmem_<type>_<op>_reducescatter`.
+Errors: as `nvshmemrs_reduce`.
+"""
+function nvshmemrs_reducescatter(runtime, team, dest, source, count, dtype, op)
+    ccall(pointer_reducescatter[], Int32, (UInt64, UInt64, Ptr{Cvoid}, Ptr{Cvoid}, Csize_t,
+        Int32, Int32), runtime, team, dest, source, count, dtype, op)
+end
+
+const pointer_inscan = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_inscan(nvshmemrs_runtime_t runtime, nvshmemrs_team_t team, void *dest,
+#     const void *source, size_t count, int32_t dtype, int32_t op)
+"""
+    nvshmemrs_inscan(runtime, team, dest, source, count, dtype, op)
+
+Inclusive scan: combines `count` elements of `source` of the members up to and including the
+caller, element by element, in team order, and writes the result to the caller's `dest`.
+`source` may equal `dest`; they must not overlap otherwise.
+
+Collective over `team`, same `count`, `dtype`, `op` and symmetric addresses. `dtype` is one
+of `nvshmemrs_dtype`, `op` one of `nvshmemrs_op`. OpenSHMEM 1.6 (`shmem_sum_inscan`).
+Errors: as `nvshmemrs_reduce`.
+"""
+function nvshmemrs_inscan(runtime, team, dest, source, count, dtype, op)
+    ccall(pointer_inscan[], Int32, (UInt64, UInt64, Ptr{Cvoid}, Ptr{Cvoid}, Csize_t, Int32,
+        Int32), runtime, team, dest, source, count, dtype, op)
+end
+
+const pointer_exscan = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_exscan(nvshmemrs_runtime_t runtime, nvshmemrs_team_t team, void *dest,
+#     const void *source, size_t count, int32_t dtype, int32_t op)
+"""
+    nvshmemrs_exscan(runtime, team, dest, source, count, dtype, op)
+
+Exclusive scan: as `nvshmemrs_inscan` over the members before the caller. Member 0 gets the
+operation's identity: 0 for sum, or and xor, 1 for prod, all bits for and, the largest value
+for min and the smallest for max (infinities for floating point).
+
+Collective over `team`, same `count`, `dtype`, `op` and symmetric addresses. `dtype` is one
+of `nvshmemrs_dtype`, `op` one of `nvshmemrs_op`. OpenSHMEM 1.6 (`shmem_sum_exscan`).
+Errors: as `nvshmemrs_reduce`.
+"""
+function nvshmemrs_exscan(runtime, team, dest, source, count, dtype, op)
+    ccall(pointer_exscan[], Int32, (UInt64, UInt64, Ptr{Cvoid}, Ptr{Cvoid}, Csize_t, Int32,
+        Int32), runtime, team, dest, source, count, dtype, op)
+end
+
 const pointer_malloc = Ref{Ptr{Cvoid}}(C_NULL)
 
 # int32_t nvshmemrs_malloc(nvshmemrs_runtime_t runtime, size_t bytes, void **ptr)
@@ -411,6 +1696,68 @@ Errors: BAD\\_FREE for an address that does not start a live allocation, MISMATC
 """
 function nvshmemrs_free(runtime, ptr)
     ccall(pointer_free[], Int32, (UInt64, Ptr{Cvoid}), runtime, ptr)
+end
+
+const pointer_realloc = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_realloc(nvshmemrs_runtime_t runtime, void *ptr, size_t bytes,
+#     void **new_ptr)
+"""
+    nvshmemrs_realloc(runtime, ptr, bytes, new_ptr)
+
+Makes an allocation `bytes` bytes long and gives its address, which may be another one. Each
+PE's copy keeps its contents up to the smaller size. NULL allocates; 0 bytes free, and give
+NULL.
+
+Collective over TEAM\\_WORLD with the same symmetric address and `bytes`; includes a barrier.
+OpenSHMEM 1.5 section 9.3.1 (`shmem_realloc`).
+Errors: as `nvshmemrs_malloc` and `nvshmemrs_free`; the allocation is as it was.
+"""
+function nvshmemrs_realloc(runtime, ptr, bytes, new_ptr)
+    ccall(pointer_realloc[], Int32, (UInt64, Ptr{Cvoid}, Csize_t, Ptr{Ptr{Cvoid}}), runtime,
+        ptr, bytes, new_ptr)
+end
+
+const pointer_buffer_register = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_buffer_register(nvshmemrs_runtime_t runtime, void *buffer, size_t bytes,
+#     void *preferred, void **symmetric)
+"""
+    nvshmemrs_buffer_register(runtime, buffer, bytes, preferred, symmetric)
+
+Makes `bytes` bytes of this program's memory at `buffer` symmetric, where they are: each PE
+registers a buffer of the same size. Gives the symmetric address. `buffer` stays valid,
+holds the same memory and is a symmetric address, too. The buffer must be private anonymous
+memory of whole pages (mmap, posix\\_memalign) that nobody uses during the call, and must not
+be unmapped or freed before it is unregistered.
+
+Collective over TEAM\\_WORLD with the same `bytes` and `preferred`; includes a barrier.
+`preferred` may be NULL; otherwise it is an unused address, the same on every PE, which
+becomes the symmetric address. NVSHMEM
+`nvshmemx_buffer_register_symmetric_at_preferred_address`.
+Errors, on every member: INVALID\\_VALUE, MISMATCH, PEER\\_ARGUMENT, SYSTEM; the buffer is as it
+was.
+"""
+function nvshmemrs_buffer_register(runtime, buffer, bytes, preferred, symmetric)
+    ccall(pointer_buffer_register[], Int32, (UInt64, Ptr{Cvoid}, Csize_t, Ptr{Cvoid},
+        Ptr{Ptr{Cvoid}}), runtime, buffer, bytes, preferred, symmetric)
+end
+
+const pointer_buffer_unregister = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_buffer_unregister(nvshmemrs_runtime_t runtime, void *symmetric)
+"""
+    nvshmemrs_buffer_unregister(runtime, symmetric)
+
+Makes a registered buffer private memory again; it keeps its contents. `symmetric` is what
+`nvshmemrs_buffer_register` gave, or the buffer's own address.
+
+Collective over TEAM\\_WORLD with the same symmetric address; a barrier comes first. NVSHMEM
+`nvshmemx_buffer_unregister_symmetric`.
+Errors: BAD\\_FREE, NOT\\_SYMMETRIC, MISMATCH, SYSTEM.
+"""
+function nvshmemrs_buffer_unregister(runtime, symmetric)
+    ccall(pointer_buffer_unregister[], Int32, (UInt64, Ptr{Cvoid}), runtime, symmetric)
 end
 
 const pointer_release = Ref{Ptr{Cvoid}}(C_NULL)
@@ -615,6 +1962,21 @@ function nvshmemrs_last_error()
     ccall(pointer_last_error[], Cstring, ())
 end
 
+const pointer_thread_support = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_thread_support(void)
+"""
+    nvshmemrs_thread_support()
+
+How many threads of a PE may call at a time: `NVSHMEMRS_THREAD_MULTIPLE`, which means any
+thread at any time, with one collective per team at a time.
+
+Local; needs no runtime. OpenSHMEM 1.5 section 9.2.2 (`shmem_query_thread`).
+"""
+function nvshmemrs_thread_support()
+    ccall(pointer_thread_support[], Int32, ())
+end
+
 const pointer_fence = Ref{Ptr{Cvoid}}(C_NULL)
 
 # int32_t nvshmemrs_fence(nvshmemrs_runtime_t runtime)
@@ -643,6 +2005,329 @@ Local. OpenSHMEM 1.5 section 9.11.2 (`shmem_quiet`).
 """
 function nvshmemrs_quiet(runtime)
     ccall(pointer_quiet[], Int32, (UInt64,), runtime)
+end
+
+const pointer_wait_until = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_wait_until(nvshmemrs_runtime_t runtime, const void *ivar, int32_t cmp,
+#     const void *value, int32_t dtype)
+"""
+    nvshmemrs_wait_until(runtime, ivar, cmp, value, dtype)
+
+Waits until this PE's copy of the element at the symmetric address `ivar` compares to the
+one at `value` as `cmp` says. What was put before the value that does is visible on return.
+
+Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of
+`nvshmemrs_dtype`: an integer, float or double; `ivar` must be aligned to its size. `value`
+is read once. OpenSHMEM 1.5 section 9.10.1 (`shmem_wait_until`).
+Errors: PE\\_DIED, TIMEOUT, INTERRUPTED, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE.
+"""
+function nvshmemrs_wait_until(runtime, ivar, cmp, value, dtype)
+    ccall(pointer_wait_until[], Int32, (UInt64, Ptr{Cvoid}, Int32, Ptr{Cvoid}, Int32), runtime,
+        ivar, cmp, value, dtype)
+end
+
+const pointer_test = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_test(nvshmemrs_runtime_t runtime, const void *ivar, int32_t cmp,
+#     const void *value, int32_t dtype, int32_t *result)
+"""
+    nvshmemrs_test(runtime, ivar, cmp, value, dtype, result)
+
+Whether this PE's copy of the element at the symmetric address `ivar` compares to the one at
+`value` as `cmp` says: gives 1 or 0. What was put before the value that does is visible on
+return.
+
+Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an
+integer, float or double; `ivar` must be aligned to its size. OpenSHMEM 1.5 section 9.10.8
+(`shmem_test`).
+Errors: NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE.
+"""
+function nvshmemrs_test(runtime, ivar, cmp, value, dtype, result)
+    ccall(pointer_test[], Int32, (UInt64, Ptr{Cvoid}, Int32, Ptr{Cvoid}, Int32, Ptr{Int32}),
+        runtime, ivar, cmp, value, dtype, result)
+end
+
+const pointer_wait_until_all = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_wait_until_all(nvshmemrs_runtime_t runtime, const void *ivars,
+#     size_t count, const int32_t *status, int32_t cmp, const void *value, int32_t dtype)
+"""
+    nvshmemrs_wait_until_all(runtime, ivars, count, status, cmp, value, dtype)
+
+Waits until each of the `count` elements at the symmetric address `ivars` of this PE has
+compared to the one at `value` as `cmp` says. What was put before the values that do is
+visible on return. If there is no element to wait for, it returns at once.
+
+Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of
+`nvshmemrs_dtype`: an integer, float or double; `ivars` must be aligned to its size.
+`status` may be NULL; a number other than 0 in it excludes the element. `value` and `status`
+are read once, when the call begins. OpenSHMEM 1.5 section 9.10.2 (`shmem_wait_until_all`).
+Errors: PE\\_DIED, TIMEOUT, INTERRUPTED, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE.
+"""
+function nvshmemrs_wait_until_all(runtime, ivars, count, status, cmp, value, dtype)
+    ccall(pointer_wait_until_all[], Int32, (UInt64, Ptr{Cvoid}, Csize_t, Ptr{Int32}, Int32,
+        Ptr{Cvoid}, Int32), runtime, ivars, count, status, cmp, value, dtype)
+end
+
+const pointer_wait_until_any = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_wait_until_any(nvshmemrs_runtime_t runtime, const void *ivars,
+#     size_t count, const int32_t *status, int32_t cmp, const void *value, int32_t dtype,
+#     size_t *index)
+"""
+    nvshmemrs_wait_until_any(runtime, ivars, count, status, cmp, value, dtype, index)
+
+Waits until one of the `count` elements at the symmetric address `ivars` of this PE compares
+to the one at `value` as `cmp` says, and gives the lowest index of such an element. What was
+put before its value is visible on return. If there is no element to wait for, it returns at
+once and gives SIZE\\_MAX.
+
+Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of
+`nvshmemrs_dtype`: an integer, float or double; `ivars` must be aligned to its size.
+`status` may be NULL; a number other than 0 in it excludes the element. `value` and `status`
+are read once, when the call begins. OpenSHMEM 1.5 section 9.10.3 (`shmem_wait_until_any`).
+Errors: PE\\_DIED, TIMEOUT, INTERRUPTED, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE.
+"""
+function nvshmemrs_wait_until_any(runtime, ivars, count, status, cmp, value, dtype, index)
+    ccall(pointer_wait_until_any[], Int32, (UInt64, Ptr{Cvoid}, Csize_t, Ptr{Int32}, Int32,
+        Ptr{Cvoid}, Int32, Ptr{Csize_t}), runtime, ivars, count, status, cmp, value, dtype,
+        index)
+end
+
+const pointer_wait_until_some = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_wait_until_some(nvshmemrs_runtime_t runtime, const void *ivars,
+#     size_t count, size_t *indices, const int32_t *status, int32_t cmp, const void *value,
+#     int32_t dtype, size_t *found)
+"""
+    nvshmemrs_wait_until_some(runtime, ivars, count, indices, status, cmp, value, dtype, found)
+
+Waits until at least one of the `count` elements at the symmetric address `ivars` of this PE
+compares to the one at `value` as `cmp` says; writes the indices of all that do to
+`indices`, in order, and gives their number. What was put before their values is visible on
+return. If there is no element to wait for, it returns at once and gives 0.
+
+Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of
+`nvshmemrs_dtype`: an integer, float or double; `ivars` must be aligned to its size.
+`status` may be NULL; a number other than 0 in it excludes the element. `value` and `status`
+are read once, when the call begins. `indices` has room for `count` numbers. OpenSHMEM 1.5
+section 9.10.4 (`shmem_wait_until_some`).
+Errors: PE\\_DIED, TIMEOUT, INTERRUPTED, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE.
+"""
+function nvshmemrs_wait_until_some(runtime, ivars, count, indices, status, cmp, value, dtype, found)
+    ccall(pointer_wait_until_some[], Int32, (UInt64, Ptr{Cvoid}, Csize_t, Ptr{Csize_t},
+        Ptr{Int32}, Int32, Ptr{Cvoid}, Int32, Ptr{Csize_t}), runtime, ivars, count, indices,
+        status, cmp, value, dtype, found)
+end
+
+const pointer_test_all = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_test_all(nvshmemrs_runtime_t runtime, const void *ivars, size_t count,
+#     const int32_t *status, int32_t cmp, const void *value, int32_t dtype, int32_t *result)
+"""
+    nvshmemrs_test_all(runtime, ivars, count, status, cmp, value, dtype, result)
+
+Whether all of the `count` elements at the symmetric address `ivars` of this PE compare to
+the one at `value` as `cmp` says: gives 1 or 0. What was put before the values is visible on
+return if they do. If there is no element to look at, it gives 1.
+
+Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an
+integer, float or double; `ivars` must be aligned to its size. `status` may be NULL; a
+number other than 0 in it excludes the element. OpenSHMEM 1.5 section 9.10.9
+(`shmem_test_all`).
+Errors: NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE.
+"""
+function nvshmemrs_test_all(runtime, ivars, count, status, cmp, value, dtype, result)
+    ccall(pointer_test_all[], Int32, (UInt64, Ptr{Cvoid}, Csize_t, Ptr{Int32}, Int32,
+        Ptr{Cvoid}, Int32, Ptr{Int32}), runtime, ivars, count, status, cmp, value, dtype,
+        result)
+end
+
+const pointer_test_any = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_test_any(nvshmemrs_runtime_t runtime, const void *ivars, size_t count,
+#     const int32_t *status, int32_t cmp, const void *value, int32_t dtype, size_t *index)
+"""
+    nvshmemrs_test_any(runtime, ivars, count, status, cmp, value, dtype, index)
+
+Gives the lowest index of those of the `count` elements at the symmetric address `ivars` of
+this PE that compare to the one at `value` as `cmp` says, SIZE\\_MAX if none does. What was
+put before its value is visible on return.
+
+Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an
+integer, float or double; `ivars` must be aligned to its size. `status` may be NULL; a
+number other than 0 in it excludes the element. OpenSHMEM 1.5 section 9.10.10
+(`shmem_test_any`).
+Errors: NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE.
+"""
+function nvshmemrs_test_any(runtime, ivars, count, status, cmp, value, dtype, index)
+    ccall(pointer_test_any[], Int32, (UInt64, Ptr{Cvoid}, Csize_t, Ptr{Int32}, Int32,
+        Ptr{Cvoid}, Int32, Ptr{Csize_t}), runtime, ivars, count, status, cmp, value, dtype,
+        index)
+end
+
+const pointer_test_some = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_test_some(nvshmemrs_runtime_t runtime, const void *ivars, size_t count,
+#     size_t *indices, const int32_t *status, int32_t cmp, const void *value, int32_t dtype,
+#     size_t *found)
+"""
+    nvshmemrs_test_some(runtime, ivars, count, indices, status, cmp, value, dtype, found)
+
+Writes the indices of all of the `count` elements at the symmetric address `ivars` of this
+PE that compare to the one at `value` as `cmp` says to `indices`, in order, and gives their
+number, which may be 0. What was put before their values is visible on return.
+
+Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an
+integer, float or double; `ivars` must be aligned to its size. `status` may be NULL; a
+number other than 0 in it excludes the element. `indices` has room for `count` numbers.
+OpenSHMEM 1.5 section 9.10.11 (`shmem_test_some`).
+Errors: NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE.
+"""
+function nvshmemrs_test_some(runtime, ivars, count, indices, status, cmp, value, dtype, found)
+    ccall(pointer_test_some[], Int32, (UInt64, Ptr{Cvoid}, Csize_t, Ptr{Csize_t}, Ptr{Int32},
+        Int32, Ptr{Cvoid}, Int32, Ptr{Csize_t}), runtime, ivars, count, indices, status, cmp,
+        value, dtype, found)
+end
+
+const pointer_wait_until_all_vector = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_wait_until_all_vector(nvshmemrs_runtime_t runtime, const void *ivars,
+#     size_t count, const int32_t *status, int32_t cmp, const void *values, int32_t dtype)
+"""
+    nvshmemrs_wait_until_all_vector(runtime, ivars, count, status, cmp, values, dtype)
+
+As `nvshmemrs_wait_until_all`, but the element of index i is compared with the one of index
+i at `values`, of which there are `count`.
+
+Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of
+`nvshmemrs_dtype`: an integer, float or double; `ivars` must be aligned to its size.
+`status` may be NULL; a number other than 0 in it excludes the element. `values` and
+`status` are read once, when the call begins. OpenSHMEM 1.5 section 9.10.5
+(`shmem_wait_until_all_vector`).
+Errors: PE\\_DIED, TIMEOUT, INTERRUPTED, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE.
+"""
+function nvshmemrs_wait_until_all_vector(runtime, ivars, count, status, cmp, values, dtype)
+    ccall(pointer_wait_until_all_vector[], Int32, (UInt64, Ptr{Cvoid}, Csize_t, Ptr{Int32},
+        Int32, Ptr{Cvoid}, Int32), runtime, ivars, count, status, cmp, values, dtype)
+end
+
+const pointer_wait_until_any_vector = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_wait_until_any_vector(nvshmemrs_runtime_t runtime, const void *ivars,
+#     size_t count, const int32_t *status, int32_t cmp, const void *values, int32_t dtype,
+#     size_t *index)
+"""
+    nvshmemrs_wait_until_any_vector(runtime, ivars, count, status, cmp, values, dtype, index)
+
+As `nvshmemrs_wait_until_any`, but the element of index i is compared with the one of index
+i at `values`, of which there are `count`.
+
+Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of
+`nvshmemrs_dtype`: an integer, float or double; `ivars` must be aligned to its size.
+`status` may be NULL; a number other than 0 in it excludes the element. `values` and
+`status` are read once, when the call begins. OpenSHMEM 1.5 section 9.10.6
+(`shmem_wait_until_any_vector`).
+Errors: PE\\_DIED, TIMEOUT, INTERRUPTED, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE.
+"""
+function nvshmemrs_wait_until_any_vector(runtime, ivars, count, status, cmp, values, dtype, index)
+    ccall(pointer_wait_until_any_vector[], Int32, (UInt64, Ptr{Cvoid}, Csize_t, Ptr{Int32},
+        Int32, Ptr{Cvoid}, Int32, Ptr{Csize_t}), runtime, ivars, count, status, cmp, values,
+        dtype, index)
+end
+
+const pointer_wait_until_some_vector = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_wait_until_some_vector(nvshmemrs_runtime_t runtime, const void *ivars,
+#     size_t count, size_t *indices, const int32_t *status, int32_t cmp, const void *values,
+#     int32_t dtype, size_t *found)
+"""
+    nvshmemrs_wait_until_some_vector(runtime, ivars, count, indices, status, cmp, values, dtype, found)
+
+As `nvshmemrs_wait_until_some`, but the element of index i is compared with the one of index
+i at `values`, of which there are `count`.
+
+Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of
+`nvshmemrs_dtype`: an integer, float or double; `ivars` must be aligned to its size.
+`status` may be NULL; a number other than 0 in it excludes the element. `values` and
+`status` are read once, when the call begins. `indices` has room for `count` numbers.
+OpenSHMEM 1.5 section 9.10.7 (`shmem_wait_until_some_vector`).
+Errors: PE\\_DIED, TIMEOUT, INTERRUPTED, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE.
+"""
+function nvshmemrs_wait_until_some_vector(runtime, ivars, count, indices, status, cmp, values, dtype, found)
+    ccall(pointer_wait_until_some_vector[], Int32, (UInt64, Ptr{Cvoid}, Csize_t, Ptr{Csize_t},
+        Ptr{Int32}, Int32, Ptr{Cvoid}, Int32, Ptr{Csize_t}), runtime, ivars, count, indices,
+        status, cmp, values, dtype, found)
+end
+
+const pointer_test_all_vector = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_test_all_vector(nvshmemrs_runtime_t runtime, const void *ivars,
+#     size_t count, const int32_t *status, int32_t cmp, const void *values, int32_t dtype,
+#     int32_t *result)
+"""
+    nvshmemrs_test_all_vector(runtime, ivars, count, status, cmp, values, dtype, result)
+
+As `nvshmemrs_test_all`, but the element of index i is compared with the one of index i at
+`values`, of which there are `count`.
+
+Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an
+integer, float or double; `ivars` must be aligned to its size. `status` may be NULL; a
+number other than 0 in it excludes the element. OpenSHMEM 1.5 section 9.10.12
+(`shmem_test_all_vector`).
+Errors: NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE.
+"""
+function nvshmemrs_test_all_vector(runtime, ivars, count, status, cmp, values, dtype, result)
+    ccall(pointer_test_all_vector[], Int32, (UInt64, Ptr{Cvoid}, Csize_t, Ptr{Int32}, Int32,
+        Ptr{Cvoid}, Int32, Ptr{Int32}), runtime, ivars, count, status, cmp, values, dtype,
+        result)
+end
+
+const pointer_test_any_vector = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_test_any_vector(nvshmemrs_runtime_t runtime, const void *ivars,
+#     size_t count, const int32_t *status, int32_t cmp, const void *values, int32_t dtype,
+#     size_t *index)
+"""
+    nvshmemrs_test_any_vector(runtime, ivars, count, status, cmp, values, dtype, index)
+
+As `nvshmemrs_test_any`, but the element of index i is compared with the one of index i at
+`values`, of which there are `count`.
+
+Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an
+integer, float or double; `ivars` must be aligned to its size. `status` may be NULL; a
+number other than 0 in it excludes the element. OpenSHMEM 1.5 section 9.10.13
+(`shmem_test_any_vector`).
+Errors: NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE.
+"""
+function nvshmemrs_test_any_vector(runtime, ivars, count, status, cmp, values, dtype, index)
+    ccall(pointer_test_any_vector[], Int32, (UInt64, Ptr{Cvoid}, Csize_t, Ptr{Int32}, Int32,
+        Ptr{Cvoid}, Int32, Ptr{Csize_t}), runtime, ivars, count, status, cmp, values, dtype,
+        index)
+end
+
+const pointer_test_some_vector = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_test_some_vector(nvshmemrs_runtime_t runtime, const void *ivars,
+#     size_t count, size_t *indices, const int32_t *status, int32_t cmp, const void *values,
+#     int32_t dtype, size_t *found)
+"""
+    nvshmemrs_test_some_vector(runtime, ivars, count, indices, status, cmp, values, dtype, found)
+
+As `nvshmemrs_test_some`, but the element of index i is compared with the one of index i at
+`values`, of which there are `count`.
+
+Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an
+integer, float or double; `ivars` must be aligned to its size. `status` may be NULL; a
+number other than 0 in it excludes the element. `indices` has room for `count` numbers.
+OpenSHMEM 1.5 section 9.10.14 (`shmem_test_some_vector`).
+Errors: NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE.
+"""
+function nvshmemrs_test_some_vector(runtime, ivars, count, indices, status, cmp, values, dtype, found)
+    ccall(pointer_test_some_vector[], Int32, (UInt64, Ptr{Cvoid}, Csize_t, Ptr{Csize_t},
+        Ptr{Int32}, Int32, Ptr{Cvoid}, Int32, Ptr{Csize_t}), runtime, ivars, count, indices,
+        status, cmp, values, dtype, found)
 end
 
 const pointer_put = Ref{Ptr{Cvoid}}(C_NULL)
@@ -1179,6 +2864,282 @@ function nvshmemrs_signal_fetch(runtime, signal, value)
         value)
 end
 
+const pointer_stream_new = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_stream_new(nvshmemrs_runtime_t runtime, nvshmemrs_stream_t *stream)
+"""
+    nvshmemrs_stream_new(runtime, stream)
+
+Makes a stream.
+
+Local. Free it with `nvshmemrs_stream_free`; finalize ends those that are left, after what
+is queued.
+Errors: SYSTEM.
+"""
+function nvshmemrs_stream_new(runtime, stream)
+    ccall(pointer_stream_new[], Int32, (UInt64, Ptr{UInt64}), runtime, stream)
+end
+
+const pointer_stream_free = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_stream_free(nvshmemrs_stream_t stream)
+"""
+    nvshmemrs_stream_free(stream)
+
+Waits until everything queued has run, and ends the stream; its handle is stale afterwards,
+also after an error. 0 does nothing.
+
+Local; waits for the stream.
+Errors: as `nvshmemrs_stream_synchronize`.
+"""
+function nvshmemrs_stream_free(stream)
+    ccall(pointer_stream_free[], Int32, (UInt64,), stream)
+end
+
+const pointer_stream_synchronize = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_stream_synchronize(nvshmemrs_stream_t stream)
+"""
+    nvshmemrs_stream_synchronize(stream)
+
+Waits until everything queued before has run. Returns the first error since the last call,
+which is forgotten then.
+
+Local; waits for the stream. NVSHMEM programs call `cudaStreamSynchronize`.
+Errors: those of the queued calls; TIMEOUT, INTERRUPTED, PE\\_DIED; BUSY on the stream's own
+thread.
+"""
+function nvshmemrs_stream_synchronize(stream)
+    ccall(pointer_stream_synchronize[], Int32, (UInt64,), stream)
+end
+
+const pointer_stream_query = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_stream_query(nvshmemrs_stream_t stream, int32_t *done)
+"""
+    nvshmemrs_stream_query(stream, done)
+
+Whether everything queued before has run: 1 or 0.
+
+Local; never waits.
+"""
+function nvshmemrs_stream_query(stream, done)
+    ccall(pointer_stream_query[], Int32, (UInt64, Ptr{Int32}), stream, done)
+end
+
+const pointer_stream_call = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_stream_call(nvshmemrs_stream_t stream, nvshmemrs_host_function_t function,
+#     void *user)
+"""
+    nvshmemrs_stream_call(stream, function, user)
+
+Queues a function of the caller's, which the stream calls with `user`.
+
+Local; returns at once. The function may call nvshmemrs, except to wait for its own stream.
+Errors: BAD\\_HANDLE, INVALID\\_VALUE.
+"""
+function nvshmemrs_stream_call(stream, function, user)
+    ccall(pointer_stream_call[], Int32, (UInt64, Ptr{Cvoid}, Ptr{Cvoid}), stream, function,
+        user)
+end
+
+const pointer_stream_wait_event = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_stream_wait_event(nvshmemrs_stream_t stream, nvshmemrs_event_t event)
+"""
+    nvshmemrs_stream_wait_event(stream, event)
+
+Makes what is queued later on `stream` wait until the latest record of `event` has been
+reached. An event that was not recorded holds nothing up.
+
+Local; returns at once.
+Errors: BAD\\_HANDLE.
+"""
+function nvshmemrs_stream_wait_event(stream, event)
+    ccall(pointer_stream_wait_event[], Int32, (UInt64, UInt64), stream, event)
+end
+
+const pointer_event_new = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_event_new(nvshmemrs_runtime_t runtime, nvshmemrs_event_t *event)
+"""
+    nvshmemrs_event_new(runtime, event)
+
+Makes an event.
+
+Local. Free it with `nvshmemrs_event_free`.
+"""
+function nvshmemrs_event_new(runtime, event)
+    ccall(pointer_event_new[], Int32, (UInt64, Ptr{UInt64}), runtime, event)
+end
+
+const pointer_event_free = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_event_free(nvshmemrs_event_t event)
+"""
+    nvshmemrs_event_free(event)
+
+Lets an event go. Records and waits that are queued stay as they are. 0 does nothing.
+
+Local; never waits.
+"""
+function nvshmemrs_event_free(event)
+    ccall(pointer_event_free[], Int32, (UInt64,), event)
+end
+
+const pointer_event_record = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_event_record(nvshmemrs_event_t event, nvshmemrs_stream_t stream)
+"""
+    nvshmemrs_event_record(event, stream)
+
+Marks the end of what has been queued on `stream` so far. A later record replaces an earlier
+one.
+
+Local; returns at once.
+Errors: BAD\\_HANDLE.
+"""
+function nvshmemrs_event_record(event, stream)
+    ccall(pointer_event_record[], Int32, (UInt64, UInt64), event, stream)
+end
+
+const pointer_event_query = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_event_query(nvshmemrs_event_t event, int32_t *done)
+"""
+    nvshmemrs_event_query(event, done)
+
+Whether the latest record of `event` has been reached: 1 or 0. An event that was not
+recorded counts as reached.
+
+Local; never waits.
+"""
+function nvshmemrs_event_query(event, done)
+    ccall(pointer_event_query[], Int32, (UInt64, Ptr{Int32}), event, done)
+end
+
+const pointer_event_synchronize = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_event_synchronize(nvshmemrs_event_t event)
+"""
+    nvshmemrs_event_synchronize(event)
+
+Waits until the latest record of `event` has been reached.
+
+Local; waits for the stream.
+Errors: BAD\\_HANDLE, TIMEOUT, INTERRUPTED, PE\\_DIED.
+"""
+function nvshmemrs_event_synchronize(event)
+    ccall(pointer_event_synchronize[], Int32, (UInt64,), event)
+end
+
+const pointer_event_elapsed = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_event_elapsed(nvshmemrs_event_t start, nvshmemrs_event_t end,
+#     double *milliseconds)
+"""
+    nvshmemrs_event_elapsed(start, end, milliseconds)
+
+Milliseconds from `start` to `end`; both must have been recorded and reached.
+
+Local; never waits.
+Errors: BAD\\_HANDLE, INVALID\\_VALUE.
+"""
+function nvshmemrs_event_elapsed(start, end, milliseconds)
+    ccall(pointer_event_elapsed[], Int32, (UInt64, UInt64, Ptr{Float64}), start, end,
+        milliseconds)
+end
+
+const pointer_iput = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_iput(nvshmemrs_runtime_t runtime, void *dest, const void *source,
+#     ptrdiff_t dest_stride, ptrdiff_t source_stride, size_t element_bytes, size_t count,
+#     int32_t pe)
+"""
+    nvshmemrs_iput(runtime, dest, source, dest_stride, source_stride, element_bytes, count, pe)
+
+Copies `count` elements of `element_bytes` bytes from local memory at `source`,
+`source_stride` elements apart, to the symmetric address `dest` on PE `pe`, `dest_stride`
+elements apart. Elements in between stay as they are. Strides may be negative; those of
+`dest` must keep its elements apart.
+
+One-sided; may be queued on a stream. Returns when `source` may be reused; the data is
+visible on `pe` after quiet, barrier or a signal. OpenSHMEM 1.5 section 9.5.3
+(`shmem_iput`).
+Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
+"""
+function nvshmemrs_iput(runtime, dest, source, dest_stride, source_stride, element_bytes, count, pe)
+    ccall(pointer_iput[], Int32, (UInt64, Ptr{Cvoid}, Ptr{Cvoid}, Cptrdiff_t, Cptrdiff_t,
+        Csize_t, Csize_t, Int32), runtime, dest, source, dest_stride, source_stride,
+        element_bytes, count, pe)
+end
+
+const pointer_iget = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_iget(nvshmemrs_runtime_t runtime, void *dest, const void *source,
+#     ptrdiff_t dest_stride, ptrdiff_t source_stride, size_t element_bytes, size_t count,
+#     int32_t pe)
+"""
+    nvshmemrs_iget(runtime, dest, source, dest_stride, source_stride, element_bytes, count, pe)
+
+Copies `count` elements of `element_bytes` bytes from the symmetric address `source` on PE
+`pe`, `source_stride` elements apart, to local memory at `dest`, `dest_stride` elements
+apart. Elements in between stay as they are. Strides may be negative; those of `dest` must
+keep its elements apart.
+
+One-sided; may be queued on a stream. Returns when the data is in `dest`. OpenSHMEM 1.5
+section 9.5.6 (`shmem_iget`).
+Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
+"""
+function nvshmemrs_iget(runtime, dest, source, dest_stride, source_stride, element_bytes, count, pe)
+    ccall(pointer_iget[], Int32, (UInt64, Ptr{Cvoid}, Ptr{Cvoid}, Cptrdiff_t, Cptrdiff_t,
+        Csize_t, Csize_t, Int32), runtime, dest, source, dest_stride, source_stride,
+        element_bytes, count, pe)
+end
+
+const pointer_ibput = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_ibput(nvshmemrs_runtime_t runtime, void *dest, const void *source,
+#     ptrdiff_t dest_stride, ptrdiff_t source_stride, size_t element_bytes,
+#     size_t block_elements, size_t block_count, int32_t pe)
+"""
+    nvshmemrs_ibput(runtime, dest, source, dest_stride, source_stride, element_bytes, block_elements, block_count, pe)
+
+As `nvshmemrs_iput` for `block_count` blocks of `block_elements` elements; strides are from
+the start of one block to the start of the next.
+
+One-sided; may be queued on a stream. Completion as `nvshmemrs_iput`. OpenSHMEM 1.6
+(`shmem_ibput`).
+Errors: as `nvshmemrs_iput`.
+"""
+function nvshmemrs_ibput(runtime, dest, source, dest_stride, source_stride, element_bytes, block_elements, block_count, pe)
+    ccall(pointer_ibput[], Int32, (UInt64, Ptr{Cvoid}, Ptr{Cvoid}, Cptrdiff_t, Cptrdiff_t,
+        Csize_t, Csize_t, Csize_t, Int32), runtime, dest, source, dest_stride, source_stride,
+        element_bytes, block_elements, block_count, pe)
+end
+
+const pointer_ibget = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_ibget(nvshmemrs_runtime_t runtime, void *dest, const void *source,
+#     ptrdiff_t dest_stride, ptrdiff_t source_stride, size_t element_bytes,
+#     size_t block_elements, size_t block_count, int32_t pe)
+"""
+    nvshmemrs_ibget(runtime, dest, source, dest_stride, source_stride, element_bytes, block_elements, block_count, pe)
+
+As `nvshmemrs_iget` for `block_count` blocks of `block_elements` elements; strides are from
+the start of one block to the start of the next.
+
+One-sided; may be queued on a stream. Completion as `nvshmemrs_iget`. OpenSHMEM 1.6
+(`shmem_ibget`).
+Errors: as `nvshmemrs_iget`.
+"""
+function nvshmemrs_ibget(runtime, dest, source, dest_stride, source_stride, element_bytes, block_elements, block_count, pe)
+    ccall(pointer_ibget[], Int32, (UInt64, Ptr{Cvoid}, Ptr{Cvoid}, Cptrdiff_t, Cptrdiff_t,
+        Csize_t, Csize_t, Csize_t, Int32), runtime, dest, source, dest_stride, source_stride,
+        element_bytes, block_elements, block_count, pe)
+end
+
 const pointer_team_my_pe = Ref{Ptr{Cvoid}}(C_NULL)
 
 # int32_t nvshmemrs_team_my_pe(nvshmemrs_runtime_t runtime, nvshmemrs_team_t team,
@@ -1229,19 +3190,236 @@ function nvshmemrs_team_translate_pe(runtime, src_team, src_pe, dest_team, dest_
         runtime, src_team, src_pe, dest_team, dest_pe)
 end
 
+const pointer_team_config_default = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_team_config_default(nvshmemrs_team_config_t *config)
+"""
+    nvshmemrs_team_config_default(config)
+
+Fills `config` with the defaults: no contexts, no unique id.
+
+Local; needs no runtime.
+"""
+function nvshmemrs_team_config_default(config)
+    ccall(pointer_team_config_default[], Int32, (Ptr{TeamConfig},), config)
+end
+
+const pointer_team_split_strided = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_team_split_strided(nvshmemrs_runtime_t runtime, nvshmemrs_team_t parent,
+#     int32_t start, int32_t stride, int32_t size, const nvshmemrs_team_config_t *config,
+#     int64_t config_mask, nvshmemrs_team_t *team)
+"""
+    nvshmemrs_team_split_strided(runtime, parent, start, stride, size, config, config_mask, team)
+
+Makes a team of `size` members of `parent`: its numbers `start`, `start + stride`, ... A
+negative stride is allowed. Members get the new team, the others `NVSHMEMRS_TEAM_INVALID`
+and success.
+
+Collective over `parent` with the same arguments. `config` may be NULL if `config_mask` is
+0; `config_mask` is an or of `nvshmemrs_team_config_mask`. OpenSHMEM 1.5 section 9.4.5
+(`shmem_team_split_strided`).
+Errors, on every member, and no team is made: INVALID\\_VALUE, PE\\_RANGE, MISMATCH,
+PEER\\_ARGUMENT, NOT\\_SUPPORTED when a member is in 256 teams already; also BAD\\_HANDLE,
+PE\\_DIED, TIMEOUT, INTERRUPTED.
+"""
+function nvshmemrs_team_split_strided(runtime, parent, start, stride, size, config, config_mask, team)
+    ccall(pointer_team_split_strided[], Int32, (UInt64, UInt64, Int32, Int32, Int32,
+        Ptr{TeamConfig}, Int64, Ptr{UInt64}), runtime, parent, start, stride, size, config,
+        config_mask, team)
+end
+
+const pointer_team_split_2d = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_team_split_2d(nvshmemrs_runtime_t runtime, nvshmemrs_team_t parent,
+#     int32_t xrange, const nvshmemrs_team_config_t *xconfig, int64_t xconfig_mask,
+#     const nvshmemrs_team_config_t *yconfig, int64_t yconfig_mask, nvshmemrs_team_t *xteam,
+#     nvshmemrs_team_t *yteam)
+"""
+    nvshmemrs_team_split_2d(runtime, parent, xrange, xconfig, xconfig_mask, yconfig, yconfig_mask, xteam, yteam)
+
+Lays the members of `parent` out in rows of `xrange` and makes a team of each row and of
+each column: `xteam` is the caller's row, `yteam` its column.
+
+Collective over `parent` with the same arguments. `xconfig` and `yconfig` may be NULL if
+their masks are 0; a mask is an or of `nvshmemrs_team_config_mask`. OpenSHMEM 1.5 section
+9.4.6 (`shmem_team_split_2d`).
+Errors: as `nvshmemrs_team_split_strided`.
+"""
+function nvshmemrs_team_split_2d(runtime, parent, xrange, xconfig, xconfig_mask, yconfig, yconfig_mask, xteam, yteam)
+    ccall(pointer_team_split_2d[], Int32, (UInt64, UInt64, Int32, Ptr{TeamConfig}, Int64,
+        Ptr{TeamConfig}, Int64, Ptr{UInt64}, Ptr{UInt64}), runtime, parent, xrange, xconfig,
+        xconfig_mask, yconfig, yconfig_mask, xteam, yteam)
+end
+
+const pointer_team_unique_id = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_team_unique_id(nvshmemrs_runtime_t runtime, uint64_t *uniqueid)
+"""
+    nvshmemrs_team_unique_id(runtime, uniqueid)
+
+Gives a random number by which the members of `nvshmemrs_team_init` find each other. One of
+them calls it and hands the number to the others.
+
+Local. NVSHMEM `nvshmemx_team_get_uniqueid`.
+"""
+function nvshmemrs_team_unique_id(runtime, uniqueid)
+    ccall(pointer_team_unique_id[], Int32, (UInt64, Ptr{UInt64}), runtime, uniqueid)
+end
+
+const pointer_team_init = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_team_init(nvshmemrs_runtime_t runtime,
+#     const nvshmemrs_team_config_t *config, int64_t config_mask, int32_t n_pes,
+#     int32_t my_index, nvshmemrs_team_t *team)
+"""
+    nvshmemrs_team_init(runtime, config, config_mask, n_pes, my_index, team)
+
+Makes a team of the `n_pes` PEs that call it with the same `config.uniqueid`; the caller is
+number `my_index`. PEs outside the team take no part.
+
+Collective over the new team's members. `config_mask`, an or of
+`nvshmemrs_team_config_mask`, must hold UNIQUEID. After an error use a fresh number. NVSHMEM
+`nvshmemx_team_init`.
+Errors: INVALID\\_VALUE, PE\\_RANGE, MISMATCH, PEER\\_ARGUMENT, NOT\\_SUPPORTED when a member is in
+256 teams already; also PE\\_DIED, TIMEOUT, INTERRUPTED.
+"""
+function nvshmemrs_team_init(runtime, config, config_mask, n_pes, my_index, team)
+    ccall(pointer_team_init[], Int32, (UInt64, Ptr{TeamConfig}, Int64, Int32, Int32,
+        Ptr{UInt64}), runtime, config, config_mask, n_pes, my_index, team)
+end
+
+const pointer_team_get_config = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_team_get_config(nvshmemrs_runtime_t runtime, nvshmemrs_team_t team,
+#     int64_t config_mask, nvshmemrs_team_config_t *config)
+"""
+    nvshmemrs_team_get_config(runtime, team, config_mask, config)
+
+Gives the fields of a team's configuration that `config_mask` selects; the others have their
+defaults.
+
+Local. `config_mask` is an or of `nvshmemrs_team_config_mask`. OpenSHMEM 1.5 section 9.4.3
+(`shmem_team_get_config`).
+Errors: BAD\\_HANDLE, INVALID\\_VALUE.
+"""
+function nvshmemrs_team_get_config(runtime, team, config_mask, config)
+    ccall(pointer_team_get_config[], Int32, (UInt64, UInt64, Int64, Ptr{TeamConfig}), runtime,
+        team, config_mask, config)
+end
+
+const pointer_team_destroy = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_team_destroy(nvshmemrs_runtime_t runtime, nvshmemrs_team_t team)
+"""
+    nvshmemrs_team_destroy(runtime, team)
+
+Destroys a team; its handle is stale afterwards. `NVSHMEMRS_TEAM_INVALID` does nothing.
+
+Collective over `team`. OpenSHMEM 1.5 section 9.4.7 (`shmem_team_destroy`).
+Errors: INVALID\\_VALUE for a predefined team, BAD\\_HANDLE, MISMATCH; also PE\\_DIED, TIMEOUT,
+INTERRUPTED.
+"""
+function nvshmemrs_team_destroy(runtime, team)
+    ccall(pointer_team_destroy[], Int32, (UInt64, UInt64), runtime, team)
+end
+
+const pointer_team_ptr = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_team_ptr(nvshmemrs_runtime_t runtime, nvshmemrs_team_t team,
+#     const void *ptr, int32_t pe, void **peer_ptr)
+"""
+    nvshmemrs_team_ptr(runtime, team, ptr, pe, peer_ptr)
+
+As `nvshmemrs_ptr` for the PE that is number `pe` in `team`.
+
+Local. OpenSHMEM 1.6 (`shmem_team_ptr`).
+Errors: BAD\\_HANDLE, PE\\_RANGE, NOT\\_SYMMETRIC.
+"""
+function nvshmemrs_team_ptr(runtime, team, ptr, pe, peer_ptr)
+    ccall(pointer_team_ptr[], Int32, (UInt64, UInt64, Ptr{Cvoid}, Int32, Ptr{Ptr{Cvoid}}),
+        runtime, team, ptr, pe, peer_ptr)
+end
+
 const POINTERS = (
-    :nvshmemrs_atomic_fetch_add32 => pointer_atomic_fetch_add32,
+    :nvshmemrs_atomic_fetch32 => pointer_atomic_fetch32,
+    :nvshmemrs_atomic_fetch64 => pointer_atomic_fetch64,
+    :nvshmemrs_atomic_fetch_float => pointer_atomic_fetch_float,
+    :nvshmemrs_atomic_fetch_double => pointer_atomic_fetch_double,
+    :nvshmemrs_atomic_set32 => pointer_atomic_set32,
+    :nvshmemrs_atomic_set64 => pointer_atomic_set64,
+    :nvshmemrs_atomic_set_float => pointer_atomic_set_float,
+    :nvshmemrs_atomic_set_double => pointer_atomic_set_double,
+    :nvshmemrs_atomic_swap32 => pointer_atomic_swap32,
+    :nvshmemrs_atomic_swap64 => pointer_atomic_swap64,
+    :nvshmemrs_atomic_swap_float => pointer_atomic_swap_float,
+    :nvshmemrs_atomic_swap_double => pointer_atomic_swap_double,
     :nvshmemrs_atomic_compare_swap32 => pointer_atomic_compare_swap32,
-    :nvshmemrs_atomic_fetch_add64 => pointer_atomic_fetch_add64,
     :nvshmemrs_atomic_compare_swap64 => pointer_atomic_compare_swap64,
+    :nvshmemrs_atomic_inc32 => pointer_atomic_inc32,
+    :nvshmemrs_atomic_inc64 => pointer_atomic_inc64,
+    :nvshmemrs_atomic_fetch_inc32 => pointer_atomic_fetch_inc32,
+    :nvshmemrs_atomic_fetch_inc64 => pointer_atomic_fetch_inc64,
+    :nvshmemrs_atomic_add32 => pointer_atomic_add32,
+    :nvshmemrs_atomic_add64 => pointer_atomic_add64,
+    :nvshmemrs_atomic_add_float => pointer_atomic_add_float,
+    :nvshmemrs_atomic_add_double => pointer_atomic_add_double,
+    :nvshmemrs_atomic_fetch_add32 => pointer_atomic_fetch_add32,
+    :nvshmemrs_atomic_fetch_add64 => pointer_atomic_fetch_add64,
+    :nvshmemrs_atomic_fetch_add_float => pointer_atomic_fetch_add_float,
+    :nvshmemrs_atomic_fetch_add_double => pointer_atomic_fetch_add_double,
+    :nvshmemrs_atomic_and32 => pointer_atomic_and32,
+    :nvshmemrs_atomic_and64 => pointer_atomic_and64,
+    :nvshmemrs_atomic_fetch_and32 => pointer_atomic_fetch_and32,
+    :nvshmemrs_atomic_fetch_and64 => pointer_atomic_fetch_and64,
+    :nvshmemrs_atomic_or32 => pointer_atomic_or32,
+    :nvshmemrs_atomic_or64 => pointer_atomic_or64,
+    :nvshmemrs_atomic_fetch_or32 => pointer_atomic_fetch_or32,
+    :nvshmemrs_atomic_fetch_or64 => pointer_atomic_fetch_or64,
+    :nvshmemrs_atomic_xor32 => pointer_atomic_xor32,
+    :nvshmemrs_atomic_xor64 => pointer_atomic_xor64,
+    :nvshmemrs_atomic_fetch_xor32 => pointer_atomic_fetch_xor32,
+    :nvshmemrs_atomic_fetch_xor64 => pointer_atomic_fetch_xor64,
+    :nvshmemrs_atomic_fetch32_nbi => pointer_atomic_fetch32_nbi,
+    :nvshmemrs_atomic_fetch64_nbi => pointer_atomic_fetch64_nbi,
+    :nvshmemrs_atomic_fetch_float_nbi => pointer_atomic_fetch_float_nbi,
+    :nvshmemrs_atomic_fetch_double_nbi => pointer_atomic_fetch_double_nbi,
+    :nvshmemrs_atomic_swap32_nbi => pointer_atomic_swap32_nbi,
+    :nvshmemrs_atomic_swap64_nbi => pointer_atomic_swap64_nbi,
+    :nvshmemrs_atomic_swap_float_nbi => pointer_atomic_swap_float_nbi,
+    :nvshmemrs_atomic_swap_double_nbi => pointer_atomic_swap_double_nbi,
+    :nvshmemrs_atomic_compare_swap32_nbi => pointer_atomic_compare_swap32_nbi,
+    :nvshmemrs_atomic_compare_swap64_nbi => pointer_atomic_compare_swap64_nbi,
+    :nvshmemrs_atomic_fetch_inc32_nbi => pointer_atomic_fetch_inc32_nbi,
+    :nvshmemrs_atomic_fetch_inc64_nbi => pointer_atomic_fetch_inc64_nbi,
+    :nvshmemrs_atomic_fetch_add32_nbi => pointer_atomic_fetch_add32_nbi,
+    :nvshmemrs_atomic_fetch_add64_nbi => pointer_atomic_fetch_add64_nbi,
+    :nvshmemrs_atomic_fetch_add_float_nbi => pointer_atomic_fetch_add_float_nbi,
+    :nvshmemrs_atomic_fetch_add_double_nbi => pointer_atomic_fetch_add_double_nbi,
+    :nvshmemrs_atomic_fetch_and32_nbi => pointer_atomic_fetch_and32_nbi,
+    :nvshmemrs_atomic_fetch_and64_nbi => pointer_atomic_fetch_and64_nbi,
+    :nvshmemrs_atomic_fetch_or32_nbi => pointer_atomic_fetch_or32_nbi,
+    :nvshmemrs_atomic_fetch_or64_nbi => pointer_atomic_fetch_or64_nbi,
+    :nvshmemrs_atomic_fetch_xor32_nbi => pointer_atomic_fetch_xor32_nbi,
+    :nvshmemrs_atomic_fetch_xor64_nbi => pointer_atomic_fetch_xor64_nbi,
     :nvshmemrs_barrier => pointer_barrier,
     :nvshmemrs_sync => pointer_sync,
     :nvshmemrs_broadcast => pointer_broadcast,
     :nvshmemrs_reduce => pointer_reduce,
+    :nvshmemrs_fcollect => pointer_fcollect,
+    :nvshmemrs_collect => pointer_collect,
+    :nvshmemrs_alltoall => pointer_alltoall,
+    :nvshmemrs_alltoalls => pointer_alltoalls,
+    :nvshmemrs_reducescatter => pointer_reducescatter,
+    :nvshmemrs_inscan => pointer_inscan,
+    :nvshmemrs_exscan => pointer_exscan,
     :nvshmemrs_malloc => pointer_malloc,
     :nvshmemrs_calloc => pointer_calloc,
     :nvshmemrs_align => pointer_align,
     :nvshmemrs_free => pointer_free,
+    :nvshmemrs_realloc => pointer_realloc,
+    :nvshmemrs_buffer_register => pointer_buffer_register,
+    :nvshmemrs_buffer_unregister => pointer_buffer_unregister,
     :nvshmemrs_release => pointer_release,
     :nvshmemrs_heap_stats => pointer_heap_stats,
     :nvshmemrs_ptr => pointer_ptr,
@@ -1255,8 +3433,23 @@ const POINTERS = (
     :nvshmemrs_name => pointer_name,
     :nvshmemrs_status_string => pointer_status_string,
     :nvshmemrs_last_error => pointer_last_error,
+    :nvshmemrs_thread_support => pointer_thread_support,
     :nvshmemrs_fence => pointer_fence,
     :nvshmemrs_quiet => pointer_quiet,
+    :nvshmemrs_wait_until => pointer_wait_until,
+    :nvshmemrs_test => pointer_test,
+    :nvshmemrs_wait_until_all => pointer_wait_until_all,
+    :nvshmemrs_wait_until_any => pointer_wait_until_any,
+    :nvshmemrs_wait_until_some => pointer_wait_until_some,
+    :nvshmemrs_test_all => pointer_test_all,
+    :nvshmemrs_test_any => pointer_test_any,
+    :nvshmemrs_test_some => pointer_test_some,
+    :nvshmemrs_wait_until_all_vector => pointer_wait_until_all_vector,
+    :nvshmemrs_wait_until_any_vector => pointer_wait_until_any_vector,
+    :nvshmemrs_wait_until_some_vector => pointer_wait_until_some_vector,
+    :nvshmemrs_test_all_vector => pointer_test_all_vector,
+    :nvshmemrs_test_any_vector => pointer_test_any_vector,
+    :nvshmemrs_test_some_vector => pointer_test_some_vector,
     :nvshmemrs_put => pointer_put,
     :nvshmemrs_get => pointer_get,
     :nvshmemrs_put_nbi => pointer_put_nbi,
@@ -1289,9 +3482,33 @@ const POINTERS = (
     :nvshmemrs_signal_op => pointer_signal_op,
     :nvshmemrs_signal_wait => pointer_signal_wait,
     :nvshmemrs_signal_fetch => pointer_signal_fetch,
+    :nvshmemrs_stream_new => pointer_stream_new,
+    :nvshmemrs_stream_free => pointer_stream_free,
+    :nvshmemrs_stream_synchronize => pointer_stream_synchronize,
+    :nvshmemrs_stream_query => pointer_stream_query,
+    :nvshmemrs_stream_call => pointer_stream_call,
+    :nvshmemrs_stream_wait_event => pointer_stream_wait_event,
+    :nvshmemrs_event_new => pointer_event_new,
+    :nvshmemrs_event_free => pointer_event_free,
+    :nvshmemrs_event_record => pointer_event_record,
+    :nvshmemrs_event_query => pointer_event_query,
+    :nvshmemrs_event_synchronize => pointer_event_synchronize,
+    :nvshmemrs_event_elapsed => pointer_event_elapsed,
+    :nvshmemrs_iput => pointer_iput,
+    :nvshmemrs_iget => pointer_iget,
+    :nvshmemrs_ibput => pointer_ibput,
+    :nvshmemrs_ibget => pointer_ibget,
     :nvshmemrs_team_my_pe => pointer_team_my_pe,
     :nvshmemrs_team_n_pes => pointer_team_n_pes,
     :nvshmemrs_team_translate_pe => pointer_team_translate_pe,
+    :nvshmemrs_team_config_default => pointer_team_config_default,
+    :nvshmemrs_team_split_strided => pointer_team_split_strided,
+    :nvshmemrs_team_split_2d => pointer_team_split_2d,
+    :nvshmemrs_team_unique_id => pointer_team_unique_id,
+    :nvshmemrs_team_init => pointer_team_init,
+    :nvshmemrs_team_get_config => pointer_team_get_config,
+    :nvshmemrs_team_destroy => pointer_team_destroy,
+    :nvshmemrs_team_ptr => pointer_team_ptr,
 )
 
 """

@@ -17,6 +17,14 @@ PROGRAMS = Path(__file__).parent / "programs"
 LAUNCHED = ("NVSHMEMRS_PE", "NVSHMEMRS_N_PES", "NVSHMEMRS_UNIQUE_ID")
 
 
+@pytest.fixture(autouse=True)
+def alone() -> Iterator[None]:
+    """A test that fails between init and finalize does not make the others fail."""
+    yield
+    if nvshmem.init_status() == nvshmem.InitStatus.STATUS_IS_INITIALIZED:
+        nvshmem.leave()
+
+
 @pytest.fixture
 def job() -> Iterator[None]:
     """This process is the only PE of a job."""

@@ -13,44 +13,98 @@ import pytest
 import nvshmemrs
 import nvshmemrs.core as nvshmem
 
-# Name and leading parameters, as in nvshmem.core 0.4.1.
+# Name and leading parameters, as in nvshmem.core 0.4.1. Where that has `stream` behind `remote_pe`,
+# put and get take a PE there, too.
 SIGNATURES = {
+    "alltoall": "team dst_array src_array stream",
     "array": "shape dtype release morder except_on_del",
     "array_get_buffer": "array",
+    "ask_smem": "amount",
+    "atomic_add": "target value remote_pe",
+    "atomic_and": "target value remote_pe",
+    "atomic_compare_swap": "target cond value remote_pe",
+    "atomic_fetch": "target remote_pe",
+    "atomic_fetch_add": "target value remote_pe",
+    "atomic_fetch_and": "target value remote_pe",
+    "atomic_fetch_inc": "target remote_pe",
+    "atomic_fetch_or": "target value remote_pe",
+    "atomic_fetch_xor": "target value remote_pe",
+    "atomic_inc": "target remote_pe",
+    "atomic_or": "target value remote_pe",
+    "atomic_set": "target value remote_pe",
+    "atomic_swap": "target value remote_pe",
+    "atomic_xor": "target value remote_pe",
     "barrier": "team stream",
     "barrier_all": "stream",
     "broadcast": "team dst_array src_array root stream",
     "buffer": "size release except_on_del",
     "bytearray": "shape dtype release device_id morder except_on_del",
+    "bytetensor": "shape dtype release morder except_on_del",
+    "collective_on_buffer": "coll team dest src dtype op root stream enable_timing",
+    "fcollect": "team dst_array src_array stream",
     "finalize": "",
+    "find_device_bitcode_library": "",
+    "flush": "stream",
     "free": "buffer",
     "free_array": "array",
-    "get": "dst src remote_pe stream",
+    "free_tensor": "tensor",
+    "get": "dst src remote_pe stream_or_pe",
+    "get_multicast_array": "team array",
+    "get_multicast_buffer": "team buffer",
+    "get_multicast_tensor": "team tensor",
     "get_name": "",
-    "get_nbi": "dst src remote_pe stream",
+    "get_nbi": "dst src remote_pe stream_or_pe",
     "get_peer_array": "array peer_pe",
     "get_peer_buffer": "buffer pe",
+    "get_peer_tensor": "tensor peer_pe",
+    "get_team_unique_id": "",
     "get_unique_id": "empty",
     "get_version": "",
     "init": "device uid rank nranks mpi_comm initializer_method",
     "init_status": "",
+    "library_finalize": "lib",
+    "library_init": "lib",
+    "module_finalize": "mod",
+    "module_init": "mod",
     "my_pe": "",
     "n_pes": "",
-    "put": "dst src remote_pe stream",
-    "put_nbi": "dst src remote_pe stream",
+    "put": "dst src remote_pe stream_or_pe",
+    "put_nbi": "dst src remote_pe stream_or_pe",
     "put_signal": "dst src signal_var signal_val signal_op remote_pe stream",
     "put_signal_nbi": "dst src signal_var signal_val signal_op remote_pe stream",
+    "query_thread": "",
     "quiet": "stream",
     "reduce": "team dst_array src_array op stream",
-    "signal_fetch": "signal_var",
+    "reducescatter": "team dst_array src_array op stream",
+    "register_external_array": "array",
+    "register_external_buffer": "buffer preferred_address",
+    "register_external_tensor": "tensor",
+    "signal_fetch": "signal_var stream",
     "signal_op": "signal_var signal_val signal_op remote_pe stream",
     "signal_wait": "signal_var signal_val signal_op stream",
     "sync": "team stream",
     "sync_all": "stream",
+    "team_destroy": "team",
+    "team_get_config": "team",
+    "team_init": "team_config config_mask npes pe_idx_in_team new_team_name",
     "team_my_pe": "team",
     "team_n_pes": "team",
+    "team_split_2d": "parent_team xrange xaxis_config xaxis_mask yaxis_config yaxis_mask "
+    "new_team_name",
+    "team_split_strided": "parent_team start stride size config config_mask new_team_name",
     "team_translate_pe": "src_team src_pe dest_team",
+    "tensor": "shape dtype release morder except_on_del",
+    "tensor_get_buffer": "tensor",
+    "unregister_external_array": "array",
+    "unregister_external_buffer": "buffer",
+    "unregister_external_tensor": "tensor",
 }
+# And the reference's types.
+TYPES = """
+    BufferTypes ComparisonType DeviceLibLanguage InitStatus MutableEnum NvshmemError NvshmemInvalid
+    NvshmemKernelObject NvshmemResource NvshmemStream NvshmemStreamsType SignalOp SmemAmount
+    TeamConfig TeamUniqueId Teams ThreadSupport UniqueID Version
+""".split()
 
 
 @pytest.mark.parametrize("name", SIGNATURES)
@@ -69,28 +123,114 @@ def test_everything_exported_exists() -> None:
         assert getattr(nvshmem, name) is not None
 
 
-def test_what_is_not_there_says_so() -> None:
-    with pytest.raises(
-        AttributeError, match=f"fcollect is not in nvshmemrs {nvshmemrs.__version__}"
-    ):
-        nvshmem.fcollect
-    with pytest.raises(AttributeError, match="has no attribute 'nonsense'"):
-        nvshmem.nonsense
-    assert not set(nvshmem._ABSENT) & set(nvshmem.__all__)
+def test_types_of_the_reference_are_there() -> None:
+    assert set(TYPES) | set(SIGNATURES) - {"bytearray"} <= set(nvshmem.__all__)
+
+
+def test_other_ways_to_the_names() -> None:
+    assert nvshmem.core is nvshmem and nvshmem.core.put is nvshmem.put
+    assert nvshmemrs.put is nvshmem.put and nvshmemrs.Teams is nvshmem.Teams
+    assert nvshmem.interop.numpy.empty is nvshmem.array is nvshmem.interop.numpy.array
+    assert nvshmem.get_mc_buffer is nvshmem.get_multicast_buffer
+    for module in (nvshmem, nvshmemrs):
+        with pytest.raises(AttributeError, match="has no attribute 'nonsense'"):
+            module.nonsense
+    with pytest.raises(AttributeError, match="GPU"):
+        nvshmem.device
+
+
+NEEDS_A_GPU = [
+    "ask_smem",
+    "bytetensor",
+    "find_device_bitcode_library",
+    "free_tensor",
+    "get_mc_buffer",
+    "get_multicast_array",
+    "get_multicast_buffer",
+    "get_multicast_tensor",
+    "get_peer_tensor",
+    "library_finalize",
+    "library_init",
+    "module_finalize",
+    "module_init",
+    "register_external_tensor",
+    "tensor",
+    "tensor_get_buffer",
+    "unregister_external_tensor",
+    "NvshmemKernelObject",
+    "NvshmemKernelObject.from_handle",
+    "NvshmemKernelObject.from_triton",
+    "NvshmemResource",
+    "interop.torch.empty",
+    "interop.cupy.empty",
+    "interop.cupy.array",
+    "interop.cupy.free_array",
+]
+
+
+@pytest.mark.parametrize("name", NEEDS_A_GPU)
+def test_what_needs_a_gpu_says_so(name: str) -> None:
+    function = nvshmem
+    for part in name.split("."):
+        function = getattr(function, part)
+    required = [
+        p
+        for p in inspect.signature(function).parameters.values()
+        if p.default is p.empty and p.kind == p.POSITIONAL_OR_KEYWORD
+    ]
+    with pytest.raises(nvshmem.NotSupportedError, match="needs a GPU"):
+        function(*(1 for _ in required))
 
 
 def test_enums_have_the_numbers_of_the_reference() -> None:
     assert (nvshmem.SignalOp.SIGNAL_SET, nvshmem.SignalOp.SIGNAL_ADD) == (9, 10)
-    assert [m.name for m in nvshmem.ComparisonType] == [
-        "CMP_EQ",
-        "CMP_NE",
-        "CMP_GT",
-        "CMP_LE",
-        "CMP_LT",
-        "CMP_GE",
-    ]
-    assert [int(m) for m in nvshmem.ComparisonType] == [0, 1, 2, 3, 4, 5]
-    assert nvshmem.InitStatus.STATUS_IS_INITIALIZED == 2
+    expected = {"EQ": 0, "NE": 1, "GT": 2, "LE": 3, "LT": 4, "GE": 5, "SENTINEL": 32767}
+    assert {m.name: int(m) for m in nvshmem.ComparisonType} == {
+        f"CMP_{name}": number for name, number in expected.items()
+    }
+    assert [int(m) for m in nvshmem.InitStatus] == [0, 1, 2, 3, 4, 32767]
+    assert [int(m) for m in nvshmem.ThreadSupport] == [0, 1, 2, 3, 32767]
+    assert [int(m) for m in nvshmem.SmemAmount] == [0, 1, 2, 32767]
+    assert [int(m) for m in nvshmem.BufferTypes] == [0, 1, 2, 3]
+    assert [int(m) for m in nvshmem.TeamConfigMask] == [1, 2]
+    assert {m.name: int(m) for m in nvshmem.Op} == {
+        "SUM": 1, "MIN": 2, "MAX": 3, "PROD": 4, "AND": 5, "OR": 6, "XOR": 7
+    }  # fmt: skip
+    assert dict(nvshmem.Teams.items()) == {
+        "TEAM_INVALID": -1,
+        "TEAM_WORLD": 0,
+        "TEAM_SHARED": 1,
+        "TEAM_NODE": 2,
+        "TEAM_SAME_MYPE_NODE": 3,
+        "TEAM_SAME_GPU": 4,
+        "TEAM_GPU_LEADERS": 5,
+        "TEAM_MC_SHARED": 6,
+        "TEAMS_MIN": 7,
+        "TEAM_INDEX_MAX": 32767,
+    }
+
+
+def test_every_thread_may_call() -> None:
+    assert nvshmem.query_thread() is nvshmem.ThreadSupport.THREAD_MULTIPLE
+
+
+def test_sizes_of_types() -> None:
+    names = {"float": 4, "double": 8, "half": 2, "bfloat16": 2, "short": 2, "uchar": 1, "int": 4}
+    assert {name: nvshmem.utils.dtype_nbytes(name) for name in names} == names
+    assert nvshmem.utils.get_size((3, 5), "float64") == nvshmem.utils.get_size(15, "double") == 120
+    with pytest.raises(ValueError, match="nonsense"):
+        nvshmem.utils.dtype_nbytes("nonsense")
+    with pytest.raises(nvshmem.NvshmemInvalid, match="negative"):
+        nvshmem.utils.get_size((3, -1), "int")
+
+
+def test_a_stream_of_torch_is_wrapped() -> None:
+    class Torch:
+        cuda_stream = 77
+
+    assert nvshmem.NvshmemStream(Torch()).__cuda_stream__() == (0, 77)
+    with pytest.raises(nvshmem.NvshmemInvalid, match="cuda_stream"):
+        nvshmem.NvshmemStream(object())
 
 
 def test_teams_are_an_open_enum() -> None:
@@ -152,9 +292,13 @@ def test_one_pe_alone(job: None) -> None:
     assert nvshmem.team_translate_pe("WORLD", 0, "NODE") == 0
     with pytest.raises(nvshmem.NvshmemInvalid, match="src_pe"):
         nvshmem.team_translate_pe("WORLD", 1, "NODE")
-    for team in (-1, 77, "NOBODY", 1.5, 2**64):
+    for team in (None, -1, "TEAM_INVALID"):
+        assert nvshmem.team_my_pe(team) == nvshmem.team_n_pes(team) == -1
+    for team in (77, "NOBODY", 1.5, 2**64):
         with pytest.raises(nvshmem.NvshmemInvalid, match="team"):
             nvshmem.team_n_pes(team)
+    with pytest.raises(nvshmem.NotSupportedError, match="TEAM_MC_SHARED needs a GPU"):
+        nvshmem.team_n_pes(nvshmem.Teams.TEAM_MC_SHARED)
 
 
 def test_init_again_with_another_size() -> None:
@@ -164,6 +308,8 @@ def test_init_again_with_another_size() -> None:
         nvshmem.free_array(nvshmem.array(size // 16, "u1"))
         nvshmem.finalize()
     assert nvshmem.init_status() is nvshmem.InitStatus.STATUS_NOT_INITIALIZED
+    nvshmemrs.init(dev="host", stream=None)
+    nvshmemrs.finalize(dev="host", stream=None)
 
 
 def test_init_by_unique_id() -> None:
@@ -205,6 +351,9 @@ def test_init_by_communicator(method: str) -> None:
         ({"uid": b"x", "rank": 0, "nranks": 1}, "uid is a bytes"),
         ({"heap_bytes": 0}, "heap_bytes=0"),
         ({"timeout": -1}, "timeout=-1"),
+        ({"dev": "cuda"}, "device='cuda'"),
+        ({"dev": "host", "device": "host"}, "give one of them"),
+        ({"stream": object()}, "takes no stream of CUDA"),
     ],
 )
 def test_init_refuses(arguments: dict, message: str) -> None:
@@ -233,20 +382,6 @@ def test_job_scope() -> None:
         with nvshmem.job():
             raise RuntimeError("mine")
     assert nvshmem.init_status() == 0
-
-
-def test_streams_are_refused(job: None) -> None:
-    a = nvshmem.array(2)
-    calls = [
-        lambda: nvshmem.put(a, a.copy(), 0, 1),
-        lambda: nvshmem.quiet(stream=object()),
-        lambda: nvshmem.barrier_all("s"),
-        lambda: nvshmem.reduce(0, a, a, "sum", stream=1),
-        lambda: nvshmem.broadcast(0, a, a, 0, stream=1),
-    ]
-    for call in calls:
-        with pytest.raises(nvshmem.NotSupportedError, match="takes no stream"):
-            call()
 
 
 def test_import_and_use_print_nothing() -> None:

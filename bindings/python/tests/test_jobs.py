@@ -18,8 +18,22 @@ import nvshmemrs.core as nvshmem
 Jobs = Callable[..., List["subprocess.Popen[str]"]]
 
 
-@pytest.mark.parametrize("n", [2, 4])
-@pytest.mark.parametrize("name", ["ring.py", "lifetimes.py", "one_wrong.py", "fork.py"])
+JOBS = {
+    "amo.py": (1, 2, 3),
+    "collectives.py": (1, 2, 3, 4, 8),
+    "fork.py": (2,),
+    "lifetimes.py": (2, 4),
+    "one_wrong.py": (2, 4),
+    "registered.py": (1, 2, 3),
+    "ring.py": (2, 4),
+    "streams.py": (1, 2, 3),
+    "teams.py": (1, 2, 3, 4, 8),
+    "views.py": (1, 2, 3),
+    "waits.py": (1, 2, 3),
+}
+
+
+@pytest.mark.parametrize(("name", "n"), [(name, n) for name in JOBS for n in JOBS[name]])
 def test_program(launch: Callable[..., str], name: str, n: int) -> None:
     launch(n, name)
 

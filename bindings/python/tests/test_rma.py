@@ -1,4 +1,4 @@
-"""put, get, signals: views, sizes, and wrong arguments, with one PE."""
+"""put, get, signals: sizes, spellings and wrong arguments, with one PE. Views: test_views.py."""
 
 from __future__ import annotations
 
@@ -50,13 +50,117 @@ def test_count(job: None) -> None:
             nvshmem.put(a, np.ones(3), 0, count=count)
 
 
+def test_spellings(job: None) -> None:
+    a, b = nvshmem.array(6, "f4"), np.arange(6, dtype="f4")
+    with nvshmem.Stream() as stream:
+        nvshmem.put(a, b, 2, 0, stream=stream)  # count and PE
+        stream.synchronize()
+        assert a.tolist() == [0, 1, 0, 0, 0, 0]
+        nvshmem.put(a, b, 0, stream)  # PE and stream
+        stream.synchronize()
+        assert a.tolist() == b.tolist()
+        for arguments, named in (
+            ((2, 0), {"count": 2}),
+            ((2, 0), {"pe": 0}),
+            ((0, stream), {"stream": stream}),
+            ((0, "x"), {}),
+        ):
+            with pytest.raises(nvshmem.NvshmemInvalid, match="give|takes no stream"):
+                nvshmem.put(a, b, *arguments, **named)
+        with pytest.raises(TypeError, match="5 were given"):
+            nvshmem.put(a, b, 0, stream, 4)
+    nvshmem.put(a, a, count=a.size, pe=0)
+    nvshmem.get(b, a, 3, np.int32(0))
+    nvshmem.get(b, a, 0, None)
+
+
+@pytest.mark.parametrize("dtype", ["i1", "u8", "f2", "f8", "c16", "?", "i4,f8", "M8[s]"])
+def test_p_and_g(job: None, dtype: str) -> None:
+    a = nvshmem.array(4, dtype)
+    before = a.tolist()
+    value = np.array([7]).astype(dtype)[0] if dtype != "i4,f8" else (3, 4.5)
+    nvshmem.p(a[2:], value, 0)
+    got = nvshmem.g(a[2:], 0)
+    assert got == np.array(value, dtype) and got.dtype == a.dtype
+    with nvshmem.Stream() as stream:
+        assert nvshmem.g(a[2:], 0, stream) == got
+        nvshmem.p(a[1:], value, 0, stream)
+    assert a[1] == a[2] and a[[0, 3]].tolist() == [before[0], before[3]]
+
+
+def test_p_and_g_refuse(job: None) -> None:
+    a, b = nvshmem.array(2, "i1"), nvshmem.buffer(8)
+    for value in (128, -129, 1.5, "x", None, np.int64(300)):
+        with pytest.raises(nvshmem.NvshmemInvalid, match="value="):
+            nvshmem.p(a, value, 0)
+    with pytest.raises(nvshmem.NvshmemInvalid, match="empty"):
+        nvshmem.p(a[:0], 1, 0)
+    with pytest.raises(nvshmem.NvshmemInvalid, match="empty"):
+        nvshmem.g(a[:0], 0)
+    with pytest.raises(nvshmem.NvshmemInvalid, match="pass dtype"):
+        nvshmem.p(b, 1, 0)
+    with pytest.raises(nvshmem.NvshmemInvalid, match="no whole number"):
+        nvshmem.g(b, 0, dtype="c16")
+    with pytest.raises(nvshmem.NvshmemInvalid, match="has dtype int8"):
+        nvshmem.g(a, 0, dtype="i2")
+    nvshmem.p(b, -5, 0, dtype="i8")
+    assert nvshmem.g(b, 0, dtype="i8") == -5 and not a.any()
+
+
+@pytest.mark.parametrize("function", ["iput", "iget"])
+def test_strided(job: None, function: str) -> None:
+    symmetric, local = nvshmem.array(20, "i4"), np.arange(20, dtype="i4")
+    if function == "iput":
+        nvshmem.iput(symmetric, local, 3, 2, 5, 0)
+        found = symmetric
+    else:
+        symmetric[:] = local
+        found = np.zeros(20, "i4")
+        nvshmem.iget(found, symmetric, 3, 2, 5, pe=0)
+    wanted = np.zeros(20, "i4")
+    wanted[:15:3] = local[:10:2]
+    assert found.tolist() == wanted.tolist()
+
+
+@pytest.mark.parametrize("function", ["ibput", "ibget"])
+def test_block_strided(job: None, function: str) -> None:
+    symmetric, local = nvshmem.array(24, "i2"), np.arange(24, dtype="i2")
+    if function == "ibput":
+        nvshmem.ibput(symmetric, local, 5, 4, 3, 4, 0)
+        found = symmetric
+    else:
+        symmetric[:] = local
+        found = np.zeros(24, "i2")
+        nvshmem.ibget(found, symmetric, 5, 4, 3, 4, 0)
+    wanted = np.zeros(24, "i2")
+    for block in range(4):
+        wanted[5 * block : 5 * block + 3] = local[4 * block : 4 * block + 3]
+    assert found.tolist() == wanted.tolist()
+
+
+def test_strided_refuse(job: None) -> None:
+    a, local, b = nvshmem.array(10, "i4"), np.ones(10, "i4"), nvshmem.buffer(40)
+    for arguments in ((0, 1, 2), (1, -1, 2), (1, 1, -1), (5, 1, 3), (1, 2, 6), ("1", 1, 1)):
+        with pytest.raises(nvshmem.NvshmemInvalid, match="stride=|count="):
+            nvshmem.iput(a, local, *arguments, 0)
+    for arguments in ((2, 3, 3, 2), (3, 2, 3, 2), (6, 3, 5, 2), (1, 1, 0, 1)):
+        with pytest.raises(nvshmem.NvshmemInvalid, match="blocks of"):
+            nvshmem.ibget(local, a, *arguments, 0)
+    with pytest.raises(nvshmem.NvshmemInvalid, match="not C-contiguous"):
+        nvshmem.iput(a[::2], local, 1, 1, 2, 0)
+    with pytest.raises(nvshmem.NvshmemInvalid, match="pass dtype"):
+        nvshmem.iput(b, local, 1, 1, 2, 0)
+    nvshmem.iput(b, local, 2, 1, 3, 0, dtype="i4")
+    nvshmem.iput(a, local, 3, 3, 0, 0)
+    assert np.asarray(b).view("i4")[[0, 2, 4]].tolist() == [1, 1, 1] and not a.any()
+
+
 @pytest.mark.parametrize(
     ("dst", "src", "message"),
     [
         (slice(0, 4), np.ones(3), "dst is 4 elements of float64 .32 bytes. and src 3 elements"),
         (slice(0, 4), np.ones(4, "f4"), "dst has dtype float64 and src float32"),
-        (slice(0, 8, 2), np.ones(4), r"dst is not contiguous: shape \(4,\), strides \(16,\)"),
-        (slice(0, 4), np.ones(8)[::2], "src is not contiguous"),
+        (slice(0, 8, 2), np.ones(8)[::3], "dst is 4 elements of float64 .* src 3 elements"),
         (slice(0, 4), [1, 2, 3, 4], "src is a list"),
         (slice(0, 4), np.float64(1), "src is a float64"),
         (slice(0, 4), np.array([None] * 4), "Python objects"),
@@ -90,6 +194,21 @@ def test_wrong_pe(job: None, pe: object) -> None:
     assert a[0] == 0 and sig[0] == 0 and local[0] == 1
     with pytest.raises(nvshmem.NvshmemInvalid, match="give one of them"):
         nvshmem.put(a, local, 0, pe=0)
+    for call in (
+        lambda: nvshmem.p(a, 1, pe),
+        lambda: nvshmem.g(a, pe),
+        lambda: nvshmem.iput(a, local, 1, 1, 1, pe),
+        lambda: nvshmem.iget(local, a, 1, 1, 1, pe),
+        lambda: nvshmem.ibput(a, local, 1, 1, 1, 1, pe),
+        lambda: nvshmem.ibget(local, a, 1, 1, 1, 1, pe),
+        lambda: nvshmem.put(a.view("i2")[::2], local.view("i2")[::2], pe),
+        lambda: nvshmem.atomic_inc(sig, pe),
+        lambda: nvshmem.atomic_fetch(sig, pe),
+        lambda: nvshmem.atomic_fetch_nbi(np.zeros(1, "u8"), sig, pe),
+    ):
+        with pytest.raises(nvshmem.NvshmemInvalid, match="pe|PE"):
+            call()
+    assert a[0] == 0 and sig[0] == 0 and local[0] == 1
 
 
 def test_what_is_not_symmetric(job: None) -> None:
@@ -203,6 +322,29 @@ def test_nothing_works_before_init_and_after_finalize() -> None:
             lambda: nvshmem.broadcast(0, local, local),
             lambda: nvshmem.signal_fetch(np.ones(1, "u8")),
             lambda: nvshmem.free(None),
+            lambda: nvshmem.realloc(None, 8),
+            lambda: nvshmem.register_external_array(nvshmem.aligned_empty(1)),
+            lambda: nvshmem.team_split_strided(0, 0, 1, 1),
+            lambda: nvshmem.team_split_2d(0, 1),
+            lambda: nvshmem.team_init(nvshmem.TeamConfig(uniqueid=1), 0, 1, 0),
+            lambda: nvshmem.team_destroy(0),
+            lambda: nvshmem.team_get_config(0),
+            nvshmem.get_team_unique_id,
+            nvshmem.Stream,
+            nvshmem.Event,
+            nvshmem.flush,
+            lambda: nvshmem.p(local, 1, 0),
+            lambda: nvshmem.g(local, 0),
+            lambda: nvshmem.put(local[::2], local[::2], 0),
+            lambda: nvshmem.atomic_inc(np.ones(1, "i4"), 0),
+            lambda: nvshmem.atomic_fetch(local, 0),
+            lambda: nvshmem.fcollect(0, local, local),
+            lambda: nvshmem.alltoall(0, local, local),
+            lambda: nvshmem.collect(0, local, local),
+            lambda: nvshmem.reducescatter(0, local, local, "sum"),
+            lambda: nvshmem.inscan(0, local, local),
+            lambda: nvshmem.wait_until(local, 0, 1),
+            lambda: nvshmem.test_any(local, 0, 1),
         ]
         for call in calls:
             with pytest.raises(nvshmem.NotInitializedError, match="init|finalize"):

@@ -1,81 +1,71 @@
 //! Broadcast: small ones travel with the meeting; otherwise every member copies from the root.
 
-use super::{Call, PAYLOAD_BYTES};
-use crate::heap::sym::{LocalDest, LocalSource, SymSlice};
+use super::{Call, PAYLOAD_BYTES, check_overlap, with_work};
+use crate::heap::sym::{SymSlice, Symmetric};
 use crate::transport::Transport as _;
-use crate::transport::host::control::PAYLOAD_WORDS;
 use crate::wait::Operation;
 use crate::{Pe, Result, Runtime, Team, pe};
 use bytemuck::Pod;
 
 impl Runtime {
-    /// Copies `bytes` bytes from `source` on member `root` (a number in the team) to `dest` on every member. The addresses are this
-    /// PE's symmetric ones; they are equal or do not overlap.
+    /// Copies `bytes` bytes from `source` on member `root` (a number in the team) to `dest` on every member, the root included.
+    /// The two are the same or do not overlap.
     ///
     /// Collective over `team`. Returns when `dest` is written here and `source` may be reused. OpenSHMEM 1.5 section 9.9.5.
     pub fn broadcast(
         &self,
         team: Team,
-        dest: u64,
-        source: u64,
-        bytes: usize,
-        root: Pe,
-    ) -> Result<()> {
-        let checked = self
-            .inner
-            .symmetric("dest", dest, bytes as u64)
-            .and_then(|dest| {
-                self.inner
-                    .buffers(dest, self.inner.symmetric("source", source, bytes as u64)?)
-            });
-        self.broadcast_checked(team, checked, bytes, root)
-    }
-
-    /// Arguments that did not pass are still brought to the meeting, so that every member learns of it.
-    fn broadcast_checked(
-        &self,
-        team: Team,
-        checked: Result<(u64, u64)>,
+        dest: impl Into<Symmetric>,
+        source: impl Into<Symmetric>,
         bytes: usize,
         root: Pe,
     ) -> Result<()> {
         let inner = &*self.inner;
         let turn = inner.enter(team, Operation::Broadcast)?;
-        let team = turn.team();
-        let checked =
-            checked.and_then(|offsets| pe::check("root", root, team.n_pes).map(|()| offsets));
-        let (to, from) = checked.as_ref().copied().unwrap_or((0, 0));
-        let failed = checked.is_err();
+        // Arguments that do not pass are still brought to the meeting, so that every member learns of it.
+        let checked = dest
+            .into()
+            .resolve(inner, "dest", bytes as u64)
+            .and_then(|dest| {
+                let source = source.into().resolve(inner, "source", bytes as u64)?;
+                check_overlap(dest, source, Some(source.offset()))?;
+                pe::check("root", root, turn.n_pes())?;
+                Ok((dest, source))
+            });
+        let (to, from) = match &checked {
+            Ok((dest, source)) => (dest.offset(), source.offset()),
+            Err(_) => (0, 0),
+        };
+        let source = checked.as_ref().ok().map(|(_, source)| *source);
         let call = Call {
             operation: Operation::Broadcast,
             args: [bytes as u64, root as u64, to, from, 0],
             error: checked.err(),
         };
-        let (me, words) = (inner.my_pe, bytes.div_ceil(8));
         if bytes <= PAYLOAD_BYTES {
-            let mut buffer = [0u64; PAYLOAD_WORDS];
-            let payload = &mut buffer[..words];
-            let brings = root == team.my_pe && !failed;
-            if brings {
-                let local =
-                    LocalDest::from(&mut bytemuck::cast_slice_mut::<u64, u8>(payload)[..bytes]);
-                inner.transport.get(me, from, local);
-            }
-            let epoch = turn.meet(call, if brings { payload } else { &[] })?;
-            turn.payload(root, epoch, payload);
-            inner.transport.put(
-                me,
-                to,
-                LocalSource::from(&bytemuck::cast_slice::<u64, u8>(payload)[..bytes]),
-            );
-            return Ok(());
+            return with_work(|work| {
+                let words = &mut work.acc[..bytes.div_ceil(8)];
+                let mut brought = 0;
+                if let Some(source) = source
+                    && root == turn.my_pe()
+                {
+                    inner.load_words(source, words);
+                    brought = words.len();
+                }
+                let epoch = turn.meet(call, &words[..brought])?;
+                turn.payload(root, epoch, words);
+                inner.store_words(to, words, bytes);
+                Ok(())
+            });
         }
         turn.meet(call, &[])?;
-        if to != from || root != team.my_pe {
-            inner.transport.copy(me, to, root, from, bytes as u64);
+        if to != from || root != turn.my_pe() {
+            let root = turn.pe(root);
+            inner
+                .transport
+                .copy(inner.my_pe, to, root, from, bytes as u64);
         }
-        turn.meet(Call::plain(Operation::Broadcast), &[])
-            .map(|_| ())
+        turn.meet_again(Operation::Broadcast)
     }
 
     /// [`broadcast`](Runtime::broadcast) of arrays, of equal length.
@@ -86,9 +76,7 @@ impl Runtime {
         source: &SymSlice<'_, T>,
         root: Pe,
     ) -> Result<()> {
-        let (to, from) = (dest.range(), source.range());
-        let checked = super::same_length(dest.len(), source.len())
-            .and_then(|()| self.inner.buffers(to, from));
-        self.broadcast_checked(team, checked, to.bytes() as usize, root)
+        let bytes = source.range().bytes() as usize;
+        self.broadcast(team, dest, source, bytes, root)
     }
 }

@@ -9,17 +9,26 @@
 //! data comes with the mark, in one cache line if it is short. Each member's two slots are used in turn, and a slot
 //! is written again only after every member has entered the next epoch, hence has read it.
 
+mod alltoall;
 mod barrier;
 mod broadcast;
+mod collect;
+mod fcollect;
+mod fold;
 mod reduce;
+mod reducescatter;
+mod scan;
 
-use crate::heap::sym::SymRange;
+use crate::heap::sym::{LocalDest, LocalSource, SymRange};
 use crate::runtime::Inner;
-use crate::team::{self, Team, TeamState};
-use crate::transport::host::control::{ARGS, PAYLOAD_WORDS, Slot, TeamBlock};
+use crate::team::{self, Members, Team, TeamState};
+use crate::transport::host::control::{ARGS, PAYLOAD_WORDS, Slot};
+use crate::transport::Transport as _;
 use crate::wait::{Operation, Target, Wait, ring_team};
 use crate::{Error, Pe, Result};
+use std::cell::RefCell;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use std::sync::atomic::fence;
 
 /// What fits in a meeting's payload.
 pub(crate) const PAYLOAD_BYTES: usize = PAYLOAD_WORDS * 8;
@@ -50,7 +59,26 @@ fn argument_names(operation: Operation) -> [&'static str; ARGS] {
         Operation::Malloc => ["bytes", "alignment", "zero", NONE, NONE],
         Operation::Free => ["ptr at offset", NONE, NONE, NONE, NONE],
         Operation::Broadcast => ["bytes", "root", "dest at offset", "source at offset", NONE],
-        Operation::Reduce => ["count", "dtype", "op", "dest at offset", "source at offset"],
+        Operation::Reduce
+        | Operation::Reducescatter
+        | Operation::Inscan
+        | Operation::Exscan => ["count", "dtype", "op", "dest at offset", "source at offset"],
+        Operation::Fcollect | Operation::Alltoall => {
+            ["bytes", "dest at offset", "source at offset", NONE, NONE]
+        }
+        Operation::Collect => ["dest at offset", "source at offset", NONE, NONE, NONE],
+        Operation::Alltoalls => [
+            "bytes per pair",
+            "element_bytes",
+            "strides",
+            "dest at offset",
+            "source at offset",
+        ],
+        Operation::Realloc => ["ptr at offset", "bytes", NONE, NONE, NONE],
+        Operation::BufferRegister => ["bytes", "preferred", NONE, NONE, NONE],
+        Operation::BufferUnregister => ["symmetric at offset", NONE, NONE, NONE, NONE],
+        Operation::TeamSplitStrided => ["start", "stride", "size", "num_contexts", NONE],
+        Operation::TeamSplit2d => ["xrange", "num_contexts", "num_contexts", NONE, NONE],
         _ => [NONE; ARGS],
     }
 }
@@ -95,7 +123,8 @@ fn error_words(error: &Error) -> [u64; PAYLOAD_WORDS] {
 pub(crate) struct Turn<'a> {
     inner: &'a Inner,
     team: &'a TeamState,
-    block: &'a TeamBlock,
+    members: Members,
+    me: Pe,
 }
 
 impl Drop for Turn<'_> {
@@ -112,22 +141,20 @@ impl Inner {
         // Who has given up on a PE that is gone must not arrive once more in its place.
         self.check_job(operation)?;
         let team = self.team(team)?;
-        let name = team::name(team.index.into());
         if team.busy.swap(true, Acquire) {
             return Err(Error::Busy {
                 operation: operation.name(),
                 me: self.my_pe,
-                team: name,
+                team: team::name(team.index),
             });
         }
         let turn = Turn {
             inner: self,
             team,
-            block: self.control.team(team.index.into()),
+            members: team.members(),
+            me: team.my_pe(),
         };
-        if turn.block.broken.load(Relaxed) != 0 {
-            self.check_team(operation, team.index)?;
-        }
+        self.check_team(operation, team)?;
         Ok(turn)
     }
 }
@@ -137,15 +164,36 @@ impl<'a> Turn<'a> {
         self.team
     }
 
+    pub(crate) fn members(&self) -> &Members {
+        &self.members
+    }
+
+    /// How many members the team has.
+    #[inline(always)]
+    pub(crate) fn n_pes(&self) -> Pe {
+        self.members.n_pes
+    }
+
+    /// This PE's number in the team.
+    #[inline(always)]
+    pub(crate) fn my_pe(&self) -> Pe {
+        self.me
+    }
+
+    /// The PE that is member `member`.
+    #[inline(always)]
+    pub(crate) fn pe(&self, member: Pe) -> Pe {
+        self.members.pe(member)
+    }
+
     /// The epoch that the next meeting will have.
     pub(crate) fn next_epoch(&self) -> u64 {
         self.team.epoch.load(Relaxed) + 1
     }
 
     fn slot(&self, member: Pe, epoch: u64) -> &'a Slot {
-        self.inner
-            .control
-            .slot(self.team.index.into(), member, epoch)
+        let pe = self.members.pe(member);
+        self.inner.control.slot(self.team.index, pe, epoch)
     }
 
     /// Meets the other members, bringing `payload`. Returns the epoch once all have come with equal calls.
@@ -154,7 +202,7 @@ impl<'a> Turn<'a> {
         let team = self.team;
         let epoch = team.epoch.load(Relaxed) + 1;
         team.epoch.store(epoch, Relaxed);
-        let slot = self.slot(team.my_pe, epoch);
+        let slot = self.slot(self.me, epoch);
         for (word, value) in slot.args.iter().zip(call.args) {
             word.store(value, Relaxed);
         }
@@ -185,25 +233,34 @@ impl<'a> Turn<'a> {
             },
         };
         // Members seen so far, from the right-hand neighbour on, and whether all of them match.
-        let (mut step, mut same) = (1, true);
+        let (mut step, mut same, mut gone_on) = (1, true, false);
+        let n_pes = self.members.n_pes;
         let met = self.inner.wait(wait, || {
-            while step < team.n_pes {
-                let next = team.my_pe + step;
-                let member = if next < team.n_pes {
-                    next
-                } else {
-                    next - team.n_pes
-                };
+            while step < n_pes {
+                let next = self.me + step;
+                let member = if next < n_pes { next } else { next - n_pes };
                 let other = self.slot(member, epoch);
-                if other.epoch.load(Acquire) != epoch {
+                let mark = other.epoch.load(Acquire);
+                if mark < epoch {
                     return Err(step as u64);
                 }
-                same &= other.signature.load(Relaxed) == signature;
+                let equal = other.signature.load(Relaxed) == signature;
+                fence(Acquire);
+                // After the team's last meeting a member may have gone on to another team with this number. It left the meeting
+                // before, so all came with equal calls, unless the team was broken.
+                if other.epoch.load(Relaxed) == epoch {
+                    same &= equal;
+                } else {
+                    gone_on = true;
+                }
                 step += 1;
             }
             Ok(())
         });
         met.inspect_err(|error| self.leave(error))?;
+        if gone_on {
+            self.inner.check_team(call.operation, team)?;
+        }
         match call.error {
             Some(error) => Err(error),
             None if !same => Err(self.explain(call.operation, epoch)),
@@ -211,12 +268,21 @@ impl<'a> Turn<'a> {
         }
     }
 
+    /// Meets once more, when the data of a large collective has been moved.
+    pub(crate) fn meet_again(&self, operation: Operation) -> Result<()> {
+        self.inner.transport.quiet_before_release();
+        self.meet(Call::plain(operation), &[]).map(|_| ())
+    }
+
     /// This member's wait ended early, so the others can never finish this team's collectives: tell them.
     #[cold]
     fn leave(&self, error: &Error) {
         if matches!(error, Error::Timeout { .. } | Error::Interrupted { .. }) {
-            let me = self.inner.my_pe as u32 + 1;
-            let _ = self.block.broken.compare_exchange(0, me, AcqRel, Relaxed);
+            let mark = self.team.epoch.load(Relaxed) << 20 | (self.inner.my_pe as u64 + 1);
+            for pe in (0..self.n_pes()).map(|member| self.pe(member)) {
+                let broken = &self.inner.control.team(self.team.index, pe).broken;
+                broken.fetch_max(mark, AcqRel);
+            }
             ring_team(&self.inner.control);
         }
     }
@@ -225,24 +291,24 @@ impl<'a> Turn<'a> {
     /// member 0.
     #[cold]
     fn explain(&self, operation: Operation, epoch: u64) -> Error {
-        let members = 0..self.team.n_pes;
+        let members = 0..self.n_pes();
         let operation_name = operation.name();
-        for pe in members.clone() {
-            let slot = self.slot(pe, epoch);
+        for member in members.clone() {
+            let (pe, slot) = (self.pe(member), self.slot(member, epoch));
             let status = slot.error.load(Relaxed);
             let (requested, available) = (slot.args[3].load(Relaxed), slot.args[4].load(Relaxed));
             if operation == Operation::Malloc && status == 2 && requested > 0 {
                 let limit = format!("says PE {pe}");
                 return Error::MachineMemory {
                     requested,
-                    n_pes: self.team.n_pes,
+                    n_pes: self.n_pes(),
                     available,
                     limit,
                 };
             }
             if status != 0 {
                 let mut words = [0; PAYLOAD_WORDS];
-                self.payload(pe, epoch, &mut words);
+                self.payload(member, epoch, &mut words);
                 let bytes: &[u8] = bytemuck::cast_slice(&words);
                 let end = bytes
                     .iter()
@@ -256,19 +322,19 @@ impl<'a> Turn<'a> {
                 };
             }
         }
-        let first = self.slot(0, epoch);
+        let (other, first) = (self.pe(0), self.slot(0, epoch));
         let name = |slot: &Slot| {
             Operation::from_number(slot.operation.load(Relaxed)).map_or("unknown", Operation::name)
         };
-        for pe in members.skip(1) {
-            let slot = self.slot(pe, epoch);
+        for member in members.skip(1) {
+            let (pe, slot) = (self.pe(member), self.slot(member, epoch));
             if name(slot) != name(first) {
                 let called = |slot: &Slot| format!("called {}", name(slot));
                 return Error::Mismatch {
                     operation: operation_name,
                     pe,
                     theirs: called(slot),
-                    other: 0,
+                    other,
                     ours: called(first),
                 };
             }
@@ -287,7 +353,7 @@ impl<'a> Turn<'a> {
                         operation: operation_name,
                         pe,
                         theirs: says(theirs),
-                        other: 0,
+                        other,
                         ours: says(ours),
                     };
                 }
@@ -301,39 +367,139 @@ impl<'a> Turn<'a> {
     /// Reads what a member brought to an epoch.
     #[inline]
     pub(crate) fn payload(&self, member: Pe, epoch: u64, words: &mut [u64]) {
-        for (value, word) in words.iter_mut().zip(&self.slot(member, epoch).payload) {
+        self.payload_from(member, epoch, 0, words);
+    }
+
+    /// As [`payload`](Turn::payload), from word `first` on.
+    #[inline]
+    pub(crate) fn payload_from(&self, member: Pe, epoch: u64, first: usize, words: &mut [u64]) {
+        let brought = &self.slot(member, epoch).payload[first..];
+        for (value, word) in words.iter_mut().zip(brought) {
             *value = word.load(Relaxed);
         }
     }
 }
 
+/// The argument that members compare in place of an offset, where it differs between them by design.
+const IN_PLACE: u64 = u64::MAX - 1;
+
+/// Checks that two symmetric buffers are clear of each other, or lie as the collective's in-place form wants it: `dest` at the
+/// offset `in_place`. Tells whether they do.
+fn check_overlap(dest: SymRange, source: SymRange, in_place: Option<u64>) -> Result<bool> {
+    let apart = |a: SymRange, b: SymRange| a.offset() + a.bytes() <= b.offset();
+    if dest.bytes() == 0 || source.bytes() == 0 {
+        return Ok(false);
+    }
+    if in_place == Some(dest.offset()) {
+        return Ok(true);
+    }
+    if apart(dest, source) || apart(source, dest) {
+        return Ok(false);
+    }
+    Err(Error::invalid(
+        "dest",
+        format!("{} bytes at byte {:#x} of the heap", dest.bytes(), dest.offset()),
+        format!(
+            "clear of source, which has {} bytes at {:#x}, or exactly where the in-place form has it",
+            source.bytes(),
+            source.offset()
+        ),
+    ))
+}
+
+/// `count` times `bytes`; an error that names `argument` if that does not fit.
+fn times(argument: &'static str, count: usize, bytes: usize) -> Result<u64> {
+    count
+        .checked_mul(bytes)
+        // Leaves room for offsets within an address space.
+        .filter(|&product| product < 1 << 48)
+        .map(|product| product as u64)
+        .ok_or_else(|| {
+            Error::invalid(
+                argument,
+                count,
+                format!("a number that times {bytes} bytes fits the symmetric heap"),
+            )
+        })
+}
+
+/// The bytes of a buffer of words.
+fn bytes_of(words: &[u64], bytes: usize) -> &[u8] {
+    &bytemuck::cast_slice(words)[..bytes]
+}
+
+fn bytes_of_mut(words: &mut [u64], bytes: usize) -> &mut [u8] {
+    &mut bytemuck::cast_slice_mut(words)[..bytes]
+}
+
 impl Inner {
-    /// Checks the two symmetric buffers of a collective, of equal length: the same or disjoint. Returns their offsets.
-    fn buffers(&self, dest: SymRange, source: SymRange) -> Result<(u64, u64)> {
-        self.within(dest)?;
-        self.within(source)?;
-        let (to, from, bytes) = (dest.offset(), source.offset(), dest.bytes());
-        let apart = to + bytes <= from || from + bytes <= to;
-        if to != from && !apart && bytes > 0 {
-            return Err(Error::invalid(
-                "dest",
-                format!("at byte {to:#x} of the heap"),
-                format!("the same as source or clear of it; source has {bytes} bytes at {from:#x}"),
-            ));
-        }
-        Ok((to, from))
+    /// Reads this PE's copy of a range into a buffer of words.
+    #[inline]
+    fn load_words(&self, source: SymRange, words: &mut [u64]) {
+        let dest = LocalDest::from(bytes_of_mut(words, source.bytes() as usize));
+        self.transport.get(self.my_pe, source.offset(), dest);
+    }
+
+    /// Writes `bytes` bytes of a buffer of words to this PE's copy.
+    #[inline]
+    fn store_words(&self, dest: u64, words: &[u64], bytes: usize) {
+        let source = LocalSource::from(bytes_of(words, bytes));
+        self.transport.put(self.my_pe, dest, source);
     }
 }
 
-/// Checks that the arrays of a collective have the same length.
-fn same_length(dest: usize, source: usize) -> Result<()> {
-    if dest == source {
-        Ok(())
-    } else {
-        Err(Error::invalid(
-            "dest",
-            format!("{dest} elements"),
-            format!("as many as source: {source}"),
-        ))
+/// Words that a collective works with; they stay in the nearest cache.
+const WORK_WORDS: usize = 1024;
+
+/// Buffers of a thread's collectives, so that a call need not clear its own.
+struct Work {
+    acc: [u64; WORK_WORDS],
+    next: [u64; WORK_WORDS],
+    out: [u64; WORK_WORDS],
+}
+
+impl Work {
+    const fn new() -> Work {
+        Work {
+            acc: [0; WORK_WORDS],
+            next: [0; WORK_WORDS],
+            out: [0; WORK_WORDS],
+        }
+    }
+}
+
+/// Calls `body` with this thread's buffers.
+fn with_work<T>(body: impl FnOnce(&mut Work) -> T) -> T {
+    thread_local! {
+        static WORK: RefCell<Work> = const { RefCell::new(Work::new()) };
+    }
+    WORK.with(|work| match work.try_borrow_mut() {
+        Ok(mut work) => body(&mut work),
+        // An interrupt hook that runs a collective inside a collective's wait.
+        Err(_) => body(&mut Work::new()),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buffers_are_clear_of_each_other_or_in_place() {
+        let range = SymRange::new;
+        let check = |dest, source| check_overlap(dest, source, Some(100));
+        assert_eq!(check(range(0, 50), range(50, 50)), Ok(false));
+        assert_eq!(check(range(200, 50), range(100, 100)), Ok(false));
+        assert_eq!(check(range(100, 50), range(100, 100)), Ok(true));
+        assert_eq!(check(range(0, 0), range(0, 10)), Ok(false));
+        assert!(check(range(99, 50), range(100, 100)).is_err());
+        assert!(check(range(199, 50), range(100, 100)).is_err());
+    }
+
+    #[test]
+    fn sizes_do_not_overflow() {
+        assert_eq!(times("count", 6, 7), Ok(42));
+        assert!(times("count", usize::MAX, 2).is_err());
+        assert!(times("count", 1 << 47, 4).is_err());
     }
 }

@@ -116,6 +116,16 @@ impl Allocator {
         Some(block)
     }
 
+    /// Makes the allocation that starts at `offset` `bytes` bytes (at least 1) long where it is. `None` if it has not taken that many.
+    pub fn resize(&mut self, offset: u64, bytes: u64) -> Option<Block> {
+        let block = self.live.get_mut(&offset)?;
+        if bytes > block.taken {
+            return None;
+        }
+        block.bytes = bytes;
+        Some(*block)
+    }
+
     /// The allocation that `offset` lies in.
     pub fn find(&self, offset: u64) -> Option<&Block> {
         let (_, block) = self.live.range(..=offset).next_back()?;

@@ -1,8 +1,8 @@
 //! Address arithmetic of the symmetric heap.
 //!
-//! Region 0 is the heap: one reserved range of `n_pes * stride` bytes, so PE p's copy of the symmetric offset `o`
-//! is at `base + p * stride + o`, on the host and in a kernel alike. Addresses are numbers here; nothing in this file
-//! touches memory.
+//! Symmetric memory is one reserved range of `n_pes * stride` bytes, so PE p's copy of the symmetric offset `o` is at
+//! `base + p * stride + o`, on the host and in a kernel alike. A PE's part is its heap, then as much room again, the window, in
+//! which registered buffers appear. Addresses are numbers here; nothing in this file touches memory.
 
 use crate::{Error, Pe, Result};
 
@@ -16,11 +16,28 @@ pub(crate) const MAX_ALIGNMENT: u64 = 2 << 20;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Layout {
     pub(crate) base: u64,
+    /// Bytes from one PE's part to the next one's.
     pub(crate) stride: u64,
-    pub(crate) n_pes: Pe,
+    /// Where, in a PE's part, the heap ends and the window for registered buffers begins.
+    pub(crate) heap_bytes: u64,
+    /// Where this PE's own part begins.
+    own: u64,
+    /// Bytes of all parts.
+    pub(crate) span: u64,
 }
 
 impl Layout {
+    /// The layout at `base` as PE `me` of `n_pes` sees it.
+    pub(crate) fn new(base: u64, stride: u64, heap_bytes: u64, me: Pe, n_pes: Pe) -> Layout {
+        Layout {
+            base,
+            stride,
+            heap_bytes,
+            own: base + me as u64 * stride,
+            span: stride * n_pes as u64,
+        }
+    }
+
     /// The address of `offset` in the part of `pe`.
     #[inline(always)]
     pub(crate) fn address(&self, pe: Pe, offset: u64) -> u64 {
@@ -31,26 +48,26 @@ impl Layout {
     #[inline(always)]
     pub(crate) fn locate(&self, address: u64) -> Option<(Pe, u64)> {
         let distance = address.wrapping_sub(self.base);
-        (distance < self.stride * self.n_pes as u64)
+        (distance < self.span)
             .then(|| ((distance / self.stride) as Pe, distance % self.stride))
     }
 
-    /// The offset of a symmetric address of PE `me`.
+    /// The offset of a symmetric address of this PE.
     #[inline(always)]
-    pub(crate) fn offset(&self, argument: &'static str, me: Pe, address: u64) -> Result<u64> {
-        let offset = address.wrapping_sub(self.address(me, 0));
+    pub(crate) fn offset(&self, argument: &'static str, address: u64) -> Result<u64> {
+        let offset = address.wrapping_sub(self.own);
         if offset < self.stride {
             Ok(offset)
         } else {
-            Err(self.not_symmetric(argument, me, address))
+            Err(self.not_symmetric(argument, address))
         }
     }
 
     #[cold]
-    pub(crate) fn not_symmetric(&self, argument: &'static str, me: Pe, address: u64) -> Error {
+    pub(crate) fn not_symmetric(&self, argument: &'static str, address: u64) -> Error {
         let why = match self.locate(address) {
             _ if address == 0 => "it is NULL".to_string(),
-            Some((pe, _)) if pe != me => format!(
+            Some((pe, _)) if self.address(pe, 0) != self.own => format!(
                 "it lies in PE {pe}'s part of the heap; pass this PE's own address, the PE number says whose copy is meant"
             ),
             _ => {
@@ -76,35 +93,25 @@ mod tests {
 
     #[test]
     fn addresses_go_there_and_back() {
-        let layout = Layout {
-            base: 1 << 40,
-            stride: 1 << 21,
-            n_pes: 3,
-        };
+        let layout = |me| Layout::new(1 << 40, 1 << 21, 1 << 20, me, 3);
         for pe in 0..3 {
             for offset in [0, 1, (1 << 21) - 1] {
+                let layout = layout(pe);
                 let address = layout.address(pe, offset);
                 assert_eq!(layout.locate(address), Some((pe, offset)));
-                assert_eq!(layout.offset("dest", pe, address).unwrap(), offset);
+                assert_eq!(layout.offset("dest", address).unwrap(), offset);
             }
         }
+        let layout = layout(0);
         assert_eq!(layout.locate((1 << 40) - 1), None);
         assert_eq!(layout.locate(layout.address(3, 0)), None);
-        let peer = layout.offset("dest", 0, layout.address(1, 8)).unwrap_err();
-        assert!(peer.to_string().contains("PE 1's part"), "{peer}");
-        assert!(
-            layout
-                .offset("dest", 0, 0)
-                .unwrap_err()
-                .to_string()
-                .contains("NULL")
-        );
-        assert!(
-            layout
-                .offset("dest", 0, 4096)
-                .unwrap_err()
-                .to_string()
-                .contains("outside")
-        );
+        for (address, word) in [
+            (layout.address(1, 8), "PE 1's part"),
+            (0, "NULL"),
+            (4096, "outside"),
+        ] {
+            let error = layout.offset("dest", address).unwrap_err().to_string();
+            assert!(error.contains(word), "{error}");
+        }
     }
 }

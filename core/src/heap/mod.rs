@@ -1,11 +1,13 @@
 //! The symmetric heap: collective allocation, deferred release, and the checks of symmetric addresses.
 //!
 //! [`layout`] is address arithmetic, [`alloc`] the deterministic allocator, [`sym`] the typed handles, [`lookup`] finds the
-//! allocation an address lies in.
+//! allocation an address lies in, [`register`] makes buffers of the program's symmetric.
 
 pub(crate) mod alloc;
 pub(crate) mod layout;
 mod lookup;
+mod realloc;
+pub(crate) mod register;
 pub(crate) mod sym;
 
 use crate::collectives::{Call, Turn};
@@ -19,12 +21,13 @@ use crate::wait::Operation;
 use crate::{Error, MemoryKind, Pe, Result, Runtime};
 use alloc::{Allocator, Block};
 use bytemuck::Pod;
-use layout::{GRANULE, MAX_ALIGNMENT};
+use layout::{GRANULE, Layout, MAX_ALIGNMENT};
 use lookup::Lookup;
+use register::Registered;
 use std::collections::HashSet;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 use std::sync::{Mutex, MutexGuard};
-use sym::{SymArray, SymElement, SymRange};
+use sym::{SymArray, SymElement, SymRange, SymSlice};
 
 /// How full the symmetric heap is; the same on every PE, except for `released`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -117,15 +120,18 @@ struct State {
     allocator: Allocator,
     /// Ids this PE has released.
     released: HashSet<u32>,
+    /// The buffers that are registered.
+    registered: Registered,
     /// Bytes that may be committed before the machine's memory is looked at again.
     budget: u64,
 }
 
 impl Heap {
-    pub(crate) fn new(bytes: u64) -> Heap {
+    pub(crate) fn new(layout: &Layout) -> Heap {
         let state = State {
-            allocator: Allocator::new(bytes),
+            allocator: Allocator::new(layout.heap_bytes),
             released: HashSet::new(),
+            registered: Registered::new(layout),
             budget: 0,
         };
         Heap {
@@ -142,6 +148,14 @@ impl Heap {
 }
 
 impl State {
+    /// The allocation, or the registered buffer, that `offset` lies in.
+    fn find(&self, offset: u64) -> Option<Block> {
+        match self.registered.find(offset) {
+            None => self.allocator.find(offset).copied(),
+            found => found,
+        }
+    }
+
     /// The error for a request that the heap has no block for.
     #[cold]
     fn full(&self, requested: u64) -> Error {
@@ -202,9 +216,13 @@ impl State {
 }
 
 impl Inner {
+    /// The offset of an address of this PE's part of the heap.
     #[inline(always)]
-    fn symmetric_offset(&self, argument: &'static str, address: u64) -> Result<u64> {
-        self.layout.offset(argument, self.my_pe, address)
+    pub(crate) fn symmetric_offset(&self, argument: &'static str, address: u64) -> Result<u64> {
+        match self.layout.offset(argument, address) {
+            Ok(offset) => Ok(offset),
+            Err(error) => self.registered_offset(address).ok_or(error),
+        }
     }
 
     /// Checks that `bytes` bytes at `address` lie in one live allocation of this PE.
@@ -235,9 +253,7 @@ impl Inner {
     ) -> Result<SymRange> {
         let state = self.heap.lock();
         let block = state
-            .allocator
             .find(offset)
-            .copied()
             .ok_or_else(|| Error::NotSymmetric {
                 argument,
                 address,
@@ -286,7 +302,12 @@ impl Inner {
     /// Allocates; collective over WORLD. `None` for 0 bytes.
     fn allocate(&self, request: Result<Request>) -> Result<Option<u64>> {
         let turn = self.enter(Team::WORLD, Operation::Malloc)?;
-        let request = self.agree(&turn, request)?;
+        self.allocate_in(&turn, request)
+    }
+
+    /// As [`allocate`](Inner::allocate), by members that have met for something else.
+    fn allocate_in(&self, turn: &Turn<'_>, request: Result<Request>) -> Result<Option<u64>> {
+        let request = self.agree(turn, request)?;
         let block = {
             let mut state = self.heap.lock();
             if request.bytes == 0 {
@@ -454,20 +475,28 @@ impl Inner {
         count
     }
 
+    /// The allocation that starts at an address, `None` for address 0, to be freed or moved by this PE: from here on a release
+    /// of it is an error.
+    fn own(&self, address: u64) -> Result<Option<Block>> {
+        if address == 0 {
+            return Ok(None);
+        }
+        let offset = self.symmetric_offset("ptr", address)?;
+        let mut state = self.heap.lock();
+        let block = state.owned(offset, address)?;
+        state.released.insert(block.id);
+        Ok(Some(block))
+    }
+
+    /// Takes back [`own`](Inner::own), because the other PEs did not agree.
+    fn disown(&self, block: Block) {
+        self.heap.lock().released.remove(&block.id);
+    }
+
     /// Frees the allocation at an address, 0 for none; collective over WORLD. `address` may be an error found before.
     fn free(&self, address: Result<u64>) -> Result<()> {
         let turn = self.enter(Team::WORLD, Operation::Free)?;
-        let found = address.and_then(|address| match address {
-            0 => Ok(None),
-            _ => {
-                let offset = self.symmetric_offset("ptr", address)?;
-                let mut state = self.heap.lock();
-                let block = state.owned(offset, address)?;
-                // From here on a release of it is an error.
-                state.released.insert(block.id);
-                Ok(Some(block))
-            }
-        });
+        let found = address.and_then(|address| self.own(address));
         let block = found.as_ref().ok().copied().flatten();
         let mut call = Call {
             error: found.err(),
@@ -477,10 +506,9 @@ impl Inner {
         self.transport.quiet_before_release();
         let met = turn.meet(call, &[]);
         if let Some(block) = block {
-            let mut state = self.heap.lock();
             match met {
-                Ok(_) => self.drop_block(&mut state, block.offset),
-                Err(_) => drop(state.released.remove(&block.id)),
+                Ok(_) => self.drop_block(&mut self.heap.lock(), block.offset),
+                Err(_) => self.disown(block),
             }
             self.debug.write(Level::Trace, self.my_pe, || {
                 format!("free {block:?}: {met:?}")
@@ -618,6 +646,22 @@ impl Runtime {
         Ok(SymElement::new(range.offset()))
     }
 
+    /// Checks that `count` elements lie at `address`, aligned to their size. Local.
+    pub fn elements<T: Element>(
+        &self,
+        argument: &'static str,
+        address: u64,
+        count: usize,
+    ) -> Result<SymSlice<'static, T>> {
+        let size = size_of::<T>() as u64;
+        let bytes = (count as u64).saturating_mul(size);
+        let range = self.inner.symmetric(argument, address, bytes)?;
+        if !range.offset().is_multiple_of(size) {
+            return Err(unaligned(argument, address, size));
+        }
+        Ok(SymSlice::new(range.offset(), count))
+    }
+
     /// Checks a local buffer: if it lies in the heap, it must not run past its allocation. Local.
     #[inline(always)]
     pub fn check_local(&self, argument: &'static str, address: u64, bytes: usize) -> Result<()> {
@@ -637,12 +681,11 @@ impl Runtime {
     /// Where an address of the symmetric heap (anybody's part) lives. Local.
     pub fn memory_kind(&self, address: u64) -> Result<MemoryKind> {
         self.inner.ready()?;
+        let registered = || self.inner.registered_offset(address);
         match self.inner.layout.locate(address) {
             Some(_) => Ok(self.inner.transport.kind()),
-            None => Err(self
-                .inner
-                .layout
-                .not_symmetric("ptr", self.inner.my_pe, address)),
+            None if registered().is_some() => Ok(self.inner.transport.kind()),
+            None => Err(self.inner.layout.not_symmetric("ptr", address)),
         }
     }
 }

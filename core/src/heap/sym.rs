@@ -46,6 +46,70 @@ impl SymRange {
     }
 }
 
+/// A symmetric buffer as an argument: the address of this PE's copy, which is checked when it is used, or a range of an array.
+#[derive(Clone, Copy, Debug)]
+pub enum Symmetric {
+    /// An address of this PE's part of the heap.
+    Address(u64),
+    /// Part of an array.
+    Range(SymRange),
+}
+
+impl Symmetric {
+    /// The `bytes` bytes that an operation uses.
+    #[inline]
+    pub(crate) fn resolve(
+        self,
+        inner: &Inner,
+        argument: &'static str,
+        bytes: u64,
+    ) -> Result<SymRange> {
+        match self {
+            Symmetric::Address(address) => inner.symmetric(argument, address, bytes),
+            Symmetric::Range(range) => {
+                inner.within(range)?;
+                if range.bytes == bytes {
+                    Ok(range)
+                } else {
+                    Err(Error::invalid(
+                        argument,
+                        format!("{} bytes long", range.bytes),
+                        format!("{bytes} bytes"),
+                    ))
+                }
+            }
+        }
+    }
+}
+
+impl From<u64> for Symmetric {
+    #[inline]
+    fn from(address: u64) -> Symmetric {
+        Symmetric::Address(address)
+    }
+}
+
+impl From<SymRange> for Symmetric {
+    #[inline]
+    fn from(range: SymRange) -> Symmetric {
+        Symmetric::Range(range)
+    }
+}
+
+impl<T: Pod> From<SymSlice<'_, T>> for Symmetric {
+    #[inline]
+    fn from(slice: SymSlice<'_, T>) -> Symmetric {
+        Symmetric::Range(slice.range())
+    }
+}
+
+impl<T: Pod> From<&SymSlice<'_, T>> for Symmetric {
+    #[inline]
+    fn from(slice: &SymSlice<'_, T>) -> Symmetric {
+        Symmetric::Range(slice.range())
+    }
+}
+
 /// Bytes of this process that an operation reads: a borrowed slice, or memory a C caller vouches for.
 #[derive(Clone, Copy, Debug)]
 pub struct LocalSource<'a> {
@@ -64,6 +128,19 @@ impl LocalSource<'_> {
     pub unsafe fn from_raw(address: *const u8, bytes: usize) -> Self {
         LocalSource {
             address,
+            bytes,
+            borrow: PhantomData,
+        }
+    }
+
+    /// The `bytes` bytes from byte `start` on.
+    pub(crate) fn part(&self, start: usize, bytes: usize) -> Self {
+        assert!(
+            start <= self.bytes && bytes <= self.bytes - start,
+            "a part outside the source"
+        );
+        LocalSource {
+            address: self.address.wrapping_add(start),
             bytes,
             borrow: PhantomData,
         }
@@ -124,6 +201,19 @@ impl LocalDest<'_> {
     pub unsafe fn from_raw(address: *mut u8, bytes: usize) -> Self {
         LocalDest {
             address,
+            bytes,
+            borrow: PhantomData,
+        }
+    }
+
+    /// The `bytes` bytes from byte `start` on.
+    pub(crate) fn part(&mut self, start: usize, bytes: usize) -> LocalDest<'_> {
+        assert!(
+            start <= self.bytes && bytes <= self.bytes - start,
+            "a part outside the destination"
+        );
+        LocalDest {
+            address: self.address.wrapping_add(start),
             bytes,
             borrow: PhantomData,
         }
@@ -365,6 +455,16 @@ impl<T: Pod> std::fmt::Debug for SymSlice<'_, T> {
 }
 
 impl<'a, T: Pod> SymSlice<'a, T> {
+    /// For code that has checked bounds and alignment.
+    #[inline]
+    pub(crate) fn new(offset: u64, len: usize) -> SymSlice<'a, T> {
+        SymSlice {
+            offset,
+            len,
+            array: PhantomData,
+        }
+    }
+
     /// Number of elements.
     pub fn len(&self) -> usize {
         self.len

@@ -8,7 +8,8 @@ use crate::bootstrap::{self, UniqueId};
 use crate::debug::Level;
 use crate::heap::Heap;
 use crate::heap::layout::Layout;
-use crate::team::TeamState;
+use crate::stream::Queue;
+use crate::team::Teams;
 use crate::transport::host::control::Control;
 use crate::transport::host::segment::Segment;
 use crate::transport::host::{fork, locks};
@@ -17,7 +18,7 @@ use crate::wait::{self, Operation, Target, Wait};
 use crate::{Error, MemoryKind, Pe, Result, config};
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::Duration;
 use watchdog::Watchdog;
 
@@ -106,7 +107,8 @@ pub(crate) struct Inner {
     pub(crate) transport: Active,
     pub(crate) control: Control,
     pub(crate) heap: Heap,
-    pub(crate) teams: Vec<TeamState>,
+    pub(crate) teams: Teams,
+    streams: Mutex<Vec<Weak<Queue>>>,
     pub(crate) spins: AtomicU32,
     pub(crate) timeout: Option<Duration>,
     pub(crate) init_timeout: Duration,
@@ -133,6 +135,26 @@ impl Inner {
             ENDED => Error::NotInitialized("this runtime has been finalized; call init first"),
             _ => Error::Forked { pe: self.my_pe },
         }
+    }
+
+    /// Whether the caller is a forked child.
+    pub(crate) fn forked(&self) -> bool {
+        !matches!(self.live.load(Relaxed), live if live == ENDED || live == fork::generation())
+    }
+
+    /// The streams of this PE, to add one to.
+    pub(crate) fn streams(&self) -> MutexGuard<'_, Vec<Weak<Queue>>> {
+        let mut streams = self
+            .streams
+            .lock()
+            .unwrap_or_else(|poison| poison.into_inner());
+        streams.retain(|stream| stream.strong_count() > 0);
+        streams
+    }
+
+    /// The streams that still exist.
+    fn live_streams(&self) -> Vec<Arc<Queue>> {
+        self.streams().iter().filter_map(Weak::upgrade).collect()
     }
 
     fn state(&self, state: State) {
@@ -192,6 +214,11 @@ impl Inner {
 
     fn finalize(&self) -> Result<()> {
         self.ready()?;
+        let mut drained = Ok(());
+        for stream in self.live_streams() {
+            stream.close();
+            drained = drained.and(stream.drain(self, Operation::Finalize));
+        }
         self.transport.quiet();
         self.state(State::Finalizing);
         wait::ring_everyone(&self.control);
@@ -205,7 +232,7 @@ impl Inner {
             Ok(()) => "finalized".to_string(),
             Err(error) => format!("finalized, but {error}"),
         });
-        result
+        drained.and(result)
     }
 
     /// `Ok` once every PE is at least in `state`.
@@ -223,6 +250,9 @@ impl Inner {
 
     fn end(&self, state: State) {
         self.live.store(ENDED, Release);
+        for stream in self.live_streams() {
+            stream.abandon();
+        }
         if state == State::Left {
             Inner::mark_gone(&self.control, self.my_pe, state);
         } else {
@@ -258,12 +288,14 @@ impl Drop for Inner {
 /// [`finalize`](Runtime::finalize) leaves the job, which the other PEs' waits report as an error.
 pub struct Runtime {
     pub(crate) inner: Arc<Inner>,
+    /// Whether this is the PE's membership, or only a way for a stream to reach it.
+    member: bool,
 }
 
 impl Drop for Runtime {
     fn drop(&mut self) {
         // Arrays may outlive the runtime; the PE's membership must not.
-        if self.inner.ready().is_ok() {
+        if self.member && self.inner.ready().is_ok() {
             self.inner.end(State::Left);
         }
     }
@@ -322,20 +354,23 @@ impl Runtime {
         membership: Membership,
     ) -> Result<Runtime> {
         fork::watch();
-        let stride = control.header().stride.load(Relaxed);
-        let layout = Layout {
-            base: control.segment().base() + Control::heap_offset(control.n_pes()),
-            stride,
-            n_pes: control.n_pes(),
-        };
+        let heap_bytes = control.header().heap_bytes.load(Relaxed);
+        let layout = Layout::new(
+            control.segment().base() + Control::heap_offset(control.n_pes()),
+            Control::stride(heap_bytes),
+            heap_bytes,
+            me,
+            control.n_pes(),
+        );
         let inner = Inner {
             live: AtomicU64::new(fork::generation()),
             my_pe: me,
             n_pes: control.n_pes(),
             layout,
             transport: Active::new(Arc::clone(control.segment()), layout, me),
-            heap: Heap::new(stride),
-            teams: TeamState::predefined(me, control.n_pes()),
+            heap: Heap::new(&layout),
+            teams: Teams::predefined(&control, me),
+            streams: Mutex::default(),
             spins: AtomicU32::new(0),
             timeout: attr.timeout,
             init_timeout: attr.init_timeout,
@@ -354,6 +389,7 @@ impl Runtime {
         }
         let runtime = Runtime {
             inner: Arc::new(inner),
+            member: true,
         };
         let inner = &runtime.inner;
         let wait = Wait {
@@ -364,7 +400,7 @@ impl Runtime {
         inner.spins.store(wait::spins(&inner.control), Relaxed);
         inner.debug.write(Level::Info, me, || {
             format!(
-                "joined; PEs in the job: {}; symmetric heap of each: {stride} bytes of host memory",
+                "joined; PEs in the job: {}; symmetric heap of each: {heap_bytes} bytes of host memory",
                 inner.n_pes
             )
         });
@@ -376,7 +412,18 @@ impl Runtime {
     ///
     /// Collective over WORLD. OpenSHMEM 1.5 section 9.1.4.
     pub fn finalize(self) -> Result<()> {
+        if !self.member {
+            return Err(Error::OnStream("finalize"));
+        }
         self.inner.finalize()
+    }
+
+    /// What a stream calls operations on. Dropping it does not leave the job.
+    pub(crate) fn view(inner: &Arc<Inner>) -> Runtime {
+        Runtime {
+            inner: Arc::clone(inner),
+            member: false,
+        }
     }
 
     /// This PE's number. Local. OpenSHMEM 1.5 section 9.1.5.

@@ -44,8 +44,20 @@ pub(crate) enum Width {
 /// An atomic operation; operands of 32-bit ones are zero-extended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Atomic {
-    FetchAdd(u64),
-    CompareSwap { cond: u64, value: u64 },
+    Fetch,
+    Set(u64),
+    Swap(u64),
+    CompareSwap {
+        cond: u64,
+        value: u64,
+    },
+    /// Adds an integer, wrapping around.
+    Add(u64),
+    /// Adds a floating-point number, whose bits these are.
+    AddFloat(u64),
+    And(u64),
+    Or(u64),
+    Xor(u64),
 }
 
 /// The transport of a runtime. A type and not a box: an 8-byte put takes a few nanoseconds, and an indirect call would be a
@@ -65,6 +77,16 @@ pub(crate) trait Transport: Send + Sync {
 
     /// Sets this PE's copy of `range` to 0.
     fn zero(&self, range: SymRange);
+
+    /// Checks that `bytes` bytes of the program's memory at `buffer` can become symmetric, and appear at `preferred` (0 for nowhere
+    /// else), too.
+    fn check_adopt(&self, buffer: u64, bytes: u64, preferred: u64) -> Result<()>;
+
+    /// Makes memory of the program's, which was checked, this PE's copy of `range`, with its contents.
+    fn adopt(&self, range: SymRange, buffer: u64, preferred: u64) -> Result<()>;
+
+    /// Makes what `adopt` took the program's own memory again, with its contents.
+    fn give_back(&self, range: SymRange, buffer: u64, preferred: u64) -> Result<()>;
 
     /// The address at which this process can load and store `offset` of `pe`, if it can.
     fn local_ptr(&self, pe: Pe, offset: u64) -> Option<u64>;
@@ -88,8 +110,13 @@ pub(crate) trait Transport: Send + Sync {
     /// Copies symmetric memory of `from` to symmetric memory of `to`, both at most once per byte.
     fn copy(&self, to: Pe, dest: u64, from: Pe, source: u64, bytes: u64);
 
-    /// Does `operation` at `offset` of `pe` and returns the old value.
+    /// Does `operation` at `offset` of `pe` and returns the old value; 0 for `Set`. Inlined, it costs what the operation that
+    /// does not fetch costs if nobody uses the result.
     fn atomic(&self, pe: Pe, offset: u64, width: Width, operation: Atomic) -> u64;
+
+    /// Reads `bytes` (1, 2, 4 or 8) aligned bytes of this PE's copy at `offset`, zero-extended; what was put before them is
+    /// visible afterwards.
+    fn load(&self, offset: u64, bytes: usize) -> u64;
 
     /// Updates the signal at `offset` of `pe`, after all earlier puts of this PE to `pe`.
     fn signal(&self, pe: Pe, offset: u64, value: u64, op: SignalOp);

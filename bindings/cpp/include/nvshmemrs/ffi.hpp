@@ -20,7 +20,7 @@ namespace nvshmemrs::ffi {
 inline constexpr std::uint32_t expected_abi_version = 1;
 
 /// The API hash that this header was generated with.
-inline constexpr std::uint64_t expected_api_hash = 0x607d622943d8b965;
+inline constexpr std::uint64_t expected_api_hash = 0xe09ca18c5eb98fd1;
 
 static_assert(expected_abi_version == NVSHMEMRS_ABI_VERSION && expected_api_hash == NVSHMEMRS_API_HASH,
               "nvshmemrs/ffi.hpp and nvshmemrs.h are of different versions");
@@ -35,6 +35,12 @@ static_assert(offsetof(nvshmemrs_init_attr_t, init_timeout_s) == 24);
 static_assert(sizeof(nvshmemrs_unique_id_t) == 128);
 static_assert(offsetof(nvshmemrs_unique_id_t, version) == 0);
 static_assert(offsetof(nvshmemrs_unique_id_t, internal) == 4);
+
+static_assert(sizeof(nvshmemrs_team_config_t) == 64);
+static_assert(offsetof(nvshmemrs_team_config_t, version) == 0);
+static_assert(offsetof(nvshmemrs_team_config_t, num_contexts) == 4);
+static_assert(offsetof(nvshmemrs_team_config_t, uniqueid) == 8);
+static_assert(offsetof(nvshmemrs_team_config_t, reserved) == 16);
 
 static_assert(sizeof(nvshmemrs_heap_stats_t) == 48);
 static_assert(offsetof(nvshmemrs_heap_stats_t, heap_bytes) == 0);
@@ -111,7 +117,35 @@ inline constexpr uint64_t World = NVSHMEMRS_TEAM_WORLD;
 inline constexpr uint64_t Shared = NVSHMEMRS_TEAM_SHARED;
 /// The PEs on the same host as this PE.
 inline constexpr uint64_t Node = NVSHMEMRS_TEAM_NODE;
+/// The PEs that have this PE's number on their own hosts: on one host, the PE itself.
+inline constexpr uint64_t SameMypeNode = NVSHMEMRS_TEAM_SAME_MYPE_NODE;
+/// The PEs that share this PE's GPU. A PE without a GPU shares it with nobody.
+inline constexpr uint64_t SameGpu = NVSHMEMRS_TEAM_SAME_GPU;
+/// The first PE of each GPU, and every PE without one.
+inline constexpr uint64_t GpuLeaders = NVSHMEMRS_TEAM_GPU_LEADERS;
+/// No team.
+inline constexpr uint64_t Invalid = NVSHMEMRS_TEAM_INVALID;
 } // namespace Team
+
+/// Which fields of a team configuration count.
+enum class TeamConfigMask : int32_t {
+    /// `num_contexts`.
+    NumContexts = NVSHMEMRS_TEAM_CONFIG_NUM_CONTEXTS,
+    /// `uniqueid`.
+    Uniqueid = NVSHMEMRS_TEAM_CONFIG_UNIQUEID,
+};
+
+/// How many threads of a PE may call at a time.
+enum class Thread : int32_t {
+    /// The PE has one thread.
+    Single = NVSHMEMRS_THREAD_SINGLE,
+    /// Only the thread that called init.
+    Funneled = NVSHMEMRS_THREAD_FUNNELED,
+    /// Any thread, one at a time.
+    Serialized = NVSHMEMRS_THREAD_SERIALIZED,
+    /// Any thread at any time.
+    Multiple = NVSHMEMRS_THREAD_MULTIPLE,
+};
 
 /// Element types.
 enum class Dtype : int32_t {
@@ -131,20 +165,37 @@ enum class Dtype : int32_t {
     Uint32 = NVSHMEMRS_DTYPE_UINT32,
     /// Unsigned, 64 bits.
     Uint64 = NVSHMEMRS_DTYPE_UINT64,
+    /// IEEE 754 half precision, 16 bits. Reductions accumulate in single precision and round once.
+    Half = NVSHMEMRS_DTYPE_HALF,
+    /// The upper half of a single precision number. Reductions accumulate in single precision and round
+    /// once.
+    Bfloat16 = NVSHMEMRS_DTYPE_BFLOAT16,
     /// IEEE 754 single precision.
     Float = NVSHMEMRS_DTYPE_FLOAT,
     /// IEEE 754 double precision.
     Double = NVSHMEMRS_DTYPE_DOUBLE,
+    /// Complex: two numbers of single precision.
+    Complexf = NVSHMEMRS_DTYPE_COMPLEXF,
+    /// Complex: two numbers of double precision.
+    Complexd = NVSHMEMRS_DTYPE_COMPLEXD,
 };
 
 /// Reduction operations.
 enum class Op : int32_t {
     /// Sum; integers wrap around.
     Sum = NVSHMEMRS_OP_SUM,
-    /// Smallest; a NaN in any source gives NaN.
+    /// Smallest, not of complex numbers; a NaN in any source gives NaN.
     Min = NVSHMEMRS_OP_MIN,
-    /// Largest; a NaN in any source gives NaN.
+    /// Largest, not of complex numbers; a NaN in any source gives NaN.
     Max = NVSHMEMRS_OP_MAX,
+    /// Product; integers wrap around.
+    Prod = NVSHMEMRS_OP_PROD,
+    /// Bitwise and, of integers.
+    And = NVSHMEMRS_OP_AND,
+    /// Bitwise or, of integers.
+    Or = NVSHMEMRS_OP_OR,
+    /// Bitwise exclusive or, of integers.
+    Xor = NVSHMEMRS_OP_XOR,
 };
 
 /// Comparisons of a wait.
@@ -171,6 +222,242 @@ enum class SignalOp : int32_t {
     Add = NVSHMEMRS_SIGNAL_ADD,
 };
 
+/// Reads the 32-bit integer at the symmetric address `source` on PE `pe`. It serves signed and unsigned
+/// integers.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `source` must be
+/// aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+[[nodiscard]] inline Status atomic_fetch32(nvshmemrs_runtime_t runtime, const uint32_t *source,
+    int32_t pe, uint32_t *value) noexcept {
+    return static_cast<Status>(nvshmemrs_atomic_fetch32(runtime, source, pe, value));
+}
+
+/// Reads the 64-bit integer at the symmetric address `source` on PE `pe`. It serves signed and unsigned
+/// integers.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `source` must be
+/// aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+[[nodiscard]] inline Status atomic_fetch64(nvshmemrs_runtime_t runtime, const uint64_t *source,
+    int32_t pe, uint64_t *value) noexcept {
+    return static_cast<Status>(nvshmemrs_atomic_fetch64(runtime, source, pe, value));
+}
+
+/// Reads the `float` at the symmetric address `source` on PE `pe`.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `source` must be
+/// aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+[[nodiscard]] inline Status atomic_fetch_float(nvshmemrs_runtime_t runtime, const float *source,
+    int32_t pe, float *value) noexcept {
+    return static_cast<Status>(nvshmemrs_atomic_fetch_float(runtime, source, pe, value));
+}
+
+/// Reads the `double` at the symmetric address `source` on PE `pe`.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `source` must be
+/// aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+[[nodiscard]] inline Status atomic_fetch_double(nvshmemrs_runtime_t runtime, const double *source,
+    int32_t pe, double *value) noexcept {
+    return static_cast<Status>(nvshmemrs_atomic_fetch_double(runtime, source, pe, value));
+}
+
+/// Stores `value` in the 32-bit integer at the symmetric address `dest` on PE `pe`. It serves signed and
+/// unsigned integers.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
+/// aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_set`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+[[nodiscard]] inline Status atomic_set32(nvshmemrs_runtime_t runtime, uint32_t *dest, uint32_t value,
+    int32_t pe) noexcept {
+    return static_cast<Status>(nvshmemrs_atomic_set32(runtime, dest, value, pe));
+}
+
+/// Stores `value` in the 64-bit integer at the symmetric address `dest` on PE `pe`. It serves signed and
+/// unsigned integers.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
+/// aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_set`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+[[nodiscard]] inline Status atomic_set64(nvshmemrs_runtime_t runtime, uint64_t *dest, uint64_t value,
+    int32_t pe) noexcept {
+    return static_cast<Status>(nvshmemrs_atomic_set64(runtime, dest, value, pe));
+}
+
+/// Stores `value` in the `float` at the symmetric address `dest` on PE `pe`.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
+/// aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_set`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+[[nodiscard]] inline Status atomic_set_float(nvshmemrs_runtime_t runtime, float *dest, float value,
+    int32_t pe) noexcept {
+    return static_cast<Status>(nvshmemrs_atomic_set_float(runtime, dest, value, pe));
+}
+
+/// Stores `value` in the `double` at the symmetric address `dest` on PE `pe`.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
+/// aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_set`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+[[nodiscard]] inline Status atomic_set_double(nvshmemrs_runtime_t runtime, double *dest, double value,
+    int32_t pe) noexcept {
+    return static_cast<Status>(nvshmemrs_atomic_set_double(runtime, dest, value, pe));
+}
+
+/// Stores `value` in the 32-bit integer at the symmetric address `dest` on PE `pe` and gives the old value.
+/// It serves signed and unsigned integers.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
+/// aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_swap`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+[[nodiscard]] inline Status atomic_swap32(nvshmemrs_runtime_t runtime, uint32_t *dest, uint32_t value,
+    int32_t pe, uint32_t *old) noexcept {
+    return static_cast<Status>(nvshmemrs_atomic_swap32(runtime, dest, value, pe, old));
+}
+
+/// Stores `value` in the 64-bit integer at the symmetric address `dest` on PE `pe` and gives the old value.
+/// It serves signed and unsigned integers.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
+/// aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_swap`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+[[nodiscard]] inline Status atomic_swap64(nvshmemrs_runtime_t runtime, uint64_t *dest, uint64_t value,
+    int32_t pe, uint64_t *old) noexcept {
+    return static_cast<Status>(nvshmemrs_atomic_swap64(runtime, dest, value, pe, old));
+}
+
+/// Stores `value` in the `float` at the symmetric address `dest` on PE `pe` and gives the old value.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
+/// aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_swap`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+[[nodiscard]] inline Status atomic_swap_float(nvshmemrs_runtime_t runtime, float *dest, float value,
+    int32_t pe, float *old) noexcept {
+    return static_cast<Status>(nvshmemrs_atomic_swap_float(runtime, dest, value, pe, old));
+}
+
+/// Stores `value` in the `double` at the symmetric address `dest` on PE `pe` and gives the old value.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
+/// aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_swap`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+[[nodiscard]] inline Status atomic_swap_double(nvshmemrs_runtime_t runtime, double *dest, double value,
+    int32_t pe, double *old) noexcept {
+    return static_cast<Status>(nvshmemrs_atomic_swap_double(runtime, dest, value, pe, old));
+}
+
+/// Stores `value` in the 32-bit integer at the symmetric address `dest` on PE `pe` if it equals `cond`, and
+/// gives the old value. It serves signed and unsigned integers.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
+/// aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_compare_swap`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+[[nodiscard]] inline Status atomic_compare_swap32(nvshmemrs_runtime_t runtime, uint32_t *dest,
+    uint32_t cond, uint32_t value, int32_t pe, uint32_t *old) noexcept {
+    return static_cast<Status>(nvshmemrs_atomic_compare_swap32(runtime, dest, cond, value, pe, old));
+}
+
+/// Stores `value` in the 64-bit integer at the symmetric address `dest` on PE `pe` if it equals `cond`, and
+/// gives the old value. It serves signed and unsigned integers.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
+/// aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_compare_swap`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+[[nodiscard]] inline Status atomic_compare_swap64(nvshmemrs_runtime_t runtime, uint64_t *dest,
+    uint64_t cond, uint64_t value, int32_t pe, uint64_t *old) noexcept {
+    return static_cast<Status>(nvshmemrs_atomic_compare_swap64(runtime, dest, cond, value, pe, old));
+}
+
+/// Adds 1 to the 32-bit integer at the symmetric address `dest` on PE `pe`. It wraps around, so it serves
+/// signed and unsigned integers.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
+/// aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_inc`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+[[nodiscard]] inline Status atomic_inc32(nvshmemrs_runtime_t runtime, uint32_t *dest,
+    int32_t pe) noexcept {
+    return static_cast<Status>(nvshmemrs_atomic_inc32(runtime, dest, pe));
+}
+
+/// Adds 1 to the 64-bit integer at the symmetric address `dest` on PE `pe`. It wraps around, so it serves
+/// signed and unsigned integers.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
+/// aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_inc`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+[[nodiscard]] inline Status atomic_inc64(nvshmemrs_runtime_t runtime, uint64_t *dest,
+    int32_t pe) noexcept {
+    return static_cast<Status>(nvshmemrs_atomic_inc64(runtime, dest, pe));
+}
+
+/// Adds 1 to the 32-bit integer at the symmetric address `dest` on PE `pe` and gives the old value. It
+/// wraps around, so it serves signed and unsigned integers.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
+/// aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_inc`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+[[nodiscard]] inline Status atomic_fetch_inc32(nvshmemrs_runtime_t runtime, uint32_t *dest, int32_t pe,
+    uint32_t *old) noexcept {
+    return static_cast<Status>(nvshmemrs_atomic_fetch_inc32(runtime, dest, pe, old));
+}
+
+/// Adds 1 to the 64-bit integer at the symmetric address `dest` on PE `pe` and gives the old value. It
+/// wraps around, so it serves signed and unsigned integers.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
+/// aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_inc`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+[[nodiscard]] inline Status atomic_fetch_inc64(nvshmemrs_runtime_t runtime, uint64_t *dest, int32_t pe,
+    uint64_t *old) noexcept {
+    return static_cast<Status>(nvshmemrs_atomic_fetch_inc64(runtime, dest, pe, old));
+}
+
+/// Adds `value` to the 32-bit integer at the symmetric address `dest` on PE `pe`. It wraps around, so it
+/// serves signed and unsigned integers.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
+/// aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_add`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+[[nodiscard]] inline Status atomic_add32(nvshmemrs_runtime_t runtime, uint32_t *dest, uint32_t value,
+    int32_t pe) noexcept {
+    return static_cast<Status>(nvshmemrs_atomic_add32(runtime, dest, value, pe));
+}
+
+/// Adds `value` to the 64-bit integer at the symmetric address `dest` on PE `pe`. It wraps around, so it
+/// serves signed and unsigned integers.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
+/// aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_add`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+[[nodiscard]] inline Status atomic_add64(nvshmemrs_runtime_t runtime, uint64_t *dest, uint64_t value,
+    int32_t pe) noexcept {
+    return static_cast<Status>(nvshmemrs_atomic_add64(runtime, dest, value, pe));
+}
+
+/// Adds `value` to the `float` at the symmetric address `dest` on PE `pe`. The order of additions of
+/// several PEs, and so the rounding of their sum, is not fixed.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
+/// aligned to 4. NVSHMEM `nvshmemx_float_atomic_add`.
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+[[nodiscard]] inline Status atomic_add_float(nvshmemrs_runtime_t runtime, float *dest, float value,
+    int32_t pe) noexcept {
+    return static_cast<Status>(nvshmemrs_atomic_add_float(runtime, dest, value, pe));
+}
+
+/// Adds `value` to the `double` at the symmetric address `dest` on PE `pe`. The order of additions of
+/// several PEs, and so the rounding of their sum, is not fixed.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
+/// aligned to 8. NVSHMEM `nvshmemx_double_atomic_add`.
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+[[nodiscard]] inline Status atomic_add_double(nvshmemrs_runtime_t runtime, double *dest, double value,
+    int32_t pe) noexcept {
+    return static_cast<Status>(nvshmemrs_atomic_add_double(runtime, dest, value, pe));
+}
+
 /// Adds `value` to the 32-bit integer at the symmetric address `dest` on PE `pe` and gives the old value.
 /// It wraps around, so it serves signed and unsigned integers.
 ///
@@ -180,17 +467,6 @@ enum class SignalOp : int32_t {
 [[nodiscard]] inline Status atomic_fetch_add32(nvshmemrs_runtime_t runtime, uint32_t *dest,
     uint32_t value, int32_t pe, uint32_t *old) noexcept {
     return static_cast<Status>(nvshmemrs_atomic_fetch_add32(runtime, dest, value, pe, old));
-}
-
-/// Stores `value` in the 32-bit integer at the symmetric address `dest` on PE `pe` if it equals `cond`, and
-/// gives the old value.
-///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
-/// aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_compare_swap`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
-[[nodiscard]] inline Status atomic_compare_swap32(nvshmemrs_runtime_t runtime, uint32_t *dest,
-    uint32_t cond, uint32_t value, int32_t pe, uint32_t *old) noexcept {
-    return static_cast<Status>(nvshmemrs_atomic_compare_swap32(runtime, dest, cond, value, pe, old));
 }
 
 /// Adds `value` to the 64-bit integer at the symmetric address `dest` on PE `pe` and gives the old value.
@@ -204,15 +480,400 @@ enum class SignalOp : int32_t {
     return static_cast<Status>(nvshmemrs_atomic_fetch_add64(runtime, dest, value, pe, old));
 }
 
-/// Stores `value` in the 64-bit integer at the symmetric address `dest` on PE `pe` if it equals `cond`, and
-/// gives the old value.
+/// Adds `value` to the `float` at the symmetric address `dest` on PE `pe` and gives the old value. The
+/// order of additions of several PEs, and so the rounding of their sum, is not fixed.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
-/// aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_compare_swap`).
+/// aligned to 4. NVSHMEM `nvshmemx_float_atomic_fetch_add`.
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
-[[nodiscard]] inline Status atomic_compare_swap64(nvshmemrs_runtime_t runtime, uint64_t *dest,
-    uint64_t cond, uint64_t value, int32_t pe, uint64_t *old) noexcept {
-    return static_cast<Status>(nvshmemrs_atomic_compare_swap64(runtime, dest, cond, value, pe, old));
+[[nodiscard]] inline Status atomic_fetch_add_float(nvshmemrs_runtime_t runtime, float *dest, float value,
+    int32_t pe, float *old) noexcept {
+    return static_cast<Status>(nvshmemrs_atomic_fetch_add_float(runtime, dest, value, pe, old));
+}
+
+/// Adds `value` to the `double` at the symmetric address `dest` on PE `pe` and gives the old value. The
+/// order of additions of several PEs, and so the rounding of their sum, is not fixed.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
+/// aligned to 8. NVSHMEM `nvshmemx_double_atomic_fetch_add`.
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+[[nodiscard]] inline Status atomic_fetch_add_double(nvshmemrs_runtime_t runtime, double *dest,
+    double value, int32_t pe, double *old) noexcept {
+    return static_cast<Status>(nvshmemrs_atomic_fetch_add_double(runtime, dest, value, pe, old));
+}
+
+/// Replaces the 32-bit integer at the symmetric address `dest` on PE `pe` by its bitwise and with `value`.
+/// It serves signed and unsigned integers.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
+/// aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_and`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+[[nodiscard]] inline Status atomic_and32(nvshmemrs_runtime_t runtime, uint32_t *dest, uint32_t value,
+    int32_t pe) noexcept {
+    return static_cast<Status>(nvshmemrs_atomic_and32(runtime, dest, value, pe));
+}
+
+/// Replaces the 64-bit integer at the symmetric address `dest` on PE `pe` by its bitwise and with `value`.
+/// It serves signed and unsigned integers.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
+/// aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_and`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+[[nodiscard]] inline Status atomic_and64(nvshmemrs_runtime_t runtime, uint64_t *dest, uint64_t value,
+    int32_t pe) noexcept {
+    return static_cast<Status>(nvshmemrs_atomic_and64(runtime, dest, value, pe));
+}
+
+/// Replaces the 32-bit integer at the symmetric address `dest` on PE `pe` by its bitwise and with `value`,
+/// and gives the old value. It serves signed and unsigned integers.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
+/// aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_and`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+[[nodiscard]] inline Status atomic_fetch_and32(nvshmemrs_runtime_t runtime, uint32_t *dest,
+    uint32_t value, int32_t pe, uint32_t *old) noexcept {
+    return static_cast<Status>(nvshmemrs_atomic_fetch_and32(runtime, dest, value, pe, old));
+}
+
+/// Replaces the 64-bit integer at the symmetric address `dest` on PE `pe` by its bitwise and with `value`,
+/// and gives the old value. It serves signed and unsigned integers.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
+/// aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_and`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+[[nodiscard]] inline Status atomic_fetch_and64(nvshmemrs_runtime_t runtime, uint64_t *dest,
+    uint64_t value, int32_t pe, uint64_t *old) noexcept {
+    return static_cast<Status>(nvshmemrs_atomic_fetch_and64(runtime, dest, value, pe, old));
+}
+
+/// Replaces the 32-bit integer at the symmetric address `dest` on PE `pe` by its bitwise or with `value`.
+/// It serves signed and unsigned integers.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
+/// aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_or`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+[[nodiscard]] inline Status atomic_or32(nvshmemrs_runtime_t runtime, uint32_t *dest, uint32_t value,
+    int32_t pe) noexcept {
+    return static_cast<Status>(nvshmemrs_atomic_or32(runtime, dest, value, pe));
+}
+
+/// Replaces the 64-bit integer at the symmetric address `dest` on PE `pe` by its bitwise or with `value`.
+/// It serves signed and unsigned integers.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
+/// aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_or`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+[[nodiscard]] inline Status atomic_or64(nvshmemrs_runtime_t runtime, uint64_t *dest, uint64_t value,
+    int32_t pe) noexcept {
+    return static_cast<Status>(nvshmemrs_atomic_or64(runtime, dest, value, pe));
+}
+
+/// Replaces the 32-bit integer at the symmetric address `dest` on PE `pe` by its bitwise or with `value`,
+/// and gives the old value. It serves signed and unsigned integers.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
+/// aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_or`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+[[nodiscard]] inline Status atomic_fetch_or32(nvshmemrs_runtime_t runtime, uint32_t *dest, uint32_t value,
+    int32_t pe, uint32_t *old) noexcept {
+    return static_cast<Status>(nvshmemrs_atomic_fetch_or32(runtime, dest, value, pe, old));
+}
+
+/// Replaces the 64-bit integer at the symmetric address `dest` on PE `pe` by its bitwise or with `value`,
+/// and gives the old value. It serves signed and unsigned integers.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
+/// aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_or`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+[[nodiscard]] inline Status atomic_fetch_or64(nvshmemrs_runtime_t runtime, uint64_t *dest, uint64_t value,
+    int32_t pe, uint64_t *old) noexcept {
+    return static_cast<Status>(nvshmemrs_atomic_fetch_or64(runtime, dest, value, pe, old));
+}
+
+/// Replaces the 32-bit integer at the symmetric address `dest` on PE `pe` by its bitwise exclusive or with
+/// `value`. It serves signed and unsigned integers.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
+/// aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_xor`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+[[nodiscard]] inline Status atomic_xor32(nvshmemrs_runtime_t runtime, uint32_t *dest, uint32_t value,
+    int32_t pe) noexcept {
+    return static_cast<Status>(nvshmemrs_atomic_xor32(runtime, dest, value, pe));
+}
+
+/// Replaces the 64-bit integer at the symmetric address `dest` on PE `pe` by its bitwise exclusive or with
+/// `value`. It serves signed and unsigned integers.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
+/// aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_xor`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+[[nodiscard]] inline Status atomic_xor64(nvshmemrs_runtime_t runtime, uint64_t *dest, uint64_t value,
+    int32_t pe) noexcept {
+    return static_cast<Status>(nvshmemrs_atomic_xor64(runtime, dest, value, pe));
+}
+
+/// Replaces the 32-bit integer at the symmetric address `dest` on PE `pe` by its bitwise exclusive or with
+/// `value`, and gives the old value. It serves signed and unsigned integers.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
+/// aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_xor`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+[[nodiscard]] inline Status atomic_fetch_xor32(nvshmemrs_runtime_t runtime, uint32_t *dest,
+    uint32_t value, int32_t pe, uint32_t *old) noexcept {
+    return static_cast<Status>(nvshmemrs_atomic_fetch_xor32(runtime, dest, value, pe, old));
+}
+
+/// Replaces the 64-bit integer at the symmetric address `dest` on PE `pe` by its bitwise exclusive or with
+/// `value`, and gives the old value. It serves signed and unsigned integers.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
+/// aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_xor`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+[[nodiscard]] inline Status atomic_fetch_xor64(nvshmemrs_runtime_t runtime, uint64_t *dest,
+    uint64_t value, int32_t pe, uint64_t *old) noexcept {
+    return static_cast<Status>(nvshmemrs_atomic_fetch_xor64(runtime, dest, value, pe, old));
+}
+
+/// As `nvshmemrs_atomic_fetch32`, but what it gives is in local memory at `fetch` only after
+/// `nvshmemrs_quiet`.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`.
+/// `source` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_nbi`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+[[nodiscard]] inline Status atomic_fetch32_nbi(nvshmemrs_runtime_t runtime, uint32_t *fetch,
+    const uint32_t *source, int32_t pe) noexcept {
+    return static_cast<Status>(nvshmemrs_atomic_fetch32_nbi(runtime, fetch, source, pe));
+}
+
+/// As `nvshmemrs_atomic_fetch64`, but what it gives is in local memory at `fetch` only after
+/// `nvshmemrs_quiet`.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`.
+/// `source` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_nbi`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+[[nodiscard]] inline Status atomic_fetch64_nbi(nvshmemrs_runtime_t runtime, uint64_t *fetch,
+    const uint64_t *source, int32_t pe) noexcept {
+    return static_cast<Status>(nvshmemrs_atomic_fetch64_nbi(runtime, fetch, source, pe));
+}
+
+/// As `nvshmemrs_atomic_fetch_float`, but what it gives is in local memory at `fetch` only after
+/// `nvshmemrs_quiet`.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`.
+/// `source` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_nbi`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+[[nodiscard]] inline Status atomic_fetch_float_nbi(nvshmemrs_runtime_t runtime, float *fetch,
+    const float *source, int32_t pe) noexcept {
+    return static_cast<Status>(nvshmemrs_atomic_fetch_float_nbi(runtime, fetch, source, pe));
+}
+
+/// As `nvshmemrs_atomic_fetch_double`, but what it gives is in local memory at `fetch` only after
+/// `nvshmemrs_quiet`.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`.
+/// `source` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_nbi`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+[[nodiscard]] inline Status atomic_fetch_double_nbi(nvshmemrs_runtime_t runtime, double *fetch,
+    const double *source, int32_t pe) noexcept {
+    return static_cast<Status>(nvshmemrs_atomic_fetch_double_nbi(runtime, fetch, source, pe));
+}
+
+/// As `nvshmemrs_atomic_swap32`, but what it gives is in local memory at `fetch` only after
+/// `nvshmemrs_quiet`.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`.
+/// `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_swap_nbi`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+[[nodiscard]] inline Status atomic_swap32_nbi(nvshmemrs_runtime_t runtime, uint32_t *fetch,
+    uint32_t *dest, uint32_t value, int32_t pe) noexcept {
+    return static_cast<Status>(nvshmemrs_atomic_swap32_nbi(runtime, fetch, dest, value, pe));
+}
+
+/// As `nvshmemrs_atomic_swap64`, but what it gives is in local memory at `fetch` only after
+/// `nvshmemrs_quiet`.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`.
+/// `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_swap_nbi`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+[[nodiscard]] inline Status atomic_swap64_nbi(nvshmemrs_runtime_t runtime, uint64_t *fetch,
+    uint64_t *dest, uint64_t value, int32_t pe) noexcept {
+    return static_cast<Status>(nvshmemrs_atomic_swap64_nbi(runtime, fetch, dest, value, pe));
+}
+
+/// As `nvshmemrs_atomic_swap_float`, but what it gives is in local memory at `fetch` only after
+/// `nvshmemrs_quiet`.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`.
+/// `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_swap_nbi`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+[[nodiscard]] inline Status atomic_swap_float_nbi(nvshmemrs_runtime_t runtime, float *fetch, float *dest,
+    float value, int32_t pe) noexcept {
+    return static_cast<Status>(nvshmemrs_atomic_swap_float_nbi(runtime, fetch, dest, value, pe));
+}
+
+/// As `nvshmemrs_atomic_swap_double`, but what it gives is in local memory at `fetch` only after
+/// `nvshmemrs_quiet`.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`.
+/// `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_swap_nbi`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+[[nodiscard]] inline Status atomic_swap_double_nbi(nvshmemrs_runtime_t runtime, double *fetch,
+    double *dest, double value, int32_t pe) noexcept {
+    return static_cast<Status>(nvshmemrs_atomic_swap_double_nbi(runtime, fetch, dest, value, pe));
+}
+
+/// As `nvshmemrs_atomic_compare_swap32`, but what it gives is in local memory at `fetch` only after
+/// `nvshmemrs_quiet`.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`.
+/// `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_compare_swap_nbi`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+[[nodiscard]] inline Status atomic_compare_swap32_nbi(nvshmemrs_runtime_t runtime, uint32_t *fetch,
+    uint32_t *dest, uint32_t cond, uint32_t value, int32_t pe) noexcept {
+    return static_cast<Status>(nvshmemrs_atomic_compare_swap32_nbi(runtime, fetch, dest, cond, value, pe));
+}
+
+/// As `nvshmemrs_atomic_compare_swap64`, but what it gives is in local memory at `fetch` only after
+/// `nvshmemrs_quiet`.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`.
+/// `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_compare_swap_nbi`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+[[nodiscard]] inline Status atomic_compare_swap64_nbi(nvshmemrs_runtime_t runtime, uint64_t *fetch,
+    uint64_t *dest, uint64_t cond, uint64_t value, int32_t pe) noexcept {
+    return static_cast<Status>(nvshmemrs_atomic_compare_swap64_nbi(runtime, fetch, dest, cond, value, pe));
+}
+
+/// As `nvshmemrs_atomic_fetch_inc32`, but what it gives is in local memory at `fetch` only after
+/// `nvshmemrs_quiet`.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`.
+/// `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_inc_nbi`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+[[nodiscard]] inline Status atomic_fetch_inc32_nbi(nvshmemrs_runtime_t runtime, uint32_t *fetch,
+    uint32_t *dest, int32_t pe) noexcept {
+    return static_cast<Status>(nvshmemrs_atomic_fetch_inc32_nbi(runtime, fetch, dest, pe));
+}
+
+/// As `nvshmemrs_atomic_fetch_inc64`, but what it gives is in local memory at `fetch` only after
+/// `nvshmemrs_quiet`.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`.
+/// `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_inc_nbi`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+[[nodiscard]] inline Status atomic_fetch_inc64_nbi(nvshmemrs_runtime_t runtime, uint64_t *fetch,
+    uint64_t *dest, int32_t pe) noexcept {
+    return static_cast<Status>(nvshmemrs_atomic_fetch_inc64_nbi(runtime, fetch, dest, pe));
+}
+
+/// As `nvshmemrs_atomic_fetch_add32`, but what it gives is in local memory at `fetch` only after
+/// `nvshmemrs_quiet`.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`.
+/// `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_add_nbi`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+[[nodiscard]] inline Status atomic_fetch_add32_nbi(nvshmemrs_runtime_t runtime, uint32_t *fetch,
+    uint32_t *dest, uint32_t value, int32_t pe) noexcept {
+    return static_cast<Status>(nvshmemrs_atomic_fetch_add32_nbi(runtime, fetch, dest, value, pe));
+}
+
+/// As `nvshmemrs_atomic_fetch_add64`, but what it gives is in local memory at `fetch` only after
+/// `nvshmemrs_quiet`.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`.
+/// `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_add_nbi`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+[[nodiscard]] inline Status atomic_fetch_add64_nbi(nvshmemrs_runtime_t runtime, uint64_t *fetch,
+    uint64_t *dest, uint64_t value, int32_t pe) noexcept {
+    return static_cast<Status>(nvshmemrs_atomic_fetch_add64_nbi(runtime, fetch, dest, value, pe));
+}
+
+/// As `nvshmemrs_atomic_fetch_add_float`, but what it gives is in local memory at `fetch` only after
+/// `nvshmemrs_quiet`.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`.
+/// `dest` must be aligned to 4. NVSHMEM `nvshmemx_float_atomic_fetch_add`.
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+[[nodiscard]] inline Status atomic_fetch_add_float_nbi(nvshmemrs_runtime_t runtime, float *fetch,
+    float *dest, float value, int32_t pe) noexcept {
+    return static_cast<Status>(nvshmemrs_atomic_fetch_add_float_nbi(runtime, fetch, dest, value, pe));
+}
+
+/// As `nvshmemrs_atomic_fetch_add_double`, but what it gives is in local memory at `fetch` only after
+/// `nvshmemrs_quiet`.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`.
+/// `dest` must be aligned to 8. NVSHMEM `nvshmemx_double_atomic_fetch_add`.
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+[[nodiscard]] inline Status atomic_fetch_add_double_nbi(nvshmemrs_runtime_t runtime, double *fetch,
+    double *dest, double value, int32_t pe) noexcept {
+    return static_cast<Status>(nvshmemrs_atomic_fetch_add_double_nbi(runtime, fetch, dest, value, pe));
+}
+
+/// As `nvshmemrs_atomic_fetch_and32`, but what it gives is in local memory at `fetch` only after
+/// `nvshmemrs_quiet`.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`.
+/// `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_and_nbi`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+[[nodiscard]] inline Status atomic_fetch_and32_nbi(nvshmemrs_runtime_t runtime, uint32_t *fetch,
+    uint32_t *dest, uint32_t value, int32_t pe) noexcept {
+    return static_cast<Status>(nvshmemrs_atomic_fetch_and32_nbi(runtime, fetch, dest, value, pe));
+}
+
+/// As `nvshmemrs_atomic_fetch_and64`, but what it gives is in local memory at `fetch` only after
+/// `nvshmemrs_quiet`.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`.
+/// `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_and_nbi`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+[[nodiscard]] inline Status atomic_fetch_and64_nbi(nvshmemrs_runtime_t runtime, uint64_t *fetch,
+    uint64_t *dest, uint64_t value, int32_t pe) noexcept {
+    return static_cast<Status>(nvshmemrs_atomic_fetch_and64_nbi(runtime, fetch, dest, value, pe));
+}
+
+/// As `nvshmemrs_atomic_fetch_or32`, but what it gives is in local memory at `fetch` only after
+/// `nvshmemrs_quiet`.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`.
+/// `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_or_nbi`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+[[nodiscard]] inline Status atomic_fetch_or32_nbi(nvshmemrs_runtime_t runtime, uint32_t *fetch,
+    uint32_t *dest, uint32_t value, int32_t pe) noexcept {
+    return static_cast<Status>(nvshmemrs_atomic_fetch_or32_nbi(runtime, fetch, dest, value, pe));
+}
+
+/// As `nvshmemrs_atomic_fetch_or64`, but what it gives is in local memory at `fetch` only after
+/// `nvshmemrs_quiet`.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`.
+/// `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_or_nbi`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+[[nodiscard]] inline Status atomic_fetch_or64_nbi(nvshmemrs_runtime_t runtime, uint64_t *fetch,
+    uint64_t *dest, uint64_t value, int32_t pe) noexcept {
+    return static_cast<Status>(nvshmemrs_atomic_fetch_or64_nbi(runtime, fetch, dest, value, pe));
+}
+
+/// As `nvshmemrs_atomic_fetch_xor32`, but what it gives is in local memory at `fetch` only after
+/// `nvshmemrs_quiet`.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`.
+/// `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_xor_nbi`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+[[nodiscard]] inline Status atomic_fetch_xor32_nbi(nvshmemrs_runtime_t runtime, uint32_t *fetch,
+    uint32_t *dest, uint32_t value, int32_t pe) noexcept {
+    return static_cast<Status>(nvshmemrs_atomic_fetch_xor32_nbi(runtime, fetch, dest, value, pe));
+}
+
+/// As `nvshmemrs_atomic_fetch_xor64`, but what it gives is in local memory at `fetch` only after
+/// `nvshmemrs_quiet`.
+///
+/// One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`.
+/// `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_xor_nbi`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+[[nodiscard]] inline Status atomic_fetch_xor64_nbi(nvshmemrs_runtime_t runtime, uint64_t *fetch,
+    uint64_t *dest, uint64_t value, int32_t pe) noexcept {
+    return static_cast<Status>(nvshmemrs_atomic_fetch_xor64_nbi(runtime, fetch, dest, value, pe));
 }
 
 /// Waits until every member of `team` has arrived, and completes all operations that the members issued
@@ -258,6 +919,94 @@ enum class SignalOp : int32_t {
         static_cast<int32_t>(dtype), static_cast<int32_t>(op)));
 }
 
+/// Puts together `bytes` bytes of `source` of every member, in team order, in `dest` on every member, which
+/// has room for `n_pes * bytes`. In place: `source` is the member's own part, `dest + my_pe * bytes`;
+/// otherwise they must not overlap.
+///
+/// Collective over `team`, same `bytes` and symmetric addresses. Returns when `dest` is written here and
+/// `source` may be reused. OpenSHMEM 1.5 section 9.9.6 (`shmem_fcollectmem`).
+/// Errors: as `nvshmemrs_broadcast`.
+[[nodiscard]] inline Status fcollect(nvshmemrs_runtime_t runtime, nvshmemrs_team_t team, void *dest,
+    const void *source, size_t bytes) noexcept {
+    return static_cast<Status>(nvshmemrs_fcollect(runtime, team, dest, source, bytes));
+}
+
+/// Puts together what every member brings, `bytes` bytes that may differ between members, in team order, in
+/// `dest` on every member, which has room for the sum. `source` and `dest` must not overlap.
+///
+/// Collective over `team`, same symmetric address `dest`. Returns when `dest` is written here and `source`
+/// may be reused. OpenSHMEM 1.5 section 9.9.6 (`shmem_collectmem`).
+/// Errors: as `nvshmemrs_broadcast`.
+[[nodiscard]] inline Status collect(nvshmemrs_runtime_t runtime, nvshmemrs_team_t team, void *dest,
+    const void *source, size_t bytes) noexcept {
+    return static_cast<Status>(nvshmemrs_collect(runtime, team, dest, source, bytes));
+}
+
+/// Sends part j of `source`, `bytes` bytes, to member j, where it becomes part i of `dest`, i being the
+/// sender's number. Both have one part per member. `source` may equal `dest`; they must not overlap
+/// otherwise.
+///
+/// Collective over `team`, same `bytes` and symmetric addresses. Returns when `dest` is written here and
+/// `source` may be reused. OpenSHMEM 1.5 section 9.9.7 (`shmem_alltoallmem`).
+/// Errors: as `nvshmemrs_broadcast`.
+[[nodiscard]] inline Status alltoall(nvshmemrs_runtime_t runtime, nvshmemrs_team_t team, void *dest,
+    const void *source, size_t bytes) noexcept {
+    return static_cast<Status>(nvshmemrs_alltoall(runtime, team, dest, source, bytes));
+}
+
+/// As `nvshmemrs_alltoall` for parts of `count` elements of `element_bytes` bytes that lie `dest_stride`
+/// and `source_stride` elements apart, each at least 1. Elements in between stay as they are. `source` and
+/// `dest` must not overlap.
+///
+/// Collective over `team`, same arguments and symmetric addresses. Returns when `dest` is written here and
+/// `source` may be reused. OpenSHMEM 1.5 section 9.9.8 (`shmem_alltoallsmem`).
+/// Errors: as `nvshmemrs_broadcast`; INVALID_VALUE.
+[[nodiscard]] inline Status alltoalls(nvshmemrs_runtime_t runtime, nvshmemrs_team_t team, void *dest,
+    const void *source, ptrdiff_t dest_stride, ptrdiff_t source_stride, size_t element_bytes,
+    size_t count) noexcept {
+    return static_cast<Status>(nvshmemrs_alltoalls(runtime, team, dest, source, dest_stride, source_stride,
+        element_bytes, count));
+}
+
+/// As `nvshmemrs_reduce`, but member i keeps only part i of the result, `count` elements, in `dest`.
+/// `source` has one such part per member. In place: `dest` is the member's own part, `source + my_pe *
+/// count` elements; otherwise they must not overlap.
+///
+/// Collective over `team`, same `count`, `dtype`, `op` and symmetric addresses. `dtype` is one of
+/// `nvshmemrs_dtype`, `op` one of `nvshmemrs_op`. NVSHMEM `nvshmem_<type>_<op>_reducescatter`.
+/// Errors: as `nvshmemrs_reduce`.
+[[nodiscard]] inline Status reducescatter(nvshmemrs_runtime_t runtime, nvshmemrs_team_t team, void *dest,
+    const void *source, size_t count, Dtype dtype, Op op) noexcept {
+    return static_cast<Status>(nvshmemrs_reducescatter(runtime, team, dest, source, count,
+        static_cast<int32_t>(dtype), static_cast<int32_t>(op)));
+}
+
+/// Inclusive scan: combines `count` elements of `source` of the members up to and including the caller,
+/// element by element, in team order, and writes the result to the caller's `dest`. `source` may equal
+/// `dest`; they must not overlap otherwise.
+///
+/// Collective over `team`, same `count`, `dtype`, `op` and symmetric addresses. `dtype` is one of
+/// `nvshmemrs_dtype`, `op` one of `nvshmemrs_op`. OpenSHMEM 1.6 (`shmem_sum_inscan`).
+/// Errors: as `nvshmemrs_reduce`.
+[[nodiscard]] inline Status inscan(nvshmemrs_runtime_t runtime, nvshmemrs_team_t team, void *dest,
+    const void *source, size_t count, Dtype dtype, Op op) noexcept {
+    return static_cast<Status>(nvshmemrs_inscan(runtime, team, dest, source, count,
+        static_cast<int32_t>(dtype), static_cast<int32_t>(op)));
+}
+
+/// Exclusive scan: as `nvshmemrs_inscan` over the members before the caller. Member 0 gets the operation's
+/// identity: 0 for sum, or and xor, 1 for prod, all bits for and, the largest value for min and the
+/// smallest for max (infinities for floating point).
+///
+/// Collective over `team`, same `count`, `dtype`, `op` and symmetric addresses. `dtype` is one of
+/// `nvshmemrs_dtype`, `op` one of `nvshmemrs_op`. OpenSHMEM 1.6 (`shmem_sum_exscan`).
+/// Errors: as `nvshmemrs_reduce`.
+[[nodiscard]] inline Status exscan(nvshmemrs_runtime_t runtime, nvshmemrs_team_t team, void *dest,
+    const void *source, size_t count, Dtype dtype, Op op) noexcept {
+    return static_cast<Status>(nvshmemrs_exscan(runtime, team, dest, source, count,
+        static_cast<int32_t>(dtype), static_cast<int32_t>(op)));
+}
+
 /// Allocates `bytes` bytes on every PE's symmetric heap, aligned to 64. The contents are undefined; 0 bytes
 /// give NULL.
 ///
@@ -296,6 +1045,42 @@ enum class SignalOp : int32_t {
 /// Errors: BAD_FREE for an address that does not start a live allocation, MISMATCH.
 [[nodiscard]] inline Status free(nvshmemrs_runtime_t runtime, void *ptr) noexcept {
     return static_cast<Status>(nvshmemrs_free(runtime, ptr));
+}
+
+/// Makes an allocation `bytes` bytes long and gives its address, which may be another one. Each PE's copy
+/// keeps its contents up to the smaller size. NULL allocates; 0 bytes free, and give NULL.
+///
+/// Collective over TEAM_WORLD with the same symmetric address and `bytes`; includes a barrier. OpenSHMEM
+/// 1.5 section 9.3.1 (`shmem_realloc`).
+/// Errors: as `nvshmemrs_malloc` and `nvshmemrs_free`; the allocation is as it was.
+[[nodiscard]] inline Status realloc(nvshmemrs_runtime_t runtime, void *ptr, size_t bytes,
+    void **new_ptr) noexcept {
+    return static_cast<Status>(nvshmemrs_realloc(runtime, ptr, bytes, new_ptr));
+}
+
+/// Makes `bytes` bytes of this program's memory at `buffer` symmetric, where they are: each PE registers a
+/// buffer of the same size. Gives the symmetric address. `buffer` stays valid, holds the same memory and is
+/// a symmetric address, too. The buffer must be private anonymous memory of whole pages (mmap,
+/// posix_memalign) that nobody uses during the call, and must not be unmapped or freed before it is
+/// unregistered.
+///
+/// Collective over TEAM_WORLD with the same `bytes` and `preferred`; includes a barrier. `preferred` may be
+/// NULL; otherwise it is an unused address, the same on every PE, which becomes the symmetric address.
+/// NVSHMEM `nvshmemx_buffer_register_symmetric_at_preferred_address`.
+/// Errors, on every member: INVALID_VALUE, MISMATCH, PEER_ARGUMENT, SYSTEM; the buffer is as it was.
+[[nodiscard]] inline Status buffer_register(nvshmemrs_runtime_t runtime, void *buffer, size_t bytes,
+    void *preferred, void **symmetric) noexcept {
+    return static_cast<Status>(nvshmemrs_buffer_register(runtime, buffer, bytes, preferred, symmetric));
+}
+
+/// Makes a registered buffer private memory again; it keeps its contents. `symmetric` is what
+/// `nvshmemrs_buffer_register` gave, or the buffer's own address.
+///
+/// Collective over TEAM_WORLD with the same symmetric address; a barrier comes first. NVSHMEM
+/// `nvshmemx_buffer_unregister_symmetric`.
+/// Errors: BAD_FREE, NOT_SYMMETRIC, MISMATCH, SYSTEM.
+[[nodiscard]] inline Status buffer_unregister(nvshmemrs_runtime_t runtime, void *symmetric) noexcept {
+    return static_cast<Status>(nvshmemrs_buffer_unregister(runtime, symmetric));
 }
 
 /// Says that this PE no longer uses an allocation. The next collective allocation frees what all PEs have
@@ -403,6 +1188,14 @@ enum class SignalOp : int32_t {
     return nvshmemrs_last_error();
 }
 
+/// How many threads of a PE may call at a time: `NVSHMEMRS_THREAD_MULTIPLE`, which means any thread at any
+/// time, with one collective per team at a time.
+///
+/// Local; needs no runtime. OpenSHMEM 1.5 section 9.2.2 (`shmem_query_thread`).
+[[nodiscard]] inline Status thread_support() noexcept {
+    return static_cast<Status>(nvshmemrs_thread_support());
+}
+
 /// Orders this PE's puts, atomic operations and signals to each PE: those before the fence are visible
 /// there before those after it.
 ///
@@ -417,6 +1210,207 @@ enum class SignalOp : int32_t {
 /// Local. OpenSHMEM 1.5 section 9.11.2 (`shmem_quiet`).
 [[nodiscard]] inline Status quiet(nvshmemrs_runtime_t runtime) noexcept {
     return static_cast<Status>(nvshmemrs_quiet(runtime));
+}
+
+/// Waits until this PE's copy of the element at the symmetric address `ivar` compares to the one at `value`
+/// as `cmp` says. What was put before the value that does is visible on return.
+///
+/// Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an
+/// integer, float or double; `ivar` must be aligned to its size. `value` is read once. OpenSHMEM 1.5
+/// section 9.10.1 (`shmem_wait_until`).
+/// Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+[[nodiscard]] inline Status wait_until(nvshmemrs_runtime_t runtime, const void *ivar, Cmp cmp,
+    const void *value, Dtype dtype) noexcept {
+    return static_cast<Status>(nvshmemrs_wait_until(runtime, ivar, static_cast<int32_t>(cmp), value,
+        static_cast<int32_t>(dtype)));
+}
+
+/// Whether this PE's copy of the element at the symmetric address `ivar` compares to the one at `value` as
+/// `cmp` says: gives 1 or 0. What was put before the value that does is visible on return.
+///
+/// Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer,
+/// float or double; `ivar` must be aligned to its size. OpenSHMEM 1.5 section 9.10.8 (`shmem_test`).
+/// Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+[[nodiscard]] inline Status test(nvshmemrs_runtime_t runtime, const void *ivar, Cmp cmp,
+    const void *value, Dtype dtype, int32_t *result) noexcept {
+    return static_cast<Status>(nvshmemrs_test(runtime, ivar, static_cast<int32_t>(cmp), value,
+        static_cast<int32_t>(dtype), result));
+}
+
+/// Waits until each of the `count` elements at the symmetric address `ivars` of this PE has compared to the
+/// one at `value` as `cmp` says. What was put before the values that do is visible on return. If there is
+/// no element to wait for, it returns at once.
+///
+/// Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an
+/// integer, float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than
+/// 0 in it excludes the element. `value` and `status` are read once, when the call begins. OpenSHMEM 1.5
+/// section 9.10.2 (`shmem_wait_until_all`).
+/// Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+[[nodiscard]] inline Status wait_until_all(nvshmemrs_runtime_t runtime, const void *ivars, size_t count,
+    const int32_t *status, Cmp cmp, const void *value, Dtype dtype) noexcept {
+    return static_cast<Status>(nvshmemrs_wait_until_all(runtime, ivars, count, status,
+        static_cast<int32_t>(cmp), value, static_cast<int32_t>(dtype)));
+}
+
+/// Waits until one of the `count` elements at the symmetric address `ivars` of this PE compares to the one
+/// at `value` as `cmp` says, and gives the lowest index of such an element. What was put before its value
+/// is visible on return. If there is no element to wait for, it returns at once and gives SIZE_MAX.
+///
+/// Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an
+/// integer, float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than
+/// 0 in it excludes the element. `value` and `status` are read once, when the call begins. OpenSHMEM 1.5
+/// section 9.10.3 (`shmem_wait_until_any`).
+/// Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+[[nodiscard]] inline Status wait_until_any(nvshmemrs_runtime_t runtime, const void *ivars, size_t count,
+    const int32_t *status, Cmp cmp, const void *value, Dtype dtype, size_t *index) noexcept {
+    return static_cast<Status>(nvshmemrs_wait_until_any(runtime, ivars, count, status,
+        static_cast<int32_t>(cmp), value, static_cast<int32_t>(dtype), index));
+}
+
+/// Waits until at least one of the `count` elements at the symmetric address `ivars` of this PE compares to
+/// the one at `value` as `cmp` says; writes the indices of all that do to `indices`, in order, and gives
+/// their number. What was put before their values is visible on return. If there is no element to wait for,
+/// it returns at once and gives 0.
+///
+/// Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an
+/// integer, float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than
+/// 0 in it excludes the element. `value` and `status` are read once, when the call begins. `indices` has
+/// room for `count` numbers. OpenSHMEM 1.5 section 9.10.4 (`shmem_wait_until_some`).
+/// Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+[[nodiscard]] inline Status wait_until_some(nvshmemrs_runtime_t runtime, const void *ivars, size_t count,
+    size_t *indices, const int32_t *status, Cmp cmp, const void *value, Dtype dtype,
+    size_t *found) noexcept {
+    return static_cast<Status>(nvshmemrs_wait_until_some(runtime, ivars, count, indices, status,
+        static_cast<int32_t>(cmp), value, static_cast<int32_t>(dtype), found));
+}
+
+/// Whether all of the `count` elements at the symmetric address `ivars` of this PE compare to the one at
+/// `value` as `cmp` says: gives 1 or 0. What was put before the values is visible on return if they do. If
+/// there is no element to look at, it gives 1.
+///
+/// Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer,
+/// float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it
+/// excludes the element. OpenSHMEM 1.5 section 9.10.9 (`shmem_test_all`).
+/// Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+[[nodiscard]] inline Status test_all(nvshmemrs_runtime_t runtime, const void *ivars, size_t count,
+    const int32_t *status, Cmp cmp, const void *value, Dtype dtype, int32_t *result) noexcept {
+    return static_cast<Status>(nvshmemrs_test_all(runtime, ivars, count, status, static_cast<int32_t>(cmp),
+        value, static_cast<int32_t>(dtype), result));
+}
+
+/// Gives the lowest index of those of the `count` elements at the symmetric address `ivars` of this PE that
+/// compare to the one at `value` as `cmp` says, SIZE_MAX if none does. What was put before its value is
+/// visible on return.
+///
+/// Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer,
+/// float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it
+/// excludes the element. OpenSHMEM 1.5 section 9.10.10 (`shmem_test_any`).
+/// Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+[[nodiscard]] inline Status test_any(nvshmemrs_runtime_t runtime, const void *ivars, size_t count,
+    const int32_t *status, Cmp cmp, const void *value, Dtype dtype, size_t *index) noexcept {
+    return static_cast<Status>(nvshmemrs_test_any(runtime, ivars, count, status, static_cast<int32_t>(cmp),
+        value, static_cast<int32_t>(dtype), index));
+}
+
+/// Writes the indices of all of the `count` elements at the symmetric address `ivars` of this PE that
+/// compare to the one at `value` as `cmp` says to `indices`, in order, and gives their number, which may be
+/// 0. What was put before their values is visible on return.
+///
+/// Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer,
+/// float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it
+/// excludes the element. `indices` has room for `count` numbers. OpenSHMEM 1.5 section 9.10.11
+/// (`shmem_test_some`).
+/// Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+[[nodiscard]] inline Status test_some(nvshmemrs_runtime_t runtime, const void *ivars, size_t count,
+    size_t *indices, const int32_t *status, Cmp cmp, const void *value, Dtype dtype,
+    size_t *found) noexcept {
+    return static_cast<Status>(nvshmemrs_test_some(runtime, ivars, count, indices, status,
+        static_cast<int32_t>(cmp), value, static_cast<int32_t>(dtype), found));
+}
+
+/// As `nvshmemrs_wait_until_all`, but the element of index i is compared with the one of index i at
+/// `values`, of which there are `count`.
+///
+/// Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an
+/// integer, float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than
+/// 0 in it excludes the element. `values` and `status` are read once, when the call begins. OpenSHMEM 1.5
+/// section 9.10.5 (`shmem_wait_until_all_vector`).
+/// Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+[[nodiscard]] inline Status wait_until_all_vector(nvshmemrs_runtime_t runtime, const void *ivars,
+    size_t count, const int32_t *status, Cmp cmp, const void *values, Dtype dtype) noexcept {
+    return static_cast<Status>(nvshmemrs_wait_until_all_vector(runtime, ivars, count, status,
+        static_cast<int32_t>(cmp), values, static_cast<int32_t>(dtype)));
+}
+
+/// As `nvshmemrs_wait_until_any`, but the element of index i is compared with the one of index i at
+/// `values`, of which there are `count`.
+///
+/// Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an
+/// integer, float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than
+/// 0 in it excludes the element. `values` and `status` are read once, when the call begins. OpenSHMEM 1.5
+/// section 9.10.6 (`shmem_wait_until_any_vector`).
+/// Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+[[nodiscard]] inline Status wait_until_any_vector(nvshmemrs_runtime_t runtime, const void *ivars,
+    size_t count, const int32_t *status, Cmp cmp, const void *values, Dtype dtype,
+    size_t *index) noexcept {
+    return static_cast<Status>(nvshmemrs_wait_until_any_vector(runtime, ivars, count, status,
+        static_cast<int32_t>(cmp), values, static_cast<int32_t>(dtype), index));
+}
+
+/// As `nvshmemrs_wait_until_some`, but the element of index i is compared with the one of index i at
+/// `values`, of which there are `count`.
+///
+/// Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an
+/// integer, float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than
+/// 0 in it excludes the element. `values` and `status` are read once, when the call begins. `indices` has
+/// room for `count` numbers. OpenSHMEM 1.5 section 9.10.7 (`shmem_wait_until_some_vector`).
+/// Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+[[nodiscard]] inline Status wait_until_some_vector(nvshmemrs_runtime_t runtime, const void *ivars,
+    size_t count, size_t *indices, const int32_t *status, Cmp cmp, const void *values, Dtype dtype,
+    size_t *found) noexcept {
+    return static_cast<Status>(nvshmemrs_wait_until_some_vector(runtime, ivars, count, indices, status,
+        static_cast<int32_t>(cmp), values, static_cast<int32_t>(dtype), found));
+}
+
+/// As `nvshmemrs_test_all`, but the element of index i is compared with the one of index i at `values`, of
+/// which there are `count`.
+///
+/// Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer,
+/// float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it
+/// excludes the element. OpenSHMEM 1.5 section 9.10.12 (`shmem_test_all_vector`).
+/// Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+[[nodiscard]] inline Status test_all_vector(nvshmemrs_runtime_t runtime, const void *ivars, size_t count,
+    const int32_t *status, Cmp cmp, const void *values, Dtype dtype, int32_t *result) noexcept {
+    return static_cast<Status>(nvshmemrs_test_all_vector(runtime, ivars, count, status,
+        static_cast<int32_t>(cmp), values, static_cast<int32_t>(dtype), result));
+}
+
+/// As `nvshmemrs_test_any`, but the element of index i is compared with the one of index i at `values`, of
+/// which there are `count`.
+///
+/// Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer,
+/// float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it
+/// excludes the element. OpenSHMEM 1.5 section 9.10.13 (`shmem_test_any_vector`).
+/// Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+[[nodiscard]] inline Status test_any_vector(nvshmemrs_runtime_t runtime, const void *ivars, size_t count,
+    const int32_t *status, Cmp cmp, const void *values, Dtype dtype, size_t *index) noexcept {
+    return static_cast<Status>(nvshmemrs_test_any_vector(runtime, ivars, count, status,
+        static_cast<int32_t>(cmp), values, static_cast<int32_t>(dtype), index));
+}
+
+/// As `nvshmemrs_test_some`, but the element of index i is compared with the one of index i at `values`, of
+/// which there are `count`.
+///
+/// Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer,
+/// float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it
+/// excludes the element. `indices` has room for `count` numbers. OpenSHMEM 1.5 section 9.10.14
+/// (`shmem_test_some_vector`).
+/// Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+[[nodiscard]] inline Status test_some_vector(nvshmemrs_runtime_t runtime, const void *ivars, size_t count,
+    size_t *indices, const int32_t *status, Cmp cmp, const void *values, Dtype dtype,
+    size_t *found) noexcept {
+    return static_cast<Status>(nvshmemrs_test_some_vector(runtime, ivars, count, indices, status,
+        static_cast<int32_t>(cmp), values, static_cast<int32_t>(dtype), found));
 }
 
 /// Copies `bytes` bytes from local memory at `source` to the symmetric address `dest` on PE `pe`.
@@ -713,6 +1707,157 @@ enum class SignalOp : int32_t {
     return static_cast<Status>(nvshmemrs_signal_fetch(runtime, signal, value));
 }
 
+/// Makes a stream.
+///
+/// Local. Free it with `nvshmemrs_stream_free`; finalize ends those that are left, after what is queued.
+/// Errors: SYSTEM.
+[[nodiscard]] inline Status stream_new(nvshmemrs_runtime_t runtime, nvshmemrs_stream_t *stream) noexcept {
+    return static_cast<Status>(nvshmemrs_stream_new(runtime, stream));
+}
+
+/// Waits until everything queued has run, and ends the stream; its handle is stale afterwards, also after
+/// an error. 0 does nothing.
+///
+/// Local; waits for the stream.
+/// Errors: as `nvshmemrs_stream_synchronize`.
+[[nodiscard]] inline Status stream_free(nvshmemrs_stream_t stream) noexcept {
+    return static_cast<Status>(nvshmemrs_stream_free(stream));
+}
+
+/// Waits until everything queued before has run. Returns the first error since the last call, which is
+/// forgotten then.
+///
+/// Local; waits for the stream. NVSHMEM programs call `cudaStreamSynchronize`.
+/// Errors: those of the queued calls; TIMEOUT, INTERRUPTED, PE_DIED; BUSY on the stream's own thread.
+[[nodiscard]] inline Status stream_synchronize(nvshmemrs_stream_t stream) noexcept {
+    return static_cast<Status>(nvshmemrs_stream_synchronize(stream));
+}
+
+/// Whether everything queued before has run: 1 or 0.
+///
+/// Local; never waits.
+[[nodiscard]] inline Status stream_query(nvshmemrs_stream_t stream, int32_t *done) noexcept {
+    return static_cast<Status>(nvshmemrs_stream_query(stream, done));
+}
+
+/// Queues a function of the caller's, which the stream calls with `user`.
+///
+/// Local; returns at once. The function may call nvshmemrs, except to wait for its own stream.
+/// Errors: BAD_HANDLE, INVALID_VALUE.
+[[nodiscard]] inline Status stream_call(nvshmemrs_stream_t stream, nvshmemrs_host_function_t function,
+    void *user) noexcept {
+    return static_cast<Status>(nvshmemrs_stream_call(stream, function, user));
+}
+
+/// Makes what is queued later on `stream` wait until the latest record of `event` has been reached. An
+/// event that was not recorded holds nothing up.
+///
+/// Local; returns at once.
+/// Errors: BAD_HANDLE.
+[[nodiscard]] inline Status stream_wait_event(nvshmemrs_stream_t stream,
+    nvshmemrs_event_t event) noexcept {
+    return static_cast<Status>(nvshmemrs_stream_wait_event(stream, event));
+}
+
+/// Makes an event.
+///
+/// Local. Free it with `nvshmemrs_event_free`.
+[[nodiscard]] inline Status event_new(nvshmemrs_runtime_t runtime, nvshmemrs_event_t *event) noexcept {
+    return static_cast<Status>(nvshmemrs_event_new(runtime, event));
+}
+
+/// Lets an event go. Records and waits that are queued stay as they are. 0 does nothing.
+///
+/// Local; never waits.
+[[nodiscard]] inline Status event_free(nvshmemrs_event_t event) noexcept {
+    return static_cast<Status>(nvshmemrs_event_free(event));
+}
+
+/// Marks the end of what has been queued on `stream` so far. A later record replaces an earlier one.
+///
+/// Local; returns at once.
+/// Errors: BAD_HANDLE.
+[[nodiscard]] inline Status event_record(nvshmemrs_event_t event, nvshmemrs_stream_t stream) noexcept {
+    return static_cast<Status>(nvshmemrs_event_record(event, stream));
+}
+
+/// Whether the latest record of `event` has been reached: 1 or 0. An event that was not recorded counts as
+/// reached.
+///
+/// Local; never waits.
+[[nodiscard]] inline Status event_query(nvshmemrs_event_t event, int32_t *done) noexcept {
+    return static_cast<Status>(nvshmemrs_event_query(event, done));
+}
+
+/// Waits until the latest record of `event` has been reached.
+///
+/// Local; waits for the stream.
+/// Errors: BAD_HANDLE, TIMEOUT, INTERRUPTED, PE_DIED.
+[[nodiscard]] inline Status event_synchronize(nvshmemrs_event_t event) noexcept {
+    return static_cast<Status>(nvshmemrs_event_synchronize(event));
+}
+
+/// Milliseconds from `start` to `end`; both must have been recorded and reached.
+///
+/// Local; never waits.
+/// Errors: BAD_HANDLE, INVALID_VALUE.
+[[nodiscard]] inline Status event_elapsed(nvshmemrs_event_t start, nvshmemrs_event_t end,
+    double *milliseconds) noexcept {
+    return static_cast<Status>(nvshmemrs_event_elapsed(start, end, milliseconds));
+}
+
+/// Copies `count` elements of `element_bytes` bytes from local memory at `source`, `source_stride` elements
+/// apart, to the symmetric address `dest` on PE `pe`, `dest_stride` elements apart. Elements in between
+/// stay as they are. Strides may be negative; those of `dest` must keep its elements apart.
+///
+/// One-sided; may be queued on a stream. Returns when `source` may be reused; the data is visible on `pe`
+/// after quiet, barrier or a signal. OpenSHMEM 1.5 section 9.5.3 (`shmem_iput`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+[[nodiscard]] inline Status iput(nvshmemrs_runtime_t runtime, void *dest, const void *source,
+    ptrdiff_t dest_stride, ptrdiff_t source_stride, size_t element_bytes, size_t count,
+    int32_t pe) noexcept {
+    return static_cast<Status>(nvshmemrs_iput(runtime, dest, source, dest_stride, source_stride,
+        element_bytes, count, pe));
+}
+
+/// Copies `count` elements of `element_bytes` bytes from the symmetric address `source` on PE `pe`,
+/// `source_stride` elements apart, to local memory at `dest`, `dest_stride` elements apart. Elements in
+/// between stay as they are. Strides may be negative; those of `dest` must keep its elements apart.
+///
+/// One-sided; may be queued on a stream. Returns when the data is in `dest`. OpenSHMEM 1.5 section 9.5.6
+/// (`shmem_iget`).
+/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+[[nodiscard]] inline Status iget(nvshmemrs_runtime_t runtime, void *dest, const void *source,
+    ptrdiff_t dest_stride, ptrdiff_t source_stride, size_t element_bytes, size_t count,
+    int32_t pe) noexcept {
+    return static_cast<Status>(nvshmemrs_iget(runtime, dest, source, dest_stride, source_stride,
+        element_bytes, count, pe));
+}
+
+/// As `nvshmemrs_iput` for `block_count` blocks of `block_elements` elements; strides are from the start of
+/// one block to the start of the next.
+///
+/// One-sided; may be queued on a stream. Completion as `nvshmemrs_iput`. OpenSHMEM 1.6 (`shmem_ibput`).
+/// Errors: as `nvshmemrs_iput`.
+[[nodiscard]] inline Status ibput(nvshmemrs_runtime_t runtime, void *dest, const void *source,
+    ptrdiff_t dest_stride, ptrdiff_t source_stride, size_t element_bytes, size_t block_elements,
+    size_t block_count, int32_t pe) noexcept {
+    return static_cast<Status>(nvshmemrs_ibput(runtime, dest, source, dest_stride, source_stride,
+        element_bytes, block_elements, block_count, pe));
+}
+
+/// As `nvshmemrs_iget` for `block_count` blocks of `block_elements` elements; strides are from the start of
+/// one block to the start of the next.
+///
+/// One-sided; may be queued on a stream. Completion as `nvshmemrs_iget`. OpenSHMEM 1.6 (`shmem_ibget`).
+/// Errors: as `nvshmemrs_iget`.
+[[nodiscard]] inline Status ibget(nvshmemrs_runtime_t runtime, void *dest, const void *source,
+    ptrdiff_t dest_stride, ptrdiff_t source_stride, size_t element_bytes, size_t block_elements,
+    size_t block_count, int32_t pe) noexcept {
+    return static_cast<Status>(nvshmemrs_ibget(runtime, dest, source, dest_stride, source_stride,
+        element_bytes, block_elements, block_count, pe));
+}
+
 /// The calling PE's number in `team`, or -1 if it is not a member.
 ///
 /// Local. OpenSHMEM 1.5 section 9.4.1 (`shmem_team_my_pe`).
@@ -739,6 +1884,89 @@ enum class SignalOp : int32_t {
 [[nodiscard]] inline Status team_translate_pe(nvshmemrs_runtime_t runtime, nvshmemrs_team_t src_team,
     int32_t src_pe, nvshmemrs_team_t dest_team, int32_t *dest_pe) noexcept {
     return static_cast<Status>(nvshmemrs_team_translate_pe(runtime, src_team, src_pe, dest_team, dest_pe));
+}
+
+/// Fills `config` with the defaults: no contexts, no unique id.
+///
+/// Local; needs no runtime.
+[[nodiscard]] inline Status team_config_default(nvshmemrs_team_config_t *config) noexcept {
+    return static_cast<Status>(nvshmemrs_team_config_default(config));
+}
+
+/// Makes a team of `size` members of `parent`: its numbers `start`, `start + stride`, ... A negative stride
+/// is allowed. Members get the new team, the others `NVSHMEMRS_TEAM_INVALID` and success.
+///
+/// Collective over `parent` with the same arguments. `config` may be NULL if `config_mask` is 0;
+/// `config_mask` is an or of `nvshmemrs_team_config_mask`. OpenSHMEM 1.5 section 9.4.5
+/// (`shmem_team_split_strided`).
+/// Errors, on every member, and no team is made: INVALID_VALUE, PE_RANGE, MISMATCH, PEER_ARGUMENT,
+/// NOT_SUPPORTED when a member is in 256 teams already; also BAD_HANDLE, PE_DIED, TIMEOUT, INTERRUPTED.
+[[nodiscard]] inline Status team_split_strided(nvshmemrs_runtime_t runtime, nvshmemrs_team_t parent,
+    int32_t start, int32_t stride, int32_t size, const nvshmemrs_team_config_t *config,
+    int64_t config_mask, nvshmemrs_team_t *team) noexcept {
+    return static_cast<Status>(nvshmemrs_team_split_strided(runtime, parent, start, stride, size, config,
+        config_mask, team));
+}
+
+/// Lays the members of `parent` out in rows of `xrange` and makes a team of each row and of each column:
+/// `xteam` is the caller's row, `yteam` its column.
+///
+/// Collective over `parent` with the same arguments. `xconfig` and `yconfig` may be NULL if their masks are
+/// 0; a mask is an or of `nvshmemrs_team_config_mask`. OpenSHMEM 1.5 section 9.4.6 (`shmem_team_split_2d`).
+/// Errors: as `nvshmemrs_team_split_strided`.
+[[nodiscard]] inline Status team_split_2d(nvshmemrs_runtime_t runtime, nvshmemrs_team_t parent,
+    int32_t xrange, const nvshmemrs_team_config_t *xconfig, int64_t xconfig_mask,
+    const nvshmemrs_team_config_t *yconfig, int64_t yconfig_mask, nvshmemrs_team_t *xteam,
+    nvshmemrs_team_t *yteam) noexcept {
+    return static_cast<Status>(nvshmemrs_team_split_2d(runtime, parent, xrange, xconfig, xconfig_mask,
+        yconfig, yconfig_mask, xteam, yteam));
+}
+
+/// Gives a random number by which the members of `nvshmemrs_team_init` find each other. One of them calls
+/// it and hands the number to the others.
+///
+/// Local. NVSHMEM `nvshmemx_team_get_uniqueid`.
+[[nodiscard]] inline Status team_unique_id(nvshmemrs_runtime_t runtime, uint64_t *uniqueid) noexcept {
+    return static_cast<Status>(nvshmemrs_team_unique_id(runtime, uniqueid));
+}
+
+/// Makes a team of the `n_pes` PEs that call it with the same `config.uniqueid`; the caller is number
+/// `my_index`. PEs outside the team take no part.
+///
+/// Collective over the new team's members. `config_mask`, an or of `nvshmemrs_team_config_mask`, must hold
+/// UNIQUEID. After an error use a fresh number. NVSHMEM `nvshmemx_team_init`.
+/// Errors: INVALID_VALUE, PE_RANGE, MISMATCH, PEER_ARGUMENT, NOT_SUPPORTED when a member is in 256 teams
+/// already; also PE_DIED, TIMEOUT, INTERRUPTED.
+[[nodiscard]] inline Status team_init(nvshmemrs_runtime_t runtime, const nvshmemrs_team_config_t *config,
+    int64_t config_mask, int32_t n_pes, int32_t my_index, nvshmemrs_team_t *team) noexcept {
+    return static_cast<Status>(nvshmemrs_team_init(runtime, config, config_mask, n_pes, my_index, team));
+}
+
+/// Gives the fields of a team's configuration that `config_mask` selects; the others have their defaults.
+///
+/// Local. `config_mask` is an or of `nvshmemrs_team_config_mask`. OpenSHMEM 1.5 section 9.4.3
+/// (`shmem_team_get_config`).
+/// Errors: BAD_HANDLE, INVALID_VALUE.
+[[nodiscard]] inline Status team_get_config(nvshmemrs_runtime_t runtime, nvshmemrs_team_t team,
+    int64_t config_mask, nvshmemrs_team_config_t *config) noexcept {
+    return static_cast<Status>(nvshmemrs_team_get_config(runtime, team, config_mask, config));
+}
+
+/// Destroys a team; its handle is stale afterwards. `NVSHMEMRS_TEAM_INVALID` does nothing.
+///
+/// Collective over `team`. OpenSHMEM 1.5 section 9.4.7 (`shmem_team_destroy`).
+/// Errors: INVALID_VALUE for a predefined team, BAD_HANDLE, MISMATCH; also PE_DIED, TIMEOUT, INTERRUPTED.
+[[nodiscard]] inline Status team_destroy(nvshmemrs_runtime_t runtime, nvshmemrs_team_t team) noexcept {
+    return static_cast<Status>(nvshmemrs_team_destroy(runtime, team));
+}
+
+/// As `nvshmemrs_ptr` for the PE that is number `pe` in `team`.
+///
+/// Local. OpenSHMEM 1.6 (`shmem_team_ptr`).
+/// Errors: BAD_HANDLE, PE_RANGE, NOT_SYMMETRIC.
+[[nodiscard]] inline Status team_ptr(nvshmemrs_runtime_t runtime, nvshmemrs_team_t team, const void *ptr,
+    int32_t pe, void **peer_ptr) noexcept {
+    return static_cast<Status>(nvshmemrs_team_ptr(runtime, team, ptr, pe, peer_ptr));
 }
 
 /// Compares the library that is loaded with what this header was generated with, and throws

@@ -21,8 +21,8 @@ pub fn emit(api: &Api) -> Result<String> {
             context! {
                 name => camel(&item.name),
                 repr => item.repr.c(),
-                // Handles are open numbers, of which the enum names a few; so no `enum class`.
-                handles => item.repr == Scalar::U64,
+                // Handles are open numbers, of which the enum names a few, and masks are combined; so no `enum class`.
+                numbers => item.repr == Scalar::U64 || item.name.ends_with("_mask"),
                 docs => super::wrap(&item.docs, 104),
                 members,
             }
@@ -57,16 +57,14 @@ fn function(item: &Function) -> minijinja::Value {
         })
         .collect();
     let head = format!("{}({}) noexcept {{", item.short(), args.join(", "));
-    let result = if item.returns_status() {
-        "Status".into()
-    } else {
-        item.result.c("")
-    };
     let call = format!("{}({})", item.name, values.join(", "));
-    let call = if item.returns_status() {
-        format!("static_cast<Status>({call})")
-    } else {
-        call
+    let number = match &item.one_of {
+        Some(of) => Some(camel(of)),
+        None => item.returns_status().then(|| "Status".into()),
+    };
+    let (result, call) = match number {
+        Some(number) => (number.clone(), format!("static_cast<{number}>({call})")),
+        None => (item.result.c(""), call),
     };
     context! {
         docs => super::wrap(&item.docs, 104),

@@ -16,7 +16,18 @@ pub fn emit(api: &Api) -> Result<String> {
     let enums: Vec<_> = api
         .enums
         .iter()
-        .map(|item| context! { docs => super::wrap(&item.docs, 110), kind => kind(item.repr), members => item.members })
+        .map(|item| {
+            // Fortran's integers are signed; the bits are what counts.
+            let signed = |value: i128| if value > i64::MAX.into() { value - (1 << 64) } else { value };
+            let members: Vec<_> = item
+                .members
+                .iter()
+                .map(|member| context! { name => member.name, value => signed(member.value) })
+                .collect();
+            // A mask travels as an `int64_t`, so that it has room.
+            let kind = kind(if item.name.ends_with("_mask") { Scalar::I64 } else { item.repr });
+            context! { docs => super::wrap(&item.docs, 110), kind, members }
+        })
         .collect();
     let structs: Vec<_> = api
         .structs
@@ -177,6 +188,7 @@ fn kind(scalar: Scalar) -> &'static str {
         Scalar::I32 | Scalar::U32 => "c_int32_t",
         Scalar::I64 | Scalar::U64 => "c_int64_t",
         Scalar::Usize => "c_size_t",
+        Scalar::Isize => "c_ptrdiff_t",
         Scalar::F32 => "c_float",
         Scalar::F64 => "c_double",
         Scalar::Char => "c_char",

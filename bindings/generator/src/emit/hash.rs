@@ -1,4 +1,4 @@
-//! `capi/src/generated/mod.rs`: the API hash that the library answers with.
+//! `capi/src/generated/mod.rs`: the generated modules of the C ABI, and the API hash that the library answers with.
 
 use crate::model::{Api, Arg, Type};
 use anyhow::Result;

@@ -1,9 +1,8 @@
 //! `include/nvshmemrs.h`, written by cbindgen with the settings in `capi/cbindgen.toml`.
 
 use super::hash::api_hash;
-use crate::model::Api;
+use crate::model::{Api, sources};
 use anyhow::{Context, Result, ensure};
-use std::fs;
 use std::path::Path;
 
 /// The C header.
@@ -22,14 +21,7 @@ pub fn emit(api: &Api, root: &Path) -> Result<String> {
     config.export.include = api.enums.iter().map(|item| item.name.clone()).collect();
 
     let mut builder = cbindgen::Builder::new().with_config(config);
-    let mut sources: Vec<_> = fs::read_dir(root.join("capi/src"))?
-        .map(|entry| entry.map(|entry| entry.path()))
-        .collect::<std::io::Result<_>>()?;
-    sources.sort();
-    for source in sources
-        .iter()
-        .filter(|path| path.extension().is_some_and(|extension| extension == "rs"))
-    {
+    for source in sources(&root.join("capi/src"))? {
         builder = builder.with_src(source);
     }
     let mut bytes = Vec::new();

@@ -61,7 +61,7 @@ pub fn emit(api: &Api) -> Result<String> {
 }
 
 fn function(item: &Function) -> minijinja::Value {
-    let names: Vec<_> = item.args.iter().map(|arg| arg.name.as_str()).collect();
+    let names: Vec<_> = item.args.iter().map(|arg| variable(&arg.name)).collect();
     let types: Vec<_> = item
         .args
         .iter()
@@ -84,6 +84,16 @@ fn function(item: &Function) -> minijinja::Value {
         names => names.join(", "),
         docs => docs(&item.docs, 92),
         call => super::wrap_code(&call, 92),
+    }
+}
+
+/// An argument's name, or if that is a word of the language another one.
+fn variable(name: &str) -> String {
+    const WORDS: [&str; 8] = ["begin", "do", "end", "function", "global", "local", "quote", "module"];
+    if WORDS.contains(&name) {
+        format!("{name}_")
+    } else {
+        name.into()
     }
 }
 
@@ -117,6 +127,7 @@ fn scalar(scalar: Scalar) -> &'static str {
         Scalar::U32 => "UInt32",
         Scalar::U64 => "UInt64",
         Scalar::Usize => "Csize_t",
+        Scalar::Isize => "Cptrdiff_t",
         Scalar::F32 => "Float32",
         Scalar::F64 => "Float64",
         Scalar::Char => "Cchar",

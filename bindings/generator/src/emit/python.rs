@@ -115,6 +115,7 @@ fn scalar(scalar: Scalar) -> &'static str {
         Scalar::U32 => "c_uint32",
         Scalar::U64 => "c_uint64",
         Scalar::Usize => "c_size_t",
+        Scalar::Isize => "c_ssize_t",
         Scalar::F32 => "c_float",
         Scalar::F64 => "c_double",
         Scalar::Char => "c_char",

@@ -5,7 +5,7 @@ use anyhow::{Context, Result, bail, ensure};
 use quote::ToTokens;
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use syn::{Attribute, Expr, FnArg, Item, Lit, Pat, ReturnType, Stmt, Visibility};
 
 /// What every name of the ABI begins with.
@@ -14,25 +14,33 @@ pub(super) const PREFIX: &str = "nvshmemrs_";
 /// The words that say who must call a function.
 const CALLERS: [&str; 3] = ["Local", "One-sided", "Collective"];
 
-impl Api {
-    /// Reads the `.rs` files in `folder`, not those in folders below it: generated files are there.
-    pub fn read(folder: &Path) -> Result<Self> {
-        let mut sources = Vec::new();
-        for entry in
-            fs::read_dir(folder).with_context(|| format!("cannot list {}", folder.display()))?
-        {
+/// The sources of the ABI: the `.rs` files in `folder` and in its folder `generated`, by their names. What the generator
+/// derives from the model itself, `mod.rs`, is not among them.
+pub fn sources(folder: &Path) -> Result<Vec<PathBuf>> {
+    let mut sources = Vec::new();
+    for folder in [folder, &folder.join("generated")] {
+        let list = fs::read_dir(folder);
+        for entry in list.with_context(|| format!("cannot list {}", folder.display()))? {
             let path = entry?.path();
-            if path.extension().is_some_and(|extension| extension == "rs") {
-                let text = fs::read_to_string(&path)
-                    .with_context(|| format!("cannot read {}", path.display()))?;
-                sources.push((path, text));
+            let rust = path.extension().is_some_and(|extension| extension == "rs");
+            if rust && path.file_name().is_some_and(|name| name != "mod.rs") {
+                sources.push(path);
             }
         }
-        sources.sort();
-        let files = sources
+    }
+    sources.sort_by(|one, other| one.file_name().cmp(&other.file_name()));
+    Ok(sources)
+}
+
+impl Api {
+    /// Reads the [`sources`] in `folder`.
+    pub fn read(folder: &Path) -> Result<Self> {
+        let files = sources(folder)?
             .iter()
-            .map(|(path, text)| {
-                syn::parse_file(text).with_context(|| format!("cannot parse {}", path.display()))
+            .map(|path| {
+                let text = fs::read_to_string(path)
+                    .with_context(|| format!("cannot read {}", path.display()))?;
+                syn::parse_file(&text).with_context(|| format!("cannot parse {}", path.display()))
             })
             .collect::<Result<Vec<_>>>()?;
         Self::from_files(&files)
@@ -164,7 +172,7 @@ impl Api {
                     "argument `{name}`: the docs name `{of}`, which is no enum"
                 );
             }
-            let nullable = text.contains(&format!("`{name}` may be NULL"));
+            let nullable = may_be_null(&name, &text);
             read.push(Arg {
                 name,
                 ty,
@@ -189,6 +197,17 @@ impl Api {
             }
         }
     }
+}
+
+/// Whether the docs say "`name` may be NULL", or "`name` and `other` may be NULL".
+fn may_be_null(name: &str, docs: &str) -> bool {
+    const PHRASE: &str = "` may be NULL";
+    let with_another = || {
+        let (_, rest) = docs.split_once(&format!("`{name}` and `"))?;
+        let (other, _) = rest.split_once(PHRASE)?;
+        (!other.contains('`')).then_some(())
+    };
+    docs.contains(&format!("`{name}{PHRASE}")) || with_another().is_some()
 }
 
 /// The enum in "`name` is one of `enum`", or in a list of such, "`name` one of `enum`".
@@ -248,8 +267,11 @@ fn read_function(api: &Api, item: &syn::ItemFn) -> Result<Function> {
         }
     }
     let args = api.read_args(args.into_iter(), &docs)?;
+    let answer = docs.join(" ");
+    let answer = answer.split_once("The answer is one of `");
     Ok(Function {
         name,
+        one_of: answer.and_then(|(_, rest)| rest.split('`').next().map(String::from)),
         docs,
         args,
         result: api.read_result(&item.sig.output)?,
@@ -361,7 +383,7 @@ fn shared_prefix<'a>(names: impl Iterator<Item = &'a str> + Clone) -> usize {
         .unwrap_or(0)
 }
 
-fn integer(value: &Expr) -> Result<i64> {
+fn integer(value: &Expr) -> Result<i128> {
     match value {
         Expr::Unary(unary) if matches!(unary.op, syn::UnOp::Neg(_)) => Ok(-integer(&unary.expr)?),
         Expr::Lit(literal) => match &literal.lit {

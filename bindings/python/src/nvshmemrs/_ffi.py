@@ -22,8 +22,11 @@ from ctypes import (
     Structure,
     c_char_p,
     c_double,
+    c_float,
     c_int32,
+    c_int64,
     c_size_t,
+    c_ssize_t,
     c_uint16,
     c_uint32,
     c_uint64,
@@ -34,7 +37,7 @@ from ctypes import (
 ABI_VERSION = 1
 """The ABI version that this file was generated with."""
 
-API_HASH = 0x607d622943d8b965
+API_HASH = 0xe09ca18c5eb98fd1
 """The API hash that this file was generated with."""
 
 
@@ -107,6 +110,36 @@ class Team(enum.IntEnum):
     """The PEs whose heaps load and store can reach from this PE."""
     NODE = 2
     """The PEs on the same host as this PE."""
+    SAME_MYPE_NODE = 3
+    """The PEs that have this PE's number on their own hosts: on one host, the PE itself."""
+    SAME_GPU = 4
+    """The PEs that share this PE's GPU. A PE without a GPU shares it with nobody."""
+    GPU_LEADERS = 5
+    """The first PE of each GPU, and every PE without one."""
+    INVALID = 18446744073709551615
+    """No team."""
+
+
+class TeamConfigMask(enum.IntEnum):
+    """Which fields of a team configuration count."""
+
+    NUM_CONTEXTS = 1
+    """`num_contexts`."""
+    UNIQUEID = 2
+    """`uniqueid`."""
+
+
+class Thread(enum.IntEnum):
+    """How many threads of a PE may call at a time."""
+
+    SINGLE = 0
+    """The PE has one thread."""
+    FUNNELED = 1
+    """Only the thread that called init."""
+    SERIALIZED = 2
+    """Any thread, one at a time."""
+    MULTIPLE = 3
+    """Any thread at any time."""
 
 
 class Dtype(enum.IntEnum):
@@ -128,10 +161,18 @@ class Dtype(enum.IntEnum):
     """Unsigned, 32 bits."""
     UINT64 = 8
     """Unsigned, 64 bits."""
+    HALF = 9
+    """IEEE 754 half precision, 16 bits. Reductions accumulate in single precision and round once."""
+    BFLOAT16 = 10
+    """The upper half of a single precision number. Reductions accumulate in single precision and round once."""
     FLOAT = 11
     """IEEE 754 single precision."""
     DOUBLE = 12
     """IEEE 754 double precision."""
+    COMPLEXF = 13
+    """Complex: two numbers of single precision."""
+    COMPLEXD = 14
+    """Complex: two numbers of double precision."""
 
 
 class Op(enum.IntEnum):
@@ -140,9 +181,17 @@ class Op(enum.IntEnum):
     SUM = 1
     """Sum; integers wrap around."""
     MIN = 2
-    """Smallest; a NaN in any source gives NaN."""
+    """Smallest, not of complex numbers; a NaN in any source gives NaN."""
     MAX = 3
-    """Largest; a NaN in any source gives NaN."""
+    """Largest, not of complex numbers; a NaN in any source gives NaN."""
+    PROD = 4
+    """Product; integers wrap around."""
+    AND = 5
+    """Bitwise and, of integers."""
+    OR = 6
+    """Bitwise or, of integers."""
+    XOR = 7
+    """Bitwise exclusive or, of integers."""
 
 
 class Cmp(enum.IntEnum):
@@ -201,6 +250,23 @@ class UniqueId(Structure):
     ]
 
 
+class TeamConfig(Structure):
+    """What a team is made with. Fill it with `nvshmemrs_team_config_default`, then change
+    fields."""
+
+    _fields_ = [
+        # Version and size of this struct: (1 << 16) + sizeof.
+        ("version", c_uint32),
+        # Contexts that the team shall support. There are no contexts in this version; the number is
+        # kept and given back.
+        ("num_contexts", c_int32),
+        # What the members of `nvshmemrs_team_init` find each other by.
+        ("uniqueid", c_uint64),
+        # Must be 0.
+        ("reserved", c_uint8 * 48),
+    ]
+
+
 class HeapStats(Structure):
     """How full a PE's symmetric heap is. Every PE sees the same numbers."""
 
@@ -220,12 +286,321 @@ class HeapStats(Structure):
     ]
 
 
+HostFunction = CFUNCTYPE(c_int32, c_void_p)
+"""Work of the caller's that a stream runs. A result other than 0 is kept by the stream as an error
+(`NVSHMEMRS_ERROR_SYSTEM`)."""
+
+
 InterruptHook = CFUNCTYPE(c_int32, c_void_p)
 """Called while a wait of this PE is long; a value other than 0 ends the wait with
 `NVSHMEMRS_ERROR_INTERRUPTED`. It runs on the waiting thread."""
 
 # name, result, arguments, documentation
 _FUNCTIONS = (
+    (
+        "nvshmemrs_atomic_fetch32",
+        c_int32,
+        (c_uint64, c_void_p, c_int32, POINTER(c_uint32)),
+        """(runtime, source, pe, value)
+
+    Reads the 32-bit integer at the symmetric address `source` on PE `pe`. It serves signed and
+    unsigned integers.
+
+    One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `source`
+    must be aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch`).
+    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    """,
+    ),
+    (
+        "nvshmemrs_atomic_fetch64",
+        c_int32,
+        (c_uint64, c_void_p, c_int32, POINTER(c_uint64)),
+        """(runtime, source, pe, value)
+
+    Reads the 64-bit integer at the symmetric address `source` on PE `pe`. It serves signed and
+    unsigned integers.
+
+    One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `source`
+    must be aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch`).
+    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    """,
+    ),
+    (
+        "nvshmemrs_atomic_fetch_float",
+        c_int32,
+        (c_uint64, c_void_p, c_int32, POINTER(c_float)),
+        """(runtime, source, pe, value)
+
+    Reads the `float` at the symmetric address `source` on PE `pe`.
+
+    One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `source`
+    must be aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch`).
+    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    """,
+    ),
+    (
+        "nvshmemrs_atomic_fetch_double",
+        c_int32,
+        (c_uint64, c_void_p, c_int32, POINTER(c_double)),
+        """(runtime, source, pe, value)
+
+    Reads the `double` at the symmetric address `source` on PE `pe`.
+
+    One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `source`
+    must be aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch`).
+    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    """,
+    ),
+    (
+        "nvshmemrs_atomic_set32",
+        c_int32,
+        (c_uint64, c_void_p, c_uint32, c_int32),
+        """(runtime, dest, value, pe)
+
+    Stores `value` in the 32-bit integer at the symmetric address `dest` on PE `pe`. It serves
+    signed and unsigned integers.
+
+    One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest`
+    must be aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_set`).
+    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    """,
+    ),
+    (
+        "nvshmemrs_atomic_set64",
+        c_int32,
+        (c_uint64, c_void_p, c_uint64, c_int32),
+        """(runtime, dest, value, pe)
+
+    Stores `value` in the 64-bit integer at the symmetric address `dest` on PE `pe`. It serves
+    signed and unsigned integers.
+
+    One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest`
+    must be aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_set`).
+    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    """,
+    ),
+    (
+        "nvshmemrs_atomic_set_float",
+        c_int32,
+        (c_uint64, c_void_p, c_float, c_int32),
+        """(runtime, dest, value, pe)
+
+    Stores `value` in the `float` at the symmetric address `dest` on PE `pe`.
+
+    One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest`
+    must be aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_set`).
+    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    """,
+    ),
+    (
+        "nvshmemrs_atomic_set_double",
+        c_int32,
+        (c_uint64, c_void_p, c_double, c_int32),
+        """(runtime, dest, value, pe)
+
+    Stores `value` in the `double` at the symmetric address `dest` on PE `pe`.
+
+    One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest`
+    must be aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_set`).
+    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    """,
+    ),
+    (
+        "nvshmemrs_atomic_swap32",
+        c_int32,
+        (c_uint64, c_void_p, c_uint32, c_int32, POINTER(c_uint32)),
+        """(runtime, dest, value, pe, old)
+
+    Stores `value` in the 32-bit integer at the symmetric address `dest` on PE `pe` and gives the
+    old value. It serves signed and unsigned integers.
+
+    One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest`
+    must be aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_swap`).
+    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    """,
+    ),
+    (
+        "nvshmemrs_atomic_swap64",
+        c_int32,
+        (c_uint64, c_void_p, c_uint64, c_int32, POINTER(c_uint64)),
+        """(runtime, dest, value, pe, old)
+
+    Stores `value` in the 64-bit integer at the symmetric address `dest` on PE `pe` and gives the
+    old value. It serves signed and unsigned integers.
+
+    One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest`
+    must be aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_swap`).
+    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    """,
+    ),
+    (
+        "nvshmemrs_atomic_swap_float",
+        c_int32,
+        (c_uint64, c_void_p, c_float, c_int32, POINTER(c_float)),
+        """(runtime, dest, value, pe, old)
+
+    Stores `value` in the `float` at the symmetric address `dest` on PE `pe` and gives the old
+    value.
+
+    One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest`
+    must be aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_swap`).
+    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    """,
+    ),
+    (
+        "nvshmemrs_atomic_swap_double",
+        c_int32,
+        (c_uint64, c_void_p, c_double, c_int32, POINTER(c_double)),
+        """(runtime, dest, value, pe, old)
+
+    Stores `value` in the `double` at the symmetric address `dest` on PE `pe` and gives the old
+    value.
+
+    One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest`
+    must be aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_swap`).
+    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    """,
+    ),
+    (
+        "nvshmemrs_atomic_compare_swap32",
+        c_int32,
+        (c_uint64, c_void_p, c_uint32, c_uint32, c_int32, POINTER(c_uint32)),
+        """(runtime, dest, cond, value, pe, old)
+
+    Stores `value` in the 32-bit integer at the symmetric address `dest` on PE `pe` if it equals
+    `cond`, and gives the old value. It serves signed and unsigned integers.
+
+    One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest`
+    must be aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_compare_swap`).
+    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    """,
+    ),
+    (
+        "nvshmemrs_atomic_compare_swap64",
+        c_int32,
+        (c_uint64, c_void_p, c_uint64, c_uint64, c_int32, POINTER(c_uint64)),
+        """(runtime, dest, cond, value, pe, old)
+
+    Stores `value` in the 64-bit integer at the symmetric address `dest` on PE `pe` if it equals
+    `cond`, and gives the old value. It serves signed and unsigned integers.
+
+    One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest`
+    must be aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_compare_swap`).
+    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    """,
+    ),
+    (
+        "nvshmemrs_atomic_inc32",
+        c_int32,
+        (c_uint64, c_void_p, c_int32),
+        """(runtime, dest, pe)
+
+    Adds 1 to the 32-bit integer at the symmetric address `dest` on PE `pe`. It wraps around, so it
+    serves signed and unsigned integers.
+
+    One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest`
+    must be aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_inc`).
+    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    """,
+    ),
+    (
+        "nvshmemrs_atomic_inc64",
+        c_int32,
+        (c_uint64, c_void_p, c_int32),
+        """(runtime, dest, pe)
+
+    Adds 1 to the 64-bit integer at the symmetric address `dest` on PE `pe`. It wraps around, so it
+    serves signed and unsigned integers.
+
+    One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest`
+    must be aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_inc`).
+    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    """,
+    ),
+    (
+        "nvshmemrs_atomic_fetch_inc32",
+        c_int32,
+        (c_uint64, c_void_p, c_int32, POINTER(c_uint32)),
+        """(runtime, dest, pe, old)
+
+    Adds 1 to the 32-bit integer at the symmetric address `dest` on PE `pe` and gives the old value.
+    It wraps around, so it serves signed and unsigned integers.
+
+    One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest`
+    must be aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_inc`).
+    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    """,
+    ),
+    (
+        "nvshmemrs_atomic_fetch_inc64",
+        c_int32,
+        (c_uint64, c_void_p, c_int32, POINTER(c_uint64)),
+        """(runtime, dest, pe, old)
+
+    Adds 1 to the 64-bit integer at the symmetric address `dest` on PE `pe` and gives the old value.
+    It wraps around, so it serves signed and unsigned integers.
+
+    One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest`
+    must be aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_inc`).
+    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    """,
+    ),
+    (
+        "nvshmemrs_atomic_add32",
+        c_int32,
+        (c_uint64, c_void_p, c_uint32, c_int32),
+        """(runtime, dest, value, pe)
+
+    Adds `value` to the 32-bit integer at the symmetric address `dest` on PE `pe`. It wraps around,
+    so it serves signed and unsigned integers.
+
+    One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest`
+    must be aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_add`).
+    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    """,
+    ),
+    (
+        "nvshmemrs_atomic_add64",
+        c_int32,
+        (c_uint64, c_void_p, c_uint64, c_int32),
+        """(runtime, dest, value, pe)
+
+    Adds `value` to the 64-bit integer at the symmetric address `dest` on PE `pe`. It wraps around,
+    so it serves signed and unsigned integers.
+
+    One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest`
+    must be aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_add`).
+    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    """,
+    ),
+    (
+        "nvshmemrs_atomic_add_float",
+        c_int32,
+        (c_uint64, c_void_p, c_float, c_int32),
+        """(runtime, dest, value, pe)
+
+    Adds `value` to the `float` at the symmetric address `dest` on PE `pe`. The order of additions
+    of several PEs, and so the rounding of their sum, is not fixed.
+
+    One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest`
+    must be aligned to 4. NVSHMEM `nvshmemx_float_atomic_add`.
+    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    """,
+    ),
+    (
+        "nvshmemrs_atomic_add_double",
+        c_int32,
+        (c_uint64, c_void_p, c_double, c_int32),
+        """(runtime, dest, value, pe)
+
+    Adds `value` to the `double` at the symmetric address `dest` on PE `pe`. The order of additions
+    of several PEs, and so the rounding of their sum, is not fixed.
+
+    One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest`
+    must be aligned to 8. NVSHMEM `nvshmemx_double_atomic_add`.
+    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    """,
+    ),
     (
         "nvshmemrs_atomic_fetch_add32",
         c_int32,
@@ -237,20 +612,6 @@ _FUNCTIONS = (
 
     One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest`
     must be aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_add`).
-    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
-    """,
-    ),
-    (
-        "nvshmemrs_atomic_compare_swap32",
-        c_int32,
-        (c_uint64, c_void_p, c_uint32, c_uint32, c_int32, POINTER(c_uint32)),
-        """(runtime, dest, cond, value, pe, old)
-
-    Stores `value` in the 32-bit integer at the symmetric address `dest` on PE `pe` if it equals
-    `cond`, and gives the old value.
-
-    One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest`
-    must be aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_compare_swap`).
     Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     """,
     ),
@@ -269,16 +630,526 @@ _FUNCTIONS = (
     """,
     ),
     (
-        "nvshmemrs_atomic_compare_swap64",
+        "nvshmemrs_atomic_fetch_add_float",
         c_int32,
-        (c_uint64, c_void_p, c_uint64, c_uint64, c_int32, POINTER(c_uint64)),
-        """(runtime, dest, cond, value, pe, old)
+        (c_uint64, c_void_p, c_float, c_int32, POINTER(c_float)),
+        """(runtime, dest, value, pe, old)
 
-    Stores `value` in the 64-bit integer at the symmetric address `dest` on PE `pe` if it equals
-    `cond`, and gives the old value.
+    Adds `value` to the `float` at the symmetric address `dest` on PE `pe` and gives the old value.
+    The order of additions of several PEs, and so the rounding of their sum, is not fixed.
 
     One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest`
-    must be aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_compare_swap`).
+    must be aligned to 4. NVSHMEM `nvshmemx_float_atomic_fetch_add`.
+    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    """,
+    ),
+    (
+        "nvshmemrs_atomic_fetch_add_double",
+        c_int32,
+        (c_uint64, c_void_p, c_double, c_int32, POINTER(c_double)),
+        """(runtime, dest, value, pe, old)
+
+    Adds `value` to the `double` at the symmetric address `dest` on PE `pe` and gives the old value.
+    The order of additions of several PEs, and so the rounding of their sum, is not fixed.
+
+    One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest`
+    must be aligned to 8. NVSHMEM `nvshmemx_double_atomic_fetch_add`.
+    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    """,
+    ),
+    (
+        "nvshmemrs_atomic_and32",
+        c_int32,
+        (c_uint64, c_void_p, c_uint32, c_int32),
+        """(runtime, dest, value, pe)
+
+    Replaces the 32-bit integer at the symmetric address `dest` on PE `pe` by its bitwise and with
+    `value`. It serves signed and unsigned integers.
+
+    One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest`
+    must be aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_and`).
+    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    """,
+    ),
+    (
+        "nvshmemrs_atomic_and64",
+        c_int32,
+        (c_uint64, c_void_p, c_uint64, c_int32),
+        """(runtime, dest, value, pe)
+
+    Replaces the 64-bit integer at the symmetric address `dest` on PE `pe` by its bitwise and with
+    `value`. It serves signed and unsigned integers.
+
+    One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest`
+    must be aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_and`).
+    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    """,
+    ),
+    (
+        "nvshmemrs_atomic_fetch_and32",
+        c_int32,
+        (c_uint64, c_void_p, c_uint32, c_int32, POINTER(c_uint32)),
+        """(runtime, dest, value, pe, old)
+
+    Replaces the 32-bit integer at the symmetric address `dest` on PE `pe` by its bitwise and with
+    `value`, and gives the old value. It serves signed and unsigned integers.
+
+    One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest`
+    must be aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_and`).
+    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    """,
+    ),
+    (
+        "nvshmemrs_atomic_fetch_and64",
+        c_int32,
+        (c_uint64, c_void_p, c_uint64, c_int32, POINTER(c_uint64)),
+        """(runtime, dest, value, pe, old)
+
+    Replaces the 64-bit integer at the symmetric address `dest` on PE `pe` by its bitwise and with
+    `value`, and gives the old value. It serves signed and unsigned integers.
+
+    One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest`
+    must be aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_and`).
+    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    """,
+    ),
+    (
+        "nvshmemrs_atomic_or32",
+        c_int32,
+        (c_uint64, c_void_p, c_uint32, c_int32),
+        """(runtime, dest, value, pe)
+
+    Replaces the 32-bit integer at the symmetric address `dest` on PE `pe` by its bitwise or with
+    `value`. It serves signed and unsigned integers.
+
+    One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest`
+    must be aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_or`).
+    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    """,
+    ),
+    (
+        "nvshmemrs_atomic_or64",
+        c_int32,
+        (c_uint64, c_void_p, c_uint64, c_int32),
+        """(runtime, dest, value, pe)
+
+    Replaces the 64-bit integer at the symmetric address `dest` on PE `pe` by its bitwise or with
+    `value`. It serves signed and unsigned integers.
+
+    One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest`
+    must be aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_or`).
+    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    """,
+    ),
+    (
+        "nvshmemrs_atomic_fetch_or32",
+        c_int32,
+        (c_uint64, c_void_p, c_uint32, c_int32, POINTER(c_uint32)),
+        """(runtime, dest, value, pe, old)
+
+    Replaces the 32-bit integer at the symmetric address `dest` on PE `pe` by its bitwise or with
+    `value`, and gives the old value. It serves signed and unsigned integers.
+
+    One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest`
+    must be aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_or`).
+    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    """,
+    ),
+    (
+        "nvshmemrs_atomic_fetch_or64",
+        c_int32,
+        (c_uint64, c_void_p, c_uint64, c_int32, POINTER(c_uint64)),
+        """(runtime, dest, value, pe, old)
+
+    Replaces the 64-bit integer at the symmetric address `dest` on PE `pe` by its bitwise or with
+    `value`, and gives the old value. It serves signed and unsigned integers.
+
+    One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest`
+    must be aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_or`).
+    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    """,
+    ),
+    (
+        "nvshmemrs_atomic_xor32",
+        c_int32,
+        (c_uint64, c_void_p, c_uint32, c_int32),
+        """(runtime, dest, value, pe)
+
+    Replaces the 32-bit integer at the symmetric address `dest` on PE `pe` by its bitwise exclusive
+    or with `value`. It serves signed and unsigned integers.
+
+    One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest`
+    must be aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_xor`).
+    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    """,
+    ),
+    (
+        "nvshmemrs_atomic_xor64",
+        c_int32,
+        (c_uint64, c_void_p, c_uint64, c_int32),
+        """(runtime, dest, value, pe)
+
+    Replaces the 64-bit integer at the symmetric address `dest` on PE `pe` by its bitwise exclusive
+    or with `value`. It serves signed and unsigned integers.
+
+    One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest`
+    must be aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_xor`).
+    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    """,
+    ),
+    (
+        "nvshmemrs_atomic_fetch_xor32",
+        c_int32,
+        (c_uint64, c_void_p, c_uint32, c_int32, POINTER(c_uint32)),
+        """(runtime, dest, value, pe, old)
+
+    Replaces the 32-bit integer at the symmetric address `dest` on PE `pe` by its bitwise exclusive
+    or with `value`, and gives the old value. It serves signed and unsigned integers.
+
+    One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest`
+    must be aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_xor`).
+    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    """,
+    ),
+    (
+        "nvshmemrs_atomic_fetch_xor64",
+        c_int32,
+        (c_uint64, c_void_p, c_uint64, c_int32, POINTER(c_uint64)),
+        """(runtime, dest, value, pe, old)
+
+    Replaces the 64-bit integer at the symmetric address `dest` on PE `pe` by its bitwise exclusive
+    or with `value`, and gives the old value. It serves signed and unsigned integers.
+
+    One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest`
+    must be aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_xor`).
+    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    """,
+    ),
+    (
+        "nvshmemrs_atomic_fetch32_nbi",
+        c_int32,
+        (c_uint64, c_void_p, c_void_p, c_int32),
+        """(runtime, fetch, source, pe)
+
+    As `nvshmemrs_atomic_fetch32`, but what it gives is in local memory at `fetch` only after
+    `nvshmemrs_quiet`.
+
+    One-sided; atomic with respect to all atomic operations of all PEs; complete after
+    `nvshmemrs_quiet`. `source` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
+    (`shmem_atomic_fetch_nbi`).
+    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    """,
+    ),
+    (
+        "nvshmemrs_atomic_fetch64_nbi",
+        c_int32,
+        (c_uint64, c_void_p, c_void_p, c_int32),
+        """(runtime, fetch, source, pe)
+
+    As `nvshmemrs_atomic_fetch64`, but what it gives is in local memory at `fetch` only after
+    `nvshmemrs_quiet`.
+
+    One-sided; atomic with respect to all atomic operations of all PEs; complete after
+    `nvshmemrs_quiet`. `source` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
+    (`shmem_atomic_fetch_nbi`).
+    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    """,
+    ),
+    (
+        "nvshmemrs_atomic_fetch_float_nbi",
+        c_int32,
+        (c_uint64, c_void_p, c_void_p, c_int32),
+        """(runtime, fetch, source, pe)
+
+    As `nvshmemrs_atomic_fetch_float`, but what it gives is in local memory at `fetch` only after
+    `nvshmemrs_quiet`.
+
+    One-sided; atomic with respect to all atomic operations of all PEs; complete after
+    `nvshmemrs_quiet`. `source` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
+    (`shmem_atomic_fetch_nbi`).
+    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    """,
+    ),
+    (
+        "nvshmemrs_atomic_fetch_double_nbi",
+        c_int32,
+        (c_uint64, c_void_p, c_void_p, c_int32),
+        """(runtime, fetch, source, pe)
+
+    As `nvshmemrs_atomic_fetch_double`, but what it gives is in local memory at `fetch` only after
+    `nvshmemrs_quiet`.
+
+    One-sided; atomic with respect to all atomic operations of all PEs; complete after
+    `nvshmemrs_quiet`. `source` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
+    (`shmem_atomic_fetch_nbi`).
+    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    """,
+    ),
+    (
+        "nvshmemrs_atomic_swap32_nbi",
+        c_int32,
+        (c_uint64, c_void_p, c_void_p, c_uint32, c_int32),
+        """(runtime, fetch, dest, value, pe)
+
+    As `nvshmemrs_atomic_swap32`, but what it gives is in local memory at `fetch` only after
+    `nvshmemrs_quiet`.
+
+    One-sided; atomic with respect to all atomic operations of all PEs; complete after
+    `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
+    (`shmem_atomic_swap_nbi`).
+    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    """,
+    ),
+    (
+        "nvshmemrs_atomic_swap64_nbi",
+        c_int32,
+        (c_uint64, c_void_p, c_void_p, c_uint64, c_int32),
+        """(runtime, fetch, dest, value, pe)
+
+    As `nvshmemrs_atomic_swap64`, but what it gives is in local memory at `fetch` only after
+    `nvshmemrs_quiet`.
+
+    One-sided; atomic with respect to all atomic operations of all PEs; complete after
+    `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
+    (`shmem_atomic_swap_nbi`).
+    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    """,
+    ),
+    (
+        "nvshmemrs_atomic_swap_float_nbi",
+        c_int32,
+        (c_uint64, c_void_p, c_void_p, c_float, c_int32),
+        """(runtime, fetch, dest, value, pe)
+
+    As `nvshmemrs_atomic_swap_float`, but what it gives is in local memory at `fetch` only after
+    `nvshmemrs_quiet`.
+
+    One-sided; atomic with respect to all atomic operations of all PEs; complete after
+    `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
+    (`shmem_atomic_swap_nbi`).
+    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    """,
+    ),
+    (
+        "nvshmemrs_atomic_swap_double_nbi",
+        c_int32,
+        (c_uint64, c_void_p, c_void_p, c_double, c_int32),
+        """(runtime, fetch, dest, value, pe)
+
+    As `nvshmemrs_atomic_swap_double`, but what it gives is in local memory at `fetch` only after
+    `nvshmemrs_quiet`.
+
+    One-sided; atomic with respect to all atomic operations of all PEs; complete after
+    `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
+    (`shmem_atomic_swap_nbi`).
+    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    """,
+    ),
+    (
+        "nvshmemrs_atomic_compare_swap32_nbi",
+        c_int32,
+        (c_uint64, c_void_p, c_void_p, c_uint32, c_uint32, c_int32),
+        """(runtime, fetch, dest, cond, value, pe)
+
+    As `nvshmemrs_atomic_compare_swap32`, but what it gives is in local memory at `fetch` only after
+    `nvshmemrs_quiet`.
+
+    One-sided; atomic with respect to all atomic operations of all PEs; complete after
+    `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
+    (`shmem_atomic_compare_swap_nbi`).
+    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    """,
+    ),
+    (
+        "nvshmemrs_atomic_compare_swap64_nbi",
+        c_int32,
+        (c_uint64, c_void_p, c_void_p, c_uint64, c_uint64, c_int32),
+        """(runtime, fetch, dest, cond, value, pe)
+
+    As `nvshmemrs_atomic_compare_swap64`, but what it gives is in local memory at `fetch` only after
+    `nvshmemrs_quiet`.
+
+    One-sided; atomic with respect to all atomic operations of all PEs; complete after
+    `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
+    (`shmem_atomic_compare_swap_nbi`).
+    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    """,
+    ),
+    (
+        "nvshmemrs_atomic_fetch_inc32_nbi",
+        c_int32,
+        (c_uint64, c_void_p, c_void_p, c_int32),
+        """(runtime, fetch, dest, pe)
+
+    As `nvshmemrs_atomic_fetch_inc32`, but what it gives is in local memory at `fetch` only after
+    `nvshmemrs_quiet`.
+
+    One-sided; atomic with respect to all atomic operations of all PEs; complete after
+    `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
+    (`shmem_atomic_fetch_inc_nbi`).
+    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    """,
+    ),
+    (
+        "nvshmemrs_atomic_fetch_inc64_nbi",
+        c_int32,
+        (c_uint64, c_void_p, c_void_p, c_int32),
+        """(runtime, fetch, dest, pe)
+
+    As `nvshmemrs_atomic_fetch_inc64`, but what it gives is in local memory at `fetch` only after
+    `nvshmemrs_quiet`.
+
+    One-sided; atomic with respect to all atomic operations of all PEs; complete after
+    `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
+    (`shmem_atomic_fetch_inc_nbi`).
+    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    """,
+    ),
+    (
+        "nvshmemrs_atomic_fetch_add32_nbi",
+        c_int32,
+        (c_uint64, c_void_p, c_void_p, c_uint32, c_int32),
+        """(runtime, fetch, dest, value, pe)
+
+    As `nvshmemrs_atomic_fetch_add32`, but what it gives is in local memory at `fetch` only after
+    `nvshmemrs_quiet`.
+
+    One-sided; atomic with respect to all atomic operations of all PEs; complete after
+    `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
+    (`shmem_atomic_fetch_add_nbi`).
+    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    """,
+    ),
+    (
+        "nvshmemrs_atomic_fetch_add64_nbi",
+        c_int32,
+        (c_uint64, c_void_p, c_void_p, c_uint64, c_int32),
+        """(runtime, fetch, dest, value, pe)
+
+    As `nvshmemrs_atomic_fetch_add64`, but what it gives is in local memory at `fetch` only after
+    `nvshmemrs_quiet`.
+
+    One-sided; atomic with respect to all atomic operations of all PEs; complete after
+    `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
+    (`shmem_atomic_fetch_add_nbi`).
+    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    """,
+    ),
+    (
+        "nvshmemrs_atomic_fetch_add_float_nbi",
+        c_int32,
+        (c_uint64, c_void_p, c_void_p, c_float, c_int32),
+        """(runtime, fetch, dest, value, pe)
+
+    As `nvshmemrs_atomic_fetch_add_float`, but what it gives is in local memory at `fetch` only
+    after `nvshmemrs_quiet`.
+
+    One-sided; atomic with respect to all atomic operations of all PEs; complete after
+    `nvshmemrs_quiet`. `dest` must be aligned to 4. NVSHMEM `nvshmemx_float_atomic_fetch_add`.
+    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    """,
+    ),
+    (
+        "nvshmemrs_atomic_fetch_add_double_nbi",
+        c_int32,
+        (c_uint64, c_void_p, c_void_p, c_double, c_int32),
+        """(runtime, fetch, dest, value, pe)
+
+    As `nvshmemrs_atomic_fetch_add_double`, but what it gives is in local memory at `fetch` only
+    after `nvshmemrs_quiet`.
+
+    One-sided; atomic with respect to all atomic operations of all PEs; complete after
+    `nvshmemrs_quiet`. `dest` must be aligned to 8. NVSHMEM `nvshmemx_double_atomic_fetch_add`.
+    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    """,
+    ),
+    (
+        "nvshmemrs_atomic_fetch_and32_nbi",
+        c_int32,
+        (c_uint64, c_void_p, c_void_p, c_uint32, c_int32),
+        """(runtime, fetch, dest, value, pe)
+
+    As `nvshmemrs_atomic_fetch_and32`, but what it gives is in local memory at `fetch` only after
+    `nvshmemrs_quiet`.
+
+    One-sided; atomic with respect to all atomic operations of all PEs; complete after
+    `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
+    (`shmem_atomic_fetch_and_nbi`).
+    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    """,
+    ),
+    (
+        "nvshmemrs_atomic_fetch_and64_nbi",
+        c_int32,
+        (c_uint64, c_void_p, c_void_p, c_uint64, c_int32),
+        """(runtime, fetch, dest, value, pe)
+
+    As `nvshmemrs_atomic_fetch_and64`, but what it gives is in local memory at `fetch` only after
+    `nvshmemrs_quiet`.
+
+    One-sided; atomic with respect to all atomic operations of all PEs; complete after
+    `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
+    (`shmem_atomic_fetch_and_nbi`).
+    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    """,
+    ),
+    (
+        "nvshmemrs_atomic_fetch_or32_nbi",
+        c_int32,
+        (c_uint64, c_void_p, c_void_p, c_uint32, c_int32),
+        """(runtime, fetch, dest, value, pe)
+
+    As `nvshmemrs_atomic_fetch_or32`, but what it gives is in local memory at `fetch` only after
+    `nvshmemrs_quiet`.
+
+    One-sided; atomic with respect to all atomic operations of all PEs; complete after
+    `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
+    (`shmem_atomic_fetch_or_nbi`).
+    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    """,
+    ),
+    (
+        "nvshmemrs_atomic_fetch_or64_nbi",
+        c_int32,
+        (c_uint64, c_void_p, c_void_p, c_uint64, c_int32),
+        """(runtime, fetch, dest, value, pe)
+
+    As `nvshmemrs_atomic_fetch_or64`, but what it gives is in local memory at `fetch` only after
+    `nvshmemrs_quiet`.
+
+    One-sided; atomic with respect to all atomic operations of all PEs; complete after
+    `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
+    (`shmem_atomic_fetch_or_nbi`).
+    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    """,
+    ),
+    (
+        "nvshmemrs_atomic_fetch_xor32_nbi",
+        c_int32,
+        (c_uint64, c_void_p, c_void_p, c_uint32, c_int32),
+        """(runtime, fetch, dest, value, pe)
+
+    As `nvshmemrs_atomic_fetch_xor32`, but what it gives is in local memory at `fetch` only after
+    `nvshmemrs_quiet`.
+
+    One-sided; atomic with respect to all atomic operations of all PEs; complete after
+    `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
+    (`shmem_atomic_fetch_xor_nbi`).
+    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    """,
+    ),
+    (
+        "nvshmemrs_atomic_fetch_xor64_nbi",
+        c_int32,
+        (c_uint64, c_void_p, c_void_p, c_uint64, c_int32),
+        """(runtime, fetch, dest, value, pe)
+
+    As `nvshmemrs_atomic_fetch_xor64`, but what it gives is in local memory at `fetch` only after
+    `nvshmemrs_quiet`.
+
+    One-sided; atomic with respect to all atomic operations of all PEs; complete after
+    `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
+    (`shmem_atomic_fetch_xor_nbi`).
     Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     """,
     ),
@@ -341,6 +1212,111 @@ _FUNCTIONS = (
     """,
     ),
     (
+        "nvshmemrs_fcollect",
+        c_int32,
+        (c_uint64, c_uint64, c_void_p, c_void_p, c_size_t),
+        """(runtime, team, dest, source, bytes)
+
+    Puts together `bytes` bytes of `source` of every member, in team order, in `dest` on every
+    member, which has room for `n_pes * bytes`. In place: `source` is the member's own part, `dest +
+    my_pe * bytes`; otherwise they must not overlap.
+
+    Collective over `team`, same `bytes` and symmetric addresses. Returns when `dest` is written
+    here and `source` may be reused. OpenSHMEM 1.5 section 9.9.6 (`shmem_fcollectmem`).
+    Errors: as `nvshmemrs_broadcast`.
+    """,
+    ),
+    (
+        "nvshmemrs_collect",
+        c_int32,
+        (c_uint64, c_uint64, c_void_p, c_void_p, c_size_t),
+        """(runtime, team, dest, source, bytes)
+
+    Puts together what every member brings, `bytes` bytes that may differ between members, in team
+    order, in `dest` on every member, which has room for the sum. `source` and `dest` must not
+    overlap.
+
+    Collective over `team`, same symmetric address `dest`. Returns when `dest` is written here and
+    `source` may be reused. OpenSHMEM 1.5 section 9.9.6 (`shmem_collectmem`).
+    Errors: as `nvshmemrs_broadcast`.
+    """,
+    ),
+    (
+        "nvshmemrs_alltoall",
+        c_int32,
+        (c_uint64, c_uint64, c_void_p, c_void_p, c_size_t),
+        """(runtime, team, dest, source, bytes)
+
+    Sends part j of `source`, `bytes` bytes, to member j, where it becomes part i of `dest`, i being
+    the sender's number. Both have one part per member. `source` may equal `dest`; they must not
+    overlap otherwise.
+
+    Collective over `team`, same `bytes` and symmetric addresses. Returns when `dest` is written
+    here and `source` may be reused. OpenSHMEM 1.5 section 9.9.7 (`shmem_alltoallmem`).
+    Errors: as `nvshmemrs_broadcast`.
+    """,
+    ),
+    (
+        "nvshmemrs_alltoalls",
+        c_int32,
+        (c_uint64, c_uint64, c_void_p, c_void_p, c_ssize_t, c_ssize_t, c_size_t, c_size_t),
+        """(runtime, team, dest, source, dest_stride, source_stride, element_bytes, count)
+
+    As `nvshmemrs_alltoall` for parts of `count` elements of `element_bytes` bytes that lie
+    `dest_stride` and `source_stride` elements apart, each at least 1. Elements in between stay as
+    they are. `source` and `dest` must not overlap.
+
+    Collective over `team`, same arguments and symmetric addresses. Returns when `dest` is written
+    here and `source` may be reused. OpenSHMEM 1.5 section 9.9.8 (`shmem_alltoallsmem`).
+    Errors: as `nvshmemrs_broadcast`; INVALID_VALUE.
+    """,
+    ),
+    (
+        "nvshmemrs_reducescatter",
+        c_int32,
+        (c_uint64, c_uint64, c_void_p, c_void_p, c_size_t, c_int32, c_int32),
+        """(runtime, team, dest, source, count, dtype, op)
+
+    As `nvshmemrs_reduce`, but member i keeps only part i of the result, `count` elements, in
+    `dest`. `source` has one such part per member. In place: `dest` is the member's own part,
+    `source + my_pe * count` elements; otherwise they must not overlap.
+
+    Collective over `team`, same `count`, `dtype`, `op` and symmetric addresses. `dtype` is one of
+    `nvshmemrs_dtype`, `op` one of `nvshmemrs_op`. NVSHMEM `nvshmem_<type>_<op>_reducescatter`.
+    Errors: as `nvshmemrs_reduce`.
+    """,
+    ),
+    (
+        "nvshmemrs_inscan",
+        c_int32,
+        (c_uint64, c_uint64, c_void_p, c_void_p, c_size_t, c_int32, c_int32),
+        """(runtime, team, dest, source, count, dtype, op)
+
+    Inclusive scan: combines `count` elements of `source` of the members up to and including the
+    caller, element by element, in team order, and writes the result to the caller's `dest`.
+    `source` may equal `dest`; they must not overlap otherwise.
+
+    Collective over `team`, same `count`, `dtype`, `op` and symmetric addresses. `dtype` is one of
+    `nvshmemrs_dtype`, `op` one of `nvshmemrs_op`. OpenSHMEM 1.6 (`shmem_sum_inscan`).
+    Errors: as `nvshmemrs_reduce`.
+    """,
+    ),
+    (
+        "nvshmemrs_exscan",
+        c_int32,
+        (c_uint64, c_uint64, c_void_p, c_void_p, c_size_t, c_int32, c_int32),
+        """(runtime, team, dest, source, count, dtype, op)
+
+    Exclusive scan: as `nvshmemrs_inscan` over the members before the caller. Member 0 gets the
+    operation's identity: 0 for sum, or and xor, 1 for prod, all bits for and, the largest value for
+    min and the smallest for max (infinities for floating point).
+
+    Collective over `team`, same `count`, `dtype`, `op` and symmetric addresses. `dtype` is one of
+    `nvshmemrs_dtype`, `op` one of `nvshmemrs_op`. OpenSHMEM 1.6 (`shmem_sum_exscan`).
+    Errors: as `nvshmemrs_reduce`.
+    """,
+    ),
+    (
         "nvshmemrs_malloc",
         c_int32,
         (c_uint64, c_size_t, POINTER(c_void_p)),
@@ -392,6 +1368,54 @@ _FUNCTIONS = (
     Collective over TEAM_WORLD with the same symmetric address; a barrier comes first. OpenSHMEM 1.5
     section 9.3.1 (`shmem_free`).
     Errors: BAD_FREE for an address that does not start a live allocation, MISMATCH.
+    """,
+    ),
+    (
+        "nvshmemrs_realloc",
+        c_int32,
+        (c_uint64, c_void_p, c_size_t, POINTER(c_void_p)),
+        """(runtime, ptr, bytes, new_ptr)
+
+    Makes an allocation `bytes` bytes long and gives its address, which may be another one. Each
+    PE's copy keeps its contents up to the smaller size. NULL allocates; 0 bytes free, and give
+    NULL.
+
+    Collective over TEAM_WORLD with the same symmetric address and `bytes`; includes a barrier.
+    OpenSHMEM 1.5 section 9.3.1 (`shmem_realloc`).
+    Errors: as `nvshmemrs_malloc` and `nvshmemrs_free`; the allocation is as it was.
+    """,
+    ),
+    (
+        "nvshmemrs_buffer_register",
+        c_int32,
+        (c_uint64, c_void_p, c_size_t, c_void_p, POINTER(c_void_p)),
+        """(runtime, buffer, bytes, preferred, symmetric)
+
+    Makes `bytes` bytes of this program's memory at `buffer` symmetric, where they are: each PE
+    registers a buffer of the same size. Gives the symmetric address. `buffer` stays valid, holds
+    the same memory and is a symmetric address, too. The buffer must be private anonymous memory of
+    whole pages (mmap, posix_memalign) that nobody uses during the call, and must not be unmapped or
+    freed before it is unregistered.
+
+    Collective over TEAM_WORLD with the same `bytes` and `preferred`; includes a barrier.
+    `preferred` may be NULL; otherwise it is an unused address, the same on every PE, which becomes
+    the symmetric address. NVSHMEM `nvshmemx_buffer_register_symmetric_at_preferred_address`.
+    Errors, on every member: INVALID_VALUE, MISMATCH, PEER_ARGUMENT, SYSTEM; the buffer is as it
+    was.
+    """,
+    ),
+    (
+        "nvshmemrs_buffer_unregister",
+        c_int32,
+        (c_uint64, c_void_p),
+        """(runtime, symmetric)
+
+    Makes a registered buffer private memory again; it keeps its contents. `symmetric` is what
+    `nvshmemrs_buffer_register` gave, or the buffer's own address.
+
+    Collective over TEAM_WORLD with the same symmetric address; a barrier comes first. NVSHMEM
+    `nvshmemx_buffer_unregister_symmetric`.
+    Errors: BAD_FREE, NOT_SYMMETRIC, MISMATCH, SYSTEM.
     """,
     ),
     (
@@ -548,6 +1572,18 @@ _FUNCTIONS = (
     """,
     ),
     (
+        "nvshmemrs_thread_support",
+        c_int32,
+        (),
+        """()
+
+    How many threads of a PE may call at a time: `NVSHMEMRS_THREAD_MULTIPLE`, which means any thread
+    at any time, with one collective per team at a time.
+
+    Local; needs no runtime. OpenSHMEM 1.5 section 9.2.2 (`shmem_query_thread`).
+    """,
+    ),
+    (
         "nvshmemrs_fence",
         c_int32,
         (c_uint64,),
@@ -569,6 +1605,241 @@ _FUNCTIONS = (
     their local buffers may be reused.
 
     Local. OpenSHMEM 1.5 section 9.11.2 (`shmem_quiet`).
+    """,
+    ),
+    (
+        "nvshmemrs_wait_until",
+        c_int32,
+        (c_uint64, c_void_p, c_int32, c_void_p, c_int32),
+        """(runtime, ivar, cmp, value, dtype)
+
+    Waits until this PE's copy of the element at the symmetric address `ivar` compares to the one at
+    `value` as `cmp` says. What was put before the value that does is visible on return.
+
+    Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of
+    `nvshmemrs_dtype`: an integer, float or double; `ivar` must be aligned to its size. `value` is
+    read once. OpenSHMEM 1.5 section 9.10.1 (`shmem_wait_until`).
+    Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+    """,
+    ),
+    (
+        "nvshmemrs_test",
+        c_int32,
+        (c_uint64, c_void_p, c_int32, c_void_p, c_int32, POINTER(c_int32)),
+        """(runtime, ivar, cmp, value, dtype, result)
+
+    Whether this PE's copy of the element at the symmetric address `ivar` compares to the one at
+    `value` as `cmp` says: gives 1 or 0. What was put before the value that does is visible on
+    return.
+
+    Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an
+    integer, float or double; `ivar` must be aligned to its size. OpenSHMEM 1.5 section 9.10.8
+    (`shmem_test`).
+    Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+    """,
+    ),
+    (
+        "nvshmemrs_wait_until_all",
+        c_int32,
+        (c_uint64, c_void_p, c_size_t, c_void_p, c_int32, c_void_p, c_int32),
+        """(runtime, ivars, count, status, cmp, value, dtype)
+
+    Waits until each of the `count` elements at the symmetric address `ivars` of this PE has
+    compared to the one at `value` as `cmp` says. What was put before the values that do is visible
+    on return. If there is no element to wait for, it returns at once.
+
+    Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of
+    `nvshmemrs_dtype`: an integer, float or double; `ivars` must be aligned to its size. `status`
+    may be NULL; a number other than 0 in it excludes the element. `value` and `status` are read
+    once, when the call begins. OpenSHMEM 1.5 section 9.10.2 (`shmem_wait_until_all`).
+    Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+    """,
+    ),
+    (
+        "nvshmemrs_wait_until_any",
+        c_int32,
+        (c_uint64, c_void_p, c_size_t, c_void_p, c_int32, c_void_p, c_int32, POINTER(c_size_t)),
+        """(runtime, ivars, count, status, cmp, value, dtype, index)
+
+    Waits until one of the `count` elements at the symmetric address `ivars` of this PE compares to
+    the one at `value` as `cmp` says, and gives the lowest index of such an element. What was put
+    before its value is visible on return. If there is no element to wait for, it returns at once
+    and gives SIZE_MAX.
+
+    Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of
+    `nvshmemrs_dtype`: an integer, float or double; `ivars` must be aligned to its size. `status`
+    may be NULL; a number other than 0 in it excludes the element. `value` and `status` are read
+    once, when the call begins. OpenSHMEM 1.5 section 9.10.3 (`shmem_wait_until_any`).
+    Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+    """,
+    ),
+    (
+        "nvshmemrs_wait_until_some",
+        c_int32,
+        (c_uint64, c_void_p, c_size_t, c_void_p, c_void_p, c_int32, c_void_p, c_int32,
+            POINTER(c_size_t)),
+        """(runtime, ivars, count, indices, status, cmp, value, dtype, found)
+
+    Waits until at least one of the `count` elements at the symmetric address `ivars` of this PE
+    compares to the one at `value` as `cmp` says; writes the indices of all that do to `indices`, in
+    order, and gives their number. What was put before their values is visible on return. If there
+    is no element to wait for, it returns at once and gives 0.
+
+    Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of
+    `nvshmemrs_dtype`: an integer, float or double; `ivars` must be aligned to its size. `status`
+    may be NULL; a number other than 0 in it excludes the element. `value` and `status` are read
+    once, when the call begins. `indices` has room for `count` numbers. OpenSHMEM 1.5 section 9.10.4
+    (`shmem_wait_until_some`).
+    Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+    """,
+    ),
+    (
+        "nvshmemrs_test_all",
+        c_int32,
+        (c_uint64, c_void_p, c_size_t, c_void_p, c_int32, c_void_p, c_int32, POINTER(c_int32)),
+        """(runtime, ivars, count, status, cmp, value, dtype, result)
+
+    Whether all of the `count` elements at the symmetric address `ivars` of this PE compare to the
+    one at `value` as `cmp` says: gives 1 or 0. What was put before the values is visible on return
+    if they do. If there is no element to look at, it gives 1.
+
+    Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an
+    integer, float or double; `ivars` must be aligned to its size. `status` may be NULL; a number
+    other than 0 in it excludes the element. OpenSHMEM 1.5 section 9.10.9 (`shmem_test_all`).
+    Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+    """,
+    ),
+    (
+        "nvshmemrs_test_any",
+        c_int32,
+        (c_uint64, c_void_p, c_size_t, c_void_p, c_int32, c_void_p, c_int32, POINTER(c_size_t)),
+        """(runtime, ivars, count, status, cmp, value, dtype, index)
+
+    Gives the lowest index of those of the `count` elements at the symmetric address `ivars` of this
+    PE that compare to the one at `value` as `cmp` says, SIZE_MAX if none does. What was put before
+    its value is visible on return.
+
+    Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an
+    integer, float or double; `ivars` must be aligned to its size. `status` may be NULL; a number
+    other than 0 in it excludes the element. OpenSHMEM 1.5 section 9.10.10 (`shmem_test_any`).
+    Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+    """,
+    ),
+    (
+        "nvshmemrs_test_some",
+        c_int32,
+        (c_uint64, c_void_p, c_size_t, c_void_p, c_void_p, c_int32, c_void_p, c_int32,
+            POINTER(c_size_t)),
+        """(runtime, ivars, count, indices, status, cmp, value, dtype, found)
+
+    Writes the indices of all of the `count` elements at the symmetric address `ivars` of this PE
+    that compare to the one at `value` as `cmp` says to `indices`, in order, and gives their number,
+    which may be 0. What was put before their values is visible on return.
+
+    Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an
+    integer, float or double; `ivars` must be aligned to its size. `status` may be NULL; a number
+    other than 0 in it excludes the element. `indices` has room for `count` numbers. OpenSHMEM 1.5
+    section 9.10.11 (`shmem_test_some`).
+    Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+    """,
+    ),
+    (
+        "nvshmemrs_wait_until_all_vector",
+        c_int32,
+        (c_uint64, c_void_p, c_size_t, c_void_p, c_int32, c_void_p, c_int32),
+        """(runtime, ivars, count, status, cmp, values, dtype)
+
+    As `nvshmemrs_wait_until_all`, but the element of index i is compared with the one of index i at
+    `values`, of which there are `count`.
+
+    Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of
+    `nvshmemrs_dtype`: an integer, float or double; `ivars` must be aligned to its size. `status`
+    may be NULL; a number other than 0 in it excludes the element. `values` and `status` are read
+    once, when the call begins. OpenSHMEM 1.5 section 9.10.5 (`shmem_wait_until_all_vector`).
+    Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+    """,
+    ),
+    (
+        "nvshmemrs_wait_until_any_vector",
+        c_int32,
+        (c_uint64, c_void_p, c_size_t, c_void_p, c_int32, c_void_p, c_int32, POINTER(c_size_t)),
+        """(runtime, ivars, count, status, cmp, values, dtype, index)
+
+    As `nvshmemrs_wait_until_any`, but the element of index i is compared with the one of index i at
+    `values`, of which there are `count`.
+
+    Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of
+    `nvshmemrs_dtype`: an integer, float or double; `ivars` must be aligned to its size. `status`
+    may be NULL; a number other than 0 in it excludes the element. `values` and `status` are read
+    once, when the call begins. OpenSHMEM 1.5 section 9.10.6 (`shmem_wait_until_any_vector`).
+    Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+    """,
+    ),
+    (
+        "nvshmemrs_wait_until_some_vector",
+        c_int32,
+        (c_uint64, c_void_p, c_size_t, c_void_p, c_void_p, c_int32, c_void_p, c_int32,
+            POINTER(c_size_t)),
+        """(runtime, ivars, count, indices, status, cmp, values, dtype, found)
+
+    As `nvshmemrs_wait_until_some`, but the element of index i is compared with the one of index i
+    at `values`, of which there are `count`.
+
+    Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of
+    `nvshmemrs_dtype`: an integer, float or double; `ivars` must be aligned to its size. `status`
+    may be NULL; a number other than 0 in it excludes the element. `values` and `status` are read
+    once, when the call begins. `indices` has room for `count` numbers. OpenSHMEM 1.5 section 9.10.7
+    (`shmem_wait_until_some_vector`).
+    Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+    """,
+    ),
+    (
+        "nvshmemrs_test_all_vector",
+        c_int32,
+        (c_uint64, c_void_p, c_size_t, c_void_p, c_int32, c_void_p, c_int32, POINTER(c_int32)),
+        """(runtime, ivars, count, status, cmp, values, dtype, result)
+
+    As `nvshmemrs_test_all`, but the element of index i is compared with the one of index i at
+    `values`, of which there are `count`.
+
+    Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an
+    integer, float or double; `ivars` must be aligned to its size. `status` may be NULL; a number
+    other than 0 in it excludes the element. OpenSHMEM 1.5 section 9.10.12
+    (`shmem_test_all_vector`).
+    Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+    """,
+    ),
+    (
+        "nvshmemrs_test_any_vector",
+        c_int32,
+        (c_uint64, c_void_p, c_size_t, c_void_p, c_int32, c_void_p, c_int32, POINTER(c_size_t)),
+        """(runtime, ivars, count, status, cmp, values, dtype, index)
+
+    As `nvshmemrs_test_any`, but the element of index i is compared with the one of index i at
+    `values`, of which there are `count`.
+
+    Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an
+    integer, float or double; `ivars` must be aligned to its size. `status` may be NULL; a number
+    other than 0 in it excludes the element. OpenSHMEM 1.5 section 9.10.13
+    (`shmem_test_any_vector`).
+    Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+    """,
+    ),
+    (
+        "nvshmemrs_test_some_vector",
+        c_int32,
+        (c_uint64, c_void_p, c_size_t, c_void_p, c_void_p, c_int32, c_void_p, c_int32,
+            POINTER(c_size_t)),
+        """(runtime, ivars, count, indices, status, cmp, values, dtype, found)
+
+    As `nvshmemrs_test_some`, but the element of index i is compared with the one of index i at
+    `values`, of which there are `count`.
+
+    Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an
+    integer, float or double; `ivars` must be aligned to its size. `status` may be NULL; a number
+    other than 0 in it excludes the element. `indices` has room for `count` numbers. OpenSHMEM 1.5
+    section 9.10.14 (`shmem_test_some_vector`).
+    Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
     """,
     ),
     (
@@ -971,6 +2242,215 @@ _FUNCTIONS = (
     """,
     ),
     (
+        "nvshmemrs_stream_new",
+        c_int32,
+        (c_uint64, POINTER(c_uint64)),
+        """(runtime, stream)
+
+    Makes a stream.
+
+    Local. Free it with `nvshmemrs_stream_free`; finalize ends those that are left, after what is
+    queued.
+    Errors: SYSTEM.
+    """,
+    ),
+    (
+        "nvshmemrs_stream_free",
+        c_int32,
+        (c_uint64,),
+        """(stream)
+
+    Waits until everything queued has run, and ends the stream; its handle is stale afterwards, also
+    after an error. 0 does nothing.
+
+    Local; waits for the stream.
+    Errors: as `nvshmemrs_stream_synchronize`.
+    """,
+    ),
+    (
+        "nvshmemrs_stream_synchronize",
+        c_int32,
+        (c_uint64,),
+        """(stream)
+
+    Waits until everything queued before has run. Returns the first error since the last call, which
+    is forgotten then.
+
+    Local; waits for the stream. NVSHMEM programs call `cudaStreamSynchronize`.
+    Errors: those of the queued calls; TIMEOUT, INTERRUPTED, PE_DIED; BUSY on the stream's own
+    thread.
+    """,
+    ),
+    (
+        "nvshmemrs_stream_query",
+        c_int32,
+        (c_uint64, POINTER(c_int32)),
+        """(stream, done)
+
+    Whether everything queued before has run: 1 or 0.
+
+    Local; never waits.
+    """,
+    ),
+    (
+        "nvshmemrs_stream_call",
+        c_int32,
+        (c_uint64, HostFunction, c_void_p),
+        """(stream, function, user)
+
+    Queues a function of the caller's, which the stream calls with `user`.
+
+    Local; returns at once. The function may call nvshmemrs, except to wait for its own stream.
+    Errors: BAD_HANDLE, INVALID_VALUE.
+    """,
+    ),
+    (
+        "nvshmemrs_stream_wait_event",
+        c_int32,
+        (c_uint64, c_uint64),
+        """(stream, event)
+
+    Makes what is queued later on `stream` wait until the latest record of `event` has been reached.
+    An event that was not recorded holds nothing up.
+
+    Local; returns at once.
+    Errors: BAD_HANDLE.
+    """,
+    ),
+    (
+        "nvshmemrs_event_new",
+        c_int32,
+        (c_uint64, POINTER(c_uint64)),
+        """(runtime, event)
+
+    Makes an event.
+
+    Local. Free it with `nvshmemrs_event_free`.
+    """,
+    ),
+    (
+        "nvshmemrs_event_free",
+        c_int32,
+        (c_uint64,),
+        """(event)
+
+    Lets an event go. Records and waits that are queued stay as they are. 0 does nothing.
+
+    Local; never waits.
+    """,
+    ),
+    (
+        "nvshmemrs_event_record",
+        c_int32,
+        (c_uint64, c_uint64),
+        """(event, stream)
+
+    Marks the end of what has been queued on `stream` so far. A later record replaces an earlier
+    one.
+
+    Local; returns at once.
+    Errors: BAD_HANDLE.
+    """,
+    ),
+    (
+        "nvshmemrs_event_query",
+        c_int32,
+        (c_uint64, POINTER(c_int32)),
+        """(event, done)
+
+    Whether the latest record of `event` has been reached: 1 or 0. An event that was not recorded
+    counts as reached.
+
+    Local; never waits.
+    """,
+    ),
+    (
+        "nvshmemrs_event_synchronize",
+        c_int32,
+        (c_uint64,),
+        """(event)
+
+    Waits until the latest record of `event` has been reached.
+
+    Local; waits for the stream.
+    Errors: BAD_HANDLE, TIMEOUT, INTERRUPTED, PE_DIED.
+    """,
+    ),
+    (
+        "nvshmemrs_event_elapsed",
+        c_int32,
+        (c_uint64, c_uint64, POINTER(c_double)),
+        """(start, end, milliseconds)
+
+    Milliseconds from `start` to `end`; both must have been recorded and reached.
+
+    Local; never waits.
+    Errors: BAD_HANDLE, INVALID_VALUE.
+    """,
+    ),
+    (
+        "nvshmemrs_iput",
+        c_int32,
+        (c_uint64, c_void_p, c_void_p, c_ssize_t, c_ssize_t, c_size_t, c_size_t, c_int32),
+        """(runtime, dest, source, dest_stride, source_stride, element_bytes, count, pe)
+
+    Copies `count` elements of `element_bytes` bytes from local memory at `source`, `source_stride`
+    elements apart, to the symmetric address `dest` on PE `pe`, `dest_stride` elements apart.
+    Elements in between stay as they are. Strides may be negative; those of `dest` must keep its
+    elements apart.
+
+    One-sided; may be queued on a stream. Returns when `source` may be reused; the data is visible
+    on `pe` after quiet, barrier or a signal. OpenSHMEM 1.5 section 9.5.3 (`shmem_iput`).
+    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    """,
+    ),
+    (
+        "nvshmemrs_iget",
+        c_int32,
+        (c_uint64, c_void_p, c_void_p, c_ssize_t, c_ssize_t, c_size_t, c_size_t, c_int32),
+        """(runtime, dest, source, dest_stride, source_stride, element_bytes, count, pe)
+
+    Copies `count` elements of `element_bytes` bytes from the symmetric address `source` on PE `pe`,
+    `source_stride` elements apart, to local memory at `dest`, `dest_stride` elements apart.
+    Elements in between stay as they are. Strides may be negative; those of `dest` must keep its
+    elements apart.
+
+    One-sided; may be queued on a stream. Returns when the data is in `dest`. OpenSHMEM 1.5 section
+    9.5.6 (`shmem_iget`).
+    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    """,
+    ),
+    (
+        "nvshmemrs_ibput",
+        c_int32,
+        (c_uint64, c_void_p, c_void_p, c_ssize_t, c_ssize_t, c_size_t, c_size_t, c_size_t,
+            c_int32),
+        """(runtime, dest, source, dest_stride, source_stride, element_bytes, block_elements, block_count, pe)
+
+    As `nvshmemrs_iput` for `block_count` blocks of `block_elements` elements; strides are from the
+    start of one block to the start of the next.
+
+    One-sided; may be queued on a stream. Completion as `nvshmemrs_iput`. OpenSHMEM 1.6
+    (`shmem_ibput`).
+    Errors: as `nvshmemrs_iput`.
+    """,
+    ),
+    (
+        "nvshmemrs_ibget",
+        c_int32,
+        (c_uint64, c_void_p, c_void_p, c_ssize_t, c_ssize_t, c_size_t, c_size_t, c_size_t,
+            c_int32),
+        """(runtime, dest, source, dest_stride, source_stride, element_bytes, block_elements, block_count, pe)
+
+    As `nvshmemrs_iget` for `block_count` blocks of `block_elements` elements; strides are from the
+    start of one block to the start of the next.
+
+    One-sided; may be queued on a stream. Completion as `nvshmemrs_iget`. OpenSHMEM 1.6
+    (`shmem_ibget`).
+    Errors: as `nvshmemrs_iget`.
+    """,
+    ),
+    (
         "nvshmemrs_team_my_pe",
         c_int32,
         (c_uint64, c_uint64, POINTER(c_int32)),
@@ -1005,6 +2485,118 @@ _FUNCTIONS = (
 
     Local. OpenSHMEM 1.5 section 9.4.4 (`shmem_team_translate_pe`).
     Errors: BAD_HANDLE, PE_RANGE.
+    """,
+    ),
+    (
+        "nvshmemrs_team_config_default",
+        c_int32,
+        (POINTER(TeamConfig),),
+        """(config)
+
+    Fills `config` with the defaults: no contexts, no unique id.
+
+    Local; needs no runtime.
+    """,
+    ),
+    (
+        "nvshmemrs_team_split_strided",
+        c_int32,
+        (c_uint64, c_uint64, c_int32, c_int32, c_int32, POINTER(TeamConfig), c_int64,
+            POINTER(c_uint64)),
+        """(runtime, parent, start, stride, size, config, config_mask, team)
+
+    Makes a team of `size` members of `parent`: its numbers `start`, `start + stride`, ... A
+    negative stride is allowed. Members get the new team, the others `NVSHMEMRS_TEAM_INVALID` and
+    success.
+
+    Collective over `parent` with the same arguments. `config` may be NULL if `config_mask` is 0;
+    `config_mask` is an or of `nvshmemrs_team_config_mask`. OpenSHMEM 1.5 section 9.4.5
+    (`shmem_team_split_strided`).
+    Errors, on every member, and no team is made: INVALID_VALUE, PE_RANGE, MISMATCH, PEER_ARGUMENT,
+    NOT_SUPPORTED when a member is in 256 teams already; also BAD_HANDLE, PE_DIED, TIMEOUT,
+    INTERRUPTED.
+    """,
+    ),
+    (
+        "nvshmemrs_team_split_2d",
+        c_int32,
+        (c_uint64, c_uint64, c_int32, POINTER(TeamConfig), c_int64, POINTER(TeamConfig), c_int64,
+            POINTER(c_uint64), POINTER(c_uint64)),
+        """(runtime, parent, xrange, xconfig, xconfig_mask, yconfig, yconfig_mask, xteam, yteam)
+
+    Lays the members of `parent` out in rows of `xrange` and makes a team of each row and of each
+    column: `xteam` is the caller's row, `yteam` its column.
+
+    Collective over `parent` with the same arguments. `xconfig` and `yconfig` may be NULL if their
+    masks are 0; a mask is an or of `nvshmemrs_team_config_mask`. OpenSHMEM 1.5 section 9.4.6
+    (`shmem_team_split_2d`).
+    Errors: as `nvshmemrs_team_split_strided`.
+    """,
+    ),
+    (
+        "nvshmemrs_team_unique_id",
+        c_int32,
+        (c_uint64, POINTER(c_uint64)),
+        """(runtime, uniqueid)
+
+    Gives a random number by which the members of `nvshmemrs_team_init` find each other. One of them
+    calls it and hands the number to the others.
+
+    Local. NVSHMEM `nvshmemx_team_get_uniqueid`.
+    """,
+    ),
+    (
+        "nvshmemrs_team_init",
+        c_int32,
+        (c_uint64, POINTER(TeamConfig), c_int64, c_int32, c_int32, POINTER(c_uint64)),
+        """(runtime, config, config_mask, n_pes, my_index, team)
+
+    Makes a team of the `n_pes` PEs that call it with the same `config.uniqueid`; the caller is
+    number `my_index`. PEs outside the team take no part.
+
+    Collective over the new team's members. `config_mask`, an or of `nvshmemrs_team_config_mask`,
+    must hold UNIQUEID. After an error use a fresh number. NVSHMEM `nvshmemx_team_init`.
+    Errors: INVALID_VALUE, PE_RANGE, MISMATCH, PEER_ARGUMENT, NOT_SUPPORTED when a member is in 256
+    teams already; also PE_DIED, TIMEOUT, INTERRUPTED.
+    """,
+    ),
+    (
+        "nvshmemrs_team_get_config",
+        c_int32,
+        (c_uint64, c_uint64, c_int64, POINTER(TeamConfig)),
+        """(runtime, team, config_mask, config)
+
+    Gives the fields of a team's configuration that `config_mask` selects; the others have their
+    defaults.
+
+    Local. `config_mask` is an or of `nvshmemrs_team_config_mask`. OpenSHMEM 1.5 section 9.4.3
+    (`shmem_team_get_config`).
+    Errors: BAD_HANDLE, INVALID_VALUE.
+    """,
+    ),
+    (
+        "nvshmemrs_team_destroy",
+        c_int32,
+        (c_uint64, c_uint64),
+        """(runtime, team)
+
+    Destroys a team; its handle is stale afterwards. `NVSHMEMRS_TEAM_INVALID` does nothing.
+
+    Collective over `team`. OpenSHMEM 1.5 section 9.4.7 (`shmem_team_destroy`).
+    Errors: INVALID_VALUE for a predefined team, BAD_HANDLE, MISMATCH; also PE_DIED, TIMEOUT,
+    INTERRUPTED.
+    """,
+    ),
+    (
+        "nvshmemrs_team_ptr",
+        c_int32,
+        (c_uint64, c_uint64, c_void_p, c_int32, POINTER(c_void_p)),
+        """(runtime, team, ptr, pe, peer_ptr)
+
+    As `nvshmemrs_ptr` for the PE that is number `pe` in `team`.
+
+    Local. OpenSHMEM 1.6 (`shmem_team_ptr`).
+    Errors: BAD_HANDLE, PE_RANGE, NOT_SYMMETRIC.
     """,
     ),
 )

@@ -19,7 +19,11 @@ def child(array: np.ndarray) -> None:
         lambda: nvshmem.put(array, np.zeros(4), 0),
         lambda: nvshmem.array(4),
         lambda: nvshmem.free_array(array),
-        lambda: nvshmem.reduce(0, array, array, "prod"),
+        lambda: nvshmem.reduce(0, array, array, "nonsense"),
+        lambda: nvshmem.put(array[::2], np.zeros(2), 0),
+        lambda: nvshmem.atomic_fetch(array, 0),
+        lambda: nvshmem.team_split_strided(0, 0, 1, 1),
+        nvshmem.Stream,
     ]
     for call in calls:
         try:

@@ -9,16 +9,40 @@ me, n = nvshmem.my_pe(), nvshmem.n_pes()
 wrong = me == n - 1
 a, b = nvshmem.array(6, "f8"), nvshmem.array(6, "f8")
 a[:], b[:] = me, -1
-h = nvshmem.array(6, "f2")
+h, t = nvshmem.array(6, "f2"), nvshmem.array(6, "M8[s]")
+big = nvshmem.array(6 * n, "f8")
+big[:] = me
 m = nvshmem.array((2, 3), "f8")
 
 CASES = {
     "another dtype": (lambda: nvshmem.reduce(0, b, h if wrong else a, "sum"), "dtype"),
     "a dtype that reductions lack": (
-        lambda: nvshmem.reduce(0, *((h, h) if wrong else (b, a)), "sum"),
-        "float16",
+        lambda: nvshmem.reduce(0, *((t, t) if wrong else (b, a)), "sum"),
+        "datetime64",
     ),
-    "an op that is none": (lambda: nvshmem.reduce(0, b, a, "prod" if wrong else "sum"), "prod"),
+    "an op that is none": (lambda: nvshmem.reduce(0, b, a, "mean" if wrong else "sum"), "mean"),
+    "fcollect: too small": (
+        lambda: nvshmem.fcollect(0, big[:-1] if wrong else big, a),
+        "times the size",
+    ),
+    "alltoall: parts that are not equal": (
+        lambda: nvshmem.alltoall(0, *((big[1:], big[1:]) if wrong else (big, big))),
+        "equal parts",
+    ),
+    "reducescatter: too small": (
+        lambda: nvshmem.reducescatter(0, b, big[1:] if wrong else big, "sum"),
+        "times the size",
+    ),
+    "scan: another op": (lambda: nvshmem.inscan(0, b, a, "sum" if wrong else "max"), "op"),
+    "collect: no room": (
+        lambda: nvshmem.collect(0, big[:6] if wrong else big, a),
+        "before its allocation",
+    ),
+    "alltoalls: another stride": (
+        lambda: nvshmem.alltoalls(0, b, big, 0 if wrong else 1, 1, 1),
+        "stride",
+    ),
+    "realloc: no size": (lambda: nvshmem.realloc(None, -1 if wrong else 8), "size="),
     "an op number that is none": (lambda: nvshmem.reduce(0, b, a, 99 if wrong else "sum"), "99"),
     "another op": (lambda: nvshmem.reduce(0, b, a, "min" if wrong else "sum"), "op"),
     "another count": (
@@ -81,13 +105,13 @@ for name, (call, pattern) in CASES.items():
     else:
         raise AssertionError(f"{name}: no error on PE {me}")
     nvshmem.barrier_all()
-    assert (b == -1).all() and (a == me).all(), name
-    assert nvshmem.heap_stats().allocations == 4, name
+    assert (b == -1).all() and (a == me).all() and (big == me).all(), name
+    assert nvshmem.heap_stats().allocations == 6, name
 
 nvshmem.reduce(0, b, a, "sum")
 assert (b == n * (n - 1) / 2).all()
 m[0, 0] = 1
-for array in (a, b, h, m):
+for array in (a, b, h, m, t, big):
     nvshmem.free_array(array)
 nvshmem.finalize()
 print("ok\n", end="")  # one write, so that PEs do not mix

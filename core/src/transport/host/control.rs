@@ -3,9 +3,9 @@
 //! ```text
 //! 0            Header
 //! 4 KiB        PeBlock of each PE, one page each
-//!              TeamBlock of each team in the pool, each followed by two slots per PE
+//!              for each team number and PE: TeamBlock, then the PE's two slots
 //!              release counts of the live allocations
-//! heap_offset  heap of PE 0, heap of PE 1, ... (stride bytes each)
+//! heap_offset  part of PE 0, part of PE 1, ... (stride bytes each: the heap, then a window of that size for registered buffers)
 //! ```
 //!
 //! All of it is atomics, zero at first, backed by memory when touched.
@@ -18,10 +18,14 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 
 const PAGE: u64 = 4096;
 const MAGIC: u64 = u64::from_le_bytes(*b"nvshmRS\x01");
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
-/// Teams a job can have at a time.
-pub(crate) const MAX_TEAMS: u64 = 256;
+/// Teams a PE can be a member of at a time.
+pub(crate) const MAX_TEAMS: usize = 256;
+/// Words of a bitmap of team numbers.
+pub(crate) const TEAM_WORDS: usize = MAX_TEAMS / 64;
+/// Threads of a PE that can be in team_init at a time.
+pub(crate) const JOIN_SLOTS: usize = 4;
 /// Live allocations a job can have at a time.
 pub(crate) const MAX_ALLOCATIONS: u32 = 1 << 20;
 /// Released allocations that one collective allocation frees at most.
@@ -41,7 +45,8 @@ pub(crate) struct Header {
     pub(crate) magic: AtomicU64,
     pub(crate) version: AtomicU32,
     pub(crate) n_pes: AtomicU32,
-    pub(crate) stride: AtomicU64,
+    /// Bytes of heap per PE.
+    pub(crate) heap_bytes: AtomicU64,
     /// How many PEs are gone (dead or left); waits look at it.
     pub(crate) gone: AtomicU32,
     /// The first PE that was gone, plus 1.
@@ -72,10 +77,17 @@ pub(crate) struct WaitSlot {
     pub(crate) id: AtomicU64,
     pub(crate) operation: AtomicU32,
     pub(crate) thread: AtomicU32,
+    /// What the wait is for; it says which of the words below mean something.
+    pub(crate) kind: AtomicU32,
+    pub(crate) dtype: AtomicU32,
     pub(crate) cmp: AtomicU32,
     pub(crate) team: AtomicU32,
     pub(crate) epoch: AtomicU64,
+    /// Where the elements waited for start, and how many bytes they are.
     pub(crate) offset: AtomicU64,
+    pub(crate) bytes: AtomicU64,
+    /// The first element that does not hold, the value it needs and the one it has.
+    pub(crate) index: AtomicU64,
     pub(crate) expected: AtomicU64,
     pub(crate) actual: AtomicU64,
     /// Monotonic clock, in ns.
@@ -95,6 +107,7 @@ pub(crate) struct PeBlock {
     pub(crate) cpus: [AtomicU64; CPU_WORDS],
     pub(crate) bell: Bell,
     pub(crate) waits: [WaitSlot; WAIT_SLOTS],
+    pub(crate) joins: [JoinSlot; JOIN_SLOTS],
 }
 const _: () = assert!(size_of::<PeBlock>() as u64 <= PAGE);
 
@@ -105,13 +118,39 @@ pub(crate) struct Bell {
     pub(crate) sleepers: AtomicU32,
 }
 
-/// What the members of a team share besides their slots.
+/// A thread that makes a team with others which share nothing with it but a unique id.
 #[repr(C)]
-pub(crate) struct TeamBlock {
-    /// 1 + the PE that left a collective half-way.
-    pub(crate) broken: AtomicU32,
+pub(crate) struct JoinSlot {
+    /// 0: free. 1: in use.
+    pub(crate) taken: AtomicU32,
+    /// How far the thread has come; the words below are written before it.
+    pub(crate) phase: AtomicU32,
+    pub(crate) unique_id: AtomicU64,
+    /// How many members it expects, and its own number.
+    pub(crate) n_pes: AtomicU32,
+    pub(crate) member: AtomicU32,
+    pub(crate) offer: TeamOffer,
 }
-const _: () = assert!(size_of::<TeamBlock>() as u64 <= PAGE);
+
+/// What a PE brings to the choice of a team number.
+#[repr(C)]
+pub(crate) struct TeamOffer {
+    /// A bitmap of the team numbers that the PE does not use.
+    pub(crate) free: [AtomicU64; TEAM_WORDS],
+    /// Whether it could claim the chosen number, and the last epoch it has used there.
+    pub(crate) claimed: AtomicU64,
+    pub(crate) epoch: AtomicU64,
+}
+
+/// What a PE says about a team that it is a member of. The members are linked into a ring, so that an observer finds them.
+#[repr(C, align(128))]
+pub(crate) struct TeamBlock {
+    /// A collective that a member left half-way: its epoch, then 20 bits with 1 + the member's PE.
+    pub(crate) broken: AtomicU64,
+    pub(crate) n_pes: AtomicU32,
+    /// The PE that is the next member.
+    pub(crate) next: AtomicU32,
+}
 
 /// What a member brings to one epoch. There are two per member, used in turn. What every member reads comes first, on one
 /// cache line for small payloads; the rest is read when signatures differ.
@@ -127,10 +166,10 @@ pub(crate) struct Slot {
     pub(crate) error: AtomicU32,
 }
 
-/// Bytes from one member's slots to the next one's: whole lines, and not a multiple of a page, so that the members' first
-/// lines do not compete for one set of the cache.
-const SLOTS_STRIDE: u64 = 2 * size_of::<Slot>() as u64 + 128;
-const _: () = assert!(SLOTS_STRIDE.is_multiple_of(64) && !SLOTS_STRIDE.is_multiple_of(PAGE));
+/// What one PE has of one team. Whole lines, and not a multiple of a page, so that the members' first lines do not compete
+/// for one set of the cache.
+const MEMBER_BYTES: u64 = size_of::<TeamBlock>() as u64 + 2 * size_of::<Slot>() as u64;
+const _: () = assert!(MEMBER_BYTES.is_multiple_of(128) && !MEMBER_BYTES.is_multiple_of(PAGE));
 
 /// How many PEs have released an allocation.
 #[repr(C)]
@@ -159,11 +198,11 @@ pub(crate) struct Control {
 impl Control {
     #[inline(always)]
     fn team_bytes(n_pes: u64) -> u64 {
-        PAGE + (n_pes * SLOTS_STRIDE).next_multiple_of(PAGE)
+        (n_pes * MEMBER_BYTES).next_multiple_of(PAGE)
     }
 
     fn releases_offset(n_pes: u64) -> u64 {
-        PAGE * (1 + n_pes) + MAX_TEAMS * Control::team_bytes(n_pes)
+        PAGE * (1 + n_pes) + MAX_TEAMS as u64 * Control::team_bytes(n_pes)
     }
 
     /// Where the heap starts in a job of `n_pes` PEs.
@@ -172,24 +211,29 @@ impl Control {
         (Control::releases_offset(n_pes as u64) + releases).next_multiple_of(MAX_ALIGNMENT)
     }
 
+    /// Bytes from one PE's part to the next one's.
+    pub(crate) fn stride(heap_bytes: u64) -> u64 {
+        heap_bytes.saturating_mul(2)
+    }
+
     /// The length of a segment; an error if it does not fit an address space.
-    pub(crate) fn segment_len(n_pes: Pe, stride: u64) -> Result<u64> {
-        stride
+    pub(crate) fn segment_len(n_pes: Pe, heap_bytes: u64) -> Result<u64> {
+        Control::stride(heap_bytes)
             .checked_mul(n_pes as u64)
             .and_then(|heap| heap.checked_add(Control::heap_offset(n_pes)))
             .filter(|&len| len < 1 << 46)
             .ok_or_else(|| {
                 Error::invalid(
                     "heap_bytes",
-                    stride,
-                    format!("a size that {n_pes} times fits an address space of 64 TiB"),
+                    heap_bytes,
+                    format!("a size that {n_pes} times, twice, fits an address space of 64 TiB"),
                 )
             })
     }
 
     /// Makes the job's segment.
-    pub(crate) fn create(n_pes: Pe, stride: u64) -> Result<Control> {
-        let segment = Segment::create(Control::segment_len(n_pes, stride)?)?;
+    pub(crate) fn create(n_pes: Pe, heap_bytes: u64) -> Result<Control> {
+        let segment = Segment::create(Control::segment_len(n_pes, heap_bytes)?)?;
         let control = Control {
             segment: Arc::new(segment),
             n_pes: n_pes as u64,
@@ -198,7 +242,7 @@ impl Control {
         use std::sync::atomic::Ordering::{Relaxed, Release};
         header.version.store(VERSION, Relaxed);
         header.n_pes.store(n_pes as u32, Relaxed);
-        header.stride.store(stride, Relaxed);
+        header.heap_bytes.store(heap_bytes, Relaxed);
         header.magic.store(MAGIC, Release);
         Ok(control)
     }
@@ -207,9 +251,6 @@ impl Control {
     pub(crate) fn attach(segment: Segment) -> Result<Control> {
         use std::sync::atomic::Ordering::{Acquire, Relaxed};
         let refuse = |why: String| Err(Error::Bootstrap(why));
-        if segment.len() < PAGE {
-            return refuse("the job's memory is too short to be one of nvshmemrs".into());
-        }
         let segment = Arc::new(segment);
         let probe = Control {
             segment: Arc::clone(&segment),
@@ -224,12 +265,12 @@ impl Control {
             ));
         }
         let n_pes = header.n_pes.load(Relaxed);
-        let stride = header.stride.load(Relaxed);
+        let heap_bytes = header.heap_bytes.load(Relaxed);
         let sound = (1..=65535).contains(&n_pes)
-            && Control::segment_len(n_pes as Pe, stride).is_ok_and(|len| len == segment.len());
+            && Control::segment_len(n_pes as Pe, heap_bytes).is_ok_and(|len| len == segment.len());
         if !sound {
             return refuse(format!(
-                "the job's memory has {} bytes, which does not fit {n_pes} PEs with heaps of {stride}",
+                "the job's memory has {} bytes, which does not fit {n_pes} PEs with heaps of {heap_bytes}",
                 segment.len()
             ));
         }
@@ -249,7 +290,7 @@ impl Control {
 
     #[inline(always)]
     pub(crate) fn header(&self) -> &Header {
-        self.segment.view(0)
+        self.segment.start()
     }
 
     #[inline(always)]
@@ -258,16 +299,22 @@ impl Control {
     }
 
     #[inline(always)]
-    pub(crate) fn team(&self, index: u64) -> &TeamBlock {
-        self.segment
-            .view(PAGE * (1 + self.n_pes) + index * Control::team_bytes(self.n_pes))
+    fn member_offset(&self, team: u32, pe: Pe) -> u64 {
+        PAGE * (1 + self.n_pes)
+            + u64::from(team) * Control::team_bytes(self.n_pes)
+            + pe as u64 * MEMBER_BYTES
     }
 
-    /// The slot of member `member` of a team for an epoch.
+    /// What `pe` says about the team with number `team`.
     #[inline(always)]
-    pub(crate) fn slot(&self, index: u64, member: Pe, epoch: u64) -> &Slot {
-        let team = PAGE * (1 + self.n_pes) + index * Control::team_bytes(self.n_pes);
-        let slots = team + PAGE + member as u64 * SLOTS_STRIDE;
+    pub(crate) fn team(&self, team: u32, pe: Pe) -> &TeamBlock {
+        self.segment.view(self.member_offset(team, pe))
+    }
+
+    /// The slot of `pe` in a team, for an epoch.
+    #[inline(always)]
+    pub(crate) fn slot(&self, team: u32, pe: Pe, epoch: u64) -> &Slot {
+        let slots = self.member_offset(team, pe) + size_of::<TeamBlock>() as u64;
         self.segment
             .view(slots + (epoch & 1) * size_of::<Slot>() as u64)
     }

@@ -91,6 +91,11 @@ impl Segment {
     }
 
     fn map(fd: OwnedFd, len: u64, protection: ProtFlags) -> Result<Segment> {
+        if len < 4096 {
+            return Err(Error::Bootstrap(
+                "the job's memory is too short to be one of nvshmemrs".into(),
+            ));
+        }
         let refused = |error: rustix::io::Errno| {
             Error::system(
                 "mapping the symmetric heap",
@@ -159,6 +164,14 @@ impl Segment {
             && address
                 .checked_add(bytes)
                 .is_some_and(|end| end <= self.base + self.len)
+    }
+
+    /// The atomics at its start, which fit a page.
+    #[inline(always)]
+    pub(crate) fn start<T: AllAtomic>(&self) -> &T {
+        const { assert!(size_of::<T>() <= 4096 && align_of::<T>() <= 4096) };
+        // SAFETY: a mapping has whole pages, and `map` makes none without any; the rest as in `view`.
+        unsafe { &*(self.base as *const T) }
     }
 
     /// The atomics at byte `offset`.

@@ -29,14 +29,11 @@ fn function(signature: &str, body: &str) -> String {
 fn every_exported_function_is_in_the_model() {
     let api = real();
     let mut exported = 0;
-    for entry in fs::read_dir(crate::repository_root().join("capi/src")).unwrap() {
-        let path = entry.unwrap().path();
-        if path.extension().is_some_and(|extension| extension == "rs") {
-            exported += fs::read_to_string(path)
-                .unwrap()
-                .matches("no_mangle)]")
-                .count();
-        }
+    for path in sources(&crate::repository_root().join("capi/src")).unwrap() {
+        exported += fs::read_to_string(path)
+            .unwrap()
+            .matches("no_mangle)]")
+            .count();
     }
     assert_eq!(api.functions.len(), exported);
     assert!(
@@ -176,6 +173,9 @@ fn arguments_carry_what_the_docs_say() {
     );
     assert!(arg("nvshmemrs_malloc", "ptr").output && !arg("nvshmemrs_malloc", "ptr").nullable);
     assert!(arg("nvshmemrs_version", "minor").output && arg("nvshmemrs_version", "minor").nullable);
+    assert!(arg("nvshmemrs_team_split_2d", "xconfig").nullable);
+    assert!(arg("nvshmemrs_team_split_2d", "yconfig").nullable);
+    assert!(!arg("nvshmemrs_team_init", "config").nullable);
     assert!(arg("nvshmemrs_init", "attr").nullable && !arg("nvshmemrs_init", "attr").output);
     for (function, name) in [
         ("nvshmemrs_free", "ptr"),

@@ -13,22 +13,127 @@ program.py``::
 
 from __future__ import annotations
 
-from typing import Any
+import sys
+from typing import Optional
 
-from . import collective, direct, init_fini, memory, nvshmem_types, rma, teams
-from .collective import Op, barrier, barrier_all, broadcast, reduce, sync, sync_all
-from .direct import ComparisonType, InitStatus, init_status, my_pe, n_pes, team_my_pe, team_n_pes
+from . import (
+    amo,
+    collective,
+    direct,
+    init_fini,
+    interop,
+    kernels,
+    memory,
+    nvshmem_types,
+    rma,
+    streams,
+    teams,
+    utils,
+    waits,
+)
+from .amo import (
+    atomic_add,
+    atomic_and,
+    atomic_compare_swap,
+    atomic_compare_swap_nbi,
+    atomic_fetch,
+    atomic_fetch_add,
+    atomic_fetch_add_nbi,
+    atomic_fetch_and,
+    atomic_fetch_and_nbi,
+    atomic_fetch_inc,
+    atomic_fetch_inc_nbi,
+    atomic_fetch_nbi,
+    atomic_fetch_or,
+    atomic_fetch_or_nbi,
+    atomic_fetch_xor,
+    atomic_fetch_xor_nbi,
+    atomic_inc,
+    atomic_or,
+    atomic_set,
+    atomic_swap,
+    atomic_swap_nbi,
+    atomic_xor,
+)
+from .collective import (
+    Op,
+    alltoall,
+    alltoalls,
+    barrier,
+    barrier_all,
+    broadcast,
+    collect,
+    collective_on_buffer,
+    exscan,
+    fcollect,
+    inscan,
+    reduce,
+    reducescatter,
+    sync,
+    sync_all,
+)
+from .direct import (
+    ComparisonType,
+    InitStatus,
+    SmemAmount,
+    ThreadSupport,
+    ask_smem,
+    init_status,
+    my_pe,
+    n_pes,
+    query_thread,
+    team_my_pe,
+    team_n_pes,
+)
 from .init_fini import UniqueID, finalize, get_name, get_unique_id, get_version, init, leave
 from .init_fini import job_scope as job
 from .interop.numpy import (
     SymmetricArray,
+    aligned_empty,
     array,
     array_get_buffer,
-    bytearray,
     free_array,
+    get_multicast_array,
     get_peer_array,
+    register_external_array,
+    unregister_external_array,
 )
-from .memory import Buffer, HeapStats, buffer, free, get_peer_buffer, heap_stats
+from .interop.numpy import (
+    bytearray as bytearray,
+)
+from .interop.torch import (
+    bytetensor,
+    free_tensor,
+    get_multicast_tensor,
+    get_peer_tensor,
+    register_external_tensor,
+    tensor,
+    tensor_get_buffer,
+    unregister_external_tensor,
+)
+from .kernels import (
+    DeviceLibLanguage,
+    NvshmemKernelObject,
+    find_device_bitcode_library,
+    library_finalize,
+    library_init,
+    module_finalize,
+    module_init,
+)
+from .memory import (
+    Buffer,
+    HeapStats,
+    NvshmemResource,
+    buffer,
+    free,
+    get_mc_buffer,
+    get_multicast_buffer,
+    get_peer_buffer,
+    heap_stats,
+    realloc,
+    register_external_buffer,
+    unregister_external_buffer,
+)
 from .nvshmem_types import (
     BootstrapError,
     BufferTypes,
@@ -40,6 +145,7 @@ from .nvshmem_types import (
     NotSupportedError,
     NvshmemError,
     NvshmemInvalid,
+    NvshmemStream,
     PeDiedError,
     PeerArgumentError,
     TeamBrokenError,
@@ -50,8 +156,15 @@ from .nvshmem_types import (
 from .rma import (
     SignalOp,
     fence,
+    flush,
+    g,
     get,
     get_nbi,
+    ibget,
+    ibput,
+    iget,
+    iput,
+    p,
     put,
     put_nbi,
     put_signal,
@@ -61,13 +174,44 @@ from .rma import (
     signal_op,
     signal_wait,
 )
-from .teams import team_translate_pe
+from .streams import Event, Stream
+from .teams import (
+    TeamConfig,
+    TeamConfigMask,
+    TeamUniqueId,
+    get_team_unique_id,
+    team_destroy,
+    team_get_config,
+    team_init,
+    team_split_2d,
+    team_split_strided,
+    team_translate_pe,
+)
+from .waits import (
+    test,
+    test_all,
+    test_any,
+    test_some,
+    wait_until,
+    wait_until_all,
+    wait_until_any,
+    wait_until_some,
+)
 
+NvshmemStreamsType = Optional[Stream]
+"""What the ``stream`` of an operation on host memory is."""
+
+core = sys.modules[__name__]
+"""This module, so that ``nvshmem.core.put`` works after ``import nvshmemrs.core as nvshmem``."""
+
+# Without `bytearray`: a star import does not replace Python's own.
 __all__ = [
     "BootstrapError",
     "Buffer",
     "BufferTypes",
     "ComparisonType",
+    "DeviceLibLanguage",
+    "Event",
     "ForkedError",
     "HeapExhaustedError",
     "HeapStats",
@@ -78,84 +222,157 @@ __all__ = [
     "NotSupportedError",
     "NvshmemError",
     "NvshmemInvalid",
+    "NvshmemKernelObject",
+    "NvshmemResource",
+    "NvshmemStream",
+    "NvshmemStreamsType",
     "Op",
     "PeDiedError",
     "PeerArgumentError",
     "SignalOp",
+    "SmemAmount",
+    "Stream",
     "SymmetricArray",
     "TeamBrokenError",
+    "TeamConfig",
+    "TeamConfigMask",
+    "TeamUniqueId",
     "Teams",
+    "ThreadSupport",
     "UniqueID",
     "Version",
     "WaitTimeoutError",
+    "aligned_empty",
+    "alltoall",
+    "alltoalls",
+    "amo",
     "array",
     "array_get_buffer",
+    "ask_smem",
+    "atomic_add",
+    "atomic_and",
+    "atomic_compare_swap",
+    "atomic_compare_swap_nbi",
+    "atomic_fetch",
+    "atomic_fetch_add",
+    "atomic_fetch_add_nbi",
+    "atomic_fetch_and",
+    "atomic_fetch_and_nbi",
+    "atomic_fetch_inc",
+    "atomic_fetch_inc_nbi",
+    "atomic_fetch_nbi",
+    "atomic_fetch_or",
+    "atomic_fetch_or_nbi",
+    "atomic_fetch_xor",
+    "atomic_fetch_xor_nbi",
+    "atomic_inc",
+    "atomic_or",
+    "atomic_set",
+    "atomic_swap",
+    "atomic_swap_nbi",
+    "atomic_xor",
     "barrier",
     "barrier_all",
     "broadcast",
     "buffer",
-    "bytearray",
+    "bytetensor",
+    "collect",
     "collective",
+    "collective_on_buffer",
+    "core",
     "direct",
+    "exscan",
+    "fcollect",
     "fence",
     "finalize",
+    "find_device_bitcode_library",
+    "flush",
     "free",
     "free_array",
+    "free_tensor",
+    "g",
     "get",
+    "get_mc_buffer",
+    "get_multicast_array",
+    "get_multicast_buffer",
+    "get_multicast_tensor",
     "get_name",
     "get_nbi",
     "get_peer_array",
     "get_peer_buffer",
+    "get_peer_tensor",
+    "get_team_unique_id",
     "get_unique_id",
     "get_version",
     "heap_stats",
+    "ibget",
+    "ibput",
+    "iget",
     "init",
     "init_fini",
     "init_status",
+    "inscan",
+    "interop",
+    "iput",
     "job",
+    "kernels",
     "leave",
+    "library_finalize",
+    "library_init",
     "memory",
+    "module_finalize",
+    "module_init",
     "my_pe",
     "n_pes",
     "nvshmem_types",
+    "p",
     "put",
     "put_nbi",
     "put_signal",
     "put_signal_nbi",
+    "query_thread",
     "quiet",
+    "realloc",
     "reduce",
+    "reducescatter",
+    "register_external_array",
+    "register_external_buffer",
+    "register_external_tensor",
     "rma",
     "signal_fetch",
     "signal_op",
     "signal_wait",
+    "streams",
     "sync",
     "sync_all",
+    "team_destroy",
+    "team_get_config",
+    "team_init",
     "team_my_pe",
     "team_n_pes",
+    "team_split_2d",
+    "team_split_strided",
     "team_translate_pe",
     "teams",
+    "tensor",
+    "tensor_get_buffer",
+    "test",
+    "test_all",
+    "test_any",
+    "test_some",
+    "unregister_external_array",
+    "unregister_external_buffer",
+    "unregister_external_tensor",
+    "utils",
+    "wait_until",
+    "wait_until_all",
+    "wait_until_any",
+    "wait_until_some",
+    "waits",
 ]
 
-# Names of nvshmem.core that this version does not have.
-_ABSENT = frozenset(
-    """
-    DeviceLibLanguage NvshmemKernelObject NvshmemResource NvshmemStream NvshmemStreamsType
-    SmemAmount TeamConfig TeamUniqueId ThreadSupport alltoall amo ask_smem atomic_add atomic_and
-    atomic_compare_swap atomic_fetch atomic_fetch_add atomic_fetch_and atomic_fetch_inc
-    atomic_fetch_or atomic_fetch_xor atomic_inc atomic_or atomic_set atomic_swap atomic_xor
-    bytetensor collective_on_buffer device fcollect find_device_bitcode_library flush free_tensor
-    get_mc_buffer get_multicast_array get_multicast_buffer get_multicast_tensor get_peer_tensor
-    get_team_unique_id library_finalize library_init module_finalize module_init query_thread
-    reducescatter register_external_array register_external_buffer register_external_tensor
-    team_destroy team_get_config team_init team_split_2d team_split_strided tensor tensor_get_buffer
-    unregister_external_array unregister_external_buffer unregister_external_tensor utils
-    """.split()
-)
 
-
-def __getattr__(name: str) -> Any:
-    if name in _ABSENT:
-        from .. import __version__
-
-        raise AttributeError(f"{name} is not in nvshmemrs {__version__}")
+def __getattr__(name: str) -> object:
+    if name == "device":
+        raise AttributeError("nvshmemrs.core.device needs a GPU: device functions run in kernels")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

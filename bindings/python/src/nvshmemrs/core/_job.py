@@ -14,7 +14,7 @@ import threading
 from typing import Any, Callable, Deque, Dict, Generator, List, NoReturn, Optional, Tuple
 
 from .. import _ffi
-from .nvshmem_types import NvshmemInvalid, error_of
+from .nvshmem_types import NvshmemInvalid, Teams, error_of
 
 lib = _ffi.lib
 _NOT_INITIALIZED = int(_ffi.Status.NOT_INITIALIZED)
@@ -42,11 +42,12 @@ class Mapping:
 class Job:
     """This process's one runtime; 0 is none, which the library answers with NOT_INITIALIZED."""
 
-    __slots__ = ("runtime", "pid", "mapping")
+    __slots__ = ("runtime", "pid", "mapping", "my_pe")
 
     def __init__(self) -> None:
         self.runtime = 0
         self.pid = 0
+        self.my_pe = -1
         self.mapping: Optional[Mapping] = None
 
     def is_forked(self) -> bool:
@@ -58,6 +59,12 @@ job = Job()
 
 # What is known of arrays used before, by id; see _operand. It is emptied when memory goes away.
 operands: Dict[int, Any] = {}
+
+# What registered buffers need to stay mapped, by symmetric address; see memory.
+external: Dict[int, Any] = {}
+
+# Streams whose last reference went away while they had work; see streams.
+abandoned: List[Any] = []
 
 # (runtime, address) of allocations whose last reference went away. A finaliser may run anywhere,
 # even inside a wait, so it only appends here; `release_dropped` tells the library at the next
@@ -99,13 +106,16 @@ def raise_status(status: int) -> NoReturn:
     raise error_of(status, message)
 
 
-def fail_together(error: NvshmemInvalid, function: Callable[..., int], *rejected: Any) -> NoReturn:
+def fail_together(
+    error: NvshmemInvalid, function: Callable[..., int], *rejected: Any, runtime: int = 0
+) -> NoReturn:
     """Raises `error`, found before a collective, without stranding the other members.
 
     `function` is the collective and `rejected` are arguments that the library does not accept: it
-    tells the other members, whose calls raise too.
+    tells the other members, whose calls raise too. `runtime` is the handle of a stream, if the
+    collective would have been queued on one.
     """
-    status = function(job.runtime, *rejected)
+    status = function(runtime or job.runtime, *rejected)
     if status in (_NOT_INITIALIZED, _FORKED, _INTERRUPTED):
         raise_status(status)
     raise error
@@ -150,17 +160,25 @@ def joined(runtime: int) -> None:
     job.runtime = runtime
     job.pid = os.getpid()
     job.mapping = Mapping(runtime)
+    number = ctypes.c_int32()
+    check(lib.nvshmemrs_my_pe(runtime, number))
+    job.my_pe = number.value
     _watcher.caught.clear()  # and makes this thread's generator, before a wait needs it
     hook = ctypes.cast(_hook, _ffi.InterruptHook)
     check(lib.nvshmemrs_interrupt_hook(runtime, hook, id(_watcher)))
 
 
 def left() -> None:
-    """Forgets the runtime; every array of it is unusable from now on."""
+    """Forgets the runtime; every array, stream and team of it is unusable from now on."""
     job.runtime = 0
     job.mapping = None
+    job.my_pe = -1
     operands.clear()
     dropped.clear()
+    external.clear()
+    while abandoned:
+        abandoned.pop().discard()
+    Teams.reset()
 
 
 def leave() -> None:

@@ -11,47 +11,42 @@ from typing import Any, Callable, Dict, Optional, Tuple
 
 import numpy as np
 
-from .._ffi import Dtype
+from ._dtypes import CODES, SIZES, element_code, numpy_dtype
 from ._job import operands
-from .memory import Buffer
-from .nvshmem_types import NotSupportedError, NvshmemInvalid, Teams
+from .memory import Buffer, owner_of
+from .nvshmem_types import TEAM_MC_SHARED, NvshmemInvalid, Teams, not_on_host
 
-# The dtypes that reductions know.
-DTYPES: Dict[Optional[np.dtype], int] = {
-    np.dtype(np.int8): int(Dtype.INT8),
-    np.dtype(np.int16): int(Dtype.INT16),
-    np.dtype(np.int32): int(Dtype.INT32),
-    np.dtype(np.int64): int(Dtype.INT64),
-    np.dtype(np.uint8): int(Dtype.UINT8),
-    np.dtype(np.uint16): int(Dtype.UINT16),
-    np.dtype(np.uint32): int(Dtype.UINT32),
-    np.dtype(np.uint64): int(Dtype.UINT64),
-    np.dtype(np.float32): int(Dtype.FLOAT),
-    np.dtype(np.float64): int(Dtype.DOUBLE),
-}
+Function = Callable[..., int]
+
 _LARGEST_PE = 2**31
+_INVALID_TEAM = 2**64 - 1
+# One object for equal dtypes, so that operands can be compared by identity.
+_LAYOUTS: Dict[np.dtype, np.dtype] = {}
 _first_byte: Callable[[Any], ctypes.c_char] = ctypes.c_char.from_buffer
 _addressof = ctypes.addressof
 
 
 class Operand:
-    """An array or a Buffer as a range of bytes."""
+    """An array or a Buffer: where its elements are. `address` is that of the first element."""
 
-    __slots__ = ("address", "nbytes", "dtype", "order", "strides", "watch")
+    __slots__ = ("address", "nbytes", "dtype", "layout", "shape", "strides", "watch")
 
     def __init__(
         self,
         address: int,
         nbytes: int,
         dtype: Optional[np.dtype],
-        order: str,
+        layout: Optional[np.dtype],
+        shape: Tuple[int, ...],
         strides: Tuple[int, ...],
         watch: Optional["weakref.ref[np.ndarray]"],
     ) -> None:
         self.address = address
         self.nbytes = nbytes
-        self.dtype = dtype
-        self.order = order  # "C", "F", or "A" where both are the same
+        self.dtype = dtype  # None for a Buffer
+        # Elements one behind the other in C order: their dtype. None for any other layout.
+        self.layout = layout
+        self.shape = shape
         self.strides = strides
         self.watch = watch  # removes this from `operands` when the array dies
 
@@ -64,7 +59,7 @@ class Operand:
 
 
 def operand(value: Any, name: str) -> Operand:
-    """The bytes of the array or Buffer that was passed as argument `name`."""
+    """The array or Buffer that was passed as argument `name`."""
     known: Optional[Operand] = operands.get(id(value))
     # NumPy lets dtype and strides of an array change in place; its data cannot move while `watch`
     # refers to it.
@@ -75,33 +70,30 @@ def operand(value: Any, name: str) -> Operand:
 
 def _resolve(value: Any, name: str) -> Operand:
     if isinstance(value, Buffer):
-        return Operand(value.live_address(), value.size, None, "A", (), None)
+        return Operand(value.live_address(), value.size, None, None, (value.size,), (1,), None)
     if not isinstance(value, np.ndarray):
         raise NvshmemInvalid(f"{name} is a {type(value).__name__}: pass a NumPy array or a Buffer")
-    flags = value.flags
-    in_c, in_f = flags.c_contiguous, flags.f_contiguous
-    if not in_c and not in_f:
-        raise NvshmemInvalid(
-            f"{name} is not contiguous: shape {value.shape}, strides {value.strides} bytes. One "
-            "call moves one contiguous block; pass contiguous parts, or copy first"
-        )
     dtype = value.dtype
     if dtype.hasobject:
         raise NvshmemInvalid(f"{name} has dtype {dtype}: Python objects mean nothing to another PE")
     owner = owner_of(value)
     if owner is not None:
         owner.live_address()  # raises if it was freed
+    address, nbytes = address_of(value), value.nbytes
+    if not value.flags.c_contiguous:
+        return Operand(address, nbytes, dtype, None, value.shape, value.strides, None)
     key, forget = id(value), operands.pop
-    found = Operand(
-        address_of(value),
-        value.nbytes,
-        dtype,
-        ("A" if in_f else "C") if in_c else "F",
-        value.strides,
-        weakref.ref(value, lambda _: forget(key, None)),
-    )
+    layout = _LAYOUTS.setdefault(dtype, dtype)
+    watch = weakref.ref(value, lambda _: forget(key, None))
+    found = Operand(address, nbytes, dtype, layout, value.shape, value.strides, watch)
     operands[key] = found
     return found
+
+
+def writable(value: Any, name: str) -> None:
+    """Raises if `value` is a read-only array."""
+    if isinstance(value, np.ndarray) and not value.flags.writeable:
+        raise NvshmemInvalid(f"{name} is a read-only array")
 
 
 def address_of(array: np.ndarray) -> int:
@@ -112,59 +104,58 @@ def address_of(array: np.ndarray) -> int:
         return int(array.__array_interface__["data"][0])
 
 
-def owner_of(array: np.ndarray) -> Optional[Buffer]:
-    """The Buffer that an array, or a view of one, lies in; None for memory that is not ours."""
-    base: Any = array.base
-    while base is not None:
-        if isinstance(base, np.ndarray):
-            base = base.base
-        elif isinstance(base, Buffer):
-            return base
-        elif isinstance(base, memoryview):
-            base = base.obj
-        else:
-            return None
-    return None
-
-
-def agree(dst: Operand, src: Operand) -> None:
-    """Raises unless the two ranges can be copied onto each other: same type, bytes and order."""
+def same_dtype(dst: Operand, src: Operand) -> None:
+    """Raises if two arrays have different dtypes."""
     if dst.dtype is not None and src.dtype is not None and dst.dtype != src.dtype:
         raise NvshmemInvalid(
             f"dst has dtype {dst.dtype} and src {src.dtype}: convert one with astype"
         )
-    if dst.nbytes != src.nbytes:
+
+
+def contiguous(array: Operand, name: str) -> None:
+    """Raises unless the elements follow each other in C order, as collectives need it."""
+    if array.layout is None and array.dtype is not None:
         raise NvshmemInvalid(
-            f"dst is {dst.describe()} and src {src.describe()}: pass slices of the same size, or "
-            "count"
-        )
-    if "A" not in (dst.order, src.order) and dst.order != src.order:
-        raise NvshmemInvalid(
-            f"dst is {dst.order}-ordered and src {src.order}-ordered: copy one to the other's order"
+            f"{name} is not C-contiguous: shape {array.shape}, strides {array.strides} bytes. A "
+            "collective takes contiguous arrays; copy it first"
         )
 
 
-def bytes_of(dst: Operand, src: Operand, count: Optional[int]) -> int:
-    """How many bytes to move, where `count` is given, or dst and src are not plainly alike."""
-    if count is None:
-        agree(dst, src)
-        return dst.nbytes
-    if dst.dtype is not None and src.dtype is not None and dst.dtype != src.dtype:
-        raise NvshmemInvalid(
-            f"dst has dtype {dst.dtype} and src {src.dtype}: convert one with astype"
-        )
-    dtype = dst.dtype if dst.dtype is not None else src.dtype
-    size = 1 if dtype is None else dtype.itemsize or 1
-    limit = min(dst.nbytes, src.nbytes) // size
-    try:
-        number = operator.index(count)
-    except TypeError:
-        raise NvshmemInvalid(f"count={count!r}: give an integer number of elements") from None
-    if not 0 <= number <= limit:
-        raise NvshmemInvalid(
-            f"count={count}: dst is {dst.describe()} and src {src.describe()}, so 0 to {limit}"
-        )
-    return number * size
+def element(value: Any, offset: Any, dtype: Any, name: str) -> Tuple[int, int]:
+    """The address of element `offset` of an array or view, counted in C order, and the library's
+    number for its type. `dtype` says the type of a Buffer's elements.
+    """
+    found = operand(value, name)
+    code = CODES.get(found.layout) if dtype is None else None
+    if code is None:
+        code = element_code(found.dtype, dtype, name)
+    size = SIZES[code]
+    count = found.nbytes // size
+    if type(offset) is int and offset == 0 and count:
+        return found.address, code
+    number = integer(offset, "offset")
+    if not 0 <= number < count:
+        raise NvshmemInvalid(f"offset={offset}: {name} is {found.describe()}, so 0 to {count - 1}")
+    if found.layout is not None or found.dtype is None:
+        return found.address + number * size, code
+    steps = np.unravel_index(number, found.shape)
+    return found.address + sum(int(i) * s for i, s in zip(steps, found.strides)), code
+
+
+def typed(value: Any, dtype: Any, name: str) -> np.ndarray:
+    """An array as it is, or a Buffer as an array of `dtype`."""
+    if isinstance(value, Buffer):
+        if dtype is None:
+            raise NvshmemInvalid(f"{name} is a Buffer, which has no element type: pass dtype")
+        kind = numpy_dtype(dtype)
+        if value.size % kind.itemsize:
+            raise NvshmemInvalid(f"{name} is {value.size} bytes, no whole number of {kind}")
+        return np.asarray(value).view(kind)
+    found = operand(value, name)
+    if dtype is not None and numpy_dtype(dtype) != found.dtype:
+        raise NvshmemInvalid(f"{name} has dtype {found.dtype}, and dtype={dtype!r} was passed")
+    array: np.ndarray = value
+    return array
 
 
 def signal_address(value: Any, name: str = "signal_var") -> int:
@@ -217,26 +208,27 @@ def c_int(value: Any, name: str) -> int:
 
 def team_of(value: Any) -> int:
     """A team's handle, from its handle or its name."""
-    if type(value) is int and 0 <= value < 2**64:
+    if type(value) is int and 0 <= value < 2**64 and value != TEAM_MC_SHARED:
         return value
     if isinstance(value, str):
         try:
-            return Teams[value]
+            value = Teams[value]
         except KeyError:
             raise NvshmemInvalid(f"team={value!r}: the teams are {', '.join(Teams)}") from None
+    elif value is None:
+        raise NvshmemInvalid(
+            "team is None, which a PE gets for a team that it is no member of: only members call"
+        )
     number = integer(value, "team")
+    if number == -1:
+        return _INVALID_TEAM
+    if number == TEAM_MC_SHARED:
+        raise not_on_host("TEAM_MC_SHARED")
     if not 0 <= number < 2**64:
         raise NvshmemInvalid(f"team={value}: no team has that handle")
     return number
 
 
-def no_stream(stream: Any) -> None:
-    """Raises unless `stream` is None."""
-    if stream is not None:
-        raise NotSupportedError(
-            f"stream={stream!r}: the heap is host memory, which takes no stream in this version; "
-            "leave it None, and the operation is done when the call returns"
-        )
-
-
-Function = Callable[..., int]
+def queried_team(value: Any) -> int:
+    """As `team_of`; None, which non-members get, is TEAM_INVALID."""
+    return _INVALID_TEAM if value is None else team_of(value)

@@ -1,137 +1,500 @@
 """Collectives. Every member of `team` calls them, in the same order, with matching arguments.
 
 If the arguments of one member are wrong, every member raises and nothing is written. `team` is a
-handle or a name.
+number or a name. Arrays and Buffers are symmetric and C-contiguous; where a function needs an
+element type, `dtype` says it of a Buffer, and `dtype="bfloat16"` of an array of uint16. With
+`stream` the operation is queued and the call returns at once; with None it is done on return.
 """
 
 from __future__ import annotations
 
-from typing import Any, Union
+import ctypes
+import time
+from typing import Any, Callable, NoReturn, Optional, Tuple, Union
+
+import numpy as np
 
 from .. import _ffi
-from ._job import fail_together, job, lib, raise_status
-from ._operand import DTYPES, Operand, agree, c_int, no_stream, operand, team_of
+from ._dtypes import CODES, SIZES, element_code
+from ._job import check, fail_together, job, lib, raise_status
+from ._operand import (
+    Operand,
+    c_int,
+    contiguous,
+    integer,
+    operand,
+    same_dtype,
+    team_of,
+    writable,
+)
+from .memory import Buffer, owner_of
 from .nvshmem_types import NvshmemInvalid
+from .streams import Stream, handle_of
 
-__all__ = ["Op", "barrier", "barrier_all", "broadcast", "reduce", "sync", "sync_all"]
+__all__ = [
+    "Op",
+    "alltoall",
+    "alltoalls",
+    "barrier",
+    "barrier_all",
+    "broadcast",
+    "collect",
+    "collective_on_buffer",
+    "exscan",
+    "fcollect",
+    "inscan",
+    "reduce",
+    "reducescatter",
+    "sync",
+    "sync_all",
+]
 
 Op = _ffi.Op
+Team = Union[int, str]
 _OPS = {op.name.lower(): int(op) for op in Op}
 _WORLD = int(_ffi.Team.WORLD)
+_BOOL = np.dtype(np.bool_)
+_UINT8 = int(_ffi.Dtype.UINT8)
+_SUM = int(Op.SUM)
 _barrier = lib.nvshmemrs_barrier
 _sync = lib.nvshmemrs_sync
 _reduce = lib.nvshmemrs_reduce
 
 
 def reduce(
-    team: Union[int, str], dst_array: Any, src_array: Any, op: Union[str, Op], stream: None = None
+    team: Team,
+    dst_array: Any,
+    src_array: Any,
+    op: Union[str, Op],
+    stream: Optional[Stream] = None,
+    *,
+    dtype: Any = None,
 ) -> None:
     """Combines `src_array` of every member, element by element, into `dst_array` on every member.
 
-    Collective over `team` with the same sizes, dtype and `op`: "sum", "min", "max" or an ``Op``.
-    Both arrays are symmetric and may be the same; otherwise they must not overlap. The result has
-    the same bits on every member. OpenSHMEM 1.5 section 9.9.9.
+    Collective over `team` with the same sizes, dtype and `op`: "sum", "prod", "min", "max", "and",
+    "or", "xor" or an ``Op``. Both arrays may be the same; otherwise they must not overlap. The
+    result has the same bits on every member: a fold in team order. OpenSHMEM 1.5 section 9.9.9.
     """
+    _combine(_reduce, team, dst_array, src_array, op, stream, dtype, 0)
+
+
+def reducescatter(
+    team: Team,
+    dst_array: Any,
+    src_array: Any,
+    op: Union[str, Op],
+    stream: Optional[Stream] = None,
+    *,
+    dtype: Any = None,
+) -> None:
+    """As ``reduce``, but each member keeps its part: `src_array` has one for every member, in team
+    order, and `dst_array` the size of one.
+
+    Collective over `team`. `dst_array` may be the caller's own part of `src_array`; otherwise they
+    must not overlap. NVSHMEM `nvshmem_<type>_<op>_reducescatter`.
+    """
+    _combine(lib.nvshmemrs_reducescatter, team, dst_array, src_array, op, stream, dtype, 1)
+
+
+def inscan(
+    team: Team,
+    dst_array: Any,
+    src_array: Any,
+    op: Union[str, Op] = "sum",
+    stream: Optional[Stream] = None,
+    *,
+    dtype: Any = None,
+) -> None:
+    """Combines `src_array` of the members up to the caller, the caller included, in team order.
+
+    Collective over `team`, arguments as ``reduce``. OpenSHMEM 1.6 (`shmem_sum_inscan`).
+    """
+    _combine(lib.nvshmemrs_inscan, team, dst_array, src_array, op, stream, dtype, 0)
+
+
+def exscan(
+    team: Team,
+    dst_array: Any,
+    src_array: Any,
+    op: Union[str, Op] = "sum",
+    stream: Optional[Stream] = None,
+    *,
+    dtype: Any = None,
+) -> None:
+    """Combines `src_array` of the members before the caller, in team order; member 0 gets the
+    operation's identity, such as 0 for "sum".
+
+    Collective over `team`, arguments as ``reduce``. OpenSHMEM 1.6 (`shmem_sum_exscan`).
+    """
+    _combine(lib.nvshmemrs_exscan, team, dst_array, src_array, op, stream, dtype, 0)
+
+
+def _combine(
+    function: Callable[..., int],
+    team: Team,
+    dst_array: Any,
+    src_array: Any,
+    op: Any,
+    stream: Optional[Stream],
+    dtype: Any,
+    parts: int,
+) -> None:
+    """The four above. `parts`: `src_array` has a part for every member, not the size of one."""
     handle = team_of(team)
     try:
         dst, src = operand(dst_array, "dst_array"), operand(src_array, "src_array")
-        code = DTYPES.get(src.dtype)
-        if (
-            code is None
-            or dst.nbytes != src.nbytes
-            or dst.dtype is not src.dtype
-            or dst.order != src.order
-        ):
-            _check_reduce(dst, src)
-        if stream is not None:
-            no_stream(stream)
-        if not dst_array.flags.writeable:
-            raise NvshmemInvalid("dst_array is read-only")
         number = _OPS.get(op) if type(op) is str else c_int(op, "op")
         if number is None:
             raise NvshmemInvalid(f"op={op!r}: the operations are {', '.join(_OPS)}")
+        code = CODES.get(src.layout)
+        if code is None or dst.layout is not src.layout or dtype is not None:
+            code = _element_type(dst_array, src_array, dst, src, dtype, number, not parts)
+        if parts:
+            _check_parts(dst, src, "src", team_size(handle))
+        elif dst.nbytes != src.nbytes:
+            _different(dst, src)
+        writable(dst_array, "dst_array")
+        runtime = job.runtime if stream is None else handle_of(stream)
     except NvshmemInvalid as error:
-        fail_together(error, _reduce, handle, None, None, 0, 0, 0)
-    count = src.nbytes // src_array.itemsize
-    status = _reduce(job.runtime, handle, dst.address, src.address, count, code, number)
+        _reject(error, stream, function, handle, None, None, 0, 0, 0)
+    count = dst.nbytes // SIZES[code]
+    status = function(runtime, handle, dst.address, src.address, count, code, number)
     if status:
         raise_status(status)
+    if stream is not None:
+        stream.hold((dst_array, src_array))
 
 
-def _check_reduce(dst: Operand, src: Operand) -> None:
-    for name, array in (("dst_array", dst), ("src_array", src)):
-        if array.dtype is None:
-            raise NvshmemInvalid(f"{name} is a Buffer, which has no element type: pass an array")
-        if array.dtype not in DTYPES:
-            known = ", ".join(str(dtype) for dtype in DTYPES)
-            raise NvshmemInvalid(
-                f"{name} has dtype {array.dtype}: reductions know {known}, in native byte order"
-            )
-    agree(dst, src)
+def _element_type(
+    dst_array: Any,
+    src_array: Any,
+    dst: Operand,
+    src: Operand,
+    dtype: Any,
+    op: int,
+    elementwise: bool,
+) -> int:
+    """The library's number for the elements, where both are not plainly alike."""
+    if dtype is None and _BOOL in (dst.dtype, src.dtype):
+        if op == _SUM:
+            raise NvshmemInvalid('op="sum": a bool holds no sum; use "or", or another dtype')
+        codes = tuple(
+            _UINT8 if array.dtype == _BOOL else element_code(array.dtype, None, name)
+            for array, name in ((dst, "dst_array"), (src, "src_array"))
+        )
+    else:
+        codes = (
+            element_code(dst.dtype, dtype, "dst_array"),
+            element_code(src.dtype, dtype, "src_array"),
+        )
+    same_dtype(dst, src)
+    if codes[0] != codes[1]:
+        raise NvshmemInvalid(
+            f"dst is {dst.describe()} and src {src.describe()}: one dtype for both"
+        )
+    _check_layout(dst_array, src_array, dst, src, elementwise)
+    for array, name in ((dst, "dst_array"), (src, "src_array")):
+        if array.nbytes % SIZES[codes[0]]:
+            raise NvshmemInvalid(f"{name} is {array.describe()}, no whole number of {dtype!r}")
+    return codes[0]
+
+
+def fcollect(team: Team, dst_array: Any, src_array: Any, stream: Optional[Stream] = None) -> None:
+    """Puts `src_array` of all members behind each other, in team order, into `dst_array` on every
+    member.
+
+    Collective over `team` with the same sizes; `dst_array` is ``team_n_pes(team)`` times as large.
+    `src_array` may be the caller's own part of `dst_array`; otherwise they must not overlap.
+    OpenSHMEM 1.5 section 9.9.7.
+    """
+    handle = team_of(team)
+    function = lib.nvshmemrs_fcollect
+    try:
+        runtime, dst, src = _moved(dst_array, src_array, stream, False)
+        _check_parts(src, dst, "dst", team_size(handle))
+    except NvshmemInvalid as error:
+        _reject(error, stream, function, handle, None, None, 1)
+    status = function(runtime, handle, dst.address, src.address, src.nbytes)
+    _finish(status, stream, dst_array, src_array)
+
+
+def collect(team: Team, dst_array: Any, src_array: Any, stream: Optional[Stream] = None) -> None:
+    """As ``fcollect``, where `src_array` may have another size on every member, 0 too.
+
+    Collective over `team`. `dst_array` is a whole allocation, or a view up to the end of one: its
+    end is what stops members from sending more than there is room for. OpenSHMEM 1.5 section 9.9.6.
+    """
+    handle = team_of(team)
+    function = lib.nvshmemrs_collect
+    try:
+        runtime, dst, src = _moved(dst_array, src_array, stream, False)
+        _check_end(dst_array, dst)
+    except NvshmemInvalid as error:
+        _reject(error, stream, function, handle, None, None, 1)
+    status = function(runtime, handle, dst.address, src.address, src.nbytes)
+    _finish(status, stream, dst_array, src_array)
+
+
+def alltoall(team: Team, dst_array: Any, src_array: Any, stream: Optional[Stream] = None) -> None:
+    """Sends part j of `src_array` to member j, where it becomes part i of `dst_array`, i being the
+    caller's team number.
+
+    Collective over `team` with the same sizes, of ``team_n_pes(team)`` equal parts. Both may be the
+    same; otherwise they must not overlap. OpenSHMEM 1.5 section 9.9.8.
+    """
+    handle = team_of(team)
+    function = lib.nvshmemrs_alltoall
+    try:
+        runtime, dst, src = _moved(dst_array, src_array, stream, False)
+        if dst.nbytes != src.nbytes:
+            _different(dst, src)
+        nbytes = _part(src, team_size(handle))
+    except NvshmemInvalid as error:
+        _reject(error, stream, function, handle, None, None, 1)
+    status = function(runtime, handle, dst.address, src.address, nbytes)
+    _finish(status, stream, dst_array, src_array)
+
+
+def alltoalls(
+    team: Team,
+    dst_array: Any,
+    src_array: Any,
+    dst_stride: int,
+    src_stride: int,
+    count: int,
+    stream: Optional[Stream] = None,
+    *,
+    dtype: Any = None,
+) -> None:
+    """As ``alltoall`` with `count` elements for each member, of which every `dst_stride`-th and
+    `src_stride`-th counts.
+
+    Collective over `team` with the same numbers; strides are at least 1. Elements in between are
+    not written. OpenSHMEM 1.5 section 9.9.8.
+    """
+    handle = team_of(team)
+    function = lib.nvshmemrs_alltoalls
+    try:
+        runtime, dst, src = _moved(dst_array, src_array, stream, False)
+        steps = integer(dst_stride, "dst_stride"), integer(src_stride, "src_stride")
+        number = integer(count, "count")
+        size = _itemsize(dst, src, dtype)
+        total = team_size(handle) * number
+        for name, array, step in (("dst", dst, steps[0]), ("src", src, steps[1])):
+            if step < 1 or number < 0:
+                raise NvshmemInvalid(
+                    f"{name}_stride={step}, count={count}: the stride is at least 1, the count 0"
+                )
+            if total and ((total - 1) * step + 1) * size > array.nbytes:
+                raise NvshmemInvalid(
+                    f"{name}_stride={step}, count={count}: for {team_size(handle)} members that "
+                    f"is {(total - 1) * step + 1} elements, and {name} is {array.describe()}"
+                )
+    except NvshmemInvalid as error:
+        _reject(error, stream, function, handle, None, None, 1, 1, 1, 1)
+    status = function(runtime, handle, dst.address, src.address, *steps, size, number)
+    _finish(status, stream, dst_array, src_array)
 
 
 def broadcast(
-    team: Union[int, str], dst_array: Any, src_array: Any, root: int = 0, stream: None = None
+    team: Team,
+    dst_array: Any,
+    src_array: Any,
+    root: int = 0,
+    stream: Optional[Stream] = None,
 ) -> None:
     """Copies `src_array` on the member with team number `root` to `dst_array` on every member,
     `root` included.
 
-    Collective over `team` with the same sizes and `root`. Both are symmetric, arrays or Buffers,
-    and may be the same; otherwise they must not overlap. OpenSHMEM 1.5 section 9.9.5.
+    Collective over `team` with the same sizes and `root`. Both may be the same; otherwise they must
+    not overlap. OpenSHMEM 1.5 section 9.9.5.
     """
     handle = team_of(team)
+    function = lib.nvshmemrs_broadcast
     try:
-        dst, src = operand(dst_array, "dst_array"), operand(src_array, "src_array")
-        agree(dst, src)
-        no_stream(stream)
-        if dst.dtype is not None and not dst_array.flags.writeable:
-            raise NvshmemInvalid("dst_array is read-only")
+        runtime, dst, src = _moved(dst_array, src_array, stream, True)
+        if dst.nbytes != src.nbytes:
+            _different(dst, src)
         number = c_int(root, "root")
     except NvshmemInvalid as error:
-        fail_together(error, lib.nvshmemrs_broadcast, handle, None, None, 1, 0)
-    status = lib.nvshmemrs_broadcast(
-        job.runtime, handle, dst.address, src.address, dst.nbytes, number
-    )
-    if status:
-        raise_status(status)
+        _reject(error, stream, function, handle, None, None, 1, 0)
+    status = function(runtime, handle, dst.address, src.address, dst.nbytes, number)
+    _finish(status, stream, dst_array, src_array)
 
 
-def barrier(team: Union[int, str], stream: None = None) -> None:
+def collective_on_buffer(
+    coll: str,
+    team: Team,
+    dest: Buffer,
+    src: Buffer,
+    dtype: Any = None,
+    op: Union[str, Op, None] = None,
+    root: int = 0,
+    stream: Optional[Stream] = None,
+    enable_timing: bool = False,
+) -> Optional[float]:
+    """The collective `coll` on Buffers: "reduce", "reducescatter", "alltoall", "fcollect" or
+    "broadcast". Collective over `team`, as the function of that name.
+
+    The first two need `dtype`, an NVSHMEM name such as "float", or NumPy's, and `op`. With
+    `enable_timing` it waits and returns milliseconds, else None.
+    """
+    handle = team_of(team)
+    combine: Any = op  # None is an error there, like any other that is no operation
+    calls = {
+        "reduce": lambda: reduce(team, dest, src, combine, stream, dtype=dtype),
+        "reducescatter": lambda: reducescatter(team, dest, src, combine, stream, dtype=dtype),
+        "alltoall": lambda: alltoall(team, dest, src, stream),
+        "fcollect": lambda: fcollect(team, dest, src, stream),
+        "broadcast": lambda: broadcast(team, dest, src, root, stream),
+    }
+    try:
+        if coll not in calls:
+            raise NvshmemInvalid(f"coll={coll!r}: it is one of {', '.join(calls)}")
+        for name, value in (("dest", dest), ("src", src)):
+            if not isinstance(value, Buffer):
+                raise NvshmemInvalid(f"{name} is a {type(value).__name__}: pass a Buffer")
+        handle_of(stream)
+    except NvshmemInvalid as error:
+        _reject(error, stream, _reduce, handle, None, None, 0, 0, 0)
+    if not enable_timing:
+        calls[coll]()
+        return None
+    if stream is None:
+        begin = time.perf_counter()
+        calls[coll]()
+        return (time.perf_counter() - begin) * 1e3
+    start = stream.record()
+    calls[coll]()
+    end = stream.record()
+    end.synchronize()
+    return start.elapsed(end)
+
+
+def barrier(team: Team, stream: Optional[Stream] = None) -> None:
     """Waits for every member of `team` and completes all operations that they issued before.
 
     Collective over `team`. OpenSHMEM 1.5 section 9.9.1.
     """
-    status = _barrier(job.runtime, team_of(team))
-    if status:
-        raise_status(status)
-    if stream is not None:  # only now: the other members must not be left waiting
-        no_stream(stream)
+    _meet(_barrier, team_of(team), stream)
 
 
-def sync(team: Union[int, str], stream: None = None) -> None:
+def sync(team: Team, stream: Optional[Stream] = None) -> None:
     """Waits for every member of `team`; completes nothing. Collective over `team`. OpenSHMEM 1.5
     section 9.9.3.
     """
-    status = _sync(job.runtime, team_of(team))
-    if status:
-        raise_status(status)
-    if stream is not None:  # only now: the other members must not be left waiting
-        no_stream(stream)
+    _meet(_sync, team_of(team), stream)
 
 
-def barrier_all(stream: None = None) -> None:
+def barrier_all(stream: Optional[Stream] = None) -> None:
     """``barrier`` over all PEs. OpenSHMEM 1.5 section 9.9.1."""
-    status = _barrier(job.runtime, _WORLD)
-    if status:
-        raise_status(status)
-    if stream is not None:  # only now: the other members must not be left waiting
-        no_stream(stream)
+    _meet(_barrier, _WORLD, stream)
 
 
-def sync_all(stream: None = None) -> None:
+def sync_all(stream: Optional[Stream] = None) -> None:
     """``sync`` over all PEs. OpenSHMEM 1.5 section 9.9.3."""
-    status = _sync(job.runtime, _WORLD)
+    _meet(_sync, _WORLD, stream)
+
+
+def _meet(function: Callable[..., int], team: int, stream: Optional[Stream]) -> None:
+    runtime = job.runtime
+    if stream is not None:
+        try:
+            runtime = handle_of(stream)
+        except NvshmemInvalid:
+            check(function(runtime, team))  # the other members must not be left waiting
+            raise
+    status = function(runtime, team)
     if status:
         raise_status(status)
-    if stream is not None:  # only now: the other members must not be left waiting
-        no_stream(stream)
+
+
+def team_size(team: int) -> int:
+    """The number of members of the team with this handle."""
+    number = ctypes.c_int32()
+    check(lib.nvshmemrs_team_n_pes(job.runtime, team, number))
+    if number.value < 1:
+        raise NvshmemInvalid("team is TEAM_INVALID: only the members of a team call")
+    return number.value
+
+
+def _moved(
+    dst_array: Any, src_array: Any, stream: Any, elementwise: bool
+) -> Tuple[int, Operand, Operand]:
+    """The runtime or stream and both sides of a collective that only moves data."""
+    dst, src = operand(dst_array, "dst_array"), operand(src_array, "src_array")
+    same_dtype(dst, src)
+    _check_layout(dst_array, src_array, dst, src, elementwise)
+    writable(dst_array, "dst_array")
+    return handle_of(stream), dst, src
+
+
+def _check_layout(
+    dst_array: Any, src_array: Any, dst: Operand, src: Operand, elementwise: bool
+) -> None:
+    """Both are C-contiguous; or, if element i of one goes to element i of the other, both F."""
+    if elementwise and dst.shape == src.shape and dst.dtype is not None and src.dtype is not None:
+        if dst_array.flags.f_contiguous and src_array.flags.f_contiguous:
+            return
+    contiguous(dst, "dst_array")
+    contiguous(src, "src_array")
+
+
+def _different(dst: Operand, src: Operand) -> NoReturn:
+    raise NvshmemInvalid(
+        f"dst is {dst.describe()} and src {src.describe()}: pass slices of the same size"
+    )
+
+
+def _check_parts(one: Operand, all_parts: Operand, name: str, members: int) -> None:
+    if all_parts.nbytes != members * one.nbytes:
+        other = "src" if name == "dst" else "dst"
+        raise NvshmemInvalid(
+            f"{name} is {all_parts.describe()} and {other} {one.describe()}: for {members} members "
+            f"{name} has {members} times the size"
+        )
+
+
+def _part(src: Operand, members: int) -> int:
+    """Bytes for each member."""
+    size = 1 if src.dtype is None else src.dtype.itemsize
+    if src.nbytes % (members * size):
+        raise NvshmemInvalid(f"src is {src.describe()}: that is no {members} equal parts")
+    return src.nbytes // members
+
+
+def _itemsize(dst: Operand, src: Operand, dtype: Any) -> int:
+    if dtype is not None:
+        size = SIZES[element_code(dst.dtype, dtype, "dst_array")]
+        element_code(src.dtype, dtype, "src_array")
+        return size
+    kind = dst.dtype if dst.dtype is not None else src.dtype
+    if kind is None:
+        raise NvshmemInvalid("dst_array is a Buffer, which has no element type: pass dtype")
+    return kind.itemsize
+
+
+def _check_end(dst_array: Any, dst: Operand) -> None:
+    owner = owner_of(dst_array)
+    if owner is not None and dst.address + dst.nbytes != owner.live_address() + owner.size:
+        raise NvshmemInvalid(
+            f"dst_array ends {owner.live_address() + owner.size - dst.address - dst.nbytes} bytes "
+            "before its allocation does, and members may send more than it holds: pass a view up "
+            "to the end"
+        )
+
+
+def _finish(status: int, stream: Optional[Stream], *used: Any) -> None:
+    if status:
+        raise_status(status)
+    if stream is not None:
+        stream.hold(used)
+
+
+def _reject(
+    error: NvshmemInvalid, stream: Any, function: Callable[..., int], *rejected: Any
+) -> NoReturn:
+    """Raises `error` after telling the other members, on the stream if there is one."""
+    live = isinstance(stream, Stream) and stream.handle
+    fail_together(error, function, *rejected, runtime=live or 0)

@@ -8,21 +8,26 @@ from typing import Union
 
 from .. import _ffi
 from ._job import check, job, lib
-from ._operand import team_of
+from ._operand import queried_team
+from .nvshmem_types import not_on_host
 
 __all__ = [
     "ComparisonType",
     "InitStatus",
+    "SmemAmount",
+    "ThreadSupport",
+    "ask_smem",
     "init_status",
     "my_pe",
     "n_pes",
+    "query_thread",
     "team_my_pe",
     "team_n_pes",
 ]
 
 
 class ComparisonType(enum.IntEnum):
-    """How ``signal_wait`` compares the signal with the value."""
+    """How a wait or a test compares what is there with the value."""
 
     CMP_EQ = _ffi.Cmp.EQ
     CMP_NE = _ffi.Cmp.NE
@@ -30,6 +35,26 @@ class ComparisonType(enum.IntEnum):
     CMP_LE = _ffi.Cmp.LE
     CMP_LT = _ffi.Cmp.LT
     CMP_GE = _ffi.Cmp.GE
+    CMP_SENTINEL = 32767
+
+
+class ThreadSupport(enum.IntEnum):
+    """Which threads of a PE may call."""
+
+    THREAD_SINGLE = 0
+    THREAD_FUNNELED = 1
+    THREAD_SERIALIZED = 2
+    THREAD_MULTIPLE = 3
+    THREAD_TYPE_SENTINEL = 32767
+
+
+class SmemAmount(enum.IntEnum):
+    """What ``ask_smem`` is asked for, on a GPU."""
+
+    SMEM_RECOMMENDED = 0
+    SMEM_MINIMUM = 1
+    SMEM_BARRIERS_ONLY = 2
+    MAX = 32767
 
 
 class InitStatus(enum.IntEnum):
@@ -52,6 +77,18 @@ def init_status() -> InitStatus:
     return InitStatus.STATUS_NOT_INITIALIZED
 
 
+def query_thread() -> ThreadSupport:
+    """THREAD_MULTIPLE: any thread of a PE may call at any time. Local; works before ``init``.
+    OpenSHMEM 1.5 section 9.2.2.
+    """
+    return ThreadSupport(lib.nvshmemrs_thread_support())
+
+
+def ask_smem(amount: SmemAmount = SmemAmount.SMEM_RECOMMENDED) -> int:
+    """NotSupportedError: shared memory of a kernel's blocks is a GPU's."""
+    raise not_on_host("ask_smem")
+
+
 def my_pe() -> int:
     """This PE's number, 0 to ``n_pes() - 1``. OpenSHMEM 1.5 section 9.1.5."""
     pe = ctypes.c_int32()
@@ -66,15 +103,17 @@ def n_pes() -> int:
     return pes.value
 
 
-def team_my_pe(team: Union[int, str]) -> int:
-    """This PE's number in `team`, -1 if it is not a member. OpenSHMEM 1.5 section 9.4.1."""
+def team_my_pe(team: Union[int, str, None]) -> int:
+    """This PE's number in `team`, -1 if it is not a member; None is the team that a non-member
+    gets. OpenSHMEM 1.5 section 9.4.1.
+    """
     pe = ctypes.c_int32()
-    check(lib.nvshmemrs_team_my_pe(job.runtime, team_of(team), ctypes.byref(pe)))
+    check(lib.nvshmemrs_team_my_pe(job.runtime, queried_team(team), ctypes.byref(pe)))
     return pe.value
 
 
-def team_n_pes(team: Union[int, str]) -> int:
-    """The number of PEs in `team`. OpenSHMEM 1.5 section 9.4.2."""
+def team_n_pes(team: Union[int, str, None]) -> int:
+    """The number of PEs in `team`, -1 for None or TEAM_INVALID. OpenSHMEM 1.5 section 9.4.2."""
     pes = ctypes.c_int32()
-    check(lib.nvshmemrs_team_n_pes(job.runtime, team_of(team), ctypes.byref(pes)))
+    check(lib.nvshmemrs_team_n_pes(job.runtime, queried_team(team), ctypes.byref(pes)))
     return pes.value

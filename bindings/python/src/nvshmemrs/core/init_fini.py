@@ -20,6 +20,7 @@ from .nvshmem_types import (
     NvshmemInvalid,
     Version,
 )
+from .streams import Stream, handle_of
 
 __all__ = [
     "UniqueID",
@@ -113,6 +114,8 @@ def init(
     heap_bytes: Optional[int] = None,
     timeout: Optional[float] = None,
     init_timeout: Optional[float] = None,
+    dev: Any = None,
+    stream: None = None,
 ) -> None:
     """Makes this process a PE. Collective over all PEs of the job; returns when each can reach the
     others.
@@ -127,9 +130,10 @@ def init(
       there. Only ``Get_rank``, ``Get_size`` and ``bcast`` of the communicator are used. Also what
       "" means if `mpi_comm` is given.
 
-    `device` is None or "host". `heap_bytes` is the symmetric heap per PE, else
-    NVSHMEM_SYMMETRIC_SIZE; `timeout` the seconds that a wait may last, else NVSHMEMRS_TIMEOUT;
-    `init_timeout` the same for ``init``, else NVSHMEMRS_INIT_TIMEOUT. OpenSHMEM 1.5 section 9.1.1.
+    `device` is None or "host", and `dev` another spelling of it; `stream` is None. `heap_bytes` is
+    the symmetric heap per PE, else NVSHMEM_SYMMETRIC_SIZE; `timeout` the seconds that a wait may
+    last, else NVSHMEMRS_TIMEOUT; `init_timeout` the same for ``init``, else NVSHMEMRS_INIT_TIMEOUT.
+    OpenSHMEM 1.5 section 9.1.1.
     """
     if job.runtime and job.is_forked():
         raise ForkedError(
@@ -137,11 +141,7 @@ def init(
         )
     if job.runtime:
         raise NvshmemInvalid("init: this process is a PE already; call finalize first")
-    if device is not None and device != "host":
-        raise NotSupportedError(
-            f"device={device!r}: this version keeps the symmetric heap in host memory; "
-            "leave device None or pass 'host'"
-        )
+    device = _host_only(device, dev, stream)
     method = initializer_method or (
         "uid" if uid is not None else "mpi" if mpi_comm is not None else ""
     )
@@ -192,6 +192,20 @@ def init(
     _job.joined(runtime.value)
 
 
+def _host_only(device: Any, dev: Any, stream: Any) -> Any:
+    """The device, under either name; it and the stream can only be the host's."""
+    if device is not None and dev is not None:
+        raise NvshmemInvalid(f"device={device!r} and dev={dev!r}: give one of them")
+    device = dev if device is None else device
+    if device is not None and device != "host":
+        raise NotSupportedError(
+            f"device={device!r}: this version keeps the symmetric heap in host memory; "
+            "leave device None or pass 'host'"
+        )
+    handle_of(stream)  # raises for another library's
+    return device
+
+
 def _attributes(
     device: Any, heap_bytes: Optional[int], timeout: Optional[float], init_timeout: Optional[float]
 ) -> Any:
@@ -213,13 +227,14 @@ def _attributes(
     return attr
 
 
-def finalize() -> None:
-    """Leaves the job. Collective over all PEs; includes a barrier. Allocations that are left are
-    freed.
+def finalize(*, dev: Any = None, stream: Optional[Stream] = None) -> None:
+    """Leaves the job. Collective over all PEs; waits for all streams, and includes a barrier.
+    Allocations that are left are freed, teams and registrations ended.
 
-    Arrays and Buffers of the job must not be touched afterwards. ``init`` may follow, with other
-    sizes too. OpenSHMEM 1.5 section 9.1.4.
+    ``init`` may follow, with other sizes too. `dev` and `stream` are accepted as seen in programs:
+    None, "host", a Stream. OpenSHMEM 1.5 section 9.1.4.
     """
+    _host_only(None, dev, stream)
     runtime = job.runtime
     if not runtime:  # which the library takes for a null handle, and releases in silence
         raise NotInitializedError("finalize: this process is not a PE; call init first")

@@ -1,20 +1,34 @@
-"""The symmetric heap as untyped memory: ``buffer``, ``free``, ``get_peer_buffer``."""
+"""Symmetric memory without element types: allocation, peers, registered memory."""
 
 from __future__ import annotations
 
 import ctypes
+import mmap
 import operator
 import weakref
-from typing import Any, Dict, NamedTuple, NoReturn, Optional, Tuple
+from typing import Any, Dict, NamedTuple, NoReturn, Optional, Tuple, Union
 
 import numpy as np
 
 from .. import _ffi
 from . import _job
 from ._job import check, fail_together, job, lib
-from .nvshmem_types import BufferTypes, NvshmemInvalid
+from .nvshmem_types import BufferTypes, NvshmemInvalid, not_on_host
 
-__all__ = ["Buffer", "HeapStats", "buffer", "free", "get_peer_buffer", "heap_stats"]
+__all__ = [
+    "Buffer",
+    "HeapStats",
+    "NvshmemResource",
+    "buffer",
+    "free",
+    "get_mc_buffer",
+    "get_multicast_buffer",
+    "get_peer_buffer",
+    "heap_stats",
+    "realloc",
+    "register_external_buffer",
+    "unregister_external_buffer",
+]
 
 # Sizes and addresses that every member's library refuses; see fail_together.
 _NO_SIZE = 2**64 - 1
@@ -29,16 +43,32 @@ class Buffer:
     PE's release is recorded, and the next collective allocation frees what all PEs have released.
     """
 
-    __slots__ = ("_address", "_size", "_runtime", "_mapping", "_origin", "_finalizer", "__weakref__")
+    __slots__ = (
+        "_address",
+        "_size",
+        "_runtime",
+        "_mapping",
+        "_origin",
+        "_exporter",
+        "_finalizer",
+        "__weakref__",
+    )
 
-    def __init__(self, address: int, size: int, origin: Optional["Buffer"] = None) -> None:
+    def __init__(
+        self,
+        address: int,
+        size: int,
+        origin: Optional["Buffer"] = None,
+        exporter: Optional["memoryview"] = None,
+    ) -> None:
         self._address = address
         self._size = size
         self._runtime = job.runtime
         self._mapping = job.mapping
         self._origin = origin  # of a peer's memory: our own, which has to stay allocated
+        self._exporter = exporter  # of registered memory: keeps it mapped
         self._finalizer: Any = None
-        if origin is None:
+        if origin is None and exporter is None:
             self._finalizer = weakref.finalize(self, _job.dropped.append, (job.runtime, address))
             self._finalizer.atexit = False
 
@@ -54,7 +84,9 @@ class Buffer:
 
     @property
     def buffer_type(self) -> BufferTypes:
-        """NORMAL for this PE's memory, PEER for another PE's."""
+        """NORMAL for this PE's memory, PEER for another PE's, EXTERNAL for registered memory."""
+        if self._exporter is not None:
+            return BufferTypes.EXTERNAL
         return BufferTypes.NORMAL if self._origin is None else BufferTypes.PEER
 
     @property
@@ -80,9 +112,11 @@ class Buffer:
         return np.asarray(self).data
 
     def close(self) -> None:
-        """``free`` if that has not happened yet; collective, but for a peer's Buffer."""
+        """``free`` if that has not happened yet; collective, but for a peer's Buffer. Registered
+        memory is unregistered.
+        """
         if self._address:
-            free(self)
+            end(self)
 
     def __enter__(self) -> "Buffer":
         return self
@@ -99,6 +133,8 @@ class Buffer:
 
     def _gone(self) -> str:
         mine = self if self._origin is None else self._origin
+        if self._exporter is not None and self._address == 0:
+            return "was unregistered"
         return (
             "was freed"
             if self._address == 0 or mine._address == 0
@@ -135,10 +171,7 @@ def buffer(size: int, release: bool = False, except_on_del: bool = True) -> Buff
     are accepted and have no effect: a Buffer that is collected without ``free`` raises and prints
     nothing, its release is recorded (see Buffer).
     """
-    try:
-        nbytes = operator.index(size)
-    except TypeError:
-        nbytes = -1
+    nbytes = _whole_number(size)
     if not 0 < nbytes < _NO_SIZE:
         fail_allocation(
             NvshmemInvalid(f"size={size!r}: a buffer needs an integer number of bytes, at least 1")
@@ -160,12 +193,42 @@ def free(buffer: Buffer) -> None:
     if buffer._origin is not None:
         buffer._forget()
         return
+    if buffer._exporter is not None:
+        fail_free(
+            NvshmemInvalid("free: this memory was registered: use unregister_external_buffer")
+        )
     if not buffer.is_live:
         gone = buffer._gone()
         fail_free(NvshmemInvalid(f"free: this {buffer._size}-byte buffer {gone} already"))
     address = buffer._address
     check(lib.nvshmemrs_free(job.runtime, address))
     buffer._forget()
+
+
+def realloc(buffer: Optional[Buffer], size: int) -> Optional[Buffer]:
+    """Gives a Buffer another size on every PE; the contents stay, up to the smaller size.
+
+    Collective over all PEs with the same arguments; includes a barrier. Returns the new Buffer, and
+    the old one is gone. None for `buffer` allocates; 0 for `size` frees and returns None. OpenSHMEM
+    1.5 section 9.3.1.
+    """
+    moved = ctypes.c_void_p()
+    old = 0
+    try:
+        nbytes = _whole_number(size)
+        if not 0 <= nbytes < _NO_SIZE:
+            raise NvshmemInvalid(f"size={size!r}: give an integer number of bytes, 0 to free")
+        if buffer is not None:
+            if not isinstance(buffer, Buffer) or buffer.buffer_type != BufferTypes.NORMAL:
+                raise NvshmemInvalid(f"realloc takes a Buffer from buffer(), not {buffer!r}")
+            old = buffer.live_address()
+    except NvshmemInvalid as error:
+        fail_together(error, lib.nvshmemrs_realloc, _NO_ADDRESS, 1, moved)
+    _job.release_dropped()
+    check(lib.nvshmemrs_realloc(job.runtime, old, nbytes, moved))
+    if buffer is not None:
+        buffer._forget()
+    return Buffer(moved.value, nbytes) if moved.value else None
 
 
 def get_peer_buffer(buffer: Buffer, pe: int) -> Buffer:
@@ -180,6 +243,68 @@ def get_peer_buffer(buffer: Buffer, pe: int) -> Buffer:
             "get_peer_buffer takes this PE's Buffer, not one that is a peer's already"
         )
     return Buffer(peer_address(buffer.live_address(), pe), buffer._size, buffer)
+
+
+def get_multicast_buffer(team: Any, buffer: Buffer) -> Buffer:
+    """NotSupportedError: multicast memory is a feature of GPUs."""
+    raise not_on_host("get_multicast_buffer")
+
+
+get_mc_buffer = get_multicast_buffer
+
+
+def register_external_buffer(
+    buffer: Any, preferred_address: Union[int, Buffer, None] = None
+) -> Buffer:
+    """Makes memory of this process symmetric, where it is: the returned Buffer and `buffer` are the
+    same bytes, at two addresses.
+
+    Collective over all PEs with the same size. `buffer` is anything with a writable buffer in
+    private memory: ``aligned_empty(...)``, or an ``mmap.mmap`` with the flags MAP_PRIVATE and
+    MAP_ANONYMOUS, or an array in one. It begins at a page and ends at one, and is kept mapped until
+    ``unregister_external_buffer`` or ``finalize``. `preferred_address` is an unused address, the
+    same on every PE, for the symmetric side. NVSHMEM `nvshmemx_buffer_register_symmetric`.
+    """
+    symmetric = ctypes.c_void_p()
+    try:
+        exporter, address = _pages(buffer)
+        wish = _preferred(preferred_address)
+    except NvshmemInvalid as error:
+        rejected = (_NO_ADDRESS, _NO_SIZE, None, symmetric)
+        fail_together(error, lib.nvshmemrs_buffer_register, *rejected)
+    size = exporter.nbytes
+    check(lib.nvshmemrs_buffer_register(job.runtime, address, size, wish, symmetric))
+    made = Buffer(symmetric.value or 0, size, exporter=exporter)
+    _job.external[made._address] = (address, made)
+    return made
+
+
+def unregister_external_buffer(buffer: Any) -> None:
+    """Makes registered memory private again; it keeps its contents. Takes what
+    ``register_external_buffer`` returned, or what it was given.
+
+    Collective over all PEs with the same memory; a barrier comes first.
+    """
+    try:
+        found = buffer if isinstance(buffer, Buffer) else registered_at(buffer)
+        if found is None or found._exporter is None:
+            raise NvshmemInvalid(
+                f"unregister_external_buffer: this {type(buffer).__name__} is not registered"
+            )
+        address = found.live_address()
+    except NvshmemInvalid as error:
+        fail_together(error, lib.nvshmemrs_buffer_unregister, _NO_ADDRESS)
+    check(lib.nvshmemrs_buffer_unregister(job.runtime, address))
+    _job.external.pop(address, None)
+    found._forget()
+    found._exporter = memoryview(b"")  # the memory may be unmapped now
+
+
+class NvshmemResource:
+    """NotSupportedError: the reference's allocator of GPU memory; here ``buffer`` allocates."""
+
+    def __init__(self, device: Any) -> None:
+        raise not_on_host("NvshmemResource", "buffer() and array() allocate symmetric memory")
 
 
 class HeapStats(NamedTuple):
@@ -225,6 +350,94 @@ def fail_free(error: NvshmemInvalid) -> NoReturn:
     fail_together(error, lib.nvshmemrs_free, _NO_ADDRESS)
 
 
+def owner_of(value: Any) -> Optional[Buffer]:
+    """The Buffer that an array, or a view of one, lies in; None for memory that is not ours."""
+    base: Any = value
+    while base is not None:
+        if isinstance(base, np.ndarray):
+            base = base.base
+        elif isinstance(base, Buffer):
+            return base
+        elif isinstance(base, memoryview):
+            base = base.obj
+        else:
+            base = getattr(base, "base", None)  # what numpy.lib.stride_tricks leaves in between
+    return None
+
+
+def end(buffer: Buffer) -> None:
+    """Frees or unregisters. Collective, but for a peer's Buffer."""
+    if buffer._exporter is None:
+        free(buffer)
+    else:
+        unregister_external_buffer(buffer)
+
+
+def registered_at(value: Any) -> Optional[Buffer]:
+    """The registered Buffer whose private side begins where `value`, an exporter of a buffer, does;
+    or that `value` lies in.
+    """
+    try:
+        address = np.asarray(memoryview(value)).__array_interface__["data"][0]
+    except (TypeError, ValueError):
+        return None
+    for private, found in _job.external.values():
+        if address in (private, found._address):
+            return found  # type: ignore[no-any-return]
+    return None
+
+
+def _pages(value: Any) -> Tuple["memoryview", int]:
+    """Memory to register and its address; NvshmemInvalid unless it is writable whole pages."""
+    try:
+        view = memoryview(value).cast("B")
+    except (TypeError, ValueError) as error:
+        raise NvshmemInvalid(
+            f"buffer is a {type(value).__name__}: pass something with a contiguous buffer, such as "
+            f"an mmap.mmap or aligned_empty(...) ({error})"
+        ) from None
+    if view.readonly:
+        raise NvshmemInvalid("buffer is read-only: other PEs shall write it")
+    if owner_of(value) is not None:
+        raise NvshmemInvalid("buffer is symmetric memory already")
+    address = (
+        int(np.frombuffer(view, np.uint8).__array_interface__["data"][0]) if view.nbytes else 0
+    )
+    if address % mmap.PAGESIZE or view.nbytes % mmap.PAGESIZE or not view.nbytes:
+        raise NvshmemInvalid(
+            f"buffer is {view.nbytes} bytes at {address:#x}: whole pages of {mmap.PAGESIZE} bytes "
+            "are registered, and the address is a multiple of that. aligned_empty(shape, dtype) "
+            "makes such an array"
+        )
+    for start, found in _job.external.values():
+        if start < address + view.nbytes and address < start + found.size:
+            raise NvshmemInvalid(
+                "buffer is registered already, or a part of it: unregister it first"
+            )
+    return view, address
+
+
+def _preferred(address: Any) -> Optional[int]:
+    if address is None:
+        return None
+    if isinstance(address, Buffer):
+        return address.live_address()
+    number = _whole_number(address)
+    if number <= 0 or number % mmap.PAGESIZE or number >= 2**63:
+        raise NvshmemInvalid(
+            f"preferred_address={address!r}: give an address that is a multiple of {mmap.PAGESIZE}"
+        )
+    return number
+
+
+def _whole_number(value: Any) -> int:
+    """An integer; -1 for what is none."""
+    try:
+        return operator.index(value)
+    except TypeError:
+        return -1
+
+
 def leave_scope(buffer: Buffer, failed: Optional[type]) -> None:
     """The end of a `with` block: frees, unless it was freed in the block.
 
@@ -234,8 +447,8 @@ def leave_scope(buffer: Buffer, failed: Optional[type]) -> None:
     if not buffer.is_live:
         return
     if failed is None or buffer._origin is not None:
-        free(buffer)
-    else:
+        end(buffer)
+    elif buffer._exporter is None:
         address = buffer._address
         buffer._forget()
         _job.dropped.append((job.runtime, address))

@@ -3,9 +3,24 @@
 from __future__ import annotations
 
 import enum
-from typing import Any, Dict, ItemsView, Iterator, KeysView, NamedTuple, Optional, Type, ValuesView
+from typing import (
+    Any,
+    Dict,
+    ItemsView,
+    Iterator,
+    KeysView,
+    NamedTuple,
+    Optional,
+    Tuple,
+    Type,
+    ValuesView,
+)
 
 from .._ffi import Status, Team
+
+
+class NvshmemWarning(UserWarning):
+    """For programs that name the reference's warning; nothing here issues it."""
 
 
 class NvshmemError(Exception):
@@ -109,10 +124,12 @@ class Version(NamedTuple):
 
 
 class BufferTypes(enum.IntEnum):
-    """Where the memory of a Buffer comes from."""
+    """Where the memory of a Buffer comes from. MULTIMEM needs GPUs, so no Buffer has it here."""
 
     NORMAL = 0
     PEER = 1
+    MULTIMEM = 2
+    EXTERNAL = 3
 
 
 class MutableEnum:
@@ -184,12 +201,55 @@ class MutableEnum:
 
 
 class _Teams(MutableEnum):
-    """Teams by name; ``WORLD`` is short for ``TEAM_WORLD``."""
+    """Teams by name; ``WORLD`` is short for ``TEAM_WORLD``. Teams that are made add their names."""
 
     def __getitem__(self, name: str) -> int:
         if name not in self._members and f"TEAM_{name}" in self._members:
             name = f"TEAM_{name}"
         return self._members[name]
 
+    def __contains__(self, name: object) -> bool:
+        return name in self._members or f"TEAM_{name}" in self._members
 
-Teams = _Teams(TEAM_INVALID=-1, **{f"TEAM_{team.name}": int(team) for team in Team})
+    def reset(self) -> None:
+        """Forgets all but the predefined teams."""
+        self._members = dict(_PREDEFINED)
+
+
+# TEAM_MC_SHARED, TEAMS_MIN and TEAM_INDEX_MAX have the reference's numbers and name no team here.
+TEAM_MC_SHARED = 6
+_PREDEFINED: Dict[str, int] = {
+    "TEAM_INVALID": -1,
+    "TEAM_WORLD": Team.WORLD.value,
+    "TEAM_SHARED": Team.SHARED.value,
+    "TEAM_NODE": Team.NODE.value,
+    "TEAM_SAME_MYPE_NODE": Team.SAME_MYPE_NODE.value,
+    "TEAM_SAME_GPU": Team.SAME_GPU.value,
+    "TEAM_GPU_LEADERS": Team.GPU_LEADERS.value,
+    "TEAM_MC_SHARED": TEAM_MC_SHARED,
+    "TEAMS_MIN": 7,
+    "TEAM_INDEX_MAX": 32767,
+}
+Teams = _Teams(**_PREDEFINED)
+
+
+class NvshmemStream:
+    """Wraps what has a ``cuda_stream``, such as a torch.cuda.Stream, as in nvshmem.core.
+
+    Operations on host memory take no CUDA stream; their streams are ``Stream()``.
+    """
+
+    def __init__(self, pt_stream: Any) -> None:
+        if not hasattr(pt_stream, "cuda_stream"):
+            raise NvshmemInvalid(f"pt_stream={pt_stream!r}: it has no attribute cuda_stream")
+        self.pt_stream = pt_stream
+        self.handle = int(pt_stream.cuda_stream)
+
+    def __cuda_stream__(self) -> Tuple[int, int]:
+        return (0, self.handle)
+
+
+def not_on_host(what: str, instead: str = "") -> NotSupportedError:
+    """The error for what only GPUs have."""
+    hint = f"; {instead}" if instead else ""
+    return NotSupportedError(f"{what} needs a GPU, and the symmetric heap is host memory{hint}")

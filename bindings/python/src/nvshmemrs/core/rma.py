@@ -1,39 +1,55 @@
-"""Remote memory access and signals. One-sided: only the caller calls.
+"""Put, get, signals, quiet and fence. One-sided: only the caller calls them.
 
-`dst` and `src` are NumPy arrays or Buffers. For a put the destination, for a get the source must be
-symmetric; the other side may be any NumPy array. A view stands for its own elements, so
-``put(a[10:20], b, 1)`` moves ten. Both sides must have the same dtype, number of elements and
-order; nothing is cut to the shorter one. `count` moves that many elements from the start of both.
-`pe` is another spelling of `remote_pe`, which has no default.
+The destination of a put, the source of a get and every signal are symmetric. The local side is any
+NumPy array, or a Buffer. Both sides have the same dtype and number of elements, and an element goes
+where its index says: views, strides, C and F order are honoured. Nothing is cut to the shorter
+side: a difference is an error. `count` moves that many elements from the start of both, in C
+order. `pe` is another spelling of `remote_pe`, which has no default. `stream` is a ``Stream``, on
+which the operation is queued; with None it is done when the call returns.
+
+Behind `remote_pe`, put and get take the stream without its name. If a PE stands there, they read
+``put(dst, src, count, pe, stream=...)``.
 """
 
 from __future__ import annotations
 
 import ctypes
 import enum
-from typing import Any, Optional
+from typing import Any, Optional, Tuple, Union
+
+import numpy as np
 
 from .. import _ffi
-from ._job import job, lib, raise_status
+from . import _strided
+from ._dtypes import one_element
+from ._job import check, job, lib, raise_status
 from ._operand import (
-    Function,
-    Operand,
-    bytes_of,
     c_int,
-    no_stream,
+    contiguous,
+    integer,
     operand,
     pe_of,
     signal_address,
     signal_value,
+    typed,
+    writable,
 )
 from .direct import ComparisonType
 from .nvshmem_types import NvshmemInvalid
+from .streams import Stream, handle_of, queue
 
 __all__ = [
     "SignalOp",
     "fence",
+    "flush",
+    "g",
     "get",
     "get_nbi",
+    "ibget",
+    "ibput",
+    "iget",
+    "iput",
+    "p",
     "put",
     "put_nbi",
     "put_signal",
@@ -52,102 +68,295 @@ class SignalOp(enum.IntEnum):
     SIGNAL_ADD = _ffi.SignalOp.ADD
 
 
-_put = lib.nvshmemrs_put
-_put_nbi = lib.nvshmemrs_put_nbi
-_get = lib.nvshmemrs_get
-_get_nbi = lib.nvshmemrs_get_nbi
+_put = _strided.Calls(lib.nvshmemrs_put, lib.nvshmemrs_iput, lib.nvshmemrs_ibput)
+_put_nbi = _strided.Calls(lib.nvshmemrs_put_nbi, lib.nvshmemrs_iput, lib.nvshmemrs_ibput)
+_get = _strided.Calls(lib.nvshmemrs_get, lib.nvshmemrs_iget, lib.nvshmemrs_ibget)
+_get_nbi = _strided.Calls(lib.nvshmemrs_get_nbi, lib.nvshmemrs_iget, lib.nvshmemrs_ibget)
 
 
 def put(
     dst: Any,
     src: Any,
     remote_pe: Optional[int] = None,
-    stream: None = None,
-    *,
+    *stream_or_pe: Union[Stream, int, None],
+    stream: Optional[Stream] = None,
     count: Optional[int] = None,
     pe: Optional[int] = None,
 ) -> None:
     """Copies `src` to the symmetric `dst` on PE `remote_pe`.
 
     Returns when `src` may be reused; the data is visible there after ``quiet``, a barrier or a
-    signal. OpenSHMEM 1.5 section 9.5.1.
+    signal. OpenSHMEM 1.5 sections 9.5.1 and 9.5.3.
     """
-    _move(_put, operand(dst, "dst"), operand(src, "src"), remote_pe, stream, count, pe)
+    _move(_put, dst, src, remote_pe, stream_or_pe, stream, count, pe)
 
 
 def put_nbi(
     dst: Any,
     src: Any,
     remote_pe: Optional[int] = None,
-    stream: None = None,
-    *,
+    *stream_or_pe: Union[Stream, int, None],
+    stream: Optional[Stream] = None,
     count: Optional[int] = None,
     pe: Optional[int] = None,
 ) -> None:
     """As ``put``, but `src` must stay as it is until ``quiet``. OpenSHMEM 1.5 section 9.6.1."""
-    _move(_put_nbi, operand(dst, "dst"), operand(src, "src"), remote_pe, stream, count, pe)
+    _move(_put_nbi, dst, src, remote_pe, stream_or_pe, stream, count, pe)
 
 
 def get(
     dst: Any,
     src: Any,
     remote_pe: Optional[int] = None,
-    stream: None = None,
-    *,
+    *stream_or_pe: Union[Stream, int, None],
+    stream: Optional[Stream] = None,
     count: Optional[int] = None,
     pe: Optional[int] = None,
 ) -> None:
     """Copies the symmetric `src` on PE `remote_pe` to `dst`.
 
-    Returns when the data is in `dst`. OpenSHMEM 1.5 section 9.5.4.
+    Returns when the data is in `dst`. OpenSHMEM 1.5 sections 9.5.4 and 9.5.6.
     """
-    target = operand(dst, "dst")
-    if target.dtype is not None and not dst.flags.writeable:
-        raise NvshmemInvalid("dst is a read-only array")
-    _move(_get, target, operand(src, "src"), remote_pe, stream, count, pe)
+    writable(dst, "dst")
+    _move(_get, dst, src, remote_pe, stream_or_pe, stream, count, pe)
 
 
 def get_nbi(
     dst: Any,
     src: Any,
     remote_pe: Optional[int] = None,
-    stream: None = None,
-    *,
+    *stream_or_pe: Union[Stream, int, None],
+    stream: Optional[Stream] = None,
     count: Optional[int] = None,
     pe: Optional[int] = None,
 ) -> None:
     """As ``get``, but the data is in `dst` only after ``quiet``. OpenSHMEM 1.5 section 9.6.2."""
-    target = operand(dst, "dst")
-    if target.dtype is not None and not dst.flags.writeable:
-        raise NvshmemInvalid("dst is a read-only array")
-    _move(_get_nbi, target, operand(src, "src"), remote_pe, stream, count, pe)
+    writable(dst, "dst")
+    _move(_get_nbi, dst, src, remote_pe, stream_or_pe, stream, count, pe)
 
 
 def _move(
-    function: Function,
-    dst: Operand,
-    src: Operand,
+    calls: _strided.Calls,
+    dst: Any,
+    src: Any,
     remote_pe: Optional[int],
-    stream: None,
+    stream_or_pe: Tuple[Any, ...],
+    stream: Optional[Stream],
     count: Optional[int],
     pe: Optional[int],
 ) -> None:
     """The checks that all four share, then the call."""
-    nbytes = dst.nbytes
-    if (
-        nbytes != src.nbytes
-        or count is not None
-        or dst.dtype is not src.dtype
-        or dst.order != src.order
-    ):
-        nbytes = bytes_of(dst, src, count)
+    if stream_or_pe:
+        remote_pe, stream, count = _positional(remote_pe, stream_or_pe, stream, count, pe)
+    target, source = operand(dst, "dst"), operand(src, "src")
     if type(remote_pe) is not int or pe is not None or not -0x80000000 <= remote_pe <= 0x7FFFFFFF:
         remote_pe = pe_of(remote_pe, pe)
-    if stream is not None:
-        no_stream(stream)
-    status = function(job.runtime, dst.address, src.address, nbytes, remote_pe)
+    nbytes = target.nbytes
+    if (
+        target.layout is None
+        or target.layout is not source.layout
+        or nbytes != source.nbytes
+        or count is not None
+    ):
+        local = (dst, src) if remote_pe == job.my_pe else None
+        planned = _strided.plan(target, source, count, local)
+        status = _strided.copy(calls, handle_of(stream), planned, remote_pe)
+        if stream is not None:
+            stream.hold((dst, src))
+    elif stream is None:
+        status = calls.contiguous(job.runtime, target.address, source.address, nbytes, remote_pe)
+    else:
+        arguments = (target.address, source.address, nbytes, remote_pe)
+        status = queue(stream, (dst, src), calls.contiguous, *arguments)
     if status:
         raise_status(status)
+
+
+def _positional(
+    remote_pe: Any, stream_or_pe: Tuple[Any, ...], stream: Any, count: Any, pe: Any
+) -> Tuple[Any, Any, Any]:
+    """PE, stream and count, where arguments without a name stand behind `remote_pe`."""
+    fourth = stream_or_pe[0]
+    if len(stream_or_pe) > 1:
+        raise TypeError(f"4 arguments have no name, and {len(stream_or_pe) + 3} were given")
+    if isinstance(fourth, (int, np.integer)):
+        if count is not None or pe is not None:
+            raise NvshmemInvalid(
+                f"{fourth} is the PE and {remote_pe} the count, and count={count!r}, pe={pe!r} "
+                "were passed too: give each once"
+            )
+        return fourth, stream, remote_pe
+    if stream is not None and fourth is not None:
+        raise NvshmemInvalid(f"stream={stream!r} and {fourth!r} behind the PE: give one stream")
+    if fourth is None:
+        fourth = stream
+    handle_of(fourth)
+    return remote_pe, fourth, count
+
+
+def p(
+    dst: Any,
+    value: Any,
+    remote_pe: Optional[int] = None,
+    stream: Optional[Stream] = None,
+    *,
+    dtype: Any = None,
+    pe: Optional[int] = None,
+) -> None:
+    """Writes one value to the first element of the symmetric `dst` on PE `remote_pe`.
+
+    `dtype` says the type of a Buffer's elements. Completion as ``put``. OpenSHMEM 1.5 section
+    9.5.2.
+    """
+    target = typed(dst, dtype, "dst")
+    if target.size == 0:
+        raise NvshmemInvalid("dst is empty: p writes one element")
+    made = one_element(value, target.dtype, "value")
+    number = pe_of(remote_pe, pe)
+    arguments = (operand(target, "dst").address, operand(made, "value").address, made.nbytes)
+    if stream is None:
+        status = _put.contiguous(job.runtime, *arguments, number)
+    else:
+        status = queue(stream, (dst, made), _put.contiguous, *arguments, number)
+    check(status)
+
+
+def g(
+    src: Any,
+    remote_pe: Optional[int] = None,
+    stream: Optional[Stream] = None,
+    *,
+    dtype: Any = None,
+    pe: Optional[int] = None,
+) -> Any:
+    """The first element of the symmetric `src` on PE `remote_pe`, as a NumPy scalar.
+
+    `dtype` says the type of a Buffer's elements. With a stream it waits until the stream has read
+    it. OpenSHMEM 1.5 section 9.5.5.
+    """
+    source = typed(src, dtype, "src")
+    if source.size == 0:
+        raise NvshmemInvalid("src is empty: g reads one element")
+    made = np.empty(1, source.dtype)
+    number = pe_of(remote_pe, pe)
+    arguments = (operand(made, "value").address, operand(source, "src").address, made.nbytes)
+    if stream is None:
+        check(_get.contiguous(job.runtime, *arguments, number))
+    else:
+        check(queue(stream, (src, made), _get.contiguous, *arguments, number))
+        stream.synchronize()
+    return made[0]
+
+
+def iput(
+    dst: Any,
+    src: Any,
+    dst_stride: int,
+    src_stride: int,
+    count: int,
+    remote_pe: Optional[int] = None,
+    stream: Optional[Stream] = None,
+    *,
+    dtype: Any = None,
+    pe: Optional[int] = None,
+) -> None:
+    """Copies `count` elements, every `src_stride`-th of `src`, to every `dst_stride`-th of the
+    symmetric `dst` on PE `remote_pe`.
+
+    Strides count elements in C order and are at least 1; for the other direction pass reversed
+    views to ``put``. Completion as ``put``. OpenSHMEM 1.5 section 9.5.3.
+    """
+    to = _every(dst, dst_stride, 1, count, dtype, "dst")
+    put(to, _every(src, src_stride, 1, count, dtype, "src"), pe_of(remote_pe, pe), stream=stream)
+
+
+def iget(
+    dst: Any,
+    src: Any,
+    dst_stride: int,
+    src_stride: int,
+    count: int,
+    remote_pe: Optional[int] = None,
+    stream: Optional[Stream] = None,
+    *,
+    dtype: Any = None,
+    pe: Optional[int] = None,
+) -> None:
+    """As ``iput``, from the symmetric `src` on PE `remote_pe` to `dst`. Completion as ``get``.
+    OpenSHMEM 1.5 section 9.5.6.
+    """
+    to = _every(dst, dst_stride, 1, count, dtype, "dst")
+    get(to, _every(src, src_stride, 1, count, dtype, "src"), pe_of(remote_pe, pe), stream=stream)
+
+
+def ibput(
+    dst: Any,
+    src: Any,
+    dst_stride: int,
+    src_stride: int,
+    block_size: int,
+    block_count: int,
+    remote_pe: Optional[int] = None,
+    stream: Optional[Stream] = None,
+    *,
+    dtype: Any = None,
+    pe: Optional[int] = None,
+) -> None:
+    """Copies `block_count` blocks of `block_size` elements; blocks start every `src_stride`
+    elements of `src` and every `dst_stride` elements of the symmetric `dst` on PE `remote_pe`.
+
+    Strides count elements in C order and are at least `block_size`. Completion as ``put``.
+    OpenSHMEM 1.6 (`shmem_ibput`).
+    """
+    to = _every(dst, dst_stride, block_size, block_count, dtype, "dst")
+    of = _every(src, src_stride, block_size, block_count, dtype, "src")
+    put(to, of, pe_of(remote_pe, pe), stream=stream)
+
+
+def ibget(
+    dst: Any,
+    src: Any,
+    dst_stride: int,
+    src_stride: int,
+    block_size: int,
+    block_count: int,
+    remote_pe: Optional[int] = None,
+    stream: Optional[Stream] = None,
+    *,
+    dtype: Any = None,
+    pe: Optional[int] = None,
+) -> None:
+    """As ``ibput``, from the symmetric `src` on PE `remote_pe` to `dst`. Completion as ``get``.
+    OpenSHMEM 1.6 (`shmem_ibget`).
+    """
+    to = _every(dst, dst_stride, block_size, block_count, dtype, "dst")
+    of = _every(src, src_stride, block_size, block_count, dtype, "src")
+    get(to, of, pe_of(remote_pe, pe), stream=stream)
+
+
+def _every(array: Any, stride: int, block: int, count: int, dtype: Any, name: str) -> np.ndarray:
+    """A view of `count` blocks of an array that start every `stride` elements."""
+    array = typed(array, dtype, name)
+    contiguous(operand(array, name), name)
+    step, length, number = (
+        integer(value, what)
+        for value, what in ((stride, f"{name}_stride"), (block, "block_size"), (count, "count"))
+    )
+    if length < 1 or step < length or number < 0:
+        raise NvshmemInvalid(
+            f"{name}_stride={stride}, blocks of {block}, count={count}: a block has at least 1 "
+            "element, the stride at least the elements of a block, and a count is not negative"
+        )
+    if number and (number - 1) * step + length > array.size:
+        raise NvshmemInvalid(
+            f"{name}_stride={stride}, blocks of {block}, count={count}: that needs "
+            f"{(number - 1) * step + length} elements, and {name} has {array.size}"
+        )
+    flat = array.reshape(-1)
+    size = array.itemsize
+    return np.lib.stride_tricks.as_strided(
+        flat, (number, length), (step * size, size), subok=True, writeable=flat.flags.writeable
+    )
 
 
 def put_signal(
@@ -157,7 +366,7 @@ def put_signal(
     signal_val: int,
     signal_op: SignalOp,
     remote_pe: Optional[int] = None,
-    stream: None = None,
+    stream: Optional[Stream] = None,
     *,
     count: Optional[int] = None,
     pe: Optional[int] = None,
@@ -168,18 +377,8 @@ def put_signal(
     symmetric. Who sees the signal sees the data. Returns when `src` may be reused. OpenSHMEM 1.5
     section 9.8.3.
     """
-    _move_signal(
-        lib.nvshmemrs_put_signal,
-        dst,
-        src,
-        signal_var,
-        signal_val,
-        signal_op,
-        remote_pe,
-        stream,
-        count,
-        pe,
-    )
+    update = (signal_var, signal_val, signal_op)
+    _move_signal(lib.nvshmemrs_put_signal, dst, src, update, pe_of(remote_pe, pe), stream, count)
 
 
 def put_signal_nbi(
@@ -189,53 +388,44 @@ def put_signal_nbi(
     signal_val: int,
     signal_op: SignalOp,
     remote_pe: Optional[int] = None,
-    stream: None = None,
+    stream: Optional[Stream] = None,
     *,
     count: Optional[int] = None,
     pe: Optional[int] = None,
 ) -> None:
     """As ``put_signal``, but `src` must stay until ``quiet``. OpenSHMEM 1.5 section 9.8.4."""
+    update = (signal_var, signal_val, signal_op)
     _move_signal(
-        lib.nvshmemrs_put_signal_nbi,
-        dst,
-        src,
-        signal_var,
-        signal_val,
-        signal_op,
-        remote_pe,
-        stream,
-        count,
-        pe,
+        lib.nvshmemrs_put_signal_nbi, dst, src, update, pe_of(remote_pe, pe), stream, count
     )
 
 
 def _move_signal(
-    function: Function,
+    function: Any,
     dst: Any,
     src: Any,
-    signal_var: Any,
-    signal_val: int,
-    signal_op: int,
-    remote_pe: Optional[int],
-    stream: None,
+    update: Tuple[Any, int, int],
+    pe: int,
+    stream: Optional[Stream],
     count: Optional[int],
-    pe: Optional[int],
 ) -> None:
+    runtime = handle_of(stream)
     target, source = operand(dst, "dst"), operand(src, "src")
-    nbytes = bytes_of(target, source, count)
-    no_stream(stream)
-    status = function(
-        job.runtime,
-        target.address,
-        source.address,
-        nbytes,
-        signal_address(signal_var),
-        signal_value(signal_val),
-        c_int(signal_op, "signal_op"),
-        pe_of(remote_pe, pe),
-    )
-    if status:
-        raise_status(status)
+    signal = signal_address(update[0])
+    value, how = signal_value(update[1]), c_int(update[2], "signal_op")
+    planned = _strided.plan(target, source, count, (dst, src) if pe == job.my_pe else None)
+    if len(planned) == 1 and not planned[0].axes:
+        to, of, nbytes = planned[0][:3]
+        status = function(runtime, to, of, nbytes, signal, value, how, pe)
+    else:
+        status = (
+            _strided.copy(_put, runtime, planned, pe)
+            or lib.nvshmemrs_fence(runtime)
+            or lib.nvshmemrs_signal_op(runtime, signal, value, how, pe)
+        )
+    if stream is not None:
+        stream.hold((dst, src, update[0]))
+    check(status)
 
 
 def signal_op(
@@ -243,72 +433,85 @@ def signal_op(
     signal_val: int,
     signal_op: SignalOp,
     remote_pe: Optional[int] = None,
-    stream: None = None,
+    stream: Optional[Stream] = None,
     *,
     pe: Optional[int] = None,
 ) -> None:
     """Updates the signal on PE `remote_pe`, after all earlier puts of this PE to it. NVSHMEM
     `nvshmemx_signal_op`.
     """
-    no_stream(stream)
-    status = lib.nvshmemrs_signal_op(
-        job.runtime,
+    arguments = (
         signal_address(signal_var),
         signal_value(signal_val),
         c_int(signal_op, "signal_op"),
         pe_of(remote_pe, pe),
     )
+    if stream is None:
+        status = lib.nvshmemrs_signal_op(job.runtime, *arguments)
+    else:
+        status = queue(stream, signal_var, lib.nvshmemrs_signal_op, *arguments)
     if status:
         raise_status(status)
 
 
 def signal_wait(
-    signal_var: Any, signal_val: int, signal_op: ComparisonType, stream: None = None
-) -> int:
+    signal_var: Any,
+    signal_val: int,
+    signal_op: ComparisonType,
+    stream: Optional[Stream] = None,
+) -> Optional[int]:
     """Waits until this PE's copy of the signal compares to `signal_val` as `signal_op` says;
     returns its value.
 
-    Local: only the caller waits. What the sender put before the signal is visible on return.
-    OpenSHMEM 1.5 section 9.10.15.
+    Local: only the caller waits. What the sender put before the signal is visible on return. With
+    a stream, the stream waits and the call returns None at once. OpenSHMEM 1.5 section 9.10.15.
     """
-    no_stream(stream)
+    address, value = signal_address(signal_var), signal_value(signal_val)
+    how = c_int(signal_op, "signal_op")
+    if stream is not None:
+        # The form without an output is queued; with one, the call would wait for it.
+        wanted = ctypes.c_uint64(value)
+        arguments = (address, how, ctypes.addressof(wanted), int(_ffi.Dtype.UINT64))
+        check(queue(stream, (signal_var, wanted), lib.nvshmemrs_wait_until, *arguments))
+        return None
     seen = ctypes.c_uint64()
-    status = lib.nvshmemrs_signal_wait(
-        job.runtime,
-        signal_address(signal_var),
-        c_int(signal_op, "signal_op"),
-        signal_value(signal_val),
-        ctypes.byref(seen),
-    )
+    status = lib.nvshmemrs_signal_wait(job.runtime, address, how, value, ctypes.byref(seen))
     if status:
         raise_status(status)
     return seen.value
 
 
-def signal_fetch(signal_var: Any) -> int:
-    """Reads this PE's copy of a signal. Local; never waits. OpenSHMEM 1.5 section 9.8.5."""
+def signal_fetch(signal_var: Any, stream: Optional[Stream] = None) -> int:
+    """Reads this PE's copy of a signal, once `stream` has come to it. Local. OpenSHMEM 1.5 section
+    9.8.5.
+    """
     value = ctypes.c_uint64()
-    status = lib.nvshmemrs_signal_fetch(
-        job.runtime, signal_address(signal_var), ctypes.byref(value)
-    )
+    address = signal_address(signal_var)
+    status = lib.nvshmemrs_signal_fetch(handle_of(stream), address, ctypes.byref(value))
     if status:
         raise_status(status)
     return value.value
 
 
-def quiet(stream: None = None) -> None:
+def quiet(stream: Optional[Stream] = None) -> None:
     """Completes this PE's operations, non-blocking too. Local. OpenSHMEM 1.5 section 9.11.2."""
-    no_stream(stream)
-    status = lib.nvshmemrs_quiet(job.runtime)
+    status = lib.nvshmemrs_quiet(job.runtime if stream is None else handle_of(stream))
     if status:
         raise_status(status)
 
 
-def fence(stream: None = None) -> None:
+def flush(stream: Optional[Stream] = None) -> None:
+    """Returns when the sources of non-blocking operations may be reused. Local.
+
+    On host memory that is what ``quiet`` does. NVSHMEM `nvshmemx_flush`.
+    """
+    quiet(stream)
+
+
+def fence(stream: Optional[Stream] = None) -> None:
     """Orders this PE's earlier puts and signals to each PE before its later ones. OpenSHMEM 1.5
     section 9.11.1.
     """
-    no_stream(stream)
-    status = lib.nvshmemrs_fence(job.runtime)
+    status = lib.nvshmemrs_fence(job.runtime if stream is None else handle_of(stream))
     if status:
         raise_status(status)

@@ -3,30 +3,41 @@
 from __future__ import annotations
 
 import math
+import mmap
 from typing import Any, Literal, Optional, Tuple, Union
 
 import numpy as np
 
+from .._dtypes import numpy_dtype
 from .._job import lib
-from .._operand import address_of, owner_of
+from .._operand import address_of
 from ..memory import (
     Buffer,
     allocate,
+    end,
     fail_allocation,
     fail_free,
-    free,
     get_peer_buffer,
     leave_scope,
+    owner_of,
+    register_external_buffer,
+    registered_at,
+    unregister_external_buffer,
 )
-from ..nvshmem_types import NvshmemInvalid
+from ..nvshmem_types import BufferTypes, NvshmemInvalid, not_on_host
 
 __all__ = [
     "SymmetricArray",
+    "aligned_empty",
     "array",
     "array_get_buffer",
     "bytearray",
+    "empty",
     "free_array",
+    "get_multicast_array",
     "get_peer_array",
+    "register_external_array",
+    "unregister_external_array",
 ]
 
 
@@ -79,7 +90,7 @@ def array(
     `release` and `except_on_del` are accepted and have no effect; see ``buffer``.
     """
     try:
-        dims, kind = _check_shape(shape), _check_dtype(dtype)
+        dims, kind = _check_shape(shape), numpy_dtype(dtype)
         nbytes = math.prod(dims) * kind.itemsize
         if not 0 < nbytes < 2**63:
             raise NvshmemInvalid(
@@ -91,6 +102,9 @@ def array(
         fail_allocation(error)
     memory = allocate(lib.nvshmemrs_calloc, math.prod(dims), kind.itemsize)
     return np.ndarray.__new__(SymmetricArray, dims, kind, buffer=np.asarray(memory), order=morder)
+
+
+empty = array
 
 
 def bytearray(
@@ -107,7 +121,7 @@ def bytearray(
     host memory.
     """
     try:
-        nbytes = math.prod(_check_shape(shape)) * _check_dtype(dtype).itemsize
+        nbytes = math.prod(_check_shape(shape)) * numpy_dtype(dtype).itemsize
     except NvshmemInvalid as error:
         fail_allocation(error)
     return array(nbytes, np.uint8, release, morder, except_on_del)
@@ -121,6 +135,8 @@ def free_array(array: np.ndarray) -> None:
     """
     try:
         owner = _owner(array, "free_array")
+        if owner.buffer_type == BufferTypes.EXTERNAL:
+            raise NvshmemInvalid("free_array: this was registered: use unregister_external_array")
         if array.nbytes != owner.size:
             raise NvshmemInvalid(
                 f"free_array: a view of {array.nbytes} bytes of an array of {owner.size}: pass the "
@@ -128,7 +144,7 @@ def free_array(array: np.ndarray) -> None:
             )
     except NvshmemInvalid as error:
         fail_free(error)
-    free(owner)
+    end(owner)
 
 
 def array_get_buffer(array: np.ndarray) -> Tuple[Buffer, int, str]:
@@ -150,6 +166,73 @@ def get_peer_array(array: np.ndarray, peer_pe: Optional[int] = None) -> Symmetri
     return np.ndarray.__new__(
         SymmetricArray, array.shape, array.dtype, memory, offset, array.strides
     )
+
+
+def get_multicast_array(team: Any, array: np.ndarray) -> np.ndarray:
+    """NotSupportedError: multicast memory is a feature of GPUs."""
+    raise not_on_host("get_multicast_array")
+
+
+def aligned_empty(
+    shape: Union[int, Tuple[int, ...]],
+    dtype: Any = "float32",
+    morder: Literal["C", "F"] = "C",
+) -> np.ndarray:
+    """An array of zeros in private memory that can be registered: whole pages of its own. Local."""
+    dims, kind = _check_shape(shape), numpy_dtype(dtype)
+    nbytes = math.prod(dims) * kind.itemsize
+    if not 0 < nbytes < 2**63:
+        raise NvshmemInvalid(f"shape={shape!r}, dtype={kind}: that is {nbytes} bytes, at least 1")
+    private = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
+    pages = mmap.mmap(-1, _rounded(nbytes), flags=private)
+    return np.ndarray(dims, kind, buffer=pages, order=morder)
+
+
+def register_external_array(array: np.ndarray) -> SymmetricArray:
+    """Makes an array of this process symmetric, where it is, and returns the array to use in
+    operations: the same elements, shape, dtype and order, at another address.
+
+    Collective over all PEs with the same size. The array is C- or F-contiguous, begins at a page,
+    and the pages it lies in are its own, as those of ``aligned_empty``; see
+    ``register_external_buffer``. NVSHMEM `nvshmemx_buffer_register_symmetric`.
+    """
+    pages: Any = array
+    if isinstance(array, np.ndarray) and (array.flags.c_contiguous or array.flags.f_contiguous):
+        pages = _pages_of(array)
+    memory = register_external_buffer(pages)
+    order: Literal["C", "F"] = "C" if array.flags.c_contiguous else "F"
+    return np.ndarray.__new__(
+        SymmetricArray, array.shape, array.dtype, buffer=np.asarray(memory), order=order
+    )
+
+
+def unregister_external_array(array: np.ndarray) -> None:
+    """Makes a registered array's memory private again; the array that was registered keeps its
+    contents. Takes that array, or the one that ``register_external_array`` returned.
+
+    Collective over all PEs with the same array; a barrier comes first.
+    """
+    owner = owner_of(array) if isinstance(array, np.ndarray) else None
+    unregister_external_buffer(owner or registered_at(array) or array)
+
+
+def _pages_of(array: np.ndarray) -> Any:
+    """The whole pages that an array begins and ends in, if its memory has them; else itself."""
+    root: Any = array
+    while isinstance(root, np.ndarray) and root.base is not None:
+        root = root.base
+    try:
+        whole = np.frombuffer(root, np.uint8)
+    except (TypeError, ValueError, BufferError):
+        return array.reshape(-1, order="A")
+    start = address_of(array) - address_of(whole)
+    pages = memoryview(root).cast("B")[start : start + _rounded(array.nbytes)]
+    return pages if start >= 0 and pages.nbytes == _rounded(array.nbytes) else array.reshape(-1)
+
+
+def _rounded(nbytes: int) -> int:
+    """Bytes of the pages that so many bytes need."""
+    return -(-nbytes // mmap.PAGESIZE) * mmap.PAGESIZE
 
 
 def _owner(array: Any, caller: str) -> Buffer:
@@ -174,13 +257,3 @@ def _check_shape(shape: Any) -> Tuple[int, ...]:
     if any(n < 0 for n in dims):
         raise NvshmemInvalid(f"shape={shape!r}: give an integer or a tuple of them, none negative")
     return dims
-
-
-def _check_dtype(dtype: Any) -> np.dtype:
-    try:
-        kind: np.dtype = np.dtype(dtype)
-    except TypeError as error:
-        raise NvshmemInvalid(f"dtype={dtype!r}: {error}") from None
-    if kind.hasobject:
-        raise NvshmemInvalid(f"dtype={dtype!r}: Python objects mean nothing to another PE")
-    return kind

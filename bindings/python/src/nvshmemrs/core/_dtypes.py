@@ -1,0 +1,179 @@
+"""Element types: from NumPy dtypes and NVSHMEM's type names to the library's numbers, and values to
+elements.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import operator
+from typing import Any, Dict, Optional, Tuple
+
+import numpy as np
+
+from .._ffi import Dtype
+from .nvshmem_types import NotSupportedError, NvshmemInvalid
+
+BFLOAT16 = int(Dtype.BFLOAT16)
+
+# NumPy's types; dtypes of ml_dtypes join when they are first seen.
+CODES: Dict[Optional[np.dtype], int] = {
+    np.dtype(np.int8): int(Dtype.INT8),
+    np.dtype(np.int16): int(Dtype.INT16),
+    np.dtype(np.int32): int(Dtype.INT32),
+    np.dtype(np.int64): int(Dtype.INT64),
+    np.dtype(np.uint8): int(Dtype.UINT8),
+    np.dtype(np.uint16): int(Dtype.UINT16),
+    np.dtype(np.uint32): int(Dtype.UINT32),
+    np.dtype(np.uint64): int(Dtype.UINT64),
+    np.dtype(np.float16): int(Dtype.HALF),
+    np.dtype(np.float32): int(Dtype.FLOAT),
+    np.dtype(np.float64): int(Dtype.DOUBLE),
+    np.dtype(np.complex64): int(Dtype.COMPLEXF),
+    np.dtype(np.complex128): int(Dtype.COMPLEXD),
+}
+NAMES: Dict[int, str] = {code: str(dtype) for dtype, code in CODES.items()}
+NAMES[BFLOAT16] = "bfloat16"
+SIZES: Dict[int, int] = {code: dtype.itemsize for dtype, code in CODES.items() if dtype is not None}
+SIZES[BFLOAT16] = 2
+
+# Where NVSHMEM's C names mean something else than NumPy's: a C float has 32 bits.
+_C_NAMES: Dict[str, str] = {
+    "bool": "uint8",
+    "char": "int8",
+    "float": "float32",
+    "int": "int32",
+    "ptrdiff": "int64",
+    "schar": "int8",
+    "size": "uint64",
+    "uchar": "uint8",
+    "uint": "uint32",
+    "ushort": "uint16",
+    "ulong": "uint64",
+    "ulonglong": "uint64",
+}
+
+# For passing a value by its address.
+C_TYPES: Dict[int, Any] = {
+    int(Dtype.INT8): ctypes.c_int8,
+    int(Dtype.INT16): ctypes.c_int16,
+    int(Dtype.INT32): ctypes.c_int32,
+    int(Dtype.INT64): ctypes.c_int64,
+    int(Dtype.UINT8): ctypes.c_uint8,
+    int(Dtype.UINT16): ctypes.c_uint16,
+    int(Dtype.UINT32): ctypes.c_uint32,
+    int(Dtype.UINT64): ctypes.c_uint64,
+    int(Dtype.FLOAT): ctypes.c_float,
+    int(Dtype.DOUBLE): ctypes.c_double,
+}
+# The smallest and largest integer of a type.
+RANGES: Dict[int, Tuple[int, int]] = {
+    code: (int(np.iinfo(dtype).min), int(np.iinfo(dtype).max))
+    for dtype, code in CODES.items()
+    if dtype is not None and dtype.kind in "iu"
+}
+FLOATS = (int(Dtype.FLOAT), int(Dtype.DOUBLE))
+_LARGEST_FLOAT = float(np.finfo(np.float32).max)
+
+
+def numpy_dtype(dtype: Any) -> np.dtype:
+    """The NumPy dtype that an argument `dtype` names; "bfloat16" needs ml_dtypes."""
+    if isinstance(dtype, str) and dtype == "bfloat16":
+        try:
+            import ml_dtypes  # type: ignore[import-not-found, unused-ignore]
+        except ImportError:
+            raise NotSupportedError(
+                "dtype='bfloat16': NumPy has no such type; install ml_dtypes, or make an array of "
+                "uint16 and pass dtype='bfloat16' to the collective"
+            ) from None
+        dtype = ml_dtypes.bfloat16
+    try:
+        kind: np.dtype = np.dtype(dtype)
+    except TypeError as error:
+        raise NvshmemInvalid(f"dtype={dtype!r}: {error}") from None
+    if kind.hasobject:
+        raise NvshmemInvalid(f"dtype={dtype!r}: Python objects mean nothing to another PE")
+    return kind
+
+
+def code_of_array(dtype: np.dtype) -> Optional[int]:
+    """The library's number for the elements of an array, None if it has none."""
+    code = CODES.get(dtype)
+    if code is None and dtype.name == "bfloat16" and dtype.isnative:
+        code = CODES[dtype] = BFLOAT16
+    return code
+
+
+def code_of_name(dtype: Any) -> int:
+    """The library's number for an argument `dtype`: a name of NVSHMEM's or NumPy's, or a type."""
+    if isinstance(dtype, str):
+        if dtype == "bfloat16":
+            return BFLOAT16
+        dtype = _C_NAMES.get(dtype, dtype)
+    code = code_of_array(numpy_dtype(dtype))
+    if code is None:
+        raise NvshmemInvalid(
+            f"dtype={dtype!r}: the element types are {', '.join(NAMES.values())}, in native byte "
+            "order"
+        )
+    return code
+
+
+def element_code(held: Optional[np.dtype], dtype: Any, name: str) -> int:
+    """The library's number for the elements of argument `name`.
+
+    `held` is its own dtype, None for a Buffer; `dtype` is what the caller says of it, or None.
+    """
+    if dtype is None:
+        if held is None:
+            raise NvshmemInvalid(f"{name} is a Buffer, which has no element type: pass dtype")
+        code = code_of_array(held)
+        if code is None:
+            raise NvshmemInvalid(
+                f"{name} has dtype {held}: the element types are {', '.join(NAMES.values())}, in "
+                "native byte order"
+            )
+        return code
+    said = code_of_name(dtype)
+    if held is None or code_of_array(held) == said:
+        return said
+    if said == BFLOAT16 and held.itemsize == 2 and held.kind in "iu":
+        return said
+    raise NvshmemInvalid(f"{name} has dtype {held}, and dtype={dtype!r} was passed")
+
+
+def scalar(value: Any, code: int, name: str) -> Any:
+    """`value` as a Python number that an element of type `code` holds; nothing wraps around."""
+    limits = RANGES.get(code)
+    if limits is not None:
+        if type(value) is int and limits[0] <= value <= limits[1]:
+            return value
+        try:
+            whole = operator.index(value)
+        except TypeError:
+            raise NvshmemInvalid(f"{name}={value!r}: give an integer for {NAMES[code]}") from None
+        if not limits[0] <= whole <= limits[1]:
+            raise NvshmemInvalid(
+                f"{name}={value!r}: {NAMES[code]} holds {limits[0]} to {limits[1]}"
+            )
+        return whole
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise NvshmemInvalid(f"{name}={value!r}: give a number for {NAMES[code]}") from None
+    if code == FLOATS[0] and math.isfinite(number) and abs(number) > _LARGEST_FLOAT:
+        raise NvshmemInvalid(f"{name}={value!r}: float32 reaches to {_LARGEST_FLOAT}")
+    return number
+
+
+def one_element(value: Any, dtype: np.dtype, name: str) -> np.ndarray:
+    """A private array of one element, `value`; an integer that does not fit is an error."""
+    code = code_of_array(dtype)
+    if code in C_TYPES:
+        value = scalar(value, code, name)
+    try:
+        made = np.empty(1, dtype)
+        made[0] = value
+    except (TypeError, ValueError, OverflowError) as error:
+        raise NvshmemInvalid(f"{name}={value!r} is no element of {dtype}: {error}") from None
+    return made

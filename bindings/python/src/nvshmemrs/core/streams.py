@@ -1,0 +1,253 @@
+"""Streams and events of host memory: ordered queues of operations, and marks in them.
+
+Every operation takes ``stream=``. With None it is done when the call returns. With a ``Stream`` the
+call returns at once, and the operation runs after all that was queued before it; arrays and Buffers
+that it uses are kept until it has run, but their contents must stay as they are. What goes wrong in
+the queue is raised by the next ``synchronize``. Functions that return a value wait for it.
+"""
+
+from __future__ import annotations
+
+import collections
+import ctypes
+import threading
+from typing import Any, Callable, Deque, List, Optional, Tuple, Union
+
+from .. import _ffi
+from ._job import abandoned, check, job, lib
+from .nvshmem_types import NotSupportedError, NvshmemInvalid
+
+__all__ = ["Event", "Stream"]
+
+_UNFINISHED = (int(_ffi.Status.INTERRUPTED), int(_ffi.Status.TIMEOUT))
+# So many operations' arrays are kept before an event marks the place where they can go.
+_BATCH = 256
+# What streams hold whose close was cut short: their queues may run still.
+_unfinished: List[Any] = []
+
+
+class Event:
+    """A mark in a stream, to wait for and to measure time with. All methods are local."""
+
+    __slots__ = ("_handle", "_runtime")
+
+    def __init__(self) -> None:
+        self._handle = 0
+        self._runtime = job.runtime
+        self._handle = _made(lib.nvshmemrs_event_new)
+
+    def record(self, stream: "Stream") -> None:
+        """Queues the mark: it is reached when all queued before is done. A later call moves it."""
+        check(lib.nvshmemrs_event_record(self._live(), handle_of(stream)))
+
+    def wait(self, stream: Optional["Stream"] = None) -> None:
+        """Makes `stream` wait until the latest record is reached; with None, the caller waits.
+
+        An event that was not recorded holds up nobody.
+        """
+        if stream is None:
+            self.synchronize()
+        else:
+            check(lib.nvshmemrs_stream_wait_event(handle_of(stream), self._live()))
+
+    def synchronize(self) -> None:
+        """Waits until the latest record is reached."""
+        check(lib.nvshmemrs_event_synchronize(self._live()))
+
+    sync = synchronize
+
+    def query(self) -> bool:
+        """Whether the latest record is reached."""
+        done = ctypes.c_int32()
+        check(lib.nvshmemrs_event_query(self._live(), done))
+        return bool(done.value)
+
+    @property
+    def is_done(self) -> bool:
+        """``query()``, as cuda.core names it."""
+        return self.query()
+
+    def elapsed(self, end: "Event") -> float:
+        """Milliseconds from this event to `end`; NvshmemInvalid unless both are reached."""
+        if not isinstance(end, Event):
+            raise NvshmemInvalid(f"end is a {type(end).__name__}: pass an Event")
+        milliseconds = ctypes.c_double()
+        check(lib.nvshmemrs_event_elapsed(self._live(), end._live(), milliseconds))
+        return milliseconds.value
+
+    def __sub__(self, start: "Event") -> float:
+        """Milliseconds from `start` to this event, as cuda.core has it."""
+        if not isinstance(start, Event):
+            return NotImplemented
+        return start.elapsed(self)
+
+    def _live(self) -> int:
+        if self._runtime != job.runtime:
+            raise NvshmemInvalid("this event belongs to a job that was finalized: make a new one")
+        return self._handle
+
+    def __del__(self, free: Callable[[int], int] = lib.nvshmemrs_event_free) -> None:
+        if self._handle:
+            free(self._handle)
+
+
+class Stream:
+    """An ordered queue of operations of this PE, with a thread of its own.
+
+    ``with`` waits for what is queued and closes it. ``finalize`` waits for all streams. All methods
+    are local.
+    """
+
+    __slots__ = ("_handle", "_runtime", "_held", "_batches", "_lock")
+
+    def __init__(self) -> None:
+        self._handle = 0
+        self._runtime = job.runtime
+        # What queued operations use: the newest, and older batches with the event behind each.
+        self._held: List[Any] = []
+        self._batches: Deque[Tuple[Event, List[Any]]] = collections.deque()
+        self._lock = threading.Lock()
+        _close_idle()
+        self._handle = _made(lib.nvshmemrs_stream_new)
+
+    @property
+    def handle(self) -> int:
+        """The library's number for it; 0 once it is closed."""
+        return self._handle if self._runtime == job.runtime else 0
+
+    def synchronize(self) -> None:
+        """Waits until all that is queued has run; raises the first error among it, which is then
+        forgotten.
+        """
+        handle = self.live_handle()
+        with self._lock:
+            held, self._held = self._held, []
+            batches, self._batches = self._batches, collections.deque()
+        status = lib.nvshmemrs_stream_synchronize(handle)
+        if status in _UNFINISHED:  # it may run still
+            with self._lock:
+                self._held.extend(held)
+                self._batches.extendleft(reversed(batches))
+        check(status)
+
+    sync = synchronize
+
+    def query(self) -> bool:
+        """Whether nothing is queued or running."""
+        done = ctypes.c_int32()
+        check(lib.nvshmemrs_stream_query(self.live_handle(), done))
+        return bool(done.value)
+
+    def record(self, event: Optional[Event] = None) -> Event:
+        """Records `event`, or a new one, behind what is queued, and returns it."""
+        if event is None:
+            event = Event()
+        elif not isinstance(event, Event):
+            raise NvshmemInvalid(f"event is a {type(event).__name__}: pass an Event")
+        event.record(self)
+        return event
+
+    def wait(self, event_or_stream: Union[Event, "Stream"]) -> None:
+        """Makes what is queued later wait for an event, or for all that is queued in another
+        stream now.
+        """
+        event = event_or_stream
+        if isinstance(event, Stream):
+            event = event.record()
+        if not isinstance(event, Event):
+            raise NvshmemInvalid(f"a stream waits for an Event or a Stream, not {event!r}")
+        event.wait(self)
+        self.hold(event)
+
+    def close(self) -> None:
+        """Waits for what is queued and ends the queue; raises the first error that is left."""
+        if self.handle:
+            handle, self._handle = self._handle, 0
+            status = lib.nvshmemrs_stream_free(handle)
+            if status in _UNFINISHED:
+                _unfinished.append((self._held, self._batches))
+            self._held, self._batches = [], collections.deque()
+            check(status)
+
+    def __enter__(self) -> "Stream":
+        return self
+
+    def __exit__(self, kind: Optional[type], *_: object) -> None:
+        # After an exception the queue may wait for what never comes; it is closed when idle.
+        if kind is None:
+            self.close()
+
+    def live_handle(self) -> int:
+        """The handle; NvshmemInvalid if the stream is gone."""
+        if not self._handle:
+            raise NvshmemInvalid("this stream was closed: make a new one")
+        if self._runtime != job.runtime:
+            raise NvshmemInvalid("this stream belongs to a job that was finalized: make a new one")
+        return self._handle
+
+    def hold(self, used: Any) -> None:
+        """Keeps what an operation uses that was just queued."""
+        self._held.append(used)
+        if len(self._held) >= _BATCH:
+            with self._lock:
+                batch, self._held = self._held, []
+                # Behind every operation of the batch: each was queued before it came in here.
+                event = Event()
+                event.record(self)
+                self._batches.append((event, batch))
+                while self._batches and self._batches[0][0].query():
+                    self._batches.popleft()
+
+    def discard(self) -> None:
+        """Forgets a queue that finalize has ended. Never waits."""
+        handle, self._handle = self._handle, 0
+        lib.nvshmemrs_stream_free(handle)
+
+    def __del__(self) -> None:
+        # It must not wait, and queued operations use what it holds: it goes on until it is idle.
+        if not self._handle or job.is_forked():
+            return
+        if self._runtime == job.runtime:
+            abandoned.append(self)
+        else:
+            self.discard()
+
+    def __repr__(self) -> str:
+        return f"<Stream {self.handle:#x}>" if self.handle else "<Stream, closed>"
+
+
+def _made(function: Callable[..., int]) -> int:
+    handle = ctypes.c_uint64()
+    check(function(job.runtime, handle))
+    return handle.value
+
+
+def _close_idle() -> None:
+    """Closes streams that nobody refers to and that have nothing left to do."""
+    for stream in abandoned[:]:
+        if stream.query():
+            abandoned.remove(stream)
+            stream.discard()
+
+
+# --- for the other modules of this package --------------------------------------------------------
+
+
+def handle_of(stream: Any) -> int:
+    """What stands in place of the runtime's handle for an operation with `stream`."""
+    if stream is None:
+        return job.runtime
+    if isinstance(stream, Stream):
+        return stream.live_handle()
+    raise NotSupportedError(
+        f"stream={stream!r}: the symmetric heap is host memory, which takes no stream of CUDA or "
+        "another library; make one with nvshmem.Stream(), or leave stream None"
+    )
+
+
+def queue(stream: Any, used: Any, function: Callable[..., int], *arguments: Any) -> int:
+    """Queues an operation that uses the memory of `used`; returns the library's status."""
+    status = function(handle_of(stream), *arguments)
+    if not status:
+        stream.hold(used)
+    return status

@@ -1,0 +1,165 @@
+//! Streams: ordered queues of operations, and events that time them and order one stream after another.
+//!
+//! A stream's handle may be passed in place of a runtime's to every data operation: the call returns at once, and
+//! runs on the stream after all that was queued before. Its buffers must stay valid, and be left alone, until it has run. An error does not stop
+//! the stream; the first one comes back from `nvshmemrs_stream_synchronize`. A call that gives a value (g, a fetching
+//! atomic, a test) waits until the stream has run it, and returns its own error.
+
+use crate::guard;
+use crate::handle::{self, Object};
+use crate::types::*;
+use std::ffi::c_void;
+use std::sync::Arc;
+
+/// Makes a stream.
+///
+/// Local. Free it with `nvshmemrs_stream_free`; finalize ends those that are left, after what is queued.
+/// Errors: SYSTEM.
+#[unsafe(no_mangle)]
+pub extern "C" fn nvshmemrs_stream_new(
+    runtime: nvshmemrs_runtime_t,
+    stream: *mut nvshmemrs_stream_t,
+) -> i32 {
+    guard::call(runtime, |rt| {
+        handle::check_out("stream", stream)?;
+        let made = handle::insert(Object::Stream(Arc::new(rt.stream()?)))?;
+        handle::write("stream", stream, made)
+    })
+}
+
+/// Waits until everything queued has run, and ends the stream; its handle is stale afterwards, also after an
+/// error. 0 does nothing.
+///
+/// Local; waits for the stream.
+/// Errors: as `nvshmemrs_stream_synchronize`.
+#[unsafe(no_mangle)]
+pub extern "C" fn nvshmemrs_stream_free(stream: nvshmemrs_stream_t) -> i32 {
+    guard::status(|| match handle::remove_stream(stream)? {
+        Some(stream) if stream.runtime().check_live().is_ok() => stream.synchronize(),
+        // After finalize nothing is queued any more.
+        _ => Ok(()),
+    })
+}
+
+/// Waits until everything queued before has run. Returns the first error since the last call, which is
+/// forgotten then.
+///
+/// Local; waits for the stream. NVSHMEM programs call `cudaStreamSynchronize`.
+/// Errors: those of the queued calls; TIMEOUT, INTERRUPTED, PE_DIED; BUSY on the stream's own thread.
+#[unsafe(no_mangle)]
+pub extern "C" fn nvshmemrs_stream_synchronize(stream: nvshmemrs_stream_t) -> i32 {
+    guard::status(|| handle::stream(stream)?.synchronize())
+}
+
+/// Whether everything queued before has run: 1 or 0.
+///
+/// Local; never waits.
+#[unsafe(no_mangle)]
+pub extern "C" fn nvshmemrs_stream_query(stream: nvshmemrs_stream_t, done: *mut i32) -> i32 {
+    guard::status(|| {
+        handle::check_out("done", done)?;
+        handle::write("done", done, handle::stream(stream)?.query()?.into())
+    })
+}
+
+/// Queues a function of the caller's, which the stream calls with `user`.
+///
+/// Local; returns at once. The function may call nvshmemrs, except to wait for its own stream.
+/// Errors: BAD_HANDLE, INVALID_VALUE.
+#[unsafe(no_mangle)]
+pub extern "C" fn nvshmemrs_stream_call(
+    stream: nvshmemrs_stream_t,
+    function: nvshmemrs_host_function_t,
+    user: *mut c_void,
+) -> i32 {
+    guard::status(|| {
+        let work = handle::host_function(function, user)?;
+        handle::stream(stream)?.submit(work)
+    })
+}
+
+/// Makes what is queued later on `stream` wait until the latest record of `event` has been reached. An event
+/// that was not recorded holds nothing up.
+///
+/// Local; returns at once.
+/// Errors: BAD_HANDLE.
+#[unsafe(no_mangle)]
+pub extern "C" fn nvshmemrs_stream_wait_event(
+    stream: nvshmemrs_stream_t,
+    event: nvshmemrs_event_t,
+) -> i32 {
+    guard::status(|| handle::stream(stream)?.wait(&handle::event("event", event)?))
+}
+
+/// Makes an event.
+///
+/// Local. Free it with `nvshmemrs_event_free`.
+#[unsafe(no_mangle)]
+pub extern "C" fn nvshmemrs_event_new(
+    runtime: nvshmemrs_runtime_t,
+    event: *mut nvshmemrs_event_t,
+) -> i32 {
+    guard::local_live(runtime, |rt| {
+        handle::check_out("event", event)?;
+        handle::write("event", event, handle::insert(Object::Event(rt.event()))?)
+    })
+}
+
+/// Lets an event go. Records and waits that are queued stay as they are. 0 does nothing.
+///
+/// Local; never waits.
+#[unsafe(no_mangle)]
+pub extern "C" fn nvshmemrs_event_free(event: nvshmemrs_event_t) -> i32 {
+    guard::status(|| handle::remove_event(event))
+}
+
+/// Marks the end of what has been queued on `stream` so far. A later record replaces an earlier one.
+///
+/// Local; returns at once.
+/// Errors: BAD_HANDLE.
+#[unsafe(no_mangle)]
+pub extern "C" fn nvshmemrs_event_record(
+    event: nvshmemrs_event_t,
+    stream: nvshmemrs_stream_t,
+) -> i32 {
+    guard::status(|| handle::event("event", event)?.record(&*handle::stream(stream)?))
+}
+
+/// Whether the latest record of `event` has been reached: 1 or 0. An event that was not recorded counts as
+/// reached.
+///
+/// Local; never waits.
+#[unsafe(no_mangle)]
+pub extern "C" fn nvshmemrs_event_query(event: nvshmemrs_event_t, done: *mut i32) -> i32 {
+    guard::status(|| {
+        handle::check_out("done", done)?;
+        handle::write("done", done, handle::event("event", event)?.query()?.into())
+    })
+}
+
+/// Waits until the latest record of `event` has been reached.
+///
+/// Local; waits for the stream.
+/// Errors: BAD_HANDLE, TIMEOUT, INTERRUPTED, PE_DIED.
+#[unsafe(no_mangle)]
+pub extern "C" fn nvshmemrs_event_synchronize(event: nvshmemrs_event_t) -> i32 {
+    guard::status(|| handle::event("event", event)?.synchronize())
+}
+
+/// Milliseconds from `start` to `end`; both must have been recorded and reached.
+///
+/// Local; never waits.
+/// Errors: BAD_HANDLE, INVALID_VALUE.
+#[unsafe(no_mangle)]
+pub extern "C" fn nvshmemrs_event_elapsed(
+    start: nvshmemrs_event_t,
+    end: nvshmemrs_event_t,
+    milliseconds: *mut f64,
+) -> i32 {
+    guard::status(|| {
+        handle::check_out("milliseconds", milliseconds)?;
+        let (start, end) = (handle::event("start", start)?, handle::event("end", end)?);
+        let elapsed = start.elapsed(&end)?;
+        handle::write("milliseconds", milliseconds, elapsed.as_secs_f64() * 1e3)
+    })
+}

@@ -1,0 +1,248 @@
+//! Alltoall and alltoalls: every member sends each member a part of its own.
+
+use super::{Call, PAYLOAD_BYTES, Turn, WORK_WORDS, bytes_of, bytes_of_mut, check_overlap, times, with_work};
+use crate::heap::sym::{LocalDest, LocalSource, SymSlice, Symmetric};
+use crate::strided::Strides;
+use crate::transport::Transport as _;
+use crate::wait::Operation;
+use crate::{Error, Pe, Result, Runtime, Team};
+use bytemuck::Pod;
+
+impl Runtime {
+    /// Sends part j of `source`, `bytes` bytes, to member j, where it becomes part i of `dest`, i being the caller's number.
+    /// `source` and `dest` have one part per member; they are the same or do not overlap.
+    ///
+    /// Collective over `team`. Returns when `dest` is written here and `source` may be reused. OpenSHMEM 1.5 section 9.9.7.
+    pub fn alltoall(
+        &self,
+        team: Team,
+        dest: impl Into<Symmetric>,
+        source: impl Into<Symmetric>,
+        bytes: usize,
+    ) -> Result<()> {
+        self.alltoall_parts(team, dest.into(), source.into(), |_| Ok(bytes))
+    }
+
+    /// [`alltoall`](Runtime::alltoall) of arrays, of equal length, a multiple of the members.
+    pub fn alltoall_array<T: Pod>(
+        &self,
+        team: Team,
+        dest: &SymSlice<'_, T>,
+        source: &SymSlice<'_, T>,
+    ) -> Result<()> {
+        let len = source.len();
+        self.alltoall_parts(team, dest.into(), source.into(), |n_pes| {
+            if !len.is_multiple_of(n_pes) {
+                return Err(Error::invalid(
+                    "source",
+                    format!("{len} elements long"),
+                    format!("a multiple of the team's {n_pes} members"),
+                ));
+            }
+            Ok(len / n_pes * size_of::<T>())
+        })
+    }
+
+    /// `part` gives the bytes of a part in a team of so many members.
+    fn alltoall_parts(
+        &self,
+        team: Team,
+        dest: Symmetric,
+        source: Symmetric,
+        part: impl FnOnce(usize) -> Result<usize>,
+    ) -> Result<()> {
+        let inner = &*self.inner;
+        let turn = inner.enter(team, Operation::Alltoall)?;
+        let (n_pes, me) = (turn.n_pes() as usize, turn.my_pe());
+        let part = part(n_pes);
+        let bytes = part.as_ref().copied().unwrap_or(0);
+        let checked = part.and_then(|bytes| {
+            let total = times("bytes", bytes, n_pes)?;
+            let dest = dest.resolve(inner, "dest", total)?;
+            let source = source.resolve(inner, "source", total)?;
+            let in_place = check_overlap(dest, source, Some(source.offset()))?;
+            Ok((dest, source, in_place))
+        });
+        let (to, from) = match &checked {
+            Ok((dest, source, _)) => (dest.offset(), source.offset()),
+            Err(_) => (0, 0),
+        };
+        let (source, in_place) = match &checked {
+            Ok((_, source, in_place)) => (Some(*source), *in_place),
+            Err(_) => (None, false),
+        };
+        let call = Call {
+            operation: Operation::Alltoall,
+            args: [bytes as u64, to, from, 0, 0],
+            error: checked.err(),
+        };
+        // Parts of whole words only: a member reads its part straight from the others' slots.
+        if bytes.saturating_mul(n_pes) <= PAYLOAD_BYTES && bytes.is_multiple_of(8) {
+            return with_work(|work| {
+                let words = &mut work.acc[..bytes / 8 * n_pes];
+                if let Some(source) = source {
+                    inner.load_words(source, words);
+                }
+                let epoch = turn.meet(call, words)?;
+                let part = &mut words[..bytes / 8];
+                for member in 0..turn.n_pes() {
+                    turn.payload_from(member, epoch, me as usize * bytes / 8, part);
+                    inner.store_words(to + (member as usize * bytes) as u64, part, bytes);
+                }
+                Ok(())
+            });
+        }
+        turn.meet(call, &[])?;
+        if in_place {
+            swap_parts(&turn, inner, to, bytes as u64);
+        } else {
+            for step in 0..turn.n_pes() {
+                let member = (me + step) % turn.n_pes();
+                inner.transport.copy(
+                    inner.my_pe,
+                    to + (member as usize * bytes) as u64,
+                    turn.pe(member),
+                    from + (me as usize * bytes) as u64,
+                    bytes as u64,
+                );
+            }
+        }
+        turn.meet_again(Operation::Alltoall)
+    }
+
+    /// As [`alltoall`](Runtime::alltoall) for parts of `count` elements of `element_bytes` bytes, which lie `dest_stride` and
+    /// `source_stride` elements apart, each at least 1. Elements in between stay as they are. In place is not possible.
+    ///
+    /// Collective over `team`. Returns when `dest` is written here and `source` may be reused. OpenSHMEM 1.5 section 9.9.8.
+    #[allow(clippy::too_many_arguments, reason = "they are the standard's")]
+    pub fn alltoalls(
+        &self,
+        team: Team,
+        dest: impl Into<Symmetric>,
+        source: impl Into<Symmetric>,
+        dest_stride: isize,
+        source_stride: isize,
+        element_bytes: usize,
+        count: usize,
+    ) -> Result<()> {
+        let inner = &*self.inner;
+        let turn = inner.enter(team, Operation::Alltoalls)?;
+        let n_pes = turn.n_pes() as usize;
+        let checked = times("count", count, n_pes).and_then(|elements| {
+            let span = |argument, stride| {
+                check_stride(argument, stride)?;
+                Strides::new(argument, stride, 1, element_bytes, elements as usize)
+            };
+            let (to, from) = (
+                span("dest_stride", dest_stride)?,
+                span("source_stride", source_stride)?,
+            );
+            let dest = dest.into().resolve(inner, "dest", to.span())?;
+            let source = source.into().resolve(inner, "source", from.span())?;
+            check_overlap(dest, source, None)?;
+            Ok((dest.offset(), source.offset()))
+        });
+        let (to, from) = checked.as_ref().copied().unwrap_or((0, 0));
+        let failed = checked.is_err();
+        let call = Call {
+            operation: Operation::Alltoalls,
+            args: [
+                (element_bytes as u64).wrapping_mul(count as u64),
+                element_bytes as u64,
+                (dest_stride as u64).rotate_left(32) ^ source_stride as u64,
+                to,
+                from,
+            ],
+            error: checked.err(),
+        };
+        turn.meet(call, &[])?;
+        debug_assert!(!failed);
+        let (dest_step, source_step) = (
+            dest_stride as u64 * element_bytes as u64,
+            source_stride as u64 * element_bytes as u64,
+        );
+        for step in 0..turn.n_pes() {
+            let member = (turn.my_pe() + step) % turn.n_pes();
+            let mut at = to + member as u64 * count as u64 * dest_step;
+            let mut from = from + turn.my_pe() as u64 * count as u64 * source_step;
+            let pe = turn.pe(member);
+            for _ in 0..count {
+                let bytes = element_bytes as u64;
+                inner.transport.copy(inner.my_pe, at, pe, from, bytes);
+                at += dest_step;
+                from += source_step;
+            }
+        }
+        turn.meet_again(Operation::Alltoalls)
+    }
+
+    /// [`alltoalls`](Runtime::alltoalls) of arrays.
+    pub fn alltoalls_array<T: Pod>(
+        &self,
+        team: Team,
+        dest: &SymSlice<'_, T>,
+        source: &SymSlice<'_, T>,
+        dest_stride: isize,
+        source_stride: isize,
+        count: usize,
+    ) -> Result<()> {
+        let n_pes = self.team_n_pes(team)?.max(1) as usize;
+        // The elements that the strides reach, from the first one on.
+        fn reach<'a, T: Pod>(
+            slice: &SymSlice<'a, T>,
+            stride: isize,
+            elements: usize,
+        ) -> Result<SymSlice<'a, T>> {
+            let last = elements.saturating_sub(1);
+            let len = last.saturating_mul(stride.max(1) as usize).saturating_add(1);
+            slice.slice(..len.min(slice.len()) * usize::from(elements > 0))
+        }
+        let elements = count.saturating_mul(n_pes);
+        let to = reach(dest, dest_stride, elements)?;
+        let from = reach(source, source_stride, elements)?;
+        let size = size_of::<T>();
+        self.alltoalls(team, to, from, dest_stride, source_stride, size, count)
+    }
+}
+
+fn check_stride(argument: &'static str, stride: isize) -> Result<()> {
+    if stride >= 1 {
+        Ok(())
+    } else {
+        Err(Error::invalid(argument, stride, "at least 1"))
+    }
+}
+
+/// Exchanges part j of member i with part i of member j, for all pairs. One member does each pair, so nobody else touches its
+/// parts; the pairs are shared out evenly.
+fn swap_parts(turn: &Turn<'_>, inner: &crate::runtime::Inner, at: u64, bytes: u64) {
+    let (n_pes, me) = (turn.n_pes(), turn.my_pe());
+    for other in (0..n_pes).filter(|&other| other != me) {
+        let (low, high) = (me.min(other), me.max(other));
+        let turn_of = if (low + high) % 2 == 0 { low } else { high };
+        if turn_of == me {
+            let part = |pe: Pe, part: Pe| (turn.pe(pe), at + part as u64 * bytes);
+            swap(inner, part(low, high), part(high, low), bytes);
+        }
+    }
+}
+
+/// Exchanges two ranges of symmetric memory.
+fn swap(inner: &crate::runtime::Inner, a: (Pe, u64), b: (Pe, u64), bytes: u64) {
+    let transport = &inner.transport;
+    with_work(|work| {
+        let mut done = 0;
+        while done < bytes {
+            let len = (bytes - done).min(WORK_WORDS as u64 * 8) as usize;
+            let first = bytes_of_mut(&mut work.acc, len);
+            transport.get(a.0, a.1 + done, LocalDest::from(first));
+            let second = bytes_of_mut(&mut work.next, len);
+            transport.get(b.0, b.1 + done, LocalDest::from(second));
+            let first = LocalSource::from(bytes_of(&work.acc, len));
+            transport.put(b.0, b.1 + done, first);
+            let second = LocalSource::from(bytes_of(&work.next, len));
+            transport.put(a.0, a.1 + done, second);
+            done += len as u64;
+        }
+    });
+}

@@ -1,0 +1,104 @@
+//! Collect: what every member brings, put together in team order; lengths may differ.
+
+use super::{Call, PAYLOAD_BYTES, check_overlap, with_work};
+use crate::heap::sym::{SymRange, SymSlice, Symmetric};
+use crate::transport::Transport as _;
+use crate::transport::host::control::PAYLOAD_WORDS;
+use crate::wait::Operation;
+use crate::{Error, Result, Runtime, Team};
+use bytemuck::Pod;
+
+/// Words that a member's length and place take.
+const HEAD: usize = 2;
+/// Bytes that fit in a meeting's payload beside them.
+const SMALL: usize = PAYLOAD_BYTES - 8 * HEAD;
+
+impl Runtime {
+    /// Puts together `bytes` bytes of `source` of every member, in team order, in `dest` on every member. `bytes` may differ;
+    /// `dest` has room for the sum, which follows from all members' lengths.
+    ///
+    /// Collective over `team`. Returns when `dest` is written here and `source` may be reused. OpenSHMEM 1.5 section 9.9.6.
+    pub fn collect(
+        &self,
+        team: Team,
+        dest: impl Into<Symmetric>,
+        source: impl Into<Symmetric>,
+        bytes: usize,
+    ) -> Result<()> {
+        let inner = &*self.inner;
+        let (dest, source) = (dest.into(), source.into());
+
+        let turn = inner.enter(team, Operation::Collect)?;
+        // How long `dest` is to be is known after the meeting; where it begins, before.
+        let checked = source
+            .resolve(inner, "source", bytes as u64)
+            .and_then(|source| match dest {
+                Symmetric::Address(address) => Ok((inner.symmetric_offset("dest", address)?, source)),
+                Symmetric::Range(range) => inner.within(range).map(|()| (range.offset(), source)),
+            });
+        let (to, source) = checked.as_ref().ok().copied().unzip();
+        // A member without data may pass any source, NULL too.
+        let from = source.map_or(0, |source| source.offset());
+        let call = Call {
+            operation: Operation::Collect,
+            args: [to.unwrap_or(0), 0, 0, 0, 0],
+            error: checked.err(),
+        };
+        with_work(|work| {
+            let words = &mut work.acc[..PAYLOAD_WORDS];
+            let mut brought = HEAD;
+            (words[0], words[1]) = (bytes as u64, from);
+            if let Some(source) = source
+                && bytes <= SMALL
+            {
+                inner.load_words(source, &mut words[HEAD..]);
+                brought += bytes.div_ceil(8);
+            }
+            let epoch = turn.meet(call, &words[..brought])?;
+            let sources: Vec<SymRange> = (0..turn.n_pes())
+                .map(|member| {
+                    let mut head = [0; HEAD];
+                    turn.payload(member, epoch, &mut head);
+                    SymRange::new(head[1], head[0])
+                })
+                .collect();
+            // All members know all lengths and places now, so they come to one verdict without another meeting.
+            let total = sources
+                .iter()
+                .try_fold(0u64, |sum, source| sum.checked_add(source.bytes()))
+                .ok_or_else(|| Error::invalid("bytes", bytes, "lengths whose sum fits 64 bits"))?;
+            let dest = dest.resolve(inner, "dest", total)?;
+            for source in &sources {
+                check_overlap(dest, *source, None)?;
+            }
+            let mut at = dest.offset();
+            for (member, source) in (0..).zip(&sources) {
+                let length = source.bytes() as usize;
+                if length <= SMALL {
+                    let words = &mut words[..length.div_ceil(8)];
+                    turn.payload_from(member, epoch, HEAD, words);
+                    inner.store_words(at, words, length);
+                } else {
+                    let (pe, from) = (turn.pe(member), source.offset());
+                    inner.transport.copy(inner.my_pe, at, pe, from, source.bytes());
+                }
+                at += source.bytes();
+            }
+            if sources.iter().any(|source| source.bytes() as usize > SMALL) {
+                turn.meet_again(Operation::Collect)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// [`collect`](Runtime::collect) of arrays: `dest` is exactly as long as all sources together.
+    pub fn collect_array<T: Pod>(
+        &self,
+        team: Team,
+        dest: &SymSlice<'_, T>,
+        source: &SymSlice<'_, T>,
+    ) -> Result<()> {
+        let bytes = source.range().bytes() as usize;
+        self.collect(team, dest, source, bytes)
+    }
+}

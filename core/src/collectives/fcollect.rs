@@ -1,0 +1,79 @@
+//! Fcollect: the same number of bytes from every member, put together in team order.
+
+use super::{Call, IN_PLACE, PAYLOAD_BYTES, check_overlap, times, with_work};
+use crate::heap::sym::{SymSlice, Symmetric};
+use crate::transport::Transport as _;
+use crate::wait::Operation;
+use crate::{Result, Runtime, Team};
+use bytemuck::Pod;
+
+impl Runtime {
+    /// Puts together `bytes` bytes of `source` of every member, in team order, in `dest` on every member, which has room for
+    /// all. In place: `source` is this member's part of `dest`.
+    ///
+    /// Collective over `team`. Returns when `dest` is written here and `source` may be reused. OpenSHMEM 1.5 section 9.9.6.
+    pub fn fcollect(
+        &self,
+        team: Team,
+        dest: impl Into<Symmetric>,
+        source: impl Into<Symmetric>,
+        bytes: usize,
+    ) -> Result<()> {
+        let inner = &*self.inner;
+        let turn = inner.enter(team, Operation::Fcollect)?;
+        let (n_pes, me) = (turn.n_pes() as usize, turn.my_pe());
+        let checked = times("bytes", bytes, n_pes).and_then(|total| {
+            let dest = dest.into().resolve(inner, "dest", total)?;
+            let source = source.into().resolve(inner, "source", bytes as u64)?;
+            let own = source.offset().checked_sub((me as usize * bytes) as u64);
+            Ok((dest, source, check_overlap(dest, source, own)?))
+        });
+        let (to, from, in_place) = match &checked {
+            Ok((dest, source, in_place)) => (dest.offset(), source.offset(), *in_place),
+            Err(_) => (0, 0, false),
+        };
+        let source = checked.as_ref().ok().map(|(_, source, _)| *source);
+        let shown = if in_place { IN_PLACE } else { from };
+        let call = Call {
+            operation: Operation::Fcollect,
+            args: [bytes as u64, to, shown, 0, 0],
+            error: checked.err(),
+        };
+        if bytes <= PAYLOAD_BYTES {
+            return with_work(|work| {
+                let words = &mut work.acc[..bytes.div_ceil(8)];
+                if let Some(source) = source {
+                    inner.load_words(source, words);
+                }
+                let epoch = turn.meet(call, words)?;
+                for member in 0..turn.n_pes() {
+                    turn.payload(member, epoch, words);
+                    inner.store_words(to + (member as usize * bytes) as u64, words, bytes);
+                }
+                Ok(())
+            });
+        }
+        turn.meet(call, &[])?;
+        // Each member begins with its right-hand neighbour, so that they do not all read from one.
+        for step in 0..turn.n_pes() {
+            let member = (me + step) % turn.n_pes();
+            if member != me || !in_place {
+                let at = to + (member as usize * bytes) as u64;
+                let from = if in_place { at } else { from };
+                let pe = turn.pe(member);
+                inner.transport.copy(inner.my_pe, at, pe, from, bytes as u64);
+            }
+        }
+        turn.meet_again(Operation::Fcollect)
+    }
+
+    /// [`fcollect`](Runtime::fcollect) of arrays: `dest` is as long as all sources together.
+    pub fn fcollect_array<T: Pod>(
+        &self,
+        team: Team,
+        dest: &SymSlice<'_, T>,
+        source: &SymSlice<'_, T>,
+    ) -> Result<()> {
+        self.fcollect(team, dest, source, source.range().bytes() as usize)
+    }
+}

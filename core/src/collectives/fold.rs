@@ -1,0 +1,349 @@
+//! How the values of two members combine: one kernel per element type and operation.
+//!
+//! Half and bfloat16 are folded in single precision and rounded once at the end; all others in their own type. Nothing is
+//! contracted into fused operations, so a left fold has the same bits wherever it is done.
+
+use crate::dtype::{Dtype, Element};
+use crate::op::Op;
+use crate::{Error, Result};
+use half::{bf16, f16, slice::HalfFloatSliceExt};
+use num_complex::Complex;
+
+/// Sums and products.
+trait Add: Copy {
+    const ZERO: Self;
+    const ONE: Self;
+    fn sum(self, other: Self) -> Self;
+    fn prod(self, other: Self) -> Self;
+}
+
+/// Smallest and largest.
+trait Order: Copy {
+    const LOWEST: Self;
+    const HIGHEST: Self;
+    fn min(self, other: Self) -> Self;
+    fn max(self, other: Self) -> Self;
+}
+
+macro_rules! integers {
+    ($($t:ty),*) => { $(
+        impl Add for $t {
+            const ZERO: $t = 0;
+            const ONE: $t = 1;
+            #[inline]
+            fn sum(self, other: $t) -> $t {
+                self.wrapping_add(other)
+            }
+            #[inline]
+            fn prod(self, other: $t) -> $t {
+                self.wrapping_mul(other)
+            }
+        }
+        impl Order for $t {
+            const LOWEST: $t = <$t>::MIN;
+            const HIGHEST: $t = <$t>::MAX;
+            #[inline]
+            fn min(self, other: $t) -> $t {
+                Ord::min(self, other)
+            }
+            #[inline]
+            fn max(self, other: $t) -> $t {
+                Ord::max(self, other)
+            }
+        }
+    )* };
+}
+integers!(i8, i16, i32, i64, u8, u16, u32, u64);
+
+macro_rules! floats {
+    ($($t:ty),*) => { $(
+        impl Add for $t {
+            const ZERO: $t = 0.0;
+            const ONE: $t = 1.0;
+            #[inline]
+            fn sum(self, other: $t) -> $t {
+                self + other
+            }
+            #[inline]
+            fn prod(self, other: $t) -> $t {
+                self * other
+            }
+        }
+        impl Order for $t {
+            const LOWEST: $t = <$t>::NEG_INFINITY;
+            const HIGHEST: $t = <$t>::INFINITY;
+            // The first NaN stays: `other` is taken only if `self` is a number.
+            #[inline]
+            fn min(self, other: $t) -> $t {
+                if (other < self || other.is_nan()) && !self.is_nan() { other } else { self }
+            }
+            #[inline]
+            fn max(self, other: $t) -> $t {
+                if (other > self || other.is_nan()) && !self.is_nan() { other } else { self }
+            }
+        }
+    )* };
+}
+floats!(f32, f64);
+
+macro_rules! complexes {
+    ($($t:ty),*) => { $(
+        impl Add for Complex<$t> {
+            const ZERO: Self = Complex::new(0.0, 0.0);
+            const ONE: Self = Complex::new(1.0, 0.0);
+            #[inline]
+            fn sum(self, other: Self) -> Self {
+                self + other
+            }
+            #[inline]
+            fn prod(self, other: Self) -> Self {
+                self * other
+            }
+        }
+    )* };
+}
+complexes!(f32, f64);
+
+type Fold = fn(&mut [u64], &[u64], usize);
+
+/// What a reduction does with elements, as words. The accumulator holds elements of [`Kernel::acc_size`] bytes.
+#[derive(Clone, Copy)]
+pub(super) struct Kernel {
+    /// Bytes of an element.
+    pub(super) size: usize,
+    /// Bytes of an element of the accumulator; the same as `size` unless elements are widened.
+    pub(super) acc_size: usize,
+    /// Combines elements into the accumulator.
+    pub(super) fold: Fold,
+    /// Fills the accumulator with the operation's identity: 0 for a sum, 1 for a product, ...
+    pub(super) identity: fn(&mut [u64], usize),
+    /// To and from the accumulator, where elements are widened.
+    pub(super) widen: Option<(Fold, Fold)>,
+}
+
+/// The first `count` elements of a buffer of words.
+fn elements<T: bytemuck::Pod>(words: &[u64], count: usize) -> &[T] {
+    &bytemuck::cast_slice(words)[..count]
+}
+
+fn elements_mut<T: bytemuck::Pod>(words: &mut [u64], count: usize) -> &mut [T] {
+    &mut bytemuck::cast_slice_mut(words)[..count]
+}
+
+/// A kernel whose accumulator holds the elements themselves.
+macro_rules! plain {
+    ($t:ty, $identity:expr, $combine:expr) => {
+        Kernel {
+            size: size_of::<$t>(),
+            acc_size: size_of::<$t>(),
+            fold: |acc, next, count| {
+                let combine = $combine;
+                let pairs = elements_mut::<$t>(acc, count)
+                    .iter_mut()
+                    .zip(elements::<$t>(next, count));
+                pairs.for_each(|(a, b)| *a = combine(*a, *b));
+            },
+            identity: |acc, count| elements_mut::<$t>(acc, count).fill($identity),
+            widen: None,
+        }
+    };
+}
+
+/// Elements that are widened at a time.
+const WIDE: usize = 64;
+
+/// A kernel that folds 16-bit numbers in single precision.
+macro_rules! widened {
+    ($t:ty, $identity:expr, $combine:expr) => {
+        Kernel {
+            size: size_of::<$t>(),
+            acc_size: size_of::<f32>(),
+            fold: |acc, next, count| {
+                let combine = $combine;
+                let mut wide = [0f32; WIDE];
+                let acc = elements_mut::<f32>(acc, count).chunks_mut(WIDE);
+                for (acc, next) in acc.zip(elements::<$t>(next, count).chunks(WIDE)) {
+                    let wide = &mut wide[..next.len()];
+                    next.convert_to_f32_slice(wide);
+                    let pairs = acc.iter_mut().zip(wide.iter());
+                    pairs.for_each(|(a, b)| *a = combine(*a, *b));
+                }
+            },
+            identity: |acc, count| elements_mut::<f32>(acc, count).fill($identity),
+            widen: Some((
+                |acc, source, count| {
+                    elements::<$t>(source, count).convert_to_f32_slice(elements_mut(acc, count));
+                },
+                |dest, acc, count| {
+                    elements_mut::<$t>(dest, count).convert_from_f32_slice(elements(acc, count));
+                },
+            )),
+        }
+    };
+}
+
+macro_rules! any_op {
+    ($form:ident, $t:ty, $acc:ty, $op:expr) => {
+        match $op {
+            Op::Sum => Some($form!($t, <$acc as Add>::ZERO, <$acc as Add>::sum)),
+            Op::Prod => Some($form!($t, <$acc as Add>::ONE, <$acc as Add>::prod)),
+            Op::Min => Some($form!($t, <$acc as Order>::HIGHEST, <$acc as Order>::min)),
+            Op::Max => Some($form!($t, <$acc as Order>::LOWEST, <$acc as Order>::max)),
+            Op::And | Op::Or | Op::Xor => None,
+        }
+    };
+}
+
+macro_rules! integer {
+    ($t:ty, $op:expr) => {
+        match $op {
+            Op::And => Some(plain!($t, !0, |a: $t, b: $t| a & b)),
+            Op::Or => Some(plain!($t, 0, |a: $t, b: $t| a | b)),
+            Op::Xor => Some(plain!($t, 0, |a: $t, b: $t| a ^ b)),
+            other => any_op!(plain, $t, $t, other),
+        }
+    };
+}
+
+macro_rules! complex {
+    ($t:ty, $op:expr) => {
+        match $op {
+            Op::Sum => Some(plain!($t, <$t as Add>::ZERO, <$t as Add>::sum)),
+            Op::Prod => Some(plain!($t, <$t as Add>::ONE, <$t as Add>::prod)),
+            _ => None,
+        }
+    };
+}
+
+/// The kernel for a type and an operation; an error if they do not go together.
+pub(super) fn kernel(dtype: Dtype, op: Op) -> Result<Kernel> {
+    let found = match dtype {
+        Dtype::Int8 => integer!(i8, op),
+        Dtype::Int16 => integer!(i16, op),
+        Dtype::Int32 => integer!(i32, op),
+        Dtype::Int64 => integer!(i64, op),
+        Dtype::Uint8 => integer!(u8, op),
+        Dtype::Uint16 => integer!(u16, op),
+        Dtype::Uint32 => integer!(u32, op),
+        Dtype::Uint64 => integer!(u64, op),
+        Dtype::Half => any_op!(widened, f16, f32, op),
+        Dtype::Bfloat16 => any_op!(widened, bf16, f32, op),
+        Dtype::Float => any_op!(plain, f32, f32, op),
+        Dtype::Double => any_op!(plain, f64, f64, op),
+        Dtype::Complexf => complex!(Complex<f32>, op),
+        Dtype::Complexd => complex!(Complex<f64>, op),
+    };
+    found.ok_or_else(|| {
+        let expected = match dtype {
+            Dtype::Complexf | Dtype::Complexd => "sum or prod for complex numbers",
+            _ => "sum, prod, min or max for floating-point numbers; and, or, xor are for integers",
+        };
+        Error::invalid("op", op, expected)
+    })
+}
+
+/// Whether an element type is known to reductions is what [`Element`] says; this keeps the two lists together.
+const _: fn() = || {
+    fn known<T: Element>() {}
+    known::<f16>();
+    known::<bf16>();
+    known::<Complex<f32>>();
+    known::<Complex<f64>>();
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fold<T: bytemuck::Pod>(dtype: Dtype, op: Op, a: T, b: T) -> T {
+        let kernel = kernel(dtype, op).unwrap();
+        let (mut acc, mut next) = ([0u64; 4], [0u64; 4]);
+        elements_mut::<T>(&mut acc, 1)[0] = a;
+        elements_mut::<T>(&mut next, 1)[0] = b;
+        (kernel.fold)(&mut acc, &next, 1);
+        elements::<T>(&acc, 1)[0]
+    }
+
+    #[test]
+    fn nan_propagates_and_the_first_one_stays() {
+        let (first, second) = (
+            f64::from_bits(0x7ff8_0000_0000_0001),
+            f64::from_bits(0x7ff8_0000_0000_0002),
+        );
+        for (a, b) in [(first, 1.0), (1.0, first), (first, second)] {
+            for op in [Op::Min, Op::Max] {
+                assert_eq!(fold(Dtype::Double, op, a, b).to_bits(), first.to_bits());
+            }
+        }
+        assert_eq!(fold(Dtype::Double, Op::Min, 1.0, 2.0), 1.0);
+        assert_eq!(fold(Dtype::Float, Op::Max, 1.0f32, 2.0), 2.0);
+        assert_eq!(fold(Dtype::Int8, Op::Sum, i8::MAX, 1), i8::MIN);
+        assert_eq!(fold(Dtype::Int8, Op::Prod, i8::MIN, -1), i8::MIN);
+        assert_eq!(fold(Dtype::Uint16, Op::Xor, 0b1100u16, 0b1010), 0b0110);
+        let product = fold(
+            Dtype::Complexd,
+            Op::Prod,
+            Complex::new(1.0, 2.0),
+            Complex::new(3.0, -1.0),
+        );
+        assert_eq!(product, Complex::new(5.0, 5.0));
+    }
+
+    #[test]
+    fn identities_leave_elements_as_they_are() {
+        for dtype in Dtype::ALL {
+            for op in Op::ALL {
+                let Ok(kernel) = kernel(dtype, op) else {
+                    continue;
+                };
+                let mut acc = [0u64; 4];
+                (kernel.identity)(&mut acc, 1);
+                // 3 in every type, or at least a number that no operation above changes.
+                let value = match dtype {
+                    Dtype::Half => u64::from(f16::from_f32(3.0).to_bits()),
+                    Dtype::Bfloat16 => u64::from(bf16::from_f32(3.0).to_bits()),
+                    Dtype::Float | Dtype::Complexf => u64::from(3f32.to_bits()),
+                    Dtype::Double | Dtype::Complexd => 3f64.to_bits(),
+                    _ => 3,
+                };
+                (kernel.fold)(&mut acc, &[value, 0, 0, 0], 1);
+                let mut out = [0u64; 4];
+                match kernel.widen {
+                    Some((_, narrow)) => narrow(&mut out, &acc, 1),
+                    None => out = acc,
+                }
+                let bytes = bytemuck::cast_slice::<u64, u8>(&out);
+                let wanted = bytemuck::bytes_of(&value);
+                let size = kernel.size.min(8);
+                assert_eq!(bytes[..size], wanted[..size], "{dtype:?} {op:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn sixteen_bit_numbers_are_rounded_once() {
+        // 2048 + 1 + 1 in half precision is 2048 if every step is rounded, 2050 if only the result is.
+        let kernel = kernel(Dtype::Half, Op::Sum).unwrap();
+        let (mut acc, mut next, mut out) = ([0u64; 1], [0u64; 1], [0u64; 1]);
+        let (widen, narrow) = kernel.widen.unwrap();
+        elements_mut::<f16>(&mut next, 1)[0] = f16::from_f32(2048.0);
+        widen(&mut acc, &next, 1);
+        elements_mut::<f16>(&mut next, 1)[0] = f16::ONE;
+        (kernel.fold)(&mut acc, &next, 1);
+        (kernel.fold)(&mut acc, &next, 1);
+        narrow(&mut out, &acc, 1);
+        assert_eq!(elements::<f16>(&out, 1)[0].to_f32(), 2050.0);
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused() {
+        for op in [Op::And, Op::Or, Op::Xor] {
+            for dtype in [Dtype::Half, Dtype::Float, Dtype::Double, Dtype::Complexf] {
+                assert!(kernel(dtype, op).is_err());
+            }
+        }
+        for op in [Op::Min, Op::Max] {
+            assert!(kernel(Dtype::Complexd, op).is_err());
+        }
+    }
+}

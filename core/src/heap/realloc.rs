@@ -1,0 +1,68 @@
+//! Changing the size of an allocation.
+
+use super::{Request, alloc::Block};
+use crate::collectives::{Call, Turn};
+use crate::runtime::Inner;
+use crate::transport::Transport as _;
+use crate::wait::Operation;
+use crate::{Result, Runtime, Team};
+
+impl Inner {
+    fn reallocate(&self, address: Result<u64>, bytes: usize) -> Result<Option<u64>> {
+        let turn = self.enter(Team::WORLD, Operation::Realloc)?;
+        let found = address.and_then(|address| self.own(address));
+        let block = found.as_ref().ok().copied().flatten();
+        let mut call = Call {
+            error: found.err(),
+            ..Call::plain(Operation::Realloc)
+        };
+        call.args[0] = block.map_or(u64::MAX, |block| block.offset);
+        call.args[1] = bytes as u64;
+        self.transport.quiet_before_release();
+        let result = turn
+            .meet(call, &[])
+            .and_then(|_| self.change(&turn, block, bytes));
+        if let (Some(block), Err(_)) = (block, &result) {
+            self.disown(block);
+        }
+        result
+    }
+
+    /// What the members do once they have come with the same arguments.
+    fn change(&self, turn: &Turn<'_>, old: Option<Block>, bytes: usize) -> Result<Option<u64>> {
+        let Some(old) = old else {
+            return self.allocate_in(turn, Ok(Request::bytes(bytes)));
+        };
+        if bytes == 0 {
+            self.drop_block(&mut self.heap.lock(), old.offset);
+            return Ok(None);
+        }
+        {
+            let mut state = self.heap.lock();
+            if state.allocator.resize(old.offset, bytes as u64).is_some() {
+                state.released.remove(&old.id);
+                self.heap.lookup.forget();
+                return Ok(Some(old.offset));
+            }
+        }
+        let new = self.allocate_in(turn, Ok(Request::bytes(bytes)))?;
+        if let Some(new) = new {
+            let me = self.my_pe;
+            self.transport.copy(me, new, me, old.offset, old.bytes);
+        }
+        self.drop_block(&mut self.heap.lock(), old.offset);
+        Ok(new)
+    }
+}
+
+impl Runtime {
+    /// Makes an allocation `bytes` bytes long, and gives its address, which may be another one; each PE's copy keeps its contents up to
+    /// the smaller size. 0 (NULL) allocates; 0 bytes free, and give `None`. After an error the allocation is as it was. The alignment of a
+    /// block that moves is 64.
+    ///
+    /// Collective over WORLD with the same symmetric address and `bytes`; includes a barrier. OpenSHMEM 1.5 section 9.3.1.
+    pub fn realloc(&self, address: Result<u64>, bytes: usize) -> Result<Option<u64>> {
+        let offset = self.inner.reallocate(address, bytes)?;
+        Ok(offset.map(|offset| self.inner.layout.address(self.inner.my_pe, offset)))
+    }
+}

@@ -1,0 +1,360 @@
+//! Strided remote memory access: iput, iget, and their forms for blocks of elements.
+//!
+//! A stride is the distance from the start of one block to the start of the next, in elements; it may be negative. The blocks of
+//! a destination must not overlap each other.
+
+use crate::dtype::Element;
+use crate::heap::sym::{LocalDest, LocalSource, SymRange, SymSlice, Symmetric};
+use crate::transport::Transport as _;
+use crate::{Error, Pe, Result, Runtime, pe};
+
+/// Where the blocks of one side lie, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Strides {
+    step: i64,
+    block: u64,
+    count: u64,
+}
+
+impl Strides {
+    /// `count` blocks of `block_elements` elements of `element_bytes` bytes, `stride` elements apart. An error, which names
+    /// `argument`, if that cannot fit an address space.
+    pub fn new(
+        argument: &'static str,
+        stride: isize,
+        block_elements: usize,
+        element_bytes: usize,
+        count: usize,
+    ) -> Result<Strides> {
+        if element_bytes == 0 {
+            return Err(Error::invalid("element_bytes", 0, "at least 1"));
+        }
+        let limit = 1i128 << 48;
+        let step = stride as i128 * element_bytes as i128;
+        let block = block_elements as i128 * element_bytes as i128;
+        let last = step.checked_mul(count.max(1) as i128 - 1);
+        let fits = last.is_some_and(|last| last.abs() < limit)
+            && step.abs() < limit
+            && block < limit
+            && (count as i128) < limit;
+        if !fits {
+            return Err(Error::invalid(
+                argument,
+                stride,
+                format!(
+                    "a distance at which {count} blocks of {block_elements} elements of {element_bytes} bytes fit the \
+                     symmetric heap"
+                ),
+            ));
+        }
+        // A single block may say any stride.
+        let step = if count > 1 { step as i64 } else { 0 };
+        Ok(Strides {
+            step,
+            block: block as u64,
+            count: count as u64,
+        })
+    }
+
+    fn is_empty(&self) -> bool {
+        self.count == 0 || self.block == 0
+    }
+
+    /// Bytes from the lowest block's start to the highest one's end.
+    pub fn span(&self) -> u64 {
+        match self.is_empty() {
+            true => 0,
+            false => self.step.unsigned_abs() * (self.count - 1) + self.block,
+        }
+    }
+
+    /// Bytes from the lowest block's start to the first block's.
+    pub fn first(&self) -> u64 {
+        match self.step < 0 && !self.is_empty() {
+            true => self.step.unsigned_abs() * (self.count - 1),
+            false => 0,
+        }
+    }
+
+    /// Where block `index` starts, in bytes from the lowest one.
+    fn at(&self, index: u64) -> u64 {
+        self.first()
+            .wrapping_add_signed(self.step * index as i64)
+    }
+
+    fn check_apart(&self, argument: &'static str, stride: isize) -> Result<()> {
+        if self.is_empty() || self.count == 1 || self.step.unsigned_abs() >= self.block {
+            return Ok(());
+        }
+        Err(Error::invalid(
+            argument,
+            stride,
+            format!(
+                "at least the block, so that blocks of {} bytes do not overlap each other",
+                self.block
+            ),
+        ))
+    }
+}
+
+/// Both sides of a strided transfer, checked.
+#[derive(Clone, Copy, Debug)]
+pub struct Transfer {
+    dest: Strides,
+    source: Strides,
+}
+
+impl Transfer {
+    /// `block_count` blocks of `block_elements` elements of `element_bytes` bytes; strides in elements.
+    pub fn new(
+        dest_stride: isize,
+        source_stride: isize,
+        element_bytes: usize,
+        block_elements: usize,
+        block_count: usize,
+    ) -> Result<Transfer> {
+        let side = |argument, stride| {
+            Strides::new(argument, stride, block_elements, element_bytes, block_count)
+        };
+        let dest = side("dest_stride", dest_stride)?;
+        dest.check_apart("dest_stride", dest_stride)?;
+        Ok(Transfer {
+            dest,
+            source: side("source_stride", source_stride)?,
+        })
+    }
+
+    /// How the destination's blocks lie.
+    pub fn dest(&self) -> &Strides {
+        &self.dest
+    }
+
+    /// How the source's blocks lie.
+    pub fn source(&self) -> &Strides {
+        &self.source
+    }
+
+    fn blocks(self) -> impl Iterator<Item = (u64, u64)> {
+        let count = if self.dest.is_empty() { 0 } else { self.dest.count };
+        (0..count).map(move |index| (self.dest.at(index), self.source.at(index)))
+    }
+}
+
+impl Runtime {
+    /// Copies the blocks of `source` to the blocks of `dest` on PE `pe`. Both cover the span of their side, from the lowest block to the
+    /// highest.
+    ///
+    /// One-sided. Returns when `source` may be reused; visible on `pe` after quiet, barrier or a signal. OpenSHMEM 1.5 section
+    /// 9.5.3; blocks of several elements: OpenSHMEM 1.6 `shmem_ibput`.
+    pub fn put_blocks<'a>(
+        &self,
+        dest: impl Into<Symmetric>,
+        source: impl Into<LocalSource<'a>>,
+        transfer: &Transfer,
+        pe: Pe,
+    ) -> Result<()> {
+        let inner = &*self.inner;
+        inner.ready()?;
+        pe::check("pe", pe, inner.n_pes)?;
+        let dest = dest.into().resolve(inner, "dest", transfer.dest.span())?;
+        let source = source.into();
+        check_span("source", source.bytes(), transfer.source.span())?;
+        let bytes = transfer.dest.block as usize;
+        for (to, from) in transfer.blocks() {
+            let block = source.part(from as usize, bytes);
+            inner.transport.put(pe, dest.offset() + to, block);
+        }
+        self.ring_for_words(dest, pe);
+        Ok(())
+    }
+
+    /// Copies the blocks of `source` on PE `pe` to the blocks of `dest`. Both cover the span of their side, from the lowest block to the
+    /// highest.
+    ///
+    /// One-sided. Returns when the data is in `dest`. OpenSHMEM 1.5 section 9.5.6; blocks of several elements: OpenSHMEM 1.6
+    /// `shmem_ibget`.
+    pub fn get_blocks<'a>(
+        &self,
+        dest: impl Into<LocalDest<'a>>,
+        source: impl Into<Symmetric>,
+        transfer: &Transfer,
+        pe: Pe,
+    ) -> Result<()> {
+        let inner = &*self.inner;
+        inner.ready()?;
+        pe::check("pe", pe, inner.n_pes)?;
+        let source = source
+            .into()
+            .resolve(inner, "source", transfer.source.span())?;
+        let mut dest = dest.into();
+        check_span("dest", dest.bytes(), transfer.dest.span())?;
+        let bytes = transfer.dest.block as usize;
+        for (to, from) in transfer.blocks() {
+            let block = dest.part(to as usize, bytes);
+            inner.transport.get(pe, source.offset() + from, block);
+        }
+        Ok(())
+    }
+
+    /// Writes `count` elements of `source`, `source_stride` apart, to elements of `dest` on PE `pe` that are `dest_stride` apart. With a
+    /// negative stride the first element is the last one that a side has.
+    ///
+    /// One-sided; completion as [`put`](Runtime::put). OpenSHMEM 1.5 section 9.5.3.
+    pub fn iput<T: Element>(
+        &self,
+        dest: SymSlice<'_, T>,
+        source: &[T],
+        dest_stride: isize,
+        source_stride: isize,
+        count: usize,
+        pe: Pe,
+    ) -> Result<()> {
+        self.ibput(dest, source, dest_stride, source_stride, 1, count, pe)
+    }
+
+    /// Reads `count` elements of `source` on PE `pe`, `source_stride` apart, to elements of `dest` that are `dest_stride` apart. With a
+    /// negative stride the first element is the last one that a side has.
+    ///
+    /// One-sided. Returns when the data is in `dest`. OpenSHMEM 1.5 section 9.5.6.
+    pub fn iget<T: Element>(
+        &self,
+        dest: &mut [T],
+        source: SymSlice<'_, T>,
+        dest_stride: isize,
+        source_stride: isize,
+        count: usize,
+        pe: Pe,
+    ) -> Result<()> {
+        self.ibget(dest, source, dest_stride, source_stride, 1, count, pe)
+    }
+
+    /// As [`iput`](Runtime::iput), for blocks of `block_elements` elements.
+    ///
+    /// One-sided. OpenSHMEM 1.6 `shmem_ibput`.
+    #[allow(clippy::too_many_arguments, reason = "they are the standard's")]
+    pub fn ibput<T: Element>(
+        &self,
+        dest: SymSlice<'_, T>,
+        source: &[T],
+        dest_stride: isize,
+        source_stride: isize,
+        block_elements: usize,
+        block_count: usize,
+        pe: Pe,
+    ) -> Result<()> {
+        let transfer = Transfer::new(
+            dest_stride,
+            source_stride,
+            size_of::<T>(),
+            block_elements,
+            block_count,
+        )?;
+        let dest = symmetric_span("dest", dest, &transfer.dest)?;
+        let from = span_of("source", source.len(), size_of::<T>(), &transfer.source)?;
+        self.put_blocks(dest, &source[from], &transfer, pe)
+    }
+
+    /// As [`iget`](Runtime::iget), for blocks of `block_elements` elements.
+    ///
+    /// One-sided. OpenSHMEM 1.6 `shmem_ibget`.
+    #[allow(clippy::too_many_arguments, reason = "they are the standard's")]
+    pub fn ibget<T: Element>(
+        &self,
+        dest: &mut [T],
+        source: SymSlice<'_, T>,
+        dest_stride: isize,
+        source_stride: isize,
+        block_elements: usize,
+        block_count: usize,
+        pe: Pe,
+    ) -> Result<()> {
+        let transfer = Transfer::new(
+            dest_stride,
+            source_stride,
+            size_of::<T>(),
+            block_elements,
+            block_count,
+        )?;
+        let source = symmetric_span("source", source, &transfer.source)?;
+        let to = span_of("dest", dest.len(), size_of::<T>(), &transfer.dest)?;
+        self.get_blocks(&mut dest[to], source, &transfer, pe)
+    }
+}
+
+/// The elements that a side uses: the first ones it has, or the last ones if its stride is negative.
+fn span_of(
+    argument: &'static str,
+    len: usize,
+    element: usize,
+    strides: &Strides,
+) -> Result<std::ops::Range<usize>> {
+    let used = strides.span() as usize / element;
+    if used > len {
+        return Err(Error::invalid(
+            argument,
+            format!("{len} elements long"),
+            format!("at least {used} elements, which its blocks and stride span"),
+        ));
+    }
+    Ok(match strides.step < 0 {
+        true => len - used..len,
+        false => 0..used,
+    })
+}
+
+fn symmetric_span<T: Element>(
+    argument: &'static str,
+    slice: SymSlice<'_, T>,
+    strides: &Strides,
+) -> Result<SymRange> {
+    let span = span_of(argument, slice.len(), size_of::<T>(), strides)?;
+    Ok(slice.slice(span)?.range())
+}
+
+fn check_span(argument: &'static str, bytes: usize, span: u64) -> Result<()> {
+    if bytes as u64 == span {
+        return Ok(());
+    }
+    Err(Error::invalid(
+        argument,
+        format!("{bytes} local bytes"),
+        format!("{span} bytes, which its blocks and stride span"),
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spans_and_places() {
+        let up = Strides::new("s", 3, 2, 4, 5).unwrap();
+        assert_eq!((up.span(), up.first()), (3 * 4 * 4 + 8, 0));
+        assert_eq!([up.at(0), up.at(4)], [0, 48]);
+        let down = Strides::new("s", -3, 2, 4, 5).unwrap();
+        assert_eq!((down.span(), down.first()), (56, 48));
+        assert_eq!([down.at(0), down.at(4)], [48, 0]);
+        let none = Strides::new("s", -3, 2, 4, 0).unwrap();
+        assert_eq!((none.span(), none.first()), (0, 0));
+        let one = Strides::new("s", isize::MIN >> 20, 2, 4, 1).unwrap();
+        assert_eq!((one.span(), one.first()), (8, 0));
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused() {
+        for (stride, block, bytes, count) in [
+            (isize::MAX, 1, 8, 2),
+            (isize::MIN, 1, 8, 2),
+            (1, usize::MAX, 8, 1),
+            (1, 1, 0, 1),
+            (1, 1, usize::MAX, 2),
+            (1 << 40, 1, 8, 1 << 20),
+            (0, 1, 1, usize::MAX),
+        ] {
+            assert!(Strides::new("s", stride, block, bytes, count).is_err());
+        }
+        assert!(Transfer::new(1, 1, 8, 2, 2).is_err(), "blocks overlap");
+        assert!(Transfer::new(0, 1, 8, 1, 2).is_err(), "elements overlap");
+        assert!(Transfer::new(-2, 0, 8, 2, 2).is_ok(), "a source may repeat");
+    }
+}

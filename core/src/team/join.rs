@@ -1,0 +1,267 @@
+//! Making a team of PEs that share nothing but a unique id: no other team takes part.
+//!
+//! Each member writes to a slot of its own which id it looks for, how many members there are, which one it is and which team numbers
+//! it has left, and then looks for the others' slots. The rest goes as in a split: all choose the same number, say whether
+//! they could take it, and try again if one could not. A last meeting on the new team makes sure that everyone has read
+//! everything before the slots are given up.
+
+use super::{Claim, Members, Team, TeamConfig, choose, exhausted};
+use crate::collectives::Call;
+use crate::runtime::Inner;
+use crate::transport::host::control::{JOIN_SLOTS, JoinSlot, TEAM_WORDS};
+use crate::wait::{self, Operation, Target, Wait};
+use crate::{Error, Pe, Result, Runtime};
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use std::sync::atomic::fence;
+
+/// The phase of a slot whose owner gave up; it stays until the slot is needed.
+const FAILED: u32 = u32::MAX;
+
+/// This thread's slot, while it makes a team.
+struct Seat<'a> {
+    inner: &'a Inner,
+    slot: &'a JoinSlot,
+    phase: u32,
+    done: bool,
+}
+
+impl Drop for Seat<'_> {
+    fn drop(&mut self) {
+        if self.done {
+            self.slot.phase.store(0, Relaxed);
+            self.slot.taken.store(0, Release);
+        } else {
+            self.slot.phase.store(FAILED, Release);
+            wait::ring_team(&self.inner.control);
+        }
+    }
+}
+
+impl<'a> Seat<'a> {
+    fn take(inner: &'a Inner, config: TeamConfig, n_pes: Pe, member: Pe) -> Result<Seat<'a>> {
+        let slots = &inner.control.pe(inner.my_pe).joins;
+        // What an earlier attempt with the same id left behind would only confuse the others.
+        for slot in slots {
+            if slot.phase.load(Acquire) == FAILED
+                && slot.unique_id.load(Relaxed) == config.unique_id
+            {
+                slot.phase.store(0, Relaxed);
+                slot.taken.store(0, Release);
+            }
+        }
+        let free = slots
+            .iter()
+            .find(|slot| slot.taken.compare_exchange(0, 1, AcqRel, Relaxed).is_ok())
+            .or_else(|| {
+                slots
+                    .iter()
+                    .find(|slot| slot.phase.compare_exchange(FAILED, 0, AcqRel, Relaxed).is_ok())
+            });
+        let slot = free.ok_or_else(|| {
+            Error::NotSupported(format!(
+                "more than {JOIN_SLOTS} threads of a PE in team_init at a time"
+            ))
+        })?;
+        // Whoever sees the new id sees that nobody had the slot before.
+        fence(Release);
+        slot.unique_id.store(config.unique_id, Relaxed);
+        slot.n_pes.store(n_pes as u32, Relaxed);
+        slot.member.store(member as u32, Relaxed);
+        Ok(Seat {
+            inner,
+            slot,
+            phase: 0,
+            done: false,
+        })
+    }
+
+    /// Says that this thread has come one phase further.
+    fn advance(&mut self) {
+        self.phase += 1;
+        self.slot.phase.store(self.phase, Release);
+        wait::ring_team(&self.inner.control);
+    }
+
+    /// Waits until `ready` members have come, or one has failed.
+    fn wait(
+        &self,
+        n_pes: Pe,
+        mut ready: impl FnMut() -> std::result::Result<(), u64>,
+    ) -> Result<()> {
+        let wait = Wait {
+            operation: Operation::TeamInit,
+            target: Target::Join {
+                unique_id: self.slot.unique_id.load(Relaxed),
+                n_pes,
+            },
+        };
+        self.inner.wait(wait, &mut ready)
+    }
+
+    /// Waits until `n_pes` threads look for the same id: they are the members, here by their numbers.
+    fn gather(&self, unique_id: u64, n_pes: Pe) -> Result<Vec<(Pe, &'a JoinSlot)>> {
+        let inner = self.inner;
+        let agrees = |slot: &JoinSlot| slot.n_pes.load(Relaxed) == n_pes as u32;
+        let mut slots = Vec::new();
+        self.wait(n_pes, || {
+            slots = seekers(inner, unique_id);
+            let wrong = slots
+                .iter()
+                .any(|(_, slot)| failed(slot) || !agrees(slot));
+            match slots.len() {
+                there if wrong || there >= n_pes as usize => Ok(()),
+                there => Err(there as u64),
+            }
+        })?;
+        let mut members: Vec<Option<(Pe, &JoinSlot)>> = vec![None; n_pes as usize];
+        for (pe, slot) in slots {
+            check_failed(pe, slot)?;
+            let differs = |theirs: String, ours: String| Error::Mismatch {
+                operation: Operation::TeamInit.name(),
+                pe,
+                theirs,
+                other: inner.my_pe,
+                ours,
+            };
+            if !agrees(slot) {
+                let theirs = slot.n_pes.load(Relaxed);
+                return Err(differs(format!("n_pes {theirs}"), format!("n_pes {n_pes}")));
+            }
+            let member = slot.member.load(Relaxed);
+            match members.get_mut(member as usize) {
+                Some(place @ None) => *place = Some((pe, slot)),
+                _ => {
+                    let ours = "that another PE has this number".to_string();
+                    return Err(differs(format!("my_index {member}"), ours));
+                }
+            }
+        }
+        members
+            .into_iter()
+            .collect::<Option<Vec<_>>>()
+            .ok_or_else(|| Error::Internal("team_init met too few members".into()))
+    }
+
+    /// Waits until the members have come as far as this thread.
+    fn keep_step(&self, members: &[(Pe, &JoinSlot)]) -> Result<()> {
+        self.wait(members.len() as Pe, || {
+            let behind = members
+                .iter()
+                .filter(|(_, slot)| slot.phase.load(Acquire) < self.phase)
+                .count();
+            match behind {
+                0 => Ok(()),
+                _ => Err((members.len() - behind) as u64),
+            }
+        })?;
+        members
+            .iter()
+            .try_for_each(|(pe, slot)| check_failed(*pe, slot))
+    }
+}
+
+fn failed(slot: &JoinSlot) -> bool {
+    slot.phase.load(Acquire) == FAILED
+}
+
+fn check_failed(pe: Pe, slot: &JoinSlot) -> Result<()> {
+    if !failed(slot) {
+        return Ok(());
+    }
+    Err(Error::PeerArgument {
+        operation: Operation::TeamInit.name(),
+        pe,
+        why: format!(
+            "it gave up making the team with unique id {}",
+            slot.unique_id.load(Relaxed)
+        ),
+    })
+}
+
+/// The slots, on all PEs, of threads that look for a unique id.
+fn seekers(inner: &Inner, unique_id: u64) -> Vec<(Pe, &JoinSlot)> {
+    (0..inner.n_pes)
+        .flat_map(|pe| inner.control.pe(pe).joins.iter().map(move |slot| (pe, slot)))
+        .filter(|(_, slot)| {
+            let phase = slot.phase.load(Acquire);
+            let same = slot.unique_id.load(Relaxed) == unique_id;
+            fence(Acquire);
+            // The slot may have been given up and taken anew between the two loads.
+            phase > 0 && same && slot.phase.load(Acquire) >= phase
+        })
+        .collect()
+}
+
+impl Inner {
+    fn team_init(&self, config: TeamConfig, n_pes: Pe, member: Pe) -> Result<Team> {
+        self.ready()?;
+        self.check_job(Operation::TeamInit)?;
+        if !(1..=self.n_pes).contains(&n_pes) {
+            return Err(Error::invalid(
+                "n_pes",
+                n_pes,
+                format!("1 to {}, the PEs of the job", self.n_pes),
+            ));
+        }
+        crate::pe::check("my_index", member, n_pes)?;
+        let mut seat = Seat::take(self, config, n_pes, member)?;
+        let offer = &seat.slot.offer;
+        let mut slots = Vec::new();
+        for attempt in 0.. {
+            for (word, value) in offer.free.iter().zip(self.teams.unused()) {
+                word.store(value, Relaxed);
+            }
+            seat.advance();
+            if attempt == 0 {
+                slots = seat.gather(config.unique_id, n_pes)?;
+            }
+            seat.keep_step(&slots)?;
+            let mut free = [u64::MAX; TEAM_WORDS];
+            for (_, slot) in &slots {
+                for (all, word) in free.iter_mut().zip(&slot.offer.free) {
+                    *all &= word.load(Relaxed);
+                }
+            }
+            let try_at = attempt * (1 + config.unique_id as usize % 64);
+            let index = choose(free, try_at).ok_or_else(|| exhausted(self.my_pe))?;
+            let claim = self.teams.claim(index);
+            let last = claim.as_ref().map_or(0, Claim::epoch);
+            offer.epoch.store(last, Relaxed);
+            offer.claimed.store(claim.is_some().into(), Relaxed);
+            seat.advance();
+            seat.keep_step(&slots)?;
+            let mut offers = slots.iter().map(|(_, slot)| &slot.offer);
+            if let (true, Some(claim)) =
+                (offers.all(|offer| offer.claimed.load(Relaxed) == 1), claim)
+            {
+                let epochs = slots.iter().map(|(_, slot)| slot.offer.epoch.load(Relaxed));
+                let born = epochs.max().unwrap_or(0);
+                let members = Members::of(slots.iter().map(|(pe, _)| *pe).collect());
+                let team = claim.settle(&self.control, &members, member, born, config);
+                self.enter(team, Operation::TeamInit)?
+                    .meet(Call::plain(Operation::TeamInit), &[])?;
+                seat.done = true;
+                return Ok(team);
+            }
+        }
+        Err(Error::Internal("team_init gave up".into()))
+    }
+}
+
+impl Runtime {
+    /// A random id for [`team_init`](Runtime::team_init), to be handed to the members. Local.
+    pub fn team_unique_id(&self) -> Result<u64> {
+        self.inner.ready()?;
+        getrandom::u64()
+            // 0 and the largest number say "no id" in C.
+            .map(|id| id.clamp(1, u64::MAX - 1))
+            .map_err(|error| Error::system("getrandom", error))
+    }
+
+    /// Makes a team of the `n_pes` PEs that call it with the same `config.unique_id`; the caller is number `my_index`.
+    ///
+    /// Collective over the new team's members only. After an error use a fresh id. NVSHMEM `nvshmemx_team_init`.
+    pub fn team_init(&self, config: TeamConfig, n_pes: Pe, my_index: Pe) -> Result<Team> {
+        self.inner.team_init(config, n_pes, my_index)
+    }
+}

@@ -1,0 +1,489 @@
+//! Teams: ordered sets of PEs.
+//!
+//! A team has a number below [`MAX_TEAMS`], which its members agree on when they make it ([`split`], [`join`]). Each PE has slots of its
+//! own for each number, so teams without a common member may have the same one, and no PE outside a team is asked. The number is
+//! used again after the team is destroyed; its epochs go on counting, so what an earlier team left in a slot is always older.
+
+mod join;
+mod split;
+
+use crate::runtime::Inner;
+use crate::transport::host::control::{Control, MAX_TEAMS, TEAM_WORDS};
+use crate::wait::Operation;
+use crate::{Error, Pe, Result, Runtime, pe};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, fence};
+use std::sync::{Arc, Mutex, RwLock};
+
+/// A team's handle: number in the low 32 bits, generation in the high ones (0 for the predefined teams).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Team(u64);
+
+impl Team {
+    /// All PEs of the job.
+    pub const WORLD: Team = Team(0);
+    /// The PEs whose heaps load and store can reach from this PE.
+    pub const SHARED: Team = Team(1);
+    /// The PEs on the same host as this PE.
+    pub const NODE: Team = Team(2);
+    /// The PEs that have this PE's number on their own hosts: on one host, the PE itself.
+    pub const SAME_MYPE_NODE: Team = Team(3);
+    /// The PEs that share this PE's GPU. A PE without a GPU shares it with nobody.
+    pub const SAME_GPU: Team = Team(4);
+    /// The first PE of each GPU, and every PE without one.
+    pub const GPU_LEADERS: Team = Team(5);
+    /// No team.
+    pub const INVALID: Team = Team(u64::MAX);
+
+    /// The handle with this number in the C ABI. It is checked when it is used.
+    #[inline]
+    pub fn from_number(number: u64) -> Team {
+        Team(number)
+    }
+
+    /// The handle's number in the C ABI.
+    pub fn number(self) -> u64 {
+        self.0
+    }
+
+    fn index(self) -> usize {
+        (self.0 & 0xffff_ffff) as usize
+    }
+}
+
+const NAMES: [&str; 6] = [
+    "WORLD",
+    "SHARED",
+    "NODE",
+    "SAME_MYPE_NODE",
+    "SAME_GPU",
+    "GPU_LEADERS",
+];
+
+/// The name of the team with a number, for messages.
+pub(crate) fn name(index: u32) -> String {
+    match NAMES.get(index as usize) {
+        Some(name) => (*name).to_string(),
+        None => format!("{index} (made by a split or team_init)"),
+    }
+}
+
+/// What a team is made with. OpenSHMEM 1.5 `shmem_team_config_t`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TeamConfig {
+    /// Contexts that the team shall support. There are no contexts in this version; the number is kept and given back.
+    pub num_contexts: i32,
+    /// What the members of [`Runtime::team_init`] find each other by.
+    pub unique_id: u64,
+}
+
+/// The PEs of a team, by their numbers in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Members {
+    pub(crate) n_pes: Pe,
+    start: Pe,
+    stride: Pe,
+    /// Only where no stride describes the team.
+    list: Option<Arc<[Pe]>>,
+}
+
+impl Members {
+    fn strided(start: Pe, stride: Pe, n_pes: Pe) -> Members {
+        Members {
+            n_pes,
+            start,
+            stride,
+            list: None,
+        }
+    }
+
+    fn listed(list: Vec<Pe>) -> Members {
+        Members {
+            n_pes: list.len() as Pe,
+            start: 0,
+            stride: 0,
+            list: Some(list.into()),
+        }
+    }
+
+    /// These PEs, in this order.
+    fn of(pes: Vec<Pe>) -> Members {
+        let start = pes[0];
+        let stride = pes.get(1).map_or(1, |second| second - start);
+        let strided = pes.windows(2).all(|pair| pair[1] - pair[0] == stride);
+        if strided && stride != 0 {
+            Members::strided(start, stride, pes.len() as Pe)
+        } else {
+            Members::listed(pes)
+        }
+    }
+
+    /// The PE that is member `member`.
+    #[inline(always)]
+    pub(crate) fn pe(&self, member: Pe) -> Pe {
+        match &self.list {
+            None => self.start + member * self.stride,
+            Some(list) => list[member as usize],
+        }
+    }
+
+    /// The number of `pe` in the team.
+    fn member(&self, pe: Pe) -> Option<Pe> {
+        (0..self.n_pes).find(|&member| self.pe(member) == pe)
+    }
+
+    /// Some of the members, by their numbers here: `start`, `start + stride`, ...
+    fn pick(&self, start: Pe, stride: Pe, n_pes: Pe) -> Members {
+        match &self.list {
+            None => Members::strided(self.pe(start), self.stride * stride, n_pes),
+            Some(_) => Members::listed((0..n_pes).map(|m| self.pe(start + m * stride)).collect()),
+        }
+    }
+}
+
+/// A team number, as one PE knows it.
+pub(crate) struct TeamState {
+    pub(crate) index: u32,
+    /// The handle of the team that has the number now, or that of [`Team::INVALID`].
+    handle: AtomicU64,
+    my_pe: AtomicI32,
+    n_pes: AtomicI32,
+    start: AtomicI32,
+    stride: AtomicI32,
+    listed: AtomicBool,
+    list: RwLock<Option<Arc<[Pe]>>>,
+    config: Mutex<TeamConfig>,
+    /// The last epoch this PE has entered; it survives the team.
+    pub(crate) epoch: AtomicU64,
+    /// The epoch after which the team's first one comes.
+    born: AtomicU64,
+    /// A thread of this PE is inside a collective.
+    pub(crate) busy: AtomicBool,
+}
+
+impl TeamState {
+    fn free(index: u32) -> TeamState {
+        TeamState {
+            index,
+            handle: AtomicU64::new(Team::INVALID.0),
+            my_pe: AtomicI32::new(-1),
+            n_pes: AtomicI32::new(0),
+            start: AtomicI32::new(0),
+            stride: AtomicI32::new(0),
+            listed: AtomicBool::new(false),
+            list: RwLock::new(None),
+            config: Mutex::new(TeamConfig::default()),
+            epoch: AtomicU64::new(0),
+            born: AtomicU64::new(0),
+            busy: AtomicBool::new(false),
+        }
+    }
+
+    /// This PE's number in the team.
+    #[inline(always)]
+    pub(crate) fn my_pe(&self) -> Pe {
+        self.my_pe.load(Relaxed)
+    }
+
+    #[inline(always)]
+    pub(crate) fn members(&self) -> Members {
+        let list = match self.listed.load(Relaxed) {
+            false => None,
+            true => self
+                .list
+                .read()
+                .unwrap_or_else(|poison| poison.into_inner())
+                .clone(),
+        };
+        Members {
+            n_pes: self.n_pes.load(Relaxed),
+            start: self.start.load(Relaxed),
+            stride: self.stride.load(Relaxed),
+            list,
+        }
+    }
+
+    /// Lets later teams with this number begin after `epoch`.
+    fn skip_to(&self, epoch: u64) {
+        self.epoch.fetch_max(epoch, Relaxed);
+    }
+
+    /// Makes this number the team of `members`, in which this PE has number `my_pe`.
+    fn set(&self, control: &Control, handle: Team, members: &Members, my_pe: Pe, born: u64) {
+        self.my_pe.store(my_pe, Relaxed);
+        self.n_pes.store(members.n_pes, Relaxed);
+        self.start.store(members.start, Relaxed);
+        self.stride.store(members.stride, Relaxed);
+        self.listed.store(members.list.is_some(), Relaxed);
+        *self
+            .list
+            .write()
+            .unwrap_or_else(|poison| poison.into_inner()) = members.list.clone();
+        // Who is slow to leave the last meeting of an earlier team with this number must see that this PE has gone on, before
+        // anything else in the slot changes. Nobody looks for this epoch in this slot.
+        let (me, last) = (members.pe(my_pe), self.epoch.load(Relaxed));
+        let slot = control.slot(self.index, me, last);
+        slot.epoch.store(last + 1, Release);
+        fence(Release);
+        self.epoch.store(born, Relaxed);
+        self.born.store(born, Relaxed);
+        let block = control.team(self.index, me);
+        block
+            .next
+            .store(members.pe((my_pe + 1) % members.n_pes) as u32, Relaxed);
+        block.n_pes.store(members.n_pes as u32, Release);
+        self.handle.store(handle.0, Release);
+    }
+}
+
+/// The teams of one PE.
+pub(crate) struct Teams {
+    states: Box<[TeamState]>,
+    pool: Mutex<Pool>,
+}
+
+/// Which team numbers this PE uses.
+struct Pool {
+    used: [u64; TEAM_WORDS],
+    /// Makes handles of different teams different.
+    generation: u64,
+}
+
+impl Teams {
+    /// The predefined teams of PE `me` of a job on one host.
+    pub(crate) fn predefined(control: &Control, me: Pe) -> Teams {
+        let all = Members::strided(0, 1, control.n_pes());
+        let alone = Members::strided(me, 1, 1);
+        let states: Box<[TeamState]> = (0..MAX_TEAMS as u32).map(TeamState::free).collect();
+        for (index, state) in states.iter().take(NAMES.len()).enumerate() {
+            let team = Team(index as u64);
+            match team {
+                Team::SAME_MYPE_NODE | Team::SAME_GPU => state.set(control, team, &alone, 0, 0),
+                _ => state.set(control, team, &all, me, 0),
+            }
+        }
+        let mut used = [0; TEAM_WORDS];
+        used[0] = (1 << NAMES.len()) - 1;
+        Teams {
+            states,
+            pool: Mutex::new(Pool {
+                used,
+                generation: 0,
+            }),
+        }
+    }
+
+    fn pool(&self) -> std::sync::MutexGuard<'_, Pool> {
+        self.pool
+            .lock()
+            .unwrap_or_else(|poison| poison.into_inner())
+    }
+
+    /// The numbers that no team of this PE has.
+    fn unused(&self) -> [u64; TEAM_WORDS] {
+        self.pool().used.map(|word| !word)
+    }
+
+    /// Takes a number, unless another thread was faster.
+    fn claim(&self, index: usize) -> Option<Claim<'_>> {
+        let mut pool = self.pool();
+        let (word, bit) = (&mut pool.used[index / 64], 1 << (index % 64));
+        if *word & bit != 0 {
+            return None;
+        }
+        *word |= bit;
+        Some(Claim { teams: self, index })
+    }
+
+    fn give_back(&self, index: usize) {
+        self.pool().used[index / 64] &= !(1 << (index % 64));
+    }
+}
+
+/// A number that this PE has taken and does not use yet.
+struct Claim<'a> {
+    teams: &'a Teams,
+    index: usize,
+}
+
+impl Claim<'_> {
+    /// The last epoch of this PE at that number.
+    fn epoch(&self) -> u64 {
+        self.teams.states[self.index].epoch.load(Relaxed)
+    }
+
+    /// Makes it the team of `members`.
+    fn settle(
+        self,
+        control: &Control,
+        members: &Members,
+        my_pe: Pe,
+        born: u64,
+        config: TeamConfig,
+    ) -> Team {
+        let state = &self.teams.states[self.index];
+        *state
+            .config
+            .lock()
+            .unwrap_or_else(|poison| poison.into_inner()) = config;
+        let generation = {
+            let mut pool = self.teams.pool();
+            pool.generation = pool.generation % 0x7fff_ffff + 1;
+            pool.generation
+        };
+        let team = Team(generation << 32 | self.index as u64);
+        state.set(control, team, members, my_pe, born);
+        std::mem::forget(self);
+        team
+    }
+}
+
+impl Drop for Claim<'_> {
+    fn drop(&mut self) {
+        self.teams.give_back(self.index);
+    }
+}
+
+/// The number that all of some PEs can use, if there is one. Each attempt prefers another one, so that two threads that make teams with
+/// the same PEs come apart.
+fn choose(free: [u64; TEAM_WORDS], attempt: usize) -> Option<usize> {
+    let count: u32 = free.iter().map(|word| word.count_ones()).sum();
+    if count == 0 {
+        return None;
+    }
+    (0..MAX_TEAMS)
+        .filter(|&index| free[index / 64] >> (index % 64) & 1 == 1)
+        .nth(attempt % count as usize)
+}
+
+#[cold]
+fn exhausted(pe: Pe) -> Error {
+    Error::NotSupported(format!(
+        "PE {pe} has no team number left that the other members have, too: a PE can be a member of {MAX_TEAMS} teams at a \
+         time, the {} predefined ones included; destroy some",
+        NAMES.len()
+    ))
+}
+
+impl Inner {
+    /// The team that a handle names.
+    #[inline(always)]
+    pub(crate) fn team(&self, team: Team) -> Result<&TeamState> {
+        match self.teams.states.get(team.index()) {
+            Some(state) if state.handle.load(Acquire) == team.0 => Ok(state),
+            _ => Err(no_team(team)),
+        }
+    }
+
+    /// The team with a number, for messages and checks of this PE's own waits.
+    pub(crate) fn team_state(&self, index: u32) -> &TeamState {
+        &self.teams.states[index as usize]
+    }
+
+    /// An error if a member left a collective of the team half-way.
+    #[inline(always)]
+    pub(crate) fn check_team(&self, operation: Operation, team: &TeamState) -> Result<()> {
+        let broken = self.control.team(team.index, self.my_pe).broken.load(Acquire);
+        if broken == 0 || broken >> 20 <= team.born.load(Relaxed) {
+            return Ok(());
+        }
+        Err(Error::TeamBroken {
+            operation: operation.name(),
+            pe: (broken & 0xf_ffff) as Pe - 1,
+            team: name(team.index),
+        })
+    }
+}
+
+#[cold]
+fn no_team(team: Team) -> Error {
+    let expected = match team {
+        Team::INVALID => "team of this PE; TEAM_INVALID is what a split gives to non-members",
+        _ => "team of this PE; it was destroyed, or never made",
+    };
+    Error::BadHandle {
+        argument: "team",
+        handle: team.0,
+        expected,
+    }
+}
+
+impl Runtime {
+    /// This PE's number in a team; -1 for [`Team::INVALID`]. Local. OpenSHMEM 1.5 section 9.4.1.
+    pub fn team_my_pe(&self, team: Team) -> Result<Pe> {
+        self.inner.ready()?;
+        match team {
+            Team::INVALID => Ok(-1),
+            _ => Ok(self.inner.team(team)?.my_pe()),
+        }
+    }
+
+    /// The number of PEs in a team; -1 for [`Team::INVALID`]. Local. OpenSHMEM 1.5 section 9.4.2.
+    pub fn team_n_pes(&self, team: Team) -> Result<Pe> {
+        self.inner.ready()?;
+        match team {
+            Team::INVALID => Ok(-1),
+            _ => Ok(self.inner.team(team)?.n_pes.load(Relaxed)),
+        }
+    }
+
+    /// The number in `dest_team` of the PE that is `src_pe` in `src_team`; -1 if it is not a member there, or if one of the
+    /// teams is [`Team::INVALID`]. Local. OpenSHMEM 1.5 section 9.4.4.
+    pub fn team_translate_pe(&self, src_team: Team, src_pe: Pe, dest_team: Team) -> Result<Pe> {
+        self.inner.ready()?;
+        if src_team == Team::INVALID || dest_team == Team::INVALID {
+            return Ok(-1);
+        }
+        let src = self.inner.team(src_team)?.members();
+        let dest = self.inner.team(dest_team)?.members();
+        pe::check("src_pe", src_pe, src.n_pes)?;
+        Ok(dest.member(src.pe(src_pe)).unwrap_or(-1))
+    }
+
+    /// What a team was made with. Local. OpenSHMEM 1.5 section 9.4.3.
+    pub fn team_config(&self, team: Team) -> Result<TeamConfig> {
+        self.inner.ready()?;
+        let state = self.inner.team(team)?;
+        Ok(*state
+            .config
+            .lock()
+            .unwrap_or_else(|poison| poison.into_inner()))
+    }
+
+    /// As [`ptr`](Runtime::ptr), for the PE that is number `pe` in `team`. Local. OpenSHMEM 1.6 `shmem_team_ptr`.
+    pub fn team_ptr(&self, team: Team, address: u64, pe: Pe) -> Result<Option<u64>> {
+        self.inner.ready()?;
+        let members = self.inner.team(team)?.members();
+        pe::check("pe", pe, members.n_pes)?;
+        self.ptr(address, members.pe(pe))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn members_of_members() {
+        let world = Members::strided(0, 1, 12);
+        let odd_down = world.pick(11, -2, 6);
+        let pes: Vec<Pe> = (0..6).map(|m| odd_down.pe(m)).collect();
+        assert_eq!(pes, [11, 9, 7, 5, 3, 1]);
+        let some = odd_down.pick(1, 3, 2);
+        assert_eq!((some.pe(0), some.pe(1)), (9, 3));
+        assert_eq!((some.member(3), some.member(11)), (Some(1), None));
+        let list = Members::listed(vec![5, 0, 7]);
+        let two = list.pick(2, -2, 2);
+        assert_eq!((two.pe(0), two.pe(1)), (7, 5));
+    }
+
+    #[test]
+    fn numbers_are_chosen_among_the_common_ones() {
+        assert_eq!(choose([0; TEAM_WORDS], 0), None);
+        let mut free = [0; TEAM_WORDS];
+        free[1] = 0b1010;
+        assert_eq!(choose(free, 0), Some(65));
+        assert_eq!(choose(free, 1), Some(67));
+        assert_eq!(choose(free, 2), Some(65));
+    }
+}

@@ -1,0 +1,301 @@
+//! Making teams out of a team, and destroying them.
+//!
+//! All members of the parent take part. They meet once to compare arguments and to learn which numbers each of them has left, and once
+//! more to learn whether each could take the number that its new team has chosen: a thread that makes another team at the same time
+//! may have been faster, and then all try again.
+
+use super::{Claim, Team, TeamConfig, choose, exhausted};
+use crate::collectives::{Call, Turn};
+use crate::runtime::Inner;
+use crate::transport::host::control::TEAM_WORDS;
+use crate::wait::Operation;
+use crate::{Error, Pe, Result, Runtime};
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Release};
+
+/// The new team of a PE, in its parent's numbers.
+#[derive(Clone, Copy, Debug)]
+struct Part {
+    start: Pe,
+    stride: Pe,
+    n_pes: Pe,
+}
+
+impl Part {
+    fn parent_pe(self, member: Pe) -> Pe {
+        self.start + member * self.stride
+    }
+
+    fn member(self, parent_pe: Pe) -> Option<Pe> {
+        (0..self.n_pes).find(|&member| self.parent_pe(member) == parent_pe)
+    }
+}
+
+/// How a PE fared with the number that its new team has chosen.
+#[derive(Clone, Copy, PartialEq)]
+#[repr(u64)]
+enum Luck {
+    TooLate = 0,
+    Taken = 1,
+    NoneLeft = 2,
+}
+
+impl Inner {
+    /// Makes one team per part. Every member of the parent calls it with its own part, or with none. `call` is what the members compare.
+    fn make_teams(
+        &self,
+        turn: &Turn<'_>,
+        mut call: Call,
+        part: Option<Part>,
+        config: TeamConfig,
+    ) -> Result<Option<Team>> {
+        let operation = call.operation;
+        for attempt in 0.. {
+            let epoch = turn.meet(call, &self.teams.unused())?;
+            let mut claim = None;
+            let luck = match part {
+                None => Luck::Taken,
+                Some(part) => {
+                    // Threads of different parents are not to try the same numbers in the same order.
+                    let try_at = attempt * (1 + turn.team().index as usize);
+                    match choose(common(turn, epoch, part), try_at) {
+                        None => Luck::NoneLeft,
+                        Some(index) => {
+                            claim = self.teams.claim(index);
+                            if claim.is_some() { Luck::Taken } else { Luck::TooLate }
+                        }
+                    }
+                }
+            };
+            let last = claim.as_ref().map_or(0, Claim::epoch);
+            let epoch = turn.meet(Call::plain(operation), &[luck as u64, last])?;
+            let answers: Vec<[u64; 2]> = (0..turn.n_pes())
+                .map(|member| {
+                    let mut words = [0; 2];
+                    turn.payload(member, epoch, &mut words);
+                    words
+                })
+                .collect();
+            let is = |luck: Luck| move |answer: &[u64; 2]| answer[0] == luck as u64;
+            if let Some(member) = answers.iter().position(is(Luck::NoneLeft)) {
+                return Err(exhausted(turn.pe(member as Pe)));
+            }
+            if answers.iter().all(is(Luck::Taken)) {
+                return Ok(claim.zip(part).map(|(claim, part)| {
+                    let epochs = (0..part.n_pes).map(|m| answers[part.parent_pe(m) as usize][1]);
+                    let members = turn.members().pick(part.start, part.stride, part.n_pes);
+                    let me = part.member(turn.my_pe()).unwrap_or(0);
+                    claim.settle(&self.control, &members, me, epochs.max().unwrap_or(0), config)
+                }));
+            }
+            call = Call::plain(operation);
+        }
+        Err(Error::Internal("a split gave up".into()))
+    }
+
+    fn destroy_team(&self, team: Team) -> Result<()> {
+        if team == Team::INVALID {
+            return self.ready();
+        }
+        if (team.number() as usize) < super::NAMES.len() {
+            return Err(Error::invalid(
+                "team",
+                super::name(team.number() as u32),
+                "a team made by a split or by team_init; the predefined teams stay",
+            ));
+        }
+        match self.enter(team, Operation::TeamDestroy) {
+            Ok(turn) => {
+                turn.meet(Call::plain(Operation::TeamDestroy), &[])?;
+            }
+            // Nobody can meet on it any more, and nobody needs to. The mark must not be taken for a later team's.
+            Err(Error::TeamBroken { .. }) => {
+                let state = self.team(team)?;
+                let broken = |pe| &self.control.team(state.index, pe).broken;
+                let mark = broken(self.my_pe).load(Acquire);
+                // Who left the team may still be telling the members; nobody shall take this PE for one that has gone on.
+                let members = state.members();
+                for pe in (0..members.n_pes).map(|member| members.pe(member)) {
+                    broken(pe).fetch_max(mark, AcqRel);
+                }
+                state.skip_to(mark >> 20);
+            }
+            Err(error) => return Err(error),
+        }
+        let state = self.team(team)?;
+        state.handle.store(Team::INVALID.number(), Release);
+        self.teams.give_back(state.index as usize);
+        Ok(())
+    }
+}
+
+/// The numbers that every member of a part has left.
+fn common(turn: &Turn<'_>, epoch: u64, part: Part) -> [u64; TEAM_WORDS] {
+    let mut all = [u64::MAX; TEAM_WORDS];
+    for member in 0..part.n_pes {
+        let mut words = [0; TEAM_WORDS];
+        turn.payload(part.parent_pe(member), epoch, &mut words);
+        for (all, word) in all.iter_mut().zip(words) {
+            *all &= word;
+        }
+    }
+    all
+}
+
+fn check_strided(start: Pe, stride: Pe, size: Pe, n_pes: Pe) -> Result<Part> {
+    crate::pe::check("start", start, n_pes)?;
+    if !(1..=n_pes).contains(&size) {
+        return Err(Error::invalid(
+            "size",
+            size,
+            format!("1 to {n_pes}, the size of the parent team"),
+        ));
+    }
+    if stride == 0 && size > 1 {
+        return Err(Error::invalid(
+            "stride",
+            stride,
+            "not 0, unless size is 1: members must differ",
+        ));
+    }
+    let last = i64::from(start) + i64::from(stride) * i64::from(size - 1);
+    if !(0..i64::from(n_pes)).contains(&last) {
+        return Err(Error::PeRange {
+            argument: "start + stride * (size - 1)",
+            pe: last,
+            n_pes,
+        });
+    }
+    // With one member the stride means nothing, and may be as large as it likes.
+    let stride = if size == 1 { 1 } else { stride };
+    Ok(Part {
+        start,
+        stride,
+        n_pes: size,
+    })
+}
+
+impl Runtime {
+    /// Makes a team of the parent's members `start`, `start + stride`, ..., `size` of them. `None` on those that are not among
+    /// them. `config` may be an error found before: the other members then learn of it.
+    ///
+    /// Collective over `parent`, with equal arguments. OpenSHMEM 1.5 section 9.4.5.
+    pub fn team_split_strided(
+        &self,
+        parent: Team,
+        start: Pe,
+        stride: Pe,
+        size: Pe,
+        config: Result<TeamConfig>,
+    ) -> Result<Option<Team>> {
+        let operation = Operation::TeamSplitStrided;
+        let turn = self.inner.enter(parent, operation)?;
+        let checked = config.and_then(|config| {
+            Ok((check_strided(start, stride, size, turn.n_pes())?, config))
+        });
+        let contexts = checked.as_ref().map_or(0, |(_, config)| config.num_contexts);
+        let part = checked.as_ref().ok().copied();
+        let call = Call {
+            operation,
+            args: [start, stride, size, contexts, 0].map(|arg| arg as u64),
+            error: checked.err(),
+        };
+        let (part, config) = part.unzip();
+        let mine = part.filter(|part| part.member(turn.my_pe()).is_some());
+        self.inner
+            .make_teams(&turn, call, mine, config.unwrap_or_default())
+    }
+
+    /// Lays the parent's members out in rows of `x_range`, and makes a team of each row and one of each column: first the caller's
+    /// row (x axis), then its column (y axis).
+    ///
+    /// Collective over `parent`, with equal arguments. OpenSHMEM 1.5 section 9.4.6.
+    pub fn team_split_2d(
+        &self,
+        parent: Team,
+        x_range: Pe,
+        x_config: Result<TeamConfig>,
+        y_config: Result<TeamConfig>,
+    ) -> Result<(Team, Team)> {
+        let operation = Operation::TeamSplit2d;
+        let turn = self.inner.enter(parent, operation)?;
+        let configs = x_config.and_then(|x| Ok((x, y_config?))).and_then(|both| {
+            if x_range < 1 {
+                return Err(Error::invalid("xrange", x_range, "at least 1"));
+            }
+            Ok(both)
+        });
+        let (n_pes, me) = (turn.n_pes(), turn.my_pe());
+        // A row longer than the parent is the parent.
+        let width = x_range.clamp(1, n_pes);
+        let (row, column) = (me / width * width, me % width);
+        let x = Part {
+            start: row,
+            stride: 1,
+            n_pes: width.min(n_pes - row),
+        };
+        let y = Part {
+            start: column,
+            stride: width,
+            n_pes: (n_pes - column + width - 1) / width,
+        };
+        let (x_config, y_config) = configs.as_ref().ok().copied().unwrap_or_default();
+        let call = Call {
+            operation,
+            args: [x_range, x_config.num_contexts, y_config.num_contexts, 0, 0]
+                .map(|arg| arg as u64),
+            error: configs.err(),
+        };
+        let first = self.inner.make_teams(&turn, call, Some(x), x_config)?;
+        let second = self
+            .inner
+            .make_teams(&turn, Call::plain(operation), Some(y), y_config);
+        match (first, second) {
+            (Some(x), Ok(Some(y))) => Ok((x, y)),
+            (Some(x), Err(error)) => {
+                // Every member is here, so the row can go without a meeting of its own.
+                let state = self.inner.team(x)?;
+                state.handle.store(Team::INVALID.number(), Release);
+                self.inner.teams.give_back(state.index as usize);
+                Err(error)
+            }
+            _ => Err(Error::Internal("a 2d split made no team".into())),
+        }
+    }
+
+    /// Destroys a team made by a split or by [`team_init`](Runtime::team_init); [`Team::INVALID`] does nothing. If a member left one of
+    /// its collectives half-way, this PE's part of the team goes without waiting for the others.
+    ///
+    /// Collective over `team`. OpenSHMEM 1.5 section 9.4.7.
+    pub fn team_destroy(&self, team: Team) -> Result<()> {
+        self.inner.destroy_team(team)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn members(part: Part) -> Vec<Pe> {
+        (0..part.n_pes).map(|m| part.parent_pe(m)).collect()
+    }
+
+    #[test]
+    fn strides_may_be_negative_and_must_stay_inside() {
+        assert_eq!(members(check_strided(3, -1, 4, 4).unwrap()), [3, 2, 1, 0]);
+        assert_eq!(members(check_strided(0, 3, 2, 4).unwrap()), [0, 3]);
+        assert_eq!(members(check_strided(2, 99, 1, 4).unwrap()), [2]);
+        for (start, stride, size) in [
+            (4, 1, 1),
+            (-1, 1, 1),
+            (0, 0, 2),
+            (0, 1, 0),
+            (0, 1, 5),
+            (1, -1, 3),
+            (0, i32::MAX, 3),
+            (3, i32::MIN, 4),
+            (0, 1, i32::MAX),
+        ] {
+            assert!(check_strided(start, stride, size, 4).is_err(), "{start} {stride} {size}");
+        }
+    }
+}

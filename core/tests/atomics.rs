@@ -1,0 +1,376 @@
+//! Every atomic memory operation on every type, on 1 to 8 PEs: the old value, the new one, what lies beside it, and that no update
+//! is lost.
+
+use nvshmemrs::{
+    AtomicElement, AtomicInteger, Error, Result, Runtime, SymArray, SymElement, local,
+};
+use std::fmt::Debug;
+
+const SIZES: [i32; 5] = [1, 2, 3, 4, 8];
+
+/// Sets the right neighbour's element 1 to `start`, lets `operation` work on it, and looks at the old value that it gives, at the new one,
+/// and at the elements beside. Values are compared by their bits.
+#[track_caller]
+fn step<T: AtomicElement + Debug>(
+    rt: &Runtime,
+    array: &SymArray<T>,
+    (name, start, expected): (&str, T, T),
+    operation: impl Fn(SymElement<T>, i32) -> Result<Option<T>>,
+) -> Result<()> {
+    let right = (rt.my_pe() + 1) % rt.n_pes();
+    let beside = rt.g(array.at(0)?, right)?;
+    let place = array.at(1)?;
+    rt.p(place, start, right)?;
+    let old = operation(place, right)?;
+    if let Some(old) = old {
+        assert_eq!(
+            old.to_bits(),
+            start.to_bits(),
+            "{name} gave {old:?}, not {start:?}"
+        );
+    }
+    let new = rt.g(place, right)?;
+    assert_eq!(
+        new.to_bits(),
+        expected.to_bits(),
+        "{name} on {start:?} gave {new:?}, not {expected:?}"
+    );
+    for index in [0, 2] {
+        let now = rt.g(array.at(index)?, right)?;
+        assert_eq!(
+            now.to_bits(),
+            beside.to_bits(),
+            "{name} touched element {index}"
+        );
+    }
+    Ok(())
+}
+
+/// The operations that all types have.
+fn exchanges<T: AtomicElement + Debug>(
+    rt: &Runtime,
+    values: &[T],
+    sum: impl Fn(T, T) -> T,
+) -> Result<SymArray<T>> {
+    let array = rt.array::<T>(3)?;
+    let mark = T::from_bits(0x5a5a_5a5a_5a5a_5a5a);
+    array.write(0, &[mark; 3])?;
+    rt.barrier_all()?;
+    for &a in values {
+        step(rt, &array, ("fetch", a, a), |to, pe| {
+            rt.atomic_fetch(to, pe).map(Some)
+        })?;
+        for &b in values {
+            step(rt, &array, ("set", a, b), |to, pe| {
+                rt.atomic_set(to, b, pe).map(|()| None)
+            })?;
+            step(rt, &array, ("swap", a, b), |to, pe| {
+                rt.atomic_swap(to, b, pe).map(Some)
+            })?;
+            step(rt, &array, ("add", a, sum(a, b)), |to, pe| {
+                rt.atomic_add(to, b, pe).map(|()| None)
+            })?;
+            step(rt, &array, ("fetch_add", a, sum(a, b)), |to, pe| {
+                rt.atomic_fetch_add(to, b, pe).map(Some)
+            })?;
+        }
+    }
+    Ok(array)
+}
+
+macro_rules! integer {
+    ($rt:expr, $t:ty) => {{
+        let rt: &Runtime = $rt;
+        let values: [$t; 7] = [0, 1, <$t>::MAX, <$t>::MIN, <$t>::MAX / 3, !0, 0x0f0f_1234];
+        let array = exchanges(rt, &values, <$t>::wrapping_add)?;
+        for a in values {
+            let next = a.wrapping_add(1);
+            step(rt, &array, ("inc", a, next), |to, pe| {
+                rt.atomic_inc(to, pe).map(|()| None)
+            })?;
+            step(rt, &array, ("fetch_inc", a, next), |to, pe| {
+                rt.atomic_fetch_inc(to, pe).map(Some)
+            })?;
+            for b in values {
+                step(rt, &array, ("and", a, a & b), |to, pe| {
+                    rt.atomic_and(to, b, pe).map(|()| None)
+                })?;
+                step(rt, &array, ("or", a, a | b), |to, pe| {
+                    rt.atomic_or(to, b, pe).map(|()| None)
+                })?;
+                step(rt, &array, ("xor", a, a ^ b), |to, pe| {
+                    rt.atomic_xor(to, b, pe).map(|()| None)
+                })?;
+                step(rt, &array, ("fetch_and", a, a & b), |to, pe| {
+                    rt.atomic_fetch_and(to, b, pe).map(Some)
+                })?;
+                step(rt, &array, ("fetch_or", a, a | b), |to, pe| {
+                    rt.atomic_fetch_or(to, b, pe).map(Some)
+                })?;
+                step(rt, &array, ("fetch_xor", a, a ^ b), |to, pe| {
+                    rt.atomic_fetch_xor(to, b, pe).map(Some)
+                })?;
+                let swapped = if a == b { 77 } else { a };
+                step(rt, &array, ("compare_swap", a, swapped), |to, pe| {
+                    rt.atomic_compare_swap(to, b, 77, pe).map(Some)
+                })?;
+            }
+        }
+        rt.free_array(array)?;
+    }};
+}
+
+#[test]
+fn every_operation_on_every_type() {
+    for n in SIZES {
+        local::run(n, |rt| {
+            integer!(&rt, i32);
+            integer!(&rt, u32);
+            integer!(&rt, i64);
+            integer!(&rt, u64);
+            let floats = [
+                0.0,
+                -0.0,
+                1.5,
+                -2.25e30,
+                f32::MIN_POSITIVE,
+                f32::MAX,
+                f32::INFINITY,
+            ];
+            let array = exchanges(&rt, &floats, |a, b| a + b)?;
+            rt.free_array(array)?;
+            let doubles = [
+                0.0,
+                -0.0,
+                0.1,
+                -2.25e300,
+                5e-324,
+                f64::MAX,
+                f64::NEG_INFINITY,
+            ];
+            let array = exchanges(&rt, &doubles, |a, b| a + b)?;
+            rt.free_array(array)?;
+            rt.finalize()
+        })
+        .unwrap();
+    }
+}
+
+#[test]
+fn a_nan_travels_unchanged_and_spreads() {
+    local::run(1, |rt| {
+        let array = rt.array::<f64>(1)?;
+        let place = array.at(0)?;
+        let payload = f64::from_bits(0x7ff8_0000_0000_1234);
+        rt.atomic_set(place, payload, 0)?;
+        assert_eq!(rt.atomic_fetch(place, 0)?.to_bits(), payload.to_bits());
+        assert_eq!(
+            rt.atomic_swap(place, payload, 0)?.to_bits(),
+            payload.to_bits()
+        );
+        rt.atomic_add(place, 1.0, 0)?;
+        assert!(rt.atomic_fetch_add(place, -1.0, 0)?.is_nan());
+        rt.finalize()
+    })
+    .unwrap();
+}
+
+/// All PEs at once on elements of the last PE.
+fn together<T: AtomicInteger + Ord + Debug>(rt: &Runtime, number: impl Fn(i64) -> T) -> Result<()> {
+    const ROUNDS: i64 = 400;
+    let (me, n, last) = (i64::from(rt.my_pe()), i64::from(rt.n_pes()), rt.n_pes() - 1);
+    let array = rt.array::<T>(8)?;
+    // Every ticket is drawn once: each PE notes its own, and the notes are put together.
+    let tickets = rt.array::<i32>((2 * ROUNDS * n) as usize)?;
+    let note = |ticket: T| rt.atomic_inc(tickets.at(ticket.to_bits() as usize)?, last);
+    for _ in 0..ROUNDS {
+        note(rt.atomic_fetch_inc(array.at(0)?, last)?)?;
+        note(rt.atomic_fetch_add(array.at(0)?, number(1), last)?)?;
+        rt.atomic_inc(array.at(1)?, last)?;
+        rt.atomic_add(array.at(2)?, number(-3), last)?;
+        let mut old = rt.atomic_fetch(array.at(3)?, last)?;
+        loop {
+            let next = number(old.to_bits() as i64 + 1);
+            match rt.atomic_compare_swap(array.at(3)?, old, next, last)? {
+                seen if seen == old => break,
+                seen => old = seen,
+            }
+        }
+        // An odd number of times: one bit of each PE ends up set.
+        let bit = number(1 << me);
+        rt.atomic_xor(array.at(4)?, bit, last)?;
+        rt.atomic_fetch_or(array.at(5)?, bit, last)?;
+        assert_ne!(
+            rt.atomic_fetch(array.at(5)?, last)?.to_bits() & (1 << me),
+            0
+        );
+        rt.atomic_fetch_and(array.at(5)?, number(!(1 << me)), last)?;
+    }
+    rt.atomic_fetch_xor(array.at(4)?, number(1 << me), last)?;
+    rt.atomic_or(array.at(5)?, number(1 << me), last)?;
+    // A token that travels: whoever takes out a number puts in its own.
+    let token = rt.atomic_swap(array.at(6)?, number(me + 1), last)?;
+    rt.barrier_all()?;
+    let at = |index: usize| rt.g(array.at(index)?, last);
+    assert_eq!(at(0)?, number(2 * ROUNDS * n));
+    assert_eq!(at(1)?, number(ROUNDS * n));
+    assert_eq!(at(2)?, number(-3 * ROUNDS * n));
+    assert_eq!(at(3)?, number(ROUNDS * n));
+    assert_eq!(at(4)?, number((1 << n) - 1));
+    assert_eq!(at(5)?, number((1 << n) - 1));
+    assert_eq!(at(7)?, number(0));
+    if rt.my_pe() == last {
+        assert!(tickets.to_vec()?.iter().all(|&drawn| drawn == 1));
+    }
+    // What was taken out and what is left are the first value and one of each PE.
+    let held = rt.array::<i64>(n as usize + 1)?;
+    rt.p(held.at(me as usize)?, token.to_bits() as i64, last)?;
+    rt.barrier_all()?;
+    if rt.my_pe() == last {
+        held.store(n as usize, at(6)?.to_bits() as i64)?;
+        let mut all = held.to_vec()?;
+        all.sort_unstable();
+        assert_eq!(all, (0..=n).collect::<Vec<i64>>());
+    }
+    rt.free_array(held)?;
+    rt.free_array(tickets)?;
+    rt.free_array(array)
+}
+
+#[test]
+fn no_update_is_lost() {
+    for n in SIZES {
+        local::run(n, |rt| {
+            together(&rt, |number| number as i32)?;
+            together(&rt, |number| number as u32)?;
+            together(&rt, |number| number)?;
+            together(&rt, |number| number as u64)?;
+            // Small whole numbers add exactly, in any order.
+            let (floats, doubles) = (rt.array::<f32>(3)?, rt.array::<f64>(3)?);
+            for _ in 0..1000 {
+                rt.atomic_add(floats.at(1)?, 1.0, 0)?;
+                rt.atomic_fetch_add(doubles.at(1)?, 0.5, 0)?;
+            }
+            rt.barrier_all()?;
+            if rt.my_pe() == 0 {
+                assert_eq!(floats.to_vec()?, [0.0, 1000.0 * n as f32, 0.0]);
+                assert_eq!(doubles.to_vec()?, [0.0, 500.0 * f64::from(n), 0.0]);
+            }
+            rt.finalize()
+        })
+        .unwrap();
+    }
+}
+
+#[test]
+fn who_reads_the_flag_sees_the_data() {
+    local::run(2, |rt| {
+        let data = rt.array::<u64>(64)?;
+        let flag = rt.array::<i32>(2)?;
+        let other = 1 - rt.my_pe();
+        for round in 1..=2000 {
+            rt.put(data.all(), &[round as u64; 64], other)?;
+            match round % 3 {
+                0 => rt.atomic_set(flag.at(0)?, round, other)?,
+                1 => drop(rt.atomic_swap(flag.at(0)?, round, other)?),
+                _ => rt.atomic_inc(flag.at(0)?, other)?,
+            }
+            while rt.atomic_fetch(flag.at(0)?, rt.my_pe())? < round {
+                std::thread::yield_now();
+            }
+            let copy = data.to_vec()?;
+            assert!(
+                copy.iter().all(|&value| value == round as u64),
+                "round {round}"
+            );
+            rt.atomic_inc(flag.at(1)?, other)?;
+            while rt.atomic_fetch(flag.at(1)?, rt.my_pe())? < round {
+                std::thread::yield_now();
+            }
+        }
+        rt.finalize()
+    })
+    .unwrap();
+}
+
+/// Every operation, on a place of whatever type the operation has.
+fn all_on<T: AtomicInteger>(rt: &Runtime, to: SymElement<T>, value: T, pe: i32) -> Vec<Error> {
+    let unit = [
+        rt.atomic_set(to, value, pe),
+        rt.atomic_inc(to, pe),
+        rt.atomic_add(to, value, pe),
+        rt.atomic_and(to, value, pe),
+        rt.atomic_or(to, value, pe),
+        rt.atomic_xor(to, value, pe),
+    ];
+    let old = [
+        rt.atomic_fetch(to, pe),
+        rt.atomic_swap(to, value, pe),
+        rt.atomic_compare_swap(to, T::zeroed(), value, pe),
+        rt.atomic_fetch_inc(to, pe),
+        rt.atomic_fetch_add(to, value, pe),
+        rt.atomic_fetch_and(to, value, pe),
+        rt.atomic_fetch_or(to, value, pe),
+        rt.atomic_fetch_xor(to, value, pe),
+    ];
+    let errors: Vec<Error> = unit
+        .into_iter()
+        .filter_map(Result::err)
+        .chain(old.into_iter().filter_map(Result::err))
+        .collect();
+    assert_eq!(errors.len(), 14, "an operation was accepted");
+    errors
+}
+
+#[test]
+fn wrong_arguments_write_nothing() {
+    local::run(2, |rt| {
+        let n = rt.n_pes();
+        let array = rt.array::<i64>(2)?;
+        array.write(0, &[5, 6])?;
+        rt.barrier_all()?;
+        for pe in [-1, n, i32::MIN, i32::MAX] {
+            for error in all_on(&rt, array.at(0)?, 9, pe) {
+                assert!(
+                    matches!(error, Error::PeRange { argument: "pe", pe: given, .. } if given == i64::from(pe)),
+                    "{error}"
+                );
+            }
+            assert!(rt.atomic_add(rt.element::<f32>("dest", array.as_ptr() as u64)?, 1.0, pe).is_err());
+        }
+        // A place of another runtime's larger heap.
+        local::run_with(1, &nvshmemrs::InitAttr { heap_bytes: Some(1 << 30), ..Default::default() }, |large| {
+            let far = large.array::<u8>(1 << 29)?;
+            let place = large.array::<i64>(1)?;
+            let small = local::Job::new(1, &nvshmemrs::InitAttr { heap_bytes: Some(1 << 16), ..Default::default() })?;
+            let small = small.join(0)?;
+            for error in all_on(&small, place.at(0)?, 9, 0) {
+                assert!(error.to_string().contains("symmetric memory of this runtime"), "{error}");
+            }
+            small.finalize()?;
+            drop(far);
+            large.finalize()
+        })?;
+        rt.barrier_all()?;
+        assert_eq!(array.to_vec()?, [5, 6]);
+
+        // As a C caller passes addresses.
+        let base = array.as_ptr() as u64;
+        let unaligned = rt.element::<u64>("dest", base + 4).unwrap_err();
+        assert!(unaligned.to_string().contains("multiple of 8"), "{unaligned}");
+        assert!(rt.element::<u32>("dest", base + 4).is_ok());
+        let unaligned = rt.element::<f32>("dest", base + 2).unwrap_err();
+        assert!(unaligned.to_string().contains("multiple of 4"), "{unaligned}");
+        assert_eq!(rt.element::<u32>("dest", base + 16).unwrap_err().status(), 13);
+        assert_eq!(
+            rt.element::<f64>("dest", base + 12).unwrap_err(),
+            Error::OutOfBounds { argument: "dest", start: 12, bytes: 8, limit: 16 }
+        );
+        let local = 0u64;
+        for address in [0, &raw const local as u64] {
+            assert_eq!(rt.element::<u64>("dest", address).unwrap_err().status(), 4);
+        }
+        rt.finalize()
+    })
+    .unwrap();
+}

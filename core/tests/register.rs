@@ -1,0 +1,176 @@
+//! Registered buffers and realloc.
+
+use nvshmemrs::{Error, LocalSource, Registration, Result, Runtime, Team, local};
+
+const PAGE: usize = 4096;
+
+/// Memory of the program's, in whole pages.
+#[derive(Clone)]
+#[repr(align(4096))]
+struct Page([u8; PAGE]);
+
+fn registration(pages: &mut [Page]) -> Registration {
+    Registration {
+        buffer: pages.as_mut_ptr() as u64,
+        bytes: size_of_val(pages),
+        preferred: 0,
+    }
+}
+
+fn put_byte(rt: &Runtime, address: u64, value: u8, pe: i32) -> Result<()> {
+    let dest = rt.symmetric("dest", address, 1)?;
+    rt.put(dest, LocalSource::from(&[value]), pe)
+}
+
+#[test]
+fn a_registered_buffer_is_symmetric_and_keeps_its_contents() {
+    for n_pes in [1, 2, 3] {
+        local::run(n_pes, |rt| {
+            let me = rt.my_pe();
+            let right = (me + 1) % rt.n_pes();
+            let mut pages = vec![Page([me as u8 + 1; PAGE]); 5];
+            let own = pages.as_mut_ptr() as u64;
+            let inner = &mut pages[1..4];
+            let symmetric = rt.buffer_register(Ok(registration(inner)))?;
+            assert_eq!(pages[1].0[7], me as u8 + 1, "the contents moved");
+            // By the symmetric address and by the buffer's own.
+            put_byte(&rt, symmetric + 10, 100 + me as u8, right)?;
+            put_byte(&rt, own + (3 * PAGE) as u64, 200 + me as u8, right)?;
+            rt.barrier_all()?;
+            let left = (me + rt.n_pes() - 1) % rt.n_pes();
+            assert_eq!(std::hint::black_box(&pages)[1].0[10], 100 + left as u8);
+            assert_eq!(pages[3].0[0], 200 + left as u8);
+            assert_eq!(
+                (pages[1].0[9], pages[1].0[11]),
+                (me as u8 + 1, me as u8 + 1)
+            );
+            assert_eq!((pages[0].0[0], pages[4].0[0]), (me as u8 + 1, me as u8 + 1));
+            // Past its end is past its end.
+            let end = symmetric + (3 * PAGE) as u64;
+            assert!(rt.symmetric("dest", end, 1).is_err());
+            assert!(matches!(
+                rt.symmetric("dest", end - 1, 2),
+                Err(Error::OutOfBounds { .. })
+            ));
+            // Collectives take it as any other memory.
+            let array = rt.array::<u8>(1)?;
+            rt.broadcast(Team::WORLD, symmetric, symmetric, 1, 0)?;
+            rt.free_array(array)?;
+            rt.buffer_unregister(symmetric)?;
+            assert_eq!(pages[3].0[0], 200 + left as u8, "the contents were lost");
+            assert!(rt.symmetric("dest", symmetric, 1).is_err());
+            assert!(rt.symmetric("dest", own + PAGE as u64, 1).is_err());
+            assert!(rt.buffer_unregister(symmetric).is_err(), "a second time");
+            // The same memory again.
+            let again = rt.buffer_register(Ok(registration(&mut pages[1..4])))?;
+            rt.buffer_unregister(again)?;
+            rt.finalize()
+        })
+        .unwrap();
+    }
+}
+
+#[test]
+fn what_cannot_be_registered_is_refused_on_every_pe() {
+    local::run(2, |rt| {
+        let wrong = |registration: Registration, word: &str| {
+            let error = rt.buffer_register(Ok(registration)).unwrap_err();
+            assert!(error.to_string().contains(word), "{error}");
+        };
+        let mut pages = vec![Page([3; PAGE]); 2];
+        let good = registration(&mut pages);
+        let with = |buffer, bytes| Registration {
+            buffer,
+            bytes,
+            ..good
+        };
+        wrong(with(0, PAGE), "buffer");
+        wrong(with(good.buffer + 8, PAGE), "page size");
+        wrong(with(good.buffer, PAGE + 1), "bytes");
+        wrong(with(good.buffer, 0), "bytes");
+        wrong(with(1 << 46, PAGE), "private anonymous");
+        let heap = rt.malloc(Ok(nvshmemrs::Request::aligned(PAGE, PAGE)?))?.unwrap();
+        wrong(with(heap, PAGE), "shared already");
+        rt.free(heap)?;
+        let taken = Registration {
+            preferred: good.buffer,
+            ..good
+        };
+        assert!(rt.buffer_register(Ok(taken)).is_err());
+        // One PE only: every PE gets an error, and the buffers stay private.
+        let one = match rt.my_pe() {
+            0 => with(good.buffer, PAGE + 1),
+            _ => with(good.buffer, 2 * PAGE),
+        };
+        assert!(rt.buffer_register(Ok(one)).is_err());
+        let sizes = with(good.buffer, PAGE * (1 + rt.my_pe() as usize));
+        assert_eq!(rt.buffer_register(Ok(sizes)).unwrap_err().status(), 14);
+        assert!(pages.iter().all(|page| page.0.iter().all(|&byte| byte == 3)));
+        rt.finalize()
+    })
+    .unwrap();
+}
+
+#[test]
+fn a_preferred_address_is_taken_on_every_pe() {
+    // One PE per process can have it; here the job has one.
+    local::run(1, |rt| {
+        let preferred = 0x7100_0000_0000;
+        let mut pages = vec![Page([1; PAGE]); 2];
+        let wanted = Registration {
+            preferred,
+            ..registration(&mut pages)
+        };
+        assert_eq!(rt.buffer_register(Ok(wanted))?, preferred);
+        put_byte(&rt, preferred + PAGE as u64, 9, 0)?;
+        assert_eq!(std::hint::black_box(&pages)[1].0[0], 9);
+        rt.buffer_unregister(preferred)?;
+        assert_eq!(pages[1].0[0], 9);
+        rt.finalize()
+    })
+    .unwrap();
+}
+
+#[test]
+fn realloc_keeps_contents_and_refuses_what_free_refuses() {
+    for n_pes in [1, 2, 4] {
+        local::run(n_pes, |rt| {
+            let word = |address: u64, index: u64| -> Result<u8> {
+                let range = rt.symmetric("source", address + index, 1)?;
+                let mut value = [0u8];
+                rt.get(&mut value, range, rt.my_pe())?;
+                Ok(value[0])
+            };
+            let used = rt.heap_stats().used_bytes;
+            let first = rt.realloc(Ok(0), 100)?.unwrap();
+            for index in 0..100 {
+                put_byte(&rt, first + index, index as u8 + rt.my_pe() as u8, rt.my_pe())?;
+            }
+            // Something behind it, so that it has to move.
+            let behind = rt.malloc(Ok(nvshmemrs::Request::bytes(64)))?.unwrap();
+            let second = rt.realloc(Ok(first), 100_000)?.unwrap();
+            assert_ne!(first, second);
+            for index in 0..100 {
+                assert_eq!(word(second, index)?, index as u8 + rt.my_pe() as u8);
+            }
+            assert!(rt.realloc(Ok(first), 10).is_err(), "freed memory");
+            assert!(rt.realloc(Ok(second + 64), 10).is_err(), "inside");
+            let third = rt.realloc(Ok(second), 10)?.unwrap();
+            assert_eq!(word(third, 9)?, 9 + rt.my_pe() as u8);
+            assert!(rt.symmetric("dest", third, 11).is_err());
+            // Too much: the allocation is as it was.
+            let error = rt.realloc(Ok(third), 1 << 46).unwrap_err();
+            assert_eq!(error.status(), 2, "{error}");
+            assert_eq!(word(third, 9)?, 9 + rt.my_pe() as u8);
+            if rt.n_pes() > 1 {
+                let differs = rt.realloc(Ok(third), 20 + rt.my_pe() as usize).unwrap_err();
+                assert_eq!(differs.status(), 14, "{differs}");
+            }
+            assert_eq!(rt.realloc(Ok(third), 0)?, None);
+            rt.free(behind)?;
+            assert_eq!(rt.heap_stats().used_bytes, used);
+            rt.finalize()
+        })
+        .unwrap();
+    }
+}

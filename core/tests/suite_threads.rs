@@ -1,0 +1,55 @@
+//! The table-driven suite of `tests/suite` with PEs as threads.
+
+#[path = "../../tests/suite/mod.rs"]
+mod suite;
+
+use nvshmemrs::{Pe, local};
+use std::sync::Mutex;
+use std::time::Instant;
+
+/// Runs the suite with `n` PEs; every scenario must have been checked.
+fn threads(n: Pe) {
+    let start = Instant::now();
+    let all = Mutex::new(suite::Tally::new());
+    local::run(n, |rt| {
+        let tally = suite::run(&rt)?;
+        rt.finalize()?;
+        let mut all = all.lock().expect("no PE has panicked");
+        for (name, checks) in tally {
+            *all.entry(name).or_default() += checks;
+        }
+        Ok(())
+    })
+    .unwrap();
+    let all = all.into_inner().expect("no PE has panicked");
+    for name in suite::NAMES {
+        assert!(all.contains_key(name), "{name} was never checked with {n} PEs");
+    }
+    let checks: u64 = all.values().sum();
+    println!("{n} PEs as threads: {checks} checks in {:.1?}", start.elapsed());
+}
+
+#[test]
+fn one_pe() {
+    threads(1);
+}
+
+#[test]
+fn two_pes() {
+    threads(2);
+}
+
+#[test]
+fn three_pes() {
+    threads(3);
+}
+
+#[test]
+fn four_pes() {
+    threads(4);
+}
+
+#[test]
+fn eight_pes() {
+    threads(8);
+}

@@ -1,0 +1,177 @@
+//! `nvshmemrs-perf`: latency and bandwidth of every operation, alone or beside OpenSHMEM or MPI.
+//!
+//! The measuring itself is done by a C program, the worker (`worker/`): one source, compiled at run time against each
+//! library through a header of its own. This program
+//!
+//! * knows the operations ([`catalogue`]) and what is asked for ([`args`]),
+//! * compiles the worker for each [`side`] and reads what it prints ([`worker`], [`process`](mod@process)),
+//! * lets the sides take turns ([`measure`](mod@measure), [`growth`], [`startup`], [`python`]) and takes medians ([`stats`]),
+//! * judges ([`targets`]) and shows ([`report`], [`tables`], [`picture`], [`machine`]).
+
+mod args;
+mod catalogue;
+mod growth;
+mod machine;
+mod measure;
+mod picture;
+mod process;
+mod python;
+mod report;
+mod side;
+mod startup;
+mod stats;
+mod tables;
+mod targets;
+mod worker;
+
+use anyhow::{Context, Result};
+use args::Args;
+use clap::Parser;
+use machine::Machine;
+use report::{Figure, Report};
+use side::{Installation, Side};
+use std::fs;
+use std::io::{self, Write};
+use std::path::Path;
+use std::process::ExitCode;
+use worker::{Sources, Worker};
+
+fn main() -> ExitCode {
+    match run(&Args::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        // As a shell reports Ctrl-C.
+        Err(_) if process::stopped() => {
+            eprintln!("nvshmemrs-perf: stopped by a signal");
+            ExitCode::from(130)
+        }
+        Err(error) => {
+            eprintln!("nvshmemrs-perf: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(args: &Args) -> Result<()> {
+    if args.list {
+        return print(&catalogue::list());
+    }
+    args.check()?;
+    let chunks = match (args.targets, args.growth) {
+        (true, _) => measure::plan_targets()?,
+        (_, true) => growth::plan(args)?,
+        _ => measure::plan(args)?,
+    };
+    picture::check(args, &chunks)?;
+    process::end_children_on_signals()?;
+    let report = measured(args, &chunks)?;
+    print(&tables::text(&report))?;
+    if let Some(file) = &args.json {
+        write(file, &(serde_json::to_string_pretty(&report)? + "\n"))?;
+    }
+    if let Some(file) = &args.picture {
+        write(file, &picture::draw(&report)?)?;
+    }
+    if let Some(file) = &args.markdown {
+        let picture = args.picture.as_deref().map(|picture| beside(picture, file));
+        write(file, &tables::markdown(&report, picture.as_deref()))?;
+    }
+    Ok(())
+}
+
+/// Compiles, measures and judges.
+fn measured(args: &Args, chunks: &[measure::Chunk]) -> Result<Report> {
+    let installation = Installation::find()?;
+    let mut sides = vec![Side::Ours(installation.clone())];
+    sides.extend(args.peer.map(Side::Peer));
+    // All that is missing is found before anything takes time.
+    sides.iter().try_for_each(Side::check)?;
+    let sources = Sources::write()?;
+    let workers: Vec<Worker> = sides
+        .into_iter()
+        .map(|side| Worker::compile(&sources, side))
+        .collect::<Result<_>>()?;
+    let mut rows = measure::measure(chunks, &workers, args)?;
+    if args.peer == Some(side::Peer::Oshmem) && !args.growth {
+        measure::judge(&mut rows);
+    }
+    let mut absolute = Vec::new();
+    let mut notes = Vec::new();
+    if args.targets || args.startup {
+        absolute.extend(startup::measure(&workers, args)?);
+    }
+    if args.targets {
+        match python::measure(&installation, &sources, args)? {
+            Ok(figures) => absolute.extend(figures),
+            Err(why) => notes.push(why),
+        }
+    }
+    notes.extend(unsound(&rows));
+    let machine = Machine::gather(args.peer);
+    let (operations, growth) = if args.growth {
+        (Vec::new(), rows)
+    } else {
+        (rows, Vec::new())
+    };
+    if args.growth {
+        notes.extend(growth::note(args.max_pes, machine.cores));
+    }
+    Ok(Report {
+        machine,
+        command: command(),
+        rounds: args.rounds(),
+        reduction: format!("{} of {}", args::name(args.op), args::name(args.dtype)),
+        peer: workers.get(1).map(|worker| worker.side.name()),
+        operations,
+        growth,
+        absolute,
+        notes,
+    })
+}
+
+/// Which operations of the peer could not be compared.
+fn unsound(rows: &[report::Row]) -> Option<String> {
+    let bad = |row: &&report::Row| matches!(row.peer, Some(Figure::Wrong | Figure::Failed));
+    let mut names: Vec<&str> = rows
+        .iter()
+        .filter(bad)
+        .map(|row| row.operation.name)
+        .collect();
+    names.dedup();
+    (!names.is_empty()).then(|| {
+        format!(
+            "the peer gave wrong results, or failed, in {}: not compared, and no target judged",
+            names.join(", ")
+        )
+    })
+}
+
+/// The command line, as it was given.
+fn command() -> String {
+    let arguments = std::env::args().skip(1);
+    std::iter::once("nvshmemrs-perf".to_owned())
+        .chain(arguments)
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+/// How a page names a picture: relative where both lie in one folder.
+fn beside(picture: &Path, page: &Path) -> String {
+    let name = picture
+        .file_name()
+        .filter(|_| picture.parent() == page.parent());
+    name.map_or_else(|| picture.to_string_lossy(), |name| name.to_string_lossy())
+        .into_owned()
+}
+
+fn print(text: &str) -> Result<()> {
+    let mut out = io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        // The reader (`head`, say) has seen enough.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        result => Ok(result?),
+    }
+}
+
+fn write(file: &Path, text: &str) -> Result<()> {
+    fs::write(file, text).with_context(|| format!("cannot write {}", file.display()))
+}

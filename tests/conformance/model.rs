@@ -1,0 +1,521 @@
+//! Conformance, scenario "model": teams, strided copies, atomics, waits and tests, collectives on the world and on a team made by a
+//! split, streams and events, memory that changes its size or comes from elsewhere. The same steps are in the programs of the same
+//! name in the other languages.
+
+use half::f16;
+use num_complex::{Complex32, Complex64};
+use nvshmemrs::{
+    AtomicElement, AtomicInteger, Cmp, Element, Op, Pe, Registration, Result, Runtime, SignalOp,
+    SymArray, SymSlice, Team, TeamConfig,
+};
+use std::fmt::Debug;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, AtomicU32, Ordering::Relaxed};
+use std::time::Duration;
+
+/// The C ABI's status of an error.
+fn status<T: Debug>(result: Result<T>) -> i32 {
+    result.expect_err("an error was due").status()
+}
+
+fn main() -> Result<()> {
+    let rt = Runtime::init()?;
+    let (me, n) = (rt.my_pe(), rt.n_pes());
+    let (left, right) = ((me + n - 1) % n, (me + 1) % n);
+
+    teams(&rt, left, right)?;
+    strided(&rt, left, right)?;
+    integer_atomics::<u32>(&rt, right)?;
+    integer_atomics::<i64>(&rt, right)?;
+    real_atomics::<f32>(&rt, right)?;
+    real_atomics::<f64>(&rt, right)?;
+    waits(&rt, right)?;
+    collectives(&rt)?;
+    streams(&rt, left, right)?;
+    memory(&rt, left, right)?;
+
+    assert_eq!(rt.heap_stats().allocations, 0);
+    rt.finalize()?;
+    println!("model ok PE {me} of {n} (Rust)");
+    Ok(())
+}
+
+/// The last PE, the one before the one before it, and so on to PE 0 or 1; no team on the others. Also the number in it.
+fn split_back(rt: &Runtime) -> Result<(Option<Team>, Option<Pe>)> {
+    let (me, n) = (rt.my_pe(), rt.n_pes());
+    let config = TeamConfig {
+        num_contexts: 3,
+        ..TeamConfig::default()
+    };
+    let team = rt.team_split_strided(Team::WORLD, n - 1, -2, (n + 1) / 2, Ok(config))?;
+    let back = n - 1 - me;
+    Ok((team, (back % 2 == 0).then_some(back / 2)))
+}
+
+fn teams(rt: &Runtime, left: Pe, right: Pe) -> Result<()> {
+    let (me, n) = (rt.my_pe(), rt.n_pes());
+    let world = Team::WORLD;
+    let (made, mine) = split_back(rt)?;
+    assert_eq!(made.is_some(), mine.is_some());
+    let back = made.unwrap_or(Team::INVALID);
+    assert_eq!(rt.team_my_pe(back)?, mine.unwrap_or(-1));
+    assert_eq!(rt.team_n_pes(back)?, mine.map_or(-1, |_| (n + 1) / 2));
+    assert_eq!(rt.team_translate_pe(world, me, back)?, mine.unwrap_or(-1));
+    if mine.is_some() {
+        assert_eq!(rt.team_translate_pe(back, 0, world)?, n - 1);
+        assert_eq!(rt.team_config(back)?.num_contexts, 3);
+    } else {
+        assert_eq!(status(rt.sync(back)), 11);
+    }
+
+    let plain = TeamConfig::default();
+    let (row, column) = rt.team_split_2d(world, 2, Ok(plain), Ok(plain))?;
+    let row_size = (n - me / 2 * 2).min(2);
+    assert_eq!((rt.team_my_pe(row)?, rt.team_n_pes(row)?), (me % 2, row_size));
+    let column_size = (n - me % 2 + 1) / 2;
+    assert_eq!((rt.team_my_pe(column)?, rt.team_n_pes(column)?), (me / 2, column_size));
+
+    // PE 0 hands a number out, and the PEs meet by it in another order.
+    let words = rt.array::<u64>(2)?;
+    if me == 0 {
+        words.store(0, rt.team_unique_id()?)?;
+    }
+    let id = words.slice(..1)?;
+    rt.broadcast_array(world, &id, &id, 0)?;
+    let config = TeamConfig {
+        unique_id: words.load(0)?,
+        ..plain
+    };
+    let turned = rt.team_init(config, n, right)?;
+    assert_eq!(rt.team_my_pe(turned)?, right);
+    assert_eq!(rt.team_translate_pe(turned, 0, world)?, n - 1);
+    assert_eq!(rt.team_config(turned)?.unique_id, config.unique_id);
+
+    // This PE's number in WORLD is its left neighbour's in the team.
+    words.store(1, 100 + me as u64)?;
+    rt.barrier_all()?;
+    let peer = rt.team_ptr(turned, words.as_ptr() as u64, me)?;
+    assert_eq!(peer, rt.ptr(words.as_ptr() as u64, left)?);
+    assert!(peer.is_some());
+    rt.barrier_all()?;
+    rt.free_array(words)?;
+
+    rt.team_destroy(turned)?;
+    assert_eq!(status(rt.team_my_pe(turned)), 11);
+    assert_eq!(status(rt.barrier(turned)), 11);
+    rt.team_destroy(row)?;
+    rt.team_destroy(column)?;
+    rt.team_destroy(back)?; // does nothing where it is INVALID
+    assert_eq!(status(rt.team_destroy(world)), 1);
+    Ok(())
+}
+
+/// In the slices that operations take, a negative stride starts at the end, as this one does.
+fn strided(rt: &Runtime, left: Pe, right: Pe) -> Result<()> {
+    let me = rt.my_pe();
+    let field = rt.array::<f64>(16)?;
+    let row: Vec<f64> = (0..8).map(|i| f64::from(me * 100 + i)).collect();
+    rt.iput(field.slice(1..)?, &row, 3, 2, 4, right)?;
+    rt.barrier_all()?;
+    let spread = |i: i32| if i % 3 == 1 && i < 12 { left * 100 + (i - 1) / 3 * 2 } else { 0 };
+    let wanted: Vec<f64> = (0..16).map(|i| f64::from(spread(i))).collect();
+    assert_eq!(field.to_vec()?, wanted);
+    let mut got = [0.0; 4];
+    rt.iget(&mut got, field.slice(1..11)?, 1, -3, 4, right)?;
+    assert_eq!(got, [3, 2, 1, 0].map(|i| f64::from(me * 100 + i * 2)));
+    rt.barrier_all()?;
+    rt.free_array(field)?;
+
+    let blocks = rt.array::<i32>(24)?;
+    let source: Vec<i32> = (0..12).map(|i| me * 100 + i).collect();
+    rt.ibput(blocks.slice(2..)?, &source, 5, 3, 2, 4, right)?;
+    rt.barrier_all()?;
+    let mut wanted = [0; 24];
+    for (at, part) in [(2, 0), (7, 3), (12, 6), (17, 9)] {
+        wanted[at] = left * 100 + part;
+        wanted[at + 1] = left * 100 + part + 1;
+    }
+    assert_eq!(blocks.to_vec()?, wanted);
+    let mut back = [0; 8];
+    rt.ibget(&mut back, blocks.slice(2..)?, 2, 5, 2, 4, right)?;
+    assert_eq!(back, [0, 1, 3, 4, 6, 7, 9, 10].map(|i| me * 100 + i));
+    rt.barrier_all()?;
+    rt.free_array(blocks)?;
+
+    let arrived = rt.array::<f64>(4)?;
+    let signal = rt.array::<u64>(1)?;
+    let to = arrived.slice(..3)?;
+    rt.put_signal_nbi(to, &row[..3], signal.at(0)?, 7, SignalOp::Add, right)?;
+    assert_eq!(rt.signal_wait(signal.at(0)?, Cmp::Eq, 7)?, 7);
+    let sent = |i: i32| f64::from(left * 100 + i);
+    assert_eq!(arrived.to_vec()?, [sent(0), sent(1), sent(2), 0.0]);
+    rt.quiet()?;
+    rt.barrier_all()?;
+    rt.free_array(signal)?;
+    rt.free_array(arrived)
+}
+
+/// The left neighbour alone writes to this PE's words, so every old value is known.
+fn integer_atomics<T: AtomicInteger + From<u8> + Debug>(rt: &Runtime, right: Pe) -> Result<()> {
+    let words = rt.array::<T>(2)?;
+    let word = words.at(0)?;
+    let v = T::from;
+    rt.atomic_set(word, v(5), right)?;
+    assert_eq!(rt.atomic_fetch(word, right)?, v(5));
+    assert_eq!(rt.atomic_swap(word, v(7), right)?, v(5));
+    assert_eq!(rt.atomic_compare_swap(word, v(7), v(12), right)?, v(7));
+    assert_eq!(rt.atomic_compare_swap(word, v(7), v(1), right)?, v(12));
+    rt.atomic_inc(word, right)?;
+    assert_eq!(rt.atomic_fetch_inc(word, right)?, v(13));
+    rt.atomic_add(word, v(4), right)?;
+    assert_eq!(rt.atomic_fetch_add(word, v(2), right)?, v(18));
+    rt.atomic_or(word, v(3), right)?;
+    assert_eq!(rt.atomic_fetch_or(word, v(8), right)?, v(23));
+    rt.atomic_and(word, v(29), right)?;
+    assert_eq!(rt.atomic_fetch_and(word, v(21), right)?, v(29));
+    rt.atomic_xor(word, v(1), right)?;
+    assert_eq!(rt.atomic_fetch_xor(word, v(255), right)?, v(20));
+    assert_eq!(rt.atomic_fetch_add(word, v(1), right)?, v(235));
+    rt.barrier_all()?;
+    assert_eq!(words.to_vec()?, [v(236), v(0)]);
+    rt.barrier_all()?;
+    rt.free_array(words)
+}
+
+fn real_atomics<T: AtomicElement + From<f32> + Debug>(rt: &Runtime, right: Pe) -> Result<()> {
+    let words = rt.array::<T>(2)?;
+    let word = words.at(0)?;
+    let v = T::from;
+    rt.atomic_set(word, v(1.5), right)?;
+    assert_eq!(rt.atomic_fetch(word, right)?, v(1.5));
+    assert_eq!(rt.atomic_swap(word, v(2.5), right)?, v(1.5));
+    rt.atomic_add(word, v(0.25), right)?;
+    assert_eq!(rt.atomic_fetch_add(word, v(1.0), right)?, v(2.75));
+    assert_eq!(rt.atomic_fetch_add(word, v(0.25), right)?, v(3.75));
+    rt.barrier_all()?;
+    assert_eq!(words.to_vec()?, [v(4.0), v(0.0)]);
+    rt.barrier_all()?;
+    rt.free_array(words)
+}
+
+/// The left neighbour writes 1, 3, 5, 9 into this PE's four words, in an order in which every answer is known.
+fn waits(rt: &Runtime, right: Pe) -> Result<()> {
+    let array = rt.array::<i32>(4)?;
+    let words = &array.all();
+    let (not_first, not_odd): (Option<&[i32]>, Option<&[i32]>) = (Some(&[1, 0, 0, 0]), Some(&[0, 1, 0, 1]));
+    assert!(!rt.test(array.at(0)?, Cmp::Eq, 1)?);
+    rt.barrier_all()?;
+    rt.p(array.at(0)?, 1, right)?;
+    rt.wait_until(array.at(0)?, Cmp::Eq, 1)?;
+    assert!(rt.test(array.at(0)?, Cmp::Eq, 1)?);
+    assert_eq!(rt.test_any(words, None, Cmp::Ge, 5)?, None);
+    rt.barrier_all()?;
+
+    rt.p(array.at(2)?, 5, right)?;
+    assert_eq!(rt.wait_until_any(words, not_first, Cmp::Ge, 1)?, Some(2));
+    assert_eq!(rt.test_any(words, None, Cmp::Ge, 5)?, Some(2));
+    assert_eq!(rt.wait_until_some(words, None, Cmp::Ge, 1)?, [0, 2]);
+    assert_eq!(rt.test_some(words, not_first, Cmp::Ge, 1)?, [2]);
+    assert!(!rt.test_all(words, None, Cmp::Ge, 1)?);
+    assert!(rt.test_all(words, not_odd, Cmp::Ge, 1)?);
+    assert_eq!(rt.wait_until_any(words, Some(&[1; 4]), Cmp::Ge, 1)?, None);
+    assert_eq!(rt.wait_until_any_vector(words, None, Cmp::Eq, &[7, 7, 5, 7])?, Some(2));
+    assert_eq!(rt.test_any_vector(words, not_odd, Cmp::Eq, &[7, 0, 5, 0])?, Some(2));
+    rt.barrier_all()?;
+
+    rt.p(array.at(1)?, 3, right)?;
+    rt.p(array.at(3)?, 9, right)?;
+    rt.wait_until_all(words, None, Cmp::Ge, 1)?;
+    rt.wait_until_all_vector(words, None, Cmp::Eq, &[1, 3, 5, 9])?;
+    assert!(rt.test_all_vector(words, None, Cmp::Eq, &[1, 3, 5, 9])?);
+    assert!(!rt.test_all_vector(words, None, Cmp::Eq, &[0, 0, 5, 0])?);
+    assert_eq!(rt.wait_until_some_vector(words, None, Cmp::Eq, &[1, 0, 5, 0])?, [0, 2]);
+    assert_eq!(rt.test_some_vector(words, None, Cmp::Eq, &[0, 0, 5, 0])?, [2]);
+    rt.barrier_all()?;
+    rt.free_array(array)?;
+
+    let real = rt.array::<f64>(1)?;
+    let word = rt.array::<u64>(1)?;
+    rt.put(real.all(), &[2.5], right)?;
+    rt.wait_until(real.at(0)?, Cmp::Gt, 0.5)?;
+    assert_eq!(real.load(0)?, 2.5);
+    rt.atomic_add(word.at(0)?, 3, right)?;
+    rt.wait_until(word.at(0)?, Cmp::Ne, 0)?;
+    assert_eq!(word.load(0)?, 3);
+    rt.barrier_all()?;
+    rt.free_array(word)?;
+    rt.free_array(real)
+}
+
+/// Two arrays of a team's collectives, and what they hold before each.
+struct Buffers<'a, T: Element> {
+    rt: &'a Runtime,
+    team: Team,
+    dest: &'a SymArray<T>,
+    source: &'a SymArray<T>,
+    start: Vec<T>,
+    guard: T,
+}
+
+impl<T: Element + PartialEq + Debug> Buffers<'_, T> {
+    /// Fills both, runs the collective on the first elements of `dest` and `source`, or in place, and compares.
+    fn check(
+        &self,
+        what: &str,
+        call: impl FnOnce(&SymArray<T>, &SymArray<T>) -> Result<()>,
+        at: usize,
+        wanted: &[T],
+        in_place: bool,
+    ) -> Result<()> {
+        self.rt.sync(self.team)?;
+        self.dest.write(0, &vec![self.guard; self.dest.len()])?;
+        self.source.write(0, &self.start)?;
+        self.rt.sync(self.team)?;
+        call(self.dest, self.source)?;
+        let found = if in_place { self.source } else { self.dest };
+        let mut wanted = wanted.to_vec();
+        if !in_place {
+            wanted.push(self.guard);
+        }
+        assert_eq!(found.to_vec()?[at..at + wanted.len()], wanted, "{what}");
+        Ok(())
+    }
+}
+
+fn moves(rt: &Runtime, team: Team, dest: &SymArray<i64>, source: &SymArray<i64>) -> Result<()> {
+    let (m, k) = (rt.team_my_pe(team)? as usize, rt.team_n_pes(team)? as usize);
+    let value = |pe: usize, i: usize| (pe * 100 + i) as i64;
+    let pairs = |count: usize| (0..k).flat_map(move |pe| (0..count).map(move |i| (pe, i)));
+    let on = Buffers {
+        rt,
+        team,
+        dest,
+        source,
+        start: (0..64).map(|i| value(m, i)).collect(),
+        guard: -7,
+    };
+    let sent: Vec<i64> = (0..3).map(|i| value(k - 1, i)).collect();
+    let root = k as Pe - 1;
+    on.check("broadcast", |d, s| rt.broadcast_array(team, &d.slice(..3)?, &s.slice(..3)?, root), 0, &sent, false)?;
+
+    let all: Vec<i64> = pairs(3).map(|(pe, i)| value(pe, i)).collect();
+    on.check("fcollect", |d, s| rt.fcollect_array(team, &d.slice(..k * 3)?, &s.slice(..3)?), 0, &all, false)?;
+    let all: Vec<i64> = pairs(3).map(|(pe, i)| value(pe, pe * 3 + i)).collect();
+    let part = m * 3..m * 3 + 3;
+    on.check("fcollect in place", |_, s| rt.fcollect_array(team, &s.slice(..k * 3)?, &s.slice(part)?), 0, &all, true)?;
+
+    // Member m gives m + 1 elements.
+    let all: Vec<i64> = (0..k).flat_map(|pe| (0..=pe).map(move |i| value(pe, i))).collect();
+    let len = all.len();
+    on.check("collect", |d, s| rt.collect_array(team, &d.slice(..len)?, &s.slice(..m + 1)?), 0, &all, false)?;
+
+    let parts: Vec<i64> = pairs(2).map(|(pe, i)| value(pe, m * 2 + i)).collect();
+    let len = k * 2;
+    on.check("alltoall", |d, s| rt.alltoall_array(team, &d.slice(..len)?, &s.slice(..len)?), 0, &parts, false)?;
+    on.check("alltoall in place", |_, s| rt.alltoall_array(team, &s.slice(..len)?, &s.slice(..len)?), 0, &parts, true)?;
+    let spread = |(pe, i): (usize, usize)| [value(pe, (m * 2 + i) * 3), -7];
+    let mut parts: Vec<i64> = pairs(2).flat_map(spread).collect();
+    parts.pop();
+    on.check("alltoalls", |d, s| rt.alltoalls_array(team, &d.all(), &s.all(), 2, 3, 2), 0, &parts, false)
+}
+
+fn scans(rt: &Runtime, team: Team, dest: &SymArray<i32>, source: &SymArray<i32>) -> Result<()> {
+    let (m, k) = (rt.team_my_pe(team)?, rt.team_n_pes(team)?);
+    let (sum, before, to_me) = (k * (k + 1) / 2, m * (m + 1) / 2, (m + 1) * (m + 2) / 2);
+    let on = Buffers {
+        rt,
+        team,
+        dest,
+        source,
+        start: (1..=16).map(|i| (m + 1) * i).collect(),
+        guard: -7,
+    };
+    let all = k as usize * 2;
+    let mine = m as usize * 2;
+    let kept = [sum * (m * 2 + 1), sum * (m * 2 + 2)];
+    let two = |array: &SymArray<i32>, call: &dyn Fn(&SymSlice<'_, i32>) -> Result<()>| call(&array.slice(..2)?);
+    on.check(
+        "reducescatter",
+        |d, s| rt.reducescatter_array(team, &d.slice(..2)?, &s.slice(..all)?, Op::Sum),
+        0,
+        &kept,
+        false,
+    )?;
+    on.check(
+        "reducescatter in place",
+        |_, s| rt.reducescatter_array(team, &s.slice(mine..mine + 2)?, &s.slice(..all)?, Op::Sum),
+        mine,
+        &kept,
+        true,
+    )?;
+    let wanted = [to_me, to_me * 2];
+    on.check("inscan", |d, s| rt.inscan_array(team, &d.slice(..2)?, &s.slice(..2)?, Op::Sum), 0, &wanted, false)?;
+    let rest = [to_me, to_me * 2, (m + 1) * 3];
+    on.check("inscan in place", |_, s| two(s, &|both| rt.inscan_array(team, both, both, Op::Sum)), 0, &rest, true)?;
+    let wanted = [before, before * 2];
+    on.check("exscan", |d, s| rt.exscan_array(team, &d.slice(..2)?, &s.slice(..2)?, Op::Sum), 0, &wanted, false)?;
+    let least = [if m == 0 { i32::MAX } else { 1 }];
+    on.check("exscan in place", |_, s| two(s, &|both| rt.exscan_array(team, both, both, Op::Min)), 0, &least, true)
+}
+
+/// Reduces two elements, out of place and in place; the third stays as it is.
+fn reduce<T>(rt: &Runtime, team: Option<Team>, op: Op, mine: T, wanted: T, guard: T) -> Result<()>
+where
+    T: Element + PartialEq + Debug,
+{
+    let (dest, source) = (rt.array::<T>(3)?, rt.array::<T>(3)?);
+    if let Some(team) = team {
+        let on = Buffers {
+            rt,
+            team,
+            dest: &dest,
+            source: &source,
+            start: vec![mine, mine, guard],
+            guard,
+        };
+        let what = format!("{op} of {:?}", T::DTYPE);
+        let both = [wanted; 2];
+        on.check(&what, |d, s| rt.reduce_array(team, &d.slice(..2)?, &s.slice(..2)?, op), 0, &both, false)?;
+        let both = [wanted, wanted, guard];
+        on.check(&what, |_, s| rt.reduce_array(team, &s.slice(..2)?, &s.slice(..2)?, op), 0, &both, true)?;
+    }
+    rt.barrier_all()?;
+    rt.free_array(source)?;
+    rt.free_array(dest)
+}
+
+/// Allocations are of WORLD, so a PE outside the team comes along with no team.
+fn reductions(rt: &Runtime, team: Option<Team>, m: Pe, k: Pe) -> Result<()> {
+    let real = f64::from;
+    let factorial = [1, 1, 2, 6, 24][k as usize];
+    let sign = if k % 2 == 1 { -1 } else { 1 };
+    let product = (1..k).fold(Complex32::i(), |product, _| product * Complex32::i());
+    let total = Complex64::new(real(k * (k - 1) / 2), real(k));
+    let xor = (1 << k) - 1 + (k as u8 % 2) * 128;
+    reduce::<u8>(rt, team, Op::Xor, 1 << m | 128, xor, 77)?;
+    reduce::<i16>(rt, team, Op::Min, -m as i16, 1 - k as i16, 77)?;
+    reduce::<u32>(rt, team, Op::And, !(1 << m), !((1 << k) - 1), 77)?;
+    reduce::<u64>(rt, team, Op::Or, 1 << (40 + m), ((1 << k) - 1) << 40, 77)?;
+    reduce::<i64>(rt, team, Op::Prod, i64::from(-(m + 1)), sign * factorial, 77)?;
+    let halves = [real(m) + 0.5, real(k * k) / 2.0, 77.0].map(f16::from_f64);
+    reduce::<f16>(rt, team, Op::Sum, halves[0], halves[1], halves[2])?;
+    reduce::<f32>(rt, team, Op::Max, m as f32 + 0.5, k as f32 - 0.5, 77.0)?;
+    reduce::<f64>(rt, team, Op::Sum, real(m + 1) * 0.25, real(k * (k + 1) / 2) * 0.25, 77.0)?;
+    reduce::<Complex32>(rt, team, Op::Prod, Complex32::i(), product, Complex32::new(77.0, 0.0))?;
+    let guard = Complex64::new(77.0, 0.0);
+    reduce::<Complex64>(rt, team, Op::Sum, Complex64::new(real(m), 1.0), total, guard)
+}
+
+fn collectives(rt: &Runtime) -> Result<()> {
+    let (dest, source) = (rt.array::<i64>(64)?, rt.array::<i64>(64)?);
+    let (scan_dest, scan_source) = (rt.array::<i32>(16)?, rt.array::<i32>(16)?);
+    let (back, mine) = split_back(rt)?;
+    moves(rt, Team::WORLD, &dest, &source)?;
+    scans(rt, Team::WORLD, &scan_dest, &scan_source)?;
+    reductions(rt, Some(Team::WORLD), rt.my_pe(), rt.n_pes())?;
+    rt.barrier_all()?;
+    if let Some(back) = back {
+        moves(rt, back, &dest, &source)?;
+        scans(rt, back, &scan_dest, &scan_source)?;
+        rt.barrier(back)?;
+    }
+    reductions(rt, back, mine.unwrap_or(0), (rt.n_pes() + 1) / 2)?;
+    if let Some(back) = back {
+        rt.team_destroy(back)?;
+    }
+    rt.barrier_all()?;
+    rt.free_array(scan_source)?;
+    rt.free_array(scan_dest)?;
+    rt.free_array(source)?;
+    rt.free_array(dest)
+}
+
+fn streams(rt: &Runtime, left: Pe, right: Pe) -> Result<()> {
+    let (me, n) = (rt.my_pe(), rt.n_pes());
+    let data = Arc::new(rt.array::<f64>(4)?);
+    let words = rt.array::<u64>(2)?;
+    let (signal, counter) = (words.at(0)?, words.at(1)?);
+    let row = |pe: Pe| [0, 1, 2].map(|i| f64::from(pe * 10 + i));
+    let calls = Arc::new(AtomicU32::new(0));
+    let (first, second) = (rt.stream()?, rt.stream()?);
+    let (start, end) = (rt.event(), rt.event());
+    start.record(&first)?;
+    let to = Arc::clone(&data);
+    first.submit(move |rt| {
+        rt.put_signal(to.slice(..3)?, &row(me), signal, 1, SignalOp::Set, right)
+    })?;
+    first.submit(move |rt| rt.signal_wait(signal, Cmp::Eq, 1).map(drop))?;
+    end.record(&first)?;
+    second.wait(&end)?;
+    let called = Arc::clone(&calls);
+    second.submit(move |_| {
+        called.fetch_add(1, Relaxed);
+        Ok(())
+    })?;
+    second.synchronize()?;
+    assert_eq!(calls.load(Relaxed), 1);
+    assert_eq!(data.to_vec()?, [&row(left)[..], &[0.0]].concat());
+    end.synchronize()?;
+    assert!(end.query()?);
+    assert!(start.elapsed(&end)? < Duration::from_secs(60));
+
+    // An error is kept until the stream is synchronized, once; what is queued behind it runs.
+    let to = Arc::clone(&data);
+    first.submit(move |rt| rt.put(to.slice(..1)?, &[1.0], n))?;
+    assert_eq!(first.run(move |rt| rt.atomic_fetch_add(counter, 4, right))?, 0);
+    assert_eq!(status(first.synchronize()), 12);
+    first.synchronize()?;
+    first.submit(|rt| rt.barrier_all())?;
+    first.synchronize()?;
+    assert_eq!(words.load(1)?, 4);
+    assert!(first.query()?);
+    drop((first, second));
+    rt.barrier_all()?;
+    rt.free_array(words)?;
+    rt.free_array(Arc::into_inner(data).expect("the streams have let go of it"))
+}
+
+/// Memory of the program's, on pages of its own on every machine.
+#[repr(align(65536))]
+struct Pages([AtomicI64; 8192]);
+
+fn memory(rt: &Runtime, left: Pe, right: Pe) -> Result<()> {
+    let me = i64::from(rt.my_pe());
+    let left = i64::from(left);
+    // Addresses, as in C: an array belongs to its allocation.
+    let small = rt.realloc(Ok(0), 32)?.expect("an address");
+    rt.put(rt.elements("dest", small, 4)?, &[0, 1, 2, 3].map(|i| me * 10 + i), rt.my_pe())?;
+    let grown = rt.realloc(Ok(small), 4000)?.expect("an address");
+    let mut kept = [0; 4];
+    rt.get(&mut kept, rt.elements::<i64>("source", grown, 4)?, rt.my_pe())?;
+    assert_eq!(kept, [0, 1, 2, 3].map(|i| me * 10 + i));
+    let last = rt.element::<i64>("dest", grown + 499 * 8)?;
+    rt.p(last, 77 + me, right)?;
+    rt.barrier_all()?;
+    assert_eq!(rt.g(last, rt.my_pe())?, 77 + left);
+    assert_eq!(rt.realloc(Ok(grown), 0)?, None);
+
+    // The program's own memory becomes symmetric where it is, and private again.
+    let pages = Box::new(Pages([const { AtomicI64::new(0) }; 8192]));
+    let buffer = &raw const *pages as u64;
+    pages.0[1].store(me * 10 + 1, Relaxed);
+    let registration = Registration {
+        buffer,
+        bytes: size_of::<Pages>(),
+        preferred: 0,
+    };
+    let symmetric = rt.buffer_register(Ok(registration))?;
+    let at = |base: u64, index: u64| rt.element::<i64>("dest", base + index * 8);
+    assert_eq!(rt.g(at(symmetric, 1)?, rt.my_pe())?, me * 10 + 1);
+    rt.p(at(symmetric, 5)?, 50 + me, right)?;
+    rt.p(at(buffer, 6)?, 60 + me, right)?;
+    rt.barrier_all()?;
+    assert_eq!(pages.0[5].load(Relaxed), 50 + left);
+    assert_eq!(rt.g(at(symmetric, 6)?, rt.my_pe())?, 60 + left);
+    rt.barrier_all()?;
+    rt.buffer_unregister(symmetric)?;
+    assert_eq!(pages.0[1].load(Relaxed), me * 10 + 1);
+    assert_eq!(pages.0[6].load(Relaxed), 60 + left);
+    assert_eq!(status(at(buffer, 0)), 4);
+    Ok(())
+}

@@ -1,0 +1,521 @@
+//! A job for the models: what lies in mapped memory, the kernel and the clock are stood in for; the rest is the core's code.
+
+use super::sync::Ordering::*;
+use super::sync::{
+    AtomicBool, AtomicI32, AtomicU32, AtomicU64, Mutex, MutexGuard, RwLock, fence, yield_now,
+};
+use crate::weak::{ordering, weak};
+use rustix::io::Errno;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+pub(crate) type Pe = i32;
+pub(crate) type Result<T> = std::result::Result<T, Error>;
+
+// As in control.rs, but few: loom explores every one of them.
+const MAX_FREED: usize = 2;
+const WAIT_SLOTS: usize = 1;
+const CPU_WORDS: usize = 1;
+const ARGS: usize = 5;
+const PAYLOAD_WORDS: usize = 2;
+const GRANULE: u64 = 64;
+const TEAM_WORDS: usize = 1;
+const MAX_TEAMS: usize = 64;
+const JOIN_SLOTS: usize = 1;
+
+include!(concat!(env!("OUT_DIR"), "/control.rs"));
+include!(concat!(env!("OUT_DIR"), "/state.rs"));
+include!(concat!(env!("OUT_DIR"), "/cmp.rs"));
+include!(concat!(env!("OUT_DIR"), "/dtype.rs"));
+include!(concat!(env!("OUT_DIR"), "/error.rs"));
+include!(concat!(env!("OUT_DIR"), "/range.rs"));
+include!(concat!(env!("OUT_DIR"), "/wait.rs"));
+include!(concat!(env!("OUT_DIR"), "/lookup.rs"));
+include!(concat!(env!("OUT_DIR"), "/alloc.rs"));
+include!(concat!(env!("OUT_DIR"), "/meeting.rs"));
+include!(concat!(env!("OUT_DIR"), "/team.rs"));
+include!(concat!(env!("OUT_DIR"), "/split.rs"));
+include!(concat!(env!("OUT_DIR"), "/join.rs"));
+include!(concat!(env!("OUT_DIR"), "/releases.rs"));
+include!(concat!(env!("OUT_DIR"), "/liveness.rs"));
+
+/// The names by which the core's files call each other.
+mod wait {
+    pub(super) use super::{ring_everyone, ring_pe, ring_team};
+}
+
+/// The board, whose `Wait` is another one.
+pub(crate) mod board {
+    use super::super::sync::Ordering::*;
+    use super::super::sync::fence;
+    use super::{Cmp, Control, Dtype, MAX_TEAMS, Operation, Pe, Seen, Target, kind, now_ns, team};
+    use crate::weak::weak;
+    use std::sync::Arc;
+    use std::time::Duration;
+    include!(concat!(env!("OUT_DIR"), "/board.rs"));
+
+    pub(crate) struct Board {
+        pub(crate) control: Arc<Control>,
+    }
+
+    impl Board {
+        fn n_pes(&self) -> Pe {
+            self.control.n_pes()
+        }
+
+        /// The numbers instead of sentences about them.
+        fn describe(&self, _me: Pe, _operation: Operation, target: &Target, seen: Seen) -> Words {
+            Words {
+                target: format!("{target:?}"),
+                expected: String::new(),
+                actual: seen.actual.to_string(),
+            }
+        }
+    }
+}
+
+/// Streams, whose `State` is another one.
+pub(crate) mod stream {
+    use super::super::sync::Ordering::*;
+    use super::super::sync::{AtomicU64, Condvar, JoinHandle, Mutex, MutexGuard, spawn};
+    use super::{Error, Inner, Operation, Result, Target, Wait, wait};
+    use crate::weak::{ordering, weak};
+    use std::collections::VecDeque;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::sync::Arc;
+    use std::time::{Duration, Instant};
+    include!(concat!(env!("OUT_DIR"), "/stream.rs"));
+
+    /// Which job comes next.
+    fn next_job(jobs: &mut VecDeque<Job>) -> Option<Job> {
+        if weak("stream: last in, first out") {
+            jobs.pop_back()
+        } else {
+            jobs.pop_front()
+        }
+    }
+
+    /// What a stream calls operations on.
+    #[derive(Clone)]
+    pub(crate) struct Runtime {
+        pub(crate) inner: Arc<Inner>,
+    }
+
+    impl Stream {
+        /// Mirrors `Stream::start` of stream.rs.
+        pub(crate) fn new(inner: &Arc<Inner>) -> Stream {
+            let queue = Arc::new(Queue {
+                state: Mutex::new(State::default()),
+                work: Condvar::new(),
+                completed: AtomicU64::new(0),
+            });
+            let runtime = Runtime {
+                inner: Arc::clone(inner),
+            };
+            let (served, view) = (Arc::clone(&queue), runtime.clone());
+            Stream {
+                runtime,
+                queue,
+                thread: Some(spawn(move || served.serve(&view))),
+            }
+        }
+
+        /// Mirrors `drop`: ends the stream once its queue is empty.
+        pub(crate) fn end(mut self) {
+            self.queue.close();
+            let thread = self.thread.take().expect("a stream ends once");
+            thread.join().unwrap();
+        }
+
+        fn check_caller(&self) -> Result<()> {
+            Ok(())
+        }
+    }
+
+    impl Event {
+        /// Mirrors `Runtime::event` of stream.rs.
+        pub(crate) fn new(inner: &Arc<Inner>) -> Event {
+            Event {
+                inner: Arc::clone(inner),
+                shared: Arc::new(Marks {
+                    recorded: AtomicU64::new(0),
+                    reached: AtomicU64::new(0),
+                    at: Mutex::new(None),
+                }),
+            }
+        }
+    }
+}
+
+mod team {
+    pub(super) fn name(_index: u32) -> String {
+        String::new()
+    }
+}
+use team::name;
+
+mod pe {
+    use super::{Pe, Result};
+
+    pub(super) fn check(_argument: &'static str, pe: Pe, n_pes: Pe) -> Result<()> {
+        assert!((0..n_pes).contains(&pe));
+        Ok(())
+    }
+}
+
+fn now_ns() -> u64 {
+    0
+}
+
+fn round_up(value: u64, to: u64) -> Option<u64> {
+    Some(value.next_multiple_of(to))
+}
+
+/// The text of an error needs no words here.
+fn error_words(_error: &Error) -> [u64; PAYLOAD_WORDS] {
+    [0; PAYLOAD_WORDS]
+}
+
+/// Mirrors `Control` of transport/host/control.rs: the views of the segment.
+pub(crate) struct Control {
+    header: Header,
+    pes: Vec<PeBlock>,
+    /// By team number and PE.
+    teams: Vec<Vec<(TeamBlock, [Slot; 2])>>,
+    releases: Vec<ReleaseCount>,
+}
+
+impl Control {
+    pub(crate) fn n_pes(&self) -> Pe {
+        self.pes.len() as Pe
+    }
+
+    pub(crate) fn header(&self) -> &Header {
+        &self.header
+    }
+
+    pub(crate) fn pe(&self, pe: Pe) -> &PeBlock {
+        &self.pes[pe as usize]
+    }
+
+    pub(crate) fn team(&self, team: u32, pe: Pe) -> &TeamBlock {
+        &self.teams[team as usize][pe as usize].0
+    }
+
+    pub(crate) fn slot(&self, team: u32, pe: Pe, epoch: u64) -> &Slot {
+        let turn = if weak("slots: one instead of two") {
+            0
+        } else {
+            epoch & 1
+        };
+        &self.teams[team as usize][pe as usize].1[turn as usize]
+    }
+
+    pub(crate) fn releases(&self, id: u32) -> &ReleaseCount {
+        &self.releases[id as usize]
+    }
+}
+
+/// Which of the two lists of freed ids an epoch has.
+fn turn_of(epoch: u64) -> usize {
+    if weak("release: one list instead of two") {
+        0
+    } else {
+        (epoch & 1) as usize
+    }
+}
+
+/// Mirrors `Heap` and its `State` of heap/mod.rs, over the core's own allocator.
+pub(crate) struct Heap {
+    state: Mutex<HeapState>,
+}
+
+pub(crate) struct HeapState {
+    pub(crate) allocator: Allocator,
+    released: HashSet<u32>,
+    /// What this PE has freed, in order.
+    pub(crate) freed: Vec<u64>,
+}
+
+impl Heap {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, HeapState> {
+        self.state.lock().unwrap()
+    }
+}
+
+impl HeapState {
+    fn owned(&self, offset: u64, _address: u64) -> Result<Block> {
+        Ok(*self.allocator.find(offset).expect("the block is live"))
+    }
+}
+
+/// Mirrors what the protocols use of `Inner`.
+pub(crate) struct Inner {
+    pub(crate) my_pe: Pe,
+    pub(crate) n_pes: Pe,
+    pub(crate) control: Arc<Control>,
+    pub(crate) teams: Teams,
+    pub(crate) heap: Heap,
+    /// After how many looks a wait's deadline has passed.
+    pub(crate) patience: Option<u32>,
+}
+
+/// The team numbers of a job, all but the last given to a team of all PEs; its handle is [`all`].
+pub(crate) struct Numbers {
+    pub(crate) taken: u32,
+    pub(crate) free: u32,
+}
+
+/// The handle of the team of all PEs that has a number from the start.
+pub(crate) fn all(number: u32) -> Team {
+    Team(1 << 32 | u64::from(number))
+}
+
+/// A job's PEs, with one team of all of them.
+pub(crate) fn job(n_pes: Pe, blocks: usize) -> Vec<Arc<Inner>> {
+    job_with(n_pes, blocks, Numbers { taken: 1, free: 0 })
+}
+
+/// A job's PEs, with `blocks` allocations of 64 bytes.
+pub(crate) fn job_with(n_pes: Pe, blocks: usize, numbers: Numbers) -> Vec<Arc<Inner>> {
+    let member = |_| (TeamBlock::default(), Default::default());
+    let teams = |_| (0..n_pes).map(member).collect();
+    let count = numbers.taken + numbers.free;
+    let control = Arc::new(Control {
+        header: Header::default(),
+        pes: (0..n_pes).map(|_| PeBlock::default()).collect(),
+        teams: (0..count).map(teams).collect(),
+        releases: (0..=blocks).map(|_| ReleaseCount::default()).collect(),
+    });
+    for pe in 0..n_pes {
+        control.pe(pe).state.store(State::Active as u32, Relaxed);
+    }
+    let inner = |my_pe| {
+        let mut allocator = Allocator::new(1 << 12);
+        for _ in 0..blocks {
+            allocator
+                .allocate(GRANULE, GRANULE)
+                .expect("the heap has room");
+        }
+        let states: Box<[TeamState]> = (0..count).map(TeamState::free).collect();
+        for number in 0..numbers.taken {
+            states[number as usize].set(
+                &control,
+                all(number),
+                &Members::strided(0, 1, n_pes),
+                my_pe,
+                0,
+            );
+        }
+        Arc::new(Inner {
+            my_pe,
+            n_pes,
+            control: Arc::clone(&control),
+            teams: Teams {
+                states,
+                pool: Mutex::new(Pool {
+                    used: [!(((1 << numbers.free) - 1) << numbers.taken)],
+                    generation: 1,
+                }),
+            },
+            heap: Heap {
+                state: Mutex::new(HeapState {
+                    allocator,
+                    released: HashSet::new(),
+                    freed: Vec::new(),
+                }),
+            },
+            patience: None,
+        })
+    };
+    (0..n_pes).map(inner).collect()
+}
+
+impl Inner {
+    /// Begins a collective on the team of all PEs.
+    pub(crate) fn turn(&self) -> Turn<'_> {
+        self.enter(all(0), Operation::Barrier)
+            .expect("the team is whole")
+    }
+
+    /// Mirrors `wait_long` of wait.rs without its naps: looks, and checks what may end a wait.
+    fn wait<T>(
+        &self,
+        wait: Wait,
+        mut ready: impl FnMut() -> std::result::Result<T, u64>,
+    ) -> Result<T> {
+        let mut looks = 0;
+        loop {
+            if let Ok(value) = ready() {
+                return Ok(value);
+            }
+            self.check_job(wait.operation)?;
+            if let Target::Team { index, .. } = wait.target {
+                self.check_team(wait.operation, self.team_state(index))?;
+            }
+            if self.patience == Some(looks) {
+                return Err(self.timeout(wait.operation));
+            }
+            looks += 1;
+            yield_now();
+        }
+    }
+
+    /// Mirrors `ready` of runtime/mod.rs: nobody forks or finalizes here.
+    fn ready(&self) -> Result<()> {
+        Ok(())
+    }
+
+    fn timeout(&self, operation: Operation) -> Error {
+        Error::Timeout {
+            operation: operation.name(),
+            me: self.my_pe,
+            waited: Duration::ZERO,
+            variable: "",
+            detail: String::new(),
+        }
+    }
+
+    /// Mirrors `drop_block` of heap/mod.rs.
+    fn drop_block(&self, state: &mut HeapState, offset: u64) {
+        if let Some(block) = state.allocator.free(offset) {
+            state.released.remove(&block.id);
+            state.freed.push(block.offset);
+        }
+    }
+}
+
+impl Turn<'_> {
+    /// The words of a mismatch need not be found here.
+    fn explain(&self, _operation: Operation, epoch: u64) -> Error {
+        Error::Internal(format!("mismatch in epoch {epoch}"))
+    }
+}
+
+impl Line {
+    pub(crate) fn new() -> Line {
+        Line::default()
+    }
+}
+
+/// The barrier that wakers do without.
+fn full_barrier() {
+    weak("doorbell: as it is");
+    if weak("doorbell: full barriers") {
+        fence(SeqCst);
+    }
+}
+
+/// The sleeper's second look.
+fn looks_again<T, S>(
+    ready: &mut impl FnMut() -> std::result::Result<T, S>,
+) -> std::result::Result<(), ()> {
+    if weak("doorbell: no second look") {
+        return Err(());
+    }
+    ready().map(drop).map_err(drop)
+}
+
+/// The ring count that the futex compares.
+fn late(early: u32, rings: &AtomicU32) -> u32 {
+    if weak("doorbell: rings read late") {
+        rings.load(Acquire)
+    } else {
+        early
+    }
+}
+
+/// The kernel's futexes: whoever waits is woken by address; the value is compared under the lock that wakers take.
+pub(crate) mod futex {
+    use super::super::sync::Ordering::Acquire;
+    use super::super::sync::{AtomicU32, Condvar, Mutex, lazy_static, yield_now};
+    use crate::weak::naps_end;
+    use rustix::io::Errno;
+
+    #[derive(Default)]
+    struct State {
+        /// Address of the futex, and whether it was woken.
+        sleepers: Vec<(usize, bool)>,
+        /// Nobody rings any more.
+        last_bell: bool,
+        /// Somebody slept when no bell was to come.
+        lost: bool,
+    }
+
+    lazy_static! {
+        static ref STATE: Mutex<State> = Mutex::new(State::default());
+        static ref BELL: Condvar = Condvar::new();
+    }
+
+    pub(crate) struct Flags;
+
+    impl Flags {
+        pub(crate) fn empty() -> Flags {
+            Flags
+        }
+    }
+
+    pub(crate) fn wait<T>(
+        futex: &AtomicU32,
+        _: Flags,
+        expected: u32,
+        _: Option<&T>,
+    ) -> Result<(), Errno> {
+        let address = std::ptr::from_ref(futex) as usize;
+        let mut state = STATE.lock().unwrap();
+        if futex.load(Acquire) != expected {
+            return Err(Errno::AGAIN);
+        }
+        if naps_end() {
+            drop(state);
+            yield_now();
+            return Err(Errno::TIMEDOUT);
+        }
+        if state.last_bell {
+            state.lost = true;
+            return Err(Errno::TIMEDOUT);
+        }
+        state.sleepers.push((address, false));
+        loop {
+            state = BELL.wait(state).unwrap();
+            let woken = state
+                .sleepers
+                .iter()
+                .position(|&sleeper| sleeper == (address, true));
+            if let Some(index) = woken {
+                state.sleepers.swap_remove(index);
+                return Ok(());
+            }
+        }
+    }
+
+    pub(crate) fn wake(futex: &AtomicU32, _: Flags, _count: u32) -> Result<(), Errno> {
+        let address = std::ptr::from_ref(futex) as usize;
+        let mut state = STATE.lock().unwrap();
+        let ours = state
+            .sleepers
+            .iter_mut()
+            .filter(|sleeper| sleeper.0 == address);
+        ours.for_each(|sleeper| sleeper.1 = true);
+        BELL.notify_all();
+        Ok(())
+    }
+
+    /// All has been rung that will be: whoever still sleeps, or falls asleep, has lost a bell. Its nap ends.
+    pub(crate) fn last_bell() {
+        let mut state = STATE.lock().unwrap();
+        state.last_bell = true;
+        state.lost |= state.sleepers.iter().any(|sleeper| !sleeper.1);
+        state
+            .sleepers
+            .iter_mut()
+            .for_each(|sleeper| sleeper.1 = true);
+        BELL.notify_all();
+    }
+
+    /// Whether a bell was lost.
+    pub(crate) fn lost() -> bool {
+        STATE.lock().unwrap().lost
+    }
+}

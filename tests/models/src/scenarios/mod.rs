@@ -1,0 +1,10 @@
+//! What the PEs do in each model, and what must hold.
+
+pub(crate) mod board;
+pub(crate) mod doorbell;
+pub(crate) mod liveness;
+pub(crate) mod lookup;
+pub(crate) mod meeting;
+pub(crate) mod releases;
+pub(crate) mod streams;
+pub(crate) mod teams;

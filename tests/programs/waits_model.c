@@ -1,0 +1,202 @@
+/* Every wait and test of the C ABI, for every type and comparison, against a plain loop; then what wrong arguments get. Each PE
+ * prints "same" at the end. */
+
+#include "check.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+static nvshmemrs_runtime_t rt;
+static int32_t me, n_pes;
+
+enum { COUNT = 4 };
+
+#define FAIL(...)                               \
+    do {                                        \
+        fprintf(stderr, "line %d: ", __LINE__); \
+        fprintf(stderr, __VA_ARGS__);           \
+        fprintf(stderr, "\n");                  \
+        exit(6);                                \
+    } while (0)
+
+#define REFUSED(status, call)                                                              \
+    do {                                                                                   \
+        int32_t status_ = (call);                                                          \
+        if (status_ != (status))                                                           \
+            FAIL("%s: status %d: %s", #call, (int)status_, nvshmemrs_last_error());        \
+    } while (0)
+
+/* `a cmp b`, written out. */
+#define HOLDS(cmp, a, b)                             \
+    ((cmp) == NVSHMEMRS_CMP_EQ   ? (a) == (b)        \
+     : (cmp) == NVSHMEMRS_CMP_NE ? (a) != (b)        \
+     : (cmp) == NVSHMEMRS_CMP_GT ? (a) > (b)         \
+     : (cmp) == NVSHMEMRS_CMP_LE ? (a) <= (b)        \
+     : (cmp) == NVSHMEMRS_CMP_LT ? (a) < (b)         \
+                                 : (a) >= (b))
+
+/* Where the operations find the status and put the indices: nothing that the compiler would have aligned. */
+static char status_room[COUNT * sizeof(int32_t) + 1], indices_room[COUNT * sizeof(size_t) + 1], values_room[COUNT * 8 + 1];
+#define STATUS ((const int32_t *)(void *)(status_room + 1))
+#define INDICES ((size_t *)(void *)(indices_room + 1))
+
+/* Compares what the calls gave with the indices that hold. */
+static void compare(const char *what, const size_t *holding, size_t n, size_t waited_for, int32_t all, size_t any, size_t found)
+{
+    if (all != (n == waited_for))
+        FAIL("%s: all gave %d, %zu of %zu hold", what, (int)all, n, waited_for);
+    if (any != (n > 0 ? holding[0] : SIZE_MAX))
+        FAIL("%s: any gave %zu", what, any);
+    if (found != n || memcmp(indices_room + 1, holding, n * sizeof *holding) != 0)
+        FAIL("%s: some gave %zu, not %zu", what, found, n);
+}
+
+#define FORMS(T, dtype, ivars, wanted, suffix, each, count)                                                      \
+    do {                                                                                                         \
+        size_t holding[COUNT] = {0}, n = 0, waited_for = 0, any = 77, found = 77;                                \
+        int32_t all = 77;                                                                                        \
+        const void *values = values_room + 1;                                                                    \
+        const int32_t *status_arg = with_status ? STATUS : NULL;                                                 \
+        memcpy(values_room + 1, wanted, sizeof(T) * COUNT);                                                      \
+        memset(indices_room, 0, sizeof indices_room);                                                            \
+        for (size_t i = 0; i < (count); i++) {                                                                   \
+            if (with_status && status[i] != 0)                                                                   \
+                continue;                                                                                        \
+            waited_for++;                                                                                        \
+            if (HOLDS(cmp, (ivars)[i], (wanted)[(each) ? i : 0]))                                                \
+                holding[n++] = i;                                                                                \
+        }                                                                                                        \
+        CHECK(nvshmemrs_test_all##suffix(rt, ivars, count, status_arg, cmp, values, dtype, &all));               \
+        CHECK(nvshmemrs_test_any##suffix(rt, ivars, count, status_arg, cmp, values, dtype, &any));               \
+        CHECK(nvshmemrs_test_some##suffix(rt, ivars, count, INDICES, status_arg, cmp, values, dtype, &found));   \
+        compare("test" #suffix, holding, n, waited_for, all, any, found);                                        \
+        if (n == waited_for)                                                                                     \
+            CHECK(nvshmemrs_wait_until_all##suffix(rt, ivars, count, status_arg, cmp, values, dtype));           \
+        if (n > 0 || waited_for == 0) {                                                                          \
+            any = found = 77;                                                                                    \
+            memset(indices_room, 0, sizeof indices_room);                                                        \
+            CHECK(nvshmemrs_wait_until_any##suffix(rt, ivars, count, status_arg, cmp, values, dtype, &any));     \
+            CHECK(nvshmemrs_wait_until_some##suffix(rt, ivars, count, INDICES, status_arg, cmp, values, dtype,   \
+                                                    &found));                                                    \
+            compare("wait_until" #suffix, holding, n, waited_for, all, any, found);                              \
+        }                                                                                                        \
+    } while (0)
+
+#define TYPE(T, dtype, a, b, c, d)                                                                               \
+    do {                                                                                                         \
+        const T samples[COUNT] = {a, b, c, d};                                                                   \
+        const T vectors[3][COUNT] = {{a, b, c, d}, {d, c, b, a}, {b, b, d, c}};                                  \
+        static const int32_t statuses[4][COUNT] = {{0}, {1, 0, -1, 0}, {0, 5, 0, INT32_MIN}, {1, 1, 1, 1}};      \
+        void *memory;                                                                                            \
+        T *ivars;                                                                                                \
+        CHECK(nvshmemrs_malloc(rt, sizeof samples, &memory));                                                    \
+        ivars = memory;                                                                                          \
+        /* The left neighbour writes them. */                                                                    \
+        for (size_t i = 0; i < COUNT; i++)                                                                       \
+            CHECK(nvshmemrs_put(rt, &ivars[i], &samples[i], sizeof(T), (me + 1) % n_pes));                       \
+        CHECK(nvshmemrs_barrier(rt, NVSHMEMRS_TEAM_WORLD));                                                      \
+        for (int32_t cmp = NVSHMEMRS_CMP_EQ; cmp <= NVSHMEMRS_CMP_GE; cmp++) {                                   \
+            for (size_t v = 0; v < 3; v++) {                                                                     \
+                const T *wanted = vectors[v];                                                                    \
+                for (size_t s = 0; s < 5; s++) {                                                                 \
+                    const int32_t *status = statuses[s % 4];                                                     \
+                    int with_status = s < 4;                                                                     \
+                    memcpy(status_room + 1, status, COUNT * sizeof *status);                                     \
+                    for (size_t count = 0; count <= COUNT; count += COUNT) {                                     \
+                        FORMS(T, dtype, ivars, wanted, , 0, count);                                              \
+                        FORMS(T, dtype, ivars, wanted, _vector, 1, count);                                       \
+                    }                                                                                            \
+                }                                                                                                \
+                for (size_t i = 0; i < COUNT; i++) {                                                             \
+                    int32_t holds = 77;                                                                          \
+                    memcpy(values_room + 1, &wanted[i], sizeof(T));                                              \
+                    CHECK(nvshmemrs_test(rt, &ivars[i], cmp, values_room + 1, dtype, &holds));                   \
+                    if (holds != (HOLDS(cmp, ivars[i], wanted[i]) ? 1 : 0))                                      \
+                        FAIL("test gave %d", (int)holds);                                                        \
+                    if (holds)                                                                                   \
+                        CHECK(nvshmemrs_wait_until(rt, &ivars[i], cmp, values_room + 1, dtype));                 \
+                }                                                                                                \
+            }                                                                                                    \
+        }                                                                                                        \
+        CHECK(nvshmemrs_free(rt, memory));                                                                       \
+    } while (0)
+
+static void wrong_arguments(void)
+{
+    void *memory;
+    int32_t one = 1, result = 77, *ivars;
+    const int32_t eq = NVSHMEMRS_CMP_EQ, type = NVSHMEMRS_DTYPE_INT32;
+    size_t index = 77, room[COUNT];
+    CHECK(nvshmemrs_calloc(rt, COUNT, sizeof *ivars, &memory));
+    ivars = memory;
+    static const int32_t no_types[] = {0, -1, 9, 10, 13, 14, 15, 99};
+    for (size_t i = 0; i < sizeof no_types / sizeof *no_types; i++) {
+        REFUSED(NVSHMEMRS_ERROR_INVALID_VALUE, nvshmemrs_wait_until(rt, ivars, eq, &one, no_types[i]));
+        if (strstr(nvshmemrs_last_error(), "`dtype`") == NULL)
+            FAIL("%s", nvshmemrs_last_error());
+        REFUSED(NVSHMEMRS_ERROR_INVALID_VALUE, nvshmemrs_test_any(rt, ivars, 1, NULL, eq, &one, no_types[i], &index));
+    }
+    REFUSED(NVSHMEMRS_ERROR_INVALID_VALUE, nvshmemrs_wait_until(rt, ivars, 6, &one, type));
+    REFUSED(NVSHMEMRS_ERROR_INVALID_VALUE, nvshmemrs_wait_until(rt, ivars, -1, &one, type));
+    REFUSED(NVSHMEMRS_ERROR_INVALID_VALUE, nvshmemrs_wait_until(rt, ivars, eq, NULL, type));
+    REFUSED(NVSHMEMRS_ERROR_INVALID_VALUE, nvshmemrs_wait_until(rt, (char *)ivars + 2, eq, &one, type));
+    REFUSED(NVSHMEMRS_ERROR_NOT_SYMMETRIC, nvshmemrs_wait_until(rt, &one, eq, &one, type));
+    REFUSED(NVSHMEMRS_ERROR_NOT_SYMMETRIC, nvshmemrs_test(rt, NULL, eq, &one, type, &result));
+    REFUSED(NVSHMEMRS_ERROR_INVALID_VALUE, nvshmemrs_test(rt, ivars, eq, &one, type, NULL));
+    REFUSED(NVSHMEMRS_ERROR_OUT_OF_BOUNDS, nvshmemrs_wait_until_all(rt, ivars, COUNT + 1, NULL, eq, &one, type));
+    REFUSED(NVSHMEMRS_ERROR_OUT_OF_BOUNDS, nvshmemrs_test_all(rt, ivars, SIZE_MAX, NULL, eq, &one, type, &result));
+    REFUSED(NVSHMEMRS_ERROR_INVALID_VALUE, nvshmemrs_wait_until_any(rt, ivars, COUNT, NULL, eq, &one, type, NULL));
+    REFUSED(NVSHMEMRS_ERROR_INVALID_VALUE, nvshmemrs_test_some(rt, ivars, COUNT, NULL, NULL, eq, &one, type, &index));
+    REFUSED(NVSHMEMRS_ERROR_INVALID_VALUE, nvshmemrs_test_some(rt, ivars, COUNT, room, NULL, eq, &one, type, NULL));
+    REFUSED(NVSHMEMRS_ERROR_INVALID_VALUE,
+            nvshmemrs_wait_until_all_vector(rt, ivars, COUNT, NULL, eq, NULL, type));
+    REFUSED(NVSHMEMRS_ERROR_NOT_INITIALIZED, nvshmemrs_test(0, ivars, eq, &one, type, &result));
+    if (result != 77 || index != 77)
+        FAIL("an output was written by a call that failed");
+    CHECK(nvshmemrs_free(rt, memory));
+}
+
+/* Two PEs hand a number back and forth; the last element of an array and a single element take turns. */
+static void back_and_forth(void)
+{
+    enum { ROUNDS = 2000 };
+    void *memory;
+    int64_t *ivars;
+    CHECK(nvshmemrs_calloc(rt, 64, sizeof *ivars, &memory));
+    ivars = memory;
+    CHECK(nvshmemrs_barrier(rt, NVSHMEMRS_TEAM_WORLD));
+    for (int64_t round = 1; round <= ROUNDS && me < 2 && n_pes >= 2; round++) {
+        size_t index;
+        if (me == 0)
+            CHECK(nvshmemrs_p64(rt, &ivars[63], (uint64_t)-round, 1));
+        CHECK(nvshmemrs_wait_until_any(rt, ivars, 64, NULL, NVSHMEMRS_CMP_LE, &(int64_t){-round}, NVSHMEMRS_DTYPE_INT64,
+                                       &index));
+        if (index != 63)
+            FAIL("round %lld: index %zu", (long long)round, index);
+        if (me == 1)
+            CHECK(nvshmemrs_p64(rt, &ivars[63], (uint64_t)-round, 0));
+    }
+    CHECK(nvshmemrs_free(rt, memory));
+}
+
+int main(void)
+{
+    rt = join(&me);
+    CHECK(nvshmemrs_n_pes(rt, &n_pes));
+    TYPE(int8_t, NVSHMEMRS_DTYPE_INT8, INT8_MIN, -1, 0, INT8_MAX);
+    TYPE(int16_t, NVSHMEMRS_DTYPE_INT16, INT16_MIN, -1, 0, INT16_MAX);
+    TYPE(int32_t, NVSHMEMRS_DTYPE_INT32, INT32_MIN, -1, 0, INT32_MAX);
+    TYPE(int64_t, NVSHMEMRS_DTYPE_INT64, INT64_MIN, -1, 0, INT64_MAX);
+    TYPE(uint8_t, NVSHMEMRS_DTYPE_UINT8, 0, 1, 128, UINT8_MAX);
+    TYPE(uint16_t, NVSHMEMRS_DTYPE_UINT16, 0, 1, 1 << 15, UINT16_MAX);
+    TYPE(uint32_t, NVSHMEMRS_DTYPE_UINT32, 0, 1, UINT32_C(1) << 31, UINT32_MAX);
+    TYPE(uint64_t, NVSHMEMRS_DTYPE_UINT64, 0, 1, UINT64_C(1) << 63, UINT64_MAX);
+    TYPE(float, NVSHMEMRS_DTYPE_FLOAT, -INFINITY, -0.0f, 0.0f, NAN);
+    TYPE(double, NVSHMEMRS_DTYPE_DOUBLE, -INFINITY, -1e-300, 1e300, NAN);
+    wrong_arguments();
+    back_and_forth();
+    CHECK(nvshmemrs_finalize(rt));
+    puts("same");
+    return 0;
+}

@@ -1,0 +1,191 @@
+//! What a scenario works with: a team, buffers with canaries around them, and the way that operations are issued.
+
+use crate::suite::values::{Value, same_bits, seed};
+use nvshmemrs::{Pe, Result, Runtime, Stream, SymArray, SymSlice, Team};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Elements beside a buffer that nobody may write.
+pub(crate) const PAD: usize = 8;
+/// The canary is sample number so.
+const CANARY: u64 = 0x00c0_ffee_0bad_cafe;
+
+/// How many checks each scenario has made on this PE.
+pub(crate) type Tally = BTreeMap<&'static str, u64>;
+
+/// The symmetric arrays of a type, with room for `len` elements and canaries each.
+pub(crate) struct Arrays<T: Value> {
+    pub(crate) source: Arc<SymArray<T>>,
+    pub(crate) dest: Arc<SymArray<T>>,
+}
+
+impl<T: Value> Arrays<T> {
+    /// Collective over the job.
+    pub(crate) fn new(rt: &Runtime, len: usize) -> Result<Arrays<T>> {
+        Ok(Arrays {
+            source: Arc::new(rt.array(len + 2 * PAD)?),
+            dest: Arc::new(rt.array(len + 2 * PAD)?),
+        })
+    }
+}
+
+/// A scenario's surroundings on one member of a team.
+pub(crate) struct Context<'a, T: Value> {
+    pub(crate) rt: &'a Runtime,
+    /// Operations go through it, if there is one.
+    pub(crate) stream: Option<&'a Stream>,
+    pub(crate) team: Team,
+    /// The team's PEs, in its order.
+    pub(crate) pes: &'a [Pe],
+    /// This PE's number in the team.
+    pub(crate) me: usize,
+    pub(crate) arrays: &'a Arrays<T>,
+    pub(crate) signal: &'a Arc<SymArray<u64>>,
+    /// Makes the data of different scenarios different.
+    pub(crate) case: u64,
+    /// For messages.
+    pub(crate) label: String,
+    pub(crate) tally: &'a mut Tally,
+}
+
+impl<T: Value> Context<'_, T> {
+    pub(crate) fn n(&self) -> usize {
+        self.pes.len()
+    }
+
+    /// The PE with the next number in the team, and the one with the number before.
+    pub(crate) fn right(&self) -> Pe {
+        self.pes[(self.me + 1) % self.n()]
+    }
+
+    pub(crate) fn left(&self) -> Pe {
+        self.pes[(self.me + self.n() - 1) % self.n()]
+    }
+
+    /// Issues an operation: at once, or on the stream.
+    pub(crate) fn run<R: Send + 'static>(
+        &self,
+        job: impl FnOnce(&Runtime) -> Result<R> + Send + 'static,
+    ) -> Result<R> {
+        match self.stream {
+            None => job(self.rt),
+            Some(stream) => stream.run(job),
+        }
+    }
+
+    /// Issues an operation without a result and goes on; `finish` waits for it.
+    pub(crate) fn queue(
+        &self,
+        job: impl FnOnce(&Runtime) -> Result<()> + Send + 'static,
+    ) -> Result<()> {
+        match self.stream {
+            None => job(self.rt),
+            Some(stream) => stream.submit(job),
+        }
+    }
+
+    /// Waits for what was queued.
+    pub(crate) fn finish(&self) -> Result<()> {
+        self.stream.map_or(Ok(()), Stream::synchronize)
+    }
+
+    /// Meets the other members, in the way of the context.
+    pub(crate) fn barrier(&self) -> Result<()> {
+        let team = self.team;
+        self.queue(move |rt| rt.barrier(team))?;
+        self.finish()
+    }
+
+    /// Element `index` of what PE `pe` has in this case.
+    pub(crate) fn value(&self, pe: Pe, index: usize) -> T {
+        T::sample(seed(self.case, pe, index))
+    }
+
+    /// The first `len` elements of what PE `pe` has in this case.
+    pub(crate) fn values(&self, pe: Pe, len: usize) -> Vec<T> {
+        (0..len).map(|index| self.value(pe, index)).collect()
+    }
+
+    pub(crate) fn canary(&self) -> T {
+        T::sample(CANARY)
+    }
+
+    /// `len` canaries.
+    pub(crate) fn canaries(&self, len: usize) -> Vec<T> {
+        vec![self.canary(); len]
+    }
+
+    /// `content` with canaries on both sides.
+    fn framed(&self, content: &[T]) -> Vec<T> {
+        let pad = [self.canary(); PAD];
+        [&pad[..], content, &pad[..]].concat()
+    }
+
+    /// Fills this PE's source with `content`, canaries around it.
+    pub(crate) fn set_source(&self, content: &[T]) -> Result<()> {
+        self.arrays.source.write(0, &self.framed(content))
+    }
+
+    /// Fills this PE's dest with `len` canaries, and more canaries around them.
+    pub(crate) fn clear_dest(&self, len: usize) -> Result<()> {
+        self.arrays.dest.write(0, &self.canaries(len + 2 * PAD))
+    }
+
+    /// This PE's dest must be `content`, with canaries around it.
+    #[track_caller]
+    pub(crate) fn expect_dest(&mut self, name: &'static str, content: &[T]) -> Result<()> {
+        self.expect(name, "dest", Arc::clone(&self.arrays.dest), content)
+    }
+
+    /// This PE's source must be `content`, with canaries around it.
+    #[track_caller]
+    pub(crate) fn expect_source(&mut self, name: &'static str, content: &[T]) -> Result<()> {
+        self.expect(name, "source", Arc::clone(&self.arrays.source), content)
+    }
+
+    #[track_caller]
+    fn expect(
+        &mut self,
+        name: &'static str,
+        buffer: &str,
+        array: Arc<SymArray<T>>,
+        content: &[T],
+    ) -> Result<()> {
+        let mut seen = vec![T::zeroed(); content.len() + 2 * PAD];
+        array.read(0, &mut seen)?;
+        self.compare(name, buffer, &seen[PAD..PAD + content.len()], content);
+        let beside = seen[..PAD].iter().chain(&seen[PAD + content.len()..]);
+        for value in beside {
+            assert!(
+                same_bits(*value, self.canary()),
+                "{name} wrote beside {buffer}: {value:?} [{}]",
+                self.label
+            );
+        }
+        Ok(())
+    }
+
+    /// Element by element.
+    #[track_caller]
+    pub(crate) fn compare(&mut self, name: &'static str, buffer: &str, seen: &[T], expected: &[T]) {
+        assert_eq!(seen.len(), expected.len());
+        for (index, (seen, expected)) in seen.iter().zip(expected).enumerate() {
+            assert!(
+                seen.same(*expected),
+                "{name}: {buffer}[{index}] is {seen:?}, expected {expected:?} [{}]",
+                self.label
+            );
+        }
+        *self.tally.entry(name).or_default() += 1;
+    }
+
+    /// Counts a check that was made elsewhere.
+    pub(crate) fn count(&mut self, name: &'static str) {
+        *self.tally.entry(name).or_default() += 1;
+    }
+}
+
+/// The `len` elements of an array that scenarios work on.
+pub(crate) fn part<T: Value>(array: &SymArray<T>, len: usize) -> Result<SymSlice<'_, T>> {
+    array.slice(PAD..PAD + len)
+}

@@ -1,0 +1,169 @@
+//! The table-driven suite: every operation, for every type that it has, over every shape of team, at once and on a stream. It writes to
+//! the right neighbour, looks at the elements written and at those beside them, and compares with a plain model that knows
+//! nothing of the library. The same code runs with PEs as threads (`core/tests/suite_threads.rs`) and as processes
+//! (`tests/tests/suite.rs`).
+
+mod collectives;
+mod context;
+mod plan;
+mod reductions;
+mod rma;
+mod shapes;
+mod values;
+
+pub(crate) use context::Tally;
+
+use context::{Arrays, Context};
+use nvshmemrs::{Pe, Result, Runtime, Stream, SymArray};
+use plan::{LARGE, Row, plan};
+use reductions::Kind;
+use shapes::{Made, Shape};
+use std::sync::Arc;
+use values::Value;
+
+/// What must have been checked at least once by a job of `n` PEs, each name on some PE. `run` counts.
+pub(crate) const NAMES: &[&str] = &[
+    "put",
+    "put_nbi",
+    "get",
+    "get_nbi",
+    "p",
+    "g",
+    "put_signal set",
+    "put_signal add",
+    "put_signal_nbi set",
+    "put_signal_nbi add",
+    "signal set",
+    "signal add",
+    "signal_fetch",
+    "iput",
+    "iget",
+    "ibput",
+    "ibget",
+    "barrier",
+    "sync",
+    "broadcast",
+    "broadcast in place",
+    "fcollect",
+    "fcollect in place",
+    "collect",
+    "alltoall",
+    "alltoall in place",
+    "alltoalls",
+    "reduce",
+    "reduce in place",
+    "reducescatter",
+    "reducescatter in place",
+    "inscan",
+    "inscan in place",
+    "exscan",
+    "exscan in place",
+];
+
+/// Runs the whole suite on this PE. Collective over the job.
+pub(crate) fn run(rt: &Runtime) -> Result<Tally> {
+    let mut tally = Tally::new();
+    let signal = Arc::new(rt.array::<u64>(3)?);
+    let stream = rt.stream()?;
+    crate::every_type!(with_type(rt, &stream, &signal, &mut tally));
+    drop(stream);
+    rt.barrier_all()?;
+    Ok(tally)
+}
+
+/// All shapes with one element type.
+fn with_type<T: Value>(
+    rt: &Runtime,
+    stream: &Stream,
+    signal: &Arc<SymArray<u64>>,
+    tally: &mut Tally,
+) -> Result<()> {
+    let arrays = Arrays::<T>::new(rt, 2 * LARGE)?;
+    for (number, shape) in Shape::ALL.into_iter().enumerate() {
+        if !shape.exists(rt.n_pes()) {
+            continue;
+        }
+        let Some(made) = shapes::make(rt, shape)? else {
+            continue;
+        };
+        for row in plan::<T>(shape, rt.n_pes()) {
+            let surroundings = (&made, stream, signal, &arrays);
+            scenarios::<T>(rt, shape, number as u64, &row, surroundings, tally)?;
+        }
+        shapes::destroy(rt, made)?;
+    }
+    // Scenarios over different teams go on at the same time; only here all PEs meet.
+    rt.barrier_all()
+}
+
+/// Everything that the plan's row asks for, over one team.
+fn scenarios<T: Value>(
+    rt: &Runtime,
+    shape: Shape,
+    number: u64,
+    row: &Row,
+    (made, stream, signal, arrays): (&Made, &Stream, &Arc<SymArray<u64>>, &Arrays<T>),
+    tally: &mut Tally,
+) -> Result<()> {
+    let me = made.pes.iter().position(|&pe| pe == rt.my_pe()).expect("a member");
+    let (n, way) = (made.pes.len(), if row.on_stream { "on a stream" } else { "at once" });
+    let mut c = Context {
+        rt,
+        stream: row.on_stream.then_some(stream),
+        team: made.team,
+        pes: &made.pes,
+        me,
+        arrays,
+        signal,
+        case: number << 32 | (T::DTYPE as u64) << 24,
+        label: String::new(),
+        tally,
+    };
+    collectives::barriers(&mut c)?;
+    rma::elements(&mut c)?;
+    for (index, &len) in row.sizes.iter().enumerate() {
+        c.case += 1;
+        c.label = format!(
+            "{:?}, {shape:?} {:?}, PE {}, {way}, {len} elements",
+            T::DTYPE,
+            made.pes,
+            rt.my_pe()
+        );
+        // Where every member has a part, a large buffer is as large as elsewhere in all.
+        let each = if len == LARGE { len / n } else { len };
+        let places: &[bool] = if row.both_places { &[false, true] } else { &[index % 2 == 1] };
+        if row.one_sided {
+            rma::all(&mut c, len)?;
+        }
+        for &strides in &row.strides {
+            rma::strided(&mut c, strides, len.min(LARGE / 4))?;
+        }
+        for &in_place in places {
+            for root in roots(n, row.all_roots) {
+                collectives::broadcast(&mut c, len, root, in_place)?;
+            }
+            collectives::fcollect(&mut c, each, in_place)?;
+            collectives::alltoall(&mut c, each, in_place)?;
+        }
+        collectives::collect(&mut c, each)?;
+        for strides in [(1, 1), (2, 3)] {
+            collectives::alltoalls(&mut c, each.min(LARGE / 2 / n), strides)?;
+        }
+        let ops = if len == LARGE { &T::OPS[..1] } else { T::OPS };
+        for (kind, &op) in Kind::ALL.into_iter().flat_map(|kind| ops.iter().map(move |op| (kind, op))) {
+            for &in_place in places {
+                let len = if kind == Kind::Reducescatter { each } else { len };
+                reductions::run(&mut c, kind, op, len, in_place)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn roots(n: usize, all: bool) -> Vec<Pe> {
+    let last = n as Pe - 1;
+    match all {
+        true => (0..=last).collect(),
+        false => vec![last],
+    }
+}

@@ -1,0 +1,230 @@
+//! The teams that the suite runs over, and which PEs belong to them, worked out here and not asked of the library.
+
+use nvshmemrs::{Pe, Result, Runtime, Team, TeamConfig};
+
+/// How a team comes about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shape {
+    /// All PEs.
+    World,
+    /// All PEs of the host: the same here.
+    Node,
+    /// The PEs that load and store reach: the same here.
+    Shared,
+    /// The PE alone.
+    SameMypeNode,
+    /// The PE alone: it has no GPU to share.
+    SameGpu,
+    /// All PEs: none has a GPU.
+    GpuLeaders,
+    /// PEs 0, 2, 4, ...
+    Even,
+    /// PEs 1, 3, 5, ...
+    Odd,
+    /// From the last PE to the first.
+    Reversed,
+    /// The last two.
+    LastTwo,
+    /// The last one alone.
+    Single,
+    /// Rows of two.
+    Rows,
+    /// Columns of rows of two.
+    Columns,
+    /// Rows of three, the last one shorter.
+    Ragged,
+    /// All but one PE, in an order without a stride, by unique id.
+    Shuffled,
+    /// The odd members of the reversed team.
+    Nested,
+    /// Every other member of the shuffled team, backwards.
+    OfShuffled,
+}
+
+impl Shape {
+    /// Every shape.
+    pub(crate) const ALL: [Shape; 17] = [
+        Shape::World,
+        Shape::Node,
+        Shape::Shared,
+        Shape::SameMypeNode,
+        Shape::SameGpu,
+        Shape::GpuLeaders,
+        Shape::Even,
+        Shape::Odd,
+        Shape::Reversed,
+        Shape::LastTwo,
+        Shape::Single,
+        Shape::Rows,
+        Shape::Columns,
+        Shape::Ragged,
+        Shape::Shuffled,
+        Shape::Nested,
+        Shape::OfShuffled,
+    ];
+
+    /// Whether a job of `n` PEs has such a team, and it is not another shape's.
+    pub(crate) fn exists(self, n: Pe) -> bool {
+        match self {
+            Shape::Odd | Shape::LastTwo | Shape::Reversed | Shape::Rows | Shape::Columns => n >= 2,
+            Shape::Nested | Shape::Ragged => n >= 4,
+            Shape::Shuffled | Shape::OfShuffled => n >= 3,
+            _ => true,
+        }
+    }
+}
+
+/// A team on one of its members.
+#[derive(Clone, Debug)]
+pub(crate) struct Made {
+    /// Its handle.
+    pub(crate) team: Team,
+    /// Its PEs, in its order.
+    pub(crate) pes: Vec<Pe>,
+    /// To be destroyed, last first; also teams that the caller has only for the making.
+    made: Vec<Team>,
+}
+
+/// An order of all PEs but PE `n / 2` that has no stride from four PEs on.
+fn shuffled(n: Pe) -> Vec<Pe> {
+    let all: Vec<Pe> = (0..n).filter(|pe| *pe != n / 2).collect();
+    let (low, high) = all.split_at(all.len() / 2);
+    let mut order: Vec<Pe> = high.iter().chain(low.iter().rev()).copied().collect();
+    order.rotate_left(1);
+    order
+}
+
+/// The teams of the shape in a job of `n` PEs, each as its members in order.
+fn members(shape: Shape, n: Pe) -> Vec<Vec<Pe>> {
+    let all: Vec<Pe> = (0..n).collect();
+    let rows = |width: usize| -> Vec<Vec<Pe>> { all.chunks(width).map(<[Pe]>::to_vec).collect() };
+    match shape {
+        Shape::World | Shape::Node | Shape::Shared | Shape::GpuLeaders => vec![all],
+        Shape::SameMypeNode | Shape::SameGpu => all.iter().map(|&pe| vec![pe]).collect(),
+        Shape::Even => vec![all.into_iter().step_by(2).collect()],
+        Shape::Odd => vec![all.into_iter().skip(1).step_by(2).collect()],
+        Shape::Reversed => vec![all.into_iter().rev().collect()],
+        Shape::LastTwo => vec![vec![n - 2, n - 1]],
+        Shape::Single => vec![vec![n - 1]],
+        Shape::Rows => rows(2),
+        Shape::Ragged => rows(3),
+        Shape::Columns => (0..2)
+            .map(|column| all.iter().copied().filter(|pe| pe % 2 == column).collect())
+            .collect(),
+        Shape::Shuffled => vec![shuffled(n)],
+        Shape::Nested => vec![all.into_iter().rev().skip(1).step_by(2).collect()],
+        Shape::OfShuffled => {
+            let mut order = shuffled(n);
+            order.reverse();
+            vec![order.into_iter().step_by(2).collect()]
+        }
+    }
+}
+
+/// Makes the shape's teams; the one that this PE is in, if any. Collective over the job.
+pub(crate) fn make(rt: &Runtime, shape: Shape) -> Result<Option<Made>> {
+    let (me, n) = (rt.my_pe(), rt.n_pes());
+    let config = || Ok(TeamConfig::default());
+    let split = |parent, start, stride, size| {
+        rt.team_split_strided(parent, start, stride, size, config())
+    };
+    let mut made = Vec::new();
+    let team = match shape {
+        Shape::World => Some(Team::WORLD),
+        Shape::Node => Some(Team::NODE),
+        Shape::Shared => Some(Team::SHARED),
+        Shape::SameMypeNode => Some(Team::SAME_MYPE_NODE),
+        Shape::SameGpu => Some(Team::SAME_GPU),
+        Shape::GpuLeaders => Some(Team::GPU_LEADERS),
+        Shape::Even => split(Team::WORLD, 0, 2, (n + 1) / 2)?,
+        Shape::Odd => split(Team::WORLD, 1, 2, n / 2)?,
+        Shape::Reversed => split(Team::WORLD, n - 1, -1, n)?,
+        Shape::LastTwo => split(Team::WORLD, n - 2, 1, 2)?,
+        Shape::Single => split(Team::WORLD, n - 1, 0, 1)?,
+        Shape::Rows | Shape::Columns | Shape::Ragged => {
+            let width = if shape == Shape::Ragged { 3 } else { 2 };
+            let (x, y) = rt.team_split_2d(Team::WORLD, width, config(), config())?;
+            let (keep, other) = if shape == Shape::Columns { (y, x) } else { (x, y) };
+            made.push(other);
+            Some(keep)
+        }
+        Shape::Shuffled => init_shuffled(rt)?,
+        Shape::Nested => match split(Team::WORLD, n - 1, -1, n)? {
+            Some(parent) => {
+                made.push(parent);
+                split(parent, 1, 2, n / 2)?
+            }
+            None => None,
+        },
+        Shape::OfShuffled => match init_shuffled(rt)? {
+            Some(parent) => {
+                made.push(parent);
+                let size = n - 1;
+                split(parent, size - 1, -2, (size + 1) / 2)?
+            }
+            None => None,
+        },
+    };
+    made.extend(team.filter(|team| team.number() > Team::GPU_LEADERS.number()));
+    let mine = members(shape, n).into_iter().find(|pes| pes.contains(&me));
+    assert_eq!(
+        team.is_some(),
+        mine.is_some(),
+        "{shape:?} on PE {me} of {n}: the library and the model disagree about who is a member"
+    );
+    if let (Some(team), Some(pes)) = (team, mine) {
+        check(rt, shape, team, &pes)?;
+        return Ok(Some(Made { team, pes, made }));
+    }
+    for team in made.into_iter().rev() {
+        rt.team_destroy(team)?;
+    }
+    Ok(None)
+}
+
+/// PE 0 draws an id and hands it to all, then only the members meet.
+fn init_shuffled(rt: &Runtime) -> Result<Option<Team>> {
+    let id = rt.array::<u64>(1)?;
+    if rt.my_pe() == 0 {
+        id.store(0, rt.team_unique_id()?)?;
+    }
+    rt.broadcast_array(Team::WORLD, &id.all(), &id.all(), 0)?;
+    let order = shuffled(rt.n_pes());
+    let config = TeamConfig {
+        unique_id: id.load(0)?,
+        num_contexts: 2,
+    };
+    let mine = order.iter().position(|&pe| pe == rt.my_pe());
+    let team = mine
+        .map(|index| rt.team_init(config, order.len() as Pe, index as Pe))
+        .transpose()?;
+    rt.free_array(id)?;
+    Ok(team)
+}
+
+/// What the library says about a team against what the model knows.
+fn check(rt: &Runtime, shape: Shape, team: Team, pes: &[Pe]) -> Result<()> {
+    let me = pes.iter().position(|&pe| pe == rt.my_pe()).map(|index| index as Pe);
+    assert_eq!(Some(rt.team_my_pe(team)?), me, "{shape:?}");
+    assert_eq!(rt.team_n_pes(team)?, pes.len() as Pe, "{shape:?}");
+    for (number, &pe) in (0..).zip(pes) {
+        assert_eq!(rt.team_translate_pe(team, number, Team::WORLD)?, pe, "{shape:?}");
+        assert_eq!(rt.team_translate_pe(Team::WORLD, pe, team)?, number, "{shape:?}");
+    }
+    for pe in (0..rt.n_pes()).filter(|pe| !pes.contains(pe)) {
+        assert_eq!(rt.team_translate_pe(Team::WORLD, pe, team)?, -1, "{shape:?}");
+    }
+    let wrong = rt.team_translate_pe(team, pes.len() as Pe, Team::WORLD);
+    assert_eq!(wrong.unwrap_err().status(), 12, "{shape:?}");
+    Ok(())
+}
+
+/// Destroys what `make` made; afterwards the handle names nothing.
+pub(crate) fn destroy(rt: &Runtime, made: Made) -> Result<()> {
+    for &team in made.made.iter().rev() {
+        rt.team_destroy(team)?;
+        assert_eq!(rt.barrier(team).unwrap_err().status(), 11, "a stale handle");
+        assert_eq!(rt.team_my_pe(team).unwrap_err().status(), 11, "a stale handle");
+    }
+    Ok(())
+}
