@@ -444,7 +444,11 @@ pub(crate) fn strided_source<'a>(
     strides: &Strides,
 ) -> Result<LocalSource<'a>> {
     let lowest = ptr.wrapping_byte_sub(strides.first() as usize);
-    source(rt, if ptr.is_null() { ptr } else { lowest }, strides.span() as usize)
+    source(
+        rt,
+        if ptr.is_null() { ptr } else { lowest },
+        strides.span() as usize,
+    )
 }
 
 /// The span of a strided local buffer that an operation writes.
@@ -454,7 +458,11 @@ pub(crate) fn strided_dest<'a>(
     strides: &Strides,
 ) -> Result<LocalDest<'a>> {
     let lowest = ptr.wrapping_byte_sub(strides.first() as usize);
-    dest(rt, if ptr.is_null() { ptr } else { lowest }, strides.span() as usize)
+    dest(
+        rt,
+        if ptr.is_null() { ptr } else { lowest },
+        strides.span() as usize,
+    )
 }
 
 /// The span of a strided symmetric buffer.
@@ -468,6 +476,15 @@ pub(crate) fn strided_symmetric(
     rt.symmetric(argument, lowest, strides.span() as usize)
 }
 
+/// No bytes may lie anywhere.
+#[cold]
+fn check_null(argument: &'static str, bytes: usize) -> Result<()> {
+    match bytes {
+        0 => Ok(()),
+        _ => Err(null(argument)),
+    }
+}
+
 #[inline(always)]
 fn check_buffer(
     rt: &Runtime,
@@ -475,8 +492,8 @@ fn check_buffer(
     ptr: *const c_void,
     bytes: usize,
 ) -> Result<()> {
-    if ptr.is_null() && bytes > 0 {
-        return Err(null(argument));
+    if ptr.is_null() {
+        return check_null(argument, bytes);
     }
     rt.check_local(argument, addr(ptr), bytes)
 }
@@ -673,7 +690,9 @@ pub(crate) fn team_init_config(
                 0 => "left out by config_mask".into(),
                 _ => found.unique_id.to_string(),
             },
-            expected: "the number that one member got from team_unique_id, and a mask with UNIQUEID".into(),
+            expected:
+                "the number that one member got from team_unique_id, and a mask with UNIQUEID"
+                    .into(),
         });
     }
     Ok(found)

@@ -8,8 +8,7 @@ use std::ffi::c_void;
 /// Copies `bytes` bytes from local memory at `source` to the symmetric address `dest` on PE `pe`.
 ///
 /// One-sided. Returns when `source` may be reused; the data is visible on `pe` after quiet, barrier or a
-/// signal. `source` and `dest` must not overlap on the same PE. OpenSHMEM 1.5 section 9.5.1
-/// (`shmem_putmem`).
+/// signal. `source` and `dest` may overlap on the same PE. OpenSHMEM 1.5 section 9.5.1 (`shmem_putmem`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS; nothing is written.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_put(
@@ -20,8 +19,8 @@ pub extern "C" fn nvshmemrs_put(
     pe: i32,
 ) -> i32 {
     guard::queued(runtime, move |rt| {
-        let dest = rt.symmetric("dest", handle::addr(dest), bytes)?;
-        rt.put(dest, handle::source(rt, source, bytes)?, pe)
+        let source = handle::source(rt, source, bytes)?;
+        rt.put(handle::symmetric(dest), source, pe)
     })
 }
 
@@ -38,8 +37,8 @@ pub extern "C" fn nvshmemrs_get(
     pe: i32,
 ) -> i32 {
     guard::queued(runtime, move |rt| {
-        let source = rt.symmetric("source", handle::addr(source), bytes)?;
-        rt.get(handle::dest(rt, dest, bytes)?, source, pe)
+        let dest = handle::dest(rt, dest, bytes)?;
+        rt.get(dest, handle::symmetric(source), pe)
     })
 }
 
@@ -56,8 +55,8 @@ pub extern "C" fn nvshmemrs_put_nbi(
     pe: i32,
 ) -> i32 {
     guard::queued(runtime, move |rt| {
-        let dest = rt.symmetric("dest", handle::addr(dest), bytes)?;
-        rt.put_nbi(dest, handle::source(rt, source, bytes)?, pe)
+        let source = handle::source(rt, source, bytes)?;
+        rt.put_nbi(handle::symmetric(dest), source, pe)
     })
 }
 
@@ -74,8 +73,8 @@ pub extern "C" fn nvshmemrs_get_nbi(
     pe: i32,
 ) -> i32 {
     guard::queued(runtime, move |rt| {
-        let source = rt.symmetric("source", handle::addr(source), bytes)?;
-        rt.get_nbi(handle::dest(rt, dest, bytes)?, source, pe)
+        let dest = handle::dest(rt, dest, bytes)?;
+        rt.get_nbi(dest, handle::symmetric(source), pe)
     })
 }
 

@@ -23,7 +23,7 @@ pub extern "C" fn nvshmemrs_put_signal(
     pe: i32,
 ) -> i32 {
     guard::queued(runtime, move |rt| {
-        let dest = rt.symmetric("dest", handle::addr(dest), bytes)?;
+        let dest = handle::symmetric(dest);
         let signal = rt.element::<u64>("signal", handle::addr(signal))?;
         let op = handle::signal_op(signal_op)?;
         rt.put_signal(
@@ -54,7 +54,7 @@ pub extern "C" fn nvshmemrs_put_signal_nbi(
     pe: i32,
 ) -> i32 {
     guard::queued(runtime, move |rt| {
-        let dest = rt.symmetric("dest", handle::addr(dest), bytes)?;
+        let dest = handle::symmetric(dest);
         let signal = rt.element::<u64>("signal", handle::addr(signal))?;
         let op = handle::signal_op(signal_op)?;
         rt.put_signal_nbi(

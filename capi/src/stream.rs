@@ -1,9 +1,7 @@
 //! Streams: ordered queues of operations, and events that time them and order one stream after another.
 //!
-//! A stream's handle may be passed in place of a runtime's to every data operation: the call returns at once, and
-//! runs on the stream after all that was queued before. Its buffers must stay valid, and be left alone, until it has run. An error does not stop
-//! the stream; the first one comes back from `nvshmemrs_stream_synchronize`. A call that gives a value (g, a fetching
-//! atomic, a test) waits until the stream has run it, and returns its own error.
+//! A stream's handle may be passed in place of a runtime's to every data operation: the call is queued. An error
+//! does not stop the stream; the first one comes back from `nvshmemrs_stream_synchronize`.
 
 use crate::guard;
 use crate::handle::{self, Object};
@@ -11,7 +9,10 @@ use crate::types::*;
 use std::ffi::c_void;
 use std::sync::Arc;
 
-/// Makes a stream.
+/// Makes a stream: an ordered queue with a thread of its own. Pass its handle in place of the runtime's to any
+/// data operation (RMA, atomics, signals, waits and tests, fence, quiet, collectives), and the call is queued: it
+/// returns at once and runs after all that was queued before. Its buffers must stay valid, and be left alone, until
+/// it has run. A call that gives a value (g, a fetching atomic, a test) waits until the stream has run it.
 ///
 /// Local. Free it with `nvshmemrs_stream_free`; finalize ends those that are left, after what is queued.
 /// Errors: SYSTEM.

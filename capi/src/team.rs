@@ -85,8 +85,8 @@ pub extern "C" fn nvshmemrs_team_split_strided(
     team: *mut nvshmemrs_team_t,
 ) -> i32 {
     guard::call(runtime, |rt| {
-        let config = handle::check_out("team", team)
-            .and_then(|()| handle::team_config(config, config_mask));
+        let config =
+            handle::check_out("team", team).and_then(|()| handle::team_config(config, config_mask));
         let made = rt.team_split_strided(handle::team(parent), start, stride, size, config)?;
         handle::write("team", team, handle::team_to_c(made))
     })
@@ -155,7 +155,11 @@ pub extern "C" fn nvshmemrs_team_init(
     guard::call(runtime, |rt| {
         handle::check_out("team", team)?;
         let config = handle::team_init_config(config, config_mask)?;
-        handle::write("team", team, rt.team_init(config, n_pes, my_index)?.number())
+        handle::write(
+            "team",
+            team,
+            rt.team_init(config, n_pes, my_index)?.number(),
+        )
     })
 }
 
@@ -174,7 +178,11 @@ pub extern "C" fn nvshmemrs_team_get_config(
     guard::local(runtime, |rt| {
         handle::check_out("config", config)?;
         let found = rt.team_config(handle::team(team))?;
-        handle::write("config", config, handle::team_config_to_c(&found, config_mask)?)
+        handle::write(
+            "config",
+            config,
+            handle::team_config_to_c(&found, config_mask)?,
+        )
     })
 }
 

@@ -321,7 +321,13 @@ impl Board {
         // The members are a ring. Memory of another process may say anything: never more steps than PEs.
         let size = (self.control.team(team, me).n_pes.load(Acquire)).min(self.n_pes() as u32);
         for _ in 0..size {
-            if self.control.slot(team, pe, epoch).epoch.load(Acquire) < epoch {
+            if self
+                .control
+                .slot(self.control.row(team), pe, epoch)
+                .epoch
+                .load(Acquire)
+                < epoch
+            {
                 missing.push(pe);
             }
             let next = self.control.team(team, pe).next.load(Relaxed);

@@ -56,15 +56,12 @@ impl Dtype {
     ];
 
     /// The type with this number in the C ABI.
+    #[inline]
     pub fn from_number(number: i32) -> Result<Dtype> {
-        match number {
-            1..=14 => Ok(Self::ALL[number as usize - 1]),
-            _ => Err(Error::invalid(
-                "dtype",
-                number,
-                "one of nvshmemrs_dtype: 1 to 14",
-            )),
-        }
+        Self::ALL
+            .get((number as u32).wrapping_sub(1) as usize)
+            .copied()
+            .ok_or_else(|| Error::invalid("dtype", number, "one of nvshmemrs_dtype: 1 to 14"))
     }
 
     /// Bytes of one element.

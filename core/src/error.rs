@@ -301,6 +301,20 @@ impl Error {
         }
     }
 
+    /// The same error, of a handle that is another argument than usual.
+    pub(crate) fn naming(self, name: &'static str) -> Error {
+        match self {
+            Error::BadHandle {
+                handle, expected, ..
+            } => Error::BadHandle {
+                argument: name,
+                handle,
+                expected,
+            },
+            other => other,
+        }
+    }
+
     pub(crate) fn system(call: &'static str, error: impl std::fmt::Display) -> Error {
         Error::System {
             call,

@@ -49,10 +49,11 @@ impl Op {
     ];
 
     /// The reduction with this number in the C ABI.
+    #[inline]
     pub fn from_number(number: i32) -> Result<Op> {
         Self::ALL
-            .into_iter()
-            .find(|op| *op as i32 == number)
+            .get((number as u32).wrapping_sub(1) as usize)
+            .copied()
             .ok_or_else(|| {
                 Error::invalid(
                     "op",

@@ -1,27 +1,9 @@
 //! Remote memory access: put, get, p, g.
 
 use crate::dtype::Element;
-use crate::heap::sym::{LocalDest, LocalSource, SymElement, SymRange};
+use crate::heap::sym::{LocalDest, LocalSource, SymElement, SymRange, Symmetric};
 use crate::transport::Transport as _;
-use crate::{Error, Pe, Result, Runtime, pe, wait};
-
-#[inline(always)]
-fn same_length(sym: SymRange, local: usize) -> Result<()> {
-    if sym.bytes() == local as u64 {
-        Ok(())
-    } else {
-        Err(lengths_differ(sym, local))
-    }
-}
-
-#[cold]
-fn lengths_differ(sym: SymRange, local: usize) -> Error {
-    Error::invalid(
-        "source",
-        format!("{local} local bytes"),
-        format!("as many as on the other side: {} bytes", sym.bytes()),
-    )
-}
+use crate::{Pe, Result, Runtime, pe, wait};
 
 impl Runtime {
     /// What every operation on one PE's memory checks.
@@ -38,10 +20,18 @@ impl Runtime {
         wait::ring_words(&self.inner.control, pe, dest);
     }
 
+    /// What every transfer of `bytes` bytes checks; gives the symmetric side.
     #[inline(always)]
-    fn check_access(&self, sym: SymRange, local: usize, pe: Pe) -> Result<()> {
-        self.check_target(sym, pe)?;
-        same_length(sym, local)
+    fn check_transfer(
+        &self,
+        argument: &'static str,
+        sym: Symmetric,
+        bytes: usize,
+        pe: Pe,
+    ) -> Result<SymRange> {
+        self.inner.ready()?;
+        pe::check("pe", pe, self.inner.n_pes)?;
+        sym.resolve(&self.inner, argument, bytes as u64)
     }
 
     /// Copies `source` to `dest` on PE `pe`, of the same length in bytes.
@@ -51,12 +41,12 @@ impl Runtime {
     #[inline(always)]
     pub fn put<'a>(
         &self,
-        dest: impl Into<SymRange>,
+        dest: impl Into<Symmetric>,
         source: impl Into<LocalSource<'a>>,
         pe: Pe,
     ) -> Result<()> {
-        let (dest, source) = (dest.into(), source.into());
-        self.check_access(dest, source.bytes(), pe)?;
+        let source = source.into();
+        let dest = self.check_transfer("dest", dest.into(), source.bytes(), pe)?;
         self.inner.transport.put(pe, dest.offset(), source);
         self.ring_for_words(dest, pe);
         Ok(())
@@ -69,11 +59,11 @@ impl Runtime {
     pub fn get<'a>(
         &self,
         dest: impl Into<LocalDest<'a>>,
-        source: impl Into<SymRange>,
+        source: impl Into<Symmetric>,
         pe: Pe,
     ) -> Result<()> {
-        let (dest, source) = (dest.into(), source.into());
-        self.check_access(source, dest.bytes(), pe)?;
+        let dest = dest.into();
+        let source = self.check_transfer("source", source.into(), dest.bytes(), pe)?;
         self.inner.transport.get(pe, source.offset(), dest);
         Ok(())
     }
@@ -85,12 +75,12 @@ impl Runtime {
     #[inline(always)]
     pub fn put_nbi<'a>(
         &self,
-        dest: impl Into<SymRange>,
+        dest: impl Into<Symmetric>,
         source: impl Into<LocalSource<'a>>,
         pe: Pe,
     ) -> Result<()> {
-        let (dest, source) = (dest.into(), source.into());
-        self.check_access(dest, source.bytes(), pe)?;
+        let source = source.into();
+        let dest = self.check_transfer("dest", dest.into(), source.bytes(), pe)?;
         self.inner.transport.put_nbi(pe, dest.offset(), source);
         self.ring_for_words(dest, pe);
         Ok(())
@@ -103,11 +93,11 @@ impl Runtime {
     pub fn get_nbi<'a>(
         &self,
         dest: impl Into<LocalDest<'a>>,
-        source: impl Into<SymRange>,
+        source: impl Into<Symmetric>,
         pe: Pe,
     ) -> Result<()> {
-        let (dest, source) = (dest.into(), source.into());
-        self.check_access(source, dest.bytes(), pe)?;
+        let dest = dest.into();
+        let source = self.check_transfer("source", source.into(), dest.bytes(), pe)?;
         self.inner.transport.get_nbi(pe, source.offset(), dest);
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! Signals.
 
 use crate::dtype::Dtype;
-use crate::heap::sym::{LocalSource, SymElement, SymRange};
+use crate::heap::sym::{LocalSource, SymElement, Symmetric};
 use crate::op::{Cmp, SignalOp};
 use crate::transport::Transport as _;
 use crate::wait::{Operation, Target, Wait};
@@ -14,7 +14,7 @@ impl Runtime {
     #[inline(always)]
     pub fn put_signal<'a>(
         &self,
-        dest: impl Into<SymRange>,
+        dest: impl Into<Symmetric>,
         source: impl Into<LocalSource<'a>>,
         signal: SymElement<u64>,
         value: u64,
@@ -31,7 +31,7 @@ impl Runtime {
     #[inline(always)]
     pub fn put_signal_nbi<'a>(
         &self,
-        dest: impl Into<SymRange>,
+        dest: impl Into<Symmetric>,
         source: impl Into<LocalSource<'a>>,
         signal: SymElement<u64>,
         value: u64,

@@ -172,10 +172,7 @@ impl Stream {
     /// submitted before.
     ///
     /// Local. Complete after [`synchronize`](Stream::synchronize). NVSHMEM `nvshmemx_..._on_stream`.
-    pub fn submit(
-        &self,
-        job: impl FnOnce(&Runtime) -> Result<()> + Send + 'static,
-    ) -> Result<()> {
+    pub fn submit(&self, job: impl FnOnce(&Runtime) -> Result<()> + Send + 'static) -> Result<()> {
         self.submit_made(|| Box::new(job))
     }
 
@@ -421,7 +418,9 @@ impl Event {
                 ));
             }
         }
-        let (from, to) = (*self.at(), *end.at());
+        // One after the other: both may be the same event.
+        let from = *self.at();
+        let to = *end.at();
         Ok(from
             .zip(to)
             .map_or(Duration::ZERO, |(from, to)| to.duration_since(from)))

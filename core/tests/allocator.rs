@@ -3,10 +3,19 @@
 use nvshmemrs::{Allocator, Block};
 use proptest::prelude::*;
 
+/// A quarter of the cases of all models; `NVSHMEMRS_CASES` asks for more than 100000 of them.
+fn cases() -> u32 {
+    match std::env::var("NVSHMEMRS_CASES") {
+        Ok(text) => text.parse::<u32>().expect("NVSHMEMRS_CASES is a number") / 4,
+        Err(_) => 25_000,
+    }
+}
+
 #[derive(Clone, Debug)]
 enum Step {
     Allocate { bytes: u64, alignment: u64 },
     Free { which: usize },
+    Resize { which: usize, bytes: u64 },
     FreeUnknown { offset: u64 },
 }
 
@@ -21,6 +30,7 @@ fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         3 => (bytes, 0..10u32).prop_map(|(bytes, shift)| Step::Allocate { bytes, alignment: 8 << shift }),
         2 => any::<usize>().prop_map(|which| Step::Free { which }),
+        1 => (any::<usize>(), 1..4096u64).prop_map(|(which, bytes)| Step::Resize { which, bytes }),
         1 => (0..1u64 << 14).prop_map(|offset| Step::FreeUnknown { offset }),
     ]
 }
@@ -59,7 +69,7 @@ fn check(allocator: &Allocator, live: &[Block]) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2000))]
+    #![proptest_config(ProptestConfig::with_cases(cases()))]
 
     #[test]
     fn agrees_with_the_model(steps in prop::collection::vec(step(), 1..80)) {
@@ -92,6 +102,18 @@ proptest! {
                     prop_assert_eq!(allocator.free(block.offset), None, "a double free was accepted");
                 }
                 Step::Free { .. } => {}
+                Step::Resize { which, bytes } if !live.is_empty() => {
+                    let which = which % live.len();
+                    let before = live[which];
+                    let fits = bytes <= before.taken;
+                    let expected = fits.then_some(Block { bytes, ..before });
+                    prop_assert_eq!(allocator.resize(before.offset, bytes), expected);
+                    prop_assert_eq!(twin.resize(before.offset, bytes), expected);
+                    live[which] = expected.unwrap_or(before);
+                }
+                Step::Resize { which, bytes } => {
+                    prop_assert_eq!(allocator.resize(which as u64, bytes), None, "nothing is live");
+                }
                 Step::FreeUnknown { offset } => {
                     if live.iter().all(|block| block.offset != offset) {
                         prop_assert_eq!(allocator.free(offset), None);

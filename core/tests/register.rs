@@ -89,7 +89,9 @@ fn what_cannot_be_registered_is_refused_on_every_pe() {
         wrong(with(good.buffer, PAGE + 1), "bytes");
         wrong(with(good.buffer, 0), "bytes");
         wrong(with(1 << 46, PAGE), "private anonymous");
-        let heap = rt.malloc(Ok(nvshmemrs::Request::aligned(PAGE, PAGE)?))?.unwrap();
+        let heap = rt
+            .malloc(Ok(nvshmemrs::Request::aligned(PAGE, PAGE)?))?
+            .unwrap();
         wrong(with(heap, PAGE), "shared already");
         rt.free(heap)?;
         let taken = Registration {
@@ -105,7 +107,11 @@ fn what_cannot_be_registered_is_refused_on_every_pe() {
         assert!(rt.buffer_register(Ok(one)).is_err());
         let sizes = with(good.buffer, PAGE * (1 + rt.my_pe() as usize));
         assert_eq!(rt.buffer_register(Ok(sizes)).unwrap_err().status(), 14);
-        assert!(pages.iter().all(|page| page.0.iter().all(|&byte| byte == 3)));
+        assert!(
+            pages
+                .iter()
+                .all(|page| page.0.iter().all(|&byte| byte == 3))
+        );
         rt.finalize()
     })
     .unwrap();
@@ -144,7 +150,12 @@ fn realloc_keeps_contents_and_refuses_what_free_refuses() {
             let used = rt.heap_stats().used_bytes;
             let first = rt.realloc(Ok(0), 100)?.unwrap();
             for index in 0..100 {
-                put_byte(&rt, first + index, index as u8 + rt.my_pe() as u8, rt.my_pe())?;
+                put_byte(
+                    &rt,
+                    first + index,
+                    index as u8 + rt.my_pe() as u8,
+                    rt.my_pe(),
+                )?;
             }
             // Something behind it, so that it has to move.
             let behind = rt.malloc(Ok(nvshmemrs::Request::bytes(64)))?.unwrap();

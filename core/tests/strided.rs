@@ -28,11 +28,26 @@ fn cases(n: Pe) -> impl Strategy<Value = Case> {
     let size = |usual: usize| prop_oneof![20 => 0..usual, 1 => Just(usize::MAX), 1 => Just(usize::MAX / 2 + 1)];
     let element = prop_oneof![10 => prop_oneof![Just(1usize), Just(2), Just(4), Just(8), Just(16), Just(3)], 1 => size(2)];
     let pe = prop_oneof![20 => 0..n, 1 => Just(n), 1 => Just(-1)];
-    (stride(), stride(), element, size(6), size(60), 0..LEN + 40, pe, any::<u8>()).prop_map(
-        |(dst, sst, element, block, count, offset, pe, seed)| Case {
-            dst, sst, element, block, count, offset, pe, seed,
-        },
+    (
+        stride(),
+        stride(),
+        element,
+        size(6),
+        size(60),
+        0..LEN + 40,
+        pe,
+        any::<u8>(),
     )
+        .prop_map(|(dst, sst, element, block, count, offset, pe, seed)| Case {
+            dst,
+            sst,
+            element,
+            block,
+            count,
+            offset,
+            pe,
+            seed,
+        })
 }
 
 /// One side of a transfer, in wide arithmetic: where each block begins from the lowest, and the bytes from the lowest block's start to the
@@ -48,7 +63,9 @@ fn side(case: &Case, stride: isize) -> Option<(Vec<usize>, usize)> {
         return None;
     }
     let lowest = if step < 0 { step * (count - 1) } else { 0 };
-    let starts = (0..count).map(|index| (index * step - lowest) as usize).collect();
+    let starts = (0..count)
+        .map(|index| (index * step - lowest) as usize)
+        .collect();
     Some((starts, span as usize))
 }
 
@@ -57,17 +74,27 @@ struct State {
 }
 
 fn pattern(seed: u8, pe: Pe, len: usize) -> Vec<u8> {
-    (0..len).map(|index| (index as u8).wrapping_mul(31) ^ seed ^ (pe as u8) << 5).collect()
+    (0..len)
+        .map(|index| (index as u8).wrapping_mul(31) ^ seed ^ (pe as u8) << 5)
+        .collect()
 }
 
 fn run(rt: &Runtime, state: &mut State, case: &Case) {
     let (me, n) = (rt.my_pe(), rt.n_pes());
     // Each PE uses the case's PE from its own place on, so all are used at once.
-    let pe = if (0..n).contains(&case.pe) { (case.pe + me) % n } else { case.pe };
+    let pe = if (0..n).contains(&case.pe) {
+        (case.pe + me) % n
+    } else {
+        case.pe
+    };
     let writer = (me - case.pe).rem_euclid(n);
     let (dest, source) = (side(case, case.dst), side(case, case.sst));
     let block = case.block.saturating_mul(case.element);
-    let apart = |starts: &Vec<usize>| starts.windows(2).all(|pair| pair[0].abs_diff(pair[1]) >= block);
+    let apart = |starts: &Vec<usize>| {
+        starts
+            .windows(2)
+            .all(|pair| pair[0].abs_diff(pair[1]) >= block)
+    };
     let sound = dest.as_ref().is_some_and(|(starts, _)| apart(starts))
         && source.is_some()
         && case.element > 0;
@@ -88,7 +115,11 @@ fn run(rt: &Runtime, state: &mut State, case: &Case) {
         }
     };
     let ((to, to_span), (from, from_span)) = (dest.expect("sound"), source.expect("sound"));
-    assert_eq!((transfer.dest().span(), transfer.source().span()), (to_span as u64, from_span as u64), "{case:?}");
+    assert_eq!(
+        (transfer.dest().span(), transfer.source().span()),
+        (to_span as u64, from_span as u64),
+        "{case:?}"
+    );
     if to_span > 1 << 20 || from_span > 1 << 20 {
         return;
     }
@@ -107,7 +138,11 @@ fn run(rt: &Runtime, state: &mut State, case: &Case) {
     rt.barrier(Team::WORLD).unwrap();
     let local = pattern(!case.seed, me, from_span);
     let result = rt.put_blocks(base, &local, &transfer, pe);
-    assert_eq!(result.is_ok(), pe_fits && fits(to_span), "{case:?}: {result:?}");
+    assert_eq!(
+        result.is_ok(),
+        pe_fits && fits(to_span),
+        "{case:?}: {result:?}"
+    );
     rt.barrier(Team::WORLD).unwrap();
     let mut expected = before.clone();
     if result.is_ok() && to_span > 0 {
@@ -123,7 +158,11 @@ fn run(rt: &Runtime, state: &mut State, case: &Case) {
     let mut seen = vec![0xee; to_span];
     let mut expected = seen.clone();
     let result = rt.get_blocks(&mut seen, base, &transfer, pe);
-    assert_eq!(result.is_ok(), pe_fits && fits(from_span), "{case:?}: {result:?}");
+    assert_eq!(
+        result.is_ok(),
+        pe_fits && fits(from_span),
+        "{case:?}: {result:?}"
+    );
     if result.is_ok() && from_span > 0 {
         let theirs = pattern(case.seed, pe, LEN);
         model(&theirs[case.offset..case.offset + from_span], &mut expected);
@@ -134,6 +173,16 @@ fn run(rt: &Runtime, state: &mut State, case: &Case) {
 
 #[test]
 fn agree_with_the_model() {
-    let setup = |rt: &Runtime| -> Result<State> { Ok(State { array: rt.array(LEN)? }) };
-    pool::check("strided", &[1, 2, 3], pool::share(25), Plan { setup, body: run }, cases);
+    let setup = |rt: &Runtime| -> Result<State> {
+        Ok(State {
+            array: rt.array(LEN)?,
+        })
+    };
+    pool::check(
+        "strided",
+        &[1, 2, 3],
+        pool::share(25),
+        Plan { setup, body: run },
+        cases,
+    );
 }

@@ -23,10 +23,16 @@ fn threads(n: Pe) {
     .unwrap();
     let all = all.into_inner().expect("no PE has panicked");
     for name in suite::NAMES {
-        assert!(all.contains_key(name), "{name} was never checked with {n} PEs");
+        assert!(
+            all.contains_key(name),
+            "{name} was never checked with {n} PEs"
+        );
     }
     let checks: u64 = all.values().sum();
-    println!("{n} PEs as threads: {checks} checks in {:.1?}", start.elapsed());
+    println!(
+        "{n} PEs as threads: {checks} checks in {:.1?}",
+        start.elapsed()
+    );
 }
 
 #[test]

@@ -11,13 +11,34 @@ use proptest::prelude::*;
 /// What is done next; which team, start and so on are taken modulo what there is.
 #[derive(Clone, Debug)]
 enum Step {
-    Split { parent: usize, start: Pe, stride: Pe, size: Pe, contexts: i32 },
-    Split2d { parent: usize, width: Pe },
-    Init { members: Vec<Pe> },
-    Destroy { which: usize },
-    Translate { from: usize, to: usize, pe: Pe },
-    Use { which: usize },
-    Stale { which: usize },
+    Split {
+        parent: usize,
+        start: Pe,
+        stride: Pe,
+        size: Pe,
+        contexts: i32,
+    },
+    Split2d {
+        parent: usize,
+        width: Pe,
+    },
+    Init {
+        members: Vec<Pe>,
+    },
+    Destroy {
+        which: usize,
+    },
+    Translate {
+        from: usize,
+        to: usize,
+        pe: Pe,
+    },
+    Use {
+        which: usize,
+    },
+    Stale {
+        which: usize,
+    },
 }
 
 fn steps(n: Pe) -> impl Strategy<Value = Vec<Step>> {
@@ -30,12 +51,14 @@ fn steps(n: Pe) -> impl Strategy<Value = Vec<Step>> {
             1 => Just(i32::MIN),
         ]
     };
-    let members = (Just((0..n).collect::<Vec<Pe>>()).prop_shuffle(), 1..=n as usize).prop_map(
-        |(mut order, size)| {
+    let members = (
+        Just((0..n).collect::<Vec<Pe>>()).prop_shuffle(),
+        1..=n as usize,
+    )
+        .prop_map(|(mut order, size)| {
             order.truncate(size);
             Step::Init { members: order }
-        },
-    );
+        });
     let step = prop_oneof![
         6 => (any(), number(), number(), number(), 0..9i32).prop_map(
             |(parent, start, stride, size, contexts)| Step::Split { parent, start, stride, size, contexts }
@@ -84,10 +107,15 @@ fn split_model(parent: &[Pe], start: Pe, stride: Pe, size: Pe) -> Option<Vec<Pe>
     if size < 1 {
         return None;
     }
-    let place = |index: i64| i64::from(start) + index * if size == 1 { 0 } else { i64::from(stride) };
+    let place =
+        |index: i64| i64::from(start) + index * if size == 1 { 0 } else { i64::from(stride) };
     let inside = |at: i64| (0..parent.len() as i64).contains(&at);
     let fine = inside(place(0)) && inside(place(i64::from(size) - 1)) && (stride != 0 || size == 1);
-    fine.then(|| (0..i64::from(size)).map(|index| parent[place(index) as usize]).collect())
+    fine.then(|| {
+        (0..i64::from(size))
+            .map(|index| parent[place(index) as usize])
+            .collect()
+    })
 }
 
 /// The order of the members and how many there are, as data sees it.
@@ -115,19 +143,36 @@ fn run(rt: &Runtime, state: &mut State, steps: &Vec<Step>) {
     let fixed = teams.len();
     for step in steps {
         match step {
-            Step::Split { parent, start, stride, size, contexts } => {
+            Step::Split {
+                parent,
+                start,
+                stride,
+                size,
+                contexts,
+            } => {
                 let parent = teams[parent % teams.len()].clone();
                 let expected = split_model(&parent.pes, *start, *stride, *size);
-                let config = TeamConfig { num_contexts: *contexts, unique_id: 0 };
-                let seen = parent
-                    .handle
-                    .map(|handle| rt.team_split_strided(handle, *start, *stride, *size, Ok(config)));
+                let config = TeamConfig {
+                    num_contexts: *contexts,
+                    unique_id: 0,
+                };
+                let seen = parent.handle.map(|handle| {
+                    rt.team_split_strided(handle, *start, *stride, *size, Ok(config))
+                });
                 match (expected, seen) {
                     (Some(pes), seen) => {
                         let handle = seen.and_then(|seen| seen.expect("a split that is fine"));
-                        assert_eq!(handle.is_some(), pes.contains(&me), "{step:?} of {parent:?}");
+                        assert_eq!(
+                            handle.is_some(),
+                            pes.contains(&me),
+                            "{step:?} of {parent:?}"
+                        );
                         let contexts = *contexts;
-                        teams.push(Known { pes, handle, contexts });
+                        teams.push(Known {
+                            pes,
+                            handle,
+                            contexts,
+                        });
                     }
                     (None, Some(seen)) => {
                         let error = seen.expect_err("a split that cannot be");
@@ -151,12 +196,26 @@ fn run(rt: &Runtime, state: &mut State, steps: &Vec<Step>) {
                 let mine = parent.pes.iter().position(|&pe| pe == me);
                 for (index, row) in parent.pes.chunks(width).enumerate() {
                     let handle = x.filter(|_| mine.map(|mine| mine / width) == Some(index));
-                    teams.push(Known { pes: row.to_vec(), handle, contexts: 0 });
+                    teams.push(Known {
+                        pes: row.to_vec(),
+                        handle,
+                        contexts: 0,
+                    });
                 }
                 for column in 0..width {
-                    let pes = parent.pes.iter().copied().skip(column).step_by(width).collect();
+                    let pes = parent
+                        .pes
+                        .iter()
+                        .copied()
+                        .skip(column)
+                        .step_by(width)
+                        .collect();
                     let handle = y.filter(|_| mine.map(|mine| mine % width) == Some(column));
-                    teams.push(Known { pes, handle, contexts: 0 });
+                    teams.push(Known {
+                        pes,
+                        handle,
+                        contexts: 0,
+                    });
                 }
             }
             Step::Init { members } => {
@@ -165,12 +224,20 @@ fn run(rt: &Runtime, state: &mut State, steps: &Vec<Step>) {
                 }
                 let id = state.id.all();
                 rt.broadcast_array(Team::WORLD, &id, &id, 0).unwrap();
-                let config = TeamConfig { num_contexts: 3, unique_id: state.id.load(0).unwrap() };
+                let config = TeamConfig {
+                    num_contexts: 3,
+                    unique_id: state.id.load(0).unwrap(),
+                };
                 let index = members.iter().position(|&pe| pe == me);
                 let handle = index.map(|index| {
-                    rt.team_init(config, members.len() as Pe, index as Pe).expect("team_init")
+                    rt.team_init(config, members.len() as Pe, index as Pe)
+                        .expect("team_init")
                 });
-                teams.push(Known { pes: members.clone(), handle, contexts: 3 });
+                teams.push(Known {
+                    pes: members.clone(),
+                    handle,
+                    contexts: 3,
+                });
             }
             Step::Destroy { which } => {
                 let which = which % teams.len();
@@ -191,7 +258,11 @@ fn run(rt: &Runtime, state: &mut State, steps: &Vec<Step>) {
                 match usize::try_from(*pe).ok().and_then(|pe| from.pes.get(pe)) {
                     Some(world) => {
                         let place = to.pes.iter().position(|pe| pe == world);
-                        assert_eq!(seen.unwrap(), place.map_or(-1, |place| place as Pe), "{step:?}");
+                        assert_eq!(
+                            seen.unwrap(),
+                            place.map_or(-1, |place| place as Pe),
+                            "{step:?}"
+                        );
                     }
                     None => assert_eq!(seen.unwrap_err().status(), 12, "{step:?}"),
                 }
@@ -221,7 +292,13 @@ fn run(rt: &Runtime, state: &mut State, steps: &Vec<Step>) {
 
 #[test]
 fn agree_with_the_model() {
-    pool::check("teams", &[1, 2, 3, 5], pool::share(10), Plan { setup, body: run }, steps);
+    pool::check(
+        "teams",
+        &[1, 2, 3, 5],
+        pool::share(10),
+        Plan { setup, body: run },
+        steps,
+    );
 }
 
 /// Makes teams of these shapes until there is no number left, and how many that were.
@@ -250,22 +327,36 @@ fn exhaust(rt: &Runtime, word: &mut SymArray<i64>, (shapes, keep): &(Vec<(Pe, Pe
         word.store(0, count as i64).unwrap();
         let (low, all) = (word.slice(1..2).unwrap(), word.slice(0..1).unwrap());
         rt.reduce_array(Team::WORLD, &low, &all, Op::Min).unwrap();
-        assert_eq!(word.load(1).unwrap(), count as i64, "PEs disagree on when the table is full");
+        assert_eq!(
+            word.load(1).unwrap(),
+            count as i64,
+            "PEs disagree on when the table is full"
+        );
         rt.reduce_array(Team::WORLD, &low, &all, Op::Max).unwrap();
-        assert_eq!(word.load(1).unwrap(), count as i64, "PEs disagree on when the table is full");
+        assert_eq!(
+            word.load(1).unwrap(),
+            count as i64,
+            "PEs disagree on when the table is full"
+        );
     };
     let fine: Vec<_> = shapes
         .iter()
         .copied()
-        .filter(|(start, stride, size)| split_model(&(0..n).collect::<Vec<_>>(), *start, *stride, *size).is_some())
+        .filter(|(start, stride, size)| {
+            split_model(&(0..n).collect::<Vec<_>>(), *start, *stride, *size).is_some()
+        })
         .chain([(0, 1, n)])
         .collect();
     let mut made = fill(rt, &fine);
     agree(made.len());
     // The table is full for teams of all; after one of them has gone there is room for one.
     let all = fine.len();
-    let index = (0..made.len()).rev().find(|index| index % all == all - 1).expect("a team of all");
-    rt.team_destroy(made.remove(index).expect("all are members")).unwrap();
+    let index = (0..made.len())
+        .rev()
+        .find(|index| index % all == all - 1)
+        .expect("a team of all");
+    rt.team_destroy(made.remove(index).expect("all are members"))
+        .unwrap();
     let one = rt.team_split_strided(Team::WORLD, n - 1, -1, n, Ok(TeamConfig::default()));
     made.push(one.expect("a number is free again"));
     let full = rt.team_split_strided(Team::WORLD, 0, 1, n, Ok(TeamConfig::default()));
@@ -287,6 +378,15 @@ fn exhaust(rt: &Runtime, word: &mut SymArray<i64>, (shapes, keep): &(Vec<(Pe, Pe
 #[test]
 fn every_member_learns_that_the_table_is_full_and_it_recovers() {
     let strategy = |n: Pe| (vec((0..n, -n..=n, 1..=n), 0..4), 0..1000usize);
-    let plan = Plan { setup: |rt| rt.array::<i64>(2), body: exhaust };
-    pool::check("full tables of teams", &[1, 3, 4], pool::share(1) / 20, plan, strategy);
+    let plan = Plan {
+        setup: |rt| rt.array::<i64>(2),
+        body: exhaust,
+    };
+    pool::check(
+        "full tables of teams",
+        &[1, 3, 4],
+        pool::share(1) / 20,
+        plan,
+        strategy,
+    );
 }

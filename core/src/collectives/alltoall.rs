@@ -1,9 +1,12 @@
 //! Alltoall and alltoalls: every member sends each member a part of its own.
 
-use super::{Call, PAYLOAD_BYTES, Turn, WORK_WORDS, bytes_of, bytes_of_mut, check_overlap, times, with_work};
+use super::{
+    PAYLOAD_BYTES, Turn, WORK_WORDS, bytes_of, bytes_of_mut, check_overlap, times, with_work,
+};
 use crate::heap::sym::{LocalDest, LocalSource, SymSlice, Symmetric};
 use crate::strided::Strides;
 use crate::transport::Transport as _;
+use crate::transport::host::control::ARGS;
 use crate::wait::Operation;
 use crate::{Error, Pe, Result, Runtime, Team};
 use bytemuck::Pod;
@@ -63,27 +66,19 @@ impl Runtime {
             let in_place = check_overlap(dest, source, Some(source.offset()))?;
             Ok((dest, source, in_place))
         });
-        let (to, from) = match &checked {
-            Ok((dest, source, _)) => (dest.offset(), source.offset()),
-            Err(_) => (0, 0),
+        let (dest, source, in_place) = match checked {
+            Ok(buffers) => buffers,
+            Err(error) => return turn.fail(Operation::Alltoall, [0; ARGS], error),
         };
-        let (source, in_place) = match &checked {
-            Ok((_, source, in_place)) => (Some(*source), *in_place),
-            Err(_) => (None, false),
-        };
-        let call = Call {
-            operation: Operation::Alltoall,
-            args: [bytes as u64, to, from, 0, 0],
-            error: checked.err(),
-        };
+        let (to, from) = (dest.offset(), source.offset());
+        let args = [bytes as u64, to, from, 0, 0];
         // Parts of whole words only: a member reads its part straight from the others' slots.
-        if bytes.saturating_mul(n_pes) <= PAYLOAD_BYTES && bytes.is_multiple_of(8) {
-            return with_work(|work| {
-                let words = &mut work.acc[..bytes / 8 * n_pes];
-                if let Some(source) = source {
-                    inner.load_words(source, words);
-                }
-                let epoch = turn.meet(call, words)?;
+        if source.bytes() as usize <= PAYLOAD_BYTES && bytes.is_multiple_of(8) {
+            let words = source.bytes() as usize / 8;
+            return with_work(words, |work| {
+                let words = &mut work.acc[..words];
+                inner.load_words(source, words);
+                let epoch = turn.join(Operation::Alltoall, args, words)?;
                 let part = &mut words[..bytes / 8];
                 for member in 0..turn.n_pes() {
                     turn.payload_from(member, epoch, me as usize * bytes / 8, part);
@@ -92,7 +87,7 @@ impl Runtime {
                 Ok(())
             });
         }
-        turn.meet(call, &[])?;
+        turn.join(Operation::Alltoall, args, &[])?;
         if in_place {
             swap_parts(&turn, inner, to, bytes as u64);
         } else {
@@ -142,21 +137,18 @@ impl Runtime {
             check_overlap(dest, source, None)?;
             Ok((dest.offset(), source.offset()))
         });
-        let (to, from) = checked.as_ref().copied().unwrap_or((0, 0));
-        let failed = checked.is_err();
-        let call = Call {
-            operation: Operation::Alltoalls,
-            args: [
-                (element_bytes as u64).wrapping_mul(count as u64),
-                element_bytes as u64,
-                (dest_stride as u64).rotate_left(32) ^ source_stride as u64,
-                to,
-                from,
-            ],
-            error: checked.err(),
+        let (to, from) = match checked {
+            Ok(buffers) => buffers,
+            Err(error) => return turn.fail(Operation::Alltoalls, [0; ARGS], error),
         };
-        turn.meet(call, &[])?;
-        debug_assert!(!failed);
+        let args = [
+            count as u64,
+            element_bytes as u64,
+            (dest_stride as u64).rotate_left(32) ^ source_stride as u64,
+            to,
+            from,
+        ];
+        turn.join(Operation::Alltoalls, args, &[])?;
         let (dest_step, source_step) = (
             dest_stride as u64 * element_bytes as u64,
             source_stride as u64 * element_bytes as u64,
@@ -194,7 +186,9 @@ impl Runtime {
             elements: usize,
         ) -> Result<SymSlice<'a, T>> {
             let last = elements.saturating_sub(1);
-            let len = last.saturating_mul(stride.max(1) as usize).saturating_add(1);
+            let len = last
+                .saturating_mul(stride.max(1) as usize)
+                .saturating_add(1);
             slice.slice(..len.min(slice.len()) * usize::from(elements > 0))
         }
         let elements = count.saturating_mul(n_pes);
@@ -230,17 +224,17 @@ fn swap_parts(turn: &Turn<'_>, inner: &crate::runtime::Inner, at: u64, bytes: u6
 /// Exchanges two ranges of symmetric memory.
 fn swap(inner: &crate::runtime::Inner, a: (Pe, u64), b: (Pe, u64), bytes: u64) {
     let transport = &inner.transport;
-    with_work(|work| {
+    with_work(WORK_WORDS, |work| {
         let mut done = 0;
         while done < bytes {
             let len = (bytes - done).min(WORK_WORDS as u64 * 8) as usize;
-            let first = bytes_of_mut(&mut work.acc, len);
+            let first = bytes_of_mut(work.acc, len);
             transport.get(a.0, a.1 + done, LocalDest::from(first));
-            let second = bytes_of_mut(&mut work.next, len);
+            let second = bytes_of_mut(work.next, len);
             transport.get(b.0, b.1 + done, LocalDest::from(second));
-            let first = LocalSource::from(bytes_of(&work.acc, len));
+            let first = LocalSource::from(bytes_of(work.acc, len));
             transport.put(b.0, b.1 + done, first);
-            let second = LocalSource::from(bytes_of(&work.next, len));
+            let second = LocalSource::from(bytes_of(work.next, len));
             transport.put(a.0, a.1 + done, second);
             done += len as u64;
         }

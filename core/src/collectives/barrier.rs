@@ -1,7 +1,7 @@
 //! Barrier and sync.
 
-use super::Call;
 use crate::transport::Transport as _;
+use crate::transport::host::control::ARGS;
 use crate::wait::Operation;
 use crate::{Result, Runtime, Team};
 
@@ -12,7 +12,7 @@ impl Runtime {
     pub fn barrier(&self, team: Team) -> Result<()> {
         let turn = self.inner.enter(team, Operation::Barrier)?;
         self.inner.transport.quiet_before_release();
-        turn.meet(Call::plain(Operation::Barrier), &[]).map(|_| ())
+        turn.join(Operation::Barrier, [0; ARGS], &[]).map(|_| ())
     }
 
     /// [`barrier`](Runtime::barrier) over all PEs.
@@ -25,6 +25,6 @@ impl Runtime {
     /// Collective over `team`. OpenSHMEM 1.5 section 9.9.3.
     pub fn sync(&self, team: Team) -> Result<()> {
         let turn = self.inner.enter(team, Operation::Sync)?;
-        turn.meet(Call::plain(Operation::Sync), &[]).map(|_| ())
+        turn.join(Operation::Sync, [0; ARGS], &[]).map(|_| ())
     }
 }

@@ -1,8 +1,9 @@
 //! Broadcast: small ones travel with the meeting; otherwise every member copies from the root.
 
-use super::{Call, PAYLOAD_BYTES, check_overlap, with_work};
+use super::{PAYLOAD_BYTES, check_overlap, with_work};
 use crate::heap::sym::{SymSlice, Symmetric};
 use crate::transport::Transport as _;
+use crate::transport::host::control::ARGS;
 use crate::wait::Operation;
 use crate::{Pe, Result, Runtime, Team, pe};
 use bytemuck::Pod;
@@ -22,7 +23,6 @@ impl Runtime {
     ) -> Result<()> {
         let inner = &*self.inner;
         let turn = inner.enter(team, Operation::Broadcast)?;
-        // Arguments that do not pass are still brought to the meeting, so that every member learns of it.
         let checked = dest
             .into()
             .resolve(inner, "dest", bytes as u64)
@@ -32,33 +32,28 @@ impl Runtime {
                 pe::check("root", root, turn.n_pes())?;
                 Ok((dest, source))
             });
-        let (to, from) = match &checked {
-            Ok((dest, source)) => (dest.offset(), source.offset()),
-            Err(_) => (0, 0),
+        let (dest, source) = match checked {
+            Ok(buffers) => buffers,
+            Err(error) => return turn.fail(Operation::Broadcast, [0; ARGS], error),
         };
-        let source = checked.as_ref().ok().map(|(_, source)| *source);
-        let call = Call {
-            operation: Operation::Broadcast,
-            args: [bytes as u64, root as u64, to, from, 0],
-            error: checked.err(),
-        };
+        let (to, from) = (dest.offset(), source.offset());
+        let args = [bytes as u64, root as u64, to, from, 0];
         if bytes <= PAYLOAD_BYTES {
-            return with_work(|work| {
-                let words = &mut work.acc[..bytes.div_ceil(8)];
+            let words = bytes.div_ceil(8);
+            return with_work(words, |work| {
+                let words = &mut work.acc[..words];
                 let mut brought = 0;
-                if let Some(source) = source
-                    && root == turn.my_pe()
-                {
+                if root == turn.my_pe() {
                     inner.load_words(source, words);
                     brought = words.len();
                 }
-                let epoch = turn.meet(call, &words[..brought])?;
+                let epoch = turn.join(Operation::Broadcast, args, &words[..brought])?;
                 turn.payload(root, epoch, words);
                 inner.store_words(to, words, bytes);
                 Ok(())
             });
         }
-        turn.meet(call, &[])?;
+        turn.join(Operation::Broadcast, args, &[])?;
         if to != from || root != turn.my_pe() {
             let root = turn.pe(root);
             inner

@@ -1,9 +1,9 @@
 //! Collect: what every member brings, put together in team order; lengths may differ.
 
-use super::{Call, PAYLOAD_BYTES, check_overlap, with_work};
+use super::{PAYLOAD_BYTES, check_overlap, with_work};
 use crate::heap::sym::{SymRange, SymSlice, Symmetric};
 use crate::transport::Transport as _;
-use crate::transport::host::control::PAYLOAD_WORDS;
+use crate::transport::host::control::{ARGS, PAYLOAD_WORDS};
 use crate::wait::Operation;
 use crate::{Error, Result, Runtime, Team};
 use bytemuck::Pod;
@@ -33,28 +33,25 @@ impl Runtime {
         let checked = source
             .resolve(inner, "source", bytes as u64)
             .and_then(|source| match dest {
-                Symmetric::Address(address) => Ok((inner.symmetric_offset("dest", address)?, source)),
+                Symmetric::Address(address) => {
+                    Ok((inner.symmetric_offset("dest", address)?, source))
+                }
                 Symmetric::Range(range) => inner.within(range).map(|()| (range.offset(), source)),
             });
-        let (to, source) = checked.as_ref().ok().copied().unzip();
-        // A member without data may pass any source, NULL too.
-        let from = source.map_or(0, |source| source.offset());
-        let call = Call {
-            operation: Operation::Collect,
-            args: [to.unwrap_or(0), 0, 0, 0, 0],
-            error: checked.err(),
+        let (to, source) = match checked {
+            Ok(buffers) => buffers,
+            Err(error) => return turn.fail(Operation::Collect, [0; ARGS], error),
         };
-        with_work(|work| {
+        let args = [to, 0, 0, 0, 0];
+        with_work(PAYLOAD_WORDS, |work| {
             let words = &mut work.acc[..PAYLOAD_WORDS];
             let mut brought = HEAD;
-            (words[0], words[1]) = (bytes as u64, from);
-            if let Some(source) = source
-                && bytes <= SMALL
-            {
+            (words[0], words[1]) = (bytes as u64, source.offset());
+            if bytes <= SMALL {
                 inner.load_words(source, &mut words[HEAD..]);
                 brought += bytes.div_ceil(8);
             }
-            let epoch = turn.meet(call, &words[..brought])?;
+            let epoch = turn.join(Operation::Collect, args, &words[..brought])?;
             let sources: Vec<SymRange> = (0..turn.n_pes())
                 .map(|member| {
                     let mut head = [0; HEAD];
@@ -80,7 +77,9 @@ impl Runtime {
                     inner.store_words(at, words, length);
                 } else {
                     let (pe, from) = (turn.pe(member), source.offset());
-                    inner.transport.copy(inner.my_pe, at, pe, from, source.bytes());
+                    inner
+                        .transport
+                        .copy(inner.my_pe, at, pe, from, source.bytes());
                 }
                 at += source.bytes();
             }

@@ -1,8 +1,9 @@
 //! Fcollect: the same number of bytes from every member, put together in team order.
 
-use super::{Call, IN_PLACE, PAYLOAD_BYTES, check_overlap, times, with_work};
+use super::{IN_PLACE, PAYLOAD_BYTES, check_overlap, times, with_work};
 use crate::heap::sym::{SymSlice, Symmetric};
 use crate::transport::Transport as _;
+use crate::transport::host::control::ARGS;
 use crate::wait::Operation;
 use crate::{Result, Runtime, Team};
 use bytemuck::Pod;
@@ -28,24 +29,19 @@ impl Runtime {
             let own = source.offset().checked_sub((me as usize * bytes) as u64);
             Ok((dest, source, check_overlap(dest, source, own)?))
         });
-        let (to, from, in_place) = match &checked {
-            Ok((dest, source, in_place)) => (dest.offset(), source.offset(), *in_place),
-            Err(_) => (0, 0, false),
+        let (dest, source, in_place) = match checked {
+            Ok(buffers) => buffers,
+            Err(error) => return turn.fail(Operation::Fcollect, [0; ARGS], error),
         };
-        let source = checked.as_ref().ok().map(|(_, source, _)| *source);
+        let (to, from) = (dest.offset(), source.offset());
         let shown = if in_place { IN_PLACE } else { from };
-        let call = Call {
-            operation: Operation::Fcollect,
-            args: [bytes as u64, to, shown, 0, 0],
-            error: checked.err(),
-        };
+        let args = [bytes as u64, to, shown, 0, 0];
         if bytes <= PAYLOAD_BYTES {
-            return with_work(|work| {
-                let words = &mut work.acc[..bytes.div_ceil(8)];
-                if let Some(source) = source {
-                    inner.load_words(source, words);
-                }
-                let epoch = turn.meet(call, words)?;
+            let words = bytes.div_ceil(8);
+            return with_work(words, |work| {
+                let words = &mut work.acc[..words];
+                inner.load_words(source, words);
+                let epoch = turn.join(Operation::Fcollect, args, words)?;
                 for member in 0..turn.n_pes() {
                     turn.payload(member, epoch, words);
                     inner.store_words(to + (member as usize * bytes) as u64, words, bytes);
@@ -53,7 +49,7 @@ impl Runtime {
                 Ok(())
             });
         }
-        turn.meet(call, &[])?;
+        turn.join(Operation::Fcollect, args, &[])?;
         // Each member begins with its right-hand neighbour, so that they do not all read from one.
         for step in 0..turn.n_pes() {
             let member = (me + step) % turn.n_pes();
@@ -61,7 +57,9 @@ impl Runtime {
                 let at = to + (member as usize * bytes) as u64;
                 let from = if in_place { at } else { from };
                 let pe = turn.pe(member);
-                inner.transport.copy(inner.my_pe, at, pe, from, bytes as u64);
+                inner
+                    .transport
+                    .copy(inner.my_pe, at, pe, from, bytes as u64);
             }
         }
         turn.meet_again(Operation::Fcollect)

@@ -109,6 +109,8 @@ type Fold = fn(&mut [u64], &[u64], usize);
 /// What a reduction does with elements, as words. The accumulator holds elements of [`Kernel::acc_size`] bytes.
 #[derive(Clone, Copy)]
 pub(super) struct Kernel {
+    /// The type of its elements.
+    pub(super) dtype: Dtype,
     /// Bytes of an element.
     pub(super) size: usize,
     /// Bytes of an element of the accumulator; the same as `size` unless elements are widened.
@@ -134,6 +136,7 @@ fn elements_mut<T: bytemuck::Pod>(words: &mut [u64], count: usize) -> &mut [T] {
 macro_rules! plain {
     ($t:ty, $identity:expr, $combine:expr) => {
         Kernel {
+            dtype: <$t as Element>::DTYPE,
             size: size_of::<$t>(),
             acc_size: size_of::<$t>(),
             fold: |acc, next, count| {
@@ -156,6 +159,7 @@ const WIDE: usize = 64;
 macro_rules! widened {
     ($t:ty, $identity:expr, $combine:expr) => {
         Kernel {
+            dtype: <$t as Element>::DTYPE,
             size: size_of::<$t>(),
             acc_size: size_of::<f32>(),
             fold: |acc, next, count| {
@@ -215,9 +219,8 @@ macro_rules! complex {
     };
 }
 
-/// The kernel for a type and an operation; an error if they do not go together.
-pub(super) fn kernel(dtype: Dtype, op: Op) -> Result<Kernel> {
-    let found = match dtype {
+const fn find(dtype: Dtype, op: Op) -> Option<Kernel> {
+    match dtype {
         Dtype::Int8 => integer!(i8, op),
         Dtype::Int16 => integer!(i16, op),
         Dtype::Int32 => integer!(i32, op),
@@ -232,14 +235,43 @@ pub(super) fn kernel(dtype: Dtype, op: Op) -> Result<Kernel> {
         Dtype::Double => any_op!(plain, f64, f64, op),
         Dtype::Complexf => complex!(Complex<f32>, op),
         Dtype::Complexd => complex!(Complex<f64>, op),
+    }
+}
+
+type Table = [[Option<Kernel>; Op::ALL.len()]; Dtype::ALL.len()];
+
+/// By the positions of type and operation in their lists.
+static KERNELS: Table = {
+    let mut table: Table = [[None; Op::ALL.len()]; Dtype::ALL.len()];
+    let mut dtype = 0;
+    while dtype < Dtype::ALL.len() {
+        let mut op = 0;
+        while op < Op::ALL.len() {
+            table[dtype][op] = find(Dtype::ALL[dtype], Op::ALL[op]);
+            op += 1;
+        }
+        dtype += 1;
+    }
+    table
+};
+
+/// The kernel for a type and an operation; an error if they do not go together.
+#[inline]
+pub(super) fn kernel(dtype: Dtype, op: Op) -> Result<&'static Kernel> {
+    // Numbers count from 1.
+    match &KERNELS[dtype as usize - 1][op as usize - 1] {
+        Some(kernel) => Ok(kernel),
+        None => Err(not_for(dtype, op)),
+    }
+}
+
+#[cold]
+fn not_for(dtype: Dtype, op: Op) -> Error {
+    let expected = match dtype {
+        Dtype::Complexf | Dtype::Complexd => "sum or prod for complex numbers",
+        _ => "sum, prod, min or max for floating-point numbers; and, or, xor are for integers",
     };
-    found.ok_or_else(|| {
-        let expected = match dtype {
-            Dtype::Complexf | Dtype::Complexd => "sum or prod for complex numbers",
-            _ => "sum, prod, min or max for floating-point numbers; and, or, xor are for integers",
-        };
-        Error::invalid("op", op, expected)
-    })
+    Error::invalid("op", op, expected)
 }
 
 /// Whether an element type is known to reductions is what [`Element`] says; this keeps the two lists together.

@@ -22,11 +22,12 @@ mod scan;
 use crate::heap::sym::{LocalDest, LocalSource, SymRange};
 use crate::runtime::Inner;
 use crate::team::{self, Members, Team, TeamState};
-use crate::transport::host::control::{ARGS, PAYLOAD_WORDS, Slot};
 use crate::transport::Transport as _;
+use crate::transport::host::control::{ARGS, PAYLOAD_WORDS, Slot};
 use crate::wait::{Operation, Target, Wait, ring_team};
 use crate::{Error, Pe, Result};
 use std::cell::RefCell;
+use std::sync::Arc;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::sync::atomic::fence;
 
@@ -59,16 +60,15 @@ fn argument_names(operation: Operation) -> [&'static str; ARGS] {
         Operation::Malloc => ["bytes", "alignment", "zero", NONE, NONE],
         Operation::Free => ["ptr at offset", NONE, NONE, NONE, NONE],
         Operation::Broadcast => ["bytes", "root", "dest at offset", "source at offset", NONE],
-        Operation::Reduce
-        | Operation::Reducescatter
-        | Operation::Inscan
-        | Operation::Exscan => ["count", "dtype", "op", "dest at offset", "source at offset"],
+        Operation::Reduce | Operation::Reducescatter | Operation::Inscan | Operation::Exscan => {
+            ["count", "dtype", "op", "dest at offset", "source at offset"]
+        }
         Operation::Fcollect | Operation::Alltoall => {
             ["bytes", "dest at offset", "source at offset", NONE, NONE]
         }
         Operation::Collect => ["dest at offset", "source at offset", NONE, NONE, NONE],
         Operation::Alltoalls => [
-            "bytes per pair",
+            "count",
             "element_bytes",
             "strides",
             "dest at offset",
@@ -92,21 +92,21 @@ impl Call {
             error: None,
         }
     }
+}
 
-    /// A hash that stands for operation and arguments. Members with different calls have the same one with a chance of about 2^-63. An
-    /// error has an odd signature, a call an even one.
-    #[inline(always)]
-    fn signature(&self) -> u64 {
-        let products = self.args.iter().zip(FACTORS).map(|(arg, factor)| {
-            // Both halves count: the low bits of a product know nothing of the high bits of a factor.
-            let product = u128::from(*arg) * u128::from(factor);
-            (product as u64) ^ (product >> 64) as u64
+/// A hash that stands for operation and arguments. Calls that differ in one argument always have different hashes, but for the
+/// last bit; others have the same one with a chance of about 2^-63. An error has an odd signature, a call an even one.
+#[inline(always)]
+fn signature(operation: Operation, args: &[u64; ARGS], failed: bool) -> u64 {
+    // Every step is a bijection in the argument.
+    let hash = args
+        .iter()
+        .zip(FACTORS)
+        .fold(operation as u64, |hash, (arg, factor)| {
+            hash.rotate_left(23) ^ arg.wrapping_mul(factor)
         });
-        let hash = products.fold(self.operation as u64, |hash, product| {
-            hash.rotate_left(13).wrapping_add(product)
-        });
-        hash & !1 | u64::from(self.error.is_some())
-    }
+    let hash = (hash ^ hash >> 32).wrapping_mul(FACTORS[0]);
+    (hash ^ hash >> 32) & !1 | u64::from(failed)
 }
 
 /// The words of an error as a payload, up to a 0.
@@ -123,11 +123,12 @@ fn error_words(error: &Error) -> [u64; PAYLOAD_WORDS] {
 pub(crate) struct Turn<'a> {
     inner: &'a Inner,
     team: &'a TeamState,
-    members: Members,
-    me: Pe,
+    /// The members, where no stride describes them.
+    list: Option<Arc<[Pe]>>,
 }
 
 impl Drop for Turn<'_> {
+    #[inline(always)]
     fn drop(&mut self) {
         self.team.busy.store(false, Release);
     }
@@ -142,20 +143,24 @@ impl Inner {
         self.check_job(operation)?;
         let team = self.team(team)?;
         if team.busy.swap(true, Acquire) {
-            return Err(Error::Busy {
-                operation: operation.name(),
-                me: self.my_pe,
-                team: team::name(team.index),
-            });
+            return Err(self.busy(operation, team));
         }
         let turn = Turn {
             inner: self,
             team,
-            members: team.members(),
-            me: team.my_pe(),
+            list: team.list(),
         };
         self.check_team(operation, team)?;
         Ok(turn)
+    }
+
+    #[cold]
+    fn busy(&self, operation: Operation, team: &TeamState) -> Error {
+        Error::Busy {
+            operation: operation.name(),
+            me: self.my_pe,
+            team: team::name(team.index),
+        }
     }
 }
 
@@ -164,26 +169,30 @@ impl<'a> Turn<'a> {
         self.team
     }
 
-    pub(crate) fn members(&self) -> &Members {
-        &self.members
+    /// The members, by their numbers.
+    pub(crate) fn members(&self) -> Members {
+        self.team.members()
     }
 
     /// How many members the team has.
     #[inline(always)]
     pub(crate) fn n_pes(&self) -> Pe {
-        self.members.n_pes
+        self.team.n_pes()
     }
 
     /// This PE's number in the team.
     #[inline(always)]
     pub(crate) fn my_pe(&self) -> Pe {
-        self.me
+        self.team.my_pe()
     }
 
     /// The PE that is member `member`.
     #[inline(always)]
     pub(crate) fn pe(&self, member: Pe) -> Pe {
-        self.members.pe(member)
+        match &self.list {
+            None => self.team.strided_pe(member),
+            Some(list) => list[member as usize],
+        }
     }
 
     /// The epoch that the next meeting will have.
@@ -191,30 +200,72 @@ impl<'a> Turn<'a> {
         self.team.epoch.load(Relaxed) + 1
     }
 
+    #[inline(always)]
     fn slot(&self, member: Pe, epoch: u64) -> &'a Slot {
-        let pe = self.members.pe(member);
-        self.inner.control.slot(self.team.index, pe, epoch)
+        self.inner
+            .control
+            .slot(self.team.row, self.pe(member), epoch)
     }
 
     /// Meets the other members, bringing `payload`. Returns the epoch once all have come with equal calls.
-    #[inline(always)]
     pub(crate) fn meet(&self, call: Call, payload: &[u64]) -> Result<u64> {
-        let team = self.team;
-        let epoch = team.epoch.load(Relaxed) + 1;
-        team.epoch.store(epoch, Relaxed);
-        let slot = self.slot(self.me, epoch);
-        for (word, value) in slot.args.iter().zip(call.args) {
+        match call.error {
+            None => self.join(call.operation, call.args, payload),
+            Some(error) => self.fail(call.operation, call.args, error),
+        }
+    }
+
+    /// [`meet`](Turn::meet) of a member without an error of its own.
+    #[inline(always)]
+    pub(crate) fn join(
+        &self,
+        operation: Operation,
+        args: [u64; ARGS],
+        payload: &[u64],
+    ) -> Result<u64> {
+        let signature = signature(operation, &args, false);
+        let epoch = self.arrive(operation, args, signature, 0, payload);
+        match self.hear(operation, epoch, signature) {
+            Ok(true) => Ok(epoch),
+            Ok(false) => Err(self.explain(operation, epoch)),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Brings this member's own error to the meeting, in place of data, so that every member learns of it.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn fail<T>(
+        &self,
+        operation: Operation,
+        args: [u64; ARGS],
+        error: Error,
+    ) -> Result<T> {
+        let signature = signature(operation, &args, true);
+        let status = error.status() as u32;
+        let epoch = self.arrive(operation, args, signature, status, &error_words(&error));
+        self.hear(operation, epoch, signature)?;
+        Err(error)
+    }
+
+    /// Says what this member came with, and marks its slot. Returns the epoch.
+    #[inline(always)]
+    fn arrive(
+        &self,
+        operation: Operation,
+        args: [u64; ARGS],
+        signature: u64,
+        status: u32,
+        payload: &[u64],
+    ) -> u64 {
+        let epoch = self.team.epoch.load(Relaxed) + 1;
+        self.team.epoch.store(epoch, Relaxed);
+        let slot = self.slot(self.my_pe(), epoch);
+        for (word, value) in slot.args.iter().zip(args) {
             word.store(value, Relaxed);
         }
-        slot.operation.store(call.operation as u32, Relaxed);
-        slot.error.store(
-            call.error.as_ref().map_or(0, |error| error.status() as u32),
-            Relaxed,
-        );
-        let signature = call.signature();
-        // A member with an error brings its words instead of data.
-        let words = call.error.as_ref().map(error_words);
-        let payload = words.as_ref().map_or(payload, |words| &words[..]);
+        slot.operation.store(operation as u32, Relaxed);
+        slot.error.store(status, Relaxed);
         // Last and in one go what the others look at all the time, so that the line moves once.
         for (word, value) in slot.payload.iter().zip(payload) {
             word.store(*value, Relaxed);
@@ -224,20 +275,25 @@ impl<'a> Turn<'a> {
         // every meeting some nanoseconds.
         slot.epoch.store(epoch, Release);
         ring_team(&self.inner.control);
+        epoch
+    }
 
+    /// Waits until every member has marked its slot. Tells whether all came with equal calls.
+    #[inline(always)]
+    fn hear(&self, operation: Operation, epoch: u64, signature: u64) -> Result<bool> {
         let wait = Wait {
-            operation: call.operation,
+            operation,
             target: Target::Team {
-                index: team.index,
+                index: self.team.index,
                 epoch,
             },
         };
         // Members seen so far, from the right-hand neighbour on, and whether all of them match.
         let (mut step, mut same, mut gone_on) = (1, true, false);
-        let n_pes = self.members.n_pes;
+        let (n_pes, me) = (self.n_pes(), self.my_pe());
         let met = self.inner.wait(wait, || {
             while step < n_pes {
-                let next = self.me + step;
+                let next = me + step;
                 let member = if next < n_pes { next } else { next - n_pes };
                 let other = self.slot(member, epoch);
                 let mark = other.epoch.load(Acquire);
@@ -257,21 +313,20 @@ impl<'a> Turn<'a> {
             }
             Ok(())
         });
-        met.inspect_err(|error| self.leave(error))?;
+        if let Err(error) = met {
+            self.leave(&error);
+            return Err(error);
+        }
         if gone_on {
-            self.inner.check_team(call.operation, team)?;
+            self.inner.check_team(operation, self.team)?;
         }
-        match call.error {
-            Some(error) => Err(error),
-            None if !same => Err(self.explain(call.operation, epoch)),
-            None => Ok(epoch),
-        }
+        Ok(same)
     }
 
     /// Meets once more, when the data of a large collective has been moved.
     pub(crate) fn meet_again(&self, operation: Operation) -> Result<()> {
         self.inner.transport.quiet_before_release();
-        self.meet(Call::plain(operation), &[]).map(|_| ())
+        self.join(operation, [0; ARGS], &[]).map(|_| ())
     }
 
     /// This member's wait ended early, so the others can never finish this team's collectives: tell them.
@@ -290,6 +345,7 @@ impl<'a> Turn<'a> {
     /// Why the members of an epoch do not match: the first member's own error, else the first one that differs from
     /// member 0.
     #[cold]
+    #[inline(never)]
     fn explain(&self, operation: Operation, epoch: u64) -> Error {
         let members = 0..self.n_pes();
         let operation_name = operation.name();
@@ -385,6 +441,7 @@ const IN_PLACE: u64 = u64::MAX - 1;
 
 /// Checks that two symmetric buffers are clear of each other, or lie as the collective's in-place form wants it: `dest` at the
 /// offset `in_place`. Tells whether they do.
+#[inline]
 fn check_overlap(dest: SymRange, source: SymRange, in_place: Option<u64>) -> Result<bool> {
     let apart = |a: SymRange, b: SymRange| a.offset() + a.bytes() <= b.offset();
     if dest.bytes() == 0 || source.bytes() == 0 {
@@ -396,31 +453,43 @@ fn check_overlap(dest: SymRange, source: SymRange, in_place: Option<u64>) -> Res
     if apart(dest, source) || apart(source, dest) {
         return Ok(false);
     }
-    Err(Error::invalid(
+    Err(overlapping(dest, source))
+}
+
+#[cold]
+fn overlapping(dest: SymRange, source: SymRange) -> Error {
+    Error::invalid(
         "dest",
-        format!("{} bytes at byte {:#x} of the heap", dest.bytes(), dest.offset()),
+        format!(
+            "{} bytes at byte {:#x} of the heap",
+            dest.bytes(),
+            dest.offset()
+        ),
         format!(
             "clear of source, which has {} bytes at {:#x}, or exactly where the in-place form has it",
             source.bytes(),
             source.offset()
         ),
-    ))
+    )
 }
 
 /// `count` times `bytes`; an error that names `argument` if that does not fit.
+#[inline]
 fn times(argument: &'static str, count: usize, bytes: usize) -> Result<u64> {
-    count
-        .checked_mul(bytes)
+    match count.checked_mul(bytes) {
         // Leaves room for offsets within an address space.
-        .filter(|&product| product < 1 << 48)
-        .map(|product| product as u64)
-        .ok_or_else(|| {
-            Error::invalid(
-                argument,
-                count,
-                format!("a number that times {bytes} bytes fits the symmetric heap"),
-            )
-        })
+        Some(product) if product < 1 << 48 => Ok(product as u64),
+        _ => Err(too_many(argument, count, bytes)),
+    }
+}
+
+#[cold]
+fn too_many(argument: &'static str, count: usize, bytes: usize) -> Error {
+    Error::invalid(
+        argument,
+        count,
+        format!("a number that times {bytes} bytes fits the symmetric heap"),
+    )
 }
 
 /// The bytes of a buffer of words.
@@ -448,35 +517,54 @@ impl Inner {
     }
 }
 
-/// Words that a collective works with; they stay in the nearest cache.
+/// Words of each buffer that a large collective works with; they stay in the nearest cache.
 const WORK_WORDS: usize = 1024;
+/// Words that a tiny collective works with: no more than it costs little to clear.
+const FEW_WORDS: usize = 8;
 
-/// Buffers of a thread's collectives, so that a call need not clear its own.
-struct Work {
-    acc: [u64; WORK_WORDS],
-    next: [u64; WORK_WORDS],
-    out: [u64; WORK_WORDS],
+/// Buffers that a collective works with, all of one length.
+struct Work<'a> {
+    acc: &'a mut [u64],
+    next: &'a mut [u64],
+    out: &'a mut [u64],
 }
 
-impl Work {
-    const fn new() -> Work {
-        Work {
-            acc: [0; WORK_WORDS],
-            next: [0; WORK_WORDS],
-            out: [0; WORK_WORDS],
-        }
+impl Work<'_> {
+    fn bytes(&self) -> usize {
+        self.acc.len() * 8
     }
 }
 
-/// Calls `body` with this thread's buffers.
-fn with_work<T>(body: impl FnOnce(&mut Work) -> T) -> T {
+/// Calls `body` with buffers for at least `words` words, at most [`WORK_WORDS`]: on the stack if they are few, else those of
+/// the thread, which need not be cleared.
+#[inline(always)]
+fn with_work<T>(words: usize, body: impl FnOnce(&mut Work<'_>) -> T) -> T {
+    if words > FEW_WORDS {
+        return with_large_work(body);
+    }
+    let (mut acc, mut next, mut out) = ([0; FEW_WORDS], [0; FEW_WORDS], [0; FEW_WORDS]);
+    body(&mut Work {
+        acc: &mut acc,
+        next: &mut next,
+        out: &mut out,
+    })
+}
+
+#[inline(never)]
+fn with_large_work<T>(body: impl FnOnce(&mut Work<'_>) -> T) -> T {
     thread_local! {
-        static WORK: RefCell<Work> = const { RefCell::new(Work::new()) };
+        static BUFFERS: RefCell<[[u64; WORK_WORDS]; 3]> = const { RefCell::new([[0; WORK_WORDS]; 3]) };
     }
-    WORK.with(|work| match work.try_borrow_mut() {
-        Ok(mut work) => body(&mut work),
+    fn lend<T>(
+        [acc, next, out]: &mut [[u64; WORK_WORDS]; 3],
+        body: impl FnOnce(&mut Work<'_>) -> T,
+    ) -> T {
+        body(&mut Work { acc, next, out })
+    }
+    BUFFERS.with(|buffers| match buffers.try_borrow_mut() {
+        Ok(mut buffers) => lend(&mut buffers, body),
         // An interrupt hook that runs a collective inside a collective's wait.
-        Err(_) => body(&mut Work::new()),
+        Err(_) => lend(&mut [[0; WORK_WORDS]; 3], body),
     })
 }
 

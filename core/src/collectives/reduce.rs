@@ -6,54 +6,92 @@
 
 use super::fold::{Kernel, kernel};
 use super::{
-    Call, PAYLOAD_BYTES, Turn, WORK_WORDS, Work, bytes_of, bytes_of_mut, check_overlap, times,
-    with_work,
+    PAYLOAD_BYTES, Turn, WORK_WORDS, Work, bytes_of, bytes_of_mut, check_overlap, times, with_work,
 };
 use crate::dtype::{Dtype, Element};
 use crate::heap::sym::{LocalDest, LocalSource, SymRange, SymSlice, Symmetric};
 use crate::op::Op;
 use crate::runtime::Inner;
 use crate::transport::Transport as _;
+use crate::transport::host::control::ARGS;
 use crate::wait::Operation;
 use crate::{Error, Pe, Result, Runtime, Team};
 
 /// What is reduced, and how: the same on every member.
 #[derive(Clone, Copy)]
 pub(super) struct Reduction {
-    pub(super) kernel: Kernel,
+    pub(super) kernel: &'static Kernel,
+    pub(super) count: usize,
     pub(super) dest: SymRange,
     pub(super) source: SymRange,
 }
 
-/// Checks type, operation and alignment, and gives the kernel.
-pub(super) fn check_kernel(dtype: i32, op: i32) -> Result<(Dtype, Kernel)> {
-    let dtype = Dtype::from_number(dtype)?;
-    Ok((dtype, kernel(dtype, Op::from_number(op)?)?))
+/// The kernel for a type and an operation, by their numbers.
+#[inline]
+pub(super) fn check_kernel(dtype: i32, op: i32) -> Result<&'static Kernel> {
+    kernel(Dtype::from_number(dtype)?, Op::from_number(op)?)
 }
 
 /// Checks that elements begin where their type wants it.
-pub(super) fn check_aligned(argument: &'static str, range: SymRange, dtype: Dtype) -> Result<()> {
-    let alignment = dtype.alignment() as u64;
-    if range.offset().is_multiple_of(alignment) {
+#[inline]
+pub(super) fn check_aligned(
+    argument: &'static str,
+    range: SymRange,
+    kernel: &Kernel,
+) -> Result<()> {
+    // A power of two.
+    if range.offset() & (kernel.dtype.alignment() as u64 - 1) == 0 {
         return Ok(());
     }
-    Err(Error::invalid(
+    Err(not_aligned(argument, range, kernel.dtype))
+}
+
+#[cold]
+fn not_aligned(argument: &'static str, range: SymRange, dtype: Dtype) -> Error {
+    Error::invalid(
         argument,
         format!("at byte {:#x} of the heap", range.offset()),
-        format!("at a multiple of {alignment} for {dtype:?}"),
-    ))
+        format!("at a multiple of {} for {dtype:?}", dtype.alignment()),
+    )
+}
+
+impl Reduction {
+    /// Checks a reduction whose buffers have the same length: they are the same or clear of each other.
+    #[inline]
+    pub(super) fn check(
+        inner: &Inner,
+        dest: Symmetric,
+        source: Symmetric,
+        count: usize,
+        dtype: i32,
+        op: i32,
+    ) -> Result<Reduction> {
+        let kernel = check_kernel(dtype, op)?;
+        let bytes = times("count", count, kernel.size)?;
+        let dest = dest.resolve(inner, "dest", bytes)?;
+        let source = source.resolve(inner, "source", bytes)?;
+        check_aligned("dest", dest, kernel)?;
+        check_aligned("source", source, kernel)?;
+        check_overlap(dest, source, Some(source.offset()))?;
+        Ok(Reduction {
+            kernel,
+            count,
+            dest,
+            source,
+        })
+    }
 }
 
 impl Kernel {
-    /// How many elements fit in the buffers of [`Work`].
-    pub(super) fn elements_at_a_time(&self) -> usize {
-        WORK_WORDS * 8 / self.acc_size
+    /// Words of accumulator that `count` elements take.
+    pub(super) fn words(&self, count: usize) -> usize {
+        (count * self.acc_size).div_ceil(8)
     }
 
     /// Makes `count` elements at byte `at` of `pe` the accumulator.
-    pub(super) fn load(&self, inner: &Inner, pe: Pe, at: u64, work: &mut Work, count: usize) {
+    pub(super) fn load(&self, inner: &Inner, pe: Pe, at: u64, work: &mut Work<'_>, count: usize) {
         if self.widen.is_none() {
-            let dest = bytes_of_mut(&mut work.acc, count * self.size);
+            let dest = bytes_of_mut(work.acc, count * self.size);
             inner.transport.get(pe, at, LocalDest::from(dest));
         } else {
             self.fetch(inner, pe, at, work, count);
@@ -62,9 +100,10 @@ impl Kernel {
     }
 
     /// Makes what was fetched the accumulator.
-    pub(super) fn start(&self, work: &mut Work, count: usize) {
+    #[inline]
+    pub(super) fn start(&self, work: &mut Work<'_>, count: usize) {
         match self.widen {
-            Some((widen, _)) => widen(&mut work.acc, &work.next, count),
+            Some((widen, _)) => widen(work.acc, work.next, count),
             None => {
                 let words = (count * self.size).div_ceil(8);
                 work.acc[..words].copy_from_slice(&work.next[..words]);
@@ -73,39 +112,50 @@ impl Kernel {
     }
 
     /// Reads `count` elements at byte `at` of `pe`, to be folded.
-    pub(super) fn fetch(&self, inner: &Inner, pe: Pe, at: u64, work: &mut Work, count: usize) {
-        let dest = bytes_of_mut(&mut work.next, count * self.size);
+    pub(super) fn fetch(&self, inner: &Inner, pe: Pe, at: u64, work: &mut Work<'_>, count: usize) {
+        let dest = bytes_of_mut(work.next, count * self.size);
         inner.transport.get(pe, at, LocalDest::from(dest));
     }
 
-    /// Calls `write` with the accumulator as elements.
-    pub(super) fn store(&self, work: &mut Work, count: usize, write: impl FnOnce(&[u8])) {
-        match self.widen {
-            None => write(bytes_of(&work.acc, count * self.size)),
+    /// Writes the accumulator's `count` elements to byte `at` of each of `pes`.
+    #[inline]
+    pub(super) fn store(
+        &self,
+        inner: &Inner,
+        pes: impl Iterator<Item = Pe>,
+        at: u64,
+        work: &mut Work<'_>,
+        count: usize,
+    ) {
+        let result = match self.widen {
+            None => bytes_of(work.acc, count * self.size),
             Some((_, narrow)) => {
-                narrow(&mut work.out, &work.acc, count);
-                write(bytes_of(&work.out, count * self.size));
+                narrow(work.out, work.acc, count);
+                bytes_of(work.out, count * self.size)
             }
+        };
+        for pe in pes {
+            inner.transport.put(pe, at, LocalSource::from(result));
         }
     }
 
     /// Folds `count` elements that members `0..members` brought to a meeting, from word `first` on.
+    #[inline]
     pub(super) fn fold_payloads(
         &self,
         turn: &Turn<'_>,
         epoch: u64,
         members: Pe,
         first: usize,
-        work: &mut Work,
+        work: &mut Work<'_>,
         count: usize,
     ) {
         let words = (count * self.size).div_ceil(8);
-        for member in 0..members {
+        turn.payload_from(0, epoch, first, &mut work.next[..words]);
+        self.start(work, count);
+        for member in 1..members {
             turn.payload_from(member, epoch, first, &mut work.next[..words]);
-            match member {
-                0 => self.start(work, count),
-                _ => (self.fold)(&mut work.acc, &work.next, count),
-            }
+            (self.fold)(work.acc, work.next, count);
         }
     }
 }
@@ -116,6 +166,7 @@ impl Runtime {
     /// the same or do not overlap.
     ///
     /// Collective over `team`. OpenSHMEM 1.5 section 9.9.9.
+    #[inline]
     pub fn reduce(
         &self,
         team: Team,
@@ -127,34 +178,17 @@ impl Runtime {
     ) -> Result<()> {
         let inner = &*self.inner;
         let turn = inner.enter(team, Operation::Reduce)?;
-        let checked = check_kernel(dtype, op).and_then(|(dtype, kernel)| {
-            let bytes = times("count", count, kernel.size)?;
-            let dest = dest.into().resolve(inner, "dest", bytes)?;
-            let source = source.into().resolve(inner, "source", bytes)?;
-            check_aligned("dest", dest, dtype)?;
-            check_aligned("source", source, dtype)?;
-            check_overlap(dest, source, Some(source.offset()))?;
-            Ok(Reduction {
-                kernel,
-                dest,
-                source,
-            })
-        });
-        let (to, from) = match &checked {
-            Ok(reduction) => (reduction.dest.offset(), reduction.source.offset()),
-            Err(_) => (0, 0),
+        let checked = Reduction::check(inner, dest.into(), source.into(), count, dtype, op);
+        let reduction = match checked {
+            Ok(reduction) => reduction,
+            Err(error) => return turn.fail(Operation::Reduce, [0; ARGS], error),
         };
-        let call = |error| Call {
-            operation: Operation::Reduce,
-            args: [count as u64, dtype as u64, op as u64, to, from],
-            error,
-        };
-        match checked {
-            Err(error) => turn.meet(call(Some(error)), &[]).map(|_| ()),
-            Ok(reduction) if reduction.source.bytes() as usize <= PAYLOAD_BYTES => {
-                reduction.small(inner, &turn, call(None))
-            }
-            Ok(reduction) => reduction.large(inner, &turn, call(None)),
+        let (to, from) = (reduction.dest.offset(), reduction.source.offset());
+        let args = [count as u64, dtype as u64, op as u64, to, from];
+        if reduction.source.bytes() as usize <= PAYLOAD_BYTES {
+            reduction.small(inner, &turn, args)
+        } else {
+            reduction.large(inner, &turn, args)
         }
     }
 
@@ -172,48 +206,37 @@ impl Runtime {
 }
 
 impl Reduction {
-    fn count(&self) -> usize {
-        self.source.bytes() as usize / self.kernel.size
-    }
-
     /// The sources travel with the meeting, and every member combines them all.
-    fn small(&self, inner: &Inner, turn: &Turn<'_>, call: Call) -> Result<()> {
-        let (kernel, count) = (&self.kernel, self.count());
-        with_work(|work| {
+    #[inline]
+    fn small(&self, inner: &Inner, turn: &Turn<'_>, args: [u64; ARGS]) -> Result<()> {
+        let (kernel, count) = (self.kernel, self.count);
+        with_work(kernel.words(count), |work| {
             let words = &mut work.next[..(self.source.bytes() as usize).div_ceil(8)];
             inner.load_words(self.source, words);
-            let epoch = turn.meet(call, words)?;
+            let epoch = turn.join(Operation::Reduce, args, words)?;
             kernel.fold_payloads(turn, epoch, turn.n_pes(), 0, work, count);
-            kernel.store(work, count, |result| {
-                let result = LocalSource::from(result);
-                inner
-                    .transport
-                    .put(inner.my_pe, self.dest.offset(), result);
-            });
+            let me = std::iter::once(inner.my_pe);
+            kernel.store(inner, me, self.dest.offset(), work, count);
             Ok(())
         })
     }
 
     /// Member m combines the m-th part of all sources and writes it to all destinations. In place this is safe because only
     /// member m reads or writes part m of anybody's buffers.
-    fn large(&self, inner: &Inner, turn: &Turn<'_>, call: Call) -> Result<()> {
-        turn.meet(call, &[])?;
-        let kernel = &self.kernel;
-        share(turn, self.count(), kernel, |work, at, count| {
+    #[inline(never)]
+    fn large(&self, inner: &Inner, turn: &Turn<'_>, args: [u64; ARGS]) -> Result<()> {
+        turn.join(Operation::Reduce, args, &[])?;
+        let kernel = self.kernel;
+        share(turn, self.count, kernel, |work, at, count| {
             let bytes = at * kernel.size as u64;
-            kernel.load(inner, turn.pe(0), self.source.offset() + bytes, work, count);
+            let from = self.source.offset() + bytes;
+            kernel.load(inner, turn.pe(0), from, work, count);
             for member in 1..turn.n_pes() {
-                let pe = turn.pe(member);
-                kernel.fetch(inner, pe, self.source.offset() + bytes, work, count);
-                (kernel.fold)(&mut work.acc, &work.next, count);
+                kernel.fetch(inner, turn.pe(member), from, work, count);
+                (kernel.fold)(work.acc, work.next, count);
             }
-            kernel.store(work, count, |result| {
-                for member in 0..turn.n_pes() {
-                    let result = LocalSource::from(result);
-                    let pe = turn.pe(member);
-                    inner.transport.put(pe, self.dest.offset() + bytes, result);
-                }
-            });
+            let all = (0..turn.n_pes()).map(|member| turn.pe(member));
+            kernel.store(inner, all, self.dest.offset() + bytes, work, count);
         });
         turn.meet_again(Operation::Reduce)
     }
@@ -224,15 +247,15 @@ pub(super) fn share(
     turn: &Turn<'_>,
     count: usize,
     kernel: &Kernel,
-    mut body: impl FnMut(&mut Work, u64, usize),
+    body: impl FnMut(&mut Work<'_>, u64, usize),
 ) {
     // Whole cache lines, so that members do not write into each other's.
     let line = 64 / kernel.size;
     let each = count
         .div_ceil(turn.n_pes() as usize)
         .next_multiple_of(line.max(1));
-    let start = (each * turn.my_pe() as usize).min(count);
-    pieces(start, (start + each).min(count), kernel, &mut body);
+    let start = each.saturating_mul(turn.my_pe() as usize).min(count);
+    pieces(start, (start + each).min(count), kernel, body);
 }
 
 /// Calls `body` for elements `start..end`, in pieces that fit the buffers.
@@ -240,12 +263,12 @@ pub(super) fn pieces(
     start: usize,
     end: usize,
     kernel: &Kernel,
-    body: &mut impl FnMut(&mut Work, u64, usize),
+    mut body: impl FnMut(&mut Work<'_>, u64, usize),
 ) {
-    with_work(|work| {
+    with_work(WORK_WORDS, |work| {
         let mut at = start;
         while at < end {
-            let count = (end - at).min(kernel.elements_at_a_time());
+            let count = (end - at).min(work.bytes() / kernel.acc_size);
             body(work, at as u64, count);
             at += count;
         }

@@ -1,11 +1,11 @@
 //! Reducescatter: every member keeps one part of a reduction.
 
 use super::reduce::{check_aligned, check_kernel, pieces};
-use super::{Call, IN_PLACE, PAYLOAD_BYTES, check_overlap, times, with_work};
+use super::{IN_PLACE, PAYLOAD_BYTES, check_overlap, times, with_work};
 use crate::dtype::Element;
-use crate::heap::sym::{LocalSource, SymSlice, Symmetric};
+use crate::heap::sym::{SymSlice, Symmetric};
 use crate::op::Op;
-use crate::transport::Transport as _;
+use crate::transport::host::control::ARGS;
 use crate::wait::Operation;
 use crate::{Result, Runtime, Team};
 
@@ -26,61 +26,55 @@ impl Runtime {
         let inner = &*self.inner;
         let turn = inner.enter(team, Operation::Reducescatter)?;
         let (n_pes, me) = (turn.n_pes(), turn.my_pe());
-        let checked = check_kernel(dtype, op).and_then(|(dtype, kernel)| {
+        let checked = check_kernel(dtype, op).and_then(|kernel| {
             let bytes = times("count", count, kernel.size)?;
             let total = times("count", bytes as usize, n_pes as usize)?;
             let dest = dest.into().resolve(inner, "dest", bytes)?;
             let source = source.into().resolve(inner, "source", total)?;
-            check_aligned("dest", dest, dtype)?;
-            check_aligned("source", source, dtype)?;
+            check_aligned("dest", dest, kernel)?;
+            check_aligned("source", source, kernel)?;
             let own = source.offset() + me as u64 * bytes;
-            Ok((kernel, dest, source, check_overlap(dest, source, Some(own))?))
+            let in_place = check_overlap(dest, source, Some(own))?;
+            Ok((kernel, dest, source, in_place))
         });
-        let (to, from) = match &checked {
-            Ok((_, _, source, true)) => (IN_PLACE, source.offset()),
-            Ok((_, dest, source, false)) => (dest.offset(), source.offset()),
-            Err(_) => (0, 0),
-        };
-        let call = |error| Call {
-            operation: Operation::Reducescatter,
-            args: [count as u64, dtype as u64, op as u64, to, from],
-            error,
-        };
-        let (kernel, dest, source, _) = match checked {
+        let (kernel, dest, source, in_place) = match checked {
             Ok(checked) => checked,
-            Err(error) => return turn.meet(call(Some(error)), &[]).map(|_| ()),
+            Err(error) => return turn.fail(Operation::Reducescatter, [0; ARGS], error),
         };
+        let shown = if in_place { IN_PLACE } else { dest.offset() };
+        let args = [
+            count as u64,
+            dtype as u64,
+            op as u64,
+            shown,
+            source.offset(),
+        ];
         let bytes = dest.bytes() as usize;
         // Parts of whole words only: a member reads its part straight from the others' slots.
         if source.bytes() as usize <= PAYLOAD_BYTES && bytes.is_multiple_of(8) {
-            return with_work(|work| {
-                let words = &mut work.next[..source.bytes() as usize / 8];
+            let words = source.bytes() as usize / 8;
+            return with_work(words.max(kernel.words(count)), |work| {
+                let words = &mut work.next[..words];
                 inner.load_words(source, words);
-                let epoch = turn.meet(call(None), words)?;
+                let epoch = turn.join(Operation::Reducescatter, args, words)?;
                 let first = me as usize * bytes / 8;
                 kernel.fold_payloads(&turn, epoch, n_pes, first, work, count);
-                kernel.store(work, count, |result| {
-                    let result = LocalSource::from(result);
-                    inner.transport.put(inner.my_pe, dest.offset(), result);
-                });
+                let me = std::iter::once(inner.my_pe);
+                kernel.store(inner, me, dest.offset(), work, count);
                 Ok(())
             });
         }
-        turn.meet(call(None), &[])?;
+        turn.join(Operation::Reducescatter, args, &[])?;
         let part = source.offset() + (me as usize * bytes) as u64;
-        pieces(0, count, &kernel, &mut |work, at, count| {
+        pieces(0, count, kernel, |work, at, count| {
             let offset = at * kernel.size as u64;
             kernel.load(inner, turn.pe(0), part + offset, work, count);
             for member in 1..n_pes {
                 kernel.fetch(inner, turn.pe(member), part + offset, work, count);
-                (kernel.fold)(&mut work.acc, &work.next, count);
+                (kernel.fold)(work.acc, work.next, count);
             }
-            kernel.store(work, count, |result| {
-                let result = LocalSource::from(result);
-                inner
-                    .transport
-                    .put(inner.my_pe, dest.offset() + offset, result);
-            });
+            let me = std::iter::once(inner.my_pe);
+            kernel.store(inner, me, dest.offset() + offset, work, count);
         });
         turn.meet_again(Operation::Reducescatter)
     }

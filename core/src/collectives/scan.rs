@@ -1,13 +1,13 @@
 //! Inclusive and exclusive scan: member i gets the reduction over the members up to i, or before i.
 
 use super::fold::Kernel;
-use super::reduce::{Reduction, check_aligned, check_kernel, share};
-use super::{Call, PAYLOAD_BYTES, Turn, Work, check_overlap, times, with_work};
+use super::reduce::{Reduction, share};
+use super::{PAYLOAD_BYTES, Turn, Work, with_work};
 use crate::dtype::Element;
-use crate::heap::sym::{LocalSource, SymSlice, Symmetric};
+use crate::heap::sym::{SymSlice, Symmetric};
 use crate::op::Op;
 use crate::runtime::Inner;
-use crate::transport::Transport as _;
+use crate::transport::host::control::ARGS;
 use crate::wait::Operation;
 use crate::{Pe, Result, Runtime, Team};
 
@@ -81,34 +81,16 @@ impl Runtime {
     ) -> Result<()> {
         let inner = &*self.inner;
         let turn = inner.enter(team, operation)?;
-        let checked = check_kernel(dtype, op).and_then(|(dtype, kernel)| {
-            let bytes = times("count", count, kernel.size)?;
-            let dest = dest.resolve(inner, "dest", bytes)?;
-            let source = source.resolve(inner, "source", bytes)?;
-            check_aligned("dest", dest, dtype)?;
-            check_aligned("source", source, dtype)?;
-            check_overlap(dest, source, Some(source.offset()))?;
-            Ok(Reduction {
-                kernel,
-                dest,
-                source,
-            })
-        });
-        let (to, from) = match &checked {
-            Ok(reduction) => (reduction.dest.offset(), reduction.source.offset()),
-            Err(_) => (0, 0),
+        let reduction = match Reduction::check(inner, dest, source, count, dtype, op) {
+            Ok(reduction) => reduction,
+            Err(error) => return turn.fail(operation, [0; ARGS], error),
         };
-        let call = |error| Call {
-            operation,
-            args: [count as u64, dtype as u64, op as u64, to, from],
-            error,
-        };
-        match checked {
-            Err(error) => turn.meet(call(Some(error)), &[]).map(|_| ()),
-            Ok(reduction) if reduction.source.bytes() as usize <= PAYLOAD_BYTES => {
-                scan_small(inner, &turn, call(None), &reduction, count)
-            }
-            Ok(reduction) => scan_large(inner, &turn, call(None), &reduction, count),
+        let (to, from) = (reduction.dest.offset(), reduction.source.offset());
+        let args = [count as u64, dtype as u64, op as u64, to, from];
+        if reduction.source.bytes() as usize <= PAYLOAD_BYTES {
+            scan_small(inner, &turn, operation, args, &reduction)
+        } else {
+            scan_large(inner, &turn, operation, args, &reduction)
         }
     }
 }
@@ -117,22 +99,29 @@ impl Runtime {
 fn scan_small(
     inner: &Inner,
     turn: &Turn<'_>,
-    call: Call,
+    operation: Operation,
+    args: [u64; ARGS],
     reduction: &Reduction,
-    count: usize,
 ) -> Result<()> {
-    let (kernel, dest) = (&reduction.kernel, reduction.dest.offset());
-    let before = turn.my_pe() + Pe::from(call.operation == Operation::Inscan);
-    with_work(|work| {
+    let (kernel, count) = (reduction.kernel, reduction.count);
+    let before = turn.my_pe() + Pe::from(operation == Operation::Inscan);
+    with_work(kernel.words(count), |work| {
         let words = &mut work.next[..(reduction.source.bytes() as usize).div_ceil(8)];
         inner.load_words(reduction.source, words);
-        let epoch = turn.meet(call, words)?;
+        let epoch = turn.join(operation, args, words)?;
         if before == 0 {
-            (kernel.identity)(&mut work.acc, count);
+            (kernel.identity)(work.acc, count);
         } else {
             kernel.fold_payloads(turn, epoch, before, 0, work, count);
         }
-        write(inner, kernel, work, inner.my_pe, dest, count);
+        write(
+            inner,
+            kernel,
+            work,
+            inner.my_pe,
+            reduction.dest.offset(),
+            count,
+        );
         Ok(())
     })
 }
@@ -142,14 +131,13 @@ fn scan_small(
 fn scan_large(
     inner: &Inner,
     turn: &Turn<'_>,
-    call: Call,
+    operation: Operation,
+    args: [u64; ARGS],
     reduction: &Reduction,
-    count: usize,
 ) -> Result<()> {
-    let operation = call.operation;
-    turn.meet(call, &[])?;
-    let kernel = &reduction.kernel;
-    share(turn, count, kernel, |work, at, count| {
+    turn.join(operation, args, &[])?;
+    let kernel = reduction.kernel;
+    share(turn, reduction.count, kernel, |work, at, count| {
         let bytes = at * kernel.size as u64;
         let (to, from) = (
             reduction.dest.offset() + bytes,
@@ -161,18 +149,18 @@ fn scan_large(
             let inclusive = operation == Operation::Inscan;
             match (inclusive, member) {
                 (false, 0) => {
-                    (kernel.identity)(&mut work.acc, count);
+                    (kernel.identity)(work.acc, count);
                     write(inner, kernel, work, pe, to, count);
                     kernel.start(work, count);
                 }
                 (false, _) => {
                     write(inner, kernel, work, pe, to, count);
-                    (kernel.fold)(&mut work.acc, &work.next, count);
+                    (kernel.fold)(work.acc, work.next, count);
                 }
                 (true, _) => {
                     match member {
                         0 => kernel.start(work, count),
-                        _ => (kernel.fold)(&mut work.acc, &work.next, count),
+                        _ => (kernel.fold)(work.acc, work.next, count),
                     }
                     write(inner, kernel, work, pe, to, count);
                 }
@@ -183,8 +171,6 @@ fn scan_large(
 }
 
 /// Writes the accumulator to `pe`.
-fn write(inner: &Inner, kernel: &Kernel, work: &mut Work, pe: Pe, to: u64, count: usize) {
-    kernel.store(work, count, |result| {
-        inner.transport.put(pe, to, LocalSource::from(result));
-    });
+fn write(inner: &Inner, kernel: &Kernel, work: &mut Work<'_>, pe: Pe, to: u64, count: usize) {
+    kernel.store(inner, std::iter::once(pe), to, work, count);
 }

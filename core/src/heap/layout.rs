@@ -48,8 +48,7 @@ impl Layout {
     #[inline(always)]
     pub(crate) fn locate(&self, address: u64) -> Option<(Pe, u64)> {
         let distance = address.wrapping_sub(self.base);
-        (distance < self.span)
-            .then(|| ((distance / self.stride) as Pe, distance % self.stride))
+        (distance < self.span).then(|| ((distance / self.stride) as Pe, distance % self.stride))
     }
 
     /// The offset of a symmetric address of this PE.

@@ -44,6 +44,13 @@ impl Line {
     }
 }
 
+/// The line for a granule or a page. Allocations often lie powers of two apart, so the low bits alone would send many to one line.
+#[inline(always)]
+fn spread(number: u64) -> usize {
+    const _: () = assert!(LINES == 256);
+    (number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as usize
+}
+
 /// The cache.
 pub(super) struct Lookup {
     small: [Line; LINES],
@@ -60,12 +67,12 @@ impl Lookup {
 
     #[inline(always)]
     fn small(&self, offset: u64) -> &Line {
-        &self.small[(offset >> 6) as usize % LINES]
+        &self.small[spread(offset >> 6)]
     }
 
     #[inline(always)]
     fn large(&self, offset: u64) -> &Line {
-        &self.large[(offset >> 12) as usize % LINES]
+        &self.large[spread(offset >> 12)]
     }
 
     /// Whether a remembered allocation holds `bytes` bytes (at least 1) at `offset`. `false` says nothing.

@@ -252,13 +252,11 @@ impl Inner {
         bytes: u64,
     ) -> Result<SymRange> {
         let state = self.heap.lock();
-        let block = state
-            .find(offset)
-            .ok_or_else(|| Error::NotSymmetric {
-                argument,
-                address,
-                why: "nothing is allocated there; it may have been freed".to_string(),
-            })?;
+        let block = state.find(offset).ok_or_else(|| Error::NotSymmetric {
+            argument,
+            address,
+            why: "nothing is allocated there; it may have been freed".to_string(),
+        })?;
         let start = offset - block.offset;
         if start.checked_add(bytes).is_none_or(|end| end > block.bytes) {
             return Err(Error::OutOfBounds {

@@ -58,7 +58,8 @@ impl Registered {
             let places = [Some(buffer.address), buffer.preferred];
             let inside = |place: u64| {
                 let distance = address.checked_sub(place)?;
-                (distance < buffer.block.bytes).then_some(self.start + buffer.block.offset + distance)
+                (distance < buffer.block.bytes)
+                    .then_some(self.start + buffer.block.offset + distance)
             };
             places.into_iter().flatten().find_map(inside)
         })
@@ -90,7 +91,9 @@ impl Inner {
             false => Err(Error::invalid(
                 argument,
                 format!("{value:#x}"),
-                format!("a multiple of the page size {page}; mmap and posix_memalign give such memory"),
+                format!(
+                    "a multiple of the page size {page}; mmap and posix_memalign give such memory"
+                ),
             )),
         };
         aligned("buffer", registration.buffer)?;

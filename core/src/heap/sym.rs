@@ -57,7 +57,7 @@ pub enum Symmetric {
 
 impl Symmetric {
     /// The `bytes` bytes that an operation uses.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn resolve(
         self,
         inner: &Inner,
@@ -71,15 +71,20 @@ impl Symmetric {
                 if range.bytes == bytes {
                     Ok(range)
                 } else {
-                    Err(Error::invalid(
-                        argument,
-                        format!("{} bytes long", range.bytes),
-                        format!("{bytes} bytes"),
-                    ))
+                    Err(lengths_differ(argument, range, bytes))
                 }
             }
         }
     }
+}
+
+#[cold]
+fn lengths_differ(argument: &'static str, range: SymRange, bytes: u64) -> Error {
+    Error::invalid(
+        argument,
+        format!("{} bytes long", range.bytes),
+        format!("{bytes} bytes, as many as the other side has"),
+    )
 }
 
 impl From<u64> for Symmetric {

@@ -165,17 +165,23 @@ impl Inner {
     }
 
     /// An error if a PE of the job is gone.
+    #[inline(always)]
     pub(crate) fn check_job(&self, operation: Operation) -> Result<()> {
-        let header = self.control.header();
-        if header.gone.load(Acquire) == 0 {
-            return Ok(());
+        match self.control.header().gone.load(Acquire) {
+            0 => Ok(()),
+            _ => Err(self.pe_gone(operation)),
         }
+    }
+
+    #[cold]
+    fn pe_gone(&self, operation: Operation) -> Error {
+        let header = self.control.header();
         let pe = header.first_gone.load(Acquire).saturating_sub(1) as Pe;
         if pe >= self.n_pes {
-            return Err(Error::Internal(format!(
+            return Error::Internal(format!(
                 "the job's control block names PE {pe} of {}",
                 self.n_pes
-            )));
+            ));
         }
         let block = self.control.pe(pe);
         let how = match State::from_number(block.state.load(Acquire)) {
@@ -183,13 +189,13 @@ impl Inner {
             State::Finalizing | State::Finalized => "ended inside finalize",
             _ => "ended without finalize",
         };
-        Err(Error::PeDied {
+        Error::PeDied {
             pe,
             pid: block.pid.load(Relaxed),
             how,
             operation: operation.name(),
             me: self.my_pe,
-        })
+        }
     }
 
     /// Says to all PEs that `pe` is gone. A PE that ends inside finalize keeps its state: those who only wait for it to

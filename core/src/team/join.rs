@@ -53,9 +53,11 @@ impl<'a> Seat<'a> {
             .iter()
             .find(|slot| slot.taken.compare_exchange(0, 1, AcqRel, Relaxed).is_ok())
             .or_else(|| {
-                slots
-                    .iter()
-                    .find(|slot| slot.phase.compare_exchange(FAILED, 0, AcqRel, Relaxed).is_ok())
+                slots.iter().find(|slot| {
+                    slot.phase
+                        .compare_exchange(FAILED, 0, AcqRel, Relaxed)
+                        .is_ok()
+                })
             });
         let slot = free.ok_or_else(|| {
             Error::NotSupported(format!(
@@ -105,9 +107,7 @@ impl<'a> Seat<'a> {
         let mut slots = Vec::new();
         self.wait(n_pes, || {
             slots = seekers(inner, unique_id);
-            let wrong = slots
-                .iter()
-                .any(|(_, slot)| failed(slot) || !agrees(slot));
+            let wrong = slots.iter().any(|(_, slot)| failed(slot) || !agrees(slot));
             match slots.len() {
                 there if wrong || there >= n_pes as usize => Ok(()),
                 there => Err(there as u64),
@@ -181,7 +181,14 @@ fn check_failed(pe: Pe, slot: &JoinSlot) -> Result<()> {
 /// The slots, on all PEs, of threads that look for a unique id.
 fn seekers(inner: &Inner, unique_id: u64) -> Vec<(Pe, &JoinSlot)> {
     (0..inner.n_pes)
-        .flat_map(|pe| inner.control.pe(pe).joins.iter().map(move |slot| (pe, slot)))
+        .flat_map(|pe| {
+            inner
+                .control
+                .pe(pe)
+                .joins
+                .iter()
+                .map(move |slot| (pe, slot))
+        })
         .filter(|(_, slot)| {
             let phase = slot.phase.load(Acquire);
             let same = slot.unique_id.load(Relaxed) == unique_id;

@@ -8,7 +8,7 @@ mod join;
 mod split;
 
 use crate::runtime::Inner;
-use crate::transport::host::control::{Control, MAX_TEAMS, TEAM_WORDS};
+use crate::transport::host::control::{Control, MAX_TEAMS, Row, TEAM_WORDS};
 use crate::wait::Operation;
 use crate::{Error, Pe, Result, Runtime, pe};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -144,6 +144,7 @@ impl Members {
 /// A team number, as one PE knows it.
 pub(crate) struct TeamState {
     pub(crate) index: u32,
+    pub(crate) row: Row,
     /// The handle of the team that has the number now, or that of [`Team::INVALID`].
     handle: AtomicU64,
     my_pe: AtomicI32,
@@ -162,9 +163,10 @@ pub(crate) struct TeamState {
 }
 
 impl TeamState {
-    fn free(index: u32) -> TeamState {
+    fn free(control: &Control, index: u32) -> TeamState {
         TeamState {
             index,
+            row: control.row(index),
             handle: AtomicU64::new(Team::INVALID.0),
             my_pe: AtomicI32::new(-1),
             n_pes: AtomicI32::new(0),
@@ -185,21 +187,41 @@ impl TeamState {
         self.my_pe.load(Relaxed)
     }
 
+    /// How many PEs the team has.
     #[inline(always)]
-    pub(crate) fn members(&self) -> Members {
-        let list = match self.listed.load(Relaxed) {
+    pub(crate) fn n_pes(&self) -> Pe {
+        self.n_pes.load(Relaxed)
+    }
+
+    /// The PE that is member `member`, of a team without a list.
+    #[inline(always)]
+    pub(crate) fn strided_pe(&self, member: Pe) -> Pe {
+        self.start.load(Relaxed) + member * self.stride.load(Relaxed)
+    }
+
+    /// The members, where no stride describes them.
+    #[inline(always)]
+    pub(crate) fn list(&self) -> Option<Arc<[Pe]>> {
+        match self.listed.load(Relaxed) {
             false => None,
-            true => self
-                .list
-                .read()
-                .unwrap_or_else(|poison| poison.into_inner())
-                .clone(),
-        };
+            true => self.read_list(),
+        }
+    }
+
+    #[cold]
+    fn read_list(&self) -> Option<Arc<[Pe]>> {
+        self.list
+            .read()
+            .unwrap_or_else(|poison| poison.into_inner())
+            .clone()
+    }
+
+    pub(crate) fn members(&self) -> Members {
         Members {
-            n_pes: self.n_pes.load(Relaxed),
+            n_pes: self.n_pes(),
             start: self.start.load(Relaxed),
             stride: self.stride.load(Relaxed),
-            list,
+            list: self.list(),
         }
     }
 
@@ -222,12 +244,12 @@ impl TeamState {
         // Who is slow to leave the last meeting of an earlier team with this number must see that this PE has gone on, before
         // anything else in the slot changes. Nobody looks for this epoch in this slot.
         let (me, last) = (members.pe(my_pe), self.epoch.load(Relaxed));
-        let slot = control.slot(self.index, me, last);
+        let slot = control.slot(self.row, me, last);
         slot.epoch.store(last + 1, Release);
         fence(Release);
         self.epoch.store(born, Relaxed);
         self.born.store(born, Relaxed);
-        let block = control.team(self.index, me);
+        let block = control.block(self.row, me);
         block
             .next
             .store(members.pe((my_pe + 1) % members.n_pes) as u32, Relaxed);
@@ -254,7 +276,9 @@ impl Teams {
     pub(crate) fn predefined(control: &Control, me: Pe) -> Teams {
         let all = Members::strided(0, 1, control.n_pes());
         let alone = Members::strided(me, 1, 1);
-        let states: Box<[TeamState]> = (0..MAX_TEAMS as u32).map(TeamState::free).collect();
+        let states: Box<[TeamState]> = (0..MAX_TEAMS as u32)
+            .map(|index| TeamState::free(control, index))
+            .collect();
         for (index, state) in states.iter().take(NAMES.len()).enumerate() {
             let team = Team(index as u64);
             match team {
@@ -383,15 +407,21 @@ impl Inner {
     /// An error if a member left a collective of the team half-way.
     #[inline(always)]
     pub(crate) fn check_team(&self, operation: Operation, team: &TeamState) -> Result<()> {
-        let broken = self.control.team(team.index, self.my_pe).broken.load(Acquire);
+        let block = self.control.block(team.row, self.my_pe);
+        let broken = block.broken.load(Acquire);
         if broken == 0 || broken >> 20 <= team.born.load(Relaxed) {
             return Ok(());
         }
-        Err(Error::TeamBroken {
-            operation: operation.name(),
-            pe: (broken & 0xf_ffff) as Pe - 1,
-            team: name(team.index),
-        })
+        Err(team_broken(operation, team, broken))
+    }
+}
+
+#[cold]
+fn team_broken(operation: Operation, team: &TeamState, mark: u64) -> Error {
+    Error::TeamBroken {
+        operation: operation.name(),
+        pe: (mark & 0xf_ffff) as Pe - 1,
+        team: name(team.index),
     }
 }
 
@@ -423,7 +453,7 @@ impl Runtime {
         self.inner.ready()?;
         match team {
             Team::INVALID => Ok(-1),
-            _ => Ok(self.inner.team(team)?.n_pes.load(Relaxed)),
+            _ => Ok(self.inner.team(team)?.n_pes()),
         }
     }
 
@@ -434,8 +464,12 @@ impl Runtime {
         if src_team == Team::INVALID || dest_team == Team::INVALID {
             return Ok(-1);
         }
-        let src = self.inner.team(src_team)?.members();
-        let dest = self.inner.team(dest_team)?.members();
+        let members = |argument, team| match self.inner.team(team) {
+            Ok(state) => Ok(state.members()),
+            Err(error) => Err(error.naming(argument)),
+        };
+        let src = members("src_team", src_team)?;
+        let dest = members("dest_team", dest_team)?;
         pe::check("src_pe", src_pe, src.n_pes)?;
         Ok(dest.member(src.pe(src_pe)).unwrap_or(-1))
     }

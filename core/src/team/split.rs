@@ -61,7 +61,11 @@ impl Inner {
                         None => Luck::NoneLeft,
                         Some(index) => {
                             claim = self.teams.claim(index);
-                            if claim.is_some() { Luck::Taken } else { Luck::TooLate }
+                            if claim.is_some() {
+                                Luck::Taken
+                            } else {
+                                Luck::TooLate
+                            }
                         }
                     }
                 }
@@ -84,7 +88,13 @@ impl Inner {
                     let epochs = (0..part.n_pes).map(|m| answers[part.parent_pe(m) as usize][1]);
                     let members = turn.members().pick(part.start, part.stride, part.n_pes);
                     let me = part.member(turn.my_pe()).unwrap_or(0);
-                    claim.settle(&self.control, &members, me, epochs.max().unwrap_or(0), config)
+                    claim.settle(
+                        &self.control,
+                        &members,
+                        me,
+                        epochs.max().unwrap_or(0),
+                        config,
+                    )
                 }));
             }
             call = Call::plain(operation);
@@ -188,11 +198,13 @@ impl Runtime {
         config: Result<TeamConfig>,
     ) -> Result<Option<Team>> {
         let operation = Operation::TeamSplitStrided;
-        let turn = self.inner.enter(parent, operation)?;
-        let checked = config.and_then(|config| {
-            Ok((check_strided(start, stride, size, turn.n_pes())?, config))
-        });
-        let contexts = checked.as_ref().map_or(0, |(_, config)| config.num_contexts);
+        let entered = self.inner.enter(parent, operation);
+        let turn = entered.map_err(|error| error.naming("parent"))?;
+        let checked = config
+            .and_then(|config| Ok((check_strided(start, stride, size, turn.n_pes())?, config)));
+        let contexts = checked
+            .as_ref()
+            .map_or(0, |(_, config)| config.num_contexts);
         let part = checked.as_ref().ok().copied();
         let call = Call {
             operation,
@@ -217,7 +229,8 @@ impl Runtime {
         y_config: Result<TeamConfig>,
     ) -> Result<(Team, Team)> {
         let operation = Operation::TeamSplit2d;
-        let turn = self.inner.enter(parent, operation)?;
+        let entered = self.inner.enter(parent, operation);
+        let turn = entered.map_err(|error| error.naming("parent"))?;
         let configs = x_config.and_then(|x| Ok((x, y_config?))).and_then(|both| {
             if x_range < 1 {
                 return Err(Error::invalid("xrange", x_range, "at least 1"));
@@ -295,7 +308,10 @@ mod tests {
             (3, i32::MIN, 4),
             (0, 1, i32::MAX),
         ] {
-            assert!(check_strided(start, stride, size, 4).is_err(), "{start} {stride} {size}");
+            assert!(
+                check_strided(start, stride, size, 4).is_err(),
+                "{start} {stride} {size}"
+            );
         }
     }
 }

@@ -18,39 +18,87 @@ pub(crate) unsafe fn copy<const DEST_SHARED: bool, const SOURCE_SHARED: bool>(
     source: *const u8,
     bytes: usize,
 ) {
-    macro_rules! word {
-        ($atomic:ty, $plain:ty) => {
-            if (dest as usize | source as usize) & (size_of::<$plain>() - 1) == 0 {
-                // SAFETY: both are valid for the size (caller) and aligned to it (just checked); only
-                // symmetric memory is taken for an atomic.
-                unsafe {
-                    let value = if SOURCE_SHARED {
-                        (*source.cast::<$atomic>()).load(Relaxed)
-                    } else {
-                        source.cast::<$plain>().read()
-                    };
-                    if DEST_SHARED {
-                        (*dest.cast::<$atomic>()).store(value, Relaxed);
-                    } else {
-                        dest.cast::<$plain>().write(value);
-                    }
-                }
-                return;
+    if bytes == 8 && (dest as usize | source as usize) & 7 == 0 {
+        // SAFETY: as for this function; aligned (just checked).
+        unsafe { word::<AtomicU64, DEST_SHARED, SOURCE_SHARED>(dest.cast(), source.cast()) }
+    } else {
+        // SAFETY: as for this function.
+        unsafe { copy_other::<DEST_SHARED, SOURCE_SHARED>(dest, source, bytes) }
+    }
+}
+
+/// As [`copy`]. Out of line, so that the commonest size costs one comparison and not a jump table.
+///
+/// # Safety
+/// As [`copy`].
+#[inline(never)]
+unsafe fn copy_other<const DEST_SHARED: bool, const SOURCE_SHARED: bool>(
+    dest: *mut u8,
+    source: *const u8,
+    bytes: usize,
+) {
+    let aligned = |size: usize| (dest as usize | source as usize) & (size - 1) == 0;
+    // SAFETY: both are valid for the size (caller) and aligned to it (just checked), or memmove takes them as they are.
+    unsafe {
+        match bytes {
+            4 if aligned(4) => {
+                word::<AtomicU32, DEST_SHARED, SOURCE_SHARED>(dest.cast(), source.cast());
             }
+            2 if aligned(2) => {
+                word::<AtomicU16, DEST_SHARED, SOURCE_SHARED>(dest.cast(), source.cast());
+            }
+            1 => word::<AtomicU8, DEST_SHARED, SOURCE_SHARED>(dest.cast(), source.cast()),
+            _ => std::ptr::copy(source, dest, bytes),
+        }
+    }
+}
+
+/// An atomic integer and the plain one of its size.
+trait Word {
+    type Plain: Copy;
+    fn load(&self) -> Self::Plain;
+    fn store(&self, value: Self::Plain);
+}
+
+macro_rules! words {
+    ($($atomic:ty => $plain:ty),*) => { $(
+        impl Word for $atomic {
+            type Plain = $plain;
+            #[inline(always)]
+            fn load(&self) -> $plain {
+                <$atomic>::load(self, Relaxed)
+            }
+            #[inline(always)]
+            fn store(&self, value: $plain) {
+                <$atomic>::store(self, value, Relaxed);
+            }
+        }
+    )* };
+}
+words!(AtomicU8 => u8, AtomicU16 => u16, AtomicU32 => u32, AtomicU64 => u64);
+
+/// Copies one word in one access.
+///
+/// # Safety
+/// As [`copy`], and both are aligned to the word.
+#[inline(always)]
+unsafe fn word<W: Word, const DEST_SHARED: bool, const SOURCE_SHARED: bool>(
+    dest: *mut W,
+    source: *const W,
+) {
+    // SAFETY: both are valid and aligned (caller); only symmetric memory is taken for an atomic.
+    unsafe {
+        let value = if SOURCE_SHARED {
+            (*source).load()
+        } else {
+            source.cast::<W::Plain>().read()
         };
+        if DEST_SHARED {
+            (*dest).store(value);
+        } else {
+            dest.cast::<W::Plain>().write(value);
+        }
     }
-    // One comparison after the other: a jump table costs more than the four together.
-    if bytes == 8 {
-        word!(AtomicU64, u64);
-    } else if bytes == 4 {
-        word!(AtomicU32, u32);
-    } else if bytes == 2 {
-        word!(AtomicU16, u16);
-    } else if bytes == 1 {
-        word!(AtomicU8, u8);
-    }
-    // SAFETY: both are valid for `bytes` (caller); memmove allows overlap.
-    unsafe { std::ptr::copy(source, dest, bytes) }
 }
 
 #[cfg(test)]

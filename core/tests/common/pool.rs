@@ -53,7 +53,8 @@ impl<C: Send + Sync + 'static> Pool<C> {
     fn run(&self, case: C) -> Result<(), String> {
         let case = Arc::new(case);
         for pe in &self.cases {
-            pe.send(Arc::clone(&case)).map_err(|_| "a PE has gone".to_string())?;
+            pe.send(Arc::clone(&case))
+                .map_err(|_| "a PE has gone".to_string())?;
         }
         let mut first = Ok(());
         for _ in &self.cases {
@@ -100,8 +101,13 @@ pub(crate) fn share(percent: u32) -> u32 {
 }
 
 /// Runs `cases` cases on jobs of each of these numbers of PEs in turn, and says how fast that went.
-pub(crate) fn check<C, S, Y>(name: &str, n_pes: &[Pe], cases: u32, plan: Plan<C, S>, strategy: impl Fn(Pe) -> Y)
-where
+pub(crate) fn check<C, S, Y>(
+    name: &str,
+    n_pes: &[Pe],
+    cases: u32,
+    plan: Plan<C, S>,
+    strategy: impl Fn(Pe) -> Y,
+) where
     Y: Strategy<Value = C>,
     C: Clone + Debug + Send + Sync + 'static,
     S: 'static,
@@ -128,6 +134,9 @@ where
             })
             .unwrap_or_else(|failure| panic!("{name}, {n} PEs: {failure}"));
         let seconds = start.elapsed().as_secs_f64();
-        println!("{name}, {n} PEs: {count} cases, {:.0} per second", f64::from(count) / seconds);
+        println!(
+            "{name}, {n} PEs: {count} cases, {:.0} per second",
+            f64::from(count) / seconds
+        );
     }
 }

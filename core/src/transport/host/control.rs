@@ -166,6 +166,10 @@ pub(crate) struct Slot {
     pub(crate) error: AtomicU32,
 }
 
+/// Where a team number's blocks and slots begin, so that finding one takes a multiplication.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Row(u64);
+
 /// What one PE has of one team. Whole lines, and not a multiple of a page, so that the members' first lines do not compete
 /// for one set of the cache.
 const MEMBER_BYTES: u64 = size_of::<TeamBlock>() as u64 + 2 * size_of::<Slot>() as u64;
@@ -298,23 +302,26 @@ impl Control {
         self.segment.view(PAGE * (1 + pe as u64))
     }
 
-    #[inline(always)]
-    fn member_offset(&self, team: u32, pe: Pe) -> u64 {
-        PAGE * (1 + self.n_pes)
-            + u64::from(team) * Control::team_bytes(self.n_pes)
-            + pe as u64 * MEMBER_BYTES
+    /// Where the blocks and slots of a team number begin.
+    pub(crate) fn row(&self, team: u32) -> Row {
+        Row(PAGE * (1 + self.n_pes) + u64::from(team) * Control::team_bytes(self.n_pes))
     }
 
     /// What `pe` says about the team with number `team`.
-    #[inline(always)]
     pub(crate) fn team(&self, team: u32, pe: Pe) -> &TeamBlock {
-        self.segment.view(self.member_offset(team, pe))
+        self.block(self.row(team), pe)
+    }
+
+    /// As [`team`](Control::team), for who has the row.
+    #[inline(always)]
+    pub(crate) fn block(&self, row: Row, pe: Pe) -> &TeamBlock {
+        self.segment.view(row.0 + pe as u64 * MEMBER_BYTES)
     }
 
     /// The slot of `pe` in a team, for an epoch.
     #[inline(always)]
-    pub(crate) fn slot(&self, team: u32, pe: Pe, epoch: u64) -> &Slot {
-        let slots = self.member_offset(team, pe) + size_of::<TeamBlock>() as u64;
+    pub(crate) fn slot(&self, row: Row, pe: Pe, epoch: u64) -> &Slot {
+        let slots = row.0 + pe as u64 * MEMBER_BYTES + size_of::<TeamBlock>() as u64;
         self.segment
             .view(slots + (epoch & 1) * size_of::<Slot>() as u64)
     }

@@ -1,0 +1,484 @@
+//! Collectives with random arguments, right and wrong, against a plain model of every member's memory.
+//!
+//! All buffers are parts of one allocation, so they overlap as chance has it. The model says from the arguments alone whether a call is
+//! legal and what memory looks like afterwards. A call that is not, or that one member makes with another argument, must be an error
+//! on every member, must change nothing, and must leave the team in working order.
+
+#[path = "common/pool.rs"]
+mod pool;
+#[allow(dead_code, reason = "the suite uses the rest")]
+#[path = "../../tests/suite/values.rs"]
+mod values;
+
+use nvshmemrs::{Dtype, Op, Pe, Result, Runtime, SymArray, Team, TeamConfig};
+use pool::Plan;
+use proptest::prelude::*;
+use values::{Value, seed};
+
+/// Bytes of the allocation: room for the algorithms of large buffers.
+const LEN: usize = 24 << 10;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Broadcast,
+    Fcollect,
+    Collect,
+    Alltoall,
+    Alltoalls,
+    Reduce,
+    Reducescatter,
+    Inscan,
+    Exscan,
+}
+
+const KINDS: [Kind; 9] = [
+    Kind::Broadcast,
+    Kind::Fcollect,
+    Kind::Collect,
+    Kind::Alltoall,
+    Kind::Alltoalls,
+    Kind::Reduce,
+    Kind::Reducescatter,
+    Kind::Inscan,
+    Kind::Exscan,
+];
+
+/// How one member differs from the others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Twist {
+    None,
+    Count,
+    Dest,
+    Null,
+    Barrier,
+}
+
+#[derive(Clone, Debug)]
+struct Case {
+    kind: Kind,
+    team: usize,
+    dtype: Dtype,
+    op: i32,
+    /// Elements.
+    count: usize,
+    /// Bytes from the start of the allocation.
+    dest: usize,
+    source: usize,
+    /// Wanted in place, where the kind has such a form.
+    in_place: bool,
+    root: Pe,
+    strides: (isize, isize),
+    twist: Twist,
+    odd: usize,
+    seed: u64,
+}
+
+fn cases(n: Pe) -> impl Strategy<Value = Case> {
+    let count = prop_oneof![
+        6 => 0..40usize,
+        4 => 0..600usize,
+        2 => 230..270usize,
+        1 => 0..3000usize,
+        1 => prop_oneof![Just(usize::MAX), Just(usize::MAX / 8 + 1), Just(1usize << 47)],
+    ];
+    let place = || prop_oneof![8 => (0..LEN / 16).prop_map(|place| place * 16), 1 => 0..LEN + 10];
+    let twist = prop_oneof![
+        12 => Just(Twist::None),
+        1 => Just(Twist::Count),
+        1 => Just(Twist::Dest),
+        1 => Just(Twist::Null),
+        1 => Just(Twist::Barrier),
+    ];
+    let what = (
+        0..KINDS.len(),
+        0..4usize,
+        0..14usize,
+        prop_oneof![20 => 1..=7i32, 1 => -1..10i32],
+    );
+    let strides = (prop_oneof![9 => 1..4isize, 1 => -2..1isize], 1..4isize);
+    let root = prop_oneof![12 => 0..n, 1 => -1..n + 2];
+    (
+        what,
+        count,
+        place(),
+        place(),
+        any::<bool>(),
+        root,
+        strides,
+        twist,
+        0..8usize,
+        any::<u64>(),
+    )
+        .prop_map(
+            |(
+                (kind, team, dtype, op),
+                count,
+                dest,
+                source,
+                in_place,
+                root,
+                strides,
+                twist,
+                odd,
+                seed,
+            )| Case {
+                kind: KINDS[kind],
+                team,
+                dtype: Dtype::ALL[dtype],
+                op,
+                count,
+                dest,
+                source,
+                in_place,
+                root,
+                strides,
+                twist,
+                odd,
+                seed,
+            },
+        )
+}
+
+struct State {
+    memory: SymArray<u8>,
+    word: SymArray<i64>,
+    /// Teams with their PEs in order; the handle only on members.
+    teams: Vec<(Option<Team>, Vec<Pe>)>,
+}
+
+fn setup(rt: &Runtime) -> Result<State> {
+    let n = rt.n_pes();
+    let split = |start, stride, size| {
+        rt.team_split_strided(Team::WORLD, start, stride, size, Ok(TeamConfig::default()))
+    };
+    let teams = vec![
+        (Some(Team::WORLD), (0..n).collect()),
+        (split(n - 1, -1, n)?, (0..n).rev().collect()),
+        (split(0, 2, (n + 1) / 2)?, (0..n).step_by(2).collect()),
+        (split(n - 1, 1, 1)?, vec![n - 1]),
+    ];
+    Ok(State {
+        memory: rt.array(LEN)?,
+        word: rt.array(2)?,
+        teams,
+    })
+}
+
+/// What PE `pe` has in its memory before the call.
+fn memory(case: &Case, pe: Pe) -> Vec<u8> {
+    (0..LEN / 8)
+        .flat_map(|word| seed(case.seed, pe, word).to_le_bytes())
+        .collect()
+}
+
+/// The buffers of a member: bytes and, for the source, where it is.
+struct Buffers {
+    dest: (usize, usize),
+    source: (usize, usize),
+}
+
+/// Elements that member `member` brings to a collect.
+fn brings(case: &Case, member: usize) -> usize {
+    case.count / (1 + member % 3)
+}
+
+/// The buffers of a legal call on a member; `None` if the call is not legal there.
+fn buffers(case: &Case, n: usize, me: usize) -> Option<Buffers> {
+    let size = case.dtype.size();
+    let bytes = case.count.checked_mul(size)?;
+    let all = bytes.checked_mul(n)?;
+    let span = |stride: isize| -> Option<usize> {
+        let elements = case.count * n;
+        match elements {
+            _ if stride < 1 => None,
+            0 => Some(0),
+            _ => (elements - 1)
+                .checked_mul(stride as usize * size)?
+                .checked_add(size),
+        }
+    };
+    let folds = matches!(
+        case.kind,
+        Kind::Reduce | Kind::Reducescatter | Kind::Inscan | Kind::Exscan
+    );
+    // Where dest and source begin, how long they are, and where dest must begin for the in-place form, if there is one.
+    let (mut dest, mut source) = (case.dest, case.source);
+    let (dest_bytes, source_bytes) = match case.kind {
+        Kind::Broadcast | Kind::Reduce | Kind::Inscan | Kind::Exscan => (bytes, bytes),
+        Kind::Fcollect => (all, bytes),
+        Kind::Collect => {
+            let total: usize = (0..n).map(|member| brings(case, member)).sum();
+            (total.checked_mul(size)?, brings(case, me) * size)
+        }
+        Kind::Alltoall => (all, all),
+        Kind::Alltoalls => (span(case.strides.0)?, span(case.strides.1)?),
+        Kind::Reducescatter => (bytes, all),
+    };
+    if case.in_place {
+        match case.kind {
+            Kind::Fcollect => source = dest.checked_add(me.checked_mul(bytes)?)?,
+            Kind::Reducescatter => dest = source.checked_add(me.checked_mul(bytes)?)?,
+            Kind::Collect | Kind::Alltoalls => {}
+            _ => dest = source,
+        }
+    }
+    let same = match case.kind {
+        Kind::Fcollect => source == dest + me * bytes,
+        Kind::Reducescatter => dest == source + me * bytes,
+        Kind::Collect | Kind::Alltoalls => false,
+        _ => dest == source,
+    };
+    let inside = |start: usize, bytes: usize| bytes == 0 || bytes <= LEN && start <= LEN - bytes;
+    let apart = dest + dest_bytes <= source || source + source_bytes <= dest;
+    let aligned = |start: usize, bytes: usize| bytes == 0 || start % case.dtype.alignment() == 0;
+    let legal = inside(dest, dest_bytes)
+        && inside(source, source_bytes)
+        && (same || apart || dest_bytes == 0 || source_bytes == 0)
+        && (!folds || aligned(dest, dest_bytes) && aligned(source, source_bytes))
+        && (case.kind != Kind::Broadcast || (0..n as Pe).contains(&case.root));
+    legal.then_some(Buffers {
+        dest: (dest, dest_bytes),
+        source: (source, source_bytes),
+    })
+}
+
+/// Where the buffers begin on a member, legal or not.
+fn places(case: &Case, me: usize) -> (usize, usize) {
+    let part = me.wrapping_mul(case.count.wrapping_mul(case.dtype.size()));
+    match (case.in_place, case.kind) {
+        (false, _) | (true, Kind::Collect | Kind::Alltoalls) => (case.dest, case.source),
+        (true, Kind::Fcollect) => (case.dest, case.dest.wrapping_add(part)),
+        (true, Kind::Reducescatter) => (case.source.wrapping_add(part), case.source),
+        (true, _) => (case.source, case.source),
+    }
+}
+
+/// Whether the type has the operation; the operation.
+fn op(case: &Case) -> Option<Op> {
+    let op = Op::from_number(case.op).ok()?;
+    let fine = match case.dtype {
+        Dtype::Half | Dtype::Bfloat16 | Dtype::Float | Dtype::Double => case.op <= 4,
+        Dtype::Complexf | Dtype::Complexd => op == Op::Sum || op == Op::Prod,
+        _ => true,
+    };
+    fine.then_some(op)
+}
+
+/// What dest holds on member `me` after a legal call, given every member's memory before.
+fn data_model(case: &Case, me: usize, before: &[Vec<u8>], all: &[Buffers]) -> Vec<u8> {
+    let (n, size) = (before.len(), case.dtype.size());
+    let source = |member: usize| {
+        let (start, bytes) = all[member].source;
+        if bytes == 0 {
+            &[]
+        } else {
+            &before[member][start..start + bytes]
+        }
+    };
+    let (start, bytes) = all[me].dest;
+    let mut dest = if bytes == 0 {
+        Vec::new()
+    } else {
+        before[me][start..start + bytes].to_vec()
+    };
+    let part = case.count * size;
+    match case.kind {
+        Kind::Broadcast => dest.copy_from_slice(source(case.root as usize)),
+        Kind::Fcollect | Kind::Collect => {
+            dest = (0..n).flat_map(|member| source(member).to_vec()).collect();
+        }
+        Kind::Alltoall => {
+            let parts = (0..n).map(|member| &source(member)[me * part..(me + 1) * part]);
+            dest = parts.flatten().copied().collect();
+        }
+        Kind::Alltoalls => {
+            for (member, index) in (0..n).flat_map(|m| (0..case.count).map(move |i| (m, i))) {
+                let to = (member * case.count + index) * case.strides.0 as usize * size;
+                let from = (me * case.count + index) * case.strides.1 as usize * size;
+                dest[to..to + size].copy_from_slice(&source(member)[from..from + size]);
+            }
+        }
+        _ => panic!("{:?} folds", case.kind),
+    }
+    dest
+}
+
+/// Checks the result of a fold, element by element.
+fn check_fold<T: Value>(case: &Case, me: usize, before: &[Vec<u8>], all: &[Buffers], seen: &[u8]) {
+    let (op, size) = (op(case).expect("legal"), size_of::<T>());
+    let read = |bytes: &[u8]| bytemuck::pod_read_unaligned::<T>(bytes);
+    let (first, members) = match case.kind {
+        Kind::Reduce => (0, before.len()),
+        Kind::Reducescatter => (me * case.count, before.len()),
+        Kind::Inscan => (0, me + 1),
+        Kind::Exscan => (0, me),
+        _ => panic!("{:?} does not fold", case.kind),
+    };
+    for index in 0..case.count {
+        let values = (0..members).map(|member| {
+            let at = all[member].source.0 + (first + index) * size;
+            read(&before[member][at..at + size]).wide()
+        });
+        let expected = values.reduce(|left, right| T::combine(op, left, right));
+        let expected = T::narrow(expected.unwrap_or_else(|| T::identity(op)));
+        let value = read(&seen[index * size..(index + 1) * size]);
+        assert!(
+            value.same(expected),
+            "element {index} is {value:?}, expected {expected:?}: {case:?}"
+        );
+    }
+}
+
+fn check_any_fold(case: &Case, me: usize, before: &[Vec<u8>], all: &[Buffers], seen: &[u8]) {
+    let check = match case.dtype {
+        Dtype::Int8 => check_fold::<i8>,
+        Dtype::Int16 => check_fold::<i16>,
+        Dtype::Int32 => check_fold::<i32>,
+        Dtype::Int64 => check_fold::<i64>,
+        Dtype::Uint8 => check_fold::<u8>,
+        Dtype::Uint16 => check_fold::<u16>,
+        Dtype::Uint32 => check_fold::<u32>,
+        Dtype::Uint64 => check_fold::<u64>,
+        Dtype::Half => check_fold::<half::f16>,
+        Dtype::Bfloat16 => check_fold::<half::bf16>,
+        Dtype::Float => check_fold::<f32>,
+        Dtype::Double => check_fold::<f64>,
+        Dtype::Complexf => check_fold::<num_complex::Complex<f32>>,
+        Dtype::Complexd => check_fold::<num_complex::Complex<f64>>,
+    };
+    check(case, me, before, all, seen);
+}
+
+/// Makes the call, on the odd member with its twist.
+fn call(
+    rt: &Runtime,
+    state: &State,
+    case: &Case,
+    team: Team,
+    me: usize,
+    twist: Twist,
+) -> Result<()> {
+    let base = state.memory.as_ptr() as u64;
+    let (dest, source) = places(case, me);
+    let (dest, source) = (
+        base.wrapping_add(dest as u64),
+        base.wrapping_add(source as u64),
+    );
+    let (dest, count) = match twist {
+        Twist::None => (dest, case.count),
+        Twist::Count => (dest, case.count.wrapping_add(1)),
+        Twist::Dest => (dest.wrapping_add(64), case.count),
+        Twist::Null => (0, case.count),
+        Twist::Barrier => return rt.barrier(team),
+    };
+    let (size, dtype) = (case.dtype.size(), case.dtype as i32);
+    let bytes = count.saturating_mul(size);
+    match case.kind {
+        Kind::Broadcast => rt.broadcast(team, dest, source, bytes, case.root),
+        Kind::Fcollect => rt.fcollect(team, dest, source, bytes),
+        Kind::Collect => rt.collect(team, dest, source, brings(case, me).saturating_mul(size)),
+        Kind::Alltoall => rt.alltoall(team, dest, source, bytes),
+        Kind::Alltoalls => rt.alltoalls(
+            team,
+            dest,
+            source,
+            case.strides.0,
+            case.strides.1,
+            size,
+            count,
+        ),
+        Kind::Reduce => rt.reduce(team, dest, source, count, dtype, case.op),
+        Kind::Reducescatter => rt.reducescatter(team, dest, source, count, dtype, case.op),
+        Kind::Inscan => rt.inscan(team, dest, source, count, dtype, case.op),
+        Kind::Exscan => rt.exscan(team, dest, source, count, dtype, case.op),
+    }
+}
+
+fn run(rt: &Runtime, state: &mut State, case: &Case) {
+    let (handle, pes) = &state.teams[case.team];
+    let Some(team) = *handle else { return };
+    let n = pes.len();
+    let me = pes
+        .iter()
+        .position(|&pe| pe == rt.my_pe())
+        .expect("a member");
+    let twist = match case.twist {
+        // Nobody to differ from; lengths of a collect may differ; empty buffers may be anywhere.
+        _ if n == 1 => Twist::None,
+        Twist::Count if case.kind == Kind::Collect => Twist::None,
+        Twist::Dest | Twist::Null if case.count == 0 => Twist::None,
+        twist => twist,
+    };
+    let odd = me == case.odd % n;
+    let folds = matches!(
+        case.kind,
+        Kind::Reduce | Kind::Reducescatter | Kind::Inscan | Kind::Exscan
+    );
+    let all: Option<Vec<Buffers>> = (0..n).map(|member| buffers(case, n, member)).collect();
+    let legal = all.filter(|_| twist == Twist::None && (!folds || op(case).is_some()));
+
+    let before: Vec<Vec<u8>> = pes.iter().map(|&pe| memory(case, pe)).collect();
+    state.memory.write(0, &before[me]).unwrap();
+    let result = call(
+        rt,
+        state,
+        case,
+        team,
+        me,
+        if odd { twist } else { Twist::None },
+    );
+    let mut seen = state.memory.to_vec().unwrap();
+    let mut expected = before[me].clone();
+    match (legal, result) {
+        (Some(all), Ok(())) => {
+            let (start, bytes) = all[me].dest;
+            if folds {
+                if bytes > 0 {
+                    check_any_fold(case, me, &before, &all, &seen[start..start + bytes]);
+                    // The rest is compared below.
+                    seen[start..start + bytes].copy_from_slice(&before[me][start..start + bytes]);
+                }
+            } else {
+                let dest = data_model(case, me, &before, &all);
+                if bytes > 0 {
+                    expected[start..start + bytes].copy_from_slice(&dest);
+                }
+            }
+        }
+        (Some(_), Err(error)) => panic!("refused: {error}: {case:?}"),
+        (None, Ok(())) => panic!("accepted on member {me}: {case:?}"),
+        // Nothing was written.
+        (None, Err(error)) => {
+            let fine = [1, 4, 12, 13, 14, 24].contains(&error.status());
+            assert!(fine, "status {}: {error}: {case:?}", error.status());
+        }
+    }
+    let differs = seen
+        .iter()
+        .zip(&expected)
+        .position(|(seen, expected)| seen != expected);
+    assert_eq!(
+        differs, None,
+        "a byte that is not as it should be: {case:?}"
+    );
+
+    // The team works, whatever came before.
+    let (result, source) = (
+        state.word.slice(1..2).unwrap(),
+        state.word.slice(0..1).unwrap(),
+    );
+    state.word.store(0, 1 << me).unwrap();
+    rt.reduce_array(team, &result, &source, Op::Sum).unwrap();
+    assert_eq!(state.word.load(1).unwrap(), (1 << n) - 1);
+}
+
+#[test]
+fn agree_with_the_model() {
+    pool::check(
+        "collectives",
+        &[1, 2, 3, 5],
+        pool::share(40),
+        Plan { setup, body: run },
+        cases,
+    );
+}
