@@ -74,8 +74,8 @@ module nvshmemrs_ffi
   integer(c_int64_t), parameter :: NVSHMEMRS_TEAM_INVALID = -1_c_int64_t
 
   !> Which fields of a team configuration count.
-  integer(c_int32_t), parameter :: NVSHMEMRS_TEAM_CONFIG_NUM_CONTEXTS = 1_c_int32_t
-  integer(c_int32_t), parameter :: NVSHMEMRS_TEAM_CONFIG_UNIQUEID = 2_c_int32_t
+  integer(c_int64_t), parameter :: NVSHMEMRS_TEAM_CONFIG_NUM_CONTEXTS = 1_c_int64_t
+  integer(c_int64_t), parameter :: NVSHMEMRS_TEAM_CONFIG_UNIQUEID = 2_c_int64_t
 
   !> How many threads of a PE may call at a time.
   integer(c_int32_t), parameter :: NVSHMEMRS_THREAD_SINGLE = 0_c_int32_t
@@ -1597,8 +1597,8 @@ module nvshmemrs_ffi
       type(c_ptr) :: answer
     end function nvshmemrs_last_error
 
-    !> How many threads of a PE may call at a time: `NVSHMEMRS_THREAD_MULTIPLE`, which means any thread at any time,
-    !> with one collective per team at a time.
+    !> How many threads of a PE may call at a time. The answer is one of `nvshmemrs_thread`: MULTIPLE, which means
+    !> any thread at any time, with one collective per team at a time.
     !>
     !> Local; needs no runtime. OpenSHMEM 1.5 section 9.2.2 (`shmem_query_thread`).
     function nvshmemrs_thread_support() result(answer) bind(C, name="nvshmemrs_thread_support")
@@ -1931,7 +1931,7 @@ module nvshmemrs_ffi
     !> Copies `bytes` bytes from local memory at `source` to the symmetric address `dest` on PE `pe`.
     !>
     !> One-sided. Returns when `source` may be reused; the data is visible on `pe` after quiet, barrier or a signal.
-    !> `source` and `dest` must not overlap on the same PE. OpenSHMEM 1.5 section 9.5.1 (`shmem_putmem`).
+    !> `source` and `dest` may overlap on the same PE. OpenSHMEM 1.5 section 9.5.1 (`shmem_putmem`).
     !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS; nothing is written.
     function nvshmemrs_put(runtime, dest, source, bytes, pe) result(answer) bind(C, name="nvshmemrs_put")
       import
@@ -2278,7 +2278,8 @@ module nvshmemrs_ffi
 
     !> As `nvshmemrs_put_signal`, but `source` may be reused only after `nvshmemrs_quiet`.
     !>
-    !> One-sided. OpenSHMEM 1.5 section 9.8.4 (`shmem_putmem_signal_nbi`).
+    !> One-sided. `signal_op` is one of `nvshmemrs_signal_op`. OpenSHMEM 1.5 section 9.8.4
+    !> (`shmem_putmem_signal_nbi`).
     !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     function nvshmemrs_put_signal_nbi(runtime, dest, source, bytes, signal, value, signal_op, &
         pe) result(answer) bind(C, name="nvshmemrs_put_signal_nbi")
@@ -2338,7 +2339,10 @@ module nvshmemrs_ffi
       integer(c_int32_t) :: answer
     end function nvshmemrs_signal_fetch
 
-    !> Makes a stream.
+    !> Makes a stream: an ordered queue with a thread of its own. Pass its handle in place of the runtime's to any
+    !> data operation (RMA, atomics, signals, waits and tests, fence, quiet, collectives), and the call is queued: it
+    !> returns at once and runs after all that was queued before. Its buffers must stay valid, and be left alone,
+    !> until it has run. A call that gives a value (g, a fetching atomic, a test) waits until the stream has run it.
     !>
     !> Local. Free it with `nvshmemrs_stream_free`; finalize ends those that are left, after what is queued.
     !> Errors: SYSTEM.
@@ -2633,7 +2637,7 @@ module nvshmemrs_ffi
       integer(c_int64_t), value :: runtime ! unsigned in C
       integer(c_int64_t), value :: parent ! unsigned in C
       integer(c_int32_t), value :: xrange
-      type(nvshmemrs_team_config_t), intent(in) :: xconfig
+      type(nvshmemrs_team_config_t), intent(in), optional :: xconfig
       integer(c_int64_t), value :: xconfig_mask
       type(nvshmemrs_team_config_t), intent(in), optional :: yconfig
       integer(c_int64_t), value :: yconfig_mask

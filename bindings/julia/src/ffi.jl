@@ -1968,8 +1968,8 @@ const pointer_thread_support = Ref{Ptr{Cvoid}}(C_NULL)
 """
     nvshmemrs_thread_support()
 
-How many threads of a PE may call at a time: `NVSHMEMRS_THREAD_MULTIPLE`, which means any
-thread at any time, with one collective per team at a time.
+How many threads of a PE may call at a time. The answer is one of `nvshmemrs_thread`:
+MULTIPLE, which means any thread at any time, with one collective per team at a time.
 
 Local; needs no runtime. OpenSHMEM 1.5 section 9.2.2 (`shmem_query_thread`).
 """
@@ -2341,8 +2341,8 @@ Copies `bytes` bytes from local memory at `source` to the symmetric address `des
 `pe`.
 
 One-sided. Returns when `source` may be reused; the data is visible on `pe` after quiet,
-barrier or a signal. `source` and `dest` must not overlap on the same PE. OpenSHMEM 1.5
-section 9.5.1 (`shmem_putmem`).
+barrier or a signal. `source` and `dest` may overlap on the same PE. OpenSHMEM 1.5 section
+9.5.1 (`shmem_putmem`).
 Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS; nothing is written.
 """
 function nvshmemrs_put(runtime, dest, source, bytes, pe)
@@ -2800,7 +2800,8 @@ const pointer_put_signal_nbi = Ref{Ptr{Cvoid}}(C_NULL)
 
 As `nvshmemrs_put_signal`, but `source` may be reused only after `nvshmemrs_quiet`.
 
-One-sided. OpenSHMEM 1.5 section 9.8.4 (`shmem_putmem_signal_nbi`).
+One-sided. `signal_op` is one of `nvshmemrs_signal_op`. OpenSHMEM 1.5 section 9.8.4
+(`shmem_putmem_signal_nbi`).
 Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
 """
 function nvshmemrs_put_signal_nbi(runtime, dest, source, bytes, signal, value, signal_op, pe)
@@ -2870,7 +2871,11 @@ const pointer_stream_new = Ref{Ptr{Cvoid}}(C_NULL)
 """
     nvshmemrs_stream_new(runtime, stream)
 
-Makes a stream.
+Makes a stream: an ordered queue with a thread of its own. Pass its handle in place of the
+runtime's to any data operation (RMA, atomics, signals, waits and tests, fence, quiet,
+collectives), and the call is queued: it returns at once and runs after all that was queued
+before. Its buffers must stay valid, and be left alone, until it has run. A call that gives
+a value (g, a fetching atomic, a test) waits until the stream has run it.
 
 Local. Free it with `nvshmemrs_stream_free`; finalize ends those that are left, after what
 is queued.
@@ -2932,15 +2937,15 @@ const pointer_stream_call = Ref{Ptr{Cvoid}}(C_NULL)
 # int32_t nvshmemrs_stream_call(nvshmemrs_stream_t stream, nvshmemrs_host_function_t function,
 #     void *user)
 """
-    nvshmemrs_stream_call(stream, function, user)
+    nvshmemrs_stream_call(stream, function_, user)
 
 Queues a function of the caller's, which the stream calls with `user`.
 
 Local; returns at once. The function may call nvshmemrs, except to wait for its own stream.
 Errors: BAD\\_HANDLE, INVALID\\_VALUE.
 """
-function nvshmemrs_stream_call(stream, function, user)
-    ccall(pointer_stream_call[], Int32, (UInt64, Ptr{Cvoid}, Ptr{Cvoid}), stream, function,
+function nvshmemrs_stream_call(stream, function_, user)
+    ccall(pointer_stream_call[], Int32, (UInt64, Ptr{Cvoid}, Ptr{Cvoid}), stream, function_,
         user)
 end
 
@@ -3039,15 +3044,15 @@ const pointer_event_elapsed = Ref{Ptr{Cvoid}}(C_NULL)
 # int32_t nvshmemrs_event_elapsed(nvshmemrs_event_t start, nvshmemrs_event_t end,
 #     double *milliseconds)
 """
-    nvshmemrs_event_elapsed(start, end, milliseconds)
+    nvshmemrs_event_elapsed(start, end_, milliseconds)
 
 Milliseconds from `start` to `end`; both must have been recorded and reached.
 
 Local; never waits.
 Errors: BAD\\_HANDLE, INVALID\\_VALUE.
 """
-function nvshmemrs_event_elapsed(start, end, milliseconds)
-    ccall(pointer_event_elapsed[], Int32, (UInt64, UInt64, Ptr{Float64}), start, end,
+function nvshmemrs_event_elapsed(start, end_, milliseconds)
+    ccall(pointer_event_elapsed[], Int32, (UInt64, UInt64, Ptr{Float64}), start, end_,
         milliseconds)
 end
 

@@ -128,12 +128,12 @@ inline constexpr uint64_t Invalid = NVSHMEMRS_TEAM_INVALID;
 } // namespace Team
 
 /// Which fields of a team configuration count.
-enum class TeamConfigMask : int32_t {
-    /// `num_contexts`.
-    NumContexts = NVSHMEMRS_TEAM_CONFIG_NUM_CONTEXTS,
-    /// `uniqueid`.
-    Uniqueid = NVSHMEMRS_TEAM_CONFIG_UNIQUEID,
-};
+namespace TeamConfigMask {
+/// `num_contexts`.
+inline constexpr int32_t NumContexts = NVSHMEMRS_TEAM_CONFIG_NUM_CONTEXTS;
+/// `uniqueid`.
+inline constexpr int32_t Uniqueid = NVSHMEMRS_TEAM_CONFIG_UNIQUEID;
+} // namespace TeamConfigMask
 
 /// How many threads of a PE may call at a time.
 enum class Thread : int32_t {
@@ -1188,12 +1188,12 @@ enum class SignalOp : int32_t {
     return nvshmemrs_last_error();
 }
 
-/// How many threads of a PE may call at a time: `NVSHMEMRS_THREAD_MULTIPLE`, which means any thread at any
-/// time, with one collective per team at a time.
+/// How many threads of a PE may call at a time. The answer is one of `nvshmemrs_thread`: MULTIPLE, which
+/// means any thread at any time, with one collective per team at a time.
 ///
 /// Local; needs no runtime. OpenSHMEM 1.5 section 9.2.2 (`shmem_query_thread`).
-[[nodiscard]] inline Status thread_support() noexcept {
-    return static_cast<Status>(nvshmemrs_thread_support());
+[[nodiscard]] inline Thread thread_support() noexcept {
+    return static_cast<Thread>(nvshmemrs_thread_support());
 }
 
 /// Orders this PE's puts, atomic operations and signals to each PE: those before the fence are visible
@@ -1416,8 +1416,7 @@ enum class SignalOp : int32_t {
 /// Copies `bytes` bytes from local memory at `source` to the symmetric address `dest` on PE `pe`.
 ///
 /// One-sided. Returns when `source` may be reused; the data is visible on `pe` after quiet, barrier or a
-/// signal. `source` and `dest` must not overlap on the same PE. OpenSHMEM 1.5 section 9.5.1
-/// (`shmem_putmem`).
+/// signal. `source` and `dest` may overlap on the same PE. OpenSHMEM 1.5 section 9.5.1 (`shmem_putmem`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS; nothing is written.
 [[nodiscard]] inline Status put(nvshmemrs_runtime_t runtime, void *dest, const void *source, size_t bytes,
     int32_t pe) noexcept {
@@ -1666,12 +1665,13 @@ enum class SignalOp : int32_t {
 
 /// As `nvshmemrs_put_signal`, but `source` may be reused only after `nvshmemrs_quiet`.
 ///
-/// One-sided. OpenSHMEM 1.5 section 9.8.4 (`shmem_putmem_signal_nbi`).
+/// One-sided. `signal_op` is one of `nvshmemrs_signal_op`. OpenSHMEM 1.5 section 9.8.4
+/// (`shmem_putmem_signal_nbi`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 [[nodiscard]] inline Status put_signal_nbi(nvshmemrs_runtime_t runtime, void *dest, const void *source,
-    size_t bytes, uint64_t *signal, uint64_t value, int32_t signal_op, int32_t pe) noexcept {
+    size_t bytes, uint64_t *signal, uint64_t value, SignalOp signal_op, int32_t pe) noexcept {
     return static_cast<Status>(nvshmemrs_put_signal_nbi(runtime, dest, source, bytes, signal, value,
-        signal_op, pe));
+        static_cast<int32_t>(signal_op), pe));
 }
 
 /// Updates the signal at the symmetric address `signal` on PE `pe`, after all earlier puts of this PE to
@@ -1707,7 +1707,11 @@ enum class SignalOp : int32_t {
     return static_cast<Status>(nvshmemrs_signal_fetch(runtime, signal, value));
 }
 
-/// Makes a stream.
+/// Makes a stream: an ordered queue with a thread of its own. Pass its handle in place of the runtime's to
+/// any data operation (RMA, atomics, signals, waits and tests, fence, quiet, collectives), and the call is
+/// queued: it returns at once and runs after all that was queued before. Its buffers must stay valid, and
+/// be left alone, until it has run. A call that gives a value (g, a fetching atomic, a test) waits until
+/// the stream has run it.
 ///
 /// Local. Free it with `nvshmemrs_stream_free`; finalize ends those that are left, after what is queued.
 /// Errors: SYSTEM.

@@ -18,14 +18,24 @@ pub fn emit(api: &Api) -> Result<String> {
         .iter()
         .map(|item| {
             // Fortran's integers are signed; the bits are what counts.
-            let signed = |value: i128| if value > i64::MAX.into() { value - (1 << 64) } else { value };
+            let signed = |value: i128| {
+                if value > i64::MAX.into() {
+                    value - (1 << 64)
+                } else {
+                    value
+                }
+            };
             let members: Vec<_> = item
                 .members
                 .iter()
                 .map(|member| context! { name => member.name, value => signed(member.value) })
                 .collect();
             // A mask travels as an `int64_t`, so that it has room.
-            let kind = kind(if item.name.ends_with("_mask") { Scalar::I64 } else { item.repr });
+            let kind = kind(if item.name.ends_with("_mask") {
+                Scalar::I64
+            } else {
+                item.repr
+            });
             context! { docs => super::wrap(&item.docs, 110), kind, members }
         })
         .collect();

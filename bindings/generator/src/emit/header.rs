@@ -1,7 +1,7 @@
 //! `include/nvshmemrs.h`, written by cbindgen with the settings in `capi/cbindgen.toml`.
 
 use super::hash::api_hash;
-use crate::model::{Api, sources};
+use crate::model::{Api, Enum, sources};
 use anyhow::{Context, Result, ensure};
 use std::path::Path;
 
@@ -22,18 +22,22 @@ pub fn emit(api: &Api, root: &Path) -> Result<String> {
 
     let mut builder = cbindgen::Builder::new().with_config(config);
     for source in sources(&root.join("capi/src"))? {
-        builder = builder.with_src(source);
+        // From there cbindgen would go to the other files, and write what is in them once more.
+        if !source.ends_with("lib.rs") {
+            builder = builder.with_src(source);
+        }
     }
     let mut bytes = Vec::new();
     builder.generate().context("cbindgen")?.write(&mut bytes);
     let mut text = String::from_utf8(bytes)?;
     for item in &api.enums {
         text = without_typedef(&text, &item.name, item.repr.c())?;
+        text = with_wide_numbers(text, item)?;
     }
     for function in &api.functions {
         ensure!(
-            text.contains(&format!("{}(", function.name)),
-            "cbindgen left out `{}`",
+            text.matches(&format!("{}(", function.name)).count() == 1,
+            "cbindgen left `{}` out, or wrote it twice",
             function.name
         );
     }
@@ -52,4 +56,26 @@ fn without_typedef(text: &str, name: &str, number: &str) -> Result<String> {
         "cbindgen no longer writes the typedef of `{name}` as `without_typedef` expects"
     );
     Ok(text.replace(&typedef, ""))
+}
+
+/// Makes a macro of each member that does not fit an `int`, which is all that an enum may have in C before C23.
+fn with_wide_numbers(mut text: String, item: &Enum) -> Result<String> {
+    for member in &item.members {
+        if i32::try_from(member.value).is_ok() {
+            continue;
+        }
+        let docs = |indent: &str| -> String {
+            let line = |line: &String| format!("{indent}/// {line}\n");
+            member.docs.iter().map(line).collect()
+        };
+        let (name, value) = (&member.name, member.value);
+        let line = format!("{}    {name} = {value}ull,\n", docs("    "));
+        let (before, after) = text.split_once(&line).with_context(|| {
+            format!("cbindgen no longer writes `{name}` as `with_wide_numbers` expects")
+        })?;
+        let (members, rest) = after.split_once("};\n").context("an enum without an end")?;
+        let number = format!("{}#define {name} UINT64_C({value})\n", docs(""));
+        text = format!("{before}{members}}};\n\n{number}{rest}");
+    }
+    Ok(text)
 }

@@ -89,7 +89,9 @@ fn function(item: &Function) -> minijinja::Value {
 
 /// An argument's name, or if that is a word of the language another one.
 fn variable(name: &str) -> String {
-    const WORDS: [&str; 8] = ["begin", "do", "end", "function", "global", "local", "quote", "module"];
+    const WORDS: [&str; 8] = [
+        "begin", "do", "end", "function", "global", "local", "quote", "module",
+    ];
     if WORDS.contains(&name) {
         format!("{name}_")
     } else {
@@ -145,5 +147,16 @@ fn type_name(ty: &Type) -> String {
             Type::Scalar(Scalar::Char) => "Cstring".into(),
             to => format!("Ptr{{{}}}", type_name(to)),
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::variable;
+
+    #[test]
+    fn words_of_the_language_are_no_names() {
+        assert_eq!(variable("end"), "end_");
+        assert_eq!(variable("event"), "event");
     }
 }

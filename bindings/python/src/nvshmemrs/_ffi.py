@@ -4,8 +4,8 @@
 ``lib.nvshmemrs_put(...)`` takes plain ints for handles, addresses, sizes and numbers. An address is
 a ``c_void_p``: an int, or a ctypes object by ``byref``. An output is a typed pointer: pass the
 ctypes object itself, ``pe = c_int32(); lib.nvshmemrs_my_pe(runtime, pe)``, or ``None`` for NULL.
-NULL for a callback is a null function, ``InterruptHook()``. Every call lets other Python threads
-run.
+NULL for a callback is a null function, ``InterruptHook()``; keep a callback, and what a queued call
+reads or writes, until the library is done with it. Every call lets other Python threads run.
 
 Loading fails with ImportError unless the library answers the ABI version and the API hash that this
 file was generated with.
@@ -1577,8 +1577,8 @@ _FUNCTIONS = (
         (),
         """()
 
-    How many threads of a PE may call at a time: `NVSHMEMRS_THREAD_MULTIPLE`, which means any thread
-    at any time, with one collective per team at a time.
+    How many threads of a PE may call at a time. The answer is one of `nvshmemrs_thread`: MULTIPLE,
+    which means any thread at any time, with one collective per team at a time.
 
     Local; needs no runtime. OpenSHMEM 1.5 section 9.2.2 (`shmem_query_thread`).
     """,
@@ -1851,7 +1851,7 @@ _FUNCTIONS = (
     Copies `bytes` bytes from local memory at `source` to the symmetric address `dest` on PE `pe`.
 
     One-sided. Returns when `source` may be reused; the data is visible on `pe` after quiet, barrier
-    or a signal. `source` and `dest` must not overlap on the same PE. OpenSHMEM 1.5 section 9.5.1
+    or a signal. `source` and `dest` may overlap on the same PE. OpenSHMEM 1.5 section 9.5.1
     (`shmem_putmem`).
     Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS; nothing is written.
     """,
@@ -2197,7 +2197,8 @@ _FUNCTIONS = (
 
     As `nvshmemrs_put_signal`, but `source` may be reused only after `nvshmemrs_quiet`.
 
-    One-sided. OpenSHMEM 1.5 section 9.8.4 (`shmem_putmem_signal_nbi`).
+    One-sided. `signal_op` is one of `nvshmemrs_signal_op`. OpenSHMEM 1.5 section 9.8.4
+    (`shmem_putmem_signal_nbi`).
     Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     """,
     ),
@@ -2247,7 +2248,11 @@ _FUNCTIONS = (
         (c_uint64, POINTER(c_uint64)),
         """(runtime, stream)
 
-    Makes a stream.
+    Makes a stream: an ordered queue with a thread of its own. Pass its handle in place of the
+    runtime's to any data operation (RMA, atomics, signals, waits and tests, fence, quiet,
+    collectives), and the call is queued: it returns at once and runs after all that was queued
+    before. Its buffers must stay valid, and be left alone, until it has run. A call that gives a
+    value (g, a fetching atomic, a test) waits until the stream has run it.
 
     Local. Free it with `nvshmemrs_stream_free`; finalize ends those that are left, after what is
     queued.
