@@ -93,6 +93,33 @@ int main(void) {
         CHECK(dest[i] == -7.0);
     }
 
+    // The type does not have the operation, the buffers overlap, the team has fewer than no members, or is gone.
+    EXPECT(INVALID_VALUE, "`op`", "xor",
+           nvshmemrs_reduce(rt, NVSHMEMRS_TEAM_WORLD, dest, data, 4, NVSHMEMRS_DTYPE_DOUBLE, NVSHMEMRS_OP_XOR));
+    EXPECT(INVALID_VALUE, "`dest`", "clear of source",
+           nvshmemrs_reduce(rt, NVSHMEMRS_TEAM_WORLD, data + 1, data, 4, NVSHMEMRS_DTYPE_DOUBLE, NVSHMEMRS_OP_SUM));
+    nvshmemrs_team_t team = 77;
+    EXPECT(INVALID_VALUE, "`size`", "-1",
+           nvshmemrs_team_split_strided(rt, NVSHMEMRS_TEAM_WORLD, 0, 1, -1, NULL, 0, &team));
+    CHECK(team == 77);
+    MUST(nvshmemrs_team_split_strided(rt, NVSHMEMRS_TEAM_WORLD, 0, 1, n, NULL, 0, &team));
+    MUST(nvshmemrs_team_destroy(rt, team));
+    EXPECT(BAD_HANDLE, "`team`", "destroyed", nvshmemrs_barrier(rt, team));
+    CHECK(data[1] == me + 1.0 && dest[0] == -7.0);
+
+    // A stream is no runtime where something is made; an event that was never recorded has no time.
+    nvshmemrs_stream_t stream = 0;
+    nvshmemrs_event_t event = 0;
+    double milliseconds = -5.0;
+    MUST(nvshmemrs_stream_new(rt, &stream));
+    MUST(nvshmemrs_event_new(rt, &event));
+    EXPECT(BAD_HANDLE, "`runtime`", "live runtime", nvshmemrs_malloc(stream, 64, &memory));
+    EXPECT(INVALID_VALUE, "`start`", "recorded", nvshmemrs_event_elapsed(event, event, &milliseconds));
+    CHECK(milliseconds == -5.0);
+    MUST(nvshmemrs_event_free(event));
+    MUST(nvshmemrs_stream_free(stream));
+    EXPECT(BAD_HANDLE, "`stream`", "live stream", nvshmemrs_stream_synchronize(stream));
+
     // After all that the job works.
     MUST(nvshmemrs_reduce(rt, NVSHMEMRS_TEAM_WORLD, dest, data, 4, NVSHMEMRS_DTYPE_DOUBLE, NVSHMEMRS_OP_SUM));
     CHECK(dest[0] == n * (n + 1) / 2.0);

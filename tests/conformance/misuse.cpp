@@ -94,6 +94,30 @@ void run() {
         CHECK(dest[i] == -7.0);
     }
 
+    // The type does not have the operation, the buffers overlap, the team has fewer than no members, or is gone.
+    EXPECT(InvalidValue, "`op`", "xor", ffi::reduce(rt, World, dest, data, 4, Dtype::Double, Op::Xor));
+    EXPECT(InvalidValue, "`dest`", "clear of source", ffi::reduce(rt, World, data + 1, data, 4, Dtype::Double, Op::Sum));
+    nvshmemrs_team_t team = 77;
+    EXPECT(InvalidValue, "`size`", "-1", ffi::team_split_strided(rt, World, 0, 1, -1, nullptr, 0, &team));
+    CHECK(team == 77);
+    MUST(ffi::team_split_strided(rt, World, 0, 1, n, nullptr, 0, &team));
+    MUST(ffi::team_destroy(rt, team));
+    EXPECT(BadHandle, "`team`", "destroyed", ffi::barrier(rt, team));
+    CHECK(data[1] == me + 1.0 && dest[0] == -7.0);
+
+    // A stream is no runtime where something is made; an event that was never recorded has no time.
+    nvshmemrs_stream_t stream = 0;
+    nvshmemrs_event_t event = 0;
+    double milliseconds = -5.0;
+    MUST(ffi::stream_new(rt, &stream));
+    MUST(ffi::event_new(rt, &event));
+    EXPECT(BadHandle, "`runtime`", "live runtime", ffi::malloc(stream, 64, &memory));
+    EXPECT(InvalidValue, "`start`", "recorded", ffi::event_elapsed(event, event, &milliseconds));
+    CHECK(milliseconds == -5.0);
+    MUST(ffi::event_free(event));
+    MUST(ffi::stream_free(stream));
+    EXPECT(BadHandle, "`stream`", "live stream", ffi::stream_synchronize(stream));
+
     // After all that the job works.
     MUST(ffi::reduce(rt, World, dest, data, 4, Dtype::Double, Op::Sum));
     CHECK(dest[0] == n * (n + 1) / 2.0);

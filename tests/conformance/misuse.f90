@@ -31,6 +31,10 @@ program misuse
   procedure(get_memory), pointer :: malloc_of_null
   integer(nvshmemrs_runtime_t) :: rt = 0
   integer(c_int32_t) :: me = -1, n = 0, nobody = -5
+  integer(nvshmemrs_team_t) :: team
+  integer(nvshmemrs_stream_t) :: stream
+  integer(nvshmemrs_event_t) :: event
+  real(c_double) :: milliseconds
   type(c_ptr) :: memory = c_null_ptr
   real(c_double), pointer :: values(:), dest(:)
   real(c_double), target :: row(count + 1)
@@ -83,6 +87,34 @@ program misuse
               NVSHMEMRS_ERROR_MISMATCH, 'count', '3', 'reduce with different counts')
   call must(nvshmemrs_barrier(rt, world), 'barrier')
   call check(all(nint(dest) == -7), 'the reductions wrote nothing')
+
+  ! The type does not have the operation, the buffers overlap, the team has fewer than no members, or is gone.
+  call expect(nvshmemrs_reduce(rt, world, c_loc(dest), c_loc(values), 4_c_size_t, NVSHMEMRS_DTYPE_DOUBLE, &
+                               NVSHMEMRS_OP_XOR), NVSHMEMRS_ERROR_INVALID_VALUE, '`op`', 'xor', 'reduce with xor')
+  call expect(nvshmemrs_reduce(rt, world, c_loc(values(2)), c_loc(values), 4_c_size_t, NVSHMEMRS_DTYPE_DOUBLE, &
+                               NVSHMEMRS_OP_SUM), NVSHMEMRS_ERROR_INVALID_VALUE, '`dest`', 'clear of source', 'reduce over itself')
+  team = 77
+  call expect(nvshmemrs_team_split_strided(rt, world, 0, 1, -1, config_mask=0_c_int64_t, team=team), &
+              NVSHMEMRS_ERROR_INVALID_VALUE, '`size`', '-1', 'team_split_strided with -1 members')
+  call check(team == 77, 'team_split_strided with -1 members writes nothing')
+  call must(nvshmemrs_team_split_strided(rt, world, 0, 1, n, config_mask=0_c_int64_t, team=team), 'team_split_strided')
+  call must(nvshmemrs_team_destroy(rt, team), 'team_destroy')
+  call expect(nvshmemrs_barrier(rt, team), NVSHMEMRS_ERROR_BAD_HANDLE, '`team`', 'destroyed', 'barrier of a stale team')
+  call check(nint(values(2)) == me + 1 .and. nint(dest(1)) == -7, 'these reductions wrote nothing')
+
+  ! A stream is no runtime where something is made; an event that was never recorded has no time.
+  call must(nvshmemrs_stream_new(rt, stream), 'stream_new')
+  call must(nvshmemrs_event_new(rt, event), 'event_new')
+  call expect(nvshmemrs_malloc(stream, 64_c_size_t, memory), NVSHMEMRS_ERROR_BAD_HANDLE, '`runtime`', 'live runtime', &
+              'malloc on a stream')
+  milliseconds = -5
+  call expect(nvshmemrs_event_elapsed(event, event, milliseconds), NVSHMEMRS_ERROR_INVALID_VALUE, '`start`', 'recorded', &
+              'event_elapsed of an event never recorded')
+  call check(nint(milliseconds) == -5, 'event_elapsed of an event never recorded writes nothing')
+  call must(nvshmemrs_event_free(event), 'event_free')
+  call must(nvshmemrs_stream_free(stream), 'stream_free')
+  call expect(nvshmemrs_stream_synchronize(stream), NVSHMEMRS_ERROR_BAD_HANDLE, '`stream`', 'live stream', &
+              'stream_synchronize after stream_free')
 
   ! After all that the job works.
   call must(nvshmemrs_reduce(rt, world, c_loc(dest), c_loc(values), 4_c_size_t, NVSHMEMRS_DTYPE_DOUBLE, &

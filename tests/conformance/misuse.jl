@@ -83,6 +83,28 @@ elements = me == n - 1 ? 3 : 4
 @must FFI.nvshmemrs_barrier(rt, WORLD)
 @check all(data[5:8] .== -7)
 
+# The type does not have the operation, the buffers overlap, the team has fewer than no members, or is gone.
+@expect Status.INVALID_VALUE "`op`" "xor" FFI.nvshmemrs_reduce(rt, WORLD, dest_at, data_at, 4, Dtype.DOUBLE, Op.XOR)
+@expect Status.INVALID_VALUE "`dest`" "clear of source" FFI.nvshmemrs_reduce(rt, WORLD, data_at + 8, data_at, 4, Dtype.DOUBLE, Op.SUM)
+team = Ref{UInt64}(77)
+@expect Status.INVALID_VALUE "`size`" "-1" FFI.nvshmemrs_team_split_strided(rt, WORLD, 0, 1, -1, C_NULL, 0, team)
+@check team[] == 77
+@must FFI.nvshmemrs_team_split_strided(rt, WORLD, 0, 1, n, C_NULL, 0, team)
+@must FFI.nvshmemrs_team_destroy(rt, team[])
+@expect Status.BAD_HANDLE "`team`" "destroyed" FFI.nvshmemrs_barrier(rt, team[])
+@check data[2] == me + 1 && data[5] == -7
+
+# A stream is no runtime where something is made; an event that was never recorded has no time.
+stream, event, milliseconds = Ref{UInt64}(0), Ref{UInt64}(0), Ref{Float64}(-5)
+@must FFI.nvshmemrs_stream_new(rt, stream)
+@must FFI.nvshmemrs_event_new(rt, event)
+@expect Status.BAD_HANDLE "`runtime`" "live runtime" FFI.nvshmemrs_malloc(stream[], 64, memory)
+@expect Status.INVALID_VALUE "`start`" "recorded" FFI.nvshmemrs_event_elapsed(event[], event[], milliseconds)
+@check milliseconds[] == -5
+@must FFI.nvshmemrs_event_free(event[])
+@must FFI.nvshmemrs_stream_free(stream[])
+@expect Status.BAD_HANDLE "`stream`" "live stream" FFI.nvshmemrs_stream_synchronize(stream[])
+
 # After all that the job works.
 @must FFI.nvshmemrs_reduce(rt, WORLD, dest_at, data_at, 4, Dtype.DOUBLE, Op.SUM)
 @check data[5] == n * (n + 1) / 2

@@ -54,15 +54,15 @@ assert (data == -1).all() and (local == 0).all() and signal[0] == 0
 
 # Every PE gives the same wrong argument, then one PE alone; every PE raises each time.
 COLLECTIVE = (NvshmemInvalid, nvshmem.PeerArgumentError, nvshmem.MismatchError)
-half = nvshmem.array(8, "float16")
+pairs = nvshmem.array(8, "complex128")
 for wrong in (True, me == n - 1):
-    either = half if wrong else source
+    either = pairs if wrong else source
     raises(
-        COLLECTIVE, "prod|PE", lambda: nvshmem.reduce(0, data, source, "prod" if wrong else "sum")
+        COLLECTIVE, "xor|PE", lambda: nvshmem.reduce(0, data, source, "xor" if wrong else "sum")
     )
     raises(COLLECTIVE, "99|PE", lambda: nvshmem.reduce(0, data, source, 99 if wrong else "sum"))
     raises(
-        COLLECTIVE, "float16|PE", lambda: nvshmem.reduce(0, half if wrong else data, either, "sum")
+        COLLECTIVE, "max|PE", lambda: nvshmem.reduce(0, pairs if wrong else data, either, "max")
     )
     raises(
         COLLECTIVE, "root|PE", lambda: nvshmem.broadcast(0, data, source, root=n if wrong else 0)
@@ -74,9 +74,18 @@ if n > 1:
 assert (data == -1).all() and (source == me).all()
 raises(INVALID, "team", lambda: nvshmem.barrier(12345))
 
-nvshmem.free_array(half)
-raises(INVALID, "freed", lambda: nvshmem.free_array(half))
-raises(INVALID, "freed", lambda: nvshmem.put(half, np.zeros(8, "float16"), 0))
+raises(INVALID, "clear of source", lambda: nvshmem.reduce(0, data[1:5], data[:4], "sum"))
+raises(INVALID, "-1", lambda: nvshmem.team_split_strided(Teams.TEAM_WORLD, 0, 1, -1))
+team = nvshmem.team_split_strided(Teams.TEAM_WORLD, 0, 1, n)
+nvshmem.team_destroy(team)
+raises(INVALID, "team", lambda: nvshmem.barrier(team))
+event = nvshmem.Event()
+raises(INVALID, "recorded", lambda: event.elapsed(event))
+assert (data == -1).all()
+
+nvshmem.free_array(pairs)
+raises(INVALID, "freed", lambda: nvshmem.free_array(pairs))
+raises(INVALID, "freed", lambda: nvshmem.put(pairs, np.zeros(8, "complex128"), 0))
 
 # After all this the job is whole.
 nvshmem.barrier(Teams.TEAM_WORLD)

@@ -2,7 +2,7 @@
 //! nothing is written, no PE is stranded, and the job goes on. What the types rule out, such as a call before init or a double
 //! free, is in the programs of the same name in the other languages.
 
-use nvshmemrs::{Error, Op, Result, Runtime, SignalOp, Team};
+use nvshmemrs::{Error, Op, Result, Runtime, SignalOp, Team, TeamConfig};
 use std::fmt::Debug;
 
 const COUNT: usize = 8;
@@ -123,6 +123,22 @@ fn main() -> Result<()> {
     }
     assert_eq!(data.to_vec()?, [-1.0; COUNT]);
     assert_eq!(source.to_vec()?, [f64::from(me); COUNT]);
+
+    // The type does not have the operation, or the team has fewer than no members, or is gone.
+    refused(
+        1,
+        &["`op`", "xor"],
+        rt.reduce_array(world, &to, &from, Op::Xor),
+    );
+    let empty = rt.team_split_strided(world, 0, 1, -1, Ok(TeamConfig::default()));
+    refused(1, &["`size`", "-1"], empty);
+    let team = rt.team_split_strided(world, 0, 1, n, Ok(TeamConfig::default()))?;
+    let team = team.expect("every PE is a member");
+    rt.team_destroy(team)?;
+    refused(11, &["`team`", "destroyed"], rt.barrier(team));
+    // An event that was never recorded has no time.
+    let event = rt.event();
+    refused(1, &["`start`", "recorded"], event.elapsed(&event));
 
     // After all that the job works.
     let before = rt.heap_stats();

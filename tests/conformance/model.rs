@@ -71,9 +71,15 @@ fn teams(rt: &Runtime, left: Pe, right: Pe) -> Result<()> {
     let plain = TeamConfig::default();
     let (row, column) = rt.team_split_2d(world, 2, Ok(plain), Ok(plain))?;
     let row_size = (n - me / 2 * 2).min(2);
-    assert_eq!((rt.team_my_pe(row)?, rt.team_n_pes(row)?), (me % 2, row_size));
+    assert_eq!(
+        (rt.team_my_pe(row)?, rt.team_n_pes(row)?),
+        (me % 2, row_size)
+    );
     let column_size = (n - me % 2 + 1) / 2;
-    assert_eq!((rt.team_my_pe(column)?, rt.team_n_pes(column)?), (me / 2, column_size));
+    assert_eq!(
+        (rt.team_my_pe(column)?, rt.team_n_pes(column)?),
+        (me / 2, column_size)
+    );
 
     // PE 0 hands a number out, and the PEs meet by it in another order.
     let words = rt.array::<u64>(2)?;
@@ -117,7 +123,13 @@ fn strided(rt: &Runtime, left: Pe, right: Pe) -> Result<()> {
     let row: Vec<f64> = (0..8).map(|i| f64::from(me * 100 + i)).collect();
     rt.iput(field.slice(1..)?, &row, 3, 2, 4, right)?;
     rt.barrier_all()?;
-    let spread = |i: i32| if i % 3 == 1 && i < 12 { left * 100 + (i - 1) / 3 * 2 } else { 0 };
+    let spread = |i: i32| {
+        if i % 3 == 1 && i < 12 {
+            left * 100 + (i - 1) / 3 * 2
+        } else {
+            0
+        }
+    };
     let wanted: Vec<f64> = (0..16).map(|i| f64::from(spread(i))).collect();
     assert_eq!(field.to_vec()?, wanted);
     let mut got = [0.0; 4];
@@ -202,7 +214,8 @@ fn real_atomics<T: AtomicElement + From<f32> + Debug>(rt: &Runtime, right: Pe) -
 fn waits(rt: &Runtime, right: Pe) -> Result<()> {
     let array = rt.array::<i32>(4)?;
     let words = &array.all();
-    let (not_first, not_odd): (Option<&[i32]>, Option<&[i32]>) = (Some(&[1, 0, 0, 0]), Some(&[0, 1, 0, 1]));
+    let (not_first, not_odd): (Option<&[i32]>, Option<&[i32]>) =
+        (Some(&[1, 0, 0, 0]), Some(&[0, 1, 0, 1]));
     assert!(!rt.test(array.at(0)?, Cmp::Eq, 1)?);
     rt.barrier_all()?;
     rt.p(array.at(0)?, 1, right)?;
@@ -219,8 +232,14 @@ fn waits(rt: &Runtime, right: Pe) -> Result<()> {
     assert!(!rt.test_all(words, None, Cmp::Ge, 1)?);
     assert!(rt.test_all(words, not_odd, Cmp::Ge, 1)?);
     assert_eq!(rt.wait_until_any(words, Some(&[1; 4]), Cmp::Ge, 1)?, None);
-    assert_eq!(rt.wait_until_any_vector(words, None, Cmp::Eq, &[7, 7, 5, 7])?, Some(2));
-    assert_eq!(rt.test_any_vector(words, not_odd, Cmp::Eq, &[7, 0, 5, 0])?, Some(2));
+    assert_eq!(
+        rt.wait_until_any_vector(words, None, Cmp::Eq, &[7, 7, 5, 7])?,
+        Some(2)
+    );
+    assert_eq!(
+        rt.test_any_vector(words, not_odd, Cmp::Eq, &[7, 0, 5, 0])?,
+        Some(2)
+    );
     rt.barrier_all()?;
 
     rt.p(array.at(1)?, 3, right)?;
@@ -229,8 +248,14 @@ fn waits(rt: &Runtime, right: Pe) -> Result<()> {
     rt.wait_until_all_vector(words, None, Cmp::Eq, &[1, 3, 5, 9])?;
     assert!(rt.test_all_vector(words, None, Cmp::Eq, &[1, 3, 5, 9])?);
     assert!(!rt.test_all_vector(words, None, Cmp::Eq, &[0, 0, 5, 0])?);
-    assert_eq!(rt.wait_until_some_vector(words, None, Cmp::Eq, &[1, 0, 5, 0])?, [0, 2]);
-    assert_eq!(rt.test_some_vector(words, None, Cmp::Eq, &[0, 0, 5, 0])?, [2]);
+    assert_eq!(
+        rt.wait_until_some_vector(words, None, Cmp::Eq, &[1, 0, 5, 0])?,
+        [0, 2]
+    );
+    assert_eq!(
+        rt.test_some_vector(words, None, Cmp::Eq, &[0, 0, 5, 0])?,
+        [2]
+    );
     rt.barrier_all()?;
     rt.free_array(array)?;
 
@@ -296,27 +321,71 @@ fn moves(rt: &Runtime, team: Team, dest: &SymArray<i64>, source: &SymArray<i64>)
     };
     let sent: Vec<i64> = (0..3).map(|i| value(k - 1, i)).collect();
     let root = k as Pe - 1;
-    on.check("broadcast", |d, s| rt.broadcast_array(team, &d.slice(..3)?, &s.slice(..3)?, root), 0, &sent, false)?;
+    on.check(
+        "broadcast",
+        |d, s| rt.broadcast_array(team, &d.slice(..3)?, &s.slice(..3)?, root),
+        0,
+        &sent,
+        false,
+    )?;
 
     let all: Vec<i64> = pairs(3).map(|(pe, i)| value(pe, i)).collect();
-    on.check("fcollect", |d, s| rt.fcollect_array(team, &d.slice(..k * 3)?, &s.slice(..3)?), 0, &all, false)?;
+    on.check(
+        "fcollect",
+        |d, s| rt.fcollect_array(team, &d.slice(..k * 3)?, &s.slice(..3)?),
+        0,
+        &all,
+        false,
+    )?;
     let all: Vec<i64> = pairs(3).map(|(pe, i)| value(pe, pe * 3 + i)).collect();
     let part = m * 3..m * 3 + 3;
-    on.check("fcollect in place", |_, s| rt.fcollect_array(team, &s.slice(..k * 3)?, &s.slice(part)?), 0, &all, true)?;
+    on.check(
+        "fcollect in place",
+        |_, s| rt.fcollect_array(team, &s.slice(..k * 3)?, &s.slice(part)?),
+        0,
+        &all,
+        true,
+    )?;
 
     // Member m gives m + 1 elements.
-    let all: Vec<i64> = (0..k).flat_map(|pe| (0..=pe).map(move |i| value(pe, i))).collect();
+    let all: Vec<i64> = (0..k)
+        .flat_map(|pe| (0..=pe).map(move |i| value(pe, i)))
+        .collect();
     let len = all.len();
-    on.check("collect", |d, s| rt.collect_array(team, &d.slice(..len)?, &s.slice(..m + 1)?), 0, &all, false)?;
+    on.check(
+        "collect",
+        |d, s| rt.collect_array(team, &d.slice(..len)?, &s.slice(..m + 1)?),
+        0,
+        &all,
+        false,
+    )?;
 
     let parts: Vec<i64> = pairs(2).map(|(pe, i)| value(pe, m * 2 + i)).collect();
     let len = k * 2;
-    on.check("alltoall", |d, s| rt.alltoall_array(team, &d.slice(..len)?, &s.slice(..len)?), 0, &parts, false)?;
-    on.check("alltoall in place", |_, s| rt.alltoall_array(team, &s.slice(..len)?, &s.slice(..len)?), 0, &parts, true)?;
+    on.check(
+        "alltoall",
+        |d, s| rt.alltoall_array(team, &d.slice(..len)?, &s.slice(..len)?),
+        0,
+        &parts,
+        false,
+    )?;
+    on.check(
+        "alltoall in place",
+        |_, s| rt.alltoall_array(team, &s.slice(..len)?, &s.slice(..len)?),
+        0,
+        &parts,
+        true,
+    )?;
     let spread = |(pe, i): (usize, usize)| [value(pe, (m * 2 + i) * 3), -7];
     let mut parts: Vec<i64> = pairs(2).flat_map(spread).collect();
     parts.pop();
-    on.check("alltoalls", |d, s| rt.alltoalls_array(team, &d.all(), &s.all(), 2, 3, 2), 0, &parts, false)
+    on.check(
+        "alltoalls",
+        |d, s| rt.alltoalls_array(team, &d.all(), &s.all(), 2, 3, 2),
+        0,
+        &parts,
+        false,
+    )
 }
 
 fn scans(rt: &Runtime, team: Team, dest: &SymArray<i32>, source: &SymArray<i32>) -> Result<()> {
@@ -333,7 +402,9 @@ fn scans(rt: &Runtime, team: Team, dest: &SymArray<i32>, source: &SymArray<i32>)
     let all = k as usize * 2;
     let mine = m as usize * 2;
     let kept = [sum * (m * 2 + 1), sum * (m * 2 + 2)];
-    let two = |array: &SymArray<i32>, call: &dyn Fn(&SymSlice<'_, i32>) -> Result<()>| call(&array.slice(..2)?);
+    let two = |array: &SymArray<i32>, call: &dyn Fn(&SymSlice<'_, i32>) -> Result<()>| {
+        call(&array.slice(..2)?)
+    };
     on.check(
         "reducescatter",
         |d, s| rt.reducescatter_array(team, &d.slice(..2)?, &s.slice(..all)?, Op::Sum),
@@ -349,13 +420,37 @@ fn scans(rt: &Runtime, team: Team, dest: &SymArray<i32>, source: &SymArray<i32>)
         true,
     )?;
     let wanted = [to_me, to_me * 2];
-    on.check("inscan", |d, s| rt.inscan_array(team, &d.slice(..2)?, &s.slice(..2)?, Op::Sum), 0, &wanted, false)?;
+    on.check(
+        "inscan",
+        |d, s| rt.inscan_array(team, &d.slice(..2)?, &s.slice(..2)?, Op::Sum),
+        0,
+        &wanted,
+        false,
+    )?;
     let rest = [to_me, to_me * 2, (m + 1) * 3];
-    on.check("inscan in place", |_, s| two(s, &|both| rt.inscan_array(team, both, both, Op::Sum)), 0, &rest, true)?;
+    on.check(
+        "inscan in place",
+        |_, s| two(s, &|both| rt.inscan_array(team, both, both, Op::Sum)),
+        0,
+        &rest,
+        true,
+    )?;
     let wanted = [before, before * 2];
-    on.check("exscan", |d, s| rt.exscan_array(team, &d.slice(..2)?, &s.slice(..2)?, Op::Sum), 0, &wanted, false)?;
+    on.check(
+        "exscan",
+        |d, s| rt.exscan_array(team, &d.slice(..2)?, &s.slice(..2)?, Op::Sum),
+        0,
+        &wanted,
+        false,
+    )?;
     let least = [if m == 0 { i32::MAX } else { 1 }];
-    on.check("exscan in place", |_, s| two(s, &|both| rt.exscan_array(team, both, both, Op::Min)), 0, &least, true)
+    on.check(
+        "exscan in place",
+        |_, s| two(s, &|both| rt.exscan_array(team, both, both, Op::Min)),
+        0,
+        &least,
+        true,
+    )
 }
 
 /// Reduces two elements, out of place and in place; the third stays as it is.
@@ -375,9 +470,21 @@ where
         };
         let what = format!("{op} of {:?}", T::DTYPE);
         let both = [wanted; 2];
-        on.check(&what, |d, s| rt.reduce_array(team, &d.slice(..2)?, &s.slice(..2)?, op), 0, &both, false)?;
+        on.check(
+            &what,
+            |d, s| rt.reduce_array(team, &d.slice(..2)?, &s.slice(..2)?, op),
+            0,
+            &both,
+            false,
+        )?;
         let both = [wanted, wanted, guard];
-        on.check(&what, |_, s| rt.reduce_array(team, &s.slice(..2)?, &s.slice(..2)?, op), 0, &both, true)?;
+        on.check(
+            &what,
+            |_, s| rt.reduce_array(team, &s.slice(..2)?, &s.slice(..2)?, op),
+            0,
+            &both,
+            true,
+        )?;
     }
     rt.barrier_all()?;
     rt.free_array(source)?;
@@ -396,14 +503,42 @@ fn reductions(rt: &Runtime, team: Option<Team>, m: Pe, k: Pe) -> Result<()> {
     reduce::<i16>(rt, team, Op::Min, -m as i16, 1 - k as i16, 77)?;
     reduce::<u32>(rt, team, Op::And, !(1 << m), !((1 << k) - 1), 77)?;
     reduce::<u64>(rt, team, Op::Or, 1 << (40 + m), ((1 << k) - 1) << 40, 77)?;
-    reduce::<i64>(rt, team, Op::Prod, i64::from(-(m + 1)), sign * factorial, 77)?;
+    reduce::<i64>(
+        rt,
+        team,
+        Op::Prod,
+        i64::from(-(m + 1)),
+        sign * factorial,
+        77,
+    )?;
     let halves = [real(m) + 0.5, real(k * k) / 2.0, 77.0].map(f16::from_f64);
     reduce::<f16>(rt, team, Op::Sum, halves[0], halves[1], halves[2])?;
     reduce::<f32>(rt, team, Op::Max, m as f32 + 0.5, k as f32 - 0.5, 77.0)?;
-    reduce::<f64>(rt, team, Op::Sum, real(m + 1) * 0.25, real(k * (k + 1) / 2) * 0.25, 77.0)?;
-    reduce::<Complex32>(rt, team, Op::Prod, Complex32::i(), product, Complex32::new(77.0, 0.0))?;
+    reduce::<f64>(
+        rt,
+        team,
+        Op::Sum,
+        real(m + 1) * 0.25,
+        real(k * (k + 1) / 2) * 0.25,
+        77.0,
+    )?;
+    reduce::<Complex32>(
+        rt,
+        team,
+        Op::Prod,
+        Complex32::i(),
+        product,
+        Complex32::new(77.0, 0.0),
+    )?;
     let guard = Complex64::new(77.0, 0.0);
-    reduce::<Complex64>(rt, team, Op::Sum, Complex64::new(real(m), 1.0), total, guard)
+    reduce::<Complex64>(
+        rt,
+        team,
+        Op::Sum,
+        Complex64::new(real(m), 1.0),
+        total,
+        guard,
+    )
 }
 
 fn collectives(rt: &Runtime) -> Result<()> {
@@ -462,7 +597,10 @@ fn streams(rt: &Runtime, left: Pe, right: Pe) -> Result<()> {
     // An error is kept until the stream is synchronized, once; what is queued behind it runs.
     let to = Arc::clone(&data);
     first.submit(move |rt| rt.put(to.slice(..1)?, &[1.0], n))?;
-    assert_eq!(first.run(move |rt| rt.atomic_fetch_add(counter, 4, right))?, 0);
+    assert_eq!(
+        first.run(move |rt| rt.atomic_fetch_add(counter, 4, right))?,
+        0
+    );
     assert_eq!(status(first.synchronize()), 12);
     first.synchronize()?;
     first.submit(|rt| rt.barrier_all())?;
@@ -484,11 +622,16 @@ fn memory(rt: &Runtime, left: Pe, right: Pe) -> Result<()> {
     let left = i64::from(left);
     // Addresses, as in C: an array belongs to its allocation.
     let small = rt.realloc(Ok(0), 32)?.expect("an address");
-    rt.put(rt.elements("dest", small, 4)?, &[0, 1, 2, 3].map(|i| me * 10 + i), rt.my_pe())?;
+    let start = [0, 1, 2, 3].map(|i| me * 10 + i);
+    rt.put(rt.elements::<i64>("dest", small, 4)?, &start, rt.my_pe())?;
     let grown = rt.realloc(Ok(small), 4000)?.expect("an address");
     let mut kept = [0; 4];
-    rt.get(&mut kept, rt.elements::<i64>("source", grown, 4)?, rt.my_pe())?;
-    assert_eq!(kept, [0, 1, 2, 3].map(|i| me * 10 + i));
+    rt.get(
+        &mut kept,
+        rt.elements::<i64>("source", grown, 4)?,
+        rt.my_pe(),
+    )?;
+    assert_eq!(kept, start);
     let last = rt.element::<i64>("dest", grown + 499 * 8)?;
     rt.p(last, 77 + me, right)?;
     rt.barrier_all()?;

@@ -21,6 +21,7 @@ enum { POOL = 16, CANARIES = 4, CANARY_BYTES = 4096, KEPT = 4, TEAMS = 8, STALE 
 static uint64_t first_seed, common, own, *rng = &common;
 static int32_t me, n_pes;
 static long call_number;
+static int trace;
 static const char *call_name = "start";
 static nvshmemrs_runtime_t rt;
 
@@ -55,12 +56,17 @@ static int percent(unsigned chance)
     return below(100) < chance;
 }
 
-static uint64_t forget(uint64_t *handle)
+/* Keeps a handle that names nothing any more. No number is drawn: not every PE may have had it. */
+static void retire(uint64_t handle)
 {
-    uint64_t old = *handle;
+    static size_t retired;
+    stale[retired++ % STALE] = handle;
+}
+
+static void forget(uint64_t *handle)
+{
+    retire(*handle);
     *handle = 0;
-    stale[below(STALE)] = old;
-    return old;
 }
 
 static uint64_t strange_handle(void)
@@ -347,7 +353,7 @@ typedef struct {
 
 static void run(entry_t *entries, size_t count, long calls)
 {
-    const int trace = getenv("NVSHMEMRS_HOSTILE_TRACE") != NULL;
+    trace = getenv("NVSHMEMRS_HOSTILE_TRACE") != NULL;
     for (call_number = 0; call_number < calls; call_number++) {
         entry_t *entry;
         int32_t status;
@@ -363,6 +369,9 @@ static void run(entry_t *entries, size_t count, long calls)
         if (!entry->one_sided)
             drain_all();
         status = check_status(entry->call());
+        if (trace)
+            fprintf(stderr, "PE %d: %ld %s: %d %s\n", (int)me, call_number, call_name, (int)status,
+                    status == NVSHMEMRS_SUCCESS ? "" : nvshmemrs_last_error());
         if (!entry->one_sided && on_stream != 0 && status == NVSHMEMRS_SUCCESS)
             status = check_status(nvshmemrs_stream_synchronize(on_stream));
         *(status == NVSHMEMRS_SUCCESS ? &entry->succeeded : &entry->failed) += 1;
@@ -385,6 +394,8 @@ static void *allocate(size_t bytes)
 static int hostile(entry_t *entries, size_t count, int argc, char **argv)
 {
     uint64_t sent = 0;
+    /* Whole lines, because the PEs share standard output. */
+    setvbuf(stdout, NULL, _IOLBF, 0);
     rt = join(&me);
     CHECK(nvshmemrs_n_pes(rt, &n_pes));
     if (argc != 3)

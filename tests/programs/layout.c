@@ -33,10 +33,20 @@ AT(nvshmemrs_heap_stats_t, largest_free_bytes, 24, 8);
 AT(nvshmemrs_heap_stats_t, allocations, 32, 8);
 AT(nvshmemrs_heap_stats_t, released, 40, 8);
 
+SAME(sizeof(nvshmemrs_team_config_t), 64);
+SAME(_Alignof(nvshmemrs_team_config_t), 8);
+AT(nvshmemrs_team_config_t, version, 0, 4);
+AT(nvshmemrs_team_config_t, num_contexts, 4, 4);
+AT(nvshmemrs_team_config_t, uniqueid, 8, 8);
+AT(nvshmemrs_team_config_t, reserved, 16, 48);
+
 SAME(sizeof(nvshmemrs_runtime_t), 8);
 SAME(sizeof(nvshmemrs_team_t), 8);
+SAME(sizeof(nvshmemrs_stream_t), 8);
+SAME(sizeof(nvshmemrs_event_t), 8);
 SAME(sizeof(nvshmemrs_local_job_t), 8);
 SAME(sizeof(nvshmemrs_interrupt_hook_t), sizeof(void *));
+SAME(sizeof(nvshmemrs_host_function_t), sizeof(void *));
 
 SAME(NVSHMEMRS_SUCCESS, 0);
 SAME(NVSHMEMRS_ERROR_INVALID_VALUE, 1);
@@ -68,6 +78,18 @@ SAME(NVSHMEMRS_MEMORY_DEVICE, 2);
 SAME(NVSHMEMRS_TEAM_WORLD, 0);
 SAME(NVSHMEMRS_TEAM_SHARED, 1);
 SAME(NVSHMEMRS_TEAM_NODE, 2);
+SAME(NVSHMEMRS_TEAM_SAME_MYPE_NODE, 3);
+SAME(NVSHMEMRS_TEAM_SAME_GPU, 4);
+SAME(NVSHMEMRS_TEAM_GPU_LEADERS, 5);
+SAME(NVSHMEMRS_TEAM_INVALID, UINT64_MAX);
+
+SAME(NVSHMEMRS_TEAM_CONFIG_NUM_CONTEXTS, 1);
+SAME(NVSHMEMRS_TEAM_CONFIG_UNIQUEID, 2);
+
+SAME(NVSHMEMRS_THREAD_SINGLE, 0);
+SAME(NVSHMEMRS_THREAD_FUNNELED, 1);
+SAME(NVSHMEMRS_THREAD_SERIALIZED, 2);
+SAME(NVSHMEMRS_THREAD_MULTIPLE, 3);
 
 SAME(NVSHMEMRS_DTYPE_INT8, 1);
 SAME(NVSHMEMRS_DTYPE_INT16, 2);
@@ -77,12 +99,20 @@ SAME(NVSHMEMRS_DTYPE_UINT8, 5);
 SAME(NVSHMEMRS_DTYPE_UINT16, 6);
 SAME(NVSHMEMRS_DTYPE_UINT32, 7);
 SAME(NVSHMEMRS_DTYPE_UINT64, 8);
+SAME(NVSHMEMRS_DTYPE_HALF, 9);
+SAME(NVSHMEMRS_DTYPE_BFLOAT16, 10);
 SAME(NVSHMEMRS_DTYPE_FLOAT, 11);
 SAME(NVSHMEMRS_DTYPE_DOUBLE, 12);
+SAME(NVSHMEMRS_DTYPE_COMPLEXF, 13);
+SAME(NVSHMEMRS_DTYPE_COMPLEXD, 14);
 
 SAME(NVSHMEMRS_OP_SUM, 1);
 SAME(NVSHMEMRS_OP_MIN, 2);
 SAME(NVSHMEMRS_OP_MAX, 3);
+SAME(NVSHMEMRS_OP_PROD, 4);
+SAME(NVSHMEMRS_OP_AND, 5);
+SAME(NVSHMEMRS_OP_OR, 6);
+SAME(NVSHMEMRS_OP_XOR, 7);
 
 SAME(NVSHMEMRS_CMP_EQ, 0);
 SAME(NVSHMEMRS_CMP_NE, 1);
@@ -103,10 +133,13 @@ int main(void)
         return 1;
     if (nvshmemrs_unique_id_new(&id) != NVSHMEMRS_SUCCESS || id.version != (1u << 16) + sizeof id)
         return 2;
-    if (nvshmemrs_abi_version() != NVSHMEMRS_ABI_VERSION)
+    nvshmemrs_team_config_t config;
+    if (nvshmemrs_team_config_default(&config) != NVSHMEMRS_SUCCESS || config.version != (1u << 16) + sizeof config)
         return 3;
-    if (nvshmemrs_api_hash() != NVSHMEMRS_API_HASH)
+    if (nvshmemrs_abi_version() != NVSHMEMRS_ABI_VERSION)
         return 4;
+    if (nvshmemrs_api_hash() != NVSHMEMRS_API_HASH)
+        return 5;
     puts("same");
     return 0;
 }

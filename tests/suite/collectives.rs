@@ -9,13 +9,20 @@ use std::sync::Arc;
 pub(crate) fn barriers<T: Value>(c: &mut Context<'_, T>) -> Result<()> {
     let team = c.team;
     for name in ["barrier", "sync"] {
-        let (dest, right, value) = (Arc::clone(&c.arrays.dest), c.right(), c.value(c.rt.my_pe(), 0));
+        let (dest, right, value) = (
+            Arc::clone(&c.arrays.dest),
+            c.right(),
+            c.value(c.rt.my_pe(), 0),
+        );
         c.clear_dest(1)?;
         c.barrier()?;
         c.queue(move |rt| rt.p(dest.at(PAD)?, value, right))?;
         c.queue(move |rt| match name {
             "barrier" => rt.barrier(team),
-            _ => rt.quiet().and_then(|()| rt.fence()).and_then(|()| rt.sync(team)),
+            _ => rt
+                .quiet()
+                .and_then(|()| rt.fence())
+                .and_then(|()| rt.sync(team)),
         })?;
         c.finish()?;
         let expected = [c.value(c.left(), 0)];
@@ -69,7 +76,14 @@ pub(crate) fn fcollect<T: Value>(c: &mut Context<'_, T>, len: usize, in_place: b
     })?;
     c.finish()?;
     let expected: Vec<T> = c.pes.iter().flat_map(|&pe| c.values(pe, len)).collect();
-    c.expect_dest(if in_place { "fcollect in place" } else { "fcollect" }, &expected)?;
+    c.expect_dest(
+        if in_place {
+            "fcollect in place"
+        } else {
+            "fcollect"
+        },
+        &expected,
+    )?;
     c.expect_source("fcollect", &mine)
 }
 

@@ -1,5 +1,9 @@
 //! One PE of the suite in a job of processes, for `tests/tests/suite.rs`. Prints what it has checked.
 
+#[allow(
+    dead_code,
+    reason = "the list of names is for the tests that start this program"
+)]
 #[path = "mod.rs"]
 mod suite;
 

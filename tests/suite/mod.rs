@@ -10,6 +10,7 @@ mod reductions;
 mod rma;
 mod shapes;
 mod values;
+mod words;
 
 pub(crate) use context::Tally;
 
@@ -58,6 +59,24 @@ pub(crate) const NAMES: &[&str] = &[
     "inscan in place",
     "exscan",
     "exscan in place",
+    "atomic_fetch",
+    "atomic_set",
+    "atomic_swap",
+    "atomic_add",
+    "atomic_fetch_add",
+    "atomic_and",
+    "atomic_or",
+    "atomic_xor",
+    "atomic_inc",
+    "atomic_fetch_and",
+    "atomic_fetch_or",
+    "atomic_fetch_xor",
+    "atomic_fetch_inc",
+    "atomic_compare_swap",
+    "wait_until",
+    "wait_until_all",
+    "wait_until_any",
+    "wait_until_some",
 ];
 
 /// Runs the whole suite on this PE. Collective over the job.
@@ -66,9 +85,75 @@ pub(crate) fn run(rt: &Runtime) -> Result<Tally> {
     let signal = Arc::new(rt.array::<u64>(3)?);
     let stream = rt.stream()?;
     crate::every_type!(with_type(rt, &stream, &signal, &mut tally));
+    macro_rules! integers {
+        ($($t:ty),*) => { $(
+            over_shapes::<$t>(rt, &stream, &signal, &mut tally, |c| {
+                words::any(c, |a, b| a.wrapping_add(b))?;
+                words::integers(c, [|a, b| a & b, |a, b| a | b, |a, b| a ^ b, |a, _| a.wrapping_add(1)])
+            })?;
+        )* };
+    }
+    integers!(i32, u32, i64, u64);
+    over_shapes::<f32>(rt, &stream, &signal, &mut tally, |c| {
+        words::any(c, |a, b| a + b)
+    })?;
+    over_shapes::<f64>(rt, &stream, &signal, &mut tally, |c| {
+        words::any(c, |a, b| a + b)
+    })?;
+    macro_rules! waits {
+        ($($t:ty),*) => { $(
+            over_shapes::<$t>(rt, &stream, &signal, &mut tally, words::waits)?;
+        )* };
+    }
+    waits!(i8, i16, i32, i64, u8, u16, u32, u64, f32, f64);
     drop(stream);
     rt.barrier_all()?;
     Ok(tally)
+}
+
+/// A scenario of single words over every shape of team, at once and on a stream.
+fn over_shapes<T: Value>(
+    rt: &Runtime,
+    stream: &Stream,
+    signal: &Arc<SymArray<u64>>,
+    tally: &mut Tally,
+    scenario: fn(&mut Context<'_, T>) -> Result<()>,
+) -> Result<()> {
+    let arrays = Arrays::<T>::new(rt, 3)?;
+    for shape in Shape::ALL
+        .into_iter()
+        .filter(|shape| shape.exists(rt.n_pes()))
+    {
+        let Some(made) = shapes::make(rt, shape)? else {
+            continue;
+        };
+        for on_stream in [false, true] {
+            let way = if on_stream { "on a stream" } else { "at once" };
+            scenario(&mut Context {
+                rt,
+                stream: on_stream.then_some(stream),
+                team: made.team,
+                pes: &made.pes,
+                me: made
+                    .pes
+                    .iter()
+                    .position(|&pe| pe == rt.my_pe())
+                    .expect("a member"),
+                arrays: &arrays,
+                signal,
+                case: 77 + T::DTYPE as u64,
+                label: format!(
+                    "{:?}, {shape:?} {:?}, PE {}, {way}",
+                    T::DTYPE,
+                    made.pes,
+                    rt.my_pe()
+                ),
+                tally,
+            })?;
+        }
+        shapes::destroy(rt, made)?;
+    }
+    rt.barrier_all()
 }
 
 /// All shapes with one element type.
@@ -105,8 +190,19 @@ fn scenarios<T: Value>(
     (made, stream, signal, arrays): (&Made, &Stream, &Arc<SymArray<u64>>, &Arrays<T>),
     tally: &mut Tally,
 ) -> Result<()> {
-    let me = made.pes.iter().position(|&pe| pe == rt.my_pe()).expect("a member");
-    let (n, way) = (made.pes.len(), if row.on_stream { "on a stream" } else { "at once" });
+    let me = made
+        .pes
+        .iter()
+        .position(|&pe| pe == rt.my_pe())
+        .expect("a member");
+    let (n, way) = (
+        made.pes.len(),
+        if row.on_stream {
+            "on a stream"
+        } else {
+            "at once"
+        },
+    );
     let mut c = Context {
         rt,
         stream: row.on_stream.then_some(stream),
@@ -131,7 +227,11 @@ fn scenarios<T: Value>(
         );
         // Where every member has a part, a large buffer is as large as elsewhere in all.
         let each = if len == LARGE { len / n } else { len };
-        let places: &[bool] = if row.both_places { &[false, true] } else { &[index % 2 == 1] };
+        let places: &[bool] = if row.both_places {
+            &[false, true]
+        } else {
+            &[index % 2 == 1]
+        };
         if row.one_sided {
             rma::all(&mut c, len)?;
         }
@@ -150,9 +250,16 @@ fn scenarios<T: Value>(
             collectives::alltoalls(&mut c, each.min(LARGE / 2 / n), strides)?;
         }
         let ops = if len == LARGE { &T::OPS[..1] } else { T::OPS };
-        for (kind, &op) in Kind::ALL.into_iter().flat_map(|kind| ops.iter().map(move |op| (kind, op))) {
+        for (kind, &op) in Kind::ALL
+            .into_iter()
+            .flat_map(|kind| ops.iter().map(move |op| (kind, op)))
+        {
             for &in_place in places {
-                let len = if kind == Kind::Reducescatter { each } else { len };
+                let len = if kind == Kind::Reducescatter {
+                    each
+                } else {
+                    len
+                };
                 reductions::run(&mut c, kind, op, len, in_place)?;
             }
         }

@@ -34,7 +34,15 @@ fn all_sizes<T: Value>(n: Pe) -> Vec<usize> {
     // Collect brings two words of its own.
     let collect = (PAYLOAD - 16) / size_of::<T>();
     let mut sizes = vec![0, 1, 2, 7, 247, 248, 249, 1000, LARGE];
-    sizes.extend([border - 1, border, border + 1, shared, shared + 1, collect, collect + 1]);
+    sizes.extend([
+        border - 1,
+        border,
+        border + 1,
+        shared,
+        shared + 1,
+        collect,
+        collect + 1,
+    ]);
     sizes.sort_unstable();
     sizes.dedup();
     sizes

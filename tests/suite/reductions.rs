@@ -15,7 +15,12 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    pub(crate) const ALL: [Kind; 4] = [Kind::Reduce, Kind::Reducescatter, Kind::Inscan, Kind::Exscan];
+    pub(crate) const ALL: [Kind; 4] = [
+        Kind::Reduce,
+        Kind::Reducescatter,
+        Kind::Inscan,
+        Kind::Exscan,
+    ];
 
     fn name(self, in_place: bool) -> &'static str {
         match (self, in_place) {
@@ -70,7 +75,9 @@ pub(crate) fn run<T: Value>(
         Kind::Exscan => me,
     };
     let fold = |index: usize| {
-        let mut values = sources[..members].iter().map(|source| source[first + index].wide());
+        let mut values = sources[..members]
+            .iter()
+            .map(|source| source[first + index].wide());
         let start = values.next().unwrap_or_else(|| T::identity(op));
         T::narrow(values.fold(start, |left, right| T::combine(op, left, right)))
     };

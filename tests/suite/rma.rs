@@ -102,12 +102,7 @@ fn check_signal<T: Value>(c: &mut Context<'_, T>, name: &'static str, value: u64
     c.barrier()
 }
 
-fn put_signal<T: Value>(
-    c: &mut Context<'_, T>,
-    len: usize,
-    op: SignalOp,
-    nbi: bool,
-) -> Result<()> {
+fn put_signal<T: Value>(c: &mut Context<'_, T>, len: usize, op: SignalOp, nbi: bool) -> Result<()> {
     let name = match (op, nbi) {
         (SignalOp::Set, false) => "put_signal set",
         (SignalOp::Add, false) => "put_signal add",
@@ -174,8 +169,14 @@ pub(crate) const STRIDES: [(isize, isize, usize); 8] = [
 
 /// Where block `index` of `count` begins, in elements from the lowest.
 fn at(stride: isize, index: usize, count: usize) -> usize {
-    let first = if stride < 0 { (count - 1) * stride.unsigned_abs() } else { 0 };
-    first.checked_add_signed(stride * index as isize).expect("inside")
+    let first = if stride < 0 {
+        (count - 1) * stride.unsigned_abs()
+    } else {
+        0
+    };
+    first
+        .checked_add_signed(stride * index as isize)
+        .expect("inside")
 }
 
 /// Elements from the lowest to the end of the highest of `count` blocks.

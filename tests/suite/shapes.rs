@@ -125,9 +125,8 @@ fn members(shape: Shape, n: Pe) -> Vec<Vec<Pe>> {
 pub(crate) fn make(rt: &Runtime, shape: Shape) -> Result<Option<Made>> {
     let (me, n) = (rt.my_pe(), rt.n_pes());
     let config = || Ok(TeamConfig::default());
-    let split = |parent, start, stride, size| {
-        rt.team_split_strided(parent, start, stride, size, config())
-    };
+    let split =
+        |parent, start, stride, size| rt.team_split_strided(parent, start, stride, size, config());
     let mut made = Vec::new();
     let team = match shape {
         Shape::World => Some(Team::WORLD),
@@ -144,7 +143,11 @@ pub(crate) fn make(rt: &Runtime, shape: Shape) -> Result<Option<Made>> {
         Shape::Rows | Shape::Columns | Shape::Ragged => {
             let width = if shape == Shape::Ragged { 3 } else { 2 };
             let (x, y) = rt.team_split_2d(Team::WORLD, width, config(), config())?;
-            let (keep, other) = if shape == Shape::Columns { (y, x) } else { (x, y) };
+            let (keep, other) = if shape == Shape::Columns {
+                (y, x)
+            } else {
+                (x, y)
+            };
             made.push(other);
             Some(keep)
         }
@@ -204,15 +207,30 @@ fn init_shuffled(rt: &Runtime) -> Result<Option<Team>> {
 
 /// What the library says about a team against what the model knows.
 fn check(rt: &Runtime, shape: Shape, team: Team, pes: &[Pe]) -> Result<()> {
-    let me = pes.iter().position(|&pe| pe == rt.my_pe()).map(|index| index as Pe);
+    let me = pes
+        .iter()
+        .position(|&pe| pe == rt.my_pe())
+        .map(|index| index as Pe);
     assert_eq!(Some(rt.team_my_pe(team)?), me, "{shape:?}");
     assert_eq!(rt.team_n_pes(team)?, pes.len() as Pe, "{shape:?}");
     for (number, &pe) in (0..).zip(pes) {
-        assert_eq!(rt.team_translate_pe(team, number, Team::WORLD)?, pe, "{shape:?}");
-        assert_eq!(rt.team_translate_pe(Team::WORLD, pe, team)?, number, "{shape:?}");
+        assert_eq!(
+            rt.team_translate_pe(team, number, Team::WORLD)?,
+            pe,
+            "{shape:?}"
+        );
+        assert_eq!(
+            rt.team_translate_pe(Team::WORLD, pe, team)?,
+            number,
+            "{shape:?}"
+        );
     }
     for pe in (0..rt.n_pes()).filter(|pe| !pes.contains(pe)) {
-        assert_eq!(rt.team_translate_pe(Team::WORLD, pe, team)?, -1, "{shape:?}");
+        assert_eq!(
+            rt.team_translate_pe(Team::WORLD, pe, team)?,
+            -1,
+            "{shape:?}"
+        );
     }
     let wrong = rt.team_translate_pe(team, pes.len() as Pe, Team::WORLD);
     assert_eq!(wrong.unwrap_err().status(), 12, "{shape:?}");
@@ -224,7 +242,11 @@ pub(crate) fn destroy(rt: &Runtime, made: Made) -> Result<()> {
     for &team in made.made.iter().rev() {
         rt.team_destroy(team)?;
         assert_eq!(rt.barrier(team).unwrap_err().status(), 11, "a stale handle");
-        assert_eq!(rt.team_my_pe(team).unwrap_err().status(), 11, "a stale handle");
+        assert_eq!(
+            rt.team_my_pe(team).unwrap_err().status(),
+            11,
+            "a stale handle"
+        );
     }
     Ok(())
 }

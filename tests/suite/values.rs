@@ -89,8 +89,20 @@ macro_rules! fold_floats {
                 // The first NaN stays, and of equal numbers the first.
                 _ if left.is_nan() => left,
                 _ if right.is_nan() => right,
-                Op::Min => if right < left { right } else { left },
-                Op::Max => if right > left { right } else { left },
+                Op::Min => {
+                    if right < left {
+                        right
+                    } else {
+                        left
+                    }
+                }
+                Op::Max => {
+                    if right > left {
+                        right
+                    } else {
+                        left
+                    }
+                }
                 Op::And | Op::Or | Op::Xor => panic!("{op} of floating-point numbers"),
             }
         }

@@ -22,7 +22,7 @@ fn tool(name: &str, args: &[&str]) -> String {
     output.stdout
 }
 
-/// The functions that the header declares.
+/// The functions that the header declares, each once.
 fn declared() -> BTreeSet<String> {
     let header = fs::read_to_string(workspace().join("include/nvshmemrs.h")).expect("the header");
     let code: String = header
@@ -30,14 +30,23 @@ fn declared() -> BTreeSet<String> {
         .filter(|line| !line.trim_start().starts_with("//") && !line.starts_with('#'))
         .collect::<Vec<_>>()
         .join("\n");
-    code.split(';')
+    let functions: Vec<String> = code
+        .split(';')
         .filter(|statement| !statement.contains("typedef"))
         .filter_map(|statement| {
             let name = statement.split_once('(')?.0.split_whitespace().last()?;
             let name = name.trim_start_matches('*');
             name.starts_with("nvshmemrs_").then(|| name.to_string())
         })
-        .collect()
+        .collect();
+    let mut once = BTreeSet::new();
+    for function in functions {
+        assert!(
+            once.insert(function.clone()),
+            "{function} is declared twice"
+        );
+    }
+    once
 }
 
 #[test]
@@ -53,7 +62,7 @@ fn exported_symbols_are_the_functions_of_the_header() {
     }
     let declared = declared();
     assert!(
-        declared.len() > 50,
+        declared.len() > 150,
         "the header was not understood: {declared:?}"
     );
     let missing: Vec<_> = declared.difference(&functions).collect();

@@ -18,6 +18,7 @@ const SLOW: Duration = Duration::from_secs(240);
 
 /// How many PEs a scenario runs with.
 const RING: [u32; 4] = [1, 2, 3, 4];
+const MODEL: [u32; 4] = [1, 2, 3, 4];
 /// A mismatch takes two; programs that can do without say so by running with one.
 const MISUSE: [u32; 2] = [2, 3];
 const MISUSE_ALONE: [u32; 3] = [1, 2, 3];
@@ -71,6 +72,11 @@ fn interpreter(variable: &str, place: &str, name: &str) -> OsString {
     file
 }
 
+#[track_caller]
+fn compiled(compile: fn(&Path) -> PathBuf, scenario: &str, extension: &str) -> Vec<OsString> {
+    vec![compile(&source(scenario, extension)).into()]
+}
+
 fn python(scenario: &str) -> Vec<OsString> {
     let python = interpreter("NVSHMEMRS_PYTHON", ".venv/bin/python", "Python");
     vec![python, source(scenario, "py").into()]
@@ -85,76 +91,37 @@ fn julia(scenario: &str) -> Vec<OsString> {
     ]
 }
 
-#[test]
-fn ring_in_c() {
-    conforms(
-        "ring",
-        "C",
-        &RING,
-        &[compile_c(&source("ring", "c")).into()],
-    );
+/// One test for each scenario in each language: what makes the words of the command, and with how many PEs.
+macro_rules! scenarios {
+    ($($test:ident: $scenario:literal in $language:literal, $counts:expr, $words:expr;)*) => { $(
+        #[test]
+        fn $test() {
+            conforms($scenario, $language, &$counts, &$words);
+        }
+    )* };
 }
 
-#[test]
-fn misuse_in_c() {
-    let program = compile_c(&source("misuse", "c"));
-    conforms("misuse", "C", &MISUSE, &[program.into()]);
-}
+scenarios! {
+    ring_in_c: "ring" in "C", RING, compiled(compile_c, "ring", "c");
+    ring_in_cxx: "ring" in "C++", RING, compiled(compile_cxx, "ring", "cpp");
+    ring_in_fortran: "ring" in "Fortran", RING, compiled(compile_fortran, "ring", "f90");
+    ring_in_julia: "ring" in "Julia", RING, julia("ring");
+    ring_in_python: "ring" in "Python", RING, python("ring");
+    ring_in_rust: "ring" in "Rust", RING, [env!("CARGO_BIN_EXE_conformance-ring").into()];
 
-#[test]
-fn ring_in_cxx() {
-    let program = compile_cxx(&source("ring", "cpp"));
-    conforms("ring", "C++", &RING, &[program.into()]);
-}
+    model_in_c: "model" in "C", MODEL, compiled(compile_c, "model", "c");
+    model_in_cxx: "model" in "C++", MODEL, compiled(compile_cxx, "model", "cpp");
+    model_in_fortran: "model" in "Fortran", MODEL, compiled(compile_fortran, "model", "f90");
+    model_in_julia: "model" in "Julia", MODEL, julia("model");
+    model_in_python: "model" in "Python", MODEL, python("model");
+    model_in_rust: "model" in "Rust", MODEL, [env!("CARGO_BIN_EXE_conformance-model").into()];
 
-#[test]
-fn misuse_in_cxx() {
-    let program = compile_cxx(&source("misuse", "cpp"));
-    conforms("misuse", "C++", &MISUSE, &[program.into()]);
-}
-
-#[test]
-fn ring_in_fortran() {
-    let program = compile_fortran(&source("ring", "f90"));
-    conforms("ring", "Fortran", &RING, &[program.into()]);
-}
-
-#[test]
-fn misuse_in_fortran() {
-    let program = compile_fortran(&source("misuse", "f90"));
-    conforms("misuse", "Fortran", &MISUSE, &[program.into()]);
-}
-
-#[test]
-fn ring_in_julia() {
-    conforms("ring", "Julia", &RING, &julia("ring"));
-}
-
-#[test]
-fn misuse_in_julia() {
-    conforms("misuse", "Julia", &MISUSE, &julia("misuse"));
-}
-
-#[test]
-fn ring_in_python() {
-    conforms("ring", "Python", &RING, &python("ring"));
-}
-
-#[test]
-fn misuse_in_python() {
-    conforms("misuse", "Python", &MISUSE_ALONE, &python("misuse"));
-}
-
-#[test]
-fn ring_in_rust() {
-    let program = env!("CARGO_BIN_EXE_conformance-ring");
-    conforms("ring", "Rust", &RING, &[program.into()]);
-}
-
-#[test]
-fn misuse_in_rust() {
-    let program = env!("CARGO_BIN_EXE_conformance-misuse");
-    conforms("misuse", "Rust", &MISUSE_ALONE, &[program.into()]);
+    misuse_in_c: "misuse" in "C", MISUSE, compiled(compile_c, "misuse", "c");
+    misuse_in_cxx: "misuse" in "C++", MISUSE, compiled(compile_cxx, "misuse", "cpp");
+    misuse_in_fortran: "misuse" in "Fortran", MISUSE, compiled(compile_fortran, "misuse", "f90");
+    misuse_in_julia: "misuse" in "Julia", MISUSE, julia("misuse");
+    misuse_in_python: "misuse" in "Python", MISUSE_ALONE, python("misuse");
+    misuse_in_rust: "misuse" in "Rust", MISUSE_ALONE, [env!("CARGO_BIN_EXE_conformance-misuse").into()];
 }
 
 #[test]
@@ -195,9 +162,11 @@ fn every_scenario_exists_in_every_language() {
             Some((part(path.file_stem())?, part(path.extension())?))
         })
         .collect();
-    let expected = ["ring", "misuse"].into_iter().flat_map(|scenario| {
-        ["c", "cpp", "f90", "jl", "py", "rs"]
-            .map(|extension| (scenario.to_string(), extension.to_string()))
-    });
+    let expected = ["ring", "model", "misuse"]
+        .into_iter()
+        .flat_map(|scenario| {
+            ["c", "cpp", "f90", "jl", "py", "rs"]
+                .map(|extension| (scenario.to_string(), extension.to_string()))
+        });
     assert_eq!(files, expected.collect());
 }

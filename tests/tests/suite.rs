@@ -1,7 +1,10 @@
 //! The table-driven suite of `tests/suite` with PEs as processes: one program, which runs the same scenarios as
 //! `core/tests/suite_threads.rs`.
 
-#[allow(dead_code, reason = "the program runs it; here only its list of names is of use")]
+#[allow(
+    dead_code,
+    reason = "the program runs it; here only its list of names is of use"
+)]
 #[path = "../suite/mod.rs"]
 mod suite;
 
@@ -16,7 +19,9 @@ const SLOW: Duration = Duration::from_secs(240);
 /// Runs the program with `n` PEs; each must say that all is well, and every scenario must have been checked.
 fn processes(n: u32) {
     let mut command = launcher(n, &[]);
-    command.arg(env!("CARGO_BIN_EXE_suite")).stdin(Stdio::null());
+    command
+        .arg(env!("CARGO_BIN_EXE_suite"))
+        .stdin(Stdio::null());
     let output = run(&mut command, SLOW);
     output.assert_success();
     assert_eq!(output.stderr, "", "{}", output.describe());
@@ -28,13 +33,19 @@ fn processes(n: u32) {
         }
     }
     for name in suite::NAMES {
-        assert!(checks.contains_key(name), "{name} was never checked with {n} PEs");
+        assert!(
+            checks.contains_key(name),
+            "{name} was never checked with {n} PEs"
+        );
     }
     for pe in 0..n {
         output.assert_stdout(&format!("suite ok PE {pe} of {n}\n"));
     }
     let all: u64 = checks.values().sum();
-    println!("{n} PEs as processes: {all} checks in {:.1?}", output.elapsed);
+    println!(
+        "{n} PEs as processes: {all} checks in {:.1?}",
+        output.elapsed
+    );
 }
 
 #[test]

@@ -42,7 +42,7 @@ pub(crate) const PIECES: &[Piece] = &[
     Piece {
         name: "error",
         file: "error.rs",
-        items: &["enum Error", "Error::status", "Error::invalid"],
+        items: &["enum Error", "Error::status", "Error::naming", "Error::invalid"],
         mutants: &[],
     },
     Piece {
@@ -130,9 +130,10 @@ pub(crate) const PIECES: &[Piece] = &[
             "struct Call",
             "const FACTORS",
             "Call::plain",
-            "Call::signature",
+            "fn signature",
             "struct Turn",
             "Inner::enter",
+            "Inner::busy",
             "impl Drop for Turn",
             "Turn::members",
             "Turn::n_pes",
@@ -142,17 +143,21 @@ pub(crate) const PIECES: &[Piece] = &[
             "Turn::next_epoch",
             "Turn::slot",
             "Turn::meet",
+            "Turn::join",
+            "Turn::fail",
+            "Turn::arrive",
+            "Turn::hear",
             "Turn::leave",
             "Turn::payload",
             "Turn::payload_from",
         ],
         mutants: &[
-            mutant("Turn::meet", "slot.epoch.store(epoch, Release)", "slot.epoch.store(epoch, ordering(\"meet: relaxed mark\", Relaxed, Release))"),
-            mutant("Turn::meet", "other.epoch.load(Acquire)", "other.epoch.load(ordering(\"meet: relaxed look\", Relaxed, Acquire))"),
-            mutant("Turn::meet", "while step < n_pes", "while step < n_pes - weak(\"meet: one is not waited for\") as Pe"),
-            mutant("Turn::meet", "let equal = other.signature.load(Relaxed) == signature;", "let equal = weak(\"meet: signatures not compared\") || other.signature.load(Relaxed) == signature;"),
-            mutant("Turn::meet", "if other.epoch.load(Relaxed) == epoch", "if weak(\"number: no second look\") || other.epoch.load(Relaxed) == epoch"),
-            mutant("Turn::meet", "if gone_on", "if gone_on && !weak(\"number: gone on is fine\")"),
+            mutant("Turn::arrive", "slot.epoch.store(epoch, Release)", "slot.epoch.store(epoch, ordering(\"meet: relaxed mark\", Relaxed, Release))"),
+            mutant("Turn::hear", "other.epoch.load(Acquire)", "other.epoch.load(ordering(\"meet: relaxed look\", Relaxed, Acquire))"),
+            mutant("Turn::hear", "while step < n_pes", "while step < n_pes - weak(\"meet: one is not waited for\") as Pe"),
+            mutant("Turn::hear", "let equal = other.signature.load(Relaxed) == signature;", "let equal = weak(\"meet: signatures not compared\") || other.signature.load(Relaxed) == signature;"),
+            mutant("Turn::hear", "if other.epoch.load(Relaxed) == epoch", "if weak(\"number: no second look\") || other.epoch.load(Relaxed) == epoch"),
+            mutant("Turn::hear", "if gone_on", "if gone_on && !weak(\"number: gone on is fine\")"),
             mutant(
                 "Turn::leave",
                 "broken.fetch_max(mark, AcqRel);",
@@ -187,6 +192,7 @@ pub(crate) const PIECES: &[Piece] = &[
             "Inner::team_state",
             "Inner::check_team",
             "fn no_team",
+            "fn team_broken",
         ],
         mutants: &[
             mutant(
@@ -278,7 +284,7 @@ pub(crate) const PIECES: &[Piece] = &[
     Piece {
         name: "liveness",
         file: "runtime/mod.rs",
-        items: &["Inner::state", "Inner::check_job", "Inner::mark_gone", "Inner::count_states"],
+        items: &["Inner::state", "Inner::check_job", "Inner::pe_gone", "Inner::mark_gone", "Inner::count_states"],
         mutants: &[
             mutant(
                 "Inner::mark_gone",

@@ -177,6 +177,10 @@ fn error_words(_error: &Error) -> [u64; PAYLOAD_WORDS] {
     [0; PAYLOAD_WORDS]
 }
 
+/// Mirrors `Row` of transport/host/control.rs: the team's number stands for its place.
+#[derive(Clone, Copy)]
+pub(crate) struct Row(u32);
+
 /// Mirrors `Control` of transport/host/control.rs: the views of the segment.
 pub(crate) struct Control {
     header: Header,
@@ -199,17 +203,25 @@ impl Control {
         &self.pes[pe as usize]
     }
 
-    pub(crate) fn team(&self, team: u32, pe: Pe) -> &TeamBlock {
-        &self.teams[team as usize][pe as usize].0
+    pub(crate) fn row(&self, team: u32) -> Row {
+        Row(team)
     }
 
-    pub(crate) fn slot(&self, team: u32, pe: Pe, epoch: u64) -> &Slot {
+    pub(crate) fn team(&self, team: u32, pe: Pe) -> &TeamBlock {
+        self.block(self.row(team), pe)
+    }
+
+    pub(crate) fn block(&self, row: Row, pe: Pe) -> &TeamBlock {
+        &self.teams[row.0 as usize][pe as usize].0
+    }
+
+    pub(crate) fn slot(&self, row: Row, pe: Pe, epoch: u64) -> &Slot {
         let turn = if weak("slots: one instead of two") {
             0
         } else {
             epoch & 1
         };
-        &self.teams[team as usize][pe as usize].1[turn as usize]
+        &self.teams[row.0 as usize][pe as usize].1[turn as usize]
     }
 
     pub(crate) fn releases(&self, id: u32) -> &ReleaseCount {
@@ -298,7 +310,9 @@ pub(crate) fn job_with(n_pes: Pe, blocks: usize, numbers: Numbers) -> Vec<Arc<In
                 .allocate(GRANULE, GRANULE)
                 .expect("the heap has room");
         }
-        let states: Box<[TeamState]> = (0..count).map(TeamState::free).collect();
+        let states: Box<[TeamState]> = (0..count)
+            .map(|number| TeamState::free(&control, number))
+            .collect();
         for number in 0..numbers.taken {
             states[number as usize].set(
                 &control,

@@ -347,9 +347,11 @@ mod streams {
         must_fail("event: relaxed mark", &["not seen"], || {
             loom(Some(2), || small::what_a_job_wrote_is_seen(true))
         });
-        must_fail("stream: last in, first out", &["the first error", "order of the jobs"], || {
-            shuttle(200, large::jobs_run_in_order)
-        });
+        must_fail(
+            "stream: last in, first out",
+            &["the first error", "order of the jobs"],
+            || shuttle(200, large::jobs_run_in_order),
+        );
         must_fail(
             "stream: not rung",
             &["deadlock", "exceeded max_steps"],

@@ -1,0 +1,138 @@
+//! Atomics on the right neighbour's word, and waits for what the left one writes.
+
+use crate::suite::context::{Context, PAD};
+use crate::suite::values::Value;
+use nvshmemrs::{AtomicElement, AtomicInteger, Cmp, Pe, Result, Runtime, SymElement, WaitElement};
+use std::sync::Arc;
+
+/// Sets the neighbour's word to `start`, lets `operation` work on it, and checks what it gives, what the word is then on its own PE, and
+/// what lies beside it.
+fn step<T: Value>(
+    c: &mut Context<'_, T>,
+    name: &'static str,
+    (start, new): (T, T),
+    operation: impl FnOnce(&Runtime, SymElement<T>, Pe) -> Result<Option<T>> + Send + 'static,
+) -> Result<()> {
+    let right = c.right();
+    // Every member's word begins alike, so the new one is known everywhere.
+    c.clear_dest(3)?;
+    c.arrays.dest.store(PAD + 1, start)?;
+    c.barrier()?;
+    let dest = Arc::clone(&c.arrays.dest);
+    let old = c.run(move |rt| operation(rt, dest.at(PAD + 1)?, right))?;
+    if let Some(old) = old {
+        c.compare(name, "old value", &[old], &[start]);
+    }
+    c.barrier()?;
+    let expected = [c.canary(), new, c.canary()];
+    c.expect_dest(name, &expected)?;
+    c.barrier()
+}
+
+/// What all words have.
+pub(crate) fn any<T: Value + AtomicElement>(
+    c: &mut Context<'_, T>,
+    sum: fn(T, T) -> T,
+) -> Result<()> {
+    // The same on every member: number 0's.
+    let (a, b) = (c.value(-1, 0), c.value(-1, 1));
+    step(c, "atomic_fetch", (a, a), |rt, to, pe| {
+        rt.atomic_fetch(to, pe).map(Some)
+    })?;
+    step(c, "atomic_set", (a, b), move |rt, to, pe| {
+        rt.atomic_set(to, b, pe).map(|()| None)
+    })?;
+    step(c, "atomic_swap", (a, b), move |rt, to, pe| {
+        rt.atomic_swap(to, b, pe).map(Some)
+    })?;
+    let new = sum(a, b);
+    step(c, "atomic_add", (a, new), move |rt, to, pe| {
+        rt.atomic_add(to, b, pe).map(|()| None)
+    })?;
+    step(c, "atomic_fetch_add", (a, new), move |rt, to, pe| {
+        rt.atomic_fetch_add(to, b, pe).map(Some)
+    })
+}
+
+/// What only integers have. `bits` is and, or, xor and one more than, on the model's side.
+pub(crate) fn integers<T: Value + AtomicInteger>(
+    c: &mut Context<'_, T>,
+    bits: [fn(T, T) -> T; 4],
+) -> Result<()> {
+    let (a, b) = (c.value(-1, 0), c.value(-1, 1));
+    let [and, or, xor, next] = bits.map(|bits| bits(a, b));
+    step(c, "atomic_and", (a, and), move |rt, to, pe| {
+        rt.atomic_and(to, b, pe).map(|()| None)
+    })?;
+    step(c, "atomic_or", (a, or), move |rt, to, pe| {
+        rt.atomic_or(to, b, pe).map(|()| None)
+    })?;
+    step(c, "atomic_xor", (a, xor), move |rt, to, pe| {
+        rt.atomic_xor(to, b, pe).map(|()| None)
+    })?;
+    step(c, "atomic_inc", (a, next), |rt, to, pe| {
+        rt.atomic_inc(to, pe).map(|()| None)
+    })?;
+    step(c, "atomic_fetch_and", (a, and), move |rt, to, pe| {
+        rt.atomic_fetch_and(to, b, pe).map(Some)
+    })?;
+    step(c, "atomic_fetch_or", (a, or), move |rt, to, pe| {
+        rt.atomic_fetch_or(to, b, pe).map(Some)
+    })?;
+    step(c, "atomic_fetch_xor", (a, xor), move |rt, to, pe| {
+        rt.atomic_fetch_xor(to, b, pe).map(Some)
+    })?;
+    step(c, "atomic_fetch_inc", (a, next), |rt, to, pe| {
+        rt.atomic_fetch_inc(to, pe).map(Some)
+    })?;
+    step(c, "atomic_compare_swap", (a, b), move |rt, to, pe| {
+        rt.atomic_compare_swap(to, a, b, pe).map(Some)
+    })?;
+    let other = next;
+    step(c, "atomic_compare_swap", (a, a), move |rt, to, pe| {
+        rt.atomic_compare_swap(to, other, b, pe).map(Some)
+    })
+}
+
+/// The left neighbour writes a word, this PE waits for it; a test then says the same.
+pub(crate) fn waits<T: Value + WaitElement>(c: &mut Context<'_, T>) -> Result<()> {
+    // A NaN equals nothing, so nobody can wait for one.
+    let number = |from: usize| {
+        let mut values = (from..).map(|index| c.value(-1, index));
+        values
+            .find(|value| value.partial_cmp(value).is_some())
+            .expect("most are numbers")
+    };
+    let (start, sent, right) = (number(0), number(10), c.right());
+    for name in [
+        "wait_until",
+        "wait_until_all",
+        "wait_until_any",
+        "wait_until_some",
+    ] {
+        c.clear_dest(3)?;
+        c.arrays.dest.store(PAD + 1, start)?;
+        c.barrier()?;
+        let dest = Arc::clone(&c.arrays.dest);
+        c.queue(move |rt| rt.p(dest.at(PAD + 1)?, sent, right))?;
+        c.finish()?;
+        let dest = Arc::clone(&c.arrays.dest);
+        let held = c.run(move |rt| {
+            let one = dest.slice(PAD + 1..PAD + 2)?;
+            match name {
+                "wait_until" => rt.wait_until(dest.at(PAD + 1)?, Cmp::Eq, sent)?,
+                "wait_until_all" => rt.wait_until_all(&one, None, Cmp::Eq, sent)?,
+                "wait_until_any" => {
+                    assert_eq!(rt.wait_until_any(&one, None, Cmp::Eq, sent)?, Some(0));
+                }
+                _ => assert_eq!(rt.wait_until_some(&one, None, Cmp::Eq, sent)?, [0]),
+            }
+            rt.test(dest.at(PAD + 1)?, Cmp::Eq, sent)
+        })?;
+        assert!(held, "{name}: a test says otherwise [{}]", c.label);
+        let expected = [c.canary(), sent, c.canary()];
+        c.expect_dest(name, &expected)?;
+        c.barrier()?;
+    }
+    Ok(())
+}

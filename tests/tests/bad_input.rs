@@ -1,0 +1,100 @@
+//! The table of bad input, `programs/bad_input.c`: each argument of each operation is wrong once. The API model says which
+//! arguments there are, so a new one that the table lacks fails here.
+
+use nvshmemrs_generator::model::Api;
+use nvshmemrs_tests::{compile_c, launcher, program, run, workspace};
+use std::collections::BTreeSet;
+use std::process::Stdio;
+use std::time::Duration;
+
+/// Arguments that cannot be wrong by themselves: any number will do, or NULL says that the caller does not want them.
+const ANY: &[&str] = &["value", "cond", "old", "seen", "status"];
+
+/// Families with tests of their own: handles of streams and events, init and what belongs to it, and what the runtime answers. The
+/// hostile calls (`tests/hostile.rs`) include all of them.
+const ELSEWHERE: &[&str] = &[
+    "stream_",
+    "event_",
+    "init",
+    "finalize",
+    "leave",
+    "local_job",
+    "unique_id",
+    "interrupt",
+    "heap_keep",
+    "heap_drop",
+    "my_pe",
+    "n_pes",
+    "runtime_check",
+    "version",
+    "status_string",
+    "team_config_default",
+];
+
+/// Single arguments that the table leaves out, each for a reason.
+const LEFT_OUT: &[(&str, &str)] = &[
+    // Every length of memory is fine to ask about, and so is every address.
+    ("is_symmetric", "bytes"),
+    ("is_symmetric", "ptr"),
+    // Unknown bits of a mask are refused together with the config that they are for.
+    ("team_split_strided", "config_mask"),
+    ("team_split_2d", "xconfig_mask"),
+    ("team_split_2d", "yconfig_mask"),
+];
+
+/// What the table lacks still: it is printed, so that nobody takes it for tested.
+const MISSING: &[&str] = &["team_init", "team_get_config"];
+
+#[test]
+fn every_argument_is_wrong_once() {
+    let binary = compile_c(&program("bad_input.c"));
+    let (mut tested, mut outputs) = (BTreeSet::new(), Vec::new());
+    for n in [1, 3] {
+        let mut command = launcher(n, &[]);
+        command
+            .arg(&binary)
+            .env("NVSHMEMRS_TIMEOUT", "20")
+            .stdin(Stdio::null());
+        let output = run(&mut command, Duration::from_secs(60));
+        for line in output.stdout.lines() {
+            if let [function, argument] = line.split(' ').collect::<Vec<_>>()[..] {
+                tested.insert((function.to_string(), argument.to_string()));
+            }
+        }
+        outputs.push((n, output));
+    }
+    let api = Api::read(&workspace().join("capi/src")).expect("the API model");
+    let mut forgotten = Vec::new();
+    for function in &api.functions {
+        let short = function.short();
+        if ELSEWHERE.iter().any(|family| short.starts_with(family)) {
+            continue;
+        }
+        if MISSING.contains(&short) {
+            println!("not in the table: nvshmemrs_{short}");
+            continue;
+        }
+        for arg in function.args.iter().filter(|arg| arg.name != "runtime") {
+            // The table's macros call the local side of put and get by its place.
+            let name = arg.name.as_str();
+            let said = [name.to_string(), format!("{name}_at")];
+            let found = said
+                .iter()
+                .any(|said| tested.contains(&(short.to_string(), said.clone())));
+            let fine = ANY.contains(&name) || LEFT_OUT.contains(&(short, name)) || arg.nullable;
+            if !found && !fine {
+                forgotten.push(format!("{short} {name}"));
+            }
+        }
+    }
+    assert!(
+        forgotten.is_empty(),
+        "arguments that the table lacks: {forgotten:#?}"
+    );
+    for (n, output) in outputs {
+        output.assert_success();
+        for pe in 0..n {
+            output.assert_stdout(&format!("bad input ok PE {pe} of {n}\n"));
+        }
+    }
+}
