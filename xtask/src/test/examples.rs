@@ -1,5 +1,5 @@
-//! The landscape example in its three languages, in small. Each checks its result against a single-process run of
-//! its own; here the three results are compared, bit for bit.
+//! The landscape example in its three languages, in small, and the tutorial. Each checks its result against a single-process run of
+//! its own; here the three results of the landscape are compared, bit for bit.
 
 use crate::run;
 use crate::tree::Tree;
@@ -29,6 +29,23 @@ pub(super) fn python(tree: &Tree) -> Result<String> {
         picture.display()
     );
     Ok(fingerprint)
+}
+
+/// `examples/python/tutorial.py`, which checks its own results.
+pub(super) fn tutorial(tree: &Tree) -> Result<()> {
+    for n_pes in [1, 2, N_PES] {
+        let mut command = tree.launch(n_pes);
+        command
+            .arg(tree.python())
+            .arg("examples/python/tutorial.py");
+        let shown = run::tee(&mut command, run::LIMIT)?;
+        shown.outcome?;
+        ensure!(
+            shown.text.contains("every check passed"),
+            "with {n_pes} PEs the tutorial did not come to its end"
+        );
+    }
+    Ok(())
 }
 
 /// `core/examples/landscape.rs`, which must come to `expected`.
