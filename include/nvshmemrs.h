@@ -1238,8 +1238,8 @@ int32_t nvshmemrs_quiet(nvshmemrs_runtime_t runtime);
 /// `cmp` says. What was put before the value that does is visible on return.
 ///
 /// Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer,
-/// float or double; `ivar` must be aligned to its size. `value` is read once. OpenSHMEM 1.5 section 9.10.1
-/// (`shmem_wait_until`).
+/// float or double; `ivar` must be aligned to its size. `value` is read once, when the call begins, and may be
+/// reused on return, also if it is queued. OpenSHMEM 1.5 section 9.10.1 (`shmem_wait_until`).
 /// Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
 int32_t nvshmemrs_wait_until(nvshmemrs_runtime_t runtime,
                              const void *ivar,
@@ -1251,7 +1251,8 @@ int32_t nvshmemrs_wait_until(nvshmemrs_runtime_t runtime,
 /// says: gives 1 or 0. What was put before the value that does is visible on return.
 ///
 /// Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or
-/// double; `ivar` must be aligned to its size. OpenSHMEM 1.5 section 9.10.8 (`shmem_test`).
+/// double; `ivar` must be aligned to its size. `value` is read once, when the call begins. OpenSHMEM 1.5 section
+/// 9.10.8 (`shmem_test`).
 /// Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
 int32_t nvshmemrs_test(nvshmemrs_runtime_t runtime,
                        const void *ivar,
@@ -1264,10 +1265,10 @@ int32_t nvshmemrs_test(nvshmemrs_runtime_t runtime,
 /// one at `value` as `cmp` says. What was put before the values that do is visible on return. If there is no
 /// element to wait for, it returns at once.
 ///
-/// Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an
-/// integer, float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0
-/// in it excludes the element. `value` and `status` are read once, when the call begins. OpenSHMEM 1.5
-/// section 9.10.2 (`shmem_wait_until_all`).
+/// Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer,
+/// float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it excludes
+/// the element. `value` and `status` are read once, when the call begins, and may be reused on return, also if it
+/// is queued. OpenSHMEM 1.5 section 9.10.2 (`shmem_wait_until_all`).
 /// Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
 int32_t nvshmemrs_wait_until_all(nvshmemrs_runtime_t runtime,
                                  const void *ivars,
@@ -1281,10 +1282,10 @@ int32_t nvshmemrs_wait_until_all(nvshmemrs_runtime_t runtime,
 /// `value` as `cmp` says, and gives the lowest index of such an element. What was put before its value is
 /// visible on return. If there is no element to wait for, it returns at once and gives SIZE_MAX.
 ///
-/// Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an
-/// integer, float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0
-/// in it excludes the element. `value` and `status` are read once, when the call begins. OpenSHMEM 1.5
-/// section 9.10.3 (`shmem_wait_until_any`).
+/// Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer,
+/// float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it excludes
+/// the element. `value` and `status` are read once, when the call begins. OpenSHMEM 1.5 section 9.10.3
+/// (`shmem_wait_until_any`).
 /// Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
 int32_t nvshmemrs_wait_until_any(nvshmemrs_runtime_t runtime,
                                  const void *ivars,
@@ -1300,10 +1301,10 @@ int32_t nvshmemrs_wait_until_any(nvshmemrs_runtime_t runtime,
 /// their number. What was put before their values is visible on return. If there is no element to wait for,
 /// it returns at once and gives 0.
 ///
-/// Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an
-/// integer, float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0
-/// in it excludes the element. `value` and `status` are read once, when the call begins. `indices` has room
-/// for `count` numbers. OpenSHMEM 1.5 section 9.10.4 (`shmem_wait_until_some`).
+/// Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer,
+/// float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it excludes
+/// the element. `value` and `status` are read once, when the call begins. `indices` has room for `count` numbers.
+/// OpenSHMEM 1.5 section 9.10.4 (`shmem_wait_until_some`).
 /// Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
 int32_t nvshmemrs_wait_until_some(nvshmemrs_runtime_t runtime,
                                   const void *ivars,
@@ -1319,9 +1320,10 @@ int32_t nvshmemrs_wait_until_some(nvshmemrs_runtime_t runtime,
 /// `value` as `cmp` says: gives 1 or 0. What was put before the values is visible on return if they do. If
 /// there is no element to look at, it gives 1.
 ///
-/// Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer,
-/// float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it
-/// excludes the element. OpenSHMEM 1.5 section 9.10.9 (`shmem_test_all`).
+/// Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or
+/// double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it excludes the
+/// element. `value` and `status` are read once, when the call begins. OpenSHMEM 1.5 section 9.10.9
+/// (`shmem_test_all`).
 /// Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
 int32_t nvshmemrs_test_all(nvshmemrs_runtime_t runtime,
                            const void *ivars,
@@ -1336,9 +1338,10 @@ int32_t nvshmemrs_test_all(nvshmemrs_runtime_t runtime,
 /// compare to the one at `value` as `cmp` says, SIZE_MAX if none does. What was put before its value is
 /// visible on return.
 ///
-/// Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer,
-/// float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it
-/// excludes the element. OpenSHMEM 1.5 section 9.10.10 (`shmem_test_any`).
+/// Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or
+/// double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it excludes the
+/// element. `value` and `status` are read once, when the call begins. OpenSHMEM 1.5 section 9.10.10
+/// (`shmem_test_any`).
 /// Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
 int32_t nvshmemrs_test_any(nvshmemrs_runtime_t runtime,
                            const void *ivars,
@@ -1353,10 +1356,10 @@ int32_t nvshmemrs_test_any(nvshmemrs_runtime_t runtime,
 /// to the one at `value` as `cmp` says to `indices`, in order, and gives their number, which may be 0. What
 /// was put before their values is visible on return.
 ///
-/// Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer,
-/// float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it
-/// excludes the element. `indices` has room for `count` numbers. OpenSHMEM 1.5 section 9.10.11
-/// (`shmem_test_some`).
+/// Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or
+/// double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it excludes the
+/// element. `value` and `status` are read once, when the call begins. `indices` has room for `count` numbers.
+/// OpenSHMEM 1.5 section 9.10.11 (`shmem_test_some`).
 /// Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
 int32_t nvshmemrs_test_some(nvshmemrs_runtime_t runtime,
                             const void *ivars,
@@ -1371,10 +1374,10 @@ int32_t nvshmemrs_test_some(nvshmemrs_runtime_t runtime,
 /// As `nvshmemrs_wait_until_all`, but the element of index i is compared with the one of index i at `values`,
 /// of which there are `count`.
 ///
-/// Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an
-/// integer, float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0
-/// in it excludes the element. `values` and `status` are read once, when the call begins. OpenSHMEM 1.5
-/// section 9.10.5 (`shmem_wait_until_all_vector`).
+/// Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer,
+/// float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it excludes
+/// the element. `values` and `status` are read once, when the call begins, and may be reused on return, also if it
+/// is queued. OpenSHMEM 1.5 section 9.10.5 (`shmem_wait_until_all_vector`).
 /// Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
 int32_t nvshmemrs_wait_until_all_vector(nvshmemrs_runtime_t runtime,
                                         const void *ivars,
@@ -1387,10 +1390,10 @@ int32_t nvshmemrs_wait_until_all_vector(nvshmemrs_runtime_t runtime,
 /// As `nvshmemrs_wait_until_any`, but the element of index i is compared with the one of index i at `values`,
 /// of which there are `count`.
 ///
-/// Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an
-/// integer, float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0
-/// in it excludes the element. `values` and `status` are read once, when the call begins. OpenSHMEM 1.5
-/// section 9.10.6 (`shmem_wait_until_any_vector`).
+/// Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer,
+/// float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it excludes
+/// the element. `values` and `status` are read once, when the call begins. OpenSHMEM 1.5 section 9.10.6
+/// (`shmem_wait_until_any_vector`).
 /// Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
 int32_t nvshmemrs_wait_until_any_vector(nvshmemrs_runtime_t runtime,
                                         const void *ivars,
@@ -1404,10 +1407,10 @@ int32_t nvshmemrs_wait_until_any_vector(nvshmemrs_runtime_t runtime,
 /// As `nvshmemrs_wait_until_some`, but the element of index i is compared with the one of index i at
 /// `values`, of which there are `count`.
 ///
-/// Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an
-/// integer, float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0
-/// in it excludes the element. `values` and `status` are read once, when the call begins. `indices` has room
-/// for `count` numbers. OpenSHMEM 1.5 section 9.10.7 (`shmem_wait_until_some_vector`).
+/// Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer,
+/// float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it excludes
+/// the element. `values` and `status` are read once, when the call begins. `indices` has room for `count` numbers.
+/// OpenSHMEM 1.5 section 9.10.7 (`shmem_wait_until_some_vector`).
 /// Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
 int32_t nvshmemrs_wait_until_some_vector(nvshmemrs_runtime_t runtime,
                                          const void *ivars,
@@ -1422,9 +1425,10 @@ int32_t nvshmemrs_wait_until_some_vector(nvshmemrs_runtime_t runtime,
 /// As `nvshmemrs_test_all`, but the element of index i is compared with the one of index i at `values`, of
 /// which there are `count`.
 ///
-/// Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer,
-/// float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it
-/// excludes the element. OpenSHMEM 1.5 section 9.10.12 (`shmem_test_all_vector`).
+/// Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or
+/// double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it excludes the
+/// element. `values` and `status` are read once, when the call begins. OpenSHMEM 1.5 section 9.10.12
+/// (`shmem_test_all_vector`).
 /// Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
 int32_t nvshmemrs_test_all_vector(nvshmemrs_runtime_t runtime,
                                   const void *ivars,
@@ -1438,9 +1442,10 @@ int32_t nvshmemrs_test_all_vector(nvshmemrs_runtime_t runtime,
 /// As `nvshmemrs_test_any`, but the element of index i is compared with the one of index i at `values`, of
 /// which there are `count`.
 ///
-/// Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer,
-/// float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it
-/// excludes the element. OpenSHMEM 1.5 section 9.10.13 (`shmem_test_any_vector`).
+/// Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or
+/// double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it excludes the
+/// element. `values` and `status` are read once, when the call begins. OpenSHMEM 1.5 section 9.10.13
+/// (`shmem_test_any_vector`).
 /// Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
 int32_t nvshmemrs_test_any_vector(nvshmemrs_runtime_t runtime,
                                   const void *ivars,
@@ -1454,10 +1459,10 @@ int32_t nvshmemrs_test_any_vector(nvshmemrs_runtime_t runtime,
 /// As `nvshmemrs_test_some`, but the element of index i is compared with the one of index i at `values`, of
 /// which there are `count`.
 ///
-/// Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer,
-/// float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it
-/// excludes the element. `indices` has room for `count` numbers. OpenSHMEM 1.5 section 9.10.14
-/// (`shmem_test_some_vector`).
+/// Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or
+/// double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it excludes the
+/// element. `values` and `status` are read once, when the call begins. `indices` has room for `count` numbers.
+/// OpenSHMEM 1.5 section 9.10.14 (`shmem_test_some_vector`).
 /// Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
 int32_t nvshmemrs_test_some_vector(nvshmemrs_runtime_t runtime,
                                    const void *ivars,
@@ -1713,6 +1718,10 @@ int32_t nvshmemrs_signal_fetch(nvshmemrs_runtime_t runtime, const uint64_t *sign
 /// data operation (RMA, atomics, signals, waits and tests, fence, quiet, collectives), and the call is queued: it
 /// returns at once and runs after all that was queued before. Its buffers must stay valid, and be left alone, until
 /// it has run. A call that gives a value (g, a fetching atomic, a test) waits until the stream has run it.
+///
+/// A team has one collective at a time, and its members must come in the same order: between collectives of a team
+/// that are queued and collectives of the same team that are called directly (malloc, free, finalize and splits are
+/// such), synchronize the stream.
 ///
 /// Local. Free it with `nvshmemrs_stream_free`; finalize ends those that are left, after what is queued.
 /// Errors: SYSTEM.

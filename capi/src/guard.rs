@@ -1,6 +1,6 @@
 //! The barrier that every exported function opens with: a panic becomes a status, an error becomes a status and a text.
 
-use crate::handle::{self, text};
+use crate::handle::{self, Call, text};
 use crate::types::nvshmemrs_runtime_t;
 use nvshmem_core::{Error, Result, Runtime};
 use std::cell::RefCell;
@@ -114,6 +114,16 @@ pub(crate) fn fetched(
     body: impl FnOnce(&Runtime) -> Result<()> + 'static,
 ) -> i32 {
     status(|| handle::with_runtime_or_stream(runtime, body, handle::submit_and_wait))
+}
+
+/// For operations with arguments that the caller may reuse on return: `prepare` runs at once, also given a stream's handle, so
+/// that it can read them, and ends with [`Call::queued`] or [`Call::fetched`].
+#[inline(always)]
+pub(crate) fn prepared(
+    runtime: nvshmemrs_runtime_t,
+    prepare: impl FnOnce(Call<'_>) -> Result<()>,
+) -> i32 {
+    status(|| handle::with_call(runtime, prepare))
 }
 
 /// As [`fetched`] if the caller wants the output `out`, else as [`queued`].

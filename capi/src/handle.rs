@@ -35,9 +35,13 @@ const EVENT: u64 = 5;
 pub(crate) enum Object {
     Runtime(Runtime),
     Job(Arc<local::Job>),
-    Mapping { _kept: Mapping },
+    Mapping {
+        _kept: Mapping,
+    },
     Stream(Arc<Stream>),
     Event(Event),
+    /// What was a stream or an event of a runtime that has been finalized.
+    Ended,
 }
 
 /// What the `handle` of a free slot says: a number that is no handle.
@@ -82,7 +86,7 @@ pub(crate) fn insert(object: Object) -> Result<u64> {
         Object::Job(_) => JOB,
         Object::Mapping { .. } => MAPPING,
         Object::Stream(_) => STREAM,
-        Object::Event(_) => EVENT,
+        Object::Event(_) | Object::Ended => EVENT,
     };
     let _changes = CHANGES.lock().unwrap_or_else(|poison| poison.into_inner());
     let (index, slot) = TABLE
@@ -140,12 +144,14 @@ pub(crate) fn with_runtime<T>(handle: u64, body: impl FnOnce(&Runtime) -> Result
 /// Calls `body` with the runtime that a handle names, or that a stream belongs to.
 #[inline(always)]
 pub(crate) fn with_view<T>(handle: u64, body: impl FnOnce(&Runtime) -> Result<T>) -> Result<T> {
+    if handle >> KIND_SHIFT == STREAM {
+        return body(stream(handle)?.runtime());
+    }
     match find(handle) {
         Some(slot) => {
             // SAFETY: as in `with_runtime`.
             match unsafe { slot.object.load(Acquire).as_ref() } {
                 Some(Object::Runtime(runtime)) => body(runtime),
-                Some(Object::Stream(stream)) => body(stream.runtime()),
                 _ => Err(not_found("runtime", handle, RUNTIME)),
             }
         }
@@ -165,11 +171,19 @@ pub(crate) fn with_runtime_or_stream<F: FnOnce(&Runtime) -> Result<()> + 'static
             // SAFETY: as in `with_runtime`.
             match unsafe { slot.object.load(Acquire).as_ref() } {
                 Some(Object::Runtime(runtime)) => body(runtime),
-                Some(Object::Stream(stream)) => queue(stream, body),
-                _ => Err(not_found("runtime", handle, RUNTIME)),
+                _ => queue_on(handle, body, queue),
             }
         }
         None => Err(not_found("runtime", handle, RUNTIME)),
+    }
+}
+
+/// Hands `body` to the stream that a handle names. The stream is held meanwhile, so that another thread may free it.
+#[cold]
+fn queue_on<F>(handle: u64, body: F, queue: fn(&Stream, F) -> Result<()>) -> Result<()> {
+    match stream(handle) {
+        Ok(stream) => queue(&stream, body),
+        Err(_) => Err(not_found("runtime", handle, RUNTIME)),
     }
 }
 
@@ -177,7 +191,7 @@ pub(crate) fn with_runtime_or_stream<F: FnOnce(&Runtime) -> Result<()> + 'static
 struct Queued<F>(F);
 
 // SAFETY: rule 1 holds longer for what is queued, as the header says: the caller keeps buffers valid, and leaves them alone, until
-// the stream has run the operation. All else that these closures own are numbers.
+// the stream has run the operation. All else that these closures own are numbers, and vectors of them.
 unsafe impl<F> Send for Queued<F> {}
 
 impl<F: FnOnce(&Runtime) -> Result<()>> Queued<F> {
@@ -269,6 +283,9 @@ fn remove(argument: &'static str, handle: u64, kind: u64) -> Result<Option<Objec
         if nvshmem_core::in_interrupt_hook() {
             return Err(Error::InHook("finalize or leave"));
         }
+        if nvshmem_core::on_stream() {
+            return Err(Error::OnStream("finalize or leave"));
+        }
     }
     slot.handle.store(FREE, Release);
     let object = slot.object.swap(std::ptr::null_mut(), AcqRel);
@@ -282,6 +299,39 @@ pub(crate) fn remove_runtime(handle: u64) -> Result<Option<Runtime>> {
         Some(Object::Runtime(runtime)) => Ok(Some(runtime)),
         _ => Ok(None),
     }
+}
+
+/// The handles of a runtime's streams and events.
+pub(crate) fn streams_of(runtime: &Runtime) -> Vec<u64> {
+    let _changes = CHANGES.lock().unwrap_or_else(|poison| poison.into_inner());
+    let owned = |slot: &Slot| {
+        // SAFETY: rule 3, under the lock; a free slot holds NULL.
+        match unsafe { slot.object.load(Acquire).as_ref() } {
+            Some(Object::Stream(stream)) => stream.belongs_to(runtime),
+            Some(Object::Event(event)) => event.belongs_to(runtime),
+            _ => false,
+        }
+    };
+    let slots = TABLE.iter().filter(|slot| owned(slot));
+    slots.map(|slot| slot.handle.load(Relaxed)).collect()
+}
+
+/// Lets go of streams and events whose runtime has ended, and with them of its memory. Their handles can still be freed.
+pub(crate) fn end_streams(handles: Vec<u64>) {
+    let ended: Vec<Box<Object>> = {
+        let _changes = CHANGES.lock().unwrap_or_else(|poison| poison.into_inner());
+        let slots = handles.into_iter().filter_map(find);
+        slots
+            .map(|slot| {
+                let ended = Box::into_raw(Box::new(Object::Ended));
+                // SAFETY: rule 3: a live slot holds a box, and it is swapped for another one under the lock. Streams and events
+                // are used through clones that were made under it.
+                unsafe { Box::from_raw(slot.object.swap(ended, AcqRel)) }
+            })
+            .collect()
+    };
+    // Outside of the lock: a stream waits for its thread.
+    drop(ended);
 }
 
 /// Takes a local job out of the table; handle 0 does nothing.
@@ -340,6 +390,74 @@ pub(crate) fn write_optional<T>(out: *mut T, value: T) {
     if !out.is_null() {
         // SAFETY: as in `write`.
         unsafe { out.write_unaligned(value) };
+    }
+}
+
+/// An operation on its way: its arguments are read while the caller is inside the call, before it is run or queued.
+pub(crate) struct Call<'a> {
+    runtime: &'a Runtime,
+    stream: Option<&'a Stream>,
+}
+
+impl<'a> Call<'a> {
+    /// The runtime, to check arguments with.
+    #[inline(always)]
+    pub(crate) fn runtime(&self) -> &'a Runtime {
+        self.runtime
+    }
+
+    /// Runs `body`, or queues it. It owns what was read for it.
+    #[inline(always)]
+    pub(crate) fn queued(self, body: impl FnOnce(&Runtime) -> Result<()> + 'static) -> Result<()> {
+        match self.stream {
+            None => body(self.runtime),
+            Some(stream) => submit(stream, body),
+        }
+    }
+
+    /// Runs `body`, or waits until the stream has run it. It owns what was read for it.
+    #[inline(always)]
+    pub(crate) fn fetched(self, body: impl FnOnce(&Runtime) -> Result<()> + 'static) -> Result<()> {
+        match self.stream {
+            None => body(self.runtime),
+            // The box keeps one copy of the wait, rather than one for every body and type.
+            Some(stream) => {
+                let body: Box<dyn FnOnce(&Runtime) -> Result<()>> = Box::new(body);
+                submit_and_wait(stream, body)
+            }
+        }
+    }
+}
+
+/// Calls `body` with the runtime or the stream that a handle names.
+#[inline(always)]
+pub(crate) fn with_call(handle: u64, body: impl FnOnce(Call<'_>) -> Result<()>) -> Result<()> {
+    match find(handle) {
+        Some(slot) => {
+            // SAFETY: as in `with_runtime`.
+            match unsafe { slot.object.load(Acquire).as_ref() } {
+                Some(Object::Runtime(runtime)) => body(Call {
+                    runtime,
+                    stream: None,
+                }),
+                _ => with_stream_call(handle, body),
+            }
+        }
+        None => Err(not_found("runtime", handle, RUNTIME)),
+    }
+}
+
+/// Calls `body` with the stream that a handle names, which is held meanwhile. A copy of its own, so that the other one need not
+/// care about streams.
+#[cold]
+#[inline(never)]
+fn with_stream_call(handle: u64, body: impl FnOnce(Call<'_>) -> Result<()>) -> Result<()> {
+    match stream(handle) {
+        Ok(stream) => body(Call {
+            runtime: stream.runtime(),
+            stream: Some(&stream),
+        }),
+        Err(_) => Err(not_found("runtime", handle, RUNTIME)),
     }
 }
 
@@ -498,6 +616,16 @@ fn check_buffer(
     rt.check_local(argument, addr(ptr), bytes)
 }
 
+/// Memory of the caller's that is to become symmetric.
+pub(crate) fn registration(
+    buffer: *mut c_void,
+    bytes: usize,
+    preferred: *mut c_void,
+) -> nvshmem_core::Registration {
+    // SAFETY: the header says what the caller has to keep: the memory stays, and nobody uses it during the calls.
+    unsafe { nvshmem_core::Registration::from_raw(buffer.cast(), bytes, addr(preferred)) }
+}
+
 const ATTR_VERSION: u32 = (1 << 16) + size_of::<nvshmemrs_init_attr_t>() as u32;
 const ID_VERSION: u32 = (1 << 16) + size_of::<nvshmemrs_unique_id_t>() as u32;
 
@@ -647,6 +775,13 @@ pub(crate) fn team_config(config: *const nvshmemrs_team_config_t, mask: i64) -> 
     }
     // SAFETY: the version word says that it is this struct, whole.
     let config = unsafe { config.read_unaligned() };
+    if config.reserved != [0; 48] {
+        return Err(Error::InvalidValue {
+            argument: "config.reserved",
+            value: "not all 0".into(),
+            expected: "0: fill the struct with nvshmemrs_team_config_default first".into(),
+        });
+    }
     if mask & NUM_CONTEXTS != 0 {
         if config.num_contexts < 0 {
             return Err(Error::InvalidValue {

@@ -3,7 +3,7 @@
 use crate::guard;
 use crate::handle::{self, Object};
 use crate::types::*;
-use nvshmem_core::{Registration, Request};
+use nvshmem_core::Request;
 use std::ffi::c_void;
 
 /// Allocates `bytes` bytes on every PE's symmetric heap, aligned to 64. The contents are undefined; 0 bytes
@@ -110,11 +110,8 @@ pub extern "C" fn nvshmemrs_buffer_register(
     symmetric: *mut *mut c_void,
 ) -> i32 {
     guard::call(runtime, |rt| {
-        let registration = handle::check_out("symmetric", symmetric).map(|()| Registration {
-            buffer: handle::addr(buffer),
-            bytes,
-            preferred: handle::addr(preferred),
-        });
+        let registration = handle::check_out("symmetric", symmetric)
+            .map(|()| handle::registration(buffer, bytes, preferred));
         let address = rt.buffer_register(registration)?;
         handle::write("symmetric", symmetric, handle::address(Some(address)))
     })

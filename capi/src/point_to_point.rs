@@ -35,25 +35,33 @@ fn not_compared(dtype: i32) -> Error {
     }
 }
 
-/// What the forms for several elements have in common.
-struct Elements<T: WaitElement> {
-    ivars: SymSlice<'static, T>,
+/// What the forms for several elements read while the caller is inside the call.
+struct Chosen {
     status: Option<Vec<i32>>,
     cmp: Cmp,
+}
+
+fn chosen<T: WaitElement>(
+    rt: &Runtime,
+    ivars: *const c_void,
+    count: usize,
+    status: *const i32,
+    cmp: i32,
+) -> Result<Chosen> {
+    // A wrong count shall lead to an error, not past the end of the caller's arrays.
+    elements::<T>(rt, ivars, count)?;
+    Ok(Chosen {
+        status: handle::status_array(rt, status, count)?,
+        cmp: handle::cmp(cmp)?,
+    })
 }
 
 fn elements<T: WaitElement>(
     rt: &Runtime,
     ivars: *const c_void,
     count: usize,
-    status: *const i32,
-    cmp: i32,
-) -> Result<Elements<T>> {
-    Ok(Elements {
-        ivars: rt.elements("ivars", handle::addr(ivars), count)?,
-        status: handle::status_array(rt, status, count)?,
-        cmp: handle::cmp(cmp)?,
-    })
+) -> Result<SymSlice<'static, T>> {
+    rt.elements("ivars", handle::addr(ivars), count)
 }
 
 /// An index for C.
@@ -70,8 +78,8 @@ fn some_to_c(indices: *mut usize, found: *mut usize, values: &[usize]) -> Result
 /// `cmp` says. What was put before the value that does is visible on return.
 ///
 /// Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer,
-/// float or double; `ivar` must be aligned to its size. `value` is read once. OpenSHMEM 1.5 section 9.10.1
-/// (`shmem_wait_until`).
+/// float or double; `ivar` must be aligned to its size. `value` is read once, when the call begins, and may be
+/// reused on return, also if it is queued. OpenSHMEM 1.5 section 9.10.1 (`shmem_wait_until`).
 /// Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_wait_until(
@@ -81,10 +89,14 @@ pub extern "C" fn nvshmemrs_wait_until(
     value: *const c_void,
     dtype: i32,
 ) -> i32 {
-    guard::queued(runtime, move |rt| {
+    guard::prepared(runtime, move |call| {
+        let cmp = handle::cmp(cmp)?;
         with_type!(dtype, T => {
-            let ivar = rt.element::<T>("ivar", handle::addr(ivar))?;
-            rt.wait_until(ivar, handle::cmp(cmp)?, handle::read("value", value)?)
+            let value = handle::read::<T>("value", value)?;
+            call.queued(move |rt| {
+                let ivar = rt.element::<T>("ivar", handle::addr(ivar))?;
+                rt.wait_until(ivar, cmp, value)
+            })
         })
     })
 }
@@ -93,7 +105,8 @@ pub extern "C" fn nvshmemrs_wait_until(
 /// says: gives 1 or 0. What was put before the value that does is visible on return.
 ///
 /// Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or
-/// double; `ivar` must be aligned to its size. OpenSHMEM 1.5 section 9.10.8 (`shmem_test`).
+/// double; `ivar` must be aligned to its size. `value` is read once, when the call begins. OpenSHMEM 1.5 section
+/// 9.10.8 (`shmem_test`).
 /// Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_test(
@@ -104,13 +117,17 @@ pub extern "C" fn nvshmemrs_test(
     dtype: i32,
     result: *mut i32,
 ) -> i32 {
-    guard::fetched(runtime, move |rt| {
+    guard::prepared(runtime, move |call| {
         handle::check_out("result", result)?;
-        let holds = with_type!(dtype, T => {
-            let ivar = rt.element::<T>("ivar", handle::addr(ivar))?;
-            rt.test(ivar, handle::cmp(cmp)?, handle::read("value", value)?)
-        })?;
-        handle::write("result", result, i32::from(holds))
+        let cmp = handle::cmp(cmp)?;
+        with_type!(dtype, T => {
+            let value = handle::read::<T>("value", value)?;
+            call.fetched(move |rt| {
+                let ivar = rt.element::<T>("ivar", handle::addr(ivar))?;
+                let holds = rt.test(ivar, cmp, value)?;
+                handle::write("result", result, i32::from(holds))
+            })
+        })
     })
 }
 
@@ -118,10 +135,10 @@ pub extern "C" fn nvshmemrs_test(
 /// one at `value` as `cmp` says. What was put before the values that do is visible on return. If there is no
 /// element to wait for, it returns at once.
 ///
-/// Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an
-/// integer, float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0
-/// in it excludes the element. `value` and `status` are read once, when the call begins. OpenSHMEM 1.5
-/// section 9.10.2 (`shmem_wait_until_all`).
+/// Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer,
+/// float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it excludes
+/// the element. `value` and `status` are read once, when the call begins, and may be reused on return, also if it
+/// is queued. OpenSHMEM 1.5 section 9.10.2 (`shmem_wait_until_all`).
 /// Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_wait_until_all(
@@ -133,11 +150,14 @@ pub extern "C" fn nvshmemrs_wait_until_all(
     value: *const c_void,
     dtype: i32,
 ) -> i32 {
-    guard::queued(runtime, move |rt| {
+    guard::prepared(runtime, move |call| {
         with_type!(dtype, T => {
-            let set = elements::<T>(rt, ivars, count, status, cmp)?;
+            let set = chosen::<T>(call.runtime(), ivars, count, status, cmp)?;
             let value = handle::read::<T>("value", value)?;
-            rt.wait_until_all(&set.ivars, set.status.as_deref(), set.cmp, value)
+            call.queued(move |rt| {
+                let ivars = elements::<T>(rt, ivars, count)?;
+                rt.wait_until_all(&ivars, set.status.as_deref(), set.cmp, value)
+            })
         })
     })
 }
@@ -146,10 +166,10 @@ pub extern "C" fn nvshmemrs_wait_until_all(
 /// `value` as `cmp` says, and gives the lowest index of such an element. What was put before its value is
 /// visible on return. If there is no element to wait for, it returns at once and gives SIZE_MAX.
 ///
-/// Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an
-/// integer, float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0
-/// in it excludes the element. `value` and `status` are read once, when the call begins. OpenSHMEM 1.5
-/// section 9.10.3 (`shmem_wait_until_any`).
+/// Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer,
+/// float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it excludes
+/// the element. `value` and `status` are read once, when the call begins. OpenSHMEM 1.5 section 9.10.3
+/// (`shmem_wait_until_any`).
 /// Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_wait_until_any(
@@ -162,14 +182,17 @@ pub extern "C" fn nvshmemrs_wait_until_any(
     dtype: i32,
     index: *mut usize,
 ) -> i32 {
-    guard::fetched(runtime, move |rt| {
+    guard::prepared(runtime, move |call| {
         handle::check_out("index", index)?;
-        let lowest = with_type!(dtype, T => {
-            let set = elements::<T>(rt, ivars, count, status, cmp)?;
+        with_type!(dtype, T => {
+            let set = chosen::<T>(call.runtime(), ivars, count, status, cmp)?;
             let value = handle::read::<T>("value", value)?;
-            rt.wait_until_any(&set.ivars, set.status.as_deref(), set.cmp, value)
-        })?;
-        handle::write("index", index, index_to_c(lowest))
+            call.fetched(move |rt| {
+                let ivars = elements::<T>(rt, ivars, count)?;
+                let lowest = rt.wait_until_any(&ivars, set.status.as_deref(), set.cmp, value)?;
+                handle::write("index", index, index_to_c(lowest))
+            })
+        })
     })
 }
 
@@ -178,10 +201,10 @@ pub extern "C" fn nvshmemrs_wait_until_any(
 /// their number. What was put before their values is visible on return. If there is no element to wait for,
 /// it returns at once and gives 0.
 ///
-/// Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an
-/// integer, float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0
-/// in it excludes the element. `value` and `status` are read once, when the call begins. `indices` has room
-/// for `count` numbers. OpenSHMEM 1.5 section 9.10.4 (`shmem_wait_until_some`).
+/// Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer,
+/// float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it excludes
+/// the element. `value` and `status` are read once, when the call begins. `indices` has room for `count` numbers.
+/// OpenSHMEM 1.5 section 9.10.4 (`shmem_wait_until_some`).
 /// Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_wait_until_some(
@@ -195,15 +218,18 @@ pub extern "C" fn nvshmemrs_wait_until_some(
     dtype: i32,
     found: *mut usize,
 ) -> i32 {
-    guard::fetched(runtime, move |rt| {
+    guard::prepared(runtime, move |call| {
         handle::check_out("found", found)?;
-        handle::check_array(rt, "indices", indices, count)?;
-        let all = with_type!(dtype, T => {
-            let set = elements::<T>(rt, ivars, count, status, cmp)?;
+        handle::check_array(call.runtime(), "indices", indices, count)?;
+        with_type!(dtype, T => {
+            let set = chosen::<T>(call.runtime(), ivars, count, status, cmp)?;
             let value = handle::read::<T>("value", value)?;
-            rt.wait_until_some(&set.ivars, set.status.as_deref(), set.cmp, value)
-        })?;
-        some_to_c(indices, found, &all)
+            call.fetched(move |rt| {
+                let ivars = elements::<T>(rt, ivars, count)?;
+                let all = rt.wait_until_some(&ivars, set.status.as_deref(), set.cmp, value)?;
+                some_to_c(indices, found, &all)
+            })
+        })
     })
 }
 
@@ -211,9 +237,10 @@ pub extern "C" fn nvshmemrs_wait_until_some(
 /// `value` as `cmp` says: gives 1 or 0. What was put before the values is visible on return if they do. If
 /// there is no element to look at, it gives 1.
 ///
-/// Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer,
-/// float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it
-/// excludes the element. OpenSHMEM 1.5 section 9.10.9 (`shmem_test_all`).
+/// Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or
+/// double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it excludes the
+/// element. `value` and `status` are read once, when the call begins. OpenSHMEM 1.5 section 9.10.9
+/// (`shmem_test_all`).
 /// Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_test_all(
@@ -226,14 +253,17 @@ pub extern "C" fn nvshmemrs_test_all(
     dtype: i32,
     result: *mut i32,
 ) -> i32 {
-    guard::fetched(runtime, move |rt| {
+    guard::prepared(runtime, move |call| {
         handle::check_out("result", result)?;
-        let holds = with_type!(dtype, T => {
-            let set = elements::<T>(rt, ivars, count, status, cmp)?;
+        with_type!(dtype, T => {
+            let set = chosen::<T>(call.runtime(), ivars, count, status, cmp)?;
             let value = handle::read::<T>("value", value)?;
-            rt.test_all(&set.ivars, set.status.as_deref(), set.cmp, value)
-        })?;
-        handle::write("result", result, i32::from(holds))
+            call.fetched(move |rt| {
+                let ivars = elements::<T>(rt, ivars, count)?;
+                let holds = rt.test_all(&ivars, set.status.as_deref(), set.cmp, value)?;
+                handle::write("result", result, i32::from(holds))
+            })
+        })
     })
 }
 
@@ -241,9 +271,10 @@ pub extern "C" fn nvshmemrs_test_all(
 /// compare to the one at `value` as `cmp` says, SIZE_MAX if none does. What was put before its value is
 /// visible on return.
 ///
-/// Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer,
-/// float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it
-/// excludes the element. OpenSHMEM 1.5 section 9.10.10 (`shmem_test_any`).
+/// Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or
+/// double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it excludes the
+/// element. `value` and `status` are read once, when the call begins. OpenSHMEM 1.5 section 9.10.10
+/// (`shmem_test_any`).
 /// Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_test_any(
@@ -256,14 +287,17 @@ pub extern "C" fn nvshmemrs_test_any(
     dtype: i32,
     index: *mut usize,
 ) -> i32 {
-    guard::fetched(runtime, move |rt| {
+    guard::prepared(runtime, move |call| {
         handle::check_out("index", index)?;
-        let lowest = with_type!(dtype, T => {
-            let set = elements::<T>(rt, ivars, count, status, cmp)?;
+        with_type!(dtype, T => {
+            let set = chosen::<T>(call.runtime(), ivars, count, status, cmp)?;
             let value = handle::read::<T>("value", value)?;
-            rt.test_any(&set.ivars, set.status.as_deref(), set.cmp, value)
-        })?;
-        handle::write("index", index, index_to_c(lowest))
+            call.fetched(move |rt| {
+                let ivars = elements::<T>(rt, ivars, count)?;
+                let lowest = rt.test_any(&ivars, set.status.as_deref(), set.cmp, value)?;
+                handle::write("index", index, index_to_c(lowest))
+            })
+        })
     })
 }
 
@@ -271,10 +305,10 @@ pub extern "C" fn nvshmemrs_test_any(
 /// to the one at `value` as `cmp` says to `indices`, in order, and gives their number, which may be 0. What
 /// was put before their values is visible on return.
 ///
-/// Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer,
-/// float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it
-/// excludes the element. `indices` has room for `count` numbers. OpenSHMEM 1.5 section 9.10.11
-/// (`shmem_test_some`).
+/// Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or
+/// double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it excludes the
+/// element. `value` and `status` are read once, when the call begins. `indices` has room for `count` numbers.
+/// OpenSHMEM 1.5 section 9.10.11 (`shmem_test_some`).
 /// Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_test_some(
@@ -288,25 +322,28 @@ pub extern "C" fn nvshmemrs_test_some(
     dtype: i32,
     found: *mut usize,
 ) -> i32 {
-    guard::fetched(runtime, move |rt| {
+    guard::prepared(runtime, move |call| {
         handle::check_out("found", found)?;
-        handle::check_array(rt, "indices", indices, count)?;
-        let all = with_type!(dtype, T => {
-            let set = elements::<T>(rt, ivars, count, status, cmp)?;
+        handle::check_array(call.runtime(), "indices", indices, count)?;
+        with_type!(dtype, T => {
+            let set = chosen::<T>(call.runtime(), ivars, count, status, cmp)?;
             let value = handle::read::<T>("value", value)?;
-            rt.test_some(&set.ivars, set.status.as_deref(), set.cmp, value)
-        })?;
-        some_to_c(indices, found, &all)
+            call.fetched(move |rt| {
+                let ivars = elements::<T>(rt, ivars, count)?;
+                let all = rt.test_some(&ivars, set.status.as_deref(), set.cmp, value)?;
+                some_to_c(indices, found, &all)
+            })
+        })
     })
 }
 
 /// As `nvshmemrs_wait_until_all`, but the element of index i is compared with the one of index i at `values`,
 /// of which there are `count`.
 ///
-/// Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an
-/// integer, float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0
-/// in it excludes the element. `values` and `status` are read once, when the call begins. OpenSHMEM 1.5
-/// section 9.10.5 (`shmem_wait_until_all_vector`).
+/// Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer,
+/// float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it excludes
+/// the element. `values` and `status` are read once, when the call begins, and may be reused on return, also if it
+/// is queued. OpenSHMEM 1.5 section 9.10.5 (`shmem_wait_until_all_vector`).
 /// Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_wait_until_all_vector(
@@ -318,11 +355,14 @@ pub extern "C" fn nvshmemrs_wait_until_all_vector(
     values: *const c_void,
     dtype: i32,
 ) -> i32 {
-    guard::queued(runtime, move |rt| {
+    guard::prepared(runtime, move |call| {
         with_type!(dtype, T => {
-            let set = elements::<T>(rt, ivars, count, status, cmp)?;
-            let values = handle::read_array::<T>(rt, "values", values, count)?;
-            rt.wait_until_all_vector(&set.ivars, set.status.as_deref(), set.cmp, &values)
+            let set = chosen::<T>(call.runtime(), ivars, count, status, cmp)?;
+            let values = handle::read_array::<T>(call.runtime(), "values", values, count)?;
+            call.queued(move |rt| {
+                let ivars = elements::<T>(rt, ivars, count)?;
+                rt.wait_until_all_vector(&ivars, set.status.as_deref(), set.cmp, &values)
+            })
         })
     })
 }
@@ -330,10 +370,10 @@ pub extern "C" fn nvshmemrs_wait_until_all_vector(
 /// As `nvshmemrs_wait_until_any`, but the element of index i is compared with the one of index i at `values`,
 /// of which there are `count`.
 ///
-/// Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an
-/// integer, float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0
-/// in it excludes the element. `values` and `status` are read once, when the call begins. OpenSHMEM 1.5
-/// section 9.10.6 (`shmem_wait_until_any_vector`).
+/// Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer,
+/// float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it excludes
+/// the element. `values` and `status` are read once, when the call begins. OpenSHMEM 1.5 section 9.10.6
+/// (`shmem_wait_until_any_vector`).
 /// Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_wait_until_any_vector(
@@ -346,24 +386,27 @@ pub extern "C" fn nvshmemrs_wait_until_any_vector(
     dtype: i32,
     index: *mut usize,
 ) -> i32 {
-    guard::fetched(runtime, move |rt| {
+    guard::prepared(runtime, move |call| {
         handle::check_out("index", index)?;
-        let lowest = with_type!(dtype, T => {
-            let set = elements::<T>(rt, ivars, count, status, cmp)?;
-            let values = handle::read_array::<T>(rt, "values", values, count)?;
-            rt.wait_until_any_vector(&set.ivars, set.status.as_deref(), set.cmp, &values)
-        })?;
-        handle::write("index", index, index_to_c(lowest))
+        with_type!(dtype, T => {
+            let set = chosen::<T>(call.runtime(), ivars, count, status, cmp)?;
+            let values = handle::read_array::<T>(call.runtime(), "values", values, count)?;
+            call.fetched(move |rt| {
+                let ivars = elements::<T>(rt, ivars, count)?;
+                let lowest = rt.wait_until_any_vector(&ivars, set.status.as_deref(), set.cmp, &values)?;
+                handle::write("index", index, index_to_c(lowest))
+            })
+        })
     })
 }
 
 /// As `nvshmemrs_wait_until_some`, but the element of index i is compared with the one of index i at
 /// `values`, of which there are `count`.
 ///
-/// Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an
-/// integer, float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0
-/// in it excludes the element. `values` and `status` are read once, when the call begins. `indices` has room
-/// for `count` numbers. OpenSHMEM 1.5 section 9.10.7 (`shmem_wait_until_some_vector`).
+/// Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer,
+/// float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it excludes
+/// the element. `values` and `status` are read once, when the call begins. `indices` has room for `count` numbers.
+/// OpenSHMEM 1.5 section 9.10.7 (`shmem_wait_until_some_vector`).
 /// Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_wait_until_some_vector(
@@ -377,24 +420,28 @@ pub extern "C" fn nvshmemrs_wait_until_some_vector(
     dtype: i32,
     found: *mut usize,
 ) -> i32 {
-    guard::fetched(runtime, move |rt| {
+    guard::prepared(runtime, move |call| {
         handle::check_out("found", found)?;
-        handle::check_array(rt, "indices", indices, count)?;
-        let all = with_type!(dtype, T => {
-            let set = elements::<T>(rt, ivars, count, status, cmp)?;
-            let values = handle::read_array::<T>(rt, "values", values, count)?;
-            rt.wait_until_some_vector(&set.ivars, set.status.as_deref(), set.cmp, &values)
-        })?;
-        some_to_c(indices, found, &all)
+        handle::check_array(call.runtime(), "indices", indices, count)?;
+        with_type!(dtype, T => {
+            let set = chosen::<T>(call.runtime(), ivars, count, status, cmp)?;
+            let values = handle::read_array::<T>(call.runtime(), "values", values, count)?;
+            call.fetched(move |rt| {
+                let ivars = elements::<T>(rt, ivars, count)?;
+                let all = rt.wait_until_some_vector(&ivars, set.status.as_deref(), set.cmp, &values)?;
+                some_to_c(indices, found, &all)
+            })
+        })
     })
 }
 
 /// As `nvshmemrs_test_all`, but the element of index i is compared with the one of index i at `values`, of
 /// which there are `count`.
 ///
-/// Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer,
-/// float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it
-/// excludes the element. OpenSHMEM 1.5 section 9.10.12 (`shmem_test_all_vector`).
+/// Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or
+/// double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it excludes the
+/// element. `values` and `status` are read once, when the call begins. OpenSHMEM 1.5 section 9.10.12
+/// (`shmem_test_all_vector`).
 /// Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_test_all_vector(
@@ -407,23 +454,27 @@ pub extern "C" fn nvshmemrs_test_all_vector(
     dtype: i32,
     result: *mut i32,
 ) -> i32 {
-    guard::fetched(runtime, move |rt| {
+    guard::prepared(runtime, move |call| {
         handle::check_out("result", result)?;
-        let holds = with_type!(dtype, T => {
-            let set = elements::<T>(rt, ivars, count, status, cmp)?;
-            let values = handle::read_array::<T>(rt, "values", values, count)?;
-            rt.test_all_vector(&set.ivars, set.status.as_deref(), set.cmp, &values)
-        })?;
-        handle::write("result", result, i32::from(holds))
+        with_type!(dtype, T => {
+            let set = chosen::<T>(call.runtime(), ivars, count, status, cmp)?;
+            let values = handle::read_array::<T>(call.runtime(), "values", values, count)?;
+            call.fetched(move |rt| {
+                let ivars = elements::<T>(rt, ivars, count)?;
+                let holds = rt.test_all_vector(&ivars, set.status.as_deref(), set.cmp, &values)?;
+                handle::write("result", result, i32::from(holds))
+            })
+        })
     })
 }
 
 /// As `nvshmemrs_test_any`, but the element of index i is compared with the one of index i at `values`, of
 /// which there are `count`.
 ///
-/// Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer,
-/// float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it
-/// excludes the element. OpenSHMEM 1.5 section 9.10.13 (`shmem_test_any_vector`).
+/// Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or
+/// double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it excludes the
+/// element. `values` and `status` are read once, when the call begins. OpenSHMEM 1.5 section 9.10.13
+/// (`shmem_test_any_vector`).
 /// Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_test_any_vector(
@@ -436,24 +487,27 @@ pub extern "C" fn nvshmemrs_test_any_vector(
     dtype: i32,
     index: *mut usize,
 ) -> i32 {
-    guard::fetched(runtime, move |rt| {
+    guard::prepared(runtime, move |call| {
         handle::check_out("index", index)?;
-        let lowest = with_type!(dtype, T => {
-            let set = elements::<T>(rt, ivars, count, status, cmp)?;
-            let values = handle::read_array::<T>(rt, "values", values, count)?;
-            rt.test_any_vector(&set.ivars, set.status.as_deref(), set.cmp, &values)
-        })?;
-        handle::write("index", index, index_to_c(lowest))
+        with_type!(dtype, T => {
+            let set = chosen::<T>(call.runtime(), ivars, count, status, cmp)?;
+            let values = handle::read_array::<T>(call.runtime(), "values", values, count)?;
+            call.fetched(move |rt| {
+                let ivars = elements::<T>(rt, ivars, count)?;
+                let lowest = rt.test_any_vector(&ivars, set.status.as_deref(), set.cmp, &values)?;
+                handle::write("index", index, index_to_c(lowest))
+            })
+        })
     })
 }
 
 /// As `nvshmemrs_test_some`, but the element of index i is compared with the one of index i at `values`, of
 /// which there are `count`.
 ///
-/// Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer,
-/// float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it
-/// excludes the element. `indices` has room for `count` numbers. OpenSHMEM 1.5 section 9.10.14
-/// (`shmem_test_some_vector`).
+/// Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or
+/// double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it excludes the
+/// element. `values` and `status` are read once, when the call begins. `indices` has room for `count` numbers.
+/// OpenSHMEM 1.5 section 9.10.14 (`shmem_test_some_vector`).
 /// Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_test_some_vector(
@@ -467,14 +521,17 @@ pub extern "C" fn nvshmemrs_test_some_vector(
     dtype: i32,
     found: *mut usize,
 ) -> i32 {
-    guard::fetched(runtime, move |rt| {
+    guard::prepared(runtime, move |call| {
         handle::check_out("found", found)?;
-        handle::check_array(rt, "indices", indices, count)?;
-        let all = with_type!(dtype, T => {
-            let set = elements::<T>(rt, ivars, count, status, cmp)?;
-            let values = handle::read_array::<T>(rt, "values", values, count)?;
-            rt.test_some_vector(&set.ivars, set.status.as_deref(), set.cmp, &values)
-        })?;
-        some_to_c(indices, found, &all)
+        handle::check_array(call.runtime(), "indices", indices, count)?;
+        with_type!(dtype, T => {
+            let set = chosen::<T>(call.runtime(), ivars, count, status, cmp)?;
+            let values = handle::read_array::<T>(call.runtime(), "values", values, count)?;
+            call.fetched(move |rt| {
+                let ivars = elements::<T>(rt, ivars, count)?;
+                let all = rt.test_some_vector(&ivars, set.status.as_deref(), set.cmp, &values)?;
+                some_to_c(indices, found, &all)
+            })
+        })
     })
 }

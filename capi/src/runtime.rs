@@ -117,7 +117,12 @@ pub extern "C" fn nvshmemrs_local_job_free(job: nvshmemrs_local_job_t) -> i32 {
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_finalize(runtime: nvshmemrs_runtime_t) -> i32 {
     guard::status(|| match handle::remove_runtime(runtime)? {
-        Some(runtime) => runtime.finalize(),
+        Some(runtime) => {
+            let streams = handle::streams_of(&runtime);
+            let result = runtime.finalize();
+            handle::end_streams(streams);
+            result
+        }
         None => Ok(()),
     })
 }

@@ -14,6 +14,10 @@ use std::sync::Arc;
 /// returns at once and runs after all that was queued before. Its buffers must stay valid, and be left alone, until
 /// it has run. A call that gives a value (g, a fetching atomic, a test) waits until the stream has run it.
 ///
+/// A team has one collective at a time, and its members must come in the same order: between collectives of a team
+/// that are queued and collectives of the same team that are called directly (malloc, free, finalize and splits are
+/// such), synchronize the stream.
+///
 /// Local. Free it with `nvshmemrs_stream_free`; finalize ends those that are left, after what is queued.
 /// Errors: SYSTEM.
 #[unsafe(no_mangle)]
@@ -36,7 +40,10 @@ pub extern "C" fn nvshmemrs_stream_new(
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_stream_free(stream: nvshmemrs_stream_t) -> i32 {
     guard::status(|| match handle::remove_stream(stream)? {
-        Some(stream) if stream.runtime().check_live().is_ok() => stream.synchronize(),
+        Some(stream) if stream.runtime().check_live().is_ok() => {
+            // What ended the wait ends what the stream waits for, so that it can end.
+            stream.synchronize().inspect_err(|_| stream.stop())
+        }
         // After finalize nothing is queued any more.
         _ => Ok(()),
     })

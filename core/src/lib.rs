@@ -64,8 +64,9 @@ pub use bootstrap::{LAUNCHERS, Launcher, UniqueId, local};
 pub use dtype::{Dtype, Element};
 pub use error::{Error, Result};
 pub use heap::alloc::{Allocator, Block};
-pub use heap::register::Registration;
-pub use heap::sym::{LocalDest, LocalSource, SymArray, SymElement, SymRange, SymSlice, Symmetric};
+pub use heap::sym::{
+    LocalDest, LocalSource, Registration, SymArray, SymElement, SymRange, SymSlice, Symmetric,
+};
 pub use heap::{HeapStats, Request};
 pub use op::{Cmp, Op, SignalOp};
 pub use pe::Pe;
@@ -75,4 +76,4 @@ pub use stream::{Event, Stream};
 pub use strided::{Strides, Transfer};
 pub use team::{Team, TeamConfig};
 pub use transport::MemoryKind;
-pub use wait::in_interrupt_hook;
+pub use wait::{in_interrupt_hook, on_stream};

@@ -44,6 +44,8 @@ pub(crate) struct Queue {
     work: Condvar,
     /// Jobs that have run.
     completed: AtomicU64,
+    /// Ends the waits of the job that is running.
+    stop: Arc<AtomicBool>,
 }
 
 #[derive(Default)]
@@ -100,6 +102,7 @@ impl Queue {
 
     /// The stream's thread.
     fn serve(&self, runtime: &Runtime) {
+        wait::run_stream(Arc::clone(&self.stop));
         while let Some(job) = self.next() {
             let result = catch_unwind(AssertUnwindSafe(|| job(runtime)));
             match result {
@@ -155,6 +158,7 @@ impl Stream {
             state: Mutex::default(),
             work: Condvar::new(),
             completed: AtomicU64::new(0),
+            stop: Arc::default(),
         });
         let (served, runtime) = (Arc::clone(&queue), Runtime::view(inner));
         let builder = std::thread::Builder::new().name("nvshmemrs-stream".into());
@@ -199,14 +203,16 @@ impl Stream {
         &self,
         job: impl FnOnce(&Runtime) -> Result<T> + Send + 'static,
     ) -> Result<T> {
+        self.check_caller()?;
         let call = Arc::new(Call {
             phase: Mutex::new(Phase::Waiting),
             done: AtomicBool::new(false),
         });
-        let queued = Arc::clone(&call);
+        let (queued, stop) = (Arc::clone(&call), Arc::clone(&self.queue.stop));
         self.submit(move |rt| {
             if queued.begin() {
                 let result = catch_unwind(AssertUnwindSafe(|| job(rt)));
+                stop.store(false, Release);
                 queued.end(result.unwrap_or_else(|_| {
                     Err(Error::Internal("an operation on a stream panicked".into()))
                 }));
@@ -223,13 +229,16 @@ impl Stream {
             true => Ok(()),
             false => Err(self.queue.completed.load(Relaxed)),
         };
-        if let Err(error) = self.runtime.inner.wait(wait, done)
-            && call.cancel()
-        {
-            return Err(error);
+        if let Err(error) = self.runtime.inner.wait(wait, done) {
+            if call.cancel() {
+                return Err(error);
+            }
+            // It has begun, so it still uses what the caller lent it: what ended this wait ends that job's, too.
+            self.queue.stop.store(true, Release);
         }
-        // It had begun, so it still uses what the caller lent it; the same deadline or interrupt ends it, too.
-        call.result()
+        let result = call.result();
+        self.queue.stop.store(false, Release);
+        result
     }
 
     /// Waits until everything submitted before has run, and returns the first error since the last call.
@@ -262,6 +271,19 @@ impl Stream {
         self.submit(move |rt| event.await_ticket(&rt.inner, ticket))
     }
 
+    /// Forgets what has not begun, and ends the waits of what is running.
+    ///
+    /// Local; returns at once.
+    pub fn stop(&self) {
+        self.queue.abandon();
+        self.queue.stop.store(true, Release);
+    }
+
+    /// Whether it is a stream of this runtime. Local.
+    pub fn belongs_to(&self, runtime: &Runtime) -> bool {
+        Arc::ptr_eq(&self.runtime.inner, &runtime.inner)
+    }
+
     /// The runtime that the stream belongs to, for local queries.
     pub fn runtime(&self) -> &Runtime {
         &self.runtime
@@ -271,7 +293,7 @@ impl Stream {
     fn check_caller(&self) -> Result<()> {
         let own = self.thread.as_ref().map(|thread| thread.thread().id());
         if own == Some(std::thread::current().id()) {
-            return Err(Error::OnStream("stream_synchronize"));
+            return Err(Error::OnStream("something that waits for a stream"));
         }
         Ok(())
     }
@@ -279,15 +301,16 @@ impl Stream {
 
 impl Drop for Stream {
     fn drop(&mut self) {
-        self.queue.close();
         let Some(thread) = self.thread.take() else {
             return;
         };
-        let own = thread.thread().id() == std::thread::current().id();
-        if own || self.runtime.inner.forked() {
-            // The thread is the caller, or exists in the parent process only.
+        if self.runtime.inner.forked() {
+            // The thread exists in the parent process only, and may hold the lock here for ever.
             std::mem::forget(thread);
-        } else {
+            return;
+        }
+        self.queue.close();
+        if thread.thread().id() != std::thread::current().id() {
             let _ = thread.join();
         }
     }
@@ -384,12 +407,21 @@ impl Event {
             // Drawn here, so that a stream that has ended leaves the event as it was.
             let ticket = event.shared.recorded.fetch_add(1, AcqRel) + 1;
             Box::new(move |rt| {
-                *event.at() = Some(Instant::now());
-                event.shared.reached.fetch_max(ticket, AcqRel);
+                // A record that a later one has replaced says nothing any more.
+                let mut at = event.at();
+                if event.shared.reached.fetch_max(ticket, AcqRel) < ticket {
+                    *at = Some(Instant::now());
+                }
+                drop(at);
                 wait::ring_pe(&rt.inner.control, rt.inner.my_pe);
                 Ok(())
             })
         })
+    }
+
+    /// Whether it is an event of this runtime. Local.
+    pub fn belongs_to(&self, runtime: &Runtime) -> bool {
+        Arc::ptr_eq(&self.inner, &runtime.inner)
     }
 
     /// Whether the latest record has been reached; an event that was not recorded counts as reached. Local; never waits.
@@ -407,7 +439,7 @@ impl Event {
         self.await_ticket(&self.inner, self.shared.recorded.load(Acquire))
     }
 
-    /// The time from this event to `end`. An error unless both were recorded and reached. Local; never waits.
+    /// The time from this event to `end`; zero if `end` came first. An error unless both were recorded and reached. Local; never waits.
     pub fn elapsed(&self, end: &Event) -> Result<Duration> {
         for (argument, event) in [("start", self), ("end", end)] {
             if event.at().is_none() || !event.query()? {

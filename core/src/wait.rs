@@ -16,7 +16,9 @@ use crate::transport::host::control::{Control, PeBlock, WAIT_SLOTS, WaitSlot};
 use crate::{Error, Pe, Result};
 use rustix::io::Errno;
 use rustix::thread::futex;
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 use std::sync::atomic::fence;
 use std::time::{Duration, Instant};
@@ -325,6 +327,22 @@ impl Drop for Published<'_> {
 
 thread_local! {
     static IN_HOOK: Cell<bool> = const { Cell::new(false) };
+    /// What ends the waits of this thread, if it runs a stream.
+    static STOP: RefCell<Option<Arc<AtomicBool>>> = const { RefCell::new(None) };
+}
+
+/// Makes this thread one that runs a stream; `stop` ends its waits.
+pub(crate) fn run_stream(stop: Arc<AtomicBool>) {
+    STOP.set(Some(stop));
+}
+
+/// Whether this thread runs a stream.
+pub fn on_stream() -> bool {
+    STOP.with_borrow(Option::is_some)
+}
+
+fn stopped() -> bool {
+    STOP.with_borrow(|stop| stop.as_ref().is_some_and(|stop| stop.load(Acquire)))
 }
 
 /// Whether this thread is inside an interrupt hook, hence inside a wait.
@@ -421,7 +439,7 @@ impl Inner {
                     return ready().map_err(|_| error);
                 }
             }
-            if self.interrupted.load(Acquire) {
+            if self.interrupted.load(Acquire) || stopped() {
                 return Err(Error::Interrupted {
                     operation: wait.operation.name(),
                     me: self.my_pe,

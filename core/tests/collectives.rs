@@ -62,7 +62,9 @@ macro_rules! floats {
                 }
             }
             fn bits(self) -> u64 {
-                self.to_bits().into()
+                // The compiler chooses the sign of a NaN that comes out of arithmetic.
+                let value = if self.is_nan() { <$t>::NAN } else { self };
+                value.to_bits().into()
             }
         }
     )* };

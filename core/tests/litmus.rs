@@ -1,6 +1,6 @@
 //! The litmus tests of the memory model, with PEs that are threads, and of the tests themselves.
 //!
-//! `LITMUS_ROUNDS=1000 cargo test --release --test litmus -- --nocapture` runs more of them; the counts are printed.
+//! `LITMUS_ROUNDS=10000 cargo test --release --test litmus -- --nocapture` runs more of them; the counts are printed.
 
 #[path = "../../tests/litmus/all.rs"]
 mod all;
@@ -12,7 +12,7 @@ use std::sync::Mutex;
 fn rounds() -> usize {
     match std::env::var("LITMUS_ROUNDS") {
         Ok(words) => words.parse().expect("LITMUS_ROUNDS is a number"),
-        Err(_) => 200,
+        Err(_) => 1000,
     }
 }
 

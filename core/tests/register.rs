@@ -9,12 +9,14 @@ const PAGE: usize = 4096;
 #[repr(align(4096))]
 struct Page([u8; PAGE]);
 
+fn at(buffer: u64, bytes: usize, preferred: u64) -> Registration {
+    // SAFETY: the tests keep the pages until they are unregistered, read them again only afterwards or through `black_box`, and use
+    // them in no other way meanwhile.
+    unsafe { Registration::from_raw(buffer as *mut u8, bytes, preferred) }
+}
+
 fn registration(pages: &mut [Page]) -> Registration {
-    Registration {
-        buffer: pages.as_mut_ptr() as u64,
-        bytes: size_of_val(pages),
-        preferred: 0,
-    }
+    at(pages.as_mut_ptr() as u64, size_of_val(pages), 0)
 }
 
 fn put_byte(rt: &Runtime, address: u64, value: u8, pe: i32) -> Result<()> {
@@ -78,34 +80,27 @@ fn what_cannot_be_registered_is_refused_on_every_pe() {
             assert!(error.to_string().contains(word), "{error}");
         };
         let mut pages = vec![Page([3; PAGE]); 2];
-        let good = registration(&mut pages);
-        let with = |buffer, bytes| Registration {
-            buffer,
-            bytes,
-            ..good
-        };
+        let (start, whole) = (pages.as_mut_ptr() as u64, 2 * PAGE);
+        let with = |buffer, bytes| at(buffer, bytes, 0);
         wrong(with(0, PAGE), "buffer");
-        wrong(with(good.buffer + 8, PAGE), "page size");
-        wrong(with(good.buffer, PAGE + 1), "bytes");
-        wrong(with(good.buffer, 0), "bytes");
+        wrong(with(start + 8, PAGE), "page size");
+        wrong(with(start, PAGE + 1), "bytes");
+        wrong(with(start, 0), "bytes");
         wrong(with(1 << 46, PAGE), "private anonymous");
         let heap = rt
             .malloc(Ok(nvshmemrs::Request::aligned(PAGE, PAGE)?))?
             .unwrap();
         wrong(with(heap, PAGE), "shared already");
         rt.free(heap)?;
-        let taken = Registration {
-            preferred: good.buffer,
-            ..good
-        };
+        let taken = at(start, whole, start);
         assert!(rt.buffer_register(Ok(taken)).is_err());
         // One PE only: every PE gets an error, and the buffers stay private.
         let one = match rt.my_pe() {
-            0 => with(good.buffer, PAGE + 1),
-            _ => with(good.buffer, 2 * PAGE),
+            0 => with(start, PAGE + 1),
+            _ => with(start, 2 * PAGE),
         };
         assert!(rt.buffer_register(Ok(one)).is_err());
-        let sizes = with(good.buffer, PAGE * (1 + rt.my_pe() as usize));
+        let sizes = with(start, PAGE * (1 + rt.my_pe() as usize));
         assert_eq!(rt.buffer_register(Ok(sizes)).unwrap_err().status(), 14);
         assert!(
             pages
@@ -121,12 +116,10 @@ fn what_cannot_be_registered_is_refused_on_every_pe() {
 fn a_preferred_address_is_taken_on_every_pe() {
     // One PE per process can have it; here the job has one.
     local::run(1, |rt| {
-        let preferred = 0x7100_0000_0000;
+        // Unused by Linux, and open to programs under the sanitizers.
+        let preferred = 0x7b00_0000_0000;
         let mut pages = vec![Page([1; PAGE]); 2];
-        let wanted = Registration {
-            preferred,
-            ..registration(&mut pages)
-        };
+        let wanted = at(pages.as_mut_ptr() as u64, 2 * PAGE, preferred);
         assert_eq!(rt.buffer_register(Ok(wanted))?, preferred);
         put_byte(&rt, preferred + PAGE as u64, 9, 0)?;
         assert_eq!(std::hint::black_box(&pages)[1].0[0], 9);
@@ -184,4 +177,34 @@ fn realloc_keeps_contents_and_refuses_what_free_refuses() {
         })
         .unwrap();
     }
+}
+
+#[test]
+fn finalize_makes_buffers_private_again() {
+    let mut pages = vec![Page([5; PAGE]); 2];
+    for round in 0..3 {
+        local::run(1, |rt| {
+            let start = pages.as_ptr() as u64;
+            let symmetric = rt.buffer_register(Ok(at(start, 2 * PAGE, 0)))?;
+            put_byte(&rt, symmetric, round, 0)?;
+            // Left registered on purpose.
+            rt.finalize()
+        })
+        .unwrap();
+        assert_eq!(std::hint::black_box(&mut pages)[0].0[0], round);
+    }
+}
+
+#[test]
+fn two_pes_of_a_process_cannot_register_the_same_memory() {
+    let mut pages = vec![Page([5; PAGE]); 3];
+    let start = pages.as_mut_ptr() as u64;
+    local::run(2, |rt| {
+        let mine = start + rt.my_pe() as u64 * PAGE as u64;
+        let error = rt.buffer_register(Ok(at(mine, 2 * PAGE, 0))).unwrap_err();
+        assert!(error.to_string().contains("registered"), "{error}");
+        rt.finalize()
+    })
+    .unwrap();
+    assert!(pages.iter().all(|page| page.0 == [5; PAGE]));
 }

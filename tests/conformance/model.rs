@@ -642,11 +642,8 @@ fn memory(rt: &Runtime, left: Pe, right: Pe) -> Result<()> {
     let pages = Box::new(Pages([const { AtomicI64::new(0) }; 8192]));
     let buffer = &raw const *pages as u64;
     pages.0[1].store(me * 10 + 1, Relaxed);
-    let registration = Registration {
-        buffer,
-        bytes: size_of::<Pages>(),
-        preferred: 0,
-    };
+    // SAFETY: the pages outlive the registration and are atomics, which may be shared.
+    let registration = unsafe { Registration::from_raw(buffer as *mut u8, size_of::<Pages>(), 0) };
     let symmetric = rt.buffer_register(Ok(registration))?;
     let at = |base: u64, index: u64| rt.element::<i64>("dest", base + index * 8);
     assert_eq!(rt.g(at(symmetric, 1)?, rt.my_pe())?, me * 10 + 1);

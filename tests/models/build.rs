@@ -81,7 +81,9 @@ fn main() {
                 &tokens
                     .replace("crate :: ", "")
                     .replace("super :: ", "")
-                    .replace("std :: sync :: MutexGuard", "MutexGuard"),
+                    .replace("std :: sync :: MutexGuard", "MutexGuard")
+                    // On one line it looks like an `else if` that lacks its `else`.
+                    .replace("} if ", "}\nif "),
             );
             all.push('\n');
         }

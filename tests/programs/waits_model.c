@@ -1,9 +1,10 @@
-/* Every wait and test of the C ABI, for every type and comparison, against a plain loop; then what wrong arguments get. Each PE
- * prints "same" at the end. */
+/* Every wait and test of the C ABI, for every type and comparison, against a plain loop; then what wrong arguments get, and
+ * what becomes of the arguments of queued calls. Each PE prints "same" at the end. */
 
 #include "check.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -180,6 +181,82 @@ static void back_and_forth(void)
     CHECK(nvshmemrs_free(rt, memory));
 }
 
+static int32_t pause_stream(void *gate)
+{
+    while (!atomic_load((atomic_int *)gate))
+        usleep(100);
+    return 0;
+}
+
+/* Whether the stream has run all that was queued. */
+static int32_t done(nvshmemrs_stream_t stream)
+{
+    int32_t done;
+    CHECK(nvshmemrs_stream_query(stream, &done));
+    return done;
+}
+
+/* Queued waits have read their arguments when they return: a stream that stands still until these have been overwritten waits for
+ * what they were. Each PE writes its own elements. */
+static void queued(void)
+{
+    enum { VALUE, ALL, VECTOR, FORMS_QUEUED };
+    const int32_t ge = NVSHMEMRS_CMP_GE, type = NVSHMEMRS_DTYPE_INT64;
+    nvshmemrs_stream_t stream;
+    void *memory;
+    int64_t *ivars;
+    CHECK(nvshmemrs_stream_new(rt, &stream));
+    CHECK(nvshmemrs_calloc(rt, COUNT, sizeof *ivars, &memory));
+    ivars = memory;
+    for (int form = VALUE; form < FORMS_QUEUED; form++) {
+        for (int overwrite_with = 0; overwrite_with <= 9; overwrite_with += 9) {
+            int64_t value = 5, values[COUNT] = {5, 6, 7, 8}, zeros[COUNT] = {0};
+            int32_t status[COUNT] = {0, 0, 0, 1}, holds = 77;
+            atomic_int gate = 0;
+            size_t index = 77;
+            CHECK(nvshmemrs_put(rt, ivars, zeros, sizeof zeros, me));
+            CHECK(nvshmemrs_quiet(rt));
+            CHECK(nvshmemrs_stream_call(stream, pause_stream, &gate));
+            if (form == VALUE)
+                CHECK(nvshmemrs_wait_until(stream, ivars, ge, &value, type));
+            else if (form == ALL)
+                CHECK(nvshmemrs_wait_until_all(stream, ivars, COUNT, status, ge, &value, type));
+            else
+                CHECK(nvshmemrs_wait_until_all_vector(stream, ivars, COUNT, status, ge, values, type));
+            /* With 0 it would end too soon, with 9 never: with the arguments as they were, neither. */
+            value = overwrite_with;
+            for (size_t i = 0; i < COUNT; i++) {
+                values[i] = overwrite_with;
+                status[i] = overwrite_with == 0;
+            }
+            atomic_store(&gate, 1);
+            usleep(5000);
+            if (done(stream))
+                FAIL("form %d, overwritten with %d: it did not wait", form, overwrite_with);
+            CHECK(nvshmemrs_put(rt, ivars, (const int64_t[]){5, 6, 7}, 3 * sizeof *ivars, me));
+            CHECK(nvshmemrs_stream_synchronize(stream));
+            /* Tests and waits with an output. */
+            value = 6;
+            values[1] = values[2] = 7;
+            CHECK(nvshmemrs_test(stream, &ivars[1], ge, &value, type, &holds));
+            CHECK(nvshmemrs_wait_until_any_vector(stream, &ivars[1], 2, NULL, ge, &values[1], type, &index));
+            if (holds != 1 || index != 1)
+                FAIL("test gave %d, wait_until_any_vector %zu", (int)holds, index);
+        }
+    }
+    /* What is wrong with these is said at once. */
+    int64_t one = 1;
+    REFUSED(NVSHMEMRS_ERROR_INVALID_VALUE, nvshmemrs_wait_until(stream, ivars, ge, &one, 99));
+    REFUSED(NVSHMEMRS_ERROR_INVALID_VALUE, nvshmemrs_wait_until(stream, ivars, 77, &one, type));
+    REFUSED(NVSHMEMRS_ERROR_INVALID_VALUE, nvshmemrs_wait_until(stream, ivars, ge, NULL, type));
+    REFUSED(NVSHMEMRS_ERROR_INVALID_VALUE, nvshmemrs_wait_until_all(stream, ivars, COUNT, NULL, ge, NULL, type));
+    REFUSED(NVSHMEMRS_ERROR_OUT_OF_BOUNDS,
+            nvshmemrs_wait_until_all_vector(stream, ivars, SIZE_MAX, NULL, ge, &one, type));
+    CHECK(nvshmemrs_stream_synchronize(stream));
+    CHECK(nvshmemrs_stream_free(stream));
+    CHECK(nvshmemrs_free(rt, memory));
+}
+
 int main(void)
 {
     rt = join(&me);
@@ -196,6 +273,7 @@ int main(void)
     TYPE(double, NVSHMEMRS_DTYPE_DOUBLE, -INFINITY, -1e-300, 1e300, NAN);
     wrong_arguments();
     back_and_forth();
+    queued();
     CHECK(nvshmemrs_finalize(rt));
     puts("same");
     return 0;

@@ -113,7 +113,7 @@ fn put_signal<T: Value>(c: &mut Context<'_, T>, len: usize, op: SignalOp, nbi: b
     c.clear_dest(len)?;
     reset_signal(c, 100)?;
     let (dest, signal) = (Arc::clone(&c.arrays.dest), Arc::clone(c.signal));
-    let (values, sent) = (c.values(me, len), 1 << 40 | me as u64 + 1);
+    let (values, sent) = (c.values(me, len), (1 << 40) | (me as u64 + 1));
     c.queue(move |rt| {
         let (dest, signal) = (part(&dest, len)?, signal.at(1)?);
         match nbi {
@@ -123,7 +123,7 @@ fn put_signal<T: Value>(c: &mut Context<'_, T>, len: usize, op: SignalOp, nbi: b
                 .and_then(|()| rt.quiet()),
         }
     })?;
-    let arrives = (1 << 40 | left as u64 + 1) + if op == SignalOp::Add { 100 } else { 0 };
+    let arrives = ((1 << 40) | (left as u64 + 1)) + if op == SignalOp::Add { 100 } else { 0 };
     let signal = Arc::clone(c.signal);
     let seen = c.run(move |rt| rt.signal_wait(signal.at(1)?, Cmp::Eq, arrives))?;
     assert_eq!(seen, arrives, "{name} [{}]", c.label);

@@ -130,9 +130,10 @@ pub(crate) fn waits<T: Value + WaitElement>(c: &mut Context<'_, T>) -> Result<()
             rt.test(dest.at(PAD + 1)?, Cmp::Eq, sent)
         })?;
         assert!(held, "{name}: a test says otherwise [{}]", c.label);
+        // The wait brings its element only; all of them may be read at once after a barrier.
+        c.barrier()?;
         let expected = [c.canary(), sent, c.canary()];
         c.expect_dest(name, &expected)?;
-        c.barrier()?;
     }
     Ok(())
 }

@@ -6,7 +6,7 @@ use nvshmemrs_tests::{HANG, launcher, run};
 fn no_forbidden_outcome_is_seen() {
     for n_pes in [2, 4] {
         let mut command = launcher(n_pes, &[]);
-        command.args([env!("CARGO_BIN_EXE_litmus"), "100"]);
+        command.args([env!("CARGO_BIN_EXE_litmus"), "1000"]);
         let output = run(&mut command, HANG);
         output
             .assert_success()

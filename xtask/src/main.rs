@@ -59,7 +59,7 @@ enum Command {
     Sanitize {
         /// Which one
         sanitizer: sanitize::Sanitizer,
-        /// Only data, ordering and waiting
+        /// Only data, ordering and waiting, with the standard library as it comes
         #[arg(long)]
         quick: bool,
     },
@@ -103,7 +103,7 @@ fn dispatch(command: Command) -> Result<ExitCode> {
         Command::Demo { out } => demo::demo(&tree, &out)?,
         Command::Test { quick } => return test::test(&tree, quick),
         Command::Sanitize { sanitizer, quick } => {
-            sanitize::sanitize(&tree, sanitizer, quick)?;
+            sanitize::sanitize(&tree, sanitizer, quick)?.outcome?;
         }
         Command::Bench {
             what: Bench::Peers { quick, json },

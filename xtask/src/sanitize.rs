@@ -1,12 +1,15 @@
 //! The core's tests under ThreadSanitizer or AddressSanitizer, with the PEs as threads.
 //!
-//! The compiler is the stable one; it has the sanitizers' libraries, but no instrumented standard library. See `tests/tsan.supp` for
-//! what follows from that. Tests run one after another: the memory of one job may lie where that of an earlier one was, which
-//! the sanitizer cannot know, and only threads that were joined are ordered before the next test.
+//! The compiler is the stable one, which has the sanitizers' libraries. For ThreadSanitizer the standard library is built anew from
+//! its sources, because what its locks and channels order cannot be seen otherwise; `--quick` does without, runs tests
+//! that need few of them, and suppresses what is known to be false (`tests/tsan.supp`). Tests run one after another: the
+//! memory of one job may lie where that of an earlier one was, which the sanitizer cannot know, and only threads that were joined
+//! are ordered before the next test.
 
-use crate::run;
+use crate::run::{self, Shown};
 use crate::tree::Tree;
 use anyhow::{Context, Result, bail, ensure};
+use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
@@ -23,33 +26,54 @@ pub(crate) enum Sanitizer {
 const FOUND: i32 = 66;
 /// How long the tests may take under a sanitizer.
 const LIMIT: Duration = Duration::from_secs(900);
+/// Of the tests over random cases, which are many times slower here: what is looked for is seen in any run that comes by the place.
+const CASES: &str = "2000";
 /// Tests that make the difference: data, ordering, waiting.
 const QUICK: [&str; 3] = ["--lib", "--test=rma", "--test=litmus"];
 /// The races that must be found.
 const PLANTED: [&str; 2] = ["puts_to_the_same_words", "a_flag_without_acquire"];
 
-/// Runs the tests, and the planted races; gives what the tests printed.
-pub(crate) fn sanitize(tree: &Tree, sanitizer: Sanitizer, quick: bool) -> Result<String> {
-    let mut cargo = cargo(tree, sanitizer)?;
+/// Runs the tests, and the planted races.
+pub(crate) fn sanitize(tree: &Tree, sanitizer: Sanitizer, quick: bool) -> Result<Shown> {
+    if let (Sanitizer::Thread, false) = (sanitizer, quick) {
+        rust_sources()?;
+    }
+    let mut cargo = cargo(tree, sanitizer, quick)?;
     match quick {
         true => cargo.args(QUICK),
         false => cargo.args(["--lib", "--tests"]),
     };
     cargo.args(["--no-fail-fast", "--", "--test-threads=1"]);
-    let shown = run::tee(&mut cargo, LIMIT)?;
-    shown.outcome?;
-    if let Sanitizer::Thread = sanitizer {
-        for name in PLANTED {
-            planted(tree, name)?;
+    let mut shown = run::tee(&mut cargo, LIMIT)?;
+    if let (Ok(()), Sanitizer::Thread) = (&shown.outcome, sanitizer) {
+        shown.outcome = PLANTED
+            .iter()
+            .try_for_each(|name| planted(tree, name, quick));
+        if shown.outcome.is_ok() {
+            println!("the sanitizer has found both planted races");
         }
-        println!("the sanitizer has found both planted races");
     }
-    Ok(shown.text)
+    Ok(shown)
+}
+
+/// Brings the sources of the standard library.
+fn rust_sources() -> Result<()> {
+    let sysroot = run::output(Command::new("rustc").args(["--print", "sysroot"]))?;
+    let lock = "lib/rustlib/src/rust/library/Cargo.lock";
+    if Path::new(sysroot.trim_end()).join(lock).is_file() {
+        return Ok(());
+    }
+    ensure!(
+        run::exists("rustup"),
+        "{} has no sources of the standard library ({lock}), and there is no rustup to add them; --quick does without",
+        sysroot.trim_end()
+    );
+    run::run(Command::new("rustup").args(["component", "add", "rust-src"]))
 }
 
 /// Runs a race that is there on purpose.
-fn planted(tree: &Tree, name: &str) -> Result<()> {
-    let mut cargo = cargo(tree, Sanitizer::Thread)?;
+fn planted(tree: &Tree, name: &str, quick: bool) -> Result<()> {
+    let mut cargo = cargo(tree, Sanitizer::Thread, quick)?;
     cargo.args([
         "--test=planted_races",
         "--",
@@ -73,41 +97,51 @@ fn planted(tree: &Tree, name: &str) -> Result<()> {
 }
 
 /// `cargo test` of the core, instrumented, in a build folder of its own.
-fn cargo(tree: &Tree, sanitizer: Sanitizer) -> Result<Command> {
-    let (flag, folder) = match sanitizer {
-        Sanitizer::Thread => ("thread", "sanitize-thread"),
-        Sanitizer::Address => ("address", "sanitize-address"),
-    };
-    let suppressions = tree.root.join("tests/tsan.supp");
-    ensure!(
-        suppressions.is_file(),
-        "{} is missing",
-        suppressions.display()
-    );
+fn cargo(tree: &Tree, sanitizer: Sanitizer, quick: bool) -> Result<Command> {
     let mut cargo = tree.cargo();
+    // Without a target, build scripts and procedural macros would be instrumented, too.
+    let target = host()?;
+    cargo.args([
+        "test",
+        "--release",
+        "--package=nvshmemrs",
+        "--target",
+        &target,
+    ]);
+    let (flags, folder) = match (sanitizer, quick) {
+        (Sanitizer::Thread, false) => {
+            cargo.arg("-Zbuild-std=std,test,panic_unwind");
+            ("-Zsanitizer=thread", "sanitize-thread")
+        }
+        (Sanitizer::Thread, true) => (
+            "-Zsanitizer=thread -Cunsafe-allow-abi-mismatch=sanitizer",
+            "sanitize-thread-quick",
+        ),
+        (Sanitizer::Address, _) => (
+            "-Zsanitizer=address -Cunsafe-allow-abi-mismatch=sanitizer",
+            "sanitize-address",
+        ),
+    };
+    let mut options = format!("exitcode={FOUND}");
+    if quick {
+        let suppressions = tree.root.join("tests/tsan.supp");
+        ensure!(
+            suppressions.is_file(),
+            "{} is missing",
+            suppressions.display()
+        );
+        options += &format!(" suppressions={}", suppressions.display());
+    }
     cargo
-        // The flag is one of the unstable ones; the sanitizers themselves come with the stable compiler.
+        // The flags are unstable ones; the sanitizers themselves come with the stable compiler.
         .env("RUSTC_BOOTSTRAP", "1")
-        .env(
-            "RUSTFLAGS",
-            format!("-Zsanitizer={flag} -Cunsafe-allow-abi-mismatch=sanitizer"),
-        )
+        .env("RUSTFLAGS", flags)
         .env("CARGO_TARGET_DIR", tree.scratch(folder)?)
-        .env(
-            "TSAN_OPTIONS",
-            format!("suppressions={} exitcode={FOUND}", suppressions.display()),
-        )
+        .env("TSAN_OPTIONS", options)
         .env("LITMUS_WITHOUT_FENCES", "1")
+        .env("NVSHMEMRS_CASES", CASES)
         // Memory that a failed test leaves behind is not what is looked for.
-        .env("ASAN_OPTIONS", format!("detect_leaks=0 exitcode={FOUND}"))
-        // Without a target, build scripts and procedural macros would be instrumented, too.
-        .args([
-            "test",
-            "--release",
-            "--package=nvshmemrs",
-            "--target",
-            &host()?,
-        ]);
+        .env("ASAN_OPTIONS", format!("detect_leaks=0 exitcode={FOUND}"));
     Ok(cargo)
 }
 

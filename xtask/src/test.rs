@@ -3,6 +3,7 @@
 mod count;
 mod examples;
 
+use crate::sanitize::{self, Sanitizer};
 use crate::setup::{Purpose, julia, python, system};
 use crate::tree::Tree;
 use crate::{build, run};
@@ -51,6 +52,7 @@ pub(crate) fn test(tree: &Tree, quick: bool) -> Result<ExitCode> {
     steps.counted("cargo test", || cargo_test(tree, quick));
     steps.counted("pytest", || pytest(tree));
     if !quick {
+        steps.counted("thread sanitizer", || thread_sanitizer(tree));
         let mut fingerprint = None;
         steps.step("example: Python", || {
             fingerprint = Some(examples::python(tree)?);
@@ -60,6 +62,7 @@ pub(crate) fn test(tree: &Tree, quick: bool) -> Result<ExitCode> {
             examples::rust(tree, fingerprint.as_deref())
         });
         steps.step("example: C", || examples::c(tree, fingerprint.as_deref()));
+        steps.step("tutorial: Python", || examples::tutorial(tree));
     }
     steps.step("README program", || readme(tree));
 
@@ -132,7 +135,8 @@ impl Steps {
         }
         if quick {
             println!(
-                "--quick left out: conformance programs (package nvshmemrs-tests), Julia, examples"
+                "--quick left out: conformance programs and litmus tests with processes (package nvshmemrs-tests), \
+                 thread sanitizer, Julia, examples"
             );
         }
         println!(
@@ -174,6 +178,12 @@ fn pytest(tree: &Tree) -> Result<(Count, Result<()>)> {
         "bindings/python/tests",
     ]);
     counted_by(&mut pytest, count::of_pytest)
+}
+
+/// Data, ordering and waiting under ThreadSanitizer; `cargo xtask sanitize thread` does more.
+fn thread_sanitizer(tree: &Tree) -> Result<(Count, Result<()>)> {
+    let shown = sanitize::sanitize(tree, Sanitizer::Thread, true)?;
+    Ok((count::of_cargo(&shown.text), shown.outcome))
 }
 
 /// Runs `command` and counts the tests in its output; it fails by its status, and if it ran no test.

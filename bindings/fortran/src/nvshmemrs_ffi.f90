@@ -1630,8 +1630,8 @@ module nvshmemrs_ffi
     !> `cmp` says. What was put before the value that does is visible on return.
     !>
     !> Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an
-    !> integer, float or double; `ivar` must be aligned to its size. `value` is read once. OpenSHMEM 1.5 section
-    !> 9.10.1 (`shmem_wait_until`).
+    !> integer, float or double; `ivar` must be aligned to its size. `value` is read once, when the call begins, and
+    !> may be reused on return, also if it is queued. OpenSHMEM 1.5 section 9.10.1 (`shmem_wait_until`).
     !> Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
     function nvshmemrs_wait_until(runtime, ivar, cmp, value, dtype) result(answer) bind(C, &
         name="nvshmemrs_wait_until")
@@ -1648,7 +1648,8 @@ module nvshmemrs_ffi
     !> says: gives 1 or 0. What was put before the value that does is visible on return.
     !>
     !> Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or
-    !> double; `ivar` must be aligned to its size. OpenSHMEM 1.5 section 9.10.8 (`shmem_test`).
+    !> double; `ivar` must be aligned to its size. `value` is read once, when the call begins. OpenSHMEM 1.5 section
+    !> 9.10.8 (`shmem_test`).
     !> Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
     function nvshmemrs_test(runtime, ivar, cmp, value, dtype, result) result(answer) bind(C, name="nvshmemrs_test")
       import
@@ -1667,8 +1668,8 @@ module nvshmemrs_ffi
     !>
     !> Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an
     !> integer, float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in
-    !> it excludes the element. `value` and `status` are read once, when the call begins. OpenSHMEM 1.5 section
-    !> 9.10.2 (`shmem_wait_until_all`).
+    !> it excludes the element. `value` and `status` are read once, when the call begins, and may be reused on
+    !> return, also if it is queued. OpenSHMEM 1.5 section 9.10.2 (`shmem_wait_until_all`).
     !> Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
     function nvshmemrs_wait_until_all(runtime, ivars, count, status, cmp, value, dtype) result(answer) bind(C, &
         name="nvshmemrs_wait_until_all")
@@ -1737,7 +1738,8 @@ module nvshmemrs_ffi
     !>
     !> Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or
     !> double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it excludes the
-    !> element. OpenSHMEM 1.5 section 9.10.9 (`shmem_test_all`).
+    !> element. `value` and `status` are read once, when the call begins. OpenSHMEM 1.5 section 9.10.9
+    !> (`shmem_test_all`).
     !> Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
     function nvshmemrs_test_all(runtime, ivars, count, status, cmp, value, dtype, result) result(answer) bind(C, &
         name="nvshmemrs_test_all")
@@ -1759,7 +1761,8 @@ module nvshmemrs_ffi
     !>
     !> Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or
     !> double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it excludes the
-    !> element. OpenSHMEM 1.5 section 9.10.10 (`shmem_test_any`).
+    !> element. `value` and `status` are read once, when the call begins. OpenSHMEM 1.5 section 9.10.10
+    !> (`shmem_test_any`).
     !> Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
     function nvshmemrs_test_any(runtime, ivars, count, status, cmp, value, dtype, index) result(answer) bind(C, &
         name="nvshmemrs_test_any")
@@ -1781,7 +1784,8 @@ module nvshmemrs_ffi
     !>
     !> Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or
     !> double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it excludes the
-    !> element. `indices` has room for `count` numbers. OpenSHMEM 1.5 section 9.10.11 (`shmem_test_some`).
+    !> element. `value` and `status` are read once, when the call begins. `indices` has room for `count` numbers.
+    !> OpenSHMEM 1.5 section 9.10.11 (`shmem_test_some`).
     !> Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
     function nvshmemrs_test_some(runtime, ivars, count, indices, status, cmp, value, dtype, &
         found) result(answer) bind(C, name="nvshmemrs_test_some")
@@ -1803,8 +1807,8 @@ module nvshmemrs_ffi
     !>
     !> Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an
     !> integer, float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in
-    !> it excludes the element. `values` and `status` are read once, when the call begins. OpenSHMEM 1.5 section
-    !> 9.10.5 (`shmem_wait_until_all_vector`).
+    !> it excludes the element. `values` and `status` are read once, when the call begins, and may be reused on
+    !> return, also if it is queued. OpenSHMEM 1.5 section 9.10.5 (`shmem_wait_until_all_vector`).
     !> Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
     function nvshmemrs_wait_until_all_vector(runtime, ivars, count, status, cmp, values, &
         dtype) result(answer) bind(C, name="nvshmemrs_wait_until_all_vector")
@@ -1869,7 +1873,8 @@ module nvshmemrs_ffi
     !>
     !> Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or
     !> double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it excludes the
-    !> element. OpenSHMEM 1.5 section 9.10.12 (`shmem_test_all_vector`).
+    !> element. `values` and `status` are read once, when the call begins. OpenSHMEM 1.5 section 9.10.12
+    !> (`shmem_test_all_vector`).
     !> Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
     function nvshmemrs_test_all_vector(runtime, ivars, count, status, cmp, values, dtype, &
         result) result(answer) bind(C, name="nvshmemrs_test_all_vector")
@@ -1890,7 +1895,8 @@ module nvshmemrs_ffi
     !>
     !> Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or
     !> double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it excludes the
-    !> element. OpenSHMEM 1.5 section 9.10.13 (`shmem_test_any_vector`).
+    !> element. `values` and `status` are read once, when the call begins. OpenSHMEM 1.5 section 9.10.13
+    !> (`shmem_test_any_vector`).
     !> Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
     function nvshmemrs_test_any_vector(runtime, ivars, count, status, cmp, values, dtype, &
         index) result(answer) bind(C, name="nvshmemrs_test_any_vector")
@@ -1911,7 +1917,8 @@ module nvshmemrs_ffi
     !>
     !> Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or
     !> double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it excludes the
-    !> element. `indices` has room for `count` numbers. OpenSHMEM 1.5 section 9.10.14 (`shmem_test_some_vector`).
+    !> element. `values` and `status` are read once, when the call begins. `indices` has room for `count` numbers.
+    !> OpenSHMEM 1.5 section 9.10.14 (`shmem_test_some_vector`).
     !> Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
     function nvshmemrs_test_some_vector(runtime, ivars, count, indices, status, cmp, values, dtype, &
         found) result(answer) bind(C, name="nvshmemrs_test_some_vector")
@@ -2343,6 +2350,10 @@ module nvshmemrs_ffi
     !> data operation (RMA, atomics, signals, waits and tests, fence, quiet, collectives), and the call is queued: it
     !> returns at once and runs after all that was queued before. Its buffers must stay valid, and be left alone,
     !> until it has run. A call that gives a value (g, a fetching atomic, a test) waits until the stream has run it.
+    !>
+    !> A team has one collective at a time, and its members must come in the same order: between collectives of a
+    !> team that are queued and collectives of the same team that are called directly (malloc, free, finalize and
+    !> splits are such), synchronize the stream.
     !>
     !> Local. Free it with `nvshmemrs_stream_free`; finalize ends those that are left, after what is queued.
     !> Errors: SYSTEM.

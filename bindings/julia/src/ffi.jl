@@ -2019,7 +2019,8 @@ one at `value` as `cmp` says. What was put before the value that does is visible
 
 Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of
 `nvshmemrs_dtype`: an integer, float or double; `ivar` must be aligned to its size. `value`
-is read once. OpenSHMEM 1.5 section 9.10.1 (`shmem_wait_until`).
+is read once, when the call begins, and may be reused on return, also if it is queued.
+OpenSHMEM 1.5 section 9.10.1 (`shmem_wait_until`).
 Errors: PE\\_DIED, TIMEOUT, INTERRUPTED, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE.
 """
 function nvshmemrs_wait_until(runtime, ivar, cmp, value, dtype)
@@ -2039,8 +2040,8 @@ Whether this PE's copy of the element at the symmetric address `ivar` compares t
 return.
 
 Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an
-integer, float or double; `ivar` must be aligned to its size. OpenSHMEM 1.5 section 9.10.8
-(`shmem_test`).
+integer, float or double; `ivar` must be aligned to its size. `value` is read once, when the
+call begins. OpenSHMEM 1.5 section 9.10.8 (`shmem_test`).
 Errors: NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE.
 """
 function nvshmemrs_test(runtime, ivar, cmp, value, dtype, result)
@@ -2062,7 +2063,8 @@ visible on return. If there is no element to wait for, it returns at once.
 Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of
 `nvshmemrs_dtype`: an integer, float or double; `ivars` must be aligned to its size.
 `status` may be NULL; a number other than 0 in it excludes the element. `value` and `status`
-are read once, when the call begins. OpenSHMEM 1.5 section 9.10.2 (`shmem_wait_until_all`).
+are read once, when the call begins, and may be reused on return, also if it is queued.
+OpenSHMEM 1.5 section 9.10.2 (`shmem_wait_until_all`).
 Errors: PE\\_DIED, TIMEOUT, INTERRUPTED, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE.
 """
 function nvshmemrs_wait_until_all(runtime, ivars, count, status, cmp, value, dtype)
@@ -2134,8 +2136,8 @@ return if they do. If there is no element to look at, it gives 1.
 
 Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an
 integer, float or double; `ivars` must be aligned to its size. `status` may be NULL; a
-number other than 0 in it excludes the element. OpenSHMEM 1.5 section 9.10.9
-(`shmem_test_all`).
+number other than 0 in it excludes the element. `value` and `status` are read once, when the
+call begins. OpenSHMEM 1.5 section 9.10.9 (`shmem_test_all`).
 Errors: NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE.
 """
 function nvshmemrs_test_all(runtime, ivars, count, status, cmp, value, dtype, result)
@@ -2157,8 +2159,8 @@ put before its value is visible on return.
 
 Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an
 integer, float or double; `ivars` must be aligned to its size. `status` may be NULL; a
-number other than 0 in it excludes the element. OpenSHMEM 1.5 section 9.10.10
-(`shmem_test_any`).
+number other than 0 in it excludes the element. `value` and `status` are read once, when the
+call begins. OpenSHMEM 1.5 section 9.10.10 (`shmem_test_any`).
 Errors: NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE.
 """
 function nvshmemrs_test_any(runtime, ivars, count, status, cmp, value, dtype, index)
@@ -2181,8 +2183,9 @@ number, which may be 0. What was put before their values is visible on return.
 
 Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an
 integer, float or double; `ivars` must be aligned to its size. `status` may be NULL; a
-number other than 0 in it excludes the element. `indices` has room for `count` numbers.
-OpenSHMEM 1.5 section 9.10.11 (`shmem_test_some`).
+number other than 0 in it excludes the element. `value` and `status` are read once, when the
+call begins. `indices` has room for `count` numbers. OpenSHMEM 1.5 section 9.10.11
+(`shmem_test_some`).
 Errors: NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE.
 """
 function nvshmemrs_test_some(runtime, ivars, count, indices, status, cmp, value, dtype, found)
@@ -2204,8 +2207,8 @@ i at `values`, of which there are `count`.
 Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of
 `nvshmemrs_dtype`: an integer, float or double; `ivars` must be aligned to its size.
 `status` may be NULL; a number other than 0 in it excludes the element. `values` and
-`status` are read once, when the call begins. OpenSHMEM 1.5 section 9.10.5
-(`shmem_wait_until_all_vector`).
+`status` are read once, when the call begins, and may be reused on return, also if it is
+queued. OpenSHMEM 1.5 section 9.10.5 (`shmem_wait_until_all_vector`).
 Errors: PE\\_DIED, TIMEOUT, INTERRUPTED, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE.
 """
 function nvshmemrs_wait_until_all_vector(runtime, ivars, count, status, cmp, values, dtype)
@@ -2274,8 +2277,8 @@ As `nvshmemrs_test_all`, but the element of index i is compared with the one of 
 
 Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an
 integer, float or double; `ivars` must be aligned to its size. `status` may be NULL; a
-number other than 0 in it excludes the element. OpenSHMEM 1.5 section 9.10.12
-(`shmem_test_all_vector`).
+number other than 0 in it excludes the element. `values` and `status` are read once, when
+the call begins. OpenSHMEM 1.5 section 9.10.12 (`shmem_test_all_vector`).
 Errors: NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE.
 """
 function nvshmemrs_test_all_vector(runtime, ivars, count, status, cmp, values, dtype, result)
@@ -2297,8 +2300,8 @@ As `nvshmemrs_test_any`, but the element of index i is compared with the one of 
 
 Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an
 integer, float or double; `ivars` must be aligned to its size. `status` may be NULL; a
-number other than 0 in it excludes the element. OpenSHMEM 1.5 section 9.10.13
-(`shmem_test_any_vector`).
+number other than 0 in it excludes the element. `values` and `status` are read once, when
+the call begins. OpenSHMEM 1.5 section 9.10.13 (`shmem_test_any_vector`).
 Errors: NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE.
 """
 function nvshmemrs_test_any_vector(runtime, ivars, count, status, cmp, values, dtype, index)
@@ -2320,8 +2323,9 @@ As `nvshmemrs_test_some`, but the element of index i is compared with the one of
 
 Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an
 integer, float or double; `ivars` must be aligned to its size. `status` may be NULL; a
-number other than 0 in it excludes the element. `indices` has room for `count` numbers.
-OpenSHMEM 1.5 section 9.10.14 (`shmem_test_some_vector`).
+number other than 0 in it excludes the element. `values` and `status` are read once, when
+the call begins. `indices` has room for `count` numbers. OpenSHMEM 1.5 section 9.10.14
+(`shmem_test_some_vector`).
 Errors: NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE.
 """
 function nvshmemrs_test_some_vector(runtime, ivars, count, indices, status, cmp, values, dtype, found)
@@ -2876,6 +2880,10 @@ runtime's to any data operation (RMA, atomics, signals, waits and tests, fence, 
 collectives), and the call is queued: it returns at once and runs after all that was queued
 before. Its buffers must stay valid, and be left alone, until it has run. A call that gives
 a value (g, a fetching atomic, a test) waits until the stream has run it.
+
+A team has one collective at a time, and its members must come in the same order: between
+collectives of a team that are queued and collectives of the same team that are called
+directly (malloc, free, finalize and splits are such), synchronize the stream.
 
 Local. Free it with `nvshmemrs_stream_free`; finalize ends those that are left, after what
 is queued.

@@ -29,20 +29,26 @@ impl Runtime {
         let (dest, source) = (dest.into(), source.into());
 
         let turn = inner.enter(team, Operation::Collect)?;
-        // How long `dest` is to be is known after the meeting; where it begins, before.
+        // How long `dest` is to be is known after the meeting; where it begins, before. All that the verdict depends on is compared.
         let checked = source
             .resolve(inner, "source", bytes as u64)
             .and_then(|source| match dest {
+                // Nothing may go anywhere.
+                Symmetric::Address(0) => Ok((u64::MAX, source)),
                 Symmetric::Address(address) => {
                     Ok((inner.symmetric_offset("dest", address)?, source))
                 }
                 Symmetric::Range(range) => inner.within(range).map(|()| (range.offset(), source)),
             });
+        let room = match dest {
+            Symmetric::Address(_) => 0,
+            Symmetric::Range(range) => range.bytes() + 1,
+        };
         let (to, source) = match checked {
             Ok(buffers) => buffers,
             Err(error) => return turn.fail(Operation::Collect, [0; ARGS], error),
         };
-        let args = [to, 0, 0, 0, 0];
+        let args = [to, room, 0, 0, 0];
         with_work(PAYLOAD_WORDS, |work| {
             let words = &mut work.acc[..PAYLOAD_WORDS];
             let mut brought = HEAD;
@@ -56,9 +62,16 @@ impl Runtime {
                 .map(|member| {
                     let mut head = [0; HEAD];
                     turn.payload(member, epoch, &mut head);
-                    SymRange::new(head[1], head[0])
+                    (head[1], head[0])
                 })
-                .collect();
+                // What comes from another process is looked at before it is used.
+                .map(|(offset, bytes)| match offset.checked_add(bytes) {
+                    Some(end) if end <= inner.layout.stride => Ok(SymRange::new(offset, bytes)),
+                    _ => Err(Error::Internal(format!(
+                        "collect met a source of {bytes} bytes at {offset:#x}"
+                    ))),
+                })
+                .collect::<Result<_>>()?;
             // All members know all lengths and places now, so they come to one verdict without another meeting.
             let total = sources
                 .iter()

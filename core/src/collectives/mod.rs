@@ -66,7 +66,7 @@ fn argument_names(operation: Operation) -> [&'static str; ARGS] {
         Operation::Fcollect | Operation::Alltoall => {
             ["bytes", "dest at offset", "source at offset", NONE, NONE]
         }
-        Operation::Collect => ["dest at offset", "source at offset", NONE, NONE, NONE],
+        Operation::Collect => ["dest at offset", "length of dest", NONE, NONE, NONE],
         Operation::Alltoalls => [
             "count",
             "element_bytes",
@@ -75,10 +75,16 @@ fn argument_names(operation: Operation) -> [&'static str; ARGS] {
             "source at offset",
         ],
         Operation::Realloc => ["ptr at offset", "bytes", NONE, NONE, NONE],
-        Operation::BufferRegister => ["bytes", "preferred", NONE, NONE, NONE],
+        Operation::BufferRegister => ["bytes", "preferred", "place at offset", NONE, NONE],
         Operation::BufferUnregister => ["symmetric at offset", NONE, NONE, NONE, NONE],
         Operation::TeamSplitStrided => ["start", "stride", "size", "num_contexts", NONE],
-        Operation::TeamSplit2d => ["xrange", "num_contexts", "num_contexts", NONE, NONE],
+        Operation::TeamSplit2d => [
+            "xrange",
+            "xconfig.num_contexts",
+            "yconfig.num_contexts",
+            NONE,
+            NONE,
+        ],
         _ => [NONE; ARGS],
     }
 }
@@ -141,7 +147,8 @@ impl Inner {
         self.ready()?;
         // Who has given up on a PE that is gone must not arrive once more in its place.
         self.check_job(operation)?;
-        let team = self.team(team)?;
+        let handle = team;
+        let team = self.team(handle)?;
         if team.busy.swap(true, Acquire) {
             return Err(self.busy(operation, team));
         }
@@ -150,6 +157,8 @@ impl Inner {
             team,
             list: team.list(),
         };
+        // Another thread may have destroyed the team since.
+        self.team(handle)?;
         self.check_team(operation, team)?;
         Ok(turn)
     }
@@ -326,7 +335,8 @@ impl<'a> Turn<'a> {
     /// Meets once more, when the data of a large collective has been moved.
     pub(crate) fn meet_again(&self, operation: Operation) -> Result<()> {
         self.inner.transport.quiet_before_release();
-        self.join(operation, [0; ARGS], &[]).map(|_| ())
+        // Arguments that nobody enters a collective with.
+        self.join(operation, [u64::MAX; ARGS], &[]).map(|_| ())
     }
 
     /// This member's wait ended early, so the others can never finish this team's collectives: tell them.
@@ -401,8 +411,20 @@ impl<'a> Turn<'a> {
                     first.args[index].load(Relaxed),
                 );
                 if theirs != ours {
-                    let says = |value: u64| match value {
-                        u64::MAX => format!("{argument} none (NULL)"),
+                    let says = |value: u64| match (argument, value) {
+                        (_, u64::MAX) if argument.ends_with("offset") => {
+                            format!("{argument} none (NULL)")
+                        }
+                        (_, IN_PLACE) if argument.ends_with("offset") => {
+                            format!("{argument} in place")
+                        }
+                        ("strides", _) => {
+                            let (dest, source) = ((value >> 32) as i32, value as i32);
+                            format!("strides {dest} (dest) and {source} (source)")
+                        }
+                        ("start" | "stride" | "size" | "xrange" | "root" | "dtype" | "op", _) => {
+                            format!("{argument} {}", value as i64)
+                        }
                         _ => format!("{argument} {value}"),
                     };
                     return Error::Mismatch {

@@ -28,7 +28,7 @@ impl Runtime {
         let (n_pes, me) = (turn.n_pes(), turn.my_pe());
         let checked = check_kernel(dtype, op).and_then(|kernel| {
             let bytes = times("count", count, kernel.size)?;
-            let total = times("count", bytes as usize, n_pes as usize)?;
+            let total = times("count", count, kernel.size * n_pes as usize)?;
             let dest = dest.into().resolve(inner, "dest", bytes)?;
             let source = source.into().resolve(inner, "source", total)?;
             check_aligned("dest", dest, kernel)?;

@@ -23,7 +23,7 @@ use alloc::{Allocator, Block};
 use bytemuck::Pod;
 use layout::{GRANULE, Layout, MAX_ALIGNMENT};
 use lookup::Lookup;
-use register::Registered;
+use register::{Places, Registered};
 use std::collections::HashSet;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 use std::sync::{Mutex, MutexGuard};
@@ -114,6 +114,7 @@ fn unaligned(argument: &'static str, address: u64, size: u64) -> Error {
 pub(crate) struct Heap {
     state: Mutex<State>,
     lookup: Lookup,
+    places: Places,
 }
 
 struct State {
@@ -137,6 +138,7 @@ impl Heap {
         Heap {
             state: Mutex::new(state),
             lookup: Lookup::new(),
+            places: Places::default(),
         }
     }
 
@@ -219,9 +221,11 @@ impl Inner {
     /// The offset of an address of this PE's part of the heap.
     #[inline(always)]
     pub(crate) fn symmetric_offset(&self, argument: &'static str, address: u64) -> Result<u64> {
-        match self.layout.offset(argument, address) {
-            Ok(offset) => Ok(offset),
-            Err(error) => self.registered_offset(address).ok_or(error),
+        match self.layout.own_offset(address) {
+            Some(offset) => Ok(offset),
+            None => self
+                .registered_offset(address)
+                .ok_or_else(|| self.layout.not_symmetric(argument, address)),
         }
     }
 

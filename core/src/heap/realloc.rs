@@ -49,6 +49,11 @@ impl Inner {
         if let Some(new) = new {
             let me = self.my_pe;
             self.transport.copy(me, new, me, old.offset, old.bytes);
+            // Nobody is to use the new block before every PE's contents are there.
+            if let Err(error) = turn.meet_again(Operation::Realloc) {
+                self.drop_block(&mut self.heap.lock(), new);
+                return Err(error);
+            }
         }
         self.drop_block(&mut self.heap.lock(), old.offset);
         Ok(new)

@@ -6,13 +6,16 @@
 
 use super::alloc::{Allocator, Block};
 use super::layout::Layout;
-use super::sym::SymRange;
-use crate::collectives::Call;
+use super::sym::{Registration, SymRange};
 use crate::runtime::Inner;
 use crate::transport::Transport as _;
+use crate::transport::host::control::ARGS;
 use crate::wait::Operation;
 use crate::{Error, Result, Runtime, Team};
 use std::collections::BTreeMap;
+use std::sync::RwLock;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::{Acquire, Release};
 
 /// A registered buffer.
 #[derive(Clone, Copy, Debug)]
@@ -51,37 +54,63 @@ impl Registered {
             ..*block
         })
     }
-
-    /// The symmetric offset of an address at which a buffer appears outside the window.
-    fn offset(&self, address: u64) -> Option<u64> {
-        self.buffers.values().find_map(|buffer| {
-            let places = [Some(buffer.address), buffer.preferred];
-            let inside = |place: u64| {
-                let distance = address.checked_sub(place)?;
-                (distance < buffer.block.bytes)
-                    .then_some(self.start + buffer.block.offset + distance)
-            };
-            places.into_iter().flatten().find_map(inside)
-        })
-    }
 }
 
-/// What one PE registers.
-#[derive(Clone, Copy, Debug)]
-pub struct Registration {
-    /// The buffer's address.
-    pub buffer: u64,
-    /// Its length in bytes.
-    pub bytes: usize,
-    /// Where its symmetric address shall be; 0 for anywhere.
-    pub preferred: u64,
+/// Where registered buffers appear outside the window, for who looks up an address.
+#[derive(Default)]
+pub(super) struct Places {
+    /// Whether there are any, so that a program without them pays nothing.
+    any: AtomicBool,
+    list: RwLock<Vec<Place>>,
+}
+
+#[derive(Clone, Copy)]
+struct Place {
+    start: u64,
+    bytes: u64,
+    offset: u64,
+}
+
+impl Places {
+    /// The symmetric offset of an address.
+    fn offset(&self, address: u64) -> Option<u64> {
+        if !self.any.load(Acquire) {
+            return None;
+        }
+        let list = self
+            .list
+            .read()
+            .unwrap_or_else(|poison| poison.into_inner());
+        list.iter().find_map(|place| {
+            let distance = address.checked_sub(place.start)?;
+            (distance < place.bytes).then_some(place.offset + distance)
+        })
+    }
+
+    /// Adds, or removes, the places of a buffer.
+    fn change(&self, offset: u64, buffer: &Buffer, there: bool) {
+        let mut list = self
+            .list
+            .write()
+            .unwrap_or_else(|poison| poison.into_inner());
+        list.retain(|place| place.offset != offset);
+        if there {
+            let starts = [Some(buffer.address), buffer.preferred];
+            list.extend(starts.into_iter().flatten().map(|start| Place {
+                start,
+                bytes: buffer.block.bytes,
+                offset,
+            }));
+        }
+        self.any.store(!list.is_empty(), Release);
+    }
 }
 
 impl Inner {
     /// The symmetric offset of a registered buffer's own, or preferred, address.
     #[cold]
     pub(super) fn registered_offset(&self, address: u64) -> Option<u64> {
-        self.heap.lock().registered.offset(address)
+        self.heap.places.offset(address)
     }
 
     fn check_registration(&self, registration: &Registration) -> Result<()> {
@@ -97,37 +126,34 @@ impl Inner {
             )),
         };
         aligned("buffer", registration.buffer)?;
-        aligned("bytes", registration.bytes as u64)?;
+        aligned("bytes", registration.bytes)?;
         if registration.preferred != 0 {
             aligned("preferred", registration.preferred)?;
         }
+        if self.my_pe == 0 {
+            let mut state = self.heap.lock();
+            state.check_machine(registration.bytes, 0, self.n_pes)?;
+        }
         self.transport.check_adopt(
             registration.buffer,
-            registration.bytes as u64,
+            registration.bytes,
             registration.preferred,
         )
     }
 
     fn register(&self, registration: Result<Registration>) -> Result<u64> {
-        let turn = self.enter(Team::WORLD, Operation::BufferRegister)?;
+        let operation = Operation::BufferRegister;
+        let turn = self.enter(Team::WORLD, operation)?;
         let checked = registration.and_then(|registration| {
             self.check_registration(&registration)?;
             Ok(registration)
         });
-        let registration = checked.as_ref().ok().copied();
-        let mut call = Call {
-            error: checked.err(),
-            ..Call::plain(Operation::BufferRegister)
+        let registration = match checked {
+            Ok(registration) => registration,
+            Err(error) => return turn.fail(operation, [0; ARGS], error),
         };
-        if let Some(registration) = registration {
-            call.args[0] = registration.bytes as u64;
-            call.args[1] = registration.preferred;
-        }
-        turn.meet(call, &[])?;
-        let Some(registration) = registration else {
-            return Err(Error::Internal("a failed registration went on".into()));
-        };
-        let bytes = registration.bytes as u64;
+        let (bytes, preferred) = (registration.bytes, registration.preferred);
+        turn.join(operation, [bytes, preferred, 0, 0, 0], &[])?;
         // Every PE comes to the same answer.
         let place = {
             let mut state = self.heap.lock();
@@ -146,72 +172,91 @@ impl Inner {
             })?
         };
         let range = SymRange::new(self.layout.heap_bytes + place.offset, bytes);
-        let adopted = self
-            .transport
-            .adopt(range, registration.buffer, registration.preferred);
+        let adopted = self.transport.adopt(range, registration.buffer, preferred);
         let mine = adopted.is_ok();
-        let call = Call {
-            error: adopted.err(),
-            ..Call::plain(Operation::BufferRegister)
-        };
-        let met = turn.meet(call, &[]);
-        let preferred = Some(registration.preferred).filter(|&address| address != 0);
-        let buffer = Buffer {
-            address: registration.buffer,
-            preferred,
-            block: place,
+        let args = [bytes, preferred, place.offset, 0, 0];
+        let met = match adopted {
+            Ok(()) => turn.join(operation, args, &[]).map(|_| ()),
+            Err(error) => turn.fail(operation, args, error),
         };
         if let Err(error) = met {
-            // Another PE could not: this one takes it back.
+            // Some PE could not: the others take it back.
+            self.heap.lock().registered.window.free(place.offset);
             if mine {
                 self.transport
-                    .give_back(range, buffer.address, registration.preferred)?;
+                    .give_back(range, registration.buffer, preferred)?;
             }
-            self.heap.lock().registered.window.free(place.offset);
             return Err(error);
         }
-        self.heap
-            .lock()
-            .registered
-            .buffers
-            .insert(place.offset, buffer);
-        Ok(preferred.unwrap_or_else(|| self.layout.address(self.my_pe, range.offset())))
+        let buffer = Buffer {
+            address: registration.buffer,
+            preferred: Some(preferred).filter(|&address| address != 0),
+            block: place,
+        };
+        self.heap.places.change(range.offset(), &buffer, true);
+        let mut state = self.heap.lock();
+        state.registered.buffers.insert(place.offset, buffer);
+        let address = self.layout.address(self.my_pe, range.offset());
+        Ok(buffer.preferred.unwrap_or(address))
+    }
+
+    /// The registered buffer that starts at a symmetric address.
+    fn registered(&self, address: u64) -> Result<Buffer> {
+        let offset = self.symmetric_offset("symmetric", address)?;
+        let state = self.heap.lock();
+        let start = offset.wrapping_sub(state.registered.start);
+        let found = state.registered.buffers.get(&start).copied();
+        found.ok_or(Error::BadFree {
+            argument: "symmetric",
+            address,
+            why: "no registered buffer starts there; pass what buffer_register gave",
+        })
     }
 
     fn unregister(&self, address: u64) -> Result<()> {
-        let turn = self.enter(Team::WORLD, Operation::BufferUnregister)?;
-        let found = self
-            .symmetric_offset("symmetric", address)
-            .and_then(|offset| {
-                let state = self.heap.lock();
-                let start = offset.wrapping_sub(state.registered.start);
-                let found = state.registered.buffers.get(&start).copied();
-                found.ok_or(Error::BadFree {
-                    argument: "symmetric",
-                    address,
-                    why: "no registered buffer starts there; pass what buffer_register gave",
-                })
-            });
-        let buffer = found.as_ref().ok().copied();
-        let mut call = Call {
-            error: found.err(),
-            ..Call::plain(Operation::BufferUnregister)
+        let operation = Operation::BufferUnregister;
+        let turn = self.enter(Team::WORLD, operation)?;
+        let buffer = match self.registered(address) {
+            Ok(buffer) => buffer,
+            Err(error) => return turn.fail(operation, [0; ARGS], error),
         };
-        call.args[0] = buffer.map_or(0, |buffer| buffer.block.offset);
+        let args = [buffer.block.offset, 0, 0, 0, 0];
         self.transport.quiet_before_release();
-        turn.meet(call, &[])?;
-        let Some(buffer) = buffer else {
-            return Err(Error::Internal("a failed unregistration went on".into()));
-        };
-        let offset = self.layout.heap_bytes + buffer.block.offset;
-        let range = SymRange::new(offset, buffer.block.bytes);
-        let preferred = buffer.preferred.unwrap_or(0);
-        let given_back = self.transport.give_back(range, buffer.address, preferred);
+        turn.join(operation, args, &[])?;
+        let given_back = self.forget_buffer(&buffer);
+        // A place that some PE's buffer still occupies must not be another buffer's: then nobody gives it up.
+        match given_back {
+            Ok(()) => turn.meet_again(operation)?,
+            Err(error) => return turn.fail(operation, [u64::MAX; ARGS], error),
+        }
         let mut state = self.heap.lock();
-        state.registered.buffers.remove(&buffer.block.offset);
         state.registered.window.free(buffer.block.offset);
         self.heap.lookup.forget();
-        given_back
+        Ok(())
+    }
+
+    /// Makes a buffer the program's own again.
+    fn forget_buffer(&self, buffer: &Buffer) -> Result<()> {
+        let offset = self.layout.heap_bytes + buffer.block.offset;
+        self.heap.places.change(offset, buffer, false);
+        let mut state = self.heap.lock();
+        state.registered.buffers.remove(&buffer.block.offset);
+        drop(state);
+        let range = SymRange::new(offset, buffer.block.bytes);
+        let preferred = buffer.preferred.unwrap_or(0);
+        self.transport.give_back(range, buffer.address, preferred)
+    }
+
+    /// Makes all buffers the program's own again, when the runtime ends.
+    pub(crate) fn forget_buffers(&self) {
+        let buffers: Vec<Buffer> = {
+            let state = self.heap.lock();
+            state.registered.buffers.values().copied().collect()
+        };
+        for buffer in buffers {
+            // One that cannot be stays shared, with its contents.
+            let _ = self.forget_buffer(&buffer);
+        }
     }
 }
 
@@ -220,7 +265,8 @@ impl Runtime {
     /// buffer's own address stays valid for the same memory, and is a symmetric address, too. `registration` may be an error found
     /// before: the other PEs then learn of it.
     ///
-    /// The buffer must be private anonymous memory of whole pages, which nobody uses during the call.
+    /// The buffer must be private anonymous memory of whole pages. The call makes it shared memory: a forked child's stores reach it, too.
+    /// Finalize makes buffers that are left private again.
     ///
     /// Collective over WORLD with equal `bytes` and `preferred`; includes a barrier. NVSHMEM
     /// `nvshmemx_buffer_register_symmetric`.

@@ -115,6 +115,30 @@ impl<T: Pod> From<&SymSlice<'_, T>> for Symmetric {
     }
 }
 
+/// Memory of the program's that is to become symmetric.
+#[derive(Clone, Copy, Debug)]
+pub struct Registration {
+    pub(crate) buffer: u64,
+    pub(crate) bytes: u64,
+    pub(crate) preferred: u64,
+}
+
+impl Registration {
+    /// The `bytes` bytes at `buffer`; their symmetric address shall be `preferred`, 0 for anywhere.
+    ///
+    /// # Safety
+    /// From the registration on until the buffer is unregistered, or the runtime has ended, the memory belongs to the symmetric heap: no
+    /// reference to it may be used, because other PEs write it, and it must not be freed or unmapped. Nobody may use
+    /// it during the two calls.
+    pub unsafe fn from_raw(buffer: *mut u8, bytes: usize, preferred: u64) -> Registration {
+        Registration {
+            buffer: buffer as u64,
+            bytes: bytes as u64,
+            preferred,
+        }
+    }
+}
+
 /// Bytes of this process that an operation reads: a borrowed slice, or memory a C caller vouches for.
 #[derive(Clone, Copy, Debug)]
 pub struct LocalSource<'a> {

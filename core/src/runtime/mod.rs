@@ -259,6 +259,7 @@ impl Inner {
         for stream in self.live_streams() {
             stream.abandon();
         }
+        self.forget_buffers();
         if state == State::Left {
             Inner::mark_gone(&self.control, self.my_pe, state);
         } else {

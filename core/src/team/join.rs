@@ -42,10 +42,15 @@ impl<'a> Seat<'a> {
         let slots = &inner.control.pe(inner.my_pe).joins;
         // What an earlier attempt with the same id left behind would only confuse the others.
         for slot in slots {
-            if slot.phase.load(Acquire) == FAILED
-                && slot.unique_id.load(Relaxed) == config.unique_id
+            let same = slot.unique_id.load(Relaxed) == config.unique_id;
+            let stale = same && slot.phase.load(Acquire) == FAILED;
+            // Only one thread gives the slot up.
+            if stale
+                && slot
+                    .phase
+                    .compare_exchange(FAILED, 0, AcqRel, Relaxed)
+                    .is_ok()
             {
-                slot.phase.store(0, Relaxed);
                 slot.taken.store(0, Release);
             }
         }
@@ -127,6 +132,10 @@ impl<'a> Seat<'a> {
                 let theirs = slot.n_pes.load(Relaxed);
                 return Err(differs(format!("n_pes {theirs}"), format!("n_pes {n_pes}")));
             }
+            if members.iter().flatten().any(|(other, _)| *other == pe) {
+                let theirs = "two threads that make this team".to_string();
+                return Err(differs(theirs, "one place for each PE".to_string()));
+            }
             let member = slot.member.load(Relaxed);
             match members.get_mut(member as usize) {
                 Some(place @ None) => *place = Some((pe, slot)),
@@ -200,9 +209,13 @@ fn seekers(inner: &Inner, unique_id: u64) -> Vec<(Pe, &JoinSlot)> {
 }
 
 impl Inner {
-    fn team_init(&self, config: TeamConfig, n_pes: Pe, member: Pe) -> Result<Team> {
+    fn team_init(&self, config: TeamConfig, n_pes: Pe, member: Result<Pe>) -> Result<Team> {
         self.ready()?;
         self.check_job(Operation::TeamInit)?;
+        // First the seat: if it is left with an error, the other members see that this one gave up.
+        let shown = member.as_ref().copied().unwrap_or(-1);
+        let mut seat = Seat::take(self, config, n_pes, shown)?;
+        let member = member?;
         if !(1..=self.n_pes).contains(&n_pes) {
             return Err(Error::invalid(
                 "n_pes",
@@ -211,7 +224,6 @@ impl Inner {
             ));
         }
         crate::pe::check("my_index", member, n_pes)?;
-        let mut seat = Seat::take(self, config, n_pes, member)?;
         let offer = &seat.slot.offer;
         let mut slots = Vec::new();
         for attempt in 0.. {
@@ -245,8 +257,13 @@ impl Inner {
                 let born = epochs.max().unwrap_or(0);
                 let members = Members::of(slots.iter().map(|(pe, _)| *pe).collect());
                 let team = claim.settle(&self.control, &members, member, born, config);
-                self.enter(team, Operation::TeamInit)?
-                    .meet(Call::plain(Operation::TeamInit), &[])?;
+                let met = self
+                    .enter(team, Operation::TeamInit)
+                    .and_then(|turn| turn.meet(Call::plain(Operation::TeamInit), &[]));
+                if let Err(error) = met {
+                    self.forget_team(team);
+                    return Err(error);
+                }
                 seat.done = true;
                 return Ok(team);
             }
@@ -269,6 +286,16 @@ impl Runtime {
     ///
     /// Collective over the new team's members only. After an error use a fresh id. NVSHMEM `nvshmemx_team_init`.
     pub fn team_init(&self, config: TeamConfig, n_pes: Pe, my_index: Pe) -> Result<Team> {
+        self.team_init_checked(config, n_pes, Ok(my_index))
+    }
+
+    /// As [`team_init`](Runtime::team_init), where `my_index` may be an error found before: the other members then learn of it.
+    pub fn team_init_checked(
+        &self,
+        config: TeamConfig,
+        n_pes: Pe,
+        my_index: Result<Pe>,
+    ) -> Result<Team> {
         self.inner.team_init(config, n_pes, my_index)
     }
 }

@@ -116,6 +116,9 @@ impl Inner {
         match self.enter(team, Operation::TeamDestroy) {
             Ok(turn) => {
                 turn.meet(Call::plain(Operation::TeamDestroy), &[])?;
+                // Before the turn ends, so that no other thread comes in between.
+                self.forget_team(team);
+                return Ok(());
             }
             // Nobody can meet on it any more, and nobody needs to. The mark must not be taken for a later team's.
             Err(Error::TeamBroken { .. }) => {
@@ -131,10 +134,16 @@ impl Inner {
             }
             Err(error) => return Err(error),
         }
-        let state = self.team(team)?;
-        state.handle.store(Team::INVALID.number(), Release);
-        self.teams.give_back(state.index as usize);
+        self.forget_team(team);
         Ok(())
+    }
+
+    /// Makes a team's handle stale on this PE, and its number free.
+    pub(super) fn forget_team(&self, team: Team) {
+        if let Ok(state) = self.team(team) {
+            state.handle.store(Team::INVALID.number(), Release);
+            self.teams.give_back(state.index as usize);
+        }
     }
 }
 
@@ -266,9 +275,7 @@ impl Runtime {
             (Some(x), Ok(Some(y))) => Ok((x, y)),
             (Some(x), Err(error)) => {
                 // Every member is here, so the row can go without a meeting of its own.
-                let state = self.inner.team(x)?;
-                state.handle.store(Team::INVALID.number(), Release);
-                self.inner.teams.give_back(state.index as usize);
+                self.inner.forget_team(x);
                 Err(error)
             }
             _ => Err(Error::Internal("a 2d split made no team".into())),

@@ -98,7 +98,7 @@ pub(crate) const PIECES: &[Piece] = &[
             // The waker looks for sleepers before its update is visible, unless a full barrier is in between.
             mutant("fn ring_words", "if control", "full_barrier(); if control"),
             mutant("fn ring_team", "if control", "full_barrier(); if control"),
-            mutant("Inner::sleep", "match ready()", "match { full_barrier(); looks_again(&mut *ready) }"),
+            mutant("Inner::sleep", "match ready()", "match looks_again(&mut *ready)"),
             mutant(
                 "Inner::sleep",
                 "futex::wait(&bell.rings, futex::Flags::empty(), rings, Some(&timeout))",
@@ -198,7 +198,7 @@ pub(crate) const PIECES: &[Piece] = &[
             mutant(
                 "impl TeamState",
                 "slot.epoch.store(last + 1, Release);",
-                "if !weak(\"number: no mark\") { slot.epoch.store(last + 1, ordering(\"number: relaxed mark\", Relaxed, Release)); }",
+                "if !weak(\"number: no mark\") { slot.epoch.store(last + 1, Release); }",
             ),
             mutant("impl TeamState", "fence(Release);", "if !weak(\"number: no fence\") { fence(Release); }"),
             mutant(
@@ -211,7 +211,7 @@ pub(crate) const PIECES: &[Piece] = &[
     Piece {
         name: "split",
         file: "team/split.rs",
-        items: &["struct Part", "impl Part", "enum Luck", "Inner::make_teams", "Inner::destroy_team", "fn common"],
+        items: &["struct Part", "impl Part", "enum Luck", "Inner::make_teams", "Inner::destroy_team", "Inner::forget_team", "fn common"],
         mutants: &[
             mutant("Inner::destroy_team", "state.skip_to(mark >> 20);", "if !weak(\"number: broken and not skipped\") { state.skip_to(mark >> 20); }"),
             mutant("Inner::destroy_team", "broken(pe).fetch_max(mark, AcqRel);", "if !weak(\"number: broken and not told\") { broken(pe).fetch_max(mark, AcqRel); }"),

@@ -43,6 +43,10 @@ include!(concat!(env!("OUT_DIR"), "/liveness.rs"));
 /// The names by which the core's files call each other.
 mod wait {
     pub(super) use super::{ring_everyone, ring_pe, ring_team};
+    use std::sync::Arc;
+
+    /// What ends a stream's waits from outside is not modelled.
+    pub(super) fn run_stream<T>(_stop: Arc<T>) {}
 }
 
 /// The board, whose `Wait` is another one.
@@ -78,7 +82,9 @@ pub(crate) mod board {
 /// Streams, whose `State` is another one.
 pub(crate) mod stream {
     use super::super::sync::Ordering::*;
-    use super::super::sync::{AtomicU64, Condvar, JoinHandle, Mutex, MutexGuard, spawn};
+    use super::super::sync::{
+        AtomicBool, AtomicU64, Condvar, JoinHandle, Mutex, MutexGuard, spawn,
+    };
     use super::{Error, Inner, Operation, Result, Target, Wait, wait};
     use crate::weak::{ordering, weak};
     use std::collections::VecDeque;
@@ -109,6 +115,7 @@ pub(crate) mod stream {
                 state: Mutex::new(State::default()),
                 work: Condvar::new(),
                 completed: AtomicU64::new(0),
+                stop: Arc::new(AtomicBool::new(false)),
             });
             let runtime = Runtime {
                 inner: Arc::clone(inner),
@@ -413,7 +420,7 @@ impl Line {
     }
 }
 
-/// The barrier that wakers do without.
+/// The barrier that wakers do without, and the sleeper's part of it.
 fn full_barrier() {
     weak("doorbell: as it is");
     if weak("doorbell: full barriers") {
@@ -425,6 +432,7 @@ fn full_barrier() {
 fn looks_again<T, S>(
     ready: &mut impl FnMut() -> std::result::Result<T, S>,
 ) -> std::result::Result<(), ()> {
+    full_barrier();
     if weak("doorbell: no second look") {
         return Err(());
     }

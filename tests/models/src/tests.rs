@@ -11,18 +11,26 @@ fn loom(preemptions: Option<usize>, model: impl Fn() + Sync + Send + 'static) {
     builder.check(model);
 }
 
+/// Where the random schedules start: fixed, so that every run tries the same ones. `MODELS_SEED` asks for others.
+fn seed() -> u64 {
+    match std::env::var("MODELS_SEED") {
+        Ok(words) => words.parse().expect("MODELS_SEED is a number"),
+        Err(_) => 1,
+    }
+}
+
 /// Random schedules, and as many that change thread seldom, where many bugs hide.
 fn shuttle(rounds: usize, model: fn()) {
     let config = shuttle_config();
-    let random = shuttle::scheduler::RandomScheduler::new(rounds);
+    let random = shuttle::scheduler::RandomScheduler::new_from_seed(seed(), rounds);
     shuttle::Runner::new(random, config.clone()).run(model);
-    let seldom = shuttle::scheduler::PctScheduler::new(3, rounds);
+    let seldom = shuttle::scheduler::PctScheduler::new_from_seed(seed(), 3, rounds);
     shuttle::Runner::new(seldom, config).run(model);
 }
 
 /// As [`shuttle`], for threads that wait for each other in turns, which need a fair schedule.
 fn shuttle_fairly(rounds: usize, model: fn()) {
-    let random = shuttle::scheduler::RandomScheduler::new(rounds);
+    let random = shuttle::scheduler::RandomScheduler::new_from_seed(seed(), rounds);
     shuttle::Runner::new(random, shuttle_config()).run(model);
 }
 

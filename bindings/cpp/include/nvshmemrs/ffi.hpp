@@ -1216,8 +1216,9 @@ enum class SignalOp : int32_t {
 /// as `cmp` says. What was put before the value that does is visible on return.
 ///
 /// Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an
-/// integer, float or double; `ivar` must be aligned to its size. `value` is read once. OpenSHMEM 1.5
-/// section 9.10.1 (`shmem_wait_until`).
+/// integer, float or double; `ivar` must be aligned to its size. `value` is read once, when the call
+/// begins, and may be reused on return, also if it is queued. OpenSHMEM 1.5 section 9.10.1
+/// (`shmem_wait_until`).
 /// Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
 [[nodiscard]] inline Status wait_until(nvshmemrs_runtime_t runtime, const void *ivar, Cmp cmp,
     const void *value, Dtype dtype) noexcept {
@@ -1229,7 +1230,8 @@ enum class SignalOp : int32_t {
 /// `cmp` says: gives 1 or 0. What was put before the value that does is visible on return.
 ///
 /// Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer,
-/// float or double; `ivar` must be aligned to its size. OpenSHMEM 1.5 section 9.10.8 (`shmem_test`).
+/// float or double; `ivar` must be aligned to its size. `value` is read once, when the call begins.
+/// OpenSHMEM 1.5 section 9.10.8 (`shmem_test`).
 /// Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
 [[nodiscard]] inline Status test(nvshmemrs_runtime_t runtime, const void *ivar, Cmp cmp,
     const void *value, Dtype dtype, int32_t *result) noexcept {
@@ -1243,8 +1245,8 @@ enum class SignalOp : int32_t {
 ///
 /// Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an
 /// integer, float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than
-/// 0 in it excludes the element. `value` and `status` are read once, when the call begins. OpenSHMEM 1.5
-/// section 9.10.2 (`shmem_wait_until_all`).
+/// 0 in it excludes the element. `value` and `status` are read once, when the call begins, and may be
+/// reused on return, also if it is queued. OpenSHMEM 1.5 section 9.10.2 (`shmem_wait_until_all`).
 /// Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
 [[nodiscard]] inline Status wait_until_all(nvshmemrs_runtime_t runtime, const void *ivars, size_t count,
     const int32_t *status, Cmp cmp, const void *value, Dtype dtype) noexcept {
@@ -1290,7 +1292,8 @@ enum class SignalOp : int32_t {
 ///
 /// Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer,
 /// float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it
-/// excludes the element. OpenSHMEM 1.5 section 9.10.9 (`shmem_test_all`).
+/// excludes the element. `value` and `status` are read once, when the call begins. OpenSHMEM 1.5 section
+/// 9.10.9 (`shmem_test_all`).
 /// Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
 [[nodiscard]] inline Status test_all(nvshmemrs_runtime_t runtime, const void *ivars, size_t count,
     const int32_t *status, Cmp cmp, const void *value, Dtype dtype, int32_t *result) noexcept {
@@ -1304,7 +1307,8 @@ enum class SignalOp : int32_t {
 ///
 /// Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer,
 /// float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it
-/// excludes the element. OpenSHMEM 1.5 section 9.10.10 (`shmem_test_any`).
+/// excludes the element. `value` and `status` are read once, when the call begins. OpenSHMEM 1.5 section
+/// 9.10.10 (`shmem_test_any`).
 /// Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
 [[nodiscard]] inline Status test_any(nvshmemrs_runtime_t runtime, const void *ivars, size_t count,
     const int32_t *status, Cmp cmp, const void *value, Dtype dtype, size_t *index) noexcept {
@@ -1318,8 +1322,8 @@ enum class SignalOp : int32_t {
 ///
 /// Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer,
 /// float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it
-/// excludes the element. `indices` has room for `count` numbers. OpenSHMEM 1.5 section 9.10.11
-/// (`shmem_test_some`).
+/// excludes the element. `value` and `status` are read once, when the call begins. `indices` has room for
+/// `count` numbers. OpenSHMEM 1.5 section 9.10.11 (`shmem_test_some`).
 /// Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
 [[nodiscard]] inline Status test_some(nvshmemrs_runtime_t runtime, const void *ivars, size_t count,
     size_t *indices, const int32_t *status, Cmp cmp, const void *value, Dtype dtype,
@@ -1333,8 +1337,8 @@ enum class SignalOp : int32_t {
 ///
 /// Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an
 /// integer, float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than
-/// 0 in it excludes the element. `values` and `status` are read once, when the call begins. OpenSHMEM 1.5
-/// section 9.10.5 (`shmem_wait_until_all_vector`).
+/// 0 in it excludes the element. `values` and `status` are read once, when the call begins, and may be
+/// reused on return, also if it is queued. OpenSHMEM 1.5 section 9.10.5 (`shmem_wait_until_all_vector`).
 /// Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
 [[nodiscard]] inline Status wait_until_all_vector(nvshmemrs_runtime_t runtime, const void *ivars,
     size_t count, const int32_t *status, Cmp cmp, const void *values, Dtype dtype) noexcept {
@@ -1377,7 +1381,8 @@ enum class SignalOp : int32_t {
 ///
 /// Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer,
 /// float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it
-/// excludes the element. OpenSHMEM 1.5 section 9.10.12 (`shmem_test_all_vector`).
+/// excludes the element. `values` and `status` are read once, when the call begins. OpenSHMEM 1.5 section
+/// 9.10.12 (`shmem_test_all_vector`).
 /// Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
 [[nodiscard]] inline Status test_all_vector(nvshmemrs_runtime_t runtime, const void *ivars, size_t count,
     const int32_t *status, Cmp cmp, const void *values, Dtype dtype, int32_t *result) noexcept {
@@ -1390,7 +1395,8 @@ enum class SignalOp : int32_t {
 ///
 /// Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer,
 /// float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it
-/// excludes the element. OpenSHMEM 1.5 section 9.10.13 (`shmem_test_any_vector`).
+/// excludes the element. `values` and `status` are read once, when the call begins. OpenSHMEM 1.5 section
+/// 9.10.13 (`shmem_test_any_vector`).
 /// Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
 [[nodiscard]] inline Status test_any_vector(nvshmemrs_runtime_t runtime, const void *ivars, size_t count,
     const int32_t *status, Cmp cmp, const void *values, Dtype dtype, size_t *index) noexcept {
@@ -1403,8 +1409,8 @@ enum class SignalOp : int32_t {
 ///
 /// Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer,
 /// float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it
-/// excludes the element. `indices` has room for `count` numbers. OpenSHMEM 1.5 section 9.10.14
-/// (`shmem_test_some_vector`).
+/// excludes the element. `values` and `status` are read once, when the call begins. `indices` has room for
+/// `count` numbers. OpenSHMEM 1.5 section 9.10.14 (`shmem_test_some_vector`).
 /// Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
 [[nodiscard]] inline Status test_some_vector(nvshmemrs_runtime_t runtime, const void *ivars, size_t count,
     size_t *indices, const int32_t *status, Cmp cmp, const void *values, Dtype dtype,
@@ -1712,6 +1718,10 @@ enum class SignalOp : int32_t {
 /// queued: it returns at once and runs after all that was queued before. Its buffers must stay valid, and
 /// be left alone, until it has run. A call that gives a value (g, a fetching atomic, a test) waits until
 /// the stream has run it.
+///
+/// A team has one collective at a time, and its members must come in the same order: between collectives of
+/// a team that are queued and collectives of the same team that are called directly (malloc, free, finalize
+/// and splits are such), synchronize the stream.
 ///
 /// Local. Free it with `nvshmemrs_stream_free`; finalize ends those that are left, after what is queued.
 /// Errors: SYSTEM.

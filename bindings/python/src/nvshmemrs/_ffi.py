@@ -1618,7 +1618,8 @@ _FUNCTIONS = (
 
     Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of
     `nvshmemrs_dtype`: an integer, float or double; `ivar` must be aligned to its size. `value` is
-    read once. OpenSHMEM 1.5 section 9.10.1 (`shmem_wait_until`).
+    read once, when the call begins, and may be reused on return, also if it is queued. OpenSHMEM
+    1.5 section 9.10.1 (`shmem_wait_until`).
     Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
     """,
     ),
@@ -1633,8 +1634,8 @@ _FUNCTIONS = (
     return.
 
     Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an
-    integer, float or double; `ivar` must be aligned to its size. OpenSHMEM 1.5 section 9.10.8
-    (`shmem_test`).
+    integer, float or double; `ivar` must be aligned to its size. `value` is read once, when the
+    call begins. OpenSHMEM 1.5 section 9.10.8 (`shmem_test`).
     Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
     """,
     ),
@@ -1651,7 +1652,8 @@ _FUNCTIONS = (
     Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of
     `nvshmemrs_dtype`: an integer, float or double; `ivars` must be aligned to its size. `status`
     may be NULL; a number other than 0 in it excludes the element. `value` and `status` are read
-    once, when the call begins. OpenSHMEM 1.5 section 9.10.2 (`shmem_wait_until_all`).
+    once, when the call begins, and may be reused on return, also if it is queued. OpenSHMEM 1.5
+    section 9.10.2 (`shmem_wait_until_all`).
     Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
     """,
     ),
@@ -1705,7 +1707,8 @@ _FUNCTIONS = (
 
     Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an
     integer, float or double; `ivars` must be aligned to its size. `status` may be NULL; a number
-    other than 0 in it excludes the element. OpenSHMEM 1.5 section 9.10.9 (`shmem_test_all`).
+    other than 0 in it excludes the element. `value` and `status` are read once, when the call
+    begins. OpenSHMEM 1.5 section 9.10.9 (`shmem_test_all`).
     Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
     """,
     ),
@@ -1721,7 +1724,8 @@ _FUNCTIONS = (
 
     Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an
     integer, float or double; `ivars` must be aligned to its size. `status` may be NULL; a number
-    other than 0 in it excludes the element. OpenSHMEM 1.5 section 9.10.10 (`shmem_test_any`).
+    other than 0 in it excludes the element. `value` and `status` are read once, when the call
+    begins. OpenSHMEM 1.5 section 9.10.10 (`shmem_test_any`).
     Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
     """,
     ),
@@ -1738,8 +1742,9 @@ _FUNCTIONS = (
 
     Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an
     integer, float or double; `ivars` must be aligned to its size. `status` may be NULL; a number
-    other than 0 in it excludes the element. `indices` has room for `count` numbers. OpenSHMEM 1.5
-    section 9.10.11 (`shmem_test_some`).
+    other than 0 in it excludes the element. `value` and `status` are read once, when the call
+    begins. `indices` has room for `count` numbers. OpenSHMEM 1.5 section 9.10.11
+    (`shmem_test_some`).
     Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
     """,
     ),
@@ -1755,7 +1760,8 @@ _FUNCTIONS = (
     Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of
     `nvshmemrs_dtype`: an integer, float or double; `ivars` must be aligned to its size. `status`
     may be NULL; a number other than 0 in it excludes the element. `values` and `status` are read
-    once, when the call begins. OpenSHMEM 1.5 section 9.10.5 (`shmem_wait_until_all_vector`).
+    once, when the call begins, and may be reused on return, also if it is queued. OpenSHMEM 1.5
+    section 9.10.5 (`shmem_wait_until_all_vector`).
     Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
     """,
     ),
@@ -1804,8 +1810,8 @@ _FUNCTIONS = (
 
     Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an
     integer, float or double; `ivars` must be aligned to its size. `status` may be NULL; a number
-    other than 0 in it excludes the element. OpenSHMEM 1.5 section 9.10.12
-    (`shmem_test_all_vector`).
+    other than 0 in it excludes the element. `values` and `status` are read once, when the call
+    begins. OpenSHMEM 1.5 section 9.10.12 (`shmem_test_all_vector`).
     Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
     """,
     ),
@@ -1820,8 +1826,8 @@ _FUNCTIONS = (
 
     Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an
     integer, float or double; `ivars` must be aligned to its size. `status` may be NULL; a number
-    other than 0 in it excludes the element. OpenSHMEM 1.5 section 9.10.13
-    (`shmem_test_any_vector`).
+    other than 0 in it excludes the element. `values` and `status` are read once, when the call
+    begins. OpenSHMEM 1.5 section 9.10.13 (`shmem_test_any_vector`).
     Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
     """,
     ),
@@ -1837,8 +1843,9 @@ _FUNCTIONS = (
 
     Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an
     integer, float or double; `ivars` must be aligned to its size. `status` may be NULL; a number
-    other than 0 in it excludes the element. `indices` has room for `count` numbers. OpenSHMEM 1.5
-    section 9.10.14 (`shmem_test_some_vector`).
+    other than 0 in it excludes the element. `values` and `status` are read once, when the call
+    begins. `indices` has room for `count` numbers. OpenSHMEM 1.5 section 9.10.14
+    (`shmem_test_some_vector`).
     Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
     """,
     ),
@@ -2253,6 +2260,10 @@ _FUNCTIONS = (
     collectives), and the call is queued: it returns at once and runs after all that was queued
     before. Its buffers must stay valid, and be left alone, until it has run. A call that gives a
     value (g, a fetching atomic, a test) waits until the stream has run it.
+
+    A team has one collective at a time, and its members must come in the same order: between
+    collectives of a team that are queued and collectives of the same team that are called directly
+    (malloc, free, finalize and splits are such), synchronize the stream.
 
     Local. Free it with `nvshmemrs_stream_free`; finalize ends those that are left, after what is
     queued.

@@ -10,6 +10,32 @@ use super::segment::Segment;
 use crate::{Error, Result};
 use procfs::process::{MMPermissions, MMapPath, Process};
 use rustix::mm::{MapFlags, ProtFlags};
+use std::sync::Mutex;
+
+/// The ranges of this process that are adopted. PEs that are threads share the program's memory, and must not adopt it twice.
+static ADOPTED: Mutex<Vec<(u64, u64)>> = Mutex::new(Vec::new());
+
+/// Enters a range into the list, unless part of it is there.
+fn claim(buffer: u64, bytes: u64) -> Result<()> {
+    let mut adopted = ADOPTED.lock().unwrap_or_else(|poison| poison.into_inner());
+    let taken = adopted
+        .iter()
+        .any(|&(start, len)| buffer < start + len && start < buffer + bytes);
+    if taken {
+        return Err(Error::invalid(
+            "buffer",
+            format!("{bytes} bytes at {buffer:#x}"),
+            "memory that no PE of this process has registered",
+        ));
+    }
+    adopted.push((buffer, bytes));
+    Ok(())
+}
+
+fn unclaim(buffer: u64) {
+    let mut adopted = ADOPTED.lock().unwrap_or_else(|poison| poison.into_inner());
+    adopted.retain(|&(start, _)| start != buffer);
+}
 
 /// Checks that `bytes` bytes at `buffer` can be shared, and that nothing is mapped at `preferred` (0 for none).
 pub(super) fn check(buffer: u64, bytes: u64, preferred: u64) -> Result<()> {
@@ -73,9 +99,14 @@ pub(super) fn adopt(
     preferred: u64,
 ) -> Result<()> {
     let place = segment.base() + offset;
-    segment.commit(place, bytes)?;
+    claim(buffer, bytes)?;
+    if let Err(error) = segment.commit(place, bytes) {
+        unclaim(buffer);
+        return Err(error);
+    }
     let failed = |what, error| {
         segment.decommit(place, bytes);
+        unclaim(buffer);
         Err(Error::system(what, error))
     };
     let protection = ProtFlags::READ | ProtFlags::WRITE;
@@ -150,5 +181,6 @@ pub(super) fn give_back(
         let _ = unsafe { rustix::mm::munmap(preferred as *mut _, bytes as usize) };
     }
     segment.decommit(place, bytes);
+    unclaim(buffer);
     Ok(())
 }

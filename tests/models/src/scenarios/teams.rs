@@ -122,7 +122,7 @@ pub(crate) fn ids_bring_members_together(n_pes: Pe, ids: u64) {
             };
             // Another number each time, so that what an earlier one left is wrong.
             let member = (pe.my_pe + unique_id as Pe) % n_pes;
-            pe.team_init(config, n_pes, member).expect("all come")
+            pe.team_init(config, n_pes, Ok(member)).expect("all come")
         };
         // No other meeting in between: a slow PE may still be leaving the slot that a fast one reads again.
         let teams: Vec<Team> = (1..=ids).map(make).collect();
