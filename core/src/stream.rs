@@ -212,10 +212,10 @@ impl Stream {
         self.submit(move |rt| {
             if queued.begin() {
                 let result = catch_unwind(AssertUnwindSafe(|| job(rt)));
-                stop.store(false, Release);
-                queued.end(result.unwrap_or_else(|_| {
+                let result = result.unwrap_or_else(|_| {
                     Err(Error::Internal("an operation on a stream panicked".into()))
-                }));
+                });
+                queued.end(result, &stop);
             }
             Ok(())
         })?;
@@ -234,11 +234,9 @@ impl Stream {
                 return Err(error);
             }
             // It has begun, so it still uses what the caller lent it: what ended this wait ends that job's, too.
-            self.queue.stop.store(true, Release);
+            call.stop(&self.queue.stop);
         }
-        let result = call.result();
-        self.queue.stop.store(false, Release);
-        result
+        call.result()
     }
 
     /// Waits until everything submitted before has run, and returns the first error since the last call.
@@ -345,8 +343,18 @@ impl<T> Call<T> {
         wanted
     }
 
-    fn end(&self, result: Result<T>) {
-        *self.lock() = Phase::Done(result);
+    /// Ends the waits of the call, if it is running: under the lock, so that no later one is meant.
+    fn stop(&self, stop: &AtomicBool) {
+        let phase = self.lock();
+        if matches!(*phase, Phase::Running) {
+            stop.store(true, Release);
+        }
+    }
+
+    fn end(&self, result: Result<T>, stop: &AtomicBool) {
+        let mut phase = self.lock();
+        stop.store(false, Release);
+        *phase = Phase::Done(result);
         self.done.store(true, Release);
     }
 
