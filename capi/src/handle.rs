@@ -422,12 +422,15 @@ impl<'a> Call<'a> {
             None => body(self.runtime),
             // The box keeps one copy of the wait, rather than one for every body and type.
             Some(stream) => {
-                let body: Box<dyn FnOnce(&Runtime) -> Result<()>> = Box::new(body);
+                let body: Box<Body> = Box::new(body);
                 submit_and_wait(stream, body)
             }
         }
     }
 }
+
+/// What a call does once its arguments have been read.
+type Body = dyn FnOnce(&Runtime) -> Result<()>;
 
 /// Calls `body` with the runtime or the stream that a handle names.
 #[inline(always)]

@@ -230,7 +230,8 @@ fn buffers(case: &Case, n: usize, me: usize) -> Option<Buffers> {
     };
     let inside = |start: usize, bytes: usize| bytes == 0 || bytes <= LEN && start <= LEN - bytes;
     let apart = dest + dest_bytes <= source || source + source_bytes <= dest;
-    let aligned = |start: usize, bytes: usize| bytes == 0 || start % case.dtype.alignment() == 0;
+    let aligned =
+        |start: usize, bytes: usize| bytes == 0 || start.is_multiple_of(case.dtype.alignment());
     let legal = inside(dest, dest_bytes)
         && inside(source, source_bytes)
         && (same || apart || dest_bytes == 0 || source_bytes == 0)

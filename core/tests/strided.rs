@@ -57,8 +57,11 @@ fn side(case: &Case, stride: isize) -> Option<(Vec<usize>, usize)> {
     if block == 0 || count == 0 {
         return Some((Vec::new(), 0));
     }
-    let step = stride as i128 * element;
-    let span = step.abs().checked_mul(count - 1)? + block * element;
+    let step = (stride as i128).checked_mul(element)?;
+    let span = step
+        .abs()
+        .checked_mul(count - 1)?
+        .checked_add(block.checked_mul(element)?)?;
     if span > 1 << 30 || count > 1 << 30 {
         return None;
     }
