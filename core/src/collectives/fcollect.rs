@@ -50,7 +50,7 @@ impl Runtime {
             });
         }
         turn.join(Operation::Fcollect, args, &[])?;
-        // Each member begins with its right-hand neighbour, so that they do not all read from one.
+        // Each member begins with itself and goes on to the right, so that they do not all read from one.
         for step in 0..turn.n_pes() {
             let member = (me + step) % turn.n_pes();
             if member != me || !in_place {

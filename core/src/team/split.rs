@@ -116,8 +116,12 @@ impl Inner {
         match self.enter(team, Operation::TeamDestroy) {
             Ok(turn) => {
                 turn.meet(Call::plain(Operation::TeamDestroy), &[])?;
-                // Before the turn ends, so that no other thread comes in between.
-                self.forget_team(team);
+                // The handle goes before the turn ends, so that no other thread comes in between; the number after, so that the next
+                // team with it does not find the turn taken.
+                let state = turn.team();
+                state.handle.store(Team::INVALID.number(), Release);
+                drop(turn);
+                self.teams.give_back(state.index as usize);
                 return Ok(());
             }
             // Nobody can meet on it any more, and nobody needs to. The mark must not be taken for a later team's.
