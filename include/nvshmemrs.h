@@ -8,7 +8,7 @@
 
 /* What `nvshmemrs_abi_version` and `nvshmemrs_api_hash` answered when this header was made. */
 #define NVSHMEMRS_ABI_VERSION UINT32_C(1)
-#define NVSHMEMRS_API_HASH UINT64_C(0xe09ca18c5eb98fd1)
+#define NVSHMEMRS_API_HASH UINT64_C(0xaf83c7db7c4d9953)
 
 /// What a call came to. Functions return these numbers as `int32_t`.
 enum nvshmemrs_status
@@ -58,6 +58,11 @@ enum nvshmemrs_status
     NVSHMEMRS_ERROR_TEAM_BROKEN = 23,
     /// Another member of the collective had an argument that it could not accept.
     NVSHMEMRS_ERROR_PEER_ARGUMENT = 24,
+    /// Finalize: the checker has found problems, which standard error tells. Everything else was done as usual.
+    NVSHMEMRS_ERROR_CHECK_FAILED = 25,
+    /// A PE is stopped (SIGSTOP, Ctrl-Z), longer than `NVSHMEMRS_STOP_TIMEOUT`. Waits are possible again when it goes on; the
+    /// team of a collective that ended so is broken.
+    NVSHMEMRS_ERROR_PE_STOPPED = 26,
     /// nvshmemrs panicked; the panic was caught at the C boundary.
     NVSHMEMRS_ERROR_PANIC = 99,
 };
@@ -217,6 +222,22 @@ enum nvshmemrs_signal_op
     NVSHMEMRS_SIGNAL_ADD = 10,
 };
 
+/// What a program does to memory, for `nvshmemrs_check_access`.
+enum nvshmemrs_access
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : int32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+    /// Reads it.
+    NVSHMEMRS_ACCESS_LOAD = 0,
+    /// Writes it.
+    NVSHMEMRS_ACCESS_STORE = 1,
+    /// Reads it by an atomic instruction: announced after it.
+    NVSHMEMRS_ACCESS_ATOMIC_LOAD = 2,
+    /// Writes it, or reads and writes it, by an atomic instruction: announced before it; the reading part again after it.
+    NVSHMEMRS_ACCESS_ATOMIC_STORE = 3,
+};
+
 /// A PE's membership in a job. 0 is the null handle.
 typedef uint64_t nvshmemrs_runtime_t;
 
@@ -270,6 +291,11 @@ typedef uint64_t nvshmemrs_local_job_t;
 /// Called while a wait of this PE is long; a value other than 0 ends the wait with
 /// `NVSHMEMRS_ERROR_INTERRUPTED`. It runs on the waiting thread.
 typedef int32_t (*nvshmemrs_interrupt_hook_t)(void *user);
+
+/// Names the place in the program that is calling, on the thread that calls: writes it to the `bytes` bytes at `text`, a NUL behind
+/// it, such as "ring.py:12 (main)", and returns 0. `address` is the instruction to which the call returns, NULL if that is not
+/// known. Another value means that it does not know the place. It must not call nvshmemrs.
+typedef int32_t (*nvshmemrs_site_hook_t)(void *user, const void *address, char *text, size_t bytes);
 
 /// An ordered queue of operations. It may be passed wherever a function takes a runtime and says that it can be queued.
 /// 0 is the null handle.
@@ -1074,6 +1100,22 @@ int32_t nvshmemrs_exscan(nvshmemrs_runtime_t runtime,
                          int32_t dtype,
                          int32_t op);
 
+/// Begins a deadline of the calling thread: every wait of it from now on, and what it queues on streams, ends with TIMEOUT
+/// when `seconds` have passed since this call. It holds until `nvshmemrs_deadline_end` gets what is written to
+/// `previous`. While it holds it stands in for `NVSHMEMRS_TIMEOUT`, be it shorter or longer; of nested deadlines the
+/// earliest holds. Init keeps to its own limit.
+///
+/// Local; needs no runtime. A collective that a deadline ends breaks its team.
+/// Errors: INVALID_VALUE unless `seconds` is more than 0 and at most 1000000000.
+int32_t nvshmemrs_deadline_begin(double seconds,
+                                 uint64_t *previous);
+
+/// Ends a deadline of the calling thread, with what `nvshmemrs_deadline_begin` wrote to `previous`: the one before, if there
+/// was one, holds again.
+///
+/// Local; needs no runtime.
+int32_t nvshmemrs_deadline_end(uint64_t previous);
+
 /// Allocates `bytes` bytes on every PE's symmetric heap, aligned to 64. The contents are undefined; 0 bytes
 /// give NULL.
 ///
@@ -1150,6 +1192,17 @@ int32_t nvshmemrs_release(nvshmemrs_runtime_t runtime, void *ptr);
 ///
 /// Local.
 int32_t nvshmemrs_heap_stats(nvshmemrs_runtime_t runtime, nvshmemrs_heap_stats_t *stats);
+
+/// What this PE has made and not freed (memory, registered buffers, teams, streams, events, kept heaps) and where, in the words that
+/// finalize writes to standard error. `text` has room for `bytes` bytes; a longer text is cut short; there is always a NUL behind
+/// it. `length` is how long the whole text is, without the NUL.
+///
+/// Local.
+/// Errors: NOT_SUPPORTED unless `NVSHMEMRS_TRACK=1` was set at init.
+int32_t nvshmemrs_unfreed(nvshmemrs_runtime_t runtime,
+                          void *text,
+                          size_t bytes,
+                          size_t *length);
 
 /// The address at which this PE can load and store PE `pe`'s copy of the symmetric address `ptr`; NULL if
 /// it cannot.
@@ -1617,7 +1670,9 @@ int32_t nvshmemrs_finalize(nvshmemrs_runtime_t runtime);
 /// Leaves the job without the other PEs, which learn that this PE left. For exits in error. 0 does
 /// nothing.
 ///
-/// Local: it never waits. The handle and all symmetric addresses of this runtime are invalid afterwards.
+/// Local: it never waits. The handle and all symmetric addresses of this runtime are invalid afterwards. Other threads of this
+/// PE may be inside calls with it: their waits end with PE_DIED, and they must have returned before this process calls
+/// init again.
 int32_t nvshmemrs_leave(nvshmemrs_runtime_t runtime);
 
 /// This PE's number, 0 to `n_pes` - 1.
@@ -1647,6 +1702,13 @@ int32_t nvshmemrs_interrupt(nvshmemrs_runtime_t runtime);
 ///
 /// Local; never waits.
 int32_t nvshmemrs_interrupt_clear(nvshmemrs_runtime_t runtime);
+
+/// Sets a function that the calling thread's init calls while it waits, at least every 50 ms; if it returns a value other than
+/// 0, init ends with INTERRUPTED. The runtime that init gives begins with it as its interrupt hook. NULL removes it.
+///
+/// Local; needs no runtime. `user` is passed through and must stay valid.
+int32_t nvshmemrs_init_interrupt_hook(nvshmemrs_interrupt_hook_t hook,
+                                      void *user);
 
 /// Sets a function that long waits of this PE call when a signal arrives and at least every 50 ms; if it
 /// returns a value other than 0, the wait ends with INTERRUPTED. NULL removes it. Languages with their
@@ -1714,6 +1776,29 @@ int32_t nvshmemrs_signal_wait(nvshmemrs_runtime_t runtime,
 /// Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
 int32_t nvshmemrs_signal_fetch(nvshmemrs_runtime_t runtime, const uint64_t *signal, uint64_t *value);
 
+/// Sets a function that names the place in the program of each call with this runtime, for reports of the checker
+/// (`NVSHMEMRS_CHECK`) and of allocations (`NVSHMEMRS_TRACK`). NULL removes it. Languages whose calls do not come
+/// from the line that a user wrote (Python, Julia) use it; places in C, C++ and Fortran are found without. With
+/// neither setting it is never called.
+///
+/// Local; `user` is passed through and must stay valid.
+int32_t nvshmemrs_site_hook(nvshmemrs_runtime_t runtime,
+                            nvshmemrs_site_hook_t hook,
+                            void *user);
+
+/// Announces to the checker an access of the program itself: `bytes` bytes at `address` are read or written, as `access` says,
+/// which is one of `nvshmemrs_access`. The checker sees what goes through the library; this is for the program's own loads
+/// and stores of symmetric memory, and of buffers that non-blocking operations use. Programs in C, C++ and Fortran
+/// that are compiled as `nvshmemrs_plain_access.c` says call it for each of theirs. `place` is the instruction after
+/// the access; it may be NULL for the caller's. Without the checker, or for other memory, it does nothing.
+///
+/// Local; never waits. Where the PEs are threads of one process, those of the threads that have joined are seen.
+/// Errors: INVALID_VALUE.
+int32_t nvshmemrs_check_access(const void *address,
+                               size_t bytes,
+                               int32_t access,
+                               const void *place);
+
 /// Makes a stream: an ordered queue with a thread of its own. Pass its handle in place of the runtime's to any
 /// data operation (RMA, atomics, signals, waits and tests, fence, quiet, collectives), and the call is queued: it
 /// returns at once and runs after all that was queued before. Its buffers must stay valid, and be left alone, until
@@ -1734,6 +1819,14 @@ int32_t nvshmemrs_stream_new(nvshmemrs_runtime_t runtime,
 /// Local; waits for the stream.
 /// Errors: as `nvshmemrs_stream_synchronize`.
 int32_t nvshmemrs_stream_free(nvshmemrs_stream_t stream);
+
+/// Lets a stream go without waiting for it: what is queued still runs, and finalize waits for that. Its handle is stale
+/// afterwards. Destructors and finalizers call this instead of `nvshmemrs_stream_free`, because what is queued may need PEs that
+/// are somewhere else. Errors of queued calls are lost. 0 does nothing.
+///
+/// Local; never waits.
+/// Errors: BAD_HANDLE.
+int32_t nvshmemrs_stream_release(nvshmemrs_stream_t stream);
 
 /// Waits until everything queued before has run. Returns the first error since the last call, which is
 /// forgotten then.

@@ -18,6 +18,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 LIBRARY_IN_PACKAGE = "nvshmemrs/lib/libnvshmemrs.so.0"
 PROGRAMS = ("nvshmemrs-run", "nvshmemrs-info")
+INCLUDES = ("nvshmemrs.h", "nvshmemrs_plain_access.c")
 
 
 class BuildError(RuntimeError):
@@ -40,6 +41,9 @@ class CustomBuildHook(BuildHookInterface):
             shutil.copyfile(library, copy)
         else:
             build_data["force_include"][str(library)] = LIBRARY_IN_PACKAGE
+            for include in INCLUDES:
+                path = find_workspace(Path(self.root)) / "include" / include
+                build_data["force_include"][str(path)] = f"nvshmemrs/include/{include}"
         for program in PROGRAMS:
             path = library.parent / program
             if path.is_file():

@@ -6,18 +6,20 @@
 //!    says: an output for one write of its type, an input for one read, a buffer for its length. NULL is checked
 //!    here; the rest is the caller's word, as everywhere in C.
 //! 2. Symmetric addresses are numbers here. They are never dereferenced; the core checks them against the heap.
-//! 3. A slot of the table holds a boxed object as long as its `handle` word is not [`FREE`]. Objects are taken out under the lock, and
+//! 3. A slot of the table holds a boxed object, or [`ENDED`], as long as its `handle` word is not [`FREE`]. Objects are taken out under the lock, and
 //!    the header forbids finalizing a runtime while another thread is inside a call with it.
 
+use crate::generated::exports::exports;
 use crate::guard::status::SUCCESS;
 use crate::types::*;
 use nvshmem_core::{
-    Cmp, Element, Error, Event, HeapStats, InitAttr, LocalDest, LocalSource, Mapping, MemoryKind,
-    Result, Runtime, SignalOp, Stream, Strides, Team, TeamConfig, UniqueId, local,
+    Access, Cmp, Element, Error, Event, HeapStats, InitAttr, LocalDest, LocalSource, Mapping,
+    MemoryKind, NbiDest, NbiSource, Place, Result, Runtime, SignalOp, SiteHook, Stream, Strides,
+    Team, TeamConfig, UniqueId, local,
 };
 use std::ffi::c_void;
-use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering::*};
-use std::sync::{Arc, Mutex, Once};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering::*};
+use std::sync::{Arc, Mutex, MutexGuard, Once};
 use std::time::Duration;
 
 /// Handles that can be live at a time.
@@ -53,6 +55,8 @@ struct Slot {
     /// How often the slot has been used.
     generation: AtomicU64,
     object: AtomicPtr<Object>,
+    /// Whether its runtime is being finalized. Under the lock.
+    ending: AtomicBool,
 }
 
 static TABLE: [Slot; SLOTS] = [const {
@@ -60,11 +64,20 @@ static TABLE: [Slot; SLOTS] = [const {
         handle: AtomicU64::new(FREE),
         generation: AtomicU64::new(0),
         object: AtomicPtr::new(std::ptr::null_mut()),
+        ending: AtomicBool::new(false),
     }
 }; SLOTS];
 
-/// Held while slots are filled and emptied.
-static CHANGES: Mutex<()> = Mutex::new(());
+/// Held while slots are filled and emptied. A forked child takes another one than its parent, of which a thread that the child does
+/// not have may have held it.
+static CHANGES: [Mutex<()>; 8] = [const { Mutex::new(()) }; 8];
+
+fn changes() -> MutexGuard<'static, ()> {
+    let generation = nvshmem_core::fork_generation() as usize;
+    CHANGES[generation % CHANGES.len()]
+        .lock()
+        .unwrap_or_else(|poison| poison.into_inner())
+}
 
 fn kind_name(kind: u64) -> &'static str {
     match kind {
@@ -81,19 +94,24 @@ pub(crate) fn insert(object: Object) -> Result<u64> {
     static QUIET: Once = Once::new();
     // A caught panic is reported as a status; the library prints nothing. This is the library's own copy of std.
     QUIET.call_once(|| std::panic::set_hook(Box::new(|_| {})));
-    let kind = match object {
-        Object::Runtime(_) => RUNTIME,
+    let kind = match &object {
+        Object::Runtime(runtime) => {
+            runtime.name_native_callers(exports);
+            RUNTIME
+        }
         Object::Job(_) => JOB,
         Object::Mapping { .. } => MAPPING,
         Object::Stream(_) => STREAM,
         Object::Event(_) | Object::Ended => EVENT,
     };
-    let _changes = CHANGES.lock().unwrap_or_else(|poison| poison.into_inner());
-    let (index, slot) = TABLE
-        .iter()
-        .enumerate()
+    let _changes = changes();
+    let slots = || TABLE.iter().enumerate();
+    let (index, slot) = slots()
         .find(|(_, slot)| slot.handle.load(Relaxed) == FREE)
+        // A program that leaves streams and events to finalize shall not run out of handles by and by.
+        .or_else(|| slots().find(|(_, slot)| is_ended(slot)))
         .ok_or_else(|| Error::NotSupported(format!("more than {SLOTS} live handles")))?;
+    slot.handle.store(FREE, Release);
     let generation = (slot.generation.fetch_add(1, Relaxed) + 1) & 0xffff_ffff;
     let handle = kind << KIND_SHIFT | generation << INDEX_BITS | index as u64;
     slot.object.store(Box::into_raw(Box::new(object)), Release);
@@ -101,11 +119,40 @@ pub(crate) fn insert(object: Object) -> Result<u64> {
     Ok(handle)
 }
 
+/// The object of all handles that have ended: not in a box, so they cost no memory, and their slots can be used again.
+static ENDED: Object = Object::Ended;
+
+fn ended() -> *mut Object {
+    std::ptr::from_ref(&ENDED).cast_mut()
+}
+
+/// Whether a slot holds what was a stream or an event of a runtime that has been finalized.
+fn is_ended(slot: &Slot) -> bool {
+    slot.object.load(Acquire) == ended()
+}
+
+/// Takes the object out of a live slot and puts another one, or NULL, there. Under the lock.
+fn exchange(slot: &Slot, object: *mut Object) -> Object {
+    let before = slot.object.swap(object, AcqRel);
+    if before == ended() {
+        return Object::Ended;
+    }
+    // SAFETY: rule 3: a live slot holds a box, unless it has ended, and it was just taken out, under the lock. Streams and events are
+    // used through clones that were made under it.
+    *unsafe { Box::from_raw(before) }
+}
+
 #[inline(always)]
 fn find(handle: u64) -> Option<&'static Slot> {
     // The low bits of what is no handle lead to a slot, too; the comparison finds out. FREE finds a free slot, without an object.
     let slot = &TABLE[handle as usize % SLOTS];
     (slot.handle.load(Acquire) == handle).then_some(slot)
+}
+
+/// The slot of a runtime's handle. The object of any other kind may be freed by another thread as soon as the lock is not held.
+#[inline(always)]
+fn find_runtime(handle: u64) -> Option<&'static Slot> {
+    find(handle).filter(|_| handle >> KIND_SHIFT == RUNTIME)
 }
 
 #[cold]
@@ -129,7 +176,7 @@ fn not_found(argument: &'static str, handle: u64, kind: u64) -> Error {
 /// Calls `body` with the runtime that a handle names.
 #[inline(always)]
 pub(crate) fn with_runtime<T>(handle: u64, body: impl FnOnce(&Runtime) -> Result<T>) -> Result<T> {
-    match find(handle) {
+    match find_runtime(handle) {
         Some(slot) => {
             // SAFETY: rule 3: the slot is live, so it holds an object, which nobody takes out during a call.
             match unsafe { slot.object.load(Acquire).as_ref() } {
@@ -147,7 +194,7 @@ pub(crate) fn with_view<T>(handle: u64, body: impl FnOnce(&Runtime) -> Result<T>
     if handle >> KIND_SHIFT == STREAM {
         return body(stream(handle)?.runtime());
     }
-    match find(handle) {
+    match find_runtime(handle) {
         Some(slot) => {
             // SAFETY: as in `with_runtime`.
             match unsafe { slot.object.load(Acquire).as_ref() } {
@@ -166,15 +213,15 @@ pub(crate) fn with_runtime_or_stream<F: FnOnce(&Runtime) -> Result<()> + 'static
     body: F,
     queue: fn(&Stream, F) -> Result<()>,
 ) -> Result<()> {
-    match find(handle) {
+    match find_runtime(handle) {
         Some(slot) => {
             // SAFETY: as in `with_runtime`.
             match unsafe { slot.object.load(Acquire).as_ref() } {
                 Some(Object::Runtime(runtime)) => body(runtime),
-                _ => queue_on(handle, body, queue),
+                _ => Err(not_found("runtime", handle, RUNTIME)),
             }
         }
-        None => Err(not_found("runtime", handle, RUNTIME)),
+        None => queue_on(handle, body, queue),
     }
 }
 
@@ -195,8 +242,12 @@ struct Queued<F>(F);
 unsafe impl<F> Send for Queued<F> {}
 
 impl<F: FnOnce(&Runtime) -> Result<()>> Queued<F> {
-    fn run(self, runtime: &Runtime) -> Result<()> {
-        (self.0)(runtime)
+    /// Runs it as if it was called at `place`.
+    fn run(self, place: Option<Place>, runtime: &Runtime) -> Result<()> {
+        match place {
+            Some(place) => place.during(|| (self.0)(runtime)),
+            None => (self.0)(runtime),
+        }
     }
 }
 
@@ -206,8 +257,8 @@ pub(crate) fn submit<F: FnOnce(&Runtime) -> Result<()> + 'static>(
     stream: &Stream,
     body: F,
 ) -> Result<()> {
-    let queued = Queued(body);
-    stream.submit(move |rt| queued.run(rt))
+    let (queued, place) = (Queued(body), stream.runtime().calling_place());
+    stream.submit(move |rt| queued.run(place, rt))
 }
 
 /// Queues an operation and waits for its result.
@@ -216,13 +267,13 @@ pub(crate) fn submit_and_wait<F: FnOnce(&Runtime) -> Result<()> + 'static>(
     stream: &Stream,
     body: F,
 ) -> Result<()> {
-    let queued = Queued(body);
-    stream.run(move |rt| queued.run(rt))
+    let (queued, place) = (Queued(body), stream.runtime().calling_place());
+    stream.run(move |rt| queued.run(place, rt))
 }
 
 /// The stream that a handle names.
 pub(crate) fn stream(handle: u64) -> Result<Arc<Stream>> {
-    let _changes = CHANGES.lock().unwrap_or_else(|poison| poison.into_inner());
+    let _changes = changes();
     let missing = || not_found("stream", handle, STREAM);
     let slot = find(handle).ok_or_else(missing)?;
     // SAFETY: rule 3, under the lock.
@@ -234,7 +285,7 @@ pub(crate) fn stream(handle: u64) -> Result<Arc<Stream>> {
 
 /// The event that a handle names.
 pub(crate) fn event(argument: &'static str, handle: u64) -> Result<Event> {
-    let _changes = CHANGES.lock().unwrap_or_else(|poison| poison.into_inner());
+    let _changes = changes();
     let missing = || not_found(argument, handle, EVENT);
     let slot = find(handle).ok_or_else(missing)?;
     // SAFETY: rule 3, under the lock.
@@ -247,7 +298,7 @@ pub(crate) fn event(argument: &'static str, handle: u64) -> Result<Event> {
 /// Whether a handle names a runtime; if so, ends its waits. Allocates nothing, so that a signal handler may call it.
 pub(crate) fn interrupt(handle: u64) -> bool {
     // SAFETY: as in `with_runtime`.
-    match find(handle).and_then(|slot| unsafe { slot.object.load(Acquire).as_ref() }) {
+    match find_runtime(handle).and_then(|slot| unsafe { slot.object.load(Acquire).as_ref() }) {
         Some(Object::Runtime(runtime)) if runtime.check_live().is_ok() => {
             runtime.interrupt();
             true
@@ -258,7 +309,7 @@ pub(crate) fn interrupt(handle: u64) -> bool {
 
 /// The local job that a handle names.
 pub(crate) fn job(handle: u64) -> Result<Arc<local::Job>> {
-    let _changes = CHANGES.lock().unwrap_or_else(|poison| poison.into_inner());
+    let _changes = changes();
     let missing = || not_found("job", handle, JOB);
     let slot = find(handle).ok_or_else(missing)?;
     // SAFETY: rule 3, under the lock.
@@ -272,9 +323,16 @@ fn remove(argument: &'static str, handle: u64, kind: u64) -> Result<Option<Objec
     if handle == 0 {
         return Ok(None);
     }
-    let _changes = CHANGES.lock().unwrap_or_else(|poison| poison.into_inner());
+    let _changes = changes();
+    let slot = removable(argument, handle, kind)?;
+    slot.handle.store(FREE, Release);
+    Ok(Some(exchange(slot, std::ptr::null_mut())))
+}
+
+/// The slot of an object that may be taken out. Under the lock.
+fn removable(argument: &'static str, handle: u64, kind: u64) -> Result<&'static Slot> {
     let slot = find(handle)
-        .filter(|_| handle >> KIND_SHIFT == kind)
+        .filter(|slot| handle >> KIND_SHIFT == kind && !slot.ending.load(Relaxed))
         .ok_or_else(|| not_found(argument, handle, kind))?;
     // SAFETY: as in `job`.
     if let Some(Object::Runtime(runtime)) = unsafe { slot.object.load(Acquire).as_ref() } {
@@ -287,23 +345,70 @@ fn remove(argument: &'static str, handle: u64, kind: u64) -> Result<Option<Objec
             return Err(Error::OnStream("finalize or leave"));
         }
     }
-    slot.handle.store(FREE, Release);
-    let object = slot.object.swap(std::ptr::null_mut(), AcqRel);
-    // SAFETY: rule 3: a live slot holds a box, and it was just taken out, under the lock.
-    Ok(Some(*unsafe { Box::from_raw(object) }))
+    Ok(slot)
 }
 
-/// Takes a runtime out of the table; `None` for handle 0.
-pub(crate) fn remove_runtime(handle: u64) -> Result<Option<Runtime>> {
-    match remove("runtime", handle, RUNTIME)? {
-        Some(Object::Runtime(runtime)) => Ok(Some(runtime)),
-        _ => Ok(None),
+/// Ends a runtime by `end`, then takes it out of the table; `None` for handle 0. Until then a signal handler can interrupt it by its
+/// handle.
+pub(crate) fn end_runtime<T>(handle: u64, end: impl FnOnce(&Runtime) -> T) -> Result<Option<T>> {
+    if handle == 0 {
+        return Ok(None);
     }
+    let slot = {
+        let _changes = changes();
+        let slot = removable("runtime", handle, RUNTIME)?;
+        slot.ending.store(true, Relaxed);
+        slot
+    };
+    let result = with_runtime(handle, |runtime| Ok(end(runtime)));
+    let taken = {
+        let _changes = changes();
+        slot.handle.store(FREE, Release);
+        slot.ending.store(false, Relaxed);
+        exchange(slot, std::ptr::null_mut())
+    };
+    drop(taken);
+    result.map(Some)
+}
+
+/// Runtimes that were left. Another thread may still be on its way out of a call, so they go when the next one is made.
+#[expect(
+    clippy::vec_box,
+    reason = "such a thread holds a reference to what is in the box"
+)]
+static LEFT: Mutex<Vec<Box<Object>>> = Mutex::new(Vec::new());
+
+/// Leaves the job of a runtime and makes its handle stale; the object stays for threads that are inside calls with it.
+pub(crate) fn leave(handle: u64) -> Result<()> {
+    if handle == 0 {
+        return Ok(());
+    }
+    let taken = {
+        let _changes = changes();
+        let slot = removable("runtime", handle, RUNTIME)?;
+        slot.handle.store(FREE, Release);
+        // SAFETY: rule 3: the slot of a live runtime holds a box, and it was just taken out, under the lock.
+        unsafe { Box::from_raw(slot.object.swap(std::ptr::null_mut(), AcqRel)) }
+    };
+    if let Object::Runtime(runtime) = &*taken {
+        runtime.leave();
+    }
+    LEFT.lock()
+        .unwrap_or_else(|poison| poison.into_inner())
+        .push(taken);
+    Ok(())
+}
+
+/// Lets go of the runtimes that were left: their threads have returned by now, as the header demands.
+pub(crate) fn forget_left() {
+    let gone = std::mem::take(&mut *LEFT.lock().unwrap_or_else(|poison| poison.into_inner()));
+    // Outside of the lock.
+    drop(gone);
 }
 
 /// The handles of a runtime's streams and events.
 pub(crate) fn streams_of(runtime: &Runtime) -> Vec<u64> {
-    let _changes = CHANGES.lock().unwrap_or_else(|poison| poison.into_inner());
+    let _changes = changes();
     let owned = |slot: &Slot| {
         // SAFETY: rule 3, under the lock; a free slot holds NULL.
         match unsafe { slot.object.load(Acquire).as_ref() } {
@@ -316,22 +421,23 @@ pub(crate) fn streams_of(runtime: &Runtime) -> Vec<u64> {
     slots.map(|slot| slot.handle.load(Relaxed)).collect()
 }
 
-/// Lets go of streams and events whose runtime has ended, and with them of its memory. Their handles can still be freed.
-pub(crate) fn end_streams(handles: Vec<u64>) {
-    let ended: Vec<Box<Object>> = {
-        let _changes = CHANGES.lock().unwrap_or_else(|poison| poison.into_inner());
+/// Lets go of streams and events whose runtime has ended, and with them of its memory; with `wait`, once the streams' threads have
+/// ended. Their handles can still be freed.
+pub(crate) fn end_streams(handles: Vec<u64>, wait: bool) {
+    let ended: Vec<Object> = {
+        let _changes = changes();
         let slots = handles.into_iter().filter_map(find);
-        slots
-            .map(|slot| {
-                let ended = Box::into_raw(Box::new(Object::Ended));
-                // SAFETY: rule 3: a live slot holds a box, and it is swapped for another one under the lock. Streams and events
-                // are used through clones that were made under it.
-                unsafe { Box::from_raw(slot.object.swap(ended, AcqRel)) }
-            })
-            .collect()
+        slots.map(|slot| exchange(slot, ended())).collect()
     };
-    // Outside of the lock: a stream waits for its thread.
-    drop(ended);
+    // Outside of the lock: this waits.
+    for object in ended {
+        if let (Object::Stream(stream), true) = (object, wait)
+            && let Ok(stream) = Arc::try_unwrap(stream)
+        {
+            // Finalize has run what was queued; its error was told there.
+            let _ = stream.close();
+        }
+    }
 }
 
 /// Takes a local job out of the table; handle 0 does nothing.
@@ -435,7 +541,7 @@ type Body = dyn FnOnce(&Runtime) -> Result<()>;
 /// Calls `body` with the runtime or the stream that a handle names.
 #[inline(always)]
 pub(crate) fn with_call(handle: u64, body: impl FnOnce(Call<'_>) -> Result<()>) -> Result<()> {
-    match find(handle) {
+    match find_runtime(handle) {
         Some(slot) => {
             // SAFETY: as in `with_runtime`.
             match unsafe { slot.object.load(Acquire).as_ref() } {
@@ -443,10 +549,10 @@ pub(crate) fn with_call(handle: u64, body: impl FnOnce(Call<'_>) -> Result<()>) 
                     runtime,
                     stream: None,
                 }),
-                _ => with_stream_call(handle, body),
+                _ => Err(not_found("runtime", handle, RUNTIME)),
             }
         }
-        None => Err(not_found("runtime", handle, RUNTIME)),
+        None => with_stream_call(handle, body),
     }
 }
 
@@ -521,6 +627,28 @@ pub(crate) fn write_array(out: *mut usize, values: &[usize]) {
     }
 }
 
+/// Writes as much of a text as a buffer of the caller's has room for, and a NUL behind it.
+pub(crate) fn write_text(
+    rt: &Runtime,
+    argument: &'static str,
+    out: *mut c_void,
+    bytes: usize,
+    text: &str,
+) -> Result<()> {
+    check_buffer(rt, argument, out, bytes)?;
+    let Some(room) = bytes.checked_sub(1) else {
+        return Ok(());
+    };
+    let part = &text.as_bytes()[..text.len().min(room)];
+    let out = out.cast::<u8>();
+    // SAFETY: rule 1: valid for writes of `bytes` bytes; the part and the NUL are no more. Nobody else has the buffer.
+    unsafe {
+        std::ptr::copy_nonoverlapping(part.as_ptr(), out, part.len());
+        out.add(part.len()).write(0);
+    }
+    Ok(())
+}
+
 /// A pointer as the number that the core checks.
 #[inline(always)]
 pub(crate) fn addr<T>(ptr: *const T) -> u64 {
@@ -548,6 +676,30 @@ pub(crate) fn source<'a>(
     check_buffer(rt, "source", ptr, bytes)?;
     // SAFETY: rule 1: valid for reads of `bytes` bytes during the call.
     Ok(unsafe { LocalSource::from_raw(ptr.cast(), bytes) })
+}
+
+/// A local buffer that an operation reads until quiet.
+#[inline(always)]
+pub(crate) fn source_until_quiet<'a>(
+    rt: &Runtime,
+    ptr: *const c_void,
+    bytes: usize,
+) -> Result<NbiSource<'a>> {
+    let source = source(rt, ptr, bytes)?;
+    // SAFETY: rule 1: the header says that the buffer may be reused only after quiet.
+    Ok(unsafe { NbiSource::until_quiet(source) })
+}
+
+/// A local buffer that an operation writes until quiet.
+#[inline(always)]
+pub(crate) fn dest_until_quiet<'a>(
+    rt: &Runtime,
+    ptr: *mut c_void,
+    bytes: usize,
+) -> Result<NbiDest<'a>> {
+    let dest = dest(rt, ptr, bytes)?;
+    // SAFETY: rule 1: the header says that the data is there only after quiet.
+    Ok(unsafe { NbiDest::until_quiet(dest) })
 }
 
 /// A local buffer that an operation writes.
@@ -606,8 +758,9 @@ fn check_null(argument: &'static str, bytes: usize) -> Result<()> {
     }
 }
 
+/// Checks a buffer that a call is given, before work is done for it.
 #[inline(always)]
-fn check_buffer(
+pub(crate) fn check_buffer(
     rt: &Runtime,
     argument: &'static str,
     ptr: *const c_void,
@@ -682,6 +835,7 @@ pub(crate) fn attr(attr: *const nvshmemrs_init_attr_t) -> Result<InitAttr> {
         memory,
         timeout: seconds("attr.timeout_s", attr.timeout_s)?,
         init_timeout: seconds("attr.init_timeout_s", attr.init_timeout_s)?,
+        ..InitAttr::default()
     })
 }
 
@@ -876,6 +1030,21 @@ pub(crate) fn host_function(
     })
 }
 
+/// What a program does to memory, from C.
+pub(crate) fn access(access: i32) -> Result<Access> {
+    match access {
+        0 => Ok(Access::Load),
+        1 => Ok(Access::Store),
+        2 => Ok(Access::AtomicLoad),
+        3 => Ok(Access::AtomicStore),
+        other => Err(Error::InvalidValue {
+            argument: "access",
+            value: other.to_string(),
+            expected: "one of nvshmemrs_access: 0, 1, 2 or 3".into(),
+        }),
+    }
+}
+
 /// A hook from C.
 pub(crate) fn hook(
     hook: nvshmemrs_interrupt_hook_t,
@@ -885,6 +1054,34 @@ pub(crate) fn hook(
     let user = user as usize;
     hook.map(|hook| -> nvshmem_core::InterruptHook {
         Arc::new(move || hook(user as *mut c_void) != SUCCESS)
+    })
+}
+
+/// Bytes for the place that a hook names.
+const PLACE_BYTES: usize = 512;
+
+/// A hook that names places, from C.
+pub(crate) fn site_hook(hook: nvshmemrs_site_hook_t, user: *mut c_void) -> Option<SiteHook> {
+    // The pointer travels as a number: it is the caller's, and only handed back.
+    let user = user as usize;
+    hook.map(|hook| -> SiteHook {
+        Arc::new(move |address| {
+            let mut text = [0_u8; PLACE_BYTES];
+            let pointer = text.as_mut_ptr().cast();
+            let answer = hook(
+                user as *mut c_void,
+                address as *const c_void,
+                pointer,
+                PLACE_BYTES,
+            );
+            // What a hook writes without a NUL behind it is cut.
+            let end = text
+                .iter()
+                .position(|byte| *byte == 0)
+                .unwrap_or(PLACE_BYTES);
+            let text = String::from_utf8_lossy(&text[..end]);
+            (answer == SUCCESS && end > 0).then(|| text.into_owned())
+        })
     })
 }
 

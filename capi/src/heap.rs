@@ -155,6 +155,28 @@ pub extern "C" fn nvshmemrs_heap_stats(
     })
 }
 
+/// What this PE has made and not freed (memory, registered buffers, teams, streams, events, kept heaps) and where, in the words that
+/// finalize writes to standard error. `text` has room for `bytes` bytes; a longer text is cut short; there is always a NUL behind
+/// it. `length` is how long the whole text is, without the NUL.
+///
+/// Local.
+/// Errors: NOT_SUPPORTED unless `NVSHMEMRS_TRACK=1` was set at init.
+#[unsafe(no_mangle)]
+pub extern "C" fn nvshmemrs_unfreed(
+    runtime: nvshmemrs_runtime_t,
+    text: *mut c_void,
+    bytes: usize,
+    length: *mut usize,
+) -> i32 {
+    guard::local_live(runtime, |rt| {
+        handle::check_out("length", length)?;
+        handle::check_buffer(rt, "text", text, bytes)?;
+        let unfreed = rt.unfreed_text()?;
+        handle::write_text(rt, "text", text, bytes, &unfreed)?;
+        handle::write("length", length, unfreed.len())
+    })
+}
+
 /// The address at which this PE can load and store PE `pe`'s copy of the symmetric address `ptr`; NULL if
 /// it cannot.
 ///

@@ -20,6 +20,7 @@
 )]
 
 pub mod collectives;
+pub mod deadline;
 pub mod generated;
 mod guard;
 mod handle;
@@ -30,6 +31,7 @@ pub mod point_to_point;
 pub mod rma;
 pub mod runtime;
 pub mod signal;
+pub mod sites;
 pub mod stream;
 pub mod strided;
 pub mod team;

@@ -55,7 +55,7 @@ pub extern "C" fn nvshmemrs_put_nbi(
     pe: i32,
 ) -> i32 {
     guard::queued(runtime, move |rt| {
-        let source = handle::source(rt, source, bytes)?;
+        let source = handle::source_until_quiet(rt, source, bytes)?;
         rt.put_nbi(handle::symmetric(dest), source, pe)
     })
 }
@@ -73,7 +73,7 @@ pub extern "C" fn nvshmemrs_get_nbi(
     pe: i32,
 ) -> i32 {
     guard::queued(runtime, move |rt| {
-        let dest = handle::dest(rt, dest, bytes)?;
+        let dest = handle::dest_until_quiet(rt, dest, bytes)?;
         rt.get_nbi(dest, handle::symmetric(source), pe)
     })
 }

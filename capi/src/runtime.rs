@@ -2,10 +2,19 @@
 
 use crate::guard;
 use crate::handle::{self, Object};
+use crate::sites;
 use crate::types::*;
-use nvshmem_core::{Error, Runtime, UniqueId, local};
+use nvshmem_core::{Error, Result, Runtime, UniqueId, local};
 use std::ffi::c_void;
 use std::sync::Arc;
+
+/// Gives a runtime that was joined its handle.
+fn hand_out(joined: Runtime, runtime: *mut nvshmemrs_runtime_t) -> Result<()> {
+    let accesses = joined.accesses();
+    let handle = handle::insert(Object::Runtime(joined))?;
+    sites::joined(handle, accesses);
+    handle::write("runtime", runtime, handle)
+}
 
 /// Fills `attr` with the defaults, version word included.
 ///
@@ -28,8 +37,9 @@ pub extern "C" fn nvshmemrs_init(
 ) -> i32 {
     guard::status(|| {
         handle::check_out("runtime", runtime)?;
+        handle::forget_left();
         let joined = Runtime::init_with(&handle::attr(attr)?)?;
-        handle::write("runtime", runtime, handle::insert(Object::Runtime(joined))?)
+        hand_out(joined, runtime)
     })
 }
 
@@ -61,8 +71,9 @@ pub extern "C" fn nvshmemrs_init_unique_id(
     guard::status(|| {
         handle::check_out("runtime", runtime)?;
         let id = handle::unique_id(id)?;
+        handle::forget_left();
         let joined = Runtime::init_unique_id(&id, pe, n_pes, &handle::attr(attr)?)?;
-        handle::write("runtime", runtime, handle::insert(Object::Runtime(joined))?)
+        hand_out(joined, runtime)
     })
 }
 
@@ -95,7 +106,7 @@ pub extern "C" fn nvshmemrs_local_job_join(
     guard::status(|| {
         handle::check_out("runtime", runtime)?;
         let joined = handle::job(job)?.join(pe)?;
-        handle::write("runtime", runtime, handle::insert(Object::Runtime(joined))?)
+        hand_out(joined, runtime)
     })
 }
 
@@ -116,25 +127,29 @@ pub extern "C" fn nvshmemrs_local_job_free(job: nvshmemrs_local_job_t) -> i32 {
 /// OpenSHMEM 1.5 section 9.1.4 (`shmem_finalize`).
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_finalize(runtime: nvshmemrs_runtime_t) -> i32 {
-    guard::status(|| match handle::remove_runtime(runtime)? {
-        Some(runtime) => {
-            let streams = handle::streams_of(&runtime);
-            let result = runtime.finalize();
-            handle::end_streams(streams);
+    guard::status(|| {
+        let ended = handle::end_runtime(runtime, |rt| {
+            sites::left(runtime);
+            let streams = handle::streams_of(rt);
+            let result = rt.finalize_in_place();
+            handle::end_streams(streams, result.is_ok());
             result
-        }
-        None => Ok(()),
+        });
+        ended?.unwrap_or(Ok(()))
     })
 }
 
 /// Leaves the job without the other PEs, which learn that this PE left. For exits in error. 0 does
 /// nothing.
 ///
-/// Local: it never waits. The handle and all symmetric addresses of this runtime are invalid afterwards.
+/// Local: it never waits. The handle and all symmetric addresses of this runtime are invalid afterwards. Other threads of this
+/// PE may be inside calls with it: their waits end with PE_DIED, and they must have returned before this process calls
+/// init again.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_leave(runtime: nvshmemrs_runtime_t) -> i32 {
     guard::status(|| {
-        drop(handle::remove_runtime(runtime)?);
+        handle::leave(runtime)?;
+        sites::left(runtime);
         Ok(())
     })
 }
@@ -184,6 +199,21 @@ pub extern "C" fn nvshmemrs_interrupt(runtime: nvshmemrs_runtime_t) -> i32 {
 pub extern "C" fn nvshmemrs_interrupt_clear(runtime: nvshmemrs_runtime_t) -> i32 {
     guard::local_live(runtime, |rt| {
         rt.interrupt_clear();
+        Ok(())
+    })
+}
+
+/// Sets a function that the calling thread's init calls while it waits, at least every 50 ms; if it returns a value other than
+/// 0, init ends with INTERRUPTED. The runtime that init gives begins with it as its interrupt hook. NULL removes it.
+///
+/// Local; needs no runtime. `user` is passed through and must stay valid.
+#[unsafe(no_mangle)]
+pub extern "C" fn nvshmemrs_init_interrupt_hook(
+    hook: nvshmemrs_interrupt_hook_t,
+    user: *mut c_void,
+) -> i32 {
+    guard::status(|| {
+        nvshmem_core::set_init_interrupt_hook(handle::hook(hook, user));
         Ok(())
     })
 }

@@ -59,7 +59,7 @@ pub extern "C" fn nvshmemrs_put_signal_nbi(
         let op = handle::signal_op(signal_op)?;
         rt.put_signal_nbi(
             dest,
-            handle::source(rt, source, bytes)?,
+            handle::source_until_quiet(rt, source, bytes)?,
             signal,
             value,
             op,

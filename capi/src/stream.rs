@@ -40,13 +40,25 @@ pub extern "C" fn nvshmemrs_stream_new(
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_stream_free(stream: nvshmemrs_stream_t) -> i32 {
     guard::status(|| match handle::remove_stream(stream)? {
-        Some(stream) if stream.runtime().check_live().is_ok() => {
-            // What ended the wait ends what the stream waits for, so that it can end.
-            stream.synchronize().inspect_err(|_| stream.stop())
-        }
+        Some(stream) if stream.runtime().check_live().is_ok() => match Arc::try_unwrap(stream) {
+            Ok(stream) => stream.close(),
+            // Another thread is inside a call with it.
+            Err(stream) => stream.synchronize().inspect_err(|_| stream.stop()),
+        },
         // After finalize nothing is queued any more.
         _ => Ok(()),
     })
+}
+
+/// Lets a stream go without waiting for it: what is queued still runs, and finalize waits for that. Its handle is stale
+/// afterwards. Destructors and finalizers call this instead of `nvshmemrs_stream_free`, because what is queued may need PEs that
+/// are somewhere else. Errors of queued calls are lost. 0 does nothing.
+///
+/// Local; never waits.
+/// Errors: BAD_HANDLE.
+#[unsafe(no_mangle)]
+pub extern "C" fn nvshmemrs_stream_release(stream: nvshmemrs_stream_t) -> i32 {
+    guard::status(|| handle::remove_stream(stream).map(drop))
 }
 
 /// Waits until everything queued before has run. Returns the first error since the last call, which is

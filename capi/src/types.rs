@@ -1,6 +1,6 @@
 //! Types and constants of the C ABI. Numbers are written out and never reused.
 
-use std::ffi::c_void;
+use std::ffi::{c_char, c_void};
 
 /// A PE's membership in a job. 0 is the null handle.
 pub type nvshmemrs_runtime_t = u64;
@@ -27,6 +27,18 @@ pub type nvshmemrs_host_function_t = Option<extern "C" fn(user: *mut c_void) -> 
 /// Called while a wait of this PE is long; a value other than 0 ends the wait with
 /// `NVSHMEMRS_ERROR_INTERRUPTED`. It runs on the waiting thread.
 pub type nvshmemrs_interrupt_hook_t = Option<extern "C" fn(user: *mut c_void) -> i32>;
+
+/// Names the place in the program that is calling, on the thread that calls: writes it to the `bytes` bytes at `text`, a NUL behind
+/// it, such as "ring.py:12 (main)", and returns 0. `address` is the instruction to which the call returns, NULL if that is not
+/// known. Another value means that it does not know the place. It must not call nvshmemrs.
+pub type nvshmemrs_site_hook_t = Option<
+    extern "C" fn(
+        user: *mut c_void,
+        address: *const c_void,
+        text: *mut c_char,
+        bytes: usize,
+    ) -> i32,
+>;
 
 /// What a call came to. Functions return these numbers as `int32_t`.
 #[repr(i32)]
@@ -74,6 +86,11 @@ pub enum nvshmemrs_status {
     NVSHMEMRS_ERROR_TEAM_BROKEN = 23,
     /// Another member of the collective had an argument that it could not accept.
     NVSHMEMRS_ERROR_PEER_ARGUMENT = 24,
+    /// Finalize: the checker has found problems, which standard error tells. Everything else was done as usual.
+    NVSHMEMRS_ERROR_CHECK_FAILED = 25,
+    /// A PE is stopped (SIGSTOP, Ctrl-Z), longer than `NVSHMEMRS_STOP_TIMEOUT`. Waits are possible again when it goes on; the
+    /// team of a collective that ended so is broken.
+    NVSHMEMRS_ERROR_PE_STOPPED = 26,
     /// nvshmemrs panicked; the panic was caught at the C boundary.
     NVSHMEMRS_ERROR_PANIC = 99,
 }
@@ -214,6 +231,20 @@ pub enum nvshmemrs_signal_op {
     NVSHMEMRS_SIGNAL_SET = 9,
     /// Add the value atomically; it wraps around.
     NVSHMEMRS_SIGNAL_ADD = 10,
+}
+
+/// What a program does to memory, for `nvshmemrs_check_access`.
+#[repr(i32)]
+#[derive(Clone, Copy)]
+pub enum nvshmemrs_access {
+    /// Reads it.
+    NVSHMEMRS_ACCESS_LOAD = 0,
+    /// Writes it.
+    NVSHMEMRS_ACCESS_STORE = 1,
+    /// Reads it by an atomic instruction: announced after it.
+    NVSHMEMRS_ACCESS_ATOMIC_LOAD = 2,
+    /// Writes it, or reads and writes it, by an atomic instruction: announced before it; the reading part again after it.
+    NVSHMEMRS_ACCESS_ATOMIC_STORE = 3,
 }
 
 /// What a job may be told at init. Fill it with `nvshmemrs_init_attr_default`, then change fields.

@@ -4,10 +4,12 @@
 //! * [`job`]: the PEs as processes; [`shim`]: how a process becomes a PE; [`guard`]: how PEs end when the
 //!   launcher is killed.
 //! * [`input`], [`output`]: the streams of the PEs.
+//! * [`findings`]: what the synchronisation checker has found.
 //! * [`signals`]: signals to the launcher. [`monitor`]: notices that nothing moves.
-//! * [`watch`]: the loop that brings these together.
+//! * [`verdict`]: the last lines of a job that has failed. [`watch`]: the loop that brings these together.
 
 pub mod args;
+pub mod findings;
 pub mod guard;
 pub mod input;
 pub mod job;
@@ -15,6 +17,7 @@ pub mod monitor;
 pub mod output;
 pub mod shim;
 pub mod signals;
+pub mod verdict;
 pub mod watch;
 
 use clap::Parser;

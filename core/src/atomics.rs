@@ -8,7 +8,7 @@
 
 use crate::heap::sym::SymElement;
 use crate::point_to_point::WaitElement;
-use crate::transport::{Atomic, Transport as _, Width};
+use crate::transport::{Atomic, Width};
 use crate::{Pe, Result, Runtime};
 
 /// A number that atomic operations can read, write, exchange and add to: 32 or 64 bits.
@@ -83,67 +83,93 @@ fn addition<T: AtomicElement>(value: T) -> Atomic {
     }
 }
 
+#[inline(always)]
+fn width<T>() -> Width {
+    if size_of::<T>() == 4 {
+        Width::Bits32
+    } else {
+        Width::Bits64
+    }
+}
+
 impl Runtime {
     #[inline(always)]
+    #[track_caller]
     fn atomic<T: AtomicElement>(
         &self,
         dest: SymElement<T>,
         operation: Atomic,
         pe: Pe,
+        called: &'static str,
     ) -> Result<T> {
         self.check_target(dest.range(), pe)?;
-        let width = if size_of::<T>() == 4 {
-            Width::Bits32
-        } else {
-            Width::Bits64
-        };
         let transport = &self.inner.transport;
-        let old = T::from_bits(transport.atomic(pe, dest.offset(), width, operation));
+        let old = transport.atomic(pe, dest.offset(), width::<T>(), operation, called);
         if operation != Atomic::Fetch {
             self.ring_for_words(dest.range(), pe);
         }
-        Ok(old)
+        Ok(T::from_bits(old))
+    }
+
+    /// An operation whose old value nobody wants.
+    #[inline(always)]
+    #[track_caller]
+    fn atomic_update<T: AtomicElement>(
+        &self,
+        dest: SymElement<T>,
+        operation: Atomic,
+        pe: Pe,
+        called: &'static str,
+    ) -> Result<()> {
+        self.check_target(dest.range(), pe)?;
+        let transport = &self.inner.transport;
+        transport.atomic_update(pe, dest.offset(), width::<T>(), operation, called);
+        self.ring_for_words(dest.range(), pe);
+        Ok(())
     }
 
     /// Reads `source` on PE `pe`.
     ///
     /// One-sided. OpenSHMEM 1.5 section 9.7.1.
     #[inline(always)]
+    #[track_caller]
     pub fn atomic_fetch<T: AtomicElement>(&self, source: SymElement<T>, pe: Pe) -> Result<T> {
-        self.atomic(source, Atomic::Fetch, pe)
+        self.atomic(source, Atomic::Fetch, pe, "atomic_fetch")
     }
 
     /// Stores `value` in `dest` on PE `pe`.
     ///
     /// One-sided; complete on return. OpenSHMEM 1.5 section 9.7.1.
     #[inline(always)]
+    #[track_caller]
     pub fn atomic_set<T: AtomicElement>(
         &self,
         dest: SymElement<T>,
         value: T,
         pe: Pe,
     ) -> Result<()> {
-        self.atomic(dest, Atomic::Set(value.to_bits()), pe)
-            .map(drop)
+        self.atomic_update(dest, Atomic::Set(value.to_bits()), pe, "atomic_set")
     }
 
     /// Stores `value` in `dest` on PE `pe` and returns the old value.
     ///
     /// One-sided; complete on return. OpenSHMEM 1.5 section 9.7.1.
     #[inline(always)]
+    #[track_caller]
     pub fn atomic_swap<T: AtomicElement>(
         &self,
         dest: SymElement<T>,
         value: T,
         pe: Pe,
     ) -> Result<T> {
-        self.atomic(dest, Atomic::Swap(value.to_bits()), pe)
+        self.atomic(dest, Atomic::Swap(value.to_bits()), pe, "atomic_swap")
     }
 
     /// Stores `value` in `dest` on PE `pe` if it equals `cond`, and returns the old value.
     ///
     /// One-sided; complete on return. OpenSHMEM 1.5 section 9.7.1.
     #[inline(always)]
+    #[track_caller]
     pub fn atomic_compare_swap<T: AtomicInteger>(
         &self,
         dest: SymElement<T>,
@@ -155,49 +181,53 @@ impl Runtime {
             cond: cond.to_bits(),
             value: value.to_bits(),
         };
-        self.atomic(dest, operation, pe)
+        self.atomic(dest, operation, pe, "atomic_compare_swap")
     }
 
     /// Adds 1 to `dest` on PE `pe`, wrapping around.
     ///
     /// One-sided; complete on return. OpenSHMEM 1.5 section 9.7.1.
     #[inline(always)]
+    #[track_caller]
     pub fn atomic_inc<T: AtomicInteger>(&self, dest: SymElement<T>, pe: Pe) -> Result<()> {
-        self.atomic_add(dest, T::ONE, pe)
+        self.atomic_update(dest, addition(T::ONE), pe, "atomic_inc")
     }
 
     /// Adds 1 to `dest` on PE `pe`, wrapping around, and returns the old value.
     ///
     /// One-sided; complete on return. OpenSHMEM 1.5 section 9.7.1.
     #[inline(always)]
+    #[track_caller]
     pub fn atomic_fetch_inc<T: AtomicInteger>(&self, dest: SymElement<T>, pe: Pe) -> Result<T> {
-        self.atomic_fetch_add(dest, T::ONE, pe)
+        self.atomic(dest, addition(T::ONE), pe, "atomic_fetch_inc")
     }
 
     /// Adds `value` to `dest` on PE `pe`; integers wrap around.
     ///
     /// One-sided; complete on return. OpenSHMEM 1.5 section 9.7.1.
     #[inline(always)]
+    #[track_caller]
     pub fn atomic_add<T: AtomicElement>(
         &self,
         dest: SymElement<T>,
         value: T,
         pe: Pe,
     ) -> Result<()> {
-        self.atomic(dest, addition(value), pe).map(drop)
+        self.atomic_update(dest, addition(value), pe, "atomic_add")
     }
 
     /// Adds `value` to `dest` on PE `pe` and returns the old value; integers wrap around.
     ///
     /// One-sided; complete on return. OpenSHMEM 1.5 section 9.7.1.
     #[inline(always)]
+    #[track_caller]
     pub fn atomic_fetch_add<T: AtomicElement>(
         &self,
         dest: SymElement<T>,
         value: T,
         pe: Pe,
     ) -> Result<T> {
-        self.atomic(dest, addition(value), pe)
+        self.atomic(dest, addition(value), pe, "atomic_fetch_add")
     }
 }
 
@@ -208,26 +238,30 @@ macro_rules! bitwise {
             ///
             /// One-sided; complete on return. OpenSHMEM 1.5 section 9.7.1.
             #[inline(always)]
+            #[track_caller]
             pub fn $name<T: AtomicInteger>(
                 &self,
                 dest: SymElement<T>,
                 value: T,
                 pe: Pe,
             ) -> Result<()> {
-                self.$fetching(dest, value, pe).map(drop)
+                let operation = Atomic::$operation(value.to_bits());
+                self.atomic_update(dest, operation, pe, stringify!($name))
             }
 
             #[doc = concat!("Replaces `dest` on PE `pe` by its bitwise ", $word, " with `value` and returns the old value.")]
             ///
             /// One-sided; complete on return. OpenSHMEM 1.5 section 9.7.1.
             #[inline(always)]
+            #[track_caller]
             pub fn $fetching<T: AtomicInteger>(
                 &self,
                 dest: SymElement<T>,
                 value: T,
                 pe: Pe,
             ) -> Result<T> {
-                self.atomic(dest, Atomic::$operation(value.to_bits()), pe)
+                let operation = Atomic::$operation(value.to_bits());
+                self.atomic(dest, operation, pe, stringify!($fetching))
             }
         )* }
     };

@@ -1,16 +1,31 @@
 //! The board: who waits for what, read off a job's control block, by a PE of the job or from outside.
+//!
+//! * [`needs`]: what a wait needs to end. [`graph`]: who needs whom, and who holds the others up.
+//! * [`picture`]: all of it in words. [`words`]: lists, numbers.
+//! * [`process`]: what a PE does that is not waiting in nvshmemrs.
+
+mod graph;
+mod needs;
+mod picture;
+pub(crate) mod process;
+mod words;
 
 use crate::dtype::Dtype;
 use crate::op::Cmp;
 use crate::team;
-use crate::transport::host::control::{Control, MAX_TEAMS};
+use crate::transport::host::control::{Control, MAX_TEAMS, WaitSlot};
 use crate::transport::host::segment::{NAME, Segment};
-use crate::wait::{Operation, Seen, Target, Wait as Waiting, kind, now_ns};
+use crate::wait::{Limit, Operation, Seen, Target, Wait as Waiting, kind, now_ns};
 use crate::{Error, Pe, Result};
+use needs::Rings;
 use std::fmt;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::sync::atomic::fence;
 use std::time::Duration;
+
+pub use picture::{PePicture, Picture};
+pub(crate) use picture::{detail, last_place};
+pub(crate) use words::pes;
 
 /// What a PE is doing, as far as the job knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,6 +107,23 @@ pub struct Wait {
     pub actual: String,
     /// For how long.
     pub since: Duration,
+    /// The PEs that it waits for, where that is known: nobody knows who is to write a value.
+    pub waits_for: Vec<Pe>,
+    /// In how much time it gives up, and the limit that makes it.
+    pub gives_up: Option<(Duration, &'static str)>,
+}
+
+/// A wait as it was read off the board.
+#[derive(Clone, Debug)]
+pub(crate) struct Entry {
+    pub(crate) id: u64,
+    pub(crate) pe: Pe,
+    pub(crate) thread: u32,
+    pub(crate) wait: Waiting,
+    pub(crate) seen: Seen,
+    /// When it began and, if ever, gives up, on the monotonic clock.
+    pub(crate) since: u64,
+    pub(crate) until: Option<(u64, Limit)>,
 }
 
 /// The board of a job.
@@ -170,276 +202,122 @@ impl Board {
             .collect()
     }
 
+    /// The PE that was the first to be gone, dead or left, if one is.
+    pub fn first_gone(&self) -> Option<Pe> {
+        let first = self.control.header().first_gone.load(Acquire);
+        (1..=self.n_pes() as u32)
+            .contains(&first)
+            .then(|| first as Pe - 1)
+    }
+
     /// Every published wait.
     pub fn waits(&self) -> Vec<Wait> {
         let now = now_ns();
-        let mut waits = Vec::new();
+        let mut rings = Rings::default();
+        let entries = self.entries();
+        let mut wait = |entry: &Entry| {
+            let needs = rings.needs(self, entry);
+            let words = self.describe(entry, &needs);
+            let (team, epoch) = match entry.wait.target {
+                Target::Team { index, epoch } => (Some(team::name(index)), epoch),
+                _ => (None, 0),
+            };
+            Wait {
+                id: entry.id,
+                pe: entry.pe,
+                thread: entry.thread,
+                operation: entry.wait.operation.name(),
+                team,
+                epoch,
+                target: words.target,
+                expected: words.expected,
+                actual: words.actual,
+                since: Duration::from_nanos(now.saturating_sub(entry.since)),
+                waits_for: needs.pes().to_vec(),
+                gives_up: entry.until.map(|(until, limit)| {
+                    let left = Duration::from_nanos(until.saturating_sub(now));
+                    (left, limit.name())
+                }),
+            }
+        };
+        entries.iter().map(&mut wait).collect()
+    }
+
+    /// Every published wait, as it stands in the slots.
+    pub(crate) fn entries(&self) -> Vec<Entry> {
+        let mut entries = Vec::new();
         for pe in 0..self.n_pes() {
             for slot in &self.control.pe(pe).waits {
                 let id = slot.id.load(Acquire);
-                let Some(operation) = Operation::from_number(slot.operation.load(Relaxed)) else {
-                    continue;
-                };
                 if id == 0 || id == u64::MAX {
                     continue;
                 }
-                let team = slot.team.load(Relaxed);
-                let epoch = slot.epoch.load(Relaxed);
-                let (offset, expected) = (slot.offset.load(Relaxed), slot.expected.load(Relaxed));
-                let kind = slot.kind.load(Relaxed);
-                let dtype = Dtype::from_number(slot.dtype.load(Relaxed) as i32);
-                let cmp = Cmp::from_number(slot.cmp.load(Relaxed) as i32);
-                let target = match (kind, cmp, dtype) {
-                    (kind::TEAM, _, _) if team < MAX_TEAMS as u32 => {
-                        Target::Team { index: team, epoch }
-                    }
-                    (kind::WORD, Ok(cmp), Ok(dtype)) => Target::Word {
-                        offset,
-                        dtype,
-                        count: slot.bytes.load(Relaxed) / dtype.size() as u64,
-                        cmp,
-                        expected,
-                    },
-                    (kind::JOIN, _, _) => Target::Join {
-                        unique_id: offset,
-                        n_pes: expected as Pe,
-                    },
-                    (kind::STREAM, _, _) => Target::Stream { goal: expected },
-                    _ => Target::Job,
+                let Some(entry) = read(slot, pe, id) else {
+                    continue;
                 };
-                let since = Duration::from_nanos(now.saturating_sub(slot.since.load(Relaxed)));
-                let seen = Seen {
-                    actual: slot.actual.load(Relaxed),
-                    element: Some((slot.index.load(Relaxed), expected)),
-                };
-                let thread = slot.thread.load(Relaxed);
                 // The wait may have ended while it was read.
                 fence(Acquire);
                 if slot.id.load(Relaxed) == id {
-                    let words = self.describe(pe, operation, &target, seen);
-                    waits.push(Wait {
-                        id,
-                        pe,
-                        thread,
-                        operation: operation.name(),
-                        team: (kind == kind::TEAM).then(|| team::name(team)),
-                        epoch,
-                        target: words.target,
-                        expected: words.expected,
-                        actual: words.actual,
-                        since,
-                    });
+                    entries.push(entry);
                 }
             }
         }
-        waits
+        entries
     }
 
-    fn describe(&self, me: Pe, operation: Operation, target: &Target, seen: Seen) -> Words {
-        match *target {
-            Target::Team { index, epoch } => {
-                let (size, missing) = self.missing(index, me, epoch);
-                Words {
-                    target: format!(
-                        "{} to enter collective {epoch} on {}",
-                        pes(&missing),
-                        team::name(index)
-                    ),
-                    expected: format!("{size} of {size} PEs"),
-                    actual: format!("{} of {size} PEs", size - missing.len()),
-                }
-            }
-            Target::Word {
-                offset,
-                dtype,
-                count,
-                cmp,
-                expected,
-            } => {
-                let (index, expected) = seen.element.unwrap_or((0, expected));
-                let expected = format!("{} {}", cmp.sign(), number(dtype, expected));
-                let place = format!("at byte {offset:#x} of its symmetric heap");
-                let name = format!("{dtype:?}").to_lowercase();
-                let which = match operation {
-                    Operation::WaitUntilAll => "all",
-                    _ => "any",
-                };
-                Words {
-                    target: match operation {
-                        Operation::SignalWait => format!("the signal {place} to be {expected}"),
-                        Operation::WaitUntil => {
-                            format!("the {name} element {place} to be {expected}")
-                        }
-                        _ => format!(
-                            "{which} of the {count} {name} elements {place}; the first that does not hold yet, element \
-                             {index}, is to be {expected}"
-                        ),
-                    },
-                    expected,
-                    actual: number(dtype, seen.actual),
-                }
-            }
-            Target::Join { unique_id, n_pes } => Words {
-                target: format!("{n_pes} PEs to call team_init with unique id {unique_id}"),
-                expected: format!("{n_pes} of {n_pes} PEs"),
-                actual: format!("{} of {n_pes} PEs", seen.actual),
-            },
-            Target::Stream { goal } => Words {
-                target: format!("a stream of its own to come to operation {goal}"),
-                expected: goal.to_string(),
-                actual: seen.actual.to_string(),
-            },
-            Target::Job => {
-                let state = if operation == Operation::Init {
-                    State::Active
-                } else {
-                    State::Finalizing
-                };
-                let missing: Vec<Pe> = self
-                    .pes()
-                    .iter()
-                    .filter(|status| (status.state as u32) < state as u32)
-                    .map(|status| status.pe)
-                    .collect();
-                Words {
-                    target: format!("{} to call {}", pes(&missing), operation.name()),
-                    expected: format!("{} of {} PEs", self.n_pes(), self.n_pes()),
-                    actual: format!(
-                        "{} of {} PEs",
-                        self.n_pes() as usize - missing.len(),
-                        self.n_pes()
-                    ),
-                }
-            }
-        }
-    }
-
-    /// How many members the team has in which `me` waits, and which of them have not arrived in an epoch.
-    fn missing(&self, team: u32, me: Pe, epoch: u64) -> (usize, Vec<Pe>) {
-        let mut pe = me;
-        let mut missing = Vec::new();
-        // The members are a ring. Memory of another process may say anything: never more steps than PEs.
-        let size = (self.control.team(team, me).n_pes.load(Acquire)).min(self.n_pes() as u32);
-        for _ in 0..size {
-            if self
-                .control
-                .slot(self.control.row(team), pe, epoch)
-                .epoch
-                .load(Acquire)
-                < epoch
-            {
-                missing.push(pe);
-            }
-            let next = self.control.team(team, pe).next.load(Relaxed);
-            pe = next.min(self.n_pes() as u32 - 1) as Pe;
-        }
-        missing.sort_unstable();
-        missing.dedup();
-        (size as usize, missing)
-    }
-
-    /// The board in words, one line per PE.
+    /// The board in words: who holds the others up, then a line for each PE.
     pub fn report(&self) -> String {
-        let waits = self.waits();
-        let mut text = format!("job of {} PEs:\n", self.n_pes());
-        for status in self.pes() {
-            let own: Vec<&Wait> = waits.iter().filter(|wait| wait.pe == status.pe).collect();
-            let head = format!("  PE {} (pid {}, {})", status.pe, status.pid, status.state);
-            if own.is_empty() {
-                let what = match status.state {
-                    State::Active => ": not waiting in nvshmemrs",
-                    _ => "",
-                };
-                text += &format!("{head}{what}\n");
-            }
-            for wait in own {
-                let seen = if wait.team.is_none() && !wait.actual.contains("PEs") {
-                    format!(", sees {}", wait.actual)
-                } else {
-                    String::new()
-                };
-                text += &format!(
-                    "{head}: in {} for {:.1} s (thread {}): waits for {}{seen}\n",
-                    wait.operation,
-                    wait.since.as_secs_f64(),
-                    wait.thread,
-                    wait.target
-                );
-            }
-        }
-        text
+        self.picture().to_string()
+    }
+
+    /// What every PE is doing, who waits for whom, and who holds the others up.
+    pub fn picture(&self) -> Picture {
+        Picture::of(self)
     }
 }
 
-struct Words {
-    target: String,
-    expected: String,
-    actual: String,
-}
-
-/// The number that an element with these bits is.
-fn number(dtype: Dtype, bits: u64) -> String {
-    match dtype {
-        Dtype::Int8 => (bits as i8).to_string(),
-        Dtype::Int16 => (bits as i16).to_string(),
-        Dtype::Int32 => (bits as i32).to_string(),
-        Dtype::Int64 => (bits as i64).to_string(),
-        Dtype::Float => f32::from_bits(bits as u32).to_string(),
-        Dtype::Double => f64::from_bits(bits).to_string(),
-        _ => bits.to_string(),
-    }
-}
-
-/// "PE 3", "PEs 1, 2", "PEs 0 to 9".
-fn pes(list: &[Pe]) -> String {
-    match list {
-        [] => "no PE".to_string(),
-        [one] => format!("PE {one}"),
-        [first, .., last] if (last - first) as usize == list.len() - 1 && list.len() > 2 => {
-            format!("PEs {first} to {last}")
-        }
-        many => {
-            let numbers: Vec<String> = many.iter().map(Pe::to_string).collect();
-            format!("PEs {}", numbers.join(", "))
-        }
-    }
-}
-
-/// What a wait of a PE of this job waits for, for its own error message.
-pub(crate) fn detail(control: &Control, me: Pe, wait: &Waiting, seen: Seen) -> String {
-    let board = Board::of_job(control);
-    let words = board.describe(me, wait.operation, &wait.target, seen);
-    let others: Vec<String> = board
-        .waits()
-        .iter()
-        .filter(|other| other.pe != me)
-        .map(|other| {
-            format!(
-                "PE {} waits in {} for {}",
-                other.pe, other.operation, other.target
-            )
-        })
-        .collect();
-    let others = if others.is_empty() {
-        String::new()
-    } else {
-        format!("; {}", others.join("; "))
+/// The wait in a slot; none if what stands there makes no sense.
+fn read(slot: &WaitSlot, pe: Pe, id: u64) -> Option<Entry> {
+    let operation = Operation::from_number(slot.operation.load(Relaxed))?;
+    let team = slot.team.load(Relaxed);
+    let epoch = slot.epoch.load(Relaxed);
+    let (offset, expected) = (slot.offset.load(Relaxed), slot.expected.load(Relaxed));
+    let dtype = Dtype::from_number(slot.dtype.load(Relaxed) as i32);
+    let cmp = Cmp::from_number(slot.cmp.load(Relaxed) as i32);
+    let target = match (slot.kind.load(Relaxed), cmp, dtype) {
+        (kind::TEAM, _, _) if team < MAX_TEAMS as u32 => Target::Team { index: team, epoch },
+        (kind::WORD, Ok(cmp), Ok(dtype)) => Target::Word {
+            offset,
+            dtype,
+            count: slot.bytes.load(Relaxed) / dtype.size() as u64,
+            cmp,
+            expected,
+        },
+        (kind::JOIN, _, _) => Target::Join {
+            unique_id: offset,
+            n_pes: expected as Pe,
+        },
+        (kind::STREAM, _, _) => Target::Stream { goal: expected },
+        _ => Target::Job,
     };
-    format!("waits for {}, sees {}{others}", words.target, words.actual)
+    let until = slot.until.load(Relaxed);
+    Some(Entry {
+        id,
+        pe,
+        thread: slot.thread.load(Relaxed),
+        wait: Waiting { operation, target },
+        seen: Seen {
+            actual: slot.actual.load(Relaxed),
+            element: Some((slot.index.load(Relaxed), expected)),
+        },
+        since: slot.since.load(Relaxed),
+        until: Limit::from_number(slot.limit.load(Relaxed)).map(|limit| (until, limit)),
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn lists_of_pes_read_well() {
-        assert_eq!(pes(&[]), "no PE");
-        assert_eq!(pes(&[3]), "PE 3");
-        assert_eq!(pes(&[1, 2]), "PEs 1, 2");
-        assert_eq!(pes(&[0, 1, 2, 3]), "PEs 0 to 3");
-        assert_eq!(pes(&[0, 2, 3]), "PEs 0, 2, 3");
-    }
 
     #[test]
     fn a_process_without_a_job_has_no_board() {

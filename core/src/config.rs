@@ -57,6 +57,11 @@ pub const SETTINGS: &[Setting] = &[
         help: "seconds init may last before it returns an error",
     },
     Setting {
+        name: "NVSHMEMRS_STOP_TIMEOUT",
+        default: "1.5",
+        help: "seconds a PE may be stopped (SIGSTOP, Ctrl-Z) before the waits of the others end with an error; a stop of the whole job does not count; 0: wait for ever",
+    },
+    Setting {
         name: "NVSHMEMRS_BOOTSTRAP",
         default: "auto",
         help: "how PEs find each other: auto, nvshmemrs, torchrun, openmpi, slurm, pmi, single",
@@ -65,6 +70,26 @@ pub const SETTINGS: &[Setting] = &[
         name: "NVSHMEM_DEBUG",
         default: "",
         help: "WARN, INFO or TRACE: what the library writes to standard error; other words count as INFO; empty: nothing",
+    },
+    Setting {
+        name: "NVSHMEMRS_TRACK",
+        default: "0",
+        help: "1: finalize writes to standard error what was not freed (memory, teams, streams, events) and where it was made; 0: nothing",
+    },
+    Setting {
+        name: "NVSHMEMRS_CHECK",
+        default: "0",
+        help: "1: the checker holds operations back and looks for missing synchronisation; it reports on standard error, and finalize returns an error if it has found something; the same on all PEs",
+    },
+    Setting {
+        name: "NVSHMEMRS_CHECK_SEED",
+        default: "random",
+        help: "the number that the checker's choices follow from, to repeat them; PE 0's counts",
+    },
+    Setting {
+        name: "NVSHMEMRS_CHECK_FD",
+        default: "",
+        help: "the descriptor, device and inode of the file in which the checker counts what it finds; set by nvshmemrs-run --check",
     },
     Setting {
         name: "NVSHMEMRS_PE",
@@ -173,10 +198,46 @@ pub(crate) fn timeout() -> Result<Option<Duration>> {
     parse_seconds("NVSHMEMRS_TIMEOUT", &lookup("NVSHMEMRS_TIMEOUT").value)
 }
 
+/// How long a PE may be stopped; `None` for ever.
+pub(crate) fn stop_timeout() -> Result<Option<Duration>> {
+    let name = "NVSHMEMRS_STOP_TIMEOUT";
+    parse_seconds(name, &lookup(name).value)
+}
+
 pub(crate) fn init_timeout() -> Result<Duration> {
     let name = "NVSHMEMRS_INIT_TIMEOUT";
     let text = lookup(name).value;
     parse_seconds(name, &text)?.ok_or_else(|| bad(name, &text, "more than 0 seconds"))
+}
+
+/// Whether finalize lists what was not freed.
+pub(crate) fn track() -> Result<bool> {
+    flag("NVSHMEMRS_TRACK")
+}
+
+/// Whether the job is checked.
+pub(crate) fn check() -> Result<bool> {
+    flag("NVSHMEMRS_CHECK")
+}
+
+/// What the checker's choices follow from, if somebody has said so.
+pub(crate) fn check_seed() -> Result<Option<u64>> {
+    let name = "NVSHMEMRS_CHECK_SEED";
+    let number = |text: String| {
+        let parsed = text.trim().parse();
+        parsed.map_err(|_| bad(name, &text, "a whole number from 0 to 18446744073709551615"))
+    };
+    set(name).map(number).transpose()
+}
+
+/// Reads a setting that is on or off.
+fn flag(name: &'static str) -> Result<bool> {
+    let text = lookup(name).value;
+    match text.trim() {
+        "1" => Ok(true),
+        "" | "0" => Ok(false),
+        _ => Err(bad(name, &text, "0 or 1")),
+    }
 }
 
 pub(crate) fn memory() -> Result<MemoryKind> {

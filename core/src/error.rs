@@ -129,7 +129,7 @@ pub enum Error {
         why: String,
     },
     /// A PE died, or left without finalize.
-    #[error("PE {pe} (pid {pid}) {how}, during {operation} of PE {me}")]
+    #[error("PE {pe} (pid {pid}) {how}{place}, during {operation} of PE {me}")]
     PeDied {
         /// The PE that is gone.
         pe: Pe,
@@ -137,7 +137,27 @@ pub enum Error {
         pid: u32,
         /// How it left.
         how: &'static str,
+        /// Where it was waiting: " in barrier on WORLD", or nothing.
+        place: String,
         /// The call that noticed.
+        operation: &'static str,
+        /// The calling PE.
+        me: Pe,
+    },
+    /// A PE is stopped (SIGSTOP, Ctrl-Z), longer than `NVSHMEMRS_STOP_TIMEOUT`. Waits are possible again when it goes on; the team
+    /// of a collective that ended so is broken.
+    #[error(
+        "PE {pe} (pid {pid}) has been stopped (SIGSTOP or Ctrl-Z) for {stopped_for:.1?}, during {operation} of PE {me}: \
+         `kill -CONT {pid}` lets it go on; NVSHMEMRS_STOP_TIMEOUT sets how long a PE may be stopped, 0 waits for ever"
+    )]
+    PeStopped {
+        /// The PE that is stopped.
+        pe: Pe,
+        /// Its process.
+        pid: u32,
+        /// For how long it has been.
+        stopped_for: Duration,
+        /// The call that ended.
         operation: &'static str,
         /// The calling PE.
         me: Pe,
@@ -151,13 +171,13 @@ pub enum Error {
         me: Pe,
         /// How long it waited.
         waited: Duration,
-        /// The setting that limits it.
+        /// The setting that limits it, or the caller's deadline.
         variable: &'static str,
         /// What it waited for.
         detail: String,
     },
     /// The wait was interrupted on this PE.
-    #[error("{operation} of PE {me} was interrupted after {waited:.1?}")]
+    #[error("{operation} of PE {me} was interrupted after {waited:.1?}: {detail}")]
     Interrupted {
         /// The call that ended.
         operation: &'static str,
@@ -165,6 +185,8 @@ pub enum Error {
         me: Pe,
         /// How long it had waited.
         waited: Duration,
+        /// What it waited for.
+        detail: String,
     },
     /// The PEs could not find or accept each other.
     #[error("init: {0}")]
@@ -218,7 +240,7 @@ pub enum Error {
     OnStream(&'static str),
     /// A member left a collective half-way.
     #[error(
-        "{operation}: PE {pe} left a collective on team {team} half-way (deadline or interrupt); the team cannot go on"
+        "{operation}: PE {pe} left a collective on team {team} half-way (deadline, interrupt, or a stopped PE); the team cannot go on"
     )]
     TeamBroken {
         /// The call that was refused.
@@ -227,6 +249,18 @@ pub enum Error {
         pe: Pe,
         /// The team.
         team: String,
+    },
+    /// The checker has found problems, on whatever PE. Everything else was done as usual.
+    #[error(
+        "the checker found {found} problems, {own} of them on PE {me}; the reports are on the PEs' standard error"
+    )]
+    CheckFailed {
+        /// How many, on all PEs.
+        found: u64,
+        /// How many on this PE.
+        own: u64,
+        /// The calling PE.
+        me: Pe,
     },
     /// A defect in nvshmemrs.
     #[error("internal error in nvshmemrs, please report it: {0}")]
@@ -257,6 +291,8 @@ impl Error {
             Error::Busy { .. } | Error::InHook(_) | Error::OnStream(_) => 22,
             Error::TeamBroken { .. } => 23,
             Error::PeerArgument { .. } => 24,
+            Error::CheckFailed { .. } => 25,
+            Error::PeStopped { .. } => 26,
         }
     }
 
@@ -284,6 +320,8 @@ impl Error {
             22 => "this PE is inside a collective on this team, or inside a wait",
             23 => "a member left a collective on this team half-way",
             24 => "another member of the collective had an argument that it could not accept",
+            25 => "the checker has found problems",
+            26 => "a PE is stopped (SIGSTOP or Ctrl-Z)",
             99 => "nvshmemrs panicked",
             _ => "not a status of nvshmemrs",
         }

@@ -42,9 +42,13 @@ pub mod board;
 mod bootstrap;
 mod collectives;
 pub mod config;
+pub mod deadline;
 mod debug;
 mod dtype;
 mod error;
+#[cfg(fuzzing)]
+#[doc(hidden)]
+pub mod fuzz;
 mod heap;
 mod op;
 mod order;
@@ -53,27 +57,34 @@ mod point_to_point;
 mod rma;
 mod runtime;
 mod signal;
+mod sites;
 mod stream;
 mod strided;
 mod team;
+mod track;
 mod transport;
 mod wait;
 
 pub use atomics::{AtomicElement, AtomicInteger};
-pub use bootstrap::{LAUNCHERS, Launcher, UniqueId, local};
+pub use bootstrap::{LAUNCHERS, Launcher, UniqueId, local, set_init_interrupt_hook};
+pub use deadline::deadline;
 pub use dtype::{Dtype, Element};
 pub use error::{Error, Result};
 pub use heap::alloc::{Allocator, Block};
 pub use heap::sym::{
-    LocalDest, LocalSource, Registration, SymArray, SymElement, SymRange, SymSlice, Symmetric,
+    LocalDest, LocalSource, NbiDest, NbiSource, Registration, SymArray, SymElement, SymRange,
+    SymSlice, Symmetric,
 };
 pub use heap::{HeapStats, Request};
 pub use op::{Cmp, Op, SignalOp};
 pub use pe::Pe;
 pub use point_to_point::WaitElement;
 pub use runtime::{InitAttr, InterruptHook, Mapping, Runtime, machine};
+pub use sites::{Access, Accesses, Place, SiteHook};
 pub use stream::{Event, Stream};
 pub use strided::{Strides, Transfer};
 pub use team::{Team, TeamConfig};
+pub use track::{Resource, Unfreed};
 pub use transport::MemoryKind;
+pub use transport::host::fork::generation as fork_generation;
 pub use wait::{in_interrupt_hook, on_stream};

@@ -1,6 +1,5 @@
 //! Ordering and completion of one-sided operations.
 
-use crate::transport::Transport as _;
 use crate::{Result, Runtime};
 
 impl Runtime {
@@ -8,6 +7,7 @@ impl Runtime {
     ///
     /// Local. OpenSHMEM 1.5 section 9.11.1.
     #[inline(always)]
+    #[track_caller]
     pub fn fence(&self) -> Result<()> {
         self.inner.ready()?;
         self.inner.transport.fence();
@@ -18,9 +18,10 @@ impl Runtime {
     ///
     /// Local. OpenSHMEM 1.5 section 9.11.2.
     #[inline(always)]
+    #[track_caller]
     pub fn quiet(&self) -> Result<()> {
         self.inner.ready()?;
-        self.inner.transport.quiet();
+        self.inner.transport.quiet("quiet");
         Ok(())
     }
 }

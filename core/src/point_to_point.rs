@@ -5,11 +5,14 @@
 //! afterwards.
 
 use crate::dtype::Element;
-use crate::heap::sym::{SymElement, SymSlice};
+use crate::heap::sym::{SymElement, SymRange, SymSlice};
 use crate::op::Cmp;
+use crate::runtime::Inner;
 use crate::transport::Transport as _;
+use crate::transport::check::{Checker, Watch};
 use crate::wait::{Operation, Seen, Target, Wait};
 use crate::{Error, Result, Runtime};
+use std::cell::RefCell;
 
 /// A number that waits and tests can compare.
 pub trait WaitElement: Element + PartialOrd {
@@ -71,6 +74,9 @@ enum Values<'a, T> {
 /// The elements of one call, and when they hold.
 struct Set<'a, T> {
     rt: &'a Runtime,
+    called: &'static str,
+    /// In a checked job: which elements have held, and with which values.
+    held: Option<RefCell<Vec<(usize, u64)>>>,
     offset: u64,
     len: usize,
     status: Option<&'a [i32]>,
@@ -90,6 +96,7 @@ fn wrong_length(argument: &'static str, len: usize, ivars: usize) -> Error {
 impl<'a, T: WaitElement> Set<'a, T> {
     fn new(
         rt: &'a Runtime,
+        called: &'static str,
         ivars: &SymSlice<'_, T>,
         status: Option<&'a [i32]>,
         cmp: Cmp,
@@ -97,6 +104,7 @@ impl<'a, T: WaitElement> Set<'a, T> {
     ) -> Result<Set<'a, T>> {
         rt.inner.ready()?;
         rt.inner.within(ivars.range())?;
+        rt.inner.transport.look(ivars.range());
         let len = ivars.len();
         if let Some(status) = status
             && status.len() != len
@@ -110,6 +118,8 @@ impl<'a, T: WaitElement> Set<'a, T> {
         }
         Ok(Set {
             rt,
+            called,
+            held: rt.inner.transport.checker().map(|_| RefCell::default()),
             offset: ivars.range().offset(),
             len,
             status,
@@ -129,12 +139,19 @@ impl<'a, T: WaitElement> Set<'a, T> {
         }
     }
 
+    /// Where an element lies.
+    fn place(&self, index: usize) -> u64 {
+        self.offset + (index * size_of::<T>()) as u64
+    }
+
     fn check(&self, index: usize) -> std::result::Result<(), Seen> {
-        let size = size_of::<T>();
-        let place = self.offset + (index * size) as u64;
-        let actual = self.rt.inner.transport.load(place, size);
+        let transport = self.rt.inner.transport.raw();
+        let actual = transport.load(self.place(index), size_of::<T>());
         let value = self.value(index);
         if self.cmp.holds(T::from_bits(actual), value) {
+            if let Some(held) = &self.held {
+                held.borrow_mut().push((index, actual));
+            }
             Ok(())
         } else {
             Err(Seen {
@@ -180,6 +197,16 @@ impl<'a, T: WaitElement> Set<'a, T> {
         found
     }
 
+    /// Tells the checker which elements have held, and that these are all the call has seen.
+    #[track_caller]
+    fn acquire(&self) {
+        let transport = &self.rt.inner.transport;
+        for (index, value) in self.held.iter().flat_map(RefCell::take) {
+            let element = SymRange::new(self.place(index), size_of::<T>() as u64);
+            transport.acquired(element, value, self.called);
+        }
+    }
+
     fn wait<R>(
         &self,
         operation: Operation,
@@ -198,18 +225,134 @@ impl<'a, T: WaitElement> Set<'a, T> {
         self.rt.inner.wait(wait, ready)
     }
 
+    #[track_caller]
     fn wait_all(&self) -> Result<()> {
+        let watches = self.watch();
         let mut next = 0;
-        self.wait(Operation::WaitUntilAll, || self.all(&mut next))
+        let result = self.wait(Operation::WaitUntilAll, || self.all(&mut next));
+        if result.is_ok() {
+            self.acquire();
+        }
+        if let Some(check) = self.rt.inner.transport.checker() {
+            for watch in watches {
+                check.unwatch(&watch, result.is_ok());
+            }
+        }
+        result
     }
 
+    /// Tells the checker that none of the elements' values must be missed.
+    #[track_caller]
+    fn watch(&self) -> Vec<Watch> {
+        let Some(check) = self.rt.inner.transport.checker() else {
+            return Vec::new();
+        };
+        let site = check.site(self.called);
+        let watch = |index| {
+            let watch = Watch {
+                offset: self.place(index),
+                dtype: T::DTYPE,
+                cmp: self.cmp,
+                expected: self.value(index).to_bits(),
+                site,
+            };
+            check.watch(&watch);
+            watch
+        };
+        let included = (0..self.len).filter(|&index| !self.excluded(index));
+        included.map(watch).collect()
+    }
+
+    #[track_caller]
     fn wait_any(&self) -> Result<Option<usize>> {
-        self.wait(Operation::WaitUntilAny, || self.any())
+        let found = self.wait(Operation::WaitUntilAny, || self.any())?;
+        self.acquire();
+        Ok(found)
     }
 
+    #[track_caller]
     fn wait_some(&self) -> Result<Vec<usize>> {
         let first = self.wait(Operation::WaitUntilSome, || self.any())?;
-        Ok(self.some(first))
+        let found = self.some(first);
+        self.acquire();
+        Ok(found)
+    }
+
+    #[track_caller]
+    fn test_all(&self) -> bool {
+        let all = self.all(&mut 0).is_ok();
+        if all {
+            self.acquire();
+        }
+        all
+    }
+
+    #[track_caller]
+    fn test_any(&self) -> Option<usize> {
+        let found = self.any().unwrap_or(None);
+        self.acquire();
+        found
+    }
+
+    #[track_caller]
+    fn test_some(&self) -> Vec<usize> {
+        let found = self.some(self.any().unwrap_or(None));
+        self.acquire();
+        found
+    }
+}
+
+impl Inner {
+    /// As [`wait`](Inner::wait), for one word of this PE; gives the value that holds.
+    #[inline(always)]
+    #[track_caller]
+    pub(crate) fn wait_word(
+        &self,
+        wait: Wait,
+        ready: impl FnMut() -> std::result::Result<u64, u64>,
+    ) -> Result<u64> {
+        match self.transport.checker() {
+            None => self.wait(wait, ready),
+            Some(check) => self.wait_watched(check, wait, ready),
+        }
+    }
+
+    /// Tells the checker of a wait for one word.
+    #[cold]
+    #[inline(never)]
+    #[track_caller]
+    fn wait_watched(
+        &self,
+        check: &Checker,
+        wait: Wait,
+        ready: impl FnMut() -> std::result::Result<u64, u64>,
+    ) -> Result<u64> {
+        let Target::Word {
+            offset,
+            dtype,
+            cmp,
+            expected,
+            ..
+        } = wait.target
+        else {
+            return self.wait(wait, ready);
+        };
+        let watch = Watch {
+            offset,
+            dtype,
+            cmp,
+            expected,
+            site: check.site(wait.operation.name()),
+        };
+        check.look(SymRange::new(offset, dtype.size() as u64));
+        check.watch(&watch);
+        let result = self.wait(wait, ready);
+        if let Ok(value) = result {
+            let element = SymRange::new(offset, dtype.size() as u64);
+            check.acquired(element, value, watch.site);
+        }
+        check.unwatch(&watch, result.is_ok());
+        result
     }
 }
 
@@ -218,6 +361,7 @@ impl Runtime {
     ///
     /// Local: only the caller waits. OpenSHMEM 1.5 section 9.10.1.
     #[inline(always)]
+    #[track_caller]
     pub fn wait_until<T: WaitElement>(
         &self,
         ivar: SymElement<T>,
@@ -237,19 +381,22 @@ impl Runtime {
                 expected: value.to_bits(),
             },
         };
-        self.inner.wait(wait, || {
-            let seen = self.inner.transport.load(offset, size_of::<T>());
+        let seen = self.inner.wait_word(wait, || {
+            let transport = self.inner.transport.raw();
+            let seen = transport.load(offset, size_of::<T>());
             if cmp.holds(T::from_bits(seen), value) {
-                Ok(())
+                Ok(seen)
             } else {
                 Err(seen)
             }
-        })
+        });
+        seen.map(drop)
     }
 
     /// Waits until each of `ivars` that `status` does not exclude has compared to `value` since the call began.
     ///
     /// Local: only the caller waits. OpenSHMEM 1.5 section 9.10.2.
+    #[track_caller]
     pub fn wait_until_all<T: WaitElement>(
         &self,
         ivars: &SymSlice<'_, T>,
@@ -257,13 +404,22 @@ impl Runtime {
         cmp: Cmp,
         value: T,
     ) -> Result<()> {
-        Set::new(self, ivars, status, cmp, Values::Same(value))?.wait_all()
+        Set::new(
+            self,
+            "wait_until_all",
+            ivars,
+            status,
+            cmp,
+            Values::Same(value),
+        )?
+        .wait_all()
     }
 
     /// Waits until one of `ivars` that `status` does not exclude compares to `value`, and returns the lowest index that does;
     /// `None`, at once, if there is none to wait for.
     ///
     /// Local: only the caller waits. OpenSHMEM 1.5 section 9.10.3.
+    #[track_caller]
     pub fn wait_until_any<T: WaitElement>(
         &self,
         ivars: &SymSlice<'_, T>,
@@ -271,13 +427,22 @@ impl Runtime {
         cmp: Cmp,
         value: T,
     ) -> Result<Option<usize>> {
-        Set::new(self, ivars, status, cmp, Values::Same(value))?.wait_any()
+        Set::new(
+            self,
+            "wait_until_any",
+            ivars,
+            status,
+            cmp,
+            Values::Same(value),
+        )?
+        .wait_any()
     }
 
     /// Waits until at least one of `ivars` that `status` does not exclude compares to `value`, and returns the indices of
     /// all that do, in order; none, at once, if there is none to wait for.
     ///
     /// Local: only the caller waits. OpenSHMEM 1.5 section 9.10.4.
+    #[track_caller]
     pub fn wait_until_some<T: WaitElement>(
         &self,
         ivars: &SymSlice<'_, T>,
@@ -285,12 +450,21 @@ impl Runtime {
         cmp: Cmp,
         value: T,
     ) -> Result<Vec<usize>> {
-        Set::new(self, ivars, status, cmp, Values::Same(value))?.wait_some()
+        Set::new(
+            self,
+            "wait_until_some",
+            ivars,
+            status,
+            cmp,
+            Values::Same(value),
+        )?
+        .wait_some()
     }
 
     /// As [`wait_until_all`](Runtime::wait_until_all), where element i is compared with `values[i]`.
     ///
     /// Local: only the caller waits. OpenSHMEM 1.5 section 9.10.5.
+    #[track_caller]
     pub fn wait_until_all_vector<T: WaitElement>(
         &self,
         ivars: &SymSlice<'_, T>,
@@ -298,12 +472,21 @@ impl Runtime {
         cmp: Cmp,
         values: &[T],
     ) -> Result<()> {
-        Set::new(self, ivars, status, cmp, Values::Each(values))?.wait_all()
+        Set::new(
+            self,
+            "wait_until_all_vector",
+            ivars,
+            status,
+            cmp,
+            Values::Each(values),
+        )?
+        .wait_all()
     }
 
     /// As [`wait_until_any`](Runtime::wait_until_any), where element i is compared with `values[i]`.
     ///
     /// Local: only the caller waits. OpenSHMEM 1.5 section 9.10.6.
+    #[track_caller]
     pub fn wait_until_any_vector<T: WaitElement>(
         &self,
         ivars: &SymSlice<'_, T>,
@@ -311,12 +494,21 @@ impl Runtime {
         cmp: Cmp,
         values: &[T],
     ) -> Result<Option<usize>> {
-        Set::new(self, ivars, status, cmp, Values::Each(values))?.wait_any()
+        Set::new(
+            self,
+            "wait_until_any_vector",
+            ivars,
+            status,
+            cmp,
+            Values::Each(values),
+        )?
+        .wait_any()
     }
 
     /// As [`wait_until_some`](Runtime::wait_until_some), where element i is compared with `values[i]`.
     ///
     /// Local: only the caller waits. OpenSHMEM 1.5 section 9.10.7.
+    #[track_caller]
     pub fn wait_until_some_vector<T: WaitElement>(
         &self,
         ivars: &SymSlice<'_, T>,
@@ -324,23 +516,39 @@ impl Runtime {
         cmp: Cmp,
         values: &[T],
     ) -> Result<Vec<usize>> {
-        Set::new(self, ivars, status, cmp, Values::Each(values))?.wait_some()
+        Set::new(
+            self,
+            "wait_until_some_vector",
+            ivars,
+            status,
+            cmp,
+            Values::Each(values),
+        )?
+        .wait_some()
     }
 
     /// Whether this PE's copy of `ivar` compares to `value`.
     ///
     /// Local; never waits. OpenSHMEM 1.5 section 9.10.8.
     #[inline(always)]
+    #[track_caller]
     pub fn test<T: WaitElement>(&self, ivar: SymElement<T>, cmp: Cmp, value: T) -> Result<bool> {
         self.inner.ready()?;
         self.inner.within(ivar.range())?;
-        let seen = self.inner.transport.load(ivar.offset(), size_of::<T>());
-        Ok(cmp.holds(T::from_bits(seen), value))
+        let transport = &self.inner.transport;
+        transport.look(ivar.range());
+        let seen = transport.raw().load(ivar.offset(), size_of::<T>());
+        let holds = cmp.holds(T::from_bits(seen), value);
+        if holds {
+            transport.acquired(ivar.range(), seen, "test");
+        }
+        Ok(holds)
     }
 
     /// Whether all of `ivars` that `status` does not exclude compare to `value`; `true` if there is none to look at.
     ///
     /// Local; never waits. OpenSHMEM 1.5 section 9.10.9.
+    #[track_caller]
     pub fn test_all<T: WaitElement>(
         &self,
         ivars: &SymSlice<'_, T>,
@@ -348,13 +556,14 @@ impl Runtime {
         cmp: Cmp,
         value: T,
     ) -> Result<bool> {
-        let set = Set::new(self, ivars, status, cmp, Values::Same(value))?;
-        Ok(set.all(&mut 0).is_ok())
+        let set = Set::new(self, "test_all", ivars, status, cmp, Values::Same(value))?;
+        Ok(set.test_all())
     }
 
     /// The lowest index of `ivars` that `status` does not exclude and that compares to `value`, if there is one.
     ///
     /// Local; never waits. OpenSHMEM 1.5 section 9.10.10.
+    #[track_caller]
     pub fn test_any<T: WaitElement>(
         &self,
         ivars: &SymSlice<'_, T>,
@@ -362,13 +571,14 @@ impl Runtime {
         cmp: Cmp,
         value: T,
     ) -> Result<Option<usize>> {
-        let set = Set::new(self, ivars, status, cmp, Values::Same(value))?;
-        Ok(set.any().unwrap_or(None))
+        let set = Set::new(self, "test_any", ivars, status, cmp, Values::Same(value))?;
+        Ok(set.test_any())
     }
 
     /// The indices, in order, of all `ivars` that `status` does not exclude and that compare to `value`.
     ///
     /// Local; never waits. OpenSHMEM 1.5 section 9.10.11.
+    #[track_caller]
     pub fn test_some<T: WaitElement>(
         &self,
         ivars: &SymSlice<'_, T>,
@@ -376,13 +586,14 @@ impl Runtime {
         cmp: Cmp,
         value: T,
     ) -> Result<Vec<usize>> {
-        let set = Set::new(self, ivars, status, cmp, Values::Same(value))?;
-        Ok(set.some(set.any().unwrap_or(None)))
+        let set = Set::new(self, "test_some", ivars, status, cmp, Values::Same(value))?;
+        Ok(set.test_some())
     }
 
     /// As [`test_all`](Runtime::test_all), where element i is compared with `values[i]`.
     ///
     /// Local; never waits. OpenSHMEM 1.5 section 9.10.12.
+    #[track_caller]
     pub fn test_all_vector<T: WaitElement>(
         &self,
         ivars: &SymSlice<'_, T>,
@@ -390,13 +601,21 @@ impl Runtime {
         cmp: Cmp,
         values: &[T],
     ) -> Result<bool> {
-        let set = Set::new(self, ivars, status, cmp, Values::Each(values))?;
-        Ok(set.all(&mut 0).is_ok())
+        let set = Set::new(
+            self,
+            "test_all_vector",
+            ivars,
+            status,
+            cmp,
+            Values::Each(values),
+        )?;
+        Ok(set.test_all())
     }
 
     /// As [`test_any`](Runtime::test_any), where element i is compared with `values[i]`.
     ///
     /// Local; never waits. OpenSHMEM 1.5 section 9.10.13.
+    #[track_caller]
     pub fn test_any_vector<T: WaitElement>(
         &self,
         ivars: &SymSlice<'_, T>,
@@ -404,13 +623,21 @@ impl Runtime {
         cmp: Cmp,
         values: &[T],
     ) -> Result<Option<usize>> {
-        let set = Set::new(self, ivars, status, cmp, Values::Each(values))?;
-        Ok(set.any().unwrap_or(None))
+        let set = Set::new(
+            self,
+            "test_any_vector",
+            ivars,
+            status,
+            cmp,
+            Values::Each(values),
+        )?;
+        Ok(set.test_any())
     }
 
     /// As [`test_some`](Runtime::test_some), where element i is compared with `values[i]`.
     ///
     /// Local; never waits. OpenSHMEM 1.5 section 9.10.14.
+    #[track_caller]
     pub fn test_some_vector<T: WaitElement>(
         &self,
         ivars: &SymSlice<'_, T>,
@@ -418,8 +645,15 @@ impl Runtime {
         cmp: Cmp,
         values: &[T],
     ) -> Result<Vec<usize>> {
-        let set = Set::new(self, ivars, status, cmp, Values::Each(values))?;
-        Ok(set.some(set.any().unwrap_or(None)))
+        let set = Set::new(
+            self,
+            "test_some_vector",
+            ivars,
+            status,
+            cmp,
+            Values::Each(values),
+        )?;
+        Ok(set.test_some())
     }
 }
 

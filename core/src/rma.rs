@@ -1,8 +1,9 @@
 //! Remote memory access: put, get, p, g.
 
 use crate::dtype::Element;
-use crate::heap::sym::{LocalDest, LocalSource, SymElement, SymRange, Symmetric};
-use crate::transport::Transport as _;
+use crate::heap::sym::{
+    LocalDest, LocalSource, NbiDest, NbiSource, SymElement, SymRange, Symmetric,
+};
 use crate::{Pe, Result, Runtime, pe, wait};
 
 impl Runtime {
@@ -22,7 +23,7 @@ impl Runtime {
 
     /// What every transfer of `bytes` bytes checks; gives the symmetric side.
     #[inline(always)]
-    fn check_transfer(
+    pub(crate) fn check_transfer(
         &self,
         argument: &'static str,
         sym: Symmetric,
@@ -39,6 +40,7 @@ impl Runtime {
     /// One-sided. Returns when `source` may be reused; visible on `pe` after quiet, barrier or a signal. OpenSHMEM 1.5 section
     /// 9.5.1.
     #[inline(always)]
+    #[track_caller]
     pub fn put<'a>(
         &self,
         dest: impl Into<Symmetric>,
@@ -47,7 +49,7 @@ impl Runtime {
     ) -> Result<()> {
         let source = source.into();
         let dest = self.check_transfer("dest", dest.into(), source.bytes(), pe)?;
-        self.inner.transport.put(pe, dest.offset(), source);
+        self.inner.transport.put(pe, dest.offset(), source, "put");
         self.ring_for_words(dest, pe);
         Ok(())
     }
@@ -56,6 +58,7 @@ impl Runtime {
     ///
     /// One-sided. Returns when the data is in `dest`. OpenSHMEM 1.5 section 9.5.4.
     #[inline(always)]
+    #[track_caller]
     pub fn get<'a>(
         &self,
         dest: impl Into<LocalDest<'a>>,
@@ -64,41 +67,46 @@ impl Runtime {
     ) -> Result<()> {
         let dest = dest.into();
         let source = self.check_transfer("source", source.into(), dest.bytes(), pe)?;
-        self.inner.transport.get(pe, source.offset(), dest);
+        self.inner.transport.get(pe, source.offset(), dest, "get");
         Ok(())
     }
 
-    /// As [`put`](Runtime::put), complete after [`quiet`](Runtime::quiet). The borrow of `source` ends on return, so the source is
-    /// copied, or read, before.
+    /// As [`put`](Runtime::put), complete after [`quiet`](Runtime::quiet). A borrow of `source` ends on return, so a borrowed source
+    /// is copied, or read, before.
     ///
     /// One-sided. OpenSHMEM 1.5 section 9.6.1.
     #[inline(always)]
+    #[track_caller]
     pub fn put_nbi<'a>(
         &self,
         dest: impl Into<Symmetric>,
-        source: impl Into<LocalSource<'a>>,
+        source: impl Into<NbiSource<'a>>,
         pe: Pe,
     ) -> Result<()> {
-        let source = source.into();
+        let NbiSource { source, lasts } = source.into();
         let dest = self.check_transfer("dest", dest.into(), source.bytes(), pe)?;
-        self.inner.transport.put_nbi(pe, dest.offset(), source);
+        let transport = &self.inner.transport;
+        transport.put_nbi(pe, dest.offset(), source, lasts, "put_nbi");
         self.ring_for_words(dest, pe);
         Ok(())
     }
 
-    /// As [`get`](Runtime::get), complete after [`quiet`](Runtime::quiet).
+    /// As [`get`](Runtime::get), complete after [`quiet`](Runtime::quiet). A borrow of `dest` ends on return, so a borrowed `dest` is
+    /// written before.
     ///
     /// One-sided. OpenSHMEM 1.5 section 9.6.2.
     #[inline(always)]
+    #[track_caller]
     pub fn get_nbi<'a>(
         &self,
-        dest: impl Into<LocalDest<'a>>,
+        dest: impl Into<NbiDest<'a>>,
         source: impl Into<Symmetric>,
         pe: Pe,
     ) -> Result<()> {
-        let dest = dest.into();
+        let NbiDest { dest, lasts } = dest.into();
         let source = self.check_transfer("source", source.into(), dest.bytes(), pe)?;
-        self.inner.transport.get_nbi(pe, source.offset(), dest);
+        let transport = &self.inner.transport;
+        transport.get_nbi(pe, source.offset(), dest, lasts, "get_nbi");
         Ok(())
     }
 
@@ -106,11 +114,12 @@ impl Runtime {
     ///
     /// One-sided. Visible on `pe` after quiet, barrier or a signal. OpenSHMEM 1.5 section 9.5.2.
     #[inline(always)]
+    #[track_caller]
     pub fn p<T: Element>(&self, dest: SymElement<T>, value: T, pe: Pe) -> Result<()> {
         self.check_target(dest.range(), pe)?;
         self.inner
             .transport
-            .put(pe, dest.offset(), LocalSource::from(&[value]));
+            .put(pe, dest.offset(), LocalSource::from(&[value]), "p");
         self.ring_for_words(dest.range(), pe);
         Ok(())
     }
@@ -119,12 +128,13 @@ impl Runtime {
     ///
     /// One-sided. OpenSHMEM 1.5 section 9.5.5.
     #[inline(always)]
+    #[track_caller]
     pub fn g<T: Element>(&self, source: SymElement<T>, pe: Pe) -> Result<T> {
         self.check_target(source.range(), pe)?;
         let mut value = [T::zeroed()];
         self.inner
             .transport
-            .get(pe, source.offset(), LocalDest::from(&mut value));
+            .get(pe, source.offset(), LocalDest::from(&mut value), "g");
         Ok(value[0])
     }
 }

@@ -1,9 +1,9 @@
 //! Signals.
 
 use crate::dtype::Dtype;
-use crate::heap::sym::{LocalSource, SymElement, Symmetric};
+use crate::heap::sym::{LocalSource, NbiSource, SymElement, Symmetric};
 use crate::op::{Cmp, SignalOp};
-use crate::transport::Transport as _;
+use crate::transport::{Nbi, SignalUpdate, Transport as _};
 use crate::wait::{Operation, Target, Wait};
 use crate::{Pe, Result, Runtime};
 
@@ -12,6 +12,7 @@ impl Runtime {
     ///
     /// One-sided. Returns when `source` may be reused. OpenSHMEM 1.5 section 9.8.3.
     #[inline(always)]
+    #[track_caller]
     pub fn put_signal<'a>(
         &self,
         dest: impl Into<Symmetric>,
@@ -21,31 +22,56 @@ impl Runtime {
         op: SignalOp,
         pe: Pe,
     ) -> Result<()> {
-        self.put(dest, source, pe)?;
-        self.signal_op(signal, value, op, pe)
+        let (source, update) = (source.into(), (signal, value, op));
+        self.put_then_signal(dest.into(), source, update, pe, Nbi::No, "put_signal")
     }
 
     /// As [`put_signal`](Runtime::put_signal), complete after [`quiet`](Runtime::quiet).
     ///
     /// One-sided. OpenSHMEM 1.5 section 9.8.4.
     #[inline(always)]
+    #[track_caller]
     pub fn put_signal_nbi<'a>(
         &self,
         dest: impl Into<Symmetric>,
-        source: impl Into<LocalSource<'a>>,
+        source: impl Into<NbiSource<'a>>,
         signal: SymElement<u64>,
         value: u64,
         op: SignalOp,
         pe: Pe,
     ) -> Result<()> {
-        self.put_nbi(dest, source, pe)?;
-        self.signal_op(signal, value, op, pe)
+        let NbiSource { source, lasts } = source.into();
+        let (nbi, update) = (Nbi::Yes { lasts }, (signal, value, op));
+        self.put_then_signal(dest.into(), source, update, pe, nbi, "put_signal_nbi")
+    }
+
+    #[inline(always)]
+    #[track_caller]
+    fn put_then_signal(
+        &self,
+        dest: Symmetric,
+        source: LocalSource<'_>,
+        (signal, value, op): (SymElement<u64>, u64, SignalOp),
+        pe: Pe,
+        nbi: Nbi,
+        called: &'static str,
+    ) -> Result<()> {
+        let dest = self.check_transfer("dest", dest, source.bytes(), pe)?;
+        self.inner.within(signal.range())?;
+        let offset = signal.offset();
+        let update = SignalUpdate { offset, value, op };
+        let transport = &self.inner.transport;
+        transport.put_signal(pe, dest.offset(), source, update, nbi, called);
+        self.ring_for_words(dest, pe);
+        self.ring_for_words(signal.range(), pe);
+        Ok(())
     }
 
     /// Updates the signal on PE `pe`, after all earlier puts of this PE to it.
     ///
     /// One-sided. NVSHMEM `nvshmemx_signal_op`.
     #[inline(always)]
+    #[track_caller]
     pub fn signal_op(
         &self,
         signal: SymElement<u64>,
@@ -54,7 +80,9 @@ impl Runtime {
         pe: Pe,
     ) -> Result<()> {
         self.check_target(signal.range(), pe)?;
-        self.inner.transport.signal(pe, signal.offset(), value, op);
+        let offset = signal.offset();
+        let update = SignalUpdate { offset, value, op };
+        self.inner.transport.signal(pe, update, "signal_op");
         self.ring_for_words(signal.range(), pe);
         Ok(())
     }
@@ -64,6 +92,7 @@ impl Runtime {
     ///
     /// Local: only the caller waits. OpenSHMEM 1.5 section 9.10.15.
     #[inline(always)]
+    #[track_caller]
     pub fn signal_wait(&self, signal: SymElement<u64>, cmp: Cmp, value: u64) -> Result<u64> {
         self.inner.ready()?;
         self.inner.within(signal.range())?;
@@ -78,8 +107,8 @@ impl Runtime {
                 expected: value,
             },
         };
-        self.inner.wait(wait, || {
-            let seen = self.inner.transport.signal_fetch(offset);
+        self.inner.wait_word(wait, || {
+            let seen = self.inner.transport.raw().signal_fetch(offset);
             if cmp.holds(seen, value) {
                 Ok(seen)
             } else {
@@ -92,9 +121,14 @@ impl Runtime {
     ///
     /// Local; never waits. OpenSHMEM 1.5 section 9.8.5.
     #[inline(always)]
+    #[track_caller]
     pub fn signal_fetch(&self, signal: SymElement<u64>) -> Result<u64> {
         self.inner.ready()?;
         self.inner.within(signal.range())?;
-        Ok(self.inner.transport.signal_fetch(signal.offset()))
+        let transport = &self.inner.transport;
+        transport.look(signal.range());
+        let seen = transport.raw().signal_fetch(signal.offset());
+        transport.acquired(signal.range(), seen, "signal_fetch");
+        Ok(seen)
     }
 }

@@ -25,9 +25,10 @@
 //! strand the other PEs of a collective: the first one is kept, and [`Stream::synchronize`] returns it.
 
 use crate::runtime::Inner;
+use crate::track::Resource;
 use crate::transport::host::signals;
 use crate::wait::{self, Operation, Target, Wait};
-use crate::{Error, Result, Runtime};
+use crate::{Error, Result, Runtime, deadline};
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
@@ -35,7 +36,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-type Job = Box<dyn FnOnce(&Runtime) -> Result<()> + Send>;
+pub(crate) type Job = Box<dyn FnOnce(&Runtime) -> Result<()> + Send>;
 
 /// What the users of a stream and its thread share.
 pub(crate) struct Queue {
@@ -136,7 +137,8 @@ impl Queue {
 
 /// An ordered queue of operations with a thread of its own.
 ///
-/// Dropping it waits for what is queued; an error that was kept is lost then, so [`synchronize`](Stream::synchronize) first.
+/// Dropping it waits for nothing, because what is queued may need other PEs: it runs on, and finalize waits for it. An error that was
+/// kept is lost then; [`close`](Stream::close) waits and returns it.
 pub struct Stream {
     runtime: Runtime,
     queue: Arc<Queue>,
@@ -190,7 +192,7 @@ impl Stream {
             ));
         }
         state.submitted += 1;
-        state.jobs.push_back(make());
+        state.jobs.push_back(deadline::carried(make()));
         drop(state);
         self.queue.work.notify_one();
         Ok(())
@@ -269,6 +271,29 @@ impl Stream {
         self.submit(move |rt| event.await_ticket(&rt.inner, ticket))
     }
 
+    /// Waits until everything submitted before has run, ends the stream and its thread, and returns the first error since the last
+    /// [`synchronize`](Stream::synchronize). What ends the wait with an error ends what the stream waits for, too, and what has not
+    /// begun is forgotten.
+    ///
+    /// Local; waits for the stream.
+    pub fn close(mut self) -> Result<()> {
+        if self.runtime.inner.forked() {
+            return self.runtime.inner.ready();
+        }
+        let result = self.synchronize().inspect_err(|_| self.stop());
+        self.queue.close();
+        let idle = self.queue.completed.load(Acquire) >= self.queue.lock().submitted;
+        // Otherwise something of the program's is running that nobody can end: the thread is left to itself, as by dropping.
+        if idle
+            && self.check_caller().is_ok()
+            && let Some(thread) = self.thread.take()
+        {
+            // It is about to return.
+            let _ = thread.join();
+        }
+        result
+    }
+
     /// Forgets what has not begun, and ends the waits of what is running.
     ///
     /// Local; returns at once.
@@ -287,6 +312,11 @@ impl Stream {
         &self.runtime
     }
 
+    /// Names it among the streams that have not been dropped.
+    fn number(&self) -> u64 {
+        Arc::as_ptr(&self.queue) as u64
+    }
+
     /// A stream's own thread cannot wait for the stream.
     fn check_caller(&self) -> Result<()> {
         let own = self.thread.as_ref().map(|thread| thread.thread().id());
@@ -299,17 +329,16 @@ impl Stream {
 
 impl Drop for Stream {
     fn drop(&mut self) {
-        let Some(thread) = self.thread.take() else {
-            return;
-        };
-        if self.runtime.inner.forked() {
-            // The thread exists in the parent process only, and may hold the lock here for ever.
-            std::mem::forget(thread);
+        let inner = &self.runtime.inner;
+        if inner.forked() {
+            // The thread exists in the parent process only, and may hold any lock here for ever.
+            std::mem::forget(self.thread.take());
             return;
         }
-        self.queue.close();
-        if thread.thread().id() != std::thread::current().id() {
-            let _ = thread.join();
+        inner.note_freed(Resource::Stream, self.number());
+        if let Some(thread) = self.thread.take() {
+            self.queue.close();
+            inner.leave_running(thread);
         }
     }
 }
@@ -489,21 +518,28 @@ impl Runtime {
     /// A new stream.
     ///
     /// Local.
+    #[track_caller]
     pub fn stream(&self) -> Result<Stream> {
-        Stream::start(&self.inner)
+        let stream = Stream::start(&self.inner)?;
+        self.inner
+            .note("stream", Resource::Stream, stream.number(), 0);
+        Ok(stream)
     }
 
     /// A new event.
     ///
     /// Local.
+    #[track_caller]
     pub fn event(&self) -> Event {
+        let shared = Arc::new(Marks {
+            recorded: AtomicU64::new(0),
+            reached: AtomicU64::new(0),
+            at: Mutex::new(None),
+        });
+        self.inner.note_while("event", Resource::Event, &shared);
         Event {
             inner: Arc::clone(&self.inner),
-            shared: Arc::new(Marks {
-                recorded: AtomicU64::new(0),
-                reached: AtomicU64::new(0),
-                at: Mutex::new(None),
-            }),
+            shared,
         }
     }
 }

@@ -5,7 +5,6 @@
 
 use crate::dtype::Element;
 use crate::heap::sym::{LocalDest, LocalSource, SymRange, SymSlice, Symmetric};
-use crate::transport::Transport as _;
 use crate::{Error, Pe, Result, Runtime, pe};
 
 /// Bytes that no side of a transfer can span: more than an address space has for a heap.
@@ -84,6 +83,12 @@ impl Strides {
         self.first().wrapping_add_signed(self.step * index as i64)
     }
 
+    /// Where the blocks start, in bytes from the lowest one, and how long they are.
+    pub(crate) fn ranges(&self) -> impl Iterator<Item = (u64, u64)> {
+        let count = if self.is_empty() { 0 } else { self.count };
+        (0..count).map(|index| (self.at(index), self.block))
+    }
+
     fn check_apart(&self, argument: &'static str, stride: isize) -> Result<()> {
         if self.is_empty() || self.count == 1 || self.step.unsigned_abs() >= self.block {
             return Ok(());
@@ -136,13 +141,9 @@ impl Transfer {
         &self.source
     }
 
-    fn blocks(self) -> impl Iterator<Item = (u64, u64)> {
-        let count = if self.dest.is_empty() {
-            0
-        } else {
-            self.dest.count
-        };
-        (0..count).map(move |index| (self.dest.at(index), self.source.at(index)))
+    fn blocks(&self) -> impl Iterator<Item = (u64, u64)> {
+        let starts = self.dest.ranges().zip(self.source.ranges());
+        starts.map(|((to, _), (from, _))| (to, from))
     }
 }
 
@@ -152,6 +153,7 @@ impl Runtime {
     ///
     /// One-sided. Returns when `source` may be reused; visible on `pe` after quiet, barrier or a signal. OpenSHMEM 1.5 section
     /// 9.5.3; blocks of several elements: OpenSHMEM 1.6 `shmem_ibput`.
+    #[track_caller]
     pub fn put_blocks<'a>(
         &self,
         dest: impl Into<Symmetric>,
@@ -168,7 +170,7 @@ impl Runtime {
         let bytes = transfer.dest.block as usize;
         for (to, from) in transfer.blocks() {
             let block = source.part(from as usize, bytes);
-            inner.transport.put(pe, dest.offset() + to, block);
+            inner.transport.put(pe, dest.offset() + to, block, "iput");
         }
         self.ring_for_words(dest, pe);
         Ok(())
@@ -179,6 +181,7 @@ impl Runtime {
     ///
     /// One-sided. Returns when the data is in `dest`. OpenSHMEM 1.5 section 9.5.6; blocks of several elements: OpenSHMEM 1.6
     /// `shmem_ibget`.
+    #[track_caller]
     pub fn get_blocks<'a>(
         &self,
         dest: impl Into<LocalDest<'a>>,
@@ -197,7 +200,9 @@ impl Runtime {
         let bytes = transfer.dest.block as usize;
         for (to, from) in transfer.blocks() {
             let block = dest.part(to as usize, bytes);
-            inner.transport.get(pe, source.offset() + from, block);
+            inner
+                .transport
+                .get(pe, source.offset() + from, block, "iget");
         }
         Ok(())
     }
@@ -206,6 +211,7 @@ impl Runtime {
     /// negative stride the first element is the last one that a side has.
     ///
     /// One-sided; completion as [`put`](Runtime::put). OpenSHMEM 1.5 section 9.5.3.
+    #[track_caller]
     pub fn iput<T: Element>(
         &self,
         dest: SymSlice<'_, T>,
@@ -222,6 +228,7 @@ impl Runtime {
     /// negative stride the first element is the last one that a side has.
     ///
     /// One-sided. Returns when the data is in `dest`. OpenSHMEM 1.5 section 9.5.6.
+    #[track_caller]
     pub fn iget<T: Element>(
         &self,
         dest: &mut [T],
@@ -238,6 +245,7 @@ impl Runtime {
     ///
     /// One-sided. OpenSHMEM 1.6 `shmem_ibput`.
     #[allow(clippy::too_many_arguments, reason = "they are the standard's")]
+    #[track_caller]
     pub fn ibput<T: Element>(
         &self,
         dest: SymSlice<'_, T>,
@@ -264,6 +272,7 @@ impl Runtime {
     ///
     /// One-sided. OpenSHMEM 1.6 `shmem_ibget`.
     #[allow(clippy::too_many_arguments, reason = "they are the standard's")]
+    #[track_caller]
     pub fn ibget<T: Element>(
         &self,
         dest: &mut [T],

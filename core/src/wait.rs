@@ -7,13 +7,14 @@
 //! A wait ends with an error when a PE is gone, when its deadline has passed, or when it is interrupted.
 
 use crate::board::State;
+use crate::deadline;
 use crate::dtype::Dtype;
 use crate::heap::sym::SymRange;
 use crate::op::Cmp;
 use crate::runtime::Inner;
 use crate::team::TeamState;
 use crate::transport::host::control::{Control, PeBlock, WAIT_SLOTS, WaitSlot};
-use crate::{Error, Pe, Result};
+use crate::{Error, Pe, Result, board};
 use rustix::io::Errno;
 use rustix::thread::futex;
 use std::cell::{Cell, RefCell};
@@ -121,6 +122,34 @@ pub(crate) mod kind {
     pub(crate) const STREAM: u32 = 4;
 }
 
+/// What limits a wait, by the number it has on the board; 0 is no limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub(crate) enum Limit {
+    Timeout = 1,
+    InitTimeout = 2,
+    Deadline = 3,
+}
+
+impl Limit {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Limit::Timeout => "NVSHMEMRS_TIMEOUT",
+            Limit::InitTimeout => "NVSHMEMRS_INIT_TIMEOUT",
+            Limit::Deadline => "the caller's deadline",
+        }
+    }
+
+    pub(crate) fn from_number(number: u32) -> Option<Limit> {
+        match number {
+            1 => Some(Limit::Timeout),
+            2 => Some(Limit::InitTimeout),
+            3 => Some(Limit::Deadline),
+            _ => None,
+        }
+    }
+}
+
 /// A wait, as the board shows it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wait {
@@ -196,7 +225,7 @@ fn wake_words(control: &Control, pe: Pe, range: SymRange) {
         slot.id.load(Acquire) != 0
             && slot.kind.load(Relaxed) == kind::WORD
             && offset < range.offset() + range.bytes()
-            && range.offset() < offset + slot.bytes.load(Relaxed)
+            && range.offset() < offset.saturating_add(slot.bytes.load(Relaxed))
     };
     // A wait that found no slot sleeps out its nap.
     if control.pe(pe).waits.iter().any(waited_for) {
@@ -256,7 +285,13 @@ struct Published<'a> {
 }
 
 impl<'a> Published<'a> {
-    fn new(control: &'a Control, me: Pe, wait: &Wait, since_ns: u64) -> Published<'a> {
+    fn new(
+        control: &'a Control,
+        me: Pe,
+        wait: &Wait,
+        since_ns: u64,
+        limit: Option<(Duration, Limit)>,
+    ) -> Published<'a> {
         let block = control.pe(me);
         let id = control.header().wait_ids.fetch_add(1, Relaxed) + 1;
         // A PE with more waiting threads than slots shows the first ones.
@@ -310,6 +345,11 @@ impl<'a> Published<'a> {
             slot.cmp.store(words.cmp, Relaxed);
             slot.expected.store(words.expected, Relaxed);
             slot.since.store(since_ns, Relaxed);
+            let (after, limit) = limit.map_or((0, 0), |(after, limit)| {
+                (after.as_nanos() as u64, limit as u32)
+            });
+            slot.until.store(since_ns.saturating_add(after), Relaxed);
+            slot.limit.store(limit, Relaxed);
             slot.id.store(id, Release);
         }
         Published { block, slot }
@@ -320,6 +360,7 @@ impl Drop for Published<'_> {
     fn drop(&mut self) {
         self.block.progress.fetch_add(1, Relaxed);
         if let Some(slot) = self.slot {
+            slot.ended.store(now_ns(), Relaxed);
             slot.id.store(0, Release);
         }
     }
@@ -350,7 +391,7 @@ pub fn in_interrupt_hook() -> bool {
     IN_HOOK.get()
 }
 
-fn call_hook(hook: &dyn Fn() -> bool) -> bool {
+pub(crate) fn call_hook(hook: &dyn Fn() -> bool) -> bool {
     let before = IN_HOOK.replace(true);
     let answer = hook();
     IN_HOOK.set(before);
@@ -371,6 +412,7 @@ impl Inner {
                     pe,
                     pid: block.pid.load(Relaxed),
                     how: "has called finalize",
+                    place: String::new(),
                     operation: operation.name(),
                     me: self.my_pe,
                 });
@@ -411,10 +453,18 @@ impl Inner {
                 if let Ok(value) = ready() {
                     return Ok(value);
                 }
+                self.transport.progress();
                 rustix::thread::sched_yield();
             }
         }
-        let published = Published::new(&self.control, self.my_pe, &wait, start_ns);
+        let limit = self.limit(wait.operation, start_ns);
+        let published = Published::new(&self.control, self.my_pe, &wait, start_ns, limit);
+        let interrupted = |seen: Seen| Error::Interrupted {
+            operation: wait.operation.name(),
+            me: self.my_pe,
+            waited: start.elapsed(),
+            detail: board::detail(&self.control, self.my_pe, &wait, seen, start_ns),
+        };
         let mut nap = Duration::from_micros(50);
         let mut hook_at = HOOK_EVERY;
         loop {
@@ -430,6 +480,7 @@ impl Inner {
                 slot.actual.store(seen.actual, Relaxed);
             }
             self.check_job(wait.operation)?;
+            self.check_stopped(wait.operation)?;
             let waited = start.elapsed();
             if let Target::Team { index, epoch } = wait.target {
                 let team = self.team_state(index);
@@ -440,23 +491,20 @@ impl Inner {
                 }
             }
             if self.interrupted.load(Acquire) || stopped() {
-                return Err(Error::Interrupted {
-                    operation: wait.operation.name(),
-                    me: self.my_pe,
-                    waited,
-                });
+                return Err(interrupted(seen));
             }
-            if let Some((limit, variable)) = self.limit(wait.operation)
-                && waited >= limit
+            if let Some((after, limit)) = limit
+                && waited >= after
             {
                 return Err(Error::Timeout {
                     operation: wait.operation.name(),
                     me: self.my_pe,
                     waited,
-                    variable,
-                    detail: crate::board::detail(&self.control, self.my_pe, &wait, seen),
+                    variable: limit.name(),
+                    detail: board::detail(&self.control, self.my_pe, &wait, seen, start_ns),
                 });
             }
+            self.transport.progress();
             let signalled = self.sleep(&wait, nap, &mut ready) == Err(Errno::INTR);
             nap = (nap * 2).min(NAP);
             if signalled || waited >= hook_at {
@@ -467,21 +515,21 @@ impl Inner {
                     .unwrap_or_else(|poison| poison.into_inner())
                     .clone();
                 if hook.is_some_and(|hook| call_hook(&*hook)) {
-                    return Err(Error::Interrupted {
-                        operation: wait.operation.name(),
-                        me: self.my_pe,
-                        waited: start.elapsed(),
-                    });
+                    return Err(interrupted(seen));
                 }
             }
         }
     }
 
-    /// The deadline that holds for an operation, and the setting it comes from.
-    fn limit(&self, operation: Operation) -> Option<(Duration, &'static str)> {
-        match operation {
-            Operation::Init => Some((self.init_timeout, "NVSHMEMRS_INIT_TIMEOUT")),
-            _ => self.timeout.map(|limit| (limit, "NVSHMEMRS_TIMEOUT")),
+    /// How long a wait of this thread that began at `since_ns` may last, and what says so.
+    fn limit(&self, operation: Operation, since_ns: u64) -> Option<(Duration, Limit)> {
+        match (operation, deadline::until()) {
+            (Operation::Init, _) => Some((self.init_timeout, Limit::InitTimeout)),
+            (_, Some(until)) => {
+                let left = Duration::from_nanos(until.saturating_sub(since_ns));
+                Some((left, Limit::Deadline))
+            }
+            _ => self.timeout.map(|limit| (limit, Limit::Timeout)),
         }
     }
 

@@ -1,6 +1,6 @@
 //! Collectives against a plain model, for all types, operations, sizes and 1 to 5 PEs; and members that call them wrongly.
 
-use nvshmemrs::{Dtype, Element, Error, Op, Runtime, Team, local};
+use nvshmemrs::{Dtype, Element, Error, Op, Runtime, Symmetric, Team, local};
 use proptest::prelude::*;
 use std::fmt::Debug;
 
@@ -471,6 +471,25 @@ fn teams_know_their_members() {
             rt.barrier(team)?;
             rt.sync(team)?;
         }
+        rt.finalize()
+    })
+    .unwrap();
+}
+
+#[test]
+fn strides_that_lead_nowhere_may_be_of_any_size() {
+    // Found by fuzzing: where there is at most one element, no step is taken, and none must be added up.
+    local::run(1, |rt| {
+        let array = rt.array::<u64>(2)?;
+        array.store(0, 7)?;
+        let (to, from) = (array.as_ptr() as u64 + 8, array.as_ptr() as u64);
+        let far = isize::MAX;
+        for (element, count) in [(8, 0), (8, 1)] {
+            let (to, from) = (Symmetric::Address(to), Symmetric::Address(from));
+            rt.alltoalls(Team::WORLD, to, from, far, far, element, count)?;
+        }
+        assert_eq!(array.load(1)?, 7);
+        drop(array);
         rt.finalize()
     })
     .unwrap();

@@ -201,12 +201,13 @@ fn a_deadline_names_who_is_missing() {
         rt.barrier_all()?;
         if rt.my_pe() == 0 {
             let error = rt.barrier(Team::WORLD).unwrap_err();
-            assert_eq!(error.status(), 16);
-            assert!(
-                error.to_string().contains("PE 1 to enter collective"),
-                "{error}"
-            );
             gave_up.wait();
+            assert_eq!(error.status(), 16);
+            let text = error.to_string();
+            assert!(
+                text.contains("its 3rd collective on WORLD, waits for PE 1; PE 1 (pid "),
+                "{text}"
+            );
         } else {
             gave_up.wait();
             let error = rt.barrier(Team::WORLD).unwrap_err();

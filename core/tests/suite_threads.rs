@@ -1,5 +1,6 @@
 //! The table-driven suite of `tests/suite` with PEs as threads.
 
+#[allow(dead_code, reason = "some shapes of teams are for the soak test")]
 #[path = "../../tests/suite/mod.rs"]
 mod suite;
 

@@ -381,6 +381,8 @@ static void heap(void)
 {
     void *at;
     int32_t number;
+    size_t length;
+    uint64_t before;
     BAD(INVALID_VALUE, malloc, ptr, rt, 64, NULL);
     SAYS("NVSHMEM_SYMMETRIC_SIZE", OUT_OF_MEMORY, malloc, bytes, rt, SIZE_MAX, &at);
     BAD(INVALID_VALUE, calloc, ptr, rt, 1, 64, NULL);
@@ -402,6 +404,14 @@ static void heap(void)
     BAD(NOT_SYMMETRIC, memory_kind, ptr, rt, local, &number);
     BAD(INVALID_VALUE, memory_kind, kind, rt, dest, NULL);
     BAD(INVALID_VALUE, heap_stats, stats, rt, NULL);
+    BAD(INVALID_VALUE, unfreed, text, rt, NULL, 8, &length);
+    BAD(INVALID_VALUE, deadline_begin, seconds, 0.0, &before);
+    BAD(INVALID_VALUE, deadline_begin, seconds, -1.0, &before);
+    BAD(INVALID_VALUE, deadline_begin, seconds, 1e10, &before);
+    BAD(INVALID_VALUE, deadline_begin, previous, 1.0, NULL);
+    BAD(INVALID_VALUE, check_access, access, dest, 8, 99, NULL);
+    SAYS("", OUT_OF_BOUNDS, unfreed, bytes, rt, dest, 1 << 20, &length);
+    BAD(INVALID_VALUE, unfreed, length, rt, local, 8, NULL);
     BAD(INVALID_VALUE, buffer_register, buffer, rt, (void *)1, 4096, NULL, &at);
     BAD(INVALID_VALUE, buffer_register, bytes, rt, (void *)4096, 1, NULL, &at);
     BAD(INVALID_VALUE, buffer_register, preferred, rt, (void *)4096, 4096, (void *)1, &at);

@@ -5,12 +5,14 @@
  *   uid FILE PE N           a unique id that PE 0 makes and writes to FILE
  *   stdin PE N              a unique id that comes on standard input
  *   rounds N                N jobs, one after the other, with other heaps
- *   malloc BYTES            what the environment says, and allocates that much */
+ *   malloc BYTES            what the environment says, and allocates that much
+ *   exec WORDS...           what the environment says, and another program that is started meanwhile */
 
 #include "check.h"
 
 #include <fcntl.h>
 #include <string.h>
+#include <sys/wait.h>
 
 static void end(const char *call, int32_t status)
 {
@@ -104,6 +106,22 @@ static void join_by_id(const nvshmemrs_unique_id_t *id, const char *pe, const ch
     MUST(nvshmemrs_finalize(runtime));
 }
 
+/* Starts another program while everything of the library's is open, and waits for it. */
+static void start(nvshmemrs_runtime_t runtime, char **words)
+{
+    nvshmemrs_stream_t stream;
+    int status;
+    MUST(nvshmemrs_stream_new(runtime, &stream));
+    pid_t child = fork();
+    if (child == 0) {
+        execvp(words[0], words);
+        _exit(127);
+    }
+    if (child < 0 || waitpid(child, &status, 0) != child || status != 0)
+        exit(89);
+    MUST(nvshmemrs_stream_free(stream));
+}
+
 int main(int argc, char **argv)
 {
     nvshmemrs_runtime_t runtime;
@@ -126,6 +144,11 @@ int main(int argc, char **argv)
         if (fread(&id, sizeof id, 1, stdin) != 1)
             return 96;
         join_by_id(&id, argv[2], argv[3]);
+    } else if (strcmp(how, "exec") == 0 && argc > 2) {
+        MUST(nvshmemrs_init(NULL, &runtime));
+        MUST(nvshmemrs_barrier(runtime, NVSHMEMRS_TEAM_WORLD));
+        start(runtime, argv + 2);
+        MUST(nvshmemrs_finalize(runtime));
     } else if (strcmp(how, "rounds") == 0 && argc == 3) {
         rounds(atoi(argv[2]));
     } else if (strcmp(how, "malloc") == 0 && argc == 3) {

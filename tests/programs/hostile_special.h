@@ -256,6 +256,18 @@ static int32_t special_stream_free(void)
     return end_kept(streams, nvshmemrs_stream_free);
 }
 
+/* What is queued may be collective, and the next direct call is, too. */
+static int32_t synchronize_and_release(uint64_t stream)
+{
+    int32_t synchronized = nvshmemrs_stream_synchronize(stream), released = nvshmemrs_stream_release(stream);
+    return released != NVSHMEMRS_SUCCESS ? released : synchronized;
+}
+
+static int32_t special_stream_release(void)
+{
+    return end_kept(streams, synchronize_and_release);
+}
+
 static int32_t special_event_new(void)
 {
     return keep_handle(nvshmemrs_event_new(pick_runtime(), pick_output(0)), events, nvshmemrs_event_free);
@@ -274,6 +286,13 @@ static int32_t special_heap_keep(void)
 static int32_t special_heap_drop(void)
 {
     return end_kept(mappings, nvshmemrs_heap_drop);
+}
+
+/* NVSHMEMRS_TRACK is not set. */
+static int32_t special_unfreed(void)
+{
+    char *text = (char *)outputs[1];
+    return nvshmemrs_unfreed(pick_runtime(), percent(80) ? text : NULL, below(sizeof outputs[1]), pick_output(0));
 }
 
 static int32_t job_sizes[KEPT];
@@ -389,6 +408,51 @@ static int32_t never(void *user)
 static int32_t special_interrupt_hook(void)
 {
     return nvshmemrs_interrupt_hook(pick_runtime(), percent(50) ? never : NULL, NULL);
+}
+
+static int32_t special_init_interrupt_hook(void)
+{
+    return nvshmemrs_init_interrupt_hook(percent(50) ? never : NULL, NULL);
+}
+
+/* Without the checker no place is asked for, and no access looked at. */
+static int32_t no_place(void *user, const void *address, char *text, size_t bytes)
+{
+    (void)user, (void)address, (void)text, (void)bytes;
+    return 1;
+}
+
+static int32_t special_site_hook(void)
+{
+    return nvshmemrs_site_hook(pick_runtime(), percent(50) ? no_place : NULL, NULL);
+}
+
+static int32_t special_check_access(void)
+{
+    static const int32_t wrong[4] = {4, -1, INT32_MAX, INT32_MIN};
+    const void *anywhere = (const void *)(uintptr_t)next();
+    return nvshmemrs_check_access(anywhere, (size_t)next(), percent(60) ? (int32_t)below(4) : wrong[below(4)], anywhere);
+}
+
+/* Every deadline is far away, and ended again: the waits of other calls are to go their own ways. */
+static int32_t special_deadline_begin(void)
+{
+    static const double wrong[4] = {0, -1, 2e9, -1e300};
+    uint64_t previous;
+    int32_t status = nvshmemrs_deadline_begin(percent(60) ? 1000 + (double)below(1000) : wrong[below(4)], pick_output(0));
+    check_output(0, sizeof previous, status == NVSHMEMRS_SUCCESS);
+    if (status == NVSHMEMRS_SUCCESS) {
+        memcpy(&previous, outputs[0], sizeof previous);
+        CHECK(nvshmemrs_deadline_end(previous));
+    }
+    return status;
+}
+
+static int32_t special_deadline_end(void)
+{
+    uint64_t previous;
+    CHECK(nvshmemrs_deadline_begin(1000, &previous));
+    return nvshmemrs_deadline_end(previous);
 }
 
 static int32_t special_stream_call(void)

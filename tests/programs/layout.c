@@ -46,7 +46,13 @@ SAME(sizeof(nvshmemrs_stream_t), 8);
 SAME(sizeof(nvshmemrs_event_t), 8);
 SAME(sizeof(nvshmemrs_local_job_t), 8);
 SAME(sizeof(nvshmemrs_interrupt_hook_t), sizeof(void *));
+SAME(sizeof(nvshmemrs_site_hook_t), sizeof(void *));
 SAME(sizeof(nvshmemrs_host_function_t), sizeof(void *));
+
+SAME(NVSHMEMRS_ACCESS_LOAD, 0);
+SAME(NVSHMEMRS_ACCESS_STORE, 1);
+SAME(NVSHMEMRS_ACCESS_ATOMIC_LOAD, 2);
+SAME(NVSHMEMRS_ACCESS_ATOMIC_STORE, 3);
 
 SAME(NVSHMEMRS_SUCCESS, 0);
 SAME(NVSHMEMRS_ERROR_INVALID_VALUE, 1);
@@ -69,6 +75,7 @@ SAME(NVSHMEMRS_ERROR_BAD_FREE, 21);
 SAME(NVSHMEMRS_ERROR_BUSY, 22);
 SAME(NVSHMEMRS_ERROR_TEAM_BROKEN, 23);
 SAME(NVSHMEMRS_ERROR_PEER_ARGUMENT, 24);
+SAME(NVSHMEMRS_ERROR_CHECK_FAILED, 25);
 SAME(NVSHMEMRS_ERROR_PANIC, 99);
 
 SAME(NVSHMEMRS_MEMORY_DEFAULT, 0);

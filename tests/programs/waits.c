@@ -145,6 +145,31 @@ static void steady(void)
     REPORT("finalize", nvshmemrs_finalize(runtime));
 }
 
+/* The last PE is stopped from outside before it sends a signal; the others wait for it again and again. */
+static void stopped(void)
+{
+    if (me == n_pes - 1) {
+        /* Time that passes only while this PE runs. */
+        for (int step = 0; step < 100; step++)
+            usleep(10000);
+        for (int32_t pe = 0; pe < n_pes - 1; pe++)
+            CHECK(nvshmemrs_signal_op(runtime, flag, 41, NVSHMEMRS_SIGNAL_SET, pe));
+    } else {
+        int32_t status, errors = 0;
+        do {
+            double start = now_s();
+            status = nvshmemrs_signal_wait(runtime, flag, NVSHMEMRS_CMP_GE, 41, NULL);
+            if (status != 0 && errors++ == 0)
+                report("signal_wait", start, status);
+        } while (status == NVSHMEMRS_ERROR_PE_STOPPED);
+        if (errors == 0)
+            report("signal_wait", now_s(), status);
+    }
+    /* The stop is not final: nothing is left of it. */
+    CHECK(nvshmemrs_barrier(runtime, NVSHMEMRS_TEAM_WORLD));
+    REPORT("finalize", nvshmemrs_finalize(runtime));
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -158,6 +183,7 @@ int main(int argc, char **argv)
         {"interrupted_barrier", interrupted_barrier},
         {"hook", hook},
         {"steady", steady},
+        {"stopped", stopped},
     };
     void *memory;
     runtime = join(&me);

@@ -3,6 +3,7 @@
 //! Results lie in `nvshmemrs-tests` beside the built programs; a later run replaces them.
 
 use crate::{HANG, bin_dir, library, run, workspace};
+use std::env;
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,21 +13,7 @@ use tempfile::TempDir;
 /// Compiles a C11 program; warnings are errors.
 #[track_caller]
 pub fn compile_c(source: &Path) -> PathBuf {
-    let mut compiler = Command::new("cc");
-    compiler.args([
-        "-std=c11",
-        "-D_GNU_SOURCE",
-        "-O1",
-        "-g",
-        "-Wall",
-        "-Wextra",
-        "-Werror",
-    ]);
-    compiler
-        .arg("-I")
-        .arg(workspace().join("include"))
-        .arg(source);
-    finish(compiler, source)
+    compile_as(source, &default_name(source), &[])
 }
 
 /// Compiles a C11 program from its text, under a name that no other test uses.
@@ -41,19 +28,95 @@ pub fn compile_c_text(name: &str, text: &str) -> PathBuf {
 /// Compiles a C++17 program; warnings are errors.
 #[track_caller]
 pub fn compile_cxx(source: &Path) -> PathBuf {
-    let mut compiler = Command::new("c++");
-    compiler.args(["-std=c++17", "-O1", "-g", "-Wall", "-Wextra", "-Werror"]);
-    compiler.arg("-I").arg(workspace().join("include"));
-    compiler
-        .arg("-I")
-        .arg(workspace().join("bindings/cpp/include"))
-        .arg(source);
-    finish(compiler, source)
+    compile_as(source, &default_name(source), &[])
 }
 
 /// Compiles a Fortran program with the modules of `bindings/fortran/src`, the low layer first.
 #[track_caller]
 pub fn compile_fortran(source: &Path) -> PathBuf {
+    compile_as(source, &default_name(source), &[])
+}
+
+/// Compiles a program of any of these languages under a name of its own, with further options, so that it shows its loads and stores
+/// to the checker: as `include/nvshmemrs_plain_access.c` says.
+#[track_caller]
+pub fn compile_instrumented(source: &Path, name: &str, options: &[&str]) -> PathBuf {
+    let objects = scratch();
+    let mut compile = compiler(source);
+    compile.args(options).args(["-fsanitize=thread", "-c"]);
+    if is_fortran(source) {
+        compile.args(fortran_modules());
+    }
+    run(compile.arg(source).current_dir(objects.path()), HANG).assert_success();
+
+    let mut hooks = Command::new("cc");
+    hooks.args(["-std=c11", "-O2", "-Wall", "-Wextra", "-Werror", "-I"]);
+    hooks.arg(workspace().join("include")).arg("-c");
+    hooks.arg(workspace().join("include/nvshmemrs_plain_access.c"));
+    run(hooks.current_dir(objects.path()), HANG).assert_success();
+
+    let mut linker = Command::new(compile.get_program());
+    for entry in fs::read_dir(objects.path()).expect("cannot list what was compiled") {
+        let object = entry.expect("cannot list what was compiled").path();
+        if object.extension() == Some(OsStr::new("o")) {
+            linker.arg(object);
+        }
+    }
+    finish(linker, name)
+}
+
+/// Compiles a program of any of these languages under a name of its own, with further options.
+#[track_caller]
+pub fn compile_as(source: &Path, name: &str, options: &[&str]) -> PathBuf {
+    let module_files = scratch();
+    let mut compiler = compiler(source);
+    compiler.args(options);
+    if is_fortran(source) {
+        compiler.arg("-J").arg(module_files.path());
+        compiler.args(fortran_modules());
+    }
+    compiler.arg(source);
+    finish(compiler, name)
+}
+
+/// The compiler for a source, with the options that hold for all programs of its language.
+#[track_caller]
+fn compiler(source: &Path) -> Command {
+    let include = workspace().join("include");
+    let mut compiler;
+    match source.extension().and_then(OsStr::to_str) {
+        Some("c") => {
+            compiler = Command::new("cc");
+            compiler.args(["-std=c11", "-D_GNU_SOURCE", "-Wextra", "-I"]);
+            compiler.arg(include);
+        }
+        Some("cpp") => {
+            compiler = Command::new("c++");
+            compiler.args(["-std=c++17", "-Wextra", "-I"]).arg(include);
+            compiler
+                .arg("-I")
+                .arg(workspace().join("bindings/cpp/include"));
+        }
+        Some("f90" | "F90") => {
+            compiler = Command::new("gfortran");
+            compiler.arg("-std=f2018");
+        }
+        _ => panic!("no compiler for {}", source.display()),
+    }
+    compiler.args(["-O1", "-g", "-Wall", "-Werror"]);
+    // `cargo xtask sanitize` has C programs checked.
+    if let (false, Ok(flags)) = (is_fortran(source), env::var("NVSHMEMRS_TEST_CFLAGS")) {
+        compiler.args(flags.split_whitespace());
+    }
+    compiler
+}
+
+fn is_fortran(source: &Path) -> bool {
+    let extension = source.extension().and_then(OsStr::to_str);
+    matches!(extension, Some("f90" | "F90"))
+}
+
+fn fortran_modules() -> Vec<PathBuf> {
     let folder = workspace().join("bindings/fortran/src");
     let entries = fs::read_dir(&folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
     let mut modules: Vec<PathBuf> = entries
@@ -61,35 +124,29 @@ pub fn compile_fortran(source: &Path) -> PathBuf {
         .filter(|file| file.extension() == Some(OsStr::new("f90")))
         .collect();
     modules.sort_by_key(|file| (!file.ends_with("nvshmemrs_ffi.f90"), file.clone()));
+    modules
+}
 
-    let module_files = scratch();
-    let mut compiler = Command::new("gfortran");
-    compiler.args(["-std=f2018", "-O1", "-g", "-Wall", "-Werror"]);
-    compiler
-        .arg("-J")
-        .arg(module_files.path())
-        .args(modules)
-        .arg(source);
-    finish(compiler, source)
+/// What a program is called unless a test wants another name.
+#[track_caller]
+fn default_name(source: &Path) -> String {
+    let name = source.file_name().expect("a source file has a name");
+    name.to_string_lossy().replace('.', "-")
 }
 
 /// Links the program and gives its place. Tests may compile the same source at once, so the result appears
 /// whole or not at all.
 #[track_caller]
-fn finish(mut compiler: Command, source: &Path) -> PathBuf {
+fn finish(mut compiler: Command, name: &str) -> PathBuf {
     let folder = programs();
     let work = TempDir::new_in(&folder).expect("cannot make a folder for a compiler");
-    let name = source
-        .file_name()
-        .expect("a source file has a name")
-        .to_string_lossy();
     let unfinished = work.path().join("program");
     let rpath = format!("-Wl,-rpath,{}", library_folder().display());
     compiler
         .arg("-o")
         .arg(&unfinished)
         .arg(library())
-        .args([&rpath, "-pthread"]);
+        .args([&rpath, "-pthread", "-lm"]);
 
     let tool = compiler.get_program().to_string_lossy().into_owned();
     let found = Command::new(&tool).arg("--version").output();
@@ -99,7 +156,7 @@ fn finish(mut compiler: Command, source: &Path) -> PathBuf {
     );
     run(&mut compiler, HANG).assert_success();
 
-    let finished = folder.join(name.replace('.', "-"));
+    let finished = folder.join(name);
     fs::rename(&unfinished, &finished).expect("cannot move a compiled program");
     finished
 }

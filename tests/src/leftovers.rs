@@ -1,37 +1,305 @@
-//! What a job must not leave behind.
+//! What a job must not leave behind: files, processes, sockets, memory.
+//!
+//! A process that a test starts has a word of its own in its environment ([`process::spawn`](crate::process::spawn) puts it there), which all
+//! that it starts in turn inherit. So what is left of this test's jobs is told apart from what other tests have at the same time.
 
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
 
-/// The files that bear our name in the folders for shared and temporary files, at some moment.
-#[derive(Debug)]
-pub struct Leftovers(BTreeSet<PathBuf>);
+/// The variable with a job's word.
+const MARK: &str = "LEFTOVERS_OF";
+/// How our sockets and our memory are called.
+const OURS: &str = "nvshmemrs-";
+/// How long what was killed may take to go.
+const SOON: Duration = Duration::from_secs(10);
+
+thread_local! {
+    /// The words of the processes that this thread, hence this test, has started.
+    static STARTED: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Marks a command, and all that it starts, as this test's.
+pub(crate) fn mark(command: &mut Command) {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    let word = format!("{MARK}={}-{count}", std::process::id());
+    let (name, value) = word.split_once('=').expect("a variable");
+    command.env(name, value);
+    STARTED.with_borrow_mut(|words| words.push(word));
+}
+
+/// What is there at some moment: files and sockets that bear our name, and the jobs that the test had started until then.
+#[derive(Clone, Debug)]
+pub struct Leftovers {
+    files: BTreeSet<PathBuf>,
+    sockets: BTreeSet<u64>,
+    started: usize,
+}
 
 impl Leftovers {
-    /// Those that are there now.
+    /// What is there now.
     pub fn now() -> Self {
-        let mut files = BTreeSet::new();
-        for folder in ["/dev/shm", "/tmp"] {
-            let entries =
-                fs::read_dir(folder).unwrap_or_else(|e| panic!("cannot list {folder}: {e}"));
-            for entry in entries {
-                let path = entry
-                    .unwrap_or_else(|e| panic!("cannot list {folder}: {e}"))
-                    .path();
-                if path.to_string_lossy().contains("nvshmem") {
-                    files.insert(path);
-                }
-            }
+        Self {
+            files: files(),
+            sockets: sockets().into_iter().map(|(inode, _)| inode).collect(),
+            started: STARTED.with_borrow(Vec::len),
         }
-        Self(files)
     }
 
-    /// Panics if there are more of them by now.
+    /// Panics if there is more by now: a file; a process that the jobs started since have started, with what it holds; a socket that
+    /// no process holds.
     #[track_caller]
     pub fn assert_none_new(&self) {
-        let now = Self::now();
-        let fresh: Vec<_> = now.0.difference(&self.0).collect();
-        assert!(fresh.is_empty(), "left behind: {fresh:?}");
+        let words = STARTED.with_borrow(|words| words[self.started..].to_vec());
+        let start = Instant::now();
+        loop {
+            let fresh = self.fresh(&words);
+            if fresh.is_empty() {
+                return;
+            }
+            assert!(start.elapsed() < SOON, "left behind: {fresh:#?}");
+            thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    fn fresh(&self, words: &[String]) -> Vec<String> {
+        let files = files();
+        let mut fresh: Vec<String> = files
+            .difference(&self.files)
+            .map(|file| format!("file {}", file.display()))
+            .collect();
+        let all = processes();
+        fresh.extend(
+            all.iter()
+                .filter(|process| process.is_marked(words))
+                .map(Process::describe),
+        );
+        let new = sockets()
+            .into_iter()
+            .filter(|(inode, _)| !self.sockets.contains(inode));
+        let nobodys = new.filter(|(inode, _)| {
+            let link = format!("socket:[{inode}]");
+            !all.iter().any(|process| process.holds(&link))
+        });
+        fresh.extend(nobodys.map(|(_, name)| format!("socket {name}, which no process holds")));
+        fresh
+    }
+}
+
+/// The files that bear our name in the folders for shared and temporary files.
+fn files() -> BTreeSet<PathBuf> {
+    let mut files = BTreeSet::new();
+    for folder in ["/dev/shm", "/tmp"] {
+        let entries = fs::read_dir(folder).unwrap_or_else(|e| panic!("cannot list {folder}: {e}"));
+        for entry in entries {
+            let path = entry
+                .unwrap_or_else(|e| panic!("cannot list {folder}: {e}"))
+                .path();
+            if path.to_string_lossy().contains("nvshmem") {
+                files.insert(path);
+            }
+        }
+    }
+    files
+}
+
+/// The unix sockets of the machine that bear our name: inode and name.
+fn sockets() -> Vec<(u64, String)> {
+    let text = fs::read_to_string("/proc/net/unix").expect("cannot read /proc/net/unix");
+    text.lines()
+        .filter_map(|line| {
+            let mut fields = line.split_whitespace().skip(6);
+            let inode = fields.next()?.parse().ok()?;
+            let name = fields.next()?;
+            name.contains(OURS).then(|| (inode, name.to_string()))
+        })
+        .collect()
+}
+
+/// A process as /proc shows it.
+struct Process {
+    /// Whether it is this one.
+    own: bool,
+    folder: PathBuf,
+    /// What its descriptors lead to.
+    links: Vec<String>,
+}
+
+impl Process {
+    fn is_marked(&self, words: &[String]) -> bool {
+        if self.own {
+            return false;
+        }
+        let environment = read(&self.folder.join("environ"));
+        let mut variables = environment.split('\0');
+        variables.any(|variable| words.iter().any(|word| word == variable))
+    }
+
+    fn holds(&self, link: &str) -> bool {
+        self.links.iter().any(|other| other == link)
+    }
+
+    /// "process 12 (./a.out x), 3 threads, holds /memfd:nvshmemrs-job".
+    fn describe(&self) -> String {
+        let words = read(&self.folder.join("cmdline")).replace('\0', " ");
+        let maps = read(&self.folder.join("maps"));
+        let mapped = maps
+            .lines()
+            .filter_map(|line| line.split_whitespace().nth(5));
+        let held: BTreeSet<&str> = self
+            .links
+            .iter()
+            .map(String::as_str)
+            .chain(mapped)
+            .filter(|name| name.contains(OURS))
+            .collect();
+        let threads = fs::read_dir(self.folder.join("task")).map_or(0, Iterator::count);
+        format!(
+            "process {} ({}), {threads} threads, holds {held:?}",
+            self.folder.display(),
+            words.trim()
+        )
+    }
+}
+
+/// The processes that run; a zombie has no environment and no descriptors.
+fn processes() -> Vec<Process> {
+    let entries = fs::read_dir("/proc").expect("cannot list /proc");
+    let folders = entries.filter_map(|entry| {
+        let entry = entry.ok()?;
+        let pid: u32 = entry.file_name().to_str()?.parse().ok()?;
+        Some((pid, entry.path()))
+    });
+    folders
+        .map(|(pid, folder)| Process {
+            own: pid == std::process::id(),
+            links: links(&folder.join("fd")),
+            folder,
+        })
+        .collect()
+}
+
+fn links(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).into_iter().flatten();
+    let targets = entries.filter_map(|entry| fs::read_link(entry.ok()?.path()).ok());
+    targets
+        .map(|target| target.to_string_lossy().into_owned())
+        .collect()
+}
+
+/// A file of /proc; nothing of a process that has just ended.
+fn read(file: &Path) -> String {
+    let bytes = fs::read(file).unwrap_or_default();
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::process::{run, spawn};
+    use rustix::net::{
+        AddressFamily, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketAddrUnix,
+        SocketFlags, SocketType, bind, sendmsg, socket, socketpair,
+    };
+    use std::io::IoSlice;
+    use std::mem::MaybeUninit;
+    use std::os::fd::AsFd;
+    use std::panic::catch_unwind;
+    use std::sync::{Mutex, MutexGuard};
+
+    /// Files have no owner, so these tests would find each other's.
+    fn alone() -> MutexGuard<'static, ()> {
+        static ALONE: Mutex<()> = Mutex::new(());
+        ALONE.lock().unwrap_or_else(|poison| poison.into_inner())
+    }
+
+    /// What `assert_none_new` says that is left.
+    fn left(before: Leftovers) -> String {
+        let words = STARTED.with_borrow(|words| words[before.started..].to_vec());
+        before.fresh(&words).join("\n")
+    }
+
+    #[test]
+    fn a_process_that_is_left_is_found_and_one_of_another_test_is_not() {
+        let _alone = alone();
+        let before = Leftovers::now();
+        let other = thread::spawn(|| spawn(Command::new("sleep").arg("30")));
+        let other = other.join().expect("a test's process");
+        assert_eq!(left(before), "");
+        // Its own session and group, and no child of ours.
+        let script = "setsid sh -c 'exec 3</dev/null; sleep 30 & wait' >/dev/null 2>&1 &";
+        let before = Leftovers::now();
+        run(Command::new("sh").args(["-c", script]), SOON).assert_success();
+        let start = Instant::now();
+        let seen = loop {
+            let words = STARTED.with_borrow(|words| words[before.started..].to_vec());
+            let seen = before.fresh(&words);
+            if seen.iter().filter(|line| line.contains("sleep 30")).count() == 2 {
+                break seen;
+            }
+            assert!(start.elapsed() < SOON, "not found: {seen:?}");
+        };
+        for line in seen {
+            let pid = line.trim_start_matches("process /proc/");
+            let pid = pid.split(' ').next().expect("a pid");
+            run(Command::new("kill").args(["-9", pid]), SOON);
+        }
+        before.assert_none_new();
+        drop(other);
+    }
+
+    #[test]
+    fn files_and_sockets_are_found() {
+        let _alone = alone();
+        let before = Leftovers::now();
+        let file = tempfile::Builder::new()
+            .prefix("nvshmemrs-left")
+            .tempfile_in("/dev/shm")
+            .expect("a file in /dev/shm");
+        assert!(left(before).contains("file /dev/shm/nvshmemrs-left"));
+        drop(file);
+        let before = Leftovers::now();
+        let name = format!("nvshmemrs-left-{}", std::process::id());
+        let address = SocketAddrUnix::new_abstract_name(name.as_bytes()).expect("a name");
+        let held = socket(AddressFamily::UNIX, SocketType::STREAM, None).expect("a socket");
+        bind(&held, &address).expect("a name that is free");
+        assert_eq!(left(before.clone()), "", "it is in use");
+        // Sent and never received, it is nobody's.
+        let flags = SocketFlags::empty();
+        let (from, _to) =
+            socketpair(AddressFamily::UNIX, SocketType::STREAM, flags, None).expect("two sockets");
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+        let mut message = SendAncillaryBuffer::new(&mut space);
+        let rights = [held.as_fd()];
+        assert!(message.push(SendAncillaryMessage::ScmRights(&rights)));
+        sendmsg(
+            &from,
+            &[IoSlice::new(b"x")],
+            &mut message,
+            SendFlags::empty(),
+        )
+        .expect("a message is sent");
+        drop(held);
+        assert!(left(before).contains(&format!("socket @{name}, which no process holds")));
+    }
+
+    #[test]
+    fn what_is_left_is_a_panic() {
+        let _alone = alone();
+        let before = Leftovers::now();
+        let file = tempfile::Builder::new()
+            .prefix("nvshmemrs-left")
+            .tempfile_in("/dev/shm")
+            .expect("a file in /dev/shm");
+        let message = catch_unwind(|| before.assert_none_new()).expect_err("it is left");
+        let message = message.downcast_ref::<String>().expect("a text");
+        assert!(message.contains("left behind"), "{message}");
+        drop(file);
     }
 }

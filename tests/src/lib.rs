@@ -3,15 +3,19 @@
 //! Everything here panics when something is missing or fails, naming it: a test that cannot run has failed.
 
 pub mod compile;
+pub mod findings;
 pub mod job;
 pub mod leftovers;
+pub mod nobody;
 pub mod process;
+pub mod rendezvous;
 
 pub use compile::{compile_c, compile_c_text, compile_cxx, compile_fortran};
 pub use leftovers::Leftovers;
 pub use process::{Output, Running, alive, launch, launcher, run, spawn};
 
 use std::env;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -57,6 +61,18 @@ pub fn program(name: &str) -> PathBuf {
         file.is_file(),
         "there is no test program {}",
         file.display()
+    );
+    file
+}
+
+/// An interpreter: what the variable names, else its place in the checkout.
+#[track_caller]
+pub fn interpreter(variable: &str, place: &str, name: &str) -> OsString {
+    let file = env::var_os(variable).unwrap_or_else(|| workspace().join(place).into());
+    assert!(
+        Path::new(&file).is_file(),
+        "{name} is missing: {} is no file. `cargo xtask test` sets it up; {variable} names another one",
+        Path::new(&file).display()
     );
     file
 }

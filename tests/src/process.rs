@@ -1,6 +1,6 @@
 //! Processes with a time limit and captured output.
 
-use crate::{HANG, bin};
+use crate::{HANG, bin, leftovers};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group, test_kill_process};
 use std::ffi::OsStr;
 use std::fs::File;
@@ -100,13 +100,14 @@ pub struct Running {
     command: String,
 }
 
-/// Starts a command in a process group of its own. Its output goes to files, so that a process which it
+/// Starts a command in a process group of its own, marked as this test's. Its output goes to files, so that a process which it
 /// leaves behind cannot hold up the test.
 #[track_caller]
 pub fn spawn(command: &mut Command) -> Running {
     let file = || tempfile::tempfile().expect("cannot make a file for output");
     let (stdout, stderr) = (file(), file());
     let copy = |file: &File| file.try_clone().expect("cannot copy a file handle");
+    leftovers::mark(command);
     command
         .process_group(0)
         .stdout(copy(&stdout))

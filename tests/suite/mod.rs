@@ -3,14 +3,14 @@
 //! nothing of the library. The same code runs with PEs as threads (`core/tests/suite_threads.rs`) and as processes
 //! (`tests/tests/suite.rs`).
 
-mod collectives;
-mod context;
+pub(crate) mod collectives;
+pub(crate) mod context;
 mod plan;
-mod reductions;
-mod rma;
-mod shapes;
-mod values;
-mod words;
+pub(crate) mod reductions;
+pub(crate) mod rma;
+pub(crate) mod shapes;
+pub(crate) mod values;
+pub(crate) mod words;
 
 pub(crate) use context::Tally;
 

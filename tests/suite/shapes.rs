@@ -1,5 +1,6 @@
 //! The teams that the suite runs over, and which PEs belong to them, worked out here and not asked of the library.
 
+use crate::suite::values;
 use nvshmemrs::{Pe, Result, Runtime, Team, TeamConfig};
 
 /// How a team comes about.
@@ -39,10 +40,33 @@ pub(crate) enum Shape {
     Nested,
     /// Every other member of the shuffled team, backwards.
     OfShuffled,
+    /// `size` PEs from `start` on, `stride` apart.
+    Strided {
+        /// The first one.
+        start: Pe,
+        /// From one to the next.
+        stride: Pe,
+        /// How many.
+        size: Pe,
+    },
+    /// Rows of `width`, or their columns.
+    Grid {
+        /// PEs of a row.
+        width: Pe,
+        /// Whether the columns are meant.
+        columns: bool,
+    },
+    /// `size` PEs in an order that follows from `seed`, by unique id.
+    Listed {
+        /// What the order follows from.
+        seed: u64,
+        /// How many.
+        size: Pe,
+    },
 }
 
 impl Shape {
-    /// Every shape.
+    /// Every shape that has no parameters.
     pub(crate) const ALL: [Shape; 17] = [
         Shape::World,
         Shape::Node,
@@ -118,7 +142,32 @@ fn members(shape: Shape, n: Pe) -> Vec<Vec<Pe>> {
             order.reverse();
             vec![order.into_iter().step_by(2).collect()]
         }
+        Shape::Strided {
+            start,
+            stride,
+            size,
+        } => vec![(0..size).map(|index| start + index * stride).collect()],
+        Shape::Grid { width, columns } => match columns {
+            false => rows(width as usize),
+            true => (0..width.min(n))
+                .map(|column| {
+                    all.iter()
+                        .copied()
+                        .filter(|pe| pe % width == column)
+                        .collect()
+                })
+                .collect(),
+        },
+        Shape::Listed { seed, size } => vec![listed(seed, size, n)],
     }
+}
+
+/// `size` of `n` PEs in an order without a pattern.
+fn listed(seed: u64, size: Pe, n: Pe) -> Vec<Pe> {
+    let mut order: Vec<Pe> = (0..n).collect();
+    order.sort_by_key(|&pe| values::seed(seed, pe, 0));
+    order.truncate(size as usize);
+    order
 }
 
 /// Makes the shape's teams; the one that this PE is in, if any. Collective over the job.
@@ -151,7 +200,19 @@ pub(crate) fn make(rt: &Runtime, shape: Shape) -> Result<Option<Made>> {
             made.push(other);
             Some(keep)
         }
-        Shape::Shuffled => init_shuffled(rt)?,
+        Shape::Shuffled => init_listed(rt, &shuffled(n))?,
+        Shape::Strided {
+            start,
+            stride,
+            size,
+        } => split(Team::WORLD, start, stride, size)?,
+        Shape::Grid { width, columns } => {
+            let (x, y) = rt.team_split_2d(Team::WORLD, width, config(), config())?;
+            let (keep, other) = if columns { (y, x) } else { (x, y) };
+            made.push(other);
+            Some(keep)
+        }
+        Shape::Listed { seed, size } => init_listed(rt, &listed(seed, size, n))?,
         Shape::Nested => match split(Team::WORLD, n - 1, -1, n)? {
             Some(parent) => {
                 made.push(parent);
@@ -159,7 +220,7 @@ pub(crate) fn make(rt: &Runtime, shape: Shape) -> Result<Option<Made>> {
             }
             None => None,
         },
-        Shape::OfShuffled => match init_shuffled(rt)? {
+        Shape::OfShuffled => match init_listed(rt, &shuffled(n))? {
             Some(parent) => {
                 made.push(parent);
                 let size = n - 1;
@@ -186,13 +247,12 @@ pub(crate) fn make(rt: &Runtime, shape: Shape) -> Result<Option<Made>> {
 }
 
 /// PE 0 draws an id and hands it to all, then only the members meet.
-fn init_shuffled(rt: &Runtime) -> Result<Option<Team>> {
+fn init_listed(rt: &Runtime, order: &[Pe]) -> Result<Option<Team>> {
     let id = rt.array::<u64>(1)?;
     if rt.my_pe() == 0 {
         id.store(0, rt.team_unique_id()?)?;
     }
     rt.broadcast_array(Team::WORLD, &id.all(), &id.all(), 0)?;
-    let order = shuffled(rt.n_pes());
     let config = TeamConfig {
         unique_id: id.load(0)?,
         num_contexts: 2,

@@ -1,55 +1,26 @@
 //! How PEs find each other, and what they say when they cannot: without a launcher, under the launchers of others, with
 //! wrong numbers, wrong secrets, wrong users, and with too little memory.
 
-use nvshmemrs::UniqueId;
-use nvshmemrs_tests::{
-    HANG, Leftovers, Output, Running, compile_c, job, launcher, library, program, run, spawn,
+use nvshmemrs_tests::rendezvous::{
+    BOOTSTRAP, CHALLENGE, HELLO, REFUSAL, WELCOME, all_refused, assert_refused, assert_worked,
+    connect, connected, false_hello, joiner, listening, message, name_of, pe_of, receive,
+    two_of_three,
 };
+use nvshmemrs_tests::{HANG, Leftovers, Output, Running, job, launcher, run, spawn};
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
-use std::fs::{self, Permissions};
-use std::io::{IoSlice, Read, Write};
+use std::fs;
+use std::io::{IoSlice, Write};
 use std::mem::MaybeUninit;
 use std::os::fd::AsFd;
 use std::os::linux::net::SocketAddrExt;
-use std::os::unix::fs::PermissionsExt;
-use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
-use std::path::{Path, PathBuf};
+use std::os::unix::net::{SocketAddr, UnixListener};
 use std::process::{Command, Stdio};
-use std::sync::OnceLock;
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 const INVALID_VALUE: i32 = 1;
 const OUT_OF_MEMORY: i32 = 2;
 const NOT_SUPPORTED: i32 = 3;
 const PE_RANGE: i32 = 12;
-const BOOTSTRAP: i32 = 18;
-
-/// `programs/bootstrap.c`, compiled once.
-fn joiner() -> &'static Path {
-    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
-    PROGRAM.get_or_init(|| compile_c(&program("bootstrap.c")))
-}
-
-/// Every PE has joined the job of `outputs.len()` PEs, worked in it, and left it.
-#[track_caller]
-fn assert_worked(outputs: &[Output]) {
-    for (pe, output) in outputs.iter().enumerate() {
-        output.assert_success();
-        let line = format!("worked PE {pe} of {}\n", outputs.len());
-        assert_eq!(output.stdout, line, "{}", output.describe());
-        assert_eq!(output.stderr, "", "{}", output.describe());
-    }
-}
-
-/// The process gave up with this status, and with all the words in its message.
-#[track_caller]
-fn assert_refused(output: &Output, status: i32, words: &[&str]) {
-    output.assert_code(status);
-    for word in words {
-        output.assert_stdout(word);
-    }
-}
 
 #[test]
 fn a_unique_id_through_a_file() {
@@ -218,98 +189,6 @@ fn jobs_of_one_user_do_not_mix() {
     assert_worked(&job::finish(four));
 }
 
-/// A line of /proc/net/unix: the state of a socket, its inode, and the name it is bound to.
-struct Socket {
-    state: String,
-    inode: String,
-    name: String,
-}
-
-const LISTENS: &str = "01";
-const CONNECTED: &str = "03";
-
-fn sockets() -> Vec<Socket> {
-    let text = fs::read_to_string("/proc/net/unix").expect("the list of unix sockets");
-    let socket = |line: &str| {
-        let words: Vec<&str> = line.split_whitespace().collect();
-        Some(Socket {
-            state: words.get(5)?.to_string(),
-            inode: words.get(6)?.to_string(),
-            name: words.get(7)?.strip_prefix('@')?.to_string(),
-        })
-    };
-    text.lines().filter_map(socket).collect()
-}
-
-#[track_caller]
-fn until<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
-    let start = Instant::now();
-    loop {
-        if let Some(found) = found() {
-            return found;
-        }
-        assert!(start.elapsed() < HANG, "no {what}");
-        thread::sleep(Duration::from_millis(2));
-    }
-}
-
-/// Where a PE 0 listens.
-#[track_caller]
-fn listening(pe: &Running) -> String {
-    until("socket of PE 0", || {
-        let fds = fs::read_dir(format!("/proc/{}/fd", pe.pid())).ok()?;
-        let own: Vec<String> = fds
-            .filter_map(|fd| Some(fs::read_link(fd.ok()?.path()).ok()?.display().to_string()))
-            .collect();
-        sockets()
-            .into_iter()
-            .find(|socket| {
-                socket.state == LISTENS && own.contains(&format!("socket:[{}]", socket.inode))
-            })
-            .map(|socket| socket.name)
-    })
-}
-
-/// Waits until so many have connected to PE 0.
-#[track_caller]
-fn connected(name: &str, count: usize) {
-    until("connections to PE 0", || {
-        let there = sockets()
-            .iter()
-            .filter(|socket| socket.state == CONNECTED && socket.name == name)
-            .count();
-        (there >= count).then_some(())
-    });
-}
-
-/// Starts PE `pe` of `n_pes`, with variables.
-fn pe_of(id: &UniqueId, pe: u32, n_pes: u32, variables: &[(&str, &str)]) -> Running {
-    let mut command = job::member(joiner(), id, pe, n_pes);
-    spawn(command.arg("env").envs(variables.iter().copied()))
-}
-
-/// Starts PEs 0 and 1 of a job of three, and waits until they have found each other.
-fn two_of_three(variables: &[(&str, &str)]) -> (UniqueId, String, Vec<Running>) {
-    let id = job::unique_id();
-    let leader = pe_of(&id, 0, 3, variables);
-    let name = listening(&leader);
-    let follower = pe_of(&id, 1, 3, variables);
-    connected(&name, 1);
-    (id, name, vec![leader, follower])
-}
-
-/// What every process of a job that cannot come together must say.
-#[track_caller]
-fn all_refused(pes: Vec<Running>, words: &[&str]) {
-    for output in job::finish(pes) {
-        assert_refused(&output, BOOTSTRAP, words);
-        assert!(
-            output.elapsed < Duration::from_secs(30),
-            "it waited for the deadline"
-        );
-    }
-}
-
 #[test]
 fn two_processes_with_one_number() {
     let (id, _, mut pes) = two_of_three(&[]);
@@ -389,45 +268,6 @@ fn members_are_missing() {
     all_refused(pes.into(), &words);
 }
 
-fn connect(name: &str) -> UnixStream {
-    let address = SocketAddr::from_abstract_name(name).expect("a name");
-    let stream = UnixStream::connect_addr(&address).expect("PE 0 listens");
-    let limit = Some(HANG);
-    stream.set_read_timeout(limit).expect("a time limit");
-    stream
-}
-
-/// Reads a message of the protocol in core/src/bootstrap/socket.rs: its kind and its contents.
-#[track_caller]
-fn receive(stream: &mut UnixStream) -> (u8, Vec<u8>) {
-    let mut head = [0; 5];
-    stream.read_exact(&mut head).expect("a message");
-    let length = u32::from_le_bytes([head[1], head[2], head[3], head[4]]);
-    let mut contents = vec![0; length as usize];
-    stream.read_exact(&mut contents).expect("all of a message");
-    (head[0], contents)
-}
-
-/// A message of the protocol.
-fn message(kind: u8, contents: &[u8]) -> Vec<u8> {
-    let length = u32::try_from(contents.len()).expect("a short message");
-    [&[kind][..], &length.to_le_bytes(), contents].concat()
-}
-
-const CHALLENGE: u8 = 1;
-const HELLO: u8 = 2;
-const WELCOME: u8 = 3;
-const REFUSAL: u8 = 7;
-
-/// What a process that found the socket but not the secret would say: it is PE 2 of 3.
-fn false_hello() -> Vec<u8> {
-    let mut contents = [0u8; 80];
-    contents[0] = 2;
-    contents[4] = 3;
-    contents[8..16].fill(0xff);
-    message(HELLO, &contents)
-}
-
 #[test]
 fn a_wrong_secret_is_refused_and_the_job_goes_on() {
     let (id, name, mut pes) = two_of_three(&[]);
@@ -472,14 +312,7 @@ fn a_wrong_secret_is_told_when_somebody_is_missing() {
 #[test]
 fn a_false_pe_0_is_refused() {
     let id = job::unique_id();
-    // Where PE 0 would be: whoever looks for it says so.
-    let alone = pe_of(&id, 1, 2, &[("NVSHMEMRS_INIT_TIMEOUT", "0.1")]).wait(HANG);
-    let name = alone
-        .stdout
-        .split("tried @")
-        .nth(1)
-        .and_then(|rest| rest.split(':').next());
-    let address = SocketAddr::from_abstract_name(name.expect("a name")).expect("a name");
+    let address = SocketAddr::from_abstract_name(format!("{}-0", name_of(&id))).expect("a name");
     let listener = UnixListener::bind_addr(&address).expect("a free name");
     let follower = pe_of(&id, 1, 2, &[]);
 
@@ -507,102 +340,6 @@ fn a_false_pe_0_is_refused() {
         BOOTSTRAP,
         &["PE 0's place does not know the job's secret"],
     );
-}
-
-/// A command that runs as the user `nobody`. Only root can do that, so these tests need root.
-#[track_caller]
-fn as_nobody(command: &mut Command) -> Command {
-    assert!(
-        rustix::process::geteuid().is_root(),
-        "this test acts as another user, which takes root: run the tests as root, as a container's CI does"
-    );
-    let mut other = job::clean("setpriv");
-    other.args(["--reuid=65534", "--regid=65534", "--clear-groups"]);
-    other.arg(command.get_program()).args(command.get_args());
-    for (name, value) in command.get_envs() {
-        if let Some(value) = value {
-            other.env(name, value);
-        }
-    }
-    other
-}
-
-/// Another user, who has the id all the same, tries for a second to be PE 2 of 3.
-#[track_caller]
-fn nobody_tries(id: &UniqueId) {
-    // The program and the library, where everybody can read them.
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let readable = Permissions::from_mode(0o755);
-    fs::set_permissions(folder.path(), readable.clone()).expect("an open folder");
-    let copy = |from: &Path, name: &str| {
-        let to = folder.path().join(name);
-        fs::copy(from, &to).expect("a copy");
-        fs::set_permissions(&to, readable.clone()).expect("a readable copy");
-        to
-    };
-    let program = copy(joiner(), "joiner");
-    copy(&library(), "libnvshmemrs.so.0");
-    let mut command = job::member(&program, id, 2, 3);
-    command
-        .arg("env")
-        .env("LD_LIBRARY_PATH", folder.path())
-        .env("NVSHMEMRS_INIT_TIMEOUT", "1");
-    let output = run(&mut as_nobody(&mut command), HANG);
-    let words = ["of user 0, where user 65534 runs the job"];
-    assert_refused(&output, BOOTSTRAP, &words);
-}
-
-#[test]
-fn another_user_is_refused_and_the_job_goes_on() {
-    let (id, _, mut pes) = two_of_three(&[]);
-    nobody_tries(&id);
-    pes.push(pe_of(&id, 2, 3, &[]));
-    assert_worked(&job::finish(pes));
-}
-
-#[test]
-fn another_user_is_named_when_somebody_is_missing() {
-    let (id, _, pes) = two_of_three(&[("NVSHMEMRS_INIT_TIMEOUT", "4")]);
-    nobody_tries(&id);
-    let outputs = job::finish(pes);
-    let words = [
-        "PE 2 of 3 had not joined",
-        "of user 65534, where user 0 runs the job",
-    ];
-    assert_refused(&outputs[0], BOOTSTRAP, &words);
-    // It tried many times; once is enough.
-    let told = outputs[0].stdout.matches("of user 65534").count();
-    assert_eq!(told, 1, "{}", outputs[0].describe());
-}
-
-#[test]
-fn another_user_cannot_read_the_memory() {
-    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
-    let program = PROGRAM.get_or_init(|| compile_c(&program("waits.c")));
-    let pes = job::start(program, 2, |_, command| {
-        command.arg("steady");
-    });
-    let pid = pes[1].pid();
-    let fd = until("memory of the job", || {
-        let fds = fs::read_dir(format!("/proc/{pid}/fd")).ok()?;
-        let of_job = |path: &PathBuf| {
-            fs::read_link(path)
-                .is_ok_and(|target| target.to_string_lossy().contains("nvshmemrs-job"))
-        };
-        fds.filter_map(|fd| Some(fd.ok()?.path())).find(of_job)
-    });
-    let mut read = Command::new("head");
-    read.args(["-c", "8"]).arg(&fd);
-    run(&mut read, HANG).assert_success();
-    let refused = run(&mut as_nobody(&mut read), HANG);
-    assert_ne!(refused.code(), 0, "{}", refused.describe());
-    refused.assert_stderr("Permission denied");
-    let mut list = Command::new("ls");
-    list.arg(format!("/proc/{pid}/fd"));
-    run(&mut as_nobody(&mut list), HANG).assert_stderr("Permission denied");
-    for output in job::finish(pes) {
-        output.assert_success();
-    }
 }
 
 #[test]

@@ -2,11 +2,10 @@
 //! prints one line on each PE when all is well.
 
 use nvshmemrs_tests::{
-    HANG, Output, bin_dir, compile_c, compile_cxx, compile_fortran, launcher, library, run,
-    workspace,
+    HANG, Output, bin_dir, compile_c, compile_cxx, compile_fortran, interpreter, launcher, library,
+    run, workspace,
 };
 use std::collections::BTreeSet;
-use std::env;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -56,18 +55,6 @@ fn source(scenario: &str, extension: &str) -> PathBuf {
         file.is_file(),
         "the conformance program {} is missing",
         file.display()
-    );
-    file
-}
-
-/// An interpreter: what the variable names, else its place in the checkout.
-#[track_caller]
-fn interpreter(variable: &str, place: &str, name: &str) -> OsString {
-    let file = env::var_os(variable).unwrap_or_else(|| workspace().join(place).into());
-    assert!(
-        Path::new(&file).is_file(),
-        "{name} is missing: {} is no file. `cargo xtask test` sets it up; {variable} names another one",
-        Path::new(&file).display()
     );
     file
 }

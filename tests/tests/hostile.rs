@@ -29,11 +29,13 @@ const SPECIAL: &[&str] = &[
     "team_destroy",
     "stream_new",
     "stream_free",
+    "stream_release",
     "stream_call",
     "event_new",
     "event_free",
     "heap_keep",
     "heap_drop",
+    "unfreed",
     "local_job_new",
     "local_job_join",
     "local_job_free",
@@ -43,6 +45,11 @@ const SPECIAL: &[&str] = &[
     "init_unique_id",
     "interrupt",
     "interrupt_hook",
+    "init_interrupt_hook",
+    "site_hook",
+    "check_access",
+    "deadline_begin",
+    "deadline_end",
     "buffer_register",
     "buffer_unregister",
 ];
@@ -58,7 +65,7 @@ const PLAIN: &[&str] = &[
 ];
 
 /// Calls that cannot succeed as they are made.
-const NEVER: &[&str] = &["init"];
+const NEVER: &[&str] = &["init", "unfreed"];
 
 /// An expression in C for one argument. `wait` says that the call waits until a comparison holds.
 fn expression(function: &Function, arg: &Arg, outputs: &mut usize) -> String {

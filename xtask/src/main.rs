@@ -8,9 +8,11 @@
 
 mod bench;
 mod demo;
+mod fuzz;
 mod run;
 mod sanitize;
 mod setup;
+mod soak;
 mod test;
 mod tree;
 
@@ -63,6 +65,10 @@ enum Command {
         #[arg(long)]
         quick: bool,
     },
+    /// Hostile inputs for the C ABI, the bootstrap, the settings and the control block
+    Fuzz(fuzz::Args),
+    /// Operations drawn by lot for a set time, every result checked, memory and descriptors watched
+    Soak(soak::Args),
     /// Measure
     Bench {
         #[command(subcommand)]
@@ -105,6 +111,8 @@ fn dispatch(command: Command) -> Result<ExitCode> {
         Command::Sanitize { sanitizer, quick } => {
             sanitize::sanitize(&tree, sanitizer, quick)?.outcome?;
         }
+        Command::Fuzz(args) => fuzz::sum(fuzz::fuzz(&tree, &args)?)?,
+        Command::Soak(args) => soak::soak(&tree, &args)?,
         Command::Bench {
             what: Bench::Peers { quick, json },
         } => {

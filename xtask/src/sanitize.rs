@@ -1,4 +1,5 @@
-//! The core's tests under ThreadSanitizer or AddressSanitizer, with the PEs as threads.
+//! The core's tests under ThreadSanitizer or AddressSanitizer, or with Rust's checks of unsafe code, with the PEs as threads; and C
+//! programs of the tests under sanitizers and valgrind, with the PEs as processes ([`programs`]).
 //!
 //! The compiler is the stable one, which has the sanitizers' libraries. For ThreadSanitizer the standard library is built anew from
 //! its sources, because what its locks and channels order cannot be seen otherwise; `--quick` does without, runs tests
@@ -6,9 +7,12 @@
 //! memory of one job may lie where that of an earlier one was, which the sanitizer cannot know, and only threads that were joined
 //! are ordered before the next test.
 
+mod programs;
+
 use crate::run::{self, Shown};
 use crate::tree::Tree;
 use anyhow::{Context, Result, bail, ensure};
+use programs::How;
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
@@ -18,8 +22,12 @@ use std::time::Duration;
 pub(crate) enum Sanitizer {
     /// Data races
     Thread,
-    /// Accesses outside of objects, or after their end
+    /// Accesses outside of objects, or after their end; in C programs, lost memory, too
     Address,
+    /// What the languages leave undefined: overflow, alignment, wrong values
+    Undefined,
+    /// Memory errors and lost memory in C programs, under memcheck
+    Valgrind,
 }
 
 /// The exit status of a program in which the sanitizer has found something.
@@ -35,6 +43,26 @@ const PLANTED: [&str; 2] = ["puts_to_the_same_words", "a_flag_without_acquire"];
 
 /// Runs the tests, and the planted races.
 pub(crate) fn sanitize(tree: &Tree, sanitizer: Sanitizer, quick: bool) -> Result<Shown> {
+    let how = match sanitizer {
+        Sanitizer::Thread => return core(tree, sanitizer, quick),
+        Sanitizer::Address => How::Address,
+        Sanitizer::Undefined => How::Undefined,
+        Sanitizer::Valgrind => How::Valgrind,
+    };
+    let programs = programs::programs(tree, how, quick)?;
+    if quick || how == How::Valgrind {
+        return Ok(programs);
+    }
+    let tests = programs::tests(tree, how)?;
+    let core = core(tree, sanitizer, false)?;
+    Ok(Shown {
+        text: programs.text + &tests.text + &core.text,
+        outcome: programs.outcome.and(tests.outcome).and(core.outcome),
+    })
+}
+
+/// Runs the core's tests, and the planted races.
+fn core(tree: &Tree, sanitizer: Sanitizer, quick: bool) -> Result<Shown> {
     if let (Sanitizer::Thread, false) = (sanitizer, quick) {
         rust_sources()?;
     }
@@ -121,6 +149,11 @@ fn cargo(tree: &Tree, sanitizer: Sanitizer, quick: bool) -> Result<Command> {
             "-Zsanitizer=address -Cunsafe-allow-abi-mismatch=sanitizer",
             "sanitize-address",
         ),
+        (Sanitizer::Undefined, _) => (
+            "-Zub-checks=yes -Cdebug-assertions=on -Coverflow-checks=on",
+            "sanitize-undefined",
+        ),
+        (Sanitizer::Valgrind, _) => bail!("valgrind is for C programs"),
     };
     let mut options = format!("exitcode={FOUND}");
     if quick {
@@ -146,7 +179,7 @@ fn cargo(tree: &Tree, sanitizer: Sanitizer, quick: bool) -> Result<Command> {
 }
 
 /// The machine's target triple.
-fn host() -> Result<String> {
+pub(crate) fn host() -> Result<String> {
     let text = run::output(Command::new("rustc").arg("-vV"))?;
     let host = text.lines().find_map(|line| line.strip_prefix("host: "));
     let host = host.context("rustc -vV names no host")?;

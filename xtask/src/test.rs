@@ -6,7 +6,7 @@ mod examples;
 use crate::sanitize::{self, Sanitizer};
 use crate::setup::{Purpose, julia, python, system};
 use crate::tree::Tree;
-use crate::{build, run};
+use crate::{build, fuzz, run, soak};
 use anyhow::{Context, Result, ensure};
 use count::Count;
 use std::process::{Command, ExitCode};
@@ -52,7 +52,16 @@ pub(crate) fn test(tree: &Tree, quick: bool) -> Result<ExitCode> {
     steps.counted("cargo test", || cargo_test(tree, quick));
     steps.counted("pytest", || pytest(tree));
     if !quick {
-        steps.counted("thread sanitizer", || thread_sanitizer(tree));
+        for (name, sanitizer) in [
+            ("thread sanitizer", Sanitizer::Thread),
+            ("address sanitizer", Sanitizer::Address),
+            ("undefined behaviour", Sanitizer::Undefined),
+            ("valgrind", Sanitizer::Valgrind),
+        ] {
+            steps.counted(name, || sanitized(tree, sanitizer));
+        }
+        steps.counted("fuzz", || fuzzed(tree));
+        steps.step("soak", || soak::short(tree));
         let mut fingerprint = None;
         steps.step("example: Python", || {
             fingerprint = Some(examples::python(tree)?);
@@ -136,7 +145,7 @@ impl Steps {
         if quick {
             println!(
                 "--quick left out: conformance programs and litmus tests with processes (package nvshmemrs-tests), \
-                 thread sanitizer, Julia, examples"
+                 sanitizers, valgrind, fuzz targets, soak, Julia, examples"
             );
         }
         println!(
@@ -180,10 +189,22 @@ fn pytest(tree: &Tree) -> Result<(Count, Result<()>)> {
     counted_by(&mut pytest, count::of_pytest)
 }
 
-/// Data, ordering and waiting under ThreadSanitizer; `cargo xtask sanitize thread` does more.
-fn thread_sanitizer(tree: &Tree) -> Result<(Count, Result<()>)> {
-    let shown = sanitize::sanitize(tree, Sanitizer::Thread, true)?;
+/// A quick run under a sanitizer; `cargo xtask sanitize` does more.
+fn sanitized(tree: &Tree, sanitizer: Sanitizer) -> Result<(Count, Result<()>)> {
+    let shown = sanitize::sanitize(tree, sanitizer, true)?;
     Ok((count::of_cargo(&shown.text), shown.outcome))
+}
+
+/// A minute of all fuzz targets together, each of which is a check.
+fn fuzzed(tree: &Tree) -> Result<(Count, Result<()>)> {
+    let fuzzed = fuzz::fuzz(tree, &fuzz::Args::of_seconds(60))?;
+    let passed = fuzzed.iter().filter(|one| one.outcome.is_ok()).count() as u64;
+    let count = Count {
+        passed,
+        failed: fuzzed.len() as u64 - passed,
+        ..Count::default()
+    };
+    Ok((count, fuzz::sum(fuzzed)))
 }
 
 /// Runs `command` and counts the tests in its output; it fails by its status, and if it ran no test.

@@ -14,7 +14,7 @@ module nvshmemrs_ffi
   integer(c_int32_t), parameter :: NVSHMEMRS_ABI_VERSION_EXPECTED = 1_c_int32_t
 
   !> The API hash that this file was generated with.
-  integer(c_int64_t), parameter :: NVSHMEMRS_API_HASH_EXPECTED = int(z'e09ca18c5eb98fd1', c_int64_t)
+  integer(c_int64_t), parameter :: NVSHMEMRS_API_HASH_EXPECTED = int(z'af83c7db7c4d9953', c_int64_t)
 
   !> A PE's membership in a job. 0 is the null handle.
   integer, parameter :: nvshmemrs_runtime_t = c_int64_t
@@ -57,6 +57,8 @@ module nvshmemrs_ffi
   integer(c_int32_t), parameter :: NVSHMEMRS_ERROR_BUSY = 22_c_int32_t
   integer(c_int32_t), parameter :: NVSHMEMRS_ERROR_TEAM_BROKEN = 23_c_int32_t
   integer(c_int32_t), parameter :: NVSHMEMRS_ERROR_PEER_ARGUMENT = 24_c_int32_t
+  integer(c_int32_t), parameter :: NVSHMEMRS_ERROR_CHECK_FAILED = 25_c_int32_t
+  integer(c_int32_t), parameter :: NVSHMEMRS_ERROR_PE_STOPPED = 26_c_int32_t
   integer(c_int32_t), parameter :: NVSHMEMRS_ERROR_PANIC = 99_c_int32_t
 
   !> Where a symmetric heap lives.
@@ -119,6 +121,12 @@ module nvshmemrs_ffi
   !> How a signal is updated.
   integer(c_int32_t), parameter :: NVSHMEMRS_SIGNAL_SET = 9_c_int32_t
   integer(c_int32_t), parameter :: NVSHMEMRS_SIGNAL_ADD = 10_c_int32_t
+
+  !> What a program does to memory, for `nvshmemrs_check_access`.
+  integer(c_int32_t), parameter :: NVSHMEMRS_ACCESS_LOAD = 0_c_int32_t
+  integer(c_int32_t), parameter :: NVSHMEMRS_ACCESS_STORE = 1_c_int32_t
+  integer(c_int32_t), parameter :: NVSHMEMRS_ACCESS_ATOMIC_LOAD = 2_c_int32_t
+  integer(c_int32_t), parameter :: NVSHMEMRS_ACCESS_ATOMIC_STORE = 3_c_int32_t
 
   !> What a job may be told at init. Fill it with `nvshmemrs_init_attr_default`, then change fields.
   type, bind(C) :: nvshmemrs_init_attr_t
@@ -188,6 +196,19 @@ module nvshmemrs_ffi
       type(c_ptr), value :: user
       integer(c_int32_t) :: answer
     end function nvshmemrs_interrupt_hook_t
+
+    !> Names the place in the program that is calling, on the thread that calls: writes it to the `bytes` bytes at
+    !> `text`, a NUL behind it, such as "ring.py:12 (main)", and returns 0. `address` is the instruction to which the
+    !> call returns, NULL if that is not known. Another value means that it does not know the place. It must not call
+    !> nvshmemrs.
+    function nvshmemrs_site_hook_t(user, address, text, bytes) result(answer) bind(C)
+      import
+      type(c_ptr), value :: user
+      type(c_ptr), value :: address
+      type(c_ptr), value :: text
+      integer(c_size_t), value :: bytes ! unsigned in C
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_site_hook_t
   end interface
 
   interface
@@ -1357,6 +1378,30 @@ module nvshmemrs_ffi
       integer(c_int32_t) :: answer
     end function nvshmemrs_exscan
 
+    !> Begins a deadline of the calling thread: every wait of it from now on, and what it queues on streams, ends
+    !> with TIMEOUT when `seconds` have passed since this call. It holds until `nvshmemrs_deadline_end` gets what is
+    !> written to `previous`. While it holds it stands in for `NVSHMEMRS_TIMEOUT`, be it shorter or longer; of nested
+    !> deadlines the earliest holds. Init keeps to its own limit.
+    !>
+    !> Local; needs no runtime. A collective that a deadline ends breaks its team.
+    !> Errors: INVALID_VALUE unless `seconds` is more than 0 and at most 1000000000.
+    function nvshmemrs_deadline_begin(seconds, previous) result(answer) bind(C, name="nvshmemrs_deadline_begin")
+      import
+      real(c_double), value :: seconds
+      integer(c_int64_t), intent(inout) :: previous ! unsigned in C
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_deadline_begin
+
+    !> Ends a deadline of the calling thread, with what `nvshmemrs_deadline_begin` wrote to `previous`: the one
+    !> before, if there was one, holds again.
+    !>
+    !> Local; needs no runtime.
+    function nvshmemrs_deadline_end(previous) result(answer) bind(C, name="nvshmemrs_deadline_end")
+      import
+      integer(c_int64_t), value :: previous ! unsigned in C
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_deadline_end
+
     !> Allocates `bytes` bytes on every PE's symmetric heap, aligned to 64. The contents are undefined; 0 bytes give
     !> NULL.
     !>
@@ -1482,6 +1527,21 @@ module nvshmemrs_ffi
       type(nvshmemrs_heap_stats_t), intent(inout) :: stats
       integer(c_int32_t) :: answer
     end function nvshmemrs_heap_stats
+
+    !> What this PE has made and not freed (memory, registered buffers, teams, streams, events, kept heaps) and
+    !> where, in the words that finalize writes to standard error. `text` has room for `bytes` bytes; a longer text
+    !> is cut short; there is always a NUL behind it. `length` is how long the whole text is, without the NUL.
+    !>
+    !> Local.
+    !> Errors: NOT_SUPPORTED unless `NVSHMEMRS_TRACK=1` was set at init.
+    function nvshmemrs_unfreed(runtime, text, bytes, length) result(answer) bind(C, name="nvshmemrs_unfreed")
+      import
+      integer(c_int64_t), value :: runtime ! unsigned in C
+      type(c_ptr), value :: text
+      integer(c_size_t), value :: bytes ! unsigned in C
+      integer(c_size_t), intent(inout) :: length ! unsigned in C
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_unfreed
 
     !> The address at which this PE can load and store PE `pe`'s copy of the symmetric address `ptr`; NULL if it
     !> cannot.
@@ -2193,7 +2253,9 @@ module nvshmemrs_ffi
 
     !> Leaves the job without the other PEs, which learn that this PE left. For exits in error. 0 does nothing.
     !>
-    !> Local: it never waits. The handle and all symmetric addresses of this runtime are invalid afterwards.
+    !> Local: it never waits. The handle and all symmetric addresses of this runtime are invalid afterwards. Other
+    !> threads of this PE may be inside calls with it: their waits end with PE_DIED, and they must have returned
+    !> before this process calls init again.
     function nvshmemrs_leave(runtime) result(answer) bind(C, name="nvshmemrs_leave")
       import
       integer(c_int64_t), value :: runtime ! unsigned in C
@@ -2249,6 +2311,18 @@ module nvshmemrs_ffi
       integer(c_int64_t), value :: runtime ! unsigned in C
       integer(c_int32_t) :: answer
     end function nvshmemrs_interrupt_clear
+
+    !> Sets a function that the calling thread's init calls while it waits, at least every 50 ms; if it returns a
+    !> value other than 0, init ends with INTERRUPTED. The runtime that init gives begins with it as its interrupt
+    !> hook. NULL removes it.
+    !>
+    !> Local; needs no runtime. `user` is passed through and must stay valid.
+    function nvshmemrs_init_interrupt_hook(hook, user) result(answer) bind(C, name="nvshmemrs_init_interrupt_hook")
+      import
+      type(c_funptr), value :: hook
+      type(c_ptr), value :: user
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_init_interrupt_hook
 
     !> Sets a function that long waits of this PE call when a signal arrives and at least every 50 ms; if it returns
     !> a value other than 0, the wait ends with INTERRUPTED. NULL removes it. Languages with their own signal
@@ -2346,6 +2420,39 @@ module nvshmemrs_ffi
       integer(c_int32_t) :: answer
     end function nvshmemrs_signal_fetch
 
+    !> Sets a function that names the place in the program of each call with this runtime, for reports of the checker
+    !> (`NVSHMEMRS_CHECK`) and of allocations (`NVSHMEMRS_TRACK`). NULL removes it. Languages whose calls do not come
+    !> from the line that a user wrote (Python, Julia) use it; places in C, C++ and Fortran are found without. With
+    !> neither setting it is never called.
+    !>
+    !> Local; `user` is passed through and must stay valid.
+    function nvshmemrs_site_hook(runtime, hook, user) result(answer) bind(C, name="nvshmemrs_site_hook")
+      import
+      integer(c_int64_t), value :: runtime ! unsigned in C
+      type(c_funptr), value :: hook
+      type(c_ptr), value :: user
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_site_hook
+
+    !> Announces to the checker an access of the program itself: `bytes` bytes at `address` are read or written, as
+    !> `access` says, which is one of `nvshmemrs_access`. The checker sees what goes through the library; this is for
+    !> the program's own loads and stores of symmetric memory, and of buffers that non-blocking operations use.
+    !> Programs in C, C++ and Fortran that are compiled as `nvshmemrs_plain_access.c` says call it for each of
+    !> theirs. `place` is the instruction after the access; it may be NULL for the caller's. Without the checker, or
+    !> for other memory, it does nothing.
+    !>
+    !> Local; never waits. Where the PEs are threads of one process, those of the threads that have joined are seen.
+    !> Errors: INVALID_VALUE.
+    function nvshmemrs_check_access(address, bytes, access, place) result(answer) bind(C, &
+        name="nvshmemrs_check_access")
+      import
+      type(c_ptr), value :: address
+      integer(c_size_t), value :: bytes ! unsigned in C
+      integer(c_int32_t), value :: access
+      type(c_ptr), value :: place
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_check_access
+
     !> Makes a stream: an ordered queue with a thread of its own. Pass its handle in place of the runtime's to any
     !> data operation (RMA, atomics, signals, waits and tests, fence, quiet, collectives), and the call is queued: it
     !> returns at once and runs after all that was queued before. Its buffers must stay valid, and be left alone,
@@ -2374,6 +2481,18 @@ module nvshmemrs_ffi
       integer(c_int64_t), value :: stream ! unsigned in C
       integer(c_int32_t) :: answer
     end function nvshmemrs_stream_free
+
+    !> Lets a stream go without waiting for it: what is queued still runs, and finalize waits for that. Its handle is
+    !> stale afterwards. Destructors and finalizers call this instead of `nvshmemrs_stream_free`, because what is
+    !> queued may need PEs that are somewhere else. Errors of queued calls are lost. 0 does nothing.
+    !>
+    !> Local; never waits.
+    !> Errors: BAD_HANDLE.
+    function nvshmemrs_stream_release(stream) result(answer) bind(C, name="nvshmemrs_stream_release")
+      import
+      integer(c_int64_t), value :: stream ! unsigned in C
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_stream_release
 
     !> Waits until everything queued before has run. Returns the first error since the last call, which is forgotten
     !> then.

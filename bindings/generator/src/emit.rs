@@ -2,6 +2,7 @@
 
 pub mod atomics;
 pub mod cpp;
+pub mod exports;
 pub mod fortran;
 pub mod hash;
 pub mod header;

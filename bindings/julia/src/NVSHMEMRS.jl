@@ -8,6 +8,7 @@ libraries.
 module NVSHMEMRS
 
 include("ffi.jl")
+include("sites.jl")
 
 # The variable is read when the package is loaded, not when it is compiled.
 function __init__()

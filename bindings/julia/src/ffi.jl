@@ -13,6 +13,12 @@ error (`NVSHMEMRS_ERROR_SYSTEM`).
 `InterruptHook`: a pointer made by `@cfunction(f, Int32, (Ptr{Cvoid},))`, or `C_NULL`.
 Called while a wait of this PE is long; a value other than 0 ends the wait with
 `NVSHMEMRS_ERROR_INTERRUPTED`. It runs on the waiting thread.
+
+`SiteHook`: a pointer made by `@cfunction(f, Int32, (Ptr{Cvoid}, Ptr{Cvoid}, Cstring, Csize_t,))`, or `C_NULL`.
+Names the place in the program that is calling, on the thread that calls: writes it to the
+`bytes` bytes at `text`, a NUL behind it, such as "ring.py:12 (main)", and returns 0.
+`address` is the instruction to which the call returns, NULL if that is not known. Another
+value means that it does not know the place. It must not call nvshmemrs.
 """
 module FFI
 
@@ -22,7 +28,7 @@ using Libdl
 const ABI_VERSION = UInt32(1)
 
 "The API hash that this file was generated with."
-const API_HASH = 0xe09ca18c5eb98fd1
+const API_HASH = 0xaf83c7db7c4d9953
 
 "What a call came to. Functions return these numbers as `int32_t`."
 module Status
@@ -70,6 +76,12 @@ more."
 const TEAM_BROKEN = Int32(23)
 "Another member of the collective had an argument that it could not accept."
 const PEER_ARGUMENT = Int32(24)
+"Finalize: the checker has found problems, which standard error tells. Everything
+else was done as usual."
+const CHECK_FAILED = Int32(25)
+"A PE is stopped (SIGSTOP, Ctrl-Z), longer than `NVSHMEMRS_STOP_TIMEOUT`. Waits are
+possible again when it goes on; the team of a collective that ended so is broken."
+const PE_STOPPED = Int32(26)
 "nvshmemrs panicked; the panic was caught at the C boundary."
 const PANIC = Int32(99)
 end
@@ -196,6 +208,19 @@ module SignalOp
 const SET = Int32(9)
 "Add the value atomically; it wraps around."
 const ADD = Int32(10)
+end
+
+"What a program does to memory, for `nvshmemrs_check_access`."
+module Access
+"Reads it."
+const LOAD = Int32(0)
+"Writes it."
+const STORE = Int32(1)
+"Reads it by an atomic instruction: announced after it."
+const ATOMIC_LOAD = Int32(2)
+"Writes it, or reads and writes it, by an atomic instruction: announced before it;
+the reading part again after it."
+const ATOMIC_STORE = Int32(3)
 end
 
 "What a job may be told at init. Fill it with `nvshmemrs_init_attr_default`, then change
@@ -1627,6 +1652,40 @@ function nvshmemrs_exscan(runtime, team, dest, source, count, dtype, op)
         Int32), runtime, team, dest, source, count, dtype, op)
 end
 
+const pointer_deadline_begin = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_deadline_begin(double seconds, uint64_t *previous)
+"""
+    nvshmemrs_deadline_begin(seconds, previous)
+
+Begins a deadline of the calling thread: every wait of it from now on, and what it queues on
+streams, ends with TIMEOUT when `seconds` have passed since this call. It holds until
+`nvshmemrs_deadline_end` gets what is written to `previous`. While it holds it stands in for
+`NVSHMEMRS_TIMEOUT`, be it shorter or longer; of nested deadlines the earliest holds. Init
+keeps to its own limit.
+
+Local; needs no runtime. A collective that a deadline ends breaks its team.
+Errors: INVALID\\_VALUE unless `seconds` is more than 0 and at most 1000000000.
+"""
+function nvshmemrs_deadline_begin(seconds, previous)
+    ccall(pointer_deadline_begin[], Int32, (Float64, Ptr{UInt64}), seconds, previous)
+end
+
+const pointer_deadline_end = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_deadline_end(uint64_t previous)
+"""
+    nvshmemrs_deadline_end(previous)
+
+Ends a deadline of the calling thread, with what `nvshmemrs_deadline_begin` wrote to
+`previous`: the one before, if there was one, holds again.
+
+Local; needs no runtime.
+"""
+function nvshmemrs_deadline_end(previous)
+    ccall(pointer_deadline_end[], Int32, (UInt64,), previous)
+end
+
 const pointer_malloc = Ref{Ptr{Cvoid}}(C_NULL)
 
 # int32_t nvshmemrs_malloc(nvshmemrs_runtime_t runtime, size_t bytes, void **ptr)
@@ -1790,6 +1849,26 @@ Local.
 """
 function nvshmemrs_heap_stats(runtime, stats)
     ccall(pointer_heap_stats[], Int32, (UInt64, Ptr{HeapStats}), runtime, stats)
+end
+
+const pointer_unfreed = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_unfreed(nvshmemrs_runtime_t runtime, void *text, size_t bytes,
+#     size_t *length)
+"""
+    nvshmemrs_unfreed(runtime, text, bytes, length)
+
+What this PE has made and not freed (memory, registered buffers, teams, streams, events,
+kept heaps) and where, in the words that finalize writes to standard error. `text` has room
+for `bytes` bytes; a longer text is cut short; there is always a NUL behind it. `length` is
+how long the whole text is, without the NUL.
+
+Local.
+Errors: NOT\\_SUPPORTED unless `NVSHMEMRS_TRACK=1` was set at init.
+"""
+function nvshmemrs_unfreed(runtime, text, bytes, length)
+    ccall(pointer_unfreed[], Int32, (UInt64, Ptr{Cvoid}, Csize_t, Ptr{Csize_t}), runtime, text,
+        bytes, length)
 end
 
 const pointer_ptr = Ref{Ptr{Cvoid}}(C_NULL)
@@ -2676,7 +2755,8 @@ Leaves the job without the other PEs, which learn that this PE left. For exits i
 does nothing.
 
 Local: it never waits. The handle and all symmetric addresses of this runtime are invalid
-afterwards.
+afterwards. Other threads of this PE may be inside calls with it: their waits end with
+PE\\_DIED, and they must have returned before this process calls init again.
 """
 function nvshmemrs_leave(runtime)
     ccall(pointer_leave[], Int32, (UInt64,), runtime)
@@ -2754,6 +2834,22 @@ Local; never waits.
 """
 function nvshmemrs_interrupt_clear(runtime)
     ccall(pointer_interrupt_clear[], Int32, (UInt64,), runtime)
+end
+
+const pointer_init_interrupt_hook = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_init_interrupt_hook(nvshmemrs_interrupt_hook_t hook, void *user)
+"""
+    nvshmemrs_init_interrupt_hook(hook, user)
+
+Sets a function that the calling thread's init calls while it waits, at least every 50 ms;
+if it returns a value other than 0, init ends with INTERRUPTED. The runtime that init gives
+begins with it as its interrupt hook. NULL removes it.
+
+Local; needs no runtime. `user` is passed through and must stay valid.
+"""
+function nvshmemrs_init_interrupt_hook(hook, user)
+    ccall(pointer_init_interrupt_hook[], Int32, (Ptr{Cvoid}, Ptr{Cvoid}), hook, user)
 end
 
 const pointer_interrupt_hook = Ref{Ptr{Cvoid}}(C_NULL)
@@ -2869,6 +2965,49 @@ function nvshmemrs_signal_fetch(runtime, signal, value)
         value)
 end
 
+const pointer_site_hook = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_site_hook(nvshmemrs_runtime_t runtime, nvshmemrs_site_hook_t hook,
+#     void *user)
+"""
+    nvshmemrs_site_hook(runtime, hook, user)
+
+Sets a function that names the place in the program of each call with this runtime, for
+reports of the checker (`NVSHMEMRS_CHECK`) and of allocations (`NVSHMEMRS_TRACK`). NULL
+removes it. Languages whose calls do not come from the line that a user wrote (Python,
+Julia) use it; places in C, C++ and Fortran are found without. With neither setting it is
+never called.
+
+Local; `user` is passed through and must stay valid.
+"""
+function nvshmemrs_site_hook(runtime, hook, user)
+    ccall(pointer_site_hook[], Int32, (UInt64, Ptr{Cvoid}, Ptr{Cvoid}), runtime, hook, user)
+end
+
+const pointer_check_access = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_check_access(const void *address, size_t bytes, int32_t access,
+#     const void *place)
+"""
+    nvshmemrs_check_access(address, bytes, access, place)
+
+Announces to the checker an access of the program itself: `bytes` bytes at `address` are
+read or written, as `access` says, which is one of `nvshmemrs_access`. The checker sees what
+goes through the library; this is for the program's own loads and stores of symmetric
+memory, and of buffers that non-blocking operations use. Programs in C, C++ and Fortran that
+are compiled as `nvshmemrs_plain_access.c` says call it for each of theirs. `place` is the
+instruction after the access; it may be NULL for the caller's. Without the checker, or for
+other memory, it does nothing.
+
+Local; never waits. Where the PEs are threads of one process, those of the threads that have
+joined are seen.
+Errors: INVALID\\_VALUE.
+"""
+function nvshmemrs_check_access(address, bytes, access, place)
+    ccall(pointer_check_access[], Int32, (Ptr{Cvoid}, Csize_t, Int32, Ptr{Cvoid}), address,
+        bytes, access, place)
+end
+
 const pointer_stream_new = Ref{Ptr{Cvoid}}(C_NULL)
 
 # int32_t nvshmemrs_stream_new(nvshmemrs_runtime_t runtime, nvshmemrs_stream_t *stream)
@@ -2907,6 +3046,24 @@ Errors: as `nvshmemrs_stream_synchronize`.
 """
 function nvshmemrs_stream_free(stream)
     ccall(pointer_stream_free[], Int32, (UInt64,), stream)
+end
+
+const pointer_stream_release = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_stream_release(nvshmemrs_stream_t stream)
+"""
+    nvshmemrs_stream_release(stream)
+
+Lets a stream go without waiting for it: what is queued still runs, and finalize waits for
+that. Its handle is stale afterwards. Destructors and finalizers call this instead of
+`nvshmemrs_stream_free`, because what is queued may need PEs that are somewhere else. Errors
+of queued calls are lost. 0 does nothing.
+
+Local; never waits.
+Errors: BAD\\_HANDLE.
+"""
+function nvshmemrs_stream_release(stream)
+    ccall(pointer_stream_release[], Int32, (UInt64,), stream)
 end
 
 const pointer_stream_synchronize = Ref{Ptr{Cvoid}}(C_NULL)
@@ -3426,6 +3583,8 @@ const POINTERS = (
     :nvshmemrs_reducescatter => pointer_reducescatter,
     :nvshmemrs_inscan => pointer_inscan,
     :nvshmemrs_exscan => pointer_exscan,
+    :nvshmemrs_deadline_begin => pointer_deadline_begin,
+    :nvshmemrs_deadline_end => pointer_deadline_end,
     :nvshmemrs_malloc => pointer_malloc,
     :nvshmemrs_calloc => pointer_calloc,
     :nvshmemrs_align => pointer_align,
@@ -3435,6 +3594,7 @@ const POINTERS = (
     :nvshmemrs_buffer_unregister => pointer_buffer_unregister,
     :nvshmemrs_release => pointer_release,
     :nvshmemrs_heap_stats => pointer_heap_stats,
+    :nvshmemrs_unfreed => pointer_unfreed,
     :nvshmemrs_ptr => pointer_ptr,
     :nvshmemrs_is_symmetric => pointer_is_symmetric,
     :nvshmemrs_memory_kind => pointer_memory_kind,
@@ -3489,14 +3649,18 @@ const POINTERS = (
     :nvshmemrs_runtime_check => pointer_runtime_check,
     :nvshmemrs_interrupt => pointer_interrupt,
     :nvshmemrs_interrupt_clear => pointer_interrupt_clear,
+    :nvshmemrs_init_interrupt_hook => pointer_init_interrupt_hook,
     :nvshmemrs_interrupt_hook => pointer_interrupt_hook,
     :nvshmemrs_put_signal => pointer_put_signal,
     :nvshmemrs_put_signal_nbi => pointer_put_signal_nbi,
     :nvshmemrs_signal_op => pointer_signal_op,
     :nvshmemrs_signal_wait => pointer_signal_wait,
     :nvshmemrs_signal_fetch => pointer_signal_fetch,
+    :nvshmemrs_site_hook => pointer_site_hook,
+    :nvshmemrs_check_access => pointer_check_access,
     :nvshmemrs_stream_new => pointer_stream_new,
     :nvshmemrs_stream_free => pointer_stream_free,
+    :nvshmemrs_stream_release => pointer_stream_release,
     :nvshmemrs_stream_synchronize => pointer_stream_synchronize,
     :nvshmemrs_stream_query => pointer_stream_query,
     :nvshmemrs_stream_call => pointer_stream_call,

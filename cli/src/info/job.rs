@@ -9,6 +9,8 @@ use serde::Serialize;
 #[derive(Debug, Serialize)]
 pub struct Job {
     n_pes: i32,
+    /// Who holds the others up.
+    summary: Vec<String>,
     pes: Vec<Pe>,
     waits: Vec<Wait>,
 }
@@ -20,6 +22,8 @@ pub struct Pe {
     pid: u32,
     state: String,
     progress: u64,
+    doing: String,
+    waits_for: Vec<i32>,
 }
 
 /// One wait that has not ended.
@@ -34,6 +38,10 @@ pub struct Wait {
     expected: String,
     actual: String,
     seconds: f64,
+    waits_for: Vec<i32>,
+    /// In how many seconds it gives up, and why; none if it never does.
+    gives_up_in: Option<f64>,
+    limit: Option<&'static str>,
     id: u64,
 }
 
@@ -50,12 +58,20 @@ impl Job {
     /// The job that process `pid` belongs to, as it is now.
     pub fn of_process(pid: u32) -> Result<Self> {
         let board = board(pid)?;
-        let pes = board.pes().into_iter().map(|pe| Pe {
-            pe: pe.pe,
-            pid: pe.pid,
-            state: pe.state.to_string(),
-            progress: pe.progress,
-        });
+        let picture = board.picture();
+        let statuses = board.pes().into_iter();
+        let pes = picture
+            .pes
+            .into_iter()
+            .zip(statuses)
+            .map(|(pe, status)| Pe {
+                pe: pe.pe,
+                pid: pe.pid,
+                state: pe.state.to_string(),
+                progress: status.progress,
+                doing: pe.doing,
+                waits_for: pe.waits_for,
+            });
         let waits = board.waits().into_iter().map(|wait| Wait {
             pe: wait.pe,
             thread: wait.thread,
@@ -66,10 +82,14 @@ impl Job {
             expected: wait.expected,
             actual: wait.actual,
             seconds: wait.since.as_secs_f64(),
+            waits_for: wait.waits_for,
+            gives_up_in: wait.gives_up.map(|(left, _)| left.as_secs_f64()),
+            limit: wait.gives_up.map(|(_, limit)| limit),
             id: wait.id,
         });
         Ok(Self {
             n_pes: board.n_pes(),
+            summary: picture.summary,
             pes: pes.collect(),
             waits: waits.collect(),
         })

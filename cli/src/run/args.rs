@@ -41,6 +41,11 @@ pub struct Args {
     #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
     pub timeout: Option<Duration>,
 
+    /// Run the job under the synchronisation checker; sets NVSHMEMRS_CHECK=1. If it finds something, the last line says how much,
+    /// and the exit status is 1 where it would be 0.
+    #[arg(long)]
+    pub check: bool,
+
     /// The command and its arguments; a `--` may stand before it.
     #[arg(required = true, trailing_var_arg = true, value_name = "COMMAND")]
     pub command: Vec<OsString>,
@@ -88,6 +93,13 @@ mod tests {
             assert!(!args.tag);
             assert_eq!(args.command, ["./x", "-n", "2", "--tag"]);
         }
+    }
+
+    #[test]
+    fn the_checker_is_asked_for_before_the_command() {
+        let checked = |line| parse(line).expect("valid").check;
+        assert!(checked("nvshmemrs-run -n 2 --check ./x"));
+        assert!(!checked("nvshmemrs-run -n 2 ./x --check"));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The PEs of a job as processes: starting, signalling and reaping them.
 
 use super::args::Args;
+use super::findings::Findings;
 use super::guard::Guard;
 use super::shim;
 use anyhow::{Context, Result};
@@ -93,6 +94,7 @@ impl Job {
         args: &Args,
         id: &UniqueId,
         errors: i32,
+        findings: Option<&Findings>,
         set_streams: impl FnOnce(&mut Command) -> Result<()>,
     ) -> Result<Child> {
         let pe = self.pes.len() as u32;
@@ -113,6 +115,11 @@ impl Job {
         }
         if let Some(timeout) = args.timeout {
             command.env("NVSHMEMRS_TIMEOUT", timeout.as_secs_f64().to_string());
+        }
+        if let Some(findings) = findings {
+            command
+                .env("NVSHMEMRS_CHECK", "1")
+                .env("NVSHMEMRS_CHECK_FD", findings.name()?);
         }
         set_streams(&mut command)?;
         let child = command.spawn().with_context(|| {

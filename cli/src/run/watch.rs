@@ -1,9 +1,11 @@
 //! The launcher's main loop: signals, ended PEs, deadlines, stalls.
 
 use super::args::Args;
-use super::job::{End, Job, Pe};
+use super::findings::Findings;
+use super::job::{End, Job};
 use super::monitor::{Monitor, Position};
 use super::output::{Pipes, Pump, Stream};
+use super::verdict::Evidence;
 use super::{input, shim, signals};
 use crate::find;
 use anyhow::{Context, Result};
@@ -20,6 +22,10 @@ use std::time::{Duration, Instant};
 /// How often the launcher looks whether processes that a failed PE left behind have ended; nothing tells
 /// it.
 const LEFTOVER_INTERVAL: Duration = Duration::from_millis(20);
+/// How long after the start the launcher first looks for the board, and the longest pause between two such looks. It must have
+/// the board before PEs end, because then nobody may be left to ask.
+const FIRST_FIND: Duration = Duration::from_millis(20);
+const LAST_FIND: Duration = Duration::from_millis(500);
 
 /// How far the end of a failed job has come.
 #[derive(Clone, Copy, Debug)]
@@ -49,15 +55,18 @@ struct Launcher<'a> {
     output: Option<Pump>,
     /// What `exec` said where a PE's command could not be started; the write end stays open for them.
     exec_errors: (OwnedFd, OwnedFd),
+    /// What the checker has found, if it is on.
+    findings: Option<Findings>,
     phase: Phase,
     /// The exit status, once a PE has failed.
     failure: Option<u8>,
     interrupted: bool,
     monitor: Monitor,
     next_look: Option<Instant>,
-    /// The board, asked for when the first PE ended: later nobody may be left to ask.
     board: Option<Board>,
-    first_ended: bool,
+    /// When to look for the board again, and the pause before that.
+    next_find: (Instant, Duration),
+    evidence: Evidence,
 }
 
 impl<'a> Launcher<'a> {
@@ -71,13 +80,15 @@ impl<'a> Launcher<'a> {
             job: Job::new()?,
             output: None,
             exec_errors: pipe.context("cannot make a pipe")?,
+            findings: args.check.then(Findings::new).transpose()?,
             phase: Phase::Running,
             failure: None,
             interrupted: false,
             next_look: monitor.interval().map(|interval| now + interval),
             monitor,
             board: None,
-            first_ended: false,
+            next_find: (now + FIRST_FIND, FIRST_FIND),
+            evidence: Evidence::default(),
         };
         if let Err(error) = launcher.start_pes() {
             launcher.job.signal(Signal::KILL);
@@ -91,8 +102,9 @@ impl<'a> Launcher<'a> {
         let id = UniqueId::new()?;
         let errors = self.exec_errors.1.as_raw_fd();
         let mut pipes = args.tag.then(|| Pipes::reserve(args.n_pes)).transpose()?;
+        let findings = self.findings.as_ref();
         for pe in 0..args.n_pes {
-            let mut child = self.job.start_pe(args, &id, errors, |command| {
+            let mut child = self.job.start_pe(args, &id, errors, findings, |command| {
                 if pe == 0 {
                     command.stdin(input::for_first_pe());
                 }
@@ -147,6 +159,10 @@ impl<'a> Launcher<'a> {
 
     fn next_deadline(&self) -> Option<Instant> {
         match self.phase {
+            Phase::Running if self.board.is_none() => {
+                let find = self.next_find.0;
+                Some(self.next_look.map_or(find, |look| look.min(find)))
+            }
             Phase::Running => self.next_look,
             _ if self.job.live() == 0 => Some(Instant::now() + LEFTOVER_INTERVAL),
             Phase::Grace(until) | Phase::Terminating(until) | Phase::Killed(until) => Some(until),
@@ -156,6 +172,9 @@ impl<'a> Launcher<'a> {
     fn keep_deadlines(&mut self, now: Instant) {
         match self.phase {
             Phase::Running => {
+                if self.board.is_none() && now >= self.next_find.0 {
+                    self.find_board();
+                }
                 if self.next_look.is_some_and(|at| now >= at) {
                     self.look_for_stall(now);
                 }
@@ -187,14 +206,19 @@ impl<'a> Launcher<'a> {
     fn take_signal(&mut self, signal: i32) -> Result<()> {
         match signal {
             SIGCHLD => self.take_ended()?,
-            SIGUSR1 => match find::board(self.job.live_pids()) {
-                Some(board) => {
-                    eprintln!("nvshmemrs-run: wait board\n{}", board.report().trim_end())
+            SIGUSR1 => {
+                self.find_board();
+                match &self.board {
+                    Some(board) => {
+                        eprintln!("nvshmemrs-run: wait board\n{}", board.report().trim_end())
+                    }
+                    None => {
+                        eprintln!(
+                            "nvshmemrs-run: no wait board: no PE is between init and finalize"
+                        )
+                    }
                 }
-                None => {
-                    eprintln!("nvshmemrs-run: no wait board: no PE is between init and finalize")
-                }
-            },
+            }
             SIGINT if self.interrupted => {
                 eprintln!("nvshmemrs-run: second SIGINT: killing the job");
                 self.failure
@@ -210,7 +234,11 @@ impl<'a> Launcher<'a> {
                 self.monitor.reset(Instant::now());
             }
             other => {
-                self.interrupted |= other == SIGINT;
+                if other == SIGINT {
+                    self.interrupted = true;
+                    self.find_board();
+                    self.evidence.interrupted(self.board.as_ref());
+                }
                 if let Some(signal) = Signal::from_named_raw(other) {
                     self.job.signal(signal);
                 }
@@ -219,16 +247,27 @@ impl<'a> Launcher<'a> {
         Ok(())
     }
 
+    /// Looks for the board: that of the job in which the PEs are now.
+    fn find_board(&mut self) {
+        let found = find::board(self.job.live_pids());
+        // After finalize the PEs may join another job.
+        let over = |board: &Board| {
+            let states = board.pes();
+            states.iter().all(|pe| pe.state == State::Finalized)
+        };
+        self.board = found.or(self.board.take().filter(|board| !over(board)));
+        let pause = (self.next_find.1 * 2).min(LAST_FIND);
+        self.next_find = (Instant::now() + pause, pause);
+    }
+
     /// Takes note of the PEs that have ended; the first failure begins the end of the job.
     fn take_ended(&mut self) -> Result<()> {
         let ended = self.job.reap()?;
-        if !ended.is_empty() && !self.first_ended {
-            self.first_ended = true;
-            self.board = find::board(self.job.live_pids());
+        if !ended.is_empty() && self.failure.is_none() {
+            self.find_board();
         }
         for index in ended {
-            let Pe { pe, pid, end, .. } = self.job.pes()[index];
-            let Some(end) = end.filter(|end| end.failed()) else {
+            let Some(end) = self.job.pes()[index].end else {
                 continue;
             };
             if self.failure.is_some() {
@@ -241,44 +280,13 @@ impl<'a> Launcher<'a> {
                 self.kill(now);
                 continue;
             }
-            let pid = pid.as_raw_pid();
-            let host = rustix::system::uname();
-            let host = host.nodename().to_string_lossy();
-            eprintln!(
-                "nvshmemrs-run: PE {pe} (pid {pid}, host {host}, command '{}') {end}",
-                self.command
-            );
-            if self.board.is_none() {
-                self.board = find::board(self.job.live_pids());
+            self.evidence.ended(index, end, self.board.as_ref());
+            if end.failed() {
+                self.failure = Some(end.exit_status());
+                self.phase = Phase::Grace(now + self.args.grace);
             }
-            self.name_deserters();
-            self.failure = Some(end.exit_status());
-            self.phase = Phase::Grace(now + self.args.grace);
         }
         Ok(())
-    }
-
-    /// Names the PEs that seemed to succeed, but left the others waiting.
-    fn name_deserters(&self) {
-        let Some(board) = &self.board else { return };
-        let exited = |pe: i32| {
-            let pe = usize::try_from(pe)
-                .ok()
-                .and_then(|pe| self.job.pes().get(pe));
-            pe.is_some_and(|pe| pe.end == Some(End::Exited(0)))
-        };
-        let pes: Vec<u32> = board
-            .pes()
-            .into_iter()
-            .filter(|pe| matches!(pe.state, State::Left | State::Dead) && exited(pe.pe))
-            .map(|pe| pe.pe as u32)
-            .collect();
-        if !pes.is_empty() {
-            let pes = numbers(&pes);
-            eprintln!(
-                "nvshmemrs-run: before that, {pes} exited with status 0 without calling finalize"
-            );
-        }
     }
 
     /// The error number of a PE whose command could not be executed, if there is one.
@@ -294,9 +302,11 @@ impl<'a> Launcher<'a> {
     }
 
     fn look_for_stall(&mut self, now: Instant) {
-        let board = find::board(self.job.live_pids());
-        let stalled = self.monitor.stalled(board.as_ref().map(Position::of), now);
-        if let Some(board) = board.filter(|_| stalled) {
+        self.find_board();
+        let board = self.board.as_ref();
+        if self.monitor.stalled(board.map(Position::of), now)
+            && let Some(board) = board
+        {
             let seconds = self.args.stall_after.as_secs_f64();
             eprintln!("nvshmemrs-run: nothing has moved for {seconds} s");
             eprintln!("{}", board.report().trim_end());
@@ -304,12 +314,26 @@ impl<'a> Launcher<'a> {
         self.next_look = self.monitor.interval().map(|interval| now + interval);
     }
 
+    /// Says what went wrong, after all that the PEs have printed.
     fn finish(self) -> Result<u8> {
-        self.job.close();
         if let Some(output) = self.output {
             output.finish()?;
         }
-        Ok(self.failure.unwrap_or(0))
+        let board = self.board.as_ref();
+        for line in self.evidence.lines(&self.job, board, &self.command) {
+            eprintln!("nvshmemrs-run: {line}");
+        }
+        let status = self.evidence.exit_status(&self.job, board);
+        let mut status = status.or(self.failure).unwrap_or(0);
+        self.job.close();
+        if let Some(findings) = &self.findings {
+            let count = findings.count()?;
+            eprintln!("nvshmemrs-run: {}", count.line(status != 0));
+            if count.found > 0 && status == 0 {
+                status = 1;
+            }
+        }
+        Ok(status)
     }
 }
 

@@ -20,12 +20,22 @@ impl Job {
     pub fn new(n_pes: Pe, attr: &InitAttr) -> Result<Job> {
         check_job(0, n_pes)?;
         let attr = attr.resolve()?;
-        let control = Control::create(n_pes, stride(attr.heap_bytes, n_pes)?)?;
+        let control = Control::create(
+            n_pes,
+            stride(attr.heap_bytes, n_pes)?,
+            attr.check.seed(n_pes)?,
+        )?;
         Ok(Job {
             control,
             attr,
             joined: Mutex::new(vec![false; n_pes as usize]),
         })
+    }
+
+    /// What the PEs share.
+    #[cfg(fuzzing)]
+    pub(crate) fn control(&self) -> &Control {
+        &self.control
     }
 
     /// Joins the job as PE `pe`.

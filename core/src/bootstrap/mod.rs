@@ -1,13 +1,19 @@
-//! How the PEs of a job find each other: [`env`] reads what a launcher said, [`socket`] brings processes of one host
+//! How the PEs of a job find each other: [`env`] reads what a launcher said, [`socket`] and [`gather`] bring processes of one host
 //! together, [`local`] the threads of one process.
 
 mod env;
+#[cfg(fuzzing)]
+pub(crate) mod fuzz;
+mod gather;
+mod interrupt;
 pub mod local;
 mod socket;
 mod unique_id;
 mod wire;
 
 pub use env::{LAUNCHERS, Launcher};
+pub(crate) use interrupt::hook;
+pub use interrupt::set_init_interrupt_hook;
 pub use unique_id::UniqueId;
 
 use crate::runtime::{Membership, machine};
@@ -57,6 +63,7 @@ fn join(key: &unique_id::Key, pe: Pe, n_pes: Pe, attr: &InitAttr, how: &str) -> 
         pe,
         n_pes,
         how,
+        check: resolved.check,
         deadline: resolved.init_timeout,
         until: Instant::now() + resolved.init_timeout,
     };

@@ -16,28 +16,30 @@
 //!
 //! The messages are in [`wire`](super::wire).
 
-use super::stride;
+use super::gather::Gathering;
+use super::interrupt;
 use super::unique_id::Key;
-use super::wire::{Kind, Message, receive, send, send_with_fd, timespec};
+use super::wire::{Kind, Message, receive, send, send_with_fd};
+use crate::debug::Level;
 use crate::runtime::Membership;
+use crate::transport::check::Settings;
 use crate::transport::host::control::Control;
+use crate::transport::host::peer;
 use crate::transport::host::segment::Segment;
+use crate::wait::Operation;
 use crate::{Error, Pe, Result, Runtime};
-use rustix::event::{PollFd, PollFlags, poll};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
+use std::fmt::{self, Display};
 use std::io::ErrorKind;
+use std::os::fd::AsFd;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::time::{Duration, Instant};
 
 /// Names that PE 0 tries, should another user sit on one.
 const CANDIDATES: u32 = 4;
-/// How long one connection may take to introduce itself.
-const INTRODUCTION: Duration = Duration::from_secs(5);
 /// How much longer than its deadline a PE waits for the word of PE 0.
 const GRACE: Duration = Duration::from_secs(1);
-/// How many refusals PE 0 remembers, for its message.
-const MAX_REFUSED: usize = 8;
 
 /// One PE's part in bringing a job together.
 pub(super) struct Rendezvous<'a> {
@@ -46,6 +48,8 @@ pub(super) struct Rendezvous<'a> {
     pub(super) n_pes: Pe,
     /// Who told this PE about the job, for messages.
     pub(super) how: &'a str,
+    /// Whether this PE wants the job to be checked.
+    pub(super) check: Settings,
     /// How long it may take, for messages.
     pub(super) deadline: Duration,
     /// When that is over.
@@ -53,23 +57,28 @@ pub(super) struct Rendezvous<'a> {
 }
 
 /// A PE that has introduced itself to PE 0.
-struct Member {
-    stream: UnixStream,
-    nonce: [u8; 32],
+pub(super) struct Member {
+    pub(super) stream: UnixStream,
+    pub(super) nonce: [u8; 32],
 }
 
 /// What a follower says of itself.
-struct Hello {
-    pe: Pe,
-    n_pes: Pe,
+pub(super) struct Hello {
+    pub(super) pe: Pe,
+    pub(super) n_pes: Pe,
     /// `u64::MAX`: PE 0 decides.
-    heap: u64,
-    nonce: [u8; 32],
+    pub(super) heap: u64,
+    pub(super) nonce: [u8; 32],
 }
 
 impl Hello {
-    fn fields(&self) -> Vec<u8> {
-        let mut fields = Vec::with_capacity(48);
+    /// Bytes of its fields; a proof follows them.
+    pub(super) const BYTES: usize = 48;
+    /// Bytes of fields and proof.
+    pub(super) const PROVEN: usize = Hello::BYTES + 32;
+
+    pub(super) fn fields(&self) -> Vec<u8> {
+        let mut fields = Vec::with_capacity(Hello::BYTES);
         fields.extend(self.pe.to_le_bytes());
         fields.extend(self.n_pes.to_le_bytes());
         fields.extend(self.heap.to_le_bytes());
@@ -77,7 +86,7 @@ impl Hello {
         fields
     }
 
-    fn read(fields: &[u8; 48]) -> Hello {
+    pub(super) fn read(fields: &[u8; Hello::BYTES]) -> Hello {
         let four = |at: usize| {
             i32::from_le_bytes([fields[at], fields[at + 1], fields[at + 2], fields[at + 3]])
         };
@@ -94,29 +103,62 @@ impl Hello {
     }
 }
 
-fn nonce() -> Result<[u8; 32]> {
+pub(super) fn nonce() -> Result<[u8; 32]> {
     let mut bytes = [0; 32];
     getrandom::fill(&mut bytes).map_err(|error| Error::system("getrandom", error))?;
     Ok(bytes)
 }
 
-fn bootstrap(text: impl Into<String>) -> Error {
+pub(super) fn bootstrap(text: impl Into<String>) -> Error {
     Error::Bootstrap(text.into())
 }
 
-/// Whether the process at the other end is the same user; otherwise who it is.
-fn check_user(stream: &UnixStream) -> std::result::Result<(), String> {
-    let peer = rustix::net::sockopt::socket_peercred(stream).map_err(|error| error.to_string())?;
-    let me = rustix::process::geteuid();
+/// The pid of the process at the other end, if it is the same user; otherwise who it is.
+pub(super) fn check_user(stream: &UnixStream) -> std::result::Result<i32, String> {
+    let peer = peer::of_socket(stream.as_fd()).map_err(|error| error.to_string())?;
+    let me = rustix::process::geteuid().as_raw();
     if peer.uid == me {
-        Ok(())
+        Ok(peer.pid)
     } else {
         Err(format!(
-            "pid {} of user {}, where user {} runs the job",
-            peer.pid.as_raw_nonzero(),
-            peer.uid.as_raw(),
-            me.as_raw()
+            "pid {} of user {}, where user {me} runs the job",
+            peer.pid, peer.uid
         ))
+    }
+}
+
+/// What PE 0 tells the others about an error of its own.
+fn words(error: &Error) -> String {
+    match error {
+        Error::Bootstrap(text) => text.clone(),
+        error => format!("PE 0: {error}"),
+    }
+}
+
+/// What came of the places that were tried, for messages.
+#[derive(Default)]
+struct Tried {
+    places: Vec<String>,
+    /// Whether another user sits on one.
+    others: bool,
+}
+
+impl Tried {
+    fn note(&mut self, name: &str, why: &dyn Display) {
+        self.places.push(format!("@{name}: {why}"));
+    }
+}
+
+impl Display for Tried {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.places.join(", "))?;
+        match self.others {
+            false => Ok(()),
+            true => f.write_str(
+                "; another user's process has taken a name of this job, which it can foresee: start the job with nvshmemrs-run or \
+                 with a new unique id, whose names nobody can, or have that process ended",
+            ),
+        }
     }
 }
 
@@ -125,27 +167,39 @@ impl Rendezvous<'_> {
         format!("{}-{candidate}", self.key.name())
     }
 
-    fn is_over(&self) -> bool {
+    pub(super) fn is_over(&self) -> bool {
         Instant::now() >= self.until
+    }
+
+    pub(super) fn interrupted(&self, detail: String) -> Error {
+        let left = self.until.saturating_duration_since(Instant::now());
+        Error::Interrupted {
+            operation: Operation::Init.name(),
+            me: self.pe,
+            waited: self.deadline.saturating_sub(left),
+            detail,
+        }
     }
 
     /// PE 0: brings the others together.
     pub(super) fn lead(&self, heap: Option<u64>) -> Result<Control> {
         let listener = self.listen()?;
-        let mut members: Vec<Option<Member>> = (1..self.n_pes).map(|_| None).collect();
-        let result = self
-            .gather(heap, &listener, &mut members)
-            .and_then(|stride| {
-                let control = Control::create(self.n_pes, stride)?;
-                Runtime::take_place(&control, self.pe, Membership::Process)?;
-                self.welcome(&control, &members)?;
-                self.await_ready(&members)?;
-                Ok(control)
-            });
+        let mut gathering = Gathering::new(self, heap);
+        let gathered = gathering.gather(&listener);
+        if let Err(error) = &gathered {
+            gathering.dismiss(&listener, &words(error));
+        }
+        let members = gathering.end();
+        let result = gathered.and_then(|stride| {
+            let control = Control::create(self.n_pes, stride, self.check.seed(self.n_pes)?)?;
+            Runtime::take_place(&control, self.pe, Membership::Process)?;
+            self.welcome(&control, &members)?;
+            self.await_ready(&members)?;
+            Ok(control)
+        });
         let word = match &result {
             Ok(_) => (Kind::Go, String::new()),
-            Err(Error::Bootstrap(text)) => (Kind::Refusal, text.clone()),
-            Err(error) => (Kind::Refusal, format!("PE 0: {error}")),
+            Err(error) => (Kind::Refusal, words(error)),
         };
         for member in members.iter().flatten() {
             // A member that is gone is noticed by its lock.
@@ -160,170 +214,33 @@ impl Rendezvous<'_> {
     }
 
     fn listen(&self) -> Result<UnixListener> {
-        let mut tried = Vec::new();
+        let mut tried = Tried::default();
         for candidate in 0..CANDIDATES {
             let name = self.name(candidate);
             let address = SocketAddr::from_abstract_name(&name)
                 .map_err(|error| Error::system("naming the job's socket", error))?;
             match UnixListener::bind_addr(&address) {
-                Ok(listener) => return Ok(listener),
+                Ok(listener) => {
+                    if tried.others {
+                        Level::from_environment().write(Level::Warn, self.pe, || {
+                            format!("listens at @{name}, because of {tried}")
+                        });
+                    }
+                    return Ok(listener);
+                }
                 Err(error) if error.kind() == ErrorKind::AddrInUse => {
-                    match self.connect_to(&name) {
-                        Ok(_) => {
-                            return Err(bootstrap(format!(
-                                "another process of this user is PE 0 of this job already: it listens at @{name}"
-                            )));
-                        }
-                        Err(why) => tried.push(format!("@{name}: {why}")),
+                    if let Some((_, pid)) = self.connect_to(&name, &mut tried) {
+                        return Err(bootstrap(format!(
+                            "another process of this user (pid {pid}) is PE 0 of this job already: it listens at @{name}"
+                        )));
                     }
                 }
-                Err(error) => tried.push(format!("@{name}: {error}")),
+                Err(error) => tried.note(&name, &error),
             }
         }
         Err(bootstrap(format!(
-            "PE 0 could not listen for the other PEs; tried {}",
-            tried.join(", ")
+            "PE 0 could not listen for the other PEs; tried {tried}"
         )))
-    }
-
-    /// Accepts the others until all are there; returns the heap size that all agree on.
-    fn gather(
-        &self,
-        heap: Option<u64>,
-        listener: &UnixListener,
-        members: &mut [Option<Member>],
-    ) -> Result<u64> {
-        let mut refused = Vec::new();
-        let own = heap.unwrap_or(u64::MAX);
-        while members.iter().any(Option::is_none) {
-            if self.is_over() {
-                return Err(bootstrap(self.missing(members, &refused)));
-            }
-            self.poll(listener, members)?;
-            let Some(stream) = accept(listener)? else {
-                continue;
-            };
-            match self.introduce(stream) {
-                Ok((hello, member)) => {
-                    if let Some(why) = self.objection(&hello, own, members) {
-                        // The others hear it from `lead`. Who is gone by now needs no answer.
-                        let _ = send(&member.stream, Kind::Refusal, why.as_bytes(), self.until);
-                        return Err(bootstrap(why));
-                    }
-                    members[hello.pe as usize - 1] = Some(member);
-                }
-                // Somebody who tries again and again fills neither the memory nor the message.
-                Err(why) if refused.len() < MAX_REFUSED && !refused.contains(&why) => {
-                    refused.push(why);
-                }
-                Err(_) => {}
-            }
-        }
-        stride(heap, self.n_pes)
-    }
-
-    /// Why a process that knows the secret cannot be a member all the same.
-    fn objection(&self, hello: &Hello, own: u64, members: &[Option<Member>]) -> Option<String> {
-        let pe = hello.pe;
-        if hello.n_pes != self.n_pes {
-            return Some(format!(
-                "PE {pe} says n_pes is {}, PE 0 says {}",
-                hello.n_pes, self.n_pes
-            ));
-        }
-        if pe < 1 || pe >= self.n_pes {
-            return Some(format!(
-                "a process says it is PE {pe}; only 1 to {} may join",
-                self.n_pes - 1
-            ));
-        }
-        if members[pe as usize - 1].is_some() {
-            return Some(format!("two processes say they are PE {pe}"));
-        }
-        if hello.heap != own {
-            let say = |heap| match heap {
-                u64::MAX => "the default".to_string(),
-                bytes => format!("{bytes} bytes"),
-            };
-            return Some(format!(
-                "the PEs ask for different symmetric heaps: PE {pe} for {}, PE 0 for {}; set NVSHMEM_SYMMETRIC_SIZE \
-                 or heap_bytes alike",
-                say(hello.heap),
-                say(own)
-            ));
-        }
-        None
-    }
-
-    /// Waits for a connection; an error if a member hangs up.
-    fn poll(&self, listener: &UnixListener, members: &[Option<Member>]) -> Result<()> {
-        let joined: Vec<(usize, &Member)> = members
-            .iter()
-            .enumerate()
-            .filter_map(|(index, member)| Some((index, member.as_ref()?)))
-            .collect();
-        let mut fds = vec![PollFd::new(listener, PollFlags::IN)];
-        fds.extend(
-            joined
-                .iter()
-                .map(|(_, member)| PollFd::new(&member.stream, PollFlags::RDHUP)),
-        );
-        match poll(&mut fds, Some(&timespec(self.until))) {
-            Ok(_) | Err(rustix::io::Errno::INTR) => {}
-            Err(error) => return Err(Error::system("poll", error)),
-        }
-        match fds[1..].iter().position(|fd| !fd.revents().is_empty()) {
-            Some(gone) => Err(bootstrap(format!(
-                "PE {} ended while the job came together",
-                joined[gone].0 + 1
-            ))),
-            None => Ok(()),
-        }
-    }
-
-    fn missing(&self, members: &[Option<Member>], refused: &[String]) -> String {
-        let missing: Vec<String> = members
-            .iter()
-            .enumerate()
-            .filter(|(_, member)| member.is_none())
-            .map(|(index, _)| (index + 1).to_string())
-            .collect();
-        let refused = match refused {
-            [] => String::new(),
-            some => format!("; refused: {}", some.join("; ")),
-        };
-        format!(
-            "after {:.1?} (NVSHMEMRS_INIT_TIMEOUT) PE {} of {} had not joined at @{} on this host (told by {}){refused}",
-            self.deadline,
-            missing.join(", "),
-            self.n_pes,
-            self.key.name(),
-            self.how
-        )
-    }
-
-    /// Checks who has connected. An error says why it was refused.
-    fn introduce(&self, stream: UnixStream) -> std::result::Result<(Hello, Member), String> {
-        check_user(&stream)?;
-        let until = self.until.min(Instant::now() + INTRODUCTION);
-        let challenge = nonce().map_err(|error| error.to_string())?;
-        let broken = |error: std::io::Error| format!("a connection broke: {error}");
-        send(&stream, Kind::Challenge, &challenge, until).map_err(broken)?;
-        let message = receive(&stream, until).map_err(broken)?;
-        let contents = &message.contents;
-        let (Some(fields), Some(proof)) = (contents.first_chunk::<48>(), contents.get(48..80))
-        else {
-            return Err("a process that does not speak this protocol".to_string());
-        };
-        if message.kind != Kind::Hello || !self.key.verify(&[b"join", &challenge, fields], proof) {
-            let why = b"PE 0 refused this process: it does not know the job's secret";
-            // The refusal's text is no secret, and its loss is no matter.
-            let _ = send(&stream, Kind::Refusal, why, until);
-            return Err("a process that does not know the job's secret".to_string());
-        }
-        let hello = Hello::read(fields);
-        let nonce = hello.nonce;
-        Ok((hello, Member { stream, nonce }))
     }
 
     fn welcome(&self, control: &Control, members: &[Option<Member>]) -> Result<()> {
@@ -354,6 +271,11 @@ impl Rendezvous<'_> {
                     kind: Kind::Ready, ..
                 }) => {}
                 Ok(message) => return Err(bootstrap(format!("PE {pe}: {}", message.text()))),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {
+                    return Err(
+                        self.interrupted(format!("waits for PE {pe} to map the job's memory"))
+                    );
+                }
                 Err(error) if error.kind() == ErrorKind::TimedOut => {
                     return Err(bootstrap(format!(
                         "after {:.1?} (NVSHMEMRS_INIT_TIMEOUT) PE {pe} had not mapped the job's memory",
@@ -384,10 +306,13 @@ impl Rendezvous<'_> {
                     self.deadline, self.n_pes, self.how
                 )));
             }
+            if interrupt::asked() {
+                return Err(self.interrupted(format!("waits for PE 0; tried {tried}")));
+            }
             std::thread::sleep(pause);
             pause = (pause * 2).min(Duration::from_millis(5));
         };
-        let control = self.join(&stream, heap)?;
+        let control = self.join(&stream, heap, nonce()?)?;
         let word = self.receive(&stream)?;
         match word.kind {
             Kind::Go => Ok(control),
@@ -396,20 +321,17 @@ impl Rendezvous<'_> {
     }
 
     /// Tries every place once; otherwise says what came of it.
-    fn connect(&self) -> std::result::Result<UnixStream, String> {
-        let mut tried = Vec::new();
-        for candidate in 0..CANDIDATES {
-            let name = self.name(candidate);
-            match self.connect_to(&name) {
-                Ok(stream) => return Ok(stream),
-                Err(why) => tried.push(format!("@{name}: {why}")),
-            }
-        }
-        Err(tried.join(", "))
+    fn connect(&self) -> std::result::Result<UnixStream, Tried> {
+        let mut tried = Tried::default();
+        let mut candidates = (0..CANDIDATES).map(|candidate| self.name(candidate));
+        candidates
+            .find_map(|name| self.connect_to(&name, &mut tried))
+            .map(|(stream, _)| stream)
+            .ok_or(tried)
     }
 
-    /// Connects to a process of the same user, without waiting for a place in its queue.
-    fn connect_to(&self, name: &str) -> std::result::Result<UnixStream, String> {
+    /// Connects to a process of the same user, without waiting for a place in its queue. Gives its pid, too.
+    fn connect_to(&self, name: &str, tried: &mut Tried) -> Option<(UnixStream, i32)> {
         let connected = SocketAddrUnix::new_abstract_name(name.as_bytes()).and_then(|address| {
             let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
             let socket =
@@ -417,9 +339,17 @@ impl Rendezvous<'_> {
             rustix::net::connect(&socket, &address)?;
             Ok(UnixStream::from(socket))
         });
-        let stream = connected.map_err(|error| error.to_string())?;
-        check_user(&stream)?;
-        Ok(stream)
+        match connected {
+            Err(error) => tried.note(name, &error),
+            Ok(stream) => match check_user(&stream) {
+                Ok(pid) => return Some((stream, pid)),
+                Err(who) => {
+                    tried.note(name, &format!("{who}, listens there"));
+                    tried.others = true;
+                }
+            },
+        }
+        None
     }
 
     fn receive(&self, stream: &UnixStream) -> Result<Message> {
@@ -429,13 +359,25 @@ impl Rendezvous<'_> {
                 "after {:.1?} (NVSHMEMRS_INIT_TIMEOUT) PE 0 had not said that all {} PEs are there",
                 self.deadline, self.n_pes
             )),
+            ErrorKind::Interrupted => self.interrupted(format!(
+                "waits for the word of PE 0 that all {} PEs are there",
+                self.n_pes
+            )),
             _ => bootstrap(format!("PE 0 ended while the job came together ({error})")),
         })
     }
 
-    fn join(&self, stream: &UnixStream, heap: Option<u64>) -> Result<Control> {
+    pub(super) fn join(
+        &self,
+        stream: &UnixStream,
+        heap: Option<u64>,
+        nonce: [u8; 32],
+    ) -> Result<Control> {
         let challenge = self.receive(stream)?;
-        if challenge.kind != Kind::Challenge {
+        if challenge.kind == Kind::Refusal {
+            return Err(bootstrap(challenge.text()));
+        }
+        if challenge.kind != Kind::Challenge || challenge.contents.len() != nonce.len() {
             return Err(bootstrap(
                 "the process at PE 0's place does not speak this protocol",
             ));
@@ -444,7 +386,7 @@ impl Rendezvous<'_> {
             pe: self.pe,
             n_pes: self.n_pes,
             heap: heap.unwrap_or(u64::MAX),
-            nonce: nonce()?,
+            nonce,
         };
         let fields = hello.fields();
         let proof = self.key.prove(&[b"join", &challenge.contents, &fields]);
@@ -452,13 +394,14 @@ impl Rendezvous<'_> {
         let gone = |error: std::io::Error| {
             bootstrap(format!("PE 0 ended while the job came together ({error})"))
         };
-        send(
-            stream,
-            Kind::Hello,
-            &[&fields[..], &proof[..]].concat(),
-            until,
-        )
-        .map_err(gone)?;
+        let contents = [&fields[..], &proof[..]].concat();
+        if let Err(error) = send(stream, Kind::Hello, &contents, until) {
+            // PE 0 may have given up before it heard this, and said so.
+            return Err(match receive(stream, Instant::now()) {
+                Ok(said) if said.kind == Kind::Refusal => bootstrap(said.text()),
+                _ => gone(error),
+            });
+        }
         let welcome = self.receive(stream)?;
         if welcome.kind != Kind::Welcome {
             return Err(bootstrap(welcome.text()));
@@ -484,6 +427,7 @@ impl Rendezvous<'_> {
                     "PE 0's job has {theirs} PEs, not {ours}"
                 )));
             }
+            self.check.agree(&control, self.pe)?;
             Runtime::take_place(&control, self.pe, Membership::Process)?;
             Ok(control)
         });
@@ -498,26 +442,5 @@ impl Rendezvous<'_> {
                 Err(error)
             }
         }
-    }
-}
-
-/// Takes a waiting connection, if there is one.
-fn accept(listener: &UnixListener) -> Result<Option<UnixStream>> {
-    listener
-        .set_nonblocking(true)
-        .map_err(|error| Error::system("fcntl", error))?;
-    match listener.accept() {
-        Ok((stream, _)) => {
-            stream
-                .set_nonblocking(false)
-                .map_err(|error| Error::system("fcntl", error))?;
-            Ok(Some(stream))
-        }
-        Err(error) => match error.kind() {
-            std::io::ErrorKind::WouldBlock
-            | std::io::ErrorKind::Interrupted
-            | std::io::ErrorKind::ConnectionAborted => Ok(None),
-            _ => Err(Error::system("accept", error)),
-        },
     }
 }

@@ -1,6 +1,7 @@
 //! The messages that bring a job together, over a unix socket: a byte for the kind, four for the length, and the contents. A
 //! descriptor may come with the first byte. Every wait has an end.
 
+use super::interrupt;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::{Errno, retry_on_intr};
 use rustix::net::{
@@ -70,11 +71,15 @@ pub(super) fn timespec(until: Instant) -> Timespec {
 /// Waits until the stream can be read, or written.
 fn wait(stream: &UnixStream, events: PollFlags, until: Instant) -> Result<()> {
     loop {
-        match poll(&mut [PollFd::new(stream, events)], Some(&timespec(until))) {
-            Ok(0) => return Err(ErrorKind::TimedOut.into()),
+        let slice = timespec(interrupt::slice(until));
+        match poll(&mut [PollFd::new(stream, events)], Some(&slice)) {
+            Ok(0) if Instant::now() >= until => return Err(ErrorKind::TimedOut.into()),
+            Ok(0) | Err(Errno::INTR) => {}
             Ok(_) => return Ok(()),
-            Err(Errno::INTR) => {}
             Err(error) => return Err(error.into()),
+        }
+        if interrupt::asked() {
+            return Err(ErrorKind::Interrupted.into());
         }
     }
 }
@@ -129,58 +134,100 @@ pub(super) fn send_with_fd(
     send_bytes(stream, contents, until)
 }
 
-/// Reads exactly as much as `bytes` holds.
-fn receive_bytes(stream: &UnixStream, mut bytes: &mut [u8], until: Instant) -> Result<()> {
-    while !bytes.is_empty() {
-        wait(stream, PollFlags::IN, until)?;
-        match rustix::net::recv(stream, &mut *bytes, RecvFlags::DONTWAIT) {
-            Ok((_, 0)) => return Err(ErrorKind::UnexpectedEof.into()),
-            Ok((_, got)) => bytes = &mut bytes[got..],
-            Err(Errno::INTR | Errno::AGAIN) => {}
-            Err(error) => return Err(error.into()),
+/// The bytes before the contents: the kind and the length.
+const HEAD: usize = 5;
+
+/// A message on its way: what has arrived of it.
+pub(super) struct Arriving {
+    head: [u8; HEAD],
+    contents: Vec<u8>,
+    got: usize,
+    fd: Option<OwnedFd>,
+    longest: usize,
+}
+
+impl Arriving {
+    /// Nothing yet, of a message of at most `longest` bytes of contents.
+    pub(super) fn new(longest: usize) -> Arriving {
+        Arriving {
+            head: [0; HEAD],
+            contents: Vec::new(),
+            got: 0,
+            fd: None,
+            longest,
         }
     }
-    Ok(())
+
+    /// Takes what has arrived, without waiting and no further than the message's end; the message once it is whole.
+    pub(super) fn take(&mut self, stream: &UnixStream) -> Result<Option<Message>> {
+        loop {
+            let read = match self.got.checked_sub(HEAD) {
+                None => self.take_head(stream),
+                Some(done) if done < self.contents.len() => {
+                    let rest = &mut self.contents[done..];
+                    rustix::net::recv(stream, rest, RecvFlags::DONTWAIT).map(|(_, got)| got)
+                }
+                Some(_) => {
+                    return Ok(Some(Message {
+                        kind: self.kind()?,
+                        contents: std::mem::take(&mut self.contents),
+                        fd: self.fd.take(),
+                    }));
+                }
+            };
+            match read {
+                Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
+                Ok(got) => self.got += got,
+                Err(Errno::INTR) => continue,
+                Err(Errno::AGAIN) => return Ok(None),
+                Err(error) => return Err(error.into()),
+            }
+            self.kind()?;
+            if self.got == HEAD {
+                let [_, length @ ..] = self.head;
+                let length = u32::from_le_bytes(length) as usize;
+                if length > self.longest {
+                    return Err(Error::other("a message longer than the protocol allows"));
+                }
+                self.contents = vec![0; length];
+            }
+        }
+    }
+
+    /// Reads of the head what there is. A descriptor comes with the first byte; the kernel closes any others.
+    fn take_head(&mut self, stream: &UnixStream) -> rustix::io::Result<usize> {
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+        let mut control = RecvAncillaryBuffer::new(&mut space);
+        let flags = RecvFlags::CMSG_CLOEXEC | RecvFlags::DONTWAIT;
+        let rest = &mut self.head[self.got..];
+        let got = recvmsg(stream, &mut [IoSliceMut::new(rest)], &mut control, flags)?;
+        for message in control.drain() {
+            if let RecvAncillaryMessage::ScmRights(mut fds) = message
+                && self.fd.is_none()
+            {
+                self.fd = fds.next();
+            }
+        }
+        Ok(got.bytes)
+    }
+
+    fn kind(&self) -> Result<Kind> {
+        Kind::ALL
+            .into_iter()
+            .find(|kind| *kind as u8 == self.head[0])
+            .ok_or_else(|| Error::other("a message of an unknown kind"))
+    }
 }
 
 /// Receives a message.
 pub(super) fn receive(stream: &UnixStream, until: Instant) -> Result<Message> {
-    let mut first = [0u8];
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
-    let mut control = RecvAncillaryBuffer::new(&mut space);
-    let got = loop {
-        wait(stream, PollFlags::IN, until)?;
-        let flags = RecvFlags::CMSG_CLOEXEC | RecvFlags::DONTWAIT;
-        match recvmsg(
-            stream,
-            &mut [IoSliceMut::new(&mut first)],
-            &mut control,
-            flags,
-        ) {
-            Err(Errno::INTR | Errno::AGAIN) => {}
-            other => break other?,
+    let mut arriving = Arriving::new(MAX_MESSAGE);
+    loop {
+        if let Some(message) = arriving.take(stream)? {
+            return Ok(message);
         }
-    };
-    if got.bytes == 0 {
-        return Err(ErrorKind::UnexpectedEof.into());
+        wait(stream, PollFlags::IN, until)?;
     }
-    let fd = control.drain().find_map(|message| match message {
-        RecvAncillaryMessage::ScmRights(mut fds) => fds.next(),
-        _ => None,
-    });
-    let kind = Kind::ALL
-        .into_iter()
-        .find(|kind| *kind as u8 == first[0])
-        .ok_or_else(|| Error::other("a message of an unknown kind"))?;
-    let mut length = [0; 4];
-    receive_bytes(stream, &mut length, until)?;
-    let length = u32::from_le_bytes(length) as usize;
-    if length > MAX_MESSAGE {
-        return Err(Error::other("a message longer than the protocol allows"));
-    }
-    let mut contents = vec![0; length];
-    receive_bytes(stream, &mut contents, until)?;
-    Ok(Message { kind, contents, fd })
 }
 
 #[cfg(test)]
@@ -226,10 +273,31 @@ mod tests {
             drop(a);
             assert!(receive(&b, soon()).is_err(), "{bytes:?}");
         }
-        let (_a, b) = UnixStream::pair().unwrap();
-        let error = receive(&b, Instant::now() + Duration::from_millis(20))
-            .err()
-            .unwrap();
-        assert_eq!(error.kind(), ErrorKind::TimedOut);
+        // Neither silence nor one byte now and then holds anybody up.
+        let (mut a, b) = UnixStream::pair().unwrap();
+        for part in [&b""[..], &[2], &[2, 0]] {
+            a.write_all(part).unwrap();
+            let soon = Instant::now() + Duration::from_millis(20);
+            assert_eq!(receive(&b, soon).err().unwrap().kind(), ErrorKind::TimedOut);
+        }
+    }
+
+    #[test]
+    fn a_message_arrives_in_pieces() {
+        let (mut a, b) = UnixStream::pair().unwrap();
+        let mut arriving = Arriving::new(3);
+        for byte in [2, 3, 0, 0, 0, b'a', b'b'] {
+            a.write_all(&[byte]).unwrap();
+            assert!(arriving.take(&b).unwrap().is_none());
+        }
+        a.write_all(b"c and the next").unwrap();
+        let message = arriving.take(&b).unwrap().unwrap();
+        assert_eq!((message.kind, message.text()), (Kind::Hello, "abc".into()));
+        let next = Arriving::new(3).take(&b).err().unwrap().to_string();
+        assert!(next.contains("unknown kind"), "{next}");
+        let (mut a, b) = UnixStream::pair().unwrap();
+        a.write_all(&[2, 4, 0, 0, 0]).unwrap();
+        let long = Arriving::new(3).take(&b).err().unwrap().to_string();
+        assert!(long.contains("longer"), "{long}");
     }
 }

@@ -16,6 +16,7 @@ impl Runtime {
     /// `source` and `dest` have one part per member; they are the same or do not overlap.
     ///
     /// Collective over `team`. Returns when `dest` is written here and `source` may be reused. OpenSHMEM 1.5 section 9.9.7.
+    #[track_caller]
     pub fn alltoall(
         &self,
         team: Team,
@@ -27,6 +28,7 @@ impl Runtime {
     }
 
     /// [`alltoall`](Runtime::alltoall) of arrays, of equal length, a multiple of the members.
+    #[track_caller]
     pub fn alltoall_array<T: Pod>(
         &self,
         team: Team,
@@ -47,6 +49,7 @@ impl Runtime {
     }
 
     /// `part` gives the bytes of a part in a team of so many members.
+    #[track_caller]
     fn alltoall_parts(
         &self,
         team: Team,
@@ -78,22 +81,25 @@ impl Runtime {
             return with_work(words, |work| {
                 let words = &mut work.acc[..words];
                 inner.load_words(source, words);
+                turn.reads(source);
                 let epoch = turn.join(Operation::Alltoall, args, words)?;
                 let part = &mut words[..bytes / 8];
                 for member in 0..turn.n_pes() {
                     turn.payload_from(member, epoch, me as usize * bytes / 8, part);
                     inner.store_words(to + (member as usize * bytes) as u64, part, bytes);
                 }
+                turn.writes(dest);
                 Ok(())
             });
         }
+        turn.reads(source);
         turn.join(Operation::Alltoall, args, &[])?;
         if in_place {
             swap_parts(&turn, inner, to, bytes as u64);
         } else {
             for step in 0..turn.n_pes() {
                 let member = (me + step) % turn.n_pes();
-                inner.transport.copy(
+                inner.transport.raw().copy(
                     inner.my_pe,
                     to + (member as usize * bytes) as u64,
                     turn.pe(member),
@@ -102,7 +108,9 @@ impl Runtime {
                 );
             }
         }
-        turn.meet_again(Operation::Alltoall)
+        turn.meet_again(Operation::Alltoall)?;
+        turn.writes(dest);
+        Ok(())
     }
 
     /// As [`alltoall`](Runtime::alltoall) for parts of `count` elements of `element_bytes` bytes, which lie `dest_stride` and
@@ -110,6 +118,7 @@ impl Runtime {
     ///
     /// Collective over `team`. Returns when `dest` is written here and `source` may be reused. OpenSHMEM 1.5 section 9.9.8.
     #[allow(clippy::too_many_arguments, reason = "they are the standard's")]
+    #[track_caller]
     pub fn alltoalls(
         &self,
         team: Team,
@@ -135,9 +144,9 @@ impl Runtime {
             let dest = dest.into().resolve(inner, "dest", to.span())?;
             let source = source.into().resolve(inner, "source", from.span())?;
             check_overlap(dest, source, None)?;
-            Ok((dest.offset(), source.offset()))
+            Ok(((dest.offset(), to), (source.offset(), from)))
         });
-        let (to, from) = match checked {
+        let ((to, dest), (from, source)) = match checked {
             Ok(buffers) => buffers,
             Err(error) => return turn.fail(Operation::Alltoalls, [0; ARGS], error),
         };
@@ -148,27 +157,34 @@ impl Runtime {
             to,
             from,
         ];
+        turn.reads_blocks(from, &source);
         turn.join(Operation::Alltoalls, args, &[])?;
+        let dest_offset = to;
+        // Where there is at most one element the steps lead nowhere, and may be as large as they like.
         let (dest_step, source_step) = (
-            dest_stride as u64 * element_bytes as u64,
-            source_stride as u64 * element_bytes as u64,
+            (dest_stride as u64).wrapping_mul(element_bytes as u64),
+            (source_stride as u64).wrapping_mul(element_bytes as u64),
         );
         for step in 0..turn.n_pes() {
             let member = (turn.my_pe() + step) % turn.n_pes();
-            let mut at = to + member as u64 * count as u64 * dest_step;
-            let mut from = from + turn.my_pe() as u64 * count as u64 * source_step;
+            let first = |of: Pe, step: u64| (of as u64 * count as u64).wrapping_mul(step);
+            let mut at = to + first(member, dest_step);
+            let mut from = from + first(turn.my_pe(), source_step);
             let pe = turn.pe(member);
             for _ in 0..count {
                 let bytes = element_bytes as u64;
-                inner.transport.copy(inner.my_pe, at, pe, from, bytes);
-                at += dest_step;
-                from += source_step;
+                inner.transport.raw().copy(inner.my_pe, at, pe, from, bytes);
+                at = at.wrapping_add(dest_step);
+                from = from.wrapping_add(source_step);
             }
         }
-        turn.meet_again(Operation::Alltoalls)
+        turn.meet_again(Operation::Alltoalls)?;
+        turn.writes_blocks(dest_offset, &dest);
+        Ok(())
     }
 
     /// [`alltoalls`](Runtime::alltoalls) of arrays.
+    #[track_caller]
     pub fn alltoalls_array<T: Pod>(
         &self,
         team: Team,
@@ -223,7 +239,7 @@ fn swap_parts(turn: &Turn<'_>, inner: &crate::runtime::Inner, at: u64, bytes: u6
 
 /// Exchanges two ranges of symmetric memory.
 fn swap(inner: &crate::runtime::Inner, a: (Pe, u64), b: (Pe, u64), bytes: u64) {
-    let transport = &inner.transport;
+    let transport = inner.transport.raw();
     with_work(WORK_WORDS, |work| {
         let mut done = 0;
         while done < bytes {

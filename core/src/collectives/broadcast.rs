@@ -13,6 +13,7 @@ impl Runtime {
     /// The two are the same or do not overlap.
     ///
     /// Collective over `team`. Returns when `dest` is written here and `source` may be reused. OpenSHMEM 1.5 section 9.9.5.
+    #[track_caller]
     pub fn broadcast(
         &self,
         team: Team,
@@ -37,33 +38,48 @@ impl Runtime {
             Err(error) => return turn.fail(Operation::Broadcast, [0; ARGS], error),
         };
         let (to, from) = (dest.offset(), source.offset());
+        let is_root = root == turn.my_pe();
+        // In place, the root's own memory stays as it is.
+        let writes = to != from || !is_root;
+        if is_root {
+            turn.reads(source);
+        }
         let args = [bytes as u64, root as u64, to, from, 0];
         if bytes <= PAYLOAD_BYTES {
             let words = bytes.div_ceil(8);
             return with_work(words, |work| {
                 let words = &mut work.acc[..words];
                 let mut brought = 0;
-                if root == turn.my_pe() {
+                if is_root {
                     inner.load_words(source, words);
                     brought = words.len();
                 }
                 let epoch = turn.join(Operation::Broadcast, args, &words[..brought])?;
                 turn.payload(root, epoch, words);
                 inner.store_words(to, words, bytes);
+                if writes {
+                    turn.writes(dest);
+                }
                 Ok(())
             });
         }
         turn.join(Operation::Broadcast, args, &[])?;
-        if to != from || root != turn.my_pe() {
+        if writes {
             let root = turn.pe(root);
             inner
                 .transport
+                .raw()
                 .copy(inner.my_pe, to, root, from, bytes as u64);
         }
-        turn.meet_again(Operation::Broadcast)
+        turn.meet_again(Operation::Broadcast)?;
+        if writes {
+            turn.writes(dest);
+        }
+        Ok(())
     }
 
     /// [`broadcast`](Runtime::broadcast) of arrays, of equal length.
+    #[track_caller]
     pub fn broadcast_array<T: Pod>(
         &self,
         team: Team,

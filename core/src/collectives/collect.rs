@@ -18,6 +18,7 @@ impl Runtime {
     /// `dest` has room for the sum, which follows from all members' lengths.
     ///
     /// Collective over `team`. Returns when `dest` is written here and `source` may be reused. OpenSHMEM 1.5 section 9.9.6.
+    #[track_caller]
     pub fn collect(
         &self,
         team: Team,
@@ -48,6 +49,7 @@ impl Runtime {
             Ok(buffers) => buffers,
             Err(error) => return turn.fail(Operation::Collect, [0; ARGS], error),
         };
+        turn.reads(source);
         let args = [to, room, 0, 0, 0];
         with_work(PAYLOAD_WORDS, |work| {
             let words = &mut work.acc[..PAYLOAD_WORDS];
@@ -92,6 +94,7 @@ impl Runtime {
                     let (pe, from) = (turn.pe(member), source.offset());
                     inner
                         .transport
+                        .raw()
                         .copy(inner.my_pe, at, pe, from, source.bytes());
                 }
                 at += source.bytes();
@@ -99,11 +102,13 @@ impl Runtime {
             if sources.iter().any(|source| source.bytes() as usize > SMALL) {
                 turn.meet_again(Operation::Collect)?;
             }
+            turn.writes(dest);
             Ok(())
         })
     }
 
     /// [`collect`](Runtime::collect) of arrays: `dest` is exactly as long as all sources together.
+    #[track_caller]
     pub fn collect_array<T: Pod>(
         &self,
         team: Team,

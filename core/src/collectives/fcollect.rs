@@ -1,7 +1,7 @@
 //! Fcollect: the same number of bytes from every member, put together in team order.
 
-use super::{IN_PLACE, PAYLOAD_BYTES, check_overlap, times, with_work};
-use crate::heap::sym::{SymSlice, Symmetric};
+use super::{IN_PLACE, PAYLOAD_BYTES, Turn, check_overlap, times, with_work};
+use crate::heap::sym::{SymRange, SymSlice, Symmetric};
 use crate::transport::Transport as _;
 use crate::transport::host::control::ARGS;
 use crate::wait::Operation;
@@ -13,6 +13,7 @@ impl Runtime {
     /// all. In place: `source` is this member's part of `dest`.
     ///
     /// Collective over `team`. Returns when `dest` is written here and `source` may be reused. OpenSHMEM 1.5 section 9.9.6.
+    #[track_caller]
     pub fn fcollect(
         &self,
         team: Team,
@@ -33,6 +34,18 @@ impl Runtime {
             Ok(buffers) => buffers,
             Err(error) => return turn.fail(Operation::Fcollect, [0; ARGS], error),
         };
+        turn.reads(source);
+        // In place, this member's part stays as it is.
+        let part = if in_place {
+            source
+        } else {
+            SymRange::new(dest.offset(), 0)
+        };
+        let written = |turn: &Turn<'_>| {
+            let (start, end) = (part.offset(), part.offset() + part.bytes());
+            turn.writes(SymRange::new(dest.offset(), start - dest.offset()));
+            turn.writes(SymRange::new(end, dest.offset() + dest.bytes() - end));
+        };
         let (to, from) = (dest.offset(), source.offset());
         let shown = if in_place { IN_PLACE } else { from };
         let args = [bytes as u64, to, shown, 0, 0];
@@ -46,6 +59,7 @@ impl Runtime {
                     turn.payload(member, epoch, words);
                     inner.store_words(to + (member as usize * bytes) as u64, words, bytes);
                 }
+                written(&turn);
                 Ok(())
             });
         }
@@ -59,13 +73,17 @@ impl Runtime {
                 let pe = turn.pe(member);
                 inner
                     .transport
+                    .raw()
                     .copy(inner.my_pe, at, pe, from, bytes as u64);
             }
         }
-        turn.meet_again(Operation::Fcollect)
+        turn.meet_again(Operation::Fcollect)?;
+        written(&turn);
+        Ok(())
     }
 
     /// [`fcollect`](Runtime::fcollect) of arrays: `dest` is as long as all sources together.
+    #[track_caller]
     pub fn fcollect_array<T: Pod>(
         &self,
         team: Team,

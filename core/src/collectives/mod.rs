@@ -12,6 +12,7 @@
 mod alltoall;
 mod barrier;
 mod broadcast;
+mod checked;
 mod collect;
 mod fcollect;
 mod fold;
@@ -26,7 +27,7 @@ use crate::transport::Transport as _;
 use crate::transport::host::control::{ARGS, PAYLOAD_WORDS, Slot};
 use crate::wait::{Operation, Target, Wait, ring_team};
 use crate::{Error, Pe, Result};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::sync::atomic::fence;
@@ -131,6 +132,10 @@ pub(crate) struct Turn<'a> {
     team: &'a TeamState,
     /// The members, where no stride describes them.
     list: Option<Arc<[Pe]>>,
+    /// Where the program called the collective, in a checked job.
+    site: u16,
+    /// Whether the members have met, in a checked job.
+    met: Cell<bool>,
 }
 
 impl Drop for Turn<'_> {
@@ -143,7 +148,20 @@ impl Drop for Turn<'_> {
 impl Inner {
     /// Begins a collective.
     #[inline(always)]
+    #[track_caller]
     pub(crate) fn enter(&self, team: Team, operation: Operation) -> Result<Turn<'_>> {
+        self.enter_as(team, operation, operation.name())
+    }
+
+    /// As [`enter`](Inner::enter), for a collective that the program knows by another name.
+    #[inline(always)]
+    #[track_caller]
+    pub(crate) fn enter_as(
+        &self,
+        team: Team,
+        operation: Operation,
+        called: &'static str,
+    ) -> Result<Turn<'_>> {
         self.ready()?;
         // Who has given up on a PE that is gone must not arrive once more in its place.
         self.check_job(operation)?;
@@ -156,10 +174,14 @@ impl Inner {
             inner: self,
             team,
             list: team.list(),
+            site: self.site(called),
+            met: Cell::new(false),
         };
         // Another thread may have destroyed the team since.
         self.team(handle)?;
         self.check_team(operation, team)?;
+        let calls = &self.control.block(team.row, self.my_pe).calls;
+        calls.store(calls.load(Relaxed) + 1, Relaxed);
         Ok(turn)
     }
 
@@ -232,6 +254,14 @@ impl<'a> Turn<'a> {
         args: [u64; ARGS],
         payload: &[u64],
     ) -> Result<u64> {
+        match self.inner.transport.checker() {
+            None => self.come(operation, args, payload),
+            Some(check) => self.come_checked(check, operation, args, payload),
+        }
+    }
+
+    #[inline(always)]
+    fn come(&self, operation: Operation, args: [u64; ARGS], payload: &[u64]) -> Result<u64> {
         let signature = signature(operation, &args, false);
         let epoch = self.arrive(operation, args, signature, 0, payload);
         match self.hear(operation, epoch, signature) {
@@ -334,7 +364,7 @@ impl<'a> Turn<'a> {
 
     /// Meets once more, when the data of a large collective has been moved.
     pub(crate) fn meet_again(&self, operation: Operation) -> Result<()> {
-        self.inner.transport.quiet_before_release();
+        self.inner.transport.raw().quiet_before_release();
         // Arguments that nobody enters a collective with.
         self.join(operation, [u64::MAX; ARGS], &[]).map(|_| ())
     }
@@ -342,7 +372,10 @@ impl<'a> Turn<'a> {
     /// This member's wait ended early, so the others can never finish this team's collectives: tell them.
     #[cold]
     fn leave(&self, error: &Error) {
-        if matches!(error, Error::Timeout { .. } | Error::Interrupted { .. }) {
+        if matches!(
+            error,
+            Error::Timeout { .. } | Error::Interrupted { .. } | Error::PeStopped { .. }
+        ) {
             let mark = self.team.epoch.load(Relaxed) << 20 | (self.inner.my_pe as u64 + 1);
             for pe in (0..self.n_pes()).map(|member| self.pe(member)) {
                 let broken = &self.inner.control.team(self.team.index, pe).broken;
@@ -388,21 +421,28 @@ impl<'a> Turn<'a> {
                 };
             }
         }
-        let (other, first) = (self.pe(0), self.slot(0, epoch));
+        let first = self.slot(0, epoch);
         let name = |slot: &Slot| {
             Operation::from_number(slot.operation.load(Relaxed)).map_or("unknown", Operation::name)
         };
+        let mismatch = |member, theirs: String, ours: String| {
+            self.tell_mismatch(member, epoch, &theirs, &ours);
+            Error::Mismatch {
+                operation: operation_name,
+                pe: self.pe(member),
+                theirs,
+                other: self.pe(0),
+                ours,
+            }
+        };
         for member in members.skip(1) {
-            let (pe, slot) = (self.pe(member), self.slot(member, epoch));
+            let slot = self.slot(member, epoch);
             if name(slot) != name(first) {
-                let called = |slot: &Slot| format!("called {}", name(slot));
-                return Error::Mismatch {
-                    operation: operation_name,
-                    pe,
-                    theirs: called(slot),
-                    other,
-                    ours: called(first),
+                let called = |member, slot: &Slot| {
+                    let place = self.place(member, epoch);
+                    format!("called {}", place.as_deref().unwrap_or(name(slot)))
                 };
+                return mismatch(member, called(member, slot), called(0, first));
             }
             let names = argument_names(operation);
             for (index, argument) in names.into_iter().enumerate() {
@@ -427,13 +467,12 @@ impl<'a> Turn<'a> {
                         }
                         _ => format!("{argument} {value}"),
                     };
-                    return Error::Mismatch {
-                        operation: operation_name,
-                        pe,
-                        theirs: says(theirs),
-                        other,
-                        ours: says(ours),
+                    let called_at = |member| match self.place(member, epoch) {
+                        Some(place) => format!(" ({place})"),
+                        None => String::new(),
                     };
+                    let theirs = says(theirs) + &called_at(member);
+                    return mismatch(member, theirs, says(ours) + &called_at(0));
                 }
             }
         }
@@ -528,14 +567,14 @@ impl Inner {
     #[inline]
     fn load_words(&self, source: SymRange, words: &mut [u64]) {
         let dest = LocalDest::from(bytes_of_mut(words, source.bytes() as usize));
-        self.transport.get(self.my_pe, source.offset(), dest);
+        self.transport.raw().get(self.my_pe, source.offset(), dest);
     }
 
     /// Writes `bytes` bytes of a buffer of words to this PE's copy.
     #[inline]
     fn store_words(&self, dest: u64, words: &[u64], bytes: usize) {
         let source = LocalSource::from(bytes_of(words, bytes));
-        self.transport.put(self.my_pe, dest, source);
+        self.transport.raw().put(self.my_pe, dest, source);
     }
 }
 

@@ -92,7 +92,7 @@ impl Kernel {
     pub(super) fn load(&self, inner: &Inner, pe: Pe, at: u64, work: &mut Work<'_>, count: usize) {
         if self.widen.is_none() {
             let dest = bytes_of_mut(work.acc, count * self.size);
-            inner.transport.get(pe, at, LocalDest::from(dest));
+            inner.transport.raw().get(pe, at, LocalDest::from(dest));
         } else {
             self.fetch(inner, pe, at, work, count);
             self.start(work, count);
@@ -114,7 +114,7 @@ impl Kernel {
     /// Reads `count` elements at byte `at` of `pe`, to be folded.
     pub(super) fn fetch(&self, inner: &Inner, pe: Pe, at: u64, work: &mut Work<'_>, count: usize) {
         let dest = bytes_of_mut(work.next, count * self.size);
-        inner.transport.get(pe, at, LocalDest::from(dest));
+        inner.transport.raw().get(pe, at, LocalDest::from(dest));
     }
 
     /// Writes the accumulator's `count` elements to byte `at` of each of `pes`.
@@ -135,7 +135,7 @@ impl Kernel {
             }
         };
         for pe in pes {
-            inner.transport.put(pe, at, LocalSource::from(result));
+            inner.transport.raw().put(pe, at, LocalSource::from(result));
         }
     }
 
@@ -167,6 +167,7 @@ impl Runtime {
     ///
     /// Collective over `team`. OpenSHMEM 1.5 section 9.9.9.
     #[inline]
+    #[track_caller]
     pub fn reduce(
         &self,
         team: Team,
@@ -185,14 +186,18 @@ impl Runtime {
         };
         let (to, from) = (reduction.dest.offset(), reduction.source.offset());
         let args = [count as u64, dtype as u64, op as u64, to, from];
+        turn.reads(reduction.source);
         if reduction.source.bytes() as usize <= PAYLOAD_BYTES {
-            reduction.small(inner, &turn, args)
+            reduction.small(inner, &turn, args)?;
         } else {
-            reduction.large(inner, &turn, args)
+            reduction.large(inner, &turn, args)?;
         }
+        turn.writes(reduction.dest);
+        Ok(())
     }
 
     /// [`reduce`](Runtime::reduce) of arrays, of equal length.
+    #[track_caller]
     pub fn reduce_array<T: Element>(
         &self,
         team: Team,

@@ -14,6 +14,7 @@ impl Runtime {
     /// `dest`. `source` has one such part per member. In place: `dest` is this member's part of `source`.
     ///
     /// Collective over `team`. NVSHMEM `nvshmem_<type>_<op>_reducescatter`.
+    #[track_caller]
     pub fn reducescatter(
         &self,
         team: Team,
@@ -50,6 +51,7 @@ impl Runtime {
             source.offset(),
         ];
         let bytes = dest.bytes() as usize;
+        turn.reads(source);
         // Parts of whole words only: a member reads its part straight from the others' slots.
         if source.bytes() as usize <= PAYLOAD_BYTES && bytes.is_multiple_of(8) {
             let words = source.bytes() as usize / 8;
@@ -61,6 +63,7 @@ impl Runtime {
                 kernel.fold_payloads(&turn, epoch, n_pes, first, work, count);
                 let me = std::iter::once(inner.my_pe);
                 kernel.store(inner, me, dest.offset(), work, count);
+                turn.writes(dest);
                 Ok(())
             });
         }
@@ -76,10 +79,13 @@ impl Runtime {
             let me = std::iter::once(inner.my_pe);
             kernel.store(inner, me, dest.offset() + offset, work, count);
         });
-        turn.meet_again(Operation::Reducescatter)
+        turn.meet_again(Operation::Reducescatter)?;
+        turn.writes(dest);
+        Ok(())
     }
 
     /// [`reducescatter`](Runtime::reducescatter) of arrays: `source` is as long as all destinations together.
+    #[track_caller]
     pub fn reducescatter_array<T: Element>(
         &self,
         team: Team,

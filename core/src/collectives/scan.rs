@@ -16,6 +16,7 @@ impl Runtime {
     /// to the caller's `dest`. The buffers are the same or do not overlap.
     ///
     /// Collective over `team`. OpenSHMEM 1.6 `shmem_sum_inscan`; other operations are an extension.
+    #[track_caller]
     pub fn inscan(
         &self,
         team: Team,
@@ -33,6 +34,7 @@ impl Runtime {
     /// for a product, the type's largest value for min and its smallest for max (infinities for floating point), all bits for and.
     ///
     /// Collective over `team`. OpenSHMEM 1.6 `shmem_sum_exscan`; other operations are an extension.
+    #[track_caller]
     pub fn exscan(
         &self,
         team: Team,
@@ -47,6 +49,7 @@ impl Runtime {
     }
 
     /// [`inscan`](Runtime::inscan) of arrays, of equal length.
+    #[track_caller]
     pub fn inscan_array<T: Element>(
         &self,
         team: Team,
@@ -59,6 +62,7 @@ impl Runtime {
     }
 
     /// [`exscan`](Runtime::exscan) of arrays, of equal length.
+    #[track_caller]
     pub fn exscan_array<T: Element>(
         &self,
         team: Team,
@@ -70,6 +74,7 @@ impl Runtime {
         self.exscan(team, dest, source, source.len(), dtype, op)
     }
 
+    #[track_caller]
     fn scan(
         &self,
         operation: Operation,
@@ -87,11 +92,14 @@ impl Runtime {
         };
         let (to, from) = (reduction.dest.offset(), reduction.source.offset());
         let args = [count as u64, dtype as u64, op as u64, to, from];
+        turn.reads(reduction.source);
         if reduction.source.bytes() as usize <= PAYLOAD_BYTES {
-            scan_small(inner, &turn, operation, args, &reduction)
+            scan_small(inner, &turn, operation, args, &reduction)?;
         } else {
-            scan_large(inner, &turn, operation, args, &reduction)
+            scan_large(inner, &turn, operation, args, &reduction)?;
         }
+        turn.writes(reduction.dest);
+        Ok(())
     }
 }
 

@@ -15,6 +15,7 @@ use crate::debug::Level;
 use crate::dtype::Element;
 use crate::runtime::Inner;
 use crate::team::Team;
+use crate::track::Resource;
 use crate::transport::Transport as _;
 use crate::transport::host::control::{MAX_ALLOCATIONS, MAX_FREED};
 use crate::wait::Operation;
@@ -98,6 +99,16 @@ impl Request {
             alignment: alignment as u64,
             ..Request::bytes(bytes)
         })
+    }
+}
+
+/// What a request is noted as, if it is granted: the operation, and the bytes.
+fn noted(request: &Result<Request>) -> (&'static str, u64) {
+    match request {
+        Ok(request) if request.zero => ("calloc", request.bytes),
+        Ok(request) if request.alignment > GRANULE => ("align", request.bytes),
+        Ok(request) => ("malloc", request.bytes),
+        Err(_) => ("malloc", 0),
     }
 }
 
@@ -302,8 +313,10 @@ impl Inner {
     }
 
     /// Allocates; collective over WORLD. `None` for 0 bytes.
-    fn allocate(&self, request: Result<Request>) -> Result<Option<u64>> {
-        let turn = self.enter(Team::WORLD, Operation::Malloc)?;
+    #[track_caller]
+    fn allocate(&self, called: &'static str, request: Result<Request>) -> Result<Option<u64>> {
+        let turn = self.enter_as(Team::WORLD, Operation::Malloc, called)?;
+        self.transport.quiet_before_release("malloc");
         self.allocate_in(&turn, request)
     }
 
@@ -327,7 +340,7 @@ impl Inner {
         let range = SymRange::new(block.offset, block.taken);
         let committed = self.transport.commit(range);
         if committed.is_ok() && request.zero {
-            self.transport.zero(range);
+            self.transport.raw().zero(range);
         }
         let call = Call {
             error: committed.err(),
@@ -337,10 +350,26 @@ impl Inner {
             self.drop_block(&mut self.heap.lock(), block.offset);
             return Err(error);
         }
+        self.tell_allocated(turn, block.offset, request.bytes);
         self.debug.write(Level::Trace, self.my_pe, || {
             format!("malloc {} bytes: {block:?}", request.bytes)
         });
         Ok(Some(block.offset))
+    }
+
+    /// Tells the checker of a block that all PEs have now.
+    fn tell_allocated(&self, turn: &Turn<'_>, offset: u64, bytes: u64) {
+        if let Some(check) = self.transport.checker() {
+            let range = SymRange::new(offset, bytes);
+            check.track(|tracker| tracker.allocated(range, turn.site()));
+        }
+    }
+
+    /// Tells the checker that this PE frees a block.
+    fn tell_freed(&self, turn: &Turn<'_>, offset: u64, bytes: u64) {
+        if let Some(check) = self.transport.checker() {
+            check.freed(SymRange::new(offset, bytes), turn.site());
+        }
     }
 
     /// Agrees on a request, and frees what all PEs have released: PE 0 posts the ids with its arrival, in as many rounds as
@@ -412,6 +441,7 @@ impl Inner {
     /// Frees the allocation at `offset` on this PE.
     fn drop_block(&self, state: &mut State, offset: u64) {
         if let Some(block) = state.allocator.free(offset) {
+            self.note_freed(Resource::Allocation, offset);
             state.released.remove(&block.id);
             self.heap.lookup.forget();
             self.transport
@@ -445,20 +475,22 @@ impl Inner {
     fn undo_releases(&self, epoch: u64) {
         let header = self.control.header();
         let list = &header.freed[(epoch & 1) as usize];
-        let count = list.count.swap(0, Relaxed);
-        for id in &list.ids[..count as usize] {
-            self.control
-                .releases(id.load(Relaxed))
-                .count
-                .store(self.n_pes as u32, Relaxed);
+        let count = (list.count.swap(0, Relaxed) as usize).min(MAX_FREED);
+        for id in &list.ids[..count] {
+            let id = id.load(Relaxed);
+            if id < MAX_ALLOCATIONS {
+                let releases = self.control.releases(id);
+                releases.count.store(self.n_pes as u32, Relaxed);
+            }
         }
-        header.released.fetch_add(count, AcqRel);
+        header.released.fetch_add(count as u32, AcqRel);
     }
 
     /// Frees what PE 0 has posted for an epoch; returns how many.
     fn free_released(&self, epoch: u64) -> usize {
         let list = &self.control.header().freed[(epoch & 1) as usize];
         let count = (list.count.load(Relaxed) as usize).min(MAX_FREED);
+        let mut freed = 0;
         if count > 0 {
             let ids: HashSet<u32> = list.ids[..count]
                 .iter()
@@ -470,11 +502,12 @@ impl Inner {
                 .live()
                 .filter(|block| ids.contains(&block.id));
             let offsets: Vec<u64> = released.map(|block| block.offset).collect();
+            freed = offsets.len();
             for offset in offsets {
                 self.drop_block(&mut state, offset);
             }
         }
-        count
+        freed
     }
 
     /// The allocation that starts at an address, `None` for address 0, to be freed or moved by this PE: from here on a release
@@ -496,6 +529,7 @@ impl Inner {
     }
 
     /// Frees the allocation at an address, 0 for none; collective over WORLD. `address` may be an error found before.
+    #[track_caller]
     fn free(&self, address: Result<u64>) -> Result<()> {
         let turn = self.enter(Team::WORLD, Operation::Free)?;
         let found = address.and_then(|address| self.own(address));
@@ -505,7 +539,10 @@ impl Inner {
             ..Call::plain(Operation::Free)
         };
         call.args[0] = block.map_or(u64::MAX, |block| block.offset);
-        self.transport.quiet_before_release();
+        if let Some(block) = &block {
+            self.tell_freed(&turn, block.offset, block.bytes);
+        }
+        self.transport.quiet_before_release("free");
         let met = turn.meet(call, &[]);
         if let Some(block) = block {
             match met {
@@ -531,6 +568,15 @@ impl Inner {
         Ok(())
     }
 
+    /// Where the allocations start that this PE has released and that are not freed.
+    pub(crate) fn released_offsets(&self) -> HashSet<u64> {
+        let state = self.heap.lock();
+        let live = state.allocator.live();
+        live.filter(|block| state.released.contains(&block.id))
+            .map(|block| block.offset)
+            .collect()
+    }
+
     /// Records that this PE no longer uses the allocation at `offset`; for `Drop`.
     pub(crate) fn release_offset(&self, offset: u64) -> Result<()> {
         self.release(offset, self.layout.address(self.my_pe, offset))
@@ -542,14 +588,21 @@ impl Runtime {
     /// other PEs then learn of it.
     ///
     /// Collective over WORLD with equal requests; includes a barrier. OpenSHMEM 1.5 section 9.3.1.
+    #[track_caller]
     pub fn malloc(&self, request: Result<Request>) -> Result<Option<u64>> {
-        let offset = self.inner.allocate(request)?;
+        let (operation, bytes) = noted(&request);
+        let offset = self.inner.allocate(operation, request)?;
+        if let Some(offset) = offset {
+            self.inner
+                .note(operation, Resource::Allocation, offset, bytes);
+        }
         Ok(offset.map(|offset| self.inner.layout.address(self.inner.my_pe, offset)))
     }
 
     /// Frees an allocation on every PE; 0 (NULL) does nothing if every PE passes it.
     ///
     /// Collective over WORLD with the same symmetric address; a barrier comes first. OpenSHMEM 1.5 section 9.3.1.
+    #[track_caller]
     pub fn free(&self, address: u64) -> Result<()> {
         self.inner.free(Ok(address))
     }
@@ -571,6 +624,7 @@ impl Runtime {
     /// An array of `len` elements on every PE, all zero. Dropping it records a release.
     ///
     /// Collective over WORLD with equal `len` and element size; includes a barrier.
+    #[track_caller]
     pub fn array<T: Pod>(&self, len: usize) -> Result<SymArray<T>> {
         let alignment = align_of::<T>().max(GRANULE as usize);
         let request = Request::zeroed(len, size_of::<T>()).and_then(|zeroed| {
@@ -579,7 +633,12 @@ impl Runtime {
                 ..zeroed
             })
         });
-        let offset = self.inner.allocate(request)?;
+        let (_, bytes) = noted(&request);
+        let offset = self.inner.allocate("array", request)?;
+        if let Some(offset) = offset {
+            self.inner
+                .note("array", Resource::Allocation, offset, bytes);
+        }
         let len = if offset.is_some() { len } else { 0 };
         Ok(SymArray::new(
             std::sync::Arc::clone(&self.inner),
@@ -591,6 +650,7 @@ impl Runtime {
     /// Frees an array on every PE. If that fails, the array is released, as by dropping it.
     ///
     /// Collective over WORLD with the same array; a barrier comes first.
+    #[track_caller]
     pub fn free_array<T: Pod>(&self, array: SymArray<T>) -> Result<()> {
         let address = if !array.belongs_to(&self.inner) {
             Err(Error::invalid(
@@ -677,7 +737,13 @@ impl Runtime {
         self.inner.ready()?;
         crate::pe::check("pe", pe, self.inner.n_pes)?;
         let object = self.inner.symmetric("ptr", address, 1)?;
-        Ok(self.inner.transport.local_ptr(pe, object.offset()))
+        let transport = &self.inner.transport;
+        if let Some(check) = transport.checker()
+            && pe != self.inner.my_pe
+        {
+            check.track(|tracker| tracker.pointer_given(pe));
+        }
+        Ok(transport.raw().local_ptr(pe, object.offset()))
     }
 
     /// Where an address of the symmetric heap (anybody's part) lives. Local.
@@ -685,8 +751,8 @@ impl Runtime {
         self.inner.ready()?;
         let registered = || self.inner.registered_offset(address);
         match self.inner.layout.locate(address) {
-            Some(_) => Ok(self.inner.transport.kind()),
-            None if registered().is_some() => Ok(self.inner.transport.kind()),
+            Some(_) => Ok(self.inner.transport.raw().kind()),
+            None if registered().is_some() => Ok(self.inner.transport.raw().kind()),
             None => Err(self.inner.layout.not_symmetric("ptr", address)),
         }
     }

@@ -3,11 +3,13 @@
 use super::{Request, alloc::Block};
 use crate::collectives::{Call, Turn};
 use crate::runtime::Inner;
+use crate::track::Resource;
 use crate::transport::Transport as _;
 use crate::wait::Operation;
 use crate::{Result, Runtime, Team};
 
 impl Inner {
+    #[track_caller]
     fn reallocate(&self, address: Result<u64>, bytes: usize) -> Result<Option<u64>> {
         let turn = self.enter(Team::WORLD, Operation::Realloc)?;
         let found = address.and_then(|address| self.own(address));
@@ -18,7 +20,10 @@ impl Inner {
         };
         call.args[0] = block.map_or(u64::MAX, |block| block.offset);
         call.args[1] = bytes as u64;
-        self.transport.quiet_before_release();
+        if let Some(block) = &block {
+            self.tell_freed(&turn, block.offset, block.bytes);
+        }
+        self.transport.quiet_before_release("realloc");
         let result = turn
             .meet(call, &[])
             .and_then(|_| self.change(&turn, block, bytes));
@@ -42,13 +47,17 @@ impl Inner {
             if state.allocator.resize(old.offset, bytes as u64).is_some() {
                 state.released.remove(&old.id);
                 self.heap.lookup.forget();
+                drop(state);
+                self.tell_allocated(turn, old.offset, bytes as u64);
                 return Ok(Some(old.offset));
             }
         }
         let new = self.allocate_in(turn, Ok(Request::bytes(bytes)))?;
         if let Some(new) = new {
             let me = self.my_pe;
-            self.transport.copy(me, new, me, old.offset, old.bytes);
+            self.transport
+                .raw()
+                .copy(me, new, me, old.offset, old.bytes);
             // Nobody is to use the new block before every PE's contents are there.
             if let Err(error) = turn.meet_again(Operation::Realloc) {
                 self.drop_block(&mut self.heap.lock(), new);
@@ -66,8 +75,13 @@ impl Runtime {
     /// block that moves is 64.
     ///
     /// Collective over WORLD with the same symmetric address and `bytes`; includes a barrier. OpenSHMEM 1.5 section 9.3.1.
+    #[track_caller]
     pub fn realloc(&self, address: Result<u64>, bytes: usize) -> Result<Option<u64>> {
         let offset = self.inner.reallocate(address, bytes)?;
+        if let Some(offset) = offset {
+            self.inner
+                .note("realloc", Resource::Allocation, offset, bytes as u64);
+        }
         Ok(offset.map(|offset| self.inner.layout.address(self.inner.my_pe, offset)))
     }
 }

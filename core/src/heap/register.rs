@@ -8,6 +8,7 @@ use super::alloc::{Allocator, Block};
 use super::layout::Layout;
 use super::sym::{Registration, SymRange};
 use crate::runtime::Inner;
+use crate::track::Resource;
 use crate::transport::Transport as _;
 use crate::transport::host::control::ARGS;
 use crate::wait::Operation;
@@ -134,16 +135,19 @@ impl Inner {
             let mut state = self.heap.lock();
             state.check_machine(registration.bytes, 0, self.n_pes)?;
         }
-        self.transport.check_adopt(
+        self.transport.raw().check_adopt(
             registration.buffer,
             registration.bytes,
             registration.preferred,
         )
     }
 
-    fn register(&self, registration: Result<Registration>) -> Result<u64> {
+    /// Gives the symmetric address, and its offset in the window's part of the heap.
+    #[track_caller]
+    fn register(&self, registration: Result<Registration>) -> Result<(u64, u64)> {
         let operation = Operation::BufferRegister;
         let turn = self.enter(Team::WORLD, operation)?;
+        self.transport.quiet_before_release("buffer_register");
         let checked = registration.and_then(|registration| {
             self.check_registration(&registration)?;
             Ok(registration)
@@ -194,10 +198,11 @@ impl Inner {
             block: place,
         };
         self.heap.places.change(range.offset(), &buffer, true);
+        self.tell_allocated(&turn, range.offset(), bytes);
         let mut state = self.heap.lock();
         state.registered.buffers.insert(place.offset, buffer);
         let address = self.layout.address(self.my_pe, range.offset());
-        Ok(buffer.preferred.unwrap_or(address))
+        Ok((buffer.preferred.unwrap_or(address), range.offset()))
     }
 
     /// The registered buffer that starts at a symmetric address.
@@ -213,6 +218,7 @@ impl Inner {
         })
     }
 
+    #[track_caller]
     fn unregister(&self, address: u64) -> Result<()> {
         let operation = Operation::BufferUnregister;
         let turn = self.enter(Team::WORLD, operation)?;
@@ -221,7 +227,9 @@ impl Inner {
             Err(error) => return turn.fail(operation, [0; ARGS], error),
         };
         let args = [buffer.block.offset, 0, 0, 0, 0];
-        self.transport.quiet_before_release();
+        let start = self.layout.heap_bytes + buffer.block.offset;
+        self.tell_freed(&turn, start, buffer.block.bytes);
+        self.transport.quiet_before_release("buffer_unregister");
         turn.join(operation, args, &[])?;
         let given_back = self.forget_buffer(&buffer);
         // A place that some PE's buffer still occupies must not be another buffer's: then nobody gives it up.
@@ -239,6 +247,7 @@ impl Inner {
     fn forget_buffer(&self, buffer: &Buffer) -> Result<()> {
         let offset = self.layout.heap_bytes + buffer.block.offset;
         self.heap.places.change(offset, buffer, false);
+        self.note_freed(Resource::Buffer, offset);
         let mut state = self.heap.lock();
         state.registered.buffers.remove(&buffer.block.offset);
         drop(state);
@@ -270,14 +279,20 @@ impl Runtime {
     ///
     /// Collective over WORLD with equal `bytes` and `preferred`; includes a barrier. NVSHMEM
     /// `nvshmemx_buffer_register_symmetric`.
+    #[track_caller]
     pub fn buffer_register(&self, registration: Result<Registration>) -> Result<u64> {
-        self.inner.register(registration)
+        let bytes = registration.as_ref().map_or(0, |one| one.bytes);
+        let (address, offset) = self.inner.register(registration)?;
+        self.inner
+            .note("buffer_register", Resource::Buffer, offset, bytes);
+        Ok(address)
     }
 
     /// Makes a registered buffer private memory of the program's again; it keeps its contents.
     ///
     /// Collective over WORLD with the same symmetric address; a barrier comes first. NVSHMEM
     /// `nvshmemx_buffer_unregister_symmetric`.
+    #[track_caller]
     pub fn buffer_unregister(&self, address: u64) -> Result<()> {
         self.inner.unregister(address)
     }

@@ -12,7 +12,6 @@
 //!    constructors take it from a borrowed slice or from the heap, unsafe ones take the caller's word.
 
 use crate::runtime::Inner;
-use crate::transport::Transport as _;
 use crate::{Element, Error, Result};
 use bytemuck::Pod;
 use std::marker::PhantomData;
@@ -285,6 +284,66 @@ impl<'a, T: Pod> From<&'a mut Vec<T>> for LocalDest<'a> {
     }
 }
 
+/// What a put without blocking reads: before it returns, or at any time until the PE's next quiet if the memory lasts so long.
+#[derive(Clone, Copy, Debug)]
+pub struct NbiSource<'a> {
+    pub(crate) source: LocalSource<'a>,
+    pub(crate) lasts: bool,
+}
+
+impl<'a> NbiSource<'a> {
+    /// A source that the program leaves alone until quiet.
+    ///
+    /// # Safety
+    /// The source's memory stays valid for reads until the next quiet, barrier or finalize of the PE has returned.
+    #[inline]
+    pub unsafe fn until_quiet(source: LocalSource<'a>) -> NbiSource<'a> {
+        NbiSource {
+            source,
+            lasts: true,
+        }
+    }
+}
+
+impl<'a, T: Into<LocalSource<'a>>> From<T> for NbiSource<'a> {
+    #[inline]
+    fn from(source: T) -> Self {
+        NbiSource {
+            source: source.into(),
+            lasts: false,
+        }
+    }
+}
+
+/// What a get without blocking writes: before it returns, or at any time until the PE's next quiet if the memory lasts so long.
+#[derive(Debug)]
+pub struct NbiDest<'a> {
+    pub(crate) dest: LocalDest<'a>,
+    pub(crate) lasts: bool,
+}
+
+impl<'a> NbiDest<'a> {
+    /// A destination that the program leaves alone until quiet.
+    ///
+    /// # Safety
+    /// The memory stays valid for writes until the next quiet, barrier or finalize of the PE has returned, and no reference to it is
+    /// used until then.
+    #[inline]
+    pub unsafe fn until_quiet(dest: LocalDest<'a>) -> NbiDest<'a> {
+        NbiDest { dest, lasts: true }
+    }
+}
+
+impl<'a, T: Into<LocalDest<'a>>> From<T> for NbiDest<'a> {
+    #[inline]
+    fn from(dest: T) -> Self {
+        NbiDest {
+            dest: dest.into(),
+            lasts: false,
+        }
+    }
+}
+
 /// An array of `len` elements on the symmetric heap of every PE.
 ///
 /// Dropping it records a release, which is local and never waits; the next collective allocation frees
@@ -386,6 +445,7 @@ impl<T: Pod> SymArray<T> {
     }
 
     /// Reads element `index` of this PE's copy.
+    #[track_caller]
     pub fn load(&self, index: usize) -> Result<T> {
         let mut value = [T::zeroed()];
         self.read(index, &mut value)?;
@@ -393,21 +453,24 @@ impl<T: Pod> SymArray<T> {
     }
 
     /// Writes element `index` of this PE's copy.
+    #[track_caller]
     pub fn store(&self, index: usize, value: T) -> Result<()> {
         self.write(index, &[value])
     }
 
     /// Copies elements from `start` on of this PE's copy to `dest`.
+    #[track_caller]
     pub fn read(&self, start: usize, dest: &mut [T]) -> Result<()> {
         let range = self.slice(start..start.saturating_add(dest.len()))?.range();
         self.runtime.ready()?;
         self.runtime
             .transport
-            .get(self.runtime.my_pe, range.offset, LocalDest::from(dest));
+            .read(range, LocalDest::from(dest), "read");
         Ok(())
     }
 
     /// Copies `source` to the elements from `start` on of this PE's copy.
+    #[track_caller]
     pub fn write(&self, start: usize, source: &[T]) -> Result<()> {
         let range = self
             .slice(start..start.saturating_add(source.len()))?
@@ -415,11 +478,12 @@ impl<T: Pod> SymArray<T> {
         self.runtime.ready()?;
         self.runtime
             .transport
-            .put(self.runtime.my_pe, range.offset, LocalSource::from(source));
+            .write(range, LocalSource::from(source), "write");
         Ok(())
     }
 
     /// All elements of this PE's copy.
+    #[track_caller]
     pub fn to_vec(&self) -> Result<Vec<T>> {
         let mut copy = vec![T::zeroed(); self.len];
         self.read(0, &mut copy)?;

@@ -1,6 +1,9 @@
 //! A PE's membership in a job. It owns everything below it; there is no global state.
 
+#[cfg(test)]
+mod damaged;
 pub mod machine;
+mod stops;
 mod watchdog;
 
 use crate::board::State;
@@ -8,21 +11,26 @@ use crate::bootstrap::{self, UniqueId};
 use crate::debug::Level;
 use crate::heap::Heap;
 use crate::heap::layout::Layout;
+use crate::sites::Sites;
 use crate::stream::Queue;
 use crate::team::Teams;
+use crate::track::{Ledger, Resource};
+use crate::transport::check::tracker::Tracker;
+use crate::transport::check::{self, Checker};
 use crate::transport::host::control::Control;
 use crate::transport::host::segment::Segment;
 use crate::transport::host::{fork, locks};
-use crate::transport::{Active, Transport as _};
+use crate::transport::{Active, Raw};
 use crate::wait::{self, Operation, Target, Wait};
-use crate::{Error, MemoryKind, Pe, Result, config};
+use crate::{Error, MemoryKind, Pe, Result, board, config};
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
+use std::thread::JoinHandle;
 use std::time::Duration;
 use watchdog::Watchdog;
 
-/// What a job may be told at init. All PEs must agree on `heap_bytes` and `memory`.
+/// What a job may be told at init. All PEs must agree on `heap_bytes`, `memory` and `check`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct InitAttr {
     /// Bytes of symmetric heap per PE; `None` takes `NVSHMEM_SYMMETRIC_SIZE`, else the machine's default.
@@ -33,6 +41,10 @@ pub struct InitAttr {
     pub timeout: Option<Duration>,
     /// How long init may last; `None` takes `NVSHMEMRS_INIT_TIMEOUT`, else a minute.
     pub init_timeout: Option<Duration>,
+    /// Whether the job is checked for missing synchronisation; `None` takes `NVSHMEMRS_CHECK`, else it is not.
+    pub check: Option<bool>,
+    /// What the checker's choices follow from; `None` takes `NVSHMEMRS_CHECK_SEED`, else it is random.
+    pub check_seed: Option<u64>,
 }
 
 /// What init goes by, once the environment has been asked.
@@ -41,6 +53,9 @@ pub(crate) struct Resolved {
     pub(crate) heap_bytes: Option<u64>,
     pub(crate) timeout: Option<Duration>,
     pub(crate) init_timeout: Duration,
+    pub(crate) stop_timeout: Option<Duration>,
+    pub(crate) track: bool,
+    pub(crate) check: check::Settings,
 }
 
 impl InitAttr {
@@ -73,6 +88,9 @@ impl InitAttr {
             heap_bytes,
             timeout,
             init_timeout,
+            stop_timeout: config::stop_timeout()?,
+            track: config::track()?,
+            check: check::Settings::of(self)?,
         })
     }
 }
@@ -81,6 +99,8 @@ impl InitAttr {
 #[derive(Debug)]
 pub struct Mapping {
     _segment: Arc<Segment>,
+    /// Tells whether the mapping is still there.
+    _there: Arc<()>,
 }
 
 /// Called while a wait is long; `true` ends it with [`Error::Interrupted`].
@@ -109,12 +129,18 @@ pub(crate) struct Inner {
     pub(crate) heap: Heap,
     pub(crate) teams: Teams,
     streams: Mutex<Vec<Weak<Queue>>>,
+    /// The threads of streams that were dropped; finalize waits for them.
+    dropped_streams: Mutex<Vec<JoinHandle<()>>>,
     pub(crate) spins: AtomicU32,
     pub(crate) timeout: Option<Duration>,
     pub(crate) init_timeout: Duration,
     pub(crate) interrupted: AtomicBool,
     pub(crate) hook: Mutex<Option<InterruptHook>>,
     pub(crate) debug: Level,
+    /// Where operations are called, if the checker or the list of allocations wants to know.
+    pub(crate) sites: Option<Arc<Sites>>,
+    /// What was made and is not freed, if somebody wants to know.
+    pub(crate) ledger: Option<Ledger>,
     watchdog: Mutex<Option<Watchdog>>,
 }
 
@@ -157,6 +183,21 @@ impl Inner {
         self.streams().iter().filter_map(Weak::upgrade).collect()
     }
 
+    fn dropped_streams(&self) -> MutexGuard<'_, Vec<JoinHandle<()>>> {
+        self.dropped_streams
+            .lock()
+            .unwrap_or_else(|poison| poison.into_inner())
+    }
+
+    /// Lets the thread of a stream that was dropped go on until its queue is empty.
+    pub(crate) fn leave_running(&self, thread: JoinHandle<()>) {
+        let mut threads = self.dropped_streams();
+        threads.retain(|thread| !thread.is_finished());
+        if self.live.load(Acquire) != ENDED {
+            threads.push(thread);
+        }
+    }
+
     fn state(&self, state: State) {
         self.control
             .pe(self.my_pe)
@@ -177,7 +218,7 @@ impl Inner {
     fn pe_gone(&self, operation: Operation) -> Error {
         let header = self.control.header();
         let pe = header.first_gone.load(Acquire).saturating_sub(1) as Pe;
-        if pe >= self.n_pes {
+        if !(0..self.n_pes).contains(&pe) {
             return Error::Internal(format!(
                 "the job's control block names PE {pe} of {}",
                 self.n_pes
@@ -193,6 +234,7 @@ impl Inner {
             pe,
             pid: block.pid.load(Relaxed),
             how,
+            place: board::last_place(&self.control, pe),
             operation: operation.name(),
             me: self.my_pe,
         }
@@ -225,7 +267,15 @@ impl Inner {
             stream.close();
             drained = drained.and(stream.drain(self, Operation::Finalize));
         }
-        self.transport.quiet();
+        let threads = std::mem::take(&mut *self.dropped_streams());
+        if drained.is_ok() {
+            for thread in threads {
+                // Its queue is closed and empty, so it is about to return.
+                let _ = thread.join();
+            }
+        }
+        self.transport.quiet("finalize");
+        let report = self.publish_unfreed();
         self.state(State::Finalizing);
         wait::ring_everyone(&self.control);
         let wait = Wait {
@@ -233,12 +283,34 @@ impl Inner {
             target: Target::Job,
         };
         let result = self.wait(wait, || self.count_states(State::Finalizing));
+        if let Some(report) = report {
+            self.write_unfreed(&report, result.is_ok());
+        }
+        let checked = self.check_findings();
         self.end(State::Finalized);
         self.debug.write(Level::Info, self.my_pe, || match &result {
             Ok(()) => "finalized".to_string(),
             Err(error) => format!("finalized, but {error}"),
         });
-        drained.and(result)
+        drained.and(result).and(checked)
+    }
+
+    /// An error if the checker has found something on any PE that has come to finalize.
+    fn check_findings(&self) -> Result<()> {
+        let Some(check) = self.transport.checker() else {
+            return Ok(());
+        };
+        if let Some(summary) = check.track(Tracker::summary) {
+            check::write(&summary);
+        }
+        match check.track(Tracker::job_findings) {
+            0 => Ok(()),
+            found => Err(Error::CheckFailed {
+                found,
+                own: check.track(Tracker::findings),
+                me: self.my_pe,
+            }),
+        }
     }
 
     /// `Ok` once every PE is at least in `state`.
@@ -258,6 +330,9 @@ impl Inner {
         self.live.store(ENDED, Release);
         for stream in self.live_streams() {
             stream.abandon();
+        }
+        if let Some(check) = self.transport.checker() {
+            check.stop();
         }
         self.forget_buffers();
         if state == State::Left {
@@ -279,12 +354,20 @@ impl Inner {
 impl Drop for Inner {
     fn drop(&mut self) {
         if self.live.load(Relaxed) != ENDED {
-            // A forked child: the watchdog is a thread of the parent and cannot be joined here.
+            // A forked child: the threads are the parent's and cannot be joined or let go here.
             let slot = self
                 .watchdog
                 .get_mut()
                 .unwrap_or_else(|poison| poison.into_inner());
             std::mem::forget(slot.take());
+            let streams = self
+                .dropped_streams
+                .get_mut()
+                .unwrap_or_else(|poison| poison.into_inner());
+            std::mem::forget(std::mem::take(streams));
+            if let Some(check) = self.transport.checker() {
+                check.abandon();
+            }
         }
     }
 }
@@ -302,9 +385,7 @@ pub struct Runtime {
 impl Drop for Runtime {
     fn drop(&mut self) {
         // Arrays may outlive the runtime; the PE's membership must not.
-        if self.member && self.inner.ready().is_ok() {
-            self.inner.end(State::Left);
-        }
+        self.leave();
     }
 }
 
@@ -361,7 +442,7 @@ impl Runtime {
         membership: Membership,
     ) -> Result<Runtime> {
         fork::watch();
-        let heap_bytes = control.header().heap_bytes.load(Relaxed);
+        let heap_bytes = control.heap_bytes();
         let layout = Layout::new(
             control.segment().base() + Control::heap_offset(control.n_pes()),
             Control::stride(heap_bytes),
@@ -369,26 +450,39 @@ impl Runtime {
             me,
             control.n_pes(),
         );
+        let seed = control.check_seed();
+        let sites = (attr.track || seed.is_some()).then(Sites::new);
+        let raw = Raw::new(Arc::clone(control.segment()), layout, me);
+        let check = match (seed, &sites) {
+            (Some(_), Some(sites)) => {
+                let sites = Arc::clone(sites);
+                Some(Checker::start(&control, layout, me, raw.clone(), sites)?)
+            }
+            _ => None,
+        };
         let inner = Inner {
             live: AtomicU64::new(fork::generation()),
             my_pe: me,
             n_pes: control.n_pes(),
             layout,
-            transport: Active::new(Arc::clone(control.segment()), layout, me),
+            transport: Active::new(raw, check, me),
             heap: Heap::new(&layout),
             teams: Teams::predefined(&control, me),
             streams: Mutex::default(),
+            dropped_streams: Mutex::default(),
             spins: AtomicU32::new(0),
             timeout: attr.timeout,
             init_timeout: attr.init_timeout,
             interrupted: AtomicBool::new(false),
-            hook: Mutex::new(None),
+            hook: Mutex::new(bootstrap::hook()),
             debug: Level::from_environment(),
+            ledger: sites.clone().filter(|_| attr.track).map(Ledger::new),
+            sites,
             watchdog: Mutex::new(None),
             control,
         };
         if membership == Membership::Process && inner.n_pes > 1 {
-            let watchdog = Watchdog::start(inner.control.clone(), me)?;
+            let watchdog = Watchdog::start(inner.control.clone(), me, attr.stop_timeout)?;
             *inner
                 .watchdog
                 .lock()
@@ -405,6 +499,12 @@ impl Runtime {
         };
         inner.wait(wait, || inner.count_states(State::Active))?;
         inner.spins.store(wait::spins(&inner.control), Relaxed);
+        if let (0, Some(seed)) = (me, seed) {
+            check::write(&format!(
+                "nvshmemrs check: on for {} PEs, seed {seed} (NVSHMEMRS_CHECK_SEED={seed} repeats its choices)\n",
+                inner.n_pes
+            ));
+        }
         inner.debug.write(Level::Info, me, || {
             format!(
                 "joined; PEs in the job: {}; symmetric heap of each: {heap_bytes} bytes of host memory",
@@ -419,10 +519,24 @@ impl Runtime {
     ///
     /// Collective over WORLD. OpenSHMEM 1.5 section 9.1.4.
     pub fn finalize(self) -> Result<()> {
+        self.finalize_in_place()
+    }
+
+    /// As [`finalize`](Runtime::finalize), for a value that a signal handler must be able to [`interrupt`](Runtime::interrupt)
+    /// meanwhile. One thread may call it, once.
+    pub fn finalize_in_place(&self) -> Result<()> {
         if !self.member {
             return Err(Error::OnStream("finalize"));
         }
         self.inner.finalize()
+    }
+
+    /// Leaves the job without the other PEs, which learn that this PE left, as dropping the runtime does. Waits of this PE's own
+    /// other threads end, too. Local; never waits for other PEs.
+    pub fn leave(&self) {
+        if self.member && self.inner.ready().is_ok() {
+            self.inner.end(State::Left);
+        }
     }
 
     /// What a stream calls operations on. Dropping it does not leave the job.
@@ -446,9 +560,14 @@ impl Runtime {
     }
 
     /// This process's mapping of the heap, which stays valid as long as the value lives. Local.
+    #[track_caller]
     pub fn mapping(&self) -> Mapping {
+        let there = Arc::default();
+        self.inner
+            .note_while("heap_keep", Resource::Mapping, &there);
         Mapping {
             _segment: Arc::clone(self.inner.control.segment()),
+            _there: there,
         }
     }
 
@@ -461,6 +580,15 @@ impl Runtime {
     pub fn check(&self) -> Result<()> {
         self.inner.ready()?;
         self.inner.check_job(Operation::Check)
+    }
+
+    /// What the checker has found on this PE: how often, and the texts of the last findings, oldest first. Nothing in a job that is
+    /// not checked. Local.
+    pub fn check_reports(&self) -> (u64, Vec<String>) {
+        match self.inner.transport.checker() {
+            Some(check) => check.track(|tracker| (tracker.findings(), tracker.reports())),
+            None => (0, Vec::new()),
+        }
     }
 
     /// The board of this job. Local.

@@ -1,13 +1,15 @@
-//! Notices PEs of other processes that end without finalize.
+//! Notices PEs of other processes that end without finalize, or are stopped (see [`stops`](super::stops)).
 //!
 //! Each process watches the next PE that is still there, often, and all PEs, seldom: so a death is noticed quickly, also when
 //! several PEs die at once, and the cost does not grow with the square of the PEs. A PE is gone when its lock was free
 //! twice in a row; in between, a PE that lives takes its lock anew, should the program have closed a descriptor that it
 //! hung on.
 
+use super::stops::Stops;
 use super::{Inner, machine};
 use crate::board::State;
 use crate::transport::host::control::Control;
+use crate::transport::host::locks::Holder;
 use crate::transport::host::{locks, signals};
 use crate::{Error, Pe, Result};
 use std::sync::Arc;
@@ -30,15 +32,21 @@ pub(super) struct Watchdog {
 }
 
 impl Watchdog {
-    /// Starts watching on behalf of PE `me`.
-    pub(super) fn start(control: Control, me: Pe) -> Result<Watchdog> {
+    /// Starts watching on behalf of PE `me`; a PE may be stopped for `stop_timeout`.
+    pub(super) fn start(
+        control: Control,
+        me: Pe,
+        stop_timeout: Option<Duration>,
+    ) -> Result<Watchdog> {
         let stop = Arc::new(AtomicBool::new(false));
         let seen = Arc::clone(&stop);
         let builder = std::thread::Builder::new()
             .name("nvshmemrs-watch".into())
             .stack_size(128 << 10);
-        let thread = signals::blocked(|| builder.spawn(move || watch(&control, me, &seen)))
-            .map_err(|error| Error::system("starting the watchdog thread", error))?;
+        let thread = signals::blocked(|| {
+            builder.spawn(move || watch(&control, me, Stops::new(stop_timeout), &seen))
+        })
+        .map_err(|error| Error::system("starting the watchdog thread", error))?;
         Ok(Watchdog { stop, thread })
     }
 
@@ -51,7 +59,7 @@ impl Watchdog {
     }
 }
 
-fn watch(control: &Control, me: Pe, stop: &AtomicBool) {
+fn watch(control: &Control, me: Pe, mut stops: Stops, stop: &AtomicBool) {
     let n_pes = control.n_pes();
     let mut round = 0;
     loop {
@@ -60,6 +68,7 @@ fn watch(control: &Control, me: Pe, stop: &AtomicBool) {
             return;
         }
         round += 1;
+        stops.tick(control, me);
         // A failure shows as a death, which is what it then is: the descriptor is gone.
         let _ = locks::hold(control.segment().fd(), me);
         let others = (1..n_pes)
@@ -72,7 +81,14 @@ fn watch(control: &Control, me: Pe, stop: &AtomicBool) {
         };
         let missed: Vec<Pe> = others
             .take(count)
-            .filter(|&pe| is_lock_free(control, pe))
+            .filter(|&pe| match locks::holder(control.segment().fd(), pe) {
+                Holder::Nobody => true,
+                Holder::Other(pid) => {
+                    stops.look(control, pe, pid);
+                    false
+                }
+                Holder::Unknown => false,
+            })
             .collect();
         if missed.is_empty() {
             continue;
@@ -83,7 +99,8 @@ fn watch(control: &Control, me: Pe, stop: &AtomicBool) {
         }
         for pe in missed {
             // It may have finalized between the two looks.
-            if is_watched(control, pe) && is_lock_free(control, pe) {
+            let held = locks::holder(control.segment().fd(), pe);
+            if is_watched(control, pe) && held == Holder::Nobody {
                 Inner::mark_gone(control, pe, State::Dead);
             }
         }
@@ -96,8 +113,4 @@ fn is_watched(control: &Control, pe: Pe) -> bool {
     let state = State::from_number(block.state.load(Acquire));
     let own = block.process.load(Relaxed) == machine::process_token();
     matches!(state, State::Active | State::Finalizing) && !own
-}
-
-fn is_lock_free(control: &Control, pe: Pe) -> bool {
-    !locks::held_by_other(control.segment().fd(), pe)
 }

@@ -5,7 +5,7 @@
 //! they could take it, and try again if one could not. A last meeting on the new team makes sure that everyone has read
 //! everything before the slots are given up.
 
-use super::{Claim, Members, Team, TeamConfig, choose, exhausted};
+use super::{Claim, MAX_ATTEMPTS, Members, Team, TeamConfig, choose, exhausted, latest};
 use crate::collectives::Call;
 use crate::runtime::Inner;
 use crate::transport::host::control::{JOIN_SLOTS, JoinSlot, TEAM_WORDS};
@@ -120,7 +120,7 @@ impl<'a> Seat<'a> {
         })?;
         let mut members: Vec<Option<(Pe, &JoinSlot)>> = vec![None; n_pes as usize];
         for (pe, slot) in slots {
-            check_failed(pe, slot)?;
+            self.check_member(pe, slot)?;
             let differs = |theirs: String, ours: String| Error::Mismatch {
                 operation: Operation::TeamInit.name(),
                 pe,
@@ -151,6 +151,15 @@ impl<'a> Seat<'a> {
             .ok_or_else(|| Error::Internal("team_init met too few members".into()))
     }
 
+    /// An error if a member gave up; the one about another PE, if that is why it did.
+    fn check_member(&self, pe: Pe, slot: &JoinSlot) -> Result<()> {
+        if failed(slot) {
+            self.inner.check_job(Operation::TeamInit)?;
+            self.inner.check_stopped(Operation::TeamInit)?;
+        }
+        check_failed(pe, slot)
+    }
+
     /// Waits until the members have come as far as this thread.
     fn keep_step(&self, members: &[(Pe, &JoinSlot)]) -> Result<()> {
         self.wait(members.len() as Pe, || {
@@ -165,7 +174,7 @@ impl<'a> Seat<'a> {
         })?;
         members
             .iter()
-            .try_for_each(|(pe, slot)| check_failed(*pe, slot))
+            .try_for_each(|(pe, slot)| self.check_member(*pe, slot))
     }
 }
 
@@ -226,7 +235,7 @@ impl Inner {
         crate::pe::check("my_index", member, n_pes)?;
         let offer = &seat.slot.offer;
         let mut slots = Vec::new();
-        for attempt in 0.. {
+        for attempt in 0..MAX_ATTEMPTS {
             for (word, value) in offer.free.iter().zip(self.teams.unused()) {
                 word.store(value, Relaxed);
             }
@@ -254,7 +263,7 @@ impl Inner {
                 (offers.all(|offer| offer.claimed.load(Relaxed) == 1), claim)
             {
                 let epochs = slots.iter().map(|(_, slot)| slot.offer.epoch.load(Relaxed));
-                let born = epochs.max().unwrap_or(0);
+                let born = latest(epochs)?;
                 let members = Members::of(slots.iter().map(|(pe, _)| *pe).collect());
                 let team = claim.settle(&self.control, &members, member, born, config);
                 let met = self
@@ -285,17 +294,21 @@ impl Runtime {
     /// Makes a team of the `n_pes` PEs that call it with the same `config.unique_id`; the caller is number `my_index`.
     ///
     /// Collective over the new team's members only. After an error use a fresh id. NVSHMEM `nvshmemx_team_init`.
+    #[track_caller]
     pub fn team_init(&self, config: TeamConfig, n_pes: Pe, my_index: Pe) -> Result<Team> {
         self.team_init_checked(config, n_pes, Ok(my_index))
     }
 
     /// As [`team_init`](Runtime::team_init), where `my_index` may be an error found before: the other members then learn of it.
+    #[track_caller]
     pub fn team_init_checked(
         &self,
         config: TeamConfig,
         n_pes: Pe,
         my_index: Result<Pe>,
     ) -> Result<Team> {
-        self.inner.team_init(config, n_pes, my_index)
+        let team = self.inner.team_init(config, n_pes, my_index)?;
+        self.note_team(Operation::TeamInit, team);
+        Ok(team)
     }
 }

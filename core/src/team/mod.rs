@@ -8,6 +8,7 @@ mod join;
 mod split;
 
 use crate::runtime::Inner;
+use crate::track::Resource;
 use crate::transport::host::control::{Control, MAX_TEAMS, Row, TEAM_WORDS};
 use crate::wait::Operation;
 use crate::{Error, Pe, Result, Runtime, pe};
@@ -65,6 +66,14 @@ pub(crate) fn name(index: u32) -> String {
     match NAMES.get(index as usize) {
         Some(name) => (*name).to_string(),
         None => format!("{index} (made by a split or team_init)"),
+    }
+}
+
+/// As [`name`], in few words: "team 7".
+pub(crate) fn short_name(index: u32) -> String {
+    match NAMES.get(index as usize) {
+        Some(name) => (*name).to_string(),
+        None => format!("team {index}"),
     }
 }
 
@@ -253,6 +262,7 @@ impl TeamState {
         block
             .next
             .store(members.pe((my_pe + 1) % members.n_pes) as u32, Relaxed);
+        block.calls.store(0, Relaxed);
         block.n_pes.store(members.n_pes as u32, Release);
         self.handle.store(handle.0, Release);
     }
@@ -380,6 +390,21 @@ fn choose(free: [u64; TEAM_WORDS], attempt: usize) -> Option<usize> {
         .nth(attempt % count as usize)
 }
 
+/// How often members try to agree on a number: once for each. Every failure means that another thread was faster, so a few times do;
+/// memory that is no longer what the members wrote must not keep them at it for ever.
+const MAX_ATTEMPTS: usize = MAX_TEAMS;
+
+/// The last epoch that any member has used at a number. A mark for a broken team has 44 bits for it, which nobody counts to.
+fn latest(epochs: impl Iterator<Item = u64>) -> Result<u64> {
+    let latest = epochs.max().unwrap_or(0);
+    match latest >> 43 {
+        0 => Ok(latest),
+        _ => Err(Error::Internal(format!(
+            "the job's control block has a team in epoch {latest}"
+        ))),
+    }
+}
+
 #[cold]
 fn exhausted(pe: Pe) -> Error {
     Error::NotSupported(format!(
@@ -412,6 +437,8 @@ impl Inner {
         if broken == 0 || broken >> 20 <= team.born.load(Relaxed) {
             return Ok(());
         }
+        // The member may have left because of another one, whom the caller should hear of.
+        self.check_stopped(operation)?;
         Err(team_broken(operation, team, broken))
     }
 }
@@ -439,6 +466,13 @@ fn no_team(team: Team) -> Error {
 }
 
 impl Runtime {
+    /// Notes that the program has made a team.
+    #[track_caller]
+    fn note_team(&self, operation: Operation, team: Team) {
+        self.inner
+            .note(operation.name(), Resource::Team, team.number(), 0);
+    }
+
     /// This PE's number in a team; -1 for [`Team::INVALID`]. Local. OpenSHMEM 1.5 section 9.4.1.
     pub fn team_my_pe(&self, team: Team) -> Result<Pe> {
         self.inner.ready()?;

@@ -4,9 +4,10 @@
 //! more to learn whether each could take the number that its new team has chosen: a thread that makes another team at the same time
 //! may have been faster, and then all try again.
 
-use super::{Claim, Team, TeamConfig, choose, exhausted};
+use super::{Claim, MAX_ATTEMPTS, Team, TeamConfig, choose, exhausted, latest};
 use crate::collectives::{Call, Turn};
 use crate::runtime::Inner;
+use crate::track::Resource;
 use crate::transport::host::control::TEAM_WORDS;
 use crate::wait::Operation;
 use crate::{Error, Pe, Result, Runtime};
@@ -49,7 +50,7 @@ impl Inner {
         config: TeamConfig,
     ) -> Result<Option<Team>> {
         let operation = call.operation;
-        for attempt in 0.. {
+        for attempt in 0..MAX_ATTEMPTS {
             let epoch = turn.meet(call, &self.teams.unused())?;
             let mut claim = None;
             let luck = match part {
@@ -84,18 +85,15 @@ impl Inner {
                 return Err(exhausted(turn.pe(member as Pe)));
             }
             if answers.iter().all(is(Luck::Taken)) {
-                return Ok(claim.zip(part).map(|(claim, part)| {
-                    let epochs = (0..part.n_pes).map(|m| answers[part.parent_pe(m) as usize][1]);
-                    let members = turn.members().pick(part.start, part.stride, part.n_pes);
-                    let me = part.member(turn.my_pe()).unwrap_or(0);
-                    claim.settle(
-                        &self.control,
-                        &members,
-                        me,
-                        epochs.max().unwrap_or(0),
-                        config,
-                    )
-                }));
+                let Some((claim, part)) = claim.zip(part) else {
+                    return Ok(None);
+                };
+                let epochs = (0..part.n_pes).map(|m| answers[part.parent_pe(m) as usize][1]);
+                let born = latest(epochs)?;
+                let members = turn.members().pick(part.start, part.stride, part.n_pes);
+                let me = part.member(turn.my_pe()).unwrap_or(0);
+                let team = claim.settle(&self.control, &members, me, born, config);
+                return Ok(Some(team));
             }
             call = Call::plain(operation);
         }
@@ -202,6 +200,7 @@ impl Runtime {
     /// them. `config` may be an error found before: the other members then learn of it.
     ///
     /// Collective over `parent`, with equal arguments. OpenSHMEM 1.5 section 9.4.5.
+    #[track_caller]
     pub fn team_split_strided(
         &self,
         parent: Team,
@@ -226,14 +225,20 @@ impl Runtime {
         };
         let (part, config) = part.unzip();
         let mine = part.filter(|part| part.member(turn.my_pe()).is_some());
-        self.inner
-            .make_teams(&turn, call, mine, config.unwrap_or_default())
+        let team = self
+            .inner
+            .make_teams(&turn, call, mine, config.unwrap_or_default())?;
+        if let Some(team) = team {
+            self.note_team(operation, team);
+        }
+        Ok(team)
     }
 
     /// Lays the parent's members out in rows of `x_range`, and makes a team of each row and one of each column: first the caller's
     /// row (x axis), then its column (y axis).
     ///
     /// Collective over `parent`, with equal arguments. OpenSHMEM 1.5 section 9.4.6.
+    #[track_caller]
     pub fn team_split_2d(
         &self,
         parent: Team,
@@ -276,7 +281,11 @@ impl Runtime {
             .inner
             .make_teams(&turn, Call::plain(operation), Some(y), y_config);
         match (first, second) {
-            (Some(x), Ok(Some(y))) => Ok((x, y)),
+            (Some(x), Ok(Some(y))) => {
+                self.note_team(operation, x);
+                self.note_team(operation, y);
+                Ok((x, y))
+            }
             (Some(x), Err(error)) => {
                 // Every member is here, so the row can go without a meeting of its own.
                 self.inner.forget_team(x);
@@ -291,7 +300,9 @@ impl Runtime {
     ///
     /// Collective over `team`. OpenSHMEM 1.5 section 9.4.7.
     pub fn team_destroy(&self, team: Team) -> Result<()> {
-        self.inner.destroy_team(team)
+        self.inner.destroy_team(team)?;
+        self.inner.note_freed(Resource::Team, team.number());
+        Ok(())
     }
 }
 

@@ -6,11 +6,14 @@
 //!
 //! The folders have the same files: `mod.rs` (the transport), `segment.rs` (reserving, committing and mapping memory).
 //! `host/` also holds what the PEs of a host share whatever the memory kind: the control block, liveness locks and fork
-//! detection. Any transport can be wrapped by another one that forwards to it, because nothing above this trait knows
-//! which one it has.
+//! detection. `active.rs` is the transport as the program's operations see it: itself, or behind the checker of `check/`.
 
+mod active;
+pub(crate) mod check;
 pub(crate) mod copy;
 pub(crate) mod host;
+
+pub(crate) use active::{Active, Nbi, SignalUpdate};
 
 use crate::heap::sym::{LocalDest, LocalSource, SymRange};
 use crate::op::SignalOp;
@@ -60,9 +63,52 @@ pub(crate) enum Atomic {
     Xor(u64),
 }
 
-/// The transport of a runtime. A type and not a box: an 8-byte put takes a few nanoseconds, and an indirect call would be a
-/// good part of them. With a second kind of memory this becomes an enum that implements [`Transport`].
-pub(crate) type Active = host::HostTransport;
+impl Width {
+    /// How many bytes.
+    pub(crate) fn bytes(self) -> u64 {
+        match self {
+            Width::Bits32 => 4,
+            Width::Bits64 => 8,
+        }
+    }
+}
+
+impl Atomic {
+    /// Its parts: passed in registers where the whole would be passed in memory.
+    #[inline(always)]
+    fn parts(self) -> (u8, u64, u64) {
+        match self {
+            Atomic::Fetch => (0, 0, 0),
+            Atomic::Set(value) => (1, value, 0),
+            Atomic::Swap(value) => (2, value, 0),
+            Atomic::CompareSwap { cond, value } => (3, value, cond),
+            Atomic::Add(value) => (4, value, 0),
+            Atomic::AddFloat(value) => (5, value, 0),
+            Atomic::And(value) => (6, value, 0),
+            Atomic::Or(value) => (7, value, 0),
+            Atomic::Xor(value) => (8, value, 0),
+        }
+    }
+
+    /// The operation with these parts.
+    fn from_parts((number, value, cond): (u8, u64, u64)) -> Atomic {
+        match number {
+            0 => Atomic::Fetch,
+            1 => Atomic::Set(value),
+            2 => Atomic::Swap(value),
+            3 => Atomic::CompareSwap { cond, value },
+            4 => Atomic::Add(value),
+            5 => Atomic::AddFloat(value),
+            6 => Atomic::And(value),
+            7 => Atomic::Or(value),
+            _ => Atomic::Xor(value),
+        }
+    }
+}
+
+/// The transport proper of a runtime. A type and not a box: an 8-byte put takes a few nanoseconds, and an indirect call would be
+/// a good part of them. With a second kind of memory this becomes an enum that implements [`Transport`].
+pub(crate) type Raw = host::HostTransport;
 
 /// What a kind of memory does. See the module for what it may take for granted.
 pub(crate) trait Transport: Send + Sync {

@@ -6,6 +6,7 @@ use super::sync::{
 };
 use crate::weak::{ordering, weak};
 use rustix::io::Errno;
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,6 +16,7 @@ pub(crate) type Result<T> = std::result::Result<T, Error>;
 
 // As in control.rs, but few: loom explores every one of them.
 const MAX_FREED: usize = 2;
+const MAX_ALLOCATIONS: u32 = 64;
 const WAIT_SLOTS: usize = 1;
 const CPU_WORDS: usize = 1;
 const ARGS: usize = 5;
@@ -23,6 +25,7 @@ const GRANULE: u64 = 64;
 const TEAM_WORDS: usize = 1;
 const MAX_TEAMS: usize = 64;
 const JOIN_SLOTS: usize = 1;
+const UNFREED_WORDS: usize = 1;
 
 include!(concat!(env!("OUT_DIR"), "/control.rs"));
 include!(concat!(env!("OUT_DIR"), "/state.rs"));
@@ -53,10 +56,12 @@ mod wait {
 pub(crate) mod board {
     use super::super::sync::Ordering::*;
     use super::super::sync::fence;
-    use super::{Cmp, Control, Dtype, MAX_TEAMS, Operation, Pe, Seen, Target, kind, now_ns, team};
+    use super::{
+        Cmp, Control, Dtype, Limit, MAX_TEAMS, Operation, Pe, Seen, Target, Wait as Waiting,
+        WaitSlot, kind,
+    };
     use crate::weak::weak;
     use std::sync::Arc;
-    use std::time::Duration;
     include!(concat!(env!("OUT_DIR"), "/board.rs"));
 
     pub(crate) struct Board {
@@ -67,15 +72,11 @@ pub(crate) mod board {
         fn n_pes(&self) -> Pe {
             self.control.n_pes()
         }
+    }
 
-        /// The numbers instead of sentences about them.
-        fn describe(&self, _me: Pe, _operation: Operation, target: &Target, seen: Seen) -> Words {
-            Words {
-                target: format!("{target:?}"),
-                expected: String::new(),
-                actual: seen.actual.to_string(),
-            }
-        }
+    /// The words about a PE that is gone need not be found here.
+    pub(super) fn last_place(_control: &Control, _pe: Pe) -> String {
+        String::new()
     }
 }
 
@@ -85,6 +86,7 @@ pub(crate) mod stream {
     use super::super::sync::{
         AtomicBool, AtomicU64, Condvar, JoinHandle, Mutex, MutexGuard, spawn,
     };
+    use super::deadline;
     use super::{Error, Inner, Operation, Result, Target, Wait, wait};
     use crate::weak::{ordering, weak};
     use std::collections::VecDeque;
@@ -152,6 +154,13 @@ pub(crate) mod stream {
                 }),
             }
         }
+    }
+}
+
+/// Deadlines of the caller's are not modelled.
+mod deadline {
+    pub(super) fn carried<T>(job: T) -> T {
+        job
     }
 }
 
@@ -269,10 +278,23 @@ impl HeapState {
     }
 }
 
+/// The transport of a job that is not checked.
+pub(crate) struct Unchecked;
+
+/// What such a job has not.
+pub(crate) enum Checker {}
+
+impl Unchecked {
+    pub(crate) fn checker(&self) -> Option<&Checker> {
+        None
+    }
+}
+
 /// Mirrors what the protocols use of `Inner`.
 pub(crate) struct Inner {
     pub(crate) my_pe: Pe,
     pub(crate) n_pes: Pe,
+    pub(crate) transport: Unchecked,
     pub(crate) control: Arc<Control>,
     pub(crate) teams: Teams,
     pub(crate) heap: Heap,
@@ -332,6 +354,7 @@ pub(crate) fn job_with(n_pes: Pe, blocks: usize, numbers: Numbers) -> Vec<Arc<In
         Arc::new(Inner {
             my_pe,
             n_pes,
+            transport: Unchecked,
             control: Arc::clone(&control),
             teams: Teams {
                 states,
@@ -358,6 +381,10 @@ impl Inner {
     pub(crate) fn turn(&self) -> Turn<'_> {
         self.enter(all(0), Operation::Barrier)
             .expect("the team is whole")
+    }
+
+    fn site(&self, _called: &'static str) -> u16 {
+        0
     }
 
     /// Mirrors `wait_long` of wait.rs without its naps: looks, and checks what may end a wait.
@@ -388,6 +415,11 @@ impl Inner {
         Ok(())
     }
 
+    /// Mirrors `check_stopped` of runtime/stops.rs: nobody is stopped here.
+    fn check_stopped(&self, _operation: Operation) -> Result<()> {
+        Ok(())
+    }
+
     fn timeout(&self, operation: Operation) -> Error {
         Error::Timeout {
             operation: operation.name(),
@@ -408,6 +440,16 @@ impl Inner {
 }
 
 impl Turn<'_> {
+    fn come_checked(
+        &self,
+        check: &Checker,
+        _operation: Operation,
+        _args: [u64; ARGS],
+        _payload: &[u64],
+    ) -> Result<u64> {
+        match *check {}
+    }
+
     /// The words of a mismatch need not be found here.
     fn explain(&self, _operation: Operation, epoch: u64) -> Error {
         Error::Internal(format!("mismatch in epoch {epoch}"))

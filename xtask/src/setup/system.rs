@@ -49,6 +49,16 @@ const OSHCC: Need = Need {
     packages: &["gcc", "libopenmpi-dev"],
 };
 
+const VALGRIND: Need = Need {
+    program: "valgrind",
+    packages: &["valgrind"],
+};
+/// Acts as another user.
+const SETPRIV: Need = Need {
+    program: "setpriv",
+    packages: &["util-linux"],
+};
+
 impl Need {
     fn name(&self) -> &'static str {
         if self.program == PYTHON.program {
@@ -68,7 +78,9 @@ impl Need {
 fn needs(purpose: Purpose) -> &'static [Need] {
     match purpose {
         Purpose::Demo => &[PYTHON],
-        Purpose::Test => &[PYTHON, CC, CXX, GFORTRAN, MAKE, KILL, MPIRUN],
+        Purpose::Test => &[
+            PYTHON, CC, CXX, GFORTRAN, MAKE, KILL, MPIRUN, VALGRIND, SETPRIV,
+        ],
         Purpose::Bench => &[PYTHON, CC, OSHRUN, OSHCC],
     }
 }

@@ -20,7 +20,7 @@ namespace nvshmemrs::ffi {
 inline constexpr std::uint32_t expected_abi_version = 1;
 
 /// The API hash that this header was generated with.
-inline constexpr std::uint64_t expected_api_hash = 0xe09ca18c5eb98fd1;
+inline constexpr std::uint64_t expected_api_hash = 0xaf83c7db7c4d9953;
 
 static_assert(expected_abi_version == NVSHMEMRS_ABI_VERSION && expected_api_hash == NVSHMEMRS_API_HASH,
               "nvshmemrs/ffi.hpp and nvshmemrs.h are of different versions");
@@ -95,6 +95,12 @@ enum class Status : int32_t {
     TeamBroken = NVSHMEMRS_ERROR_TEAM_BROKEN,
     /// Another member of the collective had an argument that it could not accept.
     PeerArgument = NVSHMEMRS_ERROR_PEER_ARGUMENT,
+    /// Finalize: the checker has found problems, which standard error tells. Everything else was done as
+    /// usual.
+    CheckFailed = NVSHMEMRS_ERROR_CHECK_FAILED,
+    /// A PE is stopped (SIGSTOP, Ctrl-Z), longer than `NVSHMEMRS_STOP_TIMEOUT`. Waits are possible again
+    /// when it goes on; the team of a collective that ended so is broken.
+    PeStopped = NVSHMEMRS_ERROR_PE_STOPPED,
     /// nvshmemrs panicked; the panic was caught at the C boundary.
     Panic = NVSHMEMRS_ERROR_PANIC,
 };
@@ -220,6 +226,19 @@ enum class SignalOp : int32_t {
     Set = NVSHMEMRS_SIGNAL_SET,
     /// Add the value atomically; it wraps around.
     Add = NVSHMEMRS_SIGNAL_ADD,
+};
+
+/// What a program does to memory, for `nvshmemrs_check_access`.
+enum class Access : int32_t {
+    /// Reads it.
+    Load = NVSHMEMRS_ACCESS_LOAD,
+    /// Writes it.
+    Store = NVSHMEMRS_ACCESS_STORE,
+    /// Reads it by an atomic instruction: announced after it.
+    AtomicLoad = NVSHMEMRS_ACCESS_ATOMIC_LOAD,
+    /// Writes it, or reads and writes it, by an atomic instruction: announced before it; the reading part
+    /// again after it.
+    AtomicStore = NVSHMEMRS_ACCESS_ATOMIC_STORE,
 };
 
 /// Reads the 32-bit integer at the symmetric address `source` on PE `pe`. It serves signed and unsigned
@@ -1007,6 +1026,25 @@ enum class SignalOp : int32_t {
         static_cast<int32_t>(dtype), static_cast<int32_t>(op)));
 }
 
+/// Begins a deadline of the calling thread: every wait of it from now on, and what it queues on streams,
+/// ends with TIMEOUT when `seconds` have passed since this call. It holds until `nvshmemrs_deadline_end`
+/// gets what is written to `previous`. While it holds it stands in for `NVSHMEMRS_TIMEOUT`, be it shorter
+/// or longer; of nested deadlines the earliest holds. Init keeps to its own limit.
+///
+/// Local; needs no runtime. A collective that a deadline ends breaks its team.
+/// Errors: INVALID_VALUE unless `seconds` is more than 0 and at most 1000000000.
+[[nodiscard]] inline Status deadline_begin(double seconds, uint64_t *previous) noexcept {
+    return static_cast<Status>(nvshmemrs_deadline_begin(seconds, previous));
+}
+
+/// Ends a deadline of the calling thread, with what `nvshmemrs_deadline_begin` wrote to `previous`: the one
+/// before, if there was one, holds again.
+///
+/// Local; needs no runtime.
+[[nodiscard]] inline Status deadline_end(uint64_t previous) noexcept {
+    return static_cast<Status>(nvshmemrs_deadline_end(previous));
+}
+
 /// Allocates `bytes` bytes on every PE's symmetric heap, aligned to 64. The contents are undefined; 0 bytes
 /// give NULL.
 ///
@@ -1098,6 +1136,18 @@ enum class SignalOp : int32_t {
 [[nodiscard]] inline Status heap_stats(nvshmemrs_runtime_t runtime,
     nvshmemrs_heap_stats_t *stats) noexcept {
     return static_cast<Status>(nvshmemrs_heap_stats(runtime, stats));
+}
+
+/// What this PE has made and not freed (memory, registered buffers, teams, streams, events, kept heaps) and
+/// where, in the words that finalize writes to standard error. `text` has room for `bytes` bytes; a longer
+/// text is cut short; there is always a NUL behind it. `length` is how long the whole text is, without the
+/// NUL.
+///
+/// Local.
+/// Errors: NOT_SUPPORTED unless `NVSHMEMRS_TRACK=1` was set at init.
+[[nodiscard]] inline Status unfreed(nvshmemrs_runtime_t runtime, void *text, size_t bytes,
+    size_t *length) noexcept {
+    return static_cast<Status>(nvshmemrs_unfreed(runtime, text, bytes, length));
 }
 
 /// The address at which this PE can load and store PE `pe`'s copy of the symmetric address `ptr`; NULL if
@@ -1605,6 +1655,8 @@ enum class SignalOp : int32_t {
 /// Leaves the job without the other PEs, which learn that this PE left. For exits in error. 0 does nothing.
 ///
 /// Local: it never waits. The handle and all symmetric addresses of this runtime are invalid afterwards.
+/// Other threads of this PE may be inside calls with it: their waits end with PE_DIED, and they must have
+/// returned before this process calls init again.
 [[nodiscard]] inline Status leave(nvshmemrs_runtime_t runtime) noexcept {
     return static_cast<Status>(nvshmemrs_leave(runtime));
 }
@@ -1645,6 +1697,15 @@ enum class SignalOp : int32_t {
 /// Local; never waits.
 [[nodiscard]] inline Status interrupt_clear(nvshmemrs_runtime_t runtime) noexcept {
     return static_cast<Status>(nvshmemrs_interrupt_clear(runtime));
+}
+
+/// Sets a function that the calling thread's init calls while it waits, at least every 50 ms; if it returns
+/// a value other than 0, init ends with INTERRUPTED. The runtime that init gives begins with it as its
+/// interrupt hook. NULL removes it.
+///
+/// Local; needs no runtime. `user` is passed through and must stay valid.
+[[nodiscard]] inline Status init_interrupt_hook(nvshmemrs_interrupt_hook_t hook, void *user) noexcept {
+    return static_cast<Status>(nvshmemrs_init_interrupt_hook(hook, user));
 }
 
 /// Sets a function that long waits of this PE call when a signal arrives and at least every 50 ms; if it
@@ -1713,6 +1774,32 @@ enum class SignalOp : int32_t {
     return static_cast<Status>(nvshmemrs_signal_fetch(runtime, signal, value));
 }
 
+/// Sets a function that names the place in the program of each call with this runtime, for reports of the
+/// checker (`NVSHMEMRS_CHECK`) and of allocations (`NVSHMEMRS_TRACK`). NULL removes it. Languages whose
+/// calls do not come from the line that a user wrote (Python, Julia) use it; places in C, C++ and Fortran
+/// are found without. With neither setting it is never called.
+///
+/// Local; `user` is passed through and must stay valid.
+[[nodiscard]] inline Status site_hook(nvshmemrs_runtime_t runtime, nvshmemrs_site_hook_t hook,
+    void *user) noexcept {
+    return static_cast<Status>(nvshmemrs_site_hook(runtime, hook, user));
+}
+
+/// Announces to the checker an access of the program itself: `bytes` bytes at `address` are read or
+/// written, as `access` says, which is one of `nvshmemrs_access`. The checker sees what goes through the
+/// library; this is for the program's own loads and stores of symmetric memory, and of buffers that non-
+/// blocking operations use. Programs in C, C++ and Fortran that are compiled as `nvshmemrs_plain_access.c`
+/// says call it for each of theirs. `place` is the instruction after the access; it may be NULL for the
+/// caller's. Without the checker, or for other memory, it does nothing.
+///
+/// Local; never waits. Where the PEs are threads of one process, those of the threads that have joined are
+/// seen.
+/// Errors: INVALID_VALUE.
+[[nodiscard]] inline Status check_access(const void *address, size_t bytes, int32_t access,
+    const void *place) noexcept {
+    return static_cast<Status>(nvshmemrs_check_access(address, bytes, access, place));
+}
+
 /// Makes a stream: an ordered queue with a thread of its own. Pass its handle in place of the runtime's to
 /// any data operation (RMA, atomics, signals, waits and tests, fence, quiet, collectives), and the call is
 /// queued: it returns at once and runs after all that was queued before. Its buffers must stay valid, and
@@ -1736,6 +1823,17 @@ enum class SignalOp : int32_t {
 /// Errors: as `nvshmemrs_stream_synchronize`.
 [[nodiscard]] inline Status stream_free(nvshmemrs_stream_t stream) noexcept {
     return static_cast<Status>(nvshmemrs_stream_free(stream));
+}
+
+/// Lets a stream go without waiting for it: what is queued still runs, and finalize waits for that. Its
+/// handle is stale afterwards. Destructors and finalizers call this instead of `nvshmemrs_stream_free`,
+/// because what is queued may need PEs that are somewhere else. Errors of queued calls are lost. 0 does
+/// nothing.
+///
+/// Local; never waits.
+/// Errors: BAD_HANDLE.
+[[nodiscard]] inline Status stream_release(nvshmemrs_stream_t stream) noexcept {
+    return static_cast<Status>(nvshmemrs_stream_release(stream));
 }
 
 /// Waits until everything queued before has run. Returns the first error since the last call, which is

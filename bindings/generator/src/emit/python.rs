@@ -69,8 +69,9 @@ fn imports(api: &Api) -> BTreeSet<&'static str> {
         for ty in args.iter().map(|arg| &arg.ty).chain([result]) {
             match ty {
                 Type::Scalar(of) | Type::Alias(_, of) => names.insert(scalar(*of)),
-                Type::Pointer { to, .. } => match &**to {
-                    Type::Scalar(Scalar::Char) => names.insert("c_char_p"),
+                Type::Pointer { to, mutable } => match &**to {
+                    Type::Scalar(Scalar::Char) if !mutable => names.insert("c_char_p"),
+                    Type::Scalar(Scalar::Char) => names.insert("c_void_p"),
                     Type::Scalar(of) | Type::Alias(_, of) => {
                         names.insert(scalar(*of)) | names.insert("c_void_p")
                     }
@@ -129,8 +130,9 @@ fn type_name(ty: &Type, output: bool) -> String {
         Type::Scalar(of) | Type::Alias(_, of) => scalar(*of).into(),
         Type::Callback(name) | Type::Struct(name) => camel(name),
         Type::Void => "None".into(),
-        Type::Pointer { to, .. } => match &**to {
-            Type::Scalar(Scalar::Char) => "c_char_p".into(),
+        Type::Pointer { to, mutable } => match &**to {
+            // `c_char_p` is a copy of the text.
+            Type::Scalar(Scalar::Char) if !mutable => "c_char_p".into(),
             Type::Struct(name) => format!("POINTER({})", camel(name)),
             to if output => format!("POINTER({})", type_name(to, false)),
             _ => "c_void_p".into(),

@@ -37,7 +37,7 @@ from ctypes import (
 ABI_VERSION = 1
 """The ABI version that this file was generated with."""
 
-API_HASH = 0xe09ca18c5eb98fd1
+API_HASH = 0xaf83c7db7c4d9953
 """The API hash that this file was generated with."""
 
 
@@ -86,6 +86,11 @@ class Status(enum.IntEnum):
     """A member left a collective on this team half-way, so the team cannot be used any more."""
     PEER_ARGUMENT = 24
     """Another member of the collective had an argument that it could not accept."""
+    CHECK_FAILED = 25
+    """Finalize: the checker has found problems, which standard error tells. Everything else was done as usual."""
+    PE_STOPPED = 26
+    """A PE is stopped (SIGSTOP, Ctrl-Z), longer than `NVSHMEMRS_STOP_TIMEOUT`. Waits are possible again when it goes on; the
+    team of a collective that ended so is broken."""
     PANIC = 99
     """nvshmemrs panicked; the panic was caught at the C boundary."""
 
@@ -220,6 +225,19 @@ class SignalOp(enum.IntEnum):
     """Add the value atomically; it wraps around."""
 
 
+class Access(enum.IntEnum):
+    """What a program does to memory, for `nvshmemrs_check_access`."""
+
+    LOAD = 0
+    """Reads it."""
+    STORE = 1
+    """Writes it."""
+    ATOMIC_LOAD = 2
+    """Reads it by an atomic instruction: announced after it."""
+    ATOMIC_STORE = 3
+    """Writes it, or reads and writes it, by an atomic instruction: announced before it; the reading part again after it."""
+
+
 class InitAttr(Structure):
     """What a job may be told at init. Fill it with `nvshmemrs_init_attr_default`, then change
     fields."""
@@ -294,6 +312,13 @@ HostFunction = CFUNCTYPE(c_int32, c_void_p)
 InterruptHook = CFUNCTYPE(c_int32, c_void_p)
 """Called while a wait of this PE is long; a value other than 0 ends the wait with
 `NVSHMEMRS_ERROR_INTERRUPTED`. It runs on the waiting thread."""
+
+
+SiteHook = CFUNCTYPE(c_int32, c_void_p, c_void_p, c_void_p, c_size_t)
+"""Names the place in the program that is calling, on the thread that calls: writes it to the
+`bytes` bytes at `text`, a NUL behind it, such as "ring.py:12 (main)", and returns 0. `address`
+is the instruction to which the call returns, NULL if that is not known. Another value means
+that it does not know the place. It must not call nvshmemrs."""
 
 # name, result, arguments, documentation
 _FUNCTIONS = (
@@ -1317,6 +1342,34 @@ _FUNCTIONS = (
     """,
     ),
     (
+        "nvshmemrs_deadline_begin",
+        c_int32,
+        (c_double, POINTER(c_uint64)),
+        """(seconds, previous)
+
+    Begins a deadline of the calling thread: every wait of it from now on, and what it queues on
+    streams, ends with TIMEOUT when `seconds` have passed since this call. It holds until
+    `nvshmemrs_deadline_end` gets what is written to `previous`. While it holds it stands in for
+    `NVSHMEMRS_TIMEOUT`, be it shorter or longer; of nested deadlines the earliest holds. Init keeps
+    to its own limit.
+
+    Local; needs no runtime. A collective that a deadline ends breaks its team.
+    Errors: INVALID_VALUE unless `seconds` is more than 0 and at most 1000000000.
+    """,
+    ),
+    (
+        "nvshmemrs_deadline_end",
+        c_int32,
+        (c_uint64,),
+        """(previous)
+
+    Ends a deadline of the calling thread, with what `nvshmemrs_deadline_begin` wrote to `previous`:
+    the one before, if there was one, holds again.
+
+    Local; needs no runtime.
+    """,
+    ),
+    (
         "nvshmemrs_malloc",
         c_int32,
         (c_uint64, c_size_t, POINTER(c_void_p)),
@@ -1441,6 +1494,21 @@ _FUNCTIONS = (
     How full the symmetric heap is.
 
     Local.
+    """,
+    ),
+    (
+        "nvshmemrs_unfreed",
+        c_int32,
+        (c_uint64, c_void_p, c_size_t, POINTER(c_size_t)),
+        """(runtime, text, bytes, length)
+
+    What this PE has made and not freed (memory, registered buffers, teams, streams, events, kept
+    heaps) and where, in the words that finalize writes to standard error. `text` has room for
+    `bytes` bytes; a longer text is cut short; there is always a NUL behind it. `length` is how long
+    the whole text is, without the NUL.
+
+    Local.
+    Errors: NOT_SUPPORTED unless `NVSHMEMRS_TRACK=1` was set at init.
     """,
     ),
     (
@@ -2107,7 +2175,8 @@ _FUNCTIONS = (
     nothing.
 
     Local: it never waits. The handle and all symmetric addresses of this runtime are invalid
-    afterwards.
+    afterwards. Other threads of this PE may be inside calls with it: their waits end with PE_DIED,
+    and they must have returned before this process calls init again.
     """,
     ),
     (
@@ -2166,6 +2235,19 @@ _FUNCTIONS = (
     Lets this PE wait again after `nvshmemrs_interrupt`.
 
     Local; never waits.
+    """,
+    ),
+    (
+        "nvshmemrs_init_interrupt_hook",
+        c_int32,
+        (InterruptHook, c_void_p),
+        """(hook, user)
+
+    Sets a function that the calling thread's init calls while it waits, at least every 50 ms; if it
+    returns a value other than 0, init ends with INTERRUPTED. The runtime that init gives begins
+    with it as its interrupt hook. NULL removes it.
+
+    Local; needs no runtime. `user` is passed through and must stay valid.
     """,
     ),
     (
@@ -2250,6 +2332,39 @@ _FUNCTIONS = (
     """,
     ),
     (
+        "nvshmemrs_site_hook",
+        c_int32,
+        (c_uint64, SiteHook, c_void_p),
+        """(runtime, hook, user)
+
+    Sets a function that names the place in the program of each call with this runtime, for reports
+    of the checker (`NVSHMEMRS_CHECK`) and of allocations (`NVSHMEMRS_TRACK`). NULL removes it.
+    Languages whose calls do not come from the line that a user wrote (Python, Julia) use it; places
+    in C, C++ and Fortran are found without. With neither setting it is never called.
+
+    Local; `user` is passed through and must stay valid.
+    """,
+    ),
+    (
+        "nvshmemrs_check_access",
+        c_int32,
+        (c_void_p, c_size_t, c_int32, c_void_p),
+        """(address, bytes, access, place)
+
+    Announces to the checker an access of the program itself: `bytes` bytes at `address` are read or
+    written, as `access` says, which is one of `nvshmemrs_access`. The checker sees what goes
+    through the library; this is for the program's own loads and stores of symmetric memory, and of
+    buffers that non-blocking operations use. Programs in C, C++ and Fortran that are compiled as
+    `nvshmemrs_plain_access.c` says call it for each of theirs. `place` is the instruction after the
+    access; it may be NULL for the caller's. Without the checker, or for other memory, it does
+    nothing.
+
+    Local; never waits. Where the PEs are threads of one process, those of the threads that have
+    joined are seen.
+    Errors: INVALID_VALUE.
+    """,
+    ),
+    (
         "nvshmemrs_stream_new",
         c_int32,
         (c_uint64, POINTER(c_uint64)),
@@ -2281,6 +2396,21 @@ _FUNCTIONS = (
 
     Local; waits for the stream.
     Errors: as `nvshmemrs_stream_synchronize`.
+    """,
+    ),
+    (
+        "nvshmemrs_stream_release",
+        c_int32,
+        (c_uint64,),
+        """(stream)
+
+    Lets a stream go without waiting for it: what is queued still runs, and finalize waits for that.
+    Its handle is stale afterwards. Destructors and finalizers call this instead of
+    `nvshmemrs_stream_free`, because what is queued may need PEs that are somewhere else. Errors of
+    queued calls are lost. 0 does nothing.
+
+    Local; never waits.
+    Errors: BAD_HANDLE.
     """,
     ),
     (

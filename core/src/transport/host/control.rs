@@ -6,19 +6,24 @@
 //!              for each team number and PE: TeamBlock, then the PE's two slots
 //!              release counts of the live allocations
 //! heap_offset  part of PE 0, part of PE 1, ... (stride bytes each: the heap, then a window of that size for registered buffers)
+//! area_offset  in a checked job: the checker's area (transport/check/area.rs)
 //! ```
 //!
 //! All of it is atomics, zero at first, backed by memory when touched.
 
+#[cfg(fuzzing)]
+pub(crate) mod corrupt;
+
 use super::segment::{AllAtomic, Segment};
 use crate::heap::layout::MAX_ALIGNMENT;
+use crate::transport::check::area;
 use crate::{Error, Pe, Result};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
 const PAGE: u64 = 4096;
 const MAGIC: u64 = u64::from_le_bytes(*b"nvshmRS\x01");
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 /// Teams a PE can be a member of at a time.
 pub(crate) const MAX_TEAMS: usize = 256;
@@ -36,6 +41,8 @@ pub(crate) const WAIT_SLOTS: usize = 8;
 pub(crate) const ARGS: usize = 5;
 /// Words of payload that a collective can carry with its arrival.
 pub(crate) const PAYLOAD_WORDS: usize = 248;
+/// Words about what a PE has not freed.
+pub(crate) const UNFREED_WORDS: usize = 32;
 /// CPUs whose affinity is published.
 pub(crate) const CPU_WORDS: usize = 16;
 
@@ -47,6 +54,10 @@ pub(crate) struct Header {
     pub(crate) n_pes: AtomicU32,
     /// Bytes of heap per PE.
     pub(crate) heap_bytes: AtomicU64,
+    /// Bytes of the checker's area behind the PEs' parts; 0 if the job is not checked.
+    pub(crate) area_bytes: AtomicU64,
+    /// What the checker's choices follow from.
+    pub(crate) check_seed: AtomicU64,
     /// How many PEs are gone (dead or left); waits look at it.
     pub(crate) gone: AtomicU32,
     /// The first PE that was gone, plus 1.
@@ -57,6 +68,8 @@ pub(crate) struct Header {
     pub(crate) word_sleepers: AtomicU32,
     /// Allocations that all PEs have released so far.
     pub(crate) released: AtomicU32,
+    /// How many PEs have been stopped for too long; long waits look at it.
+    pub(crate) stopped: AtomicU32,
     /// Numbers for waits.
     pub(crate) wait_ids: AtomicU64,
     /// What PE 0 decided to free, by parity of WORLD's epoch: a count, then ids.
@@ -90,8 +103,13 @@ pub(crate) struct WaitSlot {
     pub(crate) index: AtomicU64,
     pub(crate) expected: AtomicU64,
     pub(crate) actual: AtomicU64,
-    /// Monotonic clock, in ns.
+    /// When it began, on the monotonic clock in ns.
     pub(crate) since: AtomicU64,
+    /// Which limit it has, and when that is reached.
+    pub(crate) limit: AtomicU32,
+    pub(crate) until: AtomicU64,
+    /// In a free slot: when the last wait in it ended.
+    pub(crate) ended: AtomicU64,
 }
 
 /// One PE.
@@ -103,6 +121,10 @@ pub(crate) struct PeBlock {
     pub(crate) process: AtomicU64,
     /// Grows whenever a wait that was published ends.
     pub(crate) progress: AtomicU64,
+    /// Since when the PE has been stopped, on the monotonic clock in ns, if that is too long; 0 otherwise.
+    pub(crate) stopped: AtomicU64,
+    /// In finalize: a digest of the list of what the PE has not freed, 0 if it has none; then digests of its first lines.
+    pub(crate) unfreed: [AtomicU64; UNFREED_WORDS],
     /// CPUs this PE may run on.
     pub(crate) cpus: [AtomicU64; CPU_WORDS],
     pub(crate) bell: Bell,
@@ -150,6 +172,10 @@ pub(crate) struct TeamBlock {
     pub(crate) n_pes: AtomicU32,
     /// The PE that is the next member.
     pub(crate) next: AtomicU32,
+    /// Collectives that the PE has begun on the team.
+    pub(crate) calls: AtomicU64,
+    /// In a checked job, where the PE's program called what it came with to an epoch, by the epoch's parity.
+    pub(crate) sites: [AtomicU32; 2],
 }
 
 /// What a member brings to one epoch. There are two per member, used in turn. What every member reads comes first, on one
@@ -197,6 +223,9 @@ unsafe impl AllAtomic for ReleaseCount {}
 pub(crate) struct Control {
     segment: Arc<Segment>,
     n_pes: u64,
+    /// As checked when the segment was taken; the header may say anything later.
+    heap_bytes: u64,
+    area_bytes: u64,
 }
 
 impl Control {
@@ -220,11 +249,12 @@ impl Control {
         heap_bytes.saturating_mul(2)
     }
 
-    /// The length of a segment; an error if it does not fit an address space.
-    pub(crate) fn segment_len(n_pes: Pe, heap_bytes: u64) -> Result<u64> {
+    /// The length of a segment with `area` bytes behind the PEs' parts; an error if it does not fit an address space.
+    pub(crate) fn segment_len(n_pes: Pe, heap_bytes: u64, area: u64) -> Result<u64> {
         Control::stride(heap_bytes)
             .checked_mul(n_pes as u64)
             .and_then(|heap| heap.checked_add(Control::heap_offset(n_pes)))
+            .and_then(|len| len.checked_add(area))
             .filter(|&len| len < 1 << 46)
             .ok_or_else(|| {
                 Error::invalid(
@@ -235,18 +265,26 @@ impl Control {
             })
     }
 
-    /// Makes the job's segment.
-    pub(crate) fn create(n_pes: Pe, heap_bytes: u64) -> Result<Control> {
-        let segment = Segment::create(Control::segment_len(n_pes, heap_bytes)?)?;
+    /// Makes the job's segment; with the checker's area if the job is to be checked, and its seed.
+    pub(crate) fn create(n_pes: Pe, heap_bytes: u64, check: Option<u64>) -> Result<Control> {
+        let area_bytes = match check {
+            Some(_) => area::bytes(n_pes, Control::stride(heap_bytes)),
+            None => 0,
+        };
+        let segment = Segment::create(Control::segment_len(n_pes, heap_bytes, area_bytes)?)?;
         let control = Control {
             segment: Arc::new(segment),
             n_pes: n_pes as u64,
+            heap_bytes,
+            area_bytes,
         };
         let header = control.header();
         use std::sync::atomic::Ordering::{Relaxed, Release};
         header.version.store(VERSION, Relaxed);
         header.n_pes.store(n_pes as u32, Relaxed);
         header.heap_bytes.store(heap_bytes, Relaxed);
+        header.area_bytes.store(area_bytes, Relaxed);
+        header.check_seed.store(check.unwrap_or(0), Relaxed);
         header.magic.store(MAGIC, Release);
         Ok(control)
     }
@@ -259,6 +297,8 @@ impl Control {
         let probe = Control {
             segment: Arc::clone(&segment),
             n_pes: 1,
+            heap_bytes: 0,
+            area_bytes: 0,
         };
         let header = probe.header();
         let version = header.version.load(Relaxed);
@@ -270,8 +310,16 @@ impl Control {
         }
         let n_pes = header.n_pes.load(Relaxed);
         let heap_bytes = header.heap_bytes.load(Relaxed);
+        let area_bytes = header.area_bytes.load(Relaxed);
         let sound = (1..=65535).contains(&n_pes)
-            && Control::segment_len(n_pes as Pe, heap_bytes).is_ok_and(|len| len == segment.len());
+            && heap_bytes > 0
+            && heap_bytes.is_multiple_of(MAX_ALIGNMENT)
+            && Control::segment_len(n_pes as Pe, heap_bytes, 0).is_ok()
+            && (area_bytes == 0
+                || n_pes as Pe <= area::MAX_PES
+                    && area_bytes == area::bytes(n_pes as Pe, Control::stride(heap_bytes)))
+            && Control::segment_len(n_pes as Pe, heap_bytes, area_bytes)
+                .is_ok_and(|len| len == segment.len());
         if !sound {
             return refuse(format!(
                 "the job's memory has {} bytes, which does not fit {n_pes} PEs with heaps of {heap_bytes}",
@@ -281,6 +329,8 @@ impl Control {
         Ok(Control {
             segment,
             n_pes: u64::from(n_pes),
+            heap_bytes,
+            area_bytes,
         })
     }
 
@@ -290,6 +340,24 @@ impl Control {
 
     pub(crate) fn n_pes(&self) -> Pe {
         self.n_pes as Pe
+    }
+
+    /// Bytes of heap per PE.
+    pub(crate) fn heap_bytes(&self) -> u64 {
+        self.heap_bytes
+    }
+
+    /// Whether the job is checked: then the checker's area starts here.
+    pub(crate) fn area_offset(&self) -> Option<u64> {
+        let parts = self.n_pes * Control::stride(self.heap_bytes);
+        (self.area_bytes != 0).then(|| Control::heap_offset(self.n_pes()) + parts)
+    }
+
+    /// The seed of the checker's choices, in a checked job.
+    pub(crate) fn check_seed(&self) -> Option<u64> {
+        use std::sync::atomic::Ordering::Relaxed;
+        let seed = self.header().check_seed.load(Relaxed);
+        self.area_offset().map(|_| seed)
     }
 
     #[inline(always)]

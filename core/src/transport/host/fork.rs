@@ -11,9 +11,9 @@ extern "C" fn in_child() {
     GENERATION.fetch_add(1, Relaxed);
 }
 
-/// The generation of this process.
+/// The generation of this process: it differs between a process and its forked children, once nvshmemrs was used.
 #[inline(always)]
-pub(crate) fn generation() -> u64 {
+pub fn generation() -> u64 {
     GENERATION.load(Relaxed)
 }
 

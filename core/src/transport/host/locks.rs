@@ -31,11 +31,29 @@ pub(crate) fn hold(fd: BorrowedFd<'_>, pe: Pe) -> Result<()> {
     Ok(())
 }
 
-/// Whether a process other than this one holds the lock of `pe`. A PE of this process counts as free.
-pub(crate) fn held_by_other(fd: BorrowedFd<'_>, pe: Pe) -> bool {
+/// Who holds a PE's lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Holder {
+    /// No process, or this one.
+    Nobody,
+    /// The process that has this number here.
+    Other(u32),
+    /// A process without a number here; or the kernel does not say.
+    Unknown,
+}
+
+/// Which process other than this one holds the lock of `pe`.
+pub(crate) fn holder(fd: BorrowedFd<'_>, pe: Pe) -> Holder {
     let mut lock = lock_of(pe, libc::F_WRLCK);
     // SAFETY: F_GETLK reads and writes a `flock` that outlives the call.
     let asked = unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_GETLK, &mut lock) };
     // An error says nothing about the peer: take it for alive.
-    asked == -1 || lock.l_type != libc::F_UNLCK as libc::c_short
+    if asked == -1 {
+        return Holder::Unknown;
+    }
+    match (lock.l_type, u32::try_from(lock.l_pid)) {
+        (free, _) if free == libc::F_UNLCK as libc::c_short => Holder::Nobody,
+        (_, Ok(pid)) if pid > 0 => Holder::Other(pid),
+        _ => Holder::Unknown,
+    }
 }

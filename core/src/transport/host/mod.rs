@@ -7,6 +7,7 @@ mod adopt;
 pub(crate) mod control;
 pub(crate) mod fork;
 pub(crate) mod locks;
+pub(crate) mod peer;
 pub(crate) mod segment;
 pub(crate) mod signals;
 
@@ -20,6 +21,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::*, fence};
 
 /// The transport of PE `me` over a mapped segment.
+#[derive(Clone)]
 pub(crate) struct HostTransport {
     segment: Arc<Segment>,
     layout: Layout,

@@ -11,7 +11,7 @@
 
 use crate::heap::layout::MAX_ALIGNMENT;
 use crate::{Error, Result};
-use rustix::fs::{FallocateFlags, MemfdFlags, SealFlags};
+use rustix::fs::{FallocateFlags, MemfdFlags, Mode, SealFlags};
 use rustix::mm::{MapFlags, ProtFlags};
 use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -52,6 +52,9 @@ impl Segment {
             // Kernels before 6.3 do not know NOEXEC_SEAL.
             .or_else(|_| rustix::fs::memfd_create(NAME, flags))
             .map_err(|error| Error::system("memfd_create", error))?;
+        // Nobody else can open it through /proc anyway; should that ever change, the file's own rights still say no.
+        rustix::fs::fchmod(&fd, Mode::RUSR | Mode::WUSR)
+            .map_err(|error| Error::system("fchmod of the symmetric heap", error))?;
         rustix::fs::ftruncate(&fd, len)
             .map_err(|error| Error::system("ftruncate of the symmetric heap", error))?;
         rustix::fs::fcntl_add_seals(&fd, SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL)
@@ -71,17 +74,26 @@ impl Segment {
         Segment::map(file.into(), len, ProtFlags::READ)
     }
 
+    /// Looks at a file that somebody else made: it is this user's, nobody can cut it short, and it is as long as announced.
     fn check(fd: impl AsFd, len: Option<u64>) -> Result<u64> {
         let seals = rustix::fs::fcntl_get_seals(&fd)
             .map_err(|error| Error::system("reading the seals of the job's memory", error))?;
-        let actual = rustix::fs::fstat(&fd)
-            .map_err(|error| Error::system("fstat of the job's memory", error))?
-            .st_size as u64;
+        let file = rustix::fs::fstat(&fd)
+            .map_err(|error| Error::system("fstat of the job's memory", error))?;
+        let (owner, me) = (file.st_uid, rustix::process::geteuid().as_raw());
+        // An administrator may look at anybody's job, but nobody joins one of another user.
+        let looks = len.is_none() && me == 0;
+        if owner != me && !looks {
+            return Err(Error::Bootstrap(format!(
+                "the job's memory belongs to user {owner}, where user {me} runs the job; it is refused"
+            )));
+        }
         if !seals.contains(SealFlags::SHRINK | SealFlags::GROW) {
             return Err(Error::Bootstrap(
                 "the job's memory is not sealed; it is refused".into(),
             ));
         }
+        let actual = file.st_size as u64;
         match len {
             Some(len) if len != actual => Err(Error::Bootstrap(format!(
                 "the job's memory has {actual} bytes where {len} were announced; it is refused"
@@ -221,5 +233,79 @@ impl Drop for Segment {
     fn drop(&mut self) {
         // SAFETY: rule 1: the mapping is ours, and whoever uses it holds the `Segment`.
         let _ = unsafe { rustix::mm::munmap(self.base as *mut _, self.len as usize) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::fs::{Gid, Uid};
+
+    const LEN: u64 = 1 << 20;
+
+    /// A file as a peer might hand it over.
+    fn file(seals: SealFlags) -> OwnedFd {
+        let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+        let fd = rustix::fs::memfd_create(NAME, flags).unwrap();
+        rustix::fs::ftruncate(&fd, LEN).unwrap();
+        rustix::fs::fcntl_add_seals(&fd, seals).unwrap();
+        fd
+    }
+
+    fn refusal(fd: OwnedFd, len: u64) -> String {
+        Segment::open(fd, len).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn memory_is_taken_only_if_nobody_can_cut_it_short() {
+        let both = SealFlags::SHRINK | SealFlags::GROW;
+        Segment::open(file(both), LEN).unwrap();
+        for seals in [SealFlags::empty(), SealFlags::SHRINK, SealFlags::GROW] {
+            let why = refusal(file(seals), LEN);
+            assert!(why.contains("not sealed"), "{seals:?}: {why}");
+        }
+        // A file that cannot be sealed at all.
+        let plain = std::fs::File::open("/dev/null").unwrap();
+        assert!(Segment::open(plain.into(), 0).is_err());
+    }
+
+    #[test]
+    fn memory_has_the_length_that_was_announced() {
+        let both = SealFlags::SHRINK | SealFlags::GROW;
+        for len in [0, LEN - 1, LEN + 1, u64::MAX] {
+            let why = refusal(file(both), len);
+            assert!(why.contains("were announced"), "{len}: {why}");
+        }
+        // What is sealed cannot be cut short by its maker either.
+        let fd = file(both);
+        let other = rustix::io::fcntl_dupfd_cloexec(&fd, 0).unwrap();
+        let segment = Segment::open(fd, LEN).unwrap();
+        assert!(rustix::fs::ftruncate(&other, 0).is_err());
+        assert_eq!(segment.len(), LEN);
+    }
+
+    #[test]
+    fn memory_of_another_user_is_refused() {
+        let me = rustix::process::geteuid();
+        let fd = file(SealFlags::SHRINK | SealFlags::GROW);
+        if !me.is_root() {
+            println!("skipped: giving a file to another user takes root");
+            return;
+        }
+        let (nobody, none) = (Uid::from_raw(65534), None::<Gid>);
+        rustix::fs::fchown(&fd, Some(nobody), none).unwrap();
+        let why = refusal(fd, LEN);
+        assert!(why.contains("belongs to user 65534"), "{why}");
+    }
+
+    #[test]
+    fn own_memory_is_sealed_and_nobody_elses() {
+        let segment = Segment::create(LEN).unwrap();
+        let seals = rustix::fs::fcntl_get_seals(segment.fd()).unwrap();
+        assert!(seals.contains(SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL));
+        let file = rustix::fs::fstat(segment.fd()).unwrap();
+        assert_eq!(file.st_mode & 0o777, 0o600);
+        let flags = rustix::io::fcntl_getfd(segment.fd()).unwrap();
+        assert!(flags.contains(rustix::io::FdFlags::CLOEXEC));
     }
 }

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 /// The end of `wait_long` of wait.rs: published, the waiter looks and sleeps in turn.
 fn wait_asleep(pe: &Inner, wait: &Wait, mut ready: impl FnMut() -> Result<(), u64>) {
-    let _published = Published::new(&pe.control, pe.my_pe, wait, 0);
+    let _published = Published::new(&pe.control, pe.my_pe, wait, 0, None);
     while ready().is_err() {
         let _ = pe.sleep(wait, Duration::from_millis(1), &mut ready);
     }

@@ -18,6 +18,7 @@ from typing import Optional
 
 from . import (
     amo,
+    checker,
     collective,
     direct,
     init_fini,
@@ -55,6 +56,7 @@ from .amo import (
     atomic_swap_nbi,
     atomic_xor,
 )
+from .checker import check_access
 from .collective import (
     Op,
     alltoall,
@@ -132,10 +134,12 @@ from .memory import (
     heap_stats,
     realloc,
     register_external_buffer,
+    unfreed,
     unregister_external_buffer,
 )
 from .nvshmem_types import (
     BootstrapError,
+    CheckFailedError,
     BufferTypes,
     ForkedError,
     HeapExhaustedError,
@@ -148,6 +152,7 @@ from .nvshmem_types import (
     NvshmemStream,
     PeDiedError,
     PeerArgumentError,
+    PeStoppedError,
     TeamBrokenError,
     Teams,
     Version,
@@ -188,6 +193,7 @@ from .teams import (
     team_translate_pe,
 )
 from .waits import (
+    deadline,
     test,
     test_all,
     test_any,
@@ -209,6 +215,7 @@ __all__ = [
     "BootstrapError",
     "Buffer",
     "BufferTypes",
+    "CheckFailedError",
     "ComparisonType",
     "DeviceLibLanguage",
     "Event",
@@ -228,6 +235,7 @@ __all__ = [
     "NvshmemStreamsType",
     "Op",
     "PeDiedError",
+    "PeStoppedError",
     "PeerArgumentError",
     "SignalOp",
     "SmemAmount",
@@ -276,10 +284,13 @@ __all__ = [
     "broadcast",
     "buffer",
     "bytetensor",
+    "check_access",
+    "checker",
     "collect",
     "collective",
     "collective_on_buffer",
     "core",
+    "deadline",
     "direct",
     "exscan",
     "fcollect",
@@ -360,6 +371,7 @@ __all__ = [
     "test_all",
     "test_any",
     "test_some",
+    "unfreed",
     "unregister_external_array",
     "unregister_external_buffer",
     "unregister_external_tensor",

@@ -10,10 +10,24 @@ import collections
 import ctypes
 import operator
 import os
+import sys
 import threading
-from typing import Any, Callable, Deque, Dict, Generator, List, NoReturn, Optional, Tuple
+from types import TracebackType
+from typing import (
+    Any,
+    Callable,
+    Deque,
+    Dict,
+    Generator,
+    List,
+    NoReturn,
+    Optional,
+    Tuple,
+    Type,
+)
 
 from .. import _ffi
+from . import _sites
 from .nvshmem_types import NvshmemInvalid, Teams, error_of
 
 lib = _ffi.lib
@@ -36,7 +50,8 @@ class Mapping:
         self._handle = handle.value
 
     def __del__(self, drop: Callable[[int], int] = lib.nvshmemrs_heap_drop) -> None:
-        drop(self._handle)
+        if not job.is_forked():
+            drop(self._handle)
 
 
 class Job:
@@ -76,8 +91,11 @@ def release_dropped() -> None:
     """Releases what the garbage collector has dropped. Local; the next collective allocation frees
     it.
     """
-    while dropped:
-        runtime, address = dropped.popleft()
+    while True:
+        try:
+            runtime, address = dropped.popleft()
+        except IndexError:  # another thread may have been faster
+            return
         if runtime == job.runtime:
             check(lib.nvshmemrs_release(runtime, address))
 
@@ -91,10 +109,15 @@ def check(status: int) -> None:
 def raise_status(status: int) -> NoReturn:
     """Raises the exception for a failed call of this thread."""
     if status == _INTERRUPTED:
+        message = lib.nvshmemrs_last_error().decode("utf-8", "replace")
         caught = _watcher.caught
-        if caught:
-            raise caught.pop()
-        raise KeyboardInterrupt
+        error = caught.pop() if caught else KeyboardInterrupt()
+        if _watcher.handed_over:
+            _watcher.handed_over = False
+            lib.nvshmemrs_interrupt_clear(job.runtime)
+        if type(error) is KeyboardInterrupt and not error.args:
+            error.args = (message,)  # what this PE was waiting for
+        raise error
     if status == _NOT_INITIALIZED and not job.runtime:
         message = "this process is not a PE: call init first"
         if job.pid:
@@ -146,26 +169,45 @@ def _watch(caught: List[BaseException]) -> Generator[int, object, None]:
 class _Watcher(threading.local):
     def __init__(self) -> None:
         self.caught: List[BaseException] = []
+        self.handed_over = False  # whether a part of it waits for the next call that waits
         watch = _watch(self.caught)
         next(watch)
         self.poll = watch.send
 
 
 _watcher = _Watcher()
+
+
+def _hand_over(error: BaseException) -> None:
+    """Keeps what a signal handler raised where nothing can be raised, for this PE's next wait."""
+    _watcher.caught.append(error)
+    _watcher.handed_over = True
+    lib.nvshmemrs_interrupt(job.runtime)
+
+
+_sites.interrupted = _hand_over
 _hook = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.py_object)(operator.methodcaller("poll", None))
+
+
+def interruptible() -> None:
+    """Lets Ctrl-C end the init of this thread, and the waits of the runtime that it gives."""
+    _watcher.caught.clear()  # and makes this thread's generator, before a wait needs it
+    hook = ctypes.cast(_hook, _ffi.InterruptHook)
+    check(lib.nvshmemrs_init_interrupt_hook(hook, id(_watcher)))
 
 
 def joined(runtime: int) -> None:
     """Makes `runtime` the job of this process."""
     job.runtime = runtime
     job.pid = os.getpid()
+    check(lib.nvshmemrs_site_hook(runtime, _sites.hook, None))
     job.mapping = Mapping(runtime)
     number = ctypes.c_int32()
     check(lib.nvshmemrs_my_pe(runtime, number))
     job.my_pe = number.value
-    _watcher.caught.clear()  # and makes this thread's generator, before a wait needs it
-    hook = ctypes.cast(_hook, _ffi.InterruptHook)
-    check(lib.nvshmemrs_interrupt_hook(runtime, hook, id(_watcher)))
+    if sys.excepthook is not _leave_after:
+        _excepthooks.append(sys.excepthook)
+        sys.excepthook = _leave_after
 
 
 def left() -> None:
@@ -185,9 +227,25 @@ def leave() -> None:
     """Leaves the job at once, waiting for nobody: the other PEs' waits raise PeDiedError."""
     runtime = job.runtime
     if runtime and not job.is_forked():
-        left()
+        # First, because streams that nobody refers to any more may wait for other PEs; it ends them.
         lib.nvshmemrs_leave(runtime)
+        left()
 
 
 # A program that ends without finalize must not hang in a collective.
 atexit.register(leave)
+
+# What handled exceptions before, the latest last.
+_excepthooks: List[Callable[..., object]] = []
+
+
+def _leave_after(
+    kind: Type[BaseException], error: BaseException, traceback: Optional[TracebackType]
+) -> None:
+    """Reports an exception that ends the program, and leaves: before Python waits for threads,
+    which may be inside a collective.
+    """
+    _excepthooks[-1](kind, error, traceback)
+    # At the interactive prompt an exception ends nothing.
+    if not (hasattr(sys, "ps1") or sys.flags.interactive):
+        leave()

@@ -175,6 +175,7 @@ def init(
             "rank and nranks need a uid; without one the environment says who this PE is"
         )
     runtime = ctypes.c_uint64()
+    _job.interruptible()
     if uid is None:
         check(lib.nvshmemrs_init(ctypes.byref(attr), ctypes.byref(runtime)))
     else:
@@ -243,6 +244,8 @@ def finalize(*, dev: Any = None, stream: Optional[Stream] = None) -> None:
     if _log.isEnabledFor(logging.INFO):
         _log_leaks()
     try:
+        _job.release_dropped()  # what was collected is no leak
+        job.mapping = None  # the heap stays for the arrays that are left, if there are any
         check(lib.nvshmemrs_finalize(runtime))
     finally:  # the runtime is gone, also when another PE died
         _job.left()

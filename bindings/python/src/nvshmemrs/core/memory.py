@@ -6,7 +6,7 @@ import ctypes
 import mmap
 import operator
 import weakref
-from typing import Any, Dict, NamedTuple, NoReturn, Optional, Tuple, Union
+from typing import Any, Callable, Dict, NamedTuple, NoReturn, Optional, Tuple, Union
 
 import numpy as np
 
@@ -27,6 +27,7 @@ __all__ = [
     "heap_stats",
     "realloc",
     "register_external_buffer",
+    "unfreed",
     "unregister_external_buffer",
 ]
 
@@ -69,8 +70,7 @@ class Buffer:
         self._exporter = exporter  # of registered memory: keeps it mapped
         self._finalizer: Any = None
         if origin is None and exporter is None:
-            self._finalizer = weakref.finalize(self, _job.dropped.append, (job.runtime, address))
-            self._finalizer.atexit = False
+            self._release_when_collected()
 
     @property
     def handle(self) -> int:
@@ -141,6 +141,23 @@ class Buffer:
             else "belongs to a job that was finalized"
         )
 
+    def _release_when_collected(self) -> None:
+        record = (self._runtime, self._address)
+        self._finalizer = weakref.finalize(self, _job.dropped.append, record)
+        self._finalizer.atexit = False
+
+    def forget_for(self, function: Callable[..., int], *arguments: Any) -> None:
+        """Calls what takes the memory away. Before, because an interrupt behind the call must not
+        let a finaliser release memory that may be another array's by then.
+        """
+        address = self._address
+        self._forget()
+        status = function(*arguments)
+        if status:
+            self._address = address
+            self._release_when_collected()
+            check(status)
+
     def _forget(self) -> None:
         self._address = 0
         if self._finalizer is not None:
@@ -200,9 +217,7 @@ def free(buffer: Buffer) -> None:
     if not buffer.is_live:
         gone = buffer._gone()
         fail_free(NvshmemInvalid(f"free: this {buffer._size}-byte buffer {gone} already"))
-    address = buffer._address
-    check(lib.nvshmemrs_free(job.runtime, address))
-    buffer._forget()
+    buffer.forget_for(lib.nvshmemrs_free, job.runtime, buffer._address)
 
 
 def realloc(buffer: Optional[Buffer], size: int) -> Optional[Buffer]:
@@ -225,9 +240,10 @@ def realloc(buffer: Optional[Buffer], size: int) -> Optional[Buffer]:
     except NvshmemInvalid as error:
         fail_together(error, lib.nvshmemrs_realloc, _NO_ADDRESS, 1, moved)
     _job.release_dropped()
-    check(lib.nvshmemrs_realloc(job.runtime, old, nbytes, moved))
-    if buffer is not None:
-        buffer._forget()
+    if buffer is None:
+        check(lib.nvshmemrs_realloc(job.runtime, old, nbytes, moved))
+    else:
+        buffer.forget_for(lib.nvshmemrs_realloc, job.runtime, old, nbytes, moved)
     return Buffer(moved.value, nbytes) if moved.value else None
 
 
@@ -324,6 +340,18 @@ def heap_stats() -> HeapStats:
     stats = _ffi.HeapStats()
     check(lib.nvshmemrs_heap_stats(job.runtime, ctypes.byref(stats)))
     return HeapStats(*(getattr(stats, name) for name in HeapStats._fields))
+
+
+def unfreed() -> str:
+    """What this PE has made and not freed, and where, in the words that ``finalize`` writes to
+    standard error; NotSupportedError unless NVSHMEMRS_TRACK=1 is set. Local.
+    """
+    _job.release_dropped()
+    length = ctypes.c_size_t()
+    check(lib.nvshmemrs_unfreed(job.runtime, None, 0, length))
+    text = ctypes.create_string_buffer(length.value + 1)
+    check(lib.nvshmemrs_unfreed(job.runtime, text, len(text), length))
+    return text.value.decode("utf-8", "replace")
 
 
 # --- for the other modules of this package --------------------------------------------------------

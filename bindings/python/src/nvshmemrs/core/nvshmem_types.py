@@ -65,6 +65,12 @@ class PeDiedError(NvshmemError):
     """A PE of the job died, or left without ``finalize``; the message names it."""
 
 
+class PeStoppedError(NvshmemError):
+    """A PE is stopped (SIGSTOP, Ctrl-Z), longer than NVSHMEMRS_STOP_TIMEOUT; the message names it.
+    Waits are possible again when it goes on.
+    """
+
+
 class WaitTimeoutError(NvshmemError, TimeoutError):
     """A deadline passed; the message says what was awaited."""
 
@@ -81,6 +87,12 @@ class TeamBrokenError(NvshmemError):
     """A member left a collective half-way, so its team cannot be used any more."""
 
 
+class CheckFailedError(NvshmemError):
+    """The synchronisation checker has found something, on this PE or another one. ``finalize``
+    raises it after all else is done.
+    """
+
+
 _ERRORS: Dict[int, Type[NvshmemError]] = {
     Status.INVALID_VALUE: NvshmemInvalid,
     Status.OUT_OF_MEMORY: HeapExhaustedError,
@@ -92,12 +104,14 @@ _ERRORS: Dict[int, Type[NvshmemError]] = {
     Status.OUT_OF_BOUNDS: NvshmemInvalid,
     Status.MISMATCH: MismatchError,
     Status.PE_DIED: PeDiedError,
+    Status.PE_STOPPED: PeStoppedError,
     Status.TIMEOUT: WaitTimeoutError,
     Status.BOOTSTRAP: BootstrapError,
     Status.FORKED: ForkedError,
     Status.BAD_FREE: NvshmemInvalid,
     Status.TEAM_BROKEN: TeamBrokenError,
     Status.PEER_ARGUMENT: PeerArgumentError,
+    Status.CHECK_FAILED: CheckFailedError,
 }
 
 

@@ -87,7 +87,7 @@ class Event:
         return self._handle
 
     def __del__(self, free: Callable[[int], int] = lib.nvshmemrs_event_free) -> None:
-        if self._handle:
+        if self._handle and not job.is_forked():
             free(self._handle)
 
 

@@ -9,8 +9,9 @@ return. On a stream, the stream waits; functions with a result wait for it.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
-from typing import Any, List, Optional, Tuple
+from typing import Any, Iterator, List, Optional, Tuple
 
 import numpy as np
 
@@ -21,6 +22,7 @@ from .nvshmem_types import NvshmemInvalid
 from .streams import Stream, handle_of, queue
 
 __all__ = [
+    "deadline",
     "test",
     "test_all",
     "test_any",
@@ -32,6 +34,26 @@ __all__ = [
 ]
 
 _NONE = ctypes.c_size_t(-1).value
+
+
+@contextlib.contextmanager
+def deadline(seconds: float) -> Iterator[None]:
+    """``with deadline(seconds):`` lets no wait of this thread last longer than that moment.
+
+    A wait inside that is not over `seconds` after the beginning raises WaitTimeoutError, whatever
+    operation it is in; so does what is queued inside, on its stream. While it holds it stands in
+    for NVSHMEMRS_TIMEOUT, be it shorter or longer; of nested deadlines the earliest holds. A
+    collective that it ends breaks its team. Local; works before ``init``, which keeps to its own
+    limit.
+    """
+    if not isinstance(seconds, (int, float)):
+        raise NvshmemInvalid(f"seconds={seconds!r}: give a positive number of seconds")
+    previous = ctypes.c_uint64()
+    check(lib.nvshmemrs_deadline_begin(seconds, previous))
+    try:
+        yield
+    finally:
+        lib.nvshmemrs_deadline_end(previous)
 
 
 def wait_until(

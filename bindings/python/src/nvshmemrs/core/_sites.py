@@ -1,0 +1,58 @@
+"""Names the line of the program that calls, for the reports of the checker and of allocations.
+
+The library asks for it on each call while one of the two is on, and never otherwise.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+from types import CodeType
+from typing import Callable, Dict, Optional, Tuple
+
+from .. import _ffi
+
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_texts: Dict[Tuple[CodeType, int], bytes] = {}
+
+try:
+    _HERE = os.getcwd() + os.sep
+except OSError:  # the folder is gone
+    _HERE = ""
+
+interrupted: Callable[[BaseException], None]
+"""Takes what a signal handler raises while the library asks; `_job` sets it."""
+
+
+def _text(code: CodeType, line: int) -> bytes:
+    name = code.co_filename
+    if _HERE and name.startswith(_HERE):
+        name = name[len(_HERE) :]
+    function = "" if code.co_name == "<module>" else f" ({code.co_name})"
+    return f"{name}:{line}{function}".encode("utf-8", "replace") + b"\0"
+
+
+def _place(user: Optional[int], address: Optional[int], out: int, size: int) -> int:
+    # Nothing may be raised into the library, and what a signal handler raises must not get lost.
+    try:
+        frame = sys._getframe().f_back
+        while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+            frame = frame.f_back
+        if frame is None:
+            return 1
+        key = (frame.f_code, frame.f_lineno)
+        text = _texts.get(key)
+        if text is None:
+            text = _texts[key] = _text(*key)
+        if len(text) > size:
+            return 1
+        ctypes.memmove(out, text, len(text))
+        return 0
+    except BaseException as error:
+        interrupted(error)
+        return 1
+
+
+hook = _ffi.SiteHook(_place)
+"""What the library calls."""

@@ -1,0 +1,160 @@
+"""Ctrl-C in every kind of wait, deadlines, and PEs that end by an exception."""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+import sys
+import time
+from typing import Callable, List
+
+import pytest
+from conftest import program
+
+import nvshmemrs.core as nvshmem
+from nvshmemrs.core import ComparisonType as Cmp
+
+Jobs = Callable[..., List["subprocess.Popen[str]"]]
+
+# By the argument of wait.py: the operation that the error names, and what it waits for.
+WAITS = {
+    "barrier": ("barrier", "waits for PE 1; PE 1 (pid "),
+    "reduce": ("reduce", "waits for PE 1; PE 1 (pid "),
+    "malloc": ("malloc", "waits for PE 1; PE 1 (pid "),
+    "team_split": ("team_split_strided", "waits for PE 1; PE 1 (pid "),
+    "team_init": ("team_init", "waits for 1 more PE to call team_init with unique id 7"),
+    "signal_wait": ("signal_wait", "to be == 1, sees 0"),
+    "wait_until_any": ("wait_until_any", "waits for any of the 100000 int64 elements"),
+    "stream_synchronize": ("stream_synchronize", "waits for a stream of its own"),
+    "event_synchronize": ("event_synchronize", "waits for a stream of its own"),
+    "finalize": ("finalize", "waits for PE 1 to call finalize"),
+}
+
+
+def ready(pes: List["subprocess.Popen[str]"]) -> None:
+    for pe in pes:
+        assert pe.stdout is not None and pe.stderr is not None
+        line = pe.stdout.readline()
+        assert line == "ready\n", line + pe.stderr.read()
+
+
+@pytest.mark.parametrize("wait", WAITS)
+def test_ctrl_c_ends_a_wait_and_says_what_it_was(spawn: Jobs, wait: str) -> None:
+    operation, words = WAITS[wait]
+    pes = spawn(2, "wait.py", wait)
+    ready(pes)
+    time.sleep(0.3)  # PE 0 waits by now
+    start = time.monotonic()
+    pes[0].send_signal(signal.SIGINT)
+    out, err = pes[0].communicate(timeout=30)  # the other PE sleeps for longer
+    took = time.monotonic() - start
+    assert out.startswith(f"KeyboardInterrupt: {operation} of PE 0 was interrupted after "), out
+    assert words in out and out.endswith("\nheard []\n"), out
+    assert err == "" and pes[0].returncode == 0
+    print(f"{wait}: ended {took * 1000:.0f} ms after SIGINT")
+    # Promised is 1 s, Python's own exit included, on a machine that has nothing else to do.
+    assert took < 5
+
+
+@pytest.mark.parametrize("pe", [0, 1])
+def test_ctrl_c_ends_init(spawn: Jobs, pe: int) -> None:
+    pes = spawn(3, "wait.py", "init")  # the last one does not come to it
+    ready(pes)
+    time.sleep(0.5)
+    start = time.monotonic()
+    pes[pe].send_signal(signal.SIGINT)
+    out, err = pes[pe].communicate(timeout=30)
+    assert time.monotonic() - start < 5
+    assert out.startswith(f"KeyboardInterrupt: init of PE {pe} was interrupted after "), out + err
+    assert err == ""
+    # The others hear of it, and do not wait for the end of their own limits.
+    out, err = pes[1 - pe].communicate(timeout=30)
+    assert out.startswith("BootstrapError: "), out + err
+
+
+@pytest.mark.parametrize("wait", WAITS)
+def test_a_deadline_ends_a_wait(spawn: Jobs, wait: str) -> None:
+    operation, words = WAITS[wait]
+    pes = spawn(2, "wait.py", wait, "0.4")
+    ready(pes)
+    out, err = pes[0].communicate(timeout=30)
+    assert out.startswith(f"WaitTimeoutError: {operation} of PE 0 waited "), out + err
+    assert words in out and "(limit: the caller's deadline)" in out and err == "", out + err
+
+
+def test_deadlines_of_one_pe(job: None) -> None:
+    flag = nvshmem.array(1, "u8")
+    start = time.monotonic()
+    with pytest.raises(nvshmem.WaitTimeoutError, match="deadline"), nvshmem.deadline(0.05):
+        nvshmem.signal_wait(flag, 1, Cmp.CMP_EQ)
+    with pytest.raises(TimeoutError), nvshmem.deadline(50), nvshmem.deadline(0.05):
+        nvshmem.wait_until(flag, Cmp.CMP_EQ, 1)
+    with pytest.raises(TimeoutError), nvshmem.deadline(0.05), nvshmem.deadline(50):
+        nvshmem.wait_until_all(flag, Cmp.CMP_EQ, 1)
+    assert time.monotonic() - start < 20
+    stream = nvshmem.Stream()
+    with nvshmem.deadline(0.05):
+        nvshmem.signal_wait(flag, 1, Cmp.CMP_EQ, stream=stream)
+    with pytest.raises(nvshmem.WaitTimeoutError, match="of PE 0 waited"):
+        stream.synchronize()
+    for wrong in (0, -1, float("nan"), float("inf"), "soon", None):
+        with pytest.raises(nvshmem.NvshmemInvalid, match="seconds"), nvshmem.deadline(wrong):
+            pass
+    # None is left over.
+    nvshmem.signal_wait(flag, 1, Cmp.CMP_EQ, stream=stream)
+    time.sleep(0.1)
+    nvshmem.signal_op(flag, 1, nvshmem.SignalOp.SIGNAL_SET, 0)
+    stream.close()
+
+
+@pytest.mark.parametrize("how", ["exception", "exit", "with_arrays", "stream", "thread_waits"])
+def test_an_exception_enters_no_collective(spawn: Jobs, how: str) -> None:
+    start = time.monotonic()
+    pes = spawn(3, "raises.py", how)
+    for number, pe in enumerate(pes):
+        out, err = pe.communicate(timeout=60)
+        if number == 1:
+            assert pe.returncode == (3 if how == "exit" else 1), err
+            assert ("ValueError: from PE 1" in err) == (how != "exit"), err
+            if how == "thread_waits":
+                assert out.startswith("thread: NotInitializedError") or "thread: " in out, out
+            continue
+        found = re.fullmatch(r"PeDiedError after ([0-9.]+) s: (PE 1 \(pid \d+\) .*)\n", out)
+        assert found and pe.returncode == 0, out + err
+        assert f"pid {pes[1].pid})" in found[2] and "left without finalize" in found[2], out
+        assert float(found[1]) < 5, out
+    assert time.monotonic() - start < 50
+
+
+def test_an_exception_in_a_thread_ends_no_pe(launch: Callable[..., str]) -> None:
+    out = launch(3, "raises.py", "in_a_thread")
+    assert "ValueError: from a thread of PE 1" in out
+
+
+@pytest.mark.parametrize(("how", "status"), [("exception", 1), ("exit", 3), ("stream", 1)])
+def test_the_launcher_names_the_pe_that_raised(how: str, status: int) -> None:
+    command = ["nvshmemrs-run", "-n", "3", "--", sys.executable, program("raises.py"), how]
+    done = subprocess.run(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=60
+    )
+    assert done.returncode == status, done.stderr
+    lines = done.stderr.splitlines()
+    last = [line for line in lines if line.startswith("nvshmemrs-run: ")]
+    assert lines[-len(last) :] == last, done.stderr
+    assert re.match(r"nvshmemrs-run: PE 1 \(pid \d+, host .*\) exited with status ", last[0]), last
+
+
+@pytest.mark.parametrize("n", [2, 3])
+def test_children_disturb_nothing(launch: Callable[..., str], n: int) -> None:
+    launch(n, "children.py")
+
+
+def test_the_text_of_an_interrupt_is_the_handlers_own(spawn: Jobs) -> None:
+    # An exception that a handler of the program raises is passed on as it is.
+    pes = spawn(2, "handler.py")
+    ready(pes)
+    time.sleep(0.3)
+    pes[0].send_signal(signal.SIGTERM)
+    out, err = pes[0].communicate(timeout=30)
+    assert out == "RuntimeError: told to end\n" and err == "", out + err

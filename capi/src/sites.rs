@@ -1,0 +1,130 @@
+//! Where in the program operations are called, for the reports of the checker and the list of allocations.
+//!
+//! Places of C, C++ and Fortran callers are found by themselves. Languages whose calls come from elsewhere name them.
+
+use crate::guard;
+use crate::handle;
+use crate::types::*;
+use nvshmem_core::{Access, Accesses, Place};
+use std::cell::RefCell;
+use std::ffi::c_void;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering::*};
+use std::thread::ThreadId;
+
+/// Sets a function that names the place in the program of each call with this runtime, for reports of the checker
+/// (`NVSHMEMRS_CHECK`) and of allocations (`NVSHMEMRS_TRACK`). NULL removes it. Languages whose calls do not come
+/// from the line that a user wrote (Python, Julia) use it; places in C, C++ and Fortran are found without. With
+/// neither setting it is never called.
+///
+/// Local; `user` is passed through and must stay valid.
+#[unsafe(no_mangle)]
+pub extern "C" fn nvshmemrs_site_hook(
+    runtime: nvshmemrs_runtime_t,
+    hook: nvshmemrs_site_hook_t,
+    user: *mut c_void,
+) -> i32 {
+    guard::local_live(runtime, |rt| {
+        rt.set_site_hook(handle::site_hook(hook, user));
+        Ok(())
+    })
+}
+
+/// Announces to the checker an access of the program itself: `bytes` bytes at `address` are read or written, as `access` says,
+/// which is one of `nvshmemrs_access`. The checker sees what goes through the library; this is for the program's own loads
+/// and stores of symmetric memory, and of buffers that non-blocking operations use. Programs in C, C++ and Fortran
+/// that are compiled as `nvshmemrs_plain_access.c` says call it for each of theirs. `place` is the instruction after
+/// the access; it may be NULL for the caller's. Without the checker, or for other memory, it does nothing.
+///
+/// Local; never waits. Where the PEs are threads of one process, those of the threads that have joined are seen.
+/// Errors: INVALID_VALUE.
+#[unsafe(no_mangle)]
+pub extern "C" fn nvshmemrs_check_access(
+    address: *const c_void,
+    bytes: usize,
+    access: i32,
+    place: *const c_void,
+) -> i32 {
+    guard::status(|| {
+        let access = handle::access(access)?;
+        let place = match handle::addr(place) {
+            0 => None,
+            place => Some(Place::of_instruction(place)),
+        };
+        announce(access, handle::addr(address), bytes, place);
+        Ok(())
+    })
+}
+
+/// A runtime of this process whose checker is on.
+struct Checked {
+    runtime: nvshmemrs_runtime_t,
+    /// The thread that has joined.
+    thread: ThreadId,
+    accesses: Accesses,
+}
+
+static CHECKED: Mutex<Vec<Checked>> = Mutex::new(Vec::new());
+
+/// How often `CHECKED` has changed.
+static CHANGES: AtomicU64 = AtomicU64::new(0);
+
+thread_local! {
+    /// What takes this thread's accesses, as of so many changes.
+    static MINE: RefCell<(u64, Option<Accesses>)> = const { RefCell::new((0, None)) };
+}
+
+fn change(change: impl FnOnce(&mut Vec<Checked>)) {
+    let mut checked = CHECKED.lock().unwrap_or_else(|poison| poison.into_inner());
+    change(&mut checked);
+    CHANGES.fetch_add(1, Release);
+}
+
+/// Takes note of a runtime that the calling thread has joined.
+pub(crate) fn joined(runtime: nvshmemrs_runtime_t, accesses: Option<Accesses>) {
+    if let Some(accesses) = accesses {
+        let thread = std::thread::current().id();
+        change(|checked| {
+            checked.push(Checked {
+                runtime,
+                thread,
+                accesses,
+            });
+        });
+    }
+}
+
+/// Forgets a runtime.
+pub(crate) fn left(runtime: nvshmemrs_runtime_t) {
+    if CHANGES.load(Acquire) > 0 {
+        change(|checked| checked.retain(|one| one.runtime != runtime));
+    }
+}
+
+fn mine() -> Option<Accesses> {
+    let checked = CHECKED.lock().unwrap_or_else(|poison| poison.into_inner());
+    let own = std::thread::current().id();
+    match &checked[..] {
+        [only] => Some(only),
+        all => all.iter().rev().find(|one| one.thread == own),
+    }
+    .map(|one| one.accesses.clone())
+}
+
+fn announce(access: Access, address: u64, bytes: usize, place: Option<Place>) {
+    let changes = CHANGES.load(Acquire);
+    if changes == 0 {
+        return;
+    }
+    // At the thread's end there may be no place any more; and a site hook may itself be instrumented.
+    let _ = MINE.try_with(|mine| {
+        if let Ok(mut mine) = mine.try_borrow_mut() {
+            if mine.0 != changes {
+                *mine = (changes, self::mine());
+            }
+            if let Some(accesses) = &mine.1 {
+                accesses.announce(access, address, bytes, place);
+            }
+        }
+    });
+}

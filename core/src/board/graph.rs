@@ -1,0 +1,435 @@
+//! Who needs whom, and who holds the others up.
+//!
+//! A PE *needs* others where a wait of its cannot end before they come. Who is needed and needs nobody holds the others up: it is
+//! elsewhere, or waits for something else. Where nobody like that can be reached, PEs need each other in a circle.
+
+use super::needs::{Needs, Rings, place};
+use super::process::Process;
+use super::words::{pes, seconds, verb};
+use super::{Board, Entry, State, last_place};
+use crate::Pe;
+use crate::team;
+use crate::wait::{Target, now_ns};
+use std::cell::OnceCell;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+
+/// Most sentences about a job, and most PEs that one of them follows.
+pub(super) const MOST: usize = 8;
+
+/// One PE, with what is known of it.
+pub(super) struct Node {
+    pub(super) pe: Pe,
+    pub(super) pid: u32,
+    pub(super) state: State,
+    waits: Vec<(Entry, Needs)>,
+    /// PEs that are threads of one process are not told apart by the kernel's state of it.
+    has_process: bool,
+    process: OnceCell<Process>,
+}
+
+impl Node {
+    fn process(&self) -> Option<&Process> {
+        let live = matches!(self.state, State::Active | State::Finalizing);
+        (self.has_process && live).then(|| self.process.get_or_init(|| Process::of(self.pid)))
+    }
+
+    /// Somebody else has stopped it.
+    fn stop(&self) -> Option<&Process> {
+        self.process()
+            .filter(|process| matches!(process, Process::Stopped | Process::Traced))
+    }
+
+    pub(super) fn needs(&self) -> impl Iterator<Item = Pe> + '_ {
+        self.waits
+            .iter()
+            .flat_map(|(_, needs)| needs.pes().iter().copied())
+    }
+
+    fn places(&self) -> String {
+        let places: Vec<String> = self
+            .waits
+            .iter()
+            .map(|(entry, _)| place(&entry.wait))
+            .collect();
+        places.join(" and in ")
+    }
+
+    /// What it, and others of which the same is true, are doing: "is in signal_wait".
+    pub(super) fn doing(&self, board: &Board, subjects: usize) -> String {
+        let (is, has) = (verb("is", subjects), verb("has", subjects));
+        match self.state {
+            State::Absent => format!("{has} not joined"),
+            State::Finalized => format!("{has} finalized"),
+            State::Left => format!("{has} left without finalize"),
+            State::Dead => format!("{has} died{}", last_place(&board.control, self.pe)),
+            State::Active | State::Finalizing => match (self.stop(), self.waits.as_slice()) {
+                (Some(stop), []) => format!("{is} {stop}"),
+                (Some(stop), _) => format!("{is} {stop}, in {}", self.places()),
+                (None, []) if self.state == State::Finalizing => format!("{is} in finalize"),
+                (None, []) => match self.process() {
+                    Some(process) => format!("{is} not waiting in nvshmemrs ({process})"),
+                    None => format!("{is} not waiting in nvshmemrs"),
+                },
+                (None, _) => format!("{is} in {}", self.places()),
+            },
+        }
+    }
+}
+
+/// All PEs, and who needs whom.
+pub(super) struct Graph<'a> {
+    board: &'a Board,
+    pub(super) nodes: Vec<Node>,
+    pub(super) now: u64,
+}
+
+impl Graph<'_> {
+    pub(super) fn of(board: &Board) -> Graph<'_> {
+        let mut rings = Rings::default();
+        let mut processes: BTreeMap<u64, u32> = BTreeMap::new();
+        let mut nodes: Vec<Node> = Vec::new();
+        for pe in 0..board.n_pes() {
+            let block = board.control.pe(pe);
+            *processes.entry(block.process.load(Relaxed)).or_default() += 1;
+            nodes.push(Node {
+                pe,
+                pid: block.pid.load(Relaxed),
+                state: board.state(pe),
+                waits: Vec::new(),
+                has_process: true,
+                process: OnceCell::new(),
+            });
+        }
+        for node in &mut nodes {
+            let process = board.control.pe(node.pe).process.load(Relaxed);
+            node.has_process = processes.get(&process) == Some(&1);
+        }
+        for entry in board.entries() {
+            let node = &mut nodes[entry.pe as usize];
+            if matches!(node.state, State::Active | State::Finalizing) {
+                let needs = rings.needs(board, &entry);
+                node.waits.push((entry, needs));
+            }
+        }
+        Graph {
+            board,
+            nodes,
+            now: now_ns(),
+        }
+    }
+
+    pub(super) fn node(&self, pe: Pe) -> &Node {
+        &self.nodes[pe as usize]
+    }
+
+    /// Whether a PE needs another one to go on.
+    fn is_held_up(&self, pe: Pe) -> bool {
+        self.node(pe).needs().next().is_some()
+    }
+
+    /// The PEs from which one of `goals` is needed, directly or through others.
+    fn upstream(&self, goals: &BTreeSet<Pe>) -> BTreeSet<Pe> {
+        let mut found = BTreeSet::new();
+        loop {
+            let more: Vec<Pe> = self
+                .nodes
+                .iter()
+                .filter(|node| !found.contains(&node.pe))
+                .filter(|node| {
+                    node.needs()
+                        .any(|pe| goals.contains(&pe) || found.contains(&pe))
+                })
+                .map(|node| node.pe)
+                .collect();
+            if more.is_empty() {
+                return found;
+            }
+            found.extend(more);
+        }
+    }
+
+    /// Who holds the others up; and PEs in a circle, if nobody does.
+    pub(super) fn summary(&self) -> Vec<String> {
+        let needed: BTreeSet<Pe> = self.nodes.iter().flat_map(Node::needs).collect();
+        let culprits: BTreeSet<Pe> = needed
+            .into_iter()
+            .filter(|&pe| !self.is_held_up(pe) || self.node(pe).stop().is_some())
+            .collect();
+        let mut sentences = self.blame(&culprits);
+        let explained = self.upstream(&culprits);
+        let stuck: BTreeSet<Pe> = self
+            .nodes
+            .iter()
+            .map(|node| node.pe)
+            .filter(|pe| self.is_held_up(*pe) && !explained.contains(pe) && !culprits.contains(pe))
+            .collect();
+        sentences.extend(self.deadlock(&self.circle_among(&stuck)));
+        for node in self
+            .nodes
+            .iter()
+            .filter(|node| !culprits.contains(&node.pe))
+        {
+            if let Some(stop) = node.stop() {
+                sentences.push(format!("PE {} is {stop}", node.pe));
+            }
+        }
+        sentences.extend(self.writers());
+        if sentences.is_empty() {
+            let waiting = self.nodes.iter().filter(|node| !node.waits.is_empty());
+            let waiting: Vec<Pe> = waiting.map(|node| node.pe).collect();
+            sentences.push(match waiting.len() {
+                0 => "no PE waits".to_string(),
+                n => format!(
+                    "{} {} for {} own stream, or more PEs for a team",
+                    pes(&waiting),
+                    verb("wait", n),
+                    if n == 1 { "its" } else { "their" }
+                ),
+            });
+        }
+        let more = sentences.len().saturating_sub(MOST);
+        sentences.truncate(MOST);
+        if more > 0 {
+            sentences.push(format!("and {more} more"));
+        }
+        sentences
+    }
+
+    /// "PEs 0 and 1 wait in barrier on WORLD for PE 2, which is in signal_wait instead".
+    fn blame(&self, culprits: &BTreeSet<Pe>) -> Vec<String> {
+        let mut groups: BTreeMap<String, Vec<Pe>> = BTreeMap::new();
+        for &pe in culprits {
+            groups
+                .entry(self.node(pe).doing(self.board, 1))
+                .or_default()
+                .push(pe);
+        }
+        let mut groups: Vec<Vec<Pe>> = groups.into_values().collect();
+        groups.sort();
+        let sentence = |group: &Vec<Pe>| {
+            let goals: BTreeSet<Pe> = group.iter().copied().collect();
+            let mut direct: BTreeMap<String, BTreeSet<Pe>> = BTreeMap::new();
+            for node in &self.nodes {
+                for (entry, needs) in &node.waits {
+                    if needs.pes().iter().any(|pe| goals.contains(pe)) {
+                        direct
+                            .entry(place(&entry.wait))
+                            .or_default()
+                            .insert(node.pe);
+                    }
+                }
+            }
+            let mut indirect = self.upstream(&goals);
+            let places: Vec<String> = direct
+                .iter()
+                .map(|(place, waiters)| {
+                    indirect.retain(|pe| !waiters.contains(pe));
+                    let list: Vec<Pe> = waiters.iter().copied().collect();
+                    format!("{} {} in {place}", pes(&list), verb("wait", list.len()))
+                })
+                .collect();
+            indirect.retain(|pe| !goals.contains(pe));
+            let others: Vec<Pe> = indirect.into_iter().collect();
+            let others = match others.len() {
+                0 => String::new(),
+                n => format!("; {} {} for those", pes(&others), verb("wait", n)),
+            };
+            let culprit = self.node(group[0]);
+            let instead = match (culprit.waits.is_empty(), culprit.stop()) {
+                (false, None) => " instead",
+                _ => "",
+            };
+            format!(
+                "{} for {}, which {}{instead}{others}",
+                places.join(" and "),
+                pes(group),
+                culprit.doing(self.board, group.len()),
+            )
+        };
+        groups.iter().map(sentence).collect()
+    }
+
+    /// The shortest circle of PEs, each of which needs the next, that begins with `start`; empty if it is in none.
+    fn circle(&self, start: Pe) -> Vec<Pe> {
+        use std::collections::btree_map::Entry;
+        let mut before: BTreeMap<Pe, Pe> = BTreeMap::new();
+        let mut queue = VecDeque::from([start]);
+        while let Some(pe) = queue.pop_front() {
+            for needed in self.node(pe).needs() {
+                if needed == start {
+                    let mut circle = vec![pe];
+                    while let Some(&earlier) = before.get(circle.last().unwrap_or(&start)) {
+                        circle.push(earlier);
+                    }
+                    circle.reverse();
+                    return circle;
+                }
+                if let Entry::Vacant(entry) = before.entry(needed) {
+                    entry.insert(pe);
+                    queue.push_back(needed);
+                }
+            }
+        }
+        Vec::new()
+    }
+
+    /// A circle of PEs among `stuck`, all of which need somebody in one.
+    fn circle_among(&self, stuck: &BTreeSet<Pe>) -> Vec<Pe> {
+        let mut seen = BTreeSet::new();
+        let mut next = stuck.first().copied();
+        while let Some(pe) = next {
+            if !seen.insert(pe) {
+                return self.circle(pe);
+            }
+            next = self.node(pe).needs().find(|needed| stuck.contains(needed));
+        }
+        Vec::new()
+    }
+
+    /// What is to be said of PEs that need each other in a circle, and of those that need one of them.
+    fn deadlock(&self, circle: &[Pe]) -> Option<String> {
+        // The wait of each that is for the next one.
+        let links: Vec<(Pe, &Entry, Pe)> = circle
+            .iter()
+            .zip(circle.iter().cycle().skip(1))
+            .filter_map(|(&pe, &next)| {
+                let waits = &self.node(pe).waits;
+                let (entry, _) = waits
+                    .iter()
+                    .find(|(_, needs)| needs.pes().contains(&next))?;
+                Some((pe, entry, next))
+            })
+            .collect();
+        let (first, rest) = links.split_first()?;
+        let mut text = format!(
+            "deadlock: PE {} is in {} and waits for PE {}",
+            first.0,
+            place(&first.1.wait),
+            first.2
+        );
+        for link in rest {
+            text += &format!(
+                ", which is in {} and waits for PE {}",
+                place(&link.1.wait),
+                link.2
+            );
+        }
+        let mut times: Vec<(u64, Pe)> = links.iter().map(|link| (link.1.since, link.0)).collect();
+        times.sort_unstable();
+        let ago = |since: u64| seconds(Duration::from_nanos(self.now.saturating_sub(since)));
+        let times: Vec<String> = times
+            .iter()
+            .take(MOST)
+            .map(|(since, pe)| format!("PE {pe} ({} ago)", ago(*since)))
+            .collect();
+        text += &format!("; first came {}", times.join(", then "));
+        let goals: BTreeSet<Pe> = circle.iter().copied().collect();
+        let others: Vec<Pe> = self.upstream(&goals).difference(&goals).copied().collect();
+        if !others.is_empty() {
+            text += &format!(
+                "; {} {} for those",
+                pes(&others),
+                verb("wait", others.len())
+            );
+        }
+        Some(text)
+    }
+
+    /// As [`deadlock`](Graph::deadlock), of a circle with `pe` in it.
+    pub(super) fn deadlock_of(&self, pe: Pe) -> Option<String> {
+        self.deadlock(&self.circle(pe))
+    }
+
+    /// What is to be said of the waits for values: nobody knows who is to write them.
+    fn writers(&self) -> Option<String> {
+        let waiting = |node: &&Node| node.waits.iter().any(|(_, needs)| *needs == Needs::Writer);
+        let waiters: Vec<Pe> = self
+            .nodes
+            .iter()
+            .filter(waiting)
+            .map(|node| node.pe)
+            .collect();
+        if waiters.is_empty() {
+            return None;
+        }
+        let text = format!(
+            "{} {} for {} to write, and who that is to be is not known",
+            pes(&waiters),
+            verb("wait", waiters.len()),
+            match waiters.len() {
+                1 => "a value that another PE is",
+                _ => "values that other PEs are",
+            },
+        );
+        let live = |node: &&Node| matches!(node.state, State::Active | State::Finalizing);
+        let free = |node: &&Node| live(node) && node.waits.is_empty();
+        let mut free: Vec<Pe> = self.nodes.iter().filter(free).map(|node| node.pe).collect();
+        if free.is_empty() {
+            return Some(format!(
+                "{text}: every PE waits, so nobody is left to do it"
+            ));
+        }
+        free.truncate(MOST);
+        let doing: Vec<String> = free
+            .iter()
+            .map(|&pe| format!("PE {pe} {}", self.node(pe).doing(self.board, 1)))
+            .collect();
+        Some(format!("{text}; {}", doing.join("; ")))
+    }
+
+    /// What a PE is doing, at length.
+    pub(super) fn at_length(&self, node: &Node) -> String {
+        let many = node.waits.len() > 1;
+        let waits: Vec<String> = node
+            .waits
+            .iter()
+            .map(|(entry, needs)| self.board.sentence(entry, needs, self.now, many))
+            .collect();
+        let text = match (waits.is_empty(), node.stop()) {
+            (false, None) => waits.join("; and "),
+            (false, Some(stop)) => format!("{stop}, {}", waits.join("; and ")),
+            (true, _) => {
+                let doing = node.doing(self.board, 1);
+                let doing = doing.strip_prefix("is ").unwrap_or(&doing).to_string();
+                match node.state {
+                    State::Active => doing + &self.before(node),
+                    _ => doing,
+                }
+            }
+        };
+        match node.stop() {
+            Some(Process::Stopped) => format!("{text}; `kill -CONT {}` lets it go on", node.pid),
+            _ => text,
+        }
+    }
+
+    /// What a PE that does not wait did before: how far it has come where others wait for it, and its last long wait.
+    fn before(&self, node: &Node) -> String {
+        let mut teams = BTreeSet::new();
+        for (entry, needs) in self.nodes.iter().flat_map(|other| &other.waits) {
+            if let Target::Team { index, .. } = entry.wait.target
+                && needs.pes().contains(&node.pe)
+            {
+                teams.insert(index);
+            }
+        }
+        let mut text = String::new();
+        for index in teams {
+            let calls = self.board.calls(index, node.pe);
+            let collectives = if calls == 1 {
+                "collective"
+            } else {
+                "collectives"
+            };
+            let team = team::short_name(index);
+            text += &format!("; it has begun {calls} {collectives} on {team}");
+        }
+        if let Some((place, ended)) = self.board.last_wait(node.pe) {
+            let ago = seconds(Duration::from_nanos(self.now.saturating_sub(ended)));
+            text += &format!("; its last wait of more than 1 ms was in {place}, until {ago} ago");
+        }
+        text
+    }
+}

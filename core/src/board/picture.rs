@@ -1,0 +1,189 @@
+//! A job at one moment, in words; and the words of a wait's own error.
+
+use super::graph::{Graph, MOST};
+use super::needs::{Needs, Rings, place};
+use super::words::{pes, seconds};
+use super::{Board, Entry, State};
+use crate::Pe;
+use crate::team;
+use crate::transport::host::control::Control;
+use crate::wait::{Seen, Target, Wait as Waiting, now_ns};
+use std::collections::BTreeSet;
+use std::fmt;
+use std::time::Duration;
+
+/// A job of at most so many PEs has a line for each on the board; in larger ones those that do the same share a line.
+const LINES: usize = 16;
+
+/// A job at one moment, in words.
+#[derive(Clone, Debug)]
+pub struct Picture {
+    /// Who holds the others up, one sentence each.
+    pub summary: Vec<String>,
+    /// Every PE.
+    pub pes: Vec<PePicture>,
+}
+
+/// One PE of a [`Picture`].
+#[derive(Clone, Debug)]
+pub struct PePicture {
+    /// Its number.
+    pub pe: Pe,
+    /// Its process.
+    pub pid: u32,
+    /// How far it has come.
+    pub state: State,
+    /// What it is doing: "in barrier on WORLD (its 7th collective there) for 12.3 s: waits for PE 2".
+    pub doing: String,
+    /// The PEs that it waits for, where that is known.
+    pub waits_for: Vec<Pe>,
+}
+
+impl Picture {
+    pub(super) fn of(board: &Board) -> Picture {
+        let graph = Graph::of(board);
+        let pes = graph.nodes.iter().map(|node| PePicture {
+            pe: node.pe,
+            pid: node.pid,
+            state: node.state,
+            doing: graph.at_length(node),
+            waits_for: node.needs().collect::<BTreeSet<Pe>>().into_iter().collect(),
+        });
+        Picture {
+            summary: graph.summary(),
+            pes: pes.collect(),
+        }
+    }
+
+    /// A line for each PE; in a large job one for all PEs that do the same.
+    pub fn lines(&self) -> Vec<String> {
+        self.lines_of(|_| true)
+    }
+
+    /// As [`lines`](Picture::lines), for some of the PEs.
+    pub fn lines_of(&self, wanted: impl Fn(Pe) -> bool) -> Vec<String> {
+        let shown = self.pes.iter().filter(|pe| wanted(pe.pe));
+        let shown: Vec<&PePicture> = shown.collect();
+        let line = |pe: &PePicture| format!("PE {} (pid {}): {}", pe.pe, pe.pid, pe.doing);
+        if shown.len() <= LINES {
+            return shown.into_iter().map(line).collect();
+        }
+        // How long differs a little from PE to PE.
+        let key = |pe: &PePicture| {
+            let words = pe.doing.split(' ').map(|word| match word.parse::<f64>() {
+                Ok(_) if word.contains('.') => "",
+                _ => word,
+            });
+            words.collect::<Vec<&str>>().join(" ")
+        };
+        let mut groups: Vec<(String, Vec<&PePicture>)> = Vec::new();
+        for pe in shown {
+            let key = key(pe);
+            match groups.iter_mut().find(|group| group.0 == key) {
+                Some(group) => group.1.push(pe),
+                None => groups.push((key, vec![pe])),
+            }
+        }
+        groups
+            .iter()
+            .map(|(_, group)| match group.as_slice() {
+                [one] => line(one),
+                many => {
+                    let list: Vec<Pe> = many.iter().map(|pe| pe.pe).collect();
+                    format!("{}, each: {}", pes(&list), many[0].doing)
+                }
+            })
+            .collect()
+    }
+}
+
+impl fmt::Display for Picture {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut summary = self.summary.iter();
+        summary.try_for_each(|line| writeln!(f, "{line}"))?;
+        let lines = self.lines();
+        lines.iter().try_for_each(|line| writeln!(f, "  {line}"))
+    }
+}
+
+impl Board {
+    /// Where a PE was that has ended: "in barrier on WORLD (its 7th collective there), after 0.3 s of waiting for PE 2", or
+    /// "outside of nvshmemrs' waits".
+    pub fn end_of(&self, pe: Pe) -> String {
+        let now = now_ns();
+        let mut rings = Rings::default();
+        let entries = self.entries();
+        let waits: Vec<String> = entries
+            .iter()
+            .filter(|entry| entry.pe == pe)
+            .map(|entry| {
+                let awaited = self.awaited(entry, &rings.needs(self, entry));
+                let time = seconds(Duration::from_nanos(now.saturating_sub(entry.since)));
+                let place = self.whereabouts(entry);
+                format!("in {place}, after {time} of waiting for {awaited}")
+            })
+            .collect();
+        match (self.state(pe), waits.is_empty()) {
+            (State::Absent, _) => "before it had joined the job".to_string(),
+            (State::Finalized, _) => "after finalize".to_string(),
+            (_, false) => waits.join("; and "),
+            (_, true) => "outside of nvshmemrs' waits".to_string(),
+        }
+    }
+}
+
+/// Where a PE that is gone was waiting: " in barrier on WORLD", or nothing.
+pub(crate) fn last_place(control: &Control, pe: Pe) -> String {
+    let places: Vec<String> = Board::of_job(control)
+        .entries()
+        .iter()
+        .filter(|entry| entry.pe == pe)
+        .map(|entry| place(&entry.wait))
+        .collect();
+    match places.as_slice() {
+        [] => String::new(),
+        places => format!(" in {}", places.join(" and in ")),
+    }
+}
+
+/// What a wait of a PE of this job waits for, and what those do instead, for its own error message.
+pub(crate) fn detail(control: &Control, me: Pe, wait: &Waiting, seen: Seen, since: u64) -> String {
+    let board = Board::of_job(control);
+    let graph = Graph::of(&board);
+    let entry = Entry {
+        id: 0,
+        pe: me,
+        thread: 0,
+        wait: *wait,
+        seen,
+        since,
+        until: None,
+    };
+    let needs = Rings::default().needs(&board, &entry);
+    let call = match (wait.target, board.call(&entry)) {
+        (Target::Team { index, .. }, Some(call)) => {
+            format!("its {call} on {}, ", team::short_name(index))
+        }
+        _ => String::new(),
+    };
+    let mut text = format!("{call}waits for {}", board.awaited(&entry, &needs));
+    let others: Vec<Pe> = match &needs {
+        Needs::Pes(pes) => pes.clone(),
+        _ => (0..board.n_pes()).filter(|&pe| pe != me).collect(),
+    };
+    for &pe in others.iter().take(MOST) {
+        let node = graph.node(pe);
+        let waits_for: Vec<Pe> = node.needs().collect();
+        text += &format!("; PE {pe} (pid {}) {}", node.pid, node.doing(&board, 1));
+        if !waits_for.is_empty() {
+            text += &format!(" and waits for {}", pes(&waits_for));
+        }
+    }
+    if others.len() > MOST {
+        text += &format!("; and {} more", others.len() - MOST);
+    }
+    if let Some(deadlock) = graph.deadlock_of(me) {
+        text += &format!("; {deadlock}");
+    }
+    text
+}

@@ -1,0 +1,99 @@
+//! The board's words: lists of PEs, numbers, places.
+
+use crate::Pe;
+use crate::dtype::Dtype;
+use std::time::Duration;
+
+/// Most PEs that a list names one by one.
+const MOST: usize = 16;
+
+/// "PE 3", "PEs 1 and 2", "PEs 0 to 9".
+pub(crate) fn pes(list: &[Pe]) -> String {
+    match list {
+        [] => "no PE".to_string(),
+        [one] => format!("PE {one}"),
+        [first, .., last] if (last - first) as usize == list.len() - 1 && list.len() > 2 => {
+            format!("PEs {first} to {last}")
+        }
+        many if many.len() > MOST => format!(
+            "PEs {} and {} more",
+            numbers(&many[..MOST]),
+            many.len() - MOST
+        ),
+        [first @ .., last] => format!("PEs {} and {last}", numbers(first)),
+    }
+}
+
+fn numbers(list: &[Pe]) -> String {
+    let numbers: Vec<String> = list.iter().map(Pe::to_string).collect();
+    numbers.join(", ")
+}
+
+/// The verb for as many subjects: "wait", "waits".
+pub(crate) fn verb(word: &str, subjects: usize) -> String {
+    match (word, subjects) {
+        ("is", 1) | ("has", 1) => word.to_string(),
+        ("is", _) => "are".to_string(),
+        ("has", _) => "have".to_string(),
+        (_, 1) => format!("{word}s"),
+        _ => word.to_string(),
+    }
+}
+
+/// "1st", "22nd", "13th".
+pub(crate) fn ordinal(number: u64) -> String {
+    let ending = match (number % 10, number % 100) {
+        (_, 11..=13) => "th",
+        (1, _) => "st",
+        (2, _) => "nd",
+        (3, _) => "rd",
+        _ => "th",
+    };
+    format!("{number}{ending}")
+}
+
+/// Seconds, with one digit.
+pub(crate) fn seconds(time: Duration) -> String {
+    format!("{:.1} s", time.as_secs_f64())
+}
+
+/// The number that an element with these bits is.
+pub(crate) fn number(dtype: Dtype, bits: u64) -> String {
+    match dtype {
+        Dtype::Int8 => (bits as i8).to_string(),
+        Dtype::Int16 => (bits as i16).to_string(),
+        Dtype::Int32 => (bits as i32).to_string(),
+        Dtype::Int64 => (bits as i64).to_string(),
+        Dtype::Float => f32::from_bits(bits as u32).to_string(),
+        Dtype::Double => f64::from_bits(bits).to_string(),
+        _ => bits.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_of_pes_read_well() {
+        assert_eq!(pes(&[]), "no PE");
+        assert_eq!(pes(&[3]), "PE 3");
+        assert_eq!(pes(&[1, 2]), "PEs 1 and 2");
+        assert_eq!(pes(&[0, 1, 2, 3]), "PEs 0 to 3");
+        assert_eq!(pes(&[0, 2, 3]), "PEs 0, 2 and 3");
+        let odd: Vec<Pe> = (0..40).filter(|pe| pe % 2 == 1).collect();
+        assert_eq!(
+            pes(&odd),
+            "PEs 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31 and 4 more"
+        );
+    }
+
+    #[test]
+    fn ordinals() {
+        let all = [1, 2, 3, 4, 11, 12, 13, 21, 22, 103, 111].map(ordinal);
+        let expected = [
+            "1st", "2nd", "3rd", "4th", "11th", "12th", "13th", "21st", "22nd", "103rd", "111th",
+        ];
+        assert_eq!(all, expected);
+    }
+}

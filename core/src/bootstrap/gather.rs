@@ -1,0 +1,344 @@
+//! PE 0 takes in the other PEs, and keeps everybody else from holding it up.
+//!
+//! All connections are served at once, so one that sends nothing, half a message or a byte now and then delays nobody. The kernel
+//! says who has connected: another user is turned away before a byte is read or written. There are bounds on how many may be
+//! introducing themselves at a time, on how long each may take, and on what is remembered of those who were refused.
+
+use super::interrupt;
+use super::socket::{Hello, Member, Rendezvous, bootstrap, check_user, nonce};
+use super::stride;
+use super::wire::{Arriving, Kind, send, timespec};
+use crate::debug::Level;
+use crate::{Error, Pe, Result};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
+use std::collections::HashMap;
+use std::io::ErrorKind;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::time::{Duration, Instant};
+
+/// How long one connection may take to introduce itself.
+const INTRODUCTION: Duration = Duration::from_secs(5);
+/// Connections that may be introducing themselves at a time, beside those of the job's own PEs.
+const MAX_STRANGERS: usize = 64;
+/// Connections that are taken in between two looks at the others.
+const AT_A_TIME: usize = 64;
+/// How many kinds of refusals PE 0 remembers, for its message.
+const MAX_REFUSED: usize = 8;
+
+/// A connection that has not introduced itself.
+struct Stranger {
+    stream: UnixStream,
+    pid: i32,
+    challenge: [u8; 32],
+    arriving: Arriving,
+    until: Instant,
+}
+
+/// PE 0 while the others come.
+pub(super) struct Gathering<'a> {
+    job: &'a Rendezvous<'a>,
+    heap: Option<u64>,
+    members: Vec<Option<Member>>,
+    strangers: Vec<Stranger>,
+    refused: Vec<String>,
+    /// All refusals, also those not remembered.
+    count: u64,
+    debug: Level,
+}
+
+impl<'a> Gathering<'a> {
+    /// Nobody has come yet.
+    pub(super) fn new(job: &'a Rendezvous<'a>, heap: Option<u64>) -> Gathering<'a> {
+        Gathering {
+            job,
+            heap,
+            members: (1..job.n_pes).map(|_| None).collect(),
+            strangers: Vec::new(),
+            refused: Vec::new(),
+            count: 0,
+            debug: Level::from_environment(),
+        }
+    }
+
+    /// Whoever has joined; all other connections are closed.
+    pub(super) fn end(self) -> Vec<Option<Member>> {
+        let count = self.count;
+        if count > 0 {
+            self.debug.write(Level::Warn, self.job.pe, || {
+                format!("refused {count} connections while the job came together")
+            });
+        }
+        self.members
+    }
+
+    /// Takes in the others until all are there; returns the heap size that all agree on.
+    pub(super) fn gather(&mut self, listener: &UnixListener) -> Result<u64> {
+        listener
+            .set_nonblocking(true)
+            .map_err(|error| Error::system("fcntl", error))?;
+        while self.members.iter().any(Option::is_none) {
+            if self.job.is_over() {
+                return Err(bootstrap(self.missing()));
+            }
+            let ready = self.poll(listener)?;
+            if interrupt::asked() {
+                return Err(self.job.interrupted(self.missing()));
+            }
+            self.hear_those(|index| ready[index])?;
+            for _ in 0..AT_A_TIME {
+                match self.accept(listener)? {
+                    Some(stream) => self.admit(stream, nonce()?),
+                    None => break,
+                }
+            }
+        }
+        stride(self.heap, self.job.n_pes)
+    }
+
+    /// Tells those who have connected, and are no members, why nobody will be one.
+    pub(super) fn dismiss(&mut self, listener: &UnixListener, why: &str) {
+        let most = MAX_STRANGERS + self.members.len();
+        let waiting = (0..most).map_while(|_| self.accept(listener).ok().flatten());
+        let waiting: Vec<UnixStream> = waiting.collect();
+        let own = waiting
+            .into_iter()
+            .filter(|stream| check_user(stream).is_ok());
+        let strangers = self.strangers.drain(..).map(|stranger| stranger.stream);
+        for stream in strangers.chain(own) {
+            // Who does not listen does not learn it.
+            let _ = send(&stream, Kind::Refusal, why.as_bytes(), Instant::now());
+        }
+    }
+
+    /// Waits until somebody connects or says something; an error if a member hangs up. Tells which strangers have something to say.
+    fn poll(&self, listener: &UnixListener) -> Result<Vec<bool>> {
+        let members = self.members.iter().enumerate();
+        let joined: Vec<(usize, &Member)> = members
+            .filter_map(|(index, member)| Some((index, member.as_ref()?)))
+            .collect();
+        let mut fds = vec![PollFd::new(listener, PollFlags::IN)];
+        let strangers = self.strangers.iter();
+        fds.extend(strangers.map(|stranger| PollFd::new(&stranger.stream, PollFlags::IN)));
+        let strangers = self.strangers.iter().map(|stranger| stranger.until);
+        let until = interrupt::slice(strangers.fold(self.job.until, Instant::min));
+        fds.extend(
+            joined
+                .iter()
+                .map(|(_, member)| PollFd::new(&member.stream, PollFlags::RDHUP)),
+        );
+        match poll(&mut fds, Some(&timespec(until))) {
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(error) => return Err(Error::system("poll", error)),
+        }
+        let (strangers, members) = fds[1..].split_at(self.strangers.len());
+        let said = |fd: &PollFd<'_>| !fd.revents().is_empty();
+        match members.iter().position(said) {
+            Some(gone) => Err(bootstrap(format!(
+                "PE {} ended while the job came together",
+                joined[gone].0 + 1
+            ))),
+            None => Ok(strangers.iter().map(said).collect()),
+        }
+    }
+
+    /// Takes a waiting connection, if there is one.
+    fn accept(&mut self, listener: &UnixListener) -> Result<Option<UnixStream>> {
+        match listener.accept() {
+            Ok((stream, _)) => Ok(Some(stream)),
+            Err(error) => match error.raw_os_error().map(Errno::from_raw_os_error) {
+                Some(Errno::AGAIN | Errno::INTR | Errno::CONNABORTED) => Ok(None),
+                // Strangers must not use up what the job's own PEs need.
+                Some(Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM)
+                    if !self.strangers.is_empty() =>
+                {
+                    self.turn_one_away();
+                    Ok(None)
+                }
+                _ => Err(Error::system("accept", error)),
+            },
+        }
+    }
+
+    /// Looks who has connected, and asks for the secret.
+    pub(super) fn admit(&mut self, stream: UnixStream, challenge: [u8; 32]) {
+        let pid = match check_user(&stream) {
+            Ok(pid) => pid,
+            Err(why) => return self.refuse(why),
+        };
+        if self.strangers.len() >= MAX_STRANGERS + self.members.len() {
+            self.turn_one_away();
+        }
+        let until = self.job.until.min(Instant::now() + INTRODUCTION);
+        match send(&stream, Kind::Challenge, &challenge, until) {
+            Ok(()) => self.strangers.push(Stranger {
+                stream,
+                pid,
+                challenge,
+                arriving: Arriving::new(Hello::PROVEN),
+                until,
+            }),
+            Err(error) => self.refuse(broken(pid, &error)),
+        }
+    }
+
+    /// Turns away the longest waiting one of the process that has the most connections here.
+    fn turn_one_away(&mut self) {
+        let mut held: HashMap<i32, usize> = HashMap::new();
+        for stranger in &self.strangers {
+            *held.entry(stranger.pid).or_default() += 1;
+        }
+        // The last of the equal ones is the answer: from the back, that is the oldest.
+        let most = (0..self.strangers.len())
+            .rev()
+            .max_by_key(|&index| held[&self.strangers[index].pid]);
+        if let Some(index) = most {
+            let pid = self.strangers.remove(index).pid;
+            self.refuse(format!("pid {pid} of this user holds too many connections"));
+        }
+    }
+
+    /// Takes what strangers say, and turns those away that have taken too long; an error if that ends the job.
+    pub(super) fn hear_those(&mut self, ready: impl Fn(usize) -> bool) -> Result<()> {
+        // From the back, so that one that is done leaves the others' places alone.
+        for index in (0..self.strangers.len()).rev() {
+            if ready(index) || Instant::now() >= self.strangers[index].until {
+                self.hear(index)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn hear(&mut self, index: usize) -> Result<()> {
+        let stranger = &mut self.strangers[index];
+        let pid = stranger.pid;
+        let message = match stranger.arriving.take(&stranger.stream) {
+            Ok(Some(message)) => message,
+            Ok(None) if Instant::now() < stranger.until => return Ok(()),
+            Ok(None) => {
+                self.strangers.remove(index);
+                let seconds = INTRODUCTION.as_secs();
+                self.refuse(format!(
+                    "pid {pid} of this user connected, but did not introduce itself within {seconds} s"
+                ));
+                return Ok(());
+            }
+            Err(error) => {
+                self.strangers.remove(index);
+                self.refuse(broken(pid, &error));
+                return Ok(());
+            }
+        };
+        let Stranger {
+            stream, challenge, ..
+        } = self.strangers.remove(index);
+        let contents = &message.contents;
+        let fields = contents.first_chunk::<{ Hello::BYTES }>();
+        let (Some(fields), Some(proof), Kind::Hello) =
+            (fields, contents.get(Hello::BYTES..), message.kind)
+        else {
+            self.refuse(format!(
+                "pid {pid} of this user does not speak this protocol"
+            ));
+            return Ok(());
+        };
+        if !self.job.key.verify(&[b"join", &challenge, fields], proof) {
+            let why = "PE 0 refused this process: it does not know the job's secret";
+            // The refusal's text is no secret, and its loss is no matter.
+            let _ = send(&stream, Kind::Refusal, why.as_bytes(), Instant::now());
+            self.refuse(format!(
+                "pid {pid} of this user does not know the job's secret"
+            ));
+            return Ok(());
+        }
+        let hello = Hello::read(fields);
+        if let Some(why) = self.objection(&hello) {
+            // The others hear it from `lead`. Who is gone by now needs no answer.
+            let _ = send(&stream, Kind::Refusal, why.as_bytes(), Instant::now());
+            return Err(bootstrap(why));
+        }
+        let nonce = hello.nonce;
+        self.members[hello.pe as usize - 1] = Some(Member { stream, nonce });
+        Ok(())
+    }
+
+    /// Keeps a refusal for the message, and tells it if asked to.
+    fn refuse(&mut self, why: String) {
+        self.count += 1;
+        // Somebody who tries again and again fills neither the memory nor the message.
+        if self.refused.len() < MAX_REFUSED && !self.refused.contains(&why) {
+            self.debug.write(Level::Warn, self.job.pe, || {
+                format!("refused a connection: {why}")
+            });
+            self.refused.push(why);
+        }
+    }
+
+    /// Why a process that knows the secret cannot be a member all the same.
+    fn objection(&self, hello: &Hello) -> Option<String> {
+        let (pe, n_pes) = (hello.pe, self.job.n_pes);
+        let own = self.heap.unwrap_or(u64::MAX);
+        if hello.n_pes != n_pes {
+            return Some(format!(
+                "PE {pe} says n_pes is {}, PE 0 says {n_pes}",
+                hello.n_pes
+            ));
+        }
+        if pe < 1 || pe >= n_pes {
+            return Some(format!(
+                "a process says it is PE {pe}; only 1 to {} may join",
+                n_pes - 1
+            ));
+        }
+        if self.members[pe as usize - 1].is_some() {
+            return Some(format!("two processes say they are PE {pe}"));
+        }
+        if hello.heap != own {
+            let say = |heap| match heap {
+                u64::MAX => "the default".to_string(),
+                bytes => format!("{bytes} bytes"),
+            };
+            return Some(format!(
+                "the PEs ask for different symmetric heaps: PE {pe} for {}, PE 0 for {}; set NVSHMEM_SYMMETRIC_SIZE \
+                 or heap_bytes alike",
+                say(hello.heap),
+                say(own)
+            ));
+        }
+        None
+    }
+
+    /// Who is missing, and who was refused instead.
+    fn missing(&self) -> String {
+        let members = self.members.iter().zip(1 as Pe..);
+        let missing: Vec<String> = members
+            .filter(|(member, _)| member.is_none())
+            .map(|(_, pe)| pe.to_string())
+            .collect();
+        let refused = match &self.refused[..] {
+            [] => String::new(),
+            some => format!("; refused: {}", some.join("; ")),
+        };
+        let silent = match self.strangers.len() {
+            0 => String::new(),
+            some => format!("; {some} connections had not said who they are"),
+        };
+        format!(
+            "after {:.1?} (NVSHMEMRS_INIT_TIMEOUT) PE {} of {} had not joined at @{} on this host (told by {}){refused}{silent}",
+            self.job.deadline,
+            missing.join(", "),
+            self.job.n_pes,
+            self.job.key.name(),
+            self.job.how
+        )
+    }
+}
+
+fn broken(pid: i32, error: &std::io::Error) -> String {
+    match error.kind() {
+        ErrorKind::UnexpectedEof | ErrorKind::BrokenPipe | ErrorKind::ConnectionReset => {
+            format!("pid {pid} of this user hung up before it had introduced itself")
+        }
+        _ => format!("the connection of pid {pid} of this user broke: {error}"),
+    }
+}

@@ -1,0 +1,97 @@
+//! A control block that says what no PE has written: an error at worst, and never an access outside of it. The fuzz targets `peer` and
+//! `board` look for more of these; what they have found is here.
+
+use crate::transport::host::control::Control;
+use crate::transport::host::segment::Segment;
+use crate::{Error, InitAttr, Request, Runtime, Team, local};
+use std::sync::atomic::Ordering::Relaxed;
+
+const HEAP: u64 = 2 << 20;
+
+fn alone() -> Runtime {
+    let attr = InitAttr {
+        heap_bytes: Some(HEAP),
+        ..InitAttr::default()
+    };
+    local::Job::new(1, &attr).unwrap().join(0).unwrap()
+}
+
+/// What a second process would make of a job whose header was changed.
+fn attach(change: impl FnOnce(&Control)) -> crate::Result<Control> {
+    let job = Control::create(3, HEAP, None).unwrap();
+    change(&job);
+    let fd = rustix::io::fcntl_dupfd_cloexec(job.segment().fd(), 0).unwrap();
+    let len = job.segment().len();
+    Control::attach(Segment::open(fd, len).unwrap())
+}
+
+#[test]
+fn a_pe_that_is_none_is_gone() {
+    let rt = alone();
+    let header = rt.inner.control.header();
+    for first in [2, 1 << 31, u32::MAX] {
+        header.first_gone.store(first, Relaxed);
+        header.gone.store(1, Relaxed);
+        let error = rt.barrier(Team::WORLD).unwrap_err();
+        assert!(matches!(error, Error::Internal(_)), "{first}: {error}");
+        assert_eq!(rt.board().first_gone(), None);
+    }
+    header.gone.store(0, Relaxed);
+    rt.finalize().unwrap();
+}
+
+#[test]
+fn a_list_of_freed_allocations_that_is_none() {
+    let rt = alone();
+    let kept = rt.malloc(Ok(Request::bytes(64))).unwrap();
+    let header = rt.inner.control.header();
+    for list in &header.freed {
+        list.count.store(u32::MAX, Relaxed);
+        for id in &list.ids {
+            id.store(u32::MAX, Relaxed);
+        }
+    }
+    // A round that fails is undone; one that succeeds goes by what this PE has posted.
+    assert!(rt.malloc(Request::aligned(3, 64)).is_err());
+    rt.malloc(Ok(Request::bytes(64))).unwrap();
+    assert_eq!(rt.heap_stats().allocations, 2);
+    rt.free(kept.unwrap()).unwrap();
+    rt.finalize().unwrap();
+}
+
+#[test]
+fn a_header_that_changes_after_it_was_checked() {
+    let rt = alone();
+    let header = rt.inner.control.header();
+    header.heap_bytes.store(u64::MAX, Relaxed);
+    header.n_pes.store(u32::MAX, Relaxed);
+    header.magic.store(0, Relaxed);
+    assert_eq!(rt.n_pes(), 1);
+    assert_eq!(rt.heap_stats().heap_bytes, HEAP);
+    let address = rt.malloc(Ok(Request::bytes(64))).unwrap().unwrap();
+    rt.put(rt.symmetric("dest", address, 8).unwrap(), &[7u64][..], 0)
+        .unwrap();
+    rt.barrier(Team::WORLD).unwrap();
+    assert_eq!(rt.board().pes().len(), 1);
+    rt.finalize().unwrap();
+}
+
+#[test]
+fn a_header_that_does_not_fit_its_memory() {
+    attach(|_| {}).unwrap();
+    let refused = |change: &dyn Fn(&Control)| {
+        let error = attach(change).unwrap_err().to_string();
+        assert!(error.contains("the job's memory has"), "{error}");
+    };
+    refused(&|job| job.header().magic.store(1, Relaxed));
+    refused(&|job| job.header().version.store(0, Relaxed));
+    for n_pes in [0, 2, 4, 65536, u32::MAX] {
+        refused(&|job| job.header().n_pes.store(n_pes, Relaxed));
+    }
+    for heap in [0, 1, HEAP - 1, HEAP + 4096, 2 * HEAP, u64::MAX, 1 << 63] {
+        refused(&|job| job.header().heap_bytes.store(heap, Relaxed));
+    }
+    for area in [1, 4096, u64::MAX] {
+        refused(&|job| job.header().area_bytes.store(area, Relaxed));
+    }
+}

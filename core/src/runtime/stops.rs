@@ -1,0 +1,101 @@
+//! PEs that are stopped (SIGSTOP, Ctrl-Z): they keep their place in the job and do nothing.
+//!
+//! A watchdog that has seen a PE stopped for longer than the limit says so on the PE's own page, and every wait of the others
+//! ends with an error as long as that stands there. It is taken back by the PE's own watchdog, which runs as soon as the PE does. So a
+//! stop is not final, unlike a death; a collective that it ended has broken its team all the same.
+//!
+//! Only time in which the observer runs counts, so a job that is stopped and continued as a whole is not hurt.
+
+use super::Inner;
+use crate::board::process::letter;
+use crate::transport::host::control::Control;
+use crate::wait::{self, Operation, now_ns};
+use crate::{Error, Pe, Result};
+use std::collections::HashMap;
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, SeqCst};
+use std::time::{Duration, Instant};
+
+/// What a watchdog knows of stopped PEs.
+pub(super) struct Stops {
+    /// None: they are not looked for.
+    limit: Option<Duration>,
+    /// How long this process has been running, and when it was last known to.
+    ran: Duration,
+    last: Instant,
+    /// By PE, when it was first seen stopped, in time that this process has been running.
+    since: HashMap<Pe, Duration>,
+}
+
+impl Stops {
+    pub(super) fn new(limit: Option<Duration>) -> Stops {
+        Stops {
+            limit,
+            ran: Duration::ZERO,
+            last: Instant::now(),
+            since: HashMap::new(),
+        }
+    }
+
+    /// Takes note that this process, which is PE `me`, runs.
+    pub(super) fn tick(&mut self, control: &Control, me: Pe) {
+        let Some(limit) = self.limit else { return };
+        // After a longer time it has been stopped itself, or kept waiting for a CPU as others may have been.
+        let most = limit / 3;
+        self.ran += self.last.elapsed().min(most);
+        self.last = Instant::now();
+        if control.pe(me).stopped.swap(0, AcqRel) != 0 {
+            control.header().stopped.fetch_sub(1, SeqCst);
+        }
+    }
+
+    /// Looks at `pe`, which is process `pid` here.
+    pub(super) fn look(&mut self, control: &Control, pe: Pe, pid: u32) {
+        let Some(limit) = self.limit else { return };
+        if letter(&format!("/proc/{pid}")) != Some('T') {
+            self.since.remove(&pe);
+            return;
+        }
+        let stopped_for = self.ran - *self.since.entry(pe).or_insert(self.ran);
+        if stopped_for < limit {
+            return;
+        }
+        let since = now_ns().saturating_sub(stopped_for.as_nanos() as u64);
+        let block = control.pe(pe);
+        let told = block
+            .stopped
+            .compare_exchange(0, since.max(1), AcqRel, Relaxed);
+        if told.is_ok() {
+            control.header().stopped.fetch_add(1, SeqCst);
+            wait::ring_everyone(control);
+        }
+    }
+}
+
+impl Inner {
+    /// An error if another PE has been stopped for too long.
+    #[inline(always)]
+    pub(crate) fn check_stopped(&self, operation: Operation) -> Result<()> {
+        match self.control.header().stopped.load(Acquire) {
+            0 => Ok(()),
+            _ => self.find_stopped(operation),
+        }
+    }
+
+    #[cold]
+    fn find_stopped(&self, operation: Operation) -> Result<()> {
+        for pe in (0..self.n_pes).filter(|&pe| pe != self.my_pe) {
+            let block = self.control.pe(pe);
+            let since = block.stopped.load(Acquire);
+            if since != 0 {
+                return Err(Error::PeStopped {
+                    pe,
+                    pid: block.pid.load(Relaxed),
+                    stopped_for: Duration::from_nanos(now_ns().saturating_sub(since)),
+                    operation: operation.name(),
+                    me: self.my_pe,
+                });
+            }
+        }
+        Ok(())
+    }
+}

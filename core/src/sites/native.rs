@@ -1,0 +1,220 @@
+//! What an instruction of the program is called: file, line and function from its debug information, else the symbol or the module
+//! it lies in.
+
+use super::walk;
+use addr2line::Loader;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, OnceLock};
+
+/// What is read of a module's file, by the file; `None` if it cannot be read.
+type Files = HashMap<PathBuf, Option<Loader>>;
+
+/// Kept, because reading one takes milliseconds.
+static FILES: OnceLock<Mutex<Files>> = OnceLock::new();
+
+/// A function at an address, and the line it has come to there.
+struct Frame {
+    /// As the linker calls it.
+    symbol: String,
+    /// As people call it.
+    function: String,
+    file: String,
+    line: u32,
+}
+
+/// What is known of an address.
+struct Known {
+    /// The functions it lies in, those inlined into another one first; empty without debug information.
+    frames: Vec<Frame>,
+    /// The linker's and people's name of the function, and where it starts in the file.
+    symbol: Option<(String, String, u64)>,
+    /// The module, and the address in its file.
+    module: PathBuf,
+    address: u64,
+}
+
+/// The place in the program to which a call returns: "heat.c:71 (send_halo)", "send_halo+0x12 in ./heat" or "./heat+0x1234".
+pub(super) fn describe(place: u64) -> String {
+    if place == 0 {
+        return "a place that is not known".into();
+    }
+    // The call itself comes before.
+    let Some(known) = look_up(place - 1) else {
+        return format!("{place:#x} (no debug information)");
+    };
+    if let Some(frame) = known.frames.iter().find(|frame| !frame.is_wrapper()) {
+        return line(&frame.file, frame.line, &frame.function);
+    }
+    let module = match shown(&known.module) {
+        file if file.contains('/') => file,
+        file => format!("./{file}"),
+    };
+    // As a debugger shows it: the address to which the call returns.
+    match &known.symbol {
+        Some((_, name, start)) => format!("{name}+{:#x} in {module}", known.address + 1 - start),
+        None => format!("{module}+{:#x}", known.address + 1),
+    }
+}
+
+/// A place in words.
+pub(super) fn line(file: &str, line: u32, function: &str) -> String {
+    let file = shown(Path::new(file));
+    match function {
+        "" => format!("{file}:{line}"),
+        function => format!("{file}:{line} ({function})"),
+    }
+}
+
+/// Whether an instruction belongs to the C++ layer, whose functions are compiled into the program.
+pub(super) fn is_wrapper(address: u64) -> bool {
+    look_up(address).is_some_and(|known| match known.frames.is_empty() {
+        false => known.frames.iter().all(Frame::is_wrapper),
+        true => known
+            .symbol
+            .is_some_and(|(symbol, ..)| in_our_namespace(&symbol)),
+    })
+}
+
+impl Frame {
+    fn is_wrapper(&self) -> bool {
+        in_our_namespace(&self.symbol)
+    }
+}
+
+/// Whether it is a mangled name of C++ in the namespace `nvshmemrs`. Rust's names, of the crate, have a hash at their end.
+fn in_our_namespace(symbol: &str) -> bool {
+    let name = symbol.strip_prefix("_ZN").unwrap_or_default();
+    let name = name.strip_prefix('K').unwrap_or(name);
+    name.starts_with("9nvshmemrs") && !name.contains("17h")
+}
+
+fn look_up(address: u64) -> Option<Known> {
+    let module = walk::module_of(address)?;
+    let address = address.wrapping_sub(module.bias);
+    let mut known = Known {
+        frames: Vec::new(),
+        symbol: None,
+        module: module.file,
+        address,
+    };
+    let mut files = FILES
+        .get_or_init(Mutex::default)
+        .lock()
+        .unwrap_or_else(|poison| poison.into_inner());
+    let file = files
+        .entry(known.module.clone())
+        .or_insert_with(|| Loader::new(&known.module).ok());
+    if let Some(file) = file {
+        known.frames = frames(file, address).unwrap_or_default();
+        known.symbol = file.find_symbol_info(address).map(|found| {
+            let name = addr2line::demangle_auto(found.name().into(), None);
+            (found.name().to_string(), short(&name), found.address())
+        });
+    }
+    Some(known)
+}
+
+/// The functions at an address that have a line; an error if the debug information is damaged.
+fn frames(file: &Loader, address: u64) -> Result<Vec<Frame>, Box<dyn std::error::Error>> {
+    let mut found = Vec::new();
+    let mut frames = file.find_frames(address)?;
+    while let Some(frame) = frames.next()? {
+        let Some((name, line)) = frame.location.and_then(|at| at.file.zip(at.line)) else {
+            continue;
+        };
+        let (symbol, function) = match &frame.function {
+            Some(function) => (
+                function.raw_name()?.into_owned(),
+                short(&function.demangle()?),
+            ),
+            None => Default::default(),
+        };
+        found.push(Frame {
+            symbol,
+            function,
+            file: name.to_string(),
+            line,
+        });
+    }
+    Ok(found)
+}
+
+/// A function's name without its arguments and its result, and without what Fortran puts before it.
+fn short(name: &str) -> String {
+    let name = name.replace("(anonymous namespace)::", "");
+    if let Some((_, procedure)) = name
+        .strip_prefix("__")
+        .and_then(|name| name.split_once("_MOD_"))
+    {
+        return procedure.to_string();
+    }
+    let (mut depth, mut start) = (0, 0);
+    for (index, character) in name.char_indices() {
+        match character {
+            '{' | '<' => depth += 1,
+            '}' | '>' => depth -= 1,
+            // What a template gives comes before its name.
+            ' ' if depth == 0 && !name[start..index].ends_with("operator") => start = index + 1,
+            '(' if depth == 0 && !name[..index].ends_with("operator") => {
+                return name[start..index].to_string();
+            }
+            _ => {}
+        }
+    }
+    name[start..].to_string()
+}
+
+/// A file as a user in the current folder would call it.
+fn shown(file: &Path) -> String {
+    let inside = std::env::current_dir()
+        .ok()
+        .and_then(|folder| file.strip_prefix(folder).ok().map(Path::to_path_buf));
+    inside.as_deref().unwrap_or(file).display().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_short() {
+        for (name, expected) in [
+            ("send_halo", "send_halo"),
+            ("halo::exchange(double*, int)", "halo::exchange"),
+            ("(anonymous namespace)::step(int)", "step"),
+            (
+                "Field<int (*)(int)>::send(int)",
+                "Field<int (*)(int)>::send",
+            ),
+            ("Task::operator()(int) const", "Task::operator()"),
+            (
+                "main::{lambda(int)#1}::operator()(int) const",
+                "main::{lambda(int)#1}::operator()",
+            ),
+            ("__halo_MOD_exchange", "exchange"),
+            ("MAIN__", "MAIN__"),
+            (
+                "void field::fill<long>(unsigned long, long)",
+                "field::fill<long>",
+            ),
+        ] {
+            assert_eq!(short(name), expected);
+        }
+    }
+
+    #[test]
+    fn only_the_layer_itself_is_a_wrapper() {
+        assert!(in_our_namespace("_ZN9nvshmemrs3ffi3putEmPvPKvmi"));
+        assert!(in_our_namespace("_ZNK9nvshmemrs5Array3getEv"));
+        for other in [
+            "nvshmemrs_put",
+            "main",
+            "_ZN4halo8exchangeEv",
+            "_ZN9nvshmemXX3putEv",
+            "_ZN9nvshmemrs5sites4walk6caller17h93a9e9e6e0e4c455E",
+        ] {
+            assert!(!in_our_namespace(other), "{other}");
+        }
+    }
+}

@@ -1,0 +1,255 @@
+//! Which instruction of the program called this library: a walk up the stack, from a frame of the library to the first one outside.
+//!
+//! How to step over a frame is read once, from the unwind tables that every loaded module has (`.eh_frame`), and kept for the
+//! address of the call in it; then a step costs a few loads. Needed only for callers through the C ABI: Rust callers are known
+//! by `#[track_caller]`.
+//!
+//! # Rules of this module
+//!
+//! 1. A module's headers and unwind tables are read-only and stay where they are as long as its code runs. A frame of it is on the
+//!    stack of whoever walks over it, so it cannot have been unloaded.
+//! 2. At a call, the frame's canonical frame address (CFA) and the words below it that the tables name, the return address and the
+//!    saved frame pointer, lie in the live part of the calling thread's own stack. The walk only uses frames between itself and the
+//!    first instruction outside the library, all of them compiled with unwind tables.
+
+use super::rules::{self, Machine, OUTSIDE, Rule};
+use std::ffi::{CStr, OsStr, c_int, c_void};
+use std::ops::Range;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::PathBuf;
+
+/// More frames than any call has inside the library.
+const FRAMES: usize = 64;
+
+/// What is needed of a frame to find its caller's.
+#[derive(Clone, Copy)]
+struct Registers {
+    pc: u64,
+    sp: u64,
+    fp: u64,
+}
+
+/// The caller's registers, as they are here.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn registers() -> Registers {
+    let (pc, sp, fp);
+    // SAFETY: reads registers only.
+    unsafe {
+        std::arch::asm!("lea {}, [rip]", "mov {}, rsp", "mov {}, rbp", out(reg) pc, out(reg) sp, out(reg) fp,
+            options(nomem, nostack, preserves_flags));
+    }
+    Registers { pc, sp, fp }
+}
+
+/// The caller's registers, as they are here.
+#[cfg(target_arch = "aarch64")]
+#[inline(always)]
+fn registers() -> Registers {
+    let (pc, sp, fp);
+    // SAFETY: reads registers only.
+    unsafe {
+        std::arch::asm!("adr {}, .", "mov {}, sp", "mov {}, x29", out(reg) pc, out(reg) sp, out(reg) fp,
+            options(nomem, nostack, preserves_flags));
+    }
+    Registers { pc, sp, fp }
+}
+
+/// On other machines the way out is not known.
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+fn registers() -> Registers {
+    Registers {
+        pc: 0,
+        sp: 0,
+        fp: 0,
+    }
+}
+
+/// What DWARF calls the registers of this machine.
+#[cfg(target_arch = "x86_64")]
+pub(super) const MACHINE: Machine = Machine {
+    sp: gimli::X86_64::RSP,
+    fp: gimli::X86_64::RBP,
+    ra: gimli::X86_64::RA,
+};
+
+/// What DWARF calls the registers of this machine.
+#[cfg(target_arch = "aarch64")]
+pub(super) const MACHINE: Machine = Machine {
+    sp: gimli::AArch64::SP,
+    fp: gimli::AArch64::X29,
+    ra: gimli::AArch64::X30,
+};
+
+/// Of no use without the registers themselves.
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+pub(super) const MACHINE: Machine = Machine {
+    sp: gimli::Register(0),
+    fp: gimli::Register(1),
+    ra: gimli::Register(2),
+};
+
+/// The address in the program to which the current call into this library returns; 0 if the way there is not known.
+#[inline(never)]
+pub(super) fn caller() -> u64 {
+    let mut frame = registers();
+    let mut outside = 0;
+    for _ in 0..FRAMES {
+        match rules::rule(frame.pc | outside) {
+            Rule::Frame(step) => {
+                if step.last {
+                    outside = OUTSIDE;
+                }
+                let base = if step.from_fp { frame.fp } else { frame.sp };
+                let cfa = base.wrapping_add(step.cfa);
+                // SAFETY: rule 2: both words belong to a live frame of this thread.
+                frame = unsafe {
+                    Registers {
+                        pc: word(cfa, step.ra),
+                        sp: cfa,
+                        fp: step.fp.map_or(frame.fp, |fp| word(cfa, fp)),
+                    }
+                };
+            }
+            Rule::Place => return frame.pc,
+            Rule::Unknown => return 0,
+        }
+    }
+    0
+}
+
+/// The word at a distance from an address in the stack.
+///
+/// # Safety
+/// It must be mapped and aligned.
+#[inline(always)]
+unsafe fn word(cfa: u64, distance: i16) -> u64 {
+    // SAFETY: the caller's. Volatile, because the compiler knows nothing of the frames of other functions.
+    unsafe { std::ptr::read_volatile(cfa.wrapping_add_signed(i64::from(distance)) as *const u64) }
+}
+
+/// A module of this process: the program or a shared library.
+pub(super) struct Module {
+    /// What is added to the addresses in its file.
+    pub(super) bias: u64,
+    /// Its file.
+    pub(super) file: PathBuf,
+    /// Whether it is the program itself.
+    pub(super) program: bool,
+    /// Its instructions.
+    pub(super) code: Range<u64>,
+    /// The index of its unwind tables, and all that is mapped behind it.
+    pub(super) unwind: Option<&'static [u8]>,
+}
+
+/// The module that an instruction belongs to; none for code that was made at run time.
+pub(super) fn module_of(address: u64) -> Option<Module> {
+    struct Search {
+        address: u64,
+        found: Option<Module>,
+    }
+    extern "C" fn visit(info: *mut libc::dl_phdr_info, _: usize, search: *mut c_void) -> c_int {
+        // SAFETY: `dl_iterate_phdr` gives a valid `info`, and hands `search` through, which nobody else uses meanwhile.
+        let (info, search) = unsafe { (&*info, &mut *search.cast::<Search>()) };
+        search.found = of_headers(info, search.address);
+        c_int::from(search.found.is_some())
+    }
+    let mut search = Search {
+        address,
+        found: None,
+    };
+    // SAFETY: `visit` gets the `search` it expects, for the time of the call.
+    unsafe { libc::dl_iterate_phdr(Some(visit), std::ptr::from_mut(&mut search).cast()) };
+    search.found
+}
+
+fn of_headers(info: &libc::dl_phdr_info, address: u64) -> Option<Module> {
+    if info.dlpi_phdr.is_null() {
+        return None;
+    }
+    // SAFETY: rule 1: the loader names so many headers of a loaded module.
+    let headers =
+        unsafe { std::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum)) };
+    let at = |header: &libc::Elf64_Phdr| {
+        let start = info.dlpi_addr.wrapping_add(header.p_vaddr);
+        start..start + header.p_memsz
+    };
+    let loaded = |address: u64| {
+        headers
+            .iter()
+            .filter(|header| header.p_type == libc::PT_LOAD)
+            .find(|header| at(header).contains(&address))
+    };
+    let code = loaded(address).filter(|header| header.p_flags & libc::PF_X != 0)?;
+    let unwind = headers
+        .iter()
+        .find(|header| header.p_type == libc::PT_GNU_EH_FRAME)
+        .and_then(|header| {
+            let start = at(header).start;
+            let segment = loaded(start).filter(|segment| segment.p_flags & libc::PF_W == 0)?;
+            let file_end = at(segment).start + segment.p_filesz;
+            let bytes = file_end.checked_sub(start)? as usize;
+            // SAFETY: rule 1: the rest of a read-only segment that is mapped from its file.
+            Some(unsafe { std::slice::from_raw_parts(start as *const u8, bytes) })
+        });
+    // SAFETY: the loader gives a text, or NULL.
+    let name = unsafe { info.dlpi_name.as_ref().map(|name| CStr::from_ptr(name)) };
+    let name = name.map_or(&b""[..], CStr::to_bytes);
+    let file = match name {
+        b"" => std::fs::read_link("/proc/self/exe").unwrap_or_default(),
+        name => OsStr::from_bytes(name).into(),
+    };
+    Some(Module {
+        bias: info.dlpi_addr,
+        file,
+        program: name.is_empty(),
+        code: at(code),
+        unwind,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{native, rules};
+    use std::hint::black_box;
+    use std::time::Instant;
+
+    const ROUNDS: u32 = 100_000;
+
+    #[inline(never)]
+    fn inner(depth: u32) -> u64 {
+        match depth {
+            0 => super::caller(),
+            _ => black_box(inner(depth - 1)),
+        }
+    }
+
+    /// Stands for a function of the C ABI.
+    #[inline(never)]
+    extern "C" fn exported(depth: u32) -> u64 {
+        // Not the last thing it does, so that its frame stays.
+        black_box(inner(depth)) & !rules::OUTSIDE
+    }
+
+    #[inline(never)]
+    fn a_program_that_calls(depth: u32) -> u64 {
+        black_box(exported(depth))
+    }
+
+    #[test]
+    fn the_walk_ends_at_the_caller_of_an_exported_function() {
+        rules::set_exports(|| vec![exported as *const () as u64]);
+        for depth in [0, 1, 5, 40] {
+            let place = a_program_that_calls(depth);
+            let name = native::describe(place);
+            assert!(name.contains("a_program_that_calls"), "{depth}: {name}");
+        }
+        assert_eq!(a_program_that_calls(super::FRAMES as u32), 0);
+        let start = Instant::now();
+        for _ in 0..ROUNDS {
+            black_box(a_program_that_calls(2));
+        }
+        let each = start.elapsed() / ROUNDS;
+        println!("a walk out of 4 known frames: {each:?}");
+    }
+}

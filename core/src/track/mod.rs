@@ -1,0 +1,220 @@
+//! What a PE has made and not freed, with the place in the program: `NVSHMEMRS_TRACK=1` has it listed at finalize.
+//!
+//! Only makes and frees are noted, so operations cost nothing; without the setting there is no ledger at all.
+
+mod report;
+
+use crate::runtime::Inner;
+use crate::sites::Sites;
+use crate::{Error, Result, Runtime};
+use report::Report;
+use std::any::Any;
+use std::collections::{BTreeMap, HashSet};
+use std::panic::Location;
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
+
+/// What a program makes and has to free.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Resource {
+    /// Symmetric memory: malloc, calloc, align, realloc, arrays.
+    Allocation,
+    /// A registered buffer.
+    Buffer,
+    /// A team made by a split or by team_init.
+    Team,
+    /// A stream.
+    Stream,
+    /// An event.
+    Event,
+    /// A mapping of the heap that is kept after finalize.
+    Mapping,
+}
+
+/// Something that was made and is not freed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unfreed {
+    /// What it is.
+    pub resource: Resource,
+    /// Where symmetric memory starts, from the start of a PE's part of the heap; a team's handle; else a number of no meaning.
+    pub number: u64,
+    /// Bytes of symmetric memory asked for.
+    pub bytes: u64,
+    /// What made it, and where: "calloc at heat.c:31 (main)".
+    pub place: String,
+    /// Whether this PE has released it: it is freed by a collective allocation once all PEs have, and is no leak here.
+    pub released: bool,
+}
+
+struct Entry {
+    bytes: u64,
+    site: u16,
+    /// For what is freed by letting go of it: as long as this can be upgraded, it is there.
+    alive: Option<Weak<dyn Any + Send + Sync>>,
+}
+
+impl Entry {
+    fn is_there(&self) -> bool {
+        self.alive
+            .as_ref()
+            .is_none_or(|alive| alive.strong_count() > 0)
+    }
+}
+
+#[derive(Default)]
+struct Entries {
+    there: BTreeMap<(Resource, u64), Entry>,
+    /// At so many entries those that are gone are swept out.
+    sweep_at: usize,
+}
+
+/// The notes of one PE.
+pub(crate) struct Ledger {
+    sites: Arc<Sites>,
+    entries: Mutex<Entries>,
+}
+
+impl Ledger {
+    pub(crate) fn new(sites: Arc<Sites>) -> Ledger {
+        Ledger {
+            sites,
+            entries: Mutex::default(),
+        }
+    }
+
+    fn entries(&self) -> MutexGuard<'_, Entries> {
+        self.entries
+            .lock()
+            .unwrap_or_else(|poison| poison.into_inner())
+    }
+
+    fn add(&self, key: (Resource, u64), entry: Entry) {
+        let mut entries = self.entries();
+        entries.there.insert(key, entry);
+        if entries.there.len() >= entries.sweep_at {
+            entries.there.retain(|_, entry| entry.is_there());
+            entries.sweep_at = 2 * entries.there.len() + 64;
+        }
+    }
+
+    /// What is there, by resource and number; `released` are the offsets of allocations that this PE has released.
+    fn unfreed(&self, released: &HashSet<u64>) -> Vec<Unfreed> {
+        let entries = self.entries();
+        let there = entries.there.iter().filter(|(_, entry)| entry.is_there());
+        there
+            .map(|(&(resource, number), entry)| Unfreed {
+                resource,
+                number,
+                bytes: entry.bytes,
+                place: self.sites.name(entry.site),
+                released: resource == Resource::Allocation && released.contains(&number),
+            })
+            .collect()
+    }
+}
+
+impl Inner {
+    /// Notes that the program has made something, with `operation`.
+    #[track_caller]
+    pub(crate) fn note(
+        &self,
+        operation: &'static str,
+        resource: Resource,
+        number: u64,
+        bytes: u64,
+    ) {
+        if let Some(ledger) = &self.ledger {
+            let entry = Entry {
+                bytes,
+                site: ledger.sites.here(operation, Location::caller()),
+                alive: None,
+            };
+            ledger.add((resource, number), entry);
+        }
+    }
+
+    /// As [`note`](Inner::note), for what is there as long as `object` is.
+    #[track_caller]
+    pub(crate) fn note_while<T: Any + Send + Sync>(
+        &self,
+        operation: &'static str,
+        resource: Resource,
+        object: &Arc<T>,
+    ) {
+        if let Some(ledger) = &self.ledger {
+            let weak: Weak<T> = Arc::downgrade(object);
+            let entry = Entry {
+                bytes: 0,
+                site: ledger.sites.here(operation, Location::caller()),
+                alive: Some(weak),
+            };
+            // The weak reference keeps the address from being used again.
+            ledger.add((resource, Arc::as_ptr(object) as u64), entry);
+        }
+    }
+
+    /// Notes that something is freed.
+    pub(crate) fn note_freed(&self, resource: Resource, number: u64) {
+        if let Some(ledger) = &self.ledger {
+            ledger.entries().there.remove(&(resource, number));
+        }
+    }
+
+    fn unfreed(&self, ledger: &Ledger) -> Vec<Unfreed> {
+        ledger.unfreed(&self.released_offsets())
+    }
+}
+
+impl Runtime {
+    /// What this PE has made and not freed, if `NVSHMEMRS_TRACK` is set: the list that finalize writes to standard error.
+    ///
+    /// Local.
+    pub fn unfreed(&self) -> Result<Vec<Unfreed>> {
+        self.inner.ready()?;
+        let ledger = self.ledger()?;
+        Ok(self.inner.unfreed(ledger))
+    }
+
+    /// [`unfreed`](Runtime::unfreed) in words, as finalize writes it.
+    ///
+    /// Local.
+    pub fn unfreed_text(&self) -> Result<String> {
+        let unfreed = self.unfreed()?;
+        Ok(Report::new(&unfreed).whole())
+    }
+
+    fn ledger(&self) -> Result<&Ledger> {
+        self.inner.ledger.as_ref().ok_or_else(|| {
+            Error::NotSupported(
+                "the list of what is not freed needs NVSHMEMRS_TRACK=1 at init".into(),
+            )
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_gone_is_swept_out() {
+        let ledger = Ledger::new(Sites::new());
+        let add = |object: &Arc<u32>| {
+            let weak: Weak<u32> = Arc::downgrade(object);
+            let entry = Entry {
+                bytes: 0,
+                site: 0,
+                alive: Some(weak),
+            };
+            ledger.add((Resource::Event, Arc::as_ptr(object) as u64), entry);
+        };
+        let kept = Arc::new(1);
+        add(&kept);
+        for number in 0..10_000 {
+            add(&Arc::new(number));
+        }
+        assert!(ledger.entries().there.len() < 200);
+        let there = ledger.unfreed(&HashSet::new());
+        assert_eq!(there.len(), 1);
+        assert_eq!(there[0].resource, Resource::Event);
+    }
+}

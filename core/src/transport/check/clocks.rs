@@ -1,0 +1,427 @@
+//! What a PE knows of the others' operations.
+//!
+//! Every PE numbers its operations with a *tag* that grows. For each PE q, PE p knows three clocks:
+//!
+//! * `seen`: q's operations up to this tag came before what p does now;
+//! * `done`: of those, what q has completed by quiet;
+//! * `came`: q's puts to *p's memory* up to this tag have arrived, because p saw a flag there that q sent after a fence.
+//!
+//! An operation of q with tag t is ordered before what p does now
+//!
+//! * if it is over on return (load, get, fetching atomic operation): when `seen[q] >= t`;
+//! * if it is not (put, other atomic operation): when `done[q] >= t`, or when `seen[q] >= t` and the `came[q]` of the memory's owner, at the
+//!   latest moment of the owner that p knows, is at least t;
+//! * if it reads until quiet (get_nbi, source of put_nbi): when `done[q] >= t`.
+//!
+//! A tag stands for a state in which p's clocks do not change: p takes the next one when it has learned something, at fence and quiet, and before
+//! an operation that is over on return and follows one that others can draw conclusions from. Two puts in a row share a tag: what
+//! orders them is `done` and `came`, never `seen`.
+//!
+//! The states of the last tags stay in a history, which others look up by tag. All of it only grows, so who looks up one that
+//! has been overwritten finds a later one, and learns too much rather than too little. The same holds for reading while somebody
+//! writes.
+
+use super::area::{Area, CLOCK_HEAD};
+use crate::Pe;
+use std::sync::atomic::{AtomicU64, Ordering::*, fence};
+
+/// The largest tag that fits a cell.
+pub(super) const LAST_TAG: u64 = (1 << 33) - 1;
+
+/// Words of a PE's head.
+mod head {
+    pub(super) const TAG: usize = 0;
+    pub(super) const DONE: usize = 1;
+    pub(super) const FENCED: usize = 2;
+    pub(super) const VERSION: usize = 3;
+    pub(super) const FINDINGS: usize = 4;
+    pub(super) const OFF: usize = 5;
+    /// Whether another PE has a pointer to this one's memory, or this one to another's.
+    pub(super) const POINTERS: usize = 6;
+    /// Whether the program's own loads and stores are shown.
+    pub(super) const SHOWS: usize = 7;
+}
+
+/// Words of a moment of a PE's history.
+mod moment {
+    pub(super) const DONE: usize = 0;
+    pub(super) const FENCED: usize = 1;
+    pub(super) const VERSION: usize = 2;
+}
+
+/// One of the three clocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Clock {
+    Seen = 0,
+    Done = 1,
+    Came = 2,
+}
+
+/// What a PE can publish with an operation: taken when it is issued, used when its effect can be seen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Ticket {
+    /// The PE's tag.
+    pub(super) tag: u64,
+    /// Its puts to the target up to this tag come first.
+    pub(super) fenced: u64,
+    /// The data that a signal tells of: where it is in the target's part, and how many bytes.
+    pub(super) data: (u64, u64),
+}
+
+/// What a PE could publish at a tag.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Moment {
+    pub(super) tag: u64,
+    /// Its puts to the target up to this tag come first.
+    pub(super) fenced: u64,
+    /// All its operations up to this tag are complete.
+    pub(super) done: u64,
+    /// Which of its clocks was valid.
+    pub(super) version: u64,
+}
+
+/// Raises a clock; tells whether it was lower.
+#[inline(always)]
+pub(super) fn raise(clock: &AtomicU64, value: u64) -> bool {
+    clock.load(Relaxed) < value && clock.fetch_max(value, Relaxed) < value
+}
+
+/// The clocks of PE `me`, and the others' as far as they are published.
+#[derive(Debug)]
+pub(super) struct Clocks {
+    area: Area,
+    me: u64,
+}
+
+impl Clocks {
+    pub(super) fn new(area: Area, me: Pe) -> Clocks {
+        let clocks = Clocks {
+            area,
+            me: me as u64,
+        };
+        // Tag 0 stands for an empty cell.
+        if clocks.tag() == 0 {
+            clocks.head(clocks.me)[head::TAG].store(1, Relaxed);
+        }
+        clocks
+    }
+
+    #[inline(always)]
+    fn head(&self, pe: u64) -> &[AtomicU64] {
+        self.area.head(pe)
+    }
+
+    /// What this PE knows of another one, by one of its clocks.
+    #[inline(always)]
+    fn live(&self, clock: Clock, of: u64) -> &AtomicU64 {
+        let n = self.area.n();
+        &self.head(self.me)[CLOCK_HEAD as usize + clock as usize * n + of as usize]
+    }
+
+    /// This PE's tag.
+    #[inline(always)]
+    pub(super) fn tag(&self) -> u64 {
+        self.head(self.me)[head::TAG].load(Relaxed)
+    }
+
+    /// Whether the checker has given up, on all PEs.
+    #[inline(always)]
+    pub(super) fn is_off(&self) -> bool {
+        self.head(self.me)[head::OFF].load(Relaxed) != 0
+    }
+
+    /// Takes the next tag. One thread at a time.
+    pub(super) fn next(&self) -> u64 {
+        let own = self.head(self.me);
+        let tag = own[head::TAG].load(Relaxed) + 1;
+        if tag >= LAST_TAG {
+            for pe in 0..self.area.n() as u64 {
+                self.head(pe)[head::OFF].store(1, Relaxed);
+            }
+            return tag - 1;
+        }
+        let entry = self.area.moment(self.me, tag);
+        for (word, of) in [
+            (moment::DONE, head::DONE),
+            (moment::FENCED, head::FENCED),
+            (moment::VERSION, head::VERSION),
+        ] {
+            entry[word].store(own[of].load(Relaxed), Relaxed);
+        }
+        // Whoever learns the tag finds the moment.
+        own[head::TAG].store(tag, Release);
+        tag
+    }
+
+    /// fence: puts so far come before later ones. One thread at a time.
+    pub(super) fn fence(&self) {
+        raise(&self.head(self.me)[head::FENCED], self.tag());
+        self.next();
+    }
+
+    /// quiet: all operations so far are complete. One thread at a time.
+    pub(super) fn quiet(&self) {
+        let own = self.head(self.me);
+        raise(&own[head::DONE], self.tag());
+        raise(&own[head::FENCED], self.tag());
+        self.next();
+    }
+
+    /// What this PE can publish now.
+    #[inline(always)]
+    pub(super) fn ticket(&self) -> Ticket {
+        let own = self.head(self.me);
+        Ticket {
+            tag: own[head::TAG].load(Relaxed),
+            fenced: own[head::FENCED].load(Relaxed),
+            data: (0, 0),
+        }
+    }
+
+    /// What `pe` could publish now, at most.
+    pub(super) fn current(&self, pe: u64) -> Moment {
+        let theirs = self.head(pe);
+        let tag = theirs[head::TAG].load(Acquire);
+        Moment {
+            tag,
+            fenced: tag,
+            done: theirs[head::DONE].load(Relaxed),
+            version: theirs[head::VERSION].load(Relaxed),
+        }
+    }
+
+    /// What `pe` could publish at `tag`, or somewhat later.
+    pub(super) fn past(&self, pe: u64, tag: u64) -> Moment {
+        // Who has seen a tag sees its moment.
+        fence(Acquire);
+        let entry = self.area.moment(pe, tag);
+        Moment {
+            tag,
+            fenced: entry[moment::FENCED].load(Relaxed),
+            done: entry[moment::DONE].load(Relaxed),
+            version: entry[moment::VERSION].load(Relaxed),
+        }
+    }
+
+    /// A clock of `pe` as it was in one of its versions, or somewhat later.
+    #[inline(always)]
+    pub(super) fn version(&self, pe: u64, version: u64, clock: Clock) -> &[AtomicU64] {
+        // Who has seen its number sees the clocks.
+        fence(Acquire);
+        let n = self.area.n();
+        &self.area.version(pe, version)[clock as usize * n..][..n]
+    }
+
+    /// What this PE knows of `pe`.
+    #[inline(always)]
+    pub(super) fn known(&self, clock: Clock, pe: u64) -> u64 {
+        match clock {
+            Clock::Seen if pe == self.me => self.tag(),
+            Clock::Done if pe == self.me => self.head(pe)[head::DONE].load(Relaxed),
+            _ => self.live(clock, pe).load(Relaxed),
+        }
+    }
+
+    /// Whether an operation of `pe` with this tag, over on return, came before what this PE does now.
+    #[inline(always)]
+    pub(super) fn saw(&self, pe: u64, tag: u64) -> bool {
+        self.known(Clock::Seen, pe) >= tag
+    }
+
+    /// Whether `pe` has completed an operation with this tag, as this PE knows.
+    #[inline(always)]
+    pub(super) fn completed(&self, pe: u64, tag: u64) -> bool {
+        self.known(Clock::Done, pe) >= tag
+    }
+
+    /// Whether a put of `pe` to the memory of `owner` has arrived, as this PE knows.
+    #[inline(always)]
+    pub(super) fn arrived(&self, owner: u64, pe: u64, tag: u64) -> bool {
+        if self.completed(pe, tag) {
+            return true;
+        }
+        if !self.saw(pe, tag) {
+            return false;
+        }
+        self.came(owner, pe) >= tag
+    }
+
+    #[cold]
+    fn came(&self, owner: u64, pe: u64) -> u64 {
+        let known = if owner == self.me {
+            self.known(Clock::Came, pe)
+        } else {
+            let moment = self.past(owner, self.known(Clock::Seen, owner));
+            self.version(owner, moment.version, Clock::Came)[pe as usize].load(Relaxed)
+        };
+        known.max(self.area.arrival(owner, pe).load(Relaxed))
+    }
+
+    /// Learns what `pe` could publish. Tells whether any of it is new.
+    pub(super) fn learn(&self, pe: u64, moment: Moment) -> bool {
+        let mut new = false;
+        if pe != self.me {
+            new |= raise(self.live(Clock::Seen, pe), moment.tag);
+            new |= raise(self.live(Clock::Done, pe), moment.done);
+        }
+        for clock in [Clock::Seen, Clock::Done] {
+            let values = self.version(pe, moment.version, clock);
+            new |= self.learn_all(clock, values, Some(pe));
+        }
+        new
+    }
+
+    /// Learns a whole clock, but for this PE's own part of it and that of `except`.
+    pub(super) fn learn_all(
+        &self,
+        clock: Clock,
+        values: &[AtomicU64],
+        except: Option<u64>,
+    ) -> bool {
+        let mut new = false;
+        for (pe, value) in values.iter().enumerate() {
+            let pe = pe as u64;
+            if pe != self.me && Some(pe) != except {
+                new |= raise(self.live(clock, pe), value.load(Relaxed));
+            }
+        }
+        new
+    }
+
+    /// Learns that puts of `pe` to the memory of `owner` up to `tag` have arrived.
+    pub(super) fn learn_arrival(&self, owner: u64, pe: u64, tag: u64) -> bool {
+        match owner == self.me {
+            true => raise(self.live(Clock::Came, pe), tag),
+            false => raise(self.area.arrival(owner, pe), tag),
+        }
+    }
+
+    /// Tells everybody that puts of `pe` to the memory of `owner` up to `tag` have arrived.
+    pub(super) fn notice_arrival(&self, owner: u64, pe: u64, tag: u64) {
+        raise(self.area.arrival(owner, pe), tag);
+    }
+
+    /// Learns that all puts that it knows of have arrived.
+    pub(super) fn learn_arrivals(&self, owner: u64) -> bool {
+        let all = 0..self.area.n() as u64;
+        all.fold(false, |new, pe| {
+            self.learn_arrival(owner, pe, self.known(Clock::Seen, pe)) | new
+        })
+    }
+
+    /// Learns all that anybody could publish now: for when nobody can tell what was seen.
+    pub(super) fn learn_everything(&self, owner: u64) -> bool {
+        let all = 0..self.area.n() as u64;
+        all.fold(false, |new, pe| self.learn_current(owner, pe) | new)
+    }
+
+    /// This PE has learned something: keeps its clocks under a new number and takes the next tag. One thread at a time.
+    pub(super) fn keep(&self) {
+        let own = self.head(self.me);
+        let version = own[head::VERSION].load(Relaxed) + 1;
+        let kept = self.area.version(self.me, version);
+        for (word, value) in kept.iter().zip(&own[CLOCK_HEAD as usize..]) {
+            word.store(value.load(Relaxed), Relaxed);
+        }
+        own[head::VERSION].store(version, Release);
+        self.next();
+    }
+
+    /// Publishes what this PE knows for a meeting, and takes the next tag. One thread at a time.
+    pub(super) fn arrive(&self, team: u32, epoch: u64) {
+        let n = self.area.n();
+        let own = self.head(self.me);
+        let slot = self.area.meeting(team, self.me, epoch);
+        slot[1].store(own[head::DONE].load(Relaxed), Relaxed);
+        for (word, value) in slot[2..][..2 * n]
+            .iter()
+            .zip(&own[CLOCK_HEAD as usize..][..2 * n])
+        {
+            word.store(value.load(Relaxed), Relaxed);
+        }
+        slot[0].store(self.tag(), Release);
+        self.next();
+    }
+
+    /// Learns what `pe` published for a meeting.
+    pub(super) fn meet(&self, team: u32, epoch: u64, pe: u64) -> bool {
+        if pe == self.me {
+            return false;
+        }
+        let n = self.area.n();
+        let slot = self.area.meeting(team, pe, epoch);
+        let mut new = raise(self.live(Clock::Seen, pe), slot[0].load(Acquire));
+        new |= raise(self.live(Clock::Done, pe), slot[1].load(Relaxed));
+        new |= self.learn_all(Clock::Seen, &slot[2..][..n], Some(pe));
+        new |= self.learn_all(Clock::Done, &slot[2 + n..][..n], Some(pe));
+        new
+    }
+
+    /// From now on this PE may load from and store to the memory of `pe` without telling anybody.
+    pub(super) fn take_pointer(&self, pe: u64) {
+        self.area.pointer(pe, self.me).store(1, Relaxed);
+        for end in [self.me, pe] {
+            self.head(end)[head::POINTERS].store(1, Relaxed);
+        }
+    }
+
+    /// From now on this PE tells of all its loads and stores.
+    pub(super) fn show(&self) {
+        self.head(self.me)[head::SHOWS].store(1, Relaxed);
+    }
+
+    fn shows(&self, pe: u64) -> bool {
+        self.head(pe)[head::SHOWS].load(Relaxed) != 0
+    }
+
+    /// Whether a word of `owner` may have been stored to without telling.
+    pub(super) fn may_be_stored_to(&self, owner: u64) -> bool {
+        let has = |pe| self.area.pointer(owner, pe).load(Relaxed) != 0;
+        let pointers = self.head(owner)[head::POINTERS].load(Relaxed) != 0;
+        pointers && (0..self.area.n() as u64).any(|pe| has(pe) && !self.shows(pe))
+    }
+
+    /// Learns all that those could publish now who may have stored to a word of `owner` without telling.
+    pub(super) fn learn_stores(&self, owner: u64) -> bool {
+        let has = |pe: &u64| self.area.pointer(owner, *pe).load(Relaxed) != 0;
+        let unseen = |pe: &u64| has(pe) && !self.shows(*pe);
+        (0..self.area.n() as u64)
+            .filter(unseen)
+            .fold(false, |new, pe| self.learn_current(owner, pe) | new)
+    }
+
+    fn learn_current(&self, owner: u64, pe: u64) -> bool {
+        let moment = self.current(pe);
+        let new = self.learn(pe, moment);
+        self.learn_arrival(owner, pe, moment.fenced) | new
+    }
+
+    /// This PE may have looked at its memory, or at another's by a pointer, without telling: learns all that those could publish
+    /// now whose stores it may have seen.
+    pub(super) fn learn_unseen(&self) -> bool {
+        (0..self.area.n() as u64)
+            .filter(|&pe| self.linked(pe))
+            .fold(false, |new, pe| self.learn_current(self.me, pe) | new)
+    }
+
+    /// Whether this PE may know of another one's operations in a way that nobody sees.
+    pub(super) fn linked(&self, pe: u64) -> bool {
+        let me = self.me;
+        let pointers = self.head(me)[head::POINTERS].load(Relaxed) != 0;
+        pointers
+            && !self.shows(me)
+            && [self.area.pointer(me, pe), self.area.pointer(pe, me)]
+                .iter()
+                .any(|way| way.load(Relaxed) != 0)
+    }
+
+    /// Counts a finding of this PE's; gives its number.
+    pub(super) fn count_finding(&self) -> u64 {
+        self.head(self.me)[head::FINDINGS].fetch_add(1, Relaxed) + 1
+    }
+
+    /// How many findings `pe` has made.
+    pub(super) fn findings(&self, pe: u64) -> u64 {
+        self.head(pe)[head::FINDINGS].load(Relaxed)
+    }
+}

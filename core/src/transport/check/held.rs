@@ -1,0 +1,251 @@
+//! An operation that is held back, and what its delivery does.
+
+use super::delay::Reach;
+use super::memory::{self, Digest};
+use super::tracker::Ticket;
+use super::{Checker, inside};
+use crate::heap::sym::{LocalDest, LocalSource, SymRange};
+use crate::op::SignalOp;
+use crate::transport::copy::copy;
+use crate::transport::{Atomic, Transport as _, Width};
+use crate::{Pe, wait};
+use std::sync::atomic::Ordering::Relaxed;
+
+/// Bytes that were copied away, aligned to 8, so that an element stays one access.
+pub(super) enum Bytes {
+    Few([u64; 2]),
+    Many(Vec<u64>),
+}
+
+impl Bytes {
+    /// A copy of a source.
+    #[inline]
+    pub(super) fn of(source: LocalSource<'_>) -> Bytes {
+        let bytes = source.bytes();
+        if bytes <= 16 {
+            let mut few = [0; 2];
+            // SAFETY: the source is valid by the rules of `heap::sym`; `few` has room for it.
+            unsafe { copy::<false, true>(few.as_mut_ptr().cast(), source.address(), bytes) };
+            return Bytes::Few(few);
+        }
+        Bytes::many(source)
+    }
+
+    #[inline(never)]
+    fn many(source: LocalSource<'_>) -> Bytes {
+        let bytes = source.bytes();
+        let words = bytes.div_ceil(8);
+        let mut many = Vec::with_capacity(words);
+        // SAFETY: as above; the last word is set first, since its end may lie past the source's, then all are.
+        unsafe {
+            let start: *mut u64 = many.as_mut_ptr();
+            start.add(words - 1).write(0);
+            copy::<false, true>(start.cast(), source.address(), bytes);
+            many.set_len(words);
+        }
+        Bytes::Many(many)
+    }
+
+    /// The first `bytes` of them.
+    pub(super) fn get(&self, bytes: usize) -> &[u8] {
+        let words = match self {
+            Bytes::Few(words) => words.as_slice(),
+            Bytes::Many(words) => words,
+        };
+        &bytemuck::cast_slice(words)[..bytes]
+    }
+}
+
+/// What an operation does when it is delivered.
+pub(super) enum What {
+    Put(Bytes),
+    /// A put whose source is read only now; the number of its entry in the list of lent buffers.
+    PutFrom {
+        source: u64,
+        lent: u64,
+        digest: Digest,
+    },
+    /// A get whose dest is written only now.
+    GetTo {
+        dest: u64,
+        lent: u64,
+    },
+    Signal(u64, SignalOp),
+}
+
+/// An operation that is held back.
+pub(super) struct Held {
+    pub(super) reach: Reach,
+    pub(super) site: u16,
+    /// How many fences came before it.
+    pub(super) fences: u32,
+    pub(super) ticket: Ticket,
+    pub(super) what: What,
+}
+
+impl Held {
+    /// A signal.
+    pub(super) fn signal(
+        pe: Pe,
+        offset: u64,
+        value: u64,
+        op: SignalOp,
+        ticket: Ticket,
+        site: u16,
+    ) -> Held {
+        Held {
+            reach: Reach {
+                pe,
+                offset,
+                bytes: 8,
+            },
+            site,
+            fences: 0,
+            ticket,
+            what: What::Signal(value, op),
+        }
+    }
+}
+
+/// Bytes of a lent buffer that are copied at a time.
+const PART: usize = 1 << 20;
+
+/// What an atomic operation makes of a word.
+pub(super) fn result(width: Width, operation: Atomic, old: u64) -> u64 {
+    let new = match operation {
+        Atomic::Fetch => old,
+        Atomic::Set(value) | Atomic::Swap(value) => value,
+        Atomic::CompareSwap { cond, value } if old == cond => value,
+        Atomic::CompareSwap { .. } => old,
+        Atomic::Add(value) => old.wrapping_add(value),
+        Atomic::AddFloat(value) => match width {
+            Width::Bits32 => {
+                let sum = f32::from_bits(old as u32) + f32::from_bits(value as u32);
+                u64::from(sum.to_bits())
+            }
+            Width::Bits64 => (f64::from_bits(old) + f64::from_bits(value)).to_bits(),
+        },
+        Atomic::And(value) => old & value,
+        Atomic::Or(value) => old | value,
+        Atomic::Xor(value) => old ^ value,
+    };
+    match width {
+        Width::Bits32 => u64::from(new as u32),
+        Width::Bits64 => new,
+    }
+}
+
+impl Checker {
+    /// Does what was held back. Under the lock of the queue, whose order it keeps.
+    pub(super) fn deliver(&self, held: &Held) {
+        // What was delivered before, by whatever thread, is seen before.
+        self.raw.fence();
+        let Reach { pe, offset, bytes } = held.reach;
+        match &held.what {
+            What::Put(copied) => {
+                let source = LocalSource::from(copied.get(bytes as usize));
+                self.do_put(held.reach, source, &held.ticket, held.site);
+            }
+            &What::PutFrom {
+                source,
+                lent,
+                digest,
+            } => self.put_from(held, source, lent, digest),
+            &What::GetTo { dest, lent } => self.get_to(held.reach, dest, lent),
+            &What::Signal(value, op) => {
+                let asked = self.tracker.delivered(pe, offset, bytes, &held.ticket);
+                let operation = match op {
+                    SignalOp::Set => Atomic::Swap(value),
+                    SignalOp::Add => Atomic::Add(value),
+                };
+                if asked {
+                    let old = self.raw.atomic(pe, offset, Width::Bits64, operation);
+                    let new = result(Width::Bits64, operation, old);
+                    self.updated(held.reach, old, new, &held.ticket, held.site);
+                } else {
+                    self.raw.signal(pe, offset, value, op);
+                }
+            }
+        }
+        if !matches!(held.what, What::GetTo { .. }) {
+            wait::ring_words(&self.control, pe, SymRange::new(offset, bytes));
+        }
+    }
+
+    /// Puts now.
+    pub(super) fn do_put(&self, reach: Reach, source: LocalSource<'_>, ticket: &Ticket, site: u16) {
+        self.raw.fence();
+        let Reach { pe, offset, bytes } = reach;
+        let asked = self.tracker.delivered(pe, offset, bytes, ticket);
+        let word = matches!(bytes, 1 | 2 | 4 | 8) && offset.is_multiple_of(bytes);
+        if !(asked && word) {
+            return self.raw.put(pe, offset, source);
+        }
+        let old = self.word(pe, offset, bytes);
+        self.raw.put(pe, offset, source);
+        let new = match Bytes::of(source) {
+            Bytes::Few(words) => words[0],
+            Bytes::Many(words) => words[0],
+        };
+        self.updated(reach, old, new, ticket, site);
+    }
+
+    /// Tells the tracker what was done to a word. Its words about that are kept until the queue's lock is given up.
+    pub(super) fn updated(&self, reach: Reach, old: u64, new: u64, ticket: &Ticket, site: u16) {
+        let Reach { pe, offset, bytes } = reach;
+        let update = || {
+            self.tracker
+                .update(pe, offset, bytes, old, new, ticket, site);
+        };
+        let said = inside::keep(update);
+        if !said.is_empty() {
+            self.said().push_str(&said);
+            self.has_said.store(true, Relaxed);
+        }
+    }
+
+    /// Puts what a lent source holds now.
+    fn put_from(&self, held: &Held, source: u64, lent: u64, digest: Digest) {
+        let Reach { pe, offset, bytes } = held.reach;
+        let bytes = bytes as usize;
+        if bytes <= 8 {
+            let mut word = [0_u64];
+            let word: &mut [u8] = &mut bytemuck::cast_slice_mut(&mut word)[..bytes];
+            let readable = memory::read(source, word);
+            if readable {
+                let source = LocalSource::from(&*word);
+                self.do_put(held.reach, source, &held.ticket, held.site);
+            }
+            if !readable || Digest::new().with(word) != digest {
+                self.lent.changed(lent);
+            }
+            return;
+        }
+        self.tracker
+            .delivered(pe, offset, bytes as u64, &held.ticket);
+        let mut found = Some(Digest::new());
+        memory::in_parts(bytes, PART, |at, part| {
+            let readable = memory::read(source + at as u64, part);
+            if readable {
+                self.raw
+                    .put(pe, offset + at as u64, LocalSource::from(&*part));
+            }
+            found = found.filter(|_| readable).map(|found| found.with(part));
+        });
+        if found != Some(digest) {
+            self.lent.changed(lent);
+        }
+    }
+
+    /// Gets into a lent buffer.
+    fn get_to(&self, reach: Reach, dest: u64, lent: u64) {
+        memory::in_parts(reach.bytes as usize, PART, |at, part| {
+            let from = reach.offset + at as u64;
+            self.raw.get(reach.pe, from, LocalDest::from(&mut *part));
+            if !memory::write(dest + at as u64, part) {
+                self.lent.changed(lent);
+            }
+        });
+    }
+}
+const _: () = assert!(size_of::<Held>() <= 96);

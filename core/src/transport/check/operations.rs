@@ -1,0 +1,544 @@
+//! The program's operations, held back and tracked.
+
+use super::delay::{After, Reach};
+use super::held::{Bytes, Held, What, result};
+use super::memory::{self, Digest};
+use super::report::{Finding, Party, Place, Problem};
+use super::tracker::Kind;
+use super::{Checker, Inside, MutexGuard, State};
+use crate::heap::sym::{LocalDest, LocalSource, SymRange};
+use crate::op::SignalOp;
+use crate::transport::{Atomic, Nbi, Transport as _, Width};
+use crate::{Pe, wait};
+
+/// Where the bytes of a put come from.
+#[derive(Clone, Copy)]
+enum From {
+    /// They are copied away.
+    Now,
+    /// A buffer that is lent until quiet, by its number in the list.
+    Later { lent: u64, digest: Digest },
+}
+
+impl Checker {
+    /// See [`Active::put`](crate::transport::Active::put).
+    #[cold]
+    #[inline(never)]
+    #[track_caller]
+    pub(crate) fn put(&self, pe: Pe, dest: u64, source: LocalSource<'_>, called: &'static str) {
+        let _inside = Inside::enter();
+        let site = self.site(called);
+        self.track_put(Kind::Put, pe, dest, source, site);
+        self.read_local(Kind::Load, source, site);
+        let mut state = self.state();
+        let (_, finding) = self.issue_put(&mut state, pe, dest, source, From::Now, site);
+        self.end(state, finding);
+    }
+
+    /// See [`Active::put_nbi`](crate::transport::Active::put_nbi).
+    #[cold]
+    #[inline(never)]
+    #[track_caller]
+    pub(crate) fn put_nbi(
+        &self,
+        pe: Pe,
+        dest: u64,
+        source: LocalSource<'_>,
+        lasts: bool,
+        called: &'static str,
+    ) {
+        let _inside = Inside::enter();
+        let site = self.site(called);
+        self.track_put(Kind::Put, pe, dest, source, site);
+        let from = self.lend_source(pe, dest, source, lasts, site);
+        let mut state = self.state();
+        let (_, finding) = self.issue_put(&mut state, pe, dest, source, from, site);
+        self.end(state, finding);
+    }
+
+    /// See [`Active::put_signal`](crate::transport::Active::put_signal).
+    #[cold]
+    #[inline(never)]
+    #[track_caller]
+    pub(crate) fn put_signal(
+        &self,
+        pe: Pe,
+        dest: u64,
+        source: LocalSource<'_>,
+        (offset, value, op): (u64, u64, SignalOp),
+        nbi: Nbi,
+        called: &'static str,
+    ) {
+        let _inside = Inside::enter();
+        let site = self.site(called);
+        self.track_put(Kind::PutSignal, pe, dest, source, site);
+        let from = match nbi {
+            Nbi::Yes { lasts } => self.lend_source(pe, dest, source, lasts, site),
+            Nbi::No => {
+                self.read_local(Kind::Load, source, site);
+                From::Now
+            }
+        };
+        self.tracker.access(Kind::Atomic, pe, offset, 8, site);
+        let ticket = self
+            .tracker
+            .release_signal(pe, offset, dest, source.bytes() as u64);
+        let signal = Held::signal(pe, offset, value, op, ticket, site);
+        let mut state = self.state();
+        let (data, finding) = self.issue_put(&mut state, pe, dest, source, from, site);
+        self.issue_word(&mut state, signal, After::Tick(data));
+        self.end(state, finding);
+    }
+
+    /// See [`Active::signal`](crate::transport::Active::signal).
+    #[cold]
+    #[inline(never)]
+    #[track_caller]
+    pub(crate) fn signal(
+        &self,
+        pe: Pe,
+        offset: u64,
+        value: u64,
+        op: SignalOp,
+        called: &'static str,
+    ) {
+        let _inside = Inside::enter();
+        let site = self.site(called);
+        self.tracker.access(Kind::Atomic, pe, offset, 8, site);
+        let ticket = self.tracker.release(pe, offset, true);
+        let signal = Held::signal(pe, offset, value, op, ticket, site);
+        let mut state = self.state();
+        self.issue_word(&mut state, signal, After::Puts);
+        self.end(state, None);
+    }
+
+    /// See [`Active::atomic_update`](crate::transport::Active::atomic_update); `parts` are those of the operation.
+    #[cold]
+    #[inline(never)]
+    #[track_caller]
+    pub(crate) fn atomic_update(
+        &self,
+        pe: Pe,
+        offset: u64,
+        width: Width,
+        parts: (u8, u64, u64),
+        called: &'static str,
+    ) {
+        let _inside = Inside::enter();
+        let (site, operation) = (self.site(called), Atomic::from_parts(parts));
+        self.atomically(pe, offset, width, operation, false, site);
+    }
+
+    /// See [`Active::atomic`](crate::transport::Active::atomic); `parts` are those of the operation.
+    #[cold]
+    #[inline(never)]
+    #[track_caller]
+    pub(crate) fn atomic(
+        &self,
+        pe: Pe,
+        offset: u64,
+        width: Width,
+        parts: (u8, u64, u64),
+        called: &'static str,
+    ) -> u64 {
+        let _inside = Inside::enter();
+        let (site, operation) = (self.site(called), Atomic::from_parts(parts));
+        let old = self.atomically(pe, offset, width, operation, true, site);
+        self.tracker.acquire(pe, offset, width.bytes(), old, site);
+        old
+    }
+
+    /// Atomic operations are done at once, after what must come before them. Gives the old value if the caller `fetches` it.
+    fn atomically(
+        &self,
+        pe: Pe,
+        offset: u64,
+        width: Width,
+        operation: Atomic,
+        fetches: bool,
+        site: u16,
+    ) -> u64 {
+        let bytes = width.bytes();
+        let reach = Reach { pe, offset, bytes };
+        let reads_only = operation == Atomic::Fetch;
+        let kind = match reads_only {
+            true => Kind::AtomicLoad,
+            false => Kind::AtomicFetch,
+        };
+        self.tracker.access(kind, pe, offset, bytes, site);
+        let mut state = self.state();
+        let before = state.queue.before_fetch(reach, reads_only);
+        state.queue.deliver_until(before, |held| self.deliver(held));
+        self.raw.fence();
+        let fetch = || self.raw.atomic(pe, offset, width, Atomic::Fetch);
+        let old = match operation {
+            Atomic::Fetch => fetch(),
+            // One that does not swap publishes nothing: it is a fetch.
+            Atomic::CompareSwap { cond, .. } if fetch() != cond => {
+                let old = fetch();
+                match old == cond {
+                    true => self.update_now(reach, width, operation, fetches, site),
+                    false => old,
+                }
+            }
+            _ => self.update_now(reach, width, operation, fetches, site),
+        };
+        self.end(state, None);
+        old
+    }
+
+    /// Publishes what this PE can, then updates a word.
+    fn update_now(
+        &self,
+        reach: Reach,
+        width: Width,
+        operation: Atomic,
+        fetches: bool,
+        site: u16,
+    ) -> u64 {
+        let Reach { pe, offset, bytes } = reach;
+        let ticket = self.tracker.release(pe, offset, true);
+        let asked = self.tracker.delivered(pe, offset, bytes, &ticket) && !fetches;
+        let operation = match operation {
+            // A set does not tell the old value.
+            Atomic::Set(value) if asked => Atomic::Swap(value),
+            other => other,
+        };
+        let old = self.raw.atomic(pe, offset, width, operation);
+        if asked {
+            let new = result(width, operation, old);
+            self.updated(reach, old, new, &ticket, site);
+        }
+        old
+    }
+
+    /// See [`Active::get`](crate::transport::Active::get).
+    #[cold]
+    #[inline(never)]
+    #[track_caller]
+    pub(crate) fn get(&self, pe: Pe, source: u64, dest: LocalDest<'_>, called: &'static str) {
+        let _inside = Inside::enter();
+        let site = self.site(called);
+        self.progress();
+        self.get_now(Kind::Get, pe, source, dest, site);
+    }
+
+    fn get_now(&self, kind: Kind, pe: Pe, source: u64, dest: LocalDest<'_>, site: u16) {
+        let bytes = dest.bytes() as u64;
+        if bytes > 0 {
+            self.tracker.access(kind, pe, source, bytes, site);
+            self.write_local(&dest, site);
+            self.raw.get(pe, source, dest);
+        }
+    }
+
+    /// See [`Active::get_nbi`](crate::transport::Active::get_nbi).
+    #[cold]
+    #[inline(never)]
+    #[track_caller]
+    pub(crate) fn get_nbi(
+        &self,
+        pe: Pe,
+        source: u64,
+        dest: LocalDest<'_>,
+        lasts: bool,
+        called: &'static str,
+    ) {
+        let _inside = Inside::enter();
+        let site = self.site(called);
+        let bytes = dest.bytes() as u64;
+        let reach = Reach {
+            pe,
+            offset: source,
+            bytes,
+        };
+        let address = dest.address() as u64;
+        let lent = match lasts && bytes > 0 {
+            true => {
+                self.touch(address, bytes, true, site);
+                self.lent.enter(address, reach, None, site)
+            }
+            false => None,
+        };
+        let Some(lent) = lent else {
+            return self.get_now(Kind::GetNbi, pe, source, dest, site);
+        };
+        self.tracker.access(Kind::GetNbi, pe, source, bytes, site);
+        if let Some((pe, offset)) = self.locate(address) {
+            self.tracker.access(Kind::Put, pe, offset, bytes, site);
+        }
+        let mut state = self.state();
+        state.queue.tick(|held| self.deliver(held));
+        let due = state.queue.draw_get();
+        let held = Held {
+            reach,
+            site,
+            fences: 0,
+            ticket: Default::default(),
+            what: What::GetTo {
+                dest: address,
+                lent,
+            },
+        };
+        match due > state.queue.now() {
+            true => state.queue.hold(due, None, false, 0, held),
+            false => self.deliver(&held),
+        }
+        self.end(state, None);
+    }
+
+    /// See [`Active::fence`](crate::transport::Active::fence).
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn fence(&self) {
+        let _inside = Inside::enter();
+        self.state().queue.fence();
+        self.tracker.fence();
+        self.raw.fence();
+    }
+
+    /// See [`Active::quiet`](crate::transport::Active::quiet).
+    #[cold]
+    #[inline(never)]
+    #[track_caller]
+    pub(crate) fn quiet(&self, called: &'static str) {
+        let _inside = Inside::enter();
+        let findings = {
+            let mut state = self.state();
+            state.queue.deliver_all(|held| self.deliver(held));
+            self.raw.quiet();
+            // Under the lock: another thread whose quiet returns may change what it has lent.
+            let returned = self.take_lent();
+            match returned.is_empty() {
+                true => Vec::new(),
+                false => self.look_at(returned, self.site(called)),
+            }
+        };
+        self.tracker.quiet();
+        self.say();
+        for finding in findings {
+            self.tracker.found(finding);
+        }
+    }
+
+    /// Perhaps delivers something early. For who waits, and for calls that are over at once.
+    pub(crate) fn progress(&self) {
+        let _inside = Inside::enter();
+        if let Ok(mut state) = self.state.try_lock()
+            && !state.queue.is_empty()
+            && state.chances.next() & 1 == 0
+        {
+            state.queue.deliver_next(|held| self.deliver(held));
+        }
+        self.say();
+    }
+
+    #[cold]
+    fn call_courier(&self) {
+        if let Some(courier) = &*self.courier() {
+            courier.call();
+        }
+    }
+
+    /// Unlocks, and does what has to wait for that.
+    #[inline]
+    fn end(&self, mut state: MutexGuard<'_, State>, finding: Option<Box<Finding>>) {
+        let call = state.courier_sleeps && !state.queue.is_empty();
+        state.courier_sleeps &= !call;
+        drop(state);
+        self.say();
+        if call {
+            self.call_courier();
+        }
+        if let Some(finding) = finding {
+            self.tracker.found(*finding);
+        }
+    }
+
+    /// Tells the tracker of a put's far side.
+    fn track_put(&self, kind: Kind, pe: Pe, dest: u64, source: LocalSource<'_>, site: u16) {
+        if source.bytes() > 0 {
+            let bytes = source.bytes() as u64;
+            self.tracker.access(kind, pe, dest, bytes, site);
+        }
+    }
+
+    /// The program lends a source that is read before the call returns, or until quiet.
+    fn read_local(&self, kind: Kind, source: LocalSource<'_>, site: u16) {
+        let (address, bytes) = (source.address() as u64, source.bytes() as u64);
+        if bytes == 0 {
+            return;
+        }
+        let lent = self.touch(address, bytes, false, site);
+        if let Some((pe, offset)) = self.locate(address).filter(|_| !lent) {
+            self.tracker.access(kind, pe, offset, bytes, site);
+        }
+    }
+
+    /// The program lends a dest that is written before the call returns.
+    fn write_local(&self, dest: &LocalDest<'_>, site: u16) {
+        let (address, bytes) = (dest.address() as u64, dest.bytes() as u64);
+        let lent = self.touch(address, bytes, true, site);
+        if let Some((pe, offset)) = self.locate(address).filter(|_| !lent) {
+            self.tracker.access(Kind::Store, pe, offset, bytes, site);
+        }
+    }
+
+    /// The program lends the source of a put without blocking.
+    fn lend_source(
+        &self,
+        pe: Pe,
+        dest: u64,
+        source: LocalSource<'_>,
+        lasts: bool,
+        site: u16,
+    ) -> From {
+        if !lasts || source.bytes() == 0 {
+            self.read_local(Kind::Load, source, site);
+            return From::Now;
+        }
+        self.read_local(Kind::GetNbi, source, site);
+        let far = Reach {
+            pe,
+            offset: dest,
+            bytes: source.bytes() as u64,
+        };
+        let address = source.address() as u64;
+        let lent = Digest::of(address, source.bytes()).and_then(|digest| {
+            let lent = self.lent.enter(address, far, Some(digest), site)?;
+            Some(From::Later { lent, digest })
+        });
+        lent.unwrap_or(From::Now)
+    }
+
+    /// Holds a put back, or does it. Gives the tick in which it is due, and what is wrong with it.
+    fn issue_put(
+        &self,
+        state: &mut State,
+        pe: Pe,
+        dest: u64,
+        source: LocalSource<'_>,
+        from: From,
+        site: u16,
+    ) -> (u64, Option<Box<Finding>>) {
+        let bytes = source.bytes();
+        let queue = &mut state.queue;
+        queue.tick(|held| self.deliver(held));
+        if bytes == 0 {
+            return (queue.now(), None);
+        }
+        let reach = Reach {
+            pe,
+            offset: dest,
+            bytes: bytes as u64,
+        };
+        let ticket = self.tracker.release(pe, dest, false);
+        let overlapping = queue.overlapping(reach);
+        let mut finding = None;
+        if overlapping != 0 {
+            finding = self.two_puts(state, overlapping, reach, source, site);
+            state.queue.settle(overlapping, |held| self.deliver(held));
+        }
+        let queue = &mut state.queue;
+        let due = queue.draw(pe, After::Fences, false);
+        let kept = match from {
+            From::Now => bytes,
+            From::Later { .. } => 0,
+        };
+        if due <= queue.now() || !queue.has_room(kept) {
+            queue.deliver_until(due, |held| self.deliver(held));
+            self.do_put(reach, source, &ticket, site);
+            wait::ring_words(&self.control, pe, SymRange::new(dest, bytes as u64));
+            return (queue.now(), finding);
+        }
+        let what = match from {
+            From::Now => What::Put(Bytes::of(source)),
+            From::Later { lent, digest } => What::PutFrom {
+                source: source.address() as u64,
+                lent,
+                digest,
+            },
+        };
+        let held = Held {
+            reach,
+            site,
+            fences: queue.fences(),
+            ticket,
+            what,
+        };
+        queue.hold(due, Some(reach), false, kept, held);
+        (due, finding)
+    }
+
+    /// Holds a signal back, or updates it.
+    fn issue_word(&self, state: &mut State, held: Held, after: After) {
+        let queue = &mut state.queue;
+        queue.tick(|held| self.deliver(held));
+        let overlapping = queue.overlapping(held.reach);
+        if overlapping != 0 {
+            queue.settle(overlapping, |held| self.deliver(held));
+        }
+        let due = queue.draw(held.reach.pe, after, true);
+        match due > queue.now() {
+            true => queue.hold(due, Some(held.reach), true, 0, held),
+            false => self.deliver(&held),
+        }
+    }
+
+    /// Whether a put writes other bytes to what another put, which is held back, writes without a fence in between.
+    #[cold]
+    fn two_puts(
+        &self,
+        state: &State,
+        overlapping: u64,
+        reach: Reach,
+        source: LocalSource<'_>,
+        site: u16,
+    ) -> Option<Box<Finding>> {
+        let fences = state.queue.fences();
+        let copied = Bytes::of(source);
+        let new = copied.get(source.bytes());
+        let differs = |held: &&Held| {
+            let start = reach.offset.max(held.reach.offset);
+            let end = (reach.offset + reach.bytes).min(held.reach.offset + held.reach.bytes);
+            let part = |of: Reach| (start - of.offset) as usize..(end - of.offset) as usize;
+            let new = &new[part(reach)];
+            let other = match &held.what {
+                What::Put(bytes) => bytes.get(held.reach.bytes as usize)[part(held.reach)] != *new,
+                What::PutFrom { source, .. } => {
+                    let mut old = vec![0; new.len()];
+                    let start = source + part(held.reach).start as u64;
+                    memory::read(start, &mut old) && old != new
+                }
+                What::GetTo { .. } | What::Signal(..) => false,
+            };
+            held.fences == fences && other
+        };
+        let other = state.queue.held(overlapping).find(differs)?;
+        let party = |bytes, site| Party {
+            pe: self.me,
+            does: "puts",
+            bytes,
+            site,
+        };
+        Some(Box::new(Finding {
+            problem: Problem::TwoPuts,
+            place: Place::Symmetric {
+                pe: reach.pe,
+                offset: reach.offset,
+            },
+            now: party(reach.bytes, site),
+            other: party(other.reach.bytes, other.site),
+            why: String::new(),
+            remedy: String::new(),
+        }))
+    }
+
+    /// An aligned word of 1, 2, 4 or 8 bytes.
+    pub(super) fn word(&self, pe: Pe, offset: u64, bytes: u64) -> u64 {
+        let mut word = [0_u64];
+        let part: &mut [u8] = &mut bytemuck::cast_slice_mut(&mut word)[..bytes as usize];
+        self.raw.get(pe, offset, LocalDest::from(part));
+        word[0]
+    }
+}

@@ -1,0 +1,328 @@
+//! Findings and their texts.
+//!
+//! A finding is printed once for each pair of sites, in one block with one write, and counted from then on:
+//!
+//! ```text
+//! nvshmemrs check: PE 1: data is read that may not have arrived: nothing orders the put of PE 0 before the get of PE 1
+//!   PE 1 reads 64 bytes: get at heat.c:88 (exchange)
+//!   PE 0 writes 64 bytes: put at heat.c:71 (send_halo)
+//!   where: on PE 1, from byte 0x400 on of the block of 4096 bytes of malloc at heat.c:31 (main)
+//!   why: PE 1 saw the flag of p at heat.c:73 (send_halo), in wait_until at heat.c:86 (exchange), but the put comes after the p, or there is no fence between them
+//!   remedy: put, fence, p, in this order; or put_signal
+//!   (finding 1 of PE 1; seed 1234)
+//! ```
+
+use crate::Pe;
+use std::collections::{HashMap, VecDeque};
+use std::fmt::Write as _;
+use std::sync::{Mutex, MutexGuard};
+
+/// What is wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) enum Problem {
+    /// A read of what another PE writes, unordered; or of what was put and may not have arrived.
+    ReadEarly,
+    /// A write of what another PE reads, unordered.
+    WriteEarly,
+    /// Two writes of two PEs, unordered.
+    WriteWrite,
+    /// The source of put_nbi was changed before quiet.
+    SourceReused,
+    /// The dest of get_nbi was used before quiet.
+    DestUsed,
+    /// A value that a wait asks for is overwritten by an operation that is not ordered after the wait.
+    Missed,
+    /// A write to a block that its PE frees, unordered.
+    FreeEarly,
+    /// A non-blocking operation, or one of a stream, was not complete when its block was freed.
+    FreePending,
+    /// A put of the PE's own, read back before quiet.
+    ReadBack,
+    /// Two puts of one PE to one place, with different bytes and without a fence.
+    TwoPuts,
+    /// Atomic and plain access to a word, unordered.
+    Mixed,
+    /// Members of a team come to one collective with different calls.
+    Unmatched,
+}
+
+/// One of the two operations of a finding.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Party {
+    pub(crate) pe: Pe,
+    /// "reads", "writes", "waits for", ...
+    pub(crate) does: &'static str,
+    /// How many; 0 if that says nothing.
+    pub(crate) bytes: u64,
+    /// A site of `pe`'s.
+    pub(crate) site: u16,
+}
+
+/// Which memory it is about.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Place {
+    /// `offset` of `pe`'s part.
+    Symmetric { pe: Pe, offset: u64 },
+    /// Memory of this process that is not symmetric.
+    Private { address: u64 },
+    /// No memory, but a collective of a team.
+    Team { number: u32 },
+}
+
+/// A finding.
+#[derive(Clone, Debug)]
+pub(crate) struct Finding {
+    pub(crate) problem: Problem,
+    pub(crate) place: Place,
+    /// What this PE does now.
+    pub(crate) now: Party,
+    /// What was done before, or is done at the same time.
+    pub(crate) other: Party,
+    /// What is known of the order of the two.
+    pub(crate) why: String,
+    /// What helps; empty for the usual.
+    pub(crate) remedy: String,
+}
+
+/// What a report calls things.
+pub(super) trait Names {
+    /// "put at heat.c:71 (send_halo)".
+    fn site(&self, pe: Pe, site: u16) -> String;
+    /// "on PE 1, from byte 0x400 on of ...".
+    fn place(&self, place: Place) -> String;
+}
+
+/// The operation that a site's name begins with.
+pub(super) fn operation(name: &str) -> &str {
+    name.split_once(" at ").map_or(name, |(first, _)| first)
+}
+
+impl Problem {
+    /// What is wrong, where `now` and `other` are names of operations, and `order` says that nothing orders them.
+    fn title(self, now: &str, other: &str, order: &str) -> String {
+        match self {
+            Problem::ReadEarly => format!("data is read that may not have arrived: {order}"),
+            Problem::WriteEarly => {
+                format!("data is written that another PE may still read: {order}")
+            }
+            Problem::WriteWrite => format!("two PEs write to one place: {order}"),
+            Problem::SourceReused => {
+                format!("the source of a {other} was changed before quiet")
+            }
+            Problem::DestUsed => {
+                format!("the dest of a {other} is used before quiet, by {now}")
+            }
+            Problem::Missed => {
+                "a wait can miss its value: another one can take its place before it is seen".into()
+            }
+            Problem::FreeEarly => "a block is freed that another PE may still write to: what it puts there may never be seen".into(),
+            Problem::FreePending => {
+                format!("a block is freed before the {other} that uses it is complete")
+            }
+            Problem::ReadBack => {
+                format!("a PE reads what it has put before quiet: the {now} may give the old data")
+            }
+            Problem::TwoPuts => {
+                format!("two puts to one place without a fence between them: the {other} may come after the {now}")
+            }
+            Problem::Mixed => {
+                format!("a word is used by an atomic and by a plain operation at a time: {order}")
+            }
+            Problem::Unmatched => "the PEs of a team do not call the same collective".into(),
+        }
+    }
+
+    /// What helps, as a rule.
+    fn remedy(self) -> &'static str {
+        match self {
+            Problem::ReadEarly => {
+                "put_signal and signal_wait, or a fence and a flag that is waited for, or a barrier between them"
+            }
+            Problem::WriteEarly => {
+                "let the reader tell the writer that it has read (signal_op and signal_wait), or a barrier between them"
+            }
+            Problem::WriteWrite => {
+                "quiet, then a signal that the other one waits for, between them; or a barrier; or atomic operations"
+            }
+            Problem::SourceReused => "quiet before the source is changed, or put",
+            Problem::DestUsed => "quiet before the dest is used, or get",
+            Problem::Missed => {
+                "a comparison that later values satisfy, too (>=), or an answer that the writer waits for before it writes again"
+            }
+            Problem::FreeEarly => "a barrier, or a signal that is waited for, before the free",
+            Problem::FreePending => "quiet, or stream_synchronize, before the free",
+            Problem::ReadBack => "quiet between them",
+            Problem::TwoPuts => "a fence between them",
+            Problem::Mixed => {
+                "atomic operations only, or a barrier between the atomic and the plain ones"
+            }
+            Problem::Unmatched => {
+                "all members of a team call the same collectives in the same order, with the same arguments"
+            }
+        }
+    }
+}
+
+impl Finding {
+    /// The block of text, but for its last line.
+    fn text(&self, me: Pe, names: &dyn Names) -> String {
+        let now = names.site(self.now.pe, self.now.site);
+        let other = names.site(self.other.pe, self.other.site);
+        let (now_op, other_op) = (operation(&now), operation(&other));
+        let order = format!(
+            "nothing orders the {other_op} of PE {} before the {now_op} of PE {}",
+            self.other.pe, self.now.pe
+        );
+        let title = self.problem.title(now_op, other_op, &order);
+        let mut text = format!("nvshmemrs check: PE {me}: {title}\n");
+        let amount = |party: &Party| match party.bytes {
+            0 => String::new(),
+            1 => " 1 byte".to_string(),
+            bytes => format!(" {bytes} bytes"),
+        };
+        for (party, name) in [(&self.now, &now), (&self.other, &other)] {
+            let _ = writeln!(
+                text,
+                "  PE {} {}{}: {name}",
+                party.pe,
+                party.does,
+                amount(party)
+            );
+        }
+        let _ = writeln!(text, "  where: {}", names.place(self.place));
+        if !self.why.is_empty() {
+            let _ = writeln!(text, "  why: {}", self.why);
+        }
+        let remedy = match self.remedy.as_str() {
+            "" => self.problem.remedy(),
+            special => special,
+        };
+        let _ = writeln!(text, "  remedy: {remedy}");
+        text
+    }
+}
+
+/// How many texts are kept.
+const KEPT: usize = 100;
+
+/// The findings of a PE.
+pub(super) struct Reports {
+    me: Pe,
+    seed: u64,
+    printed: bool,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// Findings by problem and sites: this PE's, the other one with its PE.
+    by_site: HashMap<(Problem, u16, Pe, u16), usize>,
+    /// By problem and the names of the sites: other PEs run the same program.
+    by_name: HashMap<(Problem, String, String), usize>,
+    /// How often each finding was made.
+    counts: Vec<u64>,
+    texts: VecDeque<String>,
+}
+
+impl Reports {
+    pub(super) fn new(me: Pe, seed: u64, printed: bool) -> Reports {
+        Reports {
+            me,
+            seed,
+            printed,
+            state: Mutex::default(),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state
+            .lock()
+            .unwrap_or_else(|poison| poison.into_inner())
+    }
+
+    /// Counts a finding whose sites are known already; `false` if they are not.
+    pub(super) fn repeated(&self, problem: Problem, now: u16, other: (Pe, u16)) -> bool {
+        let mut state = self.lock();
+        let known = state
+            .by_site
+            .get(&(problem, now, other.0, other.1))
+            .copied();
+        if let Some(index) = known {
+            state.counts[index] += 1;
+        }
+        known.is_some()
+    }
+
+    /// Takes a finding: prints it if it is a new one, and says so. `counted` is called for a new one.
+    pub(super) fn found(
+        &self,
+        finding: &Finding,
+        names: &dyn Names,
+        counted: impl FnOnce(),
+    ) -> bool {
+        let (problem, now, other) = (finding.problem, finding.now, finding.other);
+        if self.repeated(problem, now.site, (other.pe, other.site)) {
+            return false;
+        }
+        let mut text = finding.text(self.me, names);
+        let name = |party: Party| names.site(party.pe, party.site);
+        let key = (problem, name(now), name(other));
+        let mut state = self.lock();
+        let known = state.by_name.get(&key).copied();
+        let index = known.unwrap_or(state.counts.len());
+        state
+            .by_site
+            .insert((problem, now.site, other.pe, other.site), index);
+        if known.is_some() {
+            state.counts[index] += 1;
+            return false;
+        }
+        state.counts.push(1);
+        state.by_name.insert(key, index);
+        let (number, me, seed) = (index + 1, self.me, self.seed);
+        let _ = writeln!(text, "  (finding {number} of PE {me}; seed {seed})");
+        counted();
+        self.print(&text);
+        if state.texts.len() == KEPT {
+            state.texts.pop_front();
+        }
+        state.texts.push_back(text);
+        true
+    }
+
+    /// Writes a text to standard error, in one go.
+    pub(super) fn print(&self, text: &str) {
+        if self.printed {
+            super::write(text);
+        }
+    }
+
+    /// The texts of the last findings.
+    pub(super) fn texts(&self) -> Vec<String> {
+        self.lock().texts.iter().cloned().collect()
+    }
+
+    /// What was found between which sites, and the index of the finding.
+    #[cfg(test)]
+    pub(super) fn pairs(&self) -> Vec<(usize, (Problem, u16, Pe, u16))> {
+        let state = self.lock();
+        let pairs = state.by_site.iter();
+        let mut all: Vec<_> = pairs.map(|(key, index)| (*index, *key)).collect();
+        all.sort_unstable();
+        all
+    }
+
+    /// What to say of findings that were made more than once.
+    pub(super) fn summary(&self) -> Option<String> {
+        let state = self.lock();
+        let often: Vec<String> = state
+            .counts
+            .iter()
+            .enumerate()
+            .filter(|(_, count)| **count > 1)
+            .map(|(index, count)| format!("finding {} was made {count} times", index + 1))
+            .collect();
+        (!often.is_empty())
+            .then(|| format!("nvshmemrs check: PE {}: {}\n", self.me, often.join(", ")))
+    }
+}

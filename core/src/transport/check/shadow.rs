@@ -1,0 +1,467 @@
+//! The shadow: who has used each word, and whether that conflicts with what is done now.
+//!
+//! A word of 8 bytes has four cells, each of which stands for one access:
+//!
+//! ```text
+//! 63      31 30   23 22    15 14  12 11    0
+//! | tag     | PE    | bytes  | kind | site  |        0: empty
+//! ```
+//!
+//! A new cell takes the place of those that say no more than it does: accesses to bytes it covers, that came before it, and that
+//! conflict with nothing it does not conflict with; whoever is ordered after the new one is ordered after them, too. Otherwise it
+//! takes an empty cell; if there is none, a read goes. If a write has to go, a cell says that the word's writers are not all known.
+
+use super::area::{Area, CELLS, WORD};
+use super::clocks::Clocks;
+use super::tracker::Kind;
+use std::sync::atomic::{AtomicU64, Ordering::*, fence};
+
+/// One access to a word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Cell(u64);
+
+impl Cell {
+    /// Stands for writes that are no longer known.
+    pub(super) const LOST: Cell = Cell(0x7fff_ffff);
+
+    #[inline(always)]
+    pub(super) fn new(tag: u64, pe: u64, mask: u8, kind: Kind, site: u16) -> Cell {
+        Cell(
+            tag << 31
+                | pe << 23
+                | u64::from(mask) << 15
+                | (kind as u64 & 7) << 12
+                | u64::from(site & 0xfff),
+        )
+    }
+
+    /// What a word's cell holds, if anything.
+    #[inline(always)]
+    pub(super) fn of(bits: u64) -> Option<Cell> {
+        (bits != 0).then_some(Cell(bits))
+    }
+
+    #[inline(always)]
+    pub(super) fn tag(self) -> u64 {
+        self.0 >> 31
+    }
+
+    #[inline(always)]
+    pub(super) fn pe(self) -> u64 {
+        self.0 >> 23 & 0xff
+    }
+
+    #[inline(always)]
+    pub(super) fn mask(self) -> u8 {
+        (self.0 >> 15) as u8
+    }
+
+    #[inline(always)]
+    pub(super) fn kind(self) -> Kind {
+        Kind::ALL[(self.0 >> 12 & 7) as usize]
+    }
+
+    #[inline(always)]
+    pub(super) fn site(self) -> u16 {
+        (self.0 & 0xfff) as u16
+    }
+
+    #[inline(always)]
+    fn with_mask(self, mask: u8) -> Cell {
+        Cell(self.0 & !(0xff << 15) | u64::from(mask) << 15)
+    }
+
+    #[inline(always)]
+    fn with_kind(self, kind: Kind) -> Cell {
+        Cell(self.0 & !(7 << 12) | (kind as u64) << 12)
+    }
+
+    /// Whether it came before what this PE does now, to the memory of `owner`.
+    #[inline(always)]
+    pub(super) fn ordered(self, clocks: &Clocks, owner: u64) -> bool {
+        let (pe, tag) = (self.pe(), self.tag());
+        match self.kind() {
+            Kind::GetNbi => clocks.completed(pe, tag),
+            Kind::Put | Kind::PutSignal | Kind::Atomic => clocks.arrived(owner, pe, tag),
+            _ => clocks.saw(pe, tag),
+        }
+    }
+}
+
+/// What is done to a range of a PE's memory.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Access {
+    pub(super) kind: Kind,
+    pub(super) owner: u64,
+    pub(super) offset: u64,
+    pub(super) bytes: u64,
+    /// The cell of its words, but for the mask.
+    pub(super) cell: Cell,
+    /// Whether it is a free: then only puts and stores of others matter, and only to words nobody synchronises by.
+    pub(super) frees: bool,
+}
+
+/// Bytes of an access that conflict with an earlier one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Conflict {
+    pub(super) cell: Cell,
+    /// Offsets in the owner's part.
+    pub(super) start: u64,
+    pub(super) end: u64,
+}
+
+/// What an access does to a word's cells. Bits stand for cells.
+#[derive(Clone, Copy)]
+struct Verdict {
+    conflicts: u8,
+    dropped: u8,
+    /// Of those that go, writes of other PEs that are over on return.
+    passed: u8,
+    /// Where the new cell goes.
+    place: usize,
+    /// Whether, and where, the word's writers are no longer known.
+    lost: Option<usize>,
+}
+
+/// The shadow, as PE `me` uses it.
+#[derive(Debug)]
+pub(super) struct Shadow {
+    area: Area,
+    me: u64,
+    /// Whether an access ever had to go for want of room.
+    #[cfg(test)]
+    pub(super) evicted: std::sync::atomic::AtomicBool,
+}
+
+/// Words up to which an access takes care not to miss one at the very same moment.
+const CAREFUL: u64 = 8;
+/// How often a cell is tried to change that others change, too.
+const TRIES: usize = 4;
+
+#[inline(always)]
+fn load(cells: &[AtomicU64; CELLS]) -> [u64; CELLS] {
+    std::array::from_fn(|index| cells[index].load(Relaxed))
+}
+
+impl Shadow {
+    pub(super) fn new(area: Area, me: u64) -> Shadow {
+        Shadow {
+            area,
+            me,
+            #[cfg(test)]
+            evicted: Default::default(),
+        }
+    }
+
+    /// Checks an access against the cells of its words, and leaves a cell of its own there.
+    #[inline(always)]
+    pub(super) fn access(&self, clocks: &Clocks, access: &Access) -> Vec<Conflict> {
+        let (first, end) = (access.offset / WORD, access.offset + access.bytes);
+        let count = end.div_ceil(WORD) - first;
+        let cells = self.area.cells(access.owner, first, count);
+        let mut conflicts = Vec::new();
+        if count <= CAREFUL && !access.frees {
+            for (word, cells) in (first..).zip(cells) {
+                let new = access.cell.with_mask(mask(word, access.offset, end));
+                self.one(clocks, access, new, word, cells, &mut conflicts);
+            }
+        } else {
+            self.many(clocks, access, first, cells, &mut conflicts);
+        }
+        conflicts
+    }
+
+    /// One word. Its cell is there before the others are looked at once more, so of two PEs at the very same moment at least one
+    /// sees the other.
+    #[inline(always)]
+    fn one(
+        &self,
+        clocks: &Clocks,
+        access: &Access,
+        new: Cell,
+        word: u64,
+        cells: &[AtomicU64; CELLS],
+        conflicts: &mut Vec<Conflict>,
+    ) {
+        for _ in 0..TRIES {
+            let before = load(cells);
+            let verdict = self.judge(clocks, access, new, word, &before);
+            if before[verdict.place] == new.0 {
+                if verdict.conflicts != 0 {
+                    collect(&before, verdict.conflicts, new, word, conflicts);
+                }
+                return;
+            }
+            let change = |place: usize, value: u64| {
+                cells[place]
+                    .compare_exchange(before[place], value, SeqCst, Relaxed)
+                    .is_ok()
+            };
+            if !change(verdict.place, new.0) {
+                continue;
+            }
+            if verdict.dropped != 0 {
+                for place in (0..CELLS).filter(|&place| verdict.dropped >> place & 1 != 0) {
+                    change(place, 0);
+                }
+            }
+            if let Some(place) = verdict.lost {
+                change(place, Cell::LOST.0);
+            }
+            if verdict.passed != 0 && !self.marked(access.owner, word) {
+                pass_on(clocks, access.owner, &before, verdict.passed);
+            }
+            if verdict.conflicts != 0 {
+                collect(&before, verdict.conflicts, new, word, conflicts);
+            }
+            let mut after = load(cells);
+            for (place, now) in after.iter_mut().enumerate() {
+                if *now == before[place] || place == verdict.place {
+                    *now = 0;
+                }
+            }
+            if after != [0; CELLS] {
+                let verdict = self.judge(clocks, access, new, word, &after);
+                collect(&after, verdict.conflicts, new, word, conflicts);
+            }
+            return;
+        }
+    }
+
+    /// Many words, most of which look alike.
+    fn many(
+        &self,
+        clocks: &Clocks,
+        access: &Access,
+        first: u64,
+        words: &[[AtomicU64; CELLS]],
+        conflicts: &mut Vec<Conflict>,
+    ) {
+        let end = access.offset + access.bytes;
+        // Who sees a cell sees the moment of its tag.
+        fence(Release);
+        // The last whole word's cells and verdict, and whether what that passes on has been said.
+        let mut last: Option<([u64; CELLS], Verdict)> = None;
+        let mut told = false;
+        for (word, cells) in (first..).zip(words) {
+            if access.frees && self.marked(access.owner, word) {
+                continue;
+            }
+            let before = load(cells);
+            let mask = mask(word, access.offset, end);
+            let new = access.cell.with_mask(mask);
+            let verdict = match last {
+                Some((same, verdict)) if same == before && mask == 0xff => verdict,
+                _ => {
+                    let verdict = self.judge(clocks, access, new, word, &before);
+                    last = (mask == 0xff).then_some((before, verdict));
+                    told = false;
+                    verdict
+                }
+            };
+            if verdict.conflicts != 0 {
+                collect(&before, verdict.conflicts, new, word, conflicts);
+            }
+            if verdict.passed != 0 && !told && !self.marked(access.owner, word) {
+                pass_on(clocks, access.owner, &before, verdict.passed);
+                told = true;
+            }
+            cells[verdict.place].store(new.0, Relaxed);
+            if verdict.dropped != 0 {
+                for place in (0..CELLS).filter(|&place| verdict.dropped >> place & 1 != 0) {
+                    cells[place].store(0, Relaxed);
+                }
+            }
+            if let Some(place) = verdict.lost {
+                cells[place].store(Cell::LOST.0, Relaxed);
+            }
+        }
+        fence(SeqCst);
+    }
+
+    /// Whether PEs synchronise by a word.
+    fn marked(&self, owner: u64, word: u64) -> bool {
+        let (bits, bit) = self.area.bit(owner, word);
+        bits.load(Relaxed) & bit != 0
+    }
+
+    #[inline(always)]
+    fn judge(
+        &self,
+        clocks: &Clocks,
+        access: &Access,
+        new: Cell,
+        word: u64,
+        cells: &[u64; CELLS],
+    ) -> Verdict {
+        let mut verdict = Verdict {
+            conflicts: 0,
+            dropped: 0,
+            passed: 0,
+            place: CELLS,
+            lost: None,
+        };
+        let (kind, mask) = (access.kind, new.mask());
+        let n = self.area.n() as u64;
+        for (place, &bits) in cells.iter().enumerate() {
+            let Some(cell) = Cell::of(bits) else {
+                continue;
+            };
+            if cell.mask() & mask == 0 || cell == Cell::LOST || cell.pe() >= n {
+                continue;
+            }
+            let own = cell.pe() == self.me;
+            let ordered = cell.ordered(clocks, access.owner);
+            let old = cell.kind();
+            if !ordered && conflict(old, kind, own, access.frees) {
+                verdict.conflicts |= 1 << place;
+            }
+            let gone = ordered || own && kind.completes_with(old);
+            if gone && kind.covers(old) && cell.mask() & !mask == 0 {
+                verdict.dropped |= 1 << place;
+                verdict.passed |= u8::from(!own && old.writes() && old.is_over()) << place;
+            }
+        }
+        if verdict.dropped != 0 {
+            verdict.place = verdict.dropped.trailing_zeros() as usize;
+            verdict.dropped &= verdict.dropped - 1;
+            return verdict;
+        }
+        // PEs begin at different cells, so that two at the same moment do not take the same one.
+        let own_first = self.me as usize % CELLS;
+        for step in 0..CELLS {
+            let place = (own_first + step) % CELLS;
+            if cells[place] == 0 {
+                verdict.place = place;
+                return verdict;
+            }
+        }
+        self.evict(new, word, cells, &mut verdict);
+        verdict
+    }
+
+    /// Finds a place where there is none.
+    #[cold]
+    fn evict(&self, new: Cell, word: u64, cells: &[u64; CELLS], verdict: &mut Verdict) {
+        #[cfg(test)]
+        self.evicted.store(true, Relaxed);
+        let from = (word ^ new.tag()).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 60;
+        let places = (0..CELLS).map(|step| (from as usize + step) % CELLS);
+        let goes = |place: &usize| cells[*place] != Cell::LOST.0;
+        let read = |place: &usize| goes(place) && !Cell(cells[*place]).kind().writes();
+        if let Some(place) = places.clone().find(read) {
+            verdict.place = place;
+            return;
+        }
+        let mut writes = places.filter(goes);
+        verdict.place = writes.next().unwrap_or(0);
+        if !cells.contains(&Cell::LOST.0) {
+            verdict.lost = writes.next();
+        }
+    }
+
+    /// The cells of a word.
+    pub(super) fn word(&self, owner: u64, word: u64) -> impl Iterator<Item = Cell> {
+        let cells = &self.area.cells(owner, word, 1)[0];
+        let n = self.area.n() as u64;
+        let sound = move |cell: &Cell| *cell == Cell::LOST || cell.pe() < n;
+        load(cells).into_iter().filter_map(Cell::of).filter(sound)
+    }
+
+    /// The data of put_signals of `pe` up to `tag` has arrived in these words: their signal was seen.
+    pub(super) fn mark_signalled(&self, owner: u64, offset: u64, bytes: u64, pe: u64, tag: u64) {
+        let first = offset / WORD;
+        let count = (offset + bytes).div_ceil(WORD) - first;
+        for place in self.area.cells(owner, first, count).as_flattened() {
+            let bits = place.load(Relaxed);
+            let cell = Cell(bits);
+            let signalled = cell.kind() == Kind::PutSignal && cell.pe() == pe;
+            if bits != 0 && signalled && cell.tag() <= tag {
+                let seen = cell.with_kind(Kind::Store).0;
+                let _ = place.compare_exchange(bits, seen, Relaxed, Relaxed);
+            }
+        }
+    }
+
+    /// Writes to these bytes of a word have been seen, as far as the tags of their PEs are known: they have arrived.
+    pub(super) fn mark_seen(&self, clocks: &Clocks, owner: u64, word: u64, mask: u8) {
+        let cells = &self.area.cells(owner, word, 1)[0];
+        for place in cells {
+            let bits = place.load(Relaxed);
+            let Some(cell) = Cell::of(bits) else {
+                continue;
+            };
+            let over = match cell.kind() {
+                Kind::Put | Kind::PutSignal => Kind::Store,
+                Kind::Atomic => Kind::AtomicFetch,
+                _ => continue,
+            };
+            let sound = cell.pe() < self.area.n() as u64;
+            if sound && cell.mask() & mask != 0 && clocks.saw(cell.pe(), cell.tag()) {
+                let _ = place.compare_exchange(bits, cell.with_kind(over).0, Relaxed, Relaxed);
+            }
+        }
+    }
+}
+
+/// The bytes of a word that lie between `start` and `end`.
+#[inline(always)]
+fn mask(word: u64, start: u64, end: u64) -> u8 {
+    let at = word * WORD;
+    let mut mask = 0xff;
+    if start > at {
+        mask &= 0xff << (start - at);
+    }
+    if end < at + WORD {
+        mask &= 0xff >> (at + WORD - end);
+    }
+    mask
+}
+
+/// Whether `new` must not come unordered after `old` of the same bytes; `own`: both are this PE's.
+#[inline(always)]
+fn conflict(old: Kind, new: Kind, own: bool, frees: bool) -> bool {
+    if own {
+        // free is a barrier, which completes them.
+        return !frees
+            && match old {
+                // Its own put, read back or overwritten by a store before quiet.
+                Kind::Put | Kind::PutSignal => new.reads() || new == Kind::Store,
+                Kind::Atomic => new.reads() && !new.is_atomic(),
+                _ => false,
+            };
+    }
+    let both_atomic = old.is_atomic() && new.is_atomic();
+    let plain_write = old.writes() && !old.is_atomic();
+    (old.writes() || new.writes()) && !both_atomic && (!frees || plain_write)
+}
+
+/// Writes of other PEs to a word without a sync object lose their cells, which are all that says what has arrived with them: so that
+/// is said to everybody.
+#[cold]
+fn pass_on(clocks: &Clocks, owner: u64, cells: &[u64; CELLS], which: u8) {
+    for place in (0..CELLS).filter(|&place| which >> place & 1 != 0) {
+        let cell = Cell(cells[place]);
+        let fenced = clocks.past(cell.pe(), cell.tag()).fenced;
+        clocks.notice_arrival(owner, cell.pe(), fenced);
+    }
+}
+
+/// Notes the conflicts of a word, with those of the words before it.
+#[cold]
+fn collect(cells: &[u64; CELLS], which: u8, new: Cell, word: u64, conflicts: &mut Vec<Conflict>) {
+    for place in (0..CELLS).filter(|&place| which >> place & 1 != 0) {
+        let cell = Cell(cells[place]);
+        let both = cell.mask() & new.mask();
+        let start = word * WORD + u64::from(both.trailing_zeros());
+        let end = word * WORD + WORD - u64::from(both.leading_zeros());
+        let same = |known: &&mut Conflict| {
+            let known = known.cell;
+            (known.pe(), known.kind(), known.site()) == (cell.pe(), cell.kind(), cell.site())
+        };
+        match conflicts.iter_mut().find(same) {
+            Some(known) => known.end = end,
+            None => conflicts.push(Conflict { cell, start, end }),
+        }
+    }
+}

@@ -1,0 +1,469 @@
+//! Words that PEs synchronise by: what was published with them, who waits for which value, and what became of it.
+//!
+//! A *sync object* belongs to a word that an atomic operation or a signal has written, or that somebody has waited for. It has three
+//! clocks, which every write to the word raises when its effect can be seen, and whoever sees the word learns. They are never
+//! cleared, so a write to a word in which somebody else had a sync object before publishes too much rather than too little.
+//!
+//! A word for which there is no room falls back on its cells: who wrote it last, and what they could publish then.
+//!
+//! It also remembers what its PE waits for, and the last *changes* of the word, for waits that could miss a value.
+
+use super::area::{Area, SYNC_HEAD};
+use super::clocks::{Clock, Clocks, Moment, Ticket, raise};
+use crate::dtype::Dtype;
+use crate::op::Cmp;
+use std::sync::atomic::{AtomicU64, Ordering::*, fence};
+
+/// Marks the key of a word that somebody has waited for.
+const WAITED: u64 = 1 << 63;
+/// Where, in a sync object's head, its parts begin: how many waits, changes and signals with data there were, then the last of each.
+const ASK_TURN: usize = 0;
+const TURN: usize = 1;
+const TELL_TURN: usize = 2;
+const ASKED: usize = 3;
+const TOLD: usize = ASKED + ASKS * ASK;
+const RING: usize = TOLD + TELLS * TELL;
+/// How much data that signals tell of is remembered, and words of one.
+const TELLS: usize = 8;
+const TELL: usize = 4;
+/// How many waits are remembered, and words of one.
+const ASKS: usize = 4;
+const ASK: usize = 4;
+/// How many changes are remembered, and words of one.
+const CHANGES: usize = 8;
+const CHANGE: usize = 5;
+const _: () = assert!(RING + CHANGES * CHANGE <= SYNC_HEAD as usize);
+/// How often a sync object is looked for anew because somebody else took its place.
+const TRIES: usize = 8;
+
+fn key(pe: u64, word: u64) -> u64 {
+    pe << 48 | (word + 1)
+}
+
+/// A word's sync object.
+pub(super) struct Sync<'a> {
+    words: &'a [AtomicU64],
+    key: u64,
+}
+
+/// A value that a wait asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Asked {
+    pub(super) offset: u64,
+    pub(super) dtype: Dtype,
+    pub(super) cmp: Cmp,
+    pub(super) expected: u64,
+    pub(super) site: u16,
+    /// The waiter's first tag after the wait; `None` while it waits.
+    pub(super) ended: Option<u64>,
+}
+
+impl Asked {
+    /// Whether these bits of the word are what it waits for.
+    pub(super) fn holds(&self, bits: u64) -> bool {
+        let (cmp, expected) = (self.cmp, self.expected);
+        macro_rules! compare {
+            ($t:ty) => {
+                cmp.holds(bits as $t, expected as $t)
+            };
+        }
+        match self.dtype {
+            Dtype::Int8 => compare!(i8),
+            Dtype::Int16 => compare!(i16),
+            Dtype::Int32 => compare!(i32),
+            Dtype::Int64 => compare!(i64),
+            Dtype::Uint8 => compare!(u8),
+            Dtype::Uint16 => compare!(u16),
+            Dtype::Uint32 => compare!(u32),
+            Dtype::Uint64 => compare!(u64),
+            Dtype::Float => cmp.holds(f32::from_bits(bits as u32), f32::from_bits(expected as u32)),
+            Dtype::Double => cmp.holds(f64::from_bits(bits), f64::from_bits(expected)),
+            // Nobody waits for those.
+            _ => true,
+        }
+    }
+
+    /// Whether a change takes away what it waits for.
+    fn misses(&self, change: &Change) -> bool {
+        let same = change.offset == self.offset && change.bytes == self.dtype.size() as u64;
+        same && self.holds(change.old) && !self.holds(change.new)
+    }
+
+    /// Bits of the word as a number.
+    pub(super) fn show(&self, bits: u64) -> String {
+        match self.dtype {
+            Dtype::Int8 => (bits as i8).to_string(),
+            Dtype::Int16 => (bits as i16).to_string(),
+            Dtype::Int32 => (bits as i32).to_string(),
+            Dtype::Int64 => (bits as i64).to_string(),
+            Dtype::Float => f32::from_bits(bits as u32).to_string(),
+            Dtype::Double => f64::from_bits(bits).to_string(),
+            _ => bits.to_string(),
+        }
+    }
+
+    /// Whether a change brings what it waits for.
+    pub(super) fn brings(&self, change: &Change) -> bool {
+        let same = change.offset == self.offset && change.bytes == self.dtype.size() as u64;
+        same && !self.holds(change.old) && self.holds(change.new)
+    }
+
+    fn pack(&self) -> [u64; 3] {
+        let info = u64::from(self.site)
+            | (self.cmp as u64) << 12
+            | (self.dtype as u64) << 16
+            | (self.offset % 8) << 24;
+        [info, self.expected, self.ended.unwrap_or(0)]
+    }
+
+    fn unpack(word: u64, [info, expected, ended]: [u64; 3]) -> Option<Asked> {
+        Some(Asked {
+            offset: word * 8 + (info >> 24 & 7),
+            dtype: Dtype::from_number((info >> 16 & 0xff) as i32).ok()?,
+            cmp: Cmp::from_number((info >> 12 & 0xf) as i32).ok()?,
+            expected,
+            site: (info & 0xfff) as u16,
+            ended: (ended > 0).then_some(ended),
+        })
+    }
+}
+
+/// Data of a put_signal whose signal has been delivered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Told {
+    pub(super) pe: u64,
+    pub(super) tag: u64,
+    pub(super) offset: u64,
+    pub(super) bytes: u64,
+}
+
+/// A word that was changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Change {
+    pub(super) offset: u64,
+    pub(super) bytes: u64,
+    pub(super) old: u64,
+    pub(super) new: u64,
+    /// Who has changed it, with which of its tags.
+    pub(super) pe: u64,
+    pub(super) tag: u64,
+    pub(super) site: u16,
+}
+
+impl Sync<'_> {
+    fn word(&self) -> u64 {
+        (self.key & ((1 << 48) - 1)) - 1
+    }
+
+    /// A number that hardly ever fits other fields, or those of another word; never 0.
+    fn checksum<const N: usize>(&self, fields: [u64; N]) -> u64 {
+        let mix = |sum: u64, field: &u64| {
+            let sum = (sum ^ field).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            sum ^ sum >> 29
+        };
+        fields.iter().fold(self.key, mix) | 1
+    }
+
+    fn clock(&self, clock: Clock) -> &[AtomicU64] {
+        let clocks = &self.words[SYNC_HEAD as usize..];
+        let n = clocks.len() / 3;
+        &clocks[clock as usize * n..][..n]
+    }
+
+    /// A write by `pe` publishes what it could.
+    pub(super) fn publish(&self, clocks: &Clocks, pe: u64, moment: Moment) {
+        let own = pe as usize;
+        raise(&self.clock(Clock::Seen)[own], moment.tag);
+        raise(&self.clock(Clock::Done)[own], moment.done);
+        raise(&self.clock(Clock::Came)[own], moment.fenced);
+        for clock in [Clock::Seen, Clock::Done] {
+            let theirs = clocks.version(pe, moment.version, clock);
+            for (index, (all, one)) in self.clock(clock).iter().zip(theirs).enumerate() {
+                if index != own {
+                    raise(all, one.load(Relaxed));
+                }
+            }
+        }
+    }
+
+    /// All that is known to have been seen has arrived.
+    pub(super) fn publish_arrivals(&self) {
+        let (seen, came) = (self.clock(Clock::Seen), self.clock(Clock::Came));
+        for (seen, came) in seen.iter().zip(came) {
+            raise(came, seen.load(Relaxed));
+        }
+    }
+
+    /// A PE that has seen the word of `owner` learns what was published. Tells whether any of it is new.
+    pub(super) fn learn(&self, clocks: &Clocks, owner: u64) -> bool {
+        let mut new = clocks.learn_all(Clock::Seen, self.clock(Clock::Seen), None);
+        new |= clocks.learn_all(Clock::Done, self.clock(Clock::Done), None);
+        for (pe, came) in self.clock(Clock::Came).iter().enumerate() {
+            new |= clocks.learn_arrival(owner, pe as u64, came.load(Relaxed));
+        }
+        new
+    }
+
+    /// Says what the owner waits for from now on. One thread of the owner at a time.
+    pub(super) fn ask(&self, asked: &Asked) {
+        let turn = self.words[ASK_TURN].fetch_add(1, Relaxed);
+        self.set_asked(turn as usize % ASKS, asked.pack());
+    }
+
+    fn set_asked(&self, index: usize, fields: [u64; 3]) {
+        let slot = &self.words[ASKED + index * ASK..][..ASK];
+        for (word, value) in slot.iter().zip(fields) {
+            word.store(value, Relaxed);
+        }
+        slot[3].store(self.checksum(fields), Relaxed);
+    }
+
+    /// The wait that began last at this offset and is not over has ended: before this tag of the owner's, or with an error.
+    pub(super) fn answer(&self, offset: u64, tag: Option<u64>) {
+        let turn = self.words[ASK_TURN].load(Relaxed) as usize;
+        let open = |asked: &Asked| asked.offset == offset && asked.ended.is_none();
+        for index in (0..ASKS).map(|step| (turn + 2 * ASKS - 1 - step) % ASKS) {
+            let Some(asked) = self.asked_at(index).filter(open) else {
+                continue;
+            };
+            match tag {
+                Some(_) => self.set_asked(
+                    index,
+                    Asked {
+                        ended: tag,
+                        ..asked
+                    }
+                    .pack(),
+                ),
+                None => self.words[ASKED + index * ASK + 3].store(0, Relaxed),
+            }
+            return;
+        }
+    }
+
+    fn asked_at(&self, index: usize) -> Option<Asked> {
+        let slot = &self.words[ASKED + index * ASK..][..ASK];
+        let fields: [u64; 3] = std::array::from_fn(|word| slot[word].load(Relaxed));
+        let whole = slot[3].load(Relaxed) == self.checksum(fields);
+        whole.then(|| Asked::unpack(self.word(), fields)).flatten()
+    }
+
+    /// What the owner waits for, and has waited for at last.
+    pub(super) fn asked(&self) -> impl Iterator<Item = Asked> {
+        (0..ASKS).filter_map(|index| self.asked_at(index))
+    }
+
+    /// A signal of `pe` tells of data, which whoever sees it next may use. If too many did before that nobody has seen, theirs
+    /// counts as seen with all that came before it.
+    pub(super) fn tell(&self, pe: u64, ticket: &Ticket) {
+        let turn = self.words[TELL_TURN].fetch_add(1, Relaxed) as usize % TELLS;
+        let slot = &self.words[TOLD + turn * TELL..][..TELL];
+        if slot[3].load(Relaxed) != 0 {
+            self.publish_arrivals();
+        }
+        let fields = [ticket.tag << 8 | pe, ticket.data.0, ticket.data.1];
+        for (word, value) in slot.iter().zip(fields) {
+            word.store(value, Relaxed);
+        }
+        slot[3].store(self.checksum(fields), Relaxed);
+    }
+
+    /// Calls `hear` with the data that signals have told of since the last time.
+    pub(super) fn hear(&self, mut hear: impl FnMut(Told)) {
+        for slot in self.words[TOLD..][..TELLS * TELL].chunks_exact(TELL) {
+            let sum = slot[3].load(Relaxed);
+            if sum == 0 {
+                continue;
+            }
+            let fields: [u64; 3] = std::array::from_fn(|word| slot[word].load(Relaxed));
+            if sum == self.checksum(fields) {
+                let [who, offset, bytes] = fields;
+                hear(Told {
+                    pe: who & 0xff,
+                    tag: who >> 8,
+                    offset,
+                    bytes,
+                });
+                let _ = slot[3].compare_exchange(sum, 0, Relaxed, Relaxed);
+            }
+        }
+    }
+
+    /// Remembers a change of the word.
+    pub(super) fn remember(&self, change: &Change) {
+        let turn = self.words[TURN].fetch_add(1, Relaxed);
+        let slot = &self.words[RING + turn as usize % CHANGES * CHANGE..][..CHANGE];
+        let info =
+            u64::from(change.site) | change.bytes << 12 | (change.offset % 8) << 16 | turn << 20;
+        let fields = [change.tag << 8 | change.pe, change.old, change.new, info];
+        for (word, value) in slot.iter().zip(fields) {
+            word.store(value, Relaxed);
+        }
+        slot[4].store(self.checksum(fields), Relaxed);
+    }
+
+    /// The last changes of the word, oldest first.
+    pub(super) fn changes(&self) -> Vec<Change> {
+        let word = self.word();
+        let n = self.clock(Clock::Seen).len() as u64;
+        let slots = self.words[RING..][..CHANGES * CHANGE].chunks_exact(CHANGE);
+        let mut changes: Vec<(u64, Change)> = slots
+            .filter_map(|slot| {
+                let fields: [u64; 4] = std::array::from_fn(|index| slot[index].load(Relaxed));
+                let [who, old, new, info] = fields;
+                let change = Change {
+                    offset: word * 8 + (info >> 16 & 7),
+                    bytes: info >> 12 & 0xf,
+                    old,
+                    new,
+                    pe: who & 0xff,
+                    tag: who >> 8,
+                    site: (info & 0xfff) as u16,
+                };
+                let whole = slot[4].load(Relaxed) == self.checksum(fields);
+                (whole && change.pe < n).then_some((info >> 20, change))
+            })
+            .collect();
+        changes.sort_unstable_by_key(|(turn, _)| *turn);
+        let mut changes: Vec<Change> = changes.into_iter().map(|(_, change)| change).collect();
+        // Who changed the word first may have been slower to say so.
+        for _ in 1..changes.len() {
+            for at in 1..changes.len() {
+                let (first, second) = (changes[at - 1], changes[at]);
+                if first.new != second.old && second.new == first.old {
+                    changes.swap(at - 1, at);
+                }
+            }
+        }
+        changes
+    }
+
+    /// The change by another PE that takes away what a wait asks for, after one that has brought it. If there is more than one,
+    /// the value comes again and again, and the wait sees it in the end.
+    pub(super) fn loss(&self, asked: &Asked, owner: u64) -> Option<Change> {
+        let mut changes = self.changes();
+        changes.retain(|change| change.pe != owner);
+        let mut losses = changes
+            .iter()
+            .enumerate()
+            .filter(|(_, change)| asked.misses(change));
+        let (at, loss) = losses.next()?;
+        let brought = changes[..at].iter().any(|change| asked.brings(change));
+        (brought && losses.next().is_none()).then_some(*loss)
+    }
+}
+
+/// The sync objects of a job.
+#[derive(Debug)]
+pub(super) struct Syncs {
+    area: Area,
+}
+
+impl Syncs {
+    pub(super) fn new(area: Area) -> Syncs {
+        Syncs { area }
+    }
+
+    fn at(&self, number: u64, key: u64) -> Sync<'_> {
+        Sync {
+            words: self.area.sync(number),
+            key,
+        }
+    }
+
+    /// Whether a word may have a sync object.
+    #[inline(always)]
+    pub(super) fn marked(&self, pe: u64, word: u64) -> bool {
+        let (bits, bit) = self.area.bit(pe, word);
+        bits.load(Relaxed) & bit != 0
+    }
+
+    /// Calls `body` with each of `count` words that may have one.
+    #[inline(always)]
+    pub(super) fn each_marked(&self, pe: u64, word: u64, count: u64, mut body: impl FnMut(u64)) {
+        let mut next = word;
+        while next < word + count {
+            let (bits, _) = self.area.bit(pe, next);
+            let line = next / 64 * 64;
+            let mut rest = bits.load(Relaxed) >> (next % 64) << (next % 64);
+            while rest != 0 {
+                let one = line + u64::from(rest.trailing_zeros());
+                if one >= word + count {
+                    return;
+                }
+                body(one);
+                rest &= rest - 1;
+            }
+            next = line + 64;
+        }
+    }
+
+    /// The sync object of a word.
+    pub(super) fn find(&self, pe: u64, word: u64) -> Option<Sync<'_>> {
+        if !self.marked(pe, word) {
+            return None;
+        }
+        let wanted = key(pe, word);
+        let (first, line) = self.area.line(pe, word);
+        let found = line
+            .iter()
+            .position(|key| key.load(Acquire) & !WAITED == wanted)?;
+        Some(self.at(first + found as u64, wanted))
+    }
+
+    /// Whether a sync object that a write made is always there, because none was refused or lost its place.
+    pub(super) fn complete(&self, pe: u64, word: u64) -> bool {
+        let (first, _) = self.area.line(pe, word);
+        let (bits, bit) = self.area.crowded(first);
+        bits.load(Relaxed) & bit == 0
+    }
+
+    fn crowd(&self, first: u64) {
+        let (bits, bit) = self.area.crowded(first);
+        bits.fetch_or(bit, Relaxed);
+    }
+
+    /// The sync object of a word, made if need be; `true` if it was. `waited` ones take the place of others if there is no room.
+    /// The maker must publish what the word's cells say.
+    pub(super) fn get(&self, pe: u64, word: u64, waited: bool) -> Option<(Sync<'_>, bool)> {
+        let wanted = key(pe, word);
+        let mark = if waited { WAITED } else { 0 };
+        let (first, line) = self.area.line(pe, word);
+        for _ in 0..TRIES {
+            let keys: [u64; 8] = std::array::from_fn(|index| line[index].load(Acquire));
+            if let Some(found) = keys.iter().position(|key| key & !WAITED == wanted) {
+                if keys[found] & mark != mark {
+                    let _ = line[found].compare_exchange(wanted, wanted | mark, AcqRel, Relaxed);
+                }
+                return Some((self.at(first + found as u64, wanted), false));
+            }
+            let free = keys.iter().position(|key| *key == 0);
+            let other = || keys.iter().position(|key| waited && key & WAITED == 0);
+            if free.is_none() {
+                self.crowd(first);
+            }
+            let place = free.or_else(other)?;
+            let taken = line[place].compare_exchange(keys[place], wanted | mark, AcqRel, Relaxed);
+            if taken.is_ok() {
+                let (bits, bit) = self.area.bit(pe, word);
+                bits.fetch_or(bit, Relaxed);
+                // A write whose cell the maker does not see will see the bit.
+                fence(SeqCst);
+                return Some((self.at(first + place as u64, wanted), true));
+            }
+        }
+        self.crowd(first);
+        None
+    }
+
+    /// Forgets the sync objects of some words.
+    pub(super) fn forget(&self, pe: u64, word: u64, count: u64) {
+        let keys = key(pe, word)..key(pe, word) + count;
+        for place in self.area.keys() {
+            let one = place.load(Relaxed);
+            if keys.contains(&(one & !WAITED)) {
+                let _ = place.compare_exchange(one, 0, AcqRel, Relaxed);
+            }
+        }
+    }
+}

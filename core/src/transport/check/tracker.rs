@@ -1,0 +1,420 @@
+//! The tracker: what each PE has done to symmetric memory, and whether something orders that before what others do.
+//!
+//! # The rules
+//!
+//! The actor is a PE, not a thread. An access is checked when it is issued, against all earlier ones of the same bytes whose order
+//! with it is not known; what orders them is in [`clocks`](super::clocks), who has used which bytes in [`shadow`](super::shadow),
+//! and what was published with which word in [`sync`](super::sync). Two accesses conflict if they are of different PEs, at least one
+//! writes, and not both are atomic.
+//!
+//! * **Publishing.** Any put, signal and atomic operation that writes publishes, with the word it writes and at the moment its effect can
+//!   be seen, what its PE knew when it was issued: all of its operations that are over on return, what it had completed, what it knew of
+//!   others; and for the memory it writes to, that its puts up to its last fence have arrived. `signal_op` and atomic operations
+//!   count as a fence for that memory, by `docs/memory-model.md`; the signal of `put_signal` does not, but whoever has seen
+//!   it may use its data.
+//! * **Seeing.** Whoever waits for a word successfully, or fetches it atomically, learns what all writes to it have
+//!   published so far. That is more than needed if the word was set, not added to: the values before are gone then, but seeing
+//!   too much never makes a false report. A word that was put, added to and set by turns is one word. A wait leaves no cell: that somebody writes
+//!   the word meanwhile is what it is for. Writes that were seen have arrived, so the word itself may be read and
+//!   reset at once.
+//! * **A word within a longer put** publishes as a put of that word alone. The rest of the same put is not covered: it may come later.
+//! * **What is passed on** was complete, or a word was seen, before it was passed on; so knowledge is transitive, through any number of PEs and
+//!   kinds of words. But a fence is worth nothing to whoever uses another PE's memory than that of the flag.
+//! * **Own puts** to own memory arrive like those to others: by quiet, or by seeing an own flag that was sent after a fence.
+//! * **Own puts** must be complete before the PE reads the place, or stores to it. Own signals before it reads the word plainly.
+//! * **Single elements** count as all others, although they are not torn: a get of a word that another PE puts gives the old or the new
+//!   value, and a program may be happy with either. It orders nothing, and who reads one element of many has the same bug as who
+//!   reads all. Words for that are signals and atomic operations, or waits and tests.
+//! * **Barriers** come after quiet, so what members publish there is complete. sync and the other collectives publish what is over or
+//!   was completed before. `malloc` and `free` are barriers.
+//! * **free** is a write to the block by its owner, which only puts and stores of others conflict with, before it or after it. Words that
+//!   PEs synchronise by are left out: the last answer of a protocol need not be waited for.
+//! * **A wait can miss its value** if another PE replaces the value, by an operation that does not fetch (one that does knows what it
+//!   replaces: a lock's holder), and is not ordered after the wait; if the value was brought by another PE, too; and
+//!   if it is replaced only once, because a value that comes again and again (a busy mark) is seen in the end.
+//! * **A pointer** to another PE's copy lets the program load and store there unseen, if it does not show its own accesses
+//!   (`check_access`). From then on, who sees a value in that PE's memory that no known operation has brought learns all from those who may have
+//!   stored it; and between two PEs of which one has a pointer to the other's memory there may be order that nobody sees: what one of
+//!   them has done is no finding of the other.
+//! * Whatever gets lost (full tables, more than four accesses to a word, old history) makes later reports fewer, never wrong.
+
+mod blocks;
+mod explain;
+#[cfg(test)]
+mod tests;
+mod words;
+
+use super::area::{self, Area};
+pub(crate) use super::clocks::Ticket;
+use super::clocks::{self, Clock, Clocks};
+use super::report::{Finding, Reports};
+use super::shadow::{Access, Cell, Shadow};
+use super::sync::Syncs;
+use super::tally::Tally;
+use crate::heap::layout::Layout;
+use crate::sites::Sites;
+use crate::transport::host::control::Control;
+use crate::{Error, Pe, Result};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering::*};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+/// What an access does to memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Kind {
+    /// Reads, by the program or as the source of a put or a collective, and is over.
+    Load = 0,
+    /// Reads atomically: atomic_fetch.
+    AtomicLoad = 1,
+    /// Reads until the PE's next quiet: get_nbi, or the source of put_nbi.
+    GetNbi = 2,
+    /// Writes, by the program, and is over. Also the dest of a get, get_nbi or collective.
+    Store = 3,
+    /// Writes at some time before the PE's next quiet.
+    Put = 4,
+    /// As `Put`, and before a signal of its own: whoever has seen that may use it.
+    PutSignal = 5,
+    /// An atomic operation or a signal that does not fetch.
+    Atomic = 6,
+    /// An atomic operation that fetches and writes: over on return.
+    AtomicFetch = 7,
+    /// Reads another PE's memory, and is over on return. In a cell it is a load.
+    Get = 8,
+}
+
+impl Kind {
+    /// By their numbers in cells.
+    pub(super) const ALL: [Kind; 8] = [
+        Kind::Load,
+        Kind::AtomicLoad,
+        Kind::GetNbi,
+        Kind::Store,
+        Kind::Put,
+        Kind::PutSignal,
+        Kind::Atomic,
+        Kind::AtomicFetch,
+    ];
+
+    #[inline(always)]
+    pub(super) fn writes(self) -> bool {
+        matches!(self as u8, 3..=7)
+    }
+
+    #[inline(always)]
+    pub(super) fn reads(self) -> bool {
+        !self.writes() || self == Kind::AtomicFetch
+    }
+
+    #[inline(always)]
+    pub(super) fn is_atomic(self) -> bool {
+        matches!(self, Kind::AtomicLoad | Kind::Atomic | Kind::AtomicFetch)
+    }
+
+    /// Whether it is over on return.
+    #[inline(always)]
+    pub(super) fn is_over(self) -> bool {
+        !matches!(
+            self,
+            Kind::GetNbi | Kind::Put | Kind::PutSignal | Kind::Atomic
+        )
+    }
+
+    /// Whether it may need a tag of its own. What needs quiet or a fence does not, unless a signal tells of it.
+    #[inline(always)]
+    fn is_told_apart(self) -> bool {
+        self.is_over() || self == Kind::PutSignal
+    }
+
+    /// Whether all that conflicts with `old` conflicts with this, too.
+    #[inline(always)]
+    pub(super) fn covers(self, old: Kind) -> bool {
+        (self.writes() || !old.writes()) && (!self.is_atomic() || old.is_atomic())
+    }
+
+    /// Whether what orders somebody after this orders him after `old` of the same PE, too.
+    #[inline(always)]
+    pub(super) fn completes_with(self, old: Kind) -> bool {
+        match old {
+            Kind::Put | Kind::PutSignal | Kind::Atomic | Kind::GetNbi => self == old,
+            _ => true,
+        }
+    }
+}
+
+/// How this PE came to know of another one's operations.
+#[derive(Clone, Copy, Debug)]
+enum How {
+    /// By a word of `owner`, which the other one had written at `flag`, a site of its own, with the tag `written`.
+    Word { owner: u64, flag: u16, written: u64 },
+    /// In a meeting; `completing`: a barrier.
+    Meeting { completing: bool },
+}
+
+/// The last time that this PE learned of another one directly.
+#[derive(Clone, Copy, Debug)]
+struct Learned {
+    /// The other one's operations up to this tag.
+    tag: u64,
+    /// In which operation of this PE's.
+    site: u16,
+    how: How,
+}
+
+/// A block of symmetric memory.
+#[derive(Clone, Copy, Debug)]
+struct Block {
+    bytes: u64,
+    site: u16,
+}
+
+#[derive(Default)]
+struct State {
+    learned: Vec<Option<Learned>>,
+    /// By offset.
+    blocks: BTreeMap<u64, Block>,
+    /// Whether the meeting that this PE is in is a barrier.
+    completing: bool,
+}
+
+/// One PE's tracker. All methods may be called from any thread of the PE.
+pub(crate) struct Tracker {
+    me: u64,
+    area: Area,
+    clocks: Clocks,
+    shadow: Shadow,
+    syncs: Syncs,
+    sites: Arc<Sites>,
+    reports: Reports,
+    /// The launcher's count of findings.
+    tally: Tally,
+    /// Whether something was issued with the current tag that others can draw conclusions from.
+    released: AtomicBool,
+    state: Mutex<State>,
+}
+
+impl Tracker {
+    /// Of PE `me`, in a job that is checked. An error if it is not, or if it has too many PEs.
+    pub(crate) fn new(
+        control: &Control,
+        _layout: Layout,
+        me: Pe,
+        sites: Arc<Sites>,
+    ) -> Result<Tracker> {
+        Tracker::with(control, me, sites, true)
+    }
+
+    fn with(control: &Control, me: Pe, sites: Arc<Sites>, printed: bool) -> Result<Tracker> {
+        let n_pes = control.n_pes();
+        if n_pes > area::MAX_PES {
+            return Err(Error::NotSupported(format!(
+                "NVSHMEMRS_CHECK with {n_pes} PEs: the checker can follow {} at most",
+                area::MAX_PES
+            )));
+        }
+        let Some(area) = Area::new(control) else {
+            return Err(Error::Internal(
+                "the job has no room for the checker".into(),
+            ));
+        };
+        let (names, own) = (area.clone(), me as u64);
+        sites.on_new(move |site, name| names.set_name(own, site, name));
+        let learned = vec![None; n_pes as usize];
+        Ok(Tracker {
+            me: own,
+            clocks: Clocks::new(area.clone(), me),
+            shadow: Shadow::new(area.clone(), own),
+            syncs: Syncs::new(area.clone()),
+            area,
+            sites,
+            reports: Reports::new(me, control.check_seed().unwrap_or(0), printed),
+            tally: Tally::from_environment(me)?,
+            released: AtomicBool::new(false),
+            state: Mutex::new(State {
+                learned,
+                ..State::default()
+            }),
+        })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state
+            .lock()
+            .unwrap_or_else(|poison| poison.into_inner())
+    }
+
+    /// As [`release`](Tracker::release), for the signal of put_signal: whoever sees it may use the data, and nothing else
+    /// that it does not cover. After the [`access`](Tracker::access) of both.
+    #[inline]
+    #[must_use]
+    pub(crate) fn release_signal(&self, pe: Pe, offset: u64, data: u64, bytes: u64) -> Ticket {
+        Ticket {
+            data: (data, bytes),
+            ..self.release(pe, offset, false)
+        }
+    }
+
+    /// Checks an access to `bytes` bytes at `offset` of `pe`'s part, and records it. At its issue, before any effect of it can be
+    /// seen; a load that synchronises (wait, test, signal_fetch) is none.
+    #[inline]
+    pub(crate) fn access(&self, kind: Kind, pe: Pe, offset: u64, bytes: u64, site: u16) {
+        self.record(kind, pe as u64, offset, bytes, site, false);
+    }
+
+    #[inline(always)]
+    fn record(&self, kind: Kind, owner: u64, offset: u64, bytes: u64, site: u16, frees: bool) {
+        if bytes == 0 || self.clocks.is_off() {
+            return;
+        }
+        let tag = match kind.is_told_apart() && self.released.load(Relaxed) {
+            true => self.next(),
+            false => self.clocks.tag(),
+        };
+        let access = Access {
+            kind,
+            owner,
+            offset,
+            bytes,
+            cell: Cell::new(tag, self.me, 0, kind, site),
+            frees,
+        };
+        let conflicts = self.shadow.access(&self.clocks, &access);
+        if kind == Kind::Store && owner != self.me {
+            // By a pointer; whoever sees it may draw conclusions.
+            self.released.store(true, Relaxed);
+        }
+        if !conflicts.is_empty() {
+            self.explain(&access, site, conflicts);
+        }
+    }
+
+    #[cold]
+    fn next(&self) -> u64 {
+        let _state = self.lock();
+        self.released.store(false, Relaxed);
+        self.clocks.next()
+    }
+
+    /// fence was called.
+    pub(crate) fn fence(&self) {
+        let _state = self.lock();
+        self.released.store(false, Relaxed);
+        self.clocks.fence();
+    }
+
+    /// quiet was called, and everything is complete.
+    pub(crate) fn quiet(&self) {
+        let _state = self.lock();
+        self.released.store(false, Relaxed);
+        self.clocks.quiet();
+    }
+
+    /// An operation of this PE that others may see and draw conclusions from was issued: a put of any length, an atomic operation
+    /// that writes, a signal. After its [`access`](Tracker::access). `fenced`: all earlier puts of this PE to `pe` come first.
+    #[inline]
+    #[must_use]
+    pub(crate) fn release(&self, _pe: Pe, _offset: u64, fenced: bool) -> Ticket {
+        let ticket = self.clocks.ticket();
+        if !fenced {
+            self.released.store(true, Relaxed);
+            return ticket;
+        }
+        // Puts from here on are not covered.
+        self.next();
+        Ticket {
+            fenced: ticket.tag,
+            ..ticket
+        }
+    }
+
+    /// This PE is about to arrive in meeting `epoch` of a team. `completing`: a barrier, before which quiet was called.
+    pub(crate) fn arrive(&self, team: u32, epoch: u64, completing: bool) {
+        let mut state = self.lock();
+        state.completing = completing;
+        self.released.store(false, Relaxed);
+        self.clocks.arrive(team, epoch);
+    }
+
+    /// It has seen that all members have arrived.
+    pub(crate) fn met(&self, team: u32, members: impl Iterator<Item = Pe>, epoch: u64, site: u16) {
+        let mut state = self.lock();
+        let completing = state.completing;
+        let mut new = false;
+        for pe in members.map(|pe| pe as u64).filter(|&pe| pe != self.me) {
+            new |= self.clocks.meet(team, epoch, pe);
+            state.learned[pe as usize] = Some(Learned {
+                tag: self.clocks.known(Clock::Seen, pe),
+                site,
+                how: How::Meeting { completing },
+            });
+        }
+        if new {
+            self.released.store(false, Relaxed);
+            self.clocks.keep();
+        }
+    }
+
+    /// The program has asked for the address of `pe`'s copy: from now on it may load and store there unseen.
+    pub(crate) fn pointer_given(&self, pe: Pe) {
+        if pe as u64 != self.me {
+            self.clocks.take_pointer(pe as u64);
+        }
+    }
+
+    /// The program tells of its own loads and stores, so none is unseen.
+    pub(crate) fn shows_accesses(&self) {
+        self.clocks.show();
+    }
+
+    /// Learns what this PE may know by ways that nobody sees. Tells whether there are any.
+    #[cold]
+    fn learn_unseen(&self) -> bool {
+        let _state = self.lock();
+        let new = self.clocks.learn_unseen();
+        if new {
+            self.released.store(false, Relaxed);
+            self.clocks.keep();
+        }
+        new
+    }
+
+    /// A finding of somebody else's; says whether it is new, not a repeated one.
+    pub(crate) fn found(&self, finding: Finding) -> bool {
+        let count = || {
+            self.clocks.count_finding();
+            self.tally.add();
+        };
+        self.reports.found(&finding, self, count)
+    }
+
+    /// How many different findings this PE has made.
+    pub(crate) fn findings(&self) -> u64 {
+        self.clocks.findings(self.me)
+    }
+
+    /// How many all PEs have made.
+    pub(crate) fn job_findings(&self) -> u64 {
+        (0..self.area.n() as u64)
+            .map(|pe| self.clocks.findings(pe))
+            .sum()
+    }
+
+    /// The texts of the last findings, oldest first.
+    pub(crate) fn reports(&self) -> Vec<String> {
+        self.reports.texts()
+    }
+
+    /// What is said at finalize: of findings that were made more than once, and if the clocks ran out; `None` if there is nothing.
+    pub(crate) fn summary(&self) -> Option<String> {
+        let often = self.reports.summary();
+        if !self.clocks.is_off() {
+            return often;
+        }
+        let me = self.me;
+        let over = format!(
+            "nvshmemrs check: PE {me}: the check ended before the program did: a PE has made more than {} steps\n",
+            clocks::LAST_TAG - 1
+        );
+        Some(often.unwrap_or_default() + &over)
+    }
+}

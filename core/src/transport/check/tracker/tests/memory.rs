@@ -1,0 +1,306 @@
+//! Blocks that come and go, tables that fill up, stores that nobody sees.
+
+use super::*;
+use crate::transport::check::clocks;
+
+#[test]
+fn a_block_is_freed_that_another_pe_still_writes_to() {
+    for free_first in [false, true] {
+        let job = Job::new(2);
+        let [a, b] = job.pes();
+        if free_first {
+            b.free(DATA, 4096);
+            a.put(1, DATA + 64, 64);
+            job.one(0, Problem::FreeEarly);
+        } else {
+            a.put(1, DATA + 64, 64);
+            b.free(DATA, 4096);
+            let text = job.one(1, Problem::FreeEarly);
+            assert!(text.contains("PE 1 frees 4096 bytes: free at"), "{text}");
+        }
+    }
+}
+
+#[test]
+fn a_barrier_before_the_free() {
+    let job = Job::new(2);
+    let [a, b] = job.pes();
+    a.put(1, DATA + 64, 64);
+    job.barrier();
+    b.free(DATA, 4096);
+    a.free(DATA, 4096);
+    job.clean();
+}
+
+#[test]
+fn reads_and_flags_before_a_free_do_no_harm() {
+    for free_first in [false, true] {
+        let job = Job::new(2);
+        let [a, b] = job.pes();
+        b.wait(FLAG, Cmp::Eq, 0);
+        let last = || {
+            a.get(1, DATA, 64);
+            a.atomic(1, OTHER, Effect::Add(1));
+            a.p(1, FLAG, 7);
+            a.atomic_fetch(1, OTHER);
+        };
+        if free_first {
+            b.free(DATA, 16384);
+            last();
+        } else {
+            last();
+            b.free(DATA, 16384);
+        }
+        a.free(DATA, 16384);
+        job.clean();
+    }
+}
+
+#[test]
+fn own_puts_before_a_free_do_no_harm() {
+    let job = Job::new(1);
+    let [a] = job.pes();
+    a.put(0, DATA, 64);
+    a.signal(0, FLAG, Effect::Set(1));
+    a.free(DATA, 16384);
+    job.clean();
+}
+
+#[test]
+fn a_new_block_knows_nothing_of_the_old_one() {
+    let job = Job::new(2);
+    let [a, b] = job.pes();
+    for at in [a, b] {
+        at.allocated(DATA, 16384);
+    }
+    a.put(1, DATA, 8192);
+    a.put_signal(1, DATA, 64, FLAG, Effect::Set(1));
+    for at in [a, b] {
+        at.free(DATA, 16384);
+    }
+    let before = job.found().len();
+    for at in [a, b] {
+        at.allocated(DATA, 16384);
+    }
+    b.load(DATA, 16384);
+    assert_eq!(job.found().len(), before);
+    assert!(!b.tracker().syncs.marked(1, FLAG / 8));
+}
+
+#[test]
+fn neighbours_of_a_new_block_are_kept() {
+    let job = Job::new(2);
+    let [a, b] = job.pes();
+    a.put(1, 0, 3 << 16);
+    b.wait(64 - 8, Cmp::Eq, 0);
+    b.wait(64, Cmp::Eq, 0);
+    b.allocated(64, (2 << 16) + 64);
+    assert!(b.tracker().syncs.marked(1, 7) && !b.tracker().syncs.marked(1, 8));
+    b.load(64, (2 << 16) + 64);
+    job.clean();
+    b.load(55, 1);
+    b.load((2 << 16) + 128, 1);
+    assert_eq!(job.found().len(), 2);
+}
+
+#[test]
+fn texts_name_the_block() {
+    let job = Job::new(2);
+    let [a, b] = job.pes();
+    for at in [a, b] {
+        at.allocated(0, 64);
+        at.allocated(64, 4096);
+    }
+    a.put(1, 64 + 0x400, 64);
+    b.load(64 + 0x400, 64);
+    let text = job.one(1, Problem::ReadEarly);
+    assert!(
+        text.contains("on PE 1, from byte 0x400 on of the block of 4096 bytes of malloc at "),
+        "{text}"
+    );
+}
+
+#[test]
+fn unseen_stores_through_a_pointer_may_be_flags() {
+    for pointer in [true, false] {
+        let job = Job::new(2);
+        let [a, b] = job.pes();
+        if pointer {
+            a.tracker().pointer_given(1);
+        }
+        a.put(1, DATA, 64);
+        a.quiet();
+        // A store of PE 0 that the checker has not seen.
+        job.words.borrow_mut().insert((1, FLAG), 1);
+        b.wait(FLAG, Cmp::Eq, 1);
+        b.load(DATA, 64);
+        match pointer {
+            true => job.clean(),
+            false => drop(job.one(1, Problem::ReadEarly)),
+        }
+    }
+}
+
+/// PE 0 stores to a flag on PE 1, and PE 1 looks at it, both without telling.
+#[test]
+fn order_that_nobody_sees_makes_no_reports() {
+    for shows in [false, true] {
+        let job = Job::new(3);
+        let [a, b, c] = job.pes();
+        a.tracker().pointer_given(1);
+        if shows {
+            b.tracker().shows_accesses();
+        }
+        a.put(1, DATA, 64);
+        a.put(2, DATA, 64);
+        c.put(1, MORE, 64);
+        a.quiet();
+        b.load(DATA, 64);
+        b.get(2, DATA, 64);
+        if shows {
+            assert_eq!(job.found().len(), 2);
+            continue;
+        }
+        // And the other way round, by the same pointer.
+        b.put(0, DATA, 64);
+        b.quiet();
+        a.load(DATA, 64);
+        job.clean();
+        // Nobody has a pointer to the memory of PE 2, nor PE 2 one to another's.
+        b.load(MORE, 64);
+        job.one(1, Problem::ReadEarly);
+    }
+}
+
+#[test]
+fn known_flags_are_still_exact_when_there_are_pointers() {
+    let job = Job::new(3);
+    let [a, b, c] = job.pes();
+    a.tracker().pointer_given(1);
+    b.wait_begins(FLAG, Cmp::Eq, 1);
+    c.put(1, DATA, 64);
+    c.p(1, FLAG, 1);
+    b.wait_over(FLAG, Cmp::Eq, 1);
+    b.load(DATA, 64);
+    job.one(1, Problem::ReadEarly);
+}
+
+#[test]
+fn stores_through_a_pointer_that_are_seen() {
+    let job = Job::new(2);
+    let [a, b] = job.pes();
+    let store = |at: At<'_>, to: Pe, offset: u64| {
+        let site = at.here("store");
+        at.tracker().access(Kind::Store, to, offset, 8, site);
+    };
+    store(a, 1, DATA);
+    store(a, 1, FLAG);
+    b.wait(FLAG, Cmp::Eq, 0);
+    b.load(DATA, 8);
+    job.clean();
+    store(a, 1, MORE);
+    b.load(MORE, 8);
+    job.one(1, Problem::ReadEarly);
+}
+
+/// More words than there are sync objects, more accesses than cells: whatever is lost, nothing is reported that is not wrong.
+#[test]
+fn full_tables_make_no_reports() {
+    let job = Job::new(8);
+    let n = 8;
+    let words = 40_000_u64;
+    for round in 0..2 {
+        for index in 0..words {
+            let me = ((index * 7 + round * 3) % n) as Pe;
+            let owner = (index % n) as Pe;
+            let at = At { job: &job, me };
+            at.fetch_add(owner, 1024 + index * 8, 1);
+        }
+    }
+    // Counters and flags that come late still work.
+    let flag = |index: u64| (1 << 20) + index * 8;
+    for index in 0..2000 {
+        let (me, to) = ((index % n) as Pe, ((index + 1) % n) as Pe);
+        let (at, other) = (At { job: &job, me }, At { job: &job, me: to });
+        at.put(to, DATA, 64);
+        at.fence();
+        at.p(to, flag(index), 1);
+        other.wait(flag(index), Cmp::Eq, 1);
+        other.load(DATA, 64);
+        other.reset(flag(index), 0);
+        other.p(me, ACK, index + 1);
+        at.wait(ACK, Cmp::Eq, index + 1);
+        job.meet(&[me, to], "barrier", true);
+        job.clean();
+    }
+    for index in 0..2000 {
+        let owner = (index % n) as Pe;
+        for me in 0..n as Pe {
+            let at = At { job: &job, me };
+            at.put(owner, DATA + 64 * (1 + me as u64), 64);
+            at.atomic(owner, 1024 + index * 8, Effect::Add(1));
+        }
+        let at = At {
+            job: &job,
+            me: owner,
+        };
+        assert!(at.atomic_fetch(owner, 1024 + index * 8) >= n);
+        at.load(DATA, 64 * (1 + n));
+        job.barrier();
+        job.clean();
+    }
+}
+
+#[test]
+fn old_history_makes_no_reports() {
+    let job = Job::new(2);
+    let [a, b] = job.pes();
+    a.put(1, DATA, 64);
+    a.fence();
+    a.p(1, FLAG, 1);
+    for _ in 0..40_000 {
+        a.load(MORE, 8);
+        a.put(1, MORE, 8);
+        a.fence();
+    }
+    b.wait(FLAG, Cmp::Eq, 1);
+    b.load(DATA, 64);
+    job.clean();
+}
+
+#[test]
+fn the_last_tag_ends_the_check() {
+    let job = Job::new(2);
+    let [a, b] = job.pes();
+    let tag = &a.tracker().area.head(0)[0];
+    tag.store(clocks::LAST_TAG - 3, std::sync::atomic::Ordering::Relaxed);
+    for _ in 0..10 {
+        a.quiet();
+    }
+    a.put(1, DATA, 64);
+    b.load(DATA, 64);
+    b.wait(FLAG, Cmp::Eq, 0);
+    job.barrier();
+    job.clean();
+    assert!(
+        b.tracker()
+            .summary()
+            .unwrap()
+            .contains("ended before the program did")
+    );
+}
+
+#[test]
+fn unwritten_cells_of_a_dead_pe_stop_nobody() {
+    // PE 0 has issued a put and a signal, and is gone before they take effect.
+    let job = Job::new(2);
+    let [a, b] = job.pes();
+    job.hold();
+    a.put(1, DATA, 64);
+    a.signal(1, FLAG, Effect::Set(1));
+    b.wait(FLAG, Cmp::Eq, 0);
+    b.load(MORE, 64);
+    job.clean();
+    b.load(DATA, 64);
+    job.one(1, Problem::ReadEarly);
+}

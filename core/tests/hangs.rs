@@ -1,0 +1,258 @@
+//! Jobs that hang: the board names who holds the others up, and deadlines of the caller's end the waits.
+
+use nvshmemrs::{
+    Cmp, Error, InitAttr, Result, Runtime, SignalOp, Team, TeamConfig, deadline, local,
+};
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+/// Waits that are to end with their deadline: long enough to be looked at, on a busy machine, too.
+const HUNG: Duration = Duration::from_millis(1500);
+const SOON: Duration = Duration::from_millis(50);
+
+/// What the board says once `n` waits are on it.
+fn report_of(rt: &Runtime, n: usize) -> String {
+    let start = Instant::now();
+    while rt.board().waits().len() < n && start.elapsed() < HUNG / 2 {
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    rt.board().report()
+}
+
+#[track_caller]
+fn contains(text: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(text.contains(part), "no {part:?} in\n{text}");
+    }
+}
+
+#[track_caller]
+fn timed_out<T: std::fmt::Debug>(result: Result<T>) -> String {
+    match result {
+        Err(error @ Error::Timeout { .. }) => error.to_string(),
+        other => panic!("not a deadline: {other:?}"),
+    }
+}
+
+/// Runs `body` on each PE of a job, each with the deadline [`HUNG`], and gives what the board said meanwhile, with `n` waits on it.
+fn hang(n_pes: i32, n: usize, body: impl Fn(&Runtime) + Sync) -> String {
+    let text = Mutex::new(String::new());
+    local::run(n_pes, |rt| {
+        std::thread::scope(|scope| {
+            if rt.my_pe() == 0 {
+                scope.spawn(|| *text.lock().unwrap() = report_of(&rt, n));
+            }
+            deadline(HUNG, || body(&rt));
+        });
+        // The others may still be at it.
+        std::thread::sleep(HUNG / 2);
+        // Whatever is broken, finalize goes through.
+        rt.finalize()
+    })
+    .unwrap();
+    text.into_inner().unwrap()
+}
+
+#[test]
+fn a_collective_against_a_wait() {
+    let report = hang(3, 3, |rt| {
+        let signal = rt.array::<u64>(1).unwrap();
+        rt.barrier_all().unwrap();
+        if rt.my_pe() == 2 {
+            let text = timed_out(rt.signal_wait(signal.at(0).unwrap(), Cmp::Ge, 7));
+            contains(
+                &text,
+                &["the caller's deadline", "to be >= 7, sees 0", "PE 0 (pid "],
+            );
+        } else {
+            match deadline(HUNG * 2 / 3, || rt.barrier_all()) {
+                Err(Error::TeamBroken { .. }) => {}
+                other => {
+                    let text = timed_out(other);
+                    contains(&text, &["waits for PE 2; PE 2 (pid ", "is in signal_wait"]);
+                }
+            }
+        }
+        drop(signal);
+    });
+    contains(
+        &report,
+        &[
+            "PEs 0 and 1 wait in barrier on WORLD for PE 2, which is in signal_wait instead\n",
+            "PE 2 waits for a value that another PE is to write, and who that is to be is not known: every PE waits, so nobody is \
+             left to do it\n",
+            "in barrier on WORLD (its 3rd collective there) for ",
+            " s: waits for PE 2; gives up in ",
+            "in signal_wait for ",
+            "waits for the signal at byte ",
+            "to be >= 7, sees 0",
+        ],
+    );
+}
+
+#[test]
+fn collectives_of_two_teams_against_each_other() {
+    let report = hang(4, 4, |rt| {
+        let both = rt
+            .team_split_strided(Team::WORLD, 0, 1, 2, Ok(TeamConfig::default()))
+            .unwrap();
+        match rt.my_pe() {
+            0 => drop(rt.barrier_all()),
+            1 => {
+                std::thread::sleep(SOON);
+                match deadline(HUNG / 2, || rt.sync(both.unwrap())) {
+                    Err(Error::TeamBroken { .. }) => {}
+                    other => {
+                        let text = timed_out(other);
+                        contains(&text, &["waits for PE 0", "is in barrier on WORLD"]);
+                        contains(&text, &["deadlock: PE 1 is in sync on team"]);
+                    }
+                }
+            }
+            _ => drop(rt.barrier_all()),
+        }
+    });
+    contains(
+        &report,
+        &[
+            "deadlock: PE 0 is in barrier on WORLD and waits for PE 1, which is in sync on team 6 and waits for PE 0; first came PE 0 (",
+            " s ago), then PE 1 (",
+            "; PEs 2 and 3 wait for those\n",
+            "in sync on team 6 (its 1st collective there) for ",
+        ],
+    );
+}
+
+#[test]
+fn one_that_is_elsewhere_and_those_that_wait_for_the_waiting() {
+    let report = hang(4, 3, |rt| {
+        let pair = rt
+            .team_split_strided(Team::WORLD, 1, 1, 2, Ok(TeamConfig::default()))
+            .unwrap();
+        match rt.my_pe() {
+            // 0 waits for 1, which waits for 2, which is elsewhere.
+            2 => std::thread::sleep(HUNG),
+            1 => drop(rt.barrier(pair.unwrap())),
+            _ => drop(rt.barrier_all()),
+        }
+    });
+    contains(
+        &report,
+        &[
+            "PEs 0 and 3 wait in barrier on WORLD and PE 1 waits in barrier on team 6 for PE 2, which is not waiting in nvshmemrs\n",
+            "it has begun 1 collective on WORLD; it has begun 0 collectives on team 6",
+        ],
+    );
+}
+
+#[test]
+fn nested_deadlines_and_the_setting() {
+    let attr = InitAttr {
+        timeout: Some(Duration::from_secs(100)),
+        ..InitAttr::default()
+    };
+    local::run_with(1, &attr, |rt| {
+        let flag = rt.array::<u64>(1)?;
+        let wait = || rt.signal_wait(flag.at(0).unwrap(), Cmp::Eq, 1);
+        let start = Instant::now();
+        // Each in turn, and both together, are shorter than the setting.
+        deadline(SOON, || timed_out(wait()));
+        deadline(Duration::from_secs(50), || {
+            deadline(SOON, || timed_out(wait()))
+        });
+        let text = deadline(SOON, || {
+            deadline(Duration::from_secs(50), || timed_out(wait()))
+        });
+        contains(&text, &["the caller's deadline"]);
+        assert!(start.elapsed() < Duration::from_secs(40));
+        // The deadline is one moment for all waits in it.
+        deadline(SOON, || {
+            timed_out(wait());
+            let start = Instant::now();
+            timed_out(wait());
+            assert!(start.elapsed() < Duration::from_secs(5));
+        });
+        // What need not wait is not touched by one that has passed.
+        deadline(Duration::ZERO, || {
+            rt.signal_op(flag.at(0)?, 1, SignalOp::Set, 0)?;
+            wait()
+        })?;
+        rt.finalize()
+    })
+    .unwrap();
+}
+
+#[test]
+fn a_longer_deadline_stands_in_for_a_shorter_setting() {
+    let attr = InitAttr {
+        timeout: Some(SOON),
+        ..InitAttr::default()
+    };
+    local::run_with(2, &attr, |rt| {
+        let flag = rt.array::<u64>(1)?;
+        let element = flag.at(0)?;
+        if rt.my_pe() == 1 {
+            std::thread::sleep(SOON * 6);
+            rt.signal_op(element, 1, SignalOp::Set, 0)?;
+            rt.signal_op(element, 1, SignalOp::Set, 1)?;
+        }
+        let long = Duration::from_secs(60);
+        deadline(long, || rt.signal_wait(element, Cmp::Eq, 1))?;
+        deadline(long, || rt.barrier_all())?;
+        let text = timed_out(rt.signal_wait(element, Cmp::Eq, 2));
+        contains(&text, &["NVSHMEMRS_TIMEOUT"]);
+        deadline(long, || rt.finalize())
+    })
+    .unwrap();
+}
+
+#[test]
+fn a_deadline_goes_with_what_is_submitted() {
+    local::run(1, |rt| {
+        let flag = rt.array::<u64>(1)?;
+        let element = flag.at(0)?;
+        let stream = rt.stream()?;
+        let wait = move |rt: &Runtime| rt.signal_wait(element, Cmp::Eq, 1).map(drop);
+        deadline(SOON, || stream.submit(wait))?;
+        contains(&timed_out(stream.synchronize()), &["signal_wait of PE 0"]);
+        // An operation that was submitted without one has none, whoever waits for the stream.
+        stream.submit(wait)?;
+        contains(
+            &timed_out(deadline(SOON, || stream.synchronize())),
+            &[
+                "stream_synchronize of PE 0",
+                "a stream of its own to come to operation 2",
+            ],
+        );
+        rt.signal_op(element, 1, SignalOp::Set, 0)?;
+        stream.synchronize()?;
+        let event = rt.event();
+        rt.signal_op(element, 0, SignalOp::Set, 0)?;
+        stream.submit(wait)?;
+        event.record(&stream)?;
+        timed_out(deadline(SOON, || event.synchronize()));
+        rt.signal_op(element, 1, SignalOp::Set, 0)?;
+        event.synchronize()?;
+        drop(stream);
+        drop(flag);
+        rt.finalize()
+    })
+    .unwrap();
+}
+
+#[test]
+fn a_deadline_in_team_init_names_how_many_are_missing() {
+    local::run(3, |rt| {
+        if rt.my_pe() == 0 {
+            let config = TeamConfig {
+                unique_id: 77,
+                ..TeamConfig::default()
+            };
+            let text = timed_out(deadline(SOON, || rt.team_init(config, 3, 0)));
+            contains(&text, &["2 more PEs to call team_init with unique id 77"]);
+        }
+        rt.barrier_all()?;
+        rt.finalize()
+    })
+    .unwrap();
+}

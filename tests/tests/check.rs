@@ -1,0 +1,482 @@
+//! The synchronisation checker: it finds what is wrong with each program of `tests/check`, names both places, and says nothing else;
+//! of their correct twins, and of the project's other programs, it says nothing at all.
+
+use nvshmemrs_tests::compile::{compile_as, compile_c_text, compile_instrumented};
+use nvshmemrs_tests::findings::{Header, findings};
+use nvshmemrs_tests::{HANG, Output, interpreter, launcher, library, program, run, workspace};
+use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+/// Each program runs with these numbers of PEs, each with a seed of its own.
+const RUNS: [(u32, &str); 3] = [(2, "1"), (3, "20"), (4, "300")];
+
+/// Julia compiles as it goes, on every PE, and the machine may have few cores.
+const SLOW: Duration = Duration::from_secs(240);
+
+/// What to start, and with which libraries.
+fn under_check<S: AsRef<OsStr>>(n_pes: u32, seed: &str, words: &[S]) -> Command {
+    let mut command = launcher(n_pes, &["--check"]);
+    command
+        .args(words)
+        .env("NVSHMEMRS_CHECK_SEED", seed)
+        .env("NVSHMEMRS_LIBRARY", library())
+        .stdin(Stdio::null());
+    command
+}
+
+fn python() -> OsString {
+    interpreter("NVSHMEMRS_PYTHON", ".venv/bin/python", "Python")
+}
+
+/// The lines of the checker and the launcher in a job without findings.
+fn lines_of_silence(n_pes: u32, seed: &str) -> [String; 2] {
+    let pes = if n_pes == 1 { "PE" } else { "PEs" };
+    [
+        format!(
+            "nvshmemrs check: on for {n_pes} {pes}, seed {seed} (NVSHMEMRS_CHECK_SEED={seed} repeats its choices)"
+        ),
+        "nvshmemrs-run: the checker found nothing".into(),
+    ]
+}
+
+/// Neither the checker nor the program has said anything to standard error.
+#[track_caller]
+fn assert_silent(output: &Output, n_pes: u32, seed: &str) {
+    output.assert_success();
+    let lines: Vec<&str> = output.stderr.lines().collect();
+    assert_eq!(
+        lines,
+        lines_of_silence(n_pes, seed),
+        "{}",
+        output.describe()
+    );
+}
+
+/// The checker has said nothing to standard error; the program may have.
+#[track_caller]
+fn assert_checker_silent(output: &Output, n_pes: u32, seed: &str) {
+    output.assert_success();
+    let said = output.stderr.lines();
+    let said: Vec<&str> = said.filter(|line| line.starts_with("nvshmemrs")).collect();
+    assert_eq!(said, lines_of_silence(n_pes, seed), "{}", output.describe());
+}
+
+/// A program of `tests/check`.
+struct Program {
+    source: PathBuf,
+    header: Header,
+}
+
+impl Program {
+    #[track_caller]
+    fn new(name: &str) -> Program {
+        let source = workspace().join("tests/check").join(name);
+        let header = Header::of(&source);
+        assert!(!header.expected.is_empty(), "{name} says nothing of a bug");
+        Program { source, header }
+    }
+
+    /// The words that start it, as it is or mended.
+    #[track_caller]
+    fn words(&self, mended: bool) -> Vec<OsString> {
+        let source = &self.source;
+        let part = |part: Option<&OsStr>| part.expect("a name").to_string_lossy().into_owned();
+        let (stem, language) = (part(source.file_stem()), part(source.extension()));
+        let mut words: Vec<OsString> = match &*language {
+            "py" => vec![python(), source.into()],
+            "rs" => vec![rust_program(&stem).into()],
+            _ => {
+                let name = format!(
+                    "check-{stem}-{language}{}",
+                    if mended { "-mended" } else { "" }
+                );
+                let mut options = vec!["-O1"];
+                options.extend(mended.then_some("-DMENDED"));
+                options.extend((language == "F90").then_some("-cpp"));
+                let compile = match self.header.instrumented {
+                    true => compile_instrumented,
+                    false => compile_as,
+                };
+                return vec![compile(source, &name, &options).into()];
+            }
+        };
+        words.extend(mended.then_some("mended".into()));
+        words
+    }
+
+    /// Every run finds what the program says, at the places it says, and nothing else.
+    #[track_caller]
+    fn is_seen_through(&self) {
+        let words = self.words(false);
+        for (n_pes, seed) in RUNS {
+            let n_pes = self.header.n_pes.unwrap_or(n_pes);
+            let output = run(&mut under_check(n_pes, seed, &words), HANG);
+            output.assert_code(1);
+            let found = findings(&output.stderr);
+            for expected in &self.header.expected {
+                let seen = found.iter().any(|finding| expected.is(finding));
+                assert!(seen, "not found: {expected:?}\n{}", output.describe());
+            }
+            let known = || self.header.expected.iter().chain(&self.header.possible);
+            for finding in &found {
+                let wanted = known().any(|expected| expected.is(finding));
+                assert!(wanted, "not there: {finding:?}\n{}", output.describe());
+            }
+            let problems = if found.len() == 1 {
+                "problem"
+            } else {
+                "problems"
+            };
+            let last = format!(
+                "nvshmemrs-run: the checker found {} {problems}",
+                found.len()
+            );
+            assert_eq!(
+                output.stderr.lines().last(),
+                Some(&*last),
+                "{}",
+                output.describe()
+            );
+        }
+    }
+
+    /// Mended, it works, and the checker is silent.
+    #[track_caller]
+    fn is_accepted_when_mended(&self) {
+        let words = self.words(true);
+        for (n_pes, seed) in RUNS {
+            let n_pes = self.header.n_pes.unwrap_or(n_pes);
+            let output = run(&mut under_check(n_pes, seed, &words), HANG);
+            assert_silent(&output, n_pes, seed);
+            let mut lines: Vec<&str> = output.stdout.lines().collect();
+            lines.sort_unstable();
+            let done = |pe| format!("done PE {pe} of {n_pes}");
+            let expected: Vec<String> = (0..n_pes).map(done).collect();
+            assert_eq!(lines, expected, "{}", output.describe());
+        }
+    }
+}
+
+/// The binaries of this package are where cargo says.
+#[track_caller]
+fn rust_program(stem: &str) -> &'static str {
+    match stem {
+        "mailbox" => env!("CARGO_BIN_EXE_check-mailbox"),
+        "ticket" => env!("CARGO_BIN_EXE_check-ticket"),
+        "scatter" => env!("CARGO_BIN_EXE_check-scatter"),
+        _ => panic!("tests/Cargo.toml has no program check-{stem}"),
+    }
+}
+
+/// A test for each program with a bug, and a list of them all.
+macro_rules! programs {
+    ($($test:ident $name:literal)*) => {
+        const PROGRAMS: &[&str] = &[$($name),*];
+
+        mod seen_through { $(
+            #[test]
+            fn $test() {
+                super::Program::new($name).is_seen_through();
+            }
+        )* }
+
+        mod accepted_when_mended { $(
+            #[test]
+            fn $test() {
+                super::Program::new($name).is_accepted_when_mended();
+            }
+        )* }
+    };
+}
+
+programs! {
+    announced "announced.py"
+    broadcast_early "broadcast_early.c"
+    column "column.c"
+    counts_differ "counts_differ.c"
+    double_buffer "double_buffer.c"
+    exchange "exchange.py"
+    fence_elsewhere "fence_elsewhere.c"
+    filled_late "filled_late.c"
+    flag_reset "flag_reset.cpp"
+    forwarded "forwarded.c"
+    free_early "free_early.c"
+    free_pending "free_pending.c"
+    get_early "get_early.c"
+    gradients "gradients.py"
+    halo_in_c "halo.c"
+    halo_in_fortran "halo.F90"
+    histogram "histogram.cpp"
+    lock "lock.c"
+    mailbox "mailbox.rs"
+    mixed "mixed.c"
+    on_stream "on_stream.py"
+    other_collective "other_collective.c"
+    overshoot "overshoot.c"
+    polled "polled.c"
+    prefetch "prefetch.F90"
+    read_back "read_back.c"
+    reduce_source "reduce_source.c"
+    ring "ring.c"
+    scatter "scatter.rs"
+    scratch_array "scratch_array.py"
+    signal_first "signal_first.c"
+    source_overwritten "source_overwritten.c"
+    source_reused "source_reused.c"
+    spin "spin.c"
+    status_twice "status_twice.c"
+    stream "stream.c"
+    task_queue "task_queue.cpp"
+    ticket "ticket.rs"
+    two_writers "two_writers.c"
+    wrong_team "wrong_team.c"
+}
+
+#[test]
+fn every_program_has_its_test() {
+    let entries = fs::read_dir(workspace().join("tests/check")).expect("the programs");
+    let files: BTreeSet<String> = entries
+        .map(|entry| {
+            entry
+                .expect("a program")
+                .file_name()
+                .to_string_lossy()
+                .into_owned()
+        })
+        .filter(|name| !name.starts_with("job.") && name != "__pycache__")
+        .collect();
+    let tested: BTreeSet<String> = PROGRAMS.iter().map(|name| name.to_string()).collect();
+    assert_eq!(files, tested);
+}
+
+/// Runs a correct program, each of whose PEs prints one line that begins with `line`; nobody else says anything.
+#[track_caller]
+fn nothing_is_said_of(words: &[OsString], n_pes: &[u32], line: &str) {
+    for (&n_pes, seed) in n_pes.iter().zip(["5", "60"]) {
+        let output = run(&mut under_check(n_pes, seed, words), SLOW);
+        assert_silent(&output, n_pes, seed);
+        let lines = output.stdout.lines().filter(|text| text.starts_with(line));
+        assert_eq!(lines.count(), n_pes as usize, "{}", output.describe());
+    }
+}
+
+fn conformance(file: &str) -> PathBuf {
+    workspace().join("tests/conformance").join(file)
+}
+
+/// A conformance program in a compiled language, whose own loads and stores are seen.
+#[track_caller]
+fn instrumented(file: &str) -> Vec<OsString> {
+    let name = format!("checked-{}", file.replace('.', "-"));
+    vec![compile_instrumented(&conformance(file), &name, &[]).into()]
+}
+
+fn in_python(file: &str) -> Vec<OsString> {
+    vec![python(), conformance(file).into()]
+}
+
+fn in_julia(file: &str) -> Vec<OsString> {
+    let julia = interpreter("NVSHMEMRS_JULIA", ".julia/bin/julia-nvshmemrs", "Julia");
+    vec![julia, "--startup-file=no".into(), conformance(file).into()]
+}
+
+macro_rules! correct {
+    ($($test:ident: $words:expr, $n_pes:expr, $line:literal;)*) => { mod correct { $(
+        #[test]
+        fn $test() {
+            use super::*;
+            nothing_is_said_of(&$words, &$n_pes, $line);
+        }
+    )* } };
+}
+
+correct! {
+    ring_in_c: instrumented("ring.c"), [2, 4], "ring ok PE";
+    ring_in_cxx: instrumented("ring.cpp"), [2, 4], "ring ok PE";
+    ring_in_fortran: instrumented("ring.f90"), [2, 4], "ring ok PE";
+    ring_in_julia: in_julia("ring.jl"), [3], "ring ok PE";
+    ring_in_python: in_python("ring.py"), [2, 4], "ring ok PE";
+    ring_in_rust: [env!("CARGO_BIN_EXE_conformance-ring").into()], [2, 4], "ring ok PE";
+
+    model_in_c: instrumented("model.c"), [2, 4], "model ok PE";
+    model_in_cxx: instrumented("model.cpp"), [2, 4], "model ok PE";
+    model_in_fortran: instrumented("model.f90"), [2, 4], "model ok PE";
+    model_in_julia: in_julia("model.jl"), [3], "model ok PE";
+    model_in_python: in_python("model.py"), [2, 4], "model ok PE";
+    model_in_rust: [env!("CARGO_BIN_EXE_conformance-model").into()], [2, 4], "model ok PE";
+}
+
+#[test]
+fn nothing_is_said_of_the_tutorial() {
+    let tutorial = workspace().join("examples/python/tutorial.py");
+    let output = run(&mut under_check(4, "7", &[python(), tutorial.into()]), SLOW);
+    assert_silent(&output, 4, "7");
+    output.assert_stdout("every check passed");
+}
+
+#[test]
+fn nothing_is_said_of_the_landscape() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (source, map) = (
+        workspace().join("examples/python/landscape.py"),
+        folder.path().join("map"),
+    );
+    let export = [
+        source.clone().into(),
+        "--export".into(),
+        map.clone().into_os_string(),
+    ];
+    run(
+        Command::new(python())
+            .args(export)
+            .env("NVSHMEMRS_LIBRARY", library()),
+        SLOW,
+    )
+    .assert_success();
+
+    let words: Vec<OsString> = vec![
+        python(),
+        source.into(),
+        "--steps".into(),
+        "6".into(),
+        "--no-plot".into(),
+    ];
+    let in_python = run(&mut under_check(3, "8", &words), SLOW);
+    assert_checker_silent(&in_python, 3, "8");
+
+    let options = ["-ffp-contract=off", "-O2"];
+    let source = workspace().join("examples/c/landscape.c");
+    let program = compile_instrumented(&source, "checked-landscape", &options);
+    let in_c = run(
+        &mut under_check(3, "9", &[program.into(), map.into_os_string(), "6".into()]),
+        SLOW,
+    );
+    assert_checker_silent(&in_c, 3, "9");
+    let fingerprint = |output: &Output| {
+        let line = output
+            .stdout
+            .lines()
+            .find(|line| line.starts_with("fingerprint: "));
+        line.unwrap_or_else(|| panic!("{}", output.describe()))
+            .to_string()
+    };
+    assert_eq!(fingerprint(&in_python), fingerprint(&in_c));
+}
+
+/// PEs that are threads: each thread's accesses are its own PE's.
+#[test]
+fn threads_of_one_process_are_told_apart() {
+    let source = program("check_threads.c");
+    let header = Header::of(&source);
+    for (mended, options) in [(false, &[][..]), (true, &["-DMENDED"])] {
+        let program = compile_instrumented(&source, &format!("check-threads-{mended}"), options);
+        let mut command = nvshmemrs_tests::job::clean(program);
+        command
+            .env("NVSHMEMRS_CHECK", "1")
+            .env("NVSHMEMRS_CHECK_SEED", "4");
+        let output = run(&mut command, HANG);
+        output.assert_success();
+        let found = findings(&output.stderr);
+        let expected = |finding| header.expected.iter().any(|expected| expected.is(finding));
+        assert_eq!(found.is_empty(), mended, "{}", output.describe());
+        assert!(found.iter().all(expected), "{}", output.describe());
+        if mended {
+            output
+                .assert_stdout("PE 0 found 2\n")
+                .assert_stdout("PE 1 found 1\n");
+        }
+    }
+}
+
+/// The report in `docs/checker.md` is what the checker writes.
+#[test]
+fn the_documentation_shows_a_real_report() {
+    let page = fs::read_to_string(workspace().join("docs/checker.md")).expect("the page");
+    let shown = page
+        .split_once("```text\n$ nvshmemrs-run --check -n 2 -- ./forwarded\n")
+        .and_then(|(_, rest)| rest.split_once("```"));
+    let (shown, _) = shown.expect("a report in the page");
+    let words = Program::new("forwarded.c").words(false);
+    let folder = workspace().join("tests/check");
+    let output = run(under_check(2, "1234", &words).current_dir(folder), HANG);
+    assert_eq!(output.stderr, shown, "{}", output.describe());
+}
+
+/// The last line of a job.
+#[track_caller]
+fn last_line(output: &Output) -> &str {
+    output.stderr.lines().last().unwrap_or_default()
+}
+
+#[test]
+fn silence_of_the_launcher_is_explained() {
+    let did_not_run = "nvshmemrs-run: the checker did not run, or could not say so: no PE has joined a job with it";
+    let output = run(&mut under_check(2, "1", &["true"]), HANG);
+    output.assert_success();
+    assert_eq!(last_line(&output), did_not_run, "{}", output.describe());
+    let output = run(&mut under_check(2, "1", &["false"]), HANG);
+    output.assert_code(1);
+    assert_eq!(last_line(&output), did_not_run, "{}", output.describe());
+
+    let text = "#include <nvshmemrs.h>\nint main(void) { nvshmemrs_runtime_t rt; return nvshmemrs_init(NULL, &rt) ? 1 : 3; }\n";
+    let program = compile_c_text("check_fails_early", text);
+    let output = run(&mut under_check(2, "1", &[program]), HANG);
+    output.assert_code(3);
+    let nothing = "nvshmemrs-run: the checker found nothing before the job failed";
+    assert_eq!(last_line(&output), nothing, "{}", output.describe());
+}
+
+/// Wrappers close descriptors that they do not know (Python's subprocess does), and the number may then stand for something else.
+#[test]
+fn a_wrapper_may_close_the_launchers_descriptor() {
+    let close = r#"n=${NVSHMEMRS_CHECK_FD%%:*}; eval "exec $n>&-"; exec "$0""#;
+    let replace = r#"n=${NVSHMEMRS_CHECK_FD%%:*}; eval "exec $n>/dev/null"; exec "$0""#;
+    for wrapper in [close, replace] {
+        let program = Program::new("status_twice.c").words(false).remove(0);
+        let words: [OsString; 4] = ["bash".into(), "-c".into(), wrapper.into(), program];
+        let output = run(&mut under_check(2, "1", &words), HANG);
+        output.assert_success();
+        for pe in 0..2 {
+            output.assert_stderr(&format!(
+                "nvshmemrs check: PE {pe}: nvshmemrs-run will not count what this PE finds"
+            ));
+        }
+        let found = findings(&output.stderr);
+        assert!(!found.is_empty(), "{}", output.describe());
+        let line = last_line(&output);
+        assert!(
+            line.starts_with("nvshmemrs-run: the checker did not run, or could not say so"),
+            "{}",
+            output.describe()
+        );
+    }
+}
+
+/// Prints the table of docs/checker.md:
+/// `cargo test --release -p nvshmemrs-tests --test check cost -- --ignored --nocapture`.
+#[test]
+#[ignore = "it measures, and asserts nothing of the times"]
+fn cost() {
+    let program = compile_instrumented(&program("check_cost.c"), "check-cost", &["-O2"]);
+    let times = |command: &mut Command| -> Vec<(String, f64)> {
+        let output = run(command, SLOW);
+        output.assert_success();
+        let lines = output
+            .stdout
+            .lines()
+            .filter_map(|line| line.split_once('\t'));
+        let times = lines.map(|(name, time)| (name.to_string(), time.parse().expect("a time")));
+        times.collect()
+    };
+    let off = times(launcher(2, &[]).arg(&program));
+    let on = times(&mut under_check(2, "1", &[&program]));
+    assert_eq!((off.len(), on.len()), (5, 5));
+    println!("| | off | on | factor |\n|---|---|---|---|");
+    for ((name, off), (_, on)) in off.iter().zip(&on) {
+        println!("| {name} | {off:.1} ns | {on:.1} ns | {:.1} |", on / off);
+    }
+}

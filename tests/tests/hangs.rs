@@ -1,0 +1,386 @@
+//! Jobs that hang: what the board says, from the launcher and from outside; deadlines; Ctrl-C.
+
+use nvshmemrs_tests::{
+    HANG, Leftovers, Output, Running, bin, compile_c, job, launcher, program, run, spawn,
+};
+use rustix::process::Signal;
+use std::io::{Seek, Write};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+const TIMEOUT: i32 = 16;
+const INTERRUPTED: i32 = 17;
+
+/// A job of `programs/hang.c` under the launcher.
+fn hang(n_pes: u32, options: &[&str], args: &[&str]) -> Command {
+    let mut command = launcher(n_pes, options);
+    command
+        .arg(compile_c(&program("hang.c")))
+        .args(args)
+        .stdin(Stdio::null());
+    command
+}
+
+#[track_caller]
+fn contains(text: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(text.contains(part), "no {part:?} in\n{text}");
+    }
+}
+
+/// The report of a stall of a job of three PEs.
+#[track_caller]
+fn stall(scenario: &str) -> String {
+    let mut job = spawn(&mut hang(
+        3,
+        &["--stall-after", "0.5", "--grace", "0.2"],
+        &[scenario],
+    ));
+    let heading = "nvshmemrs-run: nothing has moved for 0.5 s\n";
+    let report = job.until("report of a stall", |job| {
+        let text = job.stderr();
+        // The last line has come, too.
+        (text.contains(heading) && text.contains("  PE 2 (pid ")).then_some(text)
+    });
+    let pid = job.pid().to_string();
+    let info = run(
+        Command::new(bin("nvshmemrs-info")).args(["--job", &pid]),
+        HANG,
+    );
+    info.assert_success();
+    job.signal(Signal::TERM);
+    job.wait(HANG);
+    let summary = report
+        .split(heading)
+        .nth(1)
+        .and_then(|rest| rest.lines().next());
+    let summary = summary.expect("a line after the heading");
+    assert!(
+        info.stdout.starts_with(summary),
+        "from outside:\n{}\nnot {summary:?}",
+        info.stdout
+    );
+    report
+}
+
+#[test]
+fn a_pe_that_computes_or_sleeps_is_named() {
+    contains(
+        &stall("computing"),
+        &[
+            "\nPEs 0 and 1 wait in barrier on WORLD for PE 2, which is not waiting in nvshmemrs (running on a CPU)\n",
+            ": in barrier on WORLD (its 5th collective there) for ",
+            " s: waits for PE 2\n",
+            "): not waiting in nvshmemrs (running on a CPU); it has begun 4 collectives on WORLD",
+        ],
+    );
+    contains(
+        &stall("sleeping"),
+        &[
+            "\nPEs 0 and 1 wait in reduce on WORLD for PE 2, which is not waiting in nvshmemrs (sleeping in the kernel",
+        ],
+    );
+}
+
+#[test]
+fn a_collective_against_a_wait_is_told() {
+    contains(
+        &stall("against_a_wait"),
+        &[
+            "\nPEs 0 and 1 wait in barrier on WORLD for PE 2, which is in signal_wait instead\n",
+            "every PE waits, so nobody is left to do it\n",
+            "to be >= 1, sees 0\n",
+        ],
+    );
+}
+
+#[test]
+fn collectives_of_two_teams_are_a_deadlock() {
+    contains(
+        &stall("crossed"),
+        &[
+            "\ndeadlock: PE 0 is in barrier on WORLD and waits for PE 1, which is in reduce on team 6 and waits for PE 0; first came PE 0 (",
+            " ago), then PE 1 (",
+            "; PE 2 waits for those\n",
+        ],
+    );
+}
+
+#[test]
+fn signals_that_nobody_sends_are_told() {
+    contains(
+        &stall("nobody_sends"),
+        &[
+            "\nPEs 0 to 2 wait for values that other PEs are to write, and who that is to be is not known: every PE waits",
+        ],
+    );
+}
+
+#[test]
+fn a_stream_that_waits_is_told() {
+    contains(
+        &stall("on_a_stream"),
+        &[
+            "\nPEs 0 and 1 wait in barrier on WORLD for PE 2, which is in wait_until instead\n",
+            "in stream_synchronize on thread ",
+            "waits for a stream of its own to come to operation 1, which has come to 0",
+        ],
+    );
+}
+
+#[test]
+fn the_outside_sees_the_same_as_numbers() {
+    let mut job = spawn(&mut hang(3, &["--grace", "0.2"], &["crossed", "40"]));
+    let pid = job.pid().to_string();
+    let board = job.until("board with all waits", |_| {
+        let mut command = Command::new(bin("nvshmemrs-info"));
+        let info = run(command.args(["--json", "--job", &pid]), HANG);
+        let board: serde_json::Value = serde_json::from_str(&info.stdout).ok()?;
+        (board["waits"].as_array()?.len() == 3).then_some(board)
+    });
+    assert!(
+        board["summary"][0]
+            .as_str()
+            .is_some_and(|line| line.starts_with("deadlock: "))
+    );
+    assert_eq!(board["pes"][1]["waits_for"], serde_json::json!([0]));
+    assert_eq!(board["waits"][0]["waits_for"], serde_json::json!([1]));
+    assert_eq!(board["waits"][0]["limit"], "the caller's deadline");
+    let left = board["waits"][0]["gives_up_in"].as_f64().expect("a number");
+    assert!((1.0..40.0).contains(&left), "{board}");
+    job.signal(Signal::TERM);
+    job.wait(HANG);
+}
+
+#[test]
+fn a_deadline_of_the_caller_ends_a_wait() {
+    let mut job = job::start(compile_c(&program("hang.c")), 3, |_, command| {
+        command.args(["sleeping", "0.4"]);
+    });
+    let last = job.pop().expect("three PEs");
+    let mut timeouts = 0;
+    for pe in job {
+        let output = pe.wait(HANG);
+        output.assert_success();
+        if output.stdout.contains(&format!("status {TIMEOUT}: ")) {
+            timeouts += 1;
+            output
+                .assert_stdout("(limit: the caller's deadline): its 5th collective on WORLD, waits for PE 2; PE 2 (pid ")
+                .assert_stdout(") is not waiting in nvshmemrs (sleeping in the kernel");
+        }
+    }
+    assert!(
+        timeouts > 0,
+        "the other one may have heard of the broken team, but not both"
+    );
+    last.signal(Signal::KILL);
+    last.wait(HANG);
+}
+
+/// Operations of `programs/interrupt.c`, one of each class of waits, and what they wait for.
+const WAITS: [(&str, &str); 9] = [
+    ("barrier", "waits for PE 1"),
+    ("reduce", "waits for PE 1"),
+    ("malloc", "waits for PE 1"),
+    ("signal_wait", "to be == 1, sees 0"),
+    ("wait_until_all", "is to be == 1, sees 0"),
+    (
+        "team_init",
+        "waits for 1 more PE to call team_init with unique id 7",
+    ),
+    ("stream_synchronize", "waits for a stream of its own"),
+    ("event_synchronize", "waits for a stream of its own"),
+    ("finalize", "waits for PE 1 to call finalize"),
+];
+
+#[track_caller]
+fn ready(job: &mut Running, n: usize) {
+    job.until("line of each PE", |job| {
+        let ready = job
+            .stdout()
+            .lines()
+            .filter(|line| line.contains("ready"))
+            .count();
+        (ready == n).then_some(())
+    });
+    // They are inside the wait by then, and published.
+    std::thread::sleep(Duration::from_millis(200));
+}
+
+/// Interrupts a job and gives what it came to. Promised is 1 s, on a machine that has nothing else to do.
+#[track_caller]
+fn interrupt(job: Running) -> Output {
+    let start = Instant::now();
+    job.signal(Signal::INT);
+    let output = job.wait(HANG);
+    let took = start.elapsed();
+    println!("ended {} ms after SIGINT", took.as_millis());
+    assert!(
+        took < Duration::from_secs(5),
+        "{took:?}\n{}",
+        output.describe()
+    );
+    output
+}
+
+#[test]
+fn ctrl_c_ends_every_wait_of_a_c_program() {
+    let before = Leftovers::now();
+    for (operation, awaited) in WAITS {
+        let mut command = launcher(2, &[]);
+        command
+            .arg(compile_c(&program("interrupt.c")))
+            .args([operation, "default"])
+            .stdin(Stdio::null());
+        let mut job = spawn(&mut command);
+        ready(&mut job, 2);
+        let output = interrupt(job);
+        output
+            .assert_code(128 + 2)
+            .assert_stderr("nvshmemrs-run: interrupted by SIGINT; at that moment:\n")
+            .assert_stderr("nvshmemrs-run:   PE 0 (pid ")
+            .assert_stderr("was killed by signal 2 (SIGINT)");
+        let line = output
+            .stderr
+            .lines()
+            .find(|line| line.contains("  PE 0 (pid "));
+        assert!(
+            line.is_some_and(
+                |line| line.contains(&format!("in {operation}")) && line.contains(awaited)
+            ),
+            "{}",
+            output.describe()
+        );
+    }
+    before.assert_none_new();
+}
+
+#[test]
+fn a_handler_that_interrupts_ends_every_wait() {
+    for (operation, awaited) in WAITS {
+        let mut job = job::start(compile_c(&program("interrupt.c")), 2, |_, command| {
+            command.args([operation, "handler"]);
+        });
+        let last = job.pop().expect("two PEs");
+        let mut first = job.pop().expect("two PEs");
+        ready(&mut first, 1);
+        let output = interrupt(first);
+        output.assert_code(INTERRUPTED);
+        let start = format!(
+            "{operation}: status {INTERRUPTED}: {operation} of PE 0 was interrupted after "
+        );
+        output.assert_stderr(&start).assert_stderr(awaited);
+        last.signal(Signal::KILL);
+        last.wait(HANG);
+    }
+}
+
+#[test]
+fn ctrl_c_ends_a_job_of_one() {
+    let mut job =
+        spawn(job::clean(compile_c(&program("interrupt.c"))).args(["signal_wait", "handler"]));
+    ready(&mut job, 1);
+    let output = interrupt(job);
+    output
+        .assert_code(INTERRUPTED)
+        .assert_stderr("signal_wait of PE 0 was interrupted after ");
+}
+
+#[test]
+fn ctrl_c_on_a_terminal_ends_the_job() {
+    // `script` (bsdutils) gives the launcher a terminal and types what it reads: in the end, Ctrl-C.
+    let mut input = tempfile::tempfile().expect("a temporary file");
+    input.write_all(b"\x03").expect("a character in a file");
+    input.rewind().expect("a file can be rewound");
+    let line = format!(
+        "'{}' -n 2 '{}' barrier default",
+        bin("nvshmemrs-run").display(),
+        compile_c(&program("interrupt.c")).display()
+    );
+    // It types when the PEs are inside the wait.
+    let typed = format!("(sleep 3; cat) | script -qec \"{line}\" /dev/null");
+    let mut command = Command::new("sh");
+    command.args(["-c", &typed]).stdin(input);
+    let output = spawn(&mut command).wait(HANG);
+    output.assert_code(128 + 2);
+    contains(
+        &output.stdout,
+        &[
+            "interrupted by SIGINT; at that moment:",
+            "PE 0 (pid ",
+            "in barrier on WORLD",
+            "was killed by signal 2 (SIGINT)",
+        ],
+    );
+    assert!(
+        output.elapsed < Duration::from_secs(20),
+        "{}",
+        output.describe()
+    );
+}
+
+#[test]
+fn the_last_lines_of_a_failed_job() {
+    // The PE that crashes waits in a barrier itself; the one that it waits for is not at fault.
+    let output = run(&mut hang(3, &["--grace", "0.3"], &["crashing"]), HANG);
+    output.assert_code(128 + 11);
+    let lines: Vec<&str> = output.stderr.lines().collect();
+    let first = lines
+        .iter()
+        .position(|line| line.starts_with("nvshmemrs-run: "))
+        .expect("the launcher says something");
+    let last = &lines[first..];
+    assert_eq!(last.len(), 4, "{}", output.describe());
+    contains(
+        last[0],
+        &[
+            "nvshmemrs-run: PE 1 (pid ",
+            "hang-c') was killed by signal 11 (SIGSEGV) in barrier on WORLD (its 5th collective there), after ",
+            " s of waiting for PE 2",
+        ],
+    );
+    assert_eq!(last[1], "nvshmemrs-run: at that moment the others were:");
+    contains(
+        last[2],
+        &[
+            "nvshmemrs-run:   PE 0 (pid ",
+            "): in barrier on WORLD (its 5th collective there) for ",
+        ],
+    );
+    contains(
+        last[3],
+        &[
+            "nvshmemrs-run:   PE 2 (pid ",
+            "): not waiting in nvshmemrs (sleeping",
+        ],
+    );
+    // What the survivor said comes before.
+    contains(
+        &output.stdout,
+        &[
+            "PE 0: barrier: status 15: PE 1 (pid ",
+            ") ended without finalize in barrier on WORLD, during barrier of PE 0",
+        ],
+    );
+}
+
+#[test]
+fn a_pe_that_leaves_in_silence_is_named() {
+    let mut command = launcher(3, &[]);
+    command
+        .arg(compile_c(&program("leave.c")))
+        .stdin(Stdio::null());
+    let output = run(&mut command, HANG);
+    let last = output
+        .stderr
+        .lines()
+        .filter(|line| line.contains("PE 1 exited with status 0"));
+    let last: Vec<&str> = last.collect();
+    assert_eq!(last.len(), 1, "{}", output.describe());
+    contains(
+        last[0],
+        &[
+            "before that, PE 1 exited with status 0 without calling finalize, outside of nvshmemrs' waits",
+        ],
+    );
+}

@@ -1,0 +1,86 @@
+//! What the pages for users say about the tests: the files and tests that they name exist.
+
+use nvshmemrs_tests::workspace;
+use std::collections::HashSet;
+use std::fs;
+use std::path::Path;
+
+/// The pages, and the fewest names of tests that each must have, so that a change of style is noticed.
+const PAGES: [(&str, usize); 2] = [("docs/trust.md", 20), ("SECURITY.md", 10)];
+
+/// Where tests are.
+const FOLDERS: [&str; 3] = ["tests", "core", "bindings/python/tests"];
+
+/// The names of all functions in the sources under `folder`.
+fn functions(folder: &Path, names: &mut HashSet<String>) {
+    for entry in fs::read_dir(folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display())) {
+        let path = entry.expect("a folder's entry").path();
+        if path.is_dir() {
+            functions(&path, names);
+            continue;
+        }
+        let source = matches!(
+            path.extension().and_then(|extension| extension.to_str()),
+            Some("rs" | "py")
+        );
+        if !source {
+            continue;
+        }
+        let text = fs::read_to_string(&path).expect("a source is text");
+        let after = |line: &str| {
+            let rest = line
+                .trim_start()
+                .strip_prefix("fn ")
+                .or_else(|| line.trim_start().strip_prefix("def "))?;
+            Some(rest.split('(').next()?.to_string())
+        };
+        names.extend(text.lines().filter_map(after));
+    }
+}
+
+/// What stands between backquotes in `text`, outside of blocks of code.
+fn quoted(text: &str) -> impl Iterator<Item = &str> {
+    text.split("```")
+        .step_by(2)
+        .flat_map(|prose| prose.split('`').skip(1).step_by(2))
+}
+
+/// Whether a word is a test's name: words of small letters, and no function of the C ABI.
+fn is_test(word: &str) -> bool {
+    word.matches('_').count() >= 2
+        && !word.starts_with("nvshmemrs_")
+        && word
+            .chars()
+            .all(|c| c == '_' || c.is_ascii_lowercase() || c.is_ascii_digit())
+}
+
+/// Whether a word is a path of the repository.
+fn is_path(word: &str) -> bool {
+    word.contains('/') && !word.contains(['*', ' ', '<']) && !word.starts_with(['/', '-'])
+}
+
+#[test]
+fn the_pages_name_tests_that_exist() {
+    let mut names = HashSet::new();
+    for folder in FOLDERS {
+        functions(&workspace().join(folder), &mut names);
+    }
+    for (page, fewest) in PAGES {
+        let text = fs::read_to_string(workspace().join(page)).expect("a page");
+        let tests: Vec<&str> = quoted(&text).filter(|word| is_test(word)).collect();
+        assert!(
+            tests.len() >= fewest,
+            "{page} names only {} tests",
+            tests.len()
+        );
+        let missing: Vec<&&str> = tests
+            .iter()
+            .filter(|name| !names.contains(**name))
+            .collect();
+        assert!(missing.is_empty(), "{page} names {missing:?}");
+        let lost: Vec<&str> = quoted(&text)
+            .filter(|word| is_path(word) && !workspace().join(word).exists())
+            .collect();
+        assert!(lost.is_empty(), "{page} names {lost:?}");
+    }
+}

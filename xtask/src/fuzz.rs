@@ -1,0 +1,223 @@
+//! The fuzz targets in `fuzz/`, one after another.
+//!
+//! The folder is one for cargo-fuzz, but neither that nor the nightly compiler is needed: the stable one has the sanitizer and the
+//! coverage pass, and the flags here are those that cargo-fuzz gives to rustc. Inputs that reach something new are kept in the
+//! build folder, so that the next run goes on from there; a small set of them is in `fuzz/corpus`, and what has once crashed a
+//! target is in `fuzz/regressions`. Both are tried first.
+
+use crate::run;
+use crate::sanitize::host;
+use crate::tree::Tree;
+use anyhow::{Context, Result, bail, ensure};
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+/// What cargo-fuzz passes: coverage that libFuzzer sees, and AddressSanitizer. The last one lets instrumented crates use the standard
+/// library as it comes.
+const FLAGS: &str = "--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
+    -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
+    -Cllvm-args=-sanitizer-coverage-trace-compares -Cllvm-args=-sanitizer-coverage-stack-depth \
+    -Cllvm-args=-simplifycfg-branch-fold-threshold=0 -Ccodegen-units=1 -Zsanitizer=address \
+    -Cunsafe-allow-abi-mismatch=sanitizer";
+
+/// What a run is asked to do.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// How long, for all targets together
+    #[arg(long, default_value = "60")]
+    seconds: u64,
+    /// Only this target
+    #[arg(long, value_name = "NAME")]
+    target: Option<String>,
+    /// Executions of each target, if they are over before the time is
+    #[arg(long, value_name = "N")]
+    runs: Option<u64>,
+    /// Only this input, as a crash has left it; needs --target
+    #[arg(long, value_name = "FILE", requires = "target")]
+    input: Option<PathBuf>,
+}
+
+impl Args {
+    /// All targets, for so many seconds.
+    pub(crate) fn of_seconds(seconds: u64) -> Args {
+        Args {
+            seconds,
+            target: None,
+            runs: None,
+            input: None,
+        }
+    }
+}
+
+/// How a target fared.
+pub(crate) struct Fuzzed {
+    /// The target's name.
+    pub(crate) target: String,
+    /// Executions, if it got through.
+    pub(crate) outcome: Result<u64>,
+}
+
+/// Builds the targets and runs them.
+pub(crate) fn fuzz(tree: &Tree, args: &Args) -> Result<Vec<Fuzzed>> {
+    let all = targets(tree)?;
+    let chosen: Vec<String> = match &args.target {
+        None => all,
+        Some(name) if all.contains(name) => vec![name.clone()],
+        Some(name) => bail!(
+            "there is no fuzz target {name}; there are {}",
+            all.join(", ")
+        ),
+    };
+    let folder = build(tree)?;
+    if let Some(input) = &args.input {
+        run::run(target(tree, &folder.join(&chosen[0])).arg(input))?;
+        println!("{} gets through {}", chosen[0], input.display());
+        return Ok(Vec::new());
+    }
+    let each = Duration::from_secs((args.seconds / chosen.len() as u64).max(1));
+    Ok(chosen
+        .into_iter()
+        .map(|name| {
+            let started = Instant::now();
+            let outcome = fuzz_one(tree, &folder, &name, each, args.runs);
+            if let Ok(runs) = &outcome {
+                let seconds = started.elapsed().as_secs_f64();
+                println!("fuzz {name:<10} {runs:>9} executions in {seconds:>6.1} s, no crash");
+            }
+            Fuzzed {
+                target: name,
+                outcome,
+            }
+        })
+        .collect())
+}
+
+/// Sums up; fails if a target has crashed.
+pub(crate) fn sum(fuzzed: Vec<Fuzzed>) -> Result<()> {
+    let mut total = 0;
+    let mut failed = Vec::new();
+    for Fuzzed { target, outcome } in fuzzed {
+        match outcome {
+            Ok(runs) => total += runs,
+            Err(error) => failed.push(format!("{target}: {error:#}")),
+        }
+    }
+    if total > 0 {
+        println!("fuzz: {total} executions in all");
+    }
+    ensure!(failed.is_empty(), "{}", failed.join("\n"));
+    Ok(())
+}
+
+/// The names of the targets.
+fn targets(tree: &Tree) -> Result<Vec<String>> {
+    let folder = tree.root.join("fuzz/targets");
+    let list =
+        fs::read_dir(&folder).with_context(|| format!("cannot list {}", folder.display()))?;
+    let mut names = Vec::new();
+    for entry in list {
+        let path = entry?.path();
+        if let (Some(stem), Some(true)) = (path.file_stem(), path.extension().map(|e| e == "rs")) {
+            names.push(stem.to_string_lossy().into_owned());
+        }
+    }
+    names.sort();
+    Ok(names)
+}
+
+/// Builds all targets; gives the folder they are in.
+fn build(tree: &Tree) -> Result<PathBuf> {
+    let (host, folder) = (host()?, tree.scratch("fuzz")?);
+    let mut cargo = tree.cargo();
+    // Without a target, build scripts and procedural macros would be instrumented, too.
+    cargo.args(["build", "--release", "--target", &host]);
+    cargo
+        .arg("--manifest-path")
+        .arg(tree.root.join("fuzz/Cargo.toml"))
+        // The flags are unstable ones; what they switch on comes with the stable compiler.
+        .env("RUSTC_BOOTSTRAP", "1")
+        .env("RUSTFLAGS", FLAGS)
+        .env("CARGO_TARGET_DIR", &folder);
+    run::run(&mut cargo)?;
+    Ok(folder.join(host).join("release"))
+}
+
+/// A built target, with an environment in which no setting is made.
+fn target(tree: &Tree, program: &Path) -> Command {
+    let mut command = tree.command(program);
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("NVSHMEM") {
+            command.env_remove(name);
+        }
+    }
+    command.env("ASAN_OPTIONS", "detect_odr_violation=0");
+    command
+}
+
+/// Runs one target; gives the number of executions.
+fn fuzz_one(
+    tree: &Tree,
+    folder: &Path,
+    name: &str,
+    time: Duration,
+    runs: Option<u64>,
+) -> Result<u64> {
+    let found = tree.root.join("fuzz/found");
+    fs::create_dir_all(&found).with_context(|| format!("cannot make {}", found.display()))?;
+    let corpus = tree.scratch("fuzz-corpus")?.join(name);
+    fs::create_dir_all(&corpus).with_context(|| format!("cannot make {}", corpus.display()))?;
+    let log = tree.scratch("fuzz-logs")?.join(format!("{name}.log"));
+    let mut command = target(tree, &folder.join(name));
+    command
+        .arg(format!("-max_total_time={}", time.as_secs()))
+        .arg(format!(
+            "-artifact_prefix={}",
+            found.join(format!("{name}-")).display()
+        ))
+        .args([
+            "-max_len=1024",
+            "-timeout=20",
+            "-rss_limit_mb=3072",
+            "-print_final_stats=1",
+        ]);
+    if let Some(runs) = runs {
+        command.arg(format!("-runs={runs}"));
+    }
+    if name.ends_with("_checked") {
+        // What the checker finds is written to standard error. libFuzzer keeps its own.
+        command.arg("-close_fd_mask=2");
+    }
+    command.arg(&corpus);
+    for seeds in ["corpus", "regressions"] {
+        let seeds = tree.root.join("fuzz").join(seeds).join(name);
+        if seeds.is_dir() {
+            command.arg(seeds);
+        }
+    }
+    command.stderr(File::create(&log).with_context(|| format!("cannot make {}", log.display()))?);
+    let shown = run::tee(&mut command, time + run::LIMIT)?;
+    let text = fs::read_to_string(&log).unwrap_or_default();
+    if let Err(error) = shown.outcome {
+        let tail: Vec<&str> = text.lines().filter(|line| !line.starts_with('#')).collect();
+        let from = tail.len().saturating_sub(60);
+        bail!(
+            "{error}\n{}\nthe input is kept as the last lines say; `cargo xtask fuzz --target {name} --input FILE` \
+             repeats it; once it is mended it belongs into fuzz/regressions/{name}/",
+            tail[from..].join("\n")
+        );
+    }
+    let runs = text
+        .lines()
+        .find_map(|line| line.strip_prefix("stat::number_of_executed_units:"))
+        .and_then(|number| number.trim().parse().ok())
+        .with_context(|| {
+            format!(
+                "{name} did not say how many inputs it ran; see {}",
+                log.display()
+            )
+        })?;
+    ensure!(runs > 1, "{name} ran no input; see {}", log.display());
+    Ok(runs)
+}

@@ -1,0 +1,141 @@
+//! `cargo xtask soak`: operations drawn by lot on several PEs for a set time, every result checked, memory and descriptors watched.
+//!
+//! The PEs run `tests/soak`, which draws everything from a seed, so a seed says what was done and a failing one can be run again. Each
+//! PE leaves a file with its checks and samples; here they are added up, judged and drawn.
+
+mod report;
+
+use crate::run;
+use crate::setup::{self, Purpose, python};
+use crate::tree::Tree;
+use anyhow::{Context, Result, ensure};
+use report::Report;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// Symmetric heap of each PE.
+const HEAP: &str = "64m";
+/// Seconds after which a wait counts as hung; its error says who waits for whom.
+const TIMEOUT: &str = "60";
+/// How much longer than asked the PEs may take, to start, to end, and to time out.
+const MORE: Duration = Duration::from_secs(180);
+
+/// What a run is asked to do.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// How long
+    #[arg(long, default_value = "10")]
+    minutes: f64,
+    /// How many PEs, as processes
+    #[arg(long, default_value = "8", value_parser = clap::value_parser!(u32).range(1..=64))]
+    pes: u32,
+    /// What everything is drawn from; a new one each time unless it is given
+    #[arg(long)]
+    seed: Option<u64>,
+    /// The folder for the picture and the figures
+    #[arg(long, value_name = "DIR", default_value = "out/soak")]
+    out: PathBuf,
+    /// Set up and build nothing: take what is there
+    #[arg(long)]
+    built: bool,
+}
+
+/// Sets up, builds, runs and reports.
+pub(crate) fn soak(tree: &Tree, args: &Args) -> Result<()> {
+    if !args.built {
+        setup::all(tree, Purpose::Demo)?;
+        let build = [
+            "build",
+            "--release",
+            "--package=nvshmemrs-tests",
+            "--bin=soak",
+        ];
+        run::run(tree.cargo().args(build))?;
+    }
+    // Relative to where the user is.
+    let out = std::path::absolute(&args.out)?;
+    soak_built(tree, args, &out)
+}
+
+/// A short run, for `cargo xtask test`, which has built everything.
+pub(crate) fn short(tree: &Tree) -> Result<()> {
+    python::packages(tree, Purpose::Test)?;
+    let args = Args {
+        minutes: 0.4,
+        pes: 8,
+        seed: None,
+        out: tree.scratch("soak")?,
+        built: true,
+    };
+    soak_built(tree, &args, &args.out)
+}
+
+fn soak_built(tree: &Tree, args: &Args, out: &Path) -> Result<()> {
+    let seed = args.seed.unwrap_or_else(drawn);
+    let time = Duration::try_from_secs_f64(args.minutes * 60.0).context("--minutes")?;
+    std::fs::create_dir_all(out).with_context(|| format!("cannot make {}", out.display()))?;
+    for file in report::files(out)? {
+        std::fs::remove_file(&file).with_context(|| format!("cannot remove {}", file.display()))?;
+    }
+    println!(
+        "soak: {} PEs for {:.0} s, seed {seed}",
+        args.pes,
+        time.as_secs_f64()
+    );
+    let mut command = tree.command(tree.launcher());
+    command
+        .args([
+            "-n",
+            &args.pes.to_string(),
+            "--heap",
+            HEAP,
+            "--timeout",
+            TIMEOUT,
+            "--",
+        ])
+        .arg(tree.release().join("soak"))
+        .args([time.as_secs_f64().to_string(), seed.to_string()])
+        .arg(out)
+        // The C library's allocator shall give back what is freed, and not look as if something grew.
+        .envs([
+            ("MALLOC_ARENA_MAX", "1"),
+            ("MALLOC_MMAP_THRESHOLD_", "65536"),
+            ("MALLOC_TRIM_THRESHOLD_", "65536"),
+        ]);
+    let ended = run::tee(&mut command, time + MORE)?.outcome;
+    let report = Report::read(out, seed);
+    if let Ok(report) = &report {
+        print!("{}", report.table());
+        std::fs::write(out.join("soak.json"), report.json()?)?;
+        picture(tree, out)?;
+        println!("the picture is {}", tree.short(&out.join("soak.png")));
+    }
+    let again = format!(
+        "cargo xtask soak --seed {seed} --pes {} --minutes {}",
+        args.pes, args.minutes
+    );
+    ended.with_context(|| format!("a PE failed; `{again}` does the same again"))?;
+    let report = report?;
+    ensure!(
+        report.pes() == args.pes as usize,
+        "{} of {} PEs have left their figures",
+        report.pes(),
+        args.pes
+    );
+    report
+        .judge()
+        .with_context(|| format!("`{again}` does the same again"))
+}
+
+/// Draws the samples.
+fn picture(tree: &Tree, out: &Path) -> Result<()> {
+    let mut command = tree.command(tree.python());
+    command.arg("xtask/src/soak/picture.py").arg(out);
+    run::run(&mut command)
+}
+
+/// A seed that nobody gave: the clock's.
+fn drawn() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    now.map_or(1, |now| now.as_micros() as u64 % 1_000_000_000)
+}

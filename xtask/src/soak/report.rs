@@ -1,0 +1,331 @@
+//! What the PEs of a soak run have left: added up, judged, as a table and as JSON.
+
+use anyhow::{Context, Result, ensure};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+/// What one PE has left.
+#[derive(Deserialize, Serialize)]
+struct Pe {
+    pe: u32,
+    rounds: u64,
+    /// How many checks each operation has had.
+    checks: BTreeMap<String, u64>,
+    samples: Vec<Sample>,
+}
+
+/// One look at a PE's process.
+#[derive(Clone, Deserialize, Serialize)]
+struct Sample {
+    ms: u64,
+    round: u64,
+    /// Whether the PE had given everything back just before.
+    empty: bool,
+    anonymous_kib: u64,
+    shared_kib: u64,
+    descriptors: u64,
+    threads: u64,
+    mappings: u64,
+    allocated_bytes: u64,
+    committed_kib: u64,
+}
+
+/// Something that must not grow.
+struct Series {
+    name: &'static str,
+    of: fn(&Sample) -> u64,
+    /// How much more it may be at the end than when the PE was warm.
+    most: i64,
+}
+
+/// Growth is judged by the moments when everything has been given back, after the first third, the warm-up: the least of the last quarter
+/// of them against the least of the first quarter. What happens to be in use does not count so, and a leak in every round does.
+const SERIES: [Series; 6] = [
+    // The C library's allocator keeps freed memory, in pieces that differ.
+    Series {
+        name: "own pages, KiB",
+        of: |sample| sample.anonymous_kib,
+        most: 2048,
+    },
+    Series {
+        name: "heap pages touched, KiB",
+        of: |sample| sample.shared_kib,
+        most: 2048,
+    },
+    Series {
+        name: "heaps backed by memory, KiB",
+        of: |sample| sample.committed_kib,
+        most: 2048,
+    },
+    // One thread may just list a folder, or come to its end.
+    Series {
+        name: "descriptors",
+        of: |sample| sample.descriptors,
+        most: 1,
+    },
+    Series {
+        name: "threads",
+        of: |sample| sample.threads,
+        most: 1,
+    },
+    Series {
+        name: "mappings",
+        of: |sample| sample.mappings,
+        most: 16,
+    },
+];
+
+/// How a series went on a PE.
+#[derive(Serialize)]
+struct Growth {
+    pe: u32,
+    first: u64,
+    warm: u64,
+    last: u64,
+    growth: i64,
+}
+
+/// What all PEs have left.
+pub(super) struct Report {
+    seed: u64,
+    pes: Vec<Pe>,
+}
+
+/// The files that PEs have left in a folder.
+pub(super) fn files(folder: &Path) -> Result<Vec<PathBuf>> {
+    let entries =
+        std::fs::read_dir(folder).with_context(|| format!("cannot list {}", folder.display()))?;
+    let mut files = Vec::new();
+    for entry in entries {
+        let path = entry?.path();
+        let name = path
+            .file_name()
+            .map(|name| name.to_string_lossy().into_owned());
+        if name.is_some_and(|name| name.starts_with("pe-") && name.ends_with(".json")) {
+            files.push(path);
+        }
+    }
+    Ok(files)
+}
+
+impl Report {
+    /// Reads what is in the folder.
+    pub(super) fn read(folder: &Path, seed: u64) -> Result<Report> {
+        let mut pes = Vec::new();
+        for file in files(folder)? {
+            let text = std::fs::read_to_string(&file)?;
+            let pe: Pe = serde_json::from_str(&text)
+                .with_context(|| format!("cannot read {}", file.display()))?;
+            pes.push(pe);
+        }
+        ensure!(!pes.is_empty(), "no PE has left its figures");
+        pes.sort_by_key(|pe| pe.pe);
+        Ok(Report { seed, pes })
+    }
+
+    /// How many PEs there are.
+    pub(super) fn pes(&self) -> usize {
+        self.pes.len()
+    }
+
+    /// Checks of each operation, on all PEs.
+    fn checks(&self) -> BTreeMap<&str, u64> {
+        let mut all = BTreeMap::new();
+        for (name, count) in self.pes.iter().flat_map(|pe| &pe.checks) {
+            *all.entry(name.as_str()).or_default() += count;
+        }
+        all
+    }
+
+    fn seconds(&self) -> f64 {
+        let samples = self.pes.iter().filter_map(|pe| pe.samples.last());
+        samples.map(|sample| sample.ms).max().unwrap_or(0) as f64 / 1000.0
+    }
+
+    /// Fails if something has grown, or if there is too little to tell.
+    pub(super) fn judge(&self) -> Result<()> {
+        for series in &SERIES {
+            for pe in &self.pes {
+                let growth = growth(pe, series)?;
+                ensure!(
+                    growth.growth <= series.most,
+                    "PE {} grows: {} from {} to {}, at most {} more are allowed",
+                    pe.pe,
+                    series.name,
+                    growth.warm,
+                    growth.last,
+                    series.most
+                );
+            }
+        }
+        Ok(())
+    }
+
+    /// For people.
+    pub(super) fn table(&self) -> String {
+        let checks = self.checks();
+        let total: u64 = checks.values().sum();
+        let rounds = self.pes.iter().map(|pe| pe.rounds).max().unwrap_or(0);
+        let mut text = format!(
+            "\nsoak: {} PEs, {:.0} s, seed {}: {rounds} rounds, {} operations of {} kinds checked\n\n",
+            self.pes.len(),
+            self.seconds(),
+            self.seed,
+            total,
+            checks.len()
+        );
+        let cells: Vec<String> = checks
+            .iter()
+            .map(|(name, count)| format!("{name:<24}{count:>9}"))
+            .collect();
+        let rows = cells.len().div_ceil(3);
+        // Writing to a string cannot fail.
+        let _ = writeln!(
+            text,
+            "{}",
+            ["operation                  checks"; 3].join("    ")
+        );
+        for row in 0..rows {
+            let line: Vec<&str> = (0..3)
+                .filter_map(|column| cells.get(column * rows + row))
+                .map(String::as_str)
+                .collect();
+            let _ = writeln!(text, "{}", line.join("    "));
+        }
+        let _ = writeln!(
+            text,
+            "\n{:<28}{:>9}{:>9}{:>9}{:>9}{:>9}   (the PE that grew most; see xtask/src/soak/report.rs)",
+            "empty, and warm", "first", "warm", "last", "growth", "allowed"
+        );
+        for series in &SERIES {
+            let all = self.pes.iter().filter_map(|pe| growth(pe, series).ok());
+            if let Some(worst) = all.max_by_key(|growth| growth.growth) {
+                let _ = writeln!(
+                    text,
+                    "{:<28}{:>9}{:>9}{:>9}{:>9}{:>9}   PE {}",
+                    series.name,
+                    worst.first,
+                    worst.warm,
+                    worst.last,
+                    worst.growth,
+                    series.most,
+                    worst.pe
+                );
+            }
+        }
+        text.push('\n');
+        text
+    }
+
+    /// For programs.
+    pub(super) fn json(&self) -> Result<String> {
+        let growth: BTreeMap<&str, Vec<Growth>> = SERIES
+            .iter()
+            .map(|series| {
+                let all = self.pes.iter().filter_map(|pe| growth(pe, series).ok());
+                (series.name, all.collect())
+            })
+            .collect();
+        let all = serde_json::json!({
+            "seed": self.seed,
+            "seconds": self.seconds(),
+            "checks": self.checks(),
+            "growth": growth,
+            "pes": self.pes,
+        });
+        Ok(serde_json::to_string_pretty(&all)?)
+    }
+}
+
+/// How a series went on a PE.
+fn growth(pe: &Pe, series: &Series) -> Result<Growth> {
+    let end = pe.samples.last().map_or(0, |sample| sample.ms);
+    let empty = || pe.samples.iter().filter(|sample| sample.empty);
+    let values: Vec<u64> = empty()
+        .filter(|sample| sample.ms >= end / 3)
+        .map(series.of)
+        .collect();
+    let quarter = (values.len() / 4).max(1);
+    let least = |values: &[u64]| values.iter().copied().min();
+    let (Some(first), Some(warm), Some(last)) = (
+        empty().next().map(series.of),
+        values.get(..quarter).and_then(least),
+        values
+            .get(values.len().saturating_sub(quarter)..)
+            .and_then(least),
+    ) else {
+        anyhow::bail!(
+            "PE {}: too few samples to tell whether it grows; a longer run has more",
+            pe.pe
+        );
+    };
+    Ok(Growth {
+        pe: pe.pe,
+        first,
+        warm,
+        last,
+        growth: last as i64 - warm as i64,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A PE with so many descriptors in each sample; every other sample is empty.
+    fn pe(descriptors: impl Fn(u64) -> u64) -> Pe {
+        let sample = |index: u64| Sample {
+            ms: index * 1000,
+            round: index,
+            empty: index.is_multiple_of(2),
+            anonymous_kib: 0,
+            shared_kib: 0,
+            descriptors: descriptors(index),
+            threads: 0,
+            mappings: 0,
+            allocated_bytes: 0,
+            committed_kib: 0,
+        };
+        Pe {
+            pe: 3,
+            rounds: 100,
+            checks: BTreeMap::from([("put".to_string(), 7)]),
+            samples: (0..60).map(sample).collect(),
+        }
+    }
+
+    fn judged(descriptors: impl Fn(u64) -> u64) -> Result<()> {
+        let report = Report {
+            seed: 5,
+            pes: vec![pe(descriptors)],
+        };
+        assert!(report.table().contains("PE 3"));
+        report.judge()
+    }
+
+    #[test]
+    fn a_leak_is_found_and_what_is_in_use_is_none() {
+        judged(|_| 9).unwrap();
+        // Grows while it warms up, and is larger whenever something is in use.
+        judged(|at| at.min(15) + 50 * (at % 2)).unwrap();
+        let error = judged(|at| 9 + at / 15).unwrap_err().to_string();
+        assert!(
+            error.contains("PE 3 grows: descriptors from 10 to 12"),
+            "{error}"
+        );
+        assert!(judged(|at| 9 + at / 10).is_err());
+    }
+
+    #[test]
+    fn without_samples_nothing_is_said() {
+        let mut none = pe(|_| 9);
+        none.samples.retain(|sample| !sample.empty);
+        let report = Report {
+            seed: 5,
+            pes: vec![none],
+        };
+        assert!(report.judge().unwrap_err().to_string().contains("too few"));
+    }
+}
