@@ -22,8 +22,8 @@ pub(super) struct Stops {
     /// How long this process has been running, and when it was last known to.
     ran: Duration,
     last: Instant,
-    /// By PE, when it was first seen stopped, in time that this process has been running.
-    since: HashMap<Pe, Duration>,
+    /// By PE, when it was first seen stopped, in time that this process has been running, and its beats then.
+    since: HashMap<Pe, (Duration, u64)>,
 }
 
 impl Stops {
@@ -43,6 +43,7 @@ impl Stops {
         let most = limit / 3;
         self.ran += self.last.elapsed().min(most);
         self.last = Instant::now();
+        control.pe(me).beats.fetch_add(1, Relaxed);
         if control.pe(me).stopped.swap(0, AcqRel) != 0 {
             control.header().stopped.fetch_sub(1, SeqCst);
         }
@@ -55,7 +56,13 @@ impl Stops {
             self.since.remove(&pe);
             return;
         }
-        let stopped_for = self.ran - *self.since.entry(pe).or_insert(self.ran);
+        // A PE that is stopped and continued again and again (cpulimit) may be seen stopped each time, but has run in between.
+        let beats = control.pe(pe).beats.load(Relaxed);
+        let first = self.since.entry(pe).or_insert((self.ran, beats));
+        if first.1 != beats {
+            *first = (self.ran, beats);
+        }
+        let stopped_for = self.ran - first.0;
         if stopped_for < limit {
             return;
         }

@@ -81,14 +81,21 @@ fn watch(control: &Control, me: Pe, mut stops: Stops, stop: &AtomicBool) {
         };
         let missed: Vec<Pe> = others
             .take(count)
-            .filter(|&pe| match locks::holder(control.segment().fd(), pe) {
-                Holder::Nobody => true,
-                Holder::Other(pid) => {
-                    stops.look(control, pe, pid);
-                    false
-                }
-                Holder::Unknown => false,
-            })
+            .enumerate()
+            .filter(
+                |&(step, pe)| match locks::holder(control.segment().fd(), pe) {
+                    Holder::Nobody => true,
+                    Holder::Other(pid) => {
+                        // Reading /proc costs too much to do it for all PEs; each has somebody whose next one it is.
+                        if step == 0 {
+                            stops.look(control, pe, pid);
+                        }
+                        false
+                    }
+                    Holder::Unknown => false,
+                },
+            )
+            .map(|(_, pe)| pe)
             .collect();
         if missed.is_empty() {
             continue;

@@ -121,6 +121,8 @@ pub(crate) struct PeBlock {
     pub(crate) process: AtomicU64,
     /// Grows whenever a wait that was published ends.
     pub(crate) progress: AtomicU64,
+    /// Grows as long as the PE's watchdog runs.
+    pub(crate) beats: AtomicU64,
     /// Since when the PE has been stopped, on the monotonic clock in ns, if that is too long; 0 otherwise.
     pub(crate) stopped: AtomicU64,
     /// In finalize: a digest of the list of what the PE has not freed, 0 if it has none; then digests of its first lines.

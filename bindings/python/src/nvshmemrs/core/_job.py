@@ -205,7 +205,8 @@ def joined(runtime: int) -> None:
     number = ctypes.c_int32()
     check(lib.nvshmemrs_my_pe(runtime, number))
     job.my_pe = number.value
-    if sys.excepthook is not _leave_after:
+    # Once: a hook that another package has put before ours since then calls ours.
+    if not _excepthooks:
         _excepthooks.append(sys.excepthook)
         sys.excepthook = _leave_after
 
@@ -235,7 +236,7 @@ def leave() -> None:
 # A program that ends without finalize must not hang in a collective.
 atexit.register(leave)
 
-# What handled exceptions before, the latest last.
+# What handled exceptions before ours.
 _excepthooks: List[Callable[..., object]] = []
 
 
@@ -245,7 +246,9 @@ def _leave_after(
     """Reports an exception that ends the program, and leaves: before Python waits for threads,
     which may be inside a collective.
     """
-    _excepthooks[-1](kind, error, traceback)
-    # At the interactive prompt an exception ends nothing.
-    if not (hasattr(sys, "ps1") or sys.flags.interactive):
-        leave()
+    try:
+        _excepthooks[0](kind, error, traceback)
+    finally:
+        # At the interactive prompt an exception ends nothing.
+        if not (hasattr(sys, "ps1") or sys.flags.interactive):
+            leave()
