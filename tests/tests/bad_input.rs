@@ -36,6 +36,7 @@ const LEFT_OUT: &[(&str, &str)] = &[
     // Any number ends a deadline; a hook may be NULL, and the program may access what it likes.
     ("deadline_end", "previous"),
     ("site_hook", "hook"),
+    ("site_hook", "user"),
     ("check_access", "address"),
     ("check_access", "bytes"),
     ("check_access", "place"),

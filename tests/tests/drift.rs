@@ -110,6 +110,7 @@ fn the_outputs_are_those_that_the_bindings_need() {
         "bindings/julia/src/ffi.jl",
         "bindings/python/src/nvshmemrs/_ffi.py",
         "capi/src/generated/atomics.rs",
+        "capi/src/generated/exports.rs",
         "capi/src/generated/mod.rs",
         "include/nvshmemrs.h",
     ];
