@@ -189,11 +189,14 @@ def streams() -> None:
         if me == 0:
             stream = nvshmem.Stream()
             nvshmem.barrier("TEAM_NODE", stream=stream)
+            done = stream.record()
             cycle: List[Any] = [stream, stream.record()]
             cycle.append(cycle)
             del stream, cycle
             gc.collect()
             tell(flag, step)
+            # The next stream may enter the team only when this one has left it.
+            done.synchronize()
         else:
             nvshmem.signal_wait(flag, step, nvshmem.ComparisonType.CMP_GE)
             nvshmem.barrier("TEAM_NODE")
