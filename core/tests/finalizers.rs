@@ -135,11 +135,13 @@ fn a_panic_unwinds_past_arrays_and_streams_on_one_pe() {
         let flag = rt.array::<u64>(1)?;
         for round in 1..=20 {
             let (first, second) = (rt.array::<u64>(10)?, rt.array::<u64>(20)?);
+            let done = rt.event();
             let unwound = catch_unwind(AssertUnwindSafe(|| -> Result<()> {
                 let (_first, _second) = (first, second);
                 let (stream, event) = (rt.stream()?, rt.event());
                 stream.submit(|rt| rt.barrier(Team::NODE))?;
                 event.record(&stream)?;
+                done.record(&stream)?;
                 if rt.my_pe() == 0 {
                     std::panic::resume_unwind(Box::new("on purpose"));
                 }
@@ -152,6 +154,8 @@ fn a_panic_unwinds_past_arrays_and_streams_on_one_pe() {
                 Err(panic) => {
                     assert_eq!(panic.downcast_ref(), Some(&"on purpose"));
                     tell(&rt, &flag, round)?;
+                    // The next stream may enter the team only when this one has left it.
+                    done.synchronize()?;
                 }
             }
             rt.barrier_all()?;

@@ -94,12 +94,14 @@ void unwinding(Runtime &rt) {
     Array<std::uint64_t> flag(rt, 1);
     for (int round = 0; round < 20; ++round) {
         auto kept = std::make_unique<Array<int>>(rt, 50);
+        Event done(rt);
         try {
             Array<int> first(rt, 10), second(rt, 20);
             Stream stream(rt);
             Event event(rt);
             check(ffi::barrier(stream.handle(), ffi::Team::Node));
             event.record(stream);
+            done.record(stream);
             kept.reset();
             if (me == 0)
                 throw Thrown{};
@@ -110,6 +112,8 @@ void unwinding(Runtime &rt) {
             CHECK(me == 0);
             for (std::int32_t pe = 1; pe < rt.n_pes(); ++pe)
                 check(ffi::signal_op(rt.handle(), flag.data(), round + 1, ffi::SignalOp::Set, pe));
+            // The next stream may enter the team only when this one has left it.
+            done.synchronize();
         }
         barrier(rt);
     }
