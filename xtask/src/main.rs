@@ -56,6 +56,9 @@ enum Command {
         /// Leave out the conformance programs in other languages, Julia and the examples
         #[arg(long)]
         quick: bool,
+        /// Also address and undefined-behaviour sanitizers, valgrind and the fuzz targets
+        #[arg(long, conflicts_with = "quick")]
+        full: bool,
     },
     /// The core's tests under a sanitizer
     Sanitize {
@@ -107,7 +110,7 @@ fn dispatch(command: Command) -> Result<ExitCode> {
         Command::Build => build(&tree)?,
         Command::Generate { check } => run::run(&mut generate(&tree, check))?,
         Command::Demo { out } => demo::demo(&tree, &out)?,
-        Command::Test { quick } => return test::test(&tree, quick),
+        Command::Test { quick, full } => return test::test(&tree, quick, full),
         Command::Sanitize { sanitizer, quick } => {
             sanitize::sanitize(&tree, sanitizer, quick)?.outcome?;
         }
