@@ -39,6 +39,8 @@ fn leaves_things() {
         }
         let released = rt.array::<u8>(5)?;
         drop(released);
+        // A recorded event lives until the stream has passed it.
+        stream.synchronize()?;
 
         let list = rt.unfreed()?;
         let of = |resource| -> Vec<&Unfreed> {
@@ -61,7 +63,6 @@ fn leaves_things() {
         assert_eq!(of(Resource::Team)[0].number, team.map_or(0, Team::number));
         assert_eq!(of(Resource::Team).len(), 1);
         assert_eq!(of(Resource::Stream).len(), 1);
-        stream.synchronize()?;
         assert_eq!(of(Resource::Event).len(), 1);
         assert_eq!(of(Resource::Mapping).len(), usize::from(me == 2));
         assert_eq!(of(Resource::Buffer), Vec::<&Unfreed>::new());
