@@ -3,8 +3,8 @@
 #include "../check/job.h"
 #include <time.h>
 
-enum { WORDS = 1024, BATCHES = 60 };
-static const size_t LONG = 2 << 20;
+enum { WORDS = 1024, MANY = 1 << 14, PARTS = 64, BATCHES = 60 };
+static const size_t LONG = 2 << 20, PART = 32 << 10;
 
 static double now(void)
 {
@@ -26,31 +26,50 @@ static double now(void)
             best = each < best ? each : best;                     \
             CALL(nvshmemrs_quiet(rt));                            \
         }                                                         \
-        printf("%s\t%.1f\n", name, best);                         \
+        if (me == 0) {                                            \
+            printf("%s\t%.1f\n", name, best);                     \
+        }                                                         \
     } while (0)
 
 int main(void)
 {
     join();
-    uint64_t *words = zeroed(WORDS, 8), *other = calloc(WORDS, 8), value = 7;
+    uint64_t *words = zeroed(MANY, 8), *counter = zeroed(1, 8), *other = calloc(WORDS, 8), value = 7;
     char *large = zeroed(LONG, 1), *source = malloc(LONG);
     memset(source, 1, LONG); /* pages of its own, not the kernel's page of zeros */
     volatile uint64_t *symmetric = words, *private = other;
     if (me == 0) {
-        MEASURE("put of 8 bytes", WORDS, CALL(nvshmemrs_put(rt, words + i, &value, 8, 1)));
+        MEASURE("put of 8 bytes, to 1024 places", WORDS, CALL(nvshmemrs_put(rt, words + i, &value, 8, 1)));
+        MEASURE("put of 8 bytes, to 16384 places", MANY, CALL(nvshmemrs_put(rt, words + i, &value, 8, 1)));
+        MEASURE("put of 8 bytes, to one place", WORDS, CALL(nvshmemrs_put(rt, words, &value, 8, 1)));
     }
     barrier();
     if (me == 0) {
-        MEASURE("get of 8 bytes", WORDS, CALL(nvshmemrs_get(rt, &value, words + i, 8, 1)));
+        MEASURE("get of 8 bytes, from 1024 places", WORDS, CALL(nvshmemrs_get(rt, &value, words + i, 8, 1)));
+        MEASURE("get of 8 bytes, from 16384 places", MANY, CALL(nvshmemrs_get(rt, &value, words + i, 8, 1)));
+        MEASURE("get of 8 bytes, from one place", WORDS, CALL(nvshmemrs_get(rt, &value, words, 8, 1)));
+        MEASURE("put of 32 KiB", PARTS, CALL(nvshmemrs_put(rt, large + i * PART, source + i * PART, PART, 1)));
+        MEASURE("put of 32 KiB and quiet, to one place", PARTS, {
+            CALL(nvshmemrs_put(rt, large, source, PART, 1));
+            CALL(nvshmemrs_quiet(rt));
+        });
         MEASURE("put of 2 MiB and quiet", 1, {
             CALL(nvshmemrs_put(rt, large, source, LONG, 1));
             CALL(nvshmemrs_quiet(rt));
         });
+        MEASURE("get of 32 KiB", PARTS, CALL(nvshmemrs_get(rt, source + i * PART, large + i * PART, PART, 1)));
+        MEASURE("get of 2 MiB", 1, CALL(nvshmemrs_get(rt, source, large, LONG, 1)));
+        MEASURE("atomic_add of 8 bytes", WORDS, CALL(nvshmemrs_atomic_add64(rt, counter, 1, 1)));
+        MEASURE("atomic_fetch_add of 8 bytes", WORDS, CALL(nvshmemrs_atomic_fetch_add64(rt, counter, 1, 1, &value)));
+        MEASURE("put_signal of 8 bytes", WORDS,
+                CALL(nvshmemrs_put_signal(rt, words + i, &value, 8, counter, 1, NVSHMEMRS_SIGNAL_ADD, 1)));
         MEASURE("a load of symmetric memory", WORDS, (void)symmetric[i]);
         MEASURE("a load of other memory", WORDS, (void)private[i]);
     }
     barrier();
+    MEASURE("barrier", WORDS, barrier());
     CALL(nvshmemrs_free(rt, large));
+    CALL(nvshmemrs_free(rt, counter));
     CALL(nvshmemrs_free(rt, words));
     free(source);
     free(other);

@@ -472,11 +472,26 @@ fn cost() {
         let times = lines.map(|(name, time)| (name.to_string(), time.parse().expect("a time")));
         times.collect()
     };
-    let off = times(launcher(2, &[]).arg(&program));
-    let on = times(&mut under_check(2, "1", &[&program]));
-    assert_eq!((off.len(), on.len()), (5, 5));
+    // By turns, because other programs use the machine, too.
+    let (mut off, mut on) = (Vec::new(), Vec::new());
+    for _ in 0..3 {
+        keep_best(&mut off, times(launcher(2, &[]).arg(&program)));
+        keep_best(&mut on, times(&mut under_check(2, "1", &[&program])));
+    }
+    assert_eq!((off.len(), on.len()), (17, 17));
     println!("| | off | on | factor |\n|---|---|---|---|");
     for ((name, off), (_, on)) in off.iter().zip(&on) {
         println!("| {name} | {off:.1} ns | {on:.1} ns | {:.1} |", on / off);
+    }
+}
+
+/// Keeps the better one of each two times.
+fn keep_best(best: &mut Vec<(String, f64)>, times: Vec<(String, f64)>) {
+    if best.is_empty() {
+        *best = times;
+        return;
+    }
+    for ((_, best), (_, time)) in best.iter_mut().zip(times) {
+        *best = best.min(time);
     }
 }

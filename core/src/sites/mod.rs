@@ -14,6 +14,7 @@ mod walk;
 pub use access::{Access, Accesses};
 
 use crate::Runtime;
+use crate::transport::check::Inside;
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::panic::Location;
@@ -176,6 +177,7 @@ impl Sites {
     /// What the hook says of a place; the place itself if it says nothing.
     #[cold]
     fn ask(&self, place: Place) -> Place {
+        let _inside = Inside::enter();
         let hook = self
             .hook
             .read()
@@ -213,6 +215,7 @@ impl Sites {
     }
 
     fn site(&self, site: u16) -> Option<Site> {
+        let _inside = Inside::enter();
         let index = usize::from(site).checked_sub(1)?;
         self.known().sites.get(index).cloned()
     }
@@ -256,6 +259,8 @@ impl Sites {
 
     #[cold]
     fn add(&self, operation: &'static str, place: u64, describe: impl FnOnce() -> String) -> u16 {
+        // Before any lock is taken: a signal handler that shows an access must not come to it.
+        let _inside = Inside::enter();
         let site = Site {
             operation,
             place: describe(),

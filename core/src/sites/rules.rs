@@ -1,6 +1,7 @@
 //! How to step over the frame of a call, by the address to which the call returns; and where the library ends.
 
 use super::{native, walk};
+use crate::transport::check::Inside;
 use gimli::{
     BaseAddresses, CfaRule, EhFrame, EhFrameHdr, NativeEndian, Register, RegisterRule,
     UnwindContext, UnwindSection as _,
@@ -159,6 +160,7 @@ fn probe(pc: u64) -> impl Iterator<Item = &'static Entry> {
 
 #[cold]
 fn find(pc: u64) -> Rule {
+    let _inside = Inside::enter();
     let rule = work_out(pc);
     let _adding = ADDING.lock().unwrap_or_else(|poison| poison.into_inner());
     let known =

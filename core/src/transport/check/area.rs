@@ -11,7 +11,8 @@
 //!
 //! All of it is 64-bit atomics, zero at first. Bits and shadow are committed with the allocations they belong to; the rest is backed
 //! when touched, as the control block is. Nothing here is ever locked: every word is written in one go, clocks only grow, and what
-//! consists of several words has a checksum. So a PE that dies leaves nothing half done that another one would wait for.
+//! consists of several words has a checksum. So a PE that dies leaves nothing half done that another one would wait for. A PE that
+//! writes over it leads the reports astray, but nobody out of the area: what is used as an index is bounded here or where it is read.
 //!
 //! # Rules of this module
 //!
@@ -20,6 +21,7 @@
 use crate::transport::host::control::{Control, MAX_TEAMS};
 use crate::transport::host::segment::Segment;
 use crate::{Pe, Result};
+use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::*};
 
@@ -135,6 +137,24 @@ pub(super) struct Area {
     places: Places,
 }
 
+/// Words of the area that are used so often that their place is kept.
+#[derive(Clone, Debug)]
+pub(super) struct Words {
+    address: u64,
+    count: usize,
+    _segment: Arc<Segment>,
+}
+
+impl Deref for Words {
+    type Target = [AtomicU64];
+
+    #[inline(always)]
+    fn deref(&self) -> &[AtomicU64] {
+        // SAFETY: they were a slice of the area, which is mapped as long as the segment lives (rule 1).
+        unsafe { std::slice::from_raw_parts(self.address as *const AtomicU64, self.count) }
+    }
+}
+
 impl Area {
     /// `None` if the job is not checked.
     pub(super) fn new(control: &Control) -> Option<Area> {
@@ -182,6 +202,16 @@ impl Area {
         self.words(self.block(pe), CLOCK_HEAD + 3 * self.places.n)
     }
 
+    /// The same, to be kept.
+    pub(super) fn kept_head(&self, pe: u64) -> Words {
+        let words = self.head(pe);
+        Words {
+            address: words.as_ptr() as u64,
+            count: words.len(),
+            _segment: Arc::clone(&self.segment),
+        }
+    }
+
     /// What a PE could publish at a tag.
     #[inline(always)]
     pub(super) fn moment(&self, pe: u64, tag: u64) -> &[AtomicU64] {
@@ -226,7 +256,9 @@ impl Area {
             .flat_map(|word| word.load(Relaxed).to_le_bytes())
             .take(len)
             .collect();
-        (len > 0).then(|| String::from_utf8_lossy(&bytes).into_owned())
+        // Another PE wrote it, and it goes to the terminal.
+        let text = || String::from_utf8_lossy(&bytes).replace(char::is_control, "?");
+        (len > 0).then(text)
     }
 
     /// Marks a site as one that frees.
@@ -290,6 +322,12 @@ impl Area {
     pub(super) fn bit(&self, pe: u64, word: u64) -> (&AtomicU64, u64) {
         let offset = self.places.bits + pe * self.places.bits_part + word / 64 * 8;
         (&self.words(offset, 1)[0], 1 << (word % 64))
+    }
+
+    /// Whether a PE's part has these bytes: for numbers that another PE wrote.
+    pub(super) fn has(&self, offset: u64, bytes: u64) -> bool {
+        let part = self.places.shadow_part / CELLS as u64;
+        offset.checked_add(bytes).is_some_and(|end| end <= part)
     }
 
     /// The cells of `count` words of a PE, from `word` on.

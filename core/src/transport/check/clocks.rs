@@ -21,7 +21,7 @@
 //! has been overwritten finds a later one, and learns too much rather than too little. The same holds for reading while somebody
 //! writes.
 
-use super::area::{Area, CLOCK_HEAD};
+use super::area::{Area, CLOCK_HEAD, Words};
 use crate::Pe;
 use std::sync::atomic::{AtomicU64, Ordering::*, fence};
 
@@ -91,17 +91,20 @@ pub(super) fn raise(clock: &AtomicU64, value: u64) -> bool {
 pub(super) struct Clocks {
     area: Area,
     me: u64,
+    /// This PE's head.
+    own: Words,
 }
 
 impl Clocks {
     pub(super) fn new(area: Area, me: Pe) -> Clocks {
         let clocks = Clocks {
+            own: area.kept_head(me as u64),
             area,
             me: me as u64,
         };
         // Tag 0 stands for an empty cell.
         if clocks.tag() == 0 {
-            clocks.head(clocks.me)[head::TAG].store(1, Relaxed);
+            clocks.own[head::TAG].store(1, Relaxed);
         }
         clocks
     }
@@ -115,25 +118,25 @@ impl Clocks {
     #[inline(always)]
     fn live(&self, clock: Clock, of: u64) -> &AtomicU64 {
         let n = self.area.n();
-        &self.head(self.me)[CLOCK_HEAD as usize + clock as usize * n + of as usize]
+        &self.own[CLOCK_HEAD as usize + clock as usize * n + of as usize]
     }
 
     /// This PE's tag.
     #[inline(always)]
     pub(super) fn tag(&self) -> u64 {
-        self.head(self.me)[head::TAG].load(Relaxed)
+        self.own[head::TAG].load(Relaxed)
     }
 
     /// Whether the checker has given up, on all PEs.
     #[inline(always)]
     pub(super) fn is_off(&self) -> bool {
-        self.head(self.me)[head::OFF].load(Relaxed) != 0
+        self.own[head::OFF].load(Relaxed) != 0
     }
 
     /// Takes the next tag. One thread at a time.
     pub(super) fn next(&self) -> u64 {
-        let own = self.head(self.me);
-        let tag = own[head::TAG].load(Relaxed) + 1;
+        let own = &self.own;
+        let tag = own[head::TAG].load(Relaxed).saturating_add(1);
         if tag >= LAST_TAG {
             for pe in 0..self.area.n() as u64 {
                 self.head(pe)[head::OFF].store(1, Relaxed);
@@ -155,13 +158,13 @@ impl Clocks {
 
     /// fence: puts so far come before later ones. One thread at a time.
     pub(super) fn fence(&self) {
-        raise(&self.head(self.me)[head::FENCED], self.tag());
+        raise(&self.own[head::FENCED], self.tag());
         self.next();
     }
 
     /// quiet: all operations so far are complete. One thread at a time.
     pub(super) fn quiet(&self) {
-        let own = self.head(self.me);
+        let own = &self.own;
         raise(&own[head::DONE], self.tag());
         raise(&own[head::FENCED], self.tag());
         self.next();
@@ -170,7 +173,7 @@ impl Clocks {
     /// What this PE can publish now.
     #[inline(always)]
     pub(super) fn ticket(&self) -> Ticket {
-        let own = self.head(self.me);
+        let own = &self.own;
         Ticket {
             tag: own[head::TAG].load(Relaxed),
             fenced: own[head::FENCED].load(Relaxed),
@@ -217,7 +220,7 @@ impl Clocks {
     pub(super) fn known(&self, clock: Clock, pe: u64) -> u64 {
         match clock {
             Clock::Seen if pe == self.me => self.tag(),
-            Clock::Done if pe == self.me => self.head(pe)[head::DONE].load(Relaxed),
+            Clock::Done if pe == self.me => self.own[head::DONE].load(Relaxed),
             _ => self.live(clock, pe).load(Relaxed),
         }
     }
@@ -317,8 +320,8 @@ impl Clocks {
 
     /// This PE has learned something: keeps its clocks under a new number and takes the next tag. One thread at a time.
     pub(super) fn keep(&self) {
-        let own = self.head(self.me);
-        let version = own[head::VERSION].load(Relaxed) + 1;
+        let own = &self.own;
+        let version = own[head::VERSION].load(Relaxed).wrapping_add(1);
         let kept = self.area.version(self.me, version);
         for (word, value) in kept.iter().zip(&own[CLOCK_HEAD as usize..]) {
             word.store(value.load(Relaxed), Relaxed);
@@ -330,7 +333,7 @@ impl Clocks {
     /// Publishes what this PE knows for a meeting, and takes the next tag. One thread at a time.
     pub(super) fn arrive(&self, team: u32, epoch: u64) {
         let n = self.area.n();
-        let own = self.head(self.me);
+        let own = &self.own;
         let slot = self.area.meeting(team, self.me, epoch);
         slot[1].store(own[head::DONE].load(Relaxed), Relaxed);
         for (word, value) in slot[2..][..2 * n]
@@ -367,7 +370,7 @@ impl Clocks {
 
     /// From now on this PE tells of all its loads and stores.
     pub(super) fn show(&self) {
-        self.head(self.me)[head::SHOWS].store(1, Relaxed);
+        self.own[head::SHOWS].store(1, Relaxed);
     }
 
     fn shows(&self, pe: u64) -> bool {
@@ -407,7 +410,7 @@ impl Clocks {
     /// Whether this PE may know of another one's operations in a way that nobody sees.
     pub(super) fn linked(&self, pe: u64) -> bool {
         let me = self.me;
-        let pointers = self.head(me)[head::POINTERS].load(Relaxed) != 0;
+        let pointers = self.own[head::POINTERS].load(Relaxed) != 0;
         pointers
             && !self.shows(me)
             && [self.area.pointer(me, pe), self.area.pointer(pe, me)]
@@ -417,7 +420,9 @@ impl Clocks {
 
     /// Counts a finding of this PE's; gives its number.
     pub(super) fn count_finding(&self) -> u64 {
-        self.head(self.me)[head::FINDINGS].fetch_add(1, Relaxed) + 1
+        self.own[head::FINDINGS]
+            .fetch_add(1, Relaxed)
+            .saturating_add(1)
     }
 
     /// How many findings `pe` has made.

@@ -8,6 +8,7 @@
 //! are delivered.
 
 use crate::Pe;
+use std::ops::Range;
 
 /// Operations that can be known at a time: one for each tick.
 const SLOTS: u64 = 64;
@@ -87,17 +88,22 @@ struct Places {
 impl Places {
     /// The words of what lies from `start` to `end`; `None` if there are many.
     #[inline(always)]
-    fn of(start: u64, end: u64) -> Option<impl Iterator<Item = usize>> {
+    fn of(start: u64, end: u64) -> Option<Range<u64>> {
         let (first, last) = (start >> 3, end.saturating_sub(1) >> 3);
+        (last.saturating_sub(first) < NARROW).then(|| first..last.max(first) + 1)
+    }
+
+    /// Where a word is counted.
+    #[inline(always)]
+    fn spread(word: u64) -> usize {
         // The PE's number among the low bits.
-        let spread = move |word: u64| (word ^ word >> 45) as usize % 256;
-        (last.saturating_sub(first) < NARROW).then(|| (first..=last).map(spread))
+        (word ^ word >> 45) as usize % 256
     }
 
     #[inline(always)]
     fn enter(&mut self, bit: u64, start: u64, end: u64) {
         match Places::of(start, end) {
-            Some(words) => words.for_each(|word| self.narrow[word] += 1),
+            Some(words) => words.for_each(|word| self.narrow[Places::spread(word)] += 1),
             None => self.wide |= bit,
         }
     }
@@ -105,7 +111,7 @@ impl Places {
     #[inline(always)]
     fn leave(&mut self, bit: u64, start: u64, end: u64) {
         match Places::of(start, end) {
-            Some(words) => words.for_each(|word| self.narrow[word] -= 1),
+            Some(words) => words.for_each(|word| self.narrow[Places::spread(word)] -= 1),
             None => self.wide &= !bit,
         }
     }
@@ -115,7 +121,7 @@ impl Places {
     fn meet(&self, start: u64, end: u64) -> bool {
         self.wide != 0
             || Places::of(start, end)
-                .is_none_or(|mut words| words.any(|word| self.narrow[word] > 0))
+                .is_none_or(|mut words| words.any(|word| self.narrow[Places::spread(word)] > 0))
     }
 }
 
@@ -199,7 +205,7 @@ impl<T> Queue<T> {
 
     /// Delivers the slots in `bits`, which are due in tick `due`, in the order of their issue.
     #[inline]
-    fn deliver(&mut self, due: u64, bits: u64, mut deliver: impl FnMut(&T)) {
+    fn deliver(&mut self, due: u64, bits: u64, mut deliver: impl FnMut(&mut T)) {
         let first = (due + 1) % SLOTS;
         let mut bits = bits.rotate_right(first as u32);
         while bits != 0 {
@@ -207,14 +213,14 @@ impl<T> Queue<T> {
             bits &= bits - 1;
             self.held &= !(1 << slot);
             let item = &mut self.items[slot as usize];
-            item.iter().for_each(&mut deliver);
+            item.iter_mut().for_each(&mut deliver);
             *item = None;
         }
     }
 
     /// Goes to the next tick, and delivers what is due in it.
     #[inline]
-    pub(super) fn tick(&mut self, deliver: impl FnMut(&T)) {
+    pub(super) fn tick(&mut self, deliver: impl FnMut(&mut T)) {
         self.now += 1;
         let index = self.now % SLOTS;
         if self.busy >> index & 1 == 0 {
@@ -287,7 +293,7 @@ impl<T> Queue<T> {
     }
 
     /// Delivers early, and forgets, the known operations `bits` and what is due before them.
-    pub(super) fn settle(&mut self, bits: u64, deliver: impl FnMut(&T)) {
+    pub(super) fn settle(&mut self, bits: u64, deliver: impl FnMut(&mut T)) {
         self.deliver_until(self.last_due(bits), deliver);
         self.drop(bits);
     }
@@ -377,7 +383,7 @@ impl<T> Queue<T> {
     }
 
     /// Delivers early what is due in tick `due` or before.
-    pub(super) fn deliver_until(&mut self, due: u64, mut deliver: impl FnMut(&T)) {
+    pub(super) fn deliver_until(&mut self, due: u64, mut deliver: impl FnMut(&mut T)) {
         for tick in self.ticks() {
             if tick > due || self.held == 0 {
                 return;
@@ -388,7 +394,7 @@ impl<T> Queue<T> {
     }
 
     /// Delivers everything, and forgets it.
-    pub(super) fn deliver_all(&mut self, deliver: impl FnMut(&T)) {
+    pub(super) fn deliver_all(&mut self, deliver: impl FnMut(&mut T)) {
         self.deliver_until(u64::MAX, deliver);
         self.forget();
     }
@@ -412,7 +418,7 @@ impl<T> Queue<T> {
     }
 
     /// Delivers early what is due next, if anything is held back.
-    pub(super) fn deliver_next(&mut self, deliver: impl FnMut(&T)) {
+    pub(super) fn deliver_next(&mut self, deliver: impl FnMut(&mut T)) {
         let held = |tick: u64| self.due[(tick % SLOTS) as usize] & self.held;
         let next = self.ticks().find(|&tick| held(tick) != 0);
         if let Some(tick) = next {
@@ -421,7 +427,7 @@ impl<T> Queue<T> {
     }
 
     /// Delivers what was issued in tick `issued` or before; what has to come before it was issued before it.
-    pub(super) fn deliver_issued_until(&mut self, issued: u64, mut deliver: impl FnMut(&T)) {
+    pub(super) fn deliver_issued_until(&mut self, issued: u64, mut deliver: impl FnMut(&mut T)) {
         for tick in self.ticks() {
             let mut bits = self.due[(tick % SLOTS) as usize] & self.held;
             let mut old = 0;

@@ -3,13 +3,14 @@
 use super::delay::Reach;
 use super::memory::{self, Digest};
 use super::tracker::Ticket;
-use super::{Checker, inside};
+use super::{Checker, HELD_BYTES, inside};
 use crate::heap::sym::{LocalDest, LocalSource, SymRange};
 use crate::op::SignalOp;
 use crate::transport::copy::copy;
 use crate::transport::{Atomic, Transport as _, Width};
 use crate::{Pe, wait};
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, MutexGuard};
 
 /// Bytes that were copied away, aligned to 8, so that an element stays one access.
 pub(super) enum Bytes {
@@ -18,9 +19,19 @@ pub(super) enum Bytes {
 }
 
 impl Bytes {
-    /// A copy of a source.
-    #[inline]
-    pub(super) fn of(source: LocalSource<'_>) -> Bytes {
+    /// A copy of a source, in a buffer of `spare` if it is a large one.
+    #[inline(always)]
+    pub(super) fn of(source: LocalSource<'_>, spare: &Spare) -> Bytes {
+        let word = source.address().cast::<AtomicU64>();
+        if source.bytes() == 8 && word.is_aligned() {
+            // SAFETY: the source is valid by the rules of `heap::sym`, and aligned (just checked).
+            return Bytes::Few([unsafe { (*word).load(Relaxed) }, 0]);
+        }
+        Bytes::other(source, spare)
+    }
+
+    #[inline(never)]
+    fn other(source: LocalSource<'_>, spare: &Spare) -> Bytes {
         let bytes = source.bytes();
         if bytes <= 16 {
             let mut few = [0; 2];
@@ -28,14 +39,9 @@ impl Bytes {
             unsafe { copy::<false, true>(few.as_mut_ptr().cast(), source.address(), bytes) };
             return Bytes::Few(few);
         }
-        Bytes::many(source)
-    }
-
-    #[inline(never)]
-    fn many(source: LocalSource<'_>) -> Bytes {
-        let bytes = source.bytes();
         let words = bytes.div_ceil(8);
-        let mut many = Vec::with_capacity(words);
+        let mut many = spare.take(words);
+        assert!(many.capacity() >= words);
         // SAFETY: as above; the last word is set first, since its end may lie past the source's, then all are.
         unsafe {
             let start: *mut u64 = many.as_mut_ptr();
@@ -53,6 +59,53 @@ impl Bytes {
             Bytes::Many(words) => words,
         };
         &bytemuck::cast_slice(words)[..bytes]
+    }
+}
+
+/// Words from which on a buffer is worth keeping: those of the allocator cost more than their copy, which it gives back to the
+/// system and asks for again.
+const LARGE: usize = 128;
+/// How many buffers are kept, and how many of their words.
+const SPARES: usize = 64;
+const SPARE_WORDS: usize = HELD_BYTES / 8;
+
+/// Buffers of operations that have been delivered, for those to come.
+#[derive(Default)]
+pub(super) struct Spare(Mutex<Vec<Vec<u64>>>);
+
+impl Spare {
+    fn lock(&self) -> MutexGuard<'_, Vec<Vec<u64>>> {
+        self.0.lock().unwrap_or_else(|poison| poison.into_inner())
+    }
+
+    /// An empty buffer for so many words.
+    fn take(&self, words: usize) -> Vec<u64> {
+        if words < LARGE {
+            return Vec::with_capacity(words);
+        }
+        let mut kept = self.lock();
+        let fits = |buffer: &Vec<u64>| (words..=2 * words).contains(&buffer.capacity());
+        match kept.iter().rposition(fits) {
+            Some(index) => kept.swap_remove(index),
+            None => Vec::with_capacity(words),
+        }
+    }
+
+    /// Keeps the buffer of an operation that has been delivered; those of long ago go.
+    pub(super) fn keep(&self, bytes: &mut Bytes) {
+        let Bytes::Many(buffer) = bytes else {
+            return;
+        };
+        if !(LARGE..=SPARE_WORDS).contains(&buffer.capacity()) {
+            return;
+        }
+        let mut buffer = std::mem::take(buffer);
+        buffer.clear();
+        let mut kept = self.lock();
+        kept.push(buffer);
+        while kept.len() > SPARES || kept.iter().map(Vec::capacity).sum::<usize>() > SPARE_WORDS {
+            kept.remove(0);
+        }
     }
 }
 
@@ -137,22 +190,23 @@ pub(super) fn result(width: Width, operation: Atomic, old: u64) -> u64 {
 
 impl Checker {
     /// Does what was held back. Under the lock of the queue, whose order it keeps.
-    pub(super) fn deliver(&self, held: &Held) {
+    pub(super) fn deliver(&self, held: &mut Held) {
         // What was delivered before, by whatever thread, is seen before.
         self.raw.fence();
         let Reach { pe, offset, bytes } = held.reach;
-        match &held.what {
+        match &mut held.what {
             What::Put(copied) => {
                 let source = LocalSource::from(copied.get(bytes as usize));
                 self.do_put(held.reach, source, &held.ticket, held.site);
+                self.spare.keep(copied);
             }
-            &What::PutFrom {
+            &mut What::PutFrom {
                 source,
                 lent,
                 digest,
             } => self.put_from(held, source, lent, digest),
-            &What::GetTo { dest, lent } => self.get_to(held.reach, dest, lent),
-            &What::Signal(value, op) => {
+            &mut What::GetTo { dest, lent } => self.get_to(held.reach, dest, lent),
+            &mut What::Signal(value, op) => {
                 let asked = self.tracker.delivered(pe, offset, bytes, &held.ticket);
                 let operation = match op {
                     SignalOp::Set => Atomic::Swap(value),
@@ -183,7 +237,7 @@ impl Checker {
         }
         let old = self.word(pe, offset, bytes);
         self.raw.put(pe, offset, source);
-        let new = match Bytes::of(source) {
+        let new = match Bytes::of(source, &self.spare) {
             Bytes::Few(words) => words[0],
             Bytes::Many(words) => words[0],
         };
@@ -249,3 +303,30 @@ impl Checker {
     }
 }
 const _: () = assert!(size_of::<Held>() <= 96);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn large_buffers_are_used_again_and_hold_what_they_should() {
+        let spare = Spare::default();
+        for bytes in [8, 16, 17, 4000, 4096, 40_000, 4001] {
+            let source: Vec<u8> = (0..bytes).map(|i| (i * 7 + bytes) as u8).collect();
+            let mut copied = Bytes::of(LocalSource::from(source.as_slice()), &spare);
+            assert_eq!(copied.get(bytes), source, "{bytes} bytes");
+            spare.keep(&mut copied);
+        }
+        let kept = |spare: &Spare| spare.lock().iter().map(Vec::capacity).collect::<Vec<_>>();
+        assert_eq!(
+            kept(&spare),
+            [500, 5000, 512],
+            "4001 bytes took the one of 4096"
+        );
+        let large = |words| Bytes::Many(Vec::with_capacity(words));
+        for words in [SPARE_WORDS / 2, SPARE_WORDS / 2, SPARE_WORDS + 1] {
+            spare.keep(&mut large(words));
+        }
+        assert_eq!(kept(&spare), [SPARE_WORDS / 2; 2], "the oldest have gone");
+    }
+}

@@ -1,12 +1,23 @@
-//! Which threads are inside the checker: a signal handler that interrupts one must not enter it again.
+//! Which threads are inside the checker, or hold a lock of the table of sites: a signal handler that interrupts one must not enter
+//! it again.
 
 use std::cell::{Cell, RefCell};
 use std::io::Write as _;
 
 thread_local! {
     static DEPTH: Cell<u32> = const { Cell::new(0) };
+    static KEEPING: Cell<Keeping> = const { Cell::new(Keeping::No) };
     /// What is written while it must not be: under a lock.
-    static KEPT: RefCell<Option<String>> = const { RefCell::new(None) };
+    static KEPT: RefCell<String> = const { RefCell::new(String::new()) };
+}
+
+/// Whether what this thread writes is kept.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Keeping {
+    No,
+    Nothing,
+    /// There is something in `KEPT`.
+    Something,
 }
 
 /// This thread is inside the checker as long as the value lives.
@@ -14,7 +25,7 @@ pub(crate) struct Inside(());
 
 impl Inside {
     #[inline]
-    pub(super) fn enter() -> Inside {
+    pub(crate) fn enter() -> Inside {
         DEPTH.set(DEPTH.get() + 1);
         Inside(())
     }
@@ -35,15 +46,21 @@ pub(super) fn is_inside() -> bool {
 
 /// Writes to standard error, in one go: that is what the checker was asked for. A failure cannot be told to anybody.
 pub(crate) fn write(text: &str) {
-    let kept = KEPT.with_borrow_mut(|kept| kept.as_mut().map(|kept| kept.push_str(text)));
-    if kept.is_none() {
+    if KEEPING.get() == Keeping::No {
         let _ = std::io::stderr().write_all(text.as_bytes());
+    } else {
+        KEEPING.set(Keeping::Something);
+        KEPT.with_borrow_mut(|kept| kept.push_str(text));
     }
 }
 
 /// Runs `body`, and gives what it wanted to write, to be written later.
+#[inline]
 pub(super) fn keep(body: impl FnOnce()) -> String {
-    KEPT.set(Some(String::new()));
+    KEEPING.set(Keeping::Nothing);
     body();
-    KEPT.take().unwrap_or_default()
+    match KEEPING.replace(Keeping::No) {
+        Keeping::Something => KEPT.take(),
+        _ => String::new(),
+    }
 }

@@ -23,7 +23,7 @@ mod sync;
 mod tally;
 pub(crate) mod tracker;
 
-use super::Raw;
+use super::host::HostTransport;
 use crate::dtype::Dtype;
 use crate::heap::layout::Layout;
 use crate::heap::sym::SymRange;
@@ -33,7 +33,7 @@ use crate::transport::host::control::Control;
 use crate::{Pe, Result};
 use courier::Courier;
 use delay::{Queue, Random, Reach};
-use held::Held;
+use held::{Held, Spare};
 pub(crate) use inside::{Inside, write};
 use lent::Lent;
 use report::{Finding, Names as _, Party, Place, Problem};
@@ -75,7 +75,7 @@ struct Adopted {
 
 /// One PE's checker.
 pub(crate) struct Checker {
-    raw: Raw,
+    raw: HostTransport,
     control: Control,
     layout: Layout,
     me: Pe,
@@ -83,6 +83,8 @@ pub(crate) struct Checker {
     sites: Arc<Sites>,
     state: Mutex<State>,
     lent: Lent,
+    /// Buffers for what is held back.
+    spare: Spare,
     any_adopted: AtomicBool,
     adopted: RwLock<Vec<Adopted>>,
     /// Texts of findings that were made under the lock, and whether there are any.
@@ -98,7 +100,7 @@ impl Checker {
         control: &Control,
         layout: Layout,
         me: Pe,
-        raw: Raw,
+        raw: HostTransport,
         sites: Arc<Sites>,
     ) -> Result<Arc<Checker>> {
         memory::check()?;
@@ -108,7 +110,7 @@ impl Checker {
             control: control.clone(),
             layout,
             me,
-            tracker: Tracker::new(control, layout, me, Arc::clone(&sites))?,
+            tracker: Tracker::new(control, me, Arc::clone(&sites))?,
             sites,
             state: Mutex::new(State {
                 queue: Queue::new(seed, control.n_pes(), HELD_BYTES),
@@ -116,6 +118,7 @@ impl Checker {
                 courier_sleeps: false,
             }),
             lent: Lent::new(),
+            spare: Spare::default(),
             any_adopted: AtomicBool::new(false),
             adopted: RwLock::default(),
             said: Mutex::default(),
@@ -184,8 +187,8 @@ impl Checker {
 
     /// The site of an operation that the caller's caller calls.
     #[track_caller]
+    #[inline]
     pub(crate) fn site(&self, called: &'static str) -> u16 {
-        let _inside = Inside::enter();
         self.sites.here(called, Location::caller())
     }
 

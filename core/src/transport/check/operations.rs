@@ -270,7 +270,7 @@ impl Checker {
         let mut state = self.state();
         state.queue.tick(|held| self.deliver(held));
         let due = state.queue.draw_get();
-        let held = Held {
+        let mut held = Held {
             reach,
             site,
             fences: 0,
@@ -282,7 +282,7 @@ impl Checker {
         };
         match due > state.queue.now() {
             true => state.queue.hold(due, None, false, 0, held),
-            false => self.deliver(&held),
+            false => self.deliver(&mut held),
         }
         self.end(state, None);
     }
@@ -452,7 +452,7 @@ impl Checker {
             return (queue.now(), finding);
         }
         let what = match from {
-            From::Now => What::Put(Bytes::of(source)),
+            From::Now => What::Put(Bytes::of(source, &self.spare)),
             From::Later { lent, digest } => What::PutFrom {
                 source: source.address() as u64,
                 lent,
@@ -471,7 +471,7 @@ impl Checker {
     }
 
     /// Holds a signal back, or updates it.
-    fn issue_word(&self, state: &mut State, held: Held, after: After) {
+    fn issue_word(&self, state: &mut State, mut held: Held, after: After) {
         let queue = &mut state.queue;
         queue.tick(|held| self.deliver(held));
         let overlapping = queue.overlapping(held.reach);
@@ -481,7 +481,7 @@ impl Checker {
         let due = queue.draw(held.reach.pe, after, true);
         match due > queue.now() {
             true => queue.hold(due, Some(held.reach), true, 0, held),
-            false => self.deliver(&held),
+            false => self.deliver(&mut held),
         }
     }
 
@@ -496,7 +496,7 @@ impl Checker {
         site: u16,
     ) -> Option<Box<Finding>> {
         let fences = state.queue.fences();
-        let copied = Bytes::of(source);
+        let mut copied = Bytes::of(source, &self.spare);
         let new = copied.get(source.bytes());
         let differs = |held: &&Held| {
             let start = reach.offset.max(held.reach.offset);
@@ -514,7 +514,9 @@ impl Checker {
             };
             held.fences == fences && other
         };
-        let other = state.queue.held(overlapping).find(differs)?;
+        let other = state.queue.held(overlapping).find(differs);
+        self.spare.keep(&mut copied);
+        let other = other?;
         let party = |bytes, site| Party {
             pe: self.me,
             does: "puts",

@@ -25,6 +25,11 @@ impl Settings {
         Ok(Settings { on, seed })
     }
 
+    /// Whether this PE wants the job to be checked.
+    pub(crate) fn wanted(self) -> bool {
+        self.on
+    }
+
     /// PE 0, or whoever makes the job: the seed of a job that is checked, drawn if nobody has said one.
     pub(crate) fn seed(self, n_pes: Pe) -> Result<Option<u64>> {
         if !self.on {

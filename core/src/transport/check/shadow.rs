@@ -11,82 +11,15 @@
 //! conflict with nothing it does not conflict with; whoever is ordered after the new one is ordered after them, too. Otherwise it
 //! takes an empty cell; if there is none, a read goes. If a write has to go, a cell says that the word's writers are not all known.
 
+mod cell;
+mod run;
+
 use super::area::{Area, CELLS, WORD};
 use super::clocks::Clocks;
 use super::tracker::Kind;
+pub(super) use cell::Cell;
+use run::Run;
 use std::sync::atomic::{AtomicU64, Ordering::*, fence};
-
-/// One access to a word.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Cell(u64);
-
-impl Cell {
-    /// Stands for writes that are no longer known.
-    pub(super) const LOST: Cell = Cell(0x7fff_ffff);
-
-    #[inline(always)]
-    pub(super) fn new(tag: u64, pe: u64, mask: u8, kind: Kind, site: u16) -> Cell {
-        Cell(
-            tag << 31
-                | pe << 23
-                | u64::from(mask) << 15
-                | (kind as u64 & 7) << 12
-                | u64::from(site & 0xfff),
-        )
-    }
-
-    /// What a word's cell holds, if anything.
-    #[inline(always)]
-    pub(super) fn of(bits: u64) -> Option<Cell> {
-        (bits != 0).then_some(Cell(bits))
-    }
-
-    #[inline(always)]
-    pub(super) fn tag(self) -> u64 {
-        self.0 >> 31
-    }
-
-    #[inline(always)]
-    pub(super) fn pe(self) -> u64 {
-        self.0 >> 23 & 0xff
-    }
-
-    #[inline(always)]
-    pub(super) fn mask(self) -> u8 {
-        (self.0 >> 15) as u8
-    }
-
-    #[inline(always)]
-    pub(super) fn kind(self) -> Kind {
-        Kind::ALL[(self.0 >> 12 & 7) as usize]
-    }
-
-    #[inline(always)]
-    pub(super) fn site(self) -> u16 {
-        (self.0 & 0xfff) as u16
-    }
-
-    #[inline(always)]
-    fn with_mask(self, mask: u8) -> Cell {
-        Cell(self.0 & !(0xff << 15) | u64::from(mask) << 15)
-    }
-
-    #[inline(always)]
-    fn with_kind(self, kind: Kind) -> Cell {
-        Cell(self.0 & !(7 << 12) | (kind as u64) << 12)
-    }
-
-    /// Whether it came before what this PE does now, to the memory of `owner`.
-    #[inline(always)]
-    pub(super) fn ordered(self, clocks: &Clocks, owner: u64) -> bool {
-        let (pe, tag) = (self.pe(), self.tag());
-        match self.kind() {
-            Kind::GetNbi => clocks.completed(pe, tag),
-            Kind::Put | Kind::PutSignal | Kind::Atomic => clocks.arrived(owner, pe, tag),
-            _ => clocks.saw(pe, tag),
-        }
-    }
-}
 
 /// What is done to a range of a PE's memory.
 #[derive(Clone, Copy, Debug)]
@@ -185,6 +118,12 @@ impl Shadow {
     ) {
         for _ in 0..TRIES {
             let before = load(cells);
+            // The same access once more, and nobody else's.
+            let place = self.own_first();
+            let others = (0..CELLS).filter(|&other| other != place);
+            if before[place] == new.0 && others.fold(0, |all, other| all | before[other]) == 0 {
+                return;
+            }
             let verdict = self.judge(clocks, access, new, word, &before);
             if before[verdict.place] == new.0 {
                 if verdict.conflicts != 0 {
@@ -238,43 +177,43 @@ impl Shadow {
         conflicts: &mut Vec<Conflict>,
     ) {
         let end = access.offset + access.bytes;
+        // Words before this one are whole, but for the first.
+        let whole = (end / WORD - first) as usize;
         // Who sees a cell sees the moment of its tag.
         fence(Release);
-        // The last whole word's cells and verdict, and whether what that passes on has been said.
-        let mut last: Option<([u64; CELLS], Verdict)> = None;
-        let mut told = false;
-        for (word, cells) in (first..).zip(words) {
+        let mut last: Option<Run> = None;
+        let mut index = 0;
+        while index < words.len() {
+            // What is freed is looked at word by word.
+            let goes_on = |run: &&Run| !access.frees && run.is_silent();
+            if let Some(run) = last.as_ref().filter(goes_on) {
+                index += run.go_on(&words[index.min(whole)..whole]);
+                if index == words.len() {
+                    break;
+                }
+            }
+            let (word, cells) = (first + index as u64, &words[index]);
+            index += 1;
             if access.frees && self.marked(access.owner, word) {
                 continue;
             }
             let before = load(cells);
             let mask = mask(word, access.offset, end);
             let new = access.cell.with_mask(mask);
-            let verdict = match last {
-                Some((same, verdict)) if same == before && mask == 0xff => verdict,
-                _ => {
-                    let verdict = self.judge(clocks, access, new, word, &before);
-                    last = (mask == 0xff).then_some((before, verdict));
-                    told = false;
-                    verdict
-                }
+            let mut run = match last.take() {
+                Some(run) if mask == 0xff && run.before == before => run,
+                _ => Run::new(self.judge(clocks, access, new, word, &before), before, new),
             };
+            let verdict = &run.verdict;
             if verdict.conflicts != 0 {
                 collect(&before, verdict.conflicts, new, word, conflicts);
             }
-            if verdict.passed != 0 && !told && !self.marked(access.owner, word) {
+            if verdict.passed != 0 && !run.told && !self.marked(access.owner, word) {
                 pass_on(clocks, access.owner, &before, verdict.passed);
-                told = true;
+                run.told = true;
             }
-            cells[verdict.place].store(new.0, Relaxed);
-            if verdict.dropped != 0 {
-                for place in (0..CELLS).filter(|&place| verdict.dropped >> place & 1 != 0) {
-                    cells[place].store(0, Relaxed);
-                }
-            }
-            if let Some(place) = verdict.lost {
-                cells[place].store(Cell::LOST.0, Relaxed);
-            }
+            run.change(cells);
+            last = (mask == 0xff).then_some(run);
         }
         fence(SeqCst);
     }
@@ -311,13 +250,19 @@ impl Shadow {
                 continue;
             }
             let own = cell.pe() == self.me;
-            let ordered = cell.ordered(clocks, access.owner);
             let old = cell.kind();
-            if !ordered && conflict(old, kind, own, access.frees) {
+            let clash = conflict(old, kind, own, access.frees);
+            let covered = kind.covers(old) && cell.mask() & !mask == 0;
+            if !clash && !covered {
+                continue;
+            }
+            // Asking for the order is dear, so only where something follows from it.
+            let together = own && kind.completes_with(old);
+            let ordered = (clash || !together) && cell.ordered(clocks, access.owner);
+            if clash && !ordered {
                 verdict.conflicts |= 1 << place;
             }
-            let gone = ordered || own && kind.completes_with(old);
-            if gone && kind.covers(old) && cell.mask() & !mask == 0 {
+            if (ordered || together) && covered {
                 verdict.dropped |= 1 << place;
                 verdict.passed |= u8::from(!own && old.writes() && old.is_over()) << place;
             }
@@ -328,9 +273,8 @@ impl Shadow {
             return verdict;
         }
         // PEs begin at different cells, so that two at the same moment do not take the same one.
-        let own_first = self.me as usize % CELLS;
         for step in 0..CELLS {
-            let place = (own_first + step) % CELLS;
+            let place = (self.own_first() + step) % CELLS;
             if cells[place] == 0 {
                 verdict.place = place;
                 return verdict;
@@ -338,6 +282,12 @@ impl Shadow {
         }
         self.evict(new, word, cells, &mut verdict);
         verdict
+    }
+
+    /// The cell that an access takes if all are empty.
+    #[inline(always)]
+    fn own_first(&self) -> usize {
+        self.me as usize % CELLS
     }
 
     /// Finds a place where there is none.
@@ -368,8 +318,12 @@ impl Shadow {
         load(cells).into_iter().filter_map(Cell::of).filter(sound)
     }
 
-    /// The data of put_signals of `pe` up to `tag` has arrived in these words: their signal was seen.
+    /// The data of put_signals of `pe` up to `tag` has arrived in these words: their signal was seen. Where they are, another PE
+    /// says.
     pub(super) fn mark_signalled(&self, owner: u64, offset: u64, bytes: u64, pe: u64, tag: u64) {
+        if !self.area.has(offset, bytes) {
+            return;
+        }
         let first = offset / WORD;
         let count = (offset + bytes).div_ceil(WORD) - first;
         for place in self.area.cells(owner, first, count).as_flattened() {

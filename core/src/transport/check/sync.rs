@@ -250,7 +250,8 @@ impl Sync<'_> {
 
     /// What the owner waits for, and has waited for at last.
     pub(super) fn asked(&self) -> impl Iterator<Item = Asked> {
-        (0..ASKS).filter_map(|index| self.asked_at(index))
+        let asks = self.words[ASK_TURN].load(Relaxed).min(ASKS as u64);
+        (0..asks as usize).filter_map(|index| self.asked_at(index))
     }
 
     /// A signal of `pe` tells of data, which whoever sees it next may use. If too many did before that nobody has seen, theirs

@@ -51,7 +51,6 @@ use super::report::{Finding, Reports};
 use super::shadow::{Access, Cell, Shadow};
 use super::sync::Syncs;
 use super::tally::Tally;
-use crate::heap::layout::Layout;
 use crate::sites::Sites;
 use crate::transport::host::control::Control;
 use crate::{Error, Pe, Result};
@@ -195,12 +194,7 @@ pub(crate) struct Tracker {
 
 impl Tracker {
     /// Of PE `me`, in a job that is checked. An error if it is not, or if it has too many PEs.
-    pub(crate) fn new(
-        control: &Control,
-        _layout: Layout,
-        me: Pe,
-        sites: Arc<Sites>,
-    ) -> Result<Tracker> {
+    pub(crate) fn new(control: &Control, me: Pe, sites: Arc<Sites>) -> Result<Tracker> {
         Tracker::with(control, me, sites, true)
     }
 
@@ -396,7 +390,7 @@ impl Tracker {
     pub(crate) fn job_findings(&self) -> u64 {
         (0..self.area.n() as u64)
             .map(|pe| self.clocks.findings(pe))
-            .sum()
+            .fold(0, u64::saturating_add)
     }
 
     /// The texts of the last findings, oldest first.

@@ -111,7 +111,7 @@ impl Bench {
     /// Delivers some early, in one of the ways in which that happens.
     fn hurry(&mut self, how: u64) {
         let (queue, delivered) = (&mut self.queue, &mut self.delivered);
-        let deliver = |op: &Op| delivered.push(op.number);
+        let deliver = |op: &mut Op| delivered.push(op.number);
         match how {
             0 => queue.deliver_next(deliver),
             1 => queue.deliver_issued_until(queue.now().saturating_sub(5), deliver),

@@ -22,8 +22,7 @@ fn phases_between_barriers() {
 
 #[test]
 fn a_phase_needs_a_barrier_at_both_ends() {
-    let job = Job::new(2);
-    let [a, b] = job.pes();
+    job!(job: a, b);
     a.put(1, DATA, 64);
     job.barrier();
     b.load(DATA, 64);
@@ -33,8 +32,7 @@ fn a_phase_needs_a_barrier_at_both_ends() {
 
 #[test]
 fn who_is_no_member_learns_nothing() {
-    let job = Job::new(3);
-    let [a, b, c] = job.pes();
+    job!(job: a, b, c);
     a.put(2, DATA, 64);
     job.meet(&[0, 1], "barrier", true);
     b.get(2, DATA, 64);
@@ -45,8 +43,7 @@ fn who_is_no_member_learns_nothing() {
 
 #[test]
 fn members_pass_on_what_others_completed() {
-    let job = Job::new(4);
-    let [a, b, c, d] = job.pes();
+    job!(job: a, b, c, d);
     a.put(3, DATA, 64);
     job.meet(&[0, 1], "barrier", true);
     job.meet(&[1, 2], "sync", false);
@@ -82,8 +79,7 @@ fn teams_of_two_halves() {
 
 #[test]
 fn collectives_order_what_is_over() {
-    let job = Job::new(2);
-    let [a, b] = job.pes();
+    job!(job: a, b);
     a.store(DATA, 64);
     b.get_nbi(0, MORE, 64);
     job.meet(&[0, 1], "broadcast", false);
@@ -96,8 +92,7 @@ fn collectives_order_what_is_over() {
 
 #[test]
 fn what_comes_after_a_meeting_is_not_ordered_by_it() {
-    let job = Job::new(2);
-    let [a, b] = job.pes();
+    job!(job: a, b);
     job.barrier();
     a.store(DATA, 64);
     b.get(0, DATA, 64);
@@ -106,8 +101,7 @@ fn what_comes_after_a_meeting_is_not_ordered_by_it() {
 
 #[test]
 fn a_source_of_a_collective_is_written_by_another_pe() {
-    let job = Job::new(2);
-    let [a, b] = job.pes();
+    job!(job: a, b);
     a.put(1, DATA, 64);
     let site = b.here("broadcast");
     b.tracker().access(Kind::Load, 1, DATA, 64, site);
@@ -118,8 +112,7 @@ fn a_source_of_a_collective_is_written_by_another_pe() {
 #[test]
 fn a_dest_of_a_collective_is_written_too_early() {
     // The root has returned, the other member perhaps has not.
-    let job = Job::new(2);
-    let [a, b] = job.pes();
+    job!(job: a, b);
     job.meet(&[0, 1], "broadcast", false);
     let site = b.here("broadcast");
     b.tracker().access(Kind::Store, 1, DATA, 64, site);

@@ -1,11 +1,12 @@
 //! Puts, gets, loads and stores: what orders them, and what does not.
 
 use super::*;
+use crate::transport::check::delay::Random;
+use std::sync::atomic::Ordering::Relaxed;
 
 #[test]
 fn a_barrier_completes_puts() {
-    let job = Job::new(2);
-    let [a, b] = job.pes();
+    job!(job: a, b);
     a.put(1, DATA, 64);
     job.barrier();
     b.load(DATA, 64);
@@ -16,8 +17,7 @@ fn a_barrier_completes_puts() {
 #[test]
 fn without_a_barrier_data_is_read_early() {
     for reader_first in [false, true] {
-        let job = Job::new(2);
-        let [a, b] = job.pes();
+        job!(job: a, b);
         if reader_first {
             b.load(DATA, 64);
             a.put(1, DATA, 64);
@@ -32,8 +32,7 @@ fn without_a_barrier_data_is_read_early() {
 
 #[test]
 fn sync_does_not_complete_puts() {
-    let job = Job::new(2);
-    let [a, b] = job.pes();
+    job!(job: a, b);
     a.put(1, DATA, 64);
     job.sync();
     b.load(DATA, 64);
@@ -47,8 +46,7 @@ fn sync_does_not_complete_puts() {
 
 #[test]
 fn quiet_before_sync_completes_puts() {
-    let job = Job::new(2);
-    let [a, b] = job.pes();
+    job!(job: a, b);
     a.put(1, DATA, 64);
     a.quiet();
     job.sync();
@@ -58,8 +56,7 @@ fn quiet_before_sync_completes_puts() {
 
 #[test]
 fn fence_before_sync_completes_nothing() {
-    let job = Job::new(2);
-    let [a, b] = job.pes();
+    job!(job: a, b);
     a.put(1, DATA, 64);
     a.fence();
     job.sync();
@@ -69,8 +66,7 @@ fn fence_before_sync_completes_nothing() {
 
 #[test]
 fn a_flag_after_a_fence_brings_the_data() {
-    let job = Job::new(2);
-    let [a, b] = job.pes();
+    job!(job: a, b);
     a.put(1, DATA, 64);
     a.fence();
     a.p(1, FLAG, 1);
@@ -83,8 +79,7 @@ fn a_flag_after_a_fence_brings_the_data() {
 #[test]
 fn a_flag_without_a_fence_brings_nothing() {
     for wait_first in [false, true] {
-        let job = Job::new(2);
-        let [a, b] = job.pes();
+        job!(job: a, b);
         if wait_first {
             b.wait_begins(FLAG, Cmp::Eq, 1);
         }
@@ -109,8 +104,7 @@ fn a_flag_without_a_fence_brings_nothing() {
 
 #[test]
 fn a_fence_covers_only_what_came_before_it() {
-    let job = Job::new(2);
-    let [a, b] = job.pes();
+    job!(job: a, b);
     a.put(1, DATA, 64);
     a.fence();
     a.put(1, MORE, 64);
@@ -124,8 +118,7 @@ fn a_fence_covers_only_what_came_before_it() {
 
 #[test]
 fn a_flag_does_not_cover_what_comes_after_it() {
-    let job = Job::new(2);
-    let [a, b] = job.pes();
+    job!(job: a, b);
     a.fence();
     a.p(1, FLAG, 1);
     a.put(1, DATA, 64);
@@ -137,8 +130,7 @@ fn a_flag_does_not_cover_what_comes_after_it() {
 #[test]
 fn put_nbi_needs_quiet_or_a_fence() {
     for order in ["quiet", "fence", "nothing"] {
-        let job = Job::new(2);
-        let [a, b] = job.pes();
+        job!(job: a, b);
         a.put_nbi_from(MORE, 1, DATA, 64);
         match order {
             "quiet" => a.quiet(),
@@ -158,8 +150,7 @@ fn put_nbi_needs_quiet_or_a_fence() {
 #[test]
 fn a_fence_is_worth_nothing_for_another_pes_memory() {
     for quiet in [false, true] {
-        let job = Job::new(3);
-        let [a, b, c] = job.pes();
+        job!(job: a, b, c);
         a.put(2, DATA, 64);
         if quiet {
             a.quiet()
@@ -186,8 +177,7 @@ fn a_fence_is_worth_nothing_for_another_pes_memory() {
 #[test]
 fn fences_arrive_through_the_owner() {
     // PE 1 has seen that the data is there, and says so to PE 2, which gets it from PE 1.
-    let job = Job::new(3);
-    let [a, b, c] = job.pes();
+    job!(job: a, b, c);
     a.put(1, DATA, 64);
     a.fence();
     a.p(1, FLAG, 1);
@@ -201,8 +191,7 @@ fn fences_arrive_through_the_owner() {
 #[test]
 fn what_the_owner_learns_later_does_not_count() {
     // PE 2 hears of PE 0 before PE 1 has seen the data.
-    let job = Job::new(3);
-    let [a, b, c] = job.pes();
+    job!(job: a, b, c);
     b.p(2, OTHER, 1);
     a.put(1, DATA, 64);
     a.fence();
@@ -218,8 +207,7 @@ fn what_the_owner_learns_later_does_not_count() {
 #[test]
 fn a_word_of_another_pe_tells_that_puts_to_it_have_arrived() {
     // PE 2 fetches the flag on PE 1, and tells PE 1 and PE 3.
-    let job = Job::new(4);
-    let [a, b, c, d] = job.pes();
+    job!(job: a, b, c, d);
     a.put(1, DATA, 64);
     a.atomic(1, FLAG, Effect::Set(1));
     assert_eq!(c.atomic_fetch(1, FLAG), 1);
@@ -236,8 +224,7 @@ fn a_word_of_another_pe_tells_that_puts_to_it_have_arrived() {
 #[test]
 fn data_is_overwritten_before_it_was_read() {
     for acknowledged in [false, true] {
-        let job = Job::new(2);
-        let [a, b] = job.pes();
+        job!(job: a, b);
         a.put_signal(1, DATA, 64, FLAG, Effect::Set(1));
         b.wait(FLAG, Cmp::Ge, 1);
         b.load(DATA, 64);
@@ -255,8 +242,7 @@ fn data_is_overwritten_before_it_was_read() {
 
 #[test]
 fn an_answer_covers_what_was_read_before_it_only() {
-    let job = Job::new(2);
-    let [a, b] = job.pes();
+    job!(job: a, b);
     a.put_signal(1, DATA, 64, FLAG, Effect::Set(1));
     b.wait(FLAG, Cmp::Ge, 1);
     b.p(0, ACK, 1);
@@ -269,8 +255,7 @@ fn an_answer_covers_what_was_read_before_it_only() {
 #[test]
 fn a_get_is_over_on_return_and_get_nbi_is_not() {
     for (nbi, quiet) in [(false, false), (true, false), (true, true)] {
-        let job = Job::new(2);
-        let [a, b] = job.pes();
+        job!(job: a, b);
         a.store(DATA, 64);
         a.p(1, FLAG, 1);
         b.wait(FLAG, Cmp::Eq, 1);
@@ -297,8 +282,7 @@ fn a_get_is_over_on_return_and_get_nbi_is_not() {
 
 #[test]
 fn two_pes_write_to_one_place() {
-    let job = Job::new(3);
-    let [a, b, _] = job.pes();
+    job!(job: a, b, _);
     a.put(2, DATA, 64);
     b.put(2, DATA + 32, 64);
     job.one(1, Problem::WriteWrite);
@@ -307,8 +291,7 @@ fn two_pes_write_to_one_place() {
 #[test]
 fn two_pes_write_to_one_place_one_after_the_other() {
     for quiet in [true, false] {
-        let job = Job::new(3);
-        let [a, b, _] = job.pes();
+        job!(job: a, b, _);
         a.put(2, DATA, 64);
         if quiet {
             a.quiet()
@@ -328,8 +311,7 @@ fn two_pes_write_to_one_place_one_after_the_other() {
 #[test]
 fn an_own_put_is_read_back() {
     for quiet in [false, true] {
-        let job = Job::new(2);
-        let [a, _] = job.pes();
+        job!(job: a, _);
         a.put(1, DATA, 64);
         if quiet {
             a.quiet();
@@ -346,8 +328,7 @@ fn an_own_put_is_read_back() {
 
 #[test]
 fn an_own_put_has_arrived_when_its_receiver_says_so() {
-    let job = Job::new(2);
-    let [a, b] = job.pes();
+    job!(job: a, b);
     a.put(1, DATA, 64);
     a.fence();
     a.p(1, FLAG, 1);
@@ -361,8 +342,7 @@ fn an_own_put_has_arrived_when_its_receiver_says_so() {
 #[test]
 fn a_put_to_oneself_needs_quiet() {
     for quiet in [false, true] {
-        let job = Job::new(1);
-        let [a] = job.pes();
+        job!(job: a);
         a.put(0, DATA, 64);
         if quiet {
             a.quiet();
@@ -377,8 +357,7 @@ fn a_put_to_oneself_needs_quiet() {
 
 #[test]
 fn a_pe_signals_itself() {
-    let job = Job::new(1);
-    let [a] = job.pes();
+    job!(job: a);
     a.put(0, DATA, 64);
     a.fence();
     a.p(0, FLAG, 1);
@@ -400,8 +379,7 @@ fn a_pe_signals_itself() {
 
 #[test]
 fn a_source_is_written_while_it_is_put() {
-    let job = Job::new(3);
-    let [a, b, _] = job.pes();
+    job!(job: a, b, _);
     a.put_from(DATA, 1, MORE, 64);
     b.put(0, DATA, 64);
     job.one(1, Problem::WriteEarly);
@@ -410,8 +388,7 @@ fn a_source_is_written_while_it_is_put() {
 #[test]
 fn a_source_of_put_nbi_is_read_until_quiet() {
     for quiet in [false, true] {
-        let job = Job::new(2);
-        let [a, b] = job.pes();
+        job!(job: a, b);
         a.put_nbi_from(DATA, 1, MORE, 64);
         if quiet {
             a.quiet();
@@ -428,8 +405,7 @@ fn a_source_of_put_nbi_is_read_until_quiet() {
 
 #[test]
 fn bytes_of_one_word_are_apart() {
-    let job = Job::new(3);
-    let [a, b, c] = job.pes();
+    job!(job: a, b, c);
     a.put(2, DATA, 3);
     b.put(2, DATA + 3, 5);
     a.put(2, DATA + 16, 4);
@@ -443,8 +419,7 @@ fn bytes_of_one_word_are_apart() {
 
 #[test]
 fn atomic_operations_do_not_conflict() {
-    let job = Job::new(3);
-    let [a, b, c] = job.pes();
+    job!(job: a, b, c);
     a.atomic(2, FLAG, Effect::Add(1));
     b.fetch_add(2, FLAG, 1);
     c.atomic_fetch(2, FLAG);
@@ -464,8 +439,7 @@ fn atomic_and_plain_operations_do() {
     .into_iter()
     .enumerate()
     {
-        let job = Job::new(3);
-        let [a, b, _] = job.pes();
+        job!(job: a, b, _);
         a.atomic(2, FLAG, Effect::Add(1));
         plain(b);
         let text = job.one(1, Problem::Mixed);
@@ -475,8 +449,7 @@ fn atomic_and_plain_operations_do() {
 
 #[test]
 fn reads_do_not_conflict() {
-    let job = Job::new(3);
-    let [a, b, c] = job.pes();
+    job!(job: a, b, c);
     a.get(2, DATA, 64);
     b.get_nbi(2, DATA, 64);
     c.load(DATA, 64);
@@ -487,8 +460,7 @@ fn reads_do_not_conflict() {
 
 #[test]
 fn long_ranges_are_checked_to_the_last_byte() {
-    let job = Job::new(2);
-    let [a, b] = job.pes();
+    job!(job: a, b);
     let end = DATA + 5 + 10_000;
     a.put(1, DATA + 5, 10_000);
     b.load(DATA, 5);
@@ -501,8 +473,7 @@ fn long_ranges_are_checked_to_the_last_byte() {
 
 #[test]
 fn long_ranges_forget_nothing_in_the_middle() {
-    let job = Job::new(2);
-    let [a, b] = job.pes();
+    job!(job: a, b);
     a.put(1, DATA + 4000, 1);
     b.load(DATA, 8000);
     job.one(1, Problem::ReadEarly);
@@ -511,8 +482,7 @@ fn long_ranges_forget_nothing_in_the_middle() {
 #[test]
 fn an_own_put_is_overwritten_by_a_store() {
     for quiet in [false, true] {
-        let job = Job::new(1);
-        let [a] = job.pes();
+        job!(job: a);
         a.put(0, DATA, 64);
         if quiet {
             a.quiet();
@@ -534,8 +504,7 @@ fn an_own_put_is_overwritten_by_a_store() {
 #[test]
 fn an_own_signal_is_read_back_plainly() {
     for atomically in [false, true] {
-        let job = Job::new(2);
-        let [a, _] = job.pes();
+        job!(job: a, _);
         a.signal(1, FLAG, Effect::Set(1));
         if atomically {
             a.atomic_fetch(1, FLAG);
@@ -546,4 +515,61 @@ fn an_own_signal_is_read_back_plainly() {
             false => drop(job.one(0, Problem::ReadBack)),
         }
     }
+}
+
+/// Words that look like the one before are not judged anew.
+#[test]
+fn a_long_access_leaves_what_many_short_ones_do() {
+    const WORDS: u64 = 512;
+    let mut compared = 0;
+    for seed in 0..300 {
+        let mut random = Random::new(seed);
+        let jobs = [Job::new(2), Job::new(2)];
+        for _ in 0..6 {
+            let (pe, owner) = (random.next() % 2, random.next() % 2);
+            let kind = [Kind::Load, Kind::Put, Kind::GetNbi, Kind::AtomicFetch];
+            let kind = kind[(random.next() % 4) as usize];
+            let start = random.next() % (WORDS * 8);
+            let bytes = 1 + random.next() % 64;
+            let (whole, barrier) = (random.next() & 1 == 0, random.next().is_multiple_of(3));
+            for job in &jobs {
+                let tracker = &job.trackers[pe as usize];
+                match whole {
+                    true => tracker.access(kind, owner as Pe, DATA, WORDS * 8, 1 + pe as u16),
+                    false => tracker.access(kind, owner as Pe, start, bytes, 3 + pe as u16),
+                }
+                if barrier {
+                    job.barrier();
+                }
+            }
+        }
+        let kind = [Kind::Put, Kind::Get, Kind::GetNbi][(random.next() % 3) as usize];
+        let (start, end) = (random.next() % 16, WORDS * 8 - random.next() % 16);
+        let [long, short] = &jobs;
+        long.trackers[0].access(kind, 1, start, end - start, 9);
+        let mut at = start;
+        while at < end {
+            let next = (at / 8 * 8 + 8).min(end);
+            short.trackers[0].access(kind, 1, at, next - at, 9);
+            at = next;
+        }
+        let all = jobs.iter().flat_map(|job| &job.trackers);
+        if all
+            .clone()
+            .any(|tracker| tracker.shadow.evicted.load(Relaxed))
+        {
+            continue;
+        }
+        compared += 1;
+        let cells = |job: &Job, word| -> Vec<_> { job.trackers[0].shadow.word(1, word).collect() };
+        for word in 0..WORDS {
+            assert_eq!(
+                cells(long, word),
+                cells(short, word),
+                "seed {seed}, word {word}"
+            );
+        }
+        assert_eq!(long.found(), short.found(), "seed {seed}");
+    }
+    assert!(compared > 100, "{compared}");
 }

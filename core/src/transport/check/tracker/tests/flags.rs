@@ -4,8 +4,7 @@ use super::*;
 
 #[test]
 fn a_flag_is_reset_and_used_again() {
-    let job = Job::new(2);
-    let [a, b] = job.pes();
+    job!(job: a, b);
     for round in 0..5 {
         a.put(1, DATA, 64);
         a.fence();
@@ -24,8 +23,7 @@ fn a_flag_is_reset_and_used_again() {
 #[test]
 fn a_flag_is_reset_too_late() {
     // The answer is sent before the flag is reset.
-    let job = Job::new(2);
-    let [a, b] = job.pes();
+    job!(job: a, b);
     a.p(1, FLAG, 1);
     b.wait(FLAG, Cmp::Eq, 1);
     b.p(0, ACK, 1);
@@ -38,8 +36,7 @@ fn a_flag_is_reset_too_late() {
 #[test]
 fn a_flag_is_reset_by_a_put_to_oneself() {
     for quiet in [true, false] {
-        let job = Job::new(2);
-        let [a, b] = job.pes();
+        job!(job: a, b);
         a.p(1, FLAG, 1);
         b.wait(FLAG, Cmp::Eq, 1);
         b.p(1, FLAG, 0);
@@ -58,8 +55,7 @@ fn a_flag_is_reset_by_a_put_to_oneself() {
 
 #[test]
 fn a_signal_is_used_again_with_growing_values() {
-    let job = Job::new(2);
-    let [a, b] = job.pes();
+    job!(job: a, b);
     for round in 1..6 {
         a.put_signal(1, DATA, 64, FLAG, Effect::Set(round));
         b.wait(FLAG, Cmp::Ge, round);
@@ -73,8 +69,7 @@ fn a_signal_is_used_again_with_growing_values() {
 #[test]
 fn double_buffers_need_answers_for_the_one_before() {
     for answers in [true, false] {
-        let job = Job::new(2);
-        let [a, b] = job.pes();
+        job!(job: a, b);
         let buffer = |round: u64| DATA + round % 2 * 1024;
         for round in 1..6 {
             if round > 2 && answers {
@@ -114,8 +109,7 @@ fn a_producer_that_runs_ahead_is_noticed() {
         },
     ];
     for send in sends {
-        let job = Job::new(2);
-        let [a, b] = job.pes();
+        job!(job: a, b);
         job.hold();
         b.wait_begins(FLAG, Cmp::Ge, 1);
         for round in 1..5 {
@@ -131,8 +125,7 @@ fn a_producer_that_runs_ahead_is_noticed() {
 #[test]
 fn signals_wait_for_nobody_before_they_are_delivered() {
     // The same with signals, when the consumer comes late.
-    let job = Job::new(2);
-    let [a, b] = job.pes();
+    job!(job: a, b);
     job.hold();
     for round in 1..5 {
         a.put(1, DATA, 64);
@@ -211,8 +204,7 @@ fn a_counter_collects_what_all_have_done() {
 
 #[test]
 fn signals_add_up() {
-    let job = Job::new(3);
-    let [a, b, c] = job.pes();
+    job!(job: a, b, c);
     for at in [a, b] {
         at.put_signal(2, DATA + 64 * at.me as u64, 64, FLAG, Effect::Add(1));
     }
@@ -224,8 +216,7 @@ fn signals_add_up() {
 
 #[test]
 fn the_signal_of_put_signal_covers_its_own_data_only() {
-    let job = Job::new(2);
-    let [a, b] = job.pes();
+    job!(job: a, b);
     a.put(1, MORE, 64);
     a.put_signal(1, DATA, 64, FLAG, Effect::Set(1));
     b.wait(FLAG, Cmp::Eq, 1);
@@ -239,8 +230,7 @@ fn the_signal_of_put_signal_covers_its_own_data_only() {
 #[test]
 fn another_signal_is_seen() {
     for order in ["", "fence", "both"] {
-        let job = Job::new(2);
-        let [a, b] = job.pes();
+        job!(job: a, b);
         if order == "both" {
             b.wait_begins(OTHER, Cmp::Eq, 1);
         }
@@ -268,8 +258,7 @@ fn another_signal_is_seen() {
 /// More signals with data than are remembered, before anybody looks.
 #[test]
 fn many_signals_are_seen_at_once() {
-    let job = Job::new(3);
-    let [a, b, c] = job.pes();
+    job!(job: a, b, c);
     for block in 0..40 {
         let at = if block % 2 == 0 { a } else { c };
         at.put_signal(1, DATA + 64 * block, 64, FLAG, Effect::Add(1));
@@ -282,8 +271,7 @@ fn many_signals_are_seen_at_once() {
 
 #[test]
 fn data_of_a_signal_is_passed_on_and_overwritten() {
-    let job = Job::new(3);
-    let [a, b, c] = job.pes();
+    job!(job: a, b, c);
     for round in 1..6 {
         a.put_signal(1, DATA, 4096, FLAG, Effect::Set(round));
         b.wait(FLAG, Cmp::Ge, round);
@@ -301,8 +289,7 @@ fn data_of_a_signal_is_passed_on_and_overwritten() {
 
 #[test]
 fn a_producer_of_put_signals_that_runs_ahead_is_noticed() {
-    let job = Job::new(2);
-    let [a, b] = job.pes();
+    job!(job: a, b);
     job.hold();
     for round in 1..5 {
         a.put_signal(1, DATA, 64, FLAG, Effect::Set(round));
@@ -315,8 +302,7 @@ fn a_producer_of_put_signals_that_runs_ahead_is_noticed() {
 
 #[test]
 fn signal_op_covers_all_puts_to_its_pe() {
-    let job = Job::new(3);
-    let [a, b, _] = job.pes();
+    job!(job: a, b, _);
     a.put(1, DATA, 64);
     a.put(1, MORE, 64);
     a.put(2, DATA, 64);
@@ -336,8 +322,7 @@ fn signal_op_covers_all_puts_to_its_pe() {
 
 #[test]
 fn a_flag_may_be_put_and_added_to_by_turns() {
-    let job = Job::new(3);
-    let [a, b, c] = job.pes();
+    job!(job: a, b, c);
     a.put(2, DATA, 64);
     a.fence();
     a.p(2, FLAG, 1);
@@ -355,8 +340,7 @@ fn a_flag_may_be_put_and_added_to_by_turns() {
 
 #[test]
 fn a_flag_at_the_end_of_a_put_covers_nothing_of_that_put() {
-    let job = Job::new(2);
-    let [a, b] = job.pes();
+    job!(job: a, b);
     a.put(1, MORE, 64);
     a.fence();
     a.put(1, DATA, 128);
@@ -372,8 +356,7 @@ fn a_flag_at_the_end_of_a_put_covers_nothing_of_that_put() {
 
 #[test]
 fn a_flag_at_the_end_of_a_put_is_seen_again_and_again() {
-    let job = Job::new(2);
-    let [a, b] = job.pes();
+    job!(job: a, b);
     for round in 1..4 {
         a.put(1, MORE, 64);
         a.fence();
@@ -459,8 +442,7 @@ fn a_queue_of_slots_claimed_by_fetch_add() {
 
 #[test]
 fn a_slot_is_taken_twice() {
-    let job = Job::new(3);
-    let [_, b, c] = job.pes();
+    job!(job: _, b, c);
     b.fetch_add(0, FLAG, 1);
     b.put(0, DATA, 128);
     c.fetch_add(0, FLAG, 1);
@@ -471,8 +453,7 @@ fn a_slot_is_taken_twice() {
 #[test]
 fn an_update_keeps_what_came_before_it() {
     // PE 0 sets the word, PE 1 adds to it without looking, PE 2 sees the sum.
-    let job = Job::new(3);
-    let [a, b, c] = job.pes();
+    job!(job: a, b, c);
     a.put(2, DATA, 64);
     a.signal(2, FLAG, Effect::Set(1));
     b.atomic(2, FLAG, Effect::Add(1));
@@ -483,8 +464,7 @@ fn an_update_keeps_what_came_before_it() {
 
 #[test]
 fn tests_and_any_learn_of_what_they_return_only() {
-    let job = Job::new(3);
-    let [a, b, c] = job.pes();
+    job!(job: a, b, c);
     for (at, flag, data) in [(a, FLAG, DATA), (b, OTHER, MORE)] {
         at.put(2, data, 64);
         at.fence();
@@ -501,8 +481,7 @@ fn tests_and_any_learn_of_what_they_return_only() {
 #[test]
 fn a_stale_flag_says_nothing_new() {
     // The flag still holds from the round before.
-    let job = Job::new(2);
-    let [a, b] = job.pes();
+    job!(job: a, b);
     a.put(1, DATA, 64);
     a.signal(1, FLAG, Effect::Set(1));
     b.wait(FLAG, Cmp::Eq, 1);
@@ -517,8 +496,7 @@ fn a_stale_flag_says_nothing_new() {
 
 #[test]
 fn the_wrong_flag_is_waited_for() {
-    let job = Job::new(3);
-    let [a, b, c] = job.pes();
+    job!(job: a, b, c);
     a.put(2, DATA, 64);
     a.signal(2, FLAG, Effect::Set(1));
     b.signal(2, OTHER, Effect::Set(1));
@@ -529,8 +507,7 @@ fn the_wrong_flag_is_waited_for() {
 
 #[test]
 fn a_wait_that_holds_at_once_sees_nothing() {
-    let job = Job::new(2);
-    let [a, b] = job.pes();
+    job!(job: a, b);
     b.wait(FLAG, Cmp::Ge, 0);
     a.put(1, DATA, 64);
     b.load(DATA, 64);
@@ -539,8 +516,7 @@ fn a_wait_that_holds_at_once_sees_nothing() {
 
 #[test]
 fn polling_with_get_orders_nothing() {
-    let job = Job::new(2);
-    let [a, b] = job.pes();
+    job!(job: a, b);
     a.put(1, DATA, 64);
     a.fence();
     a.p(1, FLAG, 1);
@@ -554,8 +530,7 @@ fn polling_with_get_orders_nothing() {
 
 #[test]
 fn words_beside_a_flag_are_other_words() {
-    let job = Job::new(2);
-    let [a, b] = job.pes();
+    job!(job: a, b);
     let word = |at: At<'_>, to: Pe, offset: u64| {
         let site = at.here("p");
         at.issue(Kind::Put, to, offset, 4, Some(Effect::Set(1)), false, site);

@@ -6,8 +6,7 @@ use crate::transport::check::clocks;
 #[test]
 fn a_block_is_freed_that_another_pe_still_writes_to() {
     for free_first in [false, true] {
-        let job = Job::new(2);
-        let [a, b] = job.pes();
+        job!(job: a, b);
         if free_first {
             b.free(DATA, 4096);
             a.put(1, DATA + 64, 64);
@@ -23,8 +22,7 @@ fn a_block_is_freed_that_another_pe_still_writes_to() {
 
 #[test]
 fn a_barrier_before_the_free() {
-    let job = Job::new(2);
-    let [a, b] = job.pes();
+    job!(job: a, b);
     a.put(1, DATA + 64, 64);
     job.barrier();
     b.free(DATA, 4096);
@@ -35,8 +33,7 @@ fn a_barrier_before_the_free() {
 #[test]
 fn reads_and_flags_before_a_free_do_no_harm() {
     for free_first in [false, true] {
-        let job = Job::new(2);
-        let [a, b] = job.pes();
+        job!(job: a, b);
         b.wait(FLAG, Cmp::Eq, 0);
         let last = || {
             a.get(1, DATA, 64);
@@ -58,8 +55,7 @@ fn reads_and_flags_before_a_free_do_no_harm() {
 
 #[test]
 fn own_puts_before_a_free_do_no_harm() {
-    let job = Job::new(1);
-    let [a] = job.pes();
+    job!(job: a);
     a.put(0, DATA, 64);
     a.signal(0, FLAG, Effect::Set(1));
     a.free(DATA, 16384);
@@ -68,8 +64,7 @@ fn own_puts_before_a_free_do_no_harm() {
 
 #[test]
 fn a_new_block_knows_nothing_of_the_old_one() {
-    let job = Job::new(2);
-    let [a, b] = job.pes();
+    job!(job: a, b);
     for at in [a, b] {
         at.allocated(DATA, 16384);
     }
@@ -89,8 +84,7 @@ fn a_new_block_knows_nothing_of_the_old_one() {
 
 #[test]
 fn neighbours_of_a_new_block_are_kept() {
-    let job = Job::new(2);
-    let [a, b] = job.pes();
+    job!(job: a, b);
     a.put(1, 0, 3 << 16);
     b.wait(64 - 8, Cmp::Eq, 0);
     b.wait(64, Cmp::Eq, 0);
@@ -105,8 +99,7 @@ fn neighbours_of_a_new_block_are_kept() {
 
 #[test]
 fn texts_name_the_block() {
-    let job = Job::new(2);
-    let [a, b] = job.pes();
+    job!(job: a, b);
     for at in [a, b] {
         at.allocated(0, 64);
         at.allocated(64, 4096);
@@ -123,8 +116,7 @@ fn texts_name_the_block() {
 #[test]
 fn unseen_stores_through_a_pointer_may_be_flags() {
     for pointer in [true, false] {
-        let job = Job::new(2);
-        let [a, b] = job.pes();
+        job!(job: a, b);
         if pointer {
             a.tracker().pointer_given(1);
         }
@@ -145,8 +137,7 @@ fn unseen_stores_through_a_pointer_may_be_flags() {
 #[test]
 fn order_that_nobody_sees_makes_no_reports() {
     for shows in [false, true] {
-        let job = Job::new(3);
-        let [a, b, c] = job.pes();
+        job!(job: a, b, c);
         a.tracker().pointer_given(1);
         if shows {
             b.tracker().shows_accesses();
@@ -174,8 +165,7 @@ fn order_that_nobody_sees_makes_no_reports() {
 
 #[test]
 fn known_flags_are_still_exact_when_there_are_pointers() {
-    let job = Job::new(3);
-    let [a, b, c] = job.pes();
+    job!(job: a, b, c);
     a.tracker().pointer_given(1);
     b.wait_begins(FLAG, Cmp::Eq, 1);
     c.put(1, DATA, 64);
@@ -187,8 +177,7 @@ fn known_flags_are_still_exact_when_there_are_pointers() {
 
 #[test]
 fn stores_through_a_pointer_that_are_seen() {
-    let job = Job::new(2);
-    let [a, b] = job.pes();
+    job!(job: a, b);
     let store = |at: At<'_>, to: Pe, offset: u64| {
         let site = at.here("store");
         at.tracker().access(Kind::Store, to, offset, 8, site);
@@ -253,8 +242,7 @@ fn full_tables_make_no_reports() {
 
 #[test]
 fn old_history_makes_no_reports() {
-    let job = Job::new(2);
-    let [a, b] = job.pes();
+    job!(job: a, b);
     a.put(1, DATA, 64);
     a.fence();
     a.p(1, FLAG, 1);
@@ -270,8 +258,7 @@ fn old_history_makes_no_reports() {
 
 #[test]
 fn the_last_tag_ends_the_check() {
-    let job = Job::new(2);
-    let [a, b] = job.pes();
+    job!(job: a, b);
     let tag = &a.tracker().area.head(0)[0];
     tag.store(clocks::LAST_TAG - 3, std::sync::atomic::Ordering::Relaxed);
     for _ in 0..10 {
@@ -293,8 +280,7 @@ fn the_last_tag_ends_the_check() {
 #[test]
 fn unwritten_cells_of_a_dead_pe_stop_nobody() {
     // PE 0 has issued a put and a signal, and is gone before they take effect.
-    let job = Job::new(2);
-    let [a, b] = job.pes();
+    job!(job: a, b);
     job.hold();
     a.put(1, DATA, 64);
     a.signal(1, FLAG, Effect::Set(1));

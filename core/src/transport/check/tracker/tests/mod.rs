@@ -1,6 +1,15 @@
 //! Trackers of several PEs, driven by one thread: what happens when is up to the test.
 
+/// A job with as many PEs as are named, and these: `job!(job: a, b)`. `_` is one that the test does not drive.
+macro_rules! job {
+    ($job:ident: $($pe:pat),+) => {
+        let $job = Job::new([$(stringify!($pe)),+].len() as Pe);
+        let [$($pe),+] = $job.pes();
+    };
+}
+
 mod collectives;
+mod damage;
 mod data;
 mod flags;
 mod memory;

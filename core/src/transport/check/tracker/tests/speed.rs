@@ -24,8 +24,7 @@ fn time(what: &str, count: u64, mut body: impl FnMut(u64)) -> f64 {
 #[test]
 #[ignore = "prints times, asserts nothing"]
 fn costs() {
-    let job = Job::new(4);
-    let [a, b, _, _] = job.pes();
+    job!(job: a, b, _, _);
     let tracker = a.tracker();
     for at in [a, b] {
         at.allocated(0, 1 << 21);

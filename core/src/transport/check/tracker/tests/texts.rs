@@ -20,8 +20,7 @@ fn lines(text: &str, first: u32) -> String {
 
 #[test]
 fn a_missing_fence_reads_well() {
-    let job = Job::new(2);
-    let [a, b] = job.pes();
+    job!(job: a, b);
     let first = line!();
     a.allocated(0, 4096);
     b.allocated(0, 4096);
@@ -49,8 +48,7 @@ nvshmemrs check: PE 1: data is read that may not have arrived: nothing orders th
 
 #[test]
 fn a_missed_value_reads_well() {
-    let job = Job::new(2);
-    let [a, b] = job.pes();
+    job!(job: a, b);
     let first = line!();
     b.wait_begins(FLAG, Cmp::Eq, 1);
     a.signal(1, FLAG, Effect::Add(1));
@@ -72,8 +70,7 @@ nvshmemrs check: PE 0: a wait can miss its value: another one can take its place
 
 #[test]
 fn a_pair_of_sites_is_reported_once_and_counted() {
-    let job = Job::new(3);
-    let [a, b, c] = job.pes();
+    job!(job: a, b, c);
     for round in 0..10 {
         // Two PEs read what PE 0 writes; on PE 1 it is one pair of sites, whoever the data is for.
         for at in [b, c] {
@@ -117,8 +114,7 @@ fn other_pes_at_the_same_place_are_the_same_finding() {
 
 #[test]
 fn findings_of_others_are_told_in_the_same_way() {
-    let job = Job::new(1);
-    let [a] = job.pes();
+    job!(job: a);
     let party = |does, bytes, operation| Party {
         pe: 0,
         does,
@@ -150,8 +146,7 @@ fn findings_of_others_are_told_in_the_same_way() {
 
 #[test]
 fn texts_are_kept_and_the_oldest_go() {
-    let job = Job::new(2);
-    let [a, b] = job.pes();
+    job!(job: a, b);
     for index in 0..300_u16 {
         a.tracker()
             .access(Kind::Put, 1, 64 * u64::from(index), 8, 1 + index);
@@ -168,8 +163,7 @@ fn texts_are_kept_and_the_oldest_go() {
 
 #[test]
 fn names_of_sites_travel() {
-    let job = Job::new(2);
-    let [a, b] = job.pes();
+    job!(job: a, b);
     let area = &b.tracker().area;
     let long = "put at ".to_string() + &"a/".repeat(300);
     a.tracker().area.set_name(0, 4095, &long);

@@ -6,8 +6,7 @@ use super::*;
 fn missed(cmp: Cmp, value: u64, first: fn(At<'_>), second: fn(At<'_>)) -> Vec<Vec<(Pe, Problem)>> {
     (0..3)
         .map(|when| {
-            let job = Job::new(3);
-            let [a, b, c] = job.pes();
+            job!(job: a, b, c);
             match when {
                 0 => {
                     first(a);
@@ -71,8 +70,7 @@ fn set_and_set_again() {
 
 #[test]
 fn a_put_flag_is_replaced() {
-    let job = Job::new(2);
-    let [a, b] = job.pes();
+    job!(job: a, b);
     b.wait_begins(FLAG, Cmp::Eq, 1);
     a.p(1, FLAG, 1);
     b.wait_over(FLAG, Cmp::Eq, 1);
@@ -87,8 +85,7 @@ fn a_put_flag_is_replaced() {
 #[test]
 fn put_flags_in_a_row_are_noticed_by_who_comes_late() {
     // Words that are only put are watched from the first wait for them on.
-    let job = Job::new(2);
-    let [a, b] = job.pes();
+    job!(job: a, b);
     b.wait(FLAG, Cmp::Eq, 0);
     job.barrier();
     a.p(1, FLAG, 1);
@@ -99,8 +96,7 @@ fn put_flags_in_a_row_are_noticed_by_who_comes_late() {
 
 #[test]
 fn a_wait_that_was_lucky_is_not_forgotten_by_the_next_one() {
-    let job = Job::new(3);
-    let [a, b, c] = job.pes();
+    job!(job: a, b, c);
     b.wait_begins(FLAG, Cmp::Eq, 1);
     a.signal(1, FLAG, Effect::Add(1));
     b.wait_over(FLAG, Cmp::Eq, 1);
@@ -113,8 +109,7 @@ fn a_wait_that_was_lucky_is_not_forgotten_by_the_next_one() {
 
 #[test]
 fn two_halves_of_a_word_are_waited_for() {
-    let job = Job::new(2);
-    let [a, b] = job.pes();
+    job!(job: a, b);
     let wait = |offset| {
         b.tracker()
             .wait_begins(offset, Dtype::Uint32, Cmp::Eq, 1, 0)
@@ -145,8 +140,7 @@ fn two_halves_of_a_word_are_waited_for() {
 
 #[test]
 fn an_answer_before_the_next_value() {
-    let job = Job::new(2);
-    let [a, b] = job.pes();
+    job!(job: a, b);
     for round in 1..20 {
         a.signal(1, FLAG, Effect::Set(round));
         b.wait(FLAG, Cmp::Eq, round);
@@ -158,8 +152,7 @@ fn an_answer_before_the_next_value() {
 
 #[test]
 fn a_barrier_before_the_next_value() {
-    let job = Job::new(2);
-    let [a, b] = job.pes();
+    job!(job: a, b);
     for round in 1..20 {
         a.signal(1, FLAG, Effect::Add(1));
         b.wait(FLAG, Cmp::Eq, round);
@@ -170,8 +163,7 @@ fn a_barrier_before_the_next_value() {
 
 #[test]
 fn a_flag_that_its_owner_resets() {
-    let job = Job::new(2);
-    let [a, b] = job.pes();
+    job!(job: a, b);
     for _ in 0..20 {
         a.signal(1, FLAG, Effect::Set(1));
         b.wait(FLAG, Cmp::Eq, 1);
@@ -185,8 +177,7 @@ fn a_flag_that_its_owner_resets() {
 
 #[test]
 fn a_flag_that_its_writer_takes_back_after_an_answer() {
-    let job = Job::new(2);
-    let [a, b] = job.pes();
+    job!(job: a, b);
     for round in 1..10 {
         a.signal(1, FLAG, Effect::Set(1));
         b.wait(FLAG, Cmp::Eq, 1);
@@ -211,8 +202,7 @@ fn a_flag_that_its_writer_takes_back_too_early() {
 
 #[test]
 fn a_busy_mark_comes_and_goes() {
-    let job = Job::new(2);
-    let [a, b] = job.pes();
+    job!(job: a, b);
     for round in 0..30 {
         b.wait(FLAG, Cmp::Eq, 0);
         a.signal(1, FLAG, Effect::Set(1));
@@ -230,8 +220,7 @@ fn a_busy_mark_comes_and_goes() {
 #[test]
 fn a_lock_is_waited_for_and_taken_by_another() {
     // Wait until it is free, then try: who is late tries again.
-    let job = Job::new(3);
-    let [a, b, c] = job.pes();
+    job!(job: a, b, c);
     for at in [a, c, a, c] {
         b.wait_begins(FLAG, Cmp::Eq, 0);
         assert_eq!(at.compare_swap(1, FLAG, 0, 1), 0);
@@ -273,8 +262,7 @@ fn a_dissemination_barrier() {
 
 #[test]
 fn waits_that_end_in_an_error_ask_for_nothing() {
-    let job = Job::new(2);
-    let [a, b] = job.pes();
+    job!(job: a, b);
     b.wait_begins(FLAG, Cmp::Eq, 1);
     b.tracker().wait_ends(FLAG, false);
     a.signal(1, FLAG, Effect::Set(1));
@@ -284,8 +272,7 @@ fn waits_that_end_in_an_error_ask_for_nothing() {
 
 #[test]
 fn values_are_compared_as_their_type_says() {
-    let job = Job::new(2);
-    let [a, b] = job.pes();
+    job!(job: a, b);
     let minus = -1_i64 as u64;
     let wait = |offset, dtype, cmp, value| {
         b.tracker().wait_begins(offset, dtype, cmp, value, 0);
