@@ -6,8 +6,12 @@
 
 #[path = "common/pool.rs"]
 mod pool;
-#[allow(dead_code, reason = "the suite uses the rest")]
-#[path = "../../tests/suite/values.rs"]
+#[allow(
+    dead_code,
+    unreachable_pub,
+    reason = "the suite, which is a package of its own, uses the rest"
+)]
+#[path = "../../tests/suite/src/values.rs"]
 mod values;
 
 use nvshmemrs::{Dtype, Op, Pe, Result, Runtime, SymArray, Team, TeamConfig};

@@ -135,10 +135,10 @@ fn a_panic_unwinds_past_arrays_and_streams_on_one_pe() {
         let flag = rt.array::<u64>(1)?;
         for round in 1..=20 {
             let (first, second) = (rt.array::<u64>(10)?, rt.array::<u64>(20)?);
-            let done = rt.event();
+            let done = rt.event()?;
             let unwound = catch_unwind(AssertUnwindSafe(|| -> Result<()> {
                 let (_first, _second) = (first, second);
-                let (stream, event) = (rt.stream()?, rt.event());
+                let (stream, event) = (rt.stream()?, rt.event()?);
                 stream.submit(|rt| rt.barrier(Team::NODE))?;
                 event.record(&stream)?;
                 done.record(&stream)?;
@@ -312,7 +312,7 @@ fn what_outlives_its_runtime_leaves_the_next_one_alone() {
             ..InitAttr::default()
         };
         let old = rt.array::<u64>(1000)?;
-        let (stream, event, kept) = (rt.stream()?, rt.event(), rt.mapping());
+        let (stream, event, kept) = (rt.stream()?, rt.event()?, rt.mapping());
         stream.submit(|rt| rt.quiet())?;
         rt.finalize()?;
         let rt = Runtime::init_with(&attr)?;

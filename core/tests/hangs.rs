@@ -90,6 +90,9 @@ fn a_collective_against_a_wait() {
     );
 }
 
+/// What is said of a circle where a PE has threads that do not wait: here those of the test itself.
+const CIRCLE: &str = "deadlock, unless another thread of PEs 0 and 1 comes: ";
+
 #[test]
 fn collectives_of_two_teams_against_each_other() {
     let report = hang(4, 4, |rt| {
@@ -105,7 +108,7 @@ fn collectives_of_two_teams_against_each_other() {
                     other => {
                         let text = timed_out(other);
                         contains(&text, &["waits for PE 0", "is in barrier on WORLD"]);
-                        contains(&text, &["deadlock: PE 1 is in sync on team"]);
+                        contains(&text, &[CIRCLE, "comes: PE 1 is in sync on team"]);
                     }
                 }
             }
@@ -115,7 +118,8 @@ fn collectives_of_two_teams_against_each_other() {
     contains(
         &report,
         &[
-            "deadlock: PE 0 is in barrier on WORLD and waits for PE 1, which is in sync on team 6 and waits for PE 0; first came PE 0 (",
+            CIRCLE,
+            "comes: PE 0 is in barrier on WORLD and waits for PE 1, which is in sync on team 6 and waits for PE 0; first came PE 0 (",
             " s ago), then PE 1 (",
             "; PEs 2 and 3 wait for those\n",
             "in sync on team 6 (its 1st collective there) for ",
@@ -226,7 +230,7 @@ fn a_deadline_goes_with_what_is_submitted() {
         );
         rt.signal_op(element, 1, SignalOp::Set, 0)?;
         stream.synchronize()?;
-        let event = rt.event();
+        let event = rt.event()?;
         rt.signal_op(element, 0, SignalOp::Set, 0)?;
         stream.submit(wait)?;
         event.record(&stream)?;
@@ -255,4 +259,29 @@ fn a_deadline_in_team_init_names_how_many_are_missing() {
         rt.finalize()
     })
     .unwrap();
+}
+
+#[test]
+fn limits_that_no_clock_can_add() {
+    let most = Duration::from_secs(1_000_000_000);
+    let with = |timeout, init_timeout| {
+        let attr = InitAttr {
+            timeout: Some(timeout),
+            init_timeout: Some(init_timeout),
+            ..InitAttr::default()
+        };
+        local::run_with(2, &attr, |rt| {
+            rt.barrier_all()?;
+            rt.finalize()
+        })
+    };
+    with(most, most).unwrap();
+    for (name, result) in [
+        ("`timeout`", with(Duration::MAX, most)),
+        ("`init_timeout`", with(most, Duration::MAX)),
+        ("`timeout`", with(most + SOON, most)),
+    ] {
+        let text = result.unwrap_err().to_string();
+        contains(&text, &[name, "at most 1000000000 s"]);
+    }
 }

@@ -26,7 +26,7 @@ fn held() -> [usize; 3] {
 /// PE 1 ends in the way of the round while PE 0 waits for it; both have streams, with work that will never be done.
 fn end_badly(rt: Runtime, round: usize) -> Result<()> {
     let array = rt.array::<u64>(100)?;
-    let (stream, event) = (rt.stream()?, rt.event());
+    let (stream, event) = (rt.stream()?, rt.event()?);
     stream.submit(|rt| rt.barrier(Team::NODE))?;
     event.record(&stream)?;
     rt.barrier(Team::WORLD)?;

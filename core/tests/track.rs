@@ -30,10 +30,10 @@ fn leaves_things() {
         let array = rt.array::<u64>(10)?;
         let bytes = rt.malloc(Ok(Request::bytes(1000)))?;
         let team = rt.team_split_strided(Team::WORLD, 2, -1, 3, Ok(TeamConfig::default()))?;
-        let (stream, event) = (rt.stream()?, rt.event());
+        let (stream, event) = (rt.stream()?, rt.event()?);
         let kept = (me == 2).then(|| rt.mapping());
         for number in 0..100 {
-            let (gone, one) = (rt.event(), rt.array::<u8>(number + 1)?);
+            let (gone, one) = (rt.event()?, rt.array::<u8>(number + 1)?);
             gone.record(&stream)?;
             rt.free_array(one)?;
         }

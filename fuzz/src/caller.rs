@@ -93,6 +93,8 @@ impl Default for Caller {
                 heap_bytes: HEAP,
                 timeout_s: 0.0,
                 init_timeout_s: 0.0,
+                device: -1,
+                reserved: [0; 28],
             },
             id: nvshmemrs_unique_id_t {
                 version: 0,

@@ -24,6 +24,8 @@ fn runtime() -> u64 {
         heap_bytes: 0,
         timeout_s: 0.0,
         init_timeout_s: 0.0,
+        device: -1,
+        reserved: [0; 28],
     };
     assert_eq!(nvshmemrs_init_attr_default(&raw mut attr), 0);
     attr.heap_bytes = HEAP;

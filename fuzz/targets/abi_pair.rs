@@ -6,6 +6,7 @@
 use arbitrary::Unstructured;
 use fuzz_nvshmemrs::{CALLS, Caller, Entry, HEAP};
 use libfuzzer_sys::{Corpus, fuzz_target};
+use nvshmemrs_abi::deadline::{nvshmemrs_deadline_begin, nvshmemrs_deadline_end};
 use nvshmemrs_abi::heap::nvshmemrs_malloc;
 use nvshmemrs_abi::order::nvshmemrs_quiet;
 use nvshmemrs_abi::rma::{nvshmemrs_get, nvshmemrs_put};
@@ -18,6 +19,8 @@ use std::sync::LazyLock;
 const BYTES: usize = 4096;
 const BLOCKS: usize = 4;
 const CANARY: u8 = 0x5a;
+/// Seconds that making the job may take on a busy machine.
+const PATIENCE: f64 = 60.0;
 
 struct Pair {
     runtimes: [u64; 2],
@@ -25,23 +28,21 @@ struct Pair {
     blocks: [[u64; BLOCKS]; 2],
 }
 
-/// Joins and allocates, unless the other PE took too long.
-fn join(job: u64, pe: i32) -> Option<(u64, [u64; BLOCKS])> {
-    let mut runtime = 0;
+/// Joins and allocates.
+fn join(job: u64, pe: i32) -> (u64, [u64; BLOCKS]) {
+    let (mut runtime, mut previous) = (0, 0);
     assert_eq!(nvshmemrs_local_job_join(job, pe, &raw mut runtime), 0);
-    let mut blocks = [0; BLOCKS];
-    for block in &mut blocks {
+    assert_eq!(nvshmemrs_deadline_begin(PATIENCE, &raw mut previous), 0);
+    let blocks = [(); BLOCKS].map(|()| {
         let mut made = std::ptr::null_mut();
-        if nvshmemrs_malloc(runtime, BYTES, &raw mut made) != 0 {
-            assert_eq!(nvshmemrs_leave(runtime), 0);
-            return None;
-        }
-        *block = made as u64;
-    }
-    Some((runtime, blocks))
+        assert_eq!(nvshmemrs_malloc(runtime, BYTES, &raw mut made), 0);
+        made as u64
+    });
+    assert_eq!(nvshmemrs_deadline_end(previous), 0);
+    (runtime, blocks)
 }
 
-fn pair() -> Option<Pair> {
+fn pair() -> Pair {
     fuzz_nvshmemrs::settle();
     let mut attr = nvshmemrs_init_attr_t {
         version: 0,
@@ -49,30 +50,27 @@ fn pair() -> Option<Pair> {
         heap_bytes: 0,
         timeout_s: 0.0,
         init_timeout_s: 0.0,
+        device: -1,
+        reserved: [0; 28],
     };
     assert_eq!(nvshmemrs_init_attr_default(&raw mut attr), 0);
     // What waits for ever must not hold up the fuzzer.
     (attr.heap_bytes, attr.timeout_s) = (HEAP, 0.002);
+    attr.init_timeout_s = PATIENCE;
     let mut job = 0;
     assert_eq!(nvshmemrs_local_job_new(2, &raw const attr, &raw mut job), 0);
     // The second PE's thread has done its part once the job is whole: any thread may use its runtime.
     let other = std::thread::spawn(move || join(job, 1));
     let first = join(job, 0);
-    let ((first, blocks), (second, others)) = first.zip(other.join().expect("the other PE"))?;
+    let ((first, blocks), (second, others)) = (first, other.join().expect("the other PE"));
     fuzz_nvshmemrs::loud();
-    Some(Pair {
+    Pair {
         runtimes: [first, second],
         blocks: [blocks, others],
-    })
+    }
 }
 
-static PAIR: LazyLock<Pair> = LazyLock::new(|| {
-    loop {
-        if let Some(pair) = pair() {
-            return pair;
-        }
-    }
-});
+static PAIR: LazyLock<Pair> = LazyLock::new(pair);
 
 static ONE_SIDED: LazyLock<Vec<&Entry>> =
     LazyLock::new(|| CALLS.iter().filter(|entry| entry.one_sided).collect());

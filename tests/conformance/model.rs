@@ -573,7 +573,7 @@ fn streams(rt: &Runtime, left: Pe, right: Pe) -> Result<()> {
     let row = |pe: Pe| [0, 1, 2].map(|i| f64::from(pe * 10 + i));
     let calls = Arc::new(AtomicU32::new(0));
     let (first, second) = (rt.stream()?, rt.stream()?);
-    let (start, end) = (rt.event(), rt.event());
+    let (start, end) = (rt.event()?, rt.event()?);
     start.record(&first)?;
     let to = Arc::clone(&data);
     first.submit(move |rt| {

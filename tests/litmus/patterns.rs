@@ -2,7 +2,7 @@
 
 use super::{Bench, DATA, HOME, Litmus, Outcome, Rule, Seen};
 use Rule::{Allowed, Forbidden, Weak};
-use nvshmemrs::{Cmp, Pe, Result, SignalOp};
+use nvshmemrs::{Cmp, Pe, Result, SignalOp, SymElement};
 
 const fn outcome(name: &'static str, rule: Rule, is: fn(&Seen) -> bool, example: Seen) -> Outcome {
     Outcome {
@@ -146,8 +146,18 @@ fn glance(b: &Bench<'_>, set: usize, flag: bool) -> Result<[u64; 2]> {
     })
 }
 
+/// Message passing: PE 0 sends the data and then the flag; PE 1 waits for the flag, or looks at it as it likes, and reads.
 macro_rules! message {
-    ($name:literal, $program:literal, |$b:ident, $set:ident| $send:expr) => {
+    ($name:literal, $program:literal, |$b:ident, $set:ident| $send:block) => {
+        message!(
+            $name,
+            $program,
+            MESSAGE,
+            |$b, $set| $send,
+            await_flag($b, $set)
+        )
+    };
+    ($name:literal, $program:literal, $outcomes:expr, |$b:ident, $set:ident| $send:block, $receive:expr) => {
         Litmus {
             name: $name,
             program: $program,
@@ -159,10 +169,34 @@ macro_rules! message {
                         $send;
                         Ok(NONE)
                     }
-                    _ => await_flag($b, $set),
+                    _ => $receive,
                 }
             },
-            outcomes: MESSAGE,
+            outcomes: $outcomes,
+        }
+    };
+}
+
+/// PE 0 writes x and PE 1 y, and PEs 2 and 3 read both, in opposite order.
+macro_rules! independent {
+    ($name:literal, $program:literal, $outcomes:expr, |$b:ident, $word:ident| $write:expr, $read:expr) => {
+        Litmus {
+            name: $name,
+            program: $program,
+            n_pes: 4,
+            meets: false,
+            body: |$b: &Bench<'_>, pe: Pe, set: usize| -> Result<[u64; 2]> {
+                let (x, y) = ($b.x(set)?, $b.y(set)?);
+                let write = |$word: SymElement<u64>| $write.map(|_| NONE);
+                let read = |$word: SymElement<u64>| $read;
+                match pe {
+                    0 => write(x),
+                    1 => write(y),
+                    2 => Ok([read(x)?, read(y)?]),
+                    _ => Ok([read(y)?, read(x)?]),
+                }
+            },
+            outcomes: $outcomes,
         }
     };
 }
@@ -282,52 +316,37 @@ pub(crate) const TESTS: &[Litmus] = &[
             b.rt.atomic_inc(b.y(set)?, HOME)?;
         }
     ),
-    Litmus {
-        name: "MP+signal_wait",
-        program: "put data; signal_op flag ∥ signal_wait flag; read data",
-        n_pes: 2,
-        meets: false,
-        body: |b, pe, set| {
-            if pe == 0 {
-                send(b, set)?;
-                b.rt.signal_op(b.y(set)?, 1, SignalOp::Set, HOME)?;
-                return Ok(NONE);
-            }
-            Ok([b.rt.signal_wait(b.y(set)?, Cmp::Ne, 0)?, received(b, set)?])
+    message!(
+        "MP+signal_wait",
+        "put data; signal_op flag ∥ signal_wait flag; read data",
+        MESSAGE,
+        |b, set| {
+            send(b, set)?;
+            b.rt.signal_op(b.y(set)?, 1, SignalOp::Set, HOME)?;
         },
-        outcomes: MESSAGE,
-    },
-    Litmus {
-        name: "MP+test",
-        program: "put data; fence; p flag ∥ test flag once; if seen, read data",
-        n_pes: 2,
-        meets: false,
-        body: |b, pe, set| {
-            if pe == 0 {
-                send(b, set)?;
-                b.rt.fence()?;
-                b.rt.p(b.y(set)?, 1, HOME)?;
-                return Ok(NONE);
-            }
-            glance(b, set, b.rt.test(b.y(set)?, Cmp::Ne, 0)?)
+        Ok([b.rt.signal_wait(b.y(set)?, Cmp::Ne, 0)?, received(b, set)?])
+    ),
+    message!(
+        "MP+test",
+        "put data; fence; p flag ∥ test flag once; if seen, read data",
+        GLANCE,
+        |b, set| {
+            send(b, set)?;
+            b.rt.fence()?;
+            b.rt.p(b.y(set)?, 1, HOME)?;
         },
-        outcomes: GLANCE,
-    },
-    Litmus {
-        name: "MP+atomics",
-        program: "put data; atomic_set flag ∥ atomic_fetch flag once; if seen, read data",
-        n_pes: 2,
-        meets: false,
-        body: |b, pe, set| {
-            if pe == 0 {
-                send(b, set)?;
-                b.rt.atomic_set(b.y(set)?, 1, HOME)?;
-                return Ok(NONE);
-            }
-            glance(b, set, b.rt.atomic_fetch(b.y(set)?, HOME)? == 1)
+        glance(b, set, b.rt.test(b.y(set)?, Cmp::Ne, 0)?)
+    ),
+    message!(
+        "MP+atomics",
+        "put data; atomic_set flag ∥ atomic_fetch flag once; if seen, read data",
+        GLANCE,
+        |b, set| {
+            send(b, set)?;
+            b.rt.atomic_set(b.y(set)?, 1, HOME)?;
         },
-        outcomes: GLANCE,
-    },
+        glance(b, set, b.rt.atomic_fetch(b.y(set)?, HOME)? == 1)
+    ),
     crossed!(
         "SB+quiet",
         "p x; quiet; g y ∥ p y; quiet; g x",
@@ -382,48 +401,20 @@ pub(crate) const TESTS: &[Litmus] = &[
             read
         }
     ),
-    Litmus {
-        name: "IRIW+set+fetch",
-        program: "atomic_set x ∥ atomic_set y ∥ atomic_fetch x, y ∥ atomic_fetch y, x",
-        n_pes: 4,
-        meets: false,
-        body: |b, pe, set| {
-            let (x, y) = (b.x(set)?, b.y(set)?);
-            match pe {
-                0 | 1 => {
-                    b.rt.atomic_set(if pe == 0 { x } else { y }, 1, HOME)
-                        .map(|()| NONE)
-                }
-                2 => Ok([b.rt.atomic_fetch(x, HOME)?, b.rt.atomic_fetch(y, HOME)?]),
-                _ => Ok([b.rt.atomic_fetch(y, HOME)?, b.rt.atomic_fetch(x, HOME)?]),
-            }
-        },
-        outcomes: IRIW_WEAK,
-    },
-    Litmus {
-        name: "IRIW+swap+fetch_add",
-        program: "atomic_swap x ∥ atomic_swap y ∥ atomic_fetch_add 0 to x, y ∥ to y, x",
-        n_pes: 4,
-        meets: false,
-        body: |b, pe, set| {
-            let (x, y) = (b.x(set)?, b.y(set)?);
-            match pe {
-                0 | 1 => {
-                    b.rt.atomic_swap(if pe == 0 { x } else { y }, 1, HOME)
-                        .map(|_| NONE)
-                }
-                2 => Ok([
-                    b.rt.atomic_fetch_add(x, 0, HOME)?,
-                    b.rt.atomic_fetch_add(y, 0, HOME)?,
-                ]),
-                _ => Ok([
-                    b.rt.atomic_fetch_add(y, 0, HOME)?,
-                    b.rt.atomic_fetch_add(x, 0, HOME)?,
-                ]),
-            }
-        },
-        outcomes: IRIW_ATOMIC,
-    },
+    independent!(
+        "IRIW+set+fetch",
+        "atomic_set x ∥ atomic_set y ∥ atomic_fetch x, y ∥ atomic_fetch y, x",
+        IRIW_WEAK,
+        |b, word| b.rt.atomic_set(word, 1, HOME),
+        b.rt.atomic_fetch(word, HOME)
+    ),
+    independent!(
+        "IRIW+swap+fetch_add",
+        "atomic_swap x ∥ atomic_swap y ∥ atomic_fetch_add 0 to x, y ∥ to y, x",
+        IRIW_ATOMIC,
+        |b, word| b.rt.atomic_swap(word, 1, HOME),
+        b.rt.atomic_fetch_add(word, 0, HOME)
+    ),
     Litmus {
         name: "CoRR",
         program: "p x = 1; p x = 2 ∥ g x; g x",

@@ -11,13 +11,15 @@
     SAME(offsetof(type, field), offset);                            \
     SAME(sizeof ((type *)0)->field, bytes)
 
-SAME(sizeof(nvshmemrs_init_attr_t), 32);
+SAME(sizeof(nvshmemrs_init_attr_t), 64);
 SAME(_Alignof(nvshmemrs_init_attr_t), 8);
 AT(nvshmemrs_init_attr_t, version, 0, 4);
 AT(nvshmemrs_init_attr_t, memory_kind, 4, 4);
 AT(nvshmemrs_init_attr_t, heap_bytes, 8, 8);
 AT(nvshmemrs_init_attr_t, timeout_s, 16, 8);
 AT(nvshmemrs_init_attr_t, init_timeout_s, 24, 8);
+AT(nvshmemrs_init_attr_t, device, 32, 4);
+AT(nvshmemrs_init_attr_t, reserved, 36, 28);
 
 SAME(sizeof(nvshmemrs_unique_id_t), 128);
 SAME(_Alignof(nvshmemrs_unique_id_t), 4);

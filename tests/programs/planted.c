@@ -34,6 +34,9 @@ int main(int argc, char **argv)
     } else if (strcmp(what, "leak") == 0) {
         static char *volatile lost;
         lost = malloc(12345);
+        if (lost == NULL) {
+            return 97;
+        }
         lost = NULL;
     } else {
         return 98;

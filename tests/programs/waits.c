@@ -10,6 +10,7 @@
 static nvshmemrs_runtime_t runtime;
 static int32_t me, n_pes;
 static uint64_t *flag, *count;
+static const char *file;
 
 static double now_s(void)
 {
@@ -128,7 +129,7 @@ static void hook(void)
     REPORT("finalize", nvshmemrs_finalize(runtime));
 }
 
-/* Barriers for two seconds. */
+/* Meets for two seconds, or until the file that is given is gone. */
 static void steady(void)
 {
     double start = now_s();
@@ -137,7 +138,7 @@ static void steady(void)
     CHECK(nvshmemrs_calloc(runtime, 1, sizeof *ends, &memory));
     ends = memory;
     do {
-        *ends = now_s() - start > 2.0;
+        *ends = file ? access(file, F_OK) != 0 : now_s() - start > 2.0;
         CHECK(nvshmemrs_reduce(runtime, NVSHMEMRS_TEAM_WORLD, ends, ends, 1, NVSHMEMRS_DTYPE_DOUBLE,
                                NVSHMEMRS_OP_MAX));
         usleep(1000);
@@ -186,6 +187,7 @@ int main(int argc, char **argv)
         {"stopped", stopped},
     };
     void *memory;
+    file = argc == 3 ? argv[2] : NULL;
     runtime = join(&me);
     CHECK(nvshmemrs_n_pes(runtime, &n_pes));
     CHECK(nvshmemrs_calloc(runtime, 1, sizeof *flag, &memory));
@@ -194,7 +196,7 @@ int main(int argc, char **argv)
     count = memory;
     CHECK(nvshmemrs_barrier(runtime, NVSHMEMRS_TEAM_WORLD));
     for (size_t i = 0; i < sizeof scenarios / sizeof *scenarios; i++) {
-        if (argc == 2 && strcmp(argv[1], scenarios[i].name) == 0) {
+        if (argc >= 2 && strcmp(argv[1], scenarios[i].name) == 0) {
             scenarios[i].body();
             return 0;
         }

@@ -1,6 +1,6 @@
 //! What is drawn by lot: the same on every PE, unless a PE draws with a lot of its own.
 
-use crate::suite::values::seed;
+use nvshmemrs_suite::values::seed;
 
 /// A source of numbers that follow from a seed.
 #[derive(Clone, Debug)]

@@ -3,13 +3,6 @@
 //!
 //! Arguments: SECONDS SEED FOLDER. Writes FOLDER/pe-N.json, also after a failure, which it reports with the seed and the round.
 
-#[allow(
-    dead_code,
-    reason = "the suite's own plan and its list of names are for the tests that run it"
-)]
-#[path = "../suite/mod.rs"]
-mod suite;
-
 mod draw;
 mod memory;
 mod sample;
@@ -18,6 +11,7 @@ mod work;
 use draw::Lot;
 use memory::Memory;
 use nvshmemrs::{Result, Runtime, Team};
+use nvshmemrs_suite::Tally;
 use sample::Sample;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -26,7 +20,6 @@ use std::sync::atomic::{AtomicU64, Ordering::*};
 use std::sync::mpsc;
 use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
-use suite::Tally;
 use work::{Place, Work};
 
 /// So often everything is given back, and the heap must be empty.

@@ -2,9 +2,9 @@
 //! left neighbour. Each PE keeps a copy of what its own memory must hold, and compares.
 
 use crate::draw::Lot;
-use crate::suite::Tally;
-use crate::suite::values::seed;
 use nvshmemrs::{LocalSource, Registration, Request, Result, Runtime, SymRange};
+use nvshmemrs_suite::Tally;
+use nvshmemrs_suite::values::seed;
 
 /// Blocks that live at a time.
 const MOST: usize = 40;

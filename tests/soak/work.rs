@@ -1,13 +1,9 @@
 //! Operations drawn by lot, on teams drawn by lot, with the suite's scenarios, which know what must come out.
 
 use crate::draw::Lot;
-use crate::suite::context::{Arrays, Context};
-use crate::suite::reductions::{self, Kind};
-use crate::suite::rma::{self, STRIDES};
-use crate::suite::shapes::{self, Made, Shape};
-use crate::suite::values::Value;
-use crate::suite::{Tally, collectives, words};
 use nvshmemrs::{Result, Runtime, Stream, SymArray};
+use nvshmemrs_suite::shapes::{self, Made, Shape};
+use nvshmemrs_suite::{Arrays, Atomics, Context, Kind, STRIDES, Scenario, Scenarios, Tally, Waits};
 use std::any::Any;
 use std::sync::Arc;
 
@@ -51,7 +47,7 @@ pub(crate) struct Work<'a> {
 }
 
 /// A team with arrays of one type and what is to be done with them.
-struct Task<T: Value> {
+struct Task<T: Scenarios> {
     shape: Shape,
     made: Option<Made>,
     arrays: Arrays<T>,
@@ -82,6 +78,16 @@ macro_rules! with_type {
 }
 const TYPES: usize = 14;
 
+/// What is to be done over a team, with any element type.
+trait Job: Sync {
+    /// The team's shape.
+    fn shape(&self) -> Shape;
+    /// Up to four scenarios over the team, if this PE is a member.
+    fn run(&self, rt: &Runtime, round: u64, place: &Place, tally: &mut Tally) -> Result<()>;
+    /// Destroys the team, and lets the arrays go when this PE likes.
+    fn end(self: Box<Self>, work: &mut Work<'_>) -> Result<()>;
+}
+
 /// One step over one team, at once or on a stream. Collective over the job.
 pub(crate) fn one_team(
     work: &mut Work<'_>,
@@ -92,18 +98,13 @@ pub(crate) fn one_team(
     if work.own.once_in(20) {
         place.renew(work.rt, &mut work.own)?;
     }
-    with_type!(lot.below(TYPES), typed(work, place, lot, tally))
-}
-
-fn typed<T: Value>(
-    work: &mut Work<'_>,
-    place: &Place,
-    lot: &mut Lot,
-    tally: &mut Tally,
-) -> Result<()> {
-    let task = Task::<T>::draw(work.rt, lot)?;
+    let task = with_type!(lot.below(TYPES), any_team(work.rt, lot))?;
     task.run(work.rt, work.round, place, tally)?;
     task.end(work)
+}
+
+fn any_team<T: Scenarios>(rt: &Runtime, lot: &mut Lot) -> Result<Box<dyn Job>> {
+    Ok(Box::new(Task::<T>::draw(rt, lot)?))
 }
 
 /// Steps over two teams by two threads of each PE, at the same time. Collective over the job.
@@ -113,32 +114,11 @@ pub(crate) fn two_threads(
     lot: &mut Lot,
     tally: &mut Tally,
 ) -> Result<()> {
-    with_type!(lot.below(TYPES), first_typed(work, places, lot, tally))
-}
-
-fn first_typed<T: Value>(
-    work: &mut Work<'_>,
-    places: &mut [Place; 2],
-    lot: &mut Lot,
-    tally: &mut Tally,
-) -> Result<()> {
-    let first = Task::<T>::draw_flat(work.rt, lot, None)?;
-    with_type!(
-        lot.below(TYPES),
-        both_typed(work, places, first, lot, tally)
-    )
-}
-
-fn both_typed<T: Value>(
-    work: &mut Work<'_>,
-    places: &mut [Place; 2],
-    first: Task<impl Value>,
-    lot: &mut Lot,
-    tally: &mut Tally,
-) -> Result<()> {
-    // A team has one collective at a time: the second one is never the first one.
-    let second = Task::<T>::draw_flat(work.rt, lot, Some(first.shape))?;
     let (rt, round) = (work.rt, work.round);
+    let first = with_type!(lot.below(TYPES), flat_team(rt, lot, None))?;
+    // A team has one collective at a time: the second one is never the first one.
+    let shape = Some(first.shape());
+    let second = with_type!(lot.below(TYPES), flat_team(rt, lot, shape))?;
     let [here, there] = places;
     let (mine, other) = std::thread::scope(|scope| {
         let (second, there) = (&second, &*there);
@@ -163,7 +143,15 @@ fn both_typed<T: Value>(
     second.end(work)
 }
 
-impl<T: Value> Task<T> {
+fn flat_team<T: Scenarios>(
+    rt: &Runtime,
+    lot: &mut Lot,
+    shape: Option<Shape>,
+) -> Result<Box<dyn Job>> {
+    Ok(Box::new(Task::<T>::draw_flat(rt, lot, shape)?))
+}
+
+impl<T: Scenarios> Task<T> {
     /// Draws the team, makes it and the arrays. Collective over the job.
     fn draw(rt: &Runtime, lot: &mut Lot) -> Result<Task<T>> {
         let shape = draw_shape(rt, lot);
@@ -192,41 +180,58 @@ impl<T: Value> Task<T> {
         })
     }
 
-    /// Up to four scenarios over the team, if this PE is a member.
+    /// What a scenario over the team works with, at once or on a stream.
+    fn context<'a>(
+        &'a self,
+        rt: &'a Runtime,
+        made: &'a Made,
+        round: u64,
+        place: &'a Place,
+        lot: &mut Lot,
+        tally: &'a mut Tally,
+    ) -> Context<'a, T> {
+        let on_stream = lot.once_in(3);
+        let me = made.pes.iter().position(|&pe| pe == rt.my_pe());
+        Context {
+            rt,
+            stream: on_stream.then_some(&place.stream),
+            team: made.team,
+            pes: &made.pes,
+            me: me.expect("a member"),
+            arrays: &self.arrays,
+            signal: &place.signal,
+            case: lot.number(),
+            label: format!(
+                "round {round}, {:?}, {:?} {:?}, PE {}, {} elements, on a stream: {on_stream}",
+                T::DTYPE,
+                self.shape,
+                made.pes,
+                rt.my_pe(),
+                self.len
+            ),
+            tally,
+        }
+    }
+}
+
+impl<T: Scenarios> Job for Task<T> {
+    fn shape(&self) -> Shape {
+        self.shape
+    }
+
     fn run(&self, rt: &Runtime, round: u64, place: &Place, tally: &mut Tally) -> Result<()> {
         let Some(made) = &self.made else {
             return Ok(());
         };
         let mut lot = self.lot.clone();
         for _ in 0..lot.between(1, 4) {
-            let on_stream = lot.once_in(3);
-            let me = made.pes.iter().position(|&pe| pe == rt.my_pe());
-            let mut c = Context {
-                rt,
-                stream: on_stream.then_some(&place.stream),
-                team: made.team,
-                pes: &made.pes,
-                me: me.expect("a member"),
-                arrays: &self.arrays,
-                signal: &place.signal,
-                case: lot.number(),
-                label: format!(
-                    "round {round}, {:?}, {:?} {:?}, PE {}, {} elements, on a stream: {on_stream}",
-                    T::DTYPE,
-                    self.shape,
-                    made.pes,
-                    rt.my_pe(),
-                    self.len
-                ),
-                tally,
-            };
+            let mut c = self.context(rt, made, round, place, &mut lot, tally);
             scenario(&mut c, &mut lot, self.len)?;
         }
         Ok(())
     }
 
-    /// Destroys the team, and lets the arrays go when this PE likes.
-    fn end(self, work: &mut Work<'_>) -> Result<()> {
+    fn end(self: Box<Self>, work: &mut Work<'_>) -> Result<()> {
         if let Some(made) = self.made {
             shapes::destroy(work.rt, made)?;
         }
@@ -281,40 +286,53 @@ fn draw_shape(rt: &Runtime, lot: &mut Lot) -> Shape {
 }
 
 /// One scenario, with `len` elements where a length matters.
-fn scenario<T: Value>(c: &mut Context<'_, T>, lot: &mut Lot, len: usize) -> Result<()> {
+fn scenario<T: Scenarios>(c: &mut Context<'_, T>, lot: &mut Lot, len: usize) -> Result<()> {
     // Where every member has a part, all parts together are as long.
     let each = len / c.n();
     let in_place = lot.once_in(2);
-    match lot.below(16) {
-        0 => collectives::barriers(c),
+    let scenario = match lot.below(16) {
+        0 => Scenario::Barriers,
         1 => {
             let root = lot.below(c.n()) as i32;
-            collectives::broadcast(c, len, root, in_place)
+            Scenario::Broadcast {
+                len,
+                root,
+                in_place,
+            }
         }
-        2 => collectives::fcollect(c, each, in_place),
-        3 => collectives::collect(c, each),
-        4 => collectives::alltoall(c, each, in_place),
+        2 => Scenario::Fcollect {
+            len: each,
+            in_place,
+        },
+        3 => Scenario::Collect { len: each },
+        4 => Scenario::Alltoall {
+            len: each,
+            in_place,
+        },
         5 => {
             let strides = (lot.between(1, 3), lot.between(1, 3));
-            collectives::alltoalls(c, each, strides)
+            Scenario::Alltoalls { len: each, strides }
         }
         6..=9 => {
             let (kind, op) = (lot.one_of(&Kind::ALL), lot.one_of(T::OPS));
-            let len = if kind == Kind::Reducescatter {
-                each
-            } else {
-                len
-            };
-            reductions::run(c, kind, op, len, in_place)
+            let part = kind == Kind::Reducescatter;
+            let len = if part { each } else { len };
+            Scenario::Fold {
+                kind,
+                op,
+                len,
+                in_place,
+            }
         }
-        10 => rma::elements(c),
-        11 | 12 => rma::all(c, len),
+        10 => Scenario::Elements,
+        11 | 12 => Scenario::OneSided { len },
         _ => {
             let strides = lot.one_of(&STRIDES);
             let count = lot.below(len * 3 / 4 + 1);
-            rma::strided(c, strides, count)
+            Scenario::Strided { strides, count }
         }
-    }
+    };
+    T::run(c, scenario)
 }
 
 /// Atomics and waits of single words, of the types that have them. Collective over the job.
@@ -326,80 +344,44 @@ pub(crate) fn single_words(
 ) -> Result<()> {
     macro_rules! run {
         ($t:ty, $scenario:expr) => {{
-            let task = Task::<$t>::draw(work.rt, lot)?;
+            let task = Box::new(Task::<$t>::draw(work.rt, lot)?);
             task.words(work, place, tally, $scenario)?;
             task.end(work)
         }};
     }
-    macro_rules! integers {
-        ($t:ty) => {
-            run!($t, |c| {
-                words::any(c, |a, b| a.wrapping_add(b))?;
-                words::integers(
-                    c,
-                    [
-                        |a, b| a & b,
-                        |a, b| a | b,
-                        |a, b| a ^ b,
-                        |a, _| a.wrapping_add(1),
-                    ],
-                )
-            })
-        };
-    }
     match lot.below(16) {
-        0 => integers!(i32),
-        1 => integers!(u32),
-        2 => integers!(i64),
-        3 => integers!(u64),
-        4 => run!(f32, |c| words::any(c, |a, b| a + b)),
-        5 => run!(f64, |c| words::any(c, |a, b| a + b)),
-        6 => run!(i8, words::waits),
-        7 => run!(i16, words::waits),
-        8 => run!(i32, words::waits),
-        9 => run!(i64, words::waits),
-        10 => run!(u8, words::waits),
-        11 => run!(u16, words::waits),
-        12 => run!(u32, words::waits),
-        13 => run!(u64, words::waits),
-        14 => run!(f32, words::waits),
-        _ => run!(f64, words::waits),
+        0 => run!(i32, Atomics::atomics),
+        1 => run!(u32, Atomics::atomics),
+        2 => run!(i64, Atomics::atomics),
+        3 => run!(u64, Atomics::atomics),
+        4 => run!(f32, Atomics::atomics),
+        5 => run!(f64, Atomics::atomics),
+        6 => run!(i8, Waits::waits),
+        7 => run!(i16, Waits::waits),
+        8 => run!(i32, Waits::waits),
+        9 => run!(i64, Waits::waits),
+        10 => run!(u8, Waits::waits),
+        11 => run!(u16, Waits::waits),
+        12 => run!(u32, Waits::waits),
+        13 => run!(u64, Waits::waits),
+        14 => run!(f32, Waits::waits),
+        _ => run!(f64, Waits::waits),
     }
 }
 
-impl<T: Value> Task<T> {
+impl<T: Scenarios> Task<T> {
     fn words(
         &self,
         work: &Work<'_>,
         place: &Place,
         tally: &mut Tally,
-        scenario: impl Fn(&mut Context<'_, T>) -> Result<()>,
+        scenario: fn(&mut Context<'_, T>) -> Result<()>,
     ) -> Result<()> {
         let Some(made) = &self.made else {
             return Ok(());
         };
         let mut lot = self.lot.clone();
-        let on_stream = lot.once_in(3);
-        let me = made.pes.iter().position(|&pe| pe == work.rt.my_pe());
-        scenario(&mut Context {
-            rt: work.rt,
-            stream: on_stream.then_some(&place.stream),
-            team: made.team,
-            pes: &made.pes,
-            me: me.expect("a member"),
-            arrays: &self.arrays,
-            signal: &place.signal,
-            case: lot.number(),
-            label: format!(
-                "round {}, words of {:?}, {:?} {:?}, PE {}, on a stream: {on_stream}",
-                work.round,
-                T::DTYPE,
-                self.shape,
-                made.pes,
-                work.rt.my_pe()
-            ),
-            tally,
-        })
+        scenario(&mut self.context(work.rt, made, work.round, place, &mut lot, tally))
     }
 }
 

@@ -212,6 +212,7 @@ mod tests {
     use std::os::fd::AsFd;
     use std::panic::catch_unwind;
     use std::sync::{Mutex, MutexGuard};
+    use tempfile::NamedTempFile;
 
     /// Files have no owner, so these tests would find each other's.
     fn alone() -> MutexGuard<'static, ()> {
@@ -254,14 +255,17 @@ mod tests {
         drop(other);
     }
 
+    fn left_file() -> NamedTempFile {
+        let mut name = tempfile::Builder::new();
+        let file = name.prefix("nvshmemrs-left").tempfile_in("/dev/shm");
+        file.expect("a file in /dev/shm")
+    }
+
     #[test]
     fn files_and_sockets_are_found() {
         let _alone = alone();
         let before = Leftovers::now();
-        let file = tempfile::Builder::new()
-            .prefix("nvshmemrs-left")
-            .tempfile_in("/dev/shm")
-            .expect("a file in /dev/shm");
+        let file = left_file();
         assert!(left(before).contains("file /dev/shm/nvshmemrs-left"));
         drop(file);
         let before = Leftovers::now();
@@ -293,10 +297,7 @@ mod tests {
     fn what_is_left_is_a_panic() {
         let _alone = alone();
         let before = Leftovers::now();
-        let file = tempfile::Builder::new()
-            .prefix("nvshmemrs-left")
-            .tempfile_in("/dev/shm")
-            .expect("a file in /dev/shm");
+        let file = left_file();
         let message = catch_unwind(|| before.assert_none_new()).expect_err("it is left");
         let message = message.downcast_ref::<String>().expect("a text");
         assert!(message.contains("left behind"), "{message}");

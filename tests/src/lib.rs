@@ -4,6 +4,7 @@
 
 pub mod compile;
 pub mod findings;
+pub mod held;
 pub mod job;
 pub mod leftovers;
 pub mod nobody;
@@ -11,6 +12,7 @@ pub mod process;
 pub mod rendezvous;
 
 pub use compile::{compile_c, compile_c_text, compile_cxx, compile_fortran};
+pub use held::Held;
 pub use leftovers::Leftovers;
 pub use process::{Output, Running, alive, launch, launcher, run, spawn};
 

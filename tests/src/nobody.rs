@@ -1,10 +1,13 @@
 //! Another user of the machine.
 
 use crate::{job, library};
-use std::fs::{self, Permissions};
+use std::env;
+use std::fs::{self, OpenOptions, Permissions};
+use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::thread;
 use tempfile::TempDir;
 
 /// Its number.
@@ -15,12 +18,11 @@ pub const UID: u32 = 65534;
 pub struct Nobody(TempDir);
 
 impl Nobody {
-    /// None, and a word about it, where this process may not act as another user: only root may.
+    /// None where this process may not act as another user: only root may. The test is then one that was left out, and is put down as
+    /// such for `cargo xtask test`.
     pub fn new() -> Option<Self> {
         if !rustix::process::geteuid().is_root() {
-            println!(
-                "skipped: acting as another user takes root; a container's CI runs the tests as root"
-            );
+            left_out("acting as another user takes root");
             return None;
         }
         let folder = TempDir::new().expect("a temporary folder");
@@ -57,6 +59,19 @@ impl Nobody {
         }
         other
     }
+}
+
+/// Adds the running test, and why it could not run, to the file that `cargo xtask test` names by this variable.
+fn left_out(why: &str) {
+    println!("left out: {why}");
+    let Some(list) = env::var_os("TESTS_LEFT_OUT") else {
+        return;
+    };
+    let thread = thread::current();
+    let line = format!("{}: {why}\n", thread.name().unwrap_or("a test"));
+    let list = OpenOptions::new().create(true).append(true).open(list);
+    list.and_then(|mut list| list.write_all(line.as_bytes()))
+        .expect("the list of tests that were left out");
 }
 
 fn readable() -> Permissions {

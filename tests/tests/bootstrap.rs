@@ -4,16 +4,19 @@
 use nvshmemrs_tests::rendezvous::{
     BOOTSTRAP, CHALLENGE, HELLO, REFUSAL, WELCOME, all_refused, assert_refused, assert_worked,
     connect, connected, false_hello, joiner, listening, message, name_of, pe_of, receive,
-    two_of_three,
+    two_of_three, until,
 };
-use nvshmemrs_tests::{HANG, Leftovers, Output, Running, job, launcher, run, spawn};
+use nvshmemrs_tests::{
+    HANG, Leftovers, Output, Running, bin, compile_c, job, launcher, program, run, spawn,
+};
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
+use rustix::process::Signal;
 use std::fs;
 use std::io::{IoSlice, Write};
 use std::mem::MaybeUninit;
 use std::os::fd::AsFd;
 use std::os::linux::net::SocketAddrExt;
-use std::os::unix::net::{SocketAddr, UnixListener};
+use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -311,15 +314,8 @@ fn a_wrong_secret_is_told_when_somebody_is_missing() {
 
 #[test]
 fn a_false_pe_0_is_refused() {
-    let id = job::unique_id();
-    let address = SocketAddr::from_abstract_name(format!("{}-0", name_of(&id))).expect("a name");
-    let listener = UnixListener::bind_addr(&address).expect("a free name");
-    let follower = pe_of(&id, 1, 2, &[]);
-
-    let (mut stream, _) = listener.accept().expect("PE 1 connects");
-    let challenge = message(CHALLENGE, &[7; 32]);
-    stream.write_all(&challenge).expect("PE 1 listens");
-    assert_eq!(receive(&mut stream).0, HELLO);
+    let (listener, follower) = in_place_of_pe_0();
+    let stream = introduced(&listener);
     // A whole welcome, memory included, but for the secret.
     let memory = tempfile::tempfile().expect("a temporary file");
     let welcome = message(WELCOME, &[0; 40]);
@@ -340,6 +336,83 @@ fn a_false_pe_0_is_refused() {
         BOOTSTRAP,
         &["PE 0's place does not know the job's secret"],
     );
+}
+
+/// Listens where PE 0 of the job is to be, and starts PE 1 of two.
+fn in_place_of_pe_0() -> (UnixListener, Running) {
+    let id = job::unique_id();
+    let address = SocketAddr::from_abstract_name(format!("{}-0", name_of(&id))).expect("a name");
+    let listener = UnixListener::bind_addr(&address).expect("a free name");
+    (listener, pe_of(&id, 1, 2, &[]))
+}
+
+/// Hears the introduction of the next PE that connects, which must come soon.
+#[track_caller]
+fn introduced(listener: &UnixListener) -> UnixStream {
+    listener.set_nonblocking(true).expect("a socket");
+    let (mut stream, _) = until("connection of PE 1", || listener.accept().ok());
+    stream.set_nonblocking(false).expect("a socket");
+    let challenge = message(CHALLENGE, &[7; 32]);
+    stream.write_all(&challenge).expect("PE 1 listens");
+    assert_eq!(receive(&mut stream).0, HELLO);
+    stream
+}
+
+#[test]
+fn a_pe_that_was_turned_away_unheard_comes_again() {
+    let (listener, follower) = in_place_of_pe_0();
+    // As PE 0 does with one that takes too long.
+    drop(introduced(&listener));
+    drop(introduced(&listener));
+    let mut third = introduced(&listener);
+    let refusal = message(REFUSAL, b"enough of this");
+    third.write_all(&refusal).expect("PE 1 listens");
+    assert_refused(&follower.wait(HANG), BOOTSTRAP, &["enough of this"]);
+}
+
+#[test]
+fn a_pe_0_that_ends_is_not_waited_for() {
+    let (listener, follower) = in_place_of_pe_0();
+    let stream = introduced(&listener);
+    drop(listener);
+    drop(stream);
+    let words = ["PE 0 ended while the job came together"];
+    all_refused(vec![follower], &words);
+}
+
+#[test]
+fn a_pe_of_another_pid_namespace_has_the_number_that_is_right_here() {
+    if !rustix::process::geteuid().is_root() {
+        println!("skipped: making a pid namespace takes root");
+        return;
+    }
+    let id = job::unique_id();
+    let program = compile_c(&program("hang.c"));
+    let first = spawn(job::member(&program, &id, 0, 2).arg("sleeping"));
+    let mut unshare = job::member("unshare", &id, 1, 2);
+    unshare.args(["--pid", "--fork", "--kill-child"]);
+    // It is number 1 in there, and does nothing for two minutes.
+    let inside = spawn(unshare.arg(&program).arg("sleeping"));
+    let pe = until("PE 1 that sleeps", || {
+        let mut info = Command::new(bin("nvshmemrs-info"));
+        let info = run(
+            info.args(["--json", "--job", &first.pid().to_string()]),
+            HANG,
+        );
+        let board: serde_json::Value = serde_json::from_str(&info.stdout).ok()?;
+        let pe = board["pes"][1].clone();
+        pe["doing"]
+            .as_str()?
+            .contains("sleeping in the kernel")
+            .then_some(pe)
+    });
+    let unshare = inside.pid();
+    let children = fs::read_to_string(format!("/proc/{unshare}/task/{unshare}/children"));
+    assert_eq!(pe["pid"].to_string(), children.expect("a child").trim());
+    for pe in [inside, first] {
+        pe.signal(Signal::KILL);
+        pe.wait(HANG);
+    }
 }
 
 #[test]

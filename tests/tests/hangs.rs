@@ -193,8 +193,9 @@ const WAITS: [(&str, &str); 9] = [
     ("finalize", "waits for PE 1 to call finalize"),
 ];
 
+/// Waits until `n` PEs have said that they are ready, and PE 0 is on the board with the operation.
 #[track_caller]
-fn ready(job: &mut Running, n: usize) {
+fn waits_in(job: &mut Running, n: usize, operation: &str) {
     job.until("line of each PE", |job| {
         let ready = job
             .stdout()
@@ -203,8 +204,14 @@ fn ready(job: &mut Running, n: usize) {
             .count();
         (ready == n).then_some(())
     });
-    // They are inside the wait by then, and published.
-    std::thread::sleep(Duration::from_millis(200));
+    let pid = job.pid().to_string();
+    let place = format!("in {operation} ");
+    job.until("wait of PE 0", |_| {
+        let mut info = Command::new(bin("nvshmemrs-info"));
+        let shown = run(info.args(["--job", &pid]), HANG).stdout;
+        let waits = |line: &str| line.starts_with("  PE 0 (pid ") && line.contains(&place);
+        shown.lines().any(waits).then_some(())
+    });
 }
 
 /// Interrupts a job and gives what it came to. Promised is 1 s, on a machine that has nothing else to do.
@@ -233,7 +240,7 @@ fn ctrl_c_ends_every_wait_of_a_c_program() {
             .args([operation, "default"])
             .stdin(Stdio::null());
         let mut job = spawn(&mut command);
-        ready(&mut job, 2);
+        waits_in(&mut job, 2, operation);
         let output = interrupt(job);
         output
             .assert_code(128 + 2)
@@ -263,7 +270,7 @@ fn a_handler_that_interrupts_ends_every_wait() {
         });
         let last = job.pop().expect("two PEs");
         let mut first = job.pop().expect("two PEs");
-        ready(&mut first, 1);
+        waits_in(&mut first, 1, operation);
         let output = interrupt(first);
         output.assert_code(INTERRUPTED);
         let start = format!(
@@ -279,7 +286,7 @@ fn a_handler_that_interrupts_ends_every_wait() {
 fn ctrl_c_ends_a_job_of_one() {
     let mut job =
         spawn(job::clean(compile_c(&program("interrupt.c"))).args(["signal_wait", "handler"]));
-    ready(&mut job, 1);
+    waits_in(&mut job, 1, "signal_wait");
     let output = interrupt(job);
     output
         .assert_code(INTERRUPTED)

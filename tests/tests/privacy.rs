@@ -1,12 +1,13 @@
 //! What belongs to a job stays with it: the secret is in no command line and no message, and programs that a PE starts get none of the
 //! library's descriptors.
 
+use nvshmemrs_tests::held::{Held, children};
 use nvshmemrs_tests::rendezvous::{connect, joiner, listening, pe_of, until};
-use nvshmemrs_tests::{HANG, Output, Running, bin, job, launcher, run, spawn};
+use nvshmemrs_tests::{HANG, Output, bin, job, launcher, run};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 const ID: &str = "NVSHMEMRS_UNIQUE_ID";
 
@@ -22,15 +23,6 @@ fn assert_secret_kept(output: &Output, id: &str) {
     assert!(!tells(&both, id), "the secret was printed\n{both}");
 }
 
-/// The processes that a launcher has started: its PEs and its guard.
-fn children(launcher: u32) -> Vec<u32> {
-    let list = fs::read_to_string(format!("/proc/{launcher}/task/{launcher}/children"));
-    let list = list.unwrap_or_default();
-    list.split_whitespace()
-        .filter_map(|pid| pid.parse().ok())
-        .collect()
-}
-
 /// A variable in the environment of a process, which the kernel shows to its user only.
 fn variable(pid: u32, name: &str) -> Option<String> {
     let text = fs::read(format!("/proc/{pid}/environ")).ok()?;
@@ -39,37 +31,30 @@ fn variable(pid: u32, name: &str) -> Option<String> {
     text.split('\0').find_map(value)
 }
 
-/// A job under the launcher with two PEs that sleep, once all is there.
-fn sleeping_job(options: &[&str]) -> (Running, Vec<u32>) {
-    let mut command = launcher(2, options);
-    command
-        .arg(joiner())
-        .args(["exec", "sleep", "2"])
-        .env("NVSHMEM_DEBUG", "TRACE")
-        .stdin(Stdio::null());
-    let running = spawn(&mut command);
-    let launcher = running.pid();
-    let pids = until("two PEs that have started a program", || {
-        let all = children(launcher);
-        let started = all.iter().filter(|&&pid| !children(pid).is_empty());
-        (started.count() == 2).then_some([&[launcher][..], &all].concat())
-    });
-    (running, pids)
+/// A job whose two PEs have started a program that goes on.
+fn job_with_children(options: &[&str]) -> Held {
+    let words = |command: &mut Command, file: &str| {
+        let goes_on = "while test -e \"$0\"; do sleep 0.02; done";
+        command
+            .arg(joiner())
+            .args(["exec", "sh", "-c", goes_on, file])
+            .env("NVSHMEM_DEBUG", "TRACE");
+    };
+    Held::start(options, words, |pid| !children(pid).is_empty())
 }
 
 #[test]
 fn the_secret_is_in_no_command_line_and_no_log() {
-    let (running, pids) = sleeping_job(&[]);
-    let id = pids.iter().find_map(|&pid| variable(pid, ID));
+    let job = job_with_children(&[]);
+    let id = job.pids.iter().find_map(|&pid| variable(pid, ID));
     let id = id.expect("a PE has the id in its environment");
     assert_eq!(id.len(), 256);
     assert!(tells(&id, &id) && !tells("", &id), "the check works");
-    for pid in pids {
+    for pid in &job.pids {
         let words = fs::read(format!("/proc/{pid}/cmdline")).expect("a process that runs");
         assert!(!tells(&String::from_utf8_lossy(&words), &id), "{words:?}");
     }
-    let output = running.wait(HANG);
-    output.assert_success();
+    let output = job.let_go();
     assert!(output.stderr.contains("joined"), "TRACE says something");
     assert_secret_kept(&output, &id);
 }
@@ -133,15 +118,17 @@ fn links(folder: impl AsRef<Path>) -> Vec<(String, String)> {
 #[test]
 fn every_descriptor_closes_on_exec() {
     for options in [&[][..], &["--tag"]] {
-        let (running, pids) = sleeping_job(options);
+        let job = job_with_children(options);
         let memory = |pid: &u32| {
             let links = links(format!("/proc/{pid}/fd"));
             links.iter().any(|(_, to)| to.contains("nvshmemrs-job"))
         };
-        assert_eq!(pids.iter().filter(|pid| memory(pid)).count(), 2);
-        let leaks: Vec<String> = pids.iter().flat_map(|&pid| leaking(pid)).collect();
+        // The launcher has it as well while it looks at the board.
+        let members = job.pids[1..].iter().filter(|pid| memory(pid));
+        assert_eq!(members.count(), 2);
+        let leaks: Vec<String> = job.pids.iter().flat_map(|&pid| leaking(pid)).collect();
         assert_eq!(leaks, [""; 0], "{options:?}");
-        running.wait(HANG).assert_success();
+        job.let_go();
     }
 }
 

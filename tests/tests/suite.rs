@@ -1,13 +1,7 @@
 //! The table-driven suite of `tests/suite` with PEs as processes: one program, which runs the same scenarios as
-//! `core/tests/suite_threads.rs`.
+//! `tests/suite/tests/threads.rs`.
 
-#[allow(
-    dead_code,
-    reason = "the program runs it; here only its list of names is of use"
-)]
-#[path = "../suite/mod.rs"]
-mod suite;
-
+use nvshmemrs_suite::NAMES;
 use nvshmemrs_tests::{launcher, run};
 use std::collections::BTreeMap;
 use std::process::Stdio;
@@ -32,7 +26,7 @@ fn processes(n: u32) {
             *checks.entry(name).or_default() += count;
         }
     }
-    for name in suite::NAMES {
+    for name in NAMES {
         assert!(
             checks.contains_key(name),
             "{name} was never checked with {n} PEs"

@@ -22,6 +22,10 @@ const FLAGS: &str = "--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer
     -Cllvm-args=-simplifycfg-branch-fold-threshold=0 -Ccodegen-units=1 -Zsanitizer=address \
     -Cunsafe-allow-abi-mismatch=sanitizer";
 
+/// A target that makes fewer executions in a second of the time it is given has not been fuzzed. The slowest target, `peer`, makes 50 on a
+/// machine that has other work.
+const LEAST_PER_SECOND: u64 = 5;
+
 /// What a run is asked to do.
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -189,13 +193,15 @@ fn fuzz_one(
         // What the checker finds is written to standard error. libFuzzer keeps its own.
         command.arg("-close_fd_mask=2");
     }
-    command.arg(&corpus);
-    for seeds in ["corpus", "regressions"] {
-        let seeds = tree.root.join("fuzz").join(seeds).join(name);
-        if seeds.is_dir() {
-            command.arg(seeds);
+    let kept = ["corpus", "regressions"].map(|kind| tree.root.join("fuzz").join(kind).join(name));
+    let mut known = 0;
+    for folder in [&corpus].into_iter().chain(&kept) {
+        if folder.is_dir() {
+            known += inputs(folder)?;
+            command.arg(folder);
         }
     }
+    let least = least(known, time, runs);
     command.stderr(File::create(&log).with_context(|| format!("cannot make {}", log.display()))?);
     let shown = run::tee(&mut command, time + run::LIMIT)?;
     let text = fs::read_to_string(&log).unwrap_or_default();
@@ -208,7 +214,7 @@ fn fuzz_one(
             tail[from..].join("\n")
         );
     }
-    let runs = text
+    let done: u64 = text
         .lines()
         .find_map(|line| line.strip_prefix("stat::number_of_executed_units:"))
         .and_then(|number| number.trim().parse().ok())
@@ -218,6 +224,51 @@ fn fuzz_one(
                 log.display()
             )
         })?;
-    ensure!(runs > 1, "{name} ran no input; see {}", log.display());
-    Ok(runs)
+    ensure!(
+        done >= least,
+        "{name} ran {done} inputs, and should at least have run {least}; see {}",
+        log.display()
+    );
+    Ok(done)
+}
+
+/// How many inputs a folder has; libFuzzer passes over empty ones.
+fn inputs(folder: &Path) -> Result<u64> {
+    let list = fs::read_dir(folder).with_context(|| format!("cannot list {}", folder.display()))?;
+    let mut count = 0;
+    for entry in list {
+        let about = entry?.metadata()?;
+        count += u64::from(about.is_file() && about.len() > 0);
+    }
+    Ok(count)
+}
+
+/// The fewest executions of a target that count as a run: every input that is known, and some more if there is time for them.
+fn least(known: u64, time: Duration, runs: Option<u64>) -> u64 {
+    let in_time = time.as_secs() * LEAST_PER_SECOND;
+    known.max(in_time.min(runs.unwrap_or(u64::MAX))).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_tries_what_is_known_and_more_if_there_is_time() {
+        let (short, long) = (Duration::from_secs(1), Duration::from_secs(60));
+        assert_eq!(least(34, short, None), 34);
+        assert_eq!(least(34, long, None), 300);
+        // Fewer were asked for; what is known is tried all the same.
+        assert_eq!(least(34, long, Some(100)), 100);
+        assert_eq!(least(34, long, Some(1)), 34);
+        assert_eq!(least(0, short, Some(0)), 1);
+    }
+
+    #[test]
+    fn empty_inputs_and_folders_do_not_count() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/corpus/peer");
+        assert!(inputs(&folder).unwrap() >= 20);
+        assert_eq!(inputs(folder.parent().unwrap()).unwrap(), 0);
+        assert!(inputs(Path::new("/nowhere")).is_err());
+    }
 }

@@ -9,6 +9,7 @@
 mod bench;
 mod demo;
 mod fuzz;
+mod images;
 mod run;
 mod sanitize;
 mod setup;
@@ -45,6 +46,8 @@ enum Command {
         #[arg(long)]
         check: bool,
     },
+    /// Compile the GPU kernels for every architecture that is shipped; needs no GPU
+    Images,
     /// Hillslope diffusion over a real elevation model on four PEs
     Demo {
         /// The folder of the picture
@@ -109,6 +112,7 @@ fn dispatch(command: Command) -> Result<ExitCode> {
         Command::Setup { purpose } => setup::all(&tree, purpose)?,
         Command::Build => build(&tree)?,
         Command::Generate { check } => run::run(&mut generate(&tree, check))?,
+        Command::Images => images::images(&tree)?,
         Command::Demo { out } => demo::demo(&tree, &out)?,
         Command::Test { quick, full } => return test::test(&tree, quick, full),
         Command::Sanitize { sanitizer, quick } => {

@@ -138,6 +138,7 @@ fn cargo(tree: &Tree, sanitizer: Sanitizer, quick: bool) -> Result<Command> {
         "test",
         "--release",
         "--package=nvshmemrs",
+        "--package=nvshmemrs-suite",
         "--target",
         &target,
     ]);

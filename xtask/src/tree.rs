@@ -57,6 +57,11 @@ impl Tree {
         self.release().join("libnvshmemrs.so")
     }
 
+    /// The images of the GPU kernels, where the library looks for them.
+    pub(crate) fn images(&self) -> PathBuf {
+        self.release().join("nvshmemrs-images")
+    }
+
     /// The launcher.
     pub(crate) fn launcher(&self) -> PathBuf {
         self.release().join("nvshmemrs-run")

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Callable, Iterator, List
 
@@ -39,6 +41,33 @@ def program(name: str) -> str:
     path = PROGRAMS / name
     assert path.is_file(), f"no program {path}"
     return str(path)
+
+
+def ready(pes: List["subprocess.Popen[str]"]) -> None:
+    """Returns once each PE has printed that it is there."""
+    for pe in pes:
+        assert pe.stdout is not None and pe.stderr is not None
+        line = pe.stdout.readline()
+        assert line == "ready\n", line + pe.stderr.read()
+
+
+def waits_in(operation: str, pe: "subprocess.Popen[str]") -> None:
+    """Returns once the job's wait board shows the PE in an operation."""
+    info = shutil.which("nvshmemrs-info")
+    assert info, "nvshmemrs-info is not on PATH: run `cargo xtask test`"
+    end = time.monotonic() + 60
+    while True:
+        shown = subprocess.run(
+            [info, "--job", str(pe.pid)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=60,
+        ).stdout
+        if re.search(rf"^  PE \d+ \(pid {pe.pid}\b.*\bin {operation} ", shown, re.MULTILINE):
+            return
+        assert pe.poll() is None and time.monotonic() < end, shown
+        time.sleep(0.01)
 
 
 @pytest.fixture

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import re
 import signal
 import subprocess
@@ -10,7 +12,7 @@ import time
 from typing import Callable, List
 
 import pytest
-from conftest import program
+from conftest import program, ready, waits_in
 
 import nvshmemrs.core as nvshmem
 from nvshmemrs.core import ComparisonType as Cmp
@@ -32,19 +34,12 @@ WAITS = {
 }
 
 
-def ready(pes: List["subprocess.Popen[str]"]) -> None:
-    for pe in pes:
-        assert pe.stdout is not None and pe.stderr is not None
-        line = pe.stdout.readline()
-        assert line == "ready\n", line + pe.stderr.read()
-
-
 @pytest.mark.parametrize("wait", WAITS)
 def test_ctrl_c_ends_a_wait_and_says_what_it_was(spawn: Jobs, wait: str) -> None:
     operation, words = WAITS[wait]
     pes = spawn(2, "wait.py", wait)
     ready(pes)
-    time.sleep(0.3)  # PE 0 waits by now
+    waits_in(operation, pes[0])
     start = time.monotonic()
     pes[0].send_signal(signal.SIGINT)
     out, err = pes[0].communicate(timeout=30)  # the other PE sleeps for longer
@@ -57,11 +52,33 @@ def test_ctrl_c_ends_a_wait_and_says_what_it_was(spawn: Jobs, wait: str) -> None
     assert took < 5
 
 
+def connected(pes: List["subprocess.Popen[str]"]) -> None:
+    """Returns once PE 1 is connected to PE 0, in init, where there is no wait board yet."""
+
+    def sockets(pe: "subprocess.Popen[str]") -> int:
+        return sum(link.startswith("socket:") for link in links(pe.pid))
+
+    end = time.monotonic() + 60
+    while (sockets(pes[0]), sockets(pes[1])) != (2, 1):
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    time.sleep(0.3)  # for the few messages with which PE 1 introduces itself
+
+
+def links(pid: int) -> List[str]:
+    """What the descriptors of a process lead to."""
+    found = []
+    for name in os.listdir(f"/proc/{pid}/fd"):
+        with contextlib.suppress(FileNotFoundError):  # closed meanwhile
+            found.append(os.readlink(f"/proc/{pid}/fd/{name}"))
+    return found
+
+
 @pytest.mark.parametrize("pe", [0, 1])
 def test_ctrl_c_ends_init(spawn: Jobs, pe: int) -> None:
     pes = spawn(3, "wait.py", "init")  # the last one does not come to it
     ready(pes)
-    time.sleep(0.5)
+    connected(pes)
     start = time.monotonic()
     pes[pe].send_signal(signal.SIGINT)
     out, err = pes[pe].communicate(timeout=30)
@@ -154,7 +171,7 @@ def test_the_text_of_an_interrupt_is_the_handlers_own(spawn: Jobs) -> None:
     # An exception that a handler of the program raises is passed on as it is.
     pes = spawn(2, "handler.py")
     ready(pes)
-    time.sleep(0.3)
+    waits_in("barrier", pes[0])
     pes[0].send_signal(signal.SIGTERM)
     out, err = pes[0].communicate(timeout=30)
     assert out == "RuntimeError: told to end\n" and err == "", out + err

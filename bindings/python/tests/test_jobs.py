@@ -6,12 +6,11 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Callable, List
 
 import pytest
-from conftest import program
+from conftest import program, ready, waits_in
 
 import nvshmemrs.core as nvshmem
 
@@ -54,22 +53,16 @@ def test_the_program_of_the_readme(tmp_path: Path) -> None:
     assert sorted(done.stdout.splitlines()) == expected
 
 
-def ready(pes: List["subprocess.Popen[str]"]) -> None:
-    for pe in pes:
-        assert pe.stdout is not None and pe.stderr is not None
-        line = pe.stdout.readline()
-        assert line == "ready\n", line + pe.stderr.read()
-
-
 def test_other_signal_handlers_run_during_a_wait(spawn: Jobs) -> None:
     pes = spawn(2, "wait.py", "barrier")
     ready(pes)
-    time.sleep(0.3)
+    waits_in("barrier", pes[0])
     for _ in range(3):
         pes[0].send_signal(signal.SIGUSR1)
-        time.sleep(0.2)
+        assert pes[0].stdout is not None
+        assert pes[0].stdout.readline() == "SIGUSR1\n"
     pes[0].send_signal(signal.SIGINT)
-    out, err = pes[0].communicate(timeout=10)
+    out, err = pes[0].communicate(timeout=30)
     assert out.startswith("KeyboardInterrupt: barrier of PE 0 was interrupted after ") and err == ""
     assert out.endswith("\nheard ['SIGUSR1', 'SIGUSR1', 'SIGUSR1']\n")
 
@@ -86,7 +79,8 @@ def test_ctrl_c_while_the_checker_asks_for_a_place_is_not_lost(
 def test_the_death_of_a_pe_ends_all_waits(spawn: Jobs, wait: str) -> None:
     pes = spawn(4, "wait.py", wait)
     ready(pes)
-    time.sleep(0.3)
+    for pe in pes[:3]:
+        waits_in(wait, pe)
     pes[3].kill()
     for pe in pes[:3]:
         out, err = pe.communicate(timeout=30)

@@ -44,38 +44,24 @@ struct Series {
 /// of them against the least of the first quarter. What happens to be in use does not count so, and a leak in every round does.
 const SERIES: [Series; 6] = [
     // The C library's allocator keeps freed memory, in pieces that differ.
-    Series {
-        name: "own pages, KiB",
-        of: |sample| sample.anonymous_kib,
-        most: 2048,
-    },
-    Series {
-        name: "heap pages touched, KiB",
-        of: |sample| sample.shared_kib,
-        most: 2048,
-    },
-    Series {
-        name: "heaps backed by memory, KiB",
-        of: |sample| sample.committed_kib,
-        most: 2048,
-    },
+    Series::new("own pages, KiB", |sample| sample.anonymous_kib, 2048),
+    Series::new("heap pages touched, KiB", |sample| sample.shared_kib, 2048),
+    Series::new(
+        "heaps backed by memory, KiB",
+        |sample| sample.committed_kib,
+        2048,
+    ),
     // One thread may just list a folder, or come to its end.
-    Series {
-        name: "descriptors",
-        of: |sample| sample.descriptors,
-        most: 1,
-    },
-    Series {
-        name: "threads",
-        of: |sample| sample.threads,
-        most: 1,
-    },
-    Series {
-        name: "mappings",
-        of: |sample| sample.mappings,
-        most: 16,
-    },
+    Series::new("descriptors", |sample| sample.descriptors, 1),
+    Series::new("threads", |sample| sample.threads, 1),
+    Series::new("mappings", |sample| sample.mappings, 16),
 ];
+
+impl Series {
+    const fn new(name: &'static str, of: fn(&Sample) -> u64, most: i64) -> Series {
+        Series { name, of, most }
+    }
+}
 
 /// How a series went on a PE.
 #[derive(Serialize)]
@@ -139,6 +125,11 @@ impl Report {
         all
     }
 
+    /// How a series went, on all PEs that have enough samples to tell.
+    fn grown(&self, series: &Series) -> impl Iterator<Item = Growth> {
+        self.pes.iter().filter_map(|pe| growth(pe, series).ok())
+    }
+
     fn seconds(&self) -> f64 {
         let samples = self.pes.iter().filter_map(|pe| pe.samples.last());
         samples.map(|sample| sample.ms).max().unwrap_or(0) as f64 / 1000.0
@@ -200,8 +191,8 @@ impl Report {
             "empty, and warm", "first", "warm", "last", "growth", "allowed"
         );
         for series in &SERIES {
-            let all = self.pes.iter().filter_map(|pe| growth(pe, series).ok());
-            if let Some(worst) = all.max_by_key(|growth| growth.growth) {
+            let worst = self.grown(series).max_by_key(|growth| growth.growth);
+            if let Some(worst) = worst {
                 let _ = writeln!(
                     text,
                     "{:<28}{:>9}{:>9}{:>9}{:>9}{:>9}   PE {}",
@@ -223,10 +214,7 @@ impl Report {
     pub(super) fn json(&self) -> Result<String> {
         let growth: BTreeMap<&str, Vec<Growth>> = SERIES
             .iter()
-            .map(|series| {
-                let all = self.pes.iter().filter_map(|pe| growth(pe, series).ok());
-                (series.name, all.collect())
-            })
+            .map(|series| (series.name, self.grown(series).collect()))
             .collect();
         let all = serde_json::json!({
             "seed": self.seed,

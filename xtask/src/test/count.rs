@@ -19,6 +19,15 @@ impl Count {
             left_out: self.left_out + other.left_out,
         }
     }
+
+    /// The same, where so many of those that passed have not looked at anything.
+    pub(crate) fn without(self, left_out: u64) -> Self {
+        Self {
+            passed: self.passed.saturating_sub(left_out),
+            left_out: self.left_out + left_out,
+            ..self
+        }
+    }
 }
 
 impl fmt::Display for Count {
@@ -84,6 +93,8 @@ mod tests {
             }
         );
         assert_eq!(of_cargo("error: could not compile"), Count::default());
+        let without = of_cargo(text).without(2);
+        assert_eq!(without.to_string(), "5 passed, 3 failed, 3 left out");
     }
 
     #[test]

@@ -13,7 +13,14 @@ import nvshmemrs.core as nvshmem
 from nvshmemrs.core import ComparisonType as Cmp
 
 heard = []
-signal.signal(signal.SIGUSR1, lambda *_: heard.append("SIGUSR1"))
+
+
+def on_signal(*_: object) -> None:
+    heard.append("SIGUSR1")
+    print("SIGUSR1", flush=True)
+
+
+signal.signal(signal.SIGUSR1, on_signal)
 
 
 def nothing() -> None:

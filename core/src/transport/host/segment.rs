@@ -289,7 +289,17 @@ mod tests {
         let me = rustix::process::geteuid();
         let fd = file(SealFlags::SHRINK | SealFlags::GROW);
         if !me.is_root() {
-            println!("skipped: giving a file to another user takes root");
+            // `cargo xtask test` counts what is in this list as left out.
+            if let Some(list) = std::env::var_os("TESTS_LEFT_OUT") {
+                let mut list = File::options()
+                    .create(true)
+                    .append(true)
+                    .open(list)
+                    .unwrap();
+                let line =
+                    "memory_of_another_user_is_refused: giving a file to another user takes root\n";
+                std::io::Write::write_all(&mut list, line.as_bytes()).unwrap();
+            }
             return;
         }
         let (nobody, none) = (Uid::from_raw(65534), None::<Gid>);

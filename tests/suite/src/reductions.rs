@@ -1,21 +1,26 @@
 //! Reduce, reducescatter and scans against a left fold in team order.
 
-use crate::suite::context::{Context, part};
-use crate::suite::values::{Value, same_bits};
+use crate::context::{Context, part};
+use crate::values::{Value, same_bits};
 use nvshmemrs::{Op, Result};
 use std::sync::Arc;
 
 /// The collectives that fold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub enum Kind {
+    /// Every member has the fold of all.
     Reduce,
+    /// Every member has its part of it.
     Reducescatter,
+    /// Every member has the fold of those up to itself.
     Inscan,
+    /// Every member has the fold of those before itself.
     Exscan,
 }
 
 impl Kind {
-    pub(crate) const ALL: [Kind; 4] = [
+    /// All of them.
+    pub const ALL: [Kind; 4] = [
         Kind::Reduce,
         Kind::Reducescatter,
         Kind::Inscan,

@@ -1,7 +1,7 @@
 //! Collectives that move data.
 
-use crate::suite::context::{Context, PAD, part};
-use crate::suite::values::Value;
+use crate::context::{Context, PAD, part};
+use crate::values::Value;
 use nvshmemrs::{Pe, Result};
 use std::sync::Arc;
 

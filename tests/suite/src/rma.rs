@@ -1,7 +1,7 @@
 //! One-sided operations to the right neighbour in the team, and what is beside the elements that they write.
 
-use crate::suite::context::{Context, PAD, part};
-use crate::suite::values::Value;
+use crate::context::{Context, PAD, part};
+use crate::values::Value;
 use nvshmemrs::{Cmp, Result, SignalOp, Transfer};
 use std::sync::Arc;
 
@@ -155,7 +155,7 @@ fn signal<T: Value>(c: &mut Context<'_, T>) -> Result<()> {
 }
 
 /// Strides of dest and source, elements of a block.
-pub(crate) const STRIDES: [(isize, isize, usize); 8] = [
+pub const STRIDES: [(isize, isize, usize); 8] = [
     (1, 1, 1),
     (2, 3, 1),
     (3, 1, 1),

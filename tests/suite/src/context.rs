@@ -1,6 +1,6 @@
 //! What a scenario works with: a team, buffers with canaries around them, and the way that operations are issued.
 
-use crate::suite::values::{Value, same_bits, seed};
+use crate::values::{Value, same_bits, seed};
 use nvshmemrs::{Pe, Result, Runtime, Stream, SymArray, SymSlice, Team};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,18 +10,23 @@ pub(crate) const PAD: usize = 8;
 /// The canary is sample number so.
 const CANARY: u64 = 0x00c0_ffee_0bad_cafe;
 
+/// An operation as it is issued. In a box, so that each is compiled once and not once for each way.
+type Job<R> = Box<dyn FnOnce(&Runtime) -> Result<R> + Send>;
+
 /// How many checks each scenario has made on this PE.
-pub(crate) type Tally = BTreeMap<&'static str, u64>;
+pub type Tally = BTreeMap<&'static str, u64>;
 
 /// The symmetric arrays of a type, with room for `len` elements and canaries each.
-pub(crate) struct Arrays<T: Value> {
-    pub(crate) source: Arc<SymArray<T>>,
-    pub(crate) dest: Arc<SymArray<T>>,
+pub struct Arrays<T: Value> {
+    /// What operations read.
+    pub source: Arc<SymArray<T>>,
+    /// What they write.
+    pub dest: Arc<SymArray<T>>,
 }
 
 impl<T: Value> Arrays<T> {
     /// Collective over the job.
-    pub(crate) fn new(rt: &Runtime, len: usize) -> Result<Arrays<T>> {
+    pub fn new(rt: &Runtime, len: usize) -> Result<Arrays<T>> {
         Ok(Arrays {
             source: Arc::new(rt.array(len + 2 * PAD)?),
             dest: Arc::new(rt.array(len + 2 * PAD)?),
@@ -30,43 +35,51 @@ impl<T: Value> Arrays<T> {
 }
 
 /// A scenario's surroundings on one member of a team.
-pub(crate) struct Context<'a, T: Value> {
-    pub(crate) rt: &'a Runtime,
+pub struct Context<'a, T: Value> {
+    /// This PE's membership.
+    pub rt: &'a Runtime,
     /// Operations go through it, if there is one.
-    pub(crate) stream: Option<&'a Stream>,
-    pub(crate) team: Team,
+    pub stream: Option<&'a Stream>,
+    /// The team that the scenario runs over.
+    pub team: Team,
     /// The team's PEs, in its order.
-    pub(crate) pes: &'a [Pe],
+    pub pes: &'a [Pe],
     /// This PE's number in the team.
-    pub(crate) me: usize,
-    pub(crate) arrays: &'a Arrays<T>,
-    pub(crate) signal: &'a Arc<SymArray<u64>>,
+    pub me: usize,
+    /// What operations read and write.
+    pub arrays: &'a Arrays<T>,
+    /// Three words, the second of which is the signal.
+    pub signal: &'a Arc<SymArray<u64>>,
     /// Makes the data of different scenarios different.
-    pub(crate) case: u64,
+    pub case: u64,
     /// For messages.
-    pub(crate) label: String,
-    pub(crate) tally: &'a mut Tally,
+    pub label: String,
+    /// Where checks are counted.
+    pub tally: &'a mut Tally,
 }
 
 impl<T: Value> Context<'_, T> {
-    pub(crate) fn n(&self) -> usize {
+    /// Members of the team.
+    pub fn n(&self) -> usize {
         self.pes.len()
     }
 
-    /// The PE with the next number in the team, and the one with the number before.
-    pub(crate) fn right(&self) -> Pe {
+    /// The PE with the next number in the team.
+    pub fn right(&self) -> Pe {
         self.pes[(self.me + 1) % self.n()]
     }
 
-    pub(crate) fn left(&self) -> Pe {
+    /// The PE with the number before in the team.
+    pub fn left(&self) -> Pe {
         self.pes[(self.me + self.n() - 1) % self.n()]
     }
 
     /// Issues an operation: at once, or on the stream.
-    pub(crate) fn run<R: Send + 'static>(
+    pub fn run<R: Send + 'static>(
         &self,
         job: impl FnOnce(&Runtime) -> Result<R> + Send + 'static,
     ) -> Result<R> {
+        let job: Job<R> = Box::new(job);
         match self.stream {
             None => job(self.rt),
             Some(stream) => stream.run(job),
@@ -74,10 +87,8 @@ impl<T: Value> Context<'_, T> {
     }
 
     /// Issues an operation without a result and goes on; `finish` waits for it.
-    pub(crate) fn queue(
-        &self,
-        job: impl FnOnce(&Runtime) -> Result<()> + Send + 'static,
-    ) -> Result<()> {
+    pub fn queue(&self, job: impl FnOnce(&Runtime) -> Result<()> + Send + 'static) -> Result<()> {
+        let job: Job<()> = Box::new(job);
         match self.stream {
             None => job(self.rt),
             Some(stream) => stream.submit(job),
@@ -85,33 +96,34 @@ impl<T: Value> Context<'_, T> {
     }
 
     /// Waits for what was queued.
-    pub(crate) fn finish(&self) -> Result<()> {
+    pub fn finish(&self) -> Result<()> {
         self.stream.map_or(Ok(()), Stream::synchronize)
     }
 
     /// Meets the other members, in the way of the context.
-    pub(crate) fn barrier(&self) -> Result<()> {
+    pub fn barrier(&self) -> Result<()> {
         let team = self.team;
         self.queue(move |rt| rt.barrier(team))?;
         self.finish()
     }
 
     /// Element `index` of what PE `pe` has in this case.
-    pub(crate) fn value(&self, pe: Pe, index: usize) -> T {
+    pub fn value(&self, pe: Pe, index: usize) -> T {
         T::sample(seed(self.case, pe, index))
     }
 
     /// The first `len` elements of what PE `pe` has in this case.
-    pub(crate) fn values(&self, pe: Pe, len: usize) -> Vec<T> {
+    pub fn values(&self, pe: Pe, len: usize) -> Vec<T> {
         (0..len).map(|index| self.value(pe, index)).collect()
     }
 
-    pub(crate) fn canary(&self) -> T {
+    /// The element that nobody may overwrite.
+    pub fn canary(&self) -> T {
         T::sample(CANARY)
     }
 
     /// `len` canaries.
-    pub(crate) fn canaries(&self, len: usize) -> Vec<T> {
+    pub fn canaries(&self, len: usize) -> Vec<T> {
         vec![self.canary(); len]
     }
 
@@ -122,24 +134,24 @@ impl<T: Value> Context<'_, T> {
     }
 
     /// Fills this PE's source with `content`, canaries around it.
-    pub(crate) fn set_source(&self, content: &[T]) -> Result<()> {
+    pub fn set_source(&self, content: &[T]) -> Result<()> {
         self.arrays.source.write(0, &self.framed(content))
     }
 
     /// Fills this PE's dest with `len` canaries, and more canaries around them.
-    pub(crate) fn clear_dest(&self, len: usize) -> Result<()> {
+    pub fn clear_dest(&self, len: usize) -> Result<()> {
         self.arrays.dest.write(0, &self.canaries(len + 2 * PAD))
     }
 
     /// This PE's dest must be `content`, with canaries around it.
     #[track_caller]
-    pub(crate) fn expect_dest(&mut self, name: &'static str, content: &[T]) -> Result<()> {
+    pub fn expect_dest(&mut self, name: &'static str, content: &[T]) -> Result<()> {
         self.expect(name, "dest", Arc::clone(&self.arrays.dest), content)
     }
 
     /// This PE's source must be `content`, with canaries around it.
     #[track_caller]
-    pub(crate) fn expect_source(&mut self, name: &'static str, content: &[T]) -> Result<()> {
+    pub fn expect_source(&mut self, name: &'static str, content: &[T]) -> Result<()> {
         self.expect(name, "source", Arc::clone(&self.arrays.source), content)
     }
 
@@ -167,7 +179,7 @@ impl<T: Value> Context<'_, T> {
 
     /// Element by element.
     #[track_caller]
-    pub(crate) fn compare(&mut self, name: &'static str, buffer: &str, seen: &[T], expected: &[T]) {
+    pub fn compare(&mut self, name: &'static str, buffer: &str, seen: &[T], expected: &[T]) {
         assert_eq!(seen.len(), expected.len());
         for (index, (seen, expected)) in seen.iter().zip(expected).enumerate() {
             assert!(
@@ -180,7 +192,7 @@ impl<T: Value> Context<'_, T> {
     }
 
     /// Counts a check that was made elsewhere.
-    pub(crate) fn count(&mut self, name: &'static str) {
+    pub fn count(&mut self, name: &'static str) {
         *self.tally.entry(name).or_default() += 1;
     }
 }

@@ -1,29 +1,32 @@
 //! The table-driven suite: every operation, for every type that it has, over every shape of team, at once and on a stream. It writes to
 //! the right neighbour, looks at the elements written and at those beside them, and compares with a plain model that knows
-//! nothing of the library. The same code runs with PEs as threads (`core/tests/suite_threads.rs`) and as processes
+//! nothing of the library. The same code runs with PEs as threads (`tests/suite/tests/threads.rs`) and as processes
 //! (`tests/tests/suite.rs`).
 
-pub(crate) mod collectives;
-pub(crate) mod context;
+mod collectives;
+mod context;
 mod plan;
-pub(crate) mod reductions;
-pub(crate) mod rma;
-pub(crate) mod shapes;
-pub(crate) mod values;
-pub(crate) mod words;
+mod reductions;
+mod rma;
+mod scenario;
+pub mod shapes;
+pub mod values;
+mod words;
 
-pub(crate) use context::Tally;
+pub use context::{Arrays, Context, Tally};
+pub use reductions::Kind;
+pub use rma::STRIDES;
+pub use scenario::{Scenario, Scenarios};
+pub use words::{Atomics, Waits};
 
-use context::{Arrays, Context};
 use nvshmemrs::{Pe, Result, Runtime, Stream, SymArray};
 use plan::{LARGE, Row, plan};
-use reductions::Kind;
 use shapes::{Made, Shape};
 use std::sync::Arc;
 use values::Value;
 
 /// What must have been checked at least once by a job of `n` PEs, each name on some PE. `run` counts.
-pub(crate) const NAMES: &[&str] = &[
+pub const NAMES: &[&str] = &[
     "put",
     "put_nbi",
     "get",
@@ -80,32 +83,18 @@ pub(crate) const NAMES: &[&str] = &[
 ];
 
 /// Runs the whole suite on this PE. Collective over the job.
-pub(crate) fn run(rt: &Runtime) -> Result<Tally> {
+pub fn run(rt: &Runtime) -> Result<Tally> {
     let mut tally = Tally::new();
     let signal = Arc::new(rt.array::<u64>(3)?);
     let stream = rt.stream()?;
     crate::every_type!(with_type(rt, &stream, &signal, &mut tally));
-    macro_rules! integers {
-        ($($t:ty),*) => { $(
-            over_shapes::<$t>(rt, &stream, &signal, &mut tally, |c| {
-                words::any(c, |a, b| a.wrapping_add(b))?;
-                words::integers(c, [|a, b| a & b, |a, b| a | b, |a, b| a ^ b, |a, _| a.wrapping_add(1)])
-            })?;
+    macro_rules! words {
+        ($trait:ident::$scenario:ident: $($t:ty),*) => { $(
+            over_shapes::<$t>(rt, &stream, &signal, &mut tally, $trait::$scenario)?;
         )* };
     }
-    integers!(i32, u32, i64, u64);
-    over_shapes::<f32>(rt, &stream, &signal, &mut tally, |c| {
-        words::any(c, |a, b| a + b)
-    })?;
-    over_shapes::<f64>(rt, &stream, &signal, &mut tally, |c| {
-        words::any(c, |a, b| a + b)
-    })?;
-    macro_rules! waits {
-        ($($t:ty),*) => { $(
-            over_shapes::<$t>(rt, &stream, &signal, &mut tally, words::waits)?;
-        )* };
-    }
-    waits!(i8, i16, i32, i64, u8, u16, u32, u64, f32, f64);
+    words!(Atomics::atomics: i32, u32, i64, u64, f32, f64);
+    words!(Waits::waits: i8, i16, i32, i64, u8, u16, u32, u64, f32, f64);
     drop(stream);
     rt.barrier_all()?;
     Ok(tally)

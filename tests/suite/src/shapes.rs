@@ -1,11 +1,11 @@
 //! The teams that the suite runs over, and which PEs belong to them, worked out here and not asked of the library.
 
-use crate::suite::values;
+use crate::values;
 use nvshmemrs::{Pe, Result, Runtime, Team, TeamConfig};
 
 /// How a team comes about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Shape {
+pub enum Shape {
     /// All PEs.
     World,
     /// All PEs of the host: the same here.
@@ -67,7 +67,7 @@ pub(crate) enum Shape {
 
 impl Shape {
     /// Every shape that has no parameters.
-    pub(crate) const ALL: [Shape; 17] = [
+    pub const ALL: [Shape; 17] = [
         Shape::World,
         Shape::Node,
         Shape::Shared,
@@ -88,7 +88,7 @@ impl Shape {
     ];
 
     /// Whether a job of `n` PEs has such a team, and it is not another shape's.
-    pub(crate) fn exists(self, n: Pe) -> bool {
+    pub fn exists(self, n: Pe) -> bool {
         match self {
             Shape::Odd | Shape::LastTwo | Shape::Reversed | Shape::Rows | Shape::Columns => n >= 2,
             Shape::Nested | Shape::Ragged => n >= 4,
@@ -100,11 +100,11 @@ impl Shape {
 
 /// A team on one of its members.
 #[derive(Clone, Debug)]
-pub(crate) struct Made {
+pub struct Made {
     /// Its handle.
-    pub(crate) team: Team,
+    pub team: Team,
     /// Its PEs, in its order.
-    pub(crate) pes: Vec<Pe>,
+    pub pes: Vec<Pe>,
     /// To be destroyed, last first; also teams that the caller has only for the making.
     made: Vec<Team>,
 }
@@ -171,7 +171,7 @@ fn listed(seed: u64, size: Pe, n: Pe) -> Vec<Pe> {
 }
 
 /// Makes the shape's teams; the one that this PE is in, if any. Collective over the job.
-pub(crate) fn make(rt: &Runtime, shape: Shape) -> Result<Option<Made>> {
+pub fn make(rt: &Runtime, shape: Shape) -> Result<Option<Made>> {
     let (me, n) = (rt.my_pe(), rt.n_pes());
     let config = || Ok(TeamConfig::default());
     let split =
@@ -298,7 +298,7 @@ fn check(rt: &Runtime, shape: Shape, team: Team, pes: &[Pe]) -> Result<()> {
 }
 
 /// Destroys what `make` made; afterwards the handle names nothing.
-pub(crate) fn destroy(rt: &Runtime, made: Made) -> Result<()> {
+pub fn destroy(rt: &Runtime, made: Made) -> Result<()> {
     for &team in made.made.iter().rev() {
         rt.team_destroy(team)?;
         assert_eq!(rt.barrier(team).unwrap_err().status(), 11, "a stale handle");

@@ -1,7 +1,7 @@
 //! Atomics on the right neighbour's word, and waits for what the left one writes.
 
-use crate::suite::context::{Context, PAD};
-use crate::suite::values::Value;
+use crate::context::{Context, PAD};
+use crate::values::Value;
 use nvshmemrs::{AtomicElement, AtomicInteger, Cmp, Pe, Result, Runtime, SymElement, WaitElement};
 use std::sync::Arc;
 
@@ -29,11 +29,54 @@ fn step<T: Value>(
     c.barrier()
 }
 
+/// A type of words with atomic operations.
+pub trait Atomics: Value {
+    /// All of them. Collective over the context's team.
+    fn atomics(c: &mut Context<'_, Self>) -> Result<()>;
+}
+
+/// A type of words that can be waited for.
+pub trait Waits: Value {
+    /// All forms. Collective over the context's team.
+    fn waits(c: &mut Context<'_, Self>) -> Result<()>;
+}
+
+macro_rules! integers {
+    ($($t:ty),*) => { $(
+        impl Atomics for $t {
+            fn atomics(c: &mut Context<'_, $t>) -> Result<()> {
+                any(c, |a, b| a.wrapping_add(b))?;
+                integers(c, [|a, b| a & b, |a, b| a | b, |a, b| a ^ b, |a, _| a.wrapping_add(1)])
+            }
+        }
+    )* };
+}
+integers!(i32, u32, i64, u64);
+
+macro_rules! floats {
+    ($($t:ty),*) => { $(
+        impl Atomics for $t {
+            fn atomics(c: &mut Context<'_, $t>) -> Result<()> {
+                any(c, |a, b| a + b)
+            }
+        }
+    )* };
+}
+floats!(f32, f64);
+
+macro_rules! waits {
+    ($($t:ty),*) => { $(
+        impl Waits for $t {
+            fn waits(c: &mut Context<'_, $t>) -> Result<()> {
+                waits(c)
+            }
+        }
+    )* };
+}
+waits!(i8, i16, i32, i64, u8, u16, u32, u64, f32, f64);
+
 /// What all words have.
-pub(crate) fn any<T: Value + AtomicElement>(
-    c: &mut Context<'_, T>,
-    sum: fn(T, T) -> T,
-) -> Result<()> {
+fn any<T: Value + AtomicElement>(c: &mut Context<'_, T>, sum: fn(T, T) -> T) -> Result<()> {
     // The same on every member: number 0's.
     let (a, b) = (c.value(-1, 0), c.value(-1, 1));
     step(c, "atomic_fetch", (a, a), |rt, to, pe| {
@@ -55,7 +98,7 @@ pub(crate) fn any<T: Value + AtomicElement>(
 }
 
 /// What only integers have. `bits` is and, or, xor and one more than, on the model's side.
-pub(crate) fn integers<T: Value + AtomicInteger>(
+fn integers<T: Value + AtomicInteger>(
     c: &mut Context<'_, T>,
     bits: [fn(T, T) -> T; 4],
 ) -> Result<()> {
@@ -95,7 +138,7 @@ pub(crate) fn integers<T: Value + AtomicInteger>(
 }
 
 /// The left neighbour writes a word, this PE waits for it; a test then says the same.
-pub(crate) fn waits<T: Value + WaitElement>(c: &mut Context<'_, T>) -> Result<()> {
+fn waits<T: Value + WaitElement>(c: &mut Context<'_, T>) -> Result<()> {
     // A NaN equals nothing, so nobody can wait for one.
     let number = |from: usize| {
         let mut values = (from..).map(|index| c.value(-1, index));

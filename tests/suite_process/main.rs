@@ -1,11 +1,6 @@
 //! One PE of the suite in a job of processes, for `tests/tests/suite.rs`. Prints what it has checked.
 
-#[allow(
-    dead_code,
-    reason = "the list of names is for the tests that start this program"
-)]
-#[path = "mod.rs"]
-mod suite;
+use nvshmemrs_suite as suite;
 
 fn main() -> nvshmemrs::Result<()> {
     let rt = nvshmemrs::Runtime::init()?;

@@ -1,8 +1,8 @@
 //! Which part of the cross product runs. Everything in full would take minutes on two cores; each thinning has its reason here.
 
-use crate::suite::rma::STRIDES;
-use crate::suite::shapes::Shape;
-use crate::suite::values::Value;
+use crate::rma::STRIDES;
+use crate::shapes::Shape;
+use crate::values::Value;
 use nvshmemrs::Pe;
 
 /// The large size in elements: many times what travels with a meeting, not a multiple of anything.

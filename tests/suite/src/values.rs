@@ -6,7 +6,7 @@ use nvshmemrs::{Element, Op};
 use std::fmt::Debug;
 
 /// A number without a pattern that follows from the arguments.
-pub(crate) fn seed(case: u64, pe: i32, index: usize) -> u64 {
+pub fn seed(case: u64, pe: i32, index: usize) -> u64 {
     let mut x = case.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (pe as u64) << 40 ^ index as u64;
     x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     x = (x ^ x >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -14,7 +14,7 @@ pub(crate) fn seed(case: u64, pe: i32, index: usize) -> u64 {
 }
 
 /// An element type as the suite sees it.
-pub(crate) trait Value: Element + Send + Sync + Debug {
+pub trait Value: Element + Send + Sync + Debug {
     /// What a fold keeps: the type itself, or `f32` for 16-bit floating point, which is rounded once at the end.
     type Wide: Copy;
     /// The reductions that the type has.
@@ -34,7 +34,7 @@ pub(crate) trait Value: Element + Send + Sync + Debug {
 }
 
 /// Bits equal.
-pub(crate) fn same_bits<T: Value>(left: T, right: T) -> bool {
+pub fn same_bits<T: Value>(left: T, right: T) -> bool {
     bytemuck::bytes_of(&left) == bytemuck::bytes_of(&right)
 }
 

@@ -1,19 +1,16 @@
-//! The table-driven suite of `tests/suite` with PEs as threads.
-
-#[allow(dead_code, reason = "some shapes of teams are for the soak test")]
-#[path = "../../tests/suite/mod.rs"]
-mod suite;
+//! The table-driven suite with PEs as threads.
 
 use nvshmemrs::{Pe, local};
+use nvshmemrs_suite::{NAMES, Tally};
 use std::sync::Mutex;
 use std::time::Instant;
 
 /// Runs the suite with `n` PEs; every scenario must have been checked.
 fn threads(n: Pe) {
     let start = Instant::now();
-    let all = Mutex::new(suite::Tally::new());
+    let all = Mutex::new(Tally::new());
     local::run(n, |rt| {
-        let tally = suite::run(&rt)?;
+        let tally = nvshmemrs_suite::run(&rt)?;
         rt.finalize()?;
         let mut all = all.lock().expect("no PE has panicked");
         for (name, checks) in tally {
@@ -23,7 +20,7 @@ fn threads(n: Pe) {
     })
     .unwrap();
     let all = all.into_inner().expect("no PE has panicked");
-    for name in suite::NAMES {
+    for name in NAMES {
         assert!(
             all.contains_key(name),
             "{name} was never checked with {n} PEs"

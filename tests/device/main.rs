@@ -1,0 +1,312 @@
+//! Every kind of transfer between neighbours, checked to the byte, with the heap in whatever memory the environment says. What the suite
+//! does not do: sizes up to many MiB, memory of the heap on both sides, all memory given back and taken again.
+//!
+//! `device` is one PE of a job of processes; `device threads N` is a job of N threads; `device full` asks for more than a GPU has, once. `DEVICE_MOST` is the largest size in bytes.
+
+use nvshmemrs::{
+    Cmp, InitAttr, LocalDest, LocalSource, NbiSource, Op, Pe, Request, Result, Runtime, SignalOp,
+    SymArray, Team, local,
+};
+use std::process::ExitCode;
+
+/// Bytes on both sides of what is written, which must stay as they are.
+const GUARD: usize = 64;
+/// What they hold.
+const UNTOUCHED: u8 = 0xee;
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let done = match &args[..] {
+        [] => processes(),
+        [word] if word == "full" => full(),
+        [word, n] if word == "threads" => threads(n.parse().expect("a number of PEs")),
+        _ => panic!("usage: device [threads N | full]"),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("device: status {}: {error}", error.status());
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn most() -> usize {
+    let most = std::env::var("DEVICE_MOST").map(|text| text.parse().expect("a number of bytes"));
+    most.unwrap_or(64 << 20)
+}
+
+fn attr(factor: u64) -> InitAttr {
+    InitAttr {
+        heap_bytes: Some((3 * most() as u64 + (4 << 20)) * factor / 2),
+        ..InitAttr::default()
+    }
+}
+
+/// Twice, with heaps of other sizes: what the first one had is given back.
+fn processes() -> Result<()> {
+    for factor in [2, 3] {
+        let rt = Runtime::init_with(&attr(factor))?;
+        exercise(&rt)?;
+        let me = rt.my_pe();
+        rt.finalize()?;
+        println!("device ok PE {me}");
+        if std::env::var_os("NVSHMEMRS_UNIQUE_ID").is_some() {
+            // A job of a launcher comes together once.
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn threads(n_pes: Pe) -> Result<()> {
+    for factor in [2, 3] {
+        local::run_with(n_pes, &attr(factor), |rt| {
+            exercise(&rt)?;
+            let me = rt.my_pe();
+            rt.finalize()?;
+            println!("device ok PE {me}");
+            Ok(())
+        })?;
+    }
+    Ok(())
+}
+
+/// An allocation that some PE's GPU has no memory for; then all goes on.
+fn full() -> Result<()> {
+    let attr = InitAttr {
+        heap_bytes: Some(100 << 20),
+        ..InitAttr::default()
+    };
+    let rt = Runtime::init_with(&attr)?;
+    let me = rt.my_pe();
+    match rt.malloc(Ok(Request::bytes(80 << 20))) {
+        Ok(_) => println!("PE {me}: there was memory"),
+        Err(error) => println!("PE {me}: status {}: {error}", error.status()),
+    }
+    transfers(&rt)?;
+    rt.finalize()
+}
+
+fn exercise(rt: &Runtime) -> Result<()> {
+    transfers(rt)?;
+    atomics(rt)?;
+    signals(rt)?;
+    grow(rt)
+}
+
+/// 1 byte to `most`, around the powers of two.
+fn sizes() -> Vec<usize> {
+    let mut sizes: Vec<usize> = (0..)
+        .map(|shift| 1 << shift)
+        .take_while(|&power| power <= most())
+        .flat_map(|power: usize| [power.saturating_sub(1), power, power + 3])
+        .filter(|&size| (1..=most()).contains(&size))
+        .collect();
+    sizes.sort();
+    sizes.dedup();
+    sizes
+}
+
+/// What PE `pe` sends in a round: every byte differs from its neighbours and from the other PEs'.
+fn pattern(pe: Pe, round: u8, bytes: usize) -> Vec<u8> {
+    (0..bytes)
+        .map(|index| (index as u8).wrapping_mul(31) ^ (index >> 8) as u8 ^ round ^ (pe as u8) << 4)
+        .map(|byte| if byte == UNTOUCHED { 1 } else { byte })
+        .collect()
+}
+
+/// Looks at this PE's copy: `expected` at `at`, and nothing else written.
+fn check(target: &SymArray<u8>, at: usize, expected: &[u8], what: &str) -> Result<()> {
+    let mut seen = vec![0; expected.len() + 2 * GUARD];
+    target.read(at - GUARD, &mut seen)?;
+    let (before, rest) = seen.split_at(GUARD);
+    let (inside, after) = rest.split_at(expected.len());
+    let bytes = expected.len();
+    if let Some(wrong) = (0..bytes).find(|&index| inside[index] != expected[index]) {
+        panic!(
+            "{what} of {bytes} bytes: byte {wrong} is {} instead of {}",
+            inside[wrong], expected[wrong]
+        );
+    }
+    let untouched = |side: &[u8]| side.iter().all(|&byte| byte == UNTOUCHED);
+    assert!(
+        untouched(before) && untouched(after),
+        "{what} of {bytes} bytes wrote beside"
+    );
+    Ok(())
+}
+
+/// A way to bring bytes from this PE to its right-hand neighbour, or from its left-hand one.
+type Way = fn(&Runtime, &SymArray<u8>, &SymArray<u8>, usize, &[u8]) -> Result<()>;
+
+fn right(rt: &Runtime) -> Pe {
+    (rt.my_pe() + 1) % rt.n_pes()
+}
+
+fn left(rt: &Runtime) -> Pe {
+    (rt.my_pe() + rt.n_pes() - 1) % rt.n_pes()
+}
+
+const WAYS: &[(&str, Way)] = &[
+    ("put from the host", |rt, target, _, at, bytes| {
+        rt.put(target.slice(at..at + bytes.len())?, bytes, right(rt))
+    }),
+    ("put from the heap", |rt, target, source, at, bytes| {
+        source.write(at, bytes)?;
+        // SAFETY: these bytes of the heap, which outlives the call.
+        let from = unsafe { LocalSource::from_raw(source.as_ptr().wrapping_add(at), bytes.len()) };
+        rt.put(target.slice(at..at + bytes.len())?, from, right(rt))
+    }),
+    ("put_nbi", |rt, target, _, at, bytes| {
+        let dest = target.slice(at..at + bytes.len())?;
+        // SAFETY: the bytes are there until after quiet.
+        let source = unsafe { NbiSource::until_quiet(LocalSource::from(bytes)) };
+        rt.put_nbi(dest, source, right(rt))?;
+        rt.quiet()
+    }),
+    ("get to the host", |rt, target, source, at, bytes| {
+        source.write(at, bytes)?;
+        rt.barrier_all()?;
+        let mut found = vec![0; bytes.len()];
+        rt.get(&mut found, source.slice(at..at + bytes.len())?, left(rt))?;
+        rt.barrier_all()?;
+        target.write(at, &found)
+    }),
+    ("get to the heap", |rt, target, source, at, bytes| {
+        source.write(at, bytes)?;
+        rt.barrier_all()?;
+        let address = target.as_ptr().wrapping_add(at);
+        // SAFETY: these bytes of the heap, which outlives the call.
+        let dest = unsafe { LocalDest::from_raw(address, bytes.len()) };
+        rt.get(dest, source.slice(at..at + bytes.len())?, left(rt))?;
+        rt.barrier_all()
+    }),
+];
+
+fn transfers(rt: &Runtime) -> Result<()> {
+    let room = most() + 2 * GUARD + 8;
+    let target = rt.array::<u8>(room)?;
+    let source = rt.array::<u8>(room)?;
+    let mut round = 0_u8;
+    for size in sizes() {
+        for askew in [0, 3] {
+            if askew > size || size + askew > most() {
+                continue;
+            }
+            let at = GUARD + askew;
+            for (what, way) in WAYS {
+                round = round.wrapping_add(1);
+                target.write(at - GUARD, &vec![UNTOUCHED; size + 2 * GUARD])?;
+                rt.barrier_all()?;
+                way(rt, &target, &source, at, &pattern(rt.my_pe(), round, size))?;
+                rt.barrier_all()?;
+                check(&target, at, &pattern(left(rt), round, size), what)?;
+            }
+        }
+    }
+    rt.free_array(target)?;
+    rt.free_array(source)
+}
+
+fn atomics(rt: &Runtime) -> Result<()> {
+    let words = rt.array::<u64>(4)?;
+    let halves = rt.array::<i32>(3)?;
+    let floats = rt.array::<f64>(1)?;
+    rt.barrier_all()?;
+    let (me, n) = (rt.my_pe(), rt.n_pes());
+    const TIMES: u64 = 20;
+    let mut sum = 0;
+    for _ in 0..TIMES {
+        for pe in 0..n {
+            rt.atomic_add(words.at(0)?, me as u64 + 1, pe)?;
+            sum += rt.atomic_fetch_inc(halves.at(0)?, pe)?;
+            rt.atomic_xor(words.at(1)?, 1 << me, pe)?;
+        }
+    }
+    assert!(sum >= 0);
+    rt.atomic_or(words.at(2)?, 1 << me, 0)?;
+    rt.atomic_set(floats.at(0)?, 0.25 + f64::from(me), right(rt))?;
+    while rt.atomic_compare_swap(words.at(3)?, me as u64, me as u64 + 1, 0)? != me as u64 {}
+    rt.barrier_all()?;
+    let pes = n as u64;
+    assert_eq!(words.load(0)?, TIMES * pes * (pes + 1) / 2);
+    assert_eq!(words.load(1)?, 0);
+    assert_eq!(halves.load(0)?, TIMES as i32 * n);
+    assert_eq!(floats.load(0)?, 0.25 + f64::from(left(rt)));
+    assert_eq!(rt.atomic_fetch(words.at(2)?, 0)?, (1 << n) - 1);
+    assert_eq!(
+        rt.atomic_swap(words.at(3)?, 7, me)?,
+        if me == 0 { pes } else { 0 }
+    );
+    rt.barrier_all()?;
+    rt.free_array(words)?;
+    rt.free_array(halves)?;
+    rt.free_array(floats)
+}
+
+/// A message goes round the ring, each time with a signal, and everybody adds to it.
+fn signals(rt: &Runtime) -> Result<()> {
+    let message = rt.array::<u64>(100)?;
+    let signal = rt.array::<u64>(1)?;
+    rt.barrier_all()?;
+    for lap in 1..=10 {
+        let mut words = vec![0; message.len()];
+        if rt.my_pe() > 0 {
+            rt.signal_wait(signal.at(0)?, Cmp::Ge, lap)?;
+            message.read(0, &mut words)?;
+        }
+        for word in &mut words {
+            *word += lap;
+        }
+        rt.put_signal(
+            message.all(),
+            &words,
+            signal.at(0)?,
+            1,
+            SignalOp::Add,
+            right(rt),
+        )?;
+        if rt.my_pe() == 0 {
+            assert_eq!(rt.signal_wait(signal.at(0)?, Cmp::Eq, lap)?, lap);
+            assert!(
+                message
+                    .to_vec()?
+                    .iter()
+                    .all(|&word| word == lap * rt.n_pes() as u64)
+            );
+        }
+    }
+    let sums = rt.array::<u64>(2)?;
+    sums.write(0, &[rt.my_pe() as u64 + 1, 0])?;
+    rt.reduce_array(Team::WORLD, &sums.slice(1..)?, &sums.slice(..1)?, Op::Sum)?;
+    let n = rt.n_pes() as u64;
+    assert_eq!(sums.load(1)?, n * (n + 1) / 2);
+    rt.free_array(message)?;
+    rt.free_array(signal)?;
+    rt.free_array(sums)
+}
+
+/// Allocations that take memory anew, in the middle of what is there; what they hold is zero, and nobody else's.
+fn grow(rt: &Runtime) -> Result<()> {
+    let total = rt.heap_stats().heap_bytes as usize;
+    for round in 0..3 {
+        let mut arrays = Vec::new();
+        for part in [64, 1000, total / 16, total / 4, 3] {
+            let array = rt.array::<u8>(part)?;
+            assert!(
+                array.to_vec()?.iter().all(|&byte| byte == 0),
+                "round {round}: not zero"
+            );
+            array.write(0, &pattern(rt.my_pe(), round, part))?;
+            arrays.push(array);
+        }
+        for array in arrays {
+            assert_eq!(array.to_vec()?, pattern(rt.my_pe(), round, array.len()));
+            rt.free_array(array)?;
+        }
+    }
+    let refused = rt.malloc(Ok(Request::bytes(total + 1)));
+    assert!(refused.is_err());
+    Ok(())
+}

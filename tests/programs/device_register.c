@@ -1,0 +1,161 @@
+/* Registers memory of a GPU that the program has made, in two pieces, and lets the neighbours use it; memory that cannot be registered is
+ * refused. libcuda is opened at run time, as there may be none where this is compiled. */
+#include <nvshmemrs.h>
+
+#include <dlfcn.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PIECE ((size_t)2 << 20)
+#define BYTES (2 * PIECE)
+#define WORDS (BYTES / 8)
+
+typedef struct {
+    int type, id;
+} location_t;
+typedef struct {
+    int type, handle_types;
+    location_t location;
+    void *win32;
+    unsigned char flags[8];
+} properties_t;
+typedef struct {
+    location_t location;
+    int flags;
+} access_t;
+
+static void *driver(const char *name) {
+    static void *library;
+    if (!library) library = dlopen("libcuda.so.1", RTLD_NOW);
+    void *found = library ? dlsym(library, name) : NULL;
+    if (!found) {
+        fprintf(stderr, "no %s\n", name);
+        exit(2);
+    }
+    return found;
+}
+
+#define CALL(name, types, ...)                                          \
+    do {                                                                \
+        int (*function) types;                                          \
+        *(void **)&function = driver(#name);                            \
+        int code = function(__VA_ARGS__);                               \
+        if (code) {                                                     \
+            fprintf(stderr, "%s: %d at line %d\n", #name, code, __LINE__); \
+            exit(1);                                                    \
+        }                                                               \
+    } while (0)
+
+#define OK(call)                                                                                  \
+    do {                                                                                          \
+        int status = (call);                                                                      \
+        if (status) {                                                                             \
+            fprintf(stderr, "line %d: %d: %s\n", __LINE__, status, nvshmemrs_last_error());       \
+            exit(1);                                                                              \
+        }                                                                                         \
+    } while (0)
+
+#define EXPECT(what)                                                     \
+    do {                                                                 \
+        if (!(what)) {                                                   \
+            fprintf(stderr, "line %d: %s\n", __LINE__, #what);           \
+            exit(1);                                                     \
+        }                                                                \
+    } while (0)
+
+static uint64_t reserve(size_t bytes) {
+    uint64_t at;
+    CALL(cuMemAddressReserve, (uint64_t *, size_t, size_t, uint64_t, uint64_t), &at, bytes, 0, 0, 0);
+    return at;
+}
+
+/* Maps new memory of a GPU. */
+static void fill(uint64_t at, size_t bytes, int device) {
+    properties_t properties = {.type = 1, .handle_types = 1, .location = {1, device}};
+    access_t access = {{1, device}, 3};
+    uint64_t memory;
+    CALL(cuMemCreate, (uint64_t *, size_t, const properties_t *, uint64_t), &memory, bytes, &properties, 0);
+    CALL(cuMemMap, (uint64_t, size_t, size_t, uint64_t, uint64_t), at, bytes, 0, memory, 0);
+    CALL(cuMemSetAccess, (uint64_t, size_t, const access_t *, size_t), at, bytes, &access, 1);
+    CALL(cuMemRelease, (uint64_t), memory);
+}
+
+static void copy(void *to, const void *from, size_t bytes) {
+    CALL(cuMemcpy, (uint64_t, uint64_t, size_t), (uint64_t)to, (uint64_t)from, bytes);
+}
+
+int main(void) {
+    nvshmemrs_init_attr_t attr;
+    OK(nvshmemrs_init_attr_default(&attr));
+    attr.memory_kind = NVSHMEMRS_MEMORY_DEVICE;
+    attr.heap_bytes = 16 << 20;
+    nvshmemrs_runtime_t rt;
+    OK(nvshmemrs_init(&attr, &rt));
+    int me, n, devices;
+    OK(nvshmemrs_my_pe(rt, &me));
+    OK(nvshmemrs_n_pes(rt, &n));
+    CALL(cuDeviceGetCount, (int *), &devices);
+    int device = me % devices, right = (me + 1) % n, left = (me + n - 1) % n;
+    void *context;
+    CALL(cuDevicePrimaryCtxRetain, (void **, int), &context, device);
+    CALL(cuCtxPushCurrent_v2, (void *), context);
+
+    uint64_t buffer = reserve(BYTES);
+    fill(buffer, PIECE, device);
+    fill(buffer + PIECE, PIECE, device);
+    uint64_t *words = malloc(BYTES);
+    for (size_t i = 0; i < WORDS; i++) words[i] = i * 1000 + (uint64_t)me;
+    copy((void *)buffer, words, BYTES);
+
+    /* What cannot be: host memory, part of a mapping, an address that is taken. */
+    void *symmetric, *again;
+    void *host = aligned_alloc(PIECE, BYTES);
+    EXPECT(nvshmemrs_buffer_register(rt, host, BYTES, NULL, &symmetric) == NVSHMEMRS_ERROR_INVALID_VALUE);
+    EXPECT(strstr(nvshmemrs_last_error(), "cuMemCreate"));
+    EXPECT(nvshmemrs_buffer_register(rt, (void *)buffer, BYTES - 4096, NULL, &symmetric) == NVSHMEMRS_ERROR_INVALID_VALUE);
+    EXPECT(nvshmemrs_buffer_register(rt, (void *)buffer, BYTES, (void *)buffer, &symmetric) == NVSHMEMRS_ERROR_INVALID_VALUE);
+    EXPECT(strstr(nvshmemrs_last_error(), "preferred"));
+    free(host);
+    /* One PE's mistake is an error for all, and nothing is registered. */
+    int refused = nvshmemrs_buffer_register(rt, (void *)(me == 0 ? PIECE : buffer), BYTES, NULL, &symmetric);
+    EXPECT(refused == (me == 0 ? NVSHMEMRS_ERROR_INVALID_VALUE : NVSHMEMRS_ERROR_PEER_ARGUMENT));
+
+    for (int round = 0; round < 3; round++) {
+        /* At an address of the library's choice, and at one of the program's, which is the same on no two PEs' machines but here. */
+        void *preferred = round == 1 ? (void *)0x6a0000000000 : NULL;
+        OK(nvshmemrs_buffer_register(rt, (void *)buffer, BYTES, preferred, &symmetric));
+        EXPECT(preferred == NULL || symmetric == preferred);
+        int kind;
+        OK(nvshmemrs_memory_kind(rt, symmetric, &kind));
+        EXPECT(kind == NVSHMEMRS_MEMORY_DEVICE);
+        /* Contents and addresses are as they were, and others reach them by any of the addresses. */
+        uint64_t mine[2], theirs[2];
+        copy(mine, (char *)symmetric + PIECE - 8, 16);
+        EXPECT(mine[0] == (PIECE / 8 - 1) * 1000 + (uint64_t)me + (uint64_t)round * 7);
+        OK(nvshmemrs_barrier_all(rt));
+        OK(nvshmemrs_get(rt, theirs, (char *)buffer + PIECE - 8, 16, right));
+        EXPECT(theirs[1] == PIECE / 8 * 1000 + (uint64_t)right + (uint64_t)round * 7);
+        OK(nvshmemrs_barrier_all(rt));
+        for (size_t i = 0; i < WORDS; i++) words[i] = i * 1000 + (uint64_t)right + (uint64_t)(round + 1) * 7;
+        OK(nvshmemrs_put(rt, symmetric, words, BYTES, right));
+        OK(nvshmemrs_barrier_all(rt));
+        copy(words, (void *)buffer, BYTES);
+        for (size_t i = 0; i < WORDS; i++) EXPECT(words[i] == i * 1000 + (uint64_t)me + (uint64_t)(round + 1) * 7);
+        again = symmetric;
+        if (round < 2) OK(nvshmemrs_buffer_unregister(rt, symmetric));
+        EXPECT(round == 2 || nvshmemrs_put(rt, again, words, 8, left) == NVSHMEMRS_ERROR_NOT_SYMMETRIC);
+    }
+    /* The last one is left to finalize. */
+    OK(nvshmemrs_finalize(rt));
+    copy(words, (void *)buffer, 8);
+    EXPECT(words[0] == (uint64_t)me + 21);
+    CALL(cuMemUnmap, (uint64_t, size_t), buffer, BYTES);
+    CALL(cuMemAddressFree, (uint64_t, size_t), buffer, BYTES);
+    CALL(cuCtxPopCurrent_v2, (void **), &context);
+    CALL(cuDevicePrimaryCtxRelease_v2, (int), device);
+    free(words);
+    printf("registered PE %d\n", me);
+    return 0;
+}

@@ -1,0 +1,715 @@
+/* A libcuda for tests on machines without a GPU: the functions that nvshmemrs calls, over host memory.
+ *
+ * GPU memory is a memfd, a mapping of it is a mapping of that, and what a descriptor hands over is the memfd: so PEs that are processes
+ * really share it. It is as strict as the driver where that matters: memory cannot be touched before cuMemSetAccess and after
+ * cuMemUnmap, mappings are taken out whole, a call without a context fails. A stream runs nothing before somebody synchronises it, so a
+ * wait that is missing shows.
+ *
+ * FAKE_CUDA_DEVICES: how many GPUs (default 4). FAKE_CUDA_MEMORY: bytes of each (default 256 MiB). FAKE_CUDA_VERSION: of the driver
+ * (default 12080). FAKE_CUDA_UNREACHABLE: the GPU that no other reaches. FAKE_CUDA_NO_VMM: any value. FAKE_CUDA_LEAKS: at exit the process
+ * says on standard error what it has not given back, and ends with status 77 if there is something. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum {
+    SUCCESS = 0,
+    INVALID_VALUE = 1,
+    OUT_OF_MEMORY = 2,
+    NOT_INITIALIZED = 3,
+    NO_DEVICE = 100,
+    INVALID_DEVICE = 101,
+    INVALID_CONTEXT = 201,
+    NOT_FOUND = 500,
+    NOT_PERMITTED = 800,
+};
+
+#define GRANULE (2ul << 20)
+#define MOST 4096
+#define DEVICES 16
+
+typedef uint64_t address_t;
+
+/* The driver's structs, as far as they are used. */
+typedef struct {
+    int type, id;
+} location_t;
+typedef struct {
+    int type, handle_types;
+    location_t location;
+    void *win32;
+    unsigned char flags[8];
+} properties_t;
+typedef struct {
+    location_t location;
+    int flags;
+} access_t;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static int initialized;
+
+typedef struct {
+    int device;
+} context_t;
+static context_t contexts[DEVICES];
+static int retained[DEVICES];
+
+static __thread context_t *stack[32];
+static __thread int depth;
+
+/* Memory: a memfd and whoever holds it. */
+typedef struct {
+    int used, fd, device, refs;
+    size_t bytes;
+} memory_t;
+static memory_t memories[MOST];
+static size_t used_bytes[DEVICES];
+
+typedef struct {
+    int used;
+    address_t at;
+    size_t bytes;
+    int memory;
+} mapping_t;
+static mapping_t mappings[MOST];
+
+typedef struct {
+    int used;
+    address_t at;
+    size_t bytes;
+} range_t;
+static range_t reservations[MOST], pinned[MOST];
+
+/* What a stream has to do. */
+typedef struct work {
+    struct work *next;
+    void (*run)(struct work *);
+    address_t dest, source;
+    void *copy;
+    size_t bytes;
+    int value;
+} work_t;
+typedef struct {
+    context_t *context;
+    work_t *first, **last;
+} stream_t;
+static int streams, modules;
+
+static long setting(const char *name, long value) {
+    const char *text = getenv(name);
+    return text && *text ? strtol(text, NULL, 0) : value;
+}
+
+static int device_count(void) {
+    long count = setting("FAKE_CUDA_DEVICES", 4);
+    return count > DEVICES ? DEVICES : (int)count;
+}
+
+static size_t device_memory(void) { return (size_t)setting("FAKE_CUDA_MEMORY", 256l << 20); }
+
+static context_t *current(void) { return depth ? stack[depth - 1] : NULL; }
+
+static int count_used(const range_t *list) {
+    int count = 0;
+    for (int i = 0; i < MOST; i++) count += list[i].used;
+    return count;
+}
+
+static void report(void) {
+    int held = 0, mapped = 0, kept = 0;
+    for (int i = 0; i < MOST; i++) held += memories[i].used, mapped += mappings[i].used;
+    for (int i = 0; i < DEVICES; i++) kept += retained[i];
+    int reserved = count_used(reservations), pages = count_used(pinned);
+    if (held + mapped + kept + reserved + pages + streams + modules == 0) return;
+    dprintf(2, "fake CUDA: not given back: %d memories, %d mappings, %d reservations, %d contexts, %d pinned, %d streams, %d modules\n",
+            held, mapped, reserved, kept, pages, streams, modules);
+    _exit(77);
+}
+
+int cuInit(unsigned flags) {
+    pthread_mutex_lock(&lock);
+    if (!initialized && getenv("FAKE_CUDA_LEAKS")) atexit(report);
+    initialized = 1;
+    pthread_mutex_unlock(&lock);
+    return flags ? INVALID_VALUE : device_count() ? SUCCESS : NO_DEVICE;
+}
+
+int cuDriverGetVersion(int *version) {
+    *version = (int)setting("FAKE_CUDA_VERSION", 12080);
+    return SUCCESS;
+}
+
+int cuDeviceGetCount(int *count) {
+    *count = device_count();
+    return initialized ? SUCCESS : NOT_INITIALIZED;
+}
+
+int cuDeviceGet(int *device, int ordinal) {
+    if (ordinal < 0 || ordinal >= device_count()) return INVALID_DEVICE;
+    *device = ordinal;
+    return SUCCESS;
+}
+
+int cuDeviceGetName(char *name, int length, int device) {
+    (void)device;
+    snprintf(name, (size_t)length, "Fake GPU");
+    return SUCCESS;
+}
+
+int cuDeviceGetUuid_v2(unsigned char *uuid, int device) {
+    memset(uuid, 0, 16);
+    uuid[0] = 0xfa;
+    uuid[15] = (unsigned char)device;
+    return SUCCESS;
+}
+
+int cuDeviceTotalMem_v2(size_t *bytes, int device) {
+    (void)device;
+    *bytes = device_memory();
+    return SUCCESS;
+}
+
+int cuDeviceGetAttribute(int *value, int attribute, int device) {
+    (void)device;
+    switch (attribute) {
+    case 75: *value = 9; break;                                /* compute capability */
+    case 76: *value = 0; break;
+    case 16: *value = 4; break;                                /* multiprocessors */
+    case 41: *value = 1; break;                                /* unified addressing */
+    case 102: *value = getenv("FAKE_CUDA_NO_VMM") == NULL; break; /* virtual memory management */
+    case 103: *value = 1; break;                               /* POSIX descriptors */
+    default: *value = 0;
+    }
+    return SUCCESS;
+}
+
+int cuDeviceCanAccessPeer(int *can, int device, int peer) {
+    long alone = setting("FAKE_CUDA_UNREACHABLE", -1);
+    *can = device != peer && device != alone && peer != alone;
+    return SUCCESS;
+}
+
+int cuDevicePrimaryCtxRetain(context_t **context, int device) {
+    pthread_mutex_lock(&lock);
+    contexts[device].device = device;
+    retained[device]++;
+    pthread_mutex_unlock(&lock);
+    *context = &contexts[device];
+    return SUCCESS;
+}
+
+int cuDevicePrimaryCtxRelease_v2(int device) {
+    pthread_mutex_lock(&lock);
+    int was = retained[device];
+    if (was) retained[device]--;
+    pthread_mutex_unlock(&lock);
+    return was ? SUCCESS : INVALID_CONTEXT;
+}
+
+int cuCtxGetCurrent(context_t **context) {
+    *context = current();
+    return initialized ? SUCCESS : NOT_INITIALIZED;
+}
+
+int cuCtxGetDevice(int *device) {
+    if (!current()) return INVALID_CONTEXT;
+    *device = current()->device;
+    return SUCCESS;
+}
+
+int cuCtxPushCurrent_v2(context_t *context) {
+    if (depth == 32 || !retained[context->device]) return INVALID_CONTEXT;
+    stack[depth++] = context;
+    return SUCCESS;
+}
+
+int cuCtxPopCurrent_v2(context_t **context) {
+    if (!depth) return INVALID_CONTEXT;
+    *context = stack[--depth];
+    return SUCCESS;
+}
+
+int cuMemGetInfo_v2(size_t *available, size_t *total) {
+    if (!current()) return INVALID_CONTEXT;
+    *total = device_memory();
+    *available = *total - used_bytes[current()->device];
+    return SUCCESS;
+}
+
+int cuMemGetAllocationGranularity(size_t *bytes, const properties_t *properties, int option) {
+    (void)properties, (void)option;
+    *bytes = GRANULE;
+    return SUCCESS;
+}
+
+/* Memory. */
+
+static int new_memory(int fd, int device, size_t bytes, uint64_t *handle) {
+    for (int i = 0; i < MOST; i++) {
+        if (memories[i].used) continue;
+        memories[i] = (memory_t){.used = 1, .fd = fd, .device = device, .refs = 1, .bytes = bytes};
+        *handle = (uint64_t)i + 1;
+        return SUCCESS;
+    }
+    return OUT_OF_MEMORY;
+}
+
+static void let_go(int index) {
+    memory_t *memory = &memories[index];
+    if (--memory->refs) return;
+    close(memory->fd);
+    if (memory->device >= 0) used_bytes[memory->device] -= memory->bytes;
+    memory->used = 0;
+}
+
+static memory_t *memory_of(uint64_t handle) {
+    return handle && handle <= MOST && memories[handle - 1].used ? &memories[handle - 1] : NULL;
+}
+
+int cuMemCreate(uint64_t *handle, size_t bytes, const properties_t *properties, uint64_t flags) {
+    int device = properties->location.id;
+    if (flags || !bytes || bytes % GRANULE || properties->type != 1 || properties->location.type != 1) return INVALID_VALUE;
+    if (device < 0 || device >= device_count()) return INVALID_DEVICE;
+    pthread_mutex_lock(&lock);
+    int status = OUT_OF_MEMORY;
+    if (bytes <= device_memory() - used_bytes[device]) {
+        int fd = memfd_create("fake-gpu-memory", MFD_CLOEXEC);
+        if (fd >= 0 && ftruncate(fd, (off_t)bytes) == 0) status = new_memory(fd, device, bytes, handle);
+        if (status == SUCCESS) used_bytes[device] += bytes;
+    }
+    pthread_mutex_unlock(&lock);
+    return status;
+}
+
+int cuMemRelease(uint64_t handle) {
+    pthread_mutex_lock(&lock);
+    int known = memory_of(handle) != NULL;
+    if (known) let_go((int)handle - 1);
+    pthread_mutex_unlock(&lock);
+    return known ? SUCCESS : INVALID_VALUE;
+}
+
+int cuMemExportToShareableHandle(int *fd, uint64_t handle, int type, uint64_t flags) {
+    pthread_mutex_lock(&lock);
+    memory_t *memory = memory_of(handle);
+    int copy = memory && type == 1 && !flags ? dup(memory->fd) : -1;
+    pthread_mutex_unlock(&lock);
+    if (copy < 0) return INVALID_VALUE;
+    *fd = copy;
+    return SUCCESS;
+}
+
+int cuMemImportFromShareableHandle(uint64_t *handle, void *fd, int type) {
+    int copy = type == 1 ? fcntl((int)(intptr_t)fd, F_DUPFD_CLOEXEC, 0) : -1;
+    off_t bytes = copy < 0 ? -1 : lseek(copy, 0, SEEK_END);
+    if (bytes < 0) return INVALID_VALUE;
+    pthread_mutex_lock(&lock);
+    int status = new_memory(copy, -1, (size_t)bytes, handle);
+    pthread_mutex_unlock(&lock);
+    return status;
+}
+
+int cuMemGetAllocationPropertiesFromHandle(properties_t *properties, uint64_t handle) {
+    pthread_mutex_lock(&lock);
+    memory_t *memory = memory_of(handle);
+    if (memory) *properties = (properties_t){.type = 1, .handle_types = 1, .location = {1, memory->device}};
+    pthread_mutex_unlock(&lock);
+    return memory ? SUCCESS : INVALID_VALUE;
+}
+
+int cuMemAddressReserve(address_t *at, size_t bytes, size_t alignment, address_t wanted, uint64_t flags) {
+    if (flags || !bytes || bytes % GRANULE || wanted % GRANULE || (alignment && alignment != GRANULE)) return INVALID_VALUE;
+    int kind = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+    char *found = wanted ? mmap((void *)wanted, bytes, PROT_NONE, kind | MAP_FIXED_NOREPLACE, -1, 0) : MAP_FAILED;
+    if (found == MAP_FAILED) {
+        char *start = mmap(NULL, bytes + GRANULE, PROT_NONE, kind, -1, 0);
+        if (start == MAP_FAILED) return OUT_OF_MEMORY;
+        found = (char *)(((uintptr_t)start + GRANULE - 1) / GRANULE * GRANULE);
+        if (found > start) munmap(start, (size_t)(found - start));
+        munmap(found + bytes, (size_t)(start + GRANULE - found));
+    }
+    pthread_mutex_lock(&lock);
+    int i = 0;
+    while (reservations[i].used) i++;
+    reservations[i] = (range_t){1, (address_t)found, bytes};
+    pthread_mutex_unlock(&lock);
+    *at = (address_t)found;
+    return SUCCESS;
+}
+
+int cuMemAddressFree(address_t at, size_t bytes) {
+    int status = INVALID_VALUE;
+    pthread_mutex_lock(&lock);
+    for (int i = 0; i < MOST; i++) {
+        if (mappings[i].used && mappings[i].at >= at && mappings[i].at < at + bytes) goto out;
+    }
+    for (int i = 0; i < MOST; i++) {
+        if (!reservations[i].used || reservations[i].at != at || reservations[i].bytes != bytes) continue;
+        reservations[i].used = 0;
+        munmap((void *)at, bytes);
+        status = SUCCESS;
+    }
+out:
+    pthread_mutex_unlock(&lock);
+    return status;
+}
+
+static int is_reserved(address_t at, size_t bytes) {
+    for (int i = 0; i < MOST; i++) {
+        range_t *range = &reservations[i];
+        if (range->used && at >= range->at && at + bytes <= range->at + range->bytes) return 1;
+    }
+    return 0;
+}
+
+int cuMemMap(address_t at, size_t bytes, size_t offset, uint64_t handle, uint64_t flags) {
+    pthread_mutex_lock(&lock);
+    memory_t *memory = memory_of(handle);
+    int status = memory && !offset && !flags && bytes == memory->bytes && is_reserved(at, bytes) ? SUCCESS : INVALID_VALUE;
+    int free_slot = -1;
+    for (int i = 0; i < MOST; i++) {
+        if (!mappings[i].used) free_slot = free_slot < 0 ? i : free_slot;
+        else if (mappings[i].at < at + bytes && at < mappings[i].at + mappings[i].bytes) status = INVALID_VALUE;
+    }
+    if (status == SUCCESS) {
+        if (mmap((void *)at, bytes, PROT_NONE, MAP_SHARED | MAP_FIXED, memory->fd, 0) == MAP_FAILED) status = OUT_OF_MEMORY;
+        else {
+            memory->refs++;
+            mappings[free_slot] = (mapping_t){1, at, bytes, (int)handle - 1};
+        }
+    }
+    pthread_mutex_unlock(&lock);
+    return status;
+}
+
+/* Runs `each` on the mappings that make up a range exactly; tells whether they do. */
+static int whole_mappings(address_t at, size_t bytes, void (*each)(mapping_t *)) {
+    size_t covered = 0;
+    for (int i = 0; i < MOST; i++) {
+        mapping_t *one = &mappings[i];
+        if (!one->used || one->at + one->bytes <= at || one->at >= at + bytes) continue;
+        if (one->at < at || one->at + one->bytes > at + bytes) return 0;
+        covered += one->bytes;
+    }
+    if (covered != bytes) return 0;
+    for (int i = 0; i < MOST; i++) {
+        if (mappings[i].used && mappings[i].at >= at && mappings[i].at < at + bytes) each(&mappings[i]);
+    }
+    return 1;
+}
+
+static void open_up(mapping_t *one) { mprotect((void *)one->at, one->bytes, PROT_READ | PROT_WRITE); }
+
+static void take_out(mapping_t *one) {
+    int kind = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
+    mmap((void *)one->at, one->bytes, PROT_NONE, kind, -1, 0);
+    one->used = 0;
+    let_go(one->memory);
+}
+
+int cuMemSetAccess(address_t at, size_t bytes, const access_t *access, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        if (access[i].location.type != 1 || access[i].flags != 3) return INVALID_VALUE;
+        if (access[i].location.id < 0 || access[i].location.id >= device_count()) return INVALID_DEVICE;
+    }
+    pthread_mutex_lock(&lock);
+    int known = whole_mappings(at, bytes, open_up);
+    pthread_mutex_unlock(&lock);
+    return known && count ? SUCCESS : INVALID_VALUE;
+}
+
+int cuMemUnmap(address_t at, size_t bytes) {
+    pthread_mutex_lock(&lock);
+    int known = whole_mappings(at, bytes, take_out);
+    pthread_mutex_unlock(&lock);
+    return known ? SUCCESS : INVALID_VALUE;
+}
+
+static mapping_t *mapping_at(address_t at) {
+    for (int i = 0; i < MOST; i++) {
+        if (mappings[i].used && at >= mappings[i].at && at < mappings[i].at + mappings[i].bytes) return &mappings[i];
+    }
+    return NULL;
+}
+
+int cuMemGetAddressRange_v2(address_t *start, size_t *bytes, address_t at) {
+    pthread_mutex_lock(&lock);
+    mapping_t *found = mapping_at(at);
+    if (found) *start = found->at, *bytes = found->bytes;
+    pthread_mutex_unlock(&lock);
+    return found ? SUCCESS : NOT_FOUND;
+}
+
+int cuMemRetainAllocationHandle(uint64_t *handle, void *at) {
+    pthread_mutex_lock(&lock);
+    mapping_t *found = mapping_at((address_t)at);
+    if (found) memories[found->memory].refs++, *handle = (uint64_t)found->memory + 1;
+    pthread_mutex_unlock(&lock);
+    return found ? SUCCESS : INVALID_VALUE;
+}
+
+int cuMemHostAlloc(void **at, size_t bytes, unsigned flags) {
+    (void)flags;
+    if (!current()) return INVALID_CONTEXT;
+    pthread_mutex_lock(&lock);
+    int i = 0;
+    while (pinned[i].used) i++;
+    *at = aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
+    pinned[i] = (range_t){1, (address_t)*at, bytes};
+    pthread_mutex_unlock(&lock);
+    return *at ? SUCCESS : OUT_OF_MEMORY;
+}
+
+static range_t *pinned_at(address_t at) {
+    for (int i = 0; i < MOST; i++) {
+        if (pinned[i].used && at >= pinned[i].at && at < pinned[i].at + pinned[i].bytes) return &pinned[i];
+    }
+    return NULL;
+}
+
+int cuMemFreeHost(void *at) {
+    if (!current()) return INVALID_CONTEXT;
+    pthread_mutex_lock(&lock);
+    range_t *found = pinned_at((address_t)at);
+    int whole = found && found->at == (address_t)at;
+    if (whole) found->used = 0, free(at);
+    pthread_mutex_unlock(&lock);
+    return whole ? SUCCESS : INVALID_VALUE;
+}
+
+int cuMemHostGetDevicePointer_v2(address_t *device, void *host, unsigned flags) {
+    *device = (address_t)host;
+    return flags ? INVALID_VALUE : SUCCESS;
+}
+
+/* Streams. */
+
+int cuStreamCreate(stream_t **stream, unsigned flags) {
+    (void)flags;
+    if (!current()) return INVALID_CONTEXT;
+    *stream = calloc(1, sizeof **stream);
+    (*stream)->context = current();
+    (*stream)->last = &(*stream)->first;
+    __atomic_fetch_add(&streams, 1, __ATOMIC_SEQ_CST);
+    return SUCCESS;
+}
+
+int cuStreamGetCtx(stream_t *stream, context_t **context) {
+    *context = stream->context;
+    return SUCCESS;
+}
+
+static void run(stream_t *stream) {
+    pthread_mutex_lock(&lock);
+    work_t *work = stream->first;
+    stream->first = NULL;
+    stream->last = &stream->first;
+    while (work) {
+        work_t *next = work->next;
+        work->run(work);
+        free(work->copy);
+        free(work);
+        work = next;
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+static void add(stream_t *stream, work_t work) {
+    work_t *kept = malloc(sizeof work);
+    *kept = work;
+    kept->next = NULL;
+    pthread_mutex_lock(&lock);
+    *stream->last = kept;
+    stream->last = &kept->next;
+    pthread_mutex_unlock(&lock);
+}
+
+int cuStreamSynchronize(stream_t *stream) {
+    if (!current()) return INVALID_CONTEXT;
+    run(stream);
+    return SUCCESS;
+}
+
+int cuStreamDestroy_v2(stream_t *stream) {
+    run(stream);
+    free(stream);
+    __atomic_fetch_sub(&streams, 1, __ATOMIC_SEQ_CST);
+    return SUCCESS;
+}
+
+static void run_copy(work_t *work) {
+    const void *source = work->copy ? work->copy : (const void *)work->source;
+    /* Aligned words are not torn, as on a GPU. */
+    if (work->bytes == 8 && (work->dest | (address_t)source) % 8 == 0) {
+        __atomic_store_n((uint64_t *)work->dest, __atomic_load_n((const uint64_t *)source, __ATOMIC_SEQ_CST), __ATOMIC_SEQ_CST);
+    } else if (work->bytes == 4 && (work->dest | (address_t)source) % 4 == 0) {
+        __atomic_store_n((uint32_t *)work->dest, __atomic_load_n((const uint32_t *)source, __ATOMIC_SEQ_CST), __ATOMIC_SEQ_CST);
+    } else {
+        memcpy((void *)work->dest, source, work->bytes);
+    }
+}
+
+static void run_set(work_t *work) { memset((void *)work->dest, work->value, work->bytes); }
+
+/* Whether the driver would copy from or to it without staging. */
+static int is_pageable(address_t at) {
+    pthread_mutex_lock(&lock);
+    int known = mapping_at(at) || pinned_at(at);
+    pthread_mutex_unlock(&lock);
+    return !known;
+}
+
+int cuMemcpyAsync(address_t dest, address_t source, size_t bytes, stream_t *stream) {
+    if (!current()) return INVALID_CONTEXT;
+    if (!bytes) return INVALID_VALUE;
+    work_t work = {.run = run_copy, .dest = dest, .source = source, .bytes = bytes};
+    if (is_pageable(source)) {
+        /* Staged: the source may be reused when the call returns. */
+        work.copy = malloc(bytes);
+        memcpy(work.copy, (void *)source, bytes);
+    }
+    add(stream, work);
+    /* To pageable memory the call returns when the copy is done. */
+    if (is_pageable(dest)) run(stream);
+    return SUCCESS;
+}
+
+/* For programs, which have synchronised before. */
+int cuMemcpy(address_t dest, address_t source, size_t bytes) {
+    if (!current()) return INVALID_CONTEXT;
+    memmove((void *)dest, (void *)source, bytes);
+    return SUCCESS;
+}
+
+int cuMemsetD8Async(address_t dest, unsigned char value, size_t bytes, stream_t *stream) {
+    if (!current()) return INVALID_CONTEXT;
+    add(stream, (work_t){.run = run_set, .dest = dest, .bytes = bytes, .value = value});
+    return SUCCESS;
+}
+
+/* Kernels: the few that the operations of the host take, done by the CPU when their turn in the stream comes. */
+
+typedef struct {
+    address_t address;
+    uint64_t value, cond;
+    address_t result;
+    uint32_t operation, bytes;
+} atomic_t;
+
+static uint64_t add_float(uint64_t old, uint64_t value, uint32_t bytes) {
+    if (bytes == 8) {
+        double a, b;
+        memcpy(&a, &old, 8), memcpy(&b, &value, 8);
+        a += b;
+        memcpy(&old, &a, 8);
+    } else {
+        float a, b;
+        memcpy(&a, &old, 4), memcpy(&b, &value, 4);
+        a += b;
+        memcpy(&old, &a, 4);
+    }
+    return old;
+}
+
+static uint64_t updated(const atomic_t *call, uint64_t old) {
+    switch (call->operation) {
+    case 0: return old;
+    case 1:
+    case 2: return call->value;
+    case 3: return old == call->cond ? call->value : old;
+    case 4: return old + call->value;
+    case 5: return add_float(old, call->value, call->bytes);
+    case 6: return old & call->value;
+    case 7: return old | call->value;
+    default: return old ^ call->value;
+    }
+}
+
+static void run_atomic(work_t *work) {
+    const atomic_t *call = work->copy;
+    uint64_t old;
+    if (call->bytes == 8) {
+        uint64_t *word = (uint64_t *)call->address, now;
+        do old = __atomic_load_n(word, __ATOMIC_SEQ_CST), now = updated(call, old);
+        while (!__atomic_compare_exchange_n(word, &old, now, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));
+        if (call->result) *(uint64_t *)call->result = old;
+    } else {
+        uint32_t *word = (uint32_t *)call->address, seen, now;
+        do seen = __atomic_load_n(word, __ATOMIC_SEQ_CST), now = (uint32_t)updated(call, seen);
+        while (!__atomic_compare_exchange_n(word, &seen, now, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));
+        if (call->result) *(uint32_t *)call->result = seen;
+    }
+}
+
+static void run_move(work_t *work) { memmove((void *)work->dest, (void *)work->source, work->bytes); }
+
+static void run_signal(work_t *work) {
+    uint64_t *signal = (uint64_t *)work->dest;
+    if (work->value) __atomic_fetch_add(signal, work->source, __ATOMIC_SEQ_CST);
+    else __atomic_store_n(signal, work->source, __ATOMIC_SEQ_CST);
+}
+
+static const char *const names[] = {"nvshmemrs_copy", "nvshmemrs_move", "nvshmemrs_signal", "nvshmemrs_atomic"};
+/* A kernel that no blocking operation takes. */
+static const char other[] = "another kernel";
+
+int cuModuleLoadData(void **module, const void *image) {
+    if (!current()) return INVALID_CONTEXT;
+    if (memcmp(image, "fake image", 10)) return 200; /* CUDA_ERROR_INVALID_IMAGE */
+    *module = &modules;
+    __atomic_fetch_add(&modules, 1, __ATOMIC_SEQ_CST);
+    return SUCCESS;
+}
+
+int cuModuleUnload(void *module) {
+    if (module != &modules) return INVALID_VALUE;
+    __atomic_fetch_sub(&modules, 1, __ATOMIC_SEQ_CST);
+    return SUCCESS;
+}
+
+int cuModuleGetFunction(const void **function, void *module, const char *name) {
+    (void)module;
+    *function = other;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (!strcmp(name, names[i])) *function = names[i];
+    }
+    return strncmp(name, "nvshmemrs_", 10) ? NOT_FOUND : SUCCESS;
+}
+
+int cuLaunchKernel(const void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared,
+                   stream_t *stream, void **args, void **extra) {
+    (void)shared, (void)extra;
+    if (!current()) return INVALID_CONTEXT;
+    if (stream->context != current() || !gx || !gy || !gz || !bx || !by || !bz || bx > 1024) return INVALID_VALUE;
+    work_t work = {.run = NULL};
+    if (function == names[0] || function == names[1]) {
+        work.run = run_move;
+        work.dest = *(address_t *)args[0], work.source = *(address_t *)args[1], work.bytes = *(uint64_t *)args[2];
+    } else if (function == names[2]) {
+        work.run = run_signal;
+        work.dest = *(address_t *)args[0], work.source = *(uint64_t *)args[1], work.value = *(int *)args[2];
+    } else if (function == names[3]) {
+        work.run = run_atomic;
+        work.copy = malloc(sizeof(atomic_t));
+        memcpy(work.copy, args[0], sizeof(atomic_t));
+    } else {
+        return NOT_PERMITTED;
+    }
+    add(stream, work);
+    return SUCCESS;
+}
+
+int cuGetErrorName(int error, const char **name) {
+    (void)error;
+    *name = "a fake error";
+    return SUCCESS;
+}
+
+int cuGetErrorString(int error, const char **text) { return cuGetErrorName(error, text); }

@@ -1,0 +1,278 @@
+// A GPU on the host, for the kernels of core/src/transport/cuda/kernels: the functions of ptx.cuh and what CUDA adds to the language.
+//
+// A block is a thread of the process, and its threads are coroutines, which are run in an order drawn by lot and change places
+// wherever a kernel meets or polls. So blocks really run at the same time, and a kernel that loses an update or waits for
+// something that never comes shows it. Accesses are sequentially consistent: what only a weaker order would show, this does not.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <random>
+#include <sched.h>
+#include <thread>
+#include <ucontext.h>
+#include <vector>
+
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef signed char i8;
+typedef short i16;
+typedef int i32;
+typedef long long i64;
+
+namespace device {
+
+struct Dim {
+    u32 x;
+};
+
+struct Block;
+
+// A thread of a block.
+struct Fiber {
+    Dim thread;
+    Block *block;
+    ucontext_t context;
+    std::unique_ptr<char[]> stack;
+    bool waits = false, done = false;
+};
+
+struct Warp {
+    u32 arrived = 0, votes = 0, result = 0, round = 0;
+};
+
+struct Block {
+    Dim index, dim, grid;
+    std::vector<std::unique_ptr<Fiber>> fibers;
+    std::vector<Warp> warps;
+    const std::function<void()> *body;
+    ucontext_t scheduler;
+    std::mt19937 random;
+    bool any = false, any_before = false;
+};
+
+inline thread_local Fiber *here = nullptr;
+inline std::mutex pairs;
+
+static constexpr size_t STACK = 64 << 10;
+
+// Another thread's turn.
+inline void yield() { swapcontext(&here->context, &here->block->scheduler); }
+
+inline bool barrier(bool vote) {
+    Block &block = *here->block;
+    block.any |= vote;
+    here->waits = true;
+    while (here->waits) yield();
+    return block.any_before;
+}
+
+inline void start() {
+    (*here->block->body)();
+    here->done = true;
+    yield();
+}
+
+inline std::unique_ptr<Fiber> make(Block *block, u32 thread) {
+    auto fiber = std::make_unique<Fiber>();
+    fiber->thread = {thread};
+    fiber->block = block;
+    fiber->stack.reset(new char[STACK]);
+    getcontext(&fiber->context);
+    fiber->context.uc_stack.ss_sp = fiber->stack.get();
+    fiber->context.uc_stack.ss_size = STACK;
+    fiber->context.uc_link = nullptr;
+    makecontext(&fiber->context, start, 0);
+    return fiber;
+}
+
+// Runs the threads of a block until all are done.
+inline void run(Block &block) {
+    for (size_t left = block.fibers.size(); left > 0;) {
+        std::shuffle(block.fibers.begin(), block.fibers.end(), block.random);
+        size_t waiting = 0;
+        for (auto &fiber : block.fibers) {
+            if (fiber->done) continue;
+            if (!fiber->waits) {
+                here = fiber.get();
+                swapcontext(&block.scheduler, &fiber->context);
+                if (fiber->done) left--;
+            }
+            if (!fiber->done && fiber->waits) waiting++;
+        }
+        if (waiting == left) {
+            block.any_before = block.any;
+            block.any = false;
+            for (auto &fiber : block.fibers) fiber->waits = false;
+        }
+        sched_yield();
+    }
+}
+
+// Runs a kernel, and returns when it is over.
+inline void launch(u32 grid, u32 threads, u32 seed, const std::function<void()> &body) {
+    std::vector<std::thread> blocks;
+    for (u32 index = 0; index < grid; index++) {
+        blocks.emplace_back([=, &body] {
+            Block block;
+            block.index = {index};
+            block.dim = {threads};
+            block.grid = {grid};
+            block.warps.resize((threads + 31) / 32);
+            block.body = &body;
+            block.random.seed(seed * 1000 + index);
+            for (u32 thread = 0; thread < threads; thread++) block.fibers.push_back(make(&block, thread));
+            run(block);
+        });
+    }
+    for (auto &block : blocks) block.join();
+}
+
+inline u32 ballot(bool vote) {
+    u32 number = here->thread.x;
+    Warp &warp = here->block->warps[number / 32];
+    u32 round = warp.round;
+    warp.votes |= (u32)vote << number % 32;
+    if (++warp.arrived == 32) {
+        warp.result = warp.votes;
+        warp.votes = warp.arrived = 0;
+        warp.round++;
+    }
+    while (warp.round == round) yield();
+    return warp.result;
+}
+
+template <class T>
+T bits(const void *from) {
+    T value;
+    memcpy(&value, from, sizeof value);
+    return value;
+}
+
+} // namespace device
+
+#define __device__
+#define __global__
+#define __forceinline__ inline
+#define __noinline__
+#define __grid_constant__
+#define __launch_bounds__(threads)
+// A block is a thread of its own.
+#define __shared__ static thread_local
+#define KERNEL [[maybe_unused]] static void
+#define DEVICE static inline
+#define OUTLINE static inline
+#define DEVICE_METHOD inline
+
+#define threadIdx (device::here->thread)
+#define blockIdx (device::here->block->index)
+#define blockDim (device::here->block->dim)
+#define gridDim (device::here->block->grid)
+
+static thread_local u64 parts[256];
+
+DEVICE void __syncthreads() { device::barrier(false); }
+DEVICE bool __syncthreads_or(bool vote) { return device::barrier(vote); }
+DEVICE void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+DEVICE u32 __ballot_sync(u32, bool vote) { return device::ballot(vote); }
+DEVICE u32 __popc(u32 bits) { return __builtin_popcount(bits); }
+DEVICE u32 __float_as_uint(float value) { return device::bits<u32>(&value); }
+DEVICE float __uint_as_float(u32 value) { return device::bits<float>(&value); }
+DEVICE i64 __double_as_longlong(double value) { return device::bits<i64>(&value); }
+DEVICE double __longlong_as_double(i64 value) { return device::bits<double>(&value); }
+DEVICE u32 atomicAdd(u32 *at, u32 value) { return __atomic_fetch_add(at, value, __ATOMIC_SEQ_CST); }
+DEVICE u64 atomicMin(u64 *at, u64 value) {
+    u64 old = *at;
+    if (value < old) *at = value;
+    return old;
+}
+
+template <class T>
+DEVICE T load_from(u64 at) {
+    device::yield();
+    return __atomic_load_n((T *)at, __ATOMIC_SEQ_CST);
+}
+DEVICE u64 load_relaxed(u64 at) { return load_from<u64>(at); }
+DEVICE u64 load_acquire(u64 at) { return load_from<u64>(at); }
+DEVICE u32 load_relaxed_u32(u64 at) { return load_from<u32>(at); }
+DEVICE u32 load_acquire_u32(u64 at) { return load_from<u32>(at); }
+DEVICE u16 load_acquire_u16(u64 at) { return load_from<u16>(at); }
+DEVICE u8 load_acquire_u8(u64 at) { return load_from<u8>(at); }
+DEVICE void store_relaxed(u64 at, u64 value) { __atomic_store_n((u64 *)at, value, __ATOMIC_SEQ_CST); }
+DEVICE void store_relaxed_u32(u64 at, u32 value) { __atomic_store_n((u32 *)at, value, __ATOMIC_SEQ_CST); }
+DEVICE void store_release(u64 at, u64 value) { __atomic_store_n((u64 *)at, value, __ATOMIC_SEQ_CST); }
+DEVICE void store_release_u32(u64 at, u32 value) { __atomic_store_n((u32 *)at, value, __ATOMIC_SEQ_CST); }
+
+struct Pair {
+    u64 first;
+    u64 second;
+};
+
+DEVICE Pair load_pair(u64 at) {
+    device::yield();
+    std::lock_guard<std::mutex> lock(device::pairs);
+    return {__atomic_load_n((u64 *)at, __ATOMIC_SEQ_CST), __atomic_load_n((u64 *)(at + 8), __ATOMIC_SEQ_CST)};
+}
+
+DEVICE void store_pair(u64 at, u64 first, u64 second) {
+    std::lock_guard<std::mutex> lock(device::pairs);
+    __atomic_store_n((u64 *)at, first, __ATOMIC_SEQ_CST);
+    __atomic_store_n((u64 *)(at + 8), second, __ATOMIC_SEQ_CST);
+}
+
+DEVICE void fence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+DEVICE void full_fence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+
+template <class W>
+DEVICE W swap(u64 at, W value) { return __atomic_exchange_n((W *)at, value, __ATOMIC_SEQ_CST); }
+template <class W>
+DEVICE W fetch_add(u64 at, W value) { return __atomic_fetch_add((W *)at, value, __ATOMIC_SEQ_CST); }
+template <class W>
+DEVICE W fetch_and(u64 at, W value) { return __atomic_fetch_and((W *)at, value, __ATOMIC_SEQ_CST); }
+template <class W>
+DEVICE W fetch_or(u64 at, W value) { return __atomic_fetch_or((W *)at, value, __ATOMIC_SEQ_CST); }
+template <class W>
+DEVICE W fetch_xor(u64 at, W value) { return __atomic_fetch_xor((W *)at, value, __ATOMIC_SEQ_CST); }
+template <class W>
+DEVICE W swap_if(u64 at, W cond, W value) {
+    __atomic_compare_exchange_n((W *)at, &cond, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+    return cond;
+}
+DEVICE double fetch_add_double(u64 at, double value) {
+    for (u64 old = load_relaxed(at);;) {
+        double sum = device::bits<double>(&old) + value;
+        u64 seen = swap_if<u64>(at, old, device::bits<u64>(&sum));
+        if (seen == old) return device::bits<double>(&old);
+        old = seen;
+    }
+}
+DEVICE void add_release(u64 at, u64 value) { fetch_add<u64>(at, value); }
+
+DEVICE float half_to_float(u16 half) {
+    u32 sign = (u32)(half & 0x8000) << 16, exponent = half >> 10 & 31, fraction = half & 0x3ff;
+    // A subnormal number is its fraction times the smallest one.
+    float value = exponent == 0 ? fraction * 0x1p-24f
+                                : __uint_as_float((exponent == 31 ? 0xff : exponent + 112) << 23 | fraction << 13);
+    return __uint_as_float(sign | __float_as_uint(value));
+}
+
+// Rounds to the nearest, of two the even one; not for NaN.
+DEVICE u16 float_to_half(float value) {
+    u32 bits = __float_as_uint(value), magnitude = bits & 0x7fffffff;
+    u16 sign = bits >> 16 & 0x8000;
+    if (magnitude >= 0x47800000) return sign | 0x7c00;
+    if (magnitude < 0x38800000) {
+        // The sum's last bit is the smallest half, so the addition rounds.
+        float sum = __uint_as_float(magnitude) + 0.5f;
+        return sign | (u16)(__float_as_uint(sum) - 0x3f000000);
+    }
+    u32 rounded = magnitude + 0xfff + (magnitude >> 13 & 1);
+    return sign | (u16)((rounded - 0x38000000) >> 13);
+}

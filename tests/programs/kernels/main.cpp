@@ -1,0 +1,153 @@
+// The GPU's kernels on the host: every collective, copy, wait and atomic operation, drawn by lot, with every byte looked at.
+//
+//   kernels random SEED STEPS      all kinds, PEs beside each other
+//   kernels fold CASES RESULTS     the reductions that the file CASES has; their results to RESULTS
+//   kernels errors                 calls that do not match, and the abort word
+#include "device.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <string>
+
+#include "../../../core/src/transport/cuda/kernels/common.cuh"
+#include "../../../core/src/transport/cuda/kernels/copy.cuh"
+#include "../../../core/src/transport/cuda/kernels/team.cuh"
+#include "../../../core/src/transport/cuda/kernels/fold.cuh"
+#include "../../../core/src/transport/cuda/kernels/rma.cu"
+#include "../../../core/src/transport/cuda/kernels/atomics.cu"
+#include "../../../core/src/transport/cuda/kernels/wait.cu"
+#include "../../../core/src/transport/cuda/kernels/sync.cu"
+#include "../../../core/src/transport/cuda/kernels/moves.cu"
+#include "../../../core/src/transport/cuda/kernels/reduce.cu"
+
+typedef std::vector<u8> Bytes;
+
+[[noreturn]] static void fail(const std::string &what) {
+    fprintf(stderr, "kernels: %s\n", what.c_str());
+    exit(1);
+}
+
+static void check(bool good, const std::string &what) {
+    if (!good) fail(what);
+}
+
+typedef void (*CollectiveKernel)(Collective);
+
+// A job of n PEs with one team of all of them, in an order of its own.
+class Job {
+  public:
+    static constexpr u64 SYNC = 64 << 10;
+    static constexpr u32 BORN = 3;
+    i32 n;
+    u64 stride;
+    std::vector<i32> members;
+    std::vector<TeamLocal> locals;
+    std::vector<u32> aborts;
+    std::vector<ErrorRecord> errors;
+    Team team = {};
+
+    Job(i32 n, u64 bytes, u32 slot) : n(n), stride(bytes + SYNC), members(n), locals(n), aborts(n), errors(n) {
+        base_ = (u8 *)aligned_alloc(4096, (n * stride + 4095) & ~4095ull);
+        memset(base_, 0xee, n * stride);
+        for (i32 m = 0; m < n; m++) {
+            members[m] = n - 1 - m;
+            locals[m].epoch = (u64)BORN << 32;
+            memset(part(m), 0, SYNC);
+        }
+        team.n = n;
+        team.born = BORN;
+        team.index = 7;
+        team.blocks = 4;
+        team.members = (u64)members.data();
+        team.staging = 64 * n + 2 * STEPS * 8 * n * team.blocks;
+        team.staging = (team.staging + 127) & ~127ull;
+        team.slot = slot;
+        check(team.staging + 2 * n * team.slot <= SYNC, "the sync block is too small");
+    }
+
+    ~Job() { free(base_); }
+
+    // How many epochs a member has counted.
+    u64 epochs(i32 m) { return locals[m].epoch - ((u64)BORN << 32); }
+
+    // Member m's part of symmetric memory.
+    u8 *part(i32 m) { return base_ + members[m] * stride; }
+
+    State state(i32 m) {
+        return {1, members[m], n, 0, (u64)base_, stride, (u64)&aborts[m], (u64)&errors[m]};
+    }
+
+    Collective call(i32 m, u32 operation, u32 signature) {
+        Collective c = {};
+        c.state = state(m);
+        c.team = team;
+        c.team.me = m;
+        c.team.local = (u64)&locals[m];
+        c.operation = operation;
+        c.signature = signature;
+        return c;
+    }
+
+  private:
+    u8 *base_;
+};
+
+// Numbers of Operation in core/src/wait.rs.
+static constexpr u32 BARRIER = 5, BROADCAST = 7, FCOLLECT = 11, COLLECT = 12, ALLTOALL = 13, ALLTOALLS = 14;
+
+// A collective, the same on all members but for what differs by design.
+struct Step {
+    CollectiveKernel kernel;
+    std::vector<Collective> calls;
+    u32 grid, block;
+    // What a member does when its kernel is over.
+    std::function<void(i32)> after = [](i32) {};
+};
+
+// Every member does the steps in order, and no member waits for another between two.
+static void run(Job &job, const std::vector<Step> &steps, u32 seed) {
+    std::vector<std::thread> streams;
+    for (i32 m = 0; m < job.n; m++)
+        streams.emplace_back([&, m] {
+            for (size_t i = 0; i < steps.size(); i++) {
+                const Step &step = steps[i];
+                const Collective &c = step.calls[m];
+                device::launch(step.grid, step.block, seed + i * 64 + m, [&] { step.kernel(c); });
+                step.after(m);
+            }
+        });
+    for (auto &stream : streams) stream.join();
+}
+
+struct ReduceKernels {
+    u32 size, align;
+    CollectiveKernel flags, direct;
+};
+
+#define KERNELS_OF(name, size, align) {size, align, nvshmemrs_reduce_##name##_flags, nvshmemrs_reduce_##name}
+// By dtype.
+static const ReduceKernels REDUCTIONS[15] = {
+    {0, 0, nullptr, nullptr}, KERNELS_OF(8, 1, 1),        KERNELS_OF(16, 2, 2),      KERNELS_OF(32, 4, 4),
+    KERNELS_OF(64, 8, 8),     KERNELS_OF(8, 1, 1),        KERNELS_OF(16, 2, 2),      KERNELS_OF(32, 4, 4),
+    KERNELS_OF(64, 8, 8),     KERNELS_OF(half, 2, 2),     KERNELS_OF(bfloat16, 2, 2), KERNELS_OF(float, 4, 4),
+    KERNELS_OF(double, 8, 8), KERNELS_OF(complexf, 8, 4), KERNELS_OF(complexd, 16, 8),
+};
+
+// As Reduction::op in kernels/plan.rs.
+static u32 op_of(u32 dtype, u32 op) {
+    bool is_signed = dtype <= 4;
+    return is_signed && op == MIN ? SIGNED_MIN : is_signed && op == MAX ? SIGNED_MAX : op;
+}
+
+#include "random.hpp"
+#include "others.hpp"
+
+int main(int count, char **args) {
+    std::string what = count > 1 ? args[1] : "";
+    if (what == "random" && count == 4) random_steps(atoi(args[2]), atoi(args[3]));
+    else if (what == "fold" && count == 4) fold_cases(args[2], args[3]);
+    else if (what == "errors") errors();
+    else fail("usage: kernels random SEED STEPS | fold CASES RESULTS | errors");
+    printf("%s passed\n", what.c_str());
+}

@@ -1,0 +1,299 @@
+// Reductions from a file; errors; the kernels that concern one PE.
+
+// A file of words: n, count, dtype, op, operation, alignment; then the members' sources. To the results: what the members get from the
+// kernel with flags, then from the direct one.
+static void fold_cases(const char *cases, const char *results) {
+    std::ifstream in(cases, std::ios::binary);
+    std::ofstream out(results, std::ios::binary);
+    u32 head[6], number = 0;
+    while (in.read((char *)head, sizeof head)) {
+        auto [n, count, dtype, op, operation, askew] = head;
+        const ReduceKernels &kernels = REDUCTIONS[dtype];
+        u64 bytes = (u64)count * kernels.size, length = operation == REDUCESCATTER ? bytes * n : bytes;
+        Job job(n, 64 << 10, 2048);
+        check(2 * bytes + 32 <= job.team.slot && 2 * length + 256 <= 64 << 10, "a case is too long");
+        u64 source = Job::SYNC + (askew ? kernels.align : 0), dest = source + ((length + 127) & ~63ull);
+        for (u32 m = 0; m < n; m++) in.read((char *)job.part(m) + source, length);
+        check(in.good(), "the file of cases ends early");
+        for (CollectiveKernel kernel : {kernels.flags, kernels.direct}) {
+            Step step = {kernel, {}, 2, kernel == kernels.flags ? 96u : 64u};
+            for (u32 m = 0; m < n; m++) {
+                Collective c = job.call(m, operation, number);
+                c.dest = dest, c.source = source, c.bytes = bytes, c.op = op_of(dtype, op);
+                step.calls.push_back(c);
+                memset(job.part(m) + dest, 0x55, bytes);
+            }
+            run(job, {step}, number++);
+            for (u32 m = 0; m < n; m++) out.write((char *)job.part(m) + dest, bytes);
+        }
+    }
+    check(out.good(), "cannot write the results");
+}
+
+static Step barrier_of(Job &job, const std::vector<u32> &signatures) {
+    Step step = {nvshmemrs_barrier, {}, 1, 32};
+    for (i32 m = 0; m < job.n; m++) step.calls.push_back(job.call(m, BARRIER, signatures[m]));
+    return step;
+}
+
+// A member whose call differs ends the collective for all, with the same words.
+static void mismatch(CollectiveKernel kernel, CollectiveKernel other, u32 operation, u32 other_operation, bool flags) {
+    Job job(3, 64 << 10, 1024);
+    run(job, {barrier_of(job, {1, 1, 1})}, 1);
+    std::vector<std::thread> streams;
+    for (i32 m = 0; m < 3; m++)
+        streams.emplace_back([&, m] {
+            bool odd = m == 1;
+            Collective c = job.call(m, odd ? other_operation : operation, odd ? 77 : 78);
+            c.dest = Job::SYNC, c.source = Job::SYNC + 4096, c.bytes = 64, c.op = SUM;
+            device::launch(odd ? 1 : 2, flags && !odd ? 96 : 64, m, [&] { odd ? other(c) : kernel(c); });
+        });
+    for (auto &stream : streams) stream.join();
+    for (i32 m = 0; m < 3; m++) {
+        const ErrorRecord &error = job.errors[m];
+        check(error.state == 2 && error.code == MISMATCH, "a mismatch is not reported");
+        check(job.aborts[m] == MISMATCH, "the abort word is not set");
+        check(error.team == 7 && (u32)error.epoch == 2, "the wrong collective is named");
+        check(error.operation == (m == 1 ? other_operation : operation), "the wrong operation is named");
+        check((error.pe == job.members[1]) == (m != 1), "the wrong PE is named");
+        check(error.their_operation == (m == 1 ? operation : other_operation), "the other's operation is wrong");
+        check(job.epochs(m) == 2 && job.locals[m].done == 0, "the epoch is not counted");
+    }
+}
+
+// Who waits for a member that never comes leaves when the host says so.
+static void abort_word(CollectiveKernel kernel, u32 operation, bool flags) {
+    Job job(2, 64 << 10, 1024);
+    Collective c = job.call(0, operation, 5);
+    c.dest = Job::SYNC, c.source = Job::SYNC + 4096, c.bytes = 64, c.op = SUM, c.root = 1;
+    std::thread host([&] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        store_relaxed_u32((u64)&job.aborts[0], 9);
+    });
+    device::launch(2, flags ? 96 : 64, 3, [&] { kernel(c); });
+    host.join();
+    check(job.errors[0].state == 0, "an abort is no error of the kernel");
+    check(job.epochs(0) == 1 && job.locals[0].done == 0, "the epoch is not counted");
+}
+
+// A kernel of a team that was destroyed does nothing, and says so.
+static void stale(CollectiveKernel kernel, u32 operation, bool flags) {
+    Job job(2, 64 << 10, 1024);
+    job.locals[0].epoch = ~0ull;
+    Collective c = job.call(0, operation, 5);
+    c.dest = Job::SYNC, c.source = Job::SYNC + 4096, c.bytes = 64, c.op = SUM, c.root = 0;
+    Bytes before(job.part(1), job.part(1) + job.stride);
+    device::launch(2, flags ? 96 : 64, 3, [&] { kernel(c); });
+    check(job.errors[0].state == 2 && job.errors[0].code == STALE, "a destroyed team is not reported");
+    check(job.locals[0].epoch == ~0ull && job.locals[0].done == 0, "a destroyed team has epochs");
+    check(Bytes(job.part(1), job.part(1) + job.stride) == before, "a destroyed team writes");
+}
+
+// What is collected must fit dest, or fill it.
+static void overrun(u64 room, bool filled) {
+    Job job(2, 64 << 10, 1024);
+    Step step = {nvshmemrs_collect, {}, 2, 64};
+    for (i32 m = 0; m < 2; m++) {
+        Collective c = job.call(m, COLLECT, 5);
+        c.dest = Job::SYNC, c.source = Job::SYNC + 4096, c.bytes = 300 + m * 600, c.count = room, c.element = filled;
+        step.calls.push_back(c);
+    }
+    run(job, {step}, 1);
+    for (i32 m = 0; m < 2; m++) {
+        const ErrorRecord &error = job.errors[m];
+        check(error.state == 2 && error.code == OVERRUN, "an overrun is not reported");
+        check(error.mine == room && error.theirs == 1200, "the wrong lengths are named");
+        for (u64 i = 0; i < 1500; i++) check(job.part(m)[Job::SYNC + i] == 0xee, "an overrun writes");
+    }
+}
+
+template <class T>
+static u64 bits_of_value(T value) {
+    u64 bits = 0;
+    memcpy(&bits, &value, sizeof value);
+    return bits;
+}
+
+// All comparisons of a type, as tests.
+template <class T>
+static void comparisons(u32 dtype, std::vector<T> values) {
+    for (T left : values)
+        for (T right : values) {
+            bool held[6] = {left == right, left != right, left > right, left <= right, left < right, left >= right};
+            for (u32 cmp = 0; cmp < 6; cmp++) {
+                alignas(8) T ivar = left;
+                u64 seen = 0, result = 7;
+                u32 abort = 0;
+                WaitCall w = {};
+                w.state.abort = (u64)&abort;
+                w.ivars = (u64)&ivar, w.count = 1, w.value = bits_of_value(right) | (sizeof(T) < 8 ? ~0ull << 63 : 0);
+                w.result = (u64)&seen, w.indices = (u64)&result, w.cmp = cmp, w.dtype = dtype, w.test = 1;
+                device::launch(1, 32, cmp, [&] { nvshmemrs_wait(w); });
+                check(result == held[cmp] && seen == bits_of_value(left), "a comparison of dtype " + std::to_string(dtype));
+            }
+        }
+}
+
+// Waits and tests of several elements, against what a loop finds; a thread of the host makes them true.
+static void waits(u32 mode, bool test, bool vector, u32 seed) {
+    std::mt19937 random(seed);
+    u64 count = 1 + random() % 150;
+    std::vector<i32> ivars(count, 0), values(count), status(count);
+    std::vector<u64> indices(count, 99);
+    bool excludes = random() % 2;
+    for (u64 i = 0; i < count; i++) values[i] = vector ? 1 + random() % 3 : 2, status[i] = excludes && random() % 3 == 0;
+    u64 result = 77;
+    u32 abort = 0;
+    WaitCall w = {};
+    w.state.abort = (u64)&abort;
+    w.ivars = (u64)ivars.data(), w.count = count, w.status = excludes ? (u64)status.data() : 0;
+    w.values = vector ? (u64)values.data() : 0, w.value = 2, w.result = (u64)&result, w.indices = (u64)indices.data();
+    w.cmp = 0, w.dtype = 3, w.mode = mode, w.test = test;
+    auto set = [&] {
+        for (u64 i = 0; i < count; i++)
+            if (mode == WAIT_ALL ? !test || seed % 2 : random() % 4 == 0) __atomic_store_n(&ivars[i], values[i], __ATOMIC_SEQ_CST);
+    };
+    std::vector<u64> held;
+    u64 candidates = 0;
+    auto launch = [&] { device::launch(1, 64, seed, [&] { nvshmemrs_wait(w); }); };
+    if (test) {
+        set();
+        launch();
+    } else {
+        std::thread kernel(launch);
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+        set();
+        // There may be nothing that holds.
+        u64 included = 0;
+        while (included < count && status[included]) included++;
+        if (included < count) __atomic_store_n(&ivars[included], values[included], __ATOMIC_SEQ_CST);
+        kernel.join();
+    }
+    for (u64 i = 0; i < count; i++)
+        if (!(excludes && status[i])) {
+            candidates++;
+            if (ivars[i] == values[i]) held.push_back(i);
+        }
+    std::string what = "wait mode " + std::to_string(mode) + (test ? " test" : "");
+    if (mode == WAIT_ALL) return check(result == (held.size() == candidates), what);
+    if (mode == WAIT_ANY) {
+        if (test || held.empty()) return check(result == (held.empty() ? ~0ull : held[0]), what);
+        return check(std::count(held.begin(), held.end(), result) == 1, what);
+    }
+    // What a wait has found may be less than what holds at the end, but it has found something.
+    std::vector<u64> found(indices.begin(), indices.begin() + result);
+    check(result <= count && (test ? found == held : result > 0 || candidates == 0), what);
+    check(std::includes(held.begin(), held.end(), found.begin(), found.end()), what);
+}
+
+static void copies() {
+    std::mt19937 random(5);
+    for (int round = 0; round < 400; round++) {
+        u64 bytes = random() % 2 ? random() % 40 : random() % 3000, to = random() % 64, from = random() % 64;
+        std::vector<u64> aligned(1000), target(1000, 0xeeeeeeeeeeeeeeee);
+        u8 *source = (u8 *)aligned.data(), *dest = (u8 *)target.data();
+        for (u64 i = 0; i < 8000; i++) source[i] = random();
+        Bytes want(dest, dest + 8000);
+        std::copy(source + from, source + from + bytes, want.begin() + to);
+        if (round % 3 == 0)
+            device::launch(1, 32, round, [&] { nvshmemrs_put_signal((u64)dest + to, (u64)source + from, bytes, (u64)&target[990], 5, round % 2); });
+        else
+            device::launch(1 + round % 3, 32, round, [&] { nvshmemrs_copy((u64)dest + to, (u64)source + from, bytes); });
+        if (round % 3 == 0) {
+            u64 signal = round % 2 ? 0xeeeeeeeeeeeeeeee + 5 : 5;
+            memcpy(&want[990 * 8], &signal, 8);
+        }
+        check(Bytes(dest, dest + 8000) == want, "copy");
+        // Within one buffer.
+        Bytes moved(source, source + 8000);
+        memmove(&moved[to], &moved[from], bytes);
+        device::launch(1, 64, round, [&] { nvshmemrs_move((u64)source + to, (u64)source + from, bytes); });
+        check(Bytes(source, source + 8000) == moved, "move");
+        u64 size = random() % 17;
+        Pair value = {random() * 0x100000001ull, random() * 0x100000001ull};
+        memcpy(&want[to], &value, size);
+        device::launch(1, 32, round, [&] { nvshmemrs_put_value((u64)dest + to, value.first, value.second, size); });
+        check(Bytes(dest, dest + 8000) == want, "put_value");
+    }
+    for (int round = 0; round < 200; round++) {
+        u64 block = 1 + random() % 24, count = 1 + random() % 20;
+        i64 to_step = (block + random() % 8) * (random() % 2 ? 1 : -1), from_step = (i64)(random() % 60) - 30;
+        std::vector<u64> aligned(600), target(600, 0xeeeeeeeeeeeeeeee);
+        u8 *source = (u8 *)aligned.data(), *dest = (u8 *)target.data();
+        for (u64 i = 0; i < 4800; i++) source[i] = random();
+        Bytes want(dest, dest + 4800);
+        for (u64 k = 0; k < count; k++)
+            std::copy_n(source + 2000 + (i64)k * from_step, block, want.begin() + 2000 + (i64)k * to_step);
+        Strided s = {(u64)dest + 2000, (u64)source + 2000, to_step, from_step, block, count};
+        device::launch(1 + round % 2, 32, round, [&] { nvshmemrs_copy_strided(s); });
+        check(Bytes(dest, dest + 4800) == want, "copy_strided");
+    }
+}
+
+template <class W>
+static void atomic_words(W before, W value, W cond, W after, u32 operation, W old) {
+    W word = before, result = 0;
+    AtomicCall call = {(u64)&word, value, cond, (u64)&result, operation, sizeof(W)};
+    device::launch(1, 1, 1, [&] { nvshmemrs_atomic(call); });
+    check(word == after && result == old, "atomic " + std::to_string(operation) + " of " + std::to_string(sizeof(W)) + " bytes");
+}
+
+template <class W>
+static void atomics_of(W half, W two_and_half, W three) {
+    W big = (W)~(W)0;
+    atomic_words<W>(big, 1, 2, big, 0, big);
+    atomic_words<W>(big, 1, 2, 1, 1, 0);
+    atomic_words<W>(big, 1, 2, 1, 2, big);
+    atomic_words<W>(6, 1, 6, 1, 3, 6);
+    atomic_words<W>(6, 1, 7, 6, 3, 6);
+    atomic_words<W>(big, 3, 0, 2, 4, big);
+    atomic_words<W>(half, two_and_half, 0, three, 5, half);
+    atomic_words<W>(12, 10, 0, 8, 6, 12);
+    atomic_words<W>(12, 10, 0, 14, 7, 12);
+    atomic_words<W>(12, 10, 0, 6, 8, 12);
+}
+
+static void errors() {
+    struct Both {
+        u32 operation;
+        CollectiveKernel flags, direct;
+    };
+    const Both all[] = {
+        {REDUCE, nvshmemrs_reduce_float_flags, nvshmemrs_reduce_float},
+        {ALLTOALL, nvshmemrs_alltoall_flags, nvshmemrs_alltoall},
+        {FCOLLECT, nvshmemrs_fcollect_flags, nvshmemrs_fcollect},
+        {BROADCAST, nvshmemrs_broadcast_flags, nvshmemrs_broadcast},
+        {EXSCAN, nvshmemrs_reduce_64_flags, nvshmemrs_reduce_64},
+        {COLLECT, nvshmemrs_collect, nvshmemrs_collect},
+    };
+    for (auto [operation, flags, direct] : all) {
+        bool herald = operation != COLLECT;
+        mismatch(flags, nvshmemrs_barrier, operation, BARRIER, herald);
+        mismatch(direct, nvshmemrs_barrier, operation, BARRIER, false);
+        mismatch(direct, direct, operation, operation, false);
+        abort_word(flags, operation, herald);
+        abort_word(direct, operation, false);
+        stale(flags, operation, herald);
+        stale(direct, operation, false);
+    }
+    overrun(1199, false);
+    overrun(1199, true);
+    overrun(1201, true);
+    comparisons<i8>(1, {-128, -1, 0, 1, 127});
+    comparisons<i16>(2, {-32768, -1, 0, 1, 32767});
+    comparisons<i32>(3, {-2147483647 - 1, -1, 0, 1});
+    comparisons<i64>(4, {(i64)(1ull << 63), -1, 0, 1});
+    comparisons<u8>(5, {0, 1, 128, 255});
+    comparisons<u16>(6, {0, 1, 32768, 65535});
+    comparisons<u32>(7, {0, 1, 1u << 31, ~0u});
+    comparisons<u64>(8, {0, 1, 1ull << 63, ~0ull});
+    comparisons<float>(11, {-1.5f, -0.0f, 0.0f, 1e-40f, __builtin_nanf(""), __builtin_inff()});
+    comparisons<double>(12, {-1.5, -0.0, 0.0, 1e-310, __builtin_nan(""), __builtin_inf()});
+    for (u32 seed = 0; seed < 60; seed++)
+        for (u32 mode : {WAIT_ALL, WAIT_ANY, WAIT_SOME}) waits(mode, seed % 3 != 0, seed % 2, seed);
+    copies();
+    atomics_of<u32>(0x3f000000, 0x40200000, 0x40400000);
+    atomics_of<u64>(0x3fe0000000000000, 0x4004000000000000, 0x4008000000000000);
+    // The smallest subnormal number twice.
+    atomic_words<u32>(1, 1, 0, 2, 5, 1);
+}

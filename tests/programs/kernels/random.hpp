@@ -1,0 +1,258 @@
+// Collectives drawn by lot.
+
+// What a range of a member's memory must hold as soon as its kernel is over.
+struct Expected {
+    i32 member;
+    u64 offset;
+    Bytes bytes;
+    std::string what;
+};
+
+// What a member may use for something else then.
+struct Source {
+    i32 member;
+    u64 offset, bytes;
+};
+
+class Draw {
+  public:
+    std::mt19937_64 random;
+    Job &job;
+    u64 top = Job::SYNC;
+    std::vector<Step> steps;
+    // Of the step that is being drawn.
+    std::vector<Expected> expected;
+    std::vector<Source> sources;
+
+    Draw(Job &job, u32 seed) : random(seed), job(job) {}
+
+    u64 below(u64 bound) { return random() % bound; }
+    bool coin() { return below(2); }
+
+    // Room of `bytes` bytes at a multiple of `align`, more or less aligned, with guards around it.
+    u64 room(u64 bytes, u64 align) {
+        u64 at = (top + 63) & ~63ull;
+        at += 16 + (coin() ? 0 : below(16) / align * align);
+        top = at + bytes + 32;
+        check(top <= job.stride, "the heap is too small for so many steps");
+        return at;
+    }
+
+    Bytes bytes(u64 count) {
+        Bytes all(count);
+        for (u8 &byte : all) byte = random();
+        return all;
+    }
+
+    void put(i32 member, u64 offset, const Bytes &data) {
+        if (!data.empty()) memcpy(job.part(member) + offset, data.data(), data.size());
+        sources.push_back({member, offset, data.size()});
+    }
+
+    // Member `member` shall hold `data` at `offset`, and the guards around it shall be whole.
+    void expect(i32 member, u64 offset, Bytes data, const std::string &what) {
+        Bytes framed(data.size() + 32, 0xee);
+        std::copy(data.begin(), data.end(), framed.begin() + 16);
+        expected.push_back({member, offset - 16, framed, what});
+    }
+
+    void step(CollectiveKernel kernel, u32 operation, bool flags, const std::function<void(i32, Collective &)> &set) {
+        Step step;
+        step.kernel = kernel;
+        step.grid = 1 + below(3);
+        step.block = flags ? 32 + 32 * (1 + below(2)) : 32 * (1 + below(3));
+        u32 signature = random();
+        for (i32 m = 0; m < job.n; m++) {
+            Collective c = job.call(m, operation, signature);
+            set(m, c);
+            step.calls.push_back(c);
+        }
+        step.after = [this, expected = std::move(expected), sources = std::move(sources)](i32 m) {
+            for (const Expected &want : expected)
+                if (want.member == m) compare(want);
+            for (const Source &source : sources)
+                if (source.member == m) memset(job.part(m) + source.offset, 0xdd, source.bytes);
+        };
+        expected.clear();
+        sources.clear();
+        steps.push_back(step);
+    }
+
+    void compare(const Expected &want) {
+        const u8 *there = job.part(want.member) + want.offset;
+        for (u64 i = 0; i < want.bytes.size(); i++)
+            if (there[i] != want.bytes[i])
+                fail(want.what + " of " + std::to_string(job.n) + " members: member " + std::to_string(want.member) + " has " +
+                     std::to_string(there[i]) + " instead of " + std::to_string(want.bytes[i]) + " at byte " +
+                     std::to_string((i64)i - 16) + " of " + std::to_string(want.bytes.size() - 32));
+    }
+
+    // Bytes of a part that fits the staging.
+    u64 length(bool flags) {
+        u64 most = flags ? job.team.slot / 2 : 900;
+        return coin() ? below(40) + 1 : below(most) + 1;
+    }
+
+    void barrier() {
+        step(nvshmemrs_barrier, BARRIER, false, [](i32, Collective &) {});
+        steps.back().grid = 1;
+    }
+
+    void broadcast() {
+        bool flags = coin(), in_place = coin();
+        u64 bytes = length(flags);
+        i32 root = below(job.n);
+        u64 source = room(bytes, 1), dest = in_place ? source : room(bytes, 1);
+        Bytes data = this->bytes(bytes);
+        put(root, source, data);
+        for (i32 m = 0; m < job.n; m++) expect(m, dest, data, "broadcast");
+        step(flags ? nvshmemrs_broadcast_flags : nvshmemrs_broadcast, BROADCAST, flags, [&](i32, Collective &c) {
+            c.dest = dest, c.source = source, c.bytes = bytes, c.root = root;
+        });
+    }
+
+    void fcollect() {
+        bool flags = coin(), in_place = coin();
+        u64 bytes = length(flags), dest = room(bytes * job.n, 1), source = room(bytes, 1);
+        Bytes all;
+        for (i32 m = 0; m < job.n; m++) {
+            Bytes data = this->bytes(bytes);
+            put(m, in_place ? dest + m * bytes : source, data);
+            all.insert(all.end(), data.begin(), data.end());
+        }
+        for (i32 m = 0; m < job.n; m++) expect(m, dest, all, "fcollect");
+        step(flags ? nvshmemrs_fcollect_flags : nvshmemrs_fcollect, FCOLLECT, flags, [&](i32 m, Collective &c) {
+            c.dest = dest, c.source = in_place ? dest + m * bytes : source, c.bytes = bytes;
+        });
+    }
+
+    void collect() {
+        std::vector<u64> lengths(job.n), sources(job.n);
+        u64 total = 0;
+        bool all_short = coin();
+        for (u64 &length : lengths) total += length = below(all_short ? job.team.slot / 2 + 1 : 700);
+        u64 dest = room(total, 1);
+        Bytes all;
+        for (i32 m = 0; m < job.n; m++) {
+            sources[m] = room(lengths[m], 1);
+            Bytes data = bytes(lengths[m]);
+            put(m, sources[m], data);
+            all.insert(all.end(), data.begin(), data.end());
+        }
+        for (i32 m = 0; m < job.n; m++) expect(m, dest, all, "collect");
+        step(nvshmemrs_collect, COLLECT, false, [&](i32 m, Collective &c) {
+            c.dest = dest, c.source = sources[m], c.bytes = lengths[m], c.count = total;
+        });
+    }
+
+    void alltoall() {
+        bool flags = coin(), in_place = coin();
+        i32 n = job.n;
+        u64 bytes = length(flags), source = room(bytes * n, 1), dest = in_place ? source : room(bytes * n, 1);
+        std::vector<Bytes> results(n);
+        for (i32 m = 0; m < n; m++) {
+            Bytes data = this->bytes(bytes * n);
+            put(m, source, data);
+            for (i32 to = 0; to < n; to++)
+                results[to].insert(results[to].end(), data.begin() + to * bytes, data.begin() + (to + 1) * bytes);
+        }
+        for (i32 m = 0; m < n; m++) expect(m, dest, results[m], "alltoall");
+        step(flags ? nvshmemrs_alltoall_flags : nvshmemrs_alltoall, ALLTOALL, flags, [&](i32, Collective &c) {
+            c.dest = dest, c.source = source, c.bytes = bytes;
+        });
+    }
+
+    void alltoalls() {
+        i32 n = job.n;
+        u64 element = coin() ? 1ull << below(5) : 1 + below(20), count = 1 + below(9);
+        u64 to_step = element * (1 + below(3)), from_step = element * (1 + below(3));
+        u64 to_bytes = (count * n - 1) * to_step + element, from_bytes = (count * n - 1) * from_step + element;
+        u64 dest = room(to_bytes, 1), source = room(from_bytes, 1);
+        std::vector<Bytes> results(n, Bytes(to_bytes, 0xee));
+        for (i32 m = 0; m < n; m++) {
+            Bytes data = bytes(from_bytes);
+            put(m, source, data);
+            for (i32 to = 0; to < n; to++)
+                for (u64 k = 0; k < count; k++)
+                    memcpy(&results[to][(m * count + k) * to_step], &data[(to * count + k) * from_step], element);
+        }
+        for (i32 m = 0; m < n; m++) expect(m, dest, results[m], "alltoalls");
+        step(nvshmemrs_alltoalls, ALLTOALLS, false, [&](i32, Collective &c) {
+            c.dest = dest, c.source = source, c.count = count, c.element = element;
+            c.dest_step = to_step, c.source_step = from_step;
+        });
+    }
+
+    // Sums of 32-bit integers and of floats, which show the order; what the types do is compared with the host's in `fold`.
+    void reduction() {
+        static const u32 OPERATIONS[] = {REDUCE, REDUCESCATTER, INSCAN, EXSCAN};
+        u32 operation = OPERATIONS[below(4)];
+        bool flags = coin(), in_place = coin(), floating = coin(), scatter = operation == REDUCESCATTER;
+        i32 n = job.n;
+        u64 count = (length(flags) + 3) / 4, bytes = count * 4, length = scatter ? bytes * n : bytes;
+        u64 source = room(length, 4), dest = room(bytes, 4);
+        std::vector<Bytes> sources(n);
+        for (i32 m = 0; m < n; m++) {
+            sources[m] = this->bytes(length);
+            for (u64 i = 0; floating && i < length / 4; i++) {
+                float value = (float)(i64)random() / (1ull << below(40));
+                memcpy(&sources[m][i * 4], &value, 4);
+            }
+            put(m, source, sources[m]);
+        }
+        auto folded = [&](u64 start, i32 members) {
+            Bytes result(bytes, 0);
+            for (u64 i = 0; i < count; i++) {
+                u32 sum = 0;
+                float total = 0;
+                for (i32 m = 0; m < members; m++) {
+                    const u8 *element = &sources[m][start + i * 4];
+                    sum += device::bits<u32>(element);
+                    total = m == 0 ? device::bits<float>(element) : total + device::bits<float>(element);
+                }
+                memcpy(&result[i * 4], floating ? (void *)&total : (void *)&sum, 4);
+            }
+            return result;
+        };
+        auto place = [&](i32 m) { return !in_place ? dest : scatter ? source + m * bytes : source; };
+        for (i32 m = 0; m < n; m++) {
+            Bytes result = scatter                ? folded(m * bytes, n)
+                           : operation == INSCAN ? folded(0, m + 1)
+                           : operation == EXSCAN ? folded(0, m)
+                                                 : folded(0, n);
+            if (in_place && scatter) {
+                Bytes whole = sources[m];
+                std::copy(result.begin(), result.end(), whole.begin() + m * bytes);
+                expect(m, source, whole, "reducescatter in place");
+            } else {
+                expect(m, place(m), result, "reduction " + std::to_string(operation));
+            }
+        }
+        const ReduceKernels &kernels = REDUCTIONS[floating ? 11 : 7];
+        step(flags ? kernels.flags : kernels.direct, operation, flags, [&](i32 m, Collective &c) {
+            c.dest = place(m), c.source = source, c.bytes = bytes, c.op = SUM;
+        });
+    }
+
+    void any() {
+        switch (below(9)) {
+        case 0: return barrier();
+        case 1: return broadcast();
+        case 2: return fcollect();
+        case 3: return collect();
+        case 4: return alltoall();
+        case 5: return alltoalls();
+        default: return reduction();
+        }
+    }
+};
+
+static void random_steps(u32 seed, u32 count) {
+    std::mt19937 random(seed);
+    Job job(1 + random() % 5, (u64)count * 24000, 256 + 128 * (random() % 8));
+    Draw draw(job, seed);
+    for (u32 i = 0; i < count; i++) draw.any();
+    run(job, draw.steps, seed);
+    for (const ErrorRecord &error : job.errors) check(error.state == 0, "a kernel reports an error");
+    for (i32 m = 0; m < job.n; m++) check(job.epochs(m) == count && job.locals[m].done == 0, "epochs are counted wrongly");
+}

@@ -1,0 +1,219 @@
+//! The heap in device memory, on machines without a GPU: the library against `programs/fake_cuda.c`, which stands in for libcuda and is
+//! as strict, and `programs/fake_nvrtc.c`. What only a GPU shows, kernels above all, is left to machines that have one.
+
+use nvshmemrs_tests::{HANG, Output, compile_c, launcher, run, workspace};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::LazyLock;
+use std::time::Duration;
+
+/// The transfers are many, and the machine may be busy.
+const SLOW: Duration = Duration::from_secs(120);
+/// A process ends with it if it has not given everything back to the driver.
+const LEAKED: i32 = 77;
+const DEVICE: &str = env!("CARGO_BIN_EXE_device");
+
+/// The folder with the stand-ins, compiled once.
+static FAKES: LazyLock<tempfile::TempDir> = LazyLock::new(|| {
+    let folder = tempfile::tempdir().expect("cannot make a folder");
+    for (source, names) in [
+        ("fake_cuda.c", &["libcuda.so", "libcuda.so.1"][..]),
+        ("fake_nvrtc.c", &["libnvrtc.so.12"]),
+    ] {
+        let source = workspace().join("tests/programs").join(source);
+        for name in names {
+            compile(&source, &folder.path().join(name));
+        }
+    }
+    folder
+});
+
+fn compile(source: &Path, library: &Path) {
+    let mut compiler = Command::new("cc");
+    compiler.args([
+        "-std=gnu11",
+        "-O1",
+        "-g",
+        "-Wall",
+        "-Wextra",
+        "-Werror",
+        "-shared",
+        "-fPIC",
+    ]);
+    compiler.arg(source).arg("-o").arg(library).arg("-pthread");
+    run(&mut compiler, HANG).assert_success();
+}
+
+/// Lets a command see the stand-ins, and nothing of the user's.
+fn prepared(mut command: Command, settings: &[(&str, &str)]) -> Command {
+    command
+        .stdin(Stdio::null())
+        .env("LD_LIBRARY_PATH", FAKES.path())
+        .env("XDG_CACHE_HOME", FAKES.path().join("cache"))
+        .env_remove("CUDA_HOME")
+        .env_remove("CUDA_PATH")
+        .env_remove("VIRTUAL_ENV")
+        .env("NVSHMEMRS_MEMORY", "device")
+        .env("NVSHMEMRS_TIMEOUT", "60")
+        .env("FAKE_CUDA_LEAKS", "1")
+        .env("DEVICE_MOST", "70000")
+        .envs(settings.iter().copied());
+    command
+}
+
+/// The transfers by one process.
+fn alone(args: &[&str], settings: &[(&str, &str)]) -> Output {
+    let mut command = Command::new(DEVICE);
+    command.args(args);
+    run(&mut prepared(command, settings), SLOW)
+}
+
+/// The transfers by `n` processes.
+fn processes(n: u32, settings: &[(&str, &str)]) -> Output {
+    let mut command = launcher(n, &[]);
+    command.arg(DEVICE);
+    run(&mut prepared(command, settings), SLOW)
+}
+
+/// Every PE has come through, as often as it should.
+fn assert_all_well(output: &Output, n: u32, times: usize) {
+    output.assert_success();
+    for pe in 0..n {
+        let line = format!("device ok PE {pe}\n");
+        let count = output.stdout.matches(&line).count();
+        assert_eq!(count, times, "PE {pe}: {}", output.describe());
+    }
+}
+
+/// The job fails, without a hang, and says so.
+fn assert_refused(output: &Output, words: &[&str]) {
+    assert_ne!(output.code(), 0, "{}", output.describe());
+    assert_ne!(output.code(), LEAKED, "{}", output.describe());
+    for word in words {
+        assert!(
+            output.stderr.contains(word),
+            "{word}: {}",
+            output.describe()
+        );
+    }
+    assert!(
+        !output.stderr.contains("not given back"),
+        "{}",
+        output.describe()
+    );
+}
+
+#[test]
+fn a_process_alone_has_its_heap_on_a_gpu() {
+    assert_all_well(&alone(&[], &[]), 1, 2);
+}
+
+#[test]
+fn threads_have_a_gpu_each() {
+    assert_all_well(&alone(&["threads", "3"], &[]), 3, 2);
+    let many = alone(&["threads", "3"], &[("FAKE_CUDA_DEVICES", "2")]);
+    assert_refused(
+        &many,
+        &["status 3", "3 PEs that are threads", "this process sees 2"],
+    );
+}
+
+#[test]
+fn processes_reach_each_others_gpus_and_may_share_one() {
+    assert_all_well(&processes(4, &[]), 4, 1);
+    assert_all_well(&processes(3, &[("FAKE_CUDA_DEVICES", "1")]), 3, 1);
+}
+
+#[test]
+fn what_is_missing_is_an_error_that_names_it() {
+    if Path::new("/dev/nvidiactl").exists() {
+        println!("skipped: this machine has a driver, so it cannot be missing");
+    } else {
+        let mut nowhere = prepared(Command::new(DEVICE), &[]);
+        let no_driver = run(nowhere.env("LD_LIBRARY_PATH", ""), SLOW);
+        assert_refused(
+            &no_driver,
+            &["status 3", "libcuda.so.1", "NVSHMEMRS_MEMORY=host"],
+        );
+    }
+    for (settings, words) in [
+        (
+            ("FAKE_CUDA_VERSION", "11080"),
+            &["status 3", "12.0", "11.8"][..],
+        ),
+        (("FAKE_CUDA_DEVICES", "0"), &["CUDA_VISIBLE_DEVICES"]),
+        (
+            ("FAKE_CUDA_NO_VMM", "1"),
+            &["status 3", "virtual memory management"],
+        ),
+        (
+            ("FAKE_CUDA_MEMORY", "4194304"),
+            &["status 2", "4194304 bytes", "PE 0"],
+        ),
+        (("NVSHMEMRS_CHECK", "1"), &["status 3", "NVSHMEMRS_CHECK"]),
+    ] {
+        assert_refused(&alone(&[], &[settings]), words);
+    }
+}
+
+/// A PE that cannot go on tells the others, and nobody waits for it.
+#[test]
+fn all_learn_why_one_cannot_join() {
+    let apart = processes(3, &[("FAKE_CUDA_UNREACHABLE", "1")]);
+    assert_refused(
+        &apart,
+        &["cannot reach the memory of PE", "GPU 1", "nvidia-smi topo"],
+    );
+    let mut command = launcher(2, &[]);
+    command.args([
+        "sh",
+        "-c",
+        "[ $NVSHMEMRS_PE = 1 ] && export NVSHMEMRS_MEMORY=host; exec \"$0\"",
+    ]);
+    command.arg(DEVICE);
+    let mixed = run(&mut prepared(command, &[]), SLOW);
+    assert_refused(&mixed, &["different memory", "PE 1 for host memory"]);
+    let mut command = launcher(3, &[]);
+    command.args([
+        "sh",
+        "-c",
+        "[ $NVSHMEMRS_PE = 2 ] && export FAKE_CUDA_NO_VMM=1; exec \"$0\"",
+    ]);
+    command.arg(DEVICE);
+    let crippled = run(&mut prepared(command, &[]), SLOW);
+    assert_refused(&crippled, &["PE 2", "virtual memory management"]);
+}
+
+#[test]
+fn memory_of_the_programs_is_registered_where_it_is() {
+    let program = compile_c(&workspace().join("tests/programs/device_register.c"));
+    for n in [1, 3] {
+        let mut command = launcher(n, &[]);
+        command.arg(&program);
+        let output = run(&mut prepared(command, &[]), SLOW);
+        output.assert_success();
+        for pe in 0..n {
+            output.assert_stdout(&format!("registered PE {pe}\n"));
+        }
+    }
+}
+
+/// Memory that runs out on one PE's GPU is an error of malloc on every PE, and everything else goes on.
+#[test]
+fn a_gpu_without_memory_is_an_error_of_malloc_on_every_pe() {
+    let mut command = launcher(3, &[]);
+    command.args([
+        "sh",
+        "-c",
+        "[ $NVSHMEMRS_PE = 1 ] && export FAKE_CUDA_MEMORY=125829120; exec \"$0\" full",
+    ]);
+    command.arg(DEVICE);
+    let output = run(&mut prepared(command, &[]), SLOW);
+    output.assert_success();
+    for pe in [0, 2] {
+        output.assert_stdout(&format!(
+            "PE {pe}: status 24: in malloc: PE 1 reports: PE 1 cannot have"
+        ));
+    }
+    output.assert_stdout("PE 1: status 2: PE 1 cannot have");
+}
