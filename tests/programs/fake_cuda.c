@@ -2,8 +2,10 @@
  *
  * GPU memory is a memfd, a mapping of it is a mapping of that, and what a descriptor hands over is the memfd: so PEs that are processes
  * really share it. It is as strict as the driver where that matters: memory cannot be touched before cuMemSetAccess and after
- * cuMemUnmap, mappings are taken out whole, a call without a context fails. A stream runs nothing before somebody synchronises it, so a
- * wait that is missing shows.
+ * cuMemUnmap, mappings are taken out whole, a call without a context fails. A stream runs nothing before somebody asks for it, so a
+ * wait that is missing shows; only a kernel that waits for other PEs begins at once, with all that comes before it.
+ *
+ * Kernels are the real ones, compiled for the host (kernels/library.cpp, which is linked to this).
  *
  * FAKE_CUDA_DEVICES: how many GPUs (default 4). FAKE_CUDA_MEMORY: bytes of each (default 256 MiB). FAKE_CUDA_VERSION: of the driver
  * (default 12080). FAKE_CUDA_UNREACHABLE: the GPU that no other reaches. FAKE_CUDA_NO_VMM: any value. FAKE_CUDA_LEAKS: at exit the process
@@ -28,6 +30,7 @@ enum {
     INVALID_DEVICE = 101,
     INVALID_CONTEXT = 201,
     NOT_FOUND = 500,
+    NOT_READY = 600,
     NOT_PERMITTED = 800,
 };
 
@@ -87,6 +90,16 @@ typedef struct {
 } range_t;
 static range_t reservations[MOST], pinned[MOST];
 
+/* As in kernels/library.cpp. */
+typedef struct {
+    const char *name;
+    int count;
+    size_t sizes[6];
+    int waits;
+    void (*run)(unsigned grid, unsigned block, void **args);
+} kernel_t;
+extern const kernel_t *fake_kernel_find(const char *name);
+
 /* What a stream has to do. */
 typedef struct work {
     struct work *next;
@@ -95,10 +108,18 @@ typedef struct work {
     void *copy;
     size_t bytes;
     int value;
+    const kernel_t *kernel;
+    unsigned grid, block;
 } work_t;
 typedef struct {
     context_t *context;
     work_t *first, **last;
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t more, done;
+    /* How many pieces of work there have been, may run, and have run. */
+    unsigned long added, goal, ran;
+    int closing;
 } stream_t;
 static int streams, modules;
 
@@ -491,12 +512,38 @@ int cuMemHostGetDevicePointer_v2(address_t *device, void *host, unsigned flags) 
 
 /* Streams. */
 
+static void *serve(void *argument) {
+    stream_t *stream = argument;
+    pthread_mutex_lock(&stream->lock);
+    for (;;) {
+        while (stream->ran == stream->goal && !stream->closing) pthread_cond_wait(&stream->more, &stream->lock);
+        if (stream->ran == stream->goal) break;
+        work_t *work = stream->first;
+        stream->first = work->next;
+        if (!stream->first) stream->last = &stream->first;
+        pthread_mutex_unlock(&stream->lock);
+        work->run(work);
+        free(work->copy);
+        free(work);
+        pthread_mutex_lock(&stream->lock);
+        stream->ran++;
+        pthread_cond_broadcast(&stream->done);
+    }
+    pthread_mutex_unlock(&stream->lock);
+    return NULL;
+}
+
 int cuStreamCreate(stream_t **stream, unsigned flags) {
     (void)flags;
     if (!current()) return INVALID_CONTEXT;
-    *stream = calloc(1, sizeof **stream);
-    (*stream)->context = current();
-    (*stream)->last = &(*stream)->first;
+    stream_t *made = calloc(1, sizeof *made);
+    made->context = current();
+    made->last = &made->first;
+    pthread_mutex_init(&made->lock, NULL);
+    pthread_cond_init(&made->more, NULL);
+    pthread_cond_init(&made->done, NULL);
+    if (pthread_create(&made->thread, NULL, serve, made)) return OUT_OF_MEMORY;
+    *stream = made;
     __atomic_fetch_add(&streams, 1, __ATOMIC_SEQ_CST);
     return SUCCESS;
 }
@@ -506,29 +553,30 @@ int cuStreamGetCtx(stream_t *stream, context_t **context) {
     return SUCCESS;
 }
 
+/* Lets all that was added run. With the stream's lock. */
+static void go(stream_t *stream) {
+    stream->goal = stream->added;
+    pthread_cond_signal(&stream->more);
+}
+
 static void run(stream_t *stream) {
-    pthread_mutex_lock(&lock);
-    work_t *work = stream->first;
-    stream->first = NULL;
-    stream->last = &stream->first;
-    while (work) {
-        work_t *next = work->next;
-        work->run(work);
-        free(work->copy);
-        free(work);
-        work = next;
-    }
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_lock(&stream->lock);
+    go(stream);
+    unsigned long goal = stream->goal;
+    while (stream->ran < goal) pthread_cond_wait(&stream->done, &stream->lock);
+    pthread_mutex_unlock(&stream->lock);
 }
 
 static void add(stream_t *stream, work_t work) {
     work_t *kept = malloc(sizeof work);
     *kept = work;
     kept->next = NULL;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&stream->lock);
     *stream->last = kept;
     stream->last = &kept->next;
-    pthread_mutex_unlock(&lock);
+    stream->added++;
+    if (work.kernel && work.kernel->waits) go(stream);
+    pthread_mutex_unlock(&stream->lock);
 }
 
 int cuStreamSynchronize(stream_t *stream) {
@@ -537,8 +585,21 @@ int cuStreamSynchronize(stream_t *stream) {
     return SUCCESS;
 }
 
+int cuStreamQuery(stream_t *stream) {
+    if (!current()) return INVALID_CONTEXT;
+    pthread_mutex_lock(&stream->lock);
+    go(stream);
+    int done = stream->ran == stream->added;
+    pthread_mutex_unlock(&stream->lock);
+    return done ? SUCCESS : NOT_READY;
+}
+
 int cuStreamDestroy_v2(stream_t *stream) {
-    run(stream);
+    pthread_mutex_lock(&stream->lock);
+    stream->closing = 1;
+    go(stream);
+    pthread_mutex_unlock(&stream->lock);
+    pthread_join(stream->thread, NULL);
     free(stream);
     __atomic_fetch_sub(&streams, 1, __ATOMIC_SEQ_CST);
     return SUCCESS;
@@ -594,71 +655,17 @@ int cuMemsetD8Async(address_t dest, unsigned char value, size_t bytes, stream_t 
     return SUCCESS;
 }
 
-/* Kernels: the few that the operations of the host take, done by the CPU when their turn in the stream comes. */
+/* Kernels. */
 
-typedef struct {
-    address_t address;
-    uint64_t value, cond;
-    address_t result;
-    uint32_t operation, bytes;
-} atomic_t;
-
-static uint64_t add_float(uint64_t old, uint64_t value, uint32_t bytes) {
-    if (bytes == 8) {
-        double a, b;
-        memcpy(&a, &old, 8), memcpy(&b, &value, 8);
-        a += b;
-        memcpy(&old, &a, 8);
-    } else {
-        float a, b;
-        memcpy(&a, &old, 4), memcpy(&b, &value, 4);
-        a += b;
-        memcpy(&old, &a, 4);
+static void run_kernel(work_t *work) {
+    void *args[6];
+    char *at = work->copy;
+    for (int i = 0; i < work->kernel->count; i++) {
+        args[i] = at;
+        at += (work->kernel->sizes[i] + 15) / 16 * 16;
     }
-    return old;
+    work->kernel->run(work->grid, work->block, args);
 }
-
-static uint64_t updated(const atomic_t *call, uint64_t old) {
-    switch (call->operation) {
-    case 0: return old;
-    case 1:
-    case 2: return call->value;
-    case 3: return old == call->cond ? call->value : old;
-    case 4: return old + call->value;
-    case 5: return add_float(old, call->value, call->bytes);
-    case 6: return old & call->value;
-    case 7: return old | call->value;
-    default: return old ^ call->value;
-    }
-}
-
-static void run_atomic(work_t *work) {
-    const atomic_t *call = work->copy;
-    uint64_t old;
-    if (call->bytes == 8) {
-        uint64_t *word = (uint64_t *)call->address, now;
-        do old = __atomic_load_n(word, __ATOMIC_SEQ_CST), now = updated(call, old);
-        while (!__atomic_compare_exchange_n(word, &old, now, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));
-        if (call->result) *(uint64_t *)call->result = old;
-    } else {
-        uint32_t *word = (uint32_t *)call->address, seen, now;
-        do seen = __atomic_load_n(word, __ATOMIC_SEQ_CST), now = (uint32_t)updated(call, seen);
-        while (!__atomic_compare_exchange_n(word, &seen, now, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));
-        if (call->result) *(uint32_t *)call->result = seen;
-    }
-}
-
-static void run_move(work_t *work) { memmove((void *)work->dest, (void *)work->source, work->bytes); }
-
-static void run_signal(work_t *work) {
-    uint64_t *signal = (uint64_t *)work->dest;
-    if (work->value) __atomic_fetch_add(signal, work->source, __ATOMIC_SEQ_CST);
-    else __atomic_store_n(signal, work->source, __ATOMIC_SEQ_CST);
-}
-
-static const char *const names[] = {"nvshmemrs_copy", "nvshmemrs_move", "nvshmemrs_signal", "nvshmemrs_atomic"};
-/* A kernel that no blocking operation takes. */
-static const char other[] = "another kernel";
 
 int cuModuleLoadData(void **module, const void *image) {
     if (!current()) return INVALID_CONTEXT;
@@ -674,33 +681,26 @@ int cuModuleUnload(void *module) {
     return SUCCESS;
 }
 
-int cuModuleGetFunction(const void **function, void *module, const char *name) {
-    (void)module;
-    *function = other;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        if (!strcmp(name, names[i])) *function = names[i];
-    }
-    return strncmp(name, "nvshmemrs_", 10) ? NOT_FOUND : SUCCESS;
+int cuModuleGetFunction(const kernel_t **function, void *module, const char *name) {
+    if (module != &modules) return INVALID_VALUE;
+    *function = fake_kernel_find(name);
+    return *function ? SUCCESS : NOT_FOUND;
 }
 
-int cuLaunchKernel(const void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared,
+int cuLaunchKernel(const kernel_t *kernel, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared,
                    stream_t *stream, void **args, void **extra) {
-    (void)shared, (void)extra;
+    (void)extra;
     if (!current()) return INVALID_CONTEXT;
-    if (stream->context != current() || !gx || !gy || !gz || !bx || !by || !bz || bx > 1024) return INVALID_VALUE;
-    work_t work = {.run = NULL};
-    if (function == names[0] || function == names[1]) {
-        work.run = run_move;
-        work.dest = *(address_t *)args[0], work.source = *(address_t *)args[1], work.bytes = *(uint64_t *)args[2];
-    } else if (function == names[2]) {
-        work.run = run_signal;
-        work.dest = *(address_t *)args[0], work.source = *(uint64_t *)args[1], work.value = *(int *)args[2];
-    } else if (function == names[3]) {
-        work.run = run_atomic;
-        work.copy = malloc(sizeof(atomic_t));
-        memcpy(work.copy, args[0], sizeof(atomic_t));
-    } else {
-        return NOT_PERMITTED;
+    if (stream->context != current() || !gx || gy != 1 || gz != 1 || !bx || by != 1 || bz != 1 || bx > 1024 || shared > 48 << 10)
+        return INVALID_VALUE;
+    work_t work = {.run = run_kernel, .kernel = kernel, .grid = gx, .block = bx};
+    /* The arguments are those of now. */
+    size_t bytes = 16;
+    for (int i = 0; i < kernel->count; i++) bytes += (kernel->sizes[i] + 15) / 16 * 16;
+    char *at = work.copy = malloc(bytes);
+    for (int i = 0; i < kernel->count; i++) {
+        memcpy(at, args[i], kernel->sizes[i]);
+        at += (kernel->sizes[i] + 15) / 16 * 16;
     }
     add(stream, work);
     return SUCCESS;

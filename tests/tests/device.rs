@@ -16,6 +16,7 @@ const DEVICE: &str = env!("CARGO_BIN_EXE_device");
 /// The folder with the stand-ins, compiled once.
 static FAKES: LazyLock<tempfile::TempDir> = LazyLock::new(|| {
     let folder = tempfile::tempdir().expect("cannot make a folder");
+    kernels(folder.path());
     for (source, names) in [
         ("fake_cuda.c", &["libcuda.so", "libcuda.so.1"][..]),
         ("fake_nvrtc.c", &["libnvrtc.so.12"]),
@@ -27,6 +28,17 @@ static FAKES: LazyLock<tempfile::TempDir> = LazyLock::new(|| {
     }
     folder
 });
+
+/// The GPU's kernels, which run on the host.
+fn kernels(folder: &Path) {
+    let mut compiler = Command::new("c++");
+    compiler.args(["-std=c++17", "-O1", "-g", "-Wall", "-Wextra", "-Werror"]);
+    compiler.args(["-Wno-unknown-pragmas", "-fno-strict-aliasing", "-ffp-contract=off"]);
+    compiler.args(["-shared", "-fPIC", "-fvisibility=hidden", "-pthread"]);
+    compiler.arg(workspace().join("tests/programs/kernels/library.cpp"));
+    compiler.arg("-o").arg(folder.join("libfakekernels.so"));
+    run(&mut compiler, HANG).assert_success();
+}
 
 fn compile(source: &Path, library: &Path) {
     let mut compiler = Command::new("cc");
@@ -41,6 +53,8 @@ fn compile(source: &Path, library: &Path) {
         "-fPIC",
     ]);
     compiler.arg(source).arg("-o").arg(library).arg("-pthread");
+    let folder = library.parent().expect("a library is in a folder");
+    compiler.arg("-L").arg(folder).args(["-lfakekernels", "-Wl,-rpath,$ORIGIN"]);
     run(&mut compiler, HANG).assert_success();
 }
 

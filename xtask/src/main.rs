@@ -56,12 +56,9 @@ enum Command {
     },
     /// Every check of the project; the last line counts them
     Test {
-        /// Leave out the conformance programs in other languages, Julia and the examples
+        /// Leave out the programs in other languages, Julia, sanitizers, fuzz targets and the examples
         #[arg(long)]
         quick: bool,
-        /// Also address and undefined-behaviour sanitizers, valgrind and the fuzz targets
-        #[arg(long, conflicts_with = "quick")]
-        full: bool,
     },
     /// The core's tests under a sanitizer
     Sanitize {
@@ -114,7 +111,7 @@ fn dispatch(command: Command) -> Result<ExitCode> {
         Command::Generate { check } => run::run(&mut generate(&tree, check))?,
         Command::Images => images::images(&tree)?,
         Command::Demo { out } => demo::demo(&tree, &out)?,
-        Command::Test { quick, full } => return test::test(&tree, quick, full),
+        Command::Test { quick } => return test::test(&tree, quick),
         Command::Sanitize { sanitizer, quick } => {
             sanitize::sanitize(&tree, sanitizer, quick)?.outcome?;
         }

@@ -14,7 +14,7 @@ use std::process::{Command, ExitCode};
 use std::time::Instant;
 
 /// Runs all steps, prints the summary and, as the very last line, how many checks passed and failed.
-pub(crate) fn test(tree: &Tree, quick: bool, full: bool) -> Result<ExitCode> {
+pub(crate) fn test(tree: &Tree, quick: bool) -> Result<ExitCode> {
     let mut steps = Steps::default();
     let start = Instant::now();
 
@@ -54,17 +54,15 @@ pub(crate) fn test(tree: &Tree, quick: bool, full: bool) -> Result<ExitCode> {
     steps.counted("cargo test", || cargo_test(tree, quick));
     steps.counted("pytest", || pytest(tree));
     if !quick {
-        steps.counted("thread sanitizer", || sanitized(tree, Sanitizer::Thread));
-        if full {
-            for (name, sanitizer) in [
-                ("address sanitizer", Sanitizer::Address),
-                ("undefined behaviour", Sanitizer::Undefined),
-                ("valgrind", Sanitizer::Valgrind),
-            ] {
-                steps.counted(name, || sanitized(tree, sanitizer));
-            }
-            steps.counted("fuzz", || fuzzed(tree));
+        for (name, sanitizer) in [
+            ("thread sanitizer", Sanitizer::Thread),
+            ("address sanitizer", Sanitizer::Address),
+            ("undefined behaviour", Sanitizer::Undefined),
+            ("valgrind", Sanitizer::Valgrind),
+        ] {
+            steps.counted(name, || sanitized(tree, sanitizer));
         }
+        steps.counted("fuzz", || fuzzed(tree));
         steps.step("soak", || soak::short(tree));
         let mut fingerprint = None;
         steps.step("example: Python", || {

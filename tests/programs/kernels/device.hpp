@@ -14,6 +14,7 @@
 #include <mutex>
 #include <random>
 #include <sched.h>
+#include <setjmp.h>
 #include <thread>
 #include <ucontext.h>
 #include <vector>
@@ -39,9 +40,11 @@ struct Block;
 struct Fiber {
     Dim thread;
     Block *block;
+    // Where it goes on; the first time at the start of its stack. Jumps, unlike swapcontext, make no system call.
+    jmp_buf place;
     ucontext_t context;
     std::unique_ptr<char[]> stack;
-    bool waits = false, done = false;
+    bool started = false, waits = false, done = false;
 };
 
 struct Warp {
@@ -53,7 +56,7 @@ struct Block {
     std::vector<std::unique_ptr<Fiber>> fibers;
     std::vector<Warp> warps;
     const std::function<void()> *body;
-    ucontext_t scheduler;
+    jmp_buf scheduler;
     std::mt19937 random;
     bool any = false, any_before = false;
 };
@@ -63,8 +66,37 @@ inline std::mutex pairs;
 
 static constexpr size_t STACK = 64 << 10;
 
+// Stacks that are used again, because making them anew costs more than most kernels.
+inline std::mutex stacks_lock;
+inline std::vector<std::unique_ptr<char[]>> stacks;
+
+inline std::unique_ptr<char[]> take_stack() {
+    std::lock_guard<std::mutex> lock(stacks_lock);
+    if (stacks.empty()) return std::unique_ptr<char[]>(new char[STACK]);
+    std::unique_ptr<char[]> stack = std::move(stacks.back());
+    stacks.pop_back();
+    return stack;
+}
+
+inline void give_stack(std::unique_ptr<char[]> stack) {
+    std::lock_guard<std::mutex> lock(stacks_lock);
+    stacks.push_back(std::move(stack));
+}
+
 // Another thread's turn.
-inline void yield() { swapcontext(&here->context, &here->block->scheduler); }
+__attribute__((noinline)) inline void yield() {
+    Fiber *fiber = here;
+    if (_setjmp(fiber->place) == 0) _longjmp(fiber->block->scheduler, 1);
+}
+
+// A thread's turn, until it yields.
+__attribute__((noinline)) inline void resume(Fiber *fiber) {
+    here = fiber;
+    if (_setjmp(fiber->block->scheduler) != 0) return;
+    if (fiber->started) _longjmp(fiber->place, 1);
+    fiber->started = true;
+    setcontext(&fiber->context);
+}
 
 inline bool barrier(bool vote) {
     Block &block = *here->block;
@@ -84,7 +116,7 @@ inline std::unique_ptr<Fiber> make(Block *block, u32 thread) {
     auto fiber = std::make_unique<Fiber>();
     fiber->thread = {thread};
     fiber->block = block;
-    fiber->stack.reset(new char[STACK]);
+    fiber->stack = take_stack();
     getcontext(&fiber->context);
     fiber->context.uc_stack.ss_sp = fiber->stack.get();
     fiber->context.uc_stack.ss_size = STACK;
@@ -101,8 +133,7 @@ inline void run(Block &block) {
         for (auto &fiber : block.fibers) {
             if (fiber->done) continue;
             if (!fiber->waits) {
-                here = fiber.get();
-                swapcontext(&block.scheduler, &fiber->context);
+                resume(fiber.get());
                 if (fiber->done) left--;
             }
             if (!fiber->done && fiber->waits) waiting++;
@@ -116,22 +147,28 @@ inline void run(Block &block) {
     }
 }
 
-// Runs a kernel, and returns when it is over.
-inline void launch(u32 grid, u32 threads, u32 seed, const std::function<void()> &body) {
-    std::vector<std::thread> blocks;
-    for (u32 index = 0; index < grid; index++) {
-        blocks.emplace_back([=, &body] {
-            Block block;
-            block.index = {index};
-            block.dim = {threads};
-            block.grid = {grid};
-            block.warps.resize((threads + 31) / 32);
-            block.body = &body;
-            block.random.seed(seed * 1000 + index);
-            for (u32 thread = 0; thread < threads; thread++) block.fibers.push_back(make(&block, thread));
-            run(block);
-        });
+inline void run_block(u32 index, u32 grid, u32 threads, u32 seed, const std::function<void()> &body) {
+    Block block;
+    block.index = {index};
+    block.dim = {threads};
+    block.grid = {grid};
+    block.warps.resize((threads + 31) / 32);
+    block.body = &body;
+    block.random.seed(seed * 1000 + index);
+    for (u32 thread = 0; thread < threads; thread++) block.fibers.push_back(make(&block, thread));
+    run(block);
+    for (auto &fiber : block.fibers) give_stack(std::move(fiber->stack));
+}
+
+// Runs a kernel, and returns when it is over. Blocks that wait for nobody may run one after the other.
+inline void launch(u32 grid, u32 threads, u32 seed, const std::function<void()> &body, bool together = true) {
+    if (grid == 1 || !together) {
+        for (u32 index = 0; index < grid; index++) run_block(index, grid, threads, seed, body);
+        return;
     }
+    std::vector<std::thread> blocks;
+    for (u32 index = 0; index < grid; index++)
+        blocks.emplace_back([=, &body] { run_block(index, grid, threads, seed, body); });
     for (auto &block : blocks) block.join();
 }
 
@@ -218,7 +255,9 @@ struct Pair {
 DEVICE Pair load_pair(u64 at) {
     device::yield();
     std::lock_guard<std::mutex> lock(device::pairs);
-    return {__atomic_load_n((u64 *)at, __ATOMIC_SEQ_CST), __atomic_load_n((u64 *)(at + 8), __ATOMIC_SEQ_CST)};
+    // Between processes there is no lock; whoever sees a flag, which comes second, sees its data all the same.
+    u64 second = __atomic_load_n((u64 *)(at + 8), __ATOMIC_SEQ_CST);
+    return {__atomic_load_n((u64 *)at, __ATOMIC_SEQ_CST), second};
 }
 
 DEVICE void store_pair(u64 at, u64 first, u64 second) {
