@@ -105,6 +105,8 @@ fn expression(function: &Function, arg: &Arg, outputs: &mut usize) -> String {
             (Type::Void, "user") => "c.user()",
             (Type::Void, "buffer") => "c.buffer(u)?",
             (Type::Void, "preferred") => "c.preferred(u)?",
+            // Refused unread on host memory, which is what fuzzers have.
+            (Type::Void, "cuda_stream") => "c.symmetric(u)?.cast()",
             // Named to the library, which only compares it.
             (Type::Void, "address" | "place") => "c.symmetric(u)?.cast_const()",
             (

@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 /* What `nvshmemrs_abi_version` and `nvshmemrs_api_hash` answered when this header was made. */
-#define NVSHMEMRS_ABI_VERSION UINT32_C(1)
-#define NVSHMEMRS_API_HASH UINT64_C(0xaf83c7db7c4d9953)
+#define NVSHMEMRS_ABI_VERSION UINT32_C(2)
+#define NVSHMEMRS_API_HASH UINT64_C(0xfe7b7cfc99b9a265)
 
 /// What a call came to. Functions return these numbers as `int32_t`.
 enum nvshmemrs_status
@@ -63,6 +63,8 @@ enum nvshmemrs_status
     /// A PE is stopped (SIGSTOP, Ctrl-Z), longer than `NVSHMEMRS_STOP_TIMEOUT`. Waits are possible again when it goes on; the
     /// team of a collective that ended so is broken.
     NVSHMEMRS_ERROR_PE_STOPPED = 26,
+    /// The CUDA driver refused something.
+    NVSHMEMRS_ERROR_CUDA = 27,
     /// nvshmemrs panicked; the panic was caught at the C boundary.
     NVSHMEMRS_ERROR_PANIC = 99,
 };
@@ -77,7 +79,7 @@ enum nvshmemrs_memory
     NVSHMEMRS_MEMORY_DEFAULT = 0,
     /// Host memory, shared by the PEs of one host.
     NVSHMEMRS_MEMORY_HOST = 1,
-    /// Memory of a GPU (answers `NVSHMEMRS_ERROR_NOT_SUPPORTED` in this version).
+    /// Memory of a GPU.
     NVSHMEMRS_MEMORY_DEVICE = 2,
 };
 
@@ -275,6 +277,11 @@ typedef struct {
     double timeout_s;
     /// Seconds init may last; 0 takes `NVSHMEMRS_INIT_TIMEOUT`, else 60.
     double init_timeout_s;
+    /// The GPU that this PE uses, if the heap is in device memory, as this process counts them. -1 takes the one of the calling thread's
+    /// current CUDA context, else one by the PE's number.
+    int32_t device;
+    /// Must be 0.
+    uint8_t reserved[28];
 } nvshmemrs_init_attr_t;
 
 /// Names a job, and carries the secret that its PEs prove to each other. Hand it to all PEs.
@@ -1160,7 +1167,8 @@ int32_t nvshmemrs_realloc(nvshmemrs_runtime_t runtime,
 /// Makes `bytes` bytes of this program's memory at `buffer` symmetric, where they are: each PE registers a buffer
 /// of the same size. Gives the symmetric address. `buffer` stays valid, holds the same memory and is a symmetric
 /// address, too. The buffer must be private anonymous memory of whole pages (mmap, posix_memalign) that nobody
-/// uses during the call, and must not be unmapped or freed before it is unregistered.
+/// uses during the call, and must not be unmapped or freed before it is unregistered. If the heap is in device memory, it must
+/// be whole mappings of memory that cuMemCreate made on this PE's GPU, with POSIX descriptors as handle type.
 ///
 /// Collective over TEAM_WORLD with the same `bytes` and `preferred`; includes a barrier. `preferred` may be
 /// NULL; otherwise it is an unused address, the same on every PE, which becomes the symmetric address. NVSHMEM
@@ -1680,6 +1688,11 @@ int32_t nvshmemrs_leave(nvshmemrs_runtime_t runtime);
 /// Local. OpenSHMEM 1.5 section 9.1.5 (`shmem_my_pe`).
 int32_t nvshmemrs_my_pe(nvshmemrs_runtime_t runtime, int32_t *pe);
 
+/// The GPU that this PE uses, as this process counts them; -1 if the heap is in host memory.
+///
+/// Local.
+int32_t nvshmemrs_device(nvshmemrs_runtime_t runtime, int32_t *device);
+
 /// The number of PEs in the job.
 ///
 /// Local. OpenSHMEM 1.5 section 9.1.6 (`shmem_n_pes`).
@@ -1808,10 +1821,31 @@ int32_t nvshmemrs_check_access(const void *address,
 /// that are queued and collectives of the same team that are called directly (malloc, free, finalize and splits are
 /// such), synchronize the stream.
 ///
+/// If the heap is in device memory, it is a stream of the PE's GPU, which is not ordered with the default stream. Calls check
+/// their arguments at once, put their work on it and return.
+///
 /// Local. Free it with `nvshmemrs_stream_free`; finalize ends those that are left, after what is queued.
 /// Errors: SYSTEM.
 int32_t nvshmemrs_stream_new(nvshmemrs_runtime_t runtime,
                              nvshmemrs_stream_t *stream);
+
+/// A stream of the program's GPU code, so that calls can be put on it: `cuda_stream` is a `cudaStream_t` of this PE's GPU
+/// and its primary context, as those of the CUDA runtime, torch and CuPy are; 0 is the default stream.
+///
+/// Local. The `cudaStream_t` must exist until the handle is freed with `nvshmemrs_stream_free`, which waits for what is on it,
+/// or let go with `nvshmemrs_stream_release`.
+/// Errors: NOT_SUPPORTED on host memory, INVALID_VALUE for a stream of another GPU or context, CUDA.
+int32_t nvshmemrs_stream_from_cuda(nvshmemrs_runtime_t runtime,
+                                   void *cuda_stream,
+                                   nvshmemrs_stream_t *stream);
+
+/// The `cudaStream_t` of a stream, for the program's own GPU code. It must not be destroyed, and not be used once the handle has
+/// been freed.
+///
+/// Local.
+/// Errors: BAD_HANDLE, NOT_SUPPORTED on host memory.
+int32_t nvshmemrs_stream_cuda(nvshmemrs_stream_t stream,
+                              void **cuda_stream);
 
 /// Waits until everything queued has run, and ends the stream; its handle is stale afterwards, also after an
 /// error. 0 does nothing.
@@ -1842,9 +1876,12 @@ int32_t nvshmemrs_stream_query(nvshmemrs_stream_t stream, int32_t *done);
 
 /// Queues a function of the caller's, which the stream calls with `user`.
 ///
-/// Local; returns at once. The function may call nvshmemrs, except to wait for its own stream.
+/// Local; returns at once. The function may call nvshmemrs, except to wait for its own stream; on a stream of the GPU it may call
+/// neither nvshmemrs nor CUDA.
 /// Errors: BAD_HANDLE, INVALID_VALUE.
-int32_t nvshmemrs_stream_call(nvshmemrs_stream_t stream, nvshmemrs_host_function_t function, void *user);
+int32_t nvshmemrs_stream_call(nvshmemrs_stream_t stream,
+                              nvshmemrs_host_function_t function,
+                              void *user);
 
 /// Makes what is queued later on `stream` wait until the latest record of `event` has been reached. An event
 /// that was not recorded holds nothing up.

@@ -17,6 +17,7 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 LIBRARY_IN_PACKAGE = "nvshmemrs/lib/libnvshmemrs.so.0"
+IMAGES = "nvshmemrs-images"
 PROGRAMS = ("nvshmemrs-run", "nvshmemrs-info")
 INCLUDES = ("nvshmemrs.h", "nvshmemrs_plain_access.c")
 
@@ -44,6 +45,9 @@ class CustomBuildHook(BuildHookInterface):
             for include in INCLUDES:
                 path = find_workspace(Path(self.root)) / "include" / include
                 build_data["force_include"][str(path)] = f"nvshmemrs/include/{include}"
+            images = library.parent / IMAGES
+            if images.is_dir():  # without them, NVRTC compiles the GPU's kernels when they are needed
+                build_data["force_include"][str(images)] = f"nvshmemrs/lib/{IMAGES}"
         for program in PROGRAMS:
             path = library.parent / program
             if path.is_file():

@@ -13,9 +13,9 @@ use crate::generated::exports::exports;
 use crate::guard::status::SUCCESS;
 use crate::types::*;
 use nvshmem_core::{
-    Access, Cmp, Element, Error, Event, HeapStats, InitAttr, LocalDest, LocalSource, Mapping,
-    MemoryKind, NbiDest, NbiSource, Place, Result, Runtime, SignalOp, SiteHook, Stream, Strides,
-    Team, TeamConfig, UniqueId, local,
+    Access, Cmp, CudaStreamRef, Element, Error, Event, HeapStats, InitAttr, LocalDest, LocalSource,
+    Mapping, MemoryKind, NbiDest, NbiSource, Place, Result, Runtime, SignalOp, SiteHook, Stream,
+    Strides, Team, TeamConfig, UniqueId, local,
 };
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering::*};
@@ -269,6 +269,12 @@ pub(crate) fn submit_and_wait<F: FnOnce(&Runtime) -> Result<()> + 'static>(
 ) -> Result<()> {
     let (queued, place) = (Queued(body), stream.runtime().calling_place());
     stream.run(move |rt| queued.run(place, rt))
+}
+
+/// A stream of the program's GPU code.
+pub(crate) fn cuda_stream(stream: *mut c_void) -> CudaStreamRef {
+    // SAFETY: rule 1 holds for it, too: as the header says, the caller keeps it until the handle is freed.
+    unsafe { CudaStreamRef::from_raw(stream as u64) }
 }
 
 /// The stream that a handle names.
@@ -786,6 +792,9 @@ const ATTR_VERSION: u32 = (1 << 16) + size_of::<nvshmemrs_init_attr_t>() as u32;
 const ID_VERSION: u32 = (1 << 16) + size_of::<nvshmemrs_unique_id_t>() as u32;
 
 /// Attributes that ask for nothing in particular.
+/// The device of attributes that do not name one.
+const NO_DEVICE: i32 = -1;
+
 pub(crate) fn default_attr() -> nvshmemrs_init_attr_t {
     nvshmemrs_init_attr_t {
         version: ATTR_VERSION,
@@ -793,6 +802,8 @@ pub(crate) fn default_attr() -> nvshmemrs_init_attr_t {
         heap_bytes: 0,
         timeout_s: 0.0,
         init_timeout_s: 0.0,
+        device: NO_DEVICE,
+        reserved: [0; 28],
     }
 }
 
@@ -830,9 +841,17 @@ pub(crate) fn attr(attr: *const nvshmemrs_init_attr_t) -> Result<InitAttr> {
             });
         }
     };
+    if attr.reserved != [0; 28] {
+        return Err(Error::InvalidValue {
+            argument: "attr.reserved",
+            value: format!("{:?}", attr.reserved),
+            expected: "zeros: fill the struct with nvshmemrs_init_attr_default first".into(),
+        });
+    }
     Ok(InitAttr {
         heap_bytes: (attr.heap_bytes > 0).then_some(attr.heap_bytes),
         memory,
+        device: (attr.device != NO_DEVICE).then_some(attr.device),
         timeout: seconds("attr.timeout_s", attr.timeout_s)?,
         init_timeout: seconds("attr.init_timeout_s", attr.init_timeout_s)?,
         ..InitAttr::default()

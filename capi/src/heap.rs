@@ -95,7 +95,8 @@ pub extern "C" fn nvshmemrs_realloc(
 /// Makes `bytes` bytes of this program's memory at `buffer` symmetric, where they are: each PE registers a buffer
 /// of the same size. Gives the symmetric address. `buffer` stays valid, holds the same memory and is a symmetric
 /// address, too. The buffer must be private anonymous memory of whole pages (mmap, posix_memalign) that nobody
-/// uses during the call, and must not be unmapped or freed before it is unregistered.
+/// uses during the call, and must not be unmapped or freed before it is unregistered. If the heap is in device memory, it must
+/// be whole mappings of memory that cuMemCreate made on this PE's GPU, with POSIX descriptors as handle type.
 ///
 /// Collective over TEAM_WORLD with the same `bytes` and `preferred`; includes a barrier. `preferred` may be
 /// NULL; otherwise it is an unused address, the same on every PE, which becomes the symmetric address. NVSHMEM

@@ -10,7 +10,7 @@ use std::ffi::c_char;
 /// Local; needs no runtime.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_abi_version() -> u32 {
-    guard::plain(0, || 1)
+    guard::plain(0, || 2)
 }
 
 /// A hash over every function, struct, enum and constant of this ABI. Bindings compare it at load.

@@ -162,6 +162,16 @@ pub extern "C" fn nvshmemrs_my_pe(runtime: nvshmemrs_runtime_t, pe: *mut i32) ->
     guard::local_live(runtime, |rt| handle::write("pe", pe, rt.my_pe()))
 }
 
+/// The GPU that this PE uses, as this process counts them; -1 if the heap is in host memory.
+///
+/// Local.
+#[unsafe(no_mangle)]
+pub extern "C" fn nvshmemrs_device(runtime: nvshmemrs_runtime_t, device: *mut i32) -> i32 {
+    guard::local_live(runtime, |rt| {
+        handle::write("device", device, rt.device().unwrap_or(-1))
+    })
+}
+
 /// The number of PEs in the job.
 ///
 /// Local. OpenSHMEM 1.5 section 9.1.6 (`shmem_n_pes`).

@@ -103,7 +103,11 @@ pub extern "C" fn nvshmemrs_signal_wait(
 ) -> i32 {
     guard::fetched_if(seen, runtime, move |rt| {
         let signal = rt.element::<u64>("signal", handle::addr(signal))?;
-        let found = rt.signal_wait(signal, handle::cmp(cmp)?, value)?;
+        let cmp = handle::cmp(cmp)?;
+        if seen.is_null() {
+            return rt.signal_await(signal, cmp, value);
+        }
+        let found = rt.signal_wait(signal, cmp, value)?;
         handle::write_optional(seen, found);
         Ok(())
     })

@@ -18,6 +18,9 @@ use std::sync::Arc;
 /// that are queued and collectives of the same team that are called directly (malloc, free, finalize and splits are
 /// such), synchronize the stream.
 ///
+/// If the heap is in device memory, it is a stream of the PE's GPU, which is not ordered with the default stream. Calls check
+/// their arguments at once, put their work on it and return.
+///
 /// Local. Free it with `nvshmemrs_stream_free`; finalize ends those that are left, after what is queued.
 /// Errors: SYSTEM.
 #[unsafe(no_mangle)]
@@ -29,6 +32,46 @@ pub extern "C" fn nvshmemrs_stream_new(
         handle::check_out("stream", stream)?;
         let made = handle::insert(Object::Stream(Arc::new(rt.stream()?)))?;
         handle::write("stream", stream, made)
+    })
+}
+
+/// A stream of the program's GPU code, so that calls can be put on it: `cuda_stream` is a `cudaStream_t` of this PE's GPU
+/// and its primary context, as those of the CUDA runtime, torch and CuPy are; 0 is the default stream.
+///
+/// Local. The `cudaStream_t` must exist until the handle is freed with `nvshmemrs_stream_free`, which waits for what is on it,
+/// or let go with `nvshmemrs_stream_release`.
+/// Errors: NOT_SUPPORTED on host memory, INVALID_VALUE for a stream of another GPU or context, CUDA.
+#[unsafe(no_mangle)]
+pub extern "C" fn nvshmemrs_stream_from_cuda(
+    runtime: nvshmemrs_runtime_t,
+    cuda_stream: *mut c_void,
+    stream: *mut nvshmemrs_stream_t,
+) -> i32 {
+    guard::call(runtime, |rt| {
+        handle::check_out("stream", stream)?;
+        let made = rt.stream_from_cuda(handle::cuda_stream(cuda_stream))?;
+        handle::write(
+            "stream",
+            stream,
+            handle::insert(Object::Stream(Arc::new(made)))?,
+        )
+    })
+}
+
+/// The `cudaStream_t` of a stream, for the program's own GPU code. It must not be destroyed, and not be used once the handle has
+/// been freed.
+///
+/// Local.
+/// Errors: BAD_HANDLE, NOT_SUPPORTED on host memory.
+#[unsafe(no_mangle)]
+pub extern "C" fn nvshmemrs_stream_cuda(
+    stream: nvshmemrs_stream_t,
+    cuda_stream: *mut *mut c_void,
+) -> i32 {
+    guard::status(|| {
+        handle::check_out("cuda_stream", cuda_stream)?;
+        let found = handle::stream(stream)?.cuda()?;
+        handle::write("cuda_stream", cuda_stream, handle::address(Some(found)))
     })
 }
 
@@ -84,7 +127,8 @@ pub extern "C" fn nvshmemrs_stream_query(stream: nvshmemrs_stream_t, done: *mut 
 
 /// Queues a function of the caller's, which the stream calls with `user`.
 ///
-/// Local; returns at once. The function may call nvshmemrs, except to wait for its own stream.
+/// Local; returns at once. The function may call nvshmemrs, except to wait for its own stream; on a stream of the GPU it may call
+/// neither nvshmemrs nor CUDA.
 /// Errors: BAD_HANDLE, INVALID_VALUE.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_stream_call(
@@ -94,7 +138,7 @@ pub extern "C" fn nvshmemrs_stream_call(
 ) -> i32 {
     guard::status(|| {
         let work = handle::host_function(function, user)?;
-        handle::stream(stream)?.submit(work)
+        handle::stream(stream)?.call(work)
     })
 }
 
@@ -121,7 +165,7 @@ pub extern "C" fn nvshmemrs_event_new(
 ) -> i32 {
     guard::local_live(runtime, |rt| {
         handle::check_out("event", event)?;
-        handle::write("event", event, handle::insert(Object::Event(rt.event()))?)
+        handle::write("event", event, handle::insert(Object::Event(rt.event()?))?)
     })
 }
 

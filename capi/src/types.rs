@@ -91,6 +91,8 @@ pub enum nvshmemrs_status {
     /// A PE is stopped (SIGSTOP, Ctrl-Z), longer than `NVSHMEMRS_STOP_TIMEOUT`. Waits are possible again when it goes on; the
     /// team of a collective that ended so is broken.
     NVSHMEMRS_ERROR_PE_STOPPED = 26,
+    /// The CUDA driver refused something.
+    NVSHMEMRS_ERROR_CUDA = 27,
     /// nvshmemrs panicked; the panic was caught at the C boundary.
     NVSHMEMRS_ERROR_PANIC = 99,
 }
@@ -103,7 +105,7 @@ pub enum nvshmemrs_memory {
     NVSHMEMRS_MEMORY_DEFAULT = 0,
     /// Host memory, shared by the PEs of one host.
     NVSHMEMRS_MEMORY_HOST = 1,
-    /// Memory of a GPU (answers `NVSHMEMRS_ERROR_NOT_SUPPORTED` in this version).
+    /// Memory of a GPU.
     NVSHMEMRS_MEMORY_DEVICE = 2,
 }
 
@@ -261,6 +263,11 @@ pub struct nvshmemrs_init_attr_t {
     pub timeout_s: f64,
     /// Seconds init may last; 0 takes `NVSHMEMRS_INIT_TIMEOUT`, else 60.
     pub init_timeout_s: f64,
+    /// The GPU that this PE uses, if the heap is in device memory, as this process counts them. -1 takes the one of the calling thread's
+    /// current CUDA context, else one by the PE's number.
+    pub device: i32,
+    /// Must be 0.
+    pub reserved: [u8; 28],
 }
 
 /// Names a job, and carries the secret that its PEs prove to each other. Hand it to all PEs.

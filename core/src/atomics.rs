@@ -104,7 +104,14 @@ impl Runtime {
     ) -> Result<T> {
         self.check_target(dest.range(), pe)?;
         let transport = &self.inner.transport;
-        let old = transport.atomic(pe, dest.offset(), width::<T>(), operation, called);
+        let old = transport.atomic(
+            self.lane,
+            pe,
+            dest.offset(),
+            width::<T>(),
+            operation,
+            called,
+        )?;
         if operation != Atomic::Fetch {
             self.ring_for_words(dest.range(), pe);
         }
@@ -123,7 +130,14 @@ impl Runtime {
     ) -> Result<()> {
         self.check_target(dest.range(), pe)?;
         let transport = &self.inner.transport;
-        transport.atomic_update(pe, dest.offset(), width::<T>(), operation, called);
+        transport.atomic_update(
+            self.lane,
+            pe,
+            dest.offset(),
+            width::<T>(),
+            operation,
+            called,
+        )?;
         self.ring_for_words(dest.range(), pe);
         Ok(())
     }

@@ -1,9 +1,10 @@
 //! The board: who waits for what, read off a job's control block, by a PE of the job or from outside.
 //!
-//! * [`needs`]: what a wait needs to end. [`graph`]: who needs whom, and who holds the others up.
+//! * [`needs`]: what a wait needs to end. [`graph`]: who needs whom, and who holds the others up. [`circle`]: those who need each other.
 //! * [`picture`]: all of it in words. [`words`]: lists, numbers.
 //! * [`process`]: what a PE does that is not waiting in nvshmemrs.
 
+mod circle;
 mod graph;
 mod needs;
 mod picture;
@@ -14,7 +15,7 @@ use crate::dtype::Dtype;
 use crate::op::Cmp;
 use crate::team;
 use crate::transport::host::control::{Control, MAX_TEAMS, WaitSlot};
-use crate::transport::host::segment::{NAME, Segment};
+use crate::transport::host::segment::Segment;
 use crate::wait::{Limit, Operation, Seen, Target, Wait as Waiting, kind, now_ns};
 use crate::{Error, Pe, Result};
 use needs::Rings;
@@ -25,7 +26,8 @@ use std::time::Duration;
 
 pub use picture::{PePicture, Picture};
 pub(crate) use picture::{detail, last_place};
-pub(crate) use words::pes;
+pub(crate) use process::pid_of;
+pub(crate) use words::{continued, numbered, pes};
 
 /// What a PE is doing, as far as the job knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,7 +78,7 @@ impl fmt::Display for State {
 pub struct PeStatus {
     /// Its number.
     pub pe: Pe,
-    /// Its process.
+    /// Its process, as it is numbered here; 0 if it has no number here.
     pub pid: u32,
     /// What it is doing.
     pub state: State,
@@ -133,15 +135,11 @@ pub struct Board {
 }
 
 impl Board {
-    /// The board of the job that process `pid` is a PE of. The caller must be the same user.
+    /// The board of the job that process `pid` is a PE of. The caller must be the same user, and no PE of that job.
     pub fn of_process(pid: u32) -> Result<Board> {
+        let own = "a process of another job; a PE asks its own runtime for the board";
         if pid == std::process::id() {
-            // Closing a second descriptor of the job's memory would drop this PE's liveness lock.
-            return Err(Error::invalid(
-                "pid",
-                pid,
-                "another process; a PE asks its own runtime for the board",
-            ));
+            return Err(Error::invalid("pid", pid, own));
         }
         let folder = format!("/proc/{pid}/fd");
         let entries = std::fs::read_dir(&folder).map_err(|error| match error.kind() {
@@ -157,23 +155,24 @@ impl Board {
             ),
             _ => Error::system("reading /proc/PID/fd", error),
         })?;
-        let mark = format!("/memfd:{NAME}");
-        for entry in entries.flatten() {
-            let ours = std::fs::read_link(entry.path())
-                .is_ok_and(|link| link.to_string_lossy().starts_with(&mark));
-            if ours
-                && let Ok(file) = std::fs::File::open(entry.path())
-                && let Ok(segment) = Segment::observe(file)
-                && let Ok(control) = Control::attach(segment)
-            {
-                return Ok(Board { control });
+        let taken = process::own_jobs();
+        let mut wrong = "a process that is a PE of an nvshmemrs job right now; this one is not";
+        for path in entries.flatten().map(|entry| entry.path()) {
+            match process::job_file(&path) {
+                // Closing a second descriptor of it would drop the liveness locks of this process.
+                Some(file) if taken.contains(&file) => wrong = own,
+                Some(_) => {
+                    if let Ok(file) = std::fs::File::open(&path)
+                        && let Ok(segment) = Segment::observe(file)
+                        && let Ok(control) = Control::attach(segment)
+                    {
+                        return Ok(Board { control });
+                    }
+                }
+                None => {}
             }
         }
-        Err(Error::invalid(
-            "pid",
-            pid,
-            "a process that is a PE of an nvshmemrs job right now; this one is not",
-        ))
+        Err(Error::invalid("pid", pid, wrong))
     }
 
     pub(crate) fn of_job(control: &Control) -> Board {
@@ -194,7 +193,7 @@ impl Board {
                 let block = self.control.pe(pe);
                 PeStatus {
                     pe,
-                    pid: block.pid.load(Relaxed),
+                    pid: process::pid_of(&self.control, pe),
                     state: State::from_number(block.state.load(Acquire)),
                     progress: block.progress.load(Relaxed),
                 }
@@ -252,7 +251,7 @@ impl Board {
                 if id == 0 || id == u64::MAX {
                     continue;
                 }
-                let Some(entry) = read(slot, pe, id) else {
+                let Some(entry) = read(slot, pe, id, self.n_pes()) else {
                     continue;
                 };
                 // The wait may have ended while it was read.
@@ -276,8 +275,8 @@ impl Board {
     }
 }
 
-/// The wait in a slot; none if what stands there makes no sense.
-fn read(slot: &WaitSlot, pe: Pe, id: u64) -> Option<Entry> {
+/// The wait in a slot, in a job of `most` PEs; none if what stands there makes no sense.
+fn read(slot: &WaitSlot, pe: Pe, id: u64, most: Pe) -> Option<Entry> {
     let operation = Operation::from_number(slot.operation.load(Relaxed))?;
     let team = slot.team.load(Relaxed);
     let epoch = slot.epoch.load(Relaxed);
@@ -295,7 +294,9 @@ fn read(slot: &WaitSlot, pe: Pe, id: u64) -> Option<Entry> {
         },
         (kind::JOIN, _, _) => Target::Join {
             unique_id: offset,
-            n_pes: expected as Pe,
+            n_pes: Pe::try_from(expected)
+                .ok()
+                .filter(|n_pes| (1..=most).contains(n_pes))?,
         },
         (kind::STREAM, _, _) => Target::Stream { goal: expected },
         _ => Target::Job,
@@ -318,6 +319,34 @@ fn read(slot: &WaitSlot, pe: Pe, id: u64) -> Option<Entry> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::transport::host::locks;
+    use std::os::unix::fs::MetadataExt;
+    use std::process::Command;
+
+    #[test]
+    fn a_look_at_a_pe_of_ones_own_job_is_refused_and_keeps_the_place_in_it() {
+        let control = Control::create(2, 2 << 20, None).unwrap();
+        let fd = control.segment().fd().try_clone_to_owned().unwrap();
+        let inode = std::fs::File::from(fd.try_clone().unwrap());
+        let inode = inode.metadata().unwrap().ino();
+        // A process that has the job's memory, as another PE has it.
+        let mut other = Command::new("sleep").arg("60").stdin(fd).spawn().unwrap();
+        locks::hold(control.segment().fd(), 0).unwrap();
+        let is_held = || {
+            let (pid, place) = (std::process::id(), format!(":{inode} 0 0"));
+            let locks = std::fs::read_to_string("/proc/locks").unwrap();
+            let own = |line: &str| line.contains(&format!(" {pid} ")) && line.ends_with(&place);
+            locks.lines().any(own)
+        };
+        assert!(is_held());
+        let refused = Board::of_process(other.id()).map(|board| board.n_pes());
+        let held = is_held();
+        other.kill().unwrap();
+        other.wait().unwrap();
+        let why = refused.unwrap_err().to_string();
+        assert!(why.contains("asks its own runtime"), "{why}");
+        assert!(held, "the lock is gone");
+    }
 
     #[test]
     fn a_process_without_a_job_has_no_board() {

@@ -38,13 +38,18 @@ pub struct Value {
 pub const SETTINGS: &[Setting] = &[
     Setting {
         name: "NVSHMEM_SYMMETRIC_SIZE",
-        default: "usable memory / PEs on the host",
+        default: "usable memory / PEs on the host; device memory: 80 % of what the GPU has free / PEs that share it",
         help: "bytes of symmetric heap per PE; suffixes k, m, g, t (powers of 1024), fractions allowed; rounded up to 2 MiB; the same on all PEs",
     },
     Setting {
         name: "NVSHMEMRS_MEMORY",
         default: "host",
         help: "where the symmetric heap lives: host or device",
+    },
+    Setting {
+        name: "NVSHMEMRS_IMAGES",
+        default: "",
+        help: "the folder of the GPU kernels' images; empty: ../share/nvshmemrs/images or nvshmemrs-images beside the library",
     },
     Setting {
         name: "NVSHMEMRS_TIMEOUT",
@@ -137,6 +142,9 @@ pub(crate) fn set(name: &str) -> Option<String> {
     (value.source == Source::Environment).then_some(value.value)
 }
 
+/// The longest time that a limit may be: no clock overflows with it.
+const MOST_SECONDS: u64 = 1_000_000_000;
+
 fn bad(name: &'static str, value: &str, expected: &str) -> Error {
     Error::invalid(name, format!("\"{value}\""), expected)
 }
@@ -178,7 +186,7 @@ pub(crate) fn parse_seconds(name: &'static str, text: &str) -> Result<Option<Dur
 
 /// Checks a number of seconds; `None` for 0.
 pub(crate) fn seconds_from(name: &'static str, seconds: f64) -> Result<Option<Duration>> {
-    if !(0.0..=1e9).contains(&seconds) {
+    if !(0.0..=MOST_SECONDS as f64).contains(&seconds) {
         return Err(Error::invalid(
             name,
             seconds,
@@ -186,6 +194,18 @@ pub(crate) fn seconds_from(name: &'static str, seconds: f64) -> Result<Option<Du
         ));
     }
     Ok((seconds > 0.0).then(|| Duration::from_secs_f64(seconds)))
+}
+
+/// Checks a time that a program gives, as [`seconds_from`] does one in seconds.
+pub(crate) fn limit_from(name: &'static str, limit: Duration) -> Result<Duration> {
+    match limit {
+        limit if limit <= Duration::from_secs(MOST_SECONDS) => Ok(limit),
+        _ => Err(Error::invalid(
+            name,
+            format!("{limit:?}"),
+            format!("a time of at most {MOST_SECONDS} s"),
+        )),
+    }
 }
 
 pub(crate) fn symmetric_size() -> Result<Option<u64>> {
@@ -272,6 +292,16 @@ mod tests {
             "1.5.5m",
         ] {
             assert!(size(wrong).is_err(), "{wrong:?} was accepted");
+        }
+    }
+
+    #[test]
+    fn times_that_a_clock_cannot_add() {
+        let most = Duration::from_secs(MOST_SECONDS);
+        assert_eq!(limit_from("timeout", most).unwrap(), most);
+        for wrong in [most + Duration::from_nanos(1), Duration::MAX] {
+            let error = limit_from("timeout", wrong).unwrap_err().to_string();
+            assert!(error.contains("`timeout`"), "{error}");
         }
     }
 

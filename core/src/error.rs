@@ -1,6 +1,7 @@
 //! The one error type: what, which PE, which argument, expected and actual.
 
 use crate::Pe;
+use crate::board::{continued, numbered};
 use std::time::Duration;
 
 /// A result with an nvshmemrs [`Error`].
@@ -86,6 +87,23 @@ pub enum Error {
         /// What sets the limit.
         limit: String,
     },
+    /// The GPU has not enough memory.
+    #[error(
+        "PE {me} cannot have {requested} more bytes of memory of {device}: {free} of {total} bytes are free; lower \
+         NVSHMEM_SYMMETRIC_SIZE (or heap_bytes at init), allocate less, or free what else uses the GPU (`nvidia-smi` lists it)"
+    )]
+    DeviceMemory {
+        /// Bytes asked for.
+        requested: u64,
+        /// Bytes free.
+        free: u64,
+        /// Bytes the GPU has.
+        total: u64,
+        /// Which GPU.
+        device: String,
+        /// The PE that uses it.
+        me: Pe,
+    },
     /// Not offered by this build or this machine.
     #[error("{0}")]
     NotSupported(String),
@@ -129,11 +147,14 @@ pub enum Error {
         why: String,
     },
     /// A PE died, or left without finalize.
-    #[error("PE {pe} (pid {pid}) {how}{place}, during {operation} of PE {me}")]
+    #[error(
+        "PE {pe} ({}) {how}{place}, during {operation} of PE {me}",
+        numbered(*pid)
+    )]
     PeDied {
         /// The PE that is gone.
         pe: Pe,
-        /// Its process.
+        /// Its process, as it is numbered here; 0 if it has no number here.
         pid: u32,
         /// How it left.
         how: &'static str,
@@ -147,13 +168,14 @@ pub enum Error {
     /// A PE is stopped (SIGSTOP, Ctrl-Z), longer than `NVSHMEMRS_STOP_TIMEOUT`. Waits are possible again when it goes on; the team
     /// of a collective that ended so is broken.
     #[error(
-        "PE {pe} (pid {pid}) has been stopped (SIGSTOP or Ctrl-Z) for {stopped_for:.1?}, during {operation} of PE {me}: \
-         `kill -CONT {pid}` lets it go on; NVSHMEMRS_STOP_TIMEOUT sets how long a PE may be stopped, 0 waits for ever"
+        "PE {pe} ({}) has been stopped (SIGSTOP or Ctrl-Z) for {stopped_for:.1?}, during {operation} of PE {me}: \
+         {} lets it go on; NVSHMEMRS_STOP_TIMEOUT sets how long a PE may be stopped, 0 waits for ever",
+        numbered(*pid), continued(*pid)
     )]
     PeStopped {
         /// The PE that is stopped.
         pe: Pe,
-        /// Its process.
+        /// Its process, as it is numbered here; 0 if it has no number here.
         pid: u32,
         /// For how long it has been.
         stopped_for: Duration,
@@ -197,6 +219,16 @@ pub enum Error {
         /// What was asked of it.
         call: &'static str,
         /// Its words.
+        message: String,
+    },
+    /// The CUDA driver refused something.
+    #[error("CUDA: {call}: {message}")]
+    Cuda {
+        /// The function of the driver.
+        call: &'static str,
+        /// Its number for the error (`CUresult`).
+        code: i32,
+        /// Its name, and what to do about it.
         message: String,
     },
     /// The caller is a forked child.
@@ -272,7 +304,7 @@ impl Error {
     pub fn status(&self) -> i32 {
         match self {
             Error::InvalidValue { .. } => 1,
-            Error::HeapFull { .. } | Error::MachineMemory { .. } => 2,
+            Error::HeapFull { .. } | Error::MachineMemory { .. } | Error::DeviceMemory { .. } => 2,
             Error::NotSupported(_) => 3,
             Error::NotSymmetric { .. } => 4,
             Error::Internal(_) => 7,
@@ -293,6 +325,7 @@ impl Error {
             Error::PeerArgument { .. } => 24,
             Error::CheckFailed { .. } => 25,
             Error::PeStopped { .. } => 26,
+            Error::Cuda { .. } => 27,
         }
     }
 
@@ -322,6 +355,7 @@ impl Error {
             24 => "another member of the collective had an argument that it could not accept",
             25 => "the checker has found problems",
             26 => "a PE is stopped (SIGSTOP or Ctrl-Z)",
+            27 => "the CUDA driver refused something",
             99 => "nvshmemrs panicked",
             _ => "not a status of nvshmemrs",
         }

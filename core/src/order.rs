@@ -10,8 +10,7 @@ impl Runtime {
     #[track_caller]
     pub fn fence(&self) -> Result<()> {
         self.inner.ready()?;
-        self.inner.transport.fence();
-        Ok(())
+        self.inner.transport.fence(self.lane)
     }
 
     /// Completes this PE's earlier operations: their data is visible to every PE, their local buffers may be reused.
@@ -21,7 +20,6 @@ impl Runtime {
     #[track_caller]
     pub fn quiet(&self) -> Result<()> {
         self.inner.ready()?;
-        self.inner.transport.quiet("quiet");
-        Ok(())
+        self.inner.transport.quiet(self.lane, "quiet")
     }
 }

@@ -4,12 +4,15 @@
 //! `_vector` forms compare every element with a value of its own. What a PE put before the value that holds is visible
 //! afterwards.
 
+mod gpu;
+
 use crate::dtype::Element;
 use crate::heap::sym::{SymElement, SymRange, SymSlice};
 use crate::op::Cmp;
 use crate::runtime::Inner;
 use crate::transport::Transport as _;
 use crate::transport::check::{Checker, Watch};
+use crate::transport::cuda::kernels::WaitMode;
 use crate::wait::{Operation, Seen, Target, Wait};
 use crate::{Error, Result, Runtime};
 use std::cell::RefCell;
@@ -207,6 +210,12 @@ impl<'a, T: WaitElement> Set<'a, T> {
         }
     }
 
+    /// What the elements' values came to, if they could be read.
+    #[inline(always)]
+    fn seen<R>(&self, result: R) -> Result<R> {
+        self.rt.inner.transport.raw().failure().map(|()| result)
+    }
+
     fn wait<R>(
         &self,
         operation: Operation,
@@ -222,11 +231,15 @@ impl<'a, T: WaitElement> Set<'a, T> {
                 expected: 0,
             },
         };
-        self.rt.inner.wait(wait, ready)
+        let result = self.rt.inner.wait(wait, ready)?;
+        self.seen(result)
     }
 
     #[track_caller]
     fn wait_all(&self) -> Result<()> {
+        if let Some(found) = self.on_gpu(WaitMode::All, Some(Operation::WaitUntilAll)) {
+            return found.map(drop);
+        }
         let watches = self.watch();
         let mut next = 0;
         let result = self.wait(Operation::WaitUntilAll, || self.all(&mut next));
@@ -265,6 +278,13 @@ impl<'a, T: WaitElement> Set<'a, T> {
 
     #[track_caller]
     fn wait_any(&self) -> Result<Option<usize>> {
+        if let Some(found) = self.on_gpu(WaitMode::Any, Some(Operation::WaitUntilAny)) {
+            return found.map(|found| {
+                usize::try_from(found.result)
+                    .ok()
+                    .filter(|&at| at < self.len)
+            });
+        }
         let found = self.wait(Operation::WaitUntilAny, || self.any())?;
         self.acquire();
         Ok(found)
@@ -272,6 +292,9 @@ impl<'a, T: WaitElement> Set<'a, T> {
 
     #[track_caller]
     fn wait_some(&self) -> Result<Vec<usize>> {
+        if let Some(found) = self.on_gpu(WaitMode::Some, Some(Operation::WaitUntilSome)) {
+            return found.map(|found| found.indices);
+        }
         let first = self.wait(Operation::WaitUntilSome, || self.any())?;
         let found = self.some(first);
         self.acquire();
@@ -279,26 +302,39 @@ impl<'a, T: WaitElement> Set<'a, T> {
     }
 
     #[track_caller]
-    fn test_all(&self) -> bool {
+    fn test_all(&self) -> Result<bool> {
+        if let Some(found) = self.on_gpu(WaitMode::All, None) {
+            return found.map(|found| found.result == 1);
+        }
         let all = self.all(&mut 0).is_ok();
         if all {
             self.acquire();
         }
-        all
+        self.seen(all)
     }
 
     #[track_caller]
-    fn test_any(&self) -> Option<usize> {
+    fn test_any(&self) -> Result<Option<usize>> {
+        if let Some(found) = self.on_gpu(WaitMode::Any, None) {
+            return found.map(|found| {
+                usize::try_from(found.result)
+                    .ok()
+                    .filter(|&at| at < self.len)
+            });
+        }
         let found = self.any().unwrap_or(None);
         self.acquire();
-        found
+        self.seen(found)
     }
 
     #[track_caller]
-    fn test_some(&self) -> Vec<usize> {
+    fn test_some(&self) -> Result<Vec<usize>> {
+        if let Some(found) = self.on_gpu(WaitMode::Some, None) {
+            return found.map(|found| found.indices);
+        }
         let found = self.some(self.any().unwrap_or(None));
         self.acquire();
-        found
+        self.seen(found)
     }
 }
 
@@ -312,7 +348,10 @@ impl Inner {
         ready: impl FnMut() -> std::result::Result<u64, u64>,
     ) -> Result<u64> {
         match self.transport.checker() {
-            None => self.wait(wait, ready),
+            None => {
+                let value = self.wait(wait, ready)?;
+                self.transport.raw().failure().map(|()| value)
+            }
             Some(check) => self.wait_watched(check, wait, ready),
         }
     }
@@ -370,6 +409,9 @@ impl Runtime {
     ) -> Result<()> {
         self.inner.ready()?;
         self.inner.within(ivar.range())?;
+        if let Some(lane) = self.gpu_lane() {
+            return lane.wait_until(ivar, cmp, value);
+        }
         let offset = ivar.offset();
         let wait = Wait {
             operation: Operation::WaitUntil,
@@ -535,9 +577,13 @@ impl Runtime {
     pub fn test<T: WaitElement>(&self, ivar: SymElement<T>, cmp: Cmp, value: T) -> Result<bool> {
         self.inner.ready()?;
         self.inner.within(ivar.range())?;
+        if let Some(lane) = self.gpu_lane() {
+            return lane.test(ivar, cmp, value);
+        }
         let transport = &self.inner.transport;
         transport.look(ivar.range());
         let seen = transport.raw().load(ivar.offset(), size_of::<T>());
+        transport.raw().failure()?;
         let holds = cmp.holds(T::from_bits(seen), value);
         if holds {
             transport.acquired(ivar.range(), seen, "test");
@@ -557,7 +603,7 @@ impl Runtime {
         value: T,
     ) -> Result<bool> {
         let set = Set::new(self, "test_all", ivars, status, cmp, Values::Same(value))?;
-        Ok(set.test_all())
+        set.test_all()
     }
 
     /// The lowest index of `ivars` that `status` does not exclude and that compares to `value`, if there is one.
@@ -572,7 +618,7 @@ impl Runtime {
         value: T,
     ) -> Result<Option<usize>> {
         let set = Set::new(self, "test_any", ivars, status, cmp, Values::Same(value))?;
-        Ok(set.test_any())
+        set.test_any()
     }
 
     /// The indices, in order, of all `ivars` that `status` does not exclude and that compare to `value`.
@@ -587,7 +633,7 @@ impl Runtime {
         value: T,
     ) -> Result<Vec<usize>> {
         let set = Set::new(self, "test_some", ivars, status, cmp, Values::Same(value))?;
-        Ok(set.test_some())
+        set.test_some()
     }
 
     /// As [`test_all`](Runtime::test_all), where element i is compared with `values[i]`.
@@ -609,7 +655,7 @@ impl Runtime {
             cmp,
             Values::Each(values),
         )?;
-        Ok(set.test_all())
+        set.test_all()
     }
 
     /// As [`test_any`](Runtime::test_any), where element i is compared with `values[i]`.
@@ -631,7 +677,7 @@ impl Runtime {
             cmp,
             Values::Each(values),
         )?;
-        Ok(set.test_any())
+        set.test_any()
     }
 
     /// As [`test_some`](Runtime::test_some), where element i is compared with `values[i]`.
@@ -653,7 +699,7 @@ impl Runtime {
             cmp,
             Values::Each(values),
         )?;
-        Ok(set.test_some())
+        set.test_some()
     }
 }
 

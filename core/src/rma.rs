@@ -49,7 +49,9 @@ impl Runtime {
     ) -> Result<()> {
         let source = source.into();
         let dest = self.check_transfer("dest", dest.into(), source.bytes(), pe)?;
-        self.inner.transport.put(pe, dest.offset(), source, "put");
+        self.inner
+            .transport
+            .put(self.lane, pe, dest.offset(), source, "put")?;
         self.ring_for_words(dest, pe);
         Ok(())
     }
@@ -67,8 +69,9 @@ impl Runtime {
     ) -> Result<()> {
         let dest = dest.into();
         let source = self.check_transfer("source", source.into(), dest.bytes(), pe)?;
-        self.inner.transport.get(pe, source.offset(), dest, "get");
-        Ok(())
+        self.inner
+            .transport
+            .get(self.lane, pe, source.offset(), dest, "get")
     }
 
     /// As [`put`](Runtime::put), complete after [`quiet`](Runtime::quiet). A borrow of `source` ends on return, so a borrowed source
@@ -86,7 +89,7 @@ impl Runtime {
         let NbiSource { source, lasts } = source.into();
         let dest = self.check_transfer("dest", dest.into(), source.bytes(), pe)?;
         let transport = &self.inner.transport;
-        transport.put_nbi(pe, dest.offset(), source, lasts, "put_nbi");
+        transport.put_nbi(self.lane, pe, dest.offset(), source, lasts, "put_nbi")?;
         self.ring_for_words(dest, pe);
         Ok(())
     }
@@ -106,8 +109,7 @@ impl Runtime {
         let NbiDest { dest, lasts } = dest.into();
         let source = self.check_transfer("source", source.into(), dest.bytes(), pe)?;
         let transport = &self.inner.transport;
-        transport.get_nbi(pe, source.offset(), dest, lasts, "get_nbi");
-        Ok(())
+        transport.get_nbi(self.lane, pe, source.offset(), dest, lasts, "get_nbi")
     }
 
     /// Writes one element to `dest` on PE `pe`, in one access.
@@ -119,7 +121,7 @@ impl Runtime {
         self.check_target(dest.range(), pe)?;
         self.inner
             .transport
-            .put(pe, dest.offset(), LocalSource::from(&[value]), "p");
+            .put_value(self.lane, pe, dest.offset(), value, "p")?;
         self.ring_for_words(dest.range(), pe);
         Ok(())
     }
@@ -131,10 +133,8 @@ impl Runtime {
     #[track_caller]
     pub fn g<T: Element>(&self, source: SymElement<T>, pe: Pe) -> Result<T> {
         self.check_target(source.range(), pe)?;
-        let mut value = [T::zeroed()];
         self.inner
             .transport
-            .get(pe, source.offset(), LocalDest::from(&mut value), "g");
-        Ok(value[0])
+            .get_value(self.lane, pe, source.offset(), "g")
     }
 }

@@ -61,7 +61,7 @@ impl Runtime {
         let offset = signal.offset();
         let update = SignalUpdate { offset, value, op };
         let transport = &self.inner.transport;
-        transport.put_signal(pe, dest.offset(), source, update, nbi, called);
+        transport.put_signal(self.lane, pe, dest.offset(), source, update, nbi, called)?;
         self.ring_for_words(dest, pe);
         self.ring_for_words(signal.range(), pe);
         Ok(())
@@ -82,7 +82,9 @@ impl Runtime {
         self.check_target(signal.range(), pe)?;
         let offset = signal.offset();
         let update = SignalUpdate { offset, value, op };
-        self.inner.transport.signal(pe, update, "signal_op");
+        self.inner
+            .transport
+            .signal(self.lane, pe, update, "signal_op")?;
         self.ring_for_words(signal.range(), pe);
         Ok(())
     }
@@ -96,6 +98,9 @@ impl Runtime {
     pub fn signal_wait(&self, signal: SymElement<u64>, cmp: Cmp, value: u64) -> Result<u64> {
         self.inner.ready()?;
         self.inner.within(signal.range())?;
+        if let Some(lane) = self.gpu_lane() {
+            return lane.wait_for(signal, cmp, value, Operation::SignalWait);
+        }
         let offset = signal.offset();
         let wait = Wait {
             operation: Operation::SignalWait,
@@ -117,6 +122,22 @@ impl Runtime {
         })
     }
 
+    /// As [`signal_wait`](Runtime::signal_wait), without the value; on a stream of the GPU only the stream waits.
+    ///
+    /// Local: only the caller waits. OpenSHMEM 1.5 section 9.10.15.
+    #[inline(always)]
+    #[track_caller]
+    pub fn signal_await(&self, signal: SymElement<u64>, cmp: Cmp, value: u64) -> Result<()> {
+        match self.gpu_lane() {
+            None => self.signal_wait(signal, cmp, value).map(drop),
+            Some(lane) => {
+                self.inner.ready()?;
+                self.inner.within(signal.range())?;
+                lane.wait_until(signal, cmp, value)
+            }
+        }
+    }
+
     /// Reads this PE's copy of the signal. What the sender put before that value is visible on return.
     ///
     /// Local; never waits. OpenSHMEM 1.5 section 9.8.5.
@@ -125,9 +146,17 @@ impl Runtime {
     pub fn signal_fetch(&self, signal: SymElement<u64>) -> Result<u64> {
         self.inner.ready()?;
         self.inner.within(signal.range())?;
+        if self.gpu_lane().is_some() {
+            let (me, at) = (self.inner.my_pe, signal.offset());
+            return self
+                .inner
+                .transport
+                .get_value(self.lane, me, at, "signal_fetch");
+        }
         let transport = &self.inner.transport;
         transport.look(signal.range());
         let seen = transport.raw().signal_fetch(signal.offset());
+        transport.raw().failure()?;
         transport.acquired(signal.range(), seen, "signal_fetch");
         Ok(seen)
     }

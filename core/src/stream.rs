@@ -1,6 +1,6 @@
 //! Streams: ordered queues of operations, and events that time them and order one stream after another.
 //!
-//! On host memory a stream is a queue with a thread of its own. Every operation has its on-stream form by being submitted:
+//! On host memory a stream is a queue with a thread of its own ([`queue`]). Every operation has its on-stream form by being submitted:
 //!
 //! ```
 //! use nvshmemrs::{Dtype, Op, Team, local};
@@ -23,179 +23,95 @@
 //!
 //! What was submitted to one stream runs in order; streams run side by side. An error does not stop a stream, because that could
 //! strand the other PEs of a collective: the first one is kept, and [`Stream::synchronize`] returns it.
+//!
+//! On device memory a stream is one of the GPU's, the library's own or the program's. What is submitted is called at once, on a runtime
+//! whose operations put their work on that stream and return; an error that shows then is returned by the call.
+
+mod gpu;
+mod queue;
+
+pub(crate) use gpu::GpuStream;
+pub(crate) use queue::{Job, Queue};
 
 use crate::runtime::Inner;
 use crate::track::Resource;
-use crate::transport::host::signals;
-use crate::wait::{self, Operation, Target, Wait};
-use crate::{Error, Result, Runtime, deadline};
-use std::collections::VecDeque;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard};
-use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use crate::transport::cuda::CudaStreamRef;
+use crate::wait::Operation;
+use crate::{Error, Result, Runtime};
+use gpu::GpuEvent;
+use queue::{QueueMarks, QueueStream};
+use std::sync::Arc;
+use std::time::Duration;
 
-pub(crate) type Job = Box<dyn FnOnce(&Runtime) -> Result<()> + Send>;
-
-/// What the users of a stream and its thread share.
-pub(crate) struct Queue {
-    state: Mutex<State>,
-    /// Rung when a job comes in, or the stream closes.
-    work: Condvar,
-    /// Jobs that have run.
-    completed: AtomicU64,
-    /// Ends the waits of the job that is running.
-    stop: Arc<AtomicBool>,
-}
-
-#[derive(Default)]
-struct State {
-    jobs: VecDeque<Job>,
-    submitted: u64,
-    error: Option<Error>,
-    closed: bool,
-}
-
-impl Queue {
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state
-            .lock()
-            .unwrap_or_else(|poison| poison.into_inner())
-    }
-
-    /// Takes no more jobs; what is queued still runs.
-    pub(crate) fn close(&self) {
-        self.lock().closed = true;
-        self.work.notify_all();
-    }
-
-    /// Takes no more jobs, and forgets those that have not begun. They count as run once the one that is running has ended.
-    pub(crate) fn abandon(&self) {
-        let mut state = self.lock();
-        state.closed = true;
-        let dropped = std::mem::take(&mut state.jobs);
-        drop(state);
-        drop(dropped);
-        self.work.notify_all();
-    }
-
-    /// The next job; `None` once the stream is closed and empty.
-    fn next(&self) -> Option<Job> {
-        let mut state = self.lock();
-        loop {
-            if let Some(job) = state.jobs.pop_front() {
-                return Some(job);
-            }
-            if state.closed {
-                return None;
-            }
-            state = self
-                .work
-                .wait(state)
-                .unwrap_or_else(|poison| poison.into_inner());
-        }
-    }
-
-    fn keep(&self, error: Error) {
-        self.lock().error.get_or_insert(error);
-    }
-
-    /// The stream's thread.
-    fn serve(&self, runtime: &Runtime) {
-        wait::run_stream(Arc::clone(&self.stop));
-        while let Some(job) = self.next() {
-            let result = catch_unwind(AssertUnwindSafe(|| job(runtime)));
-            match result {
-                Ok(Ok(())) => {}
-                Ok(Err(error)) => self.keep(error),
-                Err(_) => self.keep(Error::Internal(
-                    "an operation on a stream panicked; see nvshmemrs's report of it".into(),
-                )),
-            }
-            self.completed.fetch_add(1, Release);
-            wait::ring_pe(&runtime.inner.control, runtime.inner.my_pe);
-        }
-        // Nobody shall wait for jobs that were forgotten.
-        self.completed.store(self.lock().submitted, Release);
-        wait::ring_pe(&runtime.inner.control, runtime.inner.my_pe);
-    }
-
-    /// Waits until the jobs submitted before have run.
-    pub(crate) fn drain(&self, inner: &Inner, operation: Operation) -> Result<()> {
-        let goal = self.lock().submitted;
-        let wait = Wait {
-            operation,
-            target: Target::Stream { goal },
-        };
-        inner.wait(wait, || match self.completed.load(Acquire) {
-            completed if completed >= goal => Ok(()),
-            completed => Err(completed),
-        })
-    }
-}
-
-/// An ordered queue of operations with a thread of its own.
+/// An ordered queue of operations: with a thread of its own, or a stream of the GPU.
 ///
 /// Dropping it waits for nothing, because what is queued may need other PEs: it runs on, and finalize waits for it. An error that was
-/// kept is lost then; [`close`](Stream::close) waits and returns it.
+/// kept is lost then; [`close`](Stream::close) waits and returns it. A stream of the program's must exist as long as this value.
 pub struct Stream {
     runtime: Runtime,
-    queue: Arc<Queue>,
-    thread: Option<JoinHandle<()>>,
+    kind: Kind,
+}
+
+#[derive(Debug)]
+enum Kind {
+    Queue(QueueStream),
+    /// The stream, and the runtime whose operations go there.
+    Gpu(Arc<GpuStream>, Runtime),
 }
 
 impl std::fmt::Debug for Stream {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let submitted = self.queue.lock().submitted;
-        let completed = self.queue.completed.load(Relaxed);
-        write!(f, "Stream({completed} of {submitted} operations done)")
+        match &self.kind {
+            Kind::Queue(queue) => write!(f, "Stream({queue:?})"),
+            Kind::Gpu(gpu, _) => write!(f, "Stream({gpu:?})"),
+        }
     }
 }
 
 impl Stream {
     fn start(inner: &Arc<Inner>) -> Result<Stream> {
         inner.ready()?;
-        let queue = Arc::new(Queue {
-            state: Mutex::default(),
-            work: Condvar::new(),
-            completed: AtomicU64::new(0),
-            stop: Arc::default(),
-        });
-        let (served, runtime) = (Arc::clone(&queue), Runtime::view(inner));
-        let builder = std::thread::Builder::new().name("nvshmemrs-stream".into());
-        let thread = signals::blocked(|| builder.spawn(move || served.serve(&runtime)))
-            .map_err(|error| Error::system("starting a stream's thread", error))?;
-        inner.streams().push(Arc::downgrade(&queue));
-        Ok(Stream {
+        match inner.transport.cuda() {
+            None => Ok(Stream {
+                runtime: Runtime::view(inner),
+                kind: Kind::Queue(QueueStream::start(inner)?),
+            }),
+            Some(transport) => Ok(Stream::on_gpu(inner, GpuStream::new(transport)?)),
+        }
+    }
+
+    fn on_gpu(inner: &Arc<Inner>, stream: GpuStream) -> Stream {
+        let view = Runtime::view_on(inner, stream.lane());
+        let stream = Arc::new(stream);
+        inner.add_gpu_stream(&stream);
+        Stream {
             runtime: Runtime::view(inner),
-            queue,
-            thread: Some(thread),
-        })
+            kind: Kind::Gpu(stream, view),
+        }
     }
 
     /// Queues an operation, or any other work, and returns at once. It runs on the stream's thread, after all that was
-    /// submitted before.
+    /// submitted before. On a stream of the GPU it is called at once, with a runtime whose operations are queued; what else it does,
+    /// it does at once (see [`call`](Stream::call)), and an error it has is returned.
     ///
     /// Local. Complete after [`synchronize`](Stream::synchronize). NVSHMEM `nvshmemx_..._on_stream`.
     pub fn submit(&self, job: impl FnOnce(&Runtime) -> Result<()> + Send + 'static) -> Result<()> {
-        self.submit_made(|| Box::new(job))
+        self.runtime.inner.ready()?;
+        match &self.kind {
+            Kind::Queue(queue) => queue.submit(|| Box::new(job)),
+            Kind::Gpu(_, runtime) => job(runtime),
+        }
     }
 
-    /// Queues what `make` makes while the order of the queue is held.
-    fn submit_made(&self, make: impl FnOnce() -> Job) -> Result<()> {
+    /// Queues a function of the program's. On a stream of the GPU it must not call nvshmemrs or CUDA (see `cudaLaunchHostFunc`).
+    ///
+    /// Local; returns at once.
+    pub fn call(&self, work: impl FnOnce(&Runtime) -> Result<()> + Send + 'static) -> Result<()> {
         self.runtime.inner.ready()?;
-        let mut state = self.queue.lock();
-        if state.closed {
-            return Err(Error::NotInitialized(
-                "this stream has ended, with its runtime's finalize",
-            ));
+        match &self.kind {
+            Kind::Queue(queue) => queue.submit(|| Box::new(work)),
+            Kind::Gpu(gpu, _) => gpu.call(Runtime::view(&self.runtime.inner), work),
         }
-        state.submitted += 1;
-        state.jobs.push_back(deadline::carried(make()));
-        drop(state);
-        self.queue.work.notify_one();
-        Ok(())
     }
 
     /// Runs an operation after all that was submitted before, and waits for its result.
@@ -205,40 +121,15 @@ impl Stream {
         &self,
         job: impl FnOnce(&Runtime) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        self.check_caller()?;
-        let call = Arc::new(Call {
-            phase: Mutex::new(Phase::Waiting),
-            done: AtomicBool::new(false),
-        });
-        let (queued, stop) = (Arc::clone(&call), Arc::clone(&self.queue.stop));
-        self.submit(move |rt| {
-            if queued.begin() {
-                let result = catch_unwind(AssertUnwindSafe(|| job(rt)));
-                let result = result.unwrap_or_else(|_| {
-                    Err(Error::Internal("an operation on a stream panicked".into()))
-                });
-                queued.end(result, &stop);
+        self.runtime.inner.ready()?;
+        match &self.kind {
+            Kind::Queue(queue) => queue.run(&self.runtime.inner, job),
+            Kind::Gpu(gpu, runtime) => {
+                let result = job(runtime)?;
+                gpu.drain(&self.runtime.inner, Operation::StreamSynchronize)?;
+                Ok(result)
             }
-            Ok(())
-        })?;
-        let wait = Wait {
-            operation: Operation::StreamSynchronize,
-            target: Target::Stream {
-                goal: self.queue.lock().submitted,
-            },
-        };
-        let done = || match call.done.load(Acquire) {
-            true => Ok(()),
-            false => Err(self.queue.completed.load(Relaxed)),
-        };
-        if let Err(error) = self.runtime.inner.wait(wait, done) {
-            if call.cancel() {
-                return Err(error);
-            }
-            // It has begun, so it still uses what the caller lent it: what ended this wait ends that job's, too.
-            call.stop(&self.queue.stop);
         }
-        call.result()
     }
 
     /// Waits until everything submitted before has run, and returns the first error since the last call.
@@ -246,20 +137,19 @@ impl Stream {
     /// Local; waits for the stream.
     pub fn synchronize(&self) -> Result<()> {
         self.runtime.inner.ready()?;
-        self.check_caller()?;
-        self.queue
-            .drain(&self.runtime.inner, Operation::StreamSynchronize)?;
-        match self.queue.lock().error.take() {
-            Some(error) => Err(error),
-            None => Ok(()),
+        match &self.kind {
+            Kind::Queue(queue) => queue.synchronize(&self.runtime.inner),
+            Kind::Gpu(gpu, _) => gpu.synchronize(&self.runtime.inner),
         }
     }
 
     /// Whether everything submitted before has run. Local; never waits.
     pub fn query(&self) -> Result<bool> {
         self.runtime.inner.ready()?;
-        let submitted = self.queue.lock().submitted;
-        Ok(self.queue.completed.load(Acquire) >= submitted)
+        match &self.kind {
+            Kind::Queue(queue) => Ok(queue.query()),
+            Kind::Gpu(gpu, _) => gpu.query(),
+        }
     }
 
     /// Makes later work of this stream wait until `event`'s latest record has been reached. An event that was not recorded
@@ -267,13 +157,17 @@ impl Stream {
     ///
     /// Local; only the stream waits.
     pub fn wait(&self, event: &Event) -> Result<()> {
-        let (event, ticket) = (event.clone(), event.shared.recorded.load(Acquire));
-        self.submit(move |rt| event.await_ticket(&rt.inner, ticket))
+        self.runtime.inner.ready()?;
+        match (&self.kind, &event.marks) {
+            (Kind::Gpu(gpu, _), Marks::Gpu(mark)) => gpu.wait(mark),
+            (Kind::Queue(queue), Marks::Queue(marks)) => queue.wait(marks),
+            _ => Err(event.of_another_runtime()),
+        }
     }
 
     /// Waits until everything submitted before has run, ends the stream and its thread, and returns the first error since the last
     /// [`synchronize`](Stream::synchronize). What ends the wait with an error ends what the stream waits for, too, and what has not
-    /// begun is forgotten.
+    /// begun is forgotten; a stream of the GPU runs on then.
     ///
     /// Local; waits for the stream.
     pub fn close(mut self) -> Result<()> {
@@ -281,25 +175,29 @@ impl Stream {
             return self.runtime.inner.ready();
         }
         let result = self.synchronize().inspect_err(|_| self.stop());
-        self.queue.close();
-        let idle = self.queue.completed.load(Acquire) >= self.queue.lock().submitted;
-        // Otherwise something of the program's is running that nobody can end: the thread is left to itself, as by dropping.
-        if idle
-            && self.check_caller().is_ok()
-            && let Some(thread) = self.thread.take()
-        {
-            // It is about to return.
-            let _ = thread.join();
+        if let Kind::Queue(queue) = &mut self.kind {
+            queue.close();
         }
         result
     }
 
-    /// Forgets what has not begun, and ends the waits of what is running.
+    /// Forgets what has not begun, and ends the waits of what is running. A stream of the GPU runs on.
     ///
     /// Local; returns at once.
     pub fn stop(&self) {
-        self.queue.abandon();
-        self.queue.stop.store(true, Release);
+        if let Kind::Queue(queue) = &self.kind {
+            queue.stop();
+        }
+    }
+
+    /// The `cudaStream_t`, as a number; an error for a stream of host memory. Local.
+    pub fn cuda(&self) -> Result<u64> {
+        match &self.kind {
+            Kind::Gpu(gpu, _) => Ok(gpu.raw()),
+            Kind::Queue(_) => Err(Error::NotSupported(
+                "a stream of host memory is none of the GPU's; set NVSHMEMRS_MEMORY=device to have those".into(),
+            )),
+        }
     }
 
     /// Whether it is a stream of this runtime. Local.
@@ -314,96 +212,22 @@ impl Stream {
 
     /// Names it among the streams that have not been dropped.
     fn number(&self) -> u64 {
-        Arc::as_ptr(&self.queue) as u64
-    }
-
-    /// A stream's own thread cannot wait for the stream.
-    fn check_caller(&self) -> Result<()> {
-        let own = self.thread.as_ref().map(|thread| thread.thread().id());
-        if own == Some(std::thread::current().id()) {
-            return Err(Error::OnStream("something that waits for a stream"));
+        match &self.kind {
+            Kind::Queue(queue) => queue.number(),
+            Kind::Gpu(gpu, _) => Arc::as_ptr(gpu) as u64,
         }
-        Ok(())
     }
 }
 
 impl Drop for Stream {
     fn drop(&mut self) {
         let inner = &self.runtime.inner;
-        if inner.forked() {
-            // The thread exists in the parent process only, and may hold any lock here for ever.
-            std::mem::forget(self.thread.take());
-            return;
+        if !inner.forked() {
+            inner.note_freed(Resource::Stream, self.number());
         }
-        inner.note_freed(Resource::Stream, self.number());
-        if let Some(thread) = self.thread.take() {
-            self.queue.close();
-            inner.leave_running(thread);
-        }
-    }
-}
-
-/// A call whose result somebody waits for.
-struct Call<T> {
-    phase: Mutex<Phase<T>>,
-    done: AtomicBool,
-}
-
-enum Phase<T> {
-    Waiting,
-    Running,
-    Done(Result<T>),
-    Cancelled,
-}
-
-impl<T> Call<T> {
-    fn lock(&self) -> MutexGuard<'_, Phase<T>> {
-        self.phase
-            .lock()
-            .unwrap_or_else(|poison| poison.into_inner())
-    }
-
-    fn begin(&self) -> bool {
-        let mut phase = self.lock();
-        let wanted = matches!(*phase, Phase::Waiting);
-        if wanted {
-            *phase = Phase::Running;
-        }
-        wanted
-    }
-
-    /// Ends the waits of the call, if it is running: under the lock, so that no later one is meant.
-    fn stop(&self, stop: &AtomicBool) {
-        let phase = self.lock();
-        if matches!(*phase, Phase::Running) {
-            stop.store(true, Release);
-        }
-    }
-
-    fn end(&self, result: Result<T>, stop: &AtomicBool) {
-        let mut phase = self.lock();
-        stop.store(false, Release);
-        *phase = Phase::Done(result);
-        self.done.store(true, Release);
-    }
-
-    /// Whether the call has been stopped before it began.
-    fn cancel(&self) -> bool {
-        let mut phase = self.lock();
-        let waiting = matches!(*phase, Phase::Waiting);
-        if waiting {
-            *phase = Phase::Cancelled;
-        }
-        waiting
-    }
-
-    fn result(&self) -> Result<T> {
-        while !self.done.load(Acquire) {
-            std::thread::sleep(Duration::from_micros(100));
-        }
-        match std::mem::replace(&mut *self.lock(), Phase::Cancelled) {
-            Phase::Done(result) => result,
-            _ => Err(Error::Internal("a stream lost the result of a call".into())),
+        match &mut self.kind {
+            Kind::Queue(queue) => queue.let_go(inner),
+            Kind::Gpu(gpu, _) => inner.let_gpu_stream_go(gpu),
         }
     }
 }
@@ -412,25 +236,21 @@ impl<T> Call<T> {
 #[derive(Clone)]
 pub struct Event {
     inner: Arc<Inner>,
-    shared: Arc<Marks>,
+    marks: Marks,
 }
 
-struct Marks {
-    /// How often the event was recorded.
-    recorded: AtomicU64,
-    /// The latest record that a stream has come to.
-    reached: AtomicU64,
-    at: Mutex<Option<Instant>>,
+#[derive(Clone)]
+enum Marks {
+    Queue(Arc<QueueMarks>),
+    Gpu(Arc<GpuEvent>),
 }
 
 impl std::fmt::Debug for Event {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let recorded = self.shared.recorded.load(Relaxed);
-        write!(
-            f,
-            "Event(recorded {recorded} times, reached {})",
-            self.shared.reached.load(Relaxed)
-        )
+        match &self.marks {
+            Marks::Gpu(mark) => write!(f, "Event({mark:?})"),
+            Marks::Queue(marks) => write!(f, "Event({marks:?})"),
+        }
     }
 }
 
@@ -439,21 +259,20 @@ impl Event {
     ///
     /// Local; returns at once.
     pub fn record(&self, stream: &Stream) -> Result<()> {
-        let event = self.clone();
-        stream.submit_made(|| {
-            // Drawn here, so that a stream that has ended leaves the event as it was.
-            let ticket = event.shared.recorded.fetch_add(1, AcqRel) + 1;
-            Box::new(move |rt| {
-                // A record that a later one has replaced says nothing any more.
-                let mut at = event.at();
-                if event.shared.reached.fetch_max(ticket, AcqRel) < ticket {
-                    *at = Some(Instant::now());
-                }
-                drop(at);
-                wait::ring_pe(&rt.inner.control, rt.inner.my_pe);
-                Ok(())
-            })
-        })
+        stream.runtime.inner.ready()?;
+        match (&self.marks, &stream.kind) {
+            (Marks::Gpu(mark), Kind::Gpu(gpu, _)) => mark.record(gpu),
+            (Marks::Queue(marks), Kind::Queue(queue)) => marks.record(queue),
+            _ => Err(self.of_another_runtime()),
+        }
+    }
+
+    fn of_another_runtime(&self) -> Error {
+        Error::invalid(
+            "event",
+            format!("{self:?}"),
+            "an event of the stream's runtime",
+        )
     }
 
     /// Whether it is an event of this runtime. Local.
@@ -464,8 +283,10 @@ impl Event {
     /// Whether the latest record has been reached; an event that was not recorded counts as reached. Local; never waits.
     pub fn query(&self) -> Result<bool> {
         self.inner.ready()?;
-        let recorded = self.shared.recorded.load(Acquire);
-        Ok(self.shared.reached.load(Acquire) >= recorded)
+        match &self.marks {
+            Marks::Queue(marks) => Ok(marks.is_reached()),
+            Marks::Gpu(mark) => mark.query(),
+        }
     }
 
     /// Waits until the latest record has been reached.
@@ -473,13 +294,20 @@ impl Event {
     /// Local; waits for the stream.
     pub fn synchronize(&self) -> Result<()> {
         self.inner.ready()?;
-        self.await_ticket(&self.inner, self.shared.recorded.load(Acquire))
+        match &self.marks {
+            Marks::Queue(marks) => marks.synchronize(&self.inner),
+            Marks::Gpu(mark) => mark.synchronize(&self.inner),
+        }
     }
 
     /// The time from this event to `end`; zero if `end` came first. An error unless both were recorded and reached. Local; never waits.
     pub fn elapsed(&self, end: &Event) -> Result<Duration> {
         for (argument, event) in [("start", self), ("end", end)] {
-            if event.at().is_none() || !event.query()? {
+            let known = match &event.marks {
+                Marks::Queue(marks) => marks.at().is_some() && marks.is_reached(),
+                Marks::Gpu(mark) => mark.is_reached()?,
+            };
+            if !known {
                 return Err(Error::invalid(
                     argument,
                     format!("{event:?}"),
@@ -487,35 +315,16 @@ impl Event {
                 ));
             }
         }
-        // One after the other: both may be the same event.
-        let from = *self.at();
-        let to = *end.at();
-        Ok(from
-            .zip(to)
-            .map_or(Duration::ZERO, |(from, to)| to.duration_since(from)))
-    }
-
-    fn at(&self) -> MutexGuard<'_, Option<Instant>> {
-        self.shared
-            .at
-            .lock()
-            .unwrap_or_else(|poison| poison.into_inner())
-    }
-
-    fn await_ticket(&self, inner: &Inner, ticket: u64) -> Result<()> {
-        let wait = Wait {
-            operation: Operation::EventSynchronize,
-            target: Target::Stream { goal: ticket },
-        };
-        inner.wait(wait, || match self.shared.reached.load(Acquire) {
-            reached if reached >= ticket => Ok(()),
-            reached => Err(reached),
-        })
+        match (&self.marks, &end.marks) {
+            (Marks::Gpu(start), Marks::Gpu(end)) => start.elapsed(end),
+            (Marks::Queue(start), Marks::Queue(end)) => Ok(start.elapsed(end)),
+            _ => Err(end.of_another_runtime()),
+        }
     }
 }
 
 impl Runtime {
-    /// A new stream.
+    /// A new stream. If the heap is in device memory, it is one of the GPU, which is not ordered with the default stream.
     ///
     /// Local.
     #[track_caller]
@@ -526,20 +335,43 @@ impl Runtime {
         Ok(stream)
     }
 
+    /// A stream of the program's, so that operations can be put on it. It must be of this PE's GPU and its primary context, as those of
+    /// the CUDA runtime, CuPy and torch are.
+    ///
+    /// Local. An error on host memory.
+    #[track_caller]
+    pub fn stream_from_cuda(&self, stream: CudaStreamRef) -> Result<Stream> {
+        self.inner.ready()?;
+        let transport = self.inner.transport.cuda().ok_or_else(|| {
+            Error::NotSupported(
+                "a stream of a GPU was given, but the heap is in host memory; set NVSHMEMRS_MEMORY=device, or use stream_new".into(),
+            )
+        })?;
+        let stream = Stream::on_gpu(&self.inner, GpuStream::foreign(transport, stream)?);
+        self.inner
+            .note("stream_from_cuda", Resource::Stream, stream.number(), 0);
+        Ok(stream)
+    }
+
     /// A new event.
     ///
     /// Local.
     #[track_caller]
-    pub fn event(&self) -> Event {
-        let shared = Arc::new(Marks {
-            recorded: AtomicU64::new(0),
-            reached: AtomicU64::new(0),
-            at: Mutex::new(None),
-        });
-        self.inner.note_while("event", Resource::Event, &shared);
-        Event {
-            inner: Arc::clone(&self.inner),
-            shared,
-        }
+    pub fn event(&self) -> Result<Event> {
+        let inner = Arc::clone(&self.inner);
+        let marks = match self.inner.transport.cuda() {
+            Some(transport) => {
+                self.inner.ready()?;
+                let mark = Arc::new(GpuEvent::new(transport)?);
+                self.inner.note_while("event", Resource::Event, &mark);
+                Marks::Gpu(mark)
+            }
+            None => {
+                let marks = Arc::new(QueueMarks::new());
+                self.inner.note_while("event", Resource::Event, &marks);
+                Marks::Queue(marks)
+            }
+        };
+        Ok(Event { inner, marks })
     }
 }

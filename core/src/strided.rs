@@ -78,6 +78,11 @@ impl Strides {
         }
     }
 
+    /// Bytes from the start of one block to the start of the next; bytes of a block; blocks.
+    pub(crate) fn parts(&self) -> (i64, u64, u64) {
+        (self.step, self.block, self.count)
+    }
+
     /// Where block `index` starts, in bytes from the lowest one.
     fn at(&self, index: u64) -> u64 {
         self.first().wrapping_add_signed(self.step * index as i64)
@@ -141,7 +146,7 @@ impl Transfer {
         &self.source
     }
 
-    fn blocks(&self) -> impl Iterator<Item = (u64, u64)> {
+    pub(crate) fn blocks(&self) -> impl Iterator<Item = (u64, u64)> {
         let starts = self.dest.ranges().zip(self.source.ranges());
         starts.map(|((to, _), (from, _))| (to, from))
     }
@@ -167,10 +172,18 @@ impl Runtime {
         let dest = dest.into().resolve(inner, "dest", transfer.dest.span())?;
         let source = source.into();
         check_span("source", source.bytes(), transfer.source.span())?;
+        if let Some(cuda) = inner.transport.cuda() {
+            let local = source.address() as u64;
+            cuda.put_blocks(self.lane, pe, dest.offset(), local, transfer)?;
+            self.ring_for_words(dest, pe);
+            return Ok(());
+        }
         let bytes = transfer.dest.block as usize;
         for (to, from) in transfer.blocks() {
             let block = source.part(from as usize, bytes);
-            inner.transport.put(pe, dest.offset() + to, block, "iput");
+            inner
+                .transport
+                .put(self.lane, pe, dest.offset() + to, block, "iput")?;
         }
         self.ring_for_words(dest, pe);
         Ok(())
@@ -197,12 +210,16 @@ impl Runtime {
             .resolve(inner, "source", transfer.source.span())?;
         let mut dest = dest.into();
         check_span("dest", dest.bytes(), transfer.dest.span())?;
+        if let Some(cuda) = inner.transport.cuda() {
+            let local = dest.address() as u64;
+            return cuda.get_blocks(self.lane, pe, source.offset(), local, transfer);
+        }
         let bytes = transfer.dest.block as usize;
         for (to, from) in transfer.blocks() {
             let block = dest.part(to as usize, bytes);
             inner
                 .transport
-                .get(pe, source.offset() + from, block, "iget");
+                .get(self.lane, pe, source.offset() + from, block, "iget")?;
         }
         Ok(())
     }

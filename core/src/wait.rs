@@ -13,8 +13,9 @@ use crate::heap::sym::SymRange;
 use crate::op::Cmp;
 use crate::runtime::Inner;
 use crate::team::TeamState;
+use crate::transport::Transport as _;
 use crate::transport::host::control::{Control, PeBlock, WAIT_SLOTS, WaitSlot};
-use crate::{Error, Pe, Result, board};
+use crate::{Error, MemoryKind, Pe, Result, board};
 use rustix::io::Errno;
 use rustix::thread::futex;
 use std::cell::{Cell, RefCell};
@@ -410,7 +411,7 @@ impl Inner {
             if !arrived && matches!(state, State::Finalizing | State::Finalized) {
                 return Err(Error::PeDied {
                     pe,
-                    pid: block.pid.load(Relaxed),
+                    pid: board::pid_of(&self.control, pe),
                     how: "has called finalize",
                     place: String::new(),
                     operation: operation.name(),
@@ -431,13 +432,40 @@ impl Inner {
         if let Ok(value) = ready() {
             return Ok(value);
         }
-        for _ in 0..self.spins.load(Relaxed) {
+        for _ in 0..self.spins_for(&wait) {
             std::hint::spin_loop();
             if let Ok(value) = ready() {
                 return Ok(value);
             }
         }
         self.wait_long(wait, ready)
+    }
+
+    /// Waits until a stream or an event of the GPU is done.
+    pub(crate) fn wait_until_done(
+        &self,
+        operation: Operation,
+        done: &dyn Fn() -> Result<bool>,
+    ) -> Result<()> {
+        let wait = Wait {
+            operation,
+            target: Target::Stream { goal: 0 },
+        };
+        self.wait(wait, || match done() {
+            Ok(true) => Ok(Ok(())),
+            Ok(false) => Err(0_u64),
+            Err(error) => Ok(Err(error)),
+        })?
+    }
+
+    /// How often to look before the wait counts as long.
+    #[inline]
+    fn spins_for(&self, wait: &Wait) -> u32 {
+        match (wait.target, self.transport.raw().kind()) {
+            // A look at a word of device memory is a copy, which takes as long as a thousand looks at a word of the host's.
+            (Target::Word { .. } | Target::Stream { .. }, MemoryKind::Device) => 0,
+            _ => self.spins.load(Relaxed),
+        }
     }
 
     #[cold]
@@ -480,6 +508,7 @@ impl Inner {
                 slot.actual.store(seen.actual, Relaxed);
             }
             self.check_job(wait.operation)?;
+            self.transport.raw().failure()?;
             self.check_stopped(wait.operation)?;
             let waited = start.elapsed();
             if let Target::Team { index, epoch } = wait.target {
@@ -524,7 +553,10 @@ impl Inner {
     /// How long a wait of this thread that began at `since_ns` may last, and what says so.
     fn limit(&self, operation: Operation, since_ns: u64) -> Option<(Duration, Limit)> {
         match (operation, deadline::until()) {
-            (Operation::Init, _) => Some((self.init_timeout, Limit::InitTimeout)),
+            (Operation::Init, _) => {
+                let left = Duration::from_nanos(self.init_until.saturating_sub(since_ns));
+                Some((left, Limit::InitTimeout))
+            }
             (_, Some(until)) => {
                 let left = Duration::from_nanos(until.saturating_sub(since_ns));
                 Some((left, Limit::Deadline))

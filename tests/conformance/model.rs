@@ -5,8 +5,8 @@
 use half::f16;
 use num_complex::{Complex32, Complex64};
 use nvshmemrs::{
-    AtomicElement, AtomicInteger, Cmp, Element, Op, Pe, Registration, Result, Runtime, SignalOp,
-    SymArray, SymSlice, Team, TeamConfig,
+    AtomicElement, AtomicInteger, Cmp, Element, MemoryKind, Op, Pe, Registration, Result, Runtime,
+    SignalOp, SymArray, SymSlice, Team, TeamConfig,
 };
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -38,6 +38,13 @@ fn main() -> Result<()> {
     rt.finalize()?;
     println!("model ok PE {me} of {n} (Rust)");
     Ok(())
+}
+
+fn on_gpu(rt: &Runtime) -> Result<bool> {
+    let word = rt.array::<u8>(1)?;
+    let kind = rt.memory_kind(word.as_ptr() as u64)?;
+    rt.free_array(word)?;
+    Ok(kind == MemoryKind::Device)
 }
 
 /// The last PE, the one before the one before it, and so on to PE 0 or 1; no team on the others. Also the number in it.
@@ -594,14 +601,21 @@ fn streams(rt: &Runtime, left: Pe, right: Pe) -> Result<()> {
     assert!(end.query()?);
     assert!(start.elapsed(&end)? < Duration::from_secs(60));
 
-    // An error is kept until the stream is synchronized, once; what is queued behind it runs.
+    // An error is kept until the stream is synchronized, once; what is queued behind it runs. A GPU's stream tells it at once.
     let to = Arc::clone(&data);
-    first.submit(move |rt| rt.put(to.slice(..1)?, &[1.0], n))?;
+    let told = first.submit(move |rt| rt.put(to.slice(..1)?, &[1.0], n));
     assert_eq!(
         first.run(move |rt| rt.atomic_fetch_add(counter, 4, right))?,
         0
     );
-    assert_eq!(status(first.synchronize()), 12);
+    let kept = first.synchronize();
+    let (due, other) = if on_gpu(rt)? {
+        (told, kept)
+    } else {
+        (kept, told)
+    };
+    assert_eq!(status(due), 12);
+    other?;
     first.synchronize()?;
     first.submit(|rt| rt.barrier_all())?;
     first.synchronize()?;
@@ -644,6 +658,11 @@ fn memory(rt: &Runtime, left: Pe, right: Pe) -> Result<()> {
     pages.0[1].store(me * 10 + 1, Relaxed);
     // SAFETY: the pages outlive the registration and are atomics, which may be shared.
     let registration = unsafe { Registration::from_raw(buffer as *mut u8, size_of::<Pages>(), 0) };
+    if on_gpu(rt)? {
+        // All memory of a heap is of one kind.
+        assert_eq!(status(rt.buffer_register(Ok(registration))), 1);
+        return Ok(());
+    }
     let symmetric = rt.buffer_register(Ok(registration))?;
     let at = |base: u64, index: u64| rt.element::<i64>("dest", base + index * 8);
     assert_eq!(rt.g(at(symmetric, 1)?, rt.my_pe())?, me * 10 + 1);

@@ -5,9 +5,11 @@
 
 use nvshmemrs::{
     Cmp, InitAttr, LocalDest, LocalSource, NbiSource, Op, Pe, Request, Result, Runtime, SignalOp,
-    SymArray, Team, local,
+    SymArray, Team, Transfer, local,
 };
 use std::process::ExitCode;
+
+mod streams;
 
 /// Bytes on both sides of what is written, which must stay as they are.
 const GUARD: usize = 64;
@@ -89,10 +91,24 @@ fn full() -> Result<()> {
 }
 
 fn exercise(rt: &Runtime) -> Result<()> {
+    say(rt, "transfers");
     transfers(rt)?;
+    say(rt, "atomics");
     atomics(rt)?;
+    say(rt, "strided");
+    strided(rt)?;
+    say(rt, "signals");
     signals(rt)?;
+    streams::all(rt)?;
+    say(rt, "memory");
     grow(rt)
+}
+
+/// What comes now, for whoever watches: a job that hangs has said where.
+fn say(rt: &Runtime, what: &str) {
+    if rt.my_pe() == 0 {
+        println!("{what}");
+    }
 }
 
 /// 1 byte to `most`, around the powers of two.
@@ -243,6 +259,58 @@ fn atomics(rt: &Runtime) -> Result<()> {
     rt.free_array(words)?;
     rt.free_array(halves)?;
     rt.free_array(floats)
+}
+
+/// Blocks with every kind of stride, from memory of the host and of the heap.
+fn strided(rt: &Runtime) -> Result<()> {
+    const COUNT: usize = 40;
+    let target = rt.array::<u32>(COUNT * 4)?;
+    let source = rt.array::<u32>(COUNT * 4)?;
+    let values: Vec<u32> = (0..COUNT as u32 * 4)
+        .map(|index| index * 7 + rt.my_pe() as u32)
+        .collect();
+    source.write(0, &values)?;
+    for (to, from) in [(1, 1), (3, 1), (1, 4), (2, 3), (-2, 1), (1, -3)] {
+        target.write(0, &vec![0; target.len()])?;
+        rt.barrier_all()?;
+        rt.iput(target.all(), &values, to, from, COUNT, right(rt))?;
+        rt.barrier_all()?;
+        let place = |stride: isize, index: usize| match stride {
+            forward @ 0.. => index * forward as usize,
+            backward => COUNT * 4 - 1 - index * backward.unsigned_abs(),
+        };
+        let seen = target.to_vec()?;
+        let theirs = |index: usize| (place(from, index) * 7) as u32 + left(rt) as u32;
+        for index in 0..COUNT {
+            assert_eq!(seen[place(to, index)], theirs(index), "iput {to} {from}");
+        }
+        let written = (0..COUNT).map(|index| place(to, index));
+        let written: std::collections::HashSet<usize> = written.collect();
+        assert!((0..seen.len()).all(|at| seen[at] == 0 || written.contains(&at)));
+        let mut back = vec![0; values.len()];
+        rt.iget(&mut back, source.all(), to, from, COUNT, left(rt))?;
+        for index in 0..COUNT {
+            assert_eq!(back[place(to, index)], theirs(index), "iget {to} {from}");
+        }
+    }
+    // The same from the heap to the heap, with blocks of three.
+    target.write(0, &vec![0; target.len()])?;
+    rt.barrier_all()?;
+    let transfer = Transfer::new(4, 5, 4, 3, 10)?;
+    // SAFETY: the blocks span 48 elements of an array that outlives the call.
+    let from = unsafe { LocalSource::from_raw(source.as_ptr().cast(), 48 * 4) };
+    rt.put_blocks(target.slice(..39)?, from, &transfer, right(rt))?;
+    rt.barrier_all()?;
+    let seen = target.to_vec()?;
+    for (index, &value) in seen.iter().enumerate() {
+        let (block, part) = (index / 4, index % 4);
+        let theirs = ((block * 5 + part) * 7) as u32 + left(rt) as u32;
+        let expected = if block < 10 && part < 3 { theirs } else { 0 };
+        assert_eq!(value, expected, "blocks of the heap, element {index}");
+    }
+    rt.barrier_all()?;
+    rt.free_array(target)?;
+    rt.free_array(source)
 }
 
 /// A message goes round the ring, each time with a signal, and everybody adds to it.

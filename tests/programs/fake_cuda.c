@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -82,6 +83,8 @@ typedef struct {
     int memory;
 } mapping_t;
 static mapping_t mappings[MOST];
+/* How far the lists have been used: what every copy looks through. */
+static int mappings_end, pinned_end;
 
 typedef struct {
     int used;
@@ -101,8 +104,11 @@ typedef struct {
 extern const kernel_t *fake_kernel_find(const char *name);
 
 /* What a stream has to do. */
+typedef struct event event_t;
 typedef struct work {
     struct work *next;
+    event_t *event;
+    void (*call)(void *);
     void (*run)(struct work *);
     address_t dest, source;
     void *copy;
@@ -119,9 +125,10 @@ typedef struct {
     pthread_cond_t more, done;
     /* How many pieces of work there have been, may run, and have run. */
     unsigned long added, goal, ran;
-    int closing;
+    /* Whether a piece of work is running. */
+    int busy, closing;
 } stream_t;
-static int streams, modules;
+static int streams, modules, events;
 
 static long setting(const char *name, long value) {
     const char *text = getenv(name);
@@ -148,9 +155,9 @@ static void report(void) {
     for (int i = 0; i < MOST; i++) held += memories[i].used, mapped += mappings[i].used;
     for (int i = 0; i < DEVICES; i++) kept += retained[i];
     int reserved = count_used(reservations), pages = count_used(pinned);
-    if (held + mapped + kept + reserved + pages + streams + modules == 0) return;
-    dprintf(2, "fake CUDA: not given back: %d memories, %d mappings, %d reservations, %d contexts, %d pinned, %d streams, %d modules\n",
-            held, mapped, reserved, kept, pages, streams, modules);
+    if (held + mapped + kept + reserved + pages + streams + modules + events == 0) return;
+    dprintf(2, "fake CUDA: not given back: %d memories, %d mappings, %d reservations, %d contexts, %d pinned, %d streams, %d modules, %d events\n",
+            held, mapped, reserved, kept, pages, streams, modules, events);
     _exit(77);
 }
 
@@ -404,6 +411,7 @@ int cuMemMap(address_t at, size_t bytes, size_t offset, uint64_t handle, uint64_
         else {
             memory->refs++;
             mappings[free_slot] = (mapping_t){1, at, bytes, (int)handle - 1};
+            if (free_slot >= mappings_end) mappings_end = free_slot + 1;
         }
     }
     pthread_mutex_unlock(&lock);
@@ -454,7 +462,7 @@ int cuMemUnmap(address_t at, size_t bytes) {
 }
 
 static mapping_t *mapping_at(address_t at) {
-    for (int i = 0; i < MOST; i++) {
+    for (int i = 0; i < mappings_end; i++) {
         if (mappings[i].used && at >= mappings[i].at && at < mappings[i].at + mappings[i].bytes) return &mappings[i];
     }
     return NULL;
@@ -484,12 +492,13 @@ int cuMemHostAlloc(void **at, size_t bytes, unsigned flags) {
     while (pinned[i].used) i++;
     *at = aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
     pinned[i] = (range_t){1, (address_t)*at, bytes};
+    if (i >= pinned_end) pinned_end = i + 1;
     pthread_mutex_unlock(&lock);
     return *at ? SUCCESS : OUT_OF_MEMORY;
 }
 
 static range_t *pinned_at(address_t at) {
-    for (int i = 0; i < MOST; i++) {
+    for (int i = 0; i < pinned_end; i++) {
         if (pinned[i].used && at >= pinned[i].at && at < pinned[i].at + pinned[i].bytes) return &pinned[i];
     }
     return NULL;
@@ -512,40 +521,66 @@ int cuMemHostGetDevicePointer_v2(address_t *device, void *host, unsigned flags) 
 
 /* Streams. */
 
+/* Does the next piece of work of a stream, which has some that nobody does yet. With the stream's lock. */
+static void do_next(stream_t *stream) {
+    work_t *work = stream->first;
+    stream->first = work->next;
+    if (!stream->first) stream->last = &stream->first;
+    stream->busy = 1;
+    pthread_mutex_unlock(&stream->lock);
+    work->run(work);
+    free(work->copy);
+    free(work);
+    pthread_mutex_lock(&stream->lock);
+    stream->busy = 0;
+    stream->ran++;
+    pthread_cond_broadcast(&stream->done);
+}
+
+static int is_ready(const stream_t *stream) { return stream->ran < stream->goal && !stream->busy; }
+
+/* The thread of a stream: for work that nobody waits for. */
 static void *serve(void *argument) {
     stream_t *stream = argument;
     pthread_mutex_lock(&stream->lock);
     for (;;) {
-        while (stream->ran == stream->goal && !stream->closing) pthread_cond_wait(&stream->more, &stream->lock);
-        if (stream->ran == stream->goal) break;
-        work_t *work = stream->first;
-        stream->first = work->next;
-        if (!stream->first) stream->last = &stream->first;
-        pthread_mutex_unlock(&stream->lock);
-        work->run(work);
-        free(work->copy);
-        free(work);
-        pthread_mutex_lock(&stream->lock);
-        stream->ran++;
-        pthread_cond_broadcast(&stream->done);
+        if (is_ready(stream)) do_next(stream);
+        else if (stream->ran < stream->goal) pthread_cond_wait(&stream->done, &stream->lock);
+        else if (!stream->closing) pthread_cond_wait(&stream->more, &stream->lock);
+        else break;
     }
     pthread_mutex_unlock(&stream->lock);
     return NULL;
 }
 
-int cuStreamCreate(stream_t **stream, unsigned flags) {
-    (void)flags;
-    if (!current()) return INVALID_CONTEXT;
+static stream_t *new_stream(context_t *context) {
     stream_t *made = calloc(1, sizeof *made);
-    made->context = current();
+    made->context = context;
     made->last = &made->first;
     pthread_mutex_init(&made->lock, NULL);
     pthread_cond_init(&made->more, NULL);
     pthread_cond_init(&made->done, NULL);
-    if (pthread_create(&made->thread, NULL, serve, made)) return OUT_OF_MEMORY;
-    *stream = made;
+    return pthread_create(&made->thread, NULL, serve, made) ? NULL : made;
+}
+
+int cuStreamCreate(stream_t **stream, unsigned flags) {
+    (void)flags;
+    if (!current()) return INVALID_CONTEXT;
+    *stream = new_stream(current());
     __atomic_fetch_add(&streams, 1, __ATOMIC_SEQ_CST);
-    return SUCCESS;
+    return *stream ? SUCCESS : OUT_OF_MEMORY;
+}
+
+/* The stream that a number means: 0 to 2 are the context's default stream. */
+static stream_t *real(stream_t *stream) {
+    static stream_t *defaults[DEVICES];
+    if ((uintptr_t)stream > 2) return stream;
+    pthread_mutex_lock(&lock);
+    stream_t **own = &defaults[current()->device];
+    if (!*own) *own = new_stream(current());
+    stream_t *found = *own;
+    pthread_mutex_unlock(&lock);
+    return found;
 }
 
 int cuStreamGetCtx(stream_t *stream, context_t **context) {
@@ -553,7 +588,7 @@ int cuStreamGetCtx(stream_t *stream, context_t **context) {
     return SUCCESS;
 }
 
-/* Lets all that was added run. With the stream's lock. */
+/* Lets the stream's thread do all that was added. With the stream's lock. */
 static void go(stream_t *stream) {
     stream->goal = stream->added;
     pthread_cond_signal(&stream->more);
@@ -561,9 +596,11 @@ static void go(stream_t *stream) {
 
 static void run(stream_t *stream) {
     pthread_mutex_lock(&stream->lock);
-    go(stream);
-    unsigned long goal = stream->goal;
-    while (stream->ran < goal) pthread_cond_wait(&stream->done, &stream->lock);
+    unsigned long goal = stream->goal = stream->added;
+    while (stream->ran < goal) {
+        if (is_ready(stream)) do_next(stream);
+        else pthread_cond_wait(&stream->done, &stream->lock);
+    }
     pthread_mutex_unlock(&stream->lock);
 }
 
@@ -581,12 +618,19 @@ static void add(stream_t *stream, work_t work) {
 
 int cuStreamSynchronize(stream_t *stream) {
     if (!current()) return INVALID_CONTEXT;
-    run(stream);
+    run(real(stream));
+    return SUCCESS;
+}
+
+int cuStreamIsCapturing(stream_t *stream, int *status) {
+    (void)stream;
+    *status = 0;
     return SUCCESS;
 }
 
 int cuStreamQuery(stream_t *stream) {
     if (!current()) return INVALID_CONTEXT;
+    stream = real(stream);
     pthread_mutex_lock(&stream->lock);
     go(stream);
     int done = stream->ran == stream->added;
@@ -630,6 +674,7 @@ static int is_pageable(address_t at) {
 int cuMemcpyAsync(address_t dest, address_t source, size_t bytes, stream_t *stream) {
     if (!current()) return INVALID_CONTEXT;
     if (!bytes) return INVALID_VALUE;
+    stream = real(stream);
     work_t work = {.run = run_copy, .dest = dest, .source = source, .bytes = bytes};
     if (is_pageable(source)) {
         /* Staged: the source may be reused when the call returns. */
@@ -651,7 +696,112 @@ int cuMemcpy(address_t dest, address_t source, size_t bytes) {
 
 int cuMemsetD8Async(address_t dest, unsigned char value, size_t bytes, stream_t *stream) {
     if (!current()) return INVALID_CONTEXT;
-    add(stream, (work_t){.run = run_set, .dest = dest, .bytes = bytes, .value = value});
+    add(real(stream), (work_t){.run = run_set, .dest = dest, .bytes = bytes, .value = value});
+    return SUCCESS;
+}
+
+/* What kernels reach: memory of the GPU (2) and pinned memory (1). */
+int cuPointerGetAttribute(unsigned *value, int attribute, address_t at) {
+    if (attribute != 2 || is_pageable(at)) return INVALID_VALUE;
+    pthread_mutex_lock(&lock);
+    *value = mapping_at(at) ? 2 : 1;
+    pthread_mutex_unlock(&lock);
+    return SUCCESS;
+}
+
+/* Events. */
+
+struct event {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    unsigned long recorded, reached;
+    struct timespec at;
+    /* Where it was recorded last. */
+    stream_t *stream;
+};
+
+int cuEventCreate(event_t **event, unsigned flags) {
+    (void)flags;
+    if (!current()) return INVALID_CONTEXT;
+    *event = calloc(1, sizeof **event);
+    pthread_mutex_init(&(*event)->lock, NULL);
+    pthread_cond_init(&(*event)->changed, NULL);
+    __atomic_fetch_add(&events, 1, __ATOMIC_SEQ_CST);
+    return SUCCESS;
+}
+
+/* Work may still mean it, so it is never freed. */
+int cuEventDestroy_v2(event_t *event) {
+    (void)event;
+    __atomic_fetch_sub(&events, 1, __ATOMIC_SEQ_CST);
+    return SUCCESS;
+}
+
+static void run_record(work_t *work) {
+    event_t *event = work->event;
+    pthread_mutex_lock(&event->lock);
+    event->reached = work->bytes;
+    clock_gettime(CLOCK_MONOTONIC, &event->at);
+    pthread_cond_broadcast(&event->changed);
+    pthread_mutex_unlock(&event->lock);
+}
+
+int cuEventRecord(event_t *event, stream_t *stream) {
+    if (!current()) return INVALID_CONTEXT;
+    stream = real(stream);
+    pthread_mutex_lock(&event->lock);
+    event->stream = stream;
+    work_t work = {.run = run_record, .event = event, .bytes = ++event->recorded};
+    pthread_mutex_unlock(&event->lock);
+    add(stream, work);
+    return SUCCESS;
+}
+
+/* Has the stream in which it was recorded come to it, sooner or later. */
+static void urge(event_t *event) {
+    stream_t *stream = event->stream;
+    if (!stream) return;
+    pthread_mutex_lock(&stream->lock);
+    go(stream);
+    pthread_mutex_unlock(&stream->lock);
+}
+
+int cuEventQuery(event_t *event) {
+    urge(event);
+    pthread_mutex_lock(&event->lock);
+    int reached = event->reached == event->recorded;
+    pthread_mutex_unlock(&event->lock);
+    return reached ? SUCCESS : NOT_READY;
+}
+
+int cuEventElapsedTime(float *milliseconds, event_t *start, event_t *end) {
+    if (!start->reached || !end->reached) return INVALID_VALUE;
+    *milliseconds = (float)(end->at.tv_sec - start->at.tv_sec) * 1e3f + (float)(end->at.tv_nsec - start->at.tv_nsec) / 1e6f;
+    return SUCCESS;
+}
+
+static void run_wait(work_t *work) {
+    event_t *event = work->event;
+    urge(event);
+    pthread_mutex_lock(&event->lock);
+    while (event->reached < work->bytes) pthread_cond_wait(&event->changed, &event->lock);
+    pthread_mutex_unlock(&event->lock);
+}
+
+int cuStreamWaitEvent(stream_t *stream, event_t *event, unsigned flags) {
+    if (!current() || flags) return INVALID_CONTEXT;
+    pthread_mutex_lock(&event->lock);
+    work_t work = {.run = run_wait, .event = event, .bytes = event->recorded};
+    pthread_mutex_unlock(&event->lock);
+    add(real(stream), work);
+    return SUCCESS;
+}
+
+static void run_call(work_t *work) { work->call((void *)work->dest); }
+
+int cuLaunchHostFunc(stream_t *stream, void (*call)(void *), void *user) {
+    if (!current()) return INVALID_CONTEXT;
+    add(real(stream), (work_t){.run = run_call, .call = call, .dest = (address_t)user});
     return SUCCESS;
 }
 
@@ -691,6 +841,7 @@ int cuLaunchKernel(const kernel_t *kernel, unsigned gx, unsigned gy, unsigned gz
                    stream_t *stream, void **args, void **extra) {
     (void)extra;
     if (!current()) return INVALID_CONTEXT;
+    stream = real(stream);
     if (stream->context != current() || !gx || gy != 1 || gz != 1 || !bx || by != 1 || bz != 1 || bx > 1024 || shared > 48 << 10)
         return INVALID_VALUE;
     work_t work = {.run = run_kernel, .kernel = kernel, .grid = gx, .block = bx};

@@ -24,6 +24,7 @@ const ELSEWHERE: &[&str] = &[
     "heap_keep",
     "heap_drop",
     "my_pe",
+    "device",
     "n_pes",
     "runtime_check",
     "version",

@@ -64,8 +64,8 @@ const PLAIN: &[&str] = &[
     "thread_support",
 ];
 
-/// Calls that cannot succeed as they are made.
-const NEVER: &[&str] = &["init", "unfreed"];
+/// Calls that cannot succeed as they are made; streams of a GPU are not had on host memory.
+const NEVER: &[&str] = &["init", "unfreed", "stream_from_cuda", "stream_cuda"];
 
 /// An expression in C for one argument. `wait` says that the call waits until a comparison holds.
 fn expression(function: &Function, arg: &Arg, outputs: &mut usize) -> String {
@@ -91,6 +91,8 @@ fn expression(function: &Function, arg: &Arg, outputs: &mut usize) -> String {
         ("status", Type::Pointer { .. }) => "percent(50) ? status_flags : NULL",
         ("indices", Type::Pointer { .. }) => "percent(95) ? (void *)local : NULL",
         ("fetch", Type::Pointer { .. }) => "pick_local()",
+        // Refused unread on host memory.
+        ("cuda_stream", Type::Pointer { .. }) => "pick_local()",
         ("config", Type::Pointer { .. }) => "pick_config()",
         ("config_mask", _) => "pick_mask()",
         // One side of one-sided operations is local.

@@ -7,6 +7,7 @@
 //! Everything is built with `--release`: one profile, so that nothing is compiled twice.
 
 mod bench;
+mod bundle;
 mod demo;
 mod fuzz;
 mod images;
@@ -48,6 +49,8 @@ enum Command {
     },
     /// Compile the GPU kernels for every architecture that is shipped; needs no GPU
     Images,
+    /// Make `dist/`, which runs on GPU nodes without Rust
+    Bundle,
     /// Hillslope diffusion over a real elevation model on four PEs
     Demo {
         /// The folder of the picture
@@ -110,6 +113,7 @@ fn dispatch(command: Command) -> Result<ExitCode> {
         Command::Build => build(&tree)?,
         Command::Generate { check } => run::run(&mut generate(&tree, check))?,
         Command::Images => images::images(&tree)?,
+        Command::Bundle => bundle::bundle(&tree)?,
         Command::Demo { out } => demo::demo(&tree, &out)?,
         Command::Test { quick } => return test::test(&tree, quick),
         Command::Sanitize { sanitizer, quick } => {

@@ -11,10 +11,10 @@ module nvshmemrs_ffi
   public
 
   !> The ABI version that this file was generated with.
-  integer(c_int32_t), parameter :: NVSHMEMRS_ABI_VERSION_EXPECTED = 1_c_int32_t
+  integer(c_int32_t), parameter :: NVSHMEMRS_ABI_VERSION_EXPECTED = 2_c_int32_t
 
   !> The API hash that this file was generated with.
-  integer(c_int64_t), parameter :: NVSHMEMRS_API_HASH_EXPECTED = int(z'af83c7db7c4d9953', c_int64_t)
+  integer(c_int64_t), parameter :: NVSHMEMRS_API_HASH_EXPECTED = int(z'fe7b7cfc99b9a265', c_int64_t)
 
   !> A PE's membership in a job. 0 is the null handle.
   integer, parameter :: nvshmemrs_runtime_t = c_int64_t
@@ -59,6 +59,7 @@ module nvshmemrs_ffi
   integer(c_int32_t), parameter :: NVSHMEMRS_ERROR_PEER_ARGUMENT = 24_c_int32_t
   integer(c_int32_t), parameter :: NVSHMEMRS_ERROR_CHECK_FAILED = 25_c_int32_t
   integer(c_int32_t), parameter :: NVSHMEMRS_ERROR_PE_STOPPED = 26_c_int32_t
+  integer(c_int32_t), parameter :: NVSHMEMRS_ERROR_CUDA = 27_c_int32_t
   integer(c_int32_t), parameter :: NVSHMEMRS_ERROR_PANIC = 99_c_int32_t
 
   !> Where a symmetric heap lives.
@@ -140,6 +141,11 @@ module nvshmemrs_ffi
     real(c_double) :: timeout_s
     !> Seconds init may last; 0 takes `NVSHMEMRS_INIT_TIMEOUT`, else 60.
     real(c_double) :: init_timeout_s
+    !> The GPU that this PE uses, if the heap is in device memory, as this process counts them. -1 takes the one
+    !> of the calling thread's current CUDA context, else one by the PE's number.
+    integer(c_int32_t) :: device
+    !> Must be 0.
+    integer(c_int8_t) :: reserved(28) ! unsigned in C
   end type nvshmemrs_init_attr_t
 
   !> Names a job, and carries the secret that its PEs prove to each other. Hand it to all PEs.
@@ -1475,7 +1481,9 @@ module nvshmemrs_ffi
     !> Makes `bytes` bytes of this program's memory at `buffer` symmetric, where they are: each PE registers a buffer
     !> of the same size. Gives the symmetric address. `buffer` stays valid, holds the same memory and is a symmetric
     !> address, too. The buffer must be private anonymous memory of whole pages (mmap, posix_memalign) that nobody
-    !> uses during the call, and must not be unmapped or freed before it is unregistered.
+    !> uses during the call, and must not be unmapped or freed before it is unregistered. If the heap is in device
+    !> memory, it must be whole mappings of memory that cuMemCreate made on this PE's GPU, with POSIX descriptors as
+    !> handle type.
     !>
     !> Collective over TEAM_WORLD with the same `bytes` and `preferred`; includes a barrier. `preferred` may be NULL;
     !> otherwise it is an unused address, the same on every PE, which becomes the symmetric address. NVSHMEM
@@ -2272,6 +2280,16 @@ module nvshmemrs_ffi
       integer(c_int32_t) :: answer
     end function nvshmemrs_my_pe
 
+    !> The GPU that this PE uses, as this process counts them; -1 if the heap is in host memory.
+    !>
+    !> Local.
+    function nvshmemrs_device(runtime, device) result(answer) bind(C, name="nvshmemrs_device")
+      import
+      integer(c_int64_t), value :: runtime ! unsigned in C
+      integer(c_int32_t), intent(inout) :: device
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_device
+
     !> The number of PEs in the job.
     !>
     !> Local. OpenSHMEM 1.5 section 9.1.6 (`shmem_n_pes`).
@@ -2462,6 +2480,9 @@ module nvshmemrs_ffi
     !> team that are queued and collectives of the same team that are called directly (malloc, free, finalize and
     !> splits are such), synchronize the stream.
     !>
+    !> If the heap is in device memory, it is a stream of the PE's GPU, which is not ordered with the default stream.
+    !> Calls check their arguments at once, put their work on it and return.
+    !>
     !> Local. Free it with `nvshmemrs_stream_free`; finalize ends those that are left, after what is queued.
     !> Errors: SYSTEM.
     function nvshmemrs_stream_new(runtime, stream) result(answer) bind(C, name="nvshmemrs_stream_new")
@@ -2470,6 +2491,33 @@ module nvshmemrs_ffi
       integer(c_int64_t), intent(inout) :: stream ! unsigned in C
       integer(c_int32_t) :: answer
     end function nvshmemrs_stream_new
+
+    !> A stream of the program's GPU code, so that calls can be put on it: `cuda_stream` is a `cudaStream_t` of this
+    !> PE's GPU and its primary context, as those of the CUDA runtime, torch and CuPy are; 0 is the default stream.
+    !>
+    !> Local. The `cudaStream_t` must exist until the handle is freed with `nvshmemrs_stream_free`, which waits for
+    !> what is on it, or let go with `nvshmemrs_stream_release`.
+    !> Errors: NOT_SUPPORTED on host memory, INVALID_VALUE for a stream of another GPU or context, CUDA.
+    function nvshmemrs_stream_from_cuda(runtime, cuda_stream, stream) result(answer) bind(C, &
+        name="nvshmemrs_stream_from_cuda")
+      import
+      integer(c_int64_t), value :: runtime ! unsigned in C
+      type(c_ptr), value :: cuda_stream
+      integer(c_int64_t), intent(inout) :: stream ! unsigned in C
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_stream_from_cuda
+
+    !> The `cudaStream_t` of a stream, for the program's own GPU code. It must not be destroyed, and not be used once
+    !> the handle has been freed.
+    !>
+    !> Local.
+    !> Errors: BAD_HANDLE, NOT_SUPPORTED on host memory.
+    function nvshmemrs_stream_cuda(stream, cuda_stream) result(answer) bind(C, name="nvshmemrs_stream_cuda")
+      import
+      integer(c_int64_t), value :: stream ! unsigned in C
+      type(c_ptr), intent(inout) :: cuda_stream
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_stream_cuda
 
     !> Waits until everything queued has run, and ends the stream; its handle is stale afterwards, also after an
     !> error. 0 does nothing.
@@ -2517,7 +2565,8 @@ module nvshmemrs_ffi
 
     !> Queues a function of the caller's, which the stream calls with `user`.
     !>
-    !> Local; returns at once. The function may call nvshmemrs, except to wait for its own stream.
+    !> Local; returns at once. The function may call nvshmemrs, except to wait for its own stream; on a stream of the
+    !> GPU it may call neither nvshmemrs nor CUDA.
     !> Errors: BAD_HANDLE, INVALID_VALUE.
     function nvshmemrs_stream_call(stream, function, user) result(answer) bind(C, name="nvshmemrs_stream_call")
       import

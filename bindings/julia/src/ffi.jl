@@ -25,10 +25,10 @@ module FFI
 using Libdl
 
 "The ABI version that this file was generated with."
-const ABI_VERSION = UInt32(1)
+const ABI_VERSION = UInt32(2)
 
 "The API hash that this file was generated with."
-const API_HASH = 0xaf83c7db7c4d9953
+const API_HASH = 0xfe7b7cfc99b9a265
 
 "What a call came to. Functions return these numbers as `int32_t`."
 module Status
@@ -82,6 +82,8 @@ const CHECK_FAILED = Int32(25)
 "A PE is stopped (SIGSTOP, Ctrl-Z), longer than `NVSHMEMRS_STOP_TIMEOUT`. Waits are
 possible again when it goes on; the team of a collective that ended so is broken."
 const PE_STOPPED = Int32(26)
+"The CUDA driver refused something."
+const CUDA = Int32(27)
 "nvshmemrs panicked; the panic was caught at the C boundary."
 const PANIC = Int32(99)
 end
@@ -92,7 +94,7 @@ module Memory
 const DEFAULT = Int32(0)
 "Host memory, shared by the PEs of one host."
 const HOST = Int32(1)
-"Memory of a GPU (answers `NVSHMEMRS_ERROR_NOT_SUPPORTED` in this version)."
+"Memory of a GPU."
 const DEVICE = Int32(2)
 end
 
@@ -237,8 +239,14 @@ struct InitAttr
     timeout_s::Float64
     "Seconds init may last; 0 takes `NVSHMEMRS_INIT_TIMEOUT`, else 60."
     init_timeout_s::Float64
+    "The GPU that this PE uses, if the heap is in device memory, as this process counts them.
+    -1 takes the one of the calling thread's current CUDA context, else one by the PE's
+    number."
+    device::Int32
+    "Must be 0."
+    reserved::NTuple{28, UInt8}
 end
-sizeof(InitAttr) == 32 || error("InitAttr has $(sizeof(InitAttr)) bytes; in C it has 32")
+sizeof(InitAttr) == 64 || error("InitAttr has $(sizeof(InitAttr)) bytes; in C it has 64")
 
 "Names a job, and carries the secret that its PEs prove to each other. Hand it to all PEs."
 struct UniqueId
@@ -1788,7 +1796,9 @@ Makes `bytes` bytes of this program's memory at `buffer` symmetric, where they a
 registers a buffer of the same size. Gives the symmetric address. `buffer` stays valid,
 holds the same memory and is a symmetric address, too. The buffer must be private anonymous
 memory of whole pages (mmap, posix\\_memalign) that nobody uses during the call, and must not
-be unmapped or freed before it is unregistered.
+be unmapped or freed before it is unregistered. If the heap is in device memory, it must be
+whole mappings of memory that cuMemCreate made on this PE's GPU, with POSIX descriptors as
+handle type.
 
 Collective over TEAM\\_WORLD with the same `bytes` and `preferred`; includes a barrier.
 `preferred` may be NULL; otherwise it is an unused address, the same on every PE, which
@@ -2776,6 +2786,20 @@ function nvshmemrs_my_pe(runtime, pe)
     ccall(pointer_my_pe[], Int32, (UInt64, Ptr{Int32}), runtime, pe)
 end
 
+const pointer_device = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_device(nvshmemrs_runtime_t runtime, int32_t *device)
+"""
+    nvshmemrs_device(runtime, device)
+
+The GPU that this PE uses, as this process counts them; -1 if the heap is in host memory.
+
+Local.
+"""
+function nvshmemrs_device(runtime, device)
+    ccall(pointer_device[], Int32, (UInt64, Ptr{Int32}), runtime, device)
+end
+
 const pointer_n_pes = Ref{Ptr{Cvoid}}(C_NULL)
 
 # int32_t nvshmemrs_n_pes(nvshmemrs_runtime_t runtime, int32_t *n_pes)
@@ -3024,12 +3048,52 @@ A team has one collective at a time, and its members must come in the same order
 collectives of a team that are queued and collectives of the same team that are called
 directly (malloc, free, finalize and splits are such), synchronize the stream.
 
+If the heap is in device memory, it is a stream of the PE's GPU, which is not ordered with
+the default stream. Calls check their arguments at once, put their work on it and return.
+
 Local. Free it with `nvshmemrs_stream_free`; finalize ends those that are left, after what
 is queued.
 Errors: SYSTEM.
 """
 function nvshmemrs_stream_new(runtime, stream)
     ccall(pointer_stream_new[], Int32, (UInt64, Ptr{UInt64}), runtime, stream)
+end
+
+const pointer_stream_from_cuda = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_stream_from_cuda(nvshmemrs_runtime_t runtime, void *cuda_stream,
+#     nvshmemrs_stream_t *stream)
+"""
+    nvshmemrs_stream_from_cuda(runtime, cuda_stream, stream)
+
+A stream of the program's GPU code, so that calls can be put on it: `cuda_stream` is a
+`cudaStream_t` of this PE's GPU and its primary context, as those of the CUDA runtime, torch
+and CuPy are; 0 is the default stream.
+
+Local. The `cudaStream_t` must exist until the handle is freed with `nvshmemrs_stream_free`,
+which waits for what is on it, or let go with `nvshmemrs_stream_release`.
+Errors: NOT\\_SUPPORTED on host memory, INVALID\\_VALUE for a stream of another GPU or context,
+CUDA.
+"""
+function nvshmemrs_stream_from_cuda(runtime, cuda_stream, stream)
+    ccall(pointer_stream_from_cuda[], Int32, (UInt64, Ptr{Cvoid}, Ptr{UInt64}), runtime,
+        cuda_stream, stream)
+end
+
+const pointer_stream_cuda = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_stream_cuda(nvshmemrs_stream_t stream, void **cuda_stream)
+"""
+    nvshmemrs_stream_cuda(stream, cuda_stream)
+
+The `cudaStream_t` of a stream, for the program's own GPU code. It must not be destroyed,
+and not be used once the handle has been freed.
+
+Local.
+Errors: BAD\\_HANDLE, NOT\\_SUPPORTED on host memory.
+"""
+function nvshmemrs_stream_cuda(stream, cuda_stream)
+    ccall(pointer_stream_cuda[], Int32, (UInt64, Ptr{Ptr{Cvoid}}), stream, cuda_stream)
 end
 
 const pointer_stream_free = Ref{Ptr{Cvoid}}(C_NULL)
@@ -3106,7 +3170,8 @@ const pointer_stream_call = Ref{Ptr{Cvoid}}(C_NULL)
 
 Queues a function of the caller's, which the stream calls with `user`.
 
-Local; returns at once. The function may call nvshmemrs, except to wait for its own stream.
+Local; returns at once. The function may call nvshmemrs, except to wait for its own stream;
+on a stream of the GPU it may call neither nvshmemrs nor CUDA.
 Errors: BAD\\_HANDLE, INVALID\\_VALUE.
 """
 function nvshmemrs_stream_call(stream, function_, user)
@@ -3645,6 +3710,7 @@ const POINTERS = (
     :nvshmemrs_finalize => pointer_finalize,
     :nvshmemrs_leave => pointer_leave,
     :nvshmemrs_my_pe => pointer_my_pe,
+    :nvshmemrs_device => pointer_device,
     :nvshmemrs_n_pes => pointer_n_pes,
     :nvshmemrs_runtime_check => pointer_runtime_check,
     :nvshmemrs_interrupt => pointer_interrupt,
@@ -3659,6 +3725,8 @@ const POINTERS = (
     :nvshmemrs_site_hook => pointer_site_hook,
     :nvshmemrs_check_access => pointer_check_access,
     :nvshmemrs_stream_new => pointer_stream_new,
+    :nvshmemrs_stream_from_cuda => pointer_stream_from_cuda,
+    :nvshmemrs_stream_cuda => pointer_stream_cuda,
     :nvshmemrs_stream_free => pointer_stream_free,
     :nvshmemrs_stream_release => pointer_stream_release,
     :nvshmemrs_stream_synchronize => pointer_stream_synchronize,

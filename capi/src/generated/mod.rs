@@ -6,4 +6,4 @@ pub mod atomics;
 pub(crate) mod exports;
 
 /// Hash over the API model.
-pub(crate) const API_HASH: u64 = 0xaf83_c7db_7c4d_9953;
+pub(crate) const API_HASH: u64 = 0xfe7b_7cfc_99b9_a265;

@@ -1,17 +1,18 @@
 //! Who needs whom, and who holds the others up.
 //!
 //! A PE *needs* others where a wait of its cannot end before they come. Who is needed and needs nobody holds the others up: it is
-//! elsewhere, or waits for something else. Where nobody like that can be reached, PEs need each other in a circle.
+//! elsewhere, or waits for something else. Where nobody like that can be reached, PEs need each other in a circle (see
+//! [`circle`](super::circle)).
 
 use super::needs::{Needs, Rings, place};
-use super::process::Process;
-use super::words::{pes, seconds, verb};
+use super::process::{self, Process};
+use super::words::{continued, pes, seconds, verb};
 use super::{Board, Entry, State, last_place};
 use crate::Pe;
 use crate::team;
 use crate::wait::{Target, now_ns};
 use std::cell::OnceCell;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
@@ -23,7 +24,10 @@ pub(super) struct Node {
     pub(super) pe: Pe,
     pub(super) pid: u32,
     pub(super) state: State,
-    waits: Vec<(Entry, Needs)>,
+    pub(super) waits: Vec<(Entry, Needs)>,
+    /// Stands for its process.
+    token: u64,
+    others: OnceCell<Option<usize>>,
     /// PEs that are threads of one process are not told apart by the kernel's state of it.
     has_process: bool,
     process: OnceCell<Process>,
@@ -83,6 +87,8 @@ pub(super) struct Graph<'a> {
     board: &'a Board,
     pub(super) nodes: Vec<Node>,
     pub(super) now: u64,
+    /// The threads that wait, by process.
+    waiting: BTreeMap<u64, BTreeSet<u32>>,
 }
 
 impl Graph<'_> {
@@ -91,24 +97,27 @@ impl Graph<'_> {
         let mut processes: BTreeMap<u64, u32> = BTreeMap::new();
         let mut nodes: Vec<Node> = Vec::new();
         for pe in 0..board.n_pes() {
-            let block = board.control.pe(pe);
-            *processes.entry(block.process.load(Relaxed)).or_default() += 1;
+            let token = board.control.pe(pe).process.load(Relaxed);
+            *processes.entry(token).or_default() += 1;
             nodes.push(Node {
                 pe,
-                pid: block.pid.load(Relaxed),
+                pid: process::pid_of(&board.control, pe),
                 state: board.state(pe),
                 waits: Vec::new(),
+                token,
+                others: OnceCell::new(),
                 has_process: true,
                 process: OnceCell::new(),
             });
         }
         for node in &mut nodes {
-            let process = board.control.pe(node.pe).process.load(Relaxed);
-            node.has_process = processes.get(&process) == Some(&1);
+            node.has_process = processes.get(&node.token) == Some(&1);
         }
+        let mut waiting: BTreeMap<u64, BTreeSet<u32>> = BTreeMap::new();
         for entry in board.entries() {
             let node = &mut nodes[entry.pe as usize];
             if matches!(node.state, State::Active | State::Finalizing) {
+                waiting.entry(node.token).or_default().insert(entry.thread);
                 let needs = rings.needs(board, &entry);
                 node.waits.push((entry, needs));
             }
@@ -117,7 +126,16 @@ impl Graph<'_> {
             board,
             nodes,
             now: now_ns(),
+            waiting,
         }
+    }
+
+    /// How many threads the process of a PE has that do not wait and may call anything; none if the kernel does not say.
+    pub(super) fn others(&self, node: &Node) -> Option<usize> {
+        let waiting = self.waiting.get(&node.token)?;
+        *node
+            .others
+            .get_or_init(|| process::others(node.pid, waiting))
     }
 
     pub(super) fn node(&self, pe: Pe) -> &Node {
@@ -130,7 +148,7 @@ impl Graph<'_> {
     }
 
     /// The PEs from which one of `goals` is needed, directly or through others.
-    fn upstream(&self, goals: &BTreeSet<Pe>) -> BTreeSet<Pe> {
+    pub(super) fn upstream(&self, goals: &BTreeSet<Pe>) -> BTreeSet<Pe> {
         let mut found = BTreeSet::new();
         loop {
             let more: Vec<Pe> = self
@@ -251,97 +269,6 @@ impl Graph<'_> {
         groups.iter().map(sentence).collect()
     }
 
-    /// The shortest circle of PEs, each of which needs the next, that begins with `start`; empty if it is in none.
-    fn circle(&self, start: Pe) -> Vec<Pe> {
-        use std::collections::btree_map::Entry;
-        let mut before: BTreeMap<Pe, Pe> = BTreeMap::new();
-        let mut queue = VecDeque::from([start]);
-        while let Some(pe) = queue.pop_front() {
-            for needed in self.node(pe).needs() {
-                if needed == start {
-                    let mut circle = vec![pe];
-                    while let Some(&earlier) = before.get(circle.last().unwrap_or(&start)) {
-                        circle.push(earlier);
-                    }
-                    circle.reverse();
-                    return circle;
-                }
-                if let Entry::Vacant(entry) = before.entry(needed) {
-                    entry.insert(pe);
-                    queue.push_back(needed);
-                }
-            }
-        }
-        Vec::new()
-    }
-
-    /// A circle of PEs among `stuck`, all of which need somebody in one.
-    fn circle_among(&self, stuck: &BTreeSet<Pe>) -> Vec<Pe> {
-        let mut seen = BTreeSet::new();
-        let mut next = stuck.first().copied();
-        while let Some(pe) = next {
-            if !seen.insert(pe) {
-                return self.circle(pe);
-            }
-            next = self.node(pe).needs().find(|needed| stuck.contains(needed));
-        }
-        Vec::new()
-    }
-
-    /// What is to be said of PEs that need each other in a circle, and of those that need one of them.
-    fn deadlock(&self, circle: &[Pe]) -> Option<String> {
-        // The wait of each that is for the next one.
-        let links: Vec<(Pe, &Entry, Pe)> = circle
-            .iter()
-            .zip(circle.iter().cycle().skip(1))
-            .filter_map(|(&pe, &next)| {
-                let waits = &self.node(pe).waits;
-                let (entry, _) = waits
-                    .iter()
-                    .find(|(_, needs)| needs.pes().contains(&next))?;
-                Some((pe, entry, next))
-            })
-            .collect();
-        let (first, rest) = links.split_first()?;
-        let mut text = format!(
-            "deadlock: PE {} is in {} and waits for PE {}",
-            first.0,
-            place(&first.1.wait),
-            first.2
-        );
-        for link in rest {
-            text += &format!(
-                ", which is in {} and waits for PE {}",
-                place(&link.1.wait),
-                link.2
-            );
-        }
-        let mut times: Vec<(u64, Pe)> = links.iter().map(|link| (link.1.since, link.0)).collect();
-        times.sort_unstable();
-        let ago = |since: u64| seconds(Duration::from_nanos(self.now.saturating_sub(since)));
-        let times: Vec<String> = times
-            .iter()
-            .take(MOST)
-            .map(|(since, pe)| format!("PE {pe} ({} ago)", ago(*since)))
-            .collect();
-        text += &format!("; first came {}", times.join(", then "));
-        let goals: BTreeSet<Pe> = circle.iter().copied().collect();
-        let others: Vec<Pe> = self.upstream(&goals).difference(&goals).copied().collect();
-        if !others.is_empty() {
-            text += &format!(
-                "; {} {} for those",
-                pes(&others),
-                verb("wait", others.len())
-            );
-        }
-        Some(text)
-    }
-
-    /// As [`deadlock`](Graph::deadlock), of a circle with `pe` in it.
-    pub(super) fn deadlock_of(&self, pe: Pe) -> Option<String> {
-        self.deadlock(&self.circle(pe))
-    }
-
     /// What is to be said of the waits for values: nobody knows who is to write them.
     fn writers(&self) -> Option<String> {
         let waiting = |node: &&Node| node.waits.iter().any(|(_, needs)| *needs == Needs::Writer);
@@ -400,7 +327,7 @@ impl Graph<'_> {
             }
         };
         match node.stop() {
-            Some(Process::Stopped) => format!("{text}; `kill -CONT {}` lets it go on", node.pid),
+            Some(Process::Stopped) => format!("{text}; {} lets it go on", continued(node.pid)),
             _ => text,
         }
     }

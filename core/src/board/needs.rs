@@ -22,6 +22,8 @@ pub(super) enum Needs {
     More(usize),
     /// A stream of the PE's own.
     Stream,
+    /// PEs that were not looked up.
+    Unknown,
 }
 
 impl Needs {
@@ -41,12 +43,29 @@ struct Ring {
     missing: Vec<Pe>,
 }
 
+/// Most PEs that all lists of one look at a board hold together: of 4096 PEs, half may wait for the other half. A control block
+/// that makes no sense could ask for many times the memory.
+const MOST_LISTED: usize = 1 << 23;
+
 /// The rings that were looked at, so that a team of many waiting members is walked once.
 #[derive(Default)]
-pub(super) struct Rings(Vec<Ring>);
+pub(super) struct Rings {
+    rings: Vec<Ring>,
+    listed: usize,
+}
 
 impl Rings {
+    /// What a wait needs; [`Needs::Unknown`] once the lists have grown too long.
     pub(super) fn needs(&mut self, board: &Board, entry: &Entry) -> Needs {
+        if self.listed >= MOST_LISTED {
+            return Needs::Unknown;
+        }
+        let needs = self.look_up(board, entry);
+        self.listed += needs.pes().len();
+        needs
+    }
+
+    fn look_up(&mut self, board: &Board, entry: &Entry) -> Needs {
         match entry.wait.target {
             Target::Team { index, epoch } => {
                 Needs::Pes(self.ring(board, index, entry.pe, epoch).missing.clone())
@@ -66,14 +85,16 @@ impl Rings {
     }
 
     fn ring(&mut self, board: &Board, team: u32, me: Pe, epoch: u64) -> &Ring {
-        let known = self.0.iter().position(|ring| {
+        let known = self.rings.iter().position(|ring| {
             ring.team == team && ring.epoch == epoch && ring.members.contains(&me)
         });
         let index = known.unwrap_or_else(|| {
-            self.0.push(board.walk(team, me, epoch));
-            self.0.len() - 1
+            let ring = board.walk(team, me, epoch);
+            self.listed += ring.members.len() + ring.missing.len();
+            self.rings.push(ring);
+            self.rings.len() - 1
         });
-        &self.0[index]
+        &self.rings[index]
     }
 }
 
@@ -103,6 +124,10 @@ fn joining(board: &Board, me: Pe, unique_id: u64, n_pes: Pe) -> Needs {
     let behind = seats.iter().filter(|seat| seat.1 < mine);
     Needs::Pes(behind.map(|seat| seat.0).collect())
 }
+
+/// The words for [`Needs::Unknown`].
+const NOT_LOOKED_UP: &str =
+    "PEs that are not listed, because the board shows too many waits for too many PEs";
 
 /// What a wait is for, what it needs and what it sees, in words.
 pub(super) struct Words {
@@ -164,8 +189,9 @@ impl Board {
             Target::Team { index, .. } => {
                 let size = self.control.team(index, entry.pe).n_pes.load(Acquire) as usize;
                 let missing = needs.pes().len();
-                let target = match missing {
-                    0 => "nobody any more: all have come".to_string(),
+                let target = match needs {
+                    Needs::Unknown => NOT_LOOKED_UP.to_string(),
+                    _ if missing == 0 => "nobody any more: all have come".to_string(),
                     _ => pes(needs.pes()),
                 };
                 (target, of(size, size.saturating_sub(missing)))
@@ -204,6 +230,7 @@ impl Board {
                         "{more} more {} to call team_init with unique id {unique_id}",
                         if *more == 1 { "PE" } else { "PEs" }
                     ),
+                    Needs::Unknown => NOT_LOOKED_UP.to_string(),
                     _ => format!("{} to go on with unique id {unique_id}", pes(needs.pes())),
                 };
                 (target, of(n_pes as usize, there))
@@ -222,7 +249,10 @@ impl Board {
             Target::Job => {
                 let size = self.n_pes() as usize;
                 let operation = entry.wait.operation.name();
-                let target = format!("{} to call {operation}", pes(needs.pes()));
+                let target = match needs {
+                    Needs::Unknown => NOT_LOOKED_UP.to_string(),
+                    _ => format!("{} to call {operation}", pes(needs.pes())),
+                };
                 (target, of(size, size - needs.pes().len()))
             }
         };
@@ -289,12 +319,72 @@ impl Board {
             .filter(|slot| slot.id.load(Acquire) == 0)
             .filter_map(|slot| {
                 let ended = slot.ended.load(Relaxed);
-                let entry = super::read(slot, pe, 0).filter(|_| ended != 0)?;
+                let entry = super::read(slot, pe, 0, self.n_pes()).filter(|_| ended != 0)?;
                 // Another wait may have taken the slot meanwhile.
                 fence(Acquire);
                 let same = slot.id.load(Relaxed) == 0 && slot.ended.load(Relaxed) == ended;
                 same.then(|| (place(&entry.wait), ended))
             });
         last.max_by_key(|last| last.1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transport::host::control::{Control, MAX_PES};
+    use crate::wait::kind;
+
+    #[test]
+    fn waits_that_make_no_sense_do_not_take_all_memory() {
+        let control = Control::create(MAX_PES, 2 << 20, None).unwrap();
+        for pe in 0..MAX_PES {
+            let team = control.team(1, pe);
+            team.n_pes.store(u32::MAX, Relaxed);
+            team.next.store((pe as u32 + 1) % MAX_PES as u32, Relaxed);
+            // Each waits in an epoch of its own, for everybody.
+            let slot = &control.pe(pe).waits[0];
+            slot.operation.store(Operation::Barrier as u32, Relaxed);
+            slot.kind.store(kind::TEAM, Relaxed);
+            slot.team.store(1, Relaxed);
+            slot.epoch.store(1 + pe as u64, Relaxed);
+            slot.id.store(1 + pe as u64, Relaxed);
+        }
+        let board = Board::of_job(&control);
+        let mut rings = Rings::default();
+        let entries = board.entries();
+        assert_eq!(entries.len(), MAX_PES as usize);
+        let needs: Vec<Needs> = entries
+            .iter()
+            .map(|entry| rings.needs(&board, entry))
+            .collect();
+        assert_eq!(needs[0].pes().len(), MAX_PES as usize);
+        let listed: usize = needs.iter().map(|needs| needs.pes().len()).sum();
+        assert!(listed <= MOST_LISTED, "{listed}");
+        let last = needs.last().unwrap();
+        assert_eq!(*last, Needs::Unknown);
+        let text = board.awaited(entries.last().unwrap(), last);
+        assert!(text.contains("not listed"), "{text}");
+    }
+
+    #[test]
+    fn a_team_init_of_more_pes_than_the_job_has_is_no_wait() {
+        let control = Control::create(3, 2 << 20, None).unwrap();
+        let board = Board::of_job(&control);
+        let slot = &control.pe(0).waits[0];
+        slot.operation.store(Operation::TeamInit as u32, Relaxed);
+        slot.kind.store(kind::JOIN, Relaxed);
+        slot.id.store(1, Relaxed);
+        for (n_pes, shown) in [
+            (0, 0),
+            (3, 1),
+            (4, 0),
+            (1 << 31, 0),
+            (1 << 32, 0),
+            (u64::MAX, 0),
+        ] {
+            slot.expected.store(n_pes, Relaxed);
+            assert_eq!(board.waits().len(), shown, "{n_pes}");
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::graph::{Graph, MOST};
 use super::needs::{Needs, Rings, place};
-use super::words::{pes, seconds};
+use super::words::{numbered, pes, seconds};
 use super::{Board, Entry, State};
 use crate::Pe;
 use crate::team;
@@ -29,7 +29,7 @@ pub struct Picture {
 pub struct PePicture {
     /// Its number.
     pub pe: Pe,
-    /// Its process.
+    /// Its process, as it is numbered here; 0 if it has no number here.
     pub pid: u32,
     /// How far it has come.
     pub state: State,
@@ -64,7 +64,7 @@ impl Picture {
     pub fn lines_of(&self, wanted: impl Fn(Pe) -> bool) -> Vec<String> {
         let shown = self.pes.iter().filter(|pe| wanted(pe.pe));
         let shown: Vec<&PePicture> = shown.collect();
-        let line = |pe: &PePicture| format!("PE {} (pid {}): {}", pe.pe, pe.pid, pe.doing);
+        let line = |pe: &PePicture| format!("PE {} ({}): {}", pe.pe, numbered(pe.pid), pe.doing);
         if shown.len() <= LINES {
             return shown.into_iter().map(line).collect();
         }
@@ -174,7 +174,8 @@ pub(crate) fn detail(control: &Control, me: Pe, wait: &Waiting, seen: Seen, sinc
     for &pe in others.iter().take(MOST) {
         let node = graph.node(pe);
         let waits_for: Vec<Pe> = node.needs().collect();
-        text += &format!("; PE {pe} (pid {}) {}", node.pid, node.doing(&board, 1));
+        let (process, doing) = (numbered(node.pid), node.doing(&board, 1));
+        text += &format!("; PE {pe} ({process}) {doing}");
         if !waits_for.is_empty() {
             text += &format!(" and waits for {}", pes(&waits_for));
         }

@@ -1,7 +1,19 @@
 //! What a process is doing, as far as the kernel tells: for PEs that are not waiting in nvshmemrs.
 
+use crate::Pe;
+use crate::runtime::machine;
+use crate::transport::host::control::Control;
+use crate::transport::host::locks::{self, Holder};
+use crate::transport::host::segment::NAME;
+use std::collections::BTreeSet;
 use std::fmt;
 use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// The library's threads that call nothing of their own accord: the watchdog's and the checker's.
+const HELPERS: [&str; 2] = ["nvshmemrs-watch", "nvshmemrs-check"];
 
 /// What the kernel says of a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,7 +58,7 @@ impl Process {
     pub(crate) fn of(pid: u32) -> Process {
         let folder = format!("/proc/{pid}");
         match letter(&folder) {
-            None if letter("/proc/self").is_some() => Process::Ended,
+            None if pid != 0 && letter("/proc/self").is_some() => Process::Ended,
             None => Process::Unknown,
             Some('T') => Process::Stopped,
             Some('t') => Process::Traced,
@@ -69,6 +81,72 @@ impl Process {
     }
 }
 
+/// The process of a PE, as it is numbered here: as the kernel says who holds the PE's lock. Where nobody does, because the PE has ended or is a
+/// thread of a job that needs no locks, as the PE has said, if it numbers processes as this one does. Otherwise 0.
+pub(crate) fn pid_of(control: &Control, pe: Pe) -> u32 {
+    let block = control.pe(pe);
+    if block.process.load(Relaxed) == machine::process_token() {
+        return std::process::id();
+    }
+    match locks::holder(control.segment().fd(), pe) {
+        Holder::Other(pid) => pid,
+        Holder::Unknown => 0,
+        Holder::Nobody => {
+            let here = machine::pid_namespace();
+            let same = here != 0 && block.namespace.load(Relaxed) == here;
+            if same { block.pid.load(Relaxed) } else { 0 }
+        }
+    }
+}
+
+/// How many threads of process `pid` are not among `waiting`, nor threads of the library that never call anything; none if the kernel
+/// does not say. Threads are numbered as in that process's own pid namespace.
+pub(super) fn others(pid: u32, waiting: &BTreeSet<u32>) -> Option<usize> {
+    let threads = threads(&format!("/proc/{pid}"));
+    let other = |folder: &String| {
+        // One that cannot be looked at any more has ended.
+        let status = fs::read_to_string(format!("{folder}/status")).ok()?;
+        let field = |name: &str| {
+            let mut lines = status.lines();
+            lines.find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))
+        };
+        if field("Name").is_some_and(|name| HELPERS.contains(&name.trim())) {
+            return None;
+        }
+        // The last is the innermost one; kernels without namespaces have none of them.
+        let number = field("NSpid").or_else(|| field("Pid"))?.split_whitespace();
+        let number = number.last()?.parse::<u32>().ok()?;
+        (!waiting.contains(&number)).then_some(())
+    };
+    (!threads.is_empty()).then(|| threads.iter().filter_map(other).count())
+}
+
+/// A file, as the kernel tells it from all others: the device and the number there.
+type File = (u64, u64);
+
+/// The job's memory that a descriptor in /proc leads to, if it is that.
+pub(super) fn job_file(descriptor: &Path) -> Option<File> {
+    let link = fs::read_link(descriptor).ok()?;
+    let job = link
+        .to_string_lossy()
+        .starts_with(&format!("/memfd:{NAME}"));
+    let file = fs::metadata(descriptor).ok().filter(|_| job)?;
+    Some((file.dev(), file.ino()))
+}
+
+/// The memory of the jobs that this process is in: a PE has a descriptor to write to it, who only looks at a board has none.
+pub(super) fn own_jobs() -> Vec<File> {
+    // The owner's right to write stands for that of the descriptor.
+    let writes =
+        |path: &Path| fs::symlink_metadata(path).is_ok_and(|link| link.mode() & 0o200 != 0);
+    let entries = fs::read_dir("/proc/self/fd").into_iter().flatten();
+    let paths = entries.flatten().map(|entry| entry.path());
+    paths
+        .filter(|path| writes(path))
+        .filter_map(|path| job_file(&path))
+        .collect()
+}
+
 /// The folders of a process's threads that have not ended.
 fn threads(folder: &str) -> Vec<String> {
     let Ok(entries) = fs::read_dir(format!("{folder}/task")) else {
@@ -86,6 +164,38 @@ mod tests {
     use super::*;
     use std::process::{Child, Command};
     use std::time::{Duration, Instant};
+
+    #[test]
+    fn a_number_from_another_pid_namespace_is_not_taken() {
+        let control = Control::create(2, 2 << 20, None).unwrap();
+        let block = control.pe(1);
+        block.process.store(1, Relaxed);
+        block.pid.store(7, Relaxed);
+        assert_eq!(
+            pid_of(&control, 1),
+            0,
+            "it has said nothing of its namespace"
+        );
+        block.namespace.store(machine::pid_namespace(), Relaxed);
+        assert_eq!(pid_of(&control, 1), 7);
+        block.namespace.fetch_add(1, Relaxed);
+        assert_eq!(pid_of(&control, 1), 0);
+        block.process.store(machine::process_token(), Relaxed);
+        assert_eq!(pid_of(&control, 1), std::process::id());
+    }
+
+    #[test]
+    fn threads_that_wait_are_no_others() {
+        let mut child = Command::new("sleep").arg("60").spawn().unwrap();
+        let asleep = await_state(&child, |process| matches!(process, Process::Sleeping(_)));
+        assert!(matches!(asleep, Process::Sleeping(_)), "{asleep:?}");
+        let pid = child.id();
+        assert_eq!(others(pid, &BTreeSet::new()), Some(1));
+        assert_eq!(others(pid, &BTreeSet::from([pid])), Some(0));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!(others(pid, &BTreeSet::new()), None);
+    }
 
     /// Waits until the process is in the state that `is` looks for.
     fn await_state(child: &Child, is: fn(&Process) -> bool) -> Process {

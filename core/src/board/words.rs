@@ -29,6 +29,23 @@ fn numbers(list: &[Pe]) -> String {
     numbers.join(", ")
 }
 
+/// What a process is called whose number here is `pid`, or that has none (0).
+pub(crate) fn numbered(pid: u32) -> String {
+    match pid {
+        0 => "pid not known here".to_string(),
+        pid => format!("pid {pid}"),
+    }
+}
+
+/// What lets a stopped process go on.
+pub(crate) fn continued(pid: u32) -> String {
+    match pid {
+        // `kill -CONT 0` would be for the caller's own processes.
+        0 => "SIGCONT".to_string(),
+        pid => format!("`kill -CONT {pid}`"),
+    }
+}
+
 /// The verb for as many subjects: "wait", "waits".
 pub(crate) fn verb(word: &str, subjects: usize) -> String {
     match (word, subjects) {

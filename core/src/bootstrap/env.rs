@@ -1,6 +1,7 @@
 //! What launchers put in the environment.
 
 use super::unique_id::{Key, UniqueId};
+use crate::transport::host::control::MAX_PES;
 use crate::{Error, Pe, Result, config};
 use std::env::var;
 
@@ -92,8 +93,8 @@ fn number(name: &'static str) -> Result<Option<Pe>> {
 
 /// A PE's number and how many there are, by the names of their variables.
 fn place(rank: &'static str, pe: Pe, size: &'static str, n_pes: Pe) -> Result<(Pe, Pe)> {
-    if !(1..=super::MAX_PES).contains(&n_pes) {
-        let expected = format!("1 to {}", super::MAX_PES);
+    if !(1..=MAX_PES).contains(&n_pes) {
+        let expected = format!("1 to {MAX_PES}");
         return Err(Error::invalid(size, n_pes, expected));
     }
     crate::pe::check(rank, pe, n_pes)?;

@@ -7,7 +7,7 @@ use super::unique_id::Key;
 use super::wire::{Kind, send, send_with_fd};
 use super::{UniqueId, env};
 use crate::transport::host::segment;
-use crate::{InitAttr, Pe, Result};
+use crate::{InitAttr, MemoryKind, Pe, Result};
 use rustix::fs::{MemfdFlags, SealFlags};
 use std::fs::File;
 use std::io::Write;
@@ -146,6 +146,8 @@ fn rendezvous(key: &Key, pe: Pe, n_pes: Pe) -> Rendezvous<'_> {
         n_pes,
         how: "a fuzz target",
         check: Default::default(),
+        memory: MemoryKind::Host,
+        default_heap: 16 << 20,
         deadline: Duration::from_secs(60),
         until: far(),
     }

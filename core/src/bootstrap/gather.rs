@@ -93,7 +93,7 @@ impl<'a> Gathering<'a> {
                 }
             }
         }
-        stride(self.heap, self.job.n_pes)
+        stride(self.heap.unwrap_or(self.job.default_heap))
     }
 
     /// Tells those who have connected, and are no members, why nobody will be one.

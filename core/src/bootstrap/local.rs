@@ -1,11 +1,13 @@
 //! Jobs whose PEs are threads of one process, for tests, notebooks and programs with one thread per device. A job of one PE needs
 //! nothing else, so a program that no launcher started is one, too.
 
-use super::{check_job, stride};
+use super::{check_job, default_heap, stride};
 use crate::runtime::{Membership, Resolved};
+use crate::transport::cuda::{self, Company, CudaTransport, Device, Threads};
 use crate::transport::host::control::Control;
-use crate::{Error, InitAttr, Pe, Result, Runtime};
-use std::sync::Mutex;
+use crate::{Error, InitAttr, MemoryKind, Pe, Result, Runtime};
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
 
 /// A job that threads of this process join.
 #[derive(Debug)]
@@ -13,6 +15,10 @@ pub struct Job {
     control: Control,
     attr: Resolved,
     joined: Mutex<Vec<bool>>,
+    /// On GPUs: what the PEs share besides the control block.
+    threads: Option<Arc<Threads>>,
+    /// The GPU that the size of the heap was taken from, for the PE that uses it.
+    first: Mutex<Option<Arc<Device>>>,
 }
 
 impl Job {
@@ -20,15 +26,29 @@ impl Job {
     pub fn new(n_pes: Pe, attr: &InitAttr) -> Result<Job> {
         check_job(0, n_pes)?;
         let attr = attr.resolve()?;
-        let control = Control::create(
-            n_pes,
-            stride(attr.heap_bytes, n_pes)?,
-            attr.check.seed(n_pes)?,
-        )?;
+        let on_device = attr.memory == MemoryKind::Device;
+        let first = match on_device {
+            true => {
+                Threads::check(n_pes, attr.device)?;
+                let ordinal = cuda::device::choose(attr.device, 0)?;
+                Some(Ok(Arc::new(Device::open(ordinal)?)))
+            }
+            false => None,
+        };
+        let heap_bytes = match attr.heap_bytes {
+            Some(bytes) => stride(bytes)?,
+            None => stride(default_heap(first.as_ref(), n_pes)?)?,
+        };
+        let control = match on_device {
+            true => Control::create_for_device(n_pes, heap_bytes)?,
+            false => Control::create(n_pes, heap_bytes, attr.check.seed(n_pes)?)?,
+        };
         Ok(Job {
             control,
             attr,
             joined: Mutex::new(vec![false; n_pes as usize]),
+            threads: on_device.then(Arc::default),
+            first: Mutex::new(first.transpose()?),
         })
     }
 
@@ -43,6 +63,7 @@ impl Job {
     /// Collective over all PEs of the job.
     pub fn join(&self, pe: Pe) -> Result<Runtime> {
         crate::pe::check("pe", pe, self.control.n_pes())?;
+        let until = Instant::now() + self.attr.init_timeout;
         let mut joined = self
             .joined
             .lock()
@@ -55,8 +76,36 @@ impl Job {
             ));
         }
         drop(joined);
-        Runtime::take_place(&self.control, pe, Membership::Thread)?;
-        Runtime::assemble(self.control.clone(), pe, &self.attr, Membership::Thread)
+        let control = self.control.clone();
+        // The others take a PE that has its place to be there: then its memory must be.
+        let cuda = match &self.threads {
+            None => Ok(None),
+            Some(threads) => {
+                let company = Company::Threads(Arc::clone(threads));
+                CudaTransport::join(&control, pe, self.device(pe), company, until).map(Some)
+            }
+        };
+        Runtime::take_place(&control, pe, Membership::Thread)?;
+        match cuda {
+            Ok(cuda) => Runtime::assemble(control, pe, &self.attr, Membership::Thread, until, cuda),
+            Err(error) => {
+                Runtime::give_up_place(&control, pe);
+                Err(error)
+            }
+        }
+    }
+
+    /// The GPU of PE `pe`.
+    fn device(&self, pe: Pe) -> Result<Arc<Device>> {
+        let ordinal = cuda::device::choose(self.attr.device, pe)?;
+        let mut first = self
+            .first
+            .lock()
+            .unwrap_or_else(|poison| poison.into_inner());
+        match first.take_if(|device| device.ordinal() == ordinal) {
+            Some(device) => Ok(device),
+            None => Device::open(ordinal).map(Arc::new),
+        }
     }
 }
 
@@ -97,4 +146,30 @@ where
         }
         first
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn one_deadline_holds_for_all_of_init() {
+        let attr = InitAttr {
+            heap_bytes: Some(2 << 20),
+            init_timeout: Some(Duration::from_secs(1000)),
+            ..InitAttr::default()
+        };
+        let job = Job::new(2, &attr).unwrap();
+        let (control, me) = (job.control.clone(), Membership::Thread);
+        Runtime::take_place(&control, 0, me).unwrap();
+        // What came before has used up all but a moment of it.
+        let until = Instant::now() + Duration::from_millis(20);
+        let late = Runtime::assemble(control, 0, &job.attr, me, until, None).unwrap_err();
+        assert!(matches!(late, Error::Timeout { .. }), "{late}");
+        assert!(
+            late.to_string().contains("NVSHMEMRS_INIT_TIMEOUT"),
+            "{late}"
+        );
+    }
 }

@@ -23,11 +23,13 @@ use super::wire::{Kind, Message, receive, send, send_with_fd};
 use crate::debug::Level;
 use crate::runtime::Membership;
 use crate::transport::check::Settings;
+use crate::transport::cuda::Links;
 use crate::transport::host::control::Control;
 use crate::transport::host::peer;
 use crate::transport::host::segment::Segment;
 use crate::wait::Operation;
-use crate::{Error, Pe, Result, Runtime};
+use crate::{Error, MemoryKind, Pe, Result, Runtime};
+use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 use std::fmt::{self, Display};
 use std::io::ErrorKind;
@@ -50,6 +52,10 @@ pub(super) struct Rendezvous<'a> {
     pub(super) how: &'a str,
     /// Whether this PE wants the job to be checked.
     pub(super) check: Settings,
+    /// Where this PE wants the heap.
+    pub(super) memory: MemoryKind,
+    /// PE 0: the bytes of heap per PE if nobody says otherwise.
+    pub(super) default_heap: u64,
     /// How long it may take, for messages.
     pub(super) deadline: Duration,
     /// When that is over.
@@ -127,6 +133,45 @@ pub(super) fn check_user(stream: &UnixStream) -> std::result::Result<i32, String
     }
 }
 
+/// Why a follower is no member.
+pub(super) enum Failure {
+    /// The connection ended without a word: PE 0 is gone, or had turned this PE away because it was slow to introduce itself or there
+    /// were too many connections. Then it may come again.
+    HungUp(std::io::Error),
+    /// Anything else, which is final.
+    Other(Error),
+}
+
+impl Failure {
+    /// What to tell the program. A method, because a second `From` for `Error` would leave `?` in programs undecided.
+    fn error(self) -> Error {
+        match self {
+            Failure::HungUp(error) => gone(error),
+            Failure::Other(error) => error,
+        }
+    }
+
+    /// What it means that a connection to PE 0 broke.
+    fn of(error: std::io::Error) -> Failure {
+        match error.kind() {
+            ErrorKind::UnexpectedEof | ErrorKind::BrokenPipe | ErrorKind::ConnectionReset => {
+                Failure::HungUp(error)
+            }
+            _ => Failure::Other(gone(error)),
+        }
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Failure {
+        Failure::Other(error)
+    }
+}
+
+fn gone(error: std::io::Error) -> Error {
+    bootstrap(format!("PE 0 ended while the job came together ({error})"))
+}
+
 /// What PE 0 tells the others about an error of its own.
 fn words(error: &Error) -> String {
     match error {
@@ -141,6 +186,8 @@ struct Tried {
     places: Vec<String>,
     /// Whether another user sits on one.
     others: bool,
+    /// Whether somebody listens on one, whose queue is full.
+    busy: bool,
 }
 
 impl Tried {
@@ -181,8 +228,8 @@ impl Rendezvous<'_> {
         }
     }
 
-    /// PE 0: brings the others together.
-    pub(super) fn lead(&self, heap: Option<u64>) -> Result<Control> {
+    /// PE 0: brings the others together. Gives the connections to them, too.
+    pub(super) fn lead(&self, heap: Option<u64>) -> Result<(Control, Links)> {
         let listener = self.listen()?;
         let mut gathering = Gathering::new(self, heap);
         let gathered = gathering.gather(&listener);
@@ -191,7 +238,12 @@ impl Rendezvous<'_> {
         }
         let members = gathering.end();
         let result = gathered.and_then(|stride| {
-            let control = Control::create(self.n_pes, stride, self.check.seed(self.n_pes)?)?;
+            let control = match self.memory {
+                MemoryKind::Host => {
+                    Control::create(self.n_pes, stride, self.check.seed(self.n_pes)?)?
+                }
+                MemoryKind::Device => Control::create_for_device(self.n_pes, stride)?,
+            };
             Runtime::take_place(&control, self.pe, Membership::Process)?;
             self.welcome(&control, &members)?;
             self.await_ready(&members)?;
@@ -210,7 +262,8 @@ impl Rendezvous<'_> {
                 self.until + GRACE,
             );
         }
-        result
+        let streams = members.into_iter().flatten().map(|member| member.stream);
+        result.map(|control| (control, Links::Leader(streams.collect())))
     }
 
     fn listen(&self) -> Result<UnixListener> {
@@ -292,30 +345,45 @@ impl Rendezvous<'_> {
         Ok(())
     }
 
-    /// A PE other than 0: joins the job that PE 0 brings together.
-    pub(super) fn follow(&self, heap: Option<u64>) -> Result<Control> {
+    /// A PE other than 0: joins the job that PE 0 brings together. Gives the connection to it, too.
+    pub(super) fn follow(&self, heap: Option<u64>) -> Result<(Control, Links)> {
         let mut pause = Duration::from_micros(200);
-        let stream = loop {
-            let tried = match self.connect() {
-                Ok(stream) => break stream,
-                Err(tried) => tried,
+        let mut hung_up = None;
+        let (stream, control) = loop {
+            let tried = match (self.connect(), hung_up.take()) {
+                (Ok(stream), _) => match self.join(&stream, heap, nonce()?) {
+                    Ok(control) => break (stream, control),
+                    Err(Failure::HungUp(error)) => {
+                        let tried =
+                            format!("PE 0 hung up before it had taken this PE in ({error})");
+                        hung_up = Some(error);
+                        tried
+                    }
+                    Err(Failure::Other(error)) => return Err(error),
+                },
+                // Nobody listens any more: PE 0 did not turn this PE away, it is gone.
+                (Err(tried), Some(error)) if !tried.busy => return Err(gone(error)),
+                (Err(tried), Some(error)) => {
+                    hung_up = Some(error);
+                    format!("tried {tried}")
+                }
+                (Err(tried), None) => format!("tried {tried}"),
             };
             if self.is_over() {
                 return Err(bootstrap(format!(
-                    "after {:.1?} (NVSHMEMRS_INIT_TIMEOUT) PE 0 of {} was not there (told by {}); tried {tried}",
+                    "after {:.1?} (NVSHMEMRS_INIT_TIMEOUT) PE 0 of {} was not there (told by {}); {tried}",
                     self.deadline, self.n_pes, self.how
                 )));
             }
             if interrupt::asked() {
-                return Err(self.interrupted(format!("waits for PE 0; tried {tried}")));
+                return Err(self.interrupted(format!("waits for PE 0; {tried}")));
             }
             std::thread::sleep(pause);
             pause = (pause * 2).min(Duration::from_millis(5));
         };
-        let control = self.join(&stream, heap, nonce()?)?;
-        let word = self.receive(&stream)?;
+        let word = self.receive(&stream).map_err(Failure::error)?;
         match word.kind {
-            Kind::Go => Ok(control),
+            Kind::Go => Ok((control, Links::Follower(stream))),
             _ => Err(bootstrap(word.text())),
         }
     }
@@ -340,7 +408,10 @@ impl Rendezvous<'_> {
             Ok(UnixStream::from(socket))
         });
         match connected {
-            Err(error) => tried.note(name, &error),
+            Err(error) => {
+                tried.busy |= error == Errno::AGAIN;
+                tried.note(name, &error);
+            }
             Ok(stream) => match check_user(&stream) {
                 Ok(pid) => return Some((stream, pid)),
                 Err(who) => {
@@ -352,18 +423,18 @@ impl Rendezvous<'_> {
         None
     }
 
-    fn receive(&self, stream: &UnixStream) -> Result<Message> {
+    fn receive(&self, stream: &UnixStream) -> std::result::Result<Message, Failure> {
         // PE 0 most likely has the same deadline, and knows who is missing: let it speak first.
         receive(stream, self.until.max(Instant::now()) + GRACE).map_err(|error| match error.kind() {
-            ErrorKind::TimedOut => bootstrap(format!(
+            ErrorKind::TimedOut => Failure::Other(bootstrap(format!(
                 "after {:.1?} (NVSHMEMRS_INIT_TIMEOUT) PE 0 had not said that all {} PEs are there",
                 self.deadline, self.n_pes
-            )),
-            ErrorKind::Interrupted => self.interrupted(format!(
+            ))),
+            ErrorKind::Interrupted => Failure::Other(self.interrupted(format!(
                 "waits for the word of PE 0 that all {} PEs are there",
                 self.n_pes
-            )),
-            _ => bootstrap(format!("PE 0 ended while the job came together ({error})")),
+            ))),
+            _ => Failure::of(error),
         })
     }
 
@@ -372,15 +443,14 @@ impl Rendezvous<'_> {
         stream: &UnixStream,
         heap: Option<u64>,
         nonce: [u8; 32],
-    ) -> Result<Control> {
+    ) -> std::result::Result<Control, Failure> {
         let challenge = self.receive(stream)?;
         if challenge.kind == Kind::Refusal {
-            return Err(bootstrap(challenge.text()));
+            return Err(bootstrap(challenge.text()).into());
         }
         if challenge.kind != Kind::Challenge || challenge.contents.len() != nonce.len() {
-            return Err(bootstrap(
-                "the process at PE 0's place does not speak this protocol",
-            ));
+            let why = "the process at PE 0's place does not speak this protocol";
+            return Err(bootstrap(why).into());
         }
         let hello = Hello {
             pe: self.pe,
@@ -391,33 +461,28 @@ impl Rendezvous<'_> {
         let fields = hello.fields();
         let proof = self.key.prove(&[b"join", &challenge.contents, &fields]);
         let until = self.until + GRACE;
-        let gone = |error: std::io::Error| {
-            bootstrap(format!("PE 0 ended while the job came together ({error})"))
-        };
         let contents = [&fields[..], &proof[..]].concat();
         if let Err(error) = send(stream, Kind::Hello, &contents, until) {
             // PE 0 may have given up before it heard this, and said so.
             return Err(match receive(stream, Instant::now()) {
-                Ok(said) if said.kind == Kind::Refusal => bootstrap(said.text()),
-                _ => gone(error),
+                Ok(said) if said.kind == Kind::Refusal => bootstrap(said.text()).into(),
+                _ => Failure::of(error),
             });
         }
         let welcome = self.receive(stream)?;
         if welcome.kind != Kind::Welcome {
-            return Err(bootstrap(welcome.text()));
+            return Err(bootstrap(welcome.text()).into());
         }
         let contents = &welcome.contents;
         let (Some(length), Some(proof), Some(fd)) =
             (contents.first_chunk::<8>(), contents.get(8..40), welcome.fd)
         else {
-            return Err(bootstrap(
-                "PE 0's welcome is incomplete; is this process's limit on open files (`ulimit -n`) reached?",
-            ));
+            let why = "PE 0's welcome is incomplete; is this process's limit on open files (`ulimit -n`) reached?";
+            return Err(bootstrap(why).into());
         };
         if !self.key.verify(&[b"welcome", &hello.nonce, length], proof) {
-            return Err(bootstrap(
-                "the process at PE 0's place does not know the job's secret",
-            ));
+            let why = "the process at PE 0's place does not know the job's secret";
+            return Err(bootstrap(why).into());
         }
         let taken = Segment::open(fd, u64::from_le_bytes(*length)).and_then(|segment| {
             let control = Control::attach(segment)?;
@@ -425,6 +490,15 @@ impl Rendezvous<'_> {
                 let (theirs, ours) = (control.n_pes(), self.n_pes);
                 return Err(bootstrap(format!(
                     "PE 0's job has {theirs} PEs, not {ours}"
+                )));
+            }
+            if control.memory() != self.memory {
+                return Err(bootstrap(format!(
+                    "the PEs ask for different memory: PE 0 for {} memory, PE {} for {} memory; set NVSHMEMRS_MEMORY (or memory \
+                     at init) alike on all PEs",
+                    control.memory(),
+                    self.pe,
+                    self.memory
                 )));
             }
             self.check.agree(&control, self.pe)?;
@@ -439,7 +513,7 @@ impl Rendezvous<'_> {
             Err(error) => {
                 // PE 0 passes it on to the others; if it is gone, they find out by themselves.
                 let _ = send(stream, Kind::Failed, error.to_string().as_bytes(), until);
-                Err(error)
+                Err(error.into())
             }
         }
     }

@@ -15,12 +15,12 @@ use std::os::unix::net::UnixStream;
 use std::time::Instant;
 
 /// The longest message.
-const MAX_MESSAGE: usize = 4096;
+pub(crate) const MAX_MESSAGE: usize = 4096;
 
 /// What a message is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     Challenge = 1,
     Hello = 2,
     Welcome = 3,
@@ -28,10 +28,13 @@ pub(super) enum Kind {
     Failed = 5,
     Go = 6,
     Refusal = 7,
+    /// In a job on GPUs: what a PE says to the others, and how many descriptors follow.
+    Share = 8,
+    Descriptor = 9,
 }
 
 impl Kind {
-    const ALL: [Kind; 7] = [
+    const ALL: [Kind; 9] = [
         Kind::Challenge,
         Kind::Hello,
         Kind::Welcome,
@@ -39,19 +42,21 @@ impl Kind {
         Kind::Failed,
         Kind::Go,
         Kind::Refusal,
+        Kind::Share,
+        Kind::Descriptor,
     ];
 }
 
 /// A message that has arrived.
-pub(super) struct Message {
-    pub(super) kind: Kind,
-    pub(super) contents: Vec<u8>,
-    pub(super) fd: Option<OwnedFd>,
+pub(crate) struct Message {
+    pub(crate) kind: Kind,
+    pub(crate) contents: Vec<u8>,
+    pub(crate) fd: Option<OwnedFd>,
 }
 
 impl Message {
     /// The contents as words for people.
-    pub(super) fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         String::from_utf8_lossy(&self.contents)
             .chars()
             .filter(|c| !c.is_control())
@@ -60,7 +65,7 @@ impl Message {
 }
 
 /// What is left until a moment, for `poll`.
-pub(super) fn timespec(until: Instant) -> Timespec {
+pub(crate) fn timespec(until: Instant) -> Timespec {
     let left = until.saturating_duration_since(Instant::now());
     Timespec {
         tv_sec: left.as_secs().min(1 << 30) as i64,
@@ -98,7 +103,7 @@ fn send_bytes(stream: &UnixStream, mut bytes: &[u8], until: Instant) -> Result<(
 }
 
 /// Sends a message.
-pub(super) fn send(stream: &UnixStream, kind: Kind, contents: &[u8], until: Instant) -> Result<()> {
+pub(crate) fn send(stream: &UnixStream, kind: Kind, contents: &[u8], until: Instant) -> Result<()> {
     let contents = &contents[..contents.len().min(MAX_MESSAGE)];
     let mut message = vec![kind as u8];
     message.extend((contents.len() as u32).to_le_bytes());
@@ -107,7 +112,7 @@ pub(super) fn send(stream: &UnixStream, kind: Kind, contents: &[u8], until: Inst
 }
 
 /// Sends a message, and a descriptor with it.
-pub(super) fn send_with_fd(
+pub(crate) fn send_with_fd(
     stream: &UnixStream,
     kind: Kind,
     contents: &[u8],
@@ -138,7 +143,7 @@ pub(super) fn send_with_fd(
 const HEAD: usize = 5;
 
 /// A message on its way: what has arrived of it.
-pub(super) struct Arriving {
+pub(crate) struct Arriving {
     head: [u8; HEAD],
     contents: Vec<u8>,
     got: usize,
@@ -148,7 +153,7 @@ pub(super) struct Arriving {
 
 impl Arriving {
     /// Nothing yet, of a message of at most `longest` bytes of contents.
-    pub(super) fn new(longest: usize) -> Arriving {
+    pub(crate) fn new(longest: usize) -> Arriving {
         Arriving {
             head: [0; HEAD],
             contents: Vec::new(),
@@ -159,7 +164,7 @@ impl Arriving {
     }
 
     /// Takes what has arrived, without waiting and no further than the message's end; the message once it is whole.
-    pub(super) fn take(&mut self, stream: &UnixStream) -> Result<Option<Message>> {
+    pub(crate) fn take(&mut self, stream: &UnixStream) -> Result<Option<Message>> {
         loop {
             let read = match self.got.checked_sub(HEAD) {
                 None => self.take_head(stream),
@@ -220,7 +225,7 @@ impl Arriving {
 }
 
 /// Receives a message.
-pub(super) fn receive(stream: &UnixStream, until: Instant) -> Result<Message> {
+pub(crate) fn receive(stream: &UnixStream, until: Instant) -> Result<Message> {
     let mut arriving = Arriving::new(MAX_MESSAGE);
     loop {
         if let Some(message) = arriving.take(stream)? {

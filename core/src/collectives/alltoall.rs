@@ -1,12 +1,12 @@
 //! Alltoall and alltoalls: every member sends each member a part of its own.
 
+use super::device::{Form, Task};
 use super::{
     PAYLOAD_BYTES, Turn, WORK_WORDS, bytes_of, bytes_of_mut, check_overlap, times, with_work,
 };
 use crate::heap::sym::{LocalDest, LocalSource, SymSlice, Symmetric};
 use crate::strided::Strides;
 use crate::transport::Transport as _;
-use crate::transport::host::control::ARGS;
 use crate::wait::Operation;
 use crate::{Error, Pe, Result, Runtime, Team};
 use bytemuck::Pod;
@@ -71,10 +71,19 @@ impl Runtime {
         });
         let (dest, source, in_place) = match checked {
             Ok(buffers) => buffers,
-            Err(error) => return turn.fail(Operation::Alltoall, [0; ARGS], error),
+            Err(error) => return turn.refuse(self.lane, Operation::Alltoall, error),
         };
         let (to, from) = (dest.offset(), source.offset());
         let args = [bytes as u64, to, from, 0, 0];
+        if let Some(cuda) = turn.cuda() {
+            let task = Task {
+                dest: to,
+                source: from,
+                bytes: bytes as u64,
+                ..Task::default()
+            };
+            return turn.run_on_device(cuda, self.lane, Operation::Alltoall, args, task);
+        }
         // Parts of whole words only: a member reads its part straight from the others' slots.
         if source.bytes() as usize <= PAYLOAD_BYTES && bytes.is_multiple_of(8) {
             let words = source.bytes() as usize / 8;
@@ -86,7 +95,7 @@ impl Runtime {
                 let part = &mut words[..bytes / 8];
                 for member in 0..turn.n_pes() {
                     turn.payload_from(member, epoch, me as usize * bytes / 8, part);
-                    inner.store_words(to + (member as usize * bytes) as u64, part, bytes);
+                    inner.store_words(to + (member as usize * bytes) as u64, part, bytes)?;
                 }
                 turn.writes(dest);
                 Ok(())
@@ -148,7 +157,7 @@ impl Runtime {
         });
         let ((to, dest), (from, source)) = match checked {
             Ok(buffers) => buffers,
-            Err(error) => return turn.fail(Operation::Alltoalls, [0; ARGS], error),
+            Err(error) => return turn.refuse(self.lane, Operation::Alltoalls, error),
         };
         let args = [
             count as u64,
@@ -157,14 +166,28 @@ impl Runtime {
             to,
             from,
         ];
-        turn.reads_blocks(from, &source);
-        turn.join(Operation::Alltoalls, args, &[])?;
         let dest_offset = to;
         // Where there is at most one element the steps lead nowhere, and may be as large as they like.
         let (dest_step, source_step) = (
             (dest_stride as u64).wrapping_mul(element_bytes as u64),
             (source_stride as u64).wrapping_mul(element_bytes as u64),
         );
+        if let Some(cuda) = turn.cuda() {
+            let task = Task {
+                dest: to,
+                source: from,
+                form: Form::Strided {
+                    count: count as u64,
+                    element: element_bytes as u64,
+                    dest_step,
+                    source_step,
+                },
+                ..Task::default()
+            };
+            return turn.run_on_device(cuda, self.lane, Operation::Alltoalls, args, task);
+        }
+        turn.reads_blocks(from, &source);
+        turn.join(Operation::Alltoalls, args, &[])?;
         for step in 0..turn.n_pes() {
             let member = (turn.my_pe() + step) % turn.n_pes();
             let first = |of: Pe, step: u64| (of as u64 * count as u64).wrapping_mul(step);

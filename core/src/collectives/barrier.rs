@@ -1,5 +1,7 @@
 //! Barrier and sync.
 
+use super::device::Task;
+use crate::transport::Lane;
 use crate::transport::host::control::ARGS;
 use crate::wait::Operation;
 use crate::{Result, Runtime, Team};
@@ -11,7 +13,13 @@ impl Runtime {
     #[track_caller]
     pub fn barrier(&self, team: Team) -> Result<()> {
         let turn = self.inner.enter(team, Operation::Barrier)?;
-        self.inner.transport.quiet_before_release("barrier");
+        self.inner
+            .transport
+            .quiet_before_release(self.lane, "barrier")?;
+        if let (Some(cuda), Lane::Stream(_)) = (turn.cuda(), self.lane) {
+            let task = Task::default();
+            return turn.run_on_device(cuda, self.lane, Operation::Barrier, [0; ARGS], task);
+        }
         turn.join(Operation::Barrier, [0; ARGS], &[]).map(|_| ())
     }
 
@@ -27,6 +35,10 @@ impl Runtime {
     #[track_caller]
     pub fn sync(&self, team: Team) -> Result<()> {
         let turn = self.inner.enter(team, Operation::Sync)?;
+        if let (Some(cuda), Lane::Stream(_)) = (turn.cuda(), self.lane) {
+            let task = Task::default();
+            return turn.run_on_device(cuda, self.lane, Operation::Sync, [0; ARGS], task);
+        }
         turn.join(Operation::Sync, [0; ARGS], &[]).map(|_| ())
     }
 }

@@ -1,9 +1,9 @@
 //! Broadcast: small ones travel with the meeting; otherwise every member copies from the root.
 
+use super::device::Task;
 use super::{PAYLOAD_BYTES, check_overlap, with_work};
 use crate::heap::sym::{SymSlice, Symmetric};
 use crate::transport::Transport as _;
-use crate::transport::host::control::ARGS;
 use crate::wait::Operation;
 use crate::{Pe, Result, Runtime, Team, pe};
 use bytemuck::Pod;
@@ -35,7 +35,7 @@ impl Runtime {
             });
         let (dest, source) = match checked {
             Ok(buffers) => buffers,
-            Err(error) => return turn.fail(Operation::Broadcast, [0; ARGS], error),
+            Err(error) => return turn.refuse(self.lane, Operation::Broadcast, error),
         };
         let (to, from) = (dest.offset(), source.offset());
         let is_root = root == turn.my_pe();
@@ -45,6 +45,16 @@ impl Runtime {
             turn.reads(source);
         }
         let args = [bytes as u64, root as u64, to, from, 0];
+        if let Some(cuda) = turn.cuda() {
+            let task = Task {
+                dest: to,
+                source: from,
+                bytes: bytes as u64,
+                root,
+                ..Task::default()
+            };
+            return turn.run_on_device(cuda, self.lane, Operation::Broadcast, args, task);
+        }
         if bytes <= PAYLOAD_BYTES {
             let words = bytes.div_ceil(8);
             return with_work(words, |work| {
@@ -56,7 +66,7 @@ impl Runtime {
                 }
                 let epoch = turn.join(Operation::Broadcast, args, &words[..brought])?;
                 turn.payload(root, epoch, words);
-                inner.store_words(to, words, bytes);
+                inner.store_words(to, words, bytes)?;
                 if writes {
                     turn.writes(dest);
                 }

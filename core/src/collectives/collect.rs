@@ -1,9 +1,10 @@
 //! Collect: what every member brings, put together in team order; lengths may differ.
 
+use super::device::{Form, Task};
 use super::{PAYLOAD_BYTES, check_overlap, with_work};
 use crate::heap::sym::{SymRange, SymSlice, Symmetric};
-use crate::transport::Transport as _;
-use crate::transport::host::control::{ARGS, PAYLOAD_WORDS};
+use crate::transport::host::control::PAYLOAD_WORDS;
+use crate::transport::{Lane, Transport as _};
 use crate::wait::Operation;
 use crate::{Error, Result, Runtime, Team};
 use bytemuck::Pod;
@@ -47,15 +48,40 @@ impl Runtime {
         };
         let (to, source) = match checked {
             Ok(buffers) => buffers,
-            Err(error) => return turn.fail(Operation::Collect, [0; ARGS], error),
+            Err(error) => return turn.refuse(self.lane, Operation::Collect, error),
         };
-        turn.reads(source);
         let args = [to, room, 0, 0, 0];
+        if let (Some(cuda), Lane::Stream(_)) = (turn.cuda(), self.lane) {
+            // What all bring together is known to the kernels only.
+            let form = match dest {
+                Symmetric::Address(0) => Form::Collected {
+                    room: 0,
+                    filled: false,
+                },
+                Symmetric::Address(_) => Form::Collected {
+                    room: inner.room_at(to),
+                    filled: false,
+                },
+                Symmetric::Range(range) => Form::Collected {
+                    room: range.bytes(),
+                    filled: true,
+                },
+            };
+            let task = Task {
+                dest: to,
+                source: source.offset(),
+                bytes: bytes as u64,
+                form,
+                ..Task::default()
+            };
+            return turn.run_on_device(cuda, self.lane, Operation::Collect, args, task);
+        }
+        turn.reads(source);
         with_work(PAYLOAD_WORDS, |work| {
             let words = &mut work.acc[..PAYLOAD_WORDS];
             let mut brought = HEAD;
             (words[0], words[1]) = (bytes as u64, source.offset());
-            if bytes <= SMALL {
+            if bytes <= SMALL && turn.cuda().is_none() {
                 inner.load_words(source, &mut words[HEAD..]);
                 brought += bytes.div_ceil(8);
             }
@@ -83,13 +109,26 @@ impl Runtime {
             for source in &sources {
                 check_overlap(dest, *source, None)?;
             }
+            if let Some(cuda) = turn.cuda() {
+                let task = Task {
+                    dest: dest.offset(),
+                    source: source.offset(),
+                    bytes: bytes as u64,
+                    form: Form::Collected {
+                        room: total,
+                        filled: true,
+                    },
+                    ..Task::default()
+                };
+                return turn.finish_on_device(cuda, Operation::Collect, args, task, epoch);
+            }
             let mut at = dest.offset();
             for (member, source) in (0..).zip(&sources) {
                 let length = source.bytes() as usize;
                 if length <= SMALL {
                     let words = &mut words[..length.div_ceil(8)];
                     turn.payload_from(member, epoch, HEAD, words);
-                    inner.store_words(at, words, length);
+                    inner.store_words(at, words, length)?;
                 } else {
                     let (pe, from) = (turn.pe(member), source.offset());
                     inner

@@ -1,9 +1,9 @@
 //! Fcollect: the same number of bytes from every member, put together in team order.
 
+use super::device::Task;
 use super::{IN_PLACE, PAYLOAD_BYTES, Turn, check_overlap, times, with_work};
 use crate::heap::sym::{SymRange, SymSlice, Symmetric};
 use crate::transport::Transport as _;
-use crate::transport::host::control::ARGS;
 use crate::wait::Operation;
 use crate::{Result, Runtime, Team};
 use bytemuck::Pod;
@@ -32,7 +32,7 @@ impl Runtime {
         });
         let (dest, source, in_place) = match checked {
             Ok(buffers) => buffers,
-            Err(error) => return turn.fail(Operation::Fcollect, [0; ARGS], error),
+            Err(error) => return turn.refuse(self.lane, Operation::Fcollect, error),
         };
         turn.reads(source);
         // In place, this member's part stays as it is.
@@ -49,6 +49,15 @@ impl Runtime {
         let (to, from) = (dest.offset(), source.offset());
         let shown = if in_place { IN_PLACE } else { from };
         let args = [bytes as u64, to, shown, 0, 0];
+        if let Some(cuda) = turn.cuda() {
+            let task = Task {
+                dest: to,
+                source: from,
+                bytes: bytes as u64,
+                ..Task::default()
+            };
+            return turn.run_on_device(cuda, self.lane, Operation::Fcollect, args, task);
+        }
         if bytes <= PAYLOAD_BYTES {
             let words = bytes.div_ceil(8);
             return with_work(words, |work| {
@@ -57,7 +66,7 @@ impl Runtime {
                 let epoch = turn.join(Operation::Fcollect, args, words)?;
                 for member in 0..turn.n_pes() {
                     turn.payload(member, epoch, words);
-                    inner.store_words(to + (member as usize * bytes) as u64, words, bytes);
+                    inner.store_words(to + (member as usize * bytes) as u64, words, bytes)?;
                 }
                 written(&turn);
                 Ok(())

@@ -14,6 +14,7 @@ mod barrier;
 mod broadcast;
 mod checked;
 mod collect;
+mod device;
 mod fcollect;
 mod fold;
 mod reduce;
@@ -254,6 +255,9 @@ impl<'a> Turn<'a> {
         args: [u64; ARGS],
         payload: &[u64],
     ) -> Result<u64> {
+        if let Err(error) = self.inner.transport.raw().failure() {
+            return self.fail(operation, args, error);
+        }
         match self.inner.transport.checker() {
             None => self.come(operation, args, payload),
             Some(check) => self.come_checked(check, operation, args, payload),
@@ -376,13 +380,19 @@ impl<'a> Turn<'a> {
             error,
             Error::Timeout { .. } | Error::Interrupted { .. } | Error::PeStopped { .. }
         ) {
-            let mark = self.team.epoch.load(Relaxed) << 20 | (self.inner.my_pe as u64 + 1);
-            for pe in (0..self.n_pes()).map(|member| self.pe(member)) {
-                let broken = &self.inner.control.team(self.team.index, pe).broken;
-                broken.fetch_max(mark, AcqRel);
-            }
-            ring_team(&self.inner.control);
+            self.break_team();
         }
+    }
+
+    /// Tells the members that the team's collectives cannot go on.
+    #[cold]
+    fn break_team(&self) {
+        let mark = self.team.epoch.load(Relaxed) << 20 | (self.inner.my_pe as u64 + 1);
+        for pe in (0..self.n_pes()).map(|member| self.pe(member)) {
+            let broken = &self.inner.control.team(self.team.index, pe).broken;
+            broken.fetch_max(mark, AcqRel);
+        }
+        ring_team(&self.inner.control);
     }
 
     /// Why the members of an epoch do not match: the first member's own error, else the first one that differs from
@@ -572,9 +582,11 @@ impl Inner {
 
     /// Writes `bytes` bytes of a buffer of words to this PE's copy.
     #[inline]
-    fn store_words(&self, dest: u64, words: &[u64], bytes: usize) {
+    fn store_words(&self, dest: u64, words: &[u64], bytes: usize) -> Result<()> {
         let source = LocalSource::from(bytes_of(words, bytes));
-        self.transport.raw().put(self.my_pe, dest, source);
+        let transport = self.transport.raw();
+        transport.put(self.my_pe, dest, source);
+        transport.failure()
     }
 }
 

@@ -4,6 +4,7 @@
 //! Every element is a left fold over the members in team order, whatever the algorithm, so the result has the same bits on every
 //! member and in every run.
 
+use super::device::Task;
 use super::fold::{Kernel, kernel};
 use super::{
     PAYLOAD_BYTES, Turn, WORK_WORDS, Work, bytes_of, bytes_of_mut, check_overlap, times, with_work,
@@ -182,10 +183,14 @@ impl Runtime {
         let checked = Reduction::check(inner, dest.into(), source.into(), count, dtype, op);
         let reduction = match checked {
             Ok(reduction) => reduction,
-            Err(error) => return turn.fail(Operation::Reduce, [0; ARGS], error),
+            Err(error) => return turn.refuse(self.lane, Operation::Reduce, error),
         };
         let (to, from) = (reduction.dest.offset(), reduction.source.offset());
         let args = [count as u64, dtype as u64, op as u64, to, from];
+        if let Some(cuda) = turn.cuda() {
+            let task = reduction.task(op)?;
+            return turn.run_on_device(cuda, self.lane, Operation::Reduce, args, task);
+        }
         turn.reads(reduction.source);
         if reduction.source.bytes() as usize <= PAYLOAD_BYTES {
             reduction.small(inner, &turn, args)?;
@@ -211,6 +216,18 @@ impl Runtime {
 }
 
 impl Reduction {
+    /// What the kernel of GPU memory does; `op` is a number that was checked.
+    #[cold]
+    pub(super) fn task(&self, op: i32) -> Result<Task> {
+        Ok(Task {
+            dest: self.dest.offset(),
+            source: self.source.offset(),
+            bytes: self.dest.bytes(),
+            reduction: Some((self.kernel.dtype, Op::from_number(op)?)),
+            ..Task::default()
+        })
+    }
+
     /// The sources travel with the meeting, and every member combines them all.
     #[inline]
     fn small(&self, inner: &Inner, turn: &Turn<'_>, args: [u64; ARGS]) -> Result<()> {

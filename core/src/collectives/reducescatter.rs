@@ -1,11 +1,10 @@
 //! Reducescatter: every member keeps one part of a reduction.
 
-use super::reduce::{check_aligned, check_kernel, pieces};
+use super::reduce::{Reduction, check_aligned, check_kernel, pieces};
 use super::{IN_PLACE, PAYLOAD_BYTES, check_overlap, times, with_work};
 use crate::dtype::Element;
 use crate::heap::sym::{SymSlice, Symmetric};
 use crate::op::Op;
-use crate::transport::host::control::ARGS;
 use crate::wait::Operation;
 use crate::{Result, Runtime, Team};
 
@@ -40,7 +39,7 @@ impl Runtime {
         });
         let (kernel, dest, source, in_place) = match checked {
             Ok(checked) => checked,
-            Err(error) => return turn.fail(Operation::Reducescatter, [0; ARGS], error),
+            Err(error) => return turn.refuse(self.lane, Operation::Reducescatter, error),
         };
         let shown = if in_place { IN_PLACE } else { dest.offset() };
         let args = [
@@ -50,6 +49,16 @@ impl Runtime {
             shown,
             source.offset(),
         ];
+        if let Some(cuda) = turn.cuda() {
+            let reduction = Reduction {
+                kernel,
+                count,
+                dest,
+                source,
+            };
+            let task = reduction.task(op)?;
+            return turn.run_on_device(cuda, self.lane, Operation::Reducescatter, args, task);
+        }
         let bytes = dest.bytes() as usize;
         turn.reads(source);
         // Parts of whole words only: a member reads its part straight from the others' slots.

@@ -88,10 +88,14 @@ impl Runtime {
         let turn = inner.enter(team, operation)?;
         let reduction = match Reduction::check(inner, dest, source, count, dtype, op) {
             Ok(reduction) => reduction,
-            Err(error) => return turn.fail(operation, [0; ARGS], error),
+            Err(error) => return turn.refuse(self.lane, operation, error),
         };
         let (to, from) = (reduction.dest.offset(), reduction.source.offset());
         let args = [count as u64, dtype as u64, op as u64, to, from];
+        if let Some(cuda) = turn.cuda() {
+            let task = reduction.task(op)?;
+            return turn.run_on_device(cuda, self.lane, operation, args, task);
+        }
         turn.reads(reduction.source);
         if reduction.source.bytes() as usize <= PAYLOAD_BYTES {
             scan_small(inner, &turn, operation, args, &reduction)?;

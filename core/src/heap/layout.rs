@@ -20,6 +20,8 @@ pub(crate) struct Layout {
     pub(crate) stride: u64,
     /// Where, in a PE's part, the heap ends and the window for registered buffers begins.
     pub(crate) heap_bytes: u64,
+    /// Bytes of the window.
+    pub(crate) window_bytes: u64,
     /// Where this PE's own part begins.
     own: u64,
     /// Bytes of all parts.
@@ -33,6 +35,7 @@ impl Layout {
             base,
             stride,
             heap_bytes,
+            window_bytes: heap_bytes,
             own: base + me as u64 * stride,
             span: stride * n_pes as u64,
         }

@@ -16,8 +16,8 @@ use crate::dtype::Element;
 use crate::runtime::Inner;
 use crate::team::Team;
 use crate::track::Resource;
-use crate::transport::Transport as _;
 use crate::transport::host::control::{MAX_ALLOCATIONS, MAX_FREED};
+use crate::transport::{Lane, Transport as _};
 use crate::wait::Operation;
 use crate::{Error, MemoryKind, Pe, Result, Runtime};
 use alloc::{Allocator, Block};
@@ -240,6 +240,12 @@ impl Inner {
         }
     }
 
+    /// Bytes from an offset to the end of the allocation that it lies in; 0 if it lies in none.
+    pub(crate) fn room_at(&self, offset: u64) -> u64 {
+        let block = self.heap.lock().find(offset);
+        block.map_or(0, |block| block.offset + block.bytes - offset)
+    }
+
     /// Checks that `bytes` bytes at `address` lie in one live allocation of this PE.
     #[inline(always)]
     pub(crate) fn symmetric(
@@ -316,7 +322,8 @@ impl Inner {
     #[track_caller]
     fn allocate(&self, called: &'static str, request: Result<Request>) -> Result<Option<u64>> {
         let turn = self.enter_as(Team::WORLD, Operation::Malloc, called)?;
-        self.transport.quiet_before_release("malloc");
+        self.transport
+            .quiet_before_release(Lane::Blocking, "malloc")?;
         self.allocate_in(&turn, request)
     }
 
@@ -377,7 +384,8 @@ impl Inner {
     fn agree(&self, turn: &Turn<'_>, request: Result<Request>) -> Result<Request> {
         let leader = self.my_pe == 0;
         let checked = request.and_then(|request| {
-            if leader {
+            // Each GPU's own memory is asked for by its PE, in `commit`.
+            if leader && self.transport.raw().kind() == MemoryKind::Host {
                 let mut state = self.heap.lock();
                 let released = self.released_bytes(&state);
                 state.check_machine(request.bytes, released, self.n_pes)?;
@@ -542,7 +550,8 @@ impl Inner {
         if let Some(block) = &block {
             self.tell_freed(&turn, block.offset, block.bytes);
         }
-        self.transport.quiet_before_release("free");
+        self.transport
+            .quiet_before_release(Lane::Blocking, "free")?;
         let met = turn.meet(call, &[]);
         if let Some(block) = block {
             match met {

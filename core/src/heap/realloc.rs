@@ -4,7 +4,7 @@ use super::{Request, alloc::Block};
 use crate::collectives::{Call, Turn};
 use crate::runtime::Inner;
 use crate::track::Resource;
-use crate::transport::Transport as _;
+use crate::transport::{Lane, Transport as _};
 use crate::wait::Operation;
 use crate::{Result, Runtime, Team};
 
@@ -23,7 +23,8 @@ impl Inner {
         if let Some(block) = &block {
             self.tell_freed(&turn, block.offset, block.bytes);
         }
-        self.transport.quiet_before_release("realloc");
+        self.transport
+            .quiet_before_release(Lane::Blocking, "realloc")?;
         let result = turn
             .meet(call, &[])
             .and_then(|_| self.change(&turn, block, bytes));

@@ -9,10 +9,10 @@ use super::layout::Layout;
 use super::sym::{Registration, SymRange};
 use crate::runtime::Inner;
 use crate::track::Resource;
-use crate::transport::Transport as _;
 use crate::transport::host::control::ARGS;
+use crate::transport::{Lane, Transport as _};
 use crate::wait::Operation;
-use crate::{Error, Result, Runtime, Team};
+use crate::{Error, MemoryKind, Result, Runtime, Team};
 use std::collections::BTreeMap;
 use std::sync::RwLock;
 use std::sync::atomic::AtomicBool;
@@ -41,7 +41,7 @@ pub(super) struct Registered {
 impl Registered {
     pub(super) fn new(layout: &Layout) -> Registered {
         Registered {
-            window: Allocator::new(layout.stride - layout.heap_bytes),
+            window: Allocator::new(layout.window_bytes),
             start: layout.heap_bytes,
             buffers: BTreeMap::new(),
         }
@@ -115,15 +115,18 @@ impl Inner {
     }
 
     fn check_registration(&self, registration: &Registration) -> Result<()> {
-        let page = rustix::param::page_size() as u64;
+        let transport = self.transport.raw();
+        let page = transport.page_bytes();
+        let makers = match transport.kind() {
+            MemoryKind::Host => "mmap and posix_memalign give such memory",
+            MemoryKind::Device => "cuMemAddressReserve and cuMemCreate give such memory",
+        };
         let aligned = |argument, value: u64| match value.is_multiple_of(page) && value > 0 {
             true => Ok(()),
             false => Err(Error::invalid(
                 argument,
                 format!("{value:#x}"),
-                format!(
-                    "a multiple of the page size {page}; mmap and posix_memalign give such memory"
-                ),
+                format!("a multiple of the page size {page}; {makers}"),
             )),
         };
         aligned("buffer", registration.buffer)?;
@@ -131,11 +134,11 @@ impl Inner {
         if registration.preferred != 0 {
             aligned("preferred", registration.preferred)?;
         }
-        if self.my_pe == 0 {
+        if self.my_pe == 0 && transport.kind() == MemoryKind::Host {
             let mut state = self.heap.lock();
             state.check_machine(registration.bytes, 0, self.n_pes)?;
         }
-        self.transport.raw().check_adopt(
+        transport.check_adopt(
             registration.buffer,
             registration.bytes,
             registration.preferred,
@@ -147,7 +150,8 @@ impl Inner {
     fn register(&self, registration: Result<Registration>) -> Result<(u64, u64)> {
         let operation = Operation::BufferRegister;
         let turn = self.enter(Team::WORLD, operation)?;
-        self.transport.quiet_before_release("buffer_register");
+        self.transport
+            .quiet_before_release(Lane::Blocking, "buffer_register")?;
         let checked = registration.and_then(|registration| {
             self.check_registration(&registration)?;
             Ok(registration)
@@ -161,7 +165,7 @@ impl Inner {
         // Every PE comes to the same answer.
         let place = {
             let mut state = self.heap.lock();
-            let page = rustix::param::page_size() as u64;
+            let page = self.transport.raw().page_bytes();
             let window = &mut state.registered.window;
             let largest = window.largest();
             window.allocate(bytes, page).ok_or_else(|| {
@@ -229,7 +233,8 @@ impl Inner {
         let args = [buffer.block.offset, 0, 0, 0, 0];
         let start = self.layout.heap_bytes + buffer.block.offset;
         self.tell_freed(&turn, start, buffer.block.bytes);
-        self.transport.quiet_before_release("buffer_unregister");
+        self.transport
+            .quiet_before_release(Lane::Blocking, "buffer_unregister")?;
         turn.join(operation, args, &[])?;
         let given_back = self.forget_buffer(&buffer);
         // A place that some PE's buffer still occupies must not be another buffer's: then nobody gives it up.
@@ -276,6 +281,9 @@ impl Runtime {
     ///
     /// The buffer must be private anonymous memory of whole pages. The call makes it shared memory: a forked child's stores reach it, too.
     /// Finalize makes buffers that are left private again.
+    ///
+    /// If the heap is in device memory, the buffer must be whole mappings of memory that cuMemCreate made on this PE's GPU, with POSIX
+    /// descriptors as handle type; other PEs then map them, too.
     ///
     /// Collective over WORLD with equal `bytes` and `preferred`; includes a barrier. NVSHMEM
     /// `nvshmemx_buffer_register_symmetric`.

@@ -12,7 +12,8 @@
 //!    constructors take it from a borrowed slice or from the heap, unsafe ones take the caller's word.
 
 use crate::runtime::Inner;
-use crate::{Element, Error, Result};
+use crate::transport::Transport as _;
+use crate::{Element, Error, MemoryKind, Result};
 use bytemuck::Pod;
 use std::marker::PhantomData;
 use std::ops::{Bound, RangeBounds};
@@ -463,10 +464,8 @@ impl<T: Pod> SymArray<T> {
     pub fn read(&self, start: usize, dest: &mut [T]) -> Result<()> {
         let range = self.slice(start..start.saturating_add(dest.len()))?.range();
         self.runtime.ready()?;
-        self.runtime
-            .transport
-            .read(range, LocalDest::from(dest), "read");
-        Ok(())
+        let (me, dest) = (self.runtime.my_pe, LocalDest::from(dest));
+        self.runtime.transport.read(me, range, dest, "read")
     }
 
     /// Copies `source` to the elements from `start` on of this PE's copy.
@@ -476,10 +475,8 @@ impl<T: Pod> SymArray<T> {
             .slice(start..start.saturating_add(source.len()))?
             .range();
         self.runtime.ready()?;
-        self.runtime
-            .transport
-            .write(range, LocalSource::from(source), "write");
-        Ok(())
+        let (me, source) = (self.runtime.my_pe, LocalSource::from(source));
+        self.runtime.transport.write(me, range, source, "write")
     }
 
     /// All elements of this PE's copy.
@@ -495,25 +492,37 @@ impl<T: Pod> SymArray<T> {
         self.runtime.layout.address(self.runtime.my_pe, self.offset) as *mut T
     }
 
-    /// This PE's copy as a slice.
+    /// This PE's copy as a slice; an error if the CPU cannot use it, because it is memory of a GPU.
     ///
     /// # Safety
     /// While the slice lives, no PE may write these elements, and this PE may write them neither through this
     /// array nor through an operation.
-    pub unsafe fn as_slice(&self) -> &[T] {
+    pub unsafe fn as_slice(&self) -> Result<&[T]> {
+        self.on_host()?;
         // SAFETY: rule 2: the mapping covers the range and lives as long as `self.runtime`; allocations are aligned
         // to 64 and T is Pod, so any contents are valid; the caller excludes writers.
-        unsafe { std::slice::from_raw_parts(self.as_ptr(), self.len) }
+        Ok(unsafe { std::slice::from_raw_parts(self.as_ptr(), self.len) })
     }
 
-    /// This PE's copy as a mutable slice.
+    /// This PE's copy as a mutable slice; an error if the CPU cannot use it, because it is memory of a GPU.
     ///
     /// # Safety
     /// While the slice lives, no PE may read or write these elements, and this PE may use them through nothing else.
     #[allow(clippy::mut_from_ref, reason = "the caller vouches for exclusive use")]
-    pub unsafe fn as_mut_slice(&self) -> &mut [T] {
+    pub unsafe fn as_mut_slice(&self) -> Result<&mut [T]> {
+        self.on_host()?;
         // SAFETY: as in `as_slice`; the caller excludes every other use.
-        unsafe { std::slice::from_raw_parts_mut(self.as_ptr(), self.len) }
+        Ok(unsafe { std::slice::from_raw_parts_mut(self.as_ptr(), self.len) })
+    }
+
+    fn on_host(&self) -> Result<()> {
+        match self.runtime.transport.raw().kind() {
+            MemoryKind::Host => Ok(()),
+            MemoryKind::Device => Err(Error::NotSupported(
+                "the array is in device memory, which the CPU cannot use as a slice; copy with `read`, `write` or `to_vec`"
+                    .into(),
+            )),
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! A control block that says what no PE has written: an error at worst, and never an access outside of it. The fuzz targets `peer` and
 //! `board` look for more of these; what they have found is here.
 
-use crate::transport::host::control::Control;
+use crate::transport::host::control::{Control, MAX_PES};
 use crate::transport::host::segment::Segment;
 use crate::{Error, InitAttr, Request, Runtime, Team, local};
 use std::sync::atomic::Ordering::Relaxed;
@@ -16,10 +16,14 @@ fn alone() -> Runtime {
     local::Job::new(1, &attr).unwrap().join(0).unwrap()
 }
 
-/// What a second process would make of a job whose header was changed.
+/// What a second process would make of a job of three PEs whose header was changed.
 fn attach(change: impl FnOnce(&Control)) -> crate::Result<Control> {
     let job = Control::create(3, HEAP, None).unwrap();
     change(&job);
+    attach_to(&job)
+}
+
+fn attach_to(job: &Control) -> crate::Result<Control> {
     let fd = rustix::io::fcntl_dupfd_cloexec(job.segment().fd(), 0).unwrap();
     let len = job.segment().len();
     Control::attach(Segment::open(fd, len).unwrap())
@@ -85,7 +89,7 @@ fn a_header_that_does_not_fit_its_memory() {
     };
     refused(&|job| job.header().magic.store(1, Relaxed));
     refused(&|job| job.header().version.store(0, Relaxed));
-    for n_pes in [0, 2, 4, 65536, u32::MAX] {
+    for n_pes in [0, 2, 4, 4097, u32::MAX] {
         refused(&|job| job.header().n_pes.store(n_pes, Relaxed));
     }
     for heap in [0, 1, HEAP - 1, HEAP + 4096, 2 * HEAP, u64::MAX, 1 << 63] {
@@ -94,4 +98,13 @@ fn a_header_that_does_not_fit_its_memory() {
     for area in [1, 4096, u64::MAX] {
         refused(&|job| job.header().area_bytes.store(area, Relaxed));
     }
+}
+
+#[test]
+fn a_job_of_more_pes_than_there_can_be() {
+    let most = Control::create(MAX_PES, HEAP, None).unwrap();
+    attach_to(&most).unwrap();
+    let more = Control::create(MAX_PES + 1, HEAP, None).unwrap();
+    let error = attach_to(&more).unwrap_err().to_string();
+    assert!(error.contains("does not fit 4097 PEs"), "{error}");
 }

@@ -1,6 +1,7 @@
 //! What the machine offers: memory, cores.
 
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::OnceLock;
 
@@ -10,6 +11,12 @@ pub(crate) fn process_token() -> u64 {
     // Without random numbers the pid has to do; it differs within a pid namespace.
     let token = *TOKEN.get_or_init(|| getrandom::u64().unwrap_or(0));
     token.wrapping_add(u64::from(std::process::id()))
+}
+
+/// Which pid namespace this process is in; 0 if the kernel does not say.
+pub(crate) fn pid_namespace() -> u64 {
+    static NAMESPACE: OnceLock<u64> = OnceLock::new();
+    *NAMESPACE.get_or_init(|| fs::metadata("/proc/self/ns/pid").map_or(0, |file| file.ino()))
 }
 
 /// Bytes of memory that new symmetric memory may use now, and what sets that limit.

@@ -12,22 +12,23 @@ use crate::debug::Level;
 use crate::heap::Heap;
 use crate::heap::layout::Layout;
 use crate::sites::Sites;
-use crate::stream::Queue;
+use crate::stream::{GpuStream, Queue};
 use crate::team::Teams;
 use crate::track::{Ledger, Resource};
 use crate::transport::check::tracker::Tracker;
 use crate::transport::check::{self, Checker};
+use crate::transport::cuda::{self, CudaTransport};
 use crate::transport::host::control::Control;
 use crate::transport::host::segment::Segment;
-use crate::transport::host::{fork, locks};
-use crate::transport::{Active, Raw};
+use crate::transport::host::{HostTransport, fork, locks};
+use crate::transport::{Active, Lane, Transport as _};
 use crate::wait::{self, Operation, Target, Wait};
 use crate::{Error, MemoryKind, Pe, Result, board, config};
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use watchdog::Watchdog;
 
 /// What a job may be told at init. All PEs must agree on `heap_bytes`, `memory` and `check`.
@@ -37,9 +38,12 @@ pub struct InitAttr {
     pub heap_bytes: Option<u64>,
     /// Where the heap lives; `None` takes `NVSHMEMRS_MEMORY`, else host.
     pub memory: Option<MemoryKind>,
-    /// How long a wait may last; `None` takes `NVSHMEMRS_TIMEOUT`, else there is no limit.
+    /// The GPU that this PE uses, if the heap is in device memory, as this process counts them; `None` takes the one of the calling
+    /// thread's current CUDA context, else one by the PE's number.
+    pub device: Option<i32>,
+    /// How long a wait may last, at most 10^9 s; `None` takes `NVSHMEMRS_TIMEOUT`, else there is no limit.
     pub timeout: Option<Duration>,
-    /// How long init may last; `None` takes `NVSHMEMRS_INIT_TIMEOUT`, else a minute.
+    /// How long init may last, at most 10^9 s; `None` takes `NVSHMEMRS_INIT_TIMEOUT`, else a minute.
     pub init_timeout: Option<Duration>,
     /// Whether the job is checked for missing synchronisation; `None` takes `NVSHMEMRS_CHECK`, else it is not.
     pub check: Option<bool>,
@@ -50,6 +54,8 @@ pub struct InitAttr {
 /// What init goes by, once the environment has been asked.
 #[derive(Clone, Debug)]
 pub(crate) struct Resolved {
+    pub(crate) memory: MemoryKind,
+    pub(crate) device: Option<i32>,
     pub(crate) heap_bytes: Option<u64>,
     pub(crate) timeout: Option<Duration>,
     pub(crate) init_timeout: Duration,
@@ -64,19 +70,25 @@ impl InitAttr {
             Some(memory) => memory,
             None => config::memory()?,
         };
-        if memory != MemoryKind::Host {
+        let check = check::Settings::of(self)?;
+        if memory == MemoryKind::Device && check.wanted() {
             return Err(Error::NotSupported(
-                "device memory was asked for, but this version of nvshmemrs keeps the symmetric heap in host memory only; \
-                 unset NVSHMEMRS_MEMORY or set it to host"
-                    .into(),
+                "the checker looks at host memory only: switch it off (NVSHMEMRS_CHECK), or use NVSHMEMRS_MEMORY=host".into(),
+            ));
+        }
+        if let (MemoryKind::Host, Some(device)) = (memory, self.device) {
+            return Err(Error::invalid(
+                "device",
+                device,
+                "none, because the heap is in host memory; set memory to device (NVSHMEMRS_MEMORY), too",
             ));
         }
         let timeout = match self.timeout {
-            Some(limit) => Some(limit),
+            Some(limit) => Some(config::limit_from("timeout", limit)?),
             None => config::timeout()?,
         };
         let init_timeout = match self.init_timeout {
-            Some(limit) => limit,
+            Some(limit) => config::limit_from("init_timeout", limit)?,
             None => config::init_timeout()?,
         };
         let heap_bytes = match self.heap_bytes {
@@ -85,12 +97,14 @@ impl InitAttr {
             None => config::symmetric_size()?,
         };
         Ok(Resolved {
+            memory,
+            device: self.device,
             heap_bytes,
             timeout,
             init_timeout,
             stop_timeout: config::stop_timeout()?,
             track: config::track()?,
-            check: check::Settings::of(self)?,
+            check,
         })
     }
 }
@@ -99,6 +113,7 @@ impl InitAttr {
 #[derive(Debug)]
 pub struct Mapping {
     _segment: Arc<Segment>,
+    _device: Option<Arc<cuda::Segment>>,
     /// Tells whether the mapping is still there.
     _there: Arc<()>,
 }
@@ -131,9 +146,12 @@ pub(crate) struct Inner {
     streams: Mutex<Vec<Weak<Queue>>>,
     /// The threads of streams that were dropped; finalize waits for them.
     dropped_streams: Mutex<Vec<JoinHandle<()>>>,
+    /// The streams of the GPU that finalize waits for.
+    gpu_streams: Mutex<Vec<Arc<GpuStream>>>,
     pub(crate) spins: AtomicU32,
     pub(crate) timeout: Option<Duration>,
-    pub(crate) init_timeout: Duration,
+    /// When init is over, on the monotonic clock in ns.
+    pub(crate) init_until: u64,
     pub(crate) interrupted: AtomicBool,
     pub(crate) hook: Mutex<Option<InterruptHook>>,
     pub(crate) debug: Level,
@@ -198,6 +216,35 @@ impl Inner {
         }
     }
 
+    fn gpu_streams(&self) -> MutexGuard<'_, Vec<Arc<GpuStream>>> {
+        self.gpu_streams
+            .lock()
+            .unwrap_or_else(|poison| poison.into_inner())
+    }
+
+    /// Adds a stream to those that finalize waits for. Of those that were dropped, the idle ones are forgotten.
+    pub(crate) fn add_gpu_stream(&self, stream: &Arc<GpuStream>) {
+        let mut streams = self.gpu_streams();
+        streams.retain(|stream| Arc::strong_count(stream) > 1 || !stream.query().unwrap_or(true));
+        streams.push(Arc::clone(stream));
+    }
+
+    /// The program drops a stream. One of its own it may destroy now, so that is not touched any more; ours goes on until it is idle.
+    pub(crate) fn let_gpu_stream_go(&self, stream: &Arc<GpuStream>) {
+        if stream.is_foreign() {
+            self.gpu_streams().retain(|one| !Arc::ptr_eq(one, stream));
+        }
+    }
+
+    /// Waits for the streams of the GPU.
+    fn drain_gpu_streams(&self) -> Result<()> {
+        let streams = self.gpu_streams().clone();
+        let each = streams
+            .iter()
+            .map(|stream| stream.drain(self, Operation::Finalize));
+        each.fold(Ok(()), Result::and)
+    }
+
     fn state(&self, state: State) {
         self.control
             .pe(self.my_pe)
@@ -232,7 +279,7 @@ impl Inner {
         };
         Error::PeDied {
             pe,
-            pid: block.pid.load(Relaxed),
+            pid: board::pid_of(&self.control, pe),
             how,
             place: board::last_place(&self.control, pe),
             operation: operation.name(),
@@ -267,6 +314,7 @@ impl Inner {
             stream.close();
             drained = drained.and(stream.drain(self, Operation::Finalize));
         }
+        drained = drained.and(self.drain_gpu_streams());
         let threads = std::mem::take(&mut *self.dropped_streams());
         if drained.is_ok() {
             for thread in threads {
@@ -274,7 +322,7 @@ impl Inner {
                 let _ = thread.join();
             }
         }
-        self.transport.quiet("finalize");
+        let completed = self.transport.quiet(Lane::Blocking, "finalize");
         let report = self.publish_unfreed();
         self.state(State::Finalizing);
         wait::ring_everyone(&self.control);
@@ -292,7 +340,7 @@ impl Inner {
             Ok(()) => "finalized".to_string(),
             Err(error) => format!("finalized, but {error}"),
         });
-        drained.and(result).and(checked)
+        drained.and(completed).and(result).and(checked)
     }
 
     /// An error if the checker has found something on any PE that has come to finalize.
@@ -334,6 +382,8 @@ impl Inner {
         if let Some(check) = self.transport.checker() {
             check.stop();
         }
+        self.transport.end_kernels(state == State::Left);
+        self.gpu_streams().clear();
         self.forget_buffers();
         if state == State::Left {
             Inner::mark_gone(&self.control, self.my_pe, state);
@@ -380,6 +430,8 @@ pub struct Runtime {
     pub(crate) inner: Arc<Inner>,
     /// Whether this is the PE's membership, or only a way for a stream to reach it.
     member: bool,
+    /// Where operations that are called on it go.
+    pub(crate) lane: Lane,
 }
 
 impl Drop for Runtime {
@@ -427,6 +479,7 @@ impl Runtime {
         }
         let block = control.pe(me);
         block.pid.store(std::process::id(), Relaxed);
+        block.namespace.store(machine::pid_namespace(), Relaxed);
         block.process.store(machine::process_token(), Relaxed);
         wait::publish_cpus(block);
         block.state.store(State::Active as u32, Release);
@@ -434,45 +487,60 @@ impl Runtime {
         Ok(())
     }
 
-    /// Makes the runtime of PE `me`, which has taken its place, and waits for the others.
+    /// Takes back [`take_place`](Runtime::take_place), because the PE cannot go on: the others learn that it left.
+    pub(crate) fn give_up_place(control: &Control, me: Pe) {
+        Inner::mark_gone(control, me, State::Left);
+    }
+
+    /// Makes the runtime of PE `me`, which has taken its place, and waits for the others, `until` when they must be there.
     pub(crate) fn assemble(
         control: Control,
         me: Pe,
         attr: &Resolved,
         membership: Membership,
+        until: Instant,
+        cuda: Option<CudaTransport>,
     ) -> Result<Runtime> {
         fork::watch();
         let heap_bytes = control.heap_bytes();
-        let layout = Layout::new(
-            control.segment().base() + Control::heap_offset(control.n_pes()),
-            Control::stride(heap_bytes),
-            heap_bytes,
-            me,
-            control.n_pes(),
-        );
         let seed = control.check_seed();
         let sites = (attr.track || seed.is_some()).then(Sites::new);
-        let raw = Raw::new(Arc::clone(control.segment()), layout, me);
-        let check = match (seed, &sites) {
-            (Some(_), Some(sites)) => {
-                let sites = Arc::clone(sites);
-                Some(Checker::start(&control, layout, me, raw.clone(), sites)?)
+        let (layout, transport) = match cuda {
+            Some(cuda) => (cuda.layout(), Active::Cuda(Box::new(cuda))),
+            None => {
+                let layout = Layout::new(
+                    control.segment().base() + Control::heap_offset(control.n_pes()),
+                    Control::stride(heap_bytes),
+                    heap_bytes,
+                    me,
+                    control.n_pes(),
+                );
+                let host = HostTransport::new(Arc::clone(control.segment()), layout, me);
+                let check = match (seed, &sites) {
+                    (Some(_), Some(sites)) => {
+                        let sites = Arc::clone(sites);
+                        Some(Checker::start(&control, layout, me, host.clone(), sites)?)
+                    }
+                    _ => None,
+                };
+                (layout, Active::new(host, check))
             }
-            _ => None,
         };
+        let left = until.saturating_duration_since(Instant::now());
         let inner = Inner {
             live: AtomicU64::new(fork::generation()),
             my_pe: me,
             n_pes: control.n_pes(),
             layout,
-            transport: Active::new(raw, check, me),
+            transport,
             heap: Heap::new(&layout),
             teams: Teams::predefined(&control, me),
             streams: Mutex::default(),
             dropped_streams: Mutex::default(),
+            gpu_streams: Mutex::default(),
             spins: AtomicU32::new(0),
             timeout: attr.timeout,
-            init_timeout: attr.init_timeout,
+            init_until: wait::now_ns().saturating_add(left.as_nanos() as u64),
             interrupted: AtomicBool::new(false),
             hook: Mutex::new(bootstrap::hook()),
             debug: Level::from_environment(),
@@ -482,7 +550,12 @@ impl Runtime {
             control,
         };
         if membership == Membership::Process && inner.n_pes > 1 {
-            let watchdog = Watchdog::start(inner.control.clone(), me, attr.stop_timeout)?;
+            let watchdog = Watchdog::start(
+                inner.control.clone(),
+                me,
+                attr.stop_timeout,
+                inner.transport.page(),
+            )?;
             *inner
                 .watchdog
                 .lock()
@@ -491,8 +564,17 @@ impl Runtime {
         let runtime = Runtime {
             inner: Arc::new(inner),
             member: true,
+            lane: Lane::Blocking,
         };
         let inner = &runtime.inner;
+        if let Some(cuda) = inner.transport.cuda() {
+            let weak = Arc::downgrade(inner);
+            cuda.wait_by(Box::new(move |done| match weak.upgrade() {
+                Some(inner) => inner.wait_until_done(Operation::StreamSynchronize, done),
+                None => Err(Error::NotInitialized("the runtime has been dropped")),
+            }));
+        }
+        inner.put_predefined_on_device();
         let wait = Wait {
             operation: Operation::Init,
             target: Target::Job,
@@ -505,10 +587,20 @@ impl Runtime {
                 inner.n_pes
             ));
         }
+        if let Some(cuda) = inner.transport.cuda() {
+            inner.debug.write(Level::Info, me, || {
+                format!(
+                    "{}, kernels from {}",
+                    cuda.device(),
+                    cuda.kernels().origin()
+                )
+            });
+        }
         inner.debug.write(Level::Info, me, || {
             format!(
-                "joined; PEs in the job: {}; symmetric heap of each: {heap_bytes} bytes of host memory",
-                inner.n_pes
+                "joined; PEs in the job: {}; symmetric heap of each: {heap_bytes} bytes of {} memory",
+                inner.n_pes,
+                inner.transport.raw().kind()
             )
         });
         Ok(runtime)
@@ -541,9 +633,15 @@ impl Runtime {
 
     /// What a stream calls operations on. Dropping it does not leave the job.
     pub(crate) fn view(inner: &Arc<Inner>) -> Runtime {
+        Runtime::view_on(inner, Lane::Blocking)
+    }
+
+    /// As [`view`](Runtime::view), whose operations go to a lane.
+    pub(crate) fn view_on(inner: &Arc<Inner>, lane: Lane) -> Runtime {
         Runtime {
             inner: Arc::clone(inner),
             member: false,
+            lane,
         }
     }
 
@@ -559,6 +657,14 @@ impl Runtime {
         self.inner.n_pes
     }
 
+    /// The GPU that this PE uses, as this process counts them; `None` if the heap is in host memory. Local.
+    pub fn device(&self) -> Option<i32> {
+        self.inner
+            .transport
+            .cuda()
+            .map(|cuda| cuda.device().ordinal())
+    }
+
     /// This process's mapping of the heap, which stays valid as long as the value lives. Local.
     #[track_caller]
     pub fn mapping(&self) -> Mapping {
@@ -567,6 +673,7 @@ impl Runtime {
             .note_while("heap_keep", Resource::Mapping, &there);
         Mapping {
             _segment: Arc::clone(self.inner.control.segment()),
+            _device: self.inner.transport.device_segment(),
             _there: there,
         }
     }
@@ -579,7 +686,8 @@ impl Runtime {
     /// Whether the job is whole: otherwise the error that every waiting call would return. Local; never waits.
     pub fn check(&self) -> Result<()> {
         self.inner.ready()?;
-        self.inner.check_job(Operation::Check)
+        self.inner.check_job(Operation::Check)?;
+        self.inner.transport.raw().failure()
     }
 
     /// What the checker has found on this PE: how often, and the texts of the last findings, oldest first. Nothing in a job that is

@@ -7,6 +7,7 @@
 //! Only time in which the observer runs counts, so a job that is stopped and continued as a whole is not hurt.
 
 use super::Inner;
+use crate::board::pid_of;
 use crate::board::process::letter;
 use crate::transport::host::control::Control;
 use crate::wait::{self, Operation, now_ns};
@@ -45,7 +46,9 @@ impl Stops {
         self.last = Instant::now();
         control.pe(me).beats.fetch_add(1, Relaxed);
         if control.pe(me).stopped.swap(0, AcqRel) != 0 {
-            control.header().stopped.fetch_sub(1, SeqCst);
+            // Where somebody else has written to it, it may be 0 already.
+            let less = |stopped: u32| stopped.checked_sub(1);
+            let _ = control.header().stopped.fetch_update(SeqCst, Relaxed, less);
         }
     }
 
@@ -96,7 +99,7 @@ impl Inner {
             if since != 0 {
                 return Err(Error::PeStopped {
                     pe,
-                    pid: block.pid.load(Relaxed),
+                    pid: pid_of(&self.control, pe),
                     stopped_for: Duration::from_nanos(now_ns().saturating_sub(since)),
                     operation: operation.name(),
                     me: self.my_pe,

@@ -8,6 +8,7 @@
 use super::stops::Stops;
 use super::{Inner, machine};
 use crate::board::State;
+use crate::transport::cuda::Page;
 use crate::transport::host::control::Control;
 use crate::transport::host::locks::Holder;
 use crate::transport::host::{locks, signals};
@@ -32,11 +33,13 @@ pub(super) struct Watchdog {
 }
 
 impl Watchdog {
-    /// Starts watching on behalf of PE `me`; a PE may be stopped for `stop_timeout`.
+    /// Starts watching on behalf of PE `me`; a PE may be stopped for `stop_timeout`. When one is gone, the kernels that wait on `page`
+    /// are told.
     pub(super) fn start(
         control: Control,
         me: Pe,
         stop_timeout: Option<Duration>,
+        page: Option<Arc<Page>>,
     ) -> Result<Watchdog> {
         let stop = Arc::new(AtomicBool::new(false));
         let seen = Arc::clone(&stop);
@@ -44,7 +47,15 @@ impl Watchdog {
             .name("nvshmemrs-watch".into())
             .stack_size(128 << 10);
         let thread = signals::blocked(|| {
-            builder.spawn(move || watch(&control, me, Stops::new(stop_timeout), &seen))
+            builder.spawn(move || {
+                watch(
+                    &control,
+                    me,
+                    Stops::new(stop_timeout),
+                    page.as_deref(),
+                    &seen,
+                )
+            })
         })
         .map_err(|error| Error::system("starting the watchdog thread", error))?;
         Ok(Watchdog { stop, thread })
@@ -59,7 +70,7 @@ impl Watchdog {
     }
 }
 
-fn watch(control: &Control, me: Pe, mut stops: Stops, stop: &AtomicBool) {
+fn watch(control: &Control, me: Pe, mut stops: Stops, page: Option<&Page>, stop: &AtomicBool) {
     let n_pes = control.n_pes();
     let mut round = 0;
     loop {
@@ -68,6 +79,11 @@ fn watch(control: &Control, me: Pe, mut stops: Stops, stop: &AtomicBool) {
             return;
         }
         round += 1;
+        if let Some(page) = page
+            && control.header().gone.load(Acquire) != 0
+        {
+            page.abort();
+        }
         stops.tick(control, me);
         // A failure shows as a death, which is what it then is: the descriptor is gone.
         let _ = locks::hold(control.segment().fd(), me);

@@ -252,7 +252,7 @@ impl Inner {
             }
             let try_at = attempt * (1 + config.unique_id as usize % 64);
             let index = choose(free, try_at).ok_or_else(|| exhausted(self.my_pe))?;
-            let claim = self.teams.claim(index);
+            let claim = self.claim_team(index);
             let last = claim.as_ref().map_or(0, Claim::epoch);
             offer.epoch.store(last, Relaxed);
             offer.claimed.store(claim.is_some().into(), Relaxed);
@@ -266,6 +266,7 @@ impl Inner {
                 let born = latest(epochs)?;
                 let members = Members::of(slots.iter().map(|(pe, _)| *pe).collect());
                 let team = claim.settle(&self.control, &members, member, born, config);
+                self.put_on_device(team, &members, member, born);
                 let met = self
                     .enter(team, Operation::TeamInit)
                     .and_then(|turn| turn.meet(Call::plain(Operation::TeamInit), &[]));

@@ -9,6 +9,7 @@ mod split;
 
 use crate::runtime::Inner;
 use crate::track::Resource;
+use crate::transport::cuda::kernels::TeamArgs;
 use crate::transport::host::control::{Control, MAX_TEAMS, Row, TEAM_WORDS};
 use crate::wait::Operation;
 use crate::{Error, Pe, Result, Runtime, pe};
@@ -163,6 +164,8 @@ pub(crate) struct TeamState {
     listed: AtomicBool,
     list: RwLock<Option<Arc<[Pe]>>>,
     config: Mutex<TeamConfig>,
+    /// On GPU memory: what the team's kernels get, or why it has none.
+    device: Mutex<Option<Result<TeamArgs>>>,
     /// The last epoch this PE has entered; it survives the team.
     pub(crate) epoch: AtomicU64,
     /// The epoch after which the team's first one comes.
@@ -184,6 +187,7 @@ impl TeamState {
             listed: AtomicBool::new(false),
             list: RwLock::new(None),
             config: Mutex::new(TeamConfig::default()),
+            device: Mutex::new(None),
             epoch: AtomicU64::new(0),
             born: AtomicU64::new(0),
             busy: AtomicBool::new(false),
@@ -232,6 +236,12 @@ impl TeamState {
             stride: self.stride.load(Relaxed),
             list: self.list(),
         }
+    }
+
+    /// What the team's kernels get, if it is on a GPU.
+    pub(crate) fn on_device(&self) -> Option<Result<TeamArgs>> {
+        let device = self.device.lock();
+        device.unwrap_or_else(|poison| poison.into_inner()).clone()
     }
 
     /// Lets later teams with this number begin after `epoch`.
@@ -421,6 +431,44 @@ impl Inner {
         match self.teams.states.get(team.index()) {
             Some(state) if state.handle.load(Acquire) == team.0 => Ok(state),
             _ => Err(no_team(team)),
+        }
+    }
+
+    /// Takes a number, unless another thread was faster; what an earlier team has left there is cleared.
+    fn claim_team(&self, index: usize) -> Option<Claim<'_>> {
+        let claim = self.teams.claim(index)?;
+        if let Some(cuda) = self.transport.cuda() {
+            cuda.clear_team(index as u32);
+        }
+        Some(claim)
+    }
+
+    /// Makes what the kernels of a team need, if the heap is GPU memory.
+    fn put_on_device(&self, team: Team, members: &Members, my_pe: Pe, born: u64) {
+        if let Some(cuda) = self.transport.cuda() {
+            let pes: Vec<Pe> = (0..members.n_pes)
+                .map(|member| members.pe(member))
+                .collect();
+            let state = &self.teams.states[team.index()];
+            let made = cuda.make_team(state.index, &pes, my_pe, born);
+            *state
+                .device
+                .lock()
+                .unwrap_or_else(|poison| poison.into_inner()) = Some(made);
+        }
+    }
+
+    /// Makes what the kernels of the predefined teams need, if the heap is GPU memory.
+    pub(crate) fn put_predefined_on_device(&self) {
+        for (index, state) in self.teams.states.iter().take(NAMES.len()).enumerate() {
+            self.put_on_device(Team(index as u64), &state.members(), state.my_pe(), 0);
+        }
+    }
+
+    /// Lets kernels of a team that come late report that it is no more.
+    fn take_off_device(&self, state: &TeamState) {
+        if let Some(cuda) = self.transport.cuda() {
+            cuda.end_team(state.index);
         }
     }
 

@@ -61,7 +61,7 @@ impl Inner {
                     match choose(common(turn, epoch, part), try_at) {
                         None => Luck::NoneLeft,
                         Some(index) => {
-                            claim = self.teams.claim(index);
+                            claim = self.claim_team(index);
                             if claim.is_some() {
                                 Luck::Taken
                             } else {
@@ -93,6 +93,7 @@ impl Inner {
                 let members = turn.members().pick(part.start, part.stride, part.n_pes);
                 let me = part.member(turn.my_pe()).unwrap_or(0);
                 let team = claim.settle(&self.control, &members, me, born, config);
+                self.put_on_device(team, &members, me, born);
                 return Ok(Some(team));
             }
             call = Call::plain(operation);
@@ -118,6 +119,7 @@ impl Inner {
                 // team with it does not find the turn taken.
                 let state = turn.team();
                 state.handle.store(Team::INVALID.number(), Release);
+                self.take_off_device(state);
                 drop(turn);
                 self.teams.give_back(state.index as usize);
                 return Ok(());
@@ -144,6 +146,7 @@ impl Inner {
     pub(super) fn forget_team(&self, team: Team) {
         if let Ok(state) = self.team(team) {
             state.handle.store(Team::INVALID.number(), Release);
+            self.take_off_device(state);
             self.teams.give_back(state.index as usize);
         }
     }

@@ -1,15 +1,18 @@
 //! The transport as the program's operations see it: the transport proper, or the checker around it.
 //!
 //! An operation says by which name the program knows it, `called`; the checker reports that name and the place of the call, so
-//! these methods are `#[track_caller]`, as are the functions that lead to them. Without the checker an operation costs one
-//! comparison more than the transport's own. What the library does for its own ends (moving the data of a collective, looking
+//! these methods are `#[track_caller]`, as are the functions that lead to them. On host memory without the checker an operation costs
+//! one comparison more than the transport's own. What the library does for its own ends (moving the data of a collective, looking
 //! at a word that is waited for) goes to the transport proper, [`raw`](Active::raw).
 
 use super::check::Checker;
-use super::{Atomic, Raw, Transport, Width};
+use super::cuda::{self, CudaTransport};
+use super::host::HostTransport;
+use super::{Atomic, Lane, Raw, Transport, Width};
 use crate::heap::sym::{LocalDest, LocalSource, SymRange};
 use crate::op::SignalOp;
 use crate::{Pe, Result};
+use bytemuck::Pod;
 use std::sync::Arc;
 
 /// A signal's update.
@@ -28,47 +31,85 @@ pub(crate) enum Nbi {
 }
 
 /// The transport of a runtime.
-pub(crate) struct Active {
-    raw: Raw,
-    /// Whether there is a checker: one comparison with memory.
-    checked: bool,
-    check: Option<Arc<Checker>>,
-    me: Pe,
+pub(crate) enum Active {
+    /// Host memory.
+    Host(HostTransport),
+    /// Host memory, and every operation is looked at.
+    Checked(HostTransport, Arc<Checker>),
+    /// GPU memory.
+    Cuda(Box<CudaTransport>),
 }
 
+/// Marks the branch that calls it as the one that is not taken.
+#[cold]
+fn rarely() {}
+
 impl Active {
-    pub(crate) fn new(raw: Raw, check: Option<Arc<Checker>>, me: Pe) -> Active {
-        Active {
-            raw,
-            checked: check.is_some(),
-            check,
-            me,
+    pub(crate) fn new(raw: HostTransport, check: Option<Arc<Checker>>) -> Active {
+        match check {
+            None => Active::Host(raw),
+            Some(check) => Active::Checked(raw, check),
         }
     }
 
     /// The transport proper.
     #[inline(always)]
-    pub(crate) fn raw(&self) -> &Raw {
-        &self.raw
+    pub(crate) fn raw(&self) -> Raw<'_> {
+        match self {
+            Active::Host(host) | Active::Checked(host, _) => Raw::Host(host),
+            Active::Cuda(cuda) => {
+                rarely();
+                Raw::Cuda(cuda)
+            }
+        }
     }
 
     /// The checker, if the job runs with it.
     #[inline(always)]
     pub(crate) fn checker(&self) -> Option<&Checker> {
-        if self.checked {
-            Some(self.the_checker())
-        } else {
-            None
+        match self {
+            Active::Host(_) => None,
+            Active::Checked(_, check) => {
+                rarely();
+                Some(check)
+            }
+            Active::Cuda(_) => None,
         }
     }
 
-    /// The checker where there is one. Out of line, so that nothing of it is in an operation's way.
-    #[cold]
-    #[inline(never)]
-    fn the_checker(&self) -> &Checker {
-        self.check
-            .as_deref()
-            .expect("`checked` says that it is there")
+    /// The transport of GPU memory, if that is where the heap is.
+    #[inline(always)]
+    pub(crate) fn cuda(&self) -> Option<&CudaTransport> {
+        match self {
+            Active::Host(_) | Active::Checked(..) => None,
+            Active::Cuda(cuda) => {
+                rarely();
+                Some(cuda)
+            }
+        }
+    }
+
+    /// What keeps the heap's memory mapped, if it is GPU memory.
+    pub(crate) fn device_segment(&self) -> Option<Arc<cuda::Segment>> {
+        match self {
+            Active::Host(_) | Active::Checked(..) => None,
+            Active::Cuda(cuda) => Some(Arc::clone(cuda.segment())),
+        }
+    }
+
+    /// What tells the kernels of this PE's GPU to end, if there are any.
+    pub(crate) fn page(&self) -> Option<Arc<cuda::Page>> {
+        match self {
+            Active::Host(_) | Active::Checked(..) => None,
+            Active::Cuda(cuda) => Some(Arc::clone(cuda.page())),
+        }
+    }
+
+    /// The PE leaves the job: its kernels that wait end; those of others that wait for it, too, if it has `gone` without a word.
+    pub(crate) fn end_kernels(&self, gone: bool) {
+        if let Active::Cuda(cuda) = self {
+            cuda.abort(gone);
+        }
     }
 
     /// A wait goes on; what is held back may be delivered meanwhile.
@@ -80,12 +121,12 @@ impl Active {
 
     /// See [`Transport::commit`].
     pub(crate) fn commit(&self, range: SymRange) -> Result<()> {
-        self.raw.commit(range)?;
+        self.raw().commit(range)?;
         match self.checker() {
             None => Ok(()),
             Some(check) => check
                 .track(|tracker| tracker.commit(range))
-                .inspect_err(|_| self.raw.decommit(range)),
+                .inspect_err(|_| self.raw().decommit(range)),
         }
     }
 
@@ -94,12 +135,12 @@ impl Active {
         if let Some(check) = self.checker() {
             check.track(|tracker| tracker.decommit(range));
         }
-        self.raw.decommit(range);
+        self.raw().decommit(range);
     }
 
     /// See [`Transport::adopt`].
     pub(crate) fn adopt(&self, range: SymRange, buffer: u64, preferred: u64) -> Result<()> {
-        self.raw.adopt(range, buffer, preferred)?;
+        self.raw().adopt(range, buffer, preferred)?;
         match self.checker() {
             None => Ok(()),
             Some(check) => match check.track(|tracker| tracker.commit(range)) {
@@ -107,7 +148,10 @@ impl Active {
                     check.adopt(range, [buffer, preferred]);
                     Ok(())
                 }
-                Err(error) => self.raw.give_back(range, buffer, preferred).and(Err(error)),
+                Err(error) => self
+                    .raw()
+                    .give_back(range, buffer, preferred)
+                    .and(Err(error)),
             },
         }
     }
@@ -118,26 +162,111 @@ impl Active {
             check.give_back(range);
             check.track(|tracker| tracker.decommit(range));
         }
-        self.raw.give_back(range, buffer, preferred)
+        self.raw().give_back(range, buffer, preferred)
     }
+
+    // The operations of the program, each on a lane. Those of host memory are done when they return; a lane that is a stream of a GPU
+    // takes them in order.
 
     /// See [`Transport::put`].
     #[inline(always)]
     #[track_caller]
-    pub(crate) fn put(&self, pe: Pe, dest: u64, source: LocalSource<'_>, called: &'static str) {
-        match self.checker() {
-            None => self.raw.put(pe, dest, source),
-            Some(check) => check.put(pe, dest, source, called),
+    pub(crate) fn put(
+        &self,
+        lane: Lane,
+        pe: Pe,
+        dest: u64,
+        source: LocalSource<'_>,
+        called: &'static str,
+    ) -> Result<()> {
+        match self {
+            Active::Host(host) => {
+                host.put(pe, dest, source);
+                Ok(())
+            }
+            Active::Checked(_, check) => {
+                rarely();
+                check.put(pe, dest, source, called);
+                Ok(())
+            }
+            Active::Cuda(cuda) => {
+                rarely();
+                cuda.put(lane, pe, dest, source)
+            }
         }
     }
 
     /// See [`Transport::get`].
     #[inline(always)]
     #[track_caller]
-    pub(crate) fn get(&self, pe: Pe, source: u64, dest: LocalDest<'_>, called: &'static str) {
-        match self.checker() {
-            None => self.raw.get(pe, source, dest),
-            Some(check) => check.get(pe, source, dest, called),
+    pub(crate) fn get(
+        &self,
+        lane: Lane,
+        pe: Pe,
+        source: u64,
+        dest: LocalDest<'_>,
+        called: &'static str,
+    ) -> Result<()> {
+        match self {
+            Active::Host(host) => {
+                host.get(pe, source, dest);
+                Ok(())
+            }
+            Active::Checked(_, check) => {
+                rarely();
+                check.get(pe, source, dest, called);
+                Ok(())
+            }
+            Active::Cuda(cuda) => {
+                rarely();
+                cuda.get(lane, pe, source, dest)
+            }
+        }
+    }
+
+    /// A put of a value of the library's own, of at most 16 bytes.
+    #[inline(always)]
+    #[track_caller]
+    pub(crate) fn put_value<T: Pod>(
+        &self,
+        lane: Lane,
+        pe: Pe,
+        dest: u64,
+        value: T,
+        called: &'static str,
+    ) -> Result<()> {
+        match self {
+            Active::Cuda(cuda) => {
+                rarely();
+                cuda.put_value(lane, pe, dest, bytemuck::bytes_of(&value))
+            }
+            _ => self.put(lane, pe, dest, LocalSource::from(&[value]), called),
+        }
+    }
+
+    /// A get of a value of at most 16 bytes.
+    #[inline(always)]
+    #[track_caller]
+    pub(crate) fn get_value<T: Pod>(
+        &self,
+        lane: Lane,
+        pe: Pe,
+        source: u64,
+        called: &'static str,
+    ) -> Result<T> {
+        match self {
+            Active::Cuda(cuda) => {
+                rarely();
+                let words = cuda.get_value(lane, pe, source, size_of::<T>())?;
+                Ok(bytemuck::pod_read_unaligned(
+                    &bytemuck::bytes_of(&words)[..size_of::<T>()],
+                ))
+            }
+            _ => {
+                let mut value = [T::zeroed()];
+                self.get(lane, pe, source, LocalDest::from(&mut value), called)?;
+                Ok(value[0])
+            }
         }
     }
 
@@ -146,15 +275,27 @@ impl Active {
     #[track_caller]
     pub(crate) fn put_nbi(
         &self,
+        lane: Lane,
         pe: Pe,
         dest: u64,
         source: LocalSource<'_>,
         lasts: bool,
         called: &'static str,
-    ) {
-        match self.checker() {
-            None => self.raw.put_nbi(pe, dest, source),
-            Some(check) => check.put_nbi(pe, dest, source, lasts, called),
+    ) -> Result<()> {
+        match self {
+            Active::Host(host) => {
+                host.put_nbi(pe, dest, source);
+                Ok(())
+            }
+            Active::Checked(_, check) => {
+                rarely();
+                check.put_nbi(pe, dest, source, lasts, called);
+                Ok(())
+            }
+            Active::Cuda(cuda) => {
+                rarely();
+                cuda.put_nbi(lane, pe, dest, source, lasts)
+            }
         }
     }
 
@@ -163,15 +304,27 @@ impl Active {
     #[track_caller]
     pub(crate) fn get_nbi(
         &self,
+        lane: Lane,
         pe: Pe,
         source: u64,
         dest: LocalDest<'_>,
         lasts: bool,
         called: &'static str,
-    ) {
-        match self.checker() {
-            None => self.raw.get_nbi(pe, source, dest),
-            Some(check) => check.get_nbi(pe, source, dest, lasts, called),
+    ) -> Result<()> {
+        match self {
+            Active::Host(host) => {
+                host.get_nbi(pe, source, dest);
+                Ok(())
+            }
+            Active::Checked(_, check) => {
+                rarely();
+                check.get_nbi(pe, source, dest, lasts, called);
+                Ok(())
+            }
+            Active::Cuda(cuda) => {
+                rarely();
+                cuda.get_nbi(lane, pe, source, dest, lasts)
+            }
         }
     }
 
@@ -180,15 +333,23 @@ impl Active {
     #[track_caller]
     pub(crate) fn atomic(
         &self,
+        lane: Lane,
         pe: Pe,
         offset: u64,
         width: Width,
         operation: Atomic,
         called: &'static str,
-    ) -> u64 {
-        match self.checker() {
-            None => self.raw.atomic(pe, offset, width, operation),
-            Some(check) => check.atomic(pe, offset, width, operation.parts(), called),
+    ) -> Result<u64> {
+        match self {
+            Active::Host(host) => Ok(host.atomic(pe, offset, width, operation)),
+            Active::Checked(_, check) => {
+                rarely();
+                Ok(check.atomic(pe, offset, width, operation.parts(), called))
+            }
+            Active::Cuda(cuda) => {
+                rarely();
+                cuda.atomic_fetch(lane, pe, offset, width, operation)
+            }
         }
     }
 
@@ -197,76 +358,147 @@ impl Active {
     #[track_caller]
     pub(crate) fn atomic_update(
         &self,
+        lane: Lane,
         pe: Pe,
         offset: u64,
         width: Width,
         operation: Atomic,
         called: &'static str,
-    ) {
-        match self.checker() {
-            None => {
-                self.raw.atomic(pe, offset, width, operation);
+    ) -> Result<()> {
+        match self {
+            Active::Host(host) => {
+                host.atomic(pe, offset, width, operation);
+                Ok(())
             }
-            Some(check) => check.atomic_update(pe, offset, width, operation.parts(), called),
+            Active::Checked(_, check) => {
+                rarely();
+                check.atomic_update(pe, offset, width, operation.parts(), called);
+                Ok(())
+            }
+            Active::Cuda(cuda) => {
+                rarely();
+                cuda.atomic_update(lane, pe, offset, width, operation)
+            }
         }
     }
 
     /// See [`Transport::signal`].
     #[inline(always)]
     #[track_caller]
-    pub(crate) fn signal(&self, pe: Pe, update: SignalUpdate, called: &'static str) {
-        match self.checker() {
-            None => self.raw.signal(pe, update.offset, update.value, update.op),
-            Some(check) => check.signal(pe, update.offset, update.value, update.op, called),
+    pub(crate) fn signal(
+        &self,
+        lane: Lane,
+        pe: Pe,
+        update: SignalUpdate,
+        called: &'static str,
+    ) -> Result<()> {
+        match self {
+            Active::Host(host) => {
+                host.signal(pe, update.offset, update.value, update.op);
+                Ok(())
+            }
+            Active::Checked(_, check) => {
+                rarely();
+                check.signal(pe, update.offset, update.value, update.op, called);
+                Ok(())
+            }
+            Active::Cuda(cuda) => {
+                rarely();
+                cuda.update_signal(lane, pe, update)
+            }
         }
     }
 
     /// A put, then an update of a signal that is seen after the put's data.
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "they are the operation's, and where it goes"
+    )]
     #[inline(always)]
     #[track_caller]
     pub(crate) fn put_signal(
         &self,
+        lane: Lane,
         pe: Pe,
         dest: u64,
         source: LocalSource<'_>,
         update: SignalUpdate,
         nbi: Nbi,
         called: &'static str,
-    ) {
-        match self.checker() {
-            None => {
-                self.raw.put(pe, dest, source);
-                self.raw.signal(pe, update.offset, update.value, update.op);
+    ) -> Result<()> {
+        match self {
+            Active::Host(host) => {
+                host.put(pe, dest, source);
+                host.signal(pe, update.offset, update.value, update.op);
+                Ok(())
             }
-            Some(check) => check.put_signal(
-                pe,
-                dest,
-                source,
-                (update.offset, update.value, update.op),
-                nbi,
-                called,
-            ),
+            Active::Checked(_, check) => {
+                rarely();
+                let signal = (update.offset, update.value, update.op);
+                check.put_signal(pe, dest, source, signal, nbi, called);
+                Ok(())
+            }
+            Active::Cuda(cuda) => {
+                rarely();
+                cuda.put_signal(lane, pe, dest, source, update)
+            }
         }
     }
 
     /// Copies from this PE's own memory for the program.
     #[inline(always)]
     #[track_caller]
-    pub(crate) fn read(&self, source: SymRange, dest: LocalDest<'_>, called: &'static str) {
-        if let Some(check) = self.checker() {
-            check.own(false, source, check.site(called));
+    pub(crate) fn read(
+        &self,
+        me: Pe,
+        source: SymRange,
+        dest: LocalDest<'_>,
+        called: &'static str,
+    ) -> Result<()> {
+        match self {
+            Active::Host(host) => {
+                host.get(me, source.offset(), dest);
+                Ok(())
+            }
+            Active::Checked(host, check) => {
+                rarely();
+                check.own(false, source, check.site(called));
+                host.get(me, source.offset(), dest);
+                Ok(())
+            }
+            Active::Cuda(cuda) => {
+                rarely();
+                cuda.get(Lane::Blocking, me, source.offset(), dest)
+            }
         }
-        self.raw.get(self.me, source.offset(), dest);
     }
 
     /// Copies to this PE's own memory for the program.
     #[inline(always)]
     #[track_caller]
-    pub(crate) fn write(&self, dest: SymRange, source: LocalSource<'_>, called: &'static str) {
-        if let Some(check) = self.checker() {
-            check.own(true, dest, check.site(called));
+    pub(crate) fn write(
+        &self,
+        me: Pe,
+        dest: SymRange,
+        source: LocalSource<'_>,
+        called: &'static str,
+    ) -> Result<()> {
+        match self {
+            Active::Host(host) => {
+                host.put(me, dest.offset(), source);
+                Ok(())
+            }
+            Active::Checked(host, check) => {
+                rarely();
+                check.own(true, dest, check.site(called));
+                host.put(me, dest.offset(), source);
+                Ok(())
+            }
+            Active::Cuda(cuda) => {
+                rarely();
+                cuda.put(Lane::Blocking, me, dest.offset(), source)
+            }
         }
-        self.raw.put(self.me, dest.offset(), source);
     }
 
     /// The program is about to look at own words.
@@ -288,30 +520,63 @@ impl Active {
 
     /// See [`Transport::fence`].
     #[inline(always)]
-    pub(crate) fn fence(&self) {
-        match self.checker() {
-            None => self.raw.fence(),
-            Some(check) => check.fence(),
+    pub(crate) fn fence(&self, lane: Lane) -> Result<()> {
+        match self {
+            Active::Host(host) => {
+                host.fence();
+                Ok(())
+            }
+            Active::Checked(_, check) => {
+                rarely();
+                check.fence();
+                Ok(())
+            }
+            Active::Cuda(cuda) => {
+                rarely();
+                cuda.order(lane)
+            }
         }
     }
 
     /// See [`Transport::quiet`].
     #[inline(always)]
     #[track_caller]
-    pub(crate) fn quiet(&self, called: &'static str) {
-        match self.checker() {
-            None => self.raw.quiet(),
-            Some(check) => check.quiet(called),
+    pub(crate) fn quiet(&self, lane: Lane, called: &'static str) -> Result<()> {
+        match self {
+            Active::Host(host) => {
+                host.quiet();
+                Ok(())
+            }
+            Active::Checked(_, check) => {
+                rarely();
+                check.quiet(called);
+                Ok(())
+            }
+            Active::Cuda(cuda) => {
+                rarely();
+                cuda.quiet(lane)
+            }
         }
     }
 
     /// See [`Transport::quiet_before_release`].
     #[inline(always)]
     #[track_caller]
-    pub(crate) fn quiet_before_release(&self, called: &'static str) {
-        match self.checker() {
-            None => self.raw.quiet_before_release(),
-            Some(check) => check.quiet(called),
+    pub(crate) fn quiet_before_release(&self, lane: Lane, called: &'static str) -> Result<()> {
+        match self {
+            Active::Host(host) => {
+                host.quiet_before_release();
+                Ok(())
+            }
+            Active::Checked(_, check) => {
+                rarely();
+                check.quiet(called);
+                Ok(())
+            }
+            Active::Cuda(cuda) => {
+                rarely();
+                cuda.complete(lane)
+            }
         }
     }
 }

@@ -11,7 +11,9 @@
 mod active;
 pub(crate) mod check;
 pub(crate) mod copy;
+pub(crate) mod cuda;
 pub(crate) mod host;
+mod raw;
 
 pub(crate) use active::{Active, Nbi, SignalUpdate};
 
@@ -35,6 +37,15 @@ impl std::fmt::Display for MemoryKind {
             MemoryKind::Device => "device",
         })
     }
+}
+
+/// Where an operation goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Lane {
+    /// It is done as its description says when the call returns.
+    Blocking,
+    /// It is put on this stream of the GPU, a `cudaStream_t`, and the call returns.
+    Stream(u64),
 }
 
 /// The width of an atomic operation.
@@ -106,14 +117,24 @@ impl Atomic {
     }
 }
 
-/// The transport proper of a runtime. A type and not a box: an 8-byte put takes a few nanoseconds, and an indirect call would be
-/// a good part of them. With a second kind of memory this becomes an enum that implements [`Transport`].
-pub(crate) type Raw = host::HostTransport;
+/// The transport proper of a runtime. Not behind a table of functions: an 8-byte put takes a few nanoseconds, and an indirect call
+/// would be a good part of them.
+#[derive(Clone, Copy)]
+pub(crate) enum Raw<'a> {
+    Host(&'a host::HostTransport),
+    Cuda(&'a cuda::CudaTransport),
+}
 
 /// What a kind of memory does. See the module for what it may take for granted.
 pub(crate) trait Transport: Send + Sync {
     /// Where the heap lives.
     fn kind(&self) -> MemoryKind;
+
+    /// Memory of the program's becomes symmetric in multiples of this.
+    fn page_bytes(&self) -> u64;
+
+    /// What went wrong in an operation that does not say so itself; it stays.
+    fn failure(&self) -> Result<()>;
 
     /// Backs this PE's copy of `range` with memory, so that later accesses cannot fail.
     fn commit(&self, range: SymRange) -> Result<()>;

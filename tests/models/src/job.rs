@@ -74,6 +74,11 @@ pub(crate) mod board {
         }
     }
 
+    /// There are no processes here.
+    pub(super) fn pid_of(_control: &Control, _pe: Pe) -> u32 {
+        0
+    }
+
     /// The words about a PE that is gone need not be found here.
     pub(super) fn last_place(_control: &Control, _pe: Pe) -> String {
         String::new()
@@ -110,8 +115,20 @@ pub(crate) mod stream {
         pub(crate) inner: Arc<Inner>,
     }
 
+    impl QueueStream {
+        fn check_caller(&self) -> Result<()> {
+            Ok(())
+        }
+    }
+
+    /// A stream and what it calls operations on.
+    pub(crate) struct Stream {
+        inner: Arc<Inner>,
+        kind: QueueStream,
+    }
+
     impl Stream {
-        /// Mirrors `Stream::start` of stream.rs.
+        /// Mirrors `QueueStream::start` of stream/queue.rs.
         pub(crate) fn new(inner: &Arc<Inner>) -> Stream {
             let queue = Arc::new(Queue {
                 state: Mutex::new(State::default()),
@@ -119,40 +136,72 @@ pub(crate) mod stream {
                 completed: AtomicU64::new(0),
                 stop: Arc::new(AtomicBool::new(false)),
             });
-            let runtime = Runtime {
+            let view = Runtime {
                 inner: Arc::clone(inner),
             };
-            let (served, view) = (Arc::clone(&queue), runtime.clone());
+            let served = Arc::clone(&queue);
             Stream {
-                runtime,
-                queue,
-                thread: Some(spawn(move || served.serve(&view))),
+                inner: Arc::clone(inner),
+                kind: QueueStream {
+                    queue,
+                    thread: Some(spawn(move || served.serve(&view))),
+                },
             }
+        }
+
+        pub(crate) fn submit(
+            &self,
+            job: impl FnOnce(&Runtime) -> Result<()> + Send + 'static,
+        ) -> Result<()> {
+            self.kind.submit(|| Box::new(job))
+        }
+
+        pub(crate) fn synchronize(&self) -> Result<()> {
+            self.kind.synchronize(&self.inner)
+        }
+
+        pub(crate) fn wait(&self, event: &Event) -> Result<()> {
+            self.kind.wait(&event.marks)
+        }
+
+        /// Waits until all that was submitted has run, whatever came of it.
+        pub(crate) fn drain(&self, inner: &Inner) -> Result<()> {
+            self.kind.queue.drain(inner, Operation::StreamSynchronize)
+        }
+
+        pub(crate) fn abandon(&self) {
+            self.kind.queue.abandon();
         }
 
         /// Mirrors `drop`: ends the stream once its queue is empty.
         pub(crate) fn end(mut self) {
-            self.queue.close();
-            let thread = self.thread.take().expect("a stream ends once");
+            self.kind.queue.close();
+            let thread = self.kind.thread.take().expect("a stream ends once");
             thread.join().unwrap();
-        }
-
-        fn check_caller(&self) -> Result<()> {
-            Ok(())
         }
     }
 
+    /// An event and what it waits on.
+    #[derive(Clone)]
+    pub(crate) struct Event {
+        inner: Arc<Inner>,
+        marks: Arc<QueueMarks>,
+    }
+
     impl Event {
-        /// Mirrors `Runtime::event` of stream.rs.
         pub(crate) fn new(inner: &Arc<Inner>) -> Event {
             Event {
                 inner: Arc::clone(inner),
-                shared: Arc::new(Marks {
-                    recorded: AtomicU64::new(0),
-                    reached: AtomicU64::new(0),
-                    at: Mutex::new(None),
-                }),
+                marks: Arc::new(QueueMarks::new()),
             }
+        }
+
+        pub(crate) fn record(&self, stream: &Stream) -> Result<()> {
+            self.marks.record(&stream.kind)
+        }
+
+        pub(crate) fn synchronize(&self) -> Result<()> {
+            self.marks.synchronize(&self.inner)
         }
     }
 }
@@ -278,6 +327,27 @@ impl HeapState {
     }
 }
 
+/// What the kernels of a team get. GPU memory is not modelled.
+#[derive(Clone)]
+pub(crate) enum TeamArgs {}
+
+/// The transport of GPU memory, which no model has.
+pub(crate) enum Cuda {}
+
+impl Cuda {
+    fn clear_team(&self, _index: u32) {
+        match *self {}
+    }
+
+    fn make_team(&self, _index: u32, _pes: &[Pe], _me: Pe, _born: u64) -> Result<TeamArgs> {
+        match *self {}
+    }
+
+    fn end_team(&self, _index: u32) {
+        match *self {}
+    }
+}
+
 /// The transport of a job that is not checked.
 pub(crate) struct Unchecked;
 
@@ -287,6 +357,19 @@ pub(crate) enum Checker {}
 impl Unchecked {
     pub(crate) fn checker(&self) -> Option<&Checker> {
         None
+    }
+
+    fn cuda(&self) -> Option<&Cuda> {
+        None
+    }
+
+    fn raw(&self) -> &Unchecked {
+        self
+    }
+
+    /// Operations on host memory cannot fail.
+    fn failure(&self) -> Result<()> {
+        Ok(())
     }
 }
 

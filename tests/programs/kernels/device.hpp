@@ -57,7 +57,7 @@ struct Block {
     std::vector<Warp> warps;
     const std::function<void()> *body;
     jmp_buf scheduler;
-    std::mt19937 random;
+    std::minstd_rand random;
     bool any = false, any_before = false;
 };
 
@@ -86,6 +86,8 @@ inline void give_stack(std::unique_ptr<char[]> stack) {
 // Another thread's turn.
 __attribute__((noinline)) inline void yield() {
     Fiber *fiber = here;
+    // A kernel whose threads have nothing to do with each other.
+    if (!fiber->started) return;
     if (_setjmp(fiber->place) == 0) _longjmp(fiber->block->scheduler, 1);
 }
 
@@ -154,18 +156,27 @@ inline void run_block(u32 index, u32 grid, u32 threads, u32 seed, const std::fun
     block.grid = {grid};
     block.warps.resize((threads + 31) / 32);
     block.body = &body;
-    block.random.seed(seed * 1000 + index);
+    block.random.seed(seed * 1000 + index + 1);
     for (u32 thread = 0; thread < threads; thread++) block.fibers.push_back(make(&block, thread));
     run(block);
     for (auto &fiber : block.fibers) give_stack(std::move(fiber->stack));
 }
 
-// Runs a kernel, and returns when it is over. Blocks that wait for nobody may run one after the other.
-inline void launch(u32 grid, u32 threads, u32 seed, const std::function<void()> &body, bool together = true) {
-    if (grid == 1 || !together) {
-        for (u32 index = 0; index < grid; index++) run_block(index, grid, threads, seed, body);
-        return;
-    }
+// Runs a kernel whose threads have nothing to do with each other.
+inline void launch_apart(u32 grid, u32 threads, const std::function<void()> &body) {
+    Block block;
+    block.dim = {threads};
+    block.grid = {grid};
+    Fiber fiber;
+    fiber.block = &block;
+    here = &fiber;
+    for (block.index.x = 0; block.index.x < grid; block.index.x++)
+        for (fiber.thread.x = 0; fiber.thread.x < threads; fiber.thread.x++) body();
+}
+
+// Runs a kernel, and returns when it is over.
+inline void launch(u32 grid, u32 threads, u32 seed, const std::function<void()> &body) {
+    if (grid == 1) return run_block(0, grid, threads, seed, body);
     std::vector<std::thread> blocks;
     for (u32 index = 0; index < grid; index++)
         blocks.emplace_back([=, &body] { run_block(index, grid, threads, seed, body); });

@@ -18,11 +18,14 @@ struct fake_kernel {
 __attribute__((visibility("default"))) const fake_kernel *fake_kernel_find(const char *name);
 }
 
-template <auto FUNCTION, bool WAITS>
+// What the threads of a kernel do: wait for other PEs, meet in their block, or nothing of that.
+enum class Threads { WAIT, MEET, APART };
+
+template <auto FUNCTION, Threads THREADS>
 struct Runs;
 
-template <class... P, void (*FUNCTION)(P...), bool WAITS>
-struct Runs<FUNCTION, WAITS> {
+template <class... P, void (*FUNCTION)(P...), Threads THREADS>
+struct Runs<FUNCTION, THREADS> {
     static void run(unsigned grid, unsigned block, void **args) {
         with(grid, block, args, std::index_sequence_for<P...>());
     }
@@ -32,20 +35,23 @@ struct Runs<FUNCTION, WAITS> {
         static std::atomic<u32> seed{1};
         (void)args;
         std::tuple<P...> values{*(P *)args[I]...};
-        device::launch(grid, block, seed++, [&] { std::apply(FUNCTION, values); }, WAITS);
+        auto body = [&] { std::apply(FUNCTION, values); };
+        if (THREADS == Threads::APART) device::launch_apart(grid, block, body);
+        else device::launch(grid, block, seed++, body);
     }
 
-    static fake_kernel of(const char *name) { return {name, sizeof...(P), {sizeof(P)...}, WAITS, run}; }
+    static fake_kernel of(const char *name) { return {name, sizeof...(P), {sizeof(P)...}, THREADS == Threads::WAIT, run}; }
 };
 
-#define PLAIN(name) Runs<nvshmemrs_##name, false>::of("nvshmemrs_" #name)
-#define WAITS(name) Runs<nvshmemrs_##name, true>::of("nvshmemrs_" #name)
+#define APART(name) Runs<nvshmemrs_##name, Threads::APART>::of("nvshmemrs_" #name)
+#define MEETS(name) Runs<nvshmemrs_##name, Threads::MEET>::of("nvshmemrs_" #name)
+#define WAITS(name) Runs<nvshmemrs_##name, Threads::WAIT>::of("nvshmemrs_" #name)
 #define BOTH(name) WAITS(name), WAITS(name##_flags)
 
 const fake_kernel *fake_kernel_find(const char *name) {
     static const fake_kernel all[] = {
-        PLAIN(copy), PLAIN(move), PLAIN(copy_strided), PLAIN(put_value), PLAIN(signal), PLAIN(put_signal), PLAIN(atomic),
-        WAITS(wait), PLAIN(fence), PLAIN(quiet), WAITS(barrier), BOTH(broadcast), BOTH(fcollect), BOTH(alltoall),
+        APART(copy), MEETS(move), APART(copy_strided), APART(put_value), APART(signal), MEETS(put_signal), APART(atomic),
+        WAITS(wait), APART(fence), APART(quiet), WAITS(barrier), BOTH(broadcast), BOTH(fcollect), BOTH(alltoall),
         WAITS(alltoalls), WAITS(collect), BOTH(reduce_8), BOTH(reduce_16), BOTH(reduce_32), BOTH(reduce_64), BOTH(reduce_half),
         BOTH(reduce_bfloat16), BOTH(reduce_float), BOTH(reduce_double), BOTH(reduce_complexf), BOTH(reduce_complexd),
     };

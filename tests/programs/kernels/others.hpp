@@ -215,6 +215,11 @@ static void copies() {
         device::launch(1, 32, round, [&] { nvshmemrs_put_value((u64)dest + to, value.first, value.second, size); });
         check(Bytes(dest, dest + 8000) == want, "put_value");
     }
+    u64 signal = 5;
+    device::launch(1, 32, 1, [&] { nvshmemrs_signal((u64)&signal, 3, 1); });
+    check(signal == 8, "signal add");
+    device::launch(1, 32, 1, [&] { nvshmemrs_signal((u64)&signal, 3, 0); });
+    check(signal == 3, "signal set");
     for (int round = 0; round < 200; round++) {
         u64 block = 1 + random() % 24, count = 1 + random() % 20;
         i64 to_step = (block + random() % 8) * (random() % 2 ? 1 : -1), from_step = (i64)(random() % 60) - 30;
@@ -234,7 +239,7 @@ template <class W>
 static void atomic_words(W before, W value, W cond, W after, u32 operation, W old) {
     W word = before, result = 0;
     AtomicCall call = {(u64)&word, value, cond, (u64)&result, operation, sizeof(W)};
-    device::launch(1, 1, 1, [&] { nvshmemrs_atomic(call); });
+    device::launch(1, 32, 1, [&] { nvshmemrs_atomic(call); });
     check(word == after && result == old, "atomic " + std::to_string(operation) + " of " + std::to_string(sizeof(W)) + " bytes");
 }
 

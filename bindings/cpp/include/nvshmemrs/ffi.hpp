@@ -17,20 +17,22 @@
 namespace nvshmemrs::ffi {
 
 /// The ABI version that this header was generated with.
-inline constexpr std::uint32_t expected_abi_version = 1;
+inline constexpr std::uint32_t expected_abi_version = 2;
 
 /// The API hash that this header was generated with.
-inline constexpr std::uint64_t expected_api_hash = 0xaf83c7db7c4d9953;
+inline constexpr std::uint64_t expected_api_hash = 0xfe7b7cfc99b9a265;
 
 static_assert(expected_abi_version == NVSHMEMRS_ABI_VERSION && expected_api_hash == NVSHMEMRS_API_HASH,
               "nvshmemrs/ffi.hpp and nvshmemrs.h are of different versions");
 
-static_assert(sizeof(nvshmemrs_init_attr_t) == 32);
+static_assert(sizeof(nvshmemrs_init_attr_t) == 64);
 static_assert(offsetof(nvshmemrs_init_attr_t, version) == 0);
 static_assert(offsetof(nvshmemrs_init_attr_t, memory_kind) == 4);
 static_assert(offsetof(nvshmemrs_init_attr_t, heap_bytes) == 8);
 static_assert(offsetof(nvshmemrs_init_attr_t, timeout_s) == 16);
 static_assert(offsetof(nvshmemrs_init_attr_t, init_timeout_s) == 24);
+static_assert(offsetof(nvshmemrs_init_attr_t, device) == 32);
+static_assert(offsetof(nvshmemrs_init_attr_t, reserved) == 36);
 
 static_assert(sizeof(nvshmemrs_unique_id_t) == 128);
 static_assert(offsetof(nvshmemrs_unique_id_t, version) == 0);
@@ -101,6 +103,8 @@ enum class Status : int32_t {
     /// A PE is stopped (SIGSTOP, Ctrl-Z), longer than `NVSHMEMRS_STOP_TIMEOUT`. Waits are possible again
     /// when it goes on; the team of a collective that ended so is broken.
     PeStopped = NVSHMEMRS_ERROR_PE_STOPPED,
+    /// The CUDA driver refused something.
+    Cuda = NVSHMEMRS_ERROR_CUDA,
     /// nvshmemrs panicked; the panic was caught at the C boundary.
     Panic = NVSHMEMRS_ERROR_PANIC,
 };
@@ -111,7 +115,7 @@ enum class Memory : int32_t {
     Default = NVSHMEMRS_MEMORY_DEFAULT,
     /// Host memory, shared by the PEs of one host.
     Host = NVSHMEMRS_MEMORY_HOST,
-    /// Memory of a GPU (answers `NVSHMEMRS_ERROR_NOT_SUPPORTED` in this version).
+    /// Memory of a GPU.
     Device = NVSHMEMRS_MEMORY_DEVICE,
 };
 
@@ -1100,7 +1104,8 @@ enum class Access : int32_t {
 /// buffer of the same size. Gives the symmetric address. `buffer` stays valid, holds the same memory and is
 /// a symmetric address, too. The buffer must be private anonymous memory of whole pages (mmap,
 /// posix_memalign) that nobody uses during the call, and must not be unmapped or freed before it is
-/// unregistered.
+/// unregistered. If the heap is in device memory, it must be whole mappings of memory that cuMemCreate made
+/// on this PE's GPU, with POSIX descriptors as handle type.
 ///
 /// Collective over TEAM_WORLD with the same `bytes` and `preferred`; includes a barrier. `preferred` may be
 /// NULL; otherwise it is an unused address, the same on every PE, which becomes the symmetric address.
@@ -1668,6 +1673,13 @@ enum class Access : int32_t {
     return static_cast<Status>(nvshmemrs_my_pe(runtime, pe));
 }
 
+/// The GPU that this PE uses, as this process counts them; -1 if the heap is in host memory.
+///
+/// Local.
+[[nodiscard]] inline Status device(nvshmemrs_runtime_t runtime, int32_t *device) noexcept {
+    return static_cast<Status>(nvshmemrs_device(runtime, device));
+}
+
 /// The number of PEs in the job.
 ///
 /// Local. OpenSHMEM 1.5 section 9.1.6 (`shmem_n_pes`).
@@ -1810,10 +1822,34 @@ enum class Access : int32_t {
 /// a team that are queued and collectives of the same team that are called directly (malloc, free, finalize
 /// and splits are such), synchronize the stream.
 ///
+/// If the heap is in device memory, it is a stream of the PE's GPU, which is not ordered with the default
+/// stream. Calls check their arguments at once, put their work on it and return.
+///
 /// Local. Free it with `nvshmemrs_stream_free`; finalize ends those that are left, after what is queued.
 /// Errors: SYSTEM.
 [[nodiscard]] inline Status stream_new(nvshmemrs_runtime_t runtime, nvshmemrs_stream_t *stream) noexcept {
     return static_cast<Status>(nvshmemrs_stream_new(runtime, stream));
+}
+
+/// A stream of the program's GPU code, so that calls can be put on it: `cuda_stream` is a `cudaStream_t` of
+/// this PE's GPU and its primary context, as those of the CUDA runtime, torch and CuPy are; 0 is the
+/// default stream.
+///
+/// Local. The `cudaStream_t` must exist until the handle is freed with `nvshmemrs_stream_free`, which waits
+/// for what is on it, or let go with `nvshmemrs_stream_release`.
+/// Errors: NOT_SUPPORTED on host memory, INVALID_VALUE for a stream of another GPU or context, CUDA.
+[[nodiscard]] inline Status stream_from_cuda(nvshmemrs_runtime_t runtime, void *cuda_stream,
+    nvshmemrs_stream_t *stream) noexcept {
+    return static_cast<Status>(nvshmemrs_stream_from_cuda(runtime, cuda_stream, stream));
+}
+
+/// The `cudaStream_t` of a stream, for the program's own GPU code. It must not be destroyed, and not be
+/// used once the handle has been freed.
+///
+/// Local.
+/// Errors: BAD_HANDLE, NOT_SUPPORTED on host memory.
+[[nodiscard]] inline Status stream_cuda(nvshmemrs_stream_t stream, void **cuda_stream) noexcept {
+    return static_cast<Status>(nvshmemrs_stream_cuda(stream, cuda_stream));
 }
 
 /// Waits until everything queued has run, and ends the stream; its handle is stale afterwards, also after
@@ -1854,7 +1890,8 @@ enum class Access : int32_t {
 
 /// Queues a function of the caller's, which the stream calls with `user`.
 ///
-/// Local; returns at once. The function may call nvshmemrs, except to wait for its own stream.
+/// Local; returns at once. The function may call nvshmemrs, except to wait for its own stream; on a stream
+/// of the GPU it may call neither nvshmemrs nor CUDA.
 /// Errors: BAD_HANDLE, INVALID_VALUE.
 [[nodiscard]] inline Status stream_call(nvshmemrs_stream_t stream, nvshmemrs_host_function_t function,
     void *user) noexcept {

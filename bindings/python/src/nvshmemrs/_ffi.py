@@ -34,10 +34,10 @@ from ctypes import (
     c_void_p,
 )
 
-ABI_VERSION = 1
+ABI_VERSION = 2
 """The ABI version that this file was generated with."""
 
-API_HASH = 0xaf83c7db7c4d9953
+API_HASH = 0xfe7b7cfc99b9a265
 """The API hash that this file was generated with."""
 
 
@@ -91,6 +91,8 @@ class Status(enum.IntEnum):
     PE_STOPPED = 26
     """A PE is stopped (SIGSTOP, Ctrl-Z), longer than `NVSHMEMRS_STOP_TIMEOUT`. Waits are possible again when it goes on; the
     team of a collective that ended so is broken."""
+    CUDA = 27
+    """The CUDA driver refused something."""
     PANIC = 99
     """nvshmemrs panicked; the panic was caught at the C boundary."""
 
@@ -103,7 +105,7 @@ class Memory(enum.IntEnum):
     HOST = 1
     """Host memory, shared by the PEs of one host."""
     DEVICE = 2
-    """Memory of a GPU (answers `NVSHMEMRS_ERROR_NOT_SUPPORTED` in this version)."""
+    """Memory of a GPU."""
 
 
 class Team(enum.IntEnum):
@@ -254,6 +256,12 @@ class InitAttr(Structure):
         ("timeout_s", c_double),
         # Seconds init may last; 0 takes `NVSHMEMRS_INIT_TIMEOUT`, else 60.
         ("init_timeout_s", c_double),
+        # The GPU that this PE uses, if the heap is in device memory, as this process counts them.
+        # -1 takes the one of the calling thread's current CUDA context, else one by the PE's
+        # number.
+        ("device", c_int32),
+        # Must be 0.
+        ("reserved", c_uint8 * 28),
     ]
 
 
@@ -1448,7 +1456,8 @@ _FUNCTIONS = (
     registers a buffer of the same size. Gives the symmetric address. `buffer` stays valid, holds
     the same memory and is a symmetric address, too. The buffer must be private anonymous memory of
     whole pages (mmap, posix_memalign) that nobody uses during the call, and must not be unmapped or
-    freed before it is unregistered.
+    freed before it is unregistered. If the heap is in device memory, it must be whole mappings of
+    memory that cuMemCreate made on this PE's GPU, with POSIX descriptors as handle type.
 
     Collective over TEAM_WORLD with the same `bytes` and `preferred`; includes a barrier.
     `preferred` may be NULL; otherwise it is an unused address, the same on every PE, which becomes
@@ -2191,6 +2200,17 @@ _FUNCTIONS = (
     """,
     ),
     (
+        "nvshmemrs_device",
+        c_int32,
+        (c_uint64, POINTER(c_int32)),
+        """(runtime, device)
+
+    The GPU that this PE uses, as this process counts them; -1 if the heap is in host memory.
+
+    Local.
+    """,
+    ),
+    (
         "nvshmemrs_n_pes",
         c_int32,
         (c_uint64, POINTER(c_int32)),
@@ -2380,9 +2400,41 @@ _FUNCTIONS = (
     collectives of a team that are queued and collectives of the same team that are called directly
     (malloc, free, finalize and splits are such), synchronize the stream.
 
+    If the heap is in device memory, it is a stream of the PE's GPU, which is not ordered with the
+    default stream. Calls check their arguments at once, put their work on it and return.
+
     Local. Free it with `nvshmemrs_stream_free`; finalize ends those that are left, after what is
     queued.
     Errors: SYSTEM.
+    """,
+    ),
+    (
+        "nvshmemrs_stream_from_cuda",
+        c_int32,
+        (c_uint64, c_void_p, POINTER(c_uint64)),
+        """(runtime, cuda_stream, stream)
+
+    A stream of the program's GPU code, so that calls can be put on it: `cuda_stream` is a
+    `cudaStream_t` of this PE's GPU and its primary context, as those of the CUDA runtime, torch and
+    CuPy are; 0 is the default stream.
+
+    Local. The `cudaStream_t` must exist until the handle is freed with `nvshmemrs_stream_free`,
+    which waits for what is on it, or let go with `nvshmemrs_stream_release`.
+    Errors: NOT_SUPPORTED on host memory, INVALID_VALUE for a stream of another GPU or context,
+    CUDA.
+    """,
+    ),
+    (
+        "nvshmemrs_stream_cuda",
+        c_int32,
+        (c_uint64, POINTER(c_void_p)),
+        """(stream, cuda_stream)
+
+    The `cudaStream_t` of a stream, for the program's own GPU code. It must not be destroyed, and
+    not be used once the handle has been freed.
+
+    Local.
+    Errors: BAD_HANDLE, NOT_SUPPORTED on host memory.
     """,
     ),
     (
@@ -2446,7 +2498,8 @@ _FUNCTIONS = (
 
     Queues a function of the caller's, which the stream calls with `user`.
 
-    Local; returns at once. The function may call nvshmemrs, except to wait for its own stream.
+    Local; returns at once. The function may call nvshmemrs, except to wait for its own stream; on a
+    stream of the GPU it may call neither nvshmemrs nor CUDA.
     Errors: BAD_HANDLE, INVALID_VALUE.
     """,
     ),

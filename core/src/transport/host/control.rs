@@ -9,6 +9,9 @@
 //! area_offset  in a checked job: the checker's area (transport/check/area.rs)
 //! ```
 //!
+//! In a job whose heap is in GPU memory the segment ends at heap_offset; the parts are in a range of GPU addresses
+//! (transport/cuda/segment.rs).
+//!
 //! All of it is atomics, zero at first, backed by memory when touched.
 
 #[cfg(fuzzing)]
@@ -17,14 +20,16 @@ pub(crate) mod corrupt;
 use super::segment::{AllAtomic, Segment};
 use crate::heap::layout::MAX_ALIGNMENT;
 use crate::transport::check::area;
-use crate::{Error, Pe, Result};
+use crate::{Error, MemoryKind, Pe, Result};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
 const PAGE: u64 = 4096;
 const MAGIC: u64 = u64::from_le_bytes(*b"nvshmRS\x01");
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 
+/// The most PEs a job on one host can have.
+pub(crate) const MAX_PES: Pe = 4096;
 /// Teams a PE can be a member of at a time.
 pub(crate) const MAX_TEAMS: usize = 256;
 /// Words of a bitmap of team numbers.
@@ -58,6 +63,8 @@ pub(crate) struct Header {
     pub(crate) area_bytes: AtomicU64,
     /// What the checker's choices follow from.
     pub(crate) check_seed: AtomicU64,
+    /// Where the heap lives: 0 in host memory, here; 1 in the memory of GPUs.
+    pub(crate) memory: AtomicU32,
     /// How many PEs are gone (dead or left); waits look at it.
     pub(crate) gone: AtomicU32,
     /// The first PE that was gone, plus 1.
@@ -117,8 +124,10 @@ pub(crate) struct WaitSlot {
 pub(crate) struct PeBlock {
     pub(crate) state: AtomicU32,
     pub(crate) pid: AtomicU32,
-    /// A random number of the PE's process: pids may mean different things to different PEs.
+    /// A random number of the PE's process.
     pub(crate) process: AtomicU64,
+    /// The pid namespace that `pid` is from: in others it may name another process.
+    pub(crate) namespace: AtomicU64,
     /// Grows whenever a wait that was published ends.
     pub(crate) progress: AtomicU64,
     /// Grows as long as the PE's watchdog runs.
@@ -228,6 +237,7 @@ pub(crate) struct Control {
     /// As checked when the segment was taken; the header may say anything later.
     heap_bytes: u64,
     area_bytes: u64,
+    memory: MemoryKind,
 }
 
 impl Control {
@@ -267,18 +277,46 @@ impl Control {
             })
     }
 
+    /// The length of the segment of a job whose heap is in GPU memory; an error if that does not fit an address space.
+    fn device_segment_len(n_pes: Pe, heap_bytes: u64) -> Result<u64> {
+        Control::segment_len(n_pes, heap_bytes, 0).map(|_| Control::heap_offset(n_pes))
+    }
+
     /// Makes the job's segment; with the checker's area if the job is to be checked, and its seed.
     pub(crate) fn create(n_pes: Pe, heap_bytes: u64, check: Option<u64>) -> Result<Control> {
         let area_bytes = match check {
             Some(_) => area::bytes(n_pes, Control::stride(heap_bytes)),
             None => 0,
         };
-        let segment = Segment::create(Control::segment_len(n_pes, heap_bytes, area_bytes)?)?;
+        let length = Control::segment_len(n_pes, heap_bytes, area_bytes)?;
+        Control::make(
+            length,
+            n_pes,
+            heap_bytes,
+            (area_bytes, check),
+            MemoryKind::Host,
+        )
+    }
+
+    /// As [`create`](Control::create), for a job whose heap is in GPU memory, elsewhere.
+    pub(crate) fn create_for_device(n_pes: Pe, heap_bytes: u64) -> Result<Control> {
+        let length = Control::device_segment_len(n_pes, heap_bytes)?;
+        Control::make(length, n_pes, heap_bytes, (0, None), MemoryKind::Device)
+    }
+
+    fn make(
+        length: u64,
+        n_pes: Pe,
+        heap_bytes: u64,
+        (area_bytes, check): (u64, Option<u64>),
+        memory: MemoryKind,
+    ) -> Result<Control> {
         let control = Control {
-            segment: Arc::new(segment),
+            segment: Arc::new(Segment::create(length)?),
             n_pes: n_pes as u64,
             heap_bytes,
             area_bytes,
+            memory,
         };
         let header = control.header();
         use std::sync::atomic::Ordering::{Relaxed, Release};
@@ -287,6 +325,9 @@ impl Control {
         header.heap_bytes.store(heap_bytes, Relaxed);
         header.area_bytes.store(area_bytes, Relaxed);
         header.check_seed.store(check.unwrap_or(0), Relaxed);
+        header
+            .memory
+            .store((memory == MemoryKind::Device).into(), Relaxed);
         header.magic.store(MAGIC, Release);
         Ok(control)
     }
@@ -301,6 +342,7 @@ impl Control {
             n_pes: 1,
             heap_bytes: 0,
             area_bytes: 0,
+            memory: MemoryKind::Host,
         };
         let header = probe.header();
         let version = header.version.load(Relaxed);
@@ -313,15 +355,23 @@ impl Control {
         let n_pes = header.n_pes.load(Relaxed);
         let heap_bytes = header.heap_bytes.load(Relaxed);
         let area_bytes = header.area_bytes.load(Relaxed);
-        let sound = (1..=65535).contains(&n_pes)
+        let memory = match header.memory.load(Relaxed) {
+            0 => MemoryKind::Host,
+            _ => MemoryKind::Device,
+        };
+        let expected = |n_pes| match memory {
+            MemoryKind::Host => Control::segment_len(n_pes, heap_bytes, area_bytes),
+            MemoryKind::Device => Control::device_segment_len(n_pes, heap_bytes),
+        };
+        let sound = (1..=MAX_PES as u32).contains(&n_pes)
             && heap_bytes > 0
             && heap_bytes.is_multiple_of(MAX_ALIGNMENT)
             && Control::segment_len(n_pes as Pe, heap_bytes, 0).is_ok()
             && (area_bytes == 0
                 || n_pes as Pe <= area::MAX_PES
                     && area_bytes == area::bytes(n_pes as Pe, Control::stride(heap_bytes)))
-            && Control::segment_len(n_pes as Pe, heap_bytes, area_bytes)
-                .is_ok_and(|len| len == segment.len());
+            && (area_bytes == 0 || memory == MemoryKind::Host)
+            && expected(n_pes as Pe).is_ok_and(|len| len == segment.len());
         if !sound {
             return refuse(format!(
                 "the job's memory has {} bytes, which does not fit {n_pes} PEs with heaps of {heap_bytes}",
@@ -333,6 +383,7 @@ impl Control {
             n_pes: u64::from(n_pes),
             heap_bytes,
             area_bytes,
+            memory,
         })
     }
 
@@ -347,6 +398,11 @@ impl Control {
     /// Bytes of heap per PE.
     pub(crate) fn heap_bytes(&self) -> u64 {
         self.heap_bytes
+    }
+
+    /// Where the heap lives.
+    pub(crate) fn memory(&self) -> MemoryKind {
+        self.memory
     }
 
     /// Whether the job is checked: then the checker's area starts here.

@@ -111,6 +111,15 @@ impl Transport for HostTransport {
         MemoryKind::Host
     }
 
+    fn page_bytes(&self) -> u64 {
+        rustix::param::page_size() as u64
+    }
+
+    #[inline(always)]
+    fn failure(&self) -> Result<()> {
+        Ok(())
+    }
+
     fn commit(&self, range: SymRange) -> Result<()> {
         self.segment
             .commit(self.layout.address(self.me, range.offset()), range.bytes())

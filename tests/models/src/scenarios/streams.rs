@@ -1,7 +1,7 @@
 //! Streams: an ordered queue with a thread of its own, and events.
 
 use super::super::job::stream::{Event, Stream};
-use super::super::job::{Error, Operation, job};
+use super::super::job::{Error, job};
 use super::super::sync::Ordering::Relaxed;
 use super::super::sync::{AtomicU64, Mutex, spawn};
 use std::sync::Arc;
@@ -48,10 +48,7 @@ pub(crate) fn what_a_job_wrote_is_seen(by_event: bool) {
         event.record(&stream).unwrap();
         event.synchronize().unwrap();
     } else {
-        stream
-            .queue
-            .drain(&pe, Operation::StreamSynchronize)
-            .unwrap();
+        stream.drain(&pe).unwrap();
     }
     assert_eq!(word.load(Relaxed), 1, "what the job wrote was not seen");
     stream.end();
@@ -143,7 +140,7 @@ pub(crate) fn an_abandoned_stream_strands_nobody() {
             );
         }
     });
-    stream.queue.abandon();
+    stream.abandon();
     waiter.join().unwrap();
     Arc::into_inner(stream)
         .expect("nobody else uses the stream")

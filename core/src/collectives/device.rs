@@ -1,0 +1,200 @@
+//! Collectives on GPU memory: one kernel each.
+//!
+//! A blocking one begins with the members' meeting on the host, as on host memory: errors and arguments that differ reach every member, and
+//! nobody waits in a kernel for a member that does not come. Then each runs the kernel on the library's own stream and waits for it.
+//!
+//! On a stream there is no meeting on the host. The kernels compare the signature of the arguments instead; a member whose call
+//! differs, or whose own arguments are refused, ends the collective for all of them with an error that stays.
+
+use super::{ARGS, Turn, signature};
+use crate::dtype::Dtype;
+use crate::op::Op;
+use crate::team::TeamState;
+use crate::transport::Lane;
+use crate::transport::cuda::CudaTransport;
+use crate::transport::cuda::kernels::{self, CollectiveArgs, Plan, Reduction, TeamArgs};
+use crate::wait::{Operation, Target, Wait};
+use crate::{Error, Pe, Result};
+
+/// What a collective's kernel does. Symmetric offsets, and bytes of the message, or of one part where there is a part per member.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Task {
+    pub(super) dest: u64,
+    pub(super) source: u64,
+    pub(super) bytes: u64,
+    pub(super) root: Pe,
+    pub(super) reduction: Option<(Dtype, Op)>,
+    pub(super) form: Form,
+}
+
+/// What some collectives have besides.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) enum Form {
+    #[default]
+    Plain,
+    /// Parts of `count` elements of `element` bytes, with steps in bytes from one to the next.
+    Strided {
+        count: u64,
+        element: u64,
+        dest_step: u64,
+        source_step: u64,
+    },
+    /// `dest` has room for so many bytes, and if `filled` just for them.
+    Collected { room: u64, filled: bool },
+}
+
+impl Turn<'_> {
+    /// Whether this collective is one of GPU memory.
+    #[inline(always)]
+    pub(super) fn cuda(&self) -> Option<&CudaTransport> {
+        self.inner.transport.cuda()
+    }
+
+    /// This member's arguments are wrong: the others learn of it, in the meeting, or on a stream from the kernels.
+    #[cold]
+    pub(super) fn refuse<T>(&self, lane: Lane, operation: Operation, error: Error) -> Result<T> {
+        match (lane, self.cuda()) {
+            (Lane::Stream(_), Some(cuda)) => {
+                // Nothing but the announcement of a call that is not valid; those of all members match.
+                let sign = signature(operation, &[0; ARGS], true);
+                let team = self.team().device()?;
+                let mut args = self.args(cuda, team, operation, sign);
+                args.announces(CudaTransport::refused(operation));
+                let plan = kernels::plan(Operation::Barrier, None, 0, &team, blocks(cuda));
+                let posted = plan.map(|plan| cuda.collective(lane, plan, &args));
+                // Its own error is the better one.
+                let _ = posted;
+                Err(error)
+            }
+            _ => self.fail(operation, [0; ARGS], error),
+        }
+    }
+
+    /// Does a collective by its kernel; all members have `args` alike. A blocking one meets the members first.
+    #[cold]
+    pub(super) fn run_on_device(
+        &self,
+        cuda: &CudaTransport,
+        lane: Lane,
+        operation: Operation,
+        args: [u64; ARGS],
+        task: Task,
+    ) -> Result<()> {
+        match lane {
+            Lane::Blocking => {
+                let epoch = self.join(operation, args, &[])?;
+                self.finish_on_device(cuda, operation, args, task, epoch)
+            }
+            Lane::Stream(_) => {
+                cuda.failure()?;
+                self.launch(cuda, lane, operation, args, task)
+            }
+        }
+    }
+
+    /// Does a blocking collective by its kernel, after the members have met in `epoch`.
+    pub(super) fn finish_on_device(
+        &self,
+        cuda: &CudaTransport,
+        operation: Operation,
+        args: [u64; ARGS],
+        task: Task,
+        epoch: u64,
+    ) -> Result<()> {
+        let index = self.team().index;
+        let wait = Wait {
+            operation,
+            target: Target::Team { index, epoch },
+        };
+        if let Err(error) = self.launch(cuda, Lane::Blocking, operation, args, task) {
+            // The others wait in their kernels for this one.
+            self.break_team();
+            return Err(error);
+        }
+        let done = self.inner.wait(wait, || match cuda.idle() {
+            Ok(true) => Ok(Ok(())),
+            Ok(false) => Err(epoch),
+            Err(error) => Ok(Err(error)),
+        });
+        match done {
+            Ok(done) => done.and_then(|()| cuda.failure()),
+            Err(error) => {
+                self.leave(&error);
+                cuda.end_collective(index);
+                Err(error)
+            }
+        }
+    }
+
+    fn args(
+        &self,
+        cuda: &CudaTransport,
+        team: TeamArgs,
+        operation: Operation,
+        signature: u64,
+    ) -> CollectiveArgs {
+        let state = cuda.team_state(self.team().index);
+        CollectiveArgs::new(state, team, operation as u32, signature)
+    }
+
+    fn launch(
+        &self,
+        cuda: &CudaTransport,
+        lane: Lane,
+        operation: Operation,
+        args: [u64; ARGS],
+        task: Task,
+    ) -> Result<()> {
+        let team = self.team().device()?;
+        let sign = signature(operation, &args, false);
+        let mut kernel = self.args(cuda, team, operation, sign);
+        (kernel.dest, kernel.source) = (task.dest, task.source);
+        (kernel.bytes, kernel.root) = (task.bytes, task.root);
+        let reduction = task.reduction.map(|(dtype, op)| Reduction { dtype, op });
+        if let Some(reduction) = reduction {
+            kernel.reduces(reduction);
+        }
+        let of_bytes = |bytes| plan_of(operation, reduction, bytes, &team, cuda);
+        let plan = match task.form {
+            Form::Plain => of_bytes(task.bytes)?,
+            Form::Strided {
+                count,
+                element,
+                dest_step,
+                source_step,
+            } => {
+                (kernel.count, kernel.element) = (count, element);
+                (kernel.dest_step, kernel.source_step) = (dest_step, source_step);
+                of_bytes(count * element)?
+            }
+            Form::Collected { room, filled } => {
+                (kernel.count, kernel.element) = (room, filled.into());
+                kernels::collect_plan(room, &team, blocks(cuda))
+            }
+        };
+        cuda.collective(lane, plan, &kernel)
+    }
+}
+
+fn blocks(cuda: &CudaTransport) -> u32 {
+    cuda.multiprocessors().max(1) as u32
+}
+
+fn plan_of(
+    operation: Operation,
+    reduction: Option<Reduction>,
+    bytes: u64,
+    team: &TeamArgs,
+    cuda: &CudaTransport,
+) -> Result<Plan> {
+    kernels::plan(operation, reduction, bytes, team, blocks(cuda))
+        .ok_or_else(|| Error::Internal(format!("{} has no kernel", operation.name())))
+}
+
+impl TeamState {
+    /// What the kernels of the team get.
+    fn device(&self) -> Result<TeamArgs> {
+        self.on_device()
+            .ok_or_else(|| Error::Internal(format!("team {} is not on the GPU", self.index)))?
+    }
+}

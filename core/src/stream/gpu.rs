@@ -1,0 +1,152 @@
+//! A stream of a GPU: operations are put on it at once, and run there in order.
+
+use crate::runtime::Inner;
+use crate::transport::cuda::{CudaEvent, CudaStream, CudaStreamRef, CudaTransport};
+use crate::transport::{Lane, Transport as _};
+use crate::wait::Operation;
+use crate::{Error, Result, Runtime};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::{Acquire, Release};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// A stream of the library's own, or one of the program's.
+pub(crate) struct GpuStream {
+    cuda: CudaStream,
+    /// The first error of a function of the program's that ran on it.
+    error: Mutex<Option<Error>>,
+}
+
+impl std::fmt::Debug for GpuStream {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "cudaStream_t {:#x}", self.cuda.raw())
+    }
+}
+
+impl GpuStream {
+    pub(super) fn new(transport: &CudaTransport) -> Result<GpuStream> {
+        CudaStream::new(transport.device()).map(GpuStream::with)
+    }
+
+    pub(super) fn foreign(transport: &CudaTransport, stream: CudaStreamRef) -> Result<GpuStream> {
+        CudaStream::foreign(transport.device(), stream).map(GpuStream::with)
+    }
+
+    fn with(cuda: CudaStream) -> GpuStream {
+        GpuStream {
+            cuda,
+            error: Mutex::new(None),
+        }
+    }
+
+    pub(super) fn raw(&self) -> u64 {
+        self.cuda.raw()
+    }
+
+    /// Where operations go that are called on it.
+    pub(super) fn lane(&self) -> Lane {
+        Lane::Stream(self.cuda.raw())
+    }
+
+    /// Whether the program made it, and may destroy it once it has dropped ours.
+    pub(crate) fn is_foreign(&self) -> bool {
+        self.cuda.is_foreign()
+    }
+
+    /// Whether everything on it has run; an error while it is captured.
+    pub(crate) fn query(&self) -> Result<bool> {
+        self.cuda.check_capture("asking whether a stream is done")?;
+        self.cuda.query()
+    }
+
+    /// Waits until everything on it has run.
+    pub(crate) fn drain(&self, inner: &Inner, operation: Operation) -> Result<()> {
+        self.cuda.check_capture("waiting for a stream")?;
+        inner.wait_until_done(operation, &|| self.cuda.query())
+    }
+
+    /// Waits until everything on it has run, and returns what went wrong.
+    pub(super) fn synchronize(&self, inner: &Inner) -> Result<()> {
+        let drained = self.drain(inner, Operation::StreamSynchronize);
+        // What the kernels have found says more than that they have ended.
+        inner.transport.raw().failure()?;
+        drained?;
+        match self.kept().take() {
+            Some(error) => Err(error),
+            None => Ok(()),
+        }
+    }
+
+    fn kept(&self) -> std::sync::MutexGuard<'_, Option<Error>> {
+        self.error
+            .lock()
+            .unwrap_or_else(|poison| poison.into_inner())
+    }
+
+    /// Runs a function of the program's when what came before has run.
+    pub(super) fn call(
+        self: &Arc<Self>,
+        runtime: Runtime,
+        work: impl FnOnce(&Runtime) -> Result<()> + Send + 'static,
+    ) -> Result<()> {
+        let stream = Arc::clone(self);
+        self.cuda.call(Box::new(move || {
+            let result = catch_unwind(AssertUnwindSafe(|| work(&runtime)));
+            let result = result
+                .unwrap_or_else(|_| Err(Error::Internal("a function on a stream panicked".into())));
+            if let Err(error) = result {
+                stream.kept().get_or_insert(error);
+            }
+        }))
+    }
+
+    pub(super) fn wait(&self, event: &GpuEvent) -> Result<()> {
+        self.cuda.wait(&event.cuda)
+    }
+}
+
+/// A mark in a stream of a GPU.
+pub(super) struct GpuEvent {
+    cuda: CudaEvent,
+    recorded: AtomicBool,
+}
+
+impl std::fmt::Debug for GpuEvent {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let recorded = self.recorded.load(Acquire);
+        write!(f, "recorded: {recorded}")
+    }
+}
+
+impl GpuEvent {
+    pub(super) fn new(transport: &CudaTransport) -> Result<GpuEvent> {
+        Ok(GpuEvent {
+            cuda: CudaEvent::new(transport.device())?,
+            recorded: AtomicBool::new(false),
+        })
+    }
+
+    pub(super) fn record(&self, stream: &GpuStream) -> Result<()> {
+        self.cuda.record(&stream.cuda)?;
+        self.recorded.store(true, Release);
+        Ok(())
+    }
+
+    pub(super) fn query(&self) -> Result<bool> {
+        self.cuda.query()
+    }
+
+    pub(super) fn synchronize(&self, inner: &Inner) -> Result<()> {
+        inner.wait_until_done(Operation::EventSynchronize, &|| self.query())
+    }
+
+    /// Whether it was recorded and the record was reached.
+    pub(super) fn is_reached(&self) -> Result<bool> {
+        Ok(self.recorded.load(Acquire) && self.query()?)
+    }
+
+    pub(super) fn elapsed(&self, end: &GpuEvent) -> Result<Duration> {
+        self.cuda.elapsed(&end.cuda)
+    }
+}

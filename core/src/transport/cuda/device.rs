@@ -1,0 +1,463 @@
+//! The GPU that a PE uses: which one, its primary context, what it can do, the stream for what the library does itself.
+//!
+//! The rules are those of [`driver`](super::driver).
+
+use super::driver::{self, check};
+use crate::transport::host::fork;
+use crate::{Error, Pe, Result};
+use cudarc::driver::sys::{
+    self, CUcontext, CUdevice, CUdevice_attribute, CUresult, CUstream, CUstreamCaptureStatus,
+};
+use std::ffi::{CStr, c_char, c_int};
+use std::fmt;
+use std::marker::PhantomData;
+
+/// What tells a GPU of the host from the others, whatever number it has in a process.
+pub(super) type Uuid = [u8; 16];
+
+/// A GPU with its primary context, kept as long as the value lives.
+pub(crate) struct Device {
+    /// Its number in this process.
+    ordinal: i32,
+    device: CUdevice,
+    context: CUcontext,
+    /// The stream for what the library does itself: copies in order, not with the program's default stream.
+    stream: CUstream,
+    facts: Facts,
+    /// The fork generation of the process that opened it: a forked child leaves it alone.
+    generation: u64,
+}
+
+/// What a GPU is and can do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Facts {
+    pub(crate) name: String,
+    pub(super) uuid: Uuid,
+    /// Bytes of memory.
+    pub(crate) total: u64,
+    /// Major and minor compute capability, such as (9, 0).
+    pub(crate) capability: (i32, i32),
+    pub(crate) multiprocessors: i32,
+    /// Memory is mapped in multiples of this.
+    pub(super) granularity: u64,
+}
+
+// SAFETY: a context and a stream of the driver may be used from any thread.
+unsafe impl Send for Device {}
+// SAFETY: as above; the driver's calls are thread-safe.
+unsafe impl Sync for Device {}
+
+impl fmt::Debug for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "GPU {} ({})", self.ordinal, self.facts.name)
+    }
+}
+
+impl fmt::Display for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self, f)
+    }
+}
+
+/// What decides which GPU a PE uses.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Choice {
+    /// What init was asked for.
+    pub(super) asked: Option<i32>,
+    /// The GPU of the calling thread's current context.
+    pub(super) current: Option<i32>,
+    /// The PE's number among those of this host.
+    pub(super) local: Pe,
+    /// How many GPUs this process sees.
+    pub(super) count: i32,
+}
+
+impl Choice {
+    /// The number of the GPU: the one asked for, else the current one, else one by the PE's number.
+    pub(super) fn decide(self) -> Result<i32> {
+        if self.count < 1 {
+            return Err(Error::NotSupported(
+                "device memory was asked for, but no NVIDIA GPU is visible to this process; look at `nvidia-smi` and \
+                 CUDA_VISIBLE_DEVICES, or use NVSHMEMRS_MEMORY=host"
+                    .into(),
+            ));
+        }
+        match (self.asked, self.current) {
+            (Some(asked), _) if (0..self.count).contains(&asked) => Ok(asked),
+            (Some(asked), _) => Err(Error::invalid(
+                "device",
+                asked,
+                format!(
+                    "0 to {}, as many GPUs as this process sees; CUDA_VISIBLE_DEVICES sets which",
+                    self.count - 1
+                ),
+            )),
+            (None, Some(current)) => Ok(current),
+            (None, None) => Ok(self.local % self.count),
+        }
+    }
+}
+
+/// The GPU of the calling thread's current context, if it has one.
+fn current() -> Result<Option<i32>> {
+    let mut context: CUcontext = std::ptr::null_mut();
+    // SAFETY: rules 1 and 2.
+    let code = unsafe { sys::cuCtxGetCurrent(&mut context) };
+    check("cuCtxGetCurrent", code)?;
+    if context.is_null() {
+        return Ok(None);
+    }
+    let mut device = 0;
+    // SAFETY: as above.
+    let code = unsafe { sys::cuCtxGetDevice(&mut device) };
+    check("cuCtxGetDevice", code)?;
+    Ok(Some(device))
+}
+
+fn attribute(device: CUdevice, attribute: CUdevice_attribute) -> Result<i32> {
+    let mut value = 0;
+    // SAFETY: rules 1 and 2.
+    let code = unsafe { sys::cuDeviceGetAttribute(&mut value, attribute, device) };
+    check("cuDeviceGetAttribute", code)?;
+    Ok(value)
+}
+
+/// How memory of a GPU is made for the heap: on the GPU, and such that other processes can be given it.
+pub(super) fn properties(device: CUdevice) -> sys::CUmemAllocationProp {
+    sys::CUmemAllocationProp {
+        type_: sys::CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED,
+        requestedHandleTypes:
+            sys::CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
+        location: location(device),
+        win32HandleMetaData: std::ptr::null_mut(),
+        allocFlags: sys::CUmemAllocationProp_st__bindgen_ty_1 {
+            compressionType: 0,
+            gpuDirectRDMACapable: 0,
+            usage: 0,
+            reserved: [0; 4],
+        },
+    }
+}
+
+/// The memory of a GPU, for the driver.
+pub(super) fn location(device: CUdevice) -> sys::CUmemLocation {
+    sys::CUmemLocation {
+        type_: sys::CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE,
+        id: device,
+    }
+}
+
+fn facts(ordinal: i32, device: CUdevice) -> Result<Facts> {
+    use CUdevice_attribute::*;
+    let mut name: [c_char; 128] = [0; 128];
+    // SAFETY: rules 1 and 2; the length is that of the array, and the driver ends the name with NUL.
+    let name = unsafe {
+        let code = sys::cuDeviceGetName(name.as_mut_ptr(), name.len() as c_int, device);
+        check("cuDeviceGetName", code)?;
+        CStr::from_ptr(name.as_ptr())
+    };
+    let name = name.to_string_lossy().into_owned();
+    let mut uuid = sys::CUuuid { bytes: [0; 16] };
+    // SAFETY: rules 1 and 2.
+    let code = unsafe { sys::cuDeviceGetUuid_v2(&mut uuid, device) };
+    check("cuDeviceGetUuid", code)?;
+    let mut total = 0;
+    // SAFETY: rules 1 and 2.
+    let code = unsafe { sys::cuDeviceTotalMem_v2(&mut total, device) };
+    check("cuDeviceTotalMem", code)?;
+    for (needed, what) in [
+        (
+            CU_DEVICE_ATTRIBUTE_VIRTUAL_ADDRESS_MANAGEMENT_SUPPORTED,
+            "virtual memory management",
+        ),
+        (
+            CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED,
+            "sharing memory by file descriptors",
+        ),
+        (CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING, "unified addressing"),
+    ] {
+        if attribute(device, needed)? == 0 {
+            return Err(Error::NotSupported(format!(
+                "GPU {ordinal} ({name}) does not offer {what}, which the symmetric heap needs; choose another GPU (`device` at \
+                 init, CUDA_VISIBLE_DEVICES) or use NVSHMEMRS_MEMORY=host"
+            )));
+        }
+    }
+    let mut granularity = 0;
+    let minimum = sys::CUmemAllocationGranularity_flags::CU_MEM_ALLOC_GRANULARITY_MINIMUM;
+    // SAFETY: rules 1 and 2.
+    let code = unsafe {
+        sys::cuMemGetAllocationGranularity(&mut granularity, &properties(device), minimum)
+    };
+    check("cuMemGetAllocationGranularity", code)?;
+    Ok(Facts {
+        name,
+        uuid: uuid.bytes.map(|byte| byte as u8),
+        total: total as u64,
+        capability: (
+            attribute(device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?,
+            attribute(device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?,
+        ),
+        multiprocessors: attribute(device, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,
+        granularity: granularity as u64,
+    })
+}
+
+/// How many GPUs this process sees.
+pub(super) fn count() -> Result<i32> {
+    driver::start()?;
+    let mut count = 0;
+    // SAFETY: rules 1 (`start`) and 2.
+    let code = unsafe { sys::cuDeviceGetCount(&mut count) };
+    check("cuDeviceGetCount", code)?;
+    Ok(count)
+}
+
+/// The number of the GPU that PE `local` of this host shall use: the one asked for, else that of the calling thread's current
+/// context, else one by the PE's number.
+pub(crate) fn choose(asked: Option<i32>, local: Pe) -> Result<i32> {
+    let count = count()?;
+    let choice = Choice {
+        asked,
+        current: current()?,
+        local,
+        count,
+    };
+    choice.decide()
+}
+
+impl Device {
+    /// Opens the GPU with this number.
+    pub(crate) fn open(ordinal: i32) -> Result<Device> {
+        fork::watch();
+        driver::start()?;
+        let mut device = 0;
+        // SAFETY: rules 1 and 2.
+        let code = unsafe { sys::cuDeviceGet(&mut device, ordinal) };
+        check("cuDeviceGet", code)?;
+        let facts = facts(ordinal, device)?;
+        let mut context = std::ptr::null_mut();
+        // SAFETY: rules 1 and 2; `drop` gives it back.
+        let code = unsafe { sys::cuDevicePrimaryCtxRetain(&mut context, device) };
+        check("cuDevicePrimaryCtxRetain", code)?;
+        let mut opened = Device {
+            ordinal,
+            device,
+            context,
+            stream: std::ptr::null_mut(),
+            facts,
+            generation: fork::generation(),
+        };
+        let mut stream = std::ptr::null_mut();
+        let current = opened.enter()?;
+        let flags = sys::CUstream_flags::CU_STREAM_NON_BLOCKING as u32;
+        // SAFETY: rules 1 and 2; `drop` destroys it.
+        let code = unsafe { sys::cuStreamCreate(&mut stream, flags) };
+        check("cuStreamCreate", code)?;
+        drop(current);
+        opened.stream = stream;
+        Ok(opened)
+    }
+
+    /// Its number in this process.
+    pub(crate) fn ordinal(&self) -> i32 {
+        self.ordinal
+    }
+
+    /// Its number for the driver.
+    pub(super) fn raw(&self) -> CUdevice {
+        self.device
+    }
+
+    /// Its primary context, in which the user's streams must be.
+    pub(crate) fn context(&self) -> CUcontext {
+        self.context
+    }
+
+    /// The stream for what the library does itself.
+    pub(crate) fn stream(&self) -> CUstream {
+        self.stream
+    }
+
+    pub(crate) fn facts(&self) -> &Facts {
+        &self.facts
+    }
+
+    /// Whether this process is the one that opened it, and not a fork of it.
+    pub(super) fn is_ours(&self) -> bool {
+        self.generation == fork::generation()
+    }
+
+    /// Makes its context the calling thread's current one, for as long as the value lives.
+    #[inline]
+    pub(crate) fn enter(&self) -> Result<Current> {
+        let mut now: CUcontext = std::ptr::null_mut();
+        // SAFETY: rules 1 and 2.
+        let code = unsafe { sys::cuCtxGetCurrent(&mut now) };
+        check("cuCtxGetCurrent", code)?;
+        if now == self.context {
+            return Ok(Current::new(false));
+        }
+        // SAFETY: rules 1 and 3.
+        let code = unsafe { sys::cuCtxPushCurrent_v2(self.context) };
+        check("cuCtxPushCurrent", code)?;
+        Ok(Current::new(true))
+    }
+
+    /// Bytes of its memory that are free now.
+    pub(crate) fn free(&self) -> Result<u64> {
+        let _current = self.enter()?;
+        let (mut free, mut total) = (0, 0);
+        // SAFETY: rules 1 and 2.
+        let code = unsafe { sys::cuMemGetInfo_v2(&mut free, &mut total) };
+        check("cuMemGetInfo", code)?;
+        Ok(free as u64)
+    }
+
+    /// Waits until everything in the library's own stream is done.
+    pub(crate) fn synchronize(&self) -> Result<()> {
+        let _current = self.enter()?;
+        // SAFETY: rules 1 and 3.
+        let code = unsafe { sys::cuStreamSynchronize(self.stream) };
+        check("cuStreamSynchronize", code)
+    }
+
+    /// Whether everything on a stream of its context has run.
+    pub(super) fn is_idle(&self, stream: CUstream) -> Result<bool> {
+        let _current = self.enter()?;
+        // SAFETY: rules 1 and 3.
+        driver::done("cuStreamQuery", unsafe { sys::cuStreamQuery(stream) })
+    }
+
+    /// An error while a stream is captured into a graph: then `what` is not possible.
+    pub(super) fn check_capture(&self, stream: CUstream, what: &str) -> Result<()> {
+        let _current = self.enter()?;
+        let mut status = CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE;
+        // SAFETY: rules 1 to 3.
+        let code = unsafe { sys::cuStreamIsCapturing(stream, &mut status) };
+        check("cuStreamIsCapturing", code)?;
+        match status {
+            CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE => Ok(()),
+            _ => Err(Error::NotSupported(format!(
+                "{what} is not possible while the stream is captured into a graph; do it before or after"
+            ))),
+        }
+    }
+
+    /// Why this GPU cannot load from and store to another one of this host, if that can be told. A GPU that this process does not see
+    /// (CUDA_VISIBLE_DEVICES) may be reachable all the same; mapping its memory will tell.
+    pub(super) fn cannot_reach(&self, other: &Uuid) -> Result<Option<String>> {
+        if *other == self.facts.uuid {
+            return Ok(None);
+        }
+        for ordinal in 0..count()? {
+            let (mut peer, mut uuid, mut can) = (0, sys::CUuuid { bytes: [0; 16] }, 0);
+            // SAFETY: rules 1 and 2.
+            let code = unsafe { sys::cuDeviceGet(&mut peer, ordinal) };
+            check("cuDeviceGet", code)?;
+            // SAFETY: rules 1 and 2.
+            let code = unsafe { sys::cuDeviceGetUuid_v2(&mut uuid, peer) };
+            check("cuDeviceGetUuid", code)?;
+            if uuid.bytes.map(|byte| byte as u8) != *other {
+                continue;
+            }
+            // SAFETY: rules 1 and 2.
+            let code = unsafe { sys::cuDeviceCanAccessPeer(&mut can, self.device, peer) };
+            check("cuDeviceCanAccessPeer", code)?;
+            return Ok((can == 0).then(|| {
+                format!(
+                    "GPU {} cannot access the memory of GPU {ordinal} (cuDeviceCanAccessPeer; `nvidia-smi topo -p2p r` says more)",
+                    self.ordinal
+                )
+            }));
+        }
+        Ok(None)
+    }
+}
+
+impl Drop for Device {
+    fn drop(&mut self) {
+        if !self.is_ours() {
+            return;
+        }
+        if let Ok(_current) = self.enter() {
+            // SAFETY: rules 1 and 3; whoever uses the stream holds the `Device`. An error changes nothing: the process is ending, or the
+            // context is gone.
+            unsafe {
+                if !self.stream.is_null() {
+                    let _ = sys::cuStreamSynchronize(self.stream);
+                    let _ = sys::cuStreamDestroy_v2(self.stream);
+                }
+            }
+        }
+        // SAFETY: rules 1 and 3: `open` retained it once.
+        let _ = unsafe { sys::cuDevicePrimaryCtxRelease_v2(self.device) };
+    }
+}
+
+/// The calling thread's current context is a device's; before that, it was another one if `pushed`.
+pub(crate) struct Current {
+    pushed: bool,
+    /// It belongs to the thread that made it.
+    here: PhantomData<*const ()>,
+}
+
+impl Current {
+    fn new(pushed: bool) -> Current {
+        Current {
+            pushed,
+            here: PhantomData,
+        }
+    }
+}
+
+impl Drop for Current {
+    fn drop(&mut self) {
+        if self.pushed {
+            let mut popped = std::ptr::null_mut();
+            // SAFETY: rules 1 and 2; `enter` pushed one on this thread, as the value cannot go to another one.
+            let code = unsafe { sys::cuCtxPopCurrent_v2(&mut popped) };
+            debug_assert!(
+                code == CUresult::CUDA_SUCCESS || driver::too_late(code),
+                "{code:?}"
+            );
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_gpu_is_the_one_asked_for_else_the_current_one_else_by_number() {
+        let choice = Choice {
+            asked: None,
+            current: None,
+            local: 5,
+            count: 4,
+        };
+        assert_eq!(choice.decide().unwrap(), 1);
+        let current = Choice {
+            current: Some(3),
+            ..choice
+        };
+        assert_eq!(current.decide().unwrap(), 3);
+        let asked = Choice {
+            asked: Some(2),
+            ..current
+        };
+        assert_eq!(asked.decide().unwrap(), 2);
+        for wrong in [-1, 4, i32::MAX] {
+            let choice = Choice {
+                asked: Some(wrong),
+                ..choice
+            };
+            let why = choice.decide().unwrap_err().to_string();
+            assert!(why.contains("`device`") && why.contains("0 to 3"), "{why}");
+        }
+        let none = Choice { count: 0, ..asked };
+        let why = none.decide().unwrap_err().to_string();
+        assert!(why.contains("CUDA_VISIBLE_DEVICES"), "{why}");
+    }
+}

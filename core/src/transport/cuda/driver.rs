@@ -1,0 +1,155 @@
+//! The CUDA driver, looked for when the first job of this process asks for device memory; and what its errors mean.
+//!
+//! # Rules of the files here
+//!
+//! 1. A function of the driver is called only after [`start`] has succeeded: that is what [`Device`](super::device::Device) stands for.
+//!    (cudarc panics if it has to load a library that is not there.)
+//! 2. What a call writes to is a local variable, or memory that outlives the call; what it reads likewise.
+//! 3. Numbers of streams, contexts, mappings and handles are those that the driver gave out, and that were not given back.
+
+use crate::{Error, Result};
+use cudarc::driver::sys::{self, CUresult};
+use std::sync::Mutex;
+
+/// The oldest driver that loads our kernels' images: CUDA 12.0.
+const OLDEST: i32 = 12_000;
+
+/// An error of the driver, unless there is none.
+#[inline]
+pub(super) fn check(call: &'static str, code: CUresult) -> Result<()> {
+    match code {
+        CUresult::CUDA_SUCCESS => Ok(()),
+        code => Err(failed(call, code)),
+    }
+}
+
+/// A driver's error in words, with what to do about it where that is known.
+#[cold]
+pub(super) fn failed(call: &'static str, code: CUresult) -> Error {
+    let remedy = match code {
+        CUresult::CUDA_ERROR_OUT_OF_MEMORY => {
+            ": the GPU has no memory left; lower NVSHMEM_SYMMETRIC_SIZE or free what else uses it (`nvidia-smi` lists it)"
+        }
+        CUresult::CUDA_ERROR_NO_DEVICE => {
+            ": no NVIDIA GPU is visible to this process; look at `nvidia-smi` and CUDA_VISIBLE_DEVICES"
+        }
+        CUresult::CUDA_ERROR_STUB_LIBRARY => {
+            ": the libcuda that was found is the toolkit's stub; take its folder out of LD_LIBRARY_PATH"
+        }
+        CUresult::CUDA_ERROR_SYSTEM_NOT_READY => {
+            ": the GPUs are not ready; on NVSwitch machines the fabric manager must run"
+        }
+        CUresult::CUDA_ERROR_SYSTEM_DRIVER_MISMATCH => {
+            ": the kernel's driver and libcuda are of different versions; restart the machine, or repair the installation"
+        }
+        CUresult::CUDA_ERROR_ILLEGAL_ADDRESS
+        | CUresult::CUDA_ERROR_MISALIGNED_ADDRESS
+        | CUresult::CUDA_ERROR_LAUNCH_FAILED
+        | CUresult::CUDA_ERROR_ILLEGAL_INSTRUCTION
+        | CUresult::CUDA_ERROR_HARDWARE_STACK_ERROR => {
+            ": a kernel of this process went wrong, of whatever library; the GPU's context cannot go on. compute-sanitizer finds it"
+        }
+        CUresult::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED
+        | CUresult::CUDA_ERROR_STREAM_CAPTURE_INVALIDATED => {
+            ": a stream is being captured into a graph, which forbids this call; make it before or after"
+        }
+        CUresult::CUDA_ERROR_CONTEXT_IS_DESTROYED | CUresult::CUDA_ERROR_INVALID_CONTEXT => {
+            ": the GPU's primary context is gone; something called cudaDeviceReset before finalize"
+        }
+        CUresult::CUDA_ERROR_DEVICE_UNAVAILABLE => {
+            ": another process has the GPU to itself (exclusive compute mode)"
+        }
+        _ => "",
+    };
+    Error::Cuda {
+        call,
+        code: code as i32,
+        message: format!("{code:?}{remedy}"),
+    }
+}
+
+/// Whether something is done, by a query's answer.
+pub(super) fn done(call: &'static str, code: CUresult) -> Result<bool> {
+    match code {
+        CUresult::CUDA_ERROR_NOT_READY => Ok(false),
+        code => check(call, code).map(|()| true),
+    }
+}
+
+/// Whether a call that gives something back came too late to matter: the driver, or the context, is gone and has given it back itself.
+pub(super) fn too_late(code: CUresult) -> bool {
+    matches!(
+        code,
+        CUresult::CUDA_ERROR_DEINITIALIZED
+            | CUresult::CUDA_ERROR_CONTEXT_IS_DESTROYED
+            | CUresult::CUDA_ERROR_NOT_INITIALIZED
+    )
+}
+
+/// The outcome of a driver's version against the oldest one that serves.
+fn new_enough(version: i32) -> Result<()> {
+    if version >= OLDEST {
+        return Ok(());
+    }
+    let say = |version: i32| format!("{}.{}", version / 1000, version % 1000 / 10);
+    Err(Error::NotSupported(format!(
+        "device memory needs an NVIDIA driver for CUDA {} or later; this machine's is for CUDA {}. Install a newer driver, or use \
+         NVSHMEMRS_MEMORY=host",
+        say(OLDEST),
+        say(version)
+    )))
+}
+
+/// Finds the driver and starts it; gives its version, such as 12080. A failure is tried again by the next call.
+pub(super) fn start() -> Result<i32> {
+    static STARTED: Mutex<Option<i32>> = Mutex::new(None);
+    let mut started = STARTED.lock().unwrap_or_else(|poison| poison.into_inner());
+    if let Some(version) = *started {
+        return Ok(version);
+    }
+    // SAFETY: it opens the library that it then looks into, whose initialisers are NVIDIA's.
+    if !unsafe { sys::is_culib_present() } {
+        return Err(Error::NotSupported(
+            "device memory needs the NVIDIA driver, but libcuda.so.1 was not found: install the driver; in a container, start it with \
+             the GPUs (`--gpus all`). Or use NVSHMEMRS_MEMORY=host"
+                .into(),
+        ));
+    }
+    // SAFETY: rules 1 (just seen) and 2.
+    check("cuInit", unsafe { sys::cuInit(0) })?;
+    let mut version = 0;
+    // SAFETY: as above.
+    let code = unsafe { sys::cuDriverGetVersion(&mut version) };
+    check("cuDriverGetVersion", code)?;
+    new_enough(version)?;
+    *started = Some(version);
+    Ok(version)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn old_drivers_are_refused_by_name() {
+        new_enough(12_000).unwrap();
+        new_enough(13_010).unwrap();
+        let why = new_enough(11_080).unwrap_err().to_string();
+        assert!(why.contains("12.0") && why.contains("11.8"), "{why}");
+    }
+
+    #[test]
+    fn errors_name_the_call_the_code_and_a_remedy() {
+        check("cuInit", CUresult::CUDA_SUCCESS).unwrap();
+        let error = check("cuMemCreate", CUresult::CUDA_ERROR_OUT_OF_MEMORY).unwrap_err();
+        let text = error.to_string();
+        for word in [
+            "cuMemCreate",
+            "CUDA_ERROR_OUT_OF_MEMORY",
+            "NVSHMEM_SYMMETRIC_SIZE",
+        ] {
+            assert!(text.contains(word), "{text}");
+        }
+        assert_eq!(error.status(), 27);
+    }
+}

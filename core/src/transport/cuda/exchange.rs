@@ -1,0 +1,355 @@
+//! Brings what each PE has to all PEs: some bytes, and descriptors of GPU memory.
+//!
+//! It goes over the sockets by which PE 0 brought the job together: their ends are known to be PEs. Every PE takes part, also one that
+//! has failed: its bytes then say so. A PE that ends, or is too slow, is an error for all, and ends the exchange for good, because
+//! nobody can tell what is still under way.
+
+use crate::bootstrap::wire::{Arriving, Kind, MAX_MESSAGE, Message, send, send_with_fd};
+use crate::{Error, Pe, Result};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+/// How often a PE that waits looks whether the job is whole.
+const SLICE: Duration = Duration::from_millis(20);
+/// Bytes before a PE's own ones: its number, and how many descriptors follow.
+const HEAD: usize = 8;
+/// The most that a PE can say at a time.
+pub(super) const MAX_BYTES: usize = MAX_MESSAGE - HEAD;
+
+/// The sockets of a PE.
+#[derive(Debug)]
+pub(crate) enum Links {
+    /// PE 0's, to PE 1 and so on.
+    Leader(Vec<UnixStream>),
+    /// Another PE's, to PE 0.
+    Follower(UnixStream),
+}
+
+/// What a PE has for the others.
+#[derive(Debug, Default)]
+pub(super) struct Share {
+    pub(super) bytes: Vec<u8>,
+    pub(super) fds: Vec<OwnedFd>,
+}
+
+/// How long a PE waits for the others.
+pub(super) struct Patience<'a> {
+    pub(super) until: Instant,
+    /// An error if it is pointless to wait on.
+    pub(super) whole: &'a dyn Fn() -> Result<()>,
+}
+
+/// The way to the other PEs.
+#[derive(Debug)]
+pub(super) struct Exchange {
+    me: Pe,
+    n_pes: Pe,
+    /// `None` once something went wrong: then the sockets are closed, and the others learn of it.
+    links: Mutex<Option<Links>>,
+}
+
+impl Exchange {
+    pub(super) fn new(me: Pe, n_pes: Pe, links: Links) -> Exchange {
+        Exchange {
+            me,
+            n_pes,
+            links: Mutex::new(Some(links)),
+        }
+    }
+
+    /// Gives every PE what all PEs have, by PE. This PE's own entry has no descriptors.
+    ///
+    /// Collective over all PEs of the job.
+    pub(super) fn all(&self, own: Share, patience: &Patience<'_>) -> Result<Vec<Share>> {
+        let mut slot = self
+            .links
+            .lock()
+            .unwrap_or_else(|poison| poison.into_inner());
+        let links = slot
+            .as_ref()
+            .ok_or_else(|| lost("an earlier exchange of GPU memory failed".into()))?;
+        let shared = match links {
+            Links::Leader(streams) => self.lead(streams, own, patience),
+            Links::Follower(stream) => self.follow(stream, own, patience),
+        };
+        if let Err(error) = &shared {
+            if let Links::Leader(streams) = links {
+                let soon = Instant::now() + SLICE;
+                for stream in streams {
+                    // One that is gone needs no word.
+                    let _ = send(stream, Kind::Refusal, error.to_string().as_bytes(), soon);
+                }
+            }
+            *slot = None;
+        }
+        shared
+    }
+
+    /// Says one last thing, that this PE cannot take part, and hangs up.
+    pub(super) fn leave(&self, bytes: Vec<u8>, until: Instant) {
+        let share = Share {
+            bytes,
+            fds: Vec::new(),
+        };
+        let patience = Patience {
+            until,
+            whole: &|| Ok(()),
+        };
+        // The others find out by themselves if it fails.
+        let _ = self.all(share, &patience);
+    }
+
+    fn lead(
+        &self,
+        streams: &[UnixStream],
+        own: Share,
+        patience: &Patience<'_>,
+    ) -> Result<Vec<Share>> {
+        let mut shares = vec![own];
+        for (stream, pe) in streams.iter().zip(1..) {
+            let (from, share) = take(stream, pe, patience)?;
+            if from != pe {
+                return Err(lost(format!("PE {pe} says it is PE {from}")));
+            }
+            shares.push(share);
+        }
+        for (stream, to) in streams.iter().zip(1..) {
+            for (share, from) in shares.iter().zip(0..) {
+                if from != to {
+                    give(stream, from, share, to, patience)?;
+                }
+            }
+        }
+        shares[0].fds.clear();
+        Ok(shares)
+    }
+
+    fn follow(
+        &self,
+        stream: &UnixStream,
+        own: Share,
+        patience: &Patience<'_>,
+    ) -> Result<Vec<Share>> {
+        give(stream, self.me, &own, 0, patience)?;
+        let mut shares = Vec::with_capacity(self.n_pes as usize);
+        for pe in 0..self.n_pes {
+            if pe == self.me {
+                shares.push(Share {
+                    bytes: own.bytes.clone(),
+                    fds: Vec::new(),
+                });
+                continue;
+            }
+            let (from, share) = take(stream, 0, patience)?;
+            if from != pe {
+                return Err(lost(format!("PE 0 passed on PE {from}'s for PE {pe}'s")));
+            }
+            shares.push(share);
+        }
+        Ok(shares)
+    }
+}
+
+fn lost(why: String) -> Error {
+    Error::system("exchanging GPU memory among the PEs", why)
+}
+
+/// Sends a share of PE `from` to PE `to`.
+fn give(
+    stream: &UnixStream,
+    from: Pe,
+    share: &Share,
+    to: Pe,
+    patience: &Patience<'_>,
+) -> Result<()> {
+    // It may have given up before it heard this, and said why.
+    let failed =
+        |error: std::io::Error| match ((patience.whole)(), Arriving::new(MAX_MESSAGE).take(stream))
+        {
+            (Err(error), _) => error,
+            (_, Ok(Some(said))) if said.kind == Kind::Refusal => lost(said.text()),
+            _ => lost(format!("PE {to}: {error}")),
+        };
+    let mut message = Vec::with_capacity(HEAD + share.bytes.len());
+    message.extend(from.to_le_bytes());
+    message.extend((share.fds.len() as u32).to_le_bytes());
+    message.extend(&share.bytes);
+    assert!(message.len() <= MAX_MESSAGE, "a share that fits no message");
+    send(stream, Kind::Share, &message, patience.until).map_err(failed)?;
+    for fd in &share.fds {
+        let fd: BorrowedFd<'_> = fd.as_fd();
+        send_with_fd(stream, Kind::Descriptor, &[], fd, patience.until).map_err(failed)?;
+    }
+    Ok(())
+}
+
+/// Receives a share that PE `peer` sends or passes on.
+fn take(stream: &UnixStream, peer: Pe, patience: &Patience<'_>) -> Result<(Pe, Share)> {
+    let head = receive(stream, peer, patience)?;
+    let (Kind::Share, Some((head, bytes))) = (head.kind, head.contents.split_first_chunk::<HEAD>())
+    else {
+        return Err(lost(format!("PE {peer} does not speak this protocol")));
+    };
+    let [p0, p1, p2, p3, count @ ..] = *head;
+    let from = Pe::from_le_bytes([p0, p1, p2, p3]);
+    let mut share = Share {
+        bytes: bytes.to_vec(),
+        fds: Vec::new(),
+    };
+    for _ in 0..u32::from_le_bytes(count) {
+        let message = receive(stream, peer, patience)?;
+        let (Kind::Descriptor, Some(fd)) = (message.kind, message.fd) else {
+            return Err(lost(format!(
+                "a descriptor of PE {from} did not arrive; is this process's limit on open files (`ulimit -n`) reached?"
+            )));
+        };
+        share.fds.push(fd);
+    }
+    Ok((from, share))
+}
+
+fn receive(stream: &UnixStream, peer: Pe, patience: &Patience<'_>) -> Result<Message> {
+    let mut arriving = Arriving::new(MAX_MESSAGE);
+    let slice = Timespec {
+        tv_sec: 0,
+        tv_nsec: SLICE.as_nanos() as i64,
+    };
+    loop {
+        match arriving.take(stream) {
+            Ok(Some(message)) if message.kind == Kind::Refusal => return Err(lost(message.text())),
+            Ok(Some(message)) => return Ok(message),
+            Ok(None) => {}
+            Err(error) => {
+                (patience.whole)()?;
+                return Err(lost(format!("PE {peer} ended or gave up ({error})")));
+            }
+        }
+        (patience.whole)()?;
+        if Instant::now() >= patience.until {
+            return Err(lost(format!("PE {peer} did not come in time")));
+        }
+        // Whatever poll says, the next look tells.
+        let _ = poll(&mut [PollFd::new(stream, PollFlags::IN)], Some(&slice));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::fs::{MemfdFlags, memfd_create};
+
+    /// Runs `body` on each PE of a star.
+    fn star<T: Send>(n_pes: Pe, body: impl Fn(Pe, Exchange) -> T + Sync) -> Vec<T> {
+        let (ours, theirs): (Vec<_>, Vec<_>) =
+            (1..n_pes).map(|_| UnixStream::pair().unwrap()).unzip();
+        let mut links = vec![Links::Leader(ours)];
+        links.extend(theirs.into_iter().map(Links::Follower));
+        std::thread::scope(|scope| {
+            let threads: Vec<_> = links
+                .into_iter()
+                .zip(0..)
+                .map(|(links, pe)| {
+                    let (body, exchange) = (&body, Exchange::new(pe, n_pes, links));
+                    scope.spawn(move || body(pe, exchange))
+                })
+                .collect();
+            threads.into_iter().map(|one| one.join().unwrap()).collect()
+        })
+    }
+
+    fn patience() -> Patience<'static> {
+        Patience {
+            until: Instant::now() + Duration::from_secs(20),
+            whole: &|| Ok(()),
+        }
+    }
+
+    /// A file with a few bytes, as a descriptor to pass on.
+    fn file(text: &[u8]) -> OwnedFd {
+        let fd = memfd_create("test", MemfdFlags::CLOEXEC).unwrap();
+        rustix::io::pwrite(&fd, text, 0).unwrap();
+        fd
+    }
+
+    #[test]
+    fn everybody_gets_what_everybody_has() {
+        star(4, |me, exchange| {
+            for round in 0..3_u8 {
+                let own = Share {
+                    bytes: vec![me as u8, round],
+                    fds: (0..me).map(|n| file(&[me as u8, n as u8, round])).collect(),
+                };
+                let shares = exchange.all(own, &patience()).unwrap();
+                assert_eq!(shares.len(), 4);
+                for (share, pe) in shares.iter().zip(0..) {
+                    assert_eq!(share.bytes, [pe as u8, round]);
+                    let expected = if pe == me { 0 } else { pe };
+                    assert_eq!(share.fds.len(), expected as usize);
+                    for (fd, n) in share.fds.iter().zip(0..) {
+                        let mut text = [0; 4];
+                        assert_eq!(rustix::io::pread(fd, &mut text, 0).unwrap(), 3);
+                        assert_eq!(text[..3], [pe as u8, n, round]);
+                    }
+                }
+            }
+        });
+    }
+
+    #[test]
+    fn a_pe_that_is_gone_ends_it_for_all() {
+        let results = star(4, |me, exchange| {
+            if me == 2 {
+                return None;
+            }
+            let first = exchange.all(Share::default(), &patience()).unwrap_err();
+            let again = exchange.all(Share::default(), &patience()).unwrap_err();
+            assert!(again.to_string().contains("earlier exchange"), "{again}");
+            Some(first.to_string())
+        });
+        for why in results.into_iter().flatten() {
+            assert!(why.contains("PE 2"), "{why}");
+        }
+    }
+
+    #[test]
+    fn a_pe_that_does_not_come_ends_it_at_the_deadline() {
+        let late = std::sync::Barrier::new(3);
+        let results = star(3, |me, exchange| {
+            if me == 1 {
+                late.wait();
+                return String::new();
+            }
+            let patience = Patience {
+                until: Instant::now() + Duration::from_millis(50),
+                whole: &|| Ok(()),
+            };
+            let why = exchange.all(Share::default(), &patience).unwrap_err();
+            late.wait();
+            why.to_string()
+        });
+        assert!(
+            results[0].contains("PE 1 did not come in time"),
+            "{results:?}"
+        );
+        let broken = |me: Pe| match me {
+            1 => Err(Error::NotInitialized("the job is broken")),
+            _ => Ok(()),
+        };
+        // Who learns otherwise that the job is broken says that.
+        star(2, |me, exchange| {
+            let patience = Patience {
+                whole: &|| broken(1),
+                ..patience()
+            };
+            if me == 0 {
+                let why = exchange.all(Share::default(), &patience).unwrap_err();
+                assert_eq!(why, Error::NotInitialized("the job is broken"));
+            } else {
+                std::thread::sleep(Duration::from_millis(100));
+            }
+        });
+    }
+}

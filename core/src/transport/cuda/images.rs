@@ -1,0 +1,306 @@
+//! Where the kernels' image comes from: one that was shipped, one from the user's cache, or NVRTC, which compiles it now.
+//!
+//! An image serves a real architecture (a cubin: sm_90) or every later one (PTX: compute_80, which the driver compiles itself, and
+//! keeps). Its file's name says for which sources, architecture and compiler version it is; its digest says that it is whole.
+
+mod nvrtc;
+mod places;
+mod store;
+
+pub(crate) use store::Image;
+
+use crate::{Error, Result};
+use nvrtc::Nvrtc;
+use places::Places;
+use sha2::{Digest, Sha256};
+use std::collections::VecDeque;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+
+/// The device code, by the names that it includes itself by.
+pub(super) const SOURCES: [(&str, &str); 11] = [
+    ("ptx.cuh", include_str!("kernels/ptx.cuh")),
+    ("common.cuh", include_str!("kernels/common.cuh")),
+    ("copy.cuh", include_str!("kernels/copy.cuh")),
+    ("team.cuh", include_str!("kernels/team.cuh")),
+    ("fold.cuh", include_str!("kernels/fold.cuh")),
+    ("rma.cu", include_str!("kernels/rma.cu")),
+    ("atomics.cu", include_str!("kernels/atomics.cu")),
+    ("wait.cu", include_str!("kernels/wait.cu")),
+    ("sync.cu", include_str!("kernels/sync.cu")),
+    ("moves.cu", include_str!("kernels/moves.cu")),
+    ("reduce.cu", include_str!("kernels/reduce.cu")),
+];
+
+/// How they are compiled; the architecture comes on top.
+const OPTIONS: [&str; 2] = ["-std=c++17", "-fmad=false"];
+
+/// The real architectures that images are shipped for; PTX is that of the first.
+const SHIPPED: [Arch; 3] = [Arch::new(8, 0), Arch::new(9, 0), Arch::new(10, 0)];
+
+/// A compute capability.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Arch {
+    major: i32,
+    minor: i32,
+}
+
+impl Arch {
+    pub(super) const fn new(major: i32, minor: i32) -> Arch {
+        Arch { major, minor }
+    }
+
+    /// As NVRTC numbers it, such as 90.
+    fn from_number(number: i32) -> Arch {
+        Arch::new(number / 10, number % 10)
+    }
+
+    fn number(self) -> i32 {
+        self.major * 10 + self.minor
+    }
+}
+
+/// What kind of code an image has, and for which architecture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Target {
+    /// For GPUs of the same major number whose minor number is not lower.
+    Real(Arch),
+    /// For all GPUs from that one on.
+    Virtual(Arch),
+}
+
+impl Target {
+    fn runs_on(self, gpu: Arch) -> bool {
+        match self {
+            Target::Real(arch) => arch.major == gpu.major && arch.minor <= gpu.minor,
+            Target::Virtual(arch) => arch <= gpu,
+        }
+    }
+
+    /// The better one is larger: code for the GPU itself, then code that the driver must compile.
+    fn rank(self) -> (bool, Arch) {
+        match self {
+            Target::Real(arch) => (true, arch),
+            Target::Virtual(arch) => (false, arch),
+        }
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Target::Real(arch) => write!(f, "sm_{}", arch.number()),
+            Target::Virtual(arch) => write!(f, "compute_{}", arch.number()),
+        }
+    }
+}
+
+/// The first 16 digits of a hash over the sources and the options.
+fn sources_hash() -> &'static str {
+    static HASH: LazyLock<String> = LazyLock::new(|| {
+        let mut hash = Sha256::new();
+        for part in SOURCES
+            .iter()
+            .flat_map(|(name, text)| [*name, *text])
+            .chain(OPTIONS)
+        {
+            hash.update((part.len() as u64).to_le_bytes());
+            hash.update(part);
+        }
+        let digest = hash.finalize();
+        digest[..8]
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect()
+    });
+    &HASH
+}
+
+/// The program that includes all kernels.
+fn program() -> String {
+    SOURCES
+        .iter()
+        .map(|(name, _)| format!("#include \"{name}\"\n"))
+        .collect()
+}
+
+/// A search for an image that the driver takes: the best first.
+pub(super) struct Search {
+    gpu: Arch,
+    places: Places,
+    /// Files that are still to be tried.
+    files: VecDeque<PathBuf>,
+    compiled: bool,
+    /// What was looked at in vain, for the error.
+    tried: Vec<String>,
+}
+
+impl Search {
+    /// A search for a GPU of this architecture.
+    pub(super) fn new(gpu: Arch) -> Search {
+        Search::within(gpu, Places::of_this_process())
+    }
+
+    fn within(gpu: Arch, places: Places) -> Search {
+        let mut tried = Vec::new();
+        let mut found = Vec::new();
+        for (order, folder) in places.folders().enumerate() {
+            match store::list(folder, sources_hash(), places.trusts(folder)) {
+                Ok(entries) => {
+                    let before = found.len();
+                    let fits = entries
+                        .into_iter()
+                        .filter(|entry| entry.target.runs_on(gpu));
+                    found.extend(fits.map(|entry| (order, entry)));
+                    if found.len() == before {
+                        tried.push(format!("{} has none for it", folder.display()));
+                    }
+                }
+                Err(why) => tried.push(format!("{}: {why}", folder.display())),
+            }
+        }
+        // Better code first; of equal ones that of the earlier place, and of the later compiler.
+        found.sort_by(|(a_order, a), (b_order, b)| {
+            let (a_rank, b_rank) = (a.target.rank(), b.target.rank());
+            b_rank
+                .cmp(&a_rank)
+                .then(a_order.cmp(b_order))
+                .then(b.compiler.cmp(&a.compiler))
+        });
+        Search {
+            gpu,
+            places,
+            files: found.into_iter().map(|(_, entry)| entry.path).collect(),
+            compiled: false,
+            tried,
+        }
+    }
+
+    /// The next image to try. An error, which says where all was looked, if there is no more.
+    pub(super) fn next_image(&mut self) -> Result<Image> {
+        while let Some(path) = self.files.pop_front() {
+            match store::read(&path, self.places.trusts_file(&path)) {
+                Ok(image) => return Ok(image),
+                Err(why) => self.tried.push(format!("{}: {why}", path.display())),
+            }
+        }
+        if !std::mem::replace(&mut self.compiled, true) {
+            match Nvrtc::find(&self.places.compilers) {
+                Ok(nvrtc) => return self.compile(&nvrtc),
+                Err(why) => self.tried.push(why),
+            }
+        }
+        Err(Error::NotSupported(format!(
+            "there is no image of the GPU kernels for compute capability {}.{} (sources {}), and NVRTC, which would make one, was not \
+             found; looked at: {}. Install nvidia-cuda-nvrtc-cu12 with pip or the CUDA toolkit, or let NVSHMEMRS_IMAGES name the folder \
+             with the images",
+            self.gpu.major,
+            self.gpu.minor,
+            sources_hash(),
+            self.tried.join("; ")
+        )))
+    }
+
+    /// Notes that the driver did not take an image.
+    pub(super) fn refused(&mut self, image: &Image, why: &str) {
+        self.tried
+            .push(format!("{}: the driver says {why}", image.origin()));
+    }
+
+    /// Compiles for the GPU, and keeps the image for the next time.
+    fn compile(&mut self, nvrtc: &Nvrtc) -> Result<Image> {
+        let target = nvrtc.target_for(self.gpu).ok_or_else(|| {
+            Error::NotSupported(format!(
+                "NVRTC {} ({}) compiles for no GPU of compute capability {}.{}; install a version of NVRTC that does",
+                nvrtc.version(),
+                nvrtc.origin(),
+                self.gpu.major,
+                self.gpu.minor
+            ))
+        })?;
+        let code = nvrtc.compile(target)?;
+        let bytes = match target {
+            Target::Real(_) => code.cubin,
+            Target::Virtual(_) => code.ptx,
+        };
+        // Without a cache it is compiled again the next time.
+        if let Some(cache) = &self.places.cache
+            && store::own_folder(cache).is_ok()
+        {
+            let _ = store::write(cache, sources_hash(), target, nvrtc.version(), &bytes);
+        }
+        let origin = format!("{target} by NVRTC {} ({})", nvrtc.version(), nvrtc.origin());
+        Ok(Image::new(bytes, origin))
+    }
+}
+
+/// An image that was made for shipping.
+#[derive(Debug)]
+pub struct Made {
+    /// The file.
+    pub path: PathBuf,
+    /// Bytes of code.
+    pub bytes: usize,
+}
+
+/// Compiles the kernels with the NVRTC library at `nvrtc` for every GPU that is shipped for, unless that was done, writes the images to
+/// `folder` and takes away those of other sources. `cargo xtask images` calls this.
+pub fn make(nvrtc: &Path, folder: &Path) -> Result<Vec<Made>> {
+    let nvrtc = Nvrtc::open(nvrtc)?;
+    let internal = |error: std::io::Error| {
+        Error::Internal(format!(
+            "cannot write kernel images to {}: {error}",
+            folder.display()
+        ))
+    };
+    std::fs::create_dir_all(folder).map_err(internal)?;
+    store::clear(folder, sources_hash()).map_err(internal)?;
+    let targets = SHIPPED
+        .map(Target::Real)
+        .into_iter()
+        .chain([Target::Virtual(SHIPPED[0])]);
+    let places: Vec<_> = targets
+        .map(|target| {
+            (
+                target,
+                store::path(folder, sources_hash(), target, nvrtc.version()),
+            )
+        })
+        .collect();
+    // PTX comes with the code of its architecture.
+    let missing = |arch| {
+        let same = |target| matches!(target, Target::Real(of) | Target::Virtual(of) if of == arch);
+        let mut images = places.iter().filter(|(target, _)| same(*target));
+        images.any(|(_, path)| store::read(path, true).is_err())
+    };
+    let missing: Vec<Arch> = SHIPPED.into_iter().filter(|arch| missing(*arch)).collect();
+    let compile = |arch| -> Result<()> {
+        let code = nvrtc.compile(Target::Real(arch))?;
+        let write = |target, bytes: &[u8]| {
+            store::write(folder, sources_hash(), target, nvrtc.version(), bytes).map_err(internal)
+        };
+        write(Target::Real(arch), &code.cubin)?;
+        if arch == SHIPPED[0] {
+            write(Target::Virtual(arch), &code.ptx)?;
+        }
+        Ok(())
+    };
+    // Two at a time; a thread each would hold up whatever else the machine does.
+    std::thread::scope(|scope| {
+        let (first, rest) = missing.split_at(missing.len().min(1));
+        let other = scope.spawn(|| rest.iter().copied().try_for_each(compile));
+        first.iter().copied().try_for_each(compile)?;
+        other
+            .join()
+            .map_err(|_| Error::Internal("NVRTC panicked".into()))?
+    })?;
+    let made = places.into_iter().map(|(_, path)| {
+        let bytes = store::read(&path, true).map_err(internal)?.bytes().len();
+        Ok(Made { path, bytes })
+    });
+    made.collect()
+}
+
+#[cfg(test)]
+mod tests;

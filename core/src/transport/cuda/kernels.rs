@@ -1,0 +1,328 @@
+//! The kernels: what they are given, and how they are launched. The device code is in `kernels/`.
+//!
+//! A launch puts a kernel on a stream and returns. Arguments are checked above: addresses are of this GPU's address space, and what
+//! they name stays until the kernel has run.
+//!
+//! # What the kernels take for granted
+//!
+//! * The rules of [`driver`](super::driver).
+//! * A team's sync block is zero on every member when the meeting that makes the team ends. A kernel of an earlier team with the number
+//!   that is still queued then finds another epoch than it was born with, and reports it.
+//! * A PE has one collective of a team under way at a time, and all members have the collectives of a team in one order.
+//! * Every GPU of the job can run the blocks of a plan at the same time, which is what `blocks` of [`plan`] says.
+
+mod launch;
+mod plan;
+
+pub(crate) use launch::Kernels;
+pub(crate) use plan::{Plan, Reduction, collect_plan, plan};
+
+use crate::heap::layout::Layout;
+use crate::heap::sym::SymRange;
+use crate::op::Op;
+use crate::{Error, Pe, Result};
+use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64};
+
+/// The version of [`State`].
+const VERSION: u32 = 1;
+
+/// Values of the abort word and of [`ErrorRecord::code`]: what a kernel writes. The host writes any other number but 0.
+pub(crate) const MISMATCH: u32 = 1;
+/// As [`MISMATCH`]: what a collect puts together is longer than `dest`: `theirs` bytes instead of `mine`.
+pub(crate) const OVERRUN: u32 = 2;
+/// As [`MISMATCH`]: the kernel's team was destroyed.
+pub(crate) const STALE: u32 = 3;
+/// [`ErrorRecord::state`] when the rest can be read.
+pub(crate) const WRITTEN: u32 = 2;
+
+/// The job as a kernel sees it.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(crate) struct State {
+    version: u32,
+    my_pe: i32,
+    n_pes: i32,
+    reserved: u32,
+    base: u64,
+    stride: u64,
+    abort: u64,
+    error: u64,
+}
+
+impl State {
+    /// `abort` and `error` are the kernels' addresses of a `u32` and an [`ErrorRecord`] in pinned host memory.
+    pub(crate) fn new(layout: &Layout, my_pe: Pe, n_pes: Pe, abort: u64, error: u64) -> State {
+        State {
+            version: VERSION,
+            my_pe,
+            n_pes,
+            reserved: 0,
+            base: layout.base,
+            stride: layout.stride,
+            abort,
+            error,
+        }
+    }
+}
+
+/// The first error of a PE's kernels, in pinned host memory, zero at first.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub(crate) struct ErrorRecord {
+    /// [`WRITTEN`] once the rest can be read, with acquire.
+    pub(crate) state: AtomicU32,
+    pub(crate) code: AtomicU32,
+    /// The number of this PE's [`Operation`](crate::wait::Operation).
+    pub(crate) operation: AtomicU32,
+    pub(crate) team: AtomicU32,
+    pub(crate) epoch: AtomicU64,
+    pub(crate) mine: AtomicU64,
+    pub(crate) theirs: AtomicU64,
+    /// The PE that differs.
+    pub(crate) pe: AtomicI32,
+    /// The number of that PE's operation.
+    pub(crate) their_operation: AtomicU32,
+}
+
+/// Bytes of a team's epoch block that the kernels use: the epoch, then the blocks that are done.
+pub(crate) const TEAM_LOCAL_BYTES: u64 = 16;
+
+/// Steps of a collective that have flags of their own.
+const STEPS: u64 = 2;
+/// The most blocks of a collective.
+const MOST_BLOCKS: u64 = 128;
+
+/// A team as a kernel sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub(crate) struct TeamArgs {
+    n: i32,
+    me: i32,
+    index: u32,
+    blocks: u32,
+    born: u32,
+    reserved: u32,
+    members: u64,
+    local: u64,
+    sync: u64,
+    staging: u64,
+    slot: u64,
+}
+
+impl TeamArgs {
+    /// Member `me` of the `n` members of team `index`, whose epochs begin at `born << 32`. `own`: the address of this PE's part.
+    /// `local`: the team's epoch block there; its epoch is `born << 32` at first. `sync`: the team's sync block, at the same place on
+    /// all members.
+    pub(crate) fn new(
+        index: u32,
+        me: Pe,
+        n: Pe,
+        born: u32,
+        own: u64,
+        local: SymRange,
+        sync: SymRange,
+    ) -> Result<TeamArgs> {
+        let (count, bytes) = (n as u64, sync.bytes());
+        // Calls and lengths, twice each; then the steps, in a quarter of the block if that is enough; then the members.
+        let heads = 64 * count;
+        let per_block = 2 * STEPS * 8 * count;
+        let blocks = ((bytes / 4).saturating_sub(heads) / per_block).clamp(1, MOST_BLOCKS);
+        let members = heads + blocks * per_block;
+        let staging = (members + 4 * count).next_multiple_of(128);
+        if staging > bytes {
+            return Err(Error::NotSupported(format!(
+                "a team of {n} PEs on GPU memory: its sync block has {bytes} bytes, which is enough for {} PEs",
+                bytes.saturating_sub(128) / (64 + 2 * STEPS * 8 + 4)
+            )));
+        }
+        Ok(TeamArgs {
+            n,
+            me,
+            index,
+            blocks: blocks as u32,
+            born,
+            reserved: 0,
+            members: own + sync.offset() + members,
+            local: own + local.offset(),
+            sync: sync.offset(),
+            staging: sync.offset() + staging,
+            slot: ((bytes - staging) / (2 * count)) & !127,
+        })
+    }
+
+    /// The address of the members' PEs, an `i32` each, which the caller of [`new`](TeamArgs::new) writes.
+    pub(crate) fn members(&self) -> u64 {
+        self.members
+    }
+}
+
+/// The arguments of a collective.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(crate) struct CollectiveArgs {
+    state: State,
+    team: TeamArgs,
+    /// The number of the [`Operation`](crate::wait::Operation).
+    operation: u32,
+    signature: u32,
+    /// Symmetric offsets.
+    pub(crate) dest: u64,
+    pub(crate) source: u64,
+    /// Bytes of the message, or of one part where there is a part per member.
+    pub(crate) bytes: u64,
+    /// collect: the bytes that `dest` has room for. alltoalls: elements of a part.
+    pub(crate) count: u64,
+    /// alltoalls: bytes from element to element, and of an element. collect: not 0 in `element` if `dest` is to be filled.
+    pub(crate) dest_step: u64,
+    pub(crate) source_step: u64,
+    pub(crate) element: u64,
+    pub(crate) root: i32,
+    op: u32,
+}
+
+impl CollectiveArgs {
+    /// A call of `operation`, whose arguments have this signature; the rest is 0.
+    pub(crate) fn new(
+        state: State,
+        team: TeamArgs,
+        operation: u32,
+        signature: u64,
+    ) -> CollectiveArgs {
+        CollectiveArgs {
+            state,
+            team,
+            operation,
+            signature: (signature ^ signature >> 32) as u32,
+            dest: 0,
+            source: 0,
+            bytes: 0,
+            count: 0,
+            dest_step: 0,
+            source_step: 0,
+            element: 0,
+            root: 0,
+            op: 0,
+        }
+    }
+
+    /// Announces another operation's number, as that of a call that is not valid.
+    pub(crate) fn announces(&mut self, operation: u32) {
+        self.operation = operation;
+    }
+
+    /// What a reduction does with its elements.
+    pub(crate) fn reduces(&mut self, reduction: Reduction) {
+        self.op = reduction.op();
+    }
+}
+
+/// The arguments of a strided copy: `count` blocks of `block` bytes, steps in bytes from block to block.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(crate) struct StridedArgs {
+    pub(crate) dest: u64,
+    pub(crate) source: u64,
+    pub(crate) dest_step: i64,
+    pub(crate) source_step: i64,
+    pub(crate) block: u64,
+    pub(crate) count: u64,
+}
+
+/// The arguments of an atomic operation.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+struct AtomicArgs {
+    address: u64,
+    value: u64,
+    cond: u64,
+    result: u64,
+    operation: u32,
+    bytes: u32,
+}
+
+/// What a wait, or a test, looks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub(crate) enum WaitMode {
+    One = 0,
+    All = 1,
+    Any = 2,
+    Some = 3,
+}
+
+/// The arguments of a wait or a test. Addresses are this PE's; those of memory that the kernel writes may be pinned host memory.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(crate) struct WaitArgs {
+    pub(crate) state: State,
+    /// `count` elements, one after the other.
+    pub(crate) ivars: u64,
+    pub(crate) count: u64,
+    /// An `i32` for each element, not 0 for those that are left out; or 0.
+    pub(crate) status: u64,
+    /// An element for each to compare with; 0: all with `value`.
+    pub(crate) values: u64,
+    /// Its bits.
+    pub(crate) value: u64,
+    /// A `u64`, or 0. One: the bits that were seen last. All: 1. Any: the lowest index that held, [`u64::MAX`] if there was none to
+    /// wait for. Some: how many held. A test that fails gives 0, for any [`u64::MAX`].
+    pub(crate) result: u64,
+    /// One: a `u64`, 1 if it held. Some: the indices that held, in order, a `u64` each with room for all. Or 0.
+    pub(crate) indices: u64,
+    /// The numbers of [`Cmp`](crate::Cmp) and [`Dtype`](crate::Dtype).
+    pub(crate) cmp: u32,
+    pub(crate) dtype: u32,
+    pub(crate) mode: WaitMode,
+    /// 1: look once, do not wait.
+    pub(crate) test: u32,
+}
+
+// The same numbers are in the .cuh and .cu files.
+const _: () = {
+    assert!(size_of::<State>() == 48);
+    assert!(size_of::<ErrorRecord>() == 48);
+    assert!(size_of::<TeamArgs>() == 64);
+    assert!(size_of::<CollectiveArgs>() == 184);
+    assert!(TEAM_LOCAL_BYTES == 16);
+    assert!(size_of::<StridedArgs>() == 48);
+    assert!(size_of::<AtomicArgs>() == 40);
+    assert!(size_of::<WaitArgs>() == 120);
+    assert!(Op::Sum as u32 == 1 && Op::Xor as u32 == 7);
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sync_blocks_hold_what_the_kernels_put_there() {
+        for bytes in [128 << 10, 4 << 20] {
+            for n in [1, 2, 3, 4, 7, 8, 64, 100, 1000, 1300] {
+                let (local, sync) = (SymRange::new(64, 64), SymRange::new(1 << 30, bytes));
+                let team = TeamArgs::new(3, 0, n, 1, 1 << 40, local, sync).unwrap();
+                let count = n as u64;
+                // As step_of and staging_of in team.cuh have it.
+                let steps_end = 64 * count + 2 * STEPS * u64::from(team.blocks) * count * 8;
+                assert_eq!(team.members, (1 << 40) + team.sync + steps_end);
+                assert!(team.sync + steps_end + 4 * count <= team.staging);
+                assert!(team.staging.is_multiple_of(128) && team.slot.is_multiple_of(128));
+                assert!(team.staging + 2 * count * team.slot <= sync.offset() + bytes);
+                assert!(n > 64 || team.slot >= 512, "{n}: {}", team.slot);
+            }
+        }
+        let of = |bytes| {
+            TeamArgs::new(
+                0,
+                0,
+                4096,
+                0,
+                0,
+                SymRange::new(0, 64),
+                SymRange::new(0, bytes),
+            )
+        };
+        let why = of(128 << 10).unwrap_err();
+        assert!(why.to_string().contains("4096 PEs"), "{why}");
+        of(4 << 20).unwrap();
+    }
+}

@@ -1,0 +1,88 @@
+// What all kernels share: the structs that the host passes by value, errors, and arithmetic.
+//
+// Rules of the device code:
+//
+// 1. No CUDA header is included and no symbol but the kernels is exported, so an image needs nothing but the driver.
+// 2. Memory that other PEs write at the same time is accessed by the functions of ptx.cuh only, at `.sys` scope.
+// 3. Whoever polls looks at the abort word every POLLS polls, and leaves without a trap when it is set.
+// 4. Structs that the host passes have the same layout in ../kernels.rs; sizes are asserted on both sides.
+#pragma once
+
+// Polls between two looks at the abort word, which lies behind PCIe.
+static constexpr u32 POLLS = 1024;
+
+// The job as a kernel sees it. Addresses are numbers: they belong to this GPU's address space.
+struct State {
+    u32 version;
+    i32 my_pe;
+    i32 n_pes;
+    u32 reserved;
+    // PE p's copy of symmetric offset o is at base + p * stride + o.
+    u64 base;
+    u64 stride;
+    // A u32 in pinned host memory; not 0: leave.
+    u64 abort;
+    // An ErrorRecord in pinned host memory.
+    u64 error;
+};
+static_assert(sizeof(State) == 48, "as State in kernels.rs");
+
+// The first error of a PE's kernels. `state` is 0 for none, 1 while it is written, 2 when it can be read.
+struct ErrorRecord {
+    u32 state;
+    u32 code;
+    u32 operation;
+    u32 team;
+    u64 epoch;
+    u64 mine;
+    u64 theirs;
+    i32 pe;
+    u32 their_operation;
+};
+static_assert(sizeof(ErrorRecord) == 48, "as ErrorRecord in kernels.rs");
+
+// Values of ErrorRecord::code and of the abort word.
+static constexpr u32 MISMATCH = 1;
+static constexpr u32 OVERRUN = 2;
+static constexpr u32 STALE = 3;
+
+DEVICE bool aborted(const State &state) {
+    return load_relaxed_u32(state.abort) != 0;
+}
+
+// Notes the first error, and ends all kernels of this PE that poll.
+OUTLINE void report(const State &state, ErrorRecord what) {
+    if (swap_if(state.error, 0u, 1u) == 0) {
+        volatile ErrorRecord *record = (volatile ErrorRecord *)state.error;
+        record->code = what.code;
+        record->operation = what.operation;
+        record->team = what.team;
+        record->epoch = what.epoch;
+        record->mine = what.mine;
+        record->theirs = what.theirs;
+        record->pe = what.pe;
+        record->their_operation = what.their_operation;
+        fence();
+        store_release_u32(state.error, 2);
+    }
+    store_relaxed_u32(state.abort, what.code);
+}
+
+// The largest power of two, at most 16, that divides all bits of `mixed`.
+DEVICE u32 common_power(u64 mixed) {
+    mixed |= 16;
+    return (u32)(mixed & (~mixed + 1));
+}
+
+DEVICE u64 least(u64 a, u64 b) {
+    return a < b ? a : b;
+}
+
+// The number of this thread in the grid, and how many there are.
+DEVICE u64 grid_thread() {
+    return (u64)blockIdx.x * blockDim.x + threadIdx.x;
+}
+
+DEVICE u64 grid_threads() {
+    return (u64)gridDim.x * blockDim.x;
+}

@@ -1,0 +1,94 @@
+// Copies of any length and alignment. An aligned element of 1, 2, 4 or 8 bytes is one access.
+#pragma once
+
+struct alignas(16) Bytes16 {
+    u64 words[2];
+};
+
+template <class T>
+DEVICE T &at(u64 address) {
+    return *(T *)address;
+}
+
+// Copies `count` elements; thread `thread` of `threads`. Four loads are under way before the first store.
+template <class T>
+DEVICE void copy_as(u64 dest, u64 source, u64 count, u64 thread, u64 threads) {
+    u64 i = thread;
+    for (; i + 3 * threads < count; i += 4 * threads) {
+        T values[4];
+#pragma unroll
+        for (int k = 0; k < 4; k++) values[k] = at<T>(source + (i + k * threads) * sizeof(T));
+#pragma unroll
+        for (int k = 0; k < 4; k++) at<T>(dest + (i + k * threads) * sizeof(T)) = values[k];
+    }
+    for (; i < count; i += threads) at<T>(dest + i * sizeof(T)) = at<T>(source + i * sizeof(T));
+}
+
+// Copies `count` elements of `power` bytes, which divides both addresses.
+DEVICE void copy_aligned(u32 power, u64 dest, u64 source, u64 count, u64 thread, u64 threads) {
+    switch (power) {
+    case 16: return copy_as<Bytes16>(dest, source, count, thread, threads);
+    case 8: return copy_as<u64>(dest, source, count, thread, threads);
+    case 4: return copy_as<u32>(dest, source, count, thread, threads);
+    case 2: return copy_as<u16>(dest, source, count, thread, threads);
+    default: return copy_as<u8>(dest, source, count, thread, threads);
+    }
+}
+
+// Copies the bytes before the first multiple of `power`, and those after the last; one element of the largest size that its place
+// allows after the other.
+DEVICE void copy_edge(u64 dest, u64 source, u64 bytes) {
+    while (bytes > 0) {
+        u32 power = common_power(dest | source);
+        while (power > bytes) power /= 2;
+        copy_aligned(power, dest, source, 1, 0, 1);
+        dest += power;
+        source += power;
+        bytes -= power;
+    }
+}
+
+// Copies `bytes` bytes that do not overlap; all `threads` call it.
+OUTLINE void copy(u64 dest, u64 source, u64 bytes, u64 thread, u64 threads) {
+    // Where both sides can be aligned at once.
+    u32 power = common_power(dest ^ source);
+    u64 head = least((u64)(-dest) & (power - 1), bytes);
+    u64 count = (bytes - head) / power;
+    u64 body = count * power;
+    copy_aligned(power, dest + head, source + head, count, thread, threads);
+    if (thread == threads - 1) {
+        copy_edge(dest, source, head);
+        copy_edge(dest + head + body, source + head + body, bytes - head - body);
+    }
+}
+
+// Reads up to eight bytes at any address; what is not there is 0.
+DEVICE u64 load_unit(u64 source, u32 bytes) {
+    if (bytes == 8 && source % 8 == 0) return at<u64>(source);
+    u64 unit = 0;
+    for (u32 done = 0; done < bytes;) {
+        u32 power = common_power(source + done);
+        while (power > 4 || done + power > bytes) power /= 2;
+        u64 value = power == 4 ? at<u32>(source + done) : power == 2 ? at<u16>(source + done) : at<u8>(source + done);
+        unit |= value << (8 * done);
+        done += power;
+    }
+    return unit;
+}
+
+// Writes up to eight bytes at any address.
+DEVICE void store_unit(u64 dest, u64 unit, u32 bytes) {
+    if (bytes == 8 && dest % 8 == 0) {
+        at<u64>(dest) = unit;
+        return;
+    }
+    for (u32 done = 0; done < bytes;) {
+        u32 power = common_power(dest + done);
+        while (power > 4 || done + power > bytes) power /= 2;
+        u64 value = unit >> (8 * done);
+        if (power == 4) at<u32>(dest + done) = (u32)value;
+        else if (power == 2) at<u16>(dest + done) = (u16)value;
+        else at<u8>(dest + done) = (u8)value;
+        done += power;
+    }
+}

@@ -1,0 +1,408 @@
+//! The kernels of a GPU, loaded, and their launches.
+
+use super::plan::Plan;
+use super::{AtomicArgs, CollectiveArgs, StridedArgs, WaitArgs, WaitMode};
+use crate::op::SignalOp;
+use crate::transport::cuda::device::Device;
+use crate::transport::cuda::driver::{check, too_late};
+use crate::transport::cuda::images;
+use crate::transport::{Atomic, Width};
+use crate::{Error, Result};
+use cudarc::driver::sys::{self, CUfunction, CUmodule, CUresult, CUstream};
+use std::ffi::{CString, c_void};
+use std::sync::Arc;
+
+macro_rules! kernels {
+    ($($variant:ident = $name:literal;)*) => {
+        /// Every kernel.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub(super) enum Kernel {
+            $($variant),*
+        }
+
+        impl Kernel {
+            const ALL: &'static [Kernel] = &[$(Kernel::$variant),*];
+
+            /// Its name in the image.
+            pub(super) fn name(self) -> &'static str {
+                match self {
+                    $(Kernel::$variant => concat!("nvshmemrs_", $name)),*
+                }
+            }
+        }
+    };
+}
+kernels! {
+    Copy = "copy";
+    Move = "move";
+    CopyStrided = "copy_strided";
+    PutValue = "put_value";
+    Signal = "signal";
+    PutSignal = "put_signal";
+    Atomic = "atomic";
+    Wait = "wait";
+    Fence = "fence";
+    Quiet = "quiet";
+    Barrier = "barrier";
+    BroadcastFlags = "broadcast_flags";
+    Broadcast = "broadcast";
+    FcollectFlags = "fcollect_flags";
+    Fcollect = "fcollect";
+    AlltoallFlags = "alltoall_flags";
+    Alltoall = "alltoall";
+    Alltoalls = "alltoalls";
+    Collect = "collect";
+    Reduce8Flags = "reduce_8_flags";
+    Reduce8 = "reduce_8";
+    Reduce16Flags = "reduce_16_flags";
+    Reduce16 = "reduce_16";
+    Reduce32Flags = "reduce_32_flags";
+    Reduce32 = "reduce_32";
+    Reduce64Flags = "reduce_64_flags";
+    Reduce64 = "reduce_64";
+    ReduceHalfFlags = "reduce_half_flags";
+    ReduceHalf = "reduce_half";
+    ReduceBfloat16Flags = "reduce_bfloat16_flags";
+    ReduceBfloat16 = "reduce_bfloat16";
+    ReduceFloatFlags = "reduce_float_flags";
+    ReduceFloat = "reduce_float";
+    ReduceDoubleFlags = "reduce_double_flags";
+    ReduceDouble = "reduce_double";
+    ReduceComplexfFlags = "reduce_complexf_flags";
+    ReduceComplexf = "reduce_complexf";
+    ReduceComplexdFlags = "reduce_complexd_flags";
+    ReduceComplexd = "reduce_complexd";
+}
+
+/// Threads of a block of the copy kernels.
+const THREADS: u32 = 256;
+/// Threads of a kernel of one block.
+const ONE_BLOCK: u64 = 1024;
+/// The most blocks of a copy; each thread moves several pieces then.
+const COPY_BLOCKS: u64 = 128;
+
+/// The kernels of a GPU.
+pub(crate) struct Kernels {
+    device: Arc<Device>,
+    module: CUmodule,
+    /// By the position in [`Kernel::ALL`].
+    functions: Vec<CUfunction>,
+    /// Where the image comes from, for people.
+    origin: String,
+}
+
+// SAFETY: a module and its functions may be used from any thread, as the driver says.
+unsafe impl Send for Kernels {}
+// SAFETY: as above.
+unsafe impl Sync for Kernels {}
+
+/// Whether an image cannot be used here, though another one may.
+fn unfit(code: CUresult) -> bool {
+    use CUresult::*;
+    matches!(
+        code,
+        CUDA_ERROR_NO_BINARY_FOR_GPU
+            | CUDA_ERROR_UNSUPPORTED_PTX_VERSION
+            | CUDA_ERROR_INVALID_IMAGE
+            | CUDA_ERROR_INVALID_PTX
+            | CUDA_ERROR_JIT_COMPILER_NOT_FOUND
+            | CUDA_ERROR_JIT_COMPILATION_DISABLED
+    )
+}
+
+impl Kernels {
+    /// Loads the kernels of `device` from the first image that the driver takes.
+    pub(crate) fn load(device: &Arc<Device>) -> Result<Kernels> {
+        let (major, minor) = device.facts().capability;
+        let mut search = images::Search::new(images::Arch::new(major, minor));
+        let current = device.enter()?;
+        let (module, origin) = loop {
+            let image = search.next_image()?;
+            let mut module = std::ptr::null_mut();
+            // SAFETY: rules 1 and 2 of driver.rs; the image is whole (its digest was compared) and PTX ends with NUL. `drop` unloads it.
+            let code = unsafe { sys::cuModuleLoadData(&mut module, image.bytes().as_ptr().cast()) };
+            if unfit(code) {
+                search.refused(&image, &format!("{code:?}"));
+                continue;
+            }
+            check("cuModuleLoadData", code)?;
+            break (module, image.origin().to_string());
+        };
+        drop(current);
+        let mut kernels = Kernels {
+            device: Arc::clone(device),
+            module,
+            functions: Vec::with_capacity(Kernel::ALL.len()),
+            origin,
+        };
+        let _current = device.enter()?;
+        for kernel in Kernel::ALL {
+            let name = CString::new(kernel.name()).expect("names have no NUL");
+            let mut function = std::ptr::null_mut();
+            // SAFETY: rules 1 to 3.
+            let code = unsafe { sys::cuModuleGetFunction(&mut function, module, name.as_ptr()) };
+            if code == CUresult::CUDA_ERROR_NOT_FOUND {
+                return Err(Error::Internal(format!(
+                    "the kernels' image ({}) has no {}",
+                    kernels.origin,
+                    kernel.name()
+                )));
+            }
+            check("cuModuleGetFunction", code)?;
+            kernels.functions.push(function);
+        }
+        Ok(kernels)
+    }
+
+    /// Where the image comes from, for people.
+    pub(crate) fn origin(&self) -> &str {
+        &self.origin
+    }
+
+    /// Puts a kernel on a stream. `args`: the addresses of the kernel's parameters.
+    #[inline]
+    fn launch(&self, stream: CUstream, plan: Plan, args: &mut [*mut c_void]) -> Result<()> {
+        let _current = self.device.enter()?;
+        let function = self.functions[plan.kernel as usize];
+        // SAFETY: rules 1 to 3 of driver.rs. The functions below pass each kernel the parameters that its .cu file declares, whose
+        // sizes are asserted on both sides; the driver copies them before it returns.
+        let code = unsafe {
+            sys::cuLaunchKernel(
+                function,
+                plan.grid,
+                1,
+                1,
+                plan.block,
+                1,
+                1,
+                plan.shared,
+                stream,
+                args.as_mut_ptr(),
+                std::ptr::null_mut(),
+            )
+        };
+        check("cuLaunchKernel", code)
+    }
+
+    /// Copies `bytes` bytes between addresses that the GPU reaches, as if the source had been copied away first.
+    pub(crate) fn copy(&self, stream: CUstream, dest: u64, source: u64, bytes: u64) -> Result<()> {
+        if bytes == 0 || dest == source {
+            return Ok(());
+        }
+        let plan = copy_plan(dest, source, bytes);
+        self.launch(stream, plan, &mut [arg(&dest), arg(&source), arg(&bytes)])
+    }
+
+    /// Copies blocks; they do not overlap each other on the side of `dest`, nor the source.
+    pub(crate) fn copy_strided(&self, stream: CUstream, args: &StridedArgs) -> Result<()> {
+        let bytes = args.block.saturating_mul(args.count);
+        if bytes == 0 {
+            return Ok(());
+        }
+        let plan = spread(Kernel::CopyStrided, bytes.div_ceil(4));
+        self.launch(stream, plan, &mut [arg(args)])
+    }
+
+    /// Stores a value of up to 16 bytes; one of 1, 2, 4 or 8 aligned bytes in one access.
+    pub(crate) fn put_value(&self, stream: CUstream, dest: u64, value: &[u8]) -> Result<()> {
+        let mut both = [0; 16];
+        both[..value.len()].copy_from_slice(value);
+        let [low, high]: [u64; 2] = bytemuck::cast(both);
+        let bytes = value.len() as u64;
+        let args = &mut [arg(&dest), arg(&low), arg(&high), arg(&bytes)];
+        self.launch(stream, single(Kernel::PutValue, 1), args)
+    }
+
+    /// Updates a signal, after everything that came before on the stream.
+    pub(crate) fn signal(
+        &self,
+        stream: CUstream,
+        signal: u64,
+        value: u64,
+        op: SignalOp,
+    ) -> Result<()> {
+        let add = u32::from(op == SignalOp::Add);
+        let args = &mut [arg(&signal), arg(&value), arg(&add)];
+        self.launch(stream, single(Kernel::Signal, 1), args)
+    }
+
+    /// Copies up to some tens of KiB, which do not overlap, then updates a signal.
+    pub(crate) fn put_signal(
+        &self,
+        stream: CUstream,
+        (dest, source, bytes): (u64, u64, u64),
+        (signal, value, op): (u64, u64, SignalOp),
+    ) -> Result<()> {
+        let add = u32::from(op == SignalOp::Add);
+        let plan = single(Kernel::PutSignal, bytes.div_ceil(16));
+        self.launch(
+            stream,
+            plan,
+            &mut [
+                arg(&dest),
+                arg(&source),
+                arg(&bytes),
+                arg(&signal),
+                arg(&value),
+                arg(&add),
+            ],
+        )
+    }
+
+    /// Does an atomic operation at `address`. The old value goes to `result`, as wide as the word, or nowhere if that is 0.
+    pub(crate) fn atomic(
+        &self,
+        stream: CUstream,
+        address: u64,
+        width: Width,
+        operation: Atomic,
+        result: u64,
+    ) -> Result<()> {
+        let (number, value, cond) = operation.parts();
+        let args = AtomicArgs {
+            address,
+            value,
+            cond,
+            result,
+            operation: number.into(),
+            bytes: width.bytes() as u32,
+        };
+        self.launch(stream, single(Kernel::Atomic, 1), &mut [arg(&args)])
+    }
+
+    /// Waits or tests on the stream.
+    pub(crate) fn wait(&self, stream: CUstream, args: &WaitArgs) -> Result<()> {
+        let threads = match args.mode {
+            WaitMode::One => 1,
+            _ => args.count.min(256),
+        };
+        self.launch(stream, single(Kernel::Wait, threads), &mut [arg(args)])
+    }
+
+    /// Orders what came before on the stream before what comes after, for every PE.
+    pub(crate) fn fence(&self, stream: CUstream) -> Result<()> {
+        self.launch(stream, single(Kernel::Fence, 1), &mut [])
+    }
+
+    /// Completes what came before on the stream, visibly for every PE.
+    pub(crate) fn quiet(&self, stream: CUstream) -> Result<()> {
+        self.launch(stream, single(Kernel::Quiet, 1), &mut [])
+    }
+
+    /// Does a collective on the stream.
+    #[inline]
+    pub(crate) fn collective(
+        &self,
+        stream: CUstream,
+        plan: Plan,
+        args: &CollectiveArgs,
+    ) -> Result<()> {
+        self.launch(stream, plan, &mut [arg(args)])
+    }
+}
+
+impl Drop for Kernels {
+    fn drop(&mut self) {
+        if !self.device.is_ours() {
+            return;
+        }
+        if let Ok(_current) = self.device.enter() {
+            // SAFETY: rules 1 and 3; nothing of it is under way any more (whoever drops the transport has waited).
+            let code = unsafe { sys::cuModuleUnload(self.module) };
+            debug_assert!(code == CUresult::CUDA_SUCCESS || too_late(code), "{code:?}");
+        }
+    }
+}
+
+/// A parameter's address, for the driver, which only reads it.
+fn arg<T>(value: &T) -> *mut c_void {
+    std::ptr::from_ref(value).cast_mut().cast()
+}
+
+/// One block: of one thread, or of whole warps with at least `threads` threads, if it may have that many. What one thread is to do is
+/// done once.
+fn single(kernel: Kernel, threads: u64) -> Plan {
+    let block = match threads {
+        0 | 1 => 1,
+        _ => threads.next_multiple_of(32).min(ONE_BLOCK),
+    };
+    Plan {
+        kernel,
+        grid: 1,
+        block: block as u32,
+        shared: 0,
+    }
+}
+
+/// A thread for each of `pieces` pieces, as far as blocks go.
+fn spread(kernel: Kernel, pieces: u64) -> Plan {
+    if pieces <= u64::from(THREADS) {
+        return single(kernel, pieces);
+    }
+    Plan {
+        kernel,
+        grid: pieces.div_ceil(THREADS.into()).min(COPY_BLOCKS) as u32,
+        block: THREADS,
+        shared: 0,
+    }
+}
+
+fn copy_plan(dest: u64, source: u64, bytes: u64) -> Plan {
+    if dest.abs_diff(source) < bytes {
+        return single(Kernel::Move, bytes.div_ceil(16));
+    }
+    // What a thread moves at a time.
+    let both = (dest ^ source) | 16;
+    spread(Kernel::Copy, bytes.div_ceil(1 << both.trailing_zeros()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn copies_that_overlap_have_one_block() {
+        let plan = |dest, source, bytes| copy_plan(dest, source, bytes);
+        assert_eq!(plan(100, 108, 8).kernel, Kernel::Copy);
+        assert_eq!(plan(100, 107, 8).kernel, Kernel::Move);
+        assert_eq!(plan(107, 100, 8).kernel, Kernel::Move);
+        assert_eq!(plan(1 << 40, 1 << 41, 8), single(Kernel::Copy, 1));
+        let blocks = [1, 2, 33, 5000].map(|threads| single(Kernel::Signal, threads).block);
+        assert_eq!(blocks, [1, 32, 64, 1024]);
+        let large = plan(1 << 40, 1 << 41, 64 << 10);
+        assert_eq!((large.grid, large.block), (16, 256));
+        let askew = plan(1 << 40, (1 << 41) + 1, 64 << 10);
+        assert_eq!((askew.grid, askew.block), (128, 256));
+    }
+
+    /// The order of [`Kernel::ALL`] is the one that functions are found by, and every kernel is in the sources.
+    #[test]
+    fn the_sources_have_every_kernel_and_no_other() {
+        for (index, kernel) in Kernel::ALL.iter().enumerate() {
+            assert_eq!(*kernel as usize, index);
+        }
+        let mut there: Vec<String> = Vec::new();
+        for (_, text) in images::SOURCES {
+            for line in text.lines() {
+                let words =
+                    line.split(|c: char| !c.is_ascii_alphanumeric() && c != '_' && c != '#');
+                if line.starts_with("KERNEL") {
+                    there.extend(
+                        words
+                            .filter(|word| word.starts_with("nvshmemrs_"))
+                            .map(String::from),
+                    );
+                } else if let Some(name) = line
+                    .strip_prefix("REDUCTION(")
+                    .and_then(|rest| rest.split(',').next())
+                {
+                    there.extend(["", "_flags"].map(|end| format!("nvshmemrs_reduce_{name}{end}")));
+                }
+            }
+        }
+        there.sort();
+        let mut known: Vec<&str> = Kernel::ALL.iter().map(|kernel| kernel.name()).collect();
+        known.sort();
+        assert_eq!(there, known);
+    }
+}

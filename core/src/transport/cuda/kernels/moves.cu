@@ -1,0 +1,311 @@
+// Collectives that move bytes: broadcast, fcollect, alltoall, alltoalls, collect.
+//
+// The `_flags` kernels send units of eight bytes with a flag each, through the staging; the others write straight to the
+// members' memory, in which case they first wait until all have entered.
+
+// This thread among those that move data in a `_flags` kernel, and how many there are; 32 bits, as no staging has more units.
+struct Movers {
+    u32 thread;
+    u32 threads;
+
+    __device__ Movers()
+        : thread(blockIdx.x * (blockDim.x - HERALD) + threadIdx.x - HERALD), threads(gridDim.x * (blockDim.x - HERALD)) {}
+};
+
+DEVICE u32 units_of(u64 bytes) {
+    return (u32)((bytes + 7) / 8);
+}
+
+DEVICE u32 valid_bytes(u64 bytes, u32 unit) {
+    return (u32)least(8, bytes - (u64)unit * 8);
+}
+
+// Unit `unit` of a part of `bytes` bytes.
+DEVICE u64 read_unit(u64 part, u64 bytes, u32 unit) {
+    return load_unit(part + (u64)unit * 8, valid_bytes(bytes, unit));
+}
+
+// Receives units of `member` and writes them to `part`, which has `bytes` bytes.
+DEVICE void write_unit(const Turn &turn, i32 member, u64 part, u64 bytes, u32 unit) {
+    u64 data;
+    if (turn.receive(member, unit, data)) store_unit(part + (u64)unit * 8, data, valid_bytes(bytes, unit));
+}
+
+KERNEL nvshmemrs_broadcast_flags(const __grid_constant__ Collective c) {
+    Turn turn(c);
+    if (!turn.live()) return;
+    if (threadIdx.x < HERALD) {
+        turn.herald();
+    } else {
+        Movers movers;
+        u64 source = turn.own() + c.source, dest = turn.own() + c.dest;
+        u32 units = units_of(c.bytes), all = units * c.team.n;
+        if (c.team.me == c.root) {
+            for (u32 i = movers.thread; i < all; i += movers.threads) {
+                i32 member = i / units;
+                u32 unit = i - member * units;
+                u64 data = read_unit(source, c.bytes, unit);
+                if (member != c.root) turn.send(member, unit, data);
+                else if (c.source != c.dest) store_unit(dest + (u64)unit * 8, data, valid_bytes(c.bytes, unit));
+            }
+        } else {
+            for (u32 unit = movers.thread; unit < units; unit += movers.threads)
+                write_unit(turn, c.root, dest, c.bytes, unit);
+        }
+    }
+    turn.leave();
+}
+
+// The bytes of a range that this block moves: whole lines, so that copies stay aligned.
+struct Share {
+    u64 start;
+    u64 bytes;
+
+    __device__ explicit Share(u64 all) {
+        u64 each = ((all + gridDim.x - 1) / gridDim.x + 127) & ~127ull;
+        start = least(each * blockIdx.x, all);
+        bytes = least(each, all - start);
+    }
+};
+
+DEVICE void copy_share(u64 dest, u64 source, u64 bytes) {
+    Share share(bytes);
+    copy(dest + share.start, source + share.start, share.bytes, threadIdx.x, blockDim.x);
+}
+
+// In two steps, so that the root sends everything only once: the root gives each member one part, which hands it on to the others.
+KERNEL nvshmemrs_broadcast(const __grid_constant__ Collective c) {
+    Turn turn(c);
+    if (!turn.live()) return;
+    if (turn.meet()) {
+        i32 n = c.team.n, me = c.team.me;
+        u64 each = ((c.bytes + n - 1) / n + 127) & ~127ull;
+        u64 source = turn.own() + c.source, dest = turn.own() + c.dest;
+        bool came = true;
+        if (me == c.root) {
+            for (i32 step = 1; step < n; step++) {
+                i32 m = turn.right(step);
+                u64 start = least(each * m, c.bytes);
+                copy_share(parts[m] + c.dest + start, source + start, least(each, c.bytes - start));
+                __syncthreads();
+                if (threadIdx.x == 0) turn.tell(0, m);
+            }
+            if (source != dest) copy_share(dest, source, c.bytes);
+        } else {
+            if (threadIdx.x == 0) came = turn.wait(turn.step_of(0, me, c.root));
+            came = !__syncthreads_or(!came);
+        }
+        if (came) {
+            // What the root has of its own part, it hands on itself.
+            u64 start = least(each * me, c.bytes), bytes = least(each, c.bytes - start);
+            u64 from = me == c.root ? source + start : dest + start;
+            for (i32 step = 1; step < n; step++) {
+                i32 m = turn.right(step);
+                if (m != c.root) copy_share(parts[m] + c.dest + start, from, bytes);
+            }
+            turn.meet_blocks(1);
+        }
+    }
+    turn.leave();
+}
+
+// In place, `source` is this member's part of `dest`.
+KERNEL nvshmemrs_fcollect_flags(const __grid_constant__ Collective c) {
+    Turn turn(c);
+    if (!turn.live()) return;
+    if (threadIdx.x < HERALD) {
+        turn.herald();
+    } else {
+        Movers movers;
+        u64 source = turn.own() + c.source, dest = turn.own() + c.dest;
+        u32 units = units_of(c.bytes), all = units * c.team.n;
+        for (u32 i = movers.thread; i < all; i += movers.threads) {
+            u32 step = i / units, unit = i - step * units;
+            u64 data = read_unit(source, c.bytes, unit);
+            if (step > 0) turn.send(turn.right(step), unit, data);
+            else if (c.source != c.dest + c.team.me * c.bytes)
+                store_unit(dest + c.team.me * c.bytes + (u64)unit * 8, data, valid_bytes(c.bytes, unit));
+        }
+        for (u32 i = movers.thread; i < all; i += movers.threads) {
+            u32 step = i / units, unit = i - step * units;
+            i32 member = turn.right(step);
+            if (step > 0) write_unit(turn, member, dest + member * c.bytes, c.bytes, unit);
+        }
+    }
+    turn.leave();
+}
+
+KERNEL nvshmemrs_fcollect(const __grid_constant__ Collective c) {
+    Turn turn(c);
+    if (!turn.live()) return;
+    if (turn.meet()) {
+        u64 place = c.dest + c.team.me * c.bytes;
+        for (i32 step = c.source == place ? 1 : 0; step < c.team.n; step++)
+            copy_share(parts[turn.right(step)] + place, turn.own() + c.source, c.bytes);
+        turn.meet_blocks(0);
+    }
+    turn.leave();
+}
+
+// In place, each thread has read what it sends before it writes to the same place.
+KERNEL nvshmemrs_alltoall_flags(const __grid_constant__ Collective c) {
+    Turn turn(c);
+    if (!turn.live()) return;
+    if (threadIdx.x < HERALD) {
+        turn.herald();
+    } else {
+        Movers movers;
+        u64 source = turn.own() + c.source, dest = turn.own() + c.dest;
+        u32 units = units_of(c.bytes), all = units * c.team.n;
+        for (u32 i = movers.thread; i < all; i += movers.threads) {
+            u32 step = i / units, unit = i - step * units;
+            i32 member = turn.right(step);
+            u64 data = read_unit(source + member * c.bytes, c.bytes, unit);
+            if (step > 0) turn.send(member, unit, data);
+            else if (c.source != c.dest)
+                store_unit(dest + member * c.bytes + (u64)unit * 8, data, valid_bytes(c.bytes, unit));
+        }
+        for (u32 i = movers.thread; i < all; i += movers.threads) {
+            u32 step = i / units, unit = i - step * units;
+            i32 member = turn.right(step);
+            if (step > 0) write_unit(turn, member, dest + member * c.bytes, c.bytes, unit);
+        }
+    }
+    turn.leave();
+}
+
+// Exchanges `bytes` bytes of two places.
+template <class T>
+DEVICE void exchange_as(u64 a, u64 b, u64 bytes) {
+    for (u64 i = grid_thread() * sizeof(T); i < bytes; i += grid_threads() * sizeof(T)) {
+        T first = at<T>(a + i), second = at<T>(b + i);
+        at<T>(a + i) = second;
+        at<T>(b + i) = first;
+    }
+}
+
+DEVICE void exchange(u64 a, u64 b, u64 bytes) {
+    switch (common_power(a | b | bytes)) {
+    case 16: return exchange_as<Bytes16>(a, b, bytes);
+    case 8: return exchange_as<u64>(a, b, bytes);
+    case 4: return exchange_as<u32>(a, b, bytes);
+    case 2: return exchange_as<u16>(a, b, bytes);
+    default: return exchange_as<u8>(a, b, bytes);
+    }
+}
+
+// In place, one member of each pair exchanges the pair's two parts; the pairs are shared out evenly.
+KERNEL nvshmemrs_alltoall(const __grid_constant__ Collective c) {
+    Turn turn(c);
+    if (!turn.live()) return;
+    if (turn.meet()) {
+        i32 me = c.team.me;
+        u64 dest = c.dest + me * c.bytes;
+        for (i32 step = 0; step < c.team.n; step++) {
+            i32 m = turn.right(step);
+            if (c.source != c.dest) {
+                copy_share(parts[m] + dest, turn.own() + c.source + m * c.bytes, c.bytes);
+            } else if (m != me) {
+                bool even = (m + me) % 2 == 0;
+                if (even == (me < m)) exchange(turn.own() + c.dest + m * c.bytes, parts[m] + dest, c.bytes);
+            }
+        }
+        turn.meet_blocks(0);
+    }
+    turn.leave();
+}
+
+template <class T>
+DEVICE void send_strided(const Turn &turn) {
+    const Collective &c = turn.c;
+    u64 pieces = c.element / sizeof(T);
+    for (i32 step = 0; step < c.team.n; step++) {
+        i32 m = turn.right(step);
+        u64 dest = parts[m] + c.dest + c.team.me * c.count * c.dest_step;
+        u64 source = turn.own() + c.source + m * c.count * c.source_step;
+        for (u64 i = grid_thread(); i < pieces * c.count; i += grid_threads()) {
+            u64 element = pieces == 1 ? i : i / pieces, piece = (i - element * pieces) * sizeof(T);
+            at<T>(dest + element * c.dest_step + piece) = at<T>(source + element * c.source_step + piece);
+        }
+    }
+}
+
+KERNEL nvshmemrs_alltoalls(const __grid_constant__ Collective c) {
+    Turn turn(c);
+    if (!turn.live()) return;
+    if (turn.meet()) {
+        switch (common_power(c.dest | c.source | c.dest_step | c.source_step | c.element)) {
+        case 16: send_strided<Bytes16>(turn); break;
+        case 8: send_strided<u64>(turn); break;
+        case 4: send_strided<u32>(turn); break;
+        case 2: send_strided<u16>(turn); break;
+        default: send_strided<u8>(turn); break;
+        }
+        turn.meet_blocks(0);
+    }
+    turn.leave();
+}
+
+// Lengths differ, so they travel first; short ones come with their data through the staging. A length is known to all members, so
+// they agree on which parts those are.
+KERNEL nvshmemrs_collect(const __grid_constant__ Collective c) {
+    static constexpr u64 SHORT = 4096;
+    __shared__ u64 before, total, longest;
+    Turn turn(c);
+    if (!turn.live()) return;
+    i32 n = c.team.n, me = c.team.me;
+    u64 source = turn.own() + c.source, dest = turn.own() + c.dest, limit = least(SHORT, c.team.slot / 2);
+    if (blockIdx.x == 0)
+        for (i32 m = threadIdx.x; m < n; m += blockDim.x) store_pair(turn.length_of(m, me), c.bytes, turn.flag);
+    if (c.bytes <= limit) {
+        u32 units = units_of(c.bytes), all = units * n;
+        for (u32 i = grid_thread(); i < all; i += grid_threads()) {
+            u32 member = i / units, unit = i - member * units;
+            turn.send(member, unit, read_unit(source, c.bytes, unit));
+        }
+    }
+    turn.announce(threadIdx.x, blockDim.x);
+    // Behind the members' addresses.
+    u64 *lengths = parts + n;
+    bool came = true;
+    for (i32 m = threadIdx.x; m < n && came; m += blockDim.x) {
+        Pair pair = load_pair(turn.length_of(me, m));
+        for (u32 polls = 1; pair.second != turn.flag && came; polls++) {
+            pair = load_pair(turn.length_of(me, m));
+            if (polls % POLLS == 0) came = !turn.given_up();
+        }
+        lengths[m] = pair.first;
+    }
+    came = came && turn.wait_all_calls(threadIdx.x, blockDim.x);
+    if (!__syncthreads_or(!came)) {
+        if (threadIdx.x == 0) {
+            before = total = longest = 0;
+            for (i32 m = 0; m < n; m++) {
+                if (m < me) before += lengths[m];
+                total += lengths[m];
+                longest = lengths[m] > longest ? lengths[m] : longest;
+            }
+        }
+        __syncthreads();
+        if (c.element ? total != c.count : total > c.count) {
+            if (grid_thread() == 0)
+                report(c.state, {0, OVERRUN, c.operation, c.team.index, turn.epoch, c.count, total, c.state.my_pe, c.operation});
+        } else {
+            u64 place = 0;
+            for (i32 m = 0; m < n; m++) {
+                u64 bytes = lengths[m];
+                if (bytes <= limit)
+                    for (u32 unit = grid_thread(); unit < units_of(bytes); unit += grid_threads())
+                        write_unit(turn, m, dest + place, bytes, unit);
+                place += bytes;
+            }
+            if (longest > limit) {
+                if (c.bytes > limit)
+                    for (i32 step = 0; step < n; step++)
+                        copy_share(parts[turn.right(step)] + c.dest + before, source, c.bytes);
+                turn.meet_blocks(0);
+            }
+        }
+    }
+    turn.leave();
+}

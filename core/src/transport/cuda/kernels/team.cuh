@@ -1,0 +1,218 @@
+// How the members of a team meet in a kernel.
+//
+// Every collective has an epoch, counted by the kernels in the PE's own device memory, and a flag: the epoch and the signature of
+// the arguments in 64 bits. Each member announces its flag to all members, so that everybody learns of arguments that do not match, and
+// no member leaves an epoch before all have entered it. What is written in one epoch is doubled by the epoch's parity: it is written
+// again only two epochs later, which no member enters before all have left this one.
+//
+// A team's sync block, the same on every PE (SyncLayout in ../kernels.rs):
+//
+//   calls    [2][n]                     16 bytes: flag, operation
+//   lengths  [2][n]                     16 bytes: length, flag (collect)
+//   steps    [2][STEPS][blocks][n]       8 bytes: flag; block b of a member tells block b of the others
+//   staging  [2][n][slot]               16 bytes each: eight bytes of data, flag
+#pragma once
+
+static constexpr u32 STEPS = 2;
+
+struct Team {
+    i32 n;
+    i32 me;
+    u32 index;
+    // How many blocks have places for steps; no grid is larger.
+    u32 blocks;
+    // What its epochs have in their high half.
+    u32 born;
+    u32 reserved;
+    // The PEs of the members, i32 each.
+    u64 members;
+    // A TeamLocal in this PE's device memory.
+    u64 local;
+    // Symmetric offsets: of the sync block and of its staging.
+    u64 sync;
+    u64 staging;
+    // Bytes of staging per member and parity.
+    u64 slot;
+};
+static_assert(sizeof(Team) == 64, "as Team in kernels.rs");
+
+struct TeamLocal {
+    u64 epoch;
+    // Blocks of the running collective that are done.
+    u32 done;
+    u32 reserved;
+};
+static_assert(sizeof(TeamLocal) == 16, "as TEAM_LOCAL_BYTES in kernels.rs");
+
+// The arguments of every collective.
+struct Collective {
+    State state;
+    Team team;
+    u32 operation;
+    u32 signature;
+    // Symmetric offsets.
+    u64 dest;
+    u64 source;
+    // Bytes of the message, or of one part where there is a part per member.
+    u64 bytes;
+    // collect: bytes that dest has room for. alltoalls: elements of a part.
+    u64 count;
+    // alltoalls: bytes from element to element, and of an element. collect: not 0 in `element` if dest is to be filled.
+    u64 dest_step;
+    u64 source_step;
+    u64 element;
+    i32 root;
+    // The operation of a reduction, as in fold.cuh.
+    u32 op;
+};
+static_assert(sizeof(Collective) == 184, "as Collective in kernels.rs");
+
+// Threads of a block beside those that move data: one warp, which in block 0 meets the other members meanwhile.
+static constexpr u32 HERALD = 32;
+// The most threads of a block, the herald among them.
+static constexpr u32 MOST_THREADS = 544;
+
+class Turn {
+  public:
+    const Collective &c;
+    u64 epoch;
+    u64 flag;
+    u32 parity;
+
+    __device__ explicit Turn(const Collective &call) : c(call) {
+        for (i32 m = threadIdx.x; m < c.team.n; m += blockDim.x)
+            parts[m] = c.state.base + (u64)pe_of(m) * c.state.stride;
+        epoch = ((TeamLocal *)c.team.local)->epoch + 1;
+        parity = epoch & 1;
+        // Never 0, which is what the sync block holds at first.
+        flag = epoch ^ (u64)(c.signature | 1u << 31) << 32;
+        __syncthreads();
+    }
+
+    // Whether the team is still the one that was meant; all threads get the same answer, and a kernel begins with it.
+    __device__ bool live() const {
+        if ((epoch - 1) >> 32 == c.team.born) return true;
+        if (grid_thread() == 0) report(c.state, {0, STALE, c.operation, c.team.index, epoch, 0, 0, c.state.my_pe, c.operation});
+        return false;
+    }
+
+    __device__ u64 own() const { return parts[c.team.me]; }
+
+    __device__ u64 call_of(i32 part, i32 member) const {
+        return parts[part] + c.team.sync + (parity * c.team.n + member) * 16;
+    }
+
+    __device__ u64 length_of(i32 part, i32 member) const {
+        return parts[part] + c.team.sync + ((2 + parity) * c.team.n + member) * 16;
+    }
+
+    __device__ u64 step_of(u32 step, i32 part, i32 member) const {
+        u64 index = ((u64)(parity * STEPS + step) * c.team.blocks + blockIdx.x) * c.team.n + member;
+        return parts[part] + c.team.sync + 64 * (u64)c.team.n + index * 8;
+    }
+
+    __device__ u64 staging_of(i32 part, i32 member) const {
+        return parts[part] + c.team.staging + (u64)(parity * c.team.n + member) * c.team.slot;
+    }
+
+    // Tells all members that this one has come, with what, and that all it did before is to be seen. Threads `thread` of `threads`
+    // of block 0.
+    __device__ void announce(u32 thread, u32 threads) const {
+        if (blockIdx.x != 0) return;
+        if (thread < (u32)c.team.n) fence();
+        for (i32 m = thread; m < c.team.n; m += threads)
+            store_pair(call_of(m, c.team.me), flag, c.operation);
+    }
+
+    // Waits until a word holds the flag; false: leave.
+    __device__ bool wait(u64 word) const {
+        for (u32 polls = 1; load_acquire(word) != flag; polls++)
+            if (polls % POLLS == 0 && given_up()) return false;
+        return true;
+    }
+
+    // Waits until all members have announced themselves. Threads `thread` of `threads`.
+    __device__ bool wait_all_calls(u32 thread, u32 threads) const {
+        for (i32 m = thread; m < c.team.n; m += threads)
+            if (!wait(call_of(c.team.me, m))) return false;
+        return true;
+    }
+
+    // The herald's part, in block 0: to meet the others while the block's other threads move data.
+    __device__ void herald() const {
+        announce(threadIdx.x, HERALD);
+        if (blockIdx.x == 0) wait_all_calls(threadIdx.x, HERALD);
+    }
+
+    // All threads of all blocks: returns when all members have entered.
+    __device__ bool meet() const {
+        announce(threadIdx.x, blockDim.x);
+        bool came = wait_all_calls(threadIdx.x, blockDim.x);
+        return !__syncthreads_or(!came);
+    }
+
+    // Tells this block's like on `member` that all it did up to here can be seen. After __syncthreads.
+    __device__ void tell(u32 step, i32 member) const { store_release(step_of(step, member, c.team.me), flag); }
+
+    // All threads: tells this block's likes on all members, and waits for them.
+    __device__ bool meet_blocks(u32 step) const {
+        __syncthreads();
+        bool came = true;
+        for (i32 m = threadIdx.x; m < c.team.n; m += blockDim.x) tell(step, m);
+        for (i32 m = threadIdx.x; m < c.team.n && came; m += blockDim.x) came = wait(step_of(step, c.team.me, m));
+        return !__syncthreads_or(!came);
+    }
+
+    // Member `step` from this one on to the right, so that not all write to the same one at the same time.
+    __device__ i32 right(i32 step) const {
+        i32 member = c.team.me + step;
+        return member < c.team.n ? member : member - c.team.n;
+    }
+
+    __device__ i32 pe_of(i32 member) const { return at<i32>(c.team.members + 4 * member); }
+
+    // Looks whether waiting has become useless: the abort word is set, or a member came with another call.
+    __device__ __noinline__ bool given_up() const {
+        if (aborted(c.state)) return true;
+        for (i32 m = 0; m < c.team.n; m++) {
+            Pair theirs = load_pair(call_of(c.team.me, m));
+            if ((u32)theirs.first == (u32)epoch && theirs.first != flag) {
+                report(c.state, {0, MISMATCH, c.operation, c.team.index, epoch, flag, theirs.first, pe_of(m),
+                                 (u32)theirs.second});
+                return true;
+            }
+        }
+        return false;
+    }
+
+    // The end of the kernel, for all threads: the last block to come counts the epoch.
+    __device__ void leave() const {
+        __syncthreads();
+        if (threadIdx.x != 0) return;
+        TeamLocal *local = (TeamLocal *)c.team.local;
+        if (gridDim.x > 1) {
+            __threadfence();
+            if (atomicAdd(&local->done, 1) != gridDim.x - 1) return;
+            local->done = 0;
+        }
+        local->epoch = epoch;
+    }
+
+    // Data that travels with flags.
+
+    // Writes a unit to `member`; `unit` counts from the start of this PE's slot there.
+    __device__ void send(i32 member, u64 unit, u64 data) const {
+        store_pair(staging_of(member, c.team.me) + unit * 16, data, flag);
+    }
+
+    // Waits for a unit that `member` sends; false: leave.
+    __device__ bool receive(i32 member, u64 unit, u64 &data) const {
+        u64 place = staging_of(c.team.me, member) + unit * 16;
+        for (u32 polls = 1;; polls++) {
+            Pair pair = load_pair(place);
+            data = pair.first;
+            if (pair.second == flag) return true;
+            if (polls % POLLS == 0 && given_up()) return false;
+        }
+    }
+};

@@ -1,0 +1,193 @@
+// Waiting for, and testing, elements of the PE's own copy that other PEs write.
+
+struct WaitCall {
+    State state;
+    // Elements, one after the other.
+    u64 ivars;
+    u64 count;
+    // An i32 for each element, not 0: left out; 0 for none.
+    u64 status;
+    // An element for each to compare with; 0: all with `value`.
+    u64 values;
+    u64 value;
+    // One: the u64 that held. All: 1. Any: the lowest index that held, or ~0. Some: how many. What a test did not find is 0, for any ~0.
+    u64 result;
+    // One: 1 if it held. Some: the indices that held, u64 each.
+    u64 indices;
+    // The numbers of Cmp and Dtype.
+    u32 cmp;
+    u32 dtype;
+    u32 mode;
+    // Do not wait.
+    u32 test;
+};
+static_assert(sizeof(WaitCall) == 120, "as WaitCall in kernels.rs");
+
+static constexpr u32 WAIT_ONE = 0, WAIT_ALL = 1, WAIT_ANY = 2, WAIT_SOME = 3;
+// Numbers of Dtype: 1 to 4 are signed, 5 to 8 unsigned, 11 and 12 floating-point numbers.
+static constexpr u32 FIRST_UNSIGNED = 5, FLOAT = 11, DOUBLE = 12;
+
+DEVICE u32 size_of(u32 dtype) {
+    return dtype == FLOAT ? 4 : dtype == DOUBLE ? 8 : 1 << (dtype - 1) % 4;
+}
+
+// An aligned element's bits, with acquire.
+DEVICE u64 load_element(u64 place, u32 bytes) {
+    switch (bytes) {
+    case 8: return load_acquire(place);
+    case 4: return load_acquire_u32(place);
+    case 2: return load_acquire_u16(place);
+    default: return load_acquire_u8(place);
+    }
+}
+
+template <class T>
+DEVICE bool compare(u32 cmp, T left, T right) {
+    switch (cmp) {
+    case 0: return left == right;
+    case 1: return left != right;
+    case 2: return left > right;
+    case 3: return left <= right;
+    case 4: return left < right;
+    default: return left >= right;
+    }
+}
+
+// Whether bits of the type compare.
+DEVICE bool holds(u32 cmp, u32 dtype, u64 left, u64 right) {
+    if (dtype == FLOAT) return compare(cmp, __uint_as_float((u32)left), __uint_as_float((u32)right));
+    if (dtype == DOUBLE) return compare(cmp, __longlong_as_double(left), __longlong_as_double(right));
+    u32 shift = 64 - 8 * size_of(dtype);
+    if (dtype >= FIRST_UNSIGNED) return compare(cmp, left << shift >> shift, right << shift >> shift);
+    return compare(cmp, (i64)(left << shift) >> shift, (i64)(right << shift) >> shift);
+}
+
+class Elements {
+  public:
+    const WaitCall &w;
+    u32 bytes;
+
+    __device__ explicit Elements(const WaitCall &call) : w(call), bytes(size_of(call.dtype)) {}
+
+    __device__ bool excluded(u64 index) const { return w.status && at<i32>(w.status + 4 * index) != 0; }
+
+    __device__ bool check(u64 index, u64 &seen) const {
+        seen = load_element(w.ivars + index * bytes, bytes);
+        u64 value = w.value;
+        if (w.values) {
+            u64 place = w.values + index * bytes;
+            value = bytes == 8 ? at<u64>(place) : bytes == 4 ? at<u32>(place) : bytes == 2 ? at<u16>(place) : at<u8>(place);
+        }
+        return holds(w.cmp, w.dtype, seen, value);
+    }
+
+    __device__ bool check(u64 index) const {
+        u64 seen;
+        return !excluded(index) && check(index, seen);
+    }
+};
+
+DEVICE void give(u64 place, u64 value) {
+    if (place) store_relaxed(place, value);
+}
+
+DEVICE void wait_one(const Elements &elements) {
+    if (threadIdx.x != 0) return;
+    const WaitCall &w = elements.w;
+    u64 seen;
+    bool held = elements.check(0, seen);
+    for (u32 polls = 1; !held && !w.test; polls++) {
+        if (polls % POLLS == 0 && aborted(w.state)) break;
+        held = elements.check(0, seen);
+    }
+    give(w.result, seen);
+    give(w.indices, held);
+}
+
+// Each element has held once.
+DEVICE void wait_all(const Elements &elements) {
+    const WaitCall &w = elements.w;
+    bool held = true;
+    for (u64 i = threadIdx.x; i < w.count && held; i += blockDim.x) {
+        u64 seen;
+        held = elements.excluded(i) || elements.check(i, seen);
+        for (u32 polls = 1; !held && !w.test; polls++) {
+            if (polls % POLLS == 0 && aborted(w.state)) break;
+            held = elements.check(i, seen);
+        }
+    }
+    held = !__syncthreads_or(!held);
+    if (threadIdx.x == 0) give(w.result, held);
+}
+
+// The lowest index that holds, on all threads; ~0 if nothing does and nothing is to be waited for.
+DEVICE u64 find_any(const Elements &elements) {
+    const WaitCall &w = elements.w;
+    __shared__ u64 lowest;
+    for (u32 polls = 1;; polls++) {
+        if (threadIdx.x == 0) lowest = ~0ull;
+        __syncthreads();
+        bool candidates = false;
+        for (u64 i = threadIdx.x; i < w.count; i += blockDim.x) {
+            if (elements.excluded(i)) continue;
+            candidates = true;
+            u64 seen;
+            if (elements.check(i, seen)) {
+                atomicMin(&lowest, i);
+                break;
+            }
+        }
+        bool any = __syncthreads_or(candidates);
+        u64 found = lowest;
+        bool stop = found != ~0ull || !any || w.test;
+        // One thread's word for all, as the abort word may change.
+        if (!stop && polls % POLLS == 0) stop = __syncthreads_or(threadIdx.x == 0 && aborted(w.state));
+        __syncthreads();
+        if (stop) return found;
+    }
+}
+
+// The indices that hold now, in order, from the first one that held on.
+DEVICE void collect_some(const Elements &elements, u64 first) {
+    const WaitCall &w = elements.w;
+    __shared__ u32 warps[32];
+    u64 found = 0;
+    for (u64 start = first; start < w.count; start += blockDim.x) {
+        u64 i = start + threadIdx.x;
+        bool held = i < w.count && (i == first || elements.check(i));
+        u32 votes = __ballot_sync(~0u, held), lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+        if (lane == 0) warps[warp] = __popc(votes);
+        __syncthreads();
+        u64 place = found;
+        for (u32 k = 0; k < blockDim.x / 32; k++) {
+            if (k < warp) place += warps[k];
+            found += warps[k];
+        }
+        place += __popc(votes & ((1u << lane) - 1));
+        if (held && w.indices) store_relaxed(w.indices + 8 * place, i);
+        __syncthreads();
+    }
+    if (threadIdx.x == 0) give(w.result, found);
+}
+
+// One block, of whole warps.
+KERNEL nvshmemrs_wait(const __grid_constant__ WaitCall w) {
+    Elements elements(w);
+    switch (w.mode) {
+    case WAIT_ONE: wait_one(elements); break;
+    case WAIT_ALL: wait_all(elements); break;
+    case WAIT_ANY: {
+        u64 found = find_any(elements);
+        if (threadIdx.x == 0) give(w.result, found);
+        break;
+    }
+    case WAIT_SOME: {
+        u64 found = find_any(elements);
+        if (found != ~0ull) collect_some(elements, found);
+        else if (threadIdx.x == 0) give(w.result, 0);
+        break;
+    }
+    }
+    // What was put before the values is visible to whatever follows on the stream.
+    fence();
+}

@@ -1,0 +1,455 @@
+//! GPU memory: the heap of every PE is memory of its GPU, which the GPUs of the other PEs can load from and store to.
+//!
+//! What the PEs share besides the heap stays in the job's segment of host memory. A PE's part of the heap is made in chunks as
+//! allocations need it ([`chunks`]), brought to the other processes as descriptors ([`exchange`]), and mapped into one range of
+//! addresses ([`segment`]). Threads of one process share the range, and have a GPU each; processes may share a GPU.
+//!
+//! The blocking operations use the library's own stream and wait for it. Copies go through the driver, whose copy engine takes host
+//! memory and GPU memory alike; atomic operations and signals are kernels ([`kernels`]).
+
+mod chunks;
+pub(crate) mod device;
+pub(crate) mod driver;
+mod exchange;
+pub(crate) mod images;
+pub(crate) mod kernels;
+mod operations;
+mod page;
+mod peers;
+mod segment;
+mod share;
+mod streams;
+pub(crate) mod sync;
+mod team;
+
+pub(crate) use device::Device;
+pub(crate) use exchange::Links;
+pub(crate) use page::{Page, Scratch};
+pub(crate) use segment::Segment;
+pub use streams::CudaStreamRef;
+pub(crate) use streams::{CudaEvent, CudaStream};
+
+use super::host::control::Control;
+use crate::heap::layout::{Layout, MAX_ALIGNMENT};
+use crate::heap::sym::SymRange;
+use crate::{Error, Pe, Result};
+use chunks::Chunks;
+use device::Facts;
+use exchange::{Exchange, Patience, Share};
+use kernels::{Kernels, State};
+use peers::Introduction;
+use segment::Memory;
+use share::{Pieces, hear, say};
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::{Acquire, Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, Weak};
+use std::time::{Duration, Instant};
+
+/// How long the PEs, which have just met, wait for each other while they exchange memory.
+const EXCHANGE: Duration = Duration::from_secs(60);
+/// The share of a GPU's free memory that is the heap if nobody says otherwise, in percent.
+const DEFAULT_SHARE: u64 = 80;
+
+/// The transport of a PE.
+pub(crate) struct CudaTransport {
+    me: Pe,
+    layout: Layout,
+    control: Control,
+    device: Arc<Device>,
+    segment: Arc<Segment>,
+    /// The way to the PEs of other processes; `None` if all are threads of this one.
+    exchange: Option<Exchange>,
+    /// The least multiprocessors of a PE's GPU; `None` if all PEs are threads of this process.
+    least: Option<i32>,
+    chunks: Mutex<Chunks>,
+    /// Ranges at which registered buffers appear, too.
+    preferred: Mutex<Vec<Segment>>,
+    kernels: Kernels,
+    page: Arc<Page>,
+    /// Whether something on the library's own stream may be under way.
+    pending: AtomicBool,
+    /// What went wrong where it could not be returned.
+    failed: Mutex<Option<Error>>,
+    /// How this PE waits until a stream of the program's is idle.
+    waiter: OnceLock<Waiter>,
+}
+
+/// Waits, with all that ends a wait of this PE, until what it is given says that it is done.
+type Waiter = Box<dyn Fn(&dyn Fn() -> Result<bool>) -> Result<()> + Send + Sync>;
+
+/// The PEs of a job on GPUs.
+pub(crate) enum Company {
+    /// All are threads of this process; the range that they share, once one of them has reserved it.
+    Threads(Arc<Threads>),
+    /// Each is a process.
+    Processes(Links),
+}
+
+/// What the PEs that are threads of a process share.
+#[derive(Default)]
+pub(crate) struct Threads {
+    segment: Mutex<Weak<Segment>>,
+}
+
+impl std::fmt::Debug for Threads {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Threads")
+    }
+}
+
+impl Threads {
+    /// An error if `n_pes` threads of this process cannot have a GPU each.
+    pub(crate) fn check(n_pes: Pe, asked: Option<i32>) -> Result<()> {
+        let count = device::count()?;
+        let why = match asked {
+            Some(asked) if n_pes > 1 => format!("all of them were told to use GPU {asked}"),
+            None if n_pes > count => format!("this process sees {count}"),
+            _ => return Ok(()),
+        };
+        Err(Error::NotSupported(format!(
+            "{n_pes} PEs that are threads of one process need a GPU each, but {why}; start fewer, or start processes, which may \
+             share a GPU"
+        )))
+    }
+
+    /// The range, for one more GPU.
+    fn segment(&self, device: &Arc<Device>, span: u64) -> Result<Arc<Segment>> {
+        let mut slot = self
+            .segment
+            .lock()
+            .unwrap_or_else(|poison| poison.into_inner());
+        match slot.upgrade() {
+            Some(segment) => {
+                segment.attach(device)?;
+                Ok(segment)
+            }
+            None => {
+                let segment = Arc::new(Segment::reserve(device, span, 0)?);
+                *slot = Arc::downgrade(&segment);
+                Ok(segment)
+            }
+        }
+    }
+}
+
+/// Bytes of heap per PE if nobody says otherwise: a share of what the GPU has free, among the PEs of this process's host that may use
+/// it. It is address space; memory is taken when allocations need it.
+pub(crate) fn default_heap_bytes(device: &Device, n_pes: Pe) -> Result<u64> {
+    let count = device::count()?.max(1);
+    let sharers = (n_pes as u64).div_ceil(count as u64);
+    let free = device.free()?.saturating_sub(sync::BYTES * sharers);
+    Ok((free / 100 * DEFAULT_SHARE / sharers).max(16 << 20))
+}
+
+/// Bytes from one PE's part of the heap to the next one's.
+fn stride(heap_bytes: u64) -> u64 {
+    Control::stride(heap_bytes) + sync::BYTES
+}
+
+/// An error if a heap does not fit a GPU at all.
+fn check_size(me: Pe, heap_bytes: u64, device: &Device) -> Result<()> {
+    let Facts {
+        total, granularity, ..
+    } = *device.facts();
+    if !MAX_ALIGNMENT.is_multiple_of(granularity) {
+        return Err(Error::NotSupported(format!(
+            "{device} maps memory in pages of {granularity} bytes; nvshmemrs can use those of at most {MAX_ALIGNMENT}"
+        )));
+    }
+    if heap_bytes > total {
+        return Err(Error::DeviceMemory {
+            requested: heap_bytes,
+            free: device.free()?,
+            total,
+            device: device.to_string(),
+            me,
+        });
+    }
+    Ok(())
+}
+
+impl CudaTransport {
+    /// Joins the heap of a job, whose control block all PEs share. A PE whose GPU could not be opened takes part with that error.
+    ///
+    /// Collective over all PEs of the job if they are processes.
+    pub(crate) fn join(
+        control: &Control,
+        me: Pe,
+        device: Result<Arc<Device>>,
+        company: Company,
+        until: Instant,
+    ) -> Result<CudaTransport> {
+        let (heap_bytes, n_pes) = (control.heap_bytes(), control.n_pes());
+        let stride = stride(heap_bytes);
+        let ready = device.and_then(|device| {
+            check_size(me, heap_bytes, &device)?;
+            let tools = (Page::new(&device)?, Kernels::load(&device)?);
+            Ok((device, tools))
+        });
+        let mut least = None;
+        let (parts, exchange) = match company {
+            Company::Threads(threads) => {
+                let parts = ready.and_then(|(device, tools)| {
+                    let segment = threads.segment(&device, stride * n_pes as u64)?;
+                    Ok((device, tools, segment))
+                });
+                (parts, None)
+            }
+            Company::Processes(links) => {
+                let exchange = Exchange::new(me, n_pes, links);
+                let share = Share {
+                    bytes: say(ready
+                        .as_ref()
+                        .map(|(device, _)| Introduction::of(device).bytes())),
+                    fds: Vec::new(),
+                };
+                let patience = Patience {
+                    until,
+                    whole: &|| whole(control, me),
+                };
+                let said = exchange
+                    .all(share, &patience)
+                    .and_then(|shares| hear(&shares, "init"));
+                // An error of its own is the better one.
+                let parts = ready.and_then(|(device, tools)| {
+                    for (introduction, pe) in said?.iter().zip(0..) {
+                        let introduction = Introduction::read(introduction, pe)?;
+                        introduction.check(me, &device, pe)?;
+                        least = Some(least.map_or(introduction.multiprocessors, |least: i32| {
+                            least.min(introduction.multiprocessors)
+                        }));
+                    }
+                    let span = stride * n_pes as u64;
+                    let segment = Arc::new(Segment::reserve(&device, span, 0)?);
+                    Ok((device, tools, segment))
+                });
+                (parts, Some(exchange))
+            }
+        };
+        let (device, (page, kernels), segment) = match parts {
+            Ok(parts) => parts,
+            Err(error) => {
+                if let Some(exchange) = exchange {
+                    // The others, if they got so far, learn of it.
+                    exchange.leave(say(Err(&error)), until);
+                }
+                return Err(error);
+            }
+        };
+        let layout = Layout::new(segment.base(), stride, heap_bytes, me, n_pes);
+        let granularity = device.facts().granularity;
+        let transport = CudaTransport {
+            me,
+            layout,
+            control: control.clone(),
+            device,
+            segment,
+            exchange,
+            least,
+            chunks: Mutex::new(Chunks::new(granularity, heap_bytes)),
+            preferred: Mutex::default(),
+            kernels,
+            page: Arc::new(page),
+            pending: AtomicBool::new(false),
+            failed: Mutex::new(None),
+            waiter: OnceLock::new(),
+        };
+        transport.segment.report_to(&transport.page);
+        transport.make_sync_area(until)?;
+        Ok(transport)
+    }
+
+    /// Says how this PE waits.
+    pub(crate) fn wait_by(&self, waiter: Waiter) {
+        // It is said once, when the runtime is made.
+        let _ = self.waiter.set(waiter);
+    }
+
+    /// Where the addresses are.
+    pub(crate) fn layout(&self) -> Layout {
+        self.layout
+    }
+
+    /// Keeps the heap mapped as long as the value lives.
+    pub(crate) fn segment(&self) -> &Arc<Segment> {
+        &self.segment
+    }
+
+    pub(crate) fn device(&self) -> &Arc<Device> {
+        &self.device
+    }
+
+    /// The page that kernels report to.
+    pub(crate) fn page(&self) -> &Arc<Page> {
+        &self.page
+    }
+
+    /// Ends this PE's kernels that wait for others, now and later; with `everybody`, those of the PEs that are threads of this process,
+    /// too, because this one will not come any more.
+    pub(crate) fn abort(&self, everybody: bool) {
+        match &self.exchange {
+            // The other processes' watchdogs see to theirs.
+            None if everybody => self.segment.abort(),
+            _ => self.page.abort(),
+        }
+    }
+
+    /// The kernels of this PE's GPU.
+    pub(crate) fn kernels(&self) -> &Kernels {
+        &self.kernels
+    }
+
+    /// The least multiprocessors of a PE's GPU: the same on every PE, once all have joined.
+    pub(crate) fn multiprocessors(&self) -> i32 {
+        self.least.unwrap_or_else(|| self.segment.multiprocessors())
+    }
+
+    /// The job as this PE's kernels see it.
+    pub(crate) fn state(&self) -> State {
+        let (abort, error) = (self.page.abort_address(), self.page.error_address());
+        State::new(&self.layout, self.me, self.control.n_pes(), abort, error)
+    }
+
+    /// As [`state`](CudaTransport::state), for the collectives of a team, which are ended by an abort word of their own.
+    pub(crate) fn team_state(&self, team: u32) -> State {
+        let (abort, error) = (self.page.team_address(team), self.page.error_address());
+        State::new(&self.layout, self.me, self.control.n_pes(), abort, error)
+    }
+
+    /// Where the sync area begins in each PE's part.
+    pub(crate) fn sync_area(&self) -> u64 {
+        self.layout.heap_bytes + self.layout.window_bytes
+    }
+
+    /// Makes the sync area, all zero.
+    fn make_sync_area(&self, until: Instant) -> Result<()> {
+        let area = SymRange::new(self.sync_area(), sync::BYTES);
+        let own = self.make(&[area]).and_then(|pieces| {
+            // Zero before any other PE can see it.
+            let place = self.layout.address(self.me, area.offset());
+            self.segment.map(place, &pieces[0].1)?;
+            let zeroed = self.set_zero(area);
+            self.segment.unmap(place, area.bytes());
+            zeroed.map(|()| pieces)
+        });
+        self.share_out("init", &[area], own, until)
+    }
+
+    /// Makes memory for ranges of this PE's part.
+    fn make(&self, ranges: &[SymRange]) -> Result<Pieces> {
+        let _current = self.device.enter()?;
+        let piece = |range: &SymRange| {
+            let memory = Memory::make(&self.device, range.bytes());
+            let memory = memory.map_err(|error| self.no_memory(range.bytes(), error))?;
+            Ok((range.offset(), memory))
+        };
+        ranges.iter().map(piece).collect()
+    }
+
+    /// An error of the driver when memory was asked for, with figures.
+    fn no_memory(&self, requested: u64, error: Error) -> Error {
+        use cudarc::driver::sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY;
+        match (error, self.device.free()) {
+            (Error::Cuda { code, .. }, Ok(free)) if code == CUDA_ERROR_OUT_OF_MEMORY as i32 => {
+                Error::DeviceMemory {
+                    requested,
+                    free,
+                    total: self.device.facts().total,
+                    device: self.device.to_string(),
+                    me: self.me,
+                }
+            }
+            (error, _) => error,
+        }
+    }
+
+    /// Maps pieces of a PE's part.
+    fn map(&self, pe: Pe, pieces: &Pieces) -> Result<()> {
+        let mut each = pieces.iter();
+        each.try_for_each(|(place, memory)| {
+            self.segment.map(self.layout.address(pe, *place), memory)
+        })
+    }
+
+    /// Takes ranges of some PEs' parts out.
+    fn unmap(&self, pes: &[Pe], ranges: &[SymRange]) {
+        // What the library itself has begun there is done before.
+        let _ = self.device.synchronize();
+        for &pe in pes {
+            for range in ranges {
+                let start = self.layout.address(pe, range.offset());
+                self.segment.unmap(start, range.bytes());
+            }
+        }
+    }
+
+    /// The PEs whose memory this PE maps: all, or of threads each its own.
+    fn mapped_by_me(&self) -> Vec<Pe> {
+        match self.exchange {
+            Some(_) => (0..self.control.n_pes()).collect(),
+            None => vec![self.me],
+        }
+    }
+
+    fn chunks(&self) -> MutexGuard<'_, Chunks> {
+        self.chunks
+            .lock()
+            .unwrap_or_else(|poison| poison.into_inner())
+    }
+
+    /// Notes what went wrong where it cannot be returned; the first one stays.
+    fn note<T: Default>(&self, result: Result<T>) -> T {
+        result.unwrap_or_else(|error| {
+            let mut failed = self
+                .failed
+                .lock()
+                .unwrap_or_else(|poison| poison.into_inner());
+            failed.get_or_insert(error);
+            T::default()
+        })
+    }
+
+    /// What went wrong where it could not be returned, or in a kernel. It stays: after most errors of the driver nothing works any
+    /// more, and members of a collective that has ended like that are in different epochs.
+    pub(crate) fn failure(&self) -> Result<()> {
+        let failed = self
+            .failed
+            .lock()
+            .unwrap_or_else(|poison| poison.into_inner());
+        match failed.clone().or_else(|| self.reported()) {
+            None => Ok(()),
+            Some(error) => Err(error),
+        }
+    }
+}
+
+impl Drop for CudaTransport {
+    fn drop(&mut self) {
+        if self.device.is_ours() {
+            // What the library itself has begun is done before its memory goes.
+            let _ = self.device.synchronize();
+        }
+    }
+}
+
+/// An error if a PE of the job is gone.
+fn whole(control: &Control, me: Pe) -> Result<()> {
+    let header = control.header();
+    if header.gone.load(Acquire) == 0 {
+        return Ok(());
+    }
+    let pe = header.first_gone.load(Acquire).saturating_sub(1) as Pe;
+    let known = (0..control.n_pes()).contains(&pe);
+    Err(Error::PeDied {
+        pe,
+        pid: if known {
+            control.pe(pe).pid.load(Relaxed)
+        } else {
+            0
+        },
+        how: "ended without finalize",
+        place: String::new(),
+        operation: "an exchange of GPU memory",
+        me,
+    })
+}

@@ -1,0 +1,89 @@
+//! What the PEs tell each other of their GPUs at init, and whether these can work together.
+
+use super::device::{Device, Uuid};
+use crate::{Error, Pe, Result};
+
+/// What a PE says of its GPU.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Introduction {
+    uuid: Uuid,
+    granularity: u64,
+    pub(super) multiprocessors: i32,
+    /// The GPU, for people.
+    name: String,
+}
+
+impl Introduction {
+    pub(super) fn of(device: &Device) -> Introduction {
+        let facts = device.facts();
+        Introduction {
+            uuid: facts.uuid,
+            granularity: facts.granularity,
+            multiprocessors: facts.multiprocessors,
+            name: device.to_string(),
+        }
+    }
+
+    pub(super) fn bytes(&self) -> Vec<u8> {
+        [
+            &self.uuid[..],
+            &self.granularity.to_le_bytes(),
+            &self.multiprocessors.to_le_bytes(),
+            self.name.as_bytes(),
+        ]
+        .concat()
+    }
+
+    pub(super) fn read(bytes: &[u8], pe: Pe) -> Result<Introduction> {
+        let parts = || {
+            let (uuid, rest) = bytes.split_first_chunk()?;
+            let (granularity, rest) = rest.split_first_chunk()?;
+            let (multiprocessors, name) = rest.split_first_chunk()?;
+            Some(Introduction {
+                uuid: *uuid,
+                granularity: u64::from_le_bytes(*granularity),
+                multiprocessors: i32::from_le_bytes(*multiprocessors),
+                name: String::from_utf8_lossy(name).into_owned(),
+            })
+        };
+        parts().ok_or_else(|| Error::Bootstrap(format!("PE {pe} did not say what GPU it uses")))
+    }
+
+    /// An error if PE `me`'s GPU cannot reach the one of PE `pe`, of which this is said, or has other pages.
+    pub(super) fn check(&self, me: Pe, device: &Device, pe: Pe) -> Result<()> {
+        let why = if self.granularity != device.facts().granularity {
+            Some("their memory has pages of different sizes".to_string())
+        } else {
+            device.cannot_reach(&self.uuid)?
+        };
+        match why {
+            None => Ok(()),
+            Some(why) => Err(Error::NotSupported(format!(
+                "PE {me} on {device} cannot reach the memory of PE {pe} on {}: {why}. Start the job on GPUs that reach each other \
+                 (`nvidia-smi topo -m`; CUDA_VISIBLE_DEVICES), or use NVSHMEMRS_MEMORY=host",
+                self.name
+            ))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn introductions_go_there_and_back() {
+        let one = Introduction {
+            uuid: *b"0123456789abcdef",
+            granularity: 2 << 20,
+            multiprocessors: 132,
+            name: "GPU 3 (a name)".into(),
+        };
+        let bytes = one.bytes();
+        assert_eq!(Introduction::read(&bytes, 1).unwrap(), one);
+        for short in 0..28 {
+            let why = Introduction::read(&bytes[..short], 7).unwrap_err();
+            assert!(why.to_string().contains("PE 7"), "{why}");
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! Brings memory that PEs have made, or that the program has, to all PEs: every one of them maps all of it, or none does.
+
+use super::exchange::{MAX_BYTES, Patience, Share};
+use super::segment::Memory;
+use super::{CudaTransport, whole};
+use crate::heap::sym::SymRange;
+use crate::{Error, Pe, Result};
+use std::os::fd::OwnedFd;
+use std::time::Instant;
+
+/// What a PE brings to an exchange of memory: pieces, by their place in its part.
+pub(super) type Pieces = Vec<(u64, Memory)>;
+
+/// The bytes of a share: a 0 and what there is to say, or a 1 and what went wrong.
+pub(super) fn say(outcome: std::result::Result<Vec<u8>, &Error>) -> Vec<u8> {
+    match outcome {
+        Ok(bytes) => [&[0], &bytes[..]].concat(),
+        Err(error) => {
+            let text = error.to_string();
+            // Who reads it takes a character that is cut as it comes.
+            let text = text.as_bytes();
+            [&[1], &text[..text.len().min(MAX_BYTES - 1)]].concat()
+        }
+    }
+}
+
+/// What the PEs said, or the error of the first that has one.
+pub(super) fn hear(shares: &[Share], operation: &'static str) -> Result<Vec<Vec<u8>>> {
+    let mut said = Vec::with_capacity(shares.len());
+    for (share, pe) in shares.iter().zip(0..) {
+        match share.bytes.split_first() {
+            Some((0, bytes)) => said.push(bytes.to_vec()),
+            Some((_, text)) => {
+                return Err(Error::PeerArgument {
+                    operation,
+                    pe,
+                    why: String::from_utf8_lossy(text).into_owned(),
+                });
+            }
+            None => return Err(Error::Internal(format!("PE {pe} said nothing"))),
+        }
+    }
+    Ok(said)
+}
+
+impl CudaTransport {
+    /// Maps this PE's pieces, and those that the other processes bring, for all. `ranges` are where they lie in each PE's part. Either
+    /// every PE has mapped all of them afterwards, or none has any, and every PE has an error: its own, or that of another one.
+    ///
+    /// Collective over all PEs of the job if they are processes.
+    pub(super) fn share_out(
+        &self,
+        operation: &'static str,
+        ranges: &[SymRange],
+        own: Result<Pieces>,
+        until: Instant,
+    ) -> Result<()> {
+        let Some(exchange) = &self.exchange else {
+            let mapped = own.and_then(|pieces| self.map(self.me, &pieces));
+            if mapped.is_err() {
+                self.unmap(&[self.me], ranges);
+            }
+            return mapped;
+        };
+        let patience = Patience {
+            until,
+            whole: &|| whole(&self.control, self.me),
+        };
+        let everybody: Vec<Pe> = (0..self.control.n_pes()).collect();
+        let exported = own.and_then(|pieces| Ok((export(&pieces)?, pieces)));
+        let (share, pieces) = match exported {
+            Ok(((places, fds), pieces)) => {
+                let bytes = say(Ok(places));
+                (Share { bytes, fds }, Ok(pieces))
+            }
+            Err(error) => {
+                let bytes = say(Err(&error));
+                (
+                    Share {
+                        bytes,
+                        fds: Vec::new(),
+                    },
+                    Err(error),
+                )
+            }
+        };
+        let shares = exchange.all(share, &patience);
+        let (pieces, mut shares) = (pieces?, shares?);
+        let said = hear(&shares, operation)?;
+        // From here on every PE knows that all have brought theirs.
+        let mut mapped = self.map(self.me, &pieces);
+        for ((share, places), pe) in shares.iter_mut().zip(&said).zip(0..) {
+            if pe != self.me && mapped.is_ok() {
+                let fds = std::mem::take(&mut share.fds);
+                mapped = import(places, fds, ranges)
+                    .and_then(|pieces| self.map(pe, &pieces))
+                    .map_err(|error| self.not_mapped(pe, error));
+            }
+        }
+        let bytes = say(mapped.as_ref().map(|()| Vec::new()));
+        let share = Share {
+            bytes,
+            fds: Vec::new(),
+        };
+        let met = exchange
+            .all(share, &patience)
+            .and_then(|shares| hear(&shares, operation));
+        let outcome = mapped.and(met.map(|_| ()));
+        if outcome.is_err() {
+            self.unmap(&everybody, ranges);
+        }
+        outcome
+    }
+
+    fn not_mapped(&self, pe: Pe, error: Error) -> Error {
+        Error::NotSupported(format!(
+            "PE {} on {} cannot map the memory of PE {pe}: {error}",
+            self.me, self.device
+        ))
+    }
+}
+
+/// The places and descriptors of pieces.
+fn export(pieces: &Pieces) -> Result<(Vec<u8>, Vec<OwnedFd>)> {
+    let most = MAX_BYTES / 16 - 1;
+    if pieces.len() > most {
+        return Err(Error::NotSupported(format!(
+            "the buffer consists of {} pieces of GPU memory, more than {most}",
+            pieces.len()
+        )));
+    }
+    let mut places = Vec::with_capacity(pieces.len() * 16);
+    let mut fds = Vec::with_capacity(pieces.len());
+    for (place, memory) in pieces {
+        places.extend(place.to_le_bytes());
+        places.extend(memory.bytes().to_le_bytes());
+        fds.push(memory.export()?);
+    }
+    Ok((places, fds))
+}
+
+/// The pieces that another PE has brought; they lie within `ranges`.
+fn import(places: &[u8], fds: Vec<OwnedFd>, ranges: &[SymRange]) -> Result<Pieces> {
+    let (words, []) = places.as_chunks::<16>() else {
+        return Err(Error::Internal("places of GPU memory are cut short".into()));
+    };
+    if words.len() != fds.len() {
+        return Err(Error::Internal(format!(
+            "{} places and {} descriptors of GPU memory",
+            words.len(),
+            fds.len()
+        )));
+    }
+    let piece = |(word, fd): (&[u8; 16], OwnedFd)| {
+        let word = u128::from_le_bytes(*word);
+        let (place, bytes) = (word as u64, (word >> 64) as u64);
+        let inside = |range: &SymRange| {
+            let start = place.checked_sub(range.offset());
+            start.is_some_and(|start| bytes <= range.bytes() && start <= range.bytes() - bytes)
+        };
+        if bytes == 0 || !ranges.iter().any(inside) {
+            return Err(Error::Internal(format!(
+                "{bytes} bytes of GPU memory at {place} of a part, where none are expected"
+            )));
+        }
+        Ok((place, Memory::import(fd, bytes)?))
+    };
+    words.iter().zip(fds).map(piece).collect()
+}

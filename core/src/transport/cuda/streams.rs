@@ -1,0 +1,210 @@
+//! Streams and events of a GPU.
+//!
+//! The rules are those of [`driver`](super::driver).
+
+use super::device::Device;
+use super::driver::{check, done};
+use crate::{Error, Result};
+use cudarc::driver::sys::{self, CUevent, CUresult, CUstream};
+use std::ffi::c_void;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// `cudaStream_t` values that are no streams but name one of the calling thread's context.
+const DEFAULT_STREAMS: std::ops::RangeInclusive<u64> = 0..=2;
+
+/// A stream of the program's, by its number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CudaStreamRef(u64);
+
+impl CudaStreamRef {
+    /// A `cudaStream_t` (`CUstream`): 0 is the default stream.
+    ///
+    /// # Safety
+    /// It must exist as long as the [`Stream`](crate::Stream) that is made of it.
+    pub unsafe fn from_raw(stream: u64) -> CudaStreamRef {
+        CudaStreamRef(stream)
+    }
+}
+
+/// A stream of a GPU.
+pub(crate) struct CudaStream {
+    device: Arc<Device>,
+    raw: CUstream,
+    /// Whether the program made it, and destroys it.
+    foreign: bool,
+}
+
+// SAFETY: a stream may be used from any thread, as the driver says.
+unsafe impl Send for CudaStream {}
+// SAFETY: as above.
+unsafe impl Sync for CudaStream {}
+
+impl CudaStream {
+    /// A new one, not ordered with the default stream.
+    pub(crate) fn new(device: &Arc<Device>) -> Result<CudaStream> {
+        let _current = device.enter()?;
+        let mut raw = std::ptr::null_mut();
+        let flags = sys::CUstream_flags::CU_STREAM_NON_BLOCKING as u32;
+        // SAFETY: rules 1 and 2; `drop` destroys it.
+        let code = unsafe { sys::cuStreamCreate(&mut raw, flags) };
+        check("cuStreamCreate", code)?;
+        Ok(CudaStream {
+            device: Arc::clone(device),
+            raw,
+            foreign: false,
+        })
+    }
+
+    /// A stream of the program's.
+    pub(crate) fn foreign(device: &Arc<Device>, stream: CudaStreamRef) -> Result<CudaStream> {
+        let raw = stream.0;
+        let stream = CudaStream {
+            device: Arc::clone(device),
+            raw: raw as CUstream,
+            foreign: true,
+        };
+        if DEFAULT_STREAMS.contains(&raw) {
+            return Ok(stream);
+        }
+        let _current = device.enter()?;
+        let mut context = std::ptr::null_mut();
+        // SAFETY: rules 1 to 3; who made the `CudaStreamRef` vouches for the stream.
+        let code = unsafe { sys::cuStreamGetCtx(stream.raw, &mut context) };
+        check("cuStreamGetCtx", code)?;
+        if context != device.context() {
+            return Err(Error::invalid(
+                "cuda_stream",
+                format!("{raw:#x}"),
+                format!(
+                    "a stream of the primary context of {device}, the GPU of this PE; this one is of another GPU, or of another \
+                     context (cuCtxCreate)"
+                ),
+            ));
+        }
+        Ok(stream)
+    }
+
+    pub(crate) fn is_foreign(&self) -> bool {
+        self.foreign
+    }
+
+    /// The `cudaStream_t`.
+    pub(crate) fn raw(&self) -> u64 {
+        self.raw as u64
+    }
+
+    /// An error while it is captured into a graph: then `what` is not possible.
+    pub(crate) fn check_capture(&self, what: &str) -> Result<()> {
+        self.device.check_capture(self.raw, what)
+    }
+
+    /// Whether everything on it has run.
+    pub(crate) fn query(&self) -> Result<bool> {
+        self.device.is_idle(self.raw)
+    }
+
+    /// Makes what comes later on it wait for an event.
+    pub(crate) fn wait(&self, event: &CudaEvent) -> Result<()> {
+        let _current = self.device.enter()?;
+        // SAFETY: rules 1 and 3.
+        let code = unsafe { sys::cuStreamWaitEvent(self.raw, event.raw, 0) };
+        check("cuStreamWaitEvent", code)
+    }
+
+    /// Runs a function of the host's when what came before has run. It must not call the driver.
+    pub(crate) fn call(&self, work: Box<dyn FnOnce() + Send>) -> Result<()> {
+        let _current = self.device.enter()?;
+        let work = Box::into_raw(Box::new(work));
+        // SAFETY: rules 1 and 3; the driver calls `run_call` once, with the box.
+        let code = unsafe { sys::cuLaunchHostFunc(self.raw, Some(run_call), work.cast()) };
+        if code != CUresult::CUDA_SUCCESS {
+            // SAFETY: the driver has not taken it.
+            drop(unsafe { Box::from_raw(work) });
+        }
+        check("cuLaunchHostFunc", code)
+    }
+}
+
+impl Drop for CudaStream {
+    fn drop(&mut self) {
+        if self.foreign || !self.device.is_ours() {
+            return;
+        }
+        if let Ok(_current) = self.device.enter() {
+            // SAFETY: rules 1 and 3. What is on it still runs; the driver frees it then.
+            let _ = unsafe { sys::cuStreamDestroy_v2(self.raw) };
+        }
+    }
+}
+
+extern "C" fn run_call(work: *mut c_void) {
+    // SAFETY: `call` made the box for this.
+    let work = unsafe { Box::from_raw(work.cast::<Box<dyn FnOnce() + Send>>()) };
+    // A panic must not reach the driver; the work itself keeps what it has to say.
+    let _ = catch_unwind(AssertUnwindSafe(work));
+}
+
+/// An event of a GPU.
+pub(crate) struct CudaEvent {
+    device: Arc<Device>,
+    raw: CUevent,
+}
+
+// SAFETY: an event may be used from any thread, as the driver says.
+unsafe impl Send for CudaEvent {}
+// SAFETY: as above.
+unsafe impl Sync for CudaEvent {}
+
+impl CudaEvent {
+    pub(crate) fn new(device: &Arc<Device>) -> Result<CudaEvent> {
+        let _current = device.enter()?;
+        let mut raw = std::ptr::null_mut();
+        let flags = sys::CUevent_flags::CU_EVENT_DEFAULT as u32;
+        // SAFETY: rules 1 and 2; `drop` destroys it.
+        let code = unsafe { sys::cuEventCreate(&mut raw, flags) };
+        check("cuEventCreate", code)?;
+        Ok(CudaEvent {
+            device: Arc::clone(device),
+            raw,
+        })
+    }
+
+    /// Marks the end of what is on a stream.
+    pub(crate) fn record(&self, stream: &CudaStream) -> Result<()> {
+        let _current = self.device.enter()?;
+        // SAFETY: rules 1 and 3.
+        let code = unsafe { sys::cuEventRecord(self.raw, stream.raw) };
+        check("cuEventRecord", code)
+    }
+
+    /// Whether the latest record has been reached; one that was never recorded counts as reached.
+    pub(crate) fn query(&self) -> Result<bool> {
+        let _current = self.device.enter()?;
+        // SAFETY: rules 1 and 3.
+        done("cuEventQuery", unsafe { sys::cuEventQuery(self.raw) })
+    }
+
+    /// The time from this event to another one, both reached; zero if the other one came first.
+    pub(crate) fn elapsed(&self, end: &CudaEvent) -> Result<Duration> {
+        let _current = self.device.enter()?;
+        let mut milliseconds = 0.0;
+        // SAFETY: rules 1 to 3.
+        let code = unsafe { sys::cuEventElapsedTime(&mut milliseconds, self.raw, end.raw) };
+        check("cuEventElapsedTime", code)?;
+        Ok(Duration::from_secs_f32(milliseconds.max(0.0) / 1000.0))
+    }
+}
+
+impl Drop for CudaEvent {
+    fn drop(&mut self) {
+        if !self.device.is_ours() {
+            return;
+        }
+        if let Ok(_current) = self.device.enter() {
+            // SAFETY: rules 1 and 3.
+            let _ = unsafe { sys::cuEventDestroy_v2(self.raw) };
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! The sync area: what the kernels of collectives use to meet, behind the window of each PE's part. Arithmetic only.
+//!
+//! ```text
+//! 0         an epoch block per team number: the PE's own, counted by its kernels
+//! 64 KiB    a sync block per team number: flags and staging, which the other members write
+//! ```
+//!
+//! All of it is backed and zero from init on, so making a team takes no memory of anybody. The first numbers, which are the predefined
+//! teams' and the first few of the program's, have large blocks; a team with a small one does without the algorithms that need more.
+
+use crate::heap::layout::MAX_ALIGNMENT;
+use crate::heap::sym::SymRange;
+use crate::transport::host::control::MAX_TEAMS;
+
+/// Bytes of an epoch block.
+const EPOCH: u64 = 64;
+/// Where the sync blocks begin.
+const BLOCKS: u64 = 64 << 10;
+/// Team numbers with a large block.
+const LARGE_TEAMS: u64 = 8;
+/// Bytes of a large block.
+const LARGE: u64 = 4 << 20;
+/// Bytes of a small one.
+const SMALL: u64 = 128 << 10;
+const _: () = assert!(MAX_TEAMS as u64 * EPOCH <= BLOCKS && MAX_TEAMS as u64 > LARGE_TEAMS);
+
+/// Bytes of the area.
+pub(crate) const BYTES: u64 =
+    (BLOCKS + LARGE_TEAMS * LARGE + (MAX_TEAMS as u64 - LARGE_TEAMS) * SMALL)
+        .next_multiple_of(MAX_ALIGNMENT);
+
+/// Where the epoch block of a team is, in an area that begins at symmetric offset `area`.
+pub(crate) fn epoch(area: u64, team: u32) -> SymRange {
+    SymRange::new(area + u64::from(team) * EPOCH, EPOCH)
+}
+
+/// Where the sync block of a team is.
+pub(crate) fn block(area: u64, team: u32) -> SymRange {
+    let team = u64::from(team);
+    let (start, bytes) = match team.checked_sub(LARGE_TEAMS) {
+        None => (team * LARGE, LARGE),
+        Some(small) => (LARGE_TEAMS * LARGE + small * SMALL, SMALL),
+    };
+    SymRange::new(area + BLOCKS + start, bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_fill_the_area_without_overlap() {
+        let mut end = 1 << 40;
+        for team in 0..MAX_TEAMS as u32 {
+            let epoch = epoch(1 << 40, team);
+            assert_eq!(epoch.offset(), end);
+            end += epoch.bytes();
+        }
+        assert!(end <= block(1 << 40, 0).offset());
+        end = block(1 << 40, 0).offset();
+        for team in 0..MAX_TEAMS as u32 {
+            let block = block(1 << 40, team);
+            assert_eq!(block.offset(), end);
+            assert!(block.offset().is_multiple_of(64 << 10));
+            end += block.bytes();
+        }
+        let left = (1 << 40) + BYTES - end;
+        assert!(left < MAX_ALIGNMENT, "{left}");
+    }
+}

@@ -1,0 +1,143 @@
+"""One rank of a PyTorch job that measures NCCL's collectives and those of torch's symmetric memory, in the lines of `gpu-bench`.
+
+Started by nvshmemrs-run, which says which rank it is: torch_peer.py nccl|nccl-graph|symm-one-shot|symm-two-shot [MOST]
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+
+import torch
+import torch.distributed as dist
+
+ROUNDS = 9
+SIZES = [8, 64, 1024, 8192, 65536, 262144, 1 << 20, 4 << 20, 16 << 20, 64 << 20]
+ONE_SHOT_MOST = 1 << 20  # beyond, it is not made for
+
+me, n = int(os.environ["NVSHMEMRS_PE"]), int(os.environ["NVSHMEMRS_N_PES"])
+kind = sys.argv[1]
+most = int(sys.argv[2]) if len(sys.argv) > 2 else 64 << 20
+
+
+def say(**line: object) -> None:
+    print(json.dumps({"pe": me, **line}), flush=True)
+
+
+def values(rank: int, start: int, count: int) -> torch.Tensor:
+    """Words `start` and up of a rank's source."""
+    return rank * 65537 + torch.arange(start, start + count, dtype=torch.int32, device="cuda")
+
+
+def total(start: int, count: int) -> torch.Tensor:
+    return n * (n - 1) // 2 * 65537 + n * torch.arange(start, start + count, dtype=torch.int32, device="cuda")
+
+
+def cases(words: int):
+    """Of NCCL: name, whether the buffer is in parts, the call, its destination, and what that is afterwards."""
+    part = words // n
+    source = values(me, 0, words)
+    whole = torch.empty_like(source)
+    yield "reduce", False, lambda: dist.all_reduce(whole), whole, None
+    if part * n == words and part >= 2:
+        piece = torch.empty(part, dtype=torch.int32, device="cuda")
+        mine = values(me, 0, part)
+        yield "reducescatter", True, lambda: dist.reduce_scatter_tensor(piece, source), piece, total(me * part, part)
+        gathered = torch.cat([values(rank, 0, part) for rank in range(n)])
+        yield "fcollect", True, lambda: dist.all_gather_into_tensor(whole, mine), whole, gathered
+        sent = torch.cat([values(rank, me * part, part) for rank in range(n)])
+        yield "alltoall", True, lambda: dist.all_to_all_single(whole, source), whole, sent
+    source_or_dest = source.clone()
+    yield "broadcast", False, lambda: dist.broadcast(source_or_dest, 0), source_or_dest, values(0, 0, words)
+
+
+def calls_for(size: int) -> int:
+    return 200 if size <= 1 << 16 else 100 if size <= 1 << 20 else 30 if size <= 16 << 20 else 15
+
+
+def measure(name: str, size: int, call, graphed: bool) -> None:
+    calls = calls_for(size)
+    stream = torch.cuda.Stream()
+    with torch.cuda.stream(stream):
+        for _ in range(5):
+            call()
+        stream.synchronize()
+        run = None
+        if graphed:
+            graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(graph, stream=stream):
+                for _ in range(calls):
+                    call()
+            run = graph.replay
+        start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        times = []
+        for turn in range(-2, ROUNDS):
+            torch.cuda.synchronize()
+            dist.barrier()
+            torch.cuda.synchronize()
+            start.record(stream)
+            if run:
+                run()
+            else:
+                for _ in range(calls):
+                    call()
+            end.record(stream)
+            stream.synchronize()
+            if turn >= 0:
+                times.append(round(start.elapsed_time(end) * 1e3 / calls, 4))
+    say(op=name, bytes=size, how="graph" if graphed else "stream", us=times)
+
+
+def check(name: str, size: int, found: torch.Tensor, expected: torch.Tensor) -> None:
+    torch.cuda.synchronize()
+    if not torch.equal(found, expected):
+        raise SystemExit(f"{kind}: PE {me}: {name} of {size} bytes is wrong")
+
+
+def nccl(graphed: bool) -> None:
+    for size in SIZES:
+        if size > most:
+            break
+        for name, _, call, dest, expected in cases(size // 4):
+            if name == "reduce":  # in place, so the sums grow; the first is looked at
+                dest.copy_(values(me, 0, size // 4))
+                call()
+                check(name, size, dest, total(0, size // 4))
+                measure(name, size, call, graphed)
+            else:
+                measure(name, size, call, graphed)
+                check(name, size, dest, expected)
+
+
+def symmetric(two_shot: bool) -> None:
+    import torch.distributed._symmetric_memory as symm_mem
+
+    group = dist.group.WORLD.group_name
+    for size in SIZES:
+        if size < 64 or size > (most if two_shot else min(most, ONE_SHOT_MOST)):
+            continue
+        words = size // 4
+        memory = symm_mem.empty(words, dtype=torch.float32, device=torch.device("cuda", torch.cuda.current_device()))
+        symm_mem.rendezvous(memory, group=group)
+        memory.fill_(me + 1)
+        dist.barrier()
+        op = torch.ops.symm_mem.two_shot_all_reduce_ if two_shot else torch.ops.symm_mem.one_shot_all_reduce
+        found = op(memory, "sum", group)
+        check("reduce", size, found, torch.full_like(found, n * (n + 1) // 2))
+        memory.zero_()  # in place, so the sums would grow
+        dist.barrier()
+        measure("reduce", size, lambda: op(memory, "sum", group), True)
+
+
+torch.cuda.set_device(me % torch.cuda.device_count())
+dist.init_process_group("nccl", init_method=os.environ["BENCH_INIT"], rank=me, world_size=n)
+if me == 0:
+    version = ".".join(map(str, torch.cuda.nccl.version())) if kind.startswith("nccl") else torch.__version__
+    print(json.dumps({"side": kind, "version": version, "n": n}), flush=True)
+if kind.startswith("nccl"):
+    nccl(kind == "nccl-graph")
+else:
+    symmetric(kind == "symm-two-shot")
+dist.barrier()
+dist.destroy_process_group()

@@ -1,0 +1,301 @@
+#!/usr/bin/env python3
+"""Runs the tests of this bundle on the GPUs of this machine, on 1, 2, 4, ... of them as far as they go.
+
+Every check is a process with a time limit of its own. Printed are its name, ok or FAILED, its seconds, and
+the end of what a failing one said; the last line counts. Exit status: 0 if all passed, 1 if any failed,
+2 if there is nothing to run on.
+"""
+
+from __future__ import annotations
+
+import argparse
+import fnmatch
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+DIST = Path(__file__).resolve().parent
+TESTS = DIST / "tests"
+LAUNCHER = str(DIST / "bin/nvshmemrs-run")
+
+# Asks the driver; not nvidia-smi, which does not know CUDA_VISIBLE_DEVICES. A process of its own, so that ours has no context.
+COUNT = """
+import ctypes
+cuda = ctypes.CDLL("libcuda.so.1")
+n = ctypes.c_int()
+for status in (cuda.cuInit(0), cuda.cuDeviceGetCount(ctypes.byref(n))):
+    if status: raise SystemExit(f"libcuda.so.1 answers {status}")
+print(n.value)
+"""
+
+
+@dataclass
+class Check:
+    """A process, and what it must come to."""
+
+    name: str
+    command: list[str]
+    # How often a line with these words (a regular expression) must be said.
+    says: str = ""
+    times: int = 1
+    # Whether it must fail, soon, by an error of its own (not by a signal).
+    refused: bool = False
+    # What it exits with otherwise.
+    status: int = 0
+    env: dict[str, str] = field(default_factory=dict)
+    limit: float | None = None
+
+
+def program(name: str) -> str:
+    return str(TESTS / name)
+
+
+def processes(n: int, *command: str) -> list[str]:
+    return [LAUNCHER, "-n", str(n), "--", *command]
+
+
+def gpus_here() -> tuple[int, str]:
+    """How many GPUs there are, and why none."""
+    try:
+        found = subprocess.run([sys.executable, "-c", COUNT], capture_output=True, text=True, timeout=60)
+    except subprocess.TimeoutExpired:
+        return 0, "libcuda.so.1 does not answer within 60 s"
+    if found.returncode:
+        lines = found.stderr.strip().splitlines()
+        return 0, lines[-1] if lines else f"status {found.returncode}"
+    return int(found.stdout), "no GPU is visible"
+
+
+def counts(gpus: int) -> list[int]:
+    """1, 2, 4, ... and all."""
+    powers = [1 << shift for shift in range(gpus.bit_length()) if 1 << shift <= gpus]
+    return powers if gpus in powers else [*powers, gpus]
+
+
+FULL = str(64 << 20)  # bytes of the largest transfer
+SMALL = str(1 << 20)
+
+
+def correctness(n: int, most: str) -> list[Check]:
+    """Everything with one PE on each of `n` GPUs, as processes and as threads."""
+    device = {"DEVICE_MOST": most}
+    checks = []
+    for kind, times in (("processes", 1), ("threads", 2)):
+
+        def run(name: str) -> list[str]:
+            if kind == "threads":  # noqa: B023
+                return [program(name), "threads", str(n)]
+            return processes(n, program(name))
+
+        checks += [
+            Check(f"{n} {kind}: transfers", run("device"), r"device ok PE \d+", n * times, env=device),
+            Check(f"{n} {kind}: suite", run("suite"), rf"suite ok PE \d+ of {n}", n),
+        ]
+    for scenario in ("ring", "model", "misuse"):
+        if scenario == "misuse" and n == 1:
+            continue
+        command = processes(n, program(f"conformance-{scenario}"))
+        checks.append(Check(f"{n} processes: {scenario}, Rust", command, rf"{scenario} ok PE \d+ of {n} \(Rust\)", n))
+    command = processes(n, program("device_register-c"))
+    checks.append(Check(f"{n} processes: registered memory, C", command, r"registered PE \d+", n))
+    return checks
+
+
+def shared(n: int) -> list[Check]:
+    """Several processes on one GPU."""
+    one = {"CUDA_VISIBLE_DEVICES": first_gpu()}
+    transfers = processes(n, program("device"))
+    suite = processes(n, program("suite"))
+    ring = processes(n, program("conformance-ring"))
+    return [
+        Check(f"{n} processes on one GPU: transfers", transfers, r"device ok PE \d+", n, env={**one, "DEVICE_MOST": SMALL}),
+        Check(f"{n} processes on one GPU: ring, Rust", ring, rf"ring ok PE \d+ of {n} \(Rust\)", n, env=one),
+        Check(f"{n} processes on one GPU: suite", suite, rf"suite ok PE \d+ of {n}", n, env=one),
+    ]
+
+
+def first_gpu() -> str:
+    return os.environ.get("CUDA_VISIBLE_DEVICES", "0").split(",")[0] or "0"
+
+
+def on_host() -> list[Check]:
+    """The heap in host memory, which needs no GPU: that a node has GPUs changes nothing."""
+    host = {"NVSHMEMRS_MEMORY": "host"}
+    checks = []
+    for scenario in ("ring", "model", "misuse"):
+        command = processes(2, program(f"{scenario}-c"))
+        checks.append(Check(f"2 processes, host memory: {scenario}, C", command, rf"{scenario} ok PE \d+ of 2 \(C\)", 2, env=host))
+    return checks
+
+
+def killed(n: int) -> list[Check]:
+    """One of `n` processes is killed by SIGKILL inside a collective: the others get an error within 5 s."""
+    checks = []
+    for mode, where in (("kill", "a barrier"), ("kill_stream", "a reduction on a stream")):
+        command = [LAUNCHER, "--grace", "20", "-n", str(n), "--", program("device_errors-c"), mode]
+        name = f"{n} processes: one is killed in {where}"
+        checks.append(Check(name, command, f"errors ok: {mode}$", n - 1, status=128 + signal.SIGKILL))
+    return checks
+
+
+def bad_input(gpus: int) -> list[Check]:
+    """What cannot be is refused soon, with words that name it."""
+    ring = program("ring-c")
+    small = {"DEVICE_MOST": "4096"}
+    return [
+        Check("no GPU visible", [ring], "CUDA_VISIBLE_DEVICES", refused=True, env={"CUDA_VISIBLE_DEVICES": ""}),
+        Check("heap larger than the GPU", [ring], "NVSHMEM_SYMMETRIC_SIZE", refused=True, env={"NVSHMEM_SYMMETRIC_SIZE": "1t"}),
+        Check(
+            "more threads than GPUs",
+            [program("device"), "threads", str(gpus + 1)],
+            f"{gpus + 1} PEs that are threads",
+            refused=True,
+            env=small,
+        ),
+        Check(
+            "PEs that want different memory",
+            processes(2, "sh", "-c", f'[ "$NVSHMEMRS_PE" = 1 ] && export NVSHMEMRS_MEMORY=host; exec "{ring}"'),
+            "different memory",
+            refused=True,
+        ),
+        Check("synchronisation checker on GPUs", [ring], "NVSHMEMRS_CHECK", refused=True, env={"NVSHMEMRS_CHECK": "1"}),
+        Check("no such GPU", [program("device_errors-c"), "index"], "errors ok: index"),
+        Check("pointers that are not of the heap", [program("device_errors-c"), "arguments"], "errors ok: arguments"),
+    ]
+
+
+def sanitizer(gpus: int, tool: str) -> list[Check]:
+    """Small cases under compute-sanitizer."""
+    checks = []
+    small = {"DEVICE_MOST": "4096", "NVSHMEMRS_TIMEOUT": "250"}
+    for kind in ("memcheck", "racecheck"):
+        under = [tool, "--tool", kind, "--error-exitcode", "99"]
+        cases = [("ring", [*under, program("conformance-ring")])]
+        for n in (1, 2):
+            if n <= gpus:
+                cases.append((f"transfers, {n} threads", [*under, program("device"), "threads", str(n)]))
+        if gpus > 1:
+            cases.append(("ring, 2 processes", processes(2, *under, program("conformance-ring"))))
+        for name, command in cases:
+            times = 2 if "2 processes" in name else 1
+            words = "ERROR SUMMARY: 0 errors|RACECHECK SUMMARY: 0 hazards"
+            checks.append(Check(f"{kind}: {name}", command, words, times, env=small, limit=300))
+    return checks
+
+
+def wrong(check: Check, status: int, text: str) -> str | None:
+    """Why a check that has ended has failed; None if it has not."""
+    found = len(re.findall(check.says, text, re.MULTILINE)) if check.says else 0
+    if check.refused:
+        if status == 0:
+            return "was not refused"
+        if status < 0 or status > 128:
+            return f"ended by signal {-status if status < 0 else status - 128}, not by an error"
+        return None if found else f"does not say {check.says!r}"
+    if status != check.status:
+        return f"status {status}, not {check.status}"
+    return None if found == check.times else f"says {check.says!r} {found} times, not {check.times}"
+
+
+def perform(check: Check, limit: float) -> tuple[str | None, float, str]:
+    """Runs a check: why it failed, its seconds, what it said."""
+    limit = check.limit or limit
+    env = {
+        **os.environ,
+        "NVSHMEMRS_MEMORY": "device",
+        # An error of the library's own says more than our limit, so that comes first.
+        "NVSHMEMRS_TIMEOUT": str(max(limit - 15, limit / 2)),
+        "NVSHMEM_SYMMETRIC_SIZE": "256m",
+        "PYTHONUNBUFFERED": "1",
+        **check.env,
+    }
+    if program("device") in check.command:
+        # It asks for the heap it needs itself.
+        env.pop("NVSHMEM_SYMMETRIC_SIZE")
+    start = time.monotonic()
+    with tempfile.TemporaryFile() as said:
+        process = subprocess.Popen(
+            check.command, env=env, stdin=subprocess.DEVNULL, stdout=said, stderr=said, start_new_session=True
+        )
+        reason = None
+        try:
+            status = process.wait(limit)
+        except subprocess.TimeoutExpired:
+            reason = f"not done after {limit:g} s"
+        # Also what it has left behind.
+        try:
+            os.killpg(process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        process.wait()
+        took = time.monotonic() - start
+        said.seek(0)
+        text = said.read().decode(errors="replace")
+    return reason or wrong(check, status, text), took, text
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--limit", type=float, default=60, metavar="S", help="seconds that one check may take (60)")
+    parser.add_argument("--only", action="append", metavar="PATTERN", help="checks whose names contain or match this; may be repeated")
+    parser.add_argument("--pes", type=int, action="append", metavar="N", help="numbers of GPUs (1, 2, 4, ... and all)")
+    parser.add_argument("--sanitizer", action="store_true", help="small cases under compute-sanitizer instead")
+    parser.add_argument("--list", action="store_true", help="only print the names")
+    parser.add_argument("--tail", type=int, default=25, metavar="LINES", help="of what a failing check said (25)")
+    args = parser.parse_args()
+
+    gpus, why = gpus_here()
+    if gpus == 0:
+        print(f"run-gpu-tests: no GPU to run on: {why}", file=sys.stderr)
+        return 2
+    if args.sanitizer:
+        tool = shutil.which("compute-sanitizer") or "/usr/local/cuda/bin/compute-sanitizer"
+        if not Path(tool).exists():
+            print("run-gpu-tests: compute-sanitizer is not on PATH, nor in /usr/local/cuda/bin", file=sys.stderr)
+            return 2
+        checks = sanitizer(gpus, tool)
+    else:
+        numbers = [n for n in args.pes or counts(gpus) if 1 <= n <= gpus]
+        checks = []
+        for n in numbers:
+            checks += correctness(n, FULL if n == numbers[-1] else SMALL)
+        checks += shared(2) + killed(max(2, numbers[-1])) + bad_input(gpus) + on_host()
+    if args.only:
+        checks = [
+            check for check in checks if any(word in check.name or fnmatch.fnmatch(check.name, word) for word in args.only)
+        ]
+    if args.list:
+        print("\n".join(check.name for check in checks))
+        return 0
+    if not checks:
+        print("run-gpu-tests: no check has such a name; --list shows them", file=sys.stderr)
+        return 2
+
+    print(f"{gpus} GPU{'s' if gpus > 1 else ''}, {len(checks)} checks, each at most {args.limit:g} s", flush=True)
+    failed = []
+    start = time.monotonic()
+    for check in checks:
+        print(f"{check.name} ... ", end="", flush=True)
+        reason, took, text = perform(check, args.limit)
+        print(f"{'ok' if reason is None else 'FAILED'} {took:.1f} s", flush=True)
+        if reason is not None:
+            failed.append(check.name)
+            print(f"  {reason}; the command: {' '.join(check.command)}")
+            lines = text.rstrip().splitlines()[-args.tail :]
+            print("\n".join(f"  | {line}" for line in lines), flush=True)
+    took = time.monotonic() - start
+    for name in failed:
+        print(f"FAILED: {name}")
+    print(f"{len(checks) - len(failed)} passed, {len(failed)} failed of {len(checks)} checks in {took:.0f} s")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

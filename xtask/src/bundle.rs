@@ -1,0 +1,204 @@
+//! `cargo xtask bundle`: a folder `dist/` that runs on GPU nodes without Rust: library, programs, wheel, kernel images, tests. No path
+//! leads out of it, so it can be copied anywhere. Its programs are for this machine's processor, and a glibc that is not older.
+
+mod content;
+
+use crate::setup::{Purpose, python};
+use crate::tree::Tree;
+use crate::{images, run};
+use anyhow::{Context, Result, ensure};
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// What a bundle may weigh, in bytes: some nodes are fed through a narrow pipe.
+const MOST: u64 = 40 << 20;
+
+/// Makes `dist/`, in place of what is there.
+pub(crate) fn bundle(tree: &Tree) -> Result<()> {
+    let mut build = tree.cargo();
+    build.args(["build", "--release"]);
+    for package in ["capi", "cli", "perf", "tests"] {
+        build.arg(format!("--package=nvshmemrs-{package}"));
+    }
+    run::run(&mut build)?;
+    images::images(tree)?;
+
+    let dist = tree.root.join("dist");
+    let made = tree.scratch("bundle")?.join("dist");
+    empty(&made)?;
+    content::natives(tree, &made)?;
+    content::images(tree, &made)?;
+    wheel(tree, &made)?;
+    content::texts(tree, &made)?;
+    c_programs(tree, &made)?;
+    for file in files(&made)? {
+        strip(&file)?;
+    }
+    works(&made)?;
+
+    let bytes = weight(&made)?;
+    ensure!(
+        bytes <= MOST,
+        "the bundle has {bytes} bytes, {} more than it may have",
+        bytes - MOST
+    );
+    if dist.exists() {
+        fs::remove_dir_all(&dist).context("cannot remove the old dist")?;
+    }
+    // The build folder may be on another file system, which a rename does not cross.
+    run::run(Command::new("cp").arg("-a").args([&made, &dist]))?;
+    println!(
+        "{} has {:.1} MiB; on a machine with GPUs: dist/run-gpu-tests, dist/run-gpu-bench",
+        tree.short(&dist),
+        bytes as f64 / f64::from(1 << 20)
+    );
+    Ok(())
+}
+
+/// Makes the wheel from what is bundled, and unpacks it, so that `PYTHONPATH=dist/python` does without pip.
+fn wheel(tree: &Tree, dist: &Path) -> Result<()> {
+    python::packages(tree, Purpose::Bench)?;
+    // The wheel takes the programs and the images that are beside the library.
+    let stage = tree.scratch("bundle")?.join("stage");
+    empty(&stage)?;
+    for name in ["libnvshmemrs.so", "nvshmemrs-run", "nvshmemrs-info"] {
+        content::copy(&tree.release().join(name), &stage.join(name))?;
+        strip(&stage.join(name))?;
+    }
+    content::copy_folder(&tree.images(), &stage.join("nvshmemrs-images"))?;
+    let mut pip = tree.command(tree.python());
+    pip.args([
+        "-m",
+        "pip",
+        "wheel",
+        "--quiet",
+        "--disable-pip-version-check",
+    ])
+    .args([
+        "--no-build-isolation",
+        "--no-deps",
+        "--no-index",
+        "--wheel-dir",
+    ])
+    .args([dist, &tree.root.join("bindings/python")])
+    .env("NVSHMEMRS_BUILD_LIBRARY", stage.join("libnvshmemrs.so"));
+    run::run(&mut pip)?;
+    let is_wheel = |file: &PathBuf| file.extension().is_some_and(|end| end == "whl");
+    let wheel = files(dist)?.into_iter().find(is_wheel);
+    let wheel = wheel.context("pip has made no wheel")?;
+    let mut unpack = tree.command(tree.python());
+    let python = dist.join("python");
+    unpack.args(["-m", "zipfile", "-e"]).arg(wheel).arg(&python);
+    run::run(&mut unpack)?;
+    // The library and the programs are in the bundle already; so are the images, where the library finds them.
+    let scripts = files(&python)?
+        .into_iter()
+        .find(|file| file.ends_with("scripts/nvshmemrs-run"));
+    for folder in scripts.iter().filter_map(|file| file.parent()) {
+        fs::remove_dir_all(folder)?;
+    }
+    fs::remove_dir_all(python.join("nvshmemrs/lib"))?;
+    symlink("../../lib", python.join("nvshmemrs/lib")).context("cannot link the package's library")
+}
+
+/// Compiles the programs in C against the bundle's own header and library.
+fn c_programs(tree: &Tree, dist: &Path) -> Result<()> {
+    for (program, sources) in content::C_PROGRAMS {
+        let mut compiler = tree.command("cc");
+        compiler.args([
+            "-std=c11",
+            "-D_GNU_SOURCE",
+            "-O2",
+            "-Wall",
+            "-Wextra",
+            "-Werror",
+            "-I",
+        ]);
+        compiler.arg(dist.join("include")).args(sources);
+        compiler.arg("-o").arg(dist.join(program));
+        compiler.arg("-L").arg(dist.join("lib"));
+        compiler.args([
+            "-lnvshmemrs",
+            "-Wl,-rpath,$ORIGIN/../lib",
+            "-pthread",
+            "-lm",
+            "-ldl",
+        ]);
+        run::run(&mut compiler)?;
+    }
+    Ok(())
+}
+
+/// Takes out what only a debugger reads, if the file is a program or a library.
+fn strip(file: &Path) -> Result<()> {
+    let start = fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
+    // An image of a kernel is ELF, too, behind a header of its own.
+    if start.starts_with(b"\x7fELF") {
+        run::run(Command::new("strip").arg("--strip-unneeded").arg(file))?;
+    }
+    Ok(())
+}
+
+/// What is in the bundle starts, without anything of the checkout.
+fn works(dist: &Path) -> Result<()> {
+    let bundled = |program: &str| {
+        let mut command = Command::new(dist.join(program));
+        command
+            .current_dir("/")
+            .env_clear()
+            .env("PATH", "/usr/bin:/bin");
+        command
+    };
+    for program in ["tests/conformance-ring", "tests/ring-c"] {
+        let mut launch = bundled("bin/nvshmemrs-run");
+        let said = run::output(launch.args(["-n", "2", "--"]).arg(dist.join(program)))?;
+        ensure!(
+            said.matches("ring ok").count() == 2,
+            "{program} says {said:?}"
+        );
+    }
+    run::output(bundled("bin/nvshmemrs-info").arg("--help"))?;
+    for script in ["run-gpu-tests", "run-gpu-bench"] {
+        run::output(bundled(script).arg("--help"))?;
+    }
+    Ok(())
+}
+
+fn empty(folder: &Path) -> Result<()> {
+    if folder.exists() {
+        fs::remove_dir_all(folder).with_context(|| format!("cannot empty {}", folder.display()))?;
+    }
+    fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))
+}
+
+/// All files below `folder`; links are not followed.
+fn files(folder: &Path) -> Result<Vec<PathBuf>> {
+    let mut all = Vec::new();
+    let entries =
+        fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;
+    for entry in entries {
+        let entry = entry?;
+        let kind = entry.file_type()?;
+        if kind.is_dir() {
+            all.append(&mut files(&entry.path())?);
+        } else if kind.is_file() {
+            all.push(entry.path());
+        }
+    }
+    Ok(all)
+}
+
+fn weight(folder: &Path) -> Result<u64> {
+    let sizes = files(folder)?
+        .into_iter()
+        .map(|file| Ok(fs::metadata(file)?.len()));
+    sizes.sum()
+}
+
+/// Lets everybody run a file.
+fn executable(file: &Path) -> Result<()> {
+    fs::set_permissions(file, fs::Permissions::from_mode(0o755))
+        .with_context(|| format!("cannot make {} executable", file.display()))
+}

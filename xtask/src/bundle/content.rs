@@ -1,0 +1,118 @@
+//! What a bundle holds, and where.
+
+use super::{executable, files};
+use crate::tree::Tree;
+use anyhow::{Context, Result};
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+
+/// Programs of the release profile, and their folders.
+const PROGRAMS: [(&str, &[&str]); 2] = [
+    (
+        "bin",
+        &["nvshmemrs-run", "nvshmemrs-info", "nvshmemrs-perf"],
+    ),
+    (
+        "tests",
+        &[
+            "device",
+            "suite",
+            "conformance-ring",
+            "conformance-model",
+            "conformance-misuse",
+        ],
+    ),
+];
+
+/// Programs in C, by what they are made from.
+pub(super) const C_PROGRAMS: [(&str, &[&str]); 6] = [
+    ("tests/ring-c", &["tests/conformance/ring.c"]),
+    ("tests/model-c", &["tests/conformance/model.c"]),
+    ("tests/misuse-c", &["tests/conformance/misuse.c"]),
+    ("tests/device_errors-c", &["tests/programs/device_errors.c"]),
+    (
+        "tests/device_register-c",
+        &["tests/programs/device_register.c"],
+    ),
+    (
+        "bin/gpu-bench",
+        &["perf/gpu/bench.c", "perf/gpu/ours.c", "perf/gpu/nvshmem.c"],
+    ),
+];
+
+/// Files and folders that are taken as they are.
+const TEXTS: [(&str, &str); 8] = [
+    ("include", "include"),
+    ("examples", "examples"),
+    ("tests/conformance/ring.py", "tests/ring.py"),
+    ("tests/conformance/model.py", "tests/model.py"),
+    ("tests/run_gpu_tests.py", "run-gpu-tests"),
+    ("perf/gpu/run_gpu_bench.py", "run-gpu-bench"),
+    (
+        "perf/gpu/torch_peer.py",
+        "share/nvshmemrs/bench/torch_peer.py",
+    ),
+    ("LICENSE", "LICENSE"),
+];
+
+/// The library and the programs.
+pub(super) fn natives(tree: &Tree, dist: &Path) -> Result<()> {
+    for (folder, programs) in PROGRAMS {
+        for program in programs {
+            copy(
+                &tree.release().join(program),
+                &dist.join(folder).join(program),
+            )?;
+        }
+    }
+    copy(&tree.library(), &dist.join("lib/libnvshmemrs.so.0"))?;
+    symlink("libnvshmemrs.so.0", dist.join("lib/libnvshmemrs.so"))
+        .context("cannot link the library")
+}
+
+/// The kernels, where the library and all programs find them: in `../share` as seen from each.
+pub(super) fn images(tree: &Tree, dist: &Path) -> Result<()> {
+    copy_folder(&tree.images(), &dist.join("share/nvshmemrs/images"))
+}
+
+/// What is text.
+pub(super) fn texts(tree: &Tree, dist: &Path) -> Result<()> {
+    for (from, to) in TEXTS {
+        let from = tree.root.join(from);
+        if from.is_dir() {
+            copy_folder(&from, &dist.join(to))?;
+        } else {
+            copy(&from, &dist.join(to))?;
+        }
+    }
+    for script in ["run-gpu-tests", "run-gpu-bench"] {
+        executable(&dist.join(script))?;
+    }
+    Ok(())
+}
+
+/// All files below a folder, but what was compiled there.
+pub(super) fn copy_folder(from: &Path, to: &Path) -> Result<()> {
+    for file in files(from)? {
+        let path = file.strip_prefix(from)?;
+        let compiled = path
+            .components()
+            .any(|part| part.as_os_str() == "__pycache__")
+            || path == Path::new("c/landscape");
+        if !compiled {
+            copy(&file, &to.join(path))?;
+        }
+    }
+    Ok(())
+}
+
+/// A copy of a file, in a folder that need not be there.
+pub(super) fn copy(from: &Path, to: &Path) -> Result<()> {
+    if let Some(folder) = to.parent() {
+        fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    }
+    fs::copy(from, to)
+        .with_context(|| format!("cannot copy {} to {}", from.display(), to.display()))?;
+    Ok(())
+}
