@@ -81,6 +81,7 @@ def counts(gpus: int) -> list[int]:
 
 FULL = str(64 << 20)  # bytes of the largest transfer
 SMALL = str(1 << 20)
+SUITE = 180.0  # seconds: it is tens of thousands of checks
 
 
 def correctness(n: int, most: str) -> list[Check]:
@@ -96,7 +97,7 @@ def correctness(n: int, most: str) -> list[Check]:
 
         checks += [
             Check(f"{n} {kind}: transfers", run("device"), r"device ok PE \d+", n * times, env=device),
-            Check(f"{n} {kind}: suite", run("suite"), rf"suite ok PE \d+ of {n}", n),
+            Check(f"{n} {kind}: suite", run("suite"), rf"suite ok PE \d+ of {n}", n, limit=SUITE),
         ]
     for scenario in ("ring", "model", "misuse"):
         if scenario == "misuse" and n == 1:
@@ -117,7 +118,7 @@ def shared(n: int) -> list[Check]:
     return [
         Check(f"{n} processes on one GPU: transfers", transfers, r"device ok PE \d+", n, env={**one, "DEVICE_MOST": SMALL}),
         Check(f"{n} processes on one GPU: ring, Rust", ring, rf"ring ok PE \d+ of {n} \(Rust\)", n, env=one),
-        Check(f"{n} processes on one GPU: suite", suite, rf"suite ok PE \d+ of {n}", n, env=one),
+        Check(f"{n} processes on one GPU: suite", suite, rf"suite ok PE \d+ of {n}", n, env=one, limit=SUITE),
     ]
 
 
@@ -243,7 +244,7 @@ def perform(check: Check, limit: float) -> tuple[str | None, float, str]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--limit", type=float, default=60, metavar="S", help="seconds that one check may take (60)")
+    parser.add_argument("--limit", type=float, default=60, metavar="S", help="seconds that one check may take (60; the suite, 180)")
     parser.add_argument("--only", action="append", metavar="PATTERN", help="checks whose names contain or match this; may be repeated")
     parser.add_argument("--pes", type=int, action="append", metavar="N", help="numbers of GPUs (1, 2, 4, ... and all)")
     parser.add_argument("--sanitizer", action="store_true", help="small cases under compute-sanitizer instead")

@@ -81,11 +81,12 @@ DEVICE Complex<R> prod(Complex<R> a, Complex<R> b) {
 template <class T>
 DEVICE bool is_nan(T value) { return value != value; }
 
-// The first NaN stays: `b` is taken only if `a` is a number.
+// The first NaN stays: `b` is taken only if `a` is a number. Not called min and max: the compiler has functions of its own with these
+// names, which would be preferred, and which drop a NaN.
 template <class T>
-DEVICE T min(T a, T b) { return (b < a || is_nan(b)) && !is_nan(a) ? b : a; }
+DEVICE T least(T a, T b) { return (b < a || is_nan(b)) && !is_nan(a) ? b : a; }
 template <class T>
-DEVICE T max(T a, T b) { return (b > a || is_nan(b)) && !is_nan(a) ? b : a; }
+DEVICE T greatest(T a, T b) { return (b > a || is_nan(b)) && !is_nan(a) ? b : a; }
 
 // With this bit the other way round, signed numbers have the order of unsigned ones.
 template <class T>
@@ -158,8 +159,8 @@ struct Folded {
     DEVICE_METHOD void fold(u32 operation, const Packed &pack) {
         if (operation == SUM) { EACH(sum(a, b)); }
         if constexpr (Kind<Wide>::ordered) {
-            if (operation == MIN) { EACH(min(a, b)); }
-            if (operation == MAX) { EACH(max(a, b)); }
+            if (operation == MIN) { EACH(least(a, b)); }
+            if (operation == MAX) { EACH(greatest(a, b)); }
         }
         if constexpr (Kind<Wide>::integer) {
             Wide sign = sign_bit<Wide>();
@@ -167,8 +168,8 @@ struct Folded {
             case AND: EACH(a & b);
             case OR: EACH(a | b);
             case XOR: EACH(a ^ b);
-            case SIGNED_MIN: EACH(min<Wide>(a ^ sign, b ^ sign) ^ sign);
-            case SIGNED_MAX: EACH(max<Wide>(a ^ sign, b ^ sign) ^ sign);
+            case SIGNED_MIN: EACH(least<Wide>(a ^ sign, b ^ sign) ^ sign);
+            case SIGNED_MAX: EACH(greatest<Wide>(a ^ sign, b ^ sign) ^ sign);
             }
         }
         EACH(prod(a, b));

@@ -274,7 +274,8 @@ impl Kernels {
     pub(crate) fn wait(&self, stream: CUstream, args: &WaitArgs) -> Result<()> {
         let threads = match args.mode {
             WaitMode::One => 1,
-            _ => args.count.min(256),
+            // Whole warps, which vote.
+            _ => args.count.clamp(2, 256),
         };
         self.launch(stream, single(Kernel::Wait, threads), &mut [arg(args)])
     }
