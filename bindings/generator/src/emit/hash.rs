@@ -118,7 +118,7 @@ mod tests {
     #[test]
     fn the_text_is_what_is_documented() {
         let text = canonical(&real());
-        assert!(text.starts_with("abi version 1\nalias "), "{text}");
+        assert!(text.starts_with("abi version 2\nalias "), "{text}");
         assert!(
             text.contains("\nfunction nvshmemrs_quiet(runtime: nvshmemrs_runtime_t) -> int32_t\n"),
             "{text}"

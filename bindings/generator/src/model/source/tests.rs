@@ -223,7 +223,7 @@ fn values_short_names_and_layout() {
         .iter()
         .find(|item| item.name == "nvshmemrs_init_attr_t")
         .unwrap();
-    assert_eq!((attr.size, attr.fields[2].offset), (32, 8));
+    assert_eq!((attr.size, attr.fields[2].offset), (64, 8));
 }
 
 #[test]
