@@ -277,6 +277,9 @@ int main(int argc, char **argv)
     }
     if (WHAT[which].joined)
         CHECK(nvshmemrs_stream_synchronize(events_on));
+    /* The threads of streams that were let go end by themselves; on a busy machine they take a moment. */
+    for (int naps = 0; naps < 1000 && entries("/proc/self/task") > warm.threads; naps++)
+        nanosleep(&(struct timespec){0, 10000000}, NULL);
     struct figures last = figures();
     clock_gettime(CLOCK_MONOTONIC, &end);
     if (WHAT[which].joined)
