@@ -6,8 +6,9 @@
 //!    says: an output for one write of its type, an input for one read, a buffer for its length. NULL is checked
 //!    here; the rest is the caller's word, as everywhere in C.
 //! 2. Symmetric addresses are numbers here. They are never dereferenced; the core checks them against the heap.
-//! 3. A slot of the table holds a boxed object, or [`ENDED`], as long as its `handle` word is not [`FREE`]. Objects are taken out under the lock, and
-//!    the header forbids finalizing a runtime while another thread is inside a call with it.
+//! 3. A slot of the table holds a boxed object, or [`ENDED`], as long as its `handle` word is not [`FREE`]; its `runtime` points into
+//!    that box, or nowhere. Objects are taken out under the lock, and the header forbids finalizing a runtime while another thread is
+//!    inside a call with it.
 
 use crate::generated::exports::exports;
 use crate::guard::status::SUCCESS;
@@ -18,12 +19,14 @@ use nvshmem_core::{
     Strides, Team, TeamConfig, UniqueId, local,
 };
 use std::ffi::c_void;
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering::*};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering::*};
 use std::sync::{Arc, Mutex, MutexGuard, Once};
 use std::time::Duration;
 
 /// Handles that can be live at a time.
 const SLOTS: usize = 4096;
+/// The first of them are of runtimes, and of nothing else.
+const RUNTIMES: usize = 1024;
 const _: () = assert!(SLOTS <= 1 << INDEX_BITS);
 const INDEX_BITS: u32 = 24;
 const KIND_SHIFT: u32 = 56;
@@ -52,9 +55,11 @@ const FREE: u64 = u64::MAX;
 struct Slot {
     /// The live handle, or [`FREE`].
     handle: AtomicU64,
-    /// How often the slot has been used.
-    generation: AtomicU64,
+    /// The runtime in `object`, if it is one: what most calls ask for. NULL else.
+    runtime: AtomicPtr<Runtime>,
     object: AtomicPtr<Object>,
+    /// How often the slot has been used.
+    generation: AtomicU32,
     /// Whether its runtime is being finalized. Under the lock.
     ending: AtomicBool,
 }
@@ -62,8 +67,9 @@ struct Slot {
 static TABLE: [Slot; SLOTS] = [const {
     Slot {
         handle: AtomicU64::new(FREE),
-        generation: AtomicU64::new(0),
+        runtime: AtomicPtr::new(std::ptr::null_mut()),
         object: AtomicPtr::new(std::ptr::null_mut()),
+        generation: AtomicU32::new(0),
         ending: AtomicBool::new(false),
     }
 }; SLOTS];
@@ -105,16 +111,26 @@ pub(crate) fn insert(object: Object) -> Result<u64> {
         Object::Event(_) | Object::Ended => EVENT,
     };
     let _changes = changes();
-    let slots = || TABLE.iter().enumerate();
+    let (first, room, what) = match kind {
+        RUNTIME => (0, RUNTIMES, "runtimes"),
+        _ => (RUNTIMES, SLOTS - RUNTIMES, "handles"),
+    };
+    let slots = || TABLE.iter().enumerate().skip(first).take(room);
     let (index, slot) = slots()
         .find(|(_, slot)| slot.handle.load(Relaxed) == FREE)
         // A program that leaves streams and events to finalize shall not run out of handles by and by.
         .or_else(|| slots().find(|(_, slot)| is_ended(slot)))
-        .ok_or_else(|| Error::NotSupported(format!("more than {SLOTS} live handles")))?;
+        .ok_or_else(|| Error::NotSupported(format!("more than {room} live {what}")))?;
     slot.handle.store(FREE, Release);
-    let generation = (slot.generation.fetch_add(1, Relaxed) + 1) & 0xffff_ffff;
-    let handle = kind << KIND_SHIFT | generation << INDEX_BITS | index as u64;
-    slot.object.store(Box::into_raw(Box::new(object)), Release);
+    let generation = slot.generation.fetch_add(1, Relaxed).wrapping_add(1);
+    let handle = kind << KIND_SHIFT | u64::from(generation) << INDEX_BITS | index as u64;
+    let mut object = Box::new(object);
+    let runtime = match &mut *object {
+        Object::Runtime(runtime) => std::ptr::from_mut(runtime),
+        _ => std::ptr::null_mut(),
+    };
+    slot.runtime.store(runtime, Release);
+    slot.object.store(Box::into_raw(object), Release);
     slot.handle.store(handle, Release);
     Ok(handle)
 }
@@ -133,6 +149,7 @@ fn is_ended(slot: &Slot) -> bool {
 
 /// Takes the object out of a live slot and puts another one, or NULL, there. Under the lock.
 fn exchange(slot: &Slot, object: *mut Object) -> Object {
+    slot.runtime.store(std::ptr::null_mut(), Relaxed);
     let before = slot.object.swap(object, AcqRel);
     if before == ended() {
         return Object::Ended;
@@ -149,10 +166,13 @@ fn find(handle: u64) -> Option<&'static Slot> {
     (slot.handle.load(Acquire) == handle).then_some(slot)
 }
 
-/// The slot of a runtime's handle. The object of any other kind may be freed by another thread as soon as the lock is not held.
+/// The runtime that a handle names. The object of any other kind may be freed by another thread as soon as the lock is not held; its
+/// slot is never one of a runtime's.
 #[inline(always)]
-fn find_runtime(handle: u64) -> Option<&'static Slot> {
-    find(handle).filter(|_| handle >> KIND_SHIFT == RUNTIME)
+fn find_runtime(handle: u64) -> Option<&'static Runtime> {
+    let slot = find(handle)?;
+    // SAFETY: rule 3: while the slot is live, so is its runtime, which nobody takes out during a call.
+    unsafe { slot.runtime.load(Acquire).as_ref() }
 }
 
 #[cold]
@@ -177,13 +197,7 @@ fn not_found(argument: &'static str, handle: u64, kind: u64) -> Error {
 #[inline(always)]
 pub(crate) fn with_runtime<T>(handle: u64, body: impl FnOnce(&Runtime) -> Result<T>) -> Result<T> {
     match find_runtime(handle) {
-        Some(slot) => {
-            // SAFETY: rule 3: the slot is live, so it holds an object, which nobody takes out during a call.
-            match unsafe { slot.object.load(Acquire).as_ref() } {
-                Some(Object::Runtime(runtime)) => body(runtime),
-                _ => Err(not_found("runtime", handle, RUNTIME)),
-            }
-        }
+        Some(runtime) => body(runtime),
         None => Err(not_found("runtime", handle, RUNTIME)),
     }
 }
@@ -194,16 +208,7 @@ pub(crate) fn with_view<T>(handle: u64, body: impl FnOnce(&Runtime) -> Result<T>
     if handle >> KIND_SHIFT == STREAM {
         return body(stream(handle)?.runtime());
     }
-    match find_runtime(handle) {
-        Some(slot) => {
-            // SAFETY: as in `with_runtime`.
-            match unsafe { slot.object.load(Acquire).as_ref() } {
-                Some(Object::Runtime(runtime)) => body(runtime),
-                _ => Err(not_found("runtime", handle, RUNTIME)),
-            }
-        }
-        None => Err(not_found("runtime", handle, RUNTIME)),
-    }
+    with_runtime(handle, body)
 }
 
 /// Calls `body` with the runtime that a handle names, or lets `queue` hand it to the stream that it names.
@@ -214,14 +219,9 @@ pub(crate) fn with_runtime_or_stream<F: FnOnce(&Runtime) -> Result<()> + 'static
     queue: fn(&Stream, F) -> Result<()>,
 ) -> Result<()> {
     match find_runtime(handle) {
-        Some(slot) => {
-            // SAFETY: as in `with_runtime`.
-            match unsafe { slot.object.load(Acquire).as_ref() } {
-                Some(Object::Runtime(runtime)) => body(runtime),
-                _ => Err(not_found("runtime", handle, RUNTIME)),
-            }
-        }
-        None => queue_on(handle, body, queue),
+        Some(runtime) => body(runtime),
+        // A copy for the way that is rarely gone, so that on the other one the arguments stay in registers.
+        None => queue_on(handle, std::hint::black_box(body), queue),
     }
 }
 
@@ -303,9 +303,8 @@ pub(crate) fn event(argument: &'static str, handle: u64) -> Result<Event> {
 
 /// Whether a handle names a runtime; if so, ends its waits. Allocates nothing, so that a signal handler may call it.
 pub(crate) fn interrupt(handle: u64) -> bool {
-    // SAFETY: as in `with_runtime`.
-    match find_runtime(handle).and_then(|slot| unsafe { slot.object.load(Acquire).as_ref() }) {
-        Some(Object::Runtime(runtime)) if runtime.check_live().is_ok() => {
+    match find_runtime(handle) {
+        Some(runtime) if runtime.check_live().is_ok() => {
             runtime.interrupt();
             true
         }
@@ -340,8 +339,7 @@ fn removable(argument: &'static str, handle: u64, kind: u64) -> Result<&'static 
     let slot = find(handle)
         .filter(|slot| handle >> KIND_SHIFT == kind && !slot.ending.load(Relaxed))
         .ok_or_else(|| not_found(argument, handle, kind))?;
-    // SAFETY: as in `job`.
-    if let Some(Object::Runtime(runtime)) = unsafe { slot.object.load(Acquire).as_ref() } {
+    if let Some(runtime) = find_runtime(handle) {
         // A forked child may not take away what its parent still uses.
         runtime.check_live()?;
         if nvshmem_core::in_interrupt_hook() {
@@ -393,6 +391,7 @@ pub(crate) fn leave(handle: u64) -> Result<()> {
         let _changes = changes();
         let slot = removable("runtime", handle, RUNTIME)?;
         slot.handle.store(FREE, Release);
+        slot.runtime.store(std::ptr::null_mut(), Relaxed);
         // SAFETY: rule 3: the slot of a live runtime holds a box, and it was just taken out, under the lock.
         unsafe { Box::from_raw(slot.object.swap(std::ptr::null_mut(), AcqRel)) }
     };
@@ -548,16 +547,10 @@ type Body = dyn FnOnce(&Runtime) -> Result<()>;
 #[inline(always)]
 pub(crate) fn with_call(handle: u64, body: impl FnOnce(Call<'_>) -> Result<()>) -> Result<()> {
     match find_runtime(handle) {
-        Some(slot) => {
-            // SAFETY: as in `with_runtime`.
-            match unsafe { slot.object.load(Acquire).as_ref() } {
-                Some(Object::Runtime(runtime)) => body(Call {
-                    runtime,
-                    stream: None,
-                }),
-                _ => Err(not_found("runtime", handle, RUNTIME)),
-            }
-        }
+        Some(runtime) => body(Call {
+            runtime,
+            stream: None,
+        }),
         None => with_stream_call(handle, body),
     }
 }

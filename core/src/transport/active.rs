@@ -165,65 +165,6 @@ impl Active {
         self.raw().give_back(range, buffer, preferred)
     }
 
-    // The operations of the program, each on a lane. Those of host memory are done when they return; a lane that is a stream of a GPU
-    // takes them in order.
-
-    /// See [`Transport::put`].
-    #[inline(always)]
-    #[track_caller]
-    pub(crate) fn put(
-        &self,
-        lane: Lane,
-        pe: Pe,
-        dest: u64,
-        source: LocalSource<'_>,
-        called: &'static str,
-    ) -> Result<()> {
-        match self {
-            Active::Host(host) => {
-                host.put(pe, dest, source);
-                Ok(())
-            }
-            Active::Checked(_, check) => {
-                rarely();
-                check.put(pe, dest, source, called);
-                Ok(())
-            }
-            Active::Cuda(cuda) => {
-                rarely();
-                cuda.put(lane, pe, dest, source)
-            }
-        }
-    }
-
-    /// See [`Transport::get`].
-    #[inline(always)]
-    #[track_caller]
-    pub(crate) fn get(
-        &self,
-        lane: Lane,
-        pe: Pe,
-        source: u64,
-        dest: LocalDest<'_>,
-        called: &'static str,
-    ) -> Result<()> {
-        match self {
-            Active::Host(host) => {
-                host.get(pe, source, dest);
-                Ok(())
-            }
-            Active::Checked(_, check) => {
-                rarely();
-                check.get(pe, source, dest, called);
-                Ok(())
-            }
-            Active::Cuda(cuda) => {
-                rarely();
-                cuda.get(lane, pe, source, dest)
-            }
-        }
-    }
-
     /// A put of a value of the library's own, of at most 16 bytes.
     #[inline(always)]
     #[track_caller]
@@ -236,12 +177,21 @@ impl Active {
         called: &'static str,
     ) -> Result<()> {
         match self {
-            Active::Cuda(cuda) => {
-                rarely();
-                cuda.put_value(lane, pe, dest, bytemuck::bytes_of(&value))
-            }
+            Active::Cuda(cuda) => Active::put_value_on_gpu(cuda, lane, pe, dest, value),
             _ => self.put(lane, pe, dest, LocalSource::from(&[value]), called),
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn put_value_on_gpu<T: Pod>(
+        cuda: &CudaTransport,
+        lane: Lane,
+        pe: Pe,
+        dest: u64,
+        value: T,
+    ) -> Result<()> {
+        cuda.put_value(lane, pe, dest, bytemuck::bytes_of(&value))
     }
 
     /// A get of a value of at most 16 bytes.
@@ -255,13 +205,7 @@ impl Active {
         called: &'static str,
     ) -> Result<T> {
         match self {
-            Active::Cuda(cuda) => {
-                rarely();
-                let words = cuda.get_value(lane, pe, source, size_of::<T>())?;
-                Ok(bytemuck::pod_read_unaligned(
-                    &bytemuck::bytes_of(&words)[..size_of::<T>()],
-                ))
-            }
+            Active::Cuda(cuda) => Active::get_value_on_gpu(cuda, lane, pe, source),
             _ => {
                 let mut value = [T::zeroed()];
                 self.get(lane, pe, source, LocalDest::from(&mut value), called)?;
@@ -270,235 +214,17 @@ impl Active {
         }
     }
 
-    /// See [`Transport::put_nbi`]. `lasts`: the source may be read until quiet.
-    #[inline(always)]
-    #[track_caller]
-    pub(crate) fn put_nbi(
-        &self,
-        lane: Lane,
-        pe: Pe,
-        dest: u64,
-        source: LocalSource<'_>,
-        lasts: bool,
-        called: &'static str,
-    ) -> Result<()> {
-        match self {
-            Active::Host(host) => {
-                host.put_nbi(pe, dest, source);
-                Ok(())
-            }
-            Active::Checked(_, check) => {
-                rarely();
-                check.put_nbi(pe, dest, source, lasts, called);
-                Ok(())
-            }
-            Active::Cuda(cuda) => {
-                rarely();
-                cuda.put_nbi(lane, pe, dest, source, lasts)
-            }
-        }
-    }
-
-    /// See [`Transport::get_nbi`]. `lasts`: `dest` may be written until quiet.
-    #[inline(always)]
-    #[track_caller]
-    pub(crate) fn get_nbi(
-        &self,
+    #[cold]
+    #[inline(never)]
+    fn get_value_on_gpu<T: Pod>(
+        cuda: &CudaTransport,
         lane: Lane,
         pe: Pe,
         source: u64,
-        dest: LocalDest<'_>,
-        lasts: bool,
-        called: &'static str,
-    ) -> Result<()> {
-        match self {
-            Active::Host(host) => {
-                host.get_nbi(pe, source, dest);
-                Ok(())
-            }
-            Active::Checked(_, check) => {
-                rarely();
-                check.get_nbi(pe, source, dest, lasts, called);
-                Ok(())
-            }
-            Active::Cuda(cuda) => {
-                rarely();
-                cuda.get_nbi(lane, pe, source, dest, lasts)
-            }
-        }
-    }
-
-    /// See [`Transport::atomic`].
-    #[inline(always)]
-    #[track_caller]
-    pub(crate) fn atomic(
-        &self,
-        lane: Lane,
-        pe: Pe,
-        offset: u64,
-        width: Width,
-        operation: Atomic,
-        called: &'static str,
-    ) -> Result<u64> {
-        match self {
-            Active::Host(host) => Ok(host.atomic(pe, offset, width, operation)),
-            Active::Checked(_, check) => {
-                rarely();
-                Ok(check.atomic(pe, offset, width, operation.parts(), called))
-            }
-            Active::Cuda(cuda) => {
-                rarely();
-                cuda.atomic_fetch(lane, pe, offset, width, operation)
-            }
-        }
-    }
-
-    /// As [`atomic`](Active::atomic), for who does not want the old value.
-    #[inline(always)]
-    #[track_caller]
-    pub(crate) fn atomic_update(
-        &self,
-        lane: Lane,
-        pe: Pe,
-        offset: u64,
-        width: Width,
-        operation: Atomic,
-        called: &'static str,
-    ) -> Result<()> {
-        match self {
-            Active::Host(host) => {
-                host.atomic(pe, offset, width, operation);
-                Ok(())
-            }
-            Active::Checked(_, check) => {
-                rarely();
-                check.atomic_update(pe, offset, width, operation.parts(), called);
-                Ok(())
-            }
-            Active::Cuda(cuda) => {
-                rarely();
-                cuda.atomic_update(lane, pe, offset, width, operation)
-            }
-        }
-    }
-
-    /// See [`Transport::signal`].
-    #[inline(always)]
-    #[track_caller]
-    pub(crate) fn signal(
-        &self,
-        lane: Lane,
-        pe: Pe,
-        update: SignalUpdate,
-        called: &'static str,
-    ) -> Result<()> {
-        match self {
-            Active::Host(host) => {
-                host.signal(pe, update.offset, update.value, update.op);
-                Ok(())
-            }
-            Active::Checked(_, check) => {
-                rarely();
-                check.signal(pe, update.offset, update.value, update.op, called);
-                Ok(())
-            }
-            Active::Cuda(cuda) => {
-                rarely();
-                cuda.update_signal(lane, pe, update)
-            }
-        }
-    }
-
-    /// A put, then an update of a signal that is seen after the put's data.
-    #[allow(
-        clippy::too_many_arguments,
-        reason = "they are the operation's, and where it goes"
-    )]
-    #[inline(always)]
-    #[track_caller]
-    pub(crate) fn put_signal(
-        &self,
-        lane: Lane,
-        pe: Pe,
-        dest: u64,
-        source: LocalSource<'_>,
-        update: SignalUpdate,
-        nbi: Nbi,
-        called: &'static str,
-    ) -> Result<()> {
-        match self {
-            Active::Host(host) => {
-                host.put(pe, dest, source);
-                host.signal(pe, update.offset, update.value, update.op);
-                Ok(())
-            }
-            Active::Checked(_, check) => {
-                rarely();
-                let signal = (update.offset, update.value, update.op);
-                check.put_signal(pe, dest, source, signal, nbi, called);
-                Ok(())
-            }
-            Active::Cuda(cuda) => {
-                rarely();
-                cuda.put_signal(lane, pe, dest, source, update)
-            }
-        }
-    }
-
-    /// Copies from this PE's own memory for the program.
-    #[inline(always)]
-    #[track_caller]
-    pub(crate) fn read(
-        &self,
-        me: Pe,
-        source: SymRange,
-        dest: LocalDest<'_>,
-        called: &'static str,
-    ) -> Result<()> {
-        match self {
-            Active::Host(host) => {
-                host.get(me, source.offset(), dest);
-                Ok(())
-            }
-            Active::Checked(host, check) => {
-                rarely();
-                check.own(false, source, check.site(called));
-                host.get(me, source.offset(), dest);
-                Ok(())
-            }
-            Active::Cuda(cuda) => {
-                rarely();
-                cuda.get(Lane::Blocking, me, source.offset(), dest)
-            }
-        }
-    }
-
-    /// Copies to this PE's own memory for the program.
-    #[inline(always)]
-    #[track_caller]
-    pub(crate) fn write(
-        &self,
-        me: Pe,
-        dest: SymRange,
-        source: LocalSource<'_>,
-        called: &'static str,
-    ) -> Result<()> {
-        match self {
-            Active::Host(host) => {
-                host.put(me, dest.offset(), source);
-                Ok(())
-            }
-            Active::Checked(host, check) => {
-                rarely();
-                check.own(true, dest, check.site(called));
-                host.put(me, dest.offset(), source);
-                Ok(())
-            }
-            Active::Cuda(cuda) => {
-                rarely();
-                cuda.put(Lane::Blocking, me, dest.offset(), source)
-            }
-        }
+    ) -> Result<T> {
+        let words = cuda.get_value(lane, pe, source, size_of::<T>())?;
+        let bytes = &bytemuck::bytes_of(&words)[..size_of::<T>()];
+        Ok(bytemuck::pod_read_unaligned(bytes))
     }
 
     /// The program is about to look at own words.
@@ -517,66 +243,160 @@ impl Active {
             check.acquired(element, value, check.site(called));
         }
     }
+}
+
+/// Writes the program's operations, each in two: on host memory it is inlined; the checker and GPU memory stand out of line, so that
+/// nothing of them is in an operation's way there.
+macro_rules! operations {
+    ($(
+        $(#[$about:meta])*
+        fn $name:ident / $rarely:ident($($argument:ident: $kind:ty),*) -> $out:ty {
+            host: |$host:ident| $on_host:expr,
+            checked: |$raw:tt, $check:ident| $checked:expr,
+            gpu: |$cuda:ident| $on_gpu:expr $(,)?
+        }
+    )*) => {
+        impl Active { $(
+            $(#[$about])*
+            #[allow(clippy::too_many_arguments, reason = "they are the operation's, and where it goes")]
+            #[inline(always)]
+            #[track_caller]
+            pub(crate) fn $name(&self, $($argument: $kind),*) -> Result<$out> {
+                match self {
+                    Active::Host($host) => Ok($on_host),
+                    _ => self.$rarely($($argument),*),
+                }
+            }
+
+            #[allow(clippy::too_many_arguments, reason = "they are the operation's, and where it goes")]
+            #[cold]
+            #[inline(never)]
+            #[track_caller]
+            fn $rarely(&self, $($argument: $kind),*) -> Result<$out> {
+                match self {
+                    Active::Host($host) => Ok($on_host),
+                    Active::Checked($raw, $check) => Ok($checked),
+                    Active::Cuda($cuda) => $on_gpu,
+                }
+            }
+        )* }
+    };
+}
+
+// Each on a lane. Those of host memory are done when they return; a lane that is a stream of a GPU takes them in order.
+operations! {
+    /// See [`Transport::put`].
+    fn put / put_rarely(lane: Lane, pe: Pe, dest: u64, source: LocalSource<'_>, called: &'static str) -> () {
+        host: |host| host.put(pe, dest, source),
+        checked: |_, check| check.put(pe, dest, source, called),
+        gpu: |cuda| cuda.put(lane, pe, dest, source),
+    }
+
+    /// See [`Transport::get`].
+    fn get / get_rarely(lane: Lane, pe: Pe, source: u64, dest: LocalDest<'_>, called: &'static str) -> () {
+        host: |host| host.get(pe, source, dest),
+        checked: |_, check| check.get(pe, source, dest, called),
+        gpu: |cuda| cuda.get(lane, pe, source, dest),
+    }
+
+    /// See [`Transport::put_nbi`]. `lasts`: the source may be read until quiet.
+    fn put_nbi / put_nbi_rarely(
+        lane: Lane, pe: Pe, dest: u64, source: LocalSource<'_>, lasts: bool, called: &'static str
+    ) -> () {
+        host: |host| host.put_nbi(pe, dest, source),
+        checked: |_, check| check.put_nbi(pe, dest, source, lasts, called),
+        gpu: |cuda| cuda.put_nbi(lane, pe, dest, source, lasts),
+    }
+
+    /// See [`Transport::get_nbi`]. `lasts`: `dest` may be written until quiet.
+    fn get_nbi / get_nbi_rarely(
+        lane: Lane, pe: Pe, source: u64, dest: LocalDest<'_>, lasts: bool, called: &'static str
+    ) -> () {
+        host: |host| host.get_nbi(pe, source, dest),
+        checked: |_, check| check.get_nbi(pe, source, dest, lasts, called),
+        gpu: |cuda| cuda.get_nbi(lane, pe, source, dest, lasts),
+    }
+
+    /// See [`Transport::atomic`].
+    fn atomic / atomic_rarely(
+        lane: Lane, pe: Pe, offset: u64, width: Width, operation: Atomic, called: &'static str
+    ) -> u64 {
+        host: |host| host.atomic(pe, offset, width, operation),
+        checked: |_, check| check.atomic(pe, offset, width, operation.parts(), called),
+        gpu: |cuda| cuda.atomic_fetch(lane, pe, offset, width, operation),
+    }
+
+    /// As [`atomic`](Active::atomic), for who does not want the old value.
+    fn atomic_update / atomic_update_rarely(
+        lane: Lane, pe: Pe, offset: u64, width: Width, operation: Atomic, called: &'static str
+    ) -> () {
+        host: |host| {
+            host.atomic(pe, offset, width, operation);
+        },
+        checked: |_, check| check.atomic_update(pe, offset, width, operation.parts(), called),
+        gpu: |cuda| cuda.atomic_update(lane, pe, offset, width, operation),
+    }
+
+    /// See [`Transport::signal`].
+    fn signal / signal_rarely(lane: Lane, pe: Pe, update: SignalUpdate, called: &'static str) -> () {
+        host: |host| host.signal(pe, update.offset, update.value, update.op),
+        checked: |_, check| check.signal(pe, update.offset, update.value, update.op, called),
+        gpu: |cuda| cuda.update_signal(lane, pe, update),
+    }
+
+    /// A put, then an update of a signal that is seen after the put's data.
+    fn put_signal / put_signal_rarely(
+        lane: Lane, pe: Pe, dest: u64, source: LocalSource<'_>, update: SignalUpdate, nbi: Nbi, called: &'static str
+    ) -> () {
+        host: |host| {
+            host.put(pe, dest, source);
+            host.signal(pe, update.offset, update.value, update.op);
+        },
+        checked: |_, check| {
+            let signal = (update.offset, update.value, update.op);
+            check.put_signal(pe, dest, source, signal, nbi, called);
+        },
+        gpu: |cuda| cuda.put_signal(lane, pe, dest, source, update),
+    }
+
+    /// Copies from this PE's own memory for the program.
+    fn read / read_rarely(me: Pe, source: SymRange, dest: LocalDest<'_>, called: &'static str) -> () {
+        host: |host| host.get(me, source.offset(), dest),
+        checked: |host, check| {
+            check.own(false, source, check.site(called));
+            host.get(me, source.offset(), dest);
+        },
+        gpu: |cuda| cuda.get(Lane::Blocking, me, source.offset(), dest),
+    }
+
+    /// Copies to this PE's own memory for the program.
+    fn write / write_rarely(me: Pe, dest: SymRange, source: LocalSource<'_>, called: &'static str) -> () {
+        host: |host| host.put(me, dest.offset(), source),
+        checked: |host, check| {
+            check.own(true, dest, check.site(called));
+            host.put(me, dest.offset(), source);
+        },
+        gpu: |cuda| cuda.put(Lane::Blocking, me, dest.offset(), source),
+    }
 
     /// See [`Transport::fence`].
-    #[inline(always)]
-    pub(crate) fn fence(&self, lane: Lane) -> Result<()> {
-        match self {
-            Active::Host(host) => {
-                host.fence();
-                Ok(())
-            }
-            Active::Checked(_, check) => {
-                rarely();
-                check.fence();
-                Ok(())
-            }
-            Active::Cuda(cuda) => {
-                rarely();
-                cuda.order(lane)
-            }
-        }
+    fn fence / fence_rarely(lane: Lane) -> () {
+        host: |host| host.fence(),
+        checked: |_, check| check.fence(),
+        gpu: |cuda| cuda.order(lane),
     }
 
     /// See [`Transport::quiet`].
-    #[inline(always)]
-    #[track_caller]
-    pub(crate) fn quiet(&self, lane: Lane, called: &'static str) -> Result<()> {
-        match self {
-            Active::Host(host) => {
-                host.quiet();
-                Ok(())
-            }
-            Active::Checked(_, check) => {
-                rarely();
-                check.quiet(called);
-                Ok(())
-            }
-            Active::Cuda(cuda) => {
-                rarely();
-                cuda.quiet(lane)
-            }
-        }
+    fn quiet / quiet_rarely(lane: Lane, called: &'static str) -> () {
+        host: |host| host.quiet(),
+        checked: |_, check| check.quiet(called),
+        gpu: |cuda| cuda.quiet(lane),
     }
 
     /// See [`Transport::quiet_before_release`].
-    #[inline(always)]
-    #[track_caller]
-    pub(crate) fn quiet_before_release(&self, lane: Lane, called: &'static str) -> Result<()> {
-        match self {
-            Active::Host(host) => {
-                host.quiet_before_release();
-                Ok(())
-            }
-            Active::Checked(_, check) => {
-                rarely();
-                check.quiet(called);
-                Ok(())
-            }
-            Active::Cuda(cuda) => {
-                rarely();
-                cuda.complete(lane)
-            }
-        }
+    fn quiet_before_release / quiet_before_release_rarely(lane: Lane, called: &'static str) -> () {
+        host: |host| host.quiet_before_release(),
+        checked: |_, check| check.quiet(called),
+        gpu: |cuda| cuda.complete(lane),
     }
 }
