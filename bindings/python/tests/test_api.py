@@ -130,7 +130,7 @@ def test_types_of_the_reference_are_there() -> None:
 def test_other_ways_to_the_names() -> None:
     assert nvshmem.core is nvshmem and nvshmem.core.put is nvshmem.put
     assert nvshmemrs.put is nvshmem.put and nvshmemrs.Teams is nvshmem.Teams
-    assert nvshmem.interop.numpy.empty is nvshmem.array is nvshmem.interop.numpy.array
+    assert nvshmem.interop.numpy.empty is nvshmem.interop.numpy.array
     assert nvshmem.get_mc_buffer is nvshmem.get_multicast_buffer
     for module in (nvshmem, nvshmemrs):
         with pytest.raises(AttributeError, match="has no attribute 'nonsense'"):
@@ -342,8 +342,9 @@ def test_init_by_communicator(method: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"device": "cuda"}, "device='cuda': this version keeps the symmetric heap in host memory"),
-        ({"device": object()}, "host memory"),
+        ({"device": "cpu"}, "device='cpu': give the number of a GPU"),
+        ({"device": object()}, "give the number of a GPU"),
+        ({"device": -1}, "device=-1: give the number of a GPU"),
         ({"initializer_method": "pmi"}, 'initializer_method="pmi"'),
         ({"initializer_method": "mpi"}, "needs mpi_comm"),
         ({"initializer_method": "uid", "rank": 0}, "missing: uid, nranks"),
@@ -351,7 +352,7 @@ def test_init_by_communicator(method: str) -> None:
         ({"uid": b"x", "rank": 0, "nranks": 1}, "uid is a bytes"),
         ({"heap_bytes": 0}, "heap_bytes=0"),
         ({"timeout": -1}, "timeout=-1"),
-        ({"dev": "cuda"}, "device='cuda'"),
+        ({"dev": 1.5}, "device=1.5"),
         ({"dev": "host", "device": "host"}, "give one of them"),
         ({"stream": object()}, "takes no stream of CUDA"),
     ],

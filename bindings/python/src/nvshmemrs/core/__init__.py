@@ -14,10 +14,11 @@ program.py``::
 from __future__ import annotations
 
 import sys
-from typing import Optional
+from typing import Any
 
 from . import (
     amo,
+    arrays,
     checker,
     collective,
     direct,
@@ -56,6 +57,18 @@ from .amo import (
     atomic_swap_nbi,
     atomic_xor,
 )
+from .arrays import (
+    array,
+    array_get_buffer,
+    free_array,
+    get_multicast_array,
+    get_peer_array,
+    register_external_array,
+    unregister_external_array,
+)
+from .arrays import (
+    bytearray as bytearray,
+)
 from .checker import check_access
 from .collective import (
     Op,
@@ -89,20 +102,7 @@ from .direct import (
 )
 from .init_fini import UniqueID, finalize, get_name, get_unique_id, get_version, init, leave
 from .init_fini import job_scope as job
-from .interop.numpy import (
-    SymmetricArray,
-    aligned_empty,
-    array,
-    array_get_buffer,
-    free_array,
-    get_multicast_array,
-    get_peer_array,
-    register_external_array,
-    unregister_external_array,
-)
-from .interop.numpy import (
-    bytearray as bytearray,
-)
+from .interop.numpy import SymmetricArray, aligned_empty
 from .interop.torch import (
     bytetensor,
     free_tensor,
@@ -139,8 +139,9 @@ from .memory import (
 )
 from .nvshmem_types import (
     BootstrapError,
-    CheckFailedError,
     BufferTypes,
+    CheckFailedError,
+    CudaError,
     ForkedError,
     HeapExhaustedError,
     MismatchError,
@@ -204,8 +205,10 @@ from .waits import (
     wait_until_some,
 )
 
-NvshmemStreamsType = Optional[Stream]
-"""What the ``stream`` of an operation on host memory is."""
+NvshmemStreamsType = Any
+"""What the ``stream`` of an operation is: None or a Stream, and with the heap on a GPU also a stream
+of torch, CuPy or cuda.core, or the number of a cudaStream_t.
+"""
 
 core = sys.modules[__name__]
 """This module, so that ``nvshmem.core.put`` works after ``import nvshmemrs.core as nvshmem``."""
@@ -217,6 +220,7 @@ __all__ = [
     "BufferTypes",
     "CheckFailedError",
     "ComparisonType",
+    "CudaError",
     "DeviceLibLanguage",
     "Event",
     "ForkedError",
@@ -256,6 +260,7 @@ __all__ = [
     "amo",
     "array",
     "array_get_buffer",
+    "arrays",
     "ask_smem",
     "atomic_add",
     "atomic_and",

@@ -93,7 +93,7 @@ def plain(
     function, address, _, given = _prepare(table, operation, target, values, offset, dtype)
     number = pe_of(remote_pe, pe)
     if stream is None:
-        status = function(job.runtime, address, *given, number)
+        status = function(job.direct or handle_of(None), address, *given, number)
     else:
         status = queue(stream, target, function, address, *given, number)
     if status:
@@ -114,7 +114,7 @@ def returning(
     table = _FETCHING[operation]
     function, address, code, given = _prepare(table, operation, target, values, offset, dtype)
     old = _OUTPUTS[code]()
-    runtime = job.runtime if stream is None else handle_of(stream)
+    runtime = (stream is None and job.direct) or handle_of(stream)
     status = function(runtime, address, *given, pe_of(remote_pe, pe), old)
     if status:
         raise_status(status)
@@ -144,7 +144,7 @@ def fetch_nbi(
     pointer = ctypes.cast(local, ctypes.POINTER(_OUTPUTS[code]))
     number = pe_of(remote_pe, pe)
     if stream is None:
-        status = function(job.runtime, pointer, address, *given, number)
+        status = function(job.direct or handle_of(None), pointer, address, *given, number)
     else:
         status = queue(stream, (fetch, target), function, pointer, address, *given, number)
     if status:

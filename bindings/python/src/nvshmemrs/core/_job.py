@@ -12,6 +12,7 @@ import operator
 import os
 import sys
 import threading
+import weakref
 from types import TracebackType
 from typing import (
     Any,
@@ -28,7 +29,7 @@ from typing import (
 
 from .. import _ffi
 from . import _sites
-from .nvshmem_types import NvshmemInvalid, Teams, error_of
+from .nvshmem_types import NotSupportedError, NvshmemInvalid, Teams, error_of
 
 lib = _ffi.lib
 _NOT_INITIALIZED = int(_ffi.Status.NOT_INITIALIZED)
@@ -55,12 +56,18 @@ class Mapping:
 
 
 class Job:
-    """This process's one runtime; 0 is none, which the library answers with NOT_INITIALIZED."""
+    """This process's one runtime; 0 is none, which the library answers with NOT_INITIALIZED.
 
-    __slots__ = ("runtime", "pid", "mapping", "my_pe")
+    `device` is the number of the GPU whose memory holds the heap, -1 on host memory. `direct` is
+    what an operation without a stream is called with, 0 where `streams.handle_of` has to be asked.
+    """
+
+    __slots__ = ("runtime", "direct", "device", "pid", "mapping", "my_pe")
 
     def __init__(self) -> None:
         self.runtime = 0
+        self.direct = 0
+        self.device = -1
         self.pid = 0
         self.my_pe = -1
         self.mapping: Optional[Mapping] = None
@@ -81,23 +88,36 @@ external: Dict[int, Any] = {}
 # Streams whose last reference went away while they had work; see streams.
 abandoned: List[Any] = []
 
+# Streams of CUDA that were used, by cudaStream_t; see streams.
+adopted: Dict[int, int] = {}
+
+# Buffers in device memory by address; arrays there have no other way to their Buffer.
+on_device: "weakref.WeakValueDictionary[int, Any]" = weakref.WeakValueDictionary()
+
 # (runtime, address) of allocations whose last reference went away. A finaliser may run anywhere,
 # even inside a wait, so it only appends here; `release_dropped` tells the library at the next
 # allocation.
 dropped: Deque[Tuple[int, int]] = collections.deque()
 
 
+# Which of the allocations that were dropped no stream of CUDA uses any more; streams sets it.
+unused: Callable[[List[int]], List[int]] = list
+
+
 def release_dropped() -> None:
     """Releases what the garbage collector has dropped. Local; the next collective allocation frees
     it.
     """
+    addresses = []
     while True:
         try:
             runtime, address = dropped.popleft()
         except IndexError:  # another thread may have been faster
-            return
+            break
         if runtime == job.runtime:
-            check(lib.nvshmemrs_release(runtime, address))
+            addresses.append(address)
+    for address in addresses if job.device < 0 else unused(addresses):
+        check(lib.nvshmemrs_release(job.runtime, address))
 
 
 def check(status: int) -> None:
@@ -142,6 +162,14 @@ def fail_together(
     if status in (_NOT_INITIALIZED, _FORKED, _INTERRUPTED):
         raise_status(status)
     raise error
+
+
+def unsupported(what: str, instead: str = "") -> NotSupportedError:
+    """The error for what only GPUs have, and what this version does not offer on them either."""
+    if job.device >= 0:
+        return NotSupportedError(f"{what} is not offered by this version of nvshmemrs")
+    hint = f"; {instead}" if instead else ""
+    return NotSupportedError(f"{what} needs a GPU, and the symmetric heap is host memory{hint}")
 
 
 # --- Ctrl-C ---------------------------------------------------------------------------------------
@@ -199,6 +227,10 @@ def interruptible() -> None:
 def joined(runtime: int) -> None:
     """Makes `runtime` the job of this process."""
     job.runtime = runtime
+    device = ctypes.c_int32(-1)
+    check(lib.nvshmemrs_device(runtime, device))
+    job.device = device.value
+    job.direct = runtime if job.device < 0 else 0
     job.pid = os.getpid()
     check(lib.nvshmemrs_site_hook(runtime, _sites.hook, None))
     job.mapping = Mapping(runtime)
@@ -214,8 +246,13 @@ def joined(runtime: int) -> None:
 def left() -> None:
     """Forgets the runtime; every array, stream and team of it is unusable from now on."""
     job.runtime = 0
+    job.direct = 0
+    job.device = -1
     job.mapping = None
     job.my_pe = -1
+    while adopted:
+        lib.nvshmemrs_stream_release(adopted.popitem()[1])
+    on_device.clear()
     operands.clear()
     dropped.clear()
     external.clear()

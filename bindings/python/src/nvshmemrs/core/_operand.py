@@ -12,9 +12,10 @@ from typing import Any, Callable, Dict, Optional, Tuple
 import numpy as np
 
 from ._dtypes import CODES, SIZES, element_code, numpy_dtype
-from ._job import operands
+from ._job import job, operands, unsupported
+from . import _foreign
 from .memory import Buffer, owner_of
-from .nvshmem_types import TEAM_MC_SHARED, NvshmemInvalid, Teams, not_on_host
+from .nvshmem_types import TEAM_MC_SHARED, NvshmemInvalid, Teams
 
 Function = Callable[..., int]
 
@@ -29,7 +30,7 @@ _addressof = ctypes.addressof
 class Operand:
     """An array or a Buffer: where its elements are. `address` is that of the first element."""
 
-    __slots__ = ("address", "nbytes", "dtype", "layout", "shape", "strides", "watch")
+    __slots__ = ("address", "nbytes", "dtype", "layout", "shape", "strides", "watch", "is_same", "base")
 
     def __init__(
         self,
@@ -39,7 +40,9 @@ class Operand:
         layout: Optional[np.dtype],
         shape: Tuple[int, ...],
         strides: Tuple[int, ...],
-        watch: Optional["weakref.ref[np.ndarray]"],
+        watch: Optional["weakref.ref[Any]"] = None,
+        is_same: Optional[Callable[[Any], bool]] = None,
+        base: Any = None,
     ) -> None:
         self.address = address
         self.nbytes = nbytes
@@ -49,6 +52,23 @@ class Operand:
         self.shape = shape
         self.strides = strides
         self.watch = watch  # removes this from `operands` when the array dies
+        # Whether an array of another library than NumPy still is what it was.
+        self.is_same = is_same
+        self.base = base  # the array that it is a part of, if it was made from one
+
+    @property
+    def f_contiguous(self) -> bool:
+        """Whether the elements follow each other in Fortran's order."""
+        step = 0 if self.dtype is None else self.dtype.itemsize
+        for length, stride in zip(self.shape, self.strides):
+            if length > 1 and stride != step:
+                return False
+            step *= length
+        return True
+
+    def as_numpy(self) -> np.ndarray:
+        """For arithmetic with addresses only: what is there may be a GPU's."""
+        return _foreign.Span(self.address, None, self.shape, self.dtype, self.strides).array()
 
     def describe(self) -> str:
         """For error messages."""
@@ -63,16 +83,22 @@ def operand(value: Any, name: str) -> Operand:
     known: Optional[Operand] = operands.get(id(value))
     # NumPy lets dtype and strides of an array change in place; its data cannot move while `watch`
     # refers to it.
-    if known is not None and known.dtype is value.dtype and known.strides == value.strides:
-        return known
+    if known is not None:
+        if known.is_same is not None:
+            if known.is_same(value):
+                return known
+        elif known.dtype is value.dtype and known.strides == value.strides:
+            return known
     return _resolve(value, name)
 
 
 def _resolve(value: Any, name: str) -> Operand:
+    if isinstance(value, Operand):
+        return value
     if isinstance(value, Buffer):
-        return Operand(value.live_address(), value.size, None, None, (value.size,), (1,), None)
+        return Operand(value.live_address(), value.size, None, None, (value.size,), (1,))
     if not isinstance(value, np.ndarray):
-        raise NvshmemInvalid(f"{name} is a {type(value).__name__}: pass a NumPy array or a Buffer")
+        return _resolve_foreign(value, name)
     dtype = value.dtype
     if dtype.hasobject:
         raise NvshmemInvalid(f"{name} has dtype {dtype}: Python objects mean nothing to another PE")
@@ -81,18 +107,51 @@ def _resolve(value: Any, name: str) -> Operand:
         owner.live_address()  # raises if it was freed
     address, nbytes = address_of(value), value.nbytes
     if not value.flags.c_contiguous:
-        return Operand(address, nbytes, dtype, None, value.shape, value.strides, None)
-    key, forget = id(value), operands.pop
+        return Operand(address, nbytes, dtype, None, value.shape, value.strides)
     layout = _LAYOUTS.setdefault(dtype, dtype)
-    watch = weakref.ref(value, lambda _: forget(key, None))
-    found = Operand(address, nbytes, dtype, layout, value.shape, value.strides, watch)
+    found = Operand(address, nbytes, dtype, layout, value.shape, value.strides)
+    return _kept(value, found)
+
+
+def _resolve_foreign(value: Any, name: str) -> Operand:
+    """An array of another library than NumPy."""
+    found = _foreign.described(value, name)
+    if found is None:
+        raise NvshmemInvalid(
+            f"{name} is a {type(value).__name__}: pass a Buffer or an array of NumPy, CuPy or torch"
+        )
+    if found.on_gpu and job.device < 0:
+        raise NvshmemInvalid(
+            f"{name} is a {type(value).__name__} on a GPU, and the symmetric heap is host memory: "
+            "set NVSHMEMRS_MEMORY=device or pass device to init"
+        )
+    owner = owner_of(value)
+    if owner is not None:
+        owner.live_address()
+    dtype, shape, strides = found.dtype, found.shape, found.strides
+    nbytes = found.nbytes
+    if dtype is None:  # bytes
+        return Operand(found.address, nbytes, None, None, shape, strides)
+    layout = _LAYOUTS.setdefault(dtype, dtype) if found.c_contiguous else None
+    made = Operand(found.address, nbytes, dtype, layout, shape, strides, None, found.is_same)
+    return made if found.is_same is None or layout is None else _kept(value, made)
+
+
+def _kept(value: Any, found: Operand) -> Operand:
+    """Remembers an array until it dies."""
+    key, forget = id(value), operands.pop
+    found.watch = weakref.ref(value, lambda _: forget(key, None))
     operands[key] = found
     return found
 
 
 def writable(value: Any, name: str) -> None:
     """Raises if `value` is a read-only array."""
-    if isinstance(value, np.ndarray) and not value.flags.writeable:
+    if type(value) is np.ndarray or isinstance(value, np.ndarray):
+        if value.flags.writeable:
+            return
+        raise NvshmemInvalid(f"{name} is a read-only array")
+    if not isinstance(value, (Buffer, Operand)) and _foreign.is_read_only(value):
         raise NvshmemInvalid(f"{name} is a read-only array")
 
 
@@ -142,20 +201,21 @@ def element(value: Any, offset: Any, dtype: Any, name: str) -> Tuple[int, int]:
     return found.address + sum(int(i) * s for i, s in zip(steps, found.strides)), code
 
 
-def typed(value: Any, dtype: Any, name: str) -> np.ndarray:
-    """An array as it is, or a Buffer as an array of `dtype`."""
-    if isinstance(value, Buffer):
+def typed(value: Any, dtype: Any, name: str) -> Operand:
+    """An array as it is, or a Buffer as an array of `dtype`: `dtype` is not None."""
+    found = operand(value, name)
+    if found.dtype is None:
         if dtype is None:
             raise NvshmemInvalid(f"{name} is a Buffer, which has no element type: pass dtype")
         kind = numpy_dtype(dtype)
-        if value.size % kind.itemsize:
-            raise NvshmemInvalid(f"{name} is {value.size} bytes, no whole number of {kind}")
-        return np.asarray(value).view(kind)
-    found = operand(value, name)
+        if found.nbytes % kind.itemsize:
+            raise NvshmemInvalid(f"{name} is {found.nbytes} bytes, no whole number of {kind}")
+        shape, strides = (found.nbytes // kind.itemsize,), (kind.itemsize,)
+        layout = _LAYOUTS.setdefault(kind, kind)
+        return Operand(found.address, found.nbytes, kind, layout, shape, strides, base=value)
     if dtype is not None and numpy_dtype(dtype) != found.dtype:
         raise NvshmemInvalid(f"{name} has dtype {found.dtype}, and dtype={dtype!r} was passed")
-    array: np.ndarray = value
-    return array
+    return found
 
 
 def signal_address(value: Any, name: str = "signal_var") -> int:
@@ -223,7 +283,7 @@ def team_of(value: Any) -> int:
     if number == -1:
         return _INVALID_TEAM
     if number == TEAM_MC_SHARED:
-        raise not_on_host("TEAM_MC_SHARED")
+        raise unsupported("TEAM_MC_SHARED")
     if not 0 <= number < 2**64:
         raise NvshmemInvalid(f"team={value}: no team has that handle")
     return number

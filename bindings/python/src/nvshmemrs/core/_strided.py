@@ -51,12 +51,9 @@ class Blocks(NamedTuple):
     itemsize: int
 
 
-def plan(
-    dst: Operand, src: Operand, count: Optional[int], local: Optional[Tuple[Any, Any]]
-) -> List[Blocks]:
-    """What to copy for `count` elements, or all.
-
-    `local` holds dst and src themselves if the target is this PE, so that they may overlap.
+def plan(dst: Operand, src: Operand, count: Optional[int], local: bool) -> List[Blocks]:
+    """What to copy for `count` elements, or all. `local`: the target is this PE, so that they may
+    overlap.
     """
     itemsize, number = _agree(dst, src, count)
     if number == 0:  # the library still checks the PE and the addresses
@@ -69,8 +66,8 @@ def plan(
         to = dst.address + in_dst.offset + sum(n * s for n, s in zip(last, in_dst.strides))
         of = src.address + in_src.offset + sum(n * s for n, s in zip(last, in_src.strides))
         found.append(Blocks(to, of, nbytes, axes, itemsize))
-    if local is not None and (len(found) > 1 or found[0].axes):
-        _check_overlap(dst, src, *local)
+    if local and (len(found) > 1 or found[0].axes):
+        _check_overlap(dst, src)
     return found
 
 
@@ -199,13 +196,14 @@ def _axes(dst: Piece, src: Piece, itemsize: int) -> Tuple[int, List[Axis]]:
     return block, merged
 
 
-def _check_overlap(dst: Operand, src: Operand, to: Any, of: Any) -> None:
+def _check_overlap(dst: Operand, src: Operand) -> None:
     low, high = _extent(dst)
     start, end = _extent(src)
     if end <= low or high <= start:
         return
     try:
-        overlap = np.shares_memory(to, of, max_work=_OVERLAP_WORK)
+        both = dst.as_numpy(), src.as_numpy()
+        overlap = np.shares_memory(*both, max_work=_OVERLAP_WORK)
     except RuntimeError:  # numpy.exceptions.TooHardError, which older versions name otherwise
         overlap = True
     if overlap:

@@ -29,7 +29,7 @@ from ._operand import (
 )
 from .memory import Buffer, owner_of
 from .nvshmem_types import NvshmemInvalid
-from .streams import Stream, handle_of
+from .streams import Event, Stream, handle_of, hold
 
 __all__ = [
     "Op",
@@ -149,13 +149,13 @@ def _combine(
             raise NvshmemInvalid(f"op={op!r}: the operations are {', '.join(_OPS)}")
         code = CODES.get(src.layout)
         if code is None or dst.layout is not src.layout or dtype is not None:
-            code = _element_type(dst_array, src_array, dst, src, dtype, number, not parts)
+            code = _element_type(dst, src, dtype, number, not parts)
         if parts:
             _check_parts(dst, src, "src", team_size(handle))
         elif dst.nbytes != src.nbytes:
             _different(dst, src)
         writable(dst_array, "dst_array")
-        runtime = job.runtime if stream is None else handle_of(stream)
+        runtime = (stream is None and job.direct) or handle_of(stream)
     except NvshmemInvalid as error:
         _reject(error, stream, function, handle, None, None, 0, 0, 0)
     count = dst.nbytes // SIZES[code]
@@ -163,12 +163,10 @@ def _combine(
     if status:
         raise_status(status)
     if stream is not None:
-        stream.hold((dst_array, src_array))
+        hold(stream, (dst_array, src_array))
 
 
 def _element_type(
-    dst_array: Any,
-    src_array: Any,
     dst: Operand,
     src: Operand,
     dtype: Any,
@@ -193,7 +191,7 @@ def _element_type(
         raise NvshmemInvalid(
             f"dst is {dst.describe()} and src {src.describe()}: one dtype for both"
         )
-    _check_layout(dst_array, src_array, dst, src, elementwise)
+    _check_layout(dst, src, elementwise)
     for array, name in ((dst, "dst_array"), (src, "src_array")):
         if array.nbytes % SIZES[codes[0]]:
             raise NvshmemInvalid(f"{name} is {array.describe()}, no whole number of {dtype!r}")
@@ -365,9 +363,10 @@ def collective_on_buffer(
         begin = time.perf_counter()
         calls[coll]()
         return (time.perf_counter() - begin) * 1e3
-    start = stream.record()
+    start, end = Event(), Event()
+    start.record(stream)
     calls[coll]()
-    end = stream.record()
+    end.record(stream)
     end.synchronize()
     return start.elapsed(end)
 
@@ -398,12 +397,12 @@ def sync_all(stream: Optional[Stream] = None) -> None:
 
 
 def _meet(function: Callable[..., int], team: int, stream: Optional[Stream]) -> None:
-    runtime = job.runtime
-    if stream is not None:
+    runtime = (stream is None and job.direct) or 0
+    if not runtime:
         try:
             runtime = handle_of(stream)
         except NvshmemInvalid:
-            check(function(runtime, team))  # the other members must not be left waiting
+            check(function(job.runtime, team))  # the other members must not be left waiting
             raise
     status = function(runtime, team)
     if status:
@@ -425,17 +424,15 @@ def _moved(
     """The runtime or stream and both sides of a collective that only moves data."""
     dst, src = operand(dst_array, "dst_array"), operand(src_array, "src_array")
     same_dtype(dst, src)
-    _check_layout(dst_array, src_array, dst, src, elementwise)
+    _check_layout(dst, src, elementwise)
     writable(dst_array, "dst_array")
     return handle_of(stream), dst, src
 
 
-def _check_layout(
-    dst_array: Any, src_array: Any, dst: Operand, src: Operand, elementwise: bool
-) -> None:
+def _check_layout(dst: Operand, src: Operand, elementwise: bool) -> None:
     """Both are C-contiguous; or, if element i of one goes to element i of the other, both F."""
     if elementwise and dst.shape == src.shape and dst.dtype is not None and src.dtype is not None:
-        if dst_array.flags.f_contiguous and src_array.flags.f_contiguous:
+        if dst.f_contiguous and src.f_contiguous:
             return
     contiguous(dst, "dst_array")
     contiguous(src, "src_array")
@@ -489,12 +486,15 @@ def _finish(status: int, stream: Optional[Stream], *used: Any) -> None:
     if status:
         raise_status(status)
     if stream is not None:
-        stream.hold(used)
+        hold(stream, used)
 
 
 def _reject(
     error: NvshmemInvalid, stream: Any, function: Callable[..., int], *rejected: Any
 ) -> NoReturn:
     """Raises `error` after telling the other members, on the stream if there is one."""
-    live = isinstance(stream, Stream) and stream.handle
-    fail_together(error, function, *rejected, runtime=live or 0)
+    try:
+        handle = 0 if stream is None else handle_of(stream)
+    except NvshmemInvalid:
+        handle = 0
+    fail_together(error, function, *rejected, runtime=handle)

@@ -7,9 +7,8 @@ import enum
 from typing import Union
 
 from .. import _ffi
-from ._job import check, job, lib
+from ._job import check, job, lib, unsupported
 from ._operand import queried_team
-from .nvshmem_types import not_on_host
 
 __all__ = [
     "ComparisonType",
@@ -86,7 +85,7 @@ def query_thread() -> ThreadSupport:
 
 def ask_smem(amount: SmemAmount = SmemAmount.SMEM_RECOMMENDED) -> int:
     """NotSupportedError: shared memory of a kernel's blocks is a GPU's."""
-    raise not_on_host("ask_smem")
+    raise unsupported("ask_smem")
 
 
 def my_pe() -> int:

@@ -10,17 +10,16 @@ from typing import Any, Iterator, Optional
 import numpy as np
 
 from .. import _ffi
-from . import _job
+from . import _device, _job
 from ._job import check, job, lib
 from ._operand import c_int
 from .nvshmem_types import (
     ForkedError,
     NotInitializedError,
-    NotSupportedError,
     NvshmemInvalid,
     Version,
 )
-from .streams import Stream, handle_of
+from .streams import Stream, adopt_current, handle_of
 
 __all__ = [
     "UniqueID",
@@ -130,8 +129,10 @@ def init(
       there. Only ``Get_rank``, ``Get_size`` and ``bcast`` of the communicator are used. Also what
       "" means if `mpi_comm` is given.
 
-    `device` is None or "host", and `dev` another spelling of it; `stream` is None. `heap_bytes` is
-    the symmetric heap per PE, else NVSHMEM_SYMMETRIC_SIZE; `timeout` the seconds that a wait may
+    `device` says where the symmetric heap is: on a GPU, given by its number, "cuda:1", or a device
+    of cuda.core, torch or CuPy; "host"; or None, for the GPU of the calling thread's current CUDA
+    context if there is one, else the host. NVSHMEMRS_MEMORY, if it is set, overrides where, not
+    which GPU. `dev` is another spelling of it; `stream` is None. `heap_bytes` is the heap per PE, else NVSHMEM_SYMMETRIC_SIZE; `timeout` the seconds that a wait may
     last, else NVSHMEMRS_TIMEOUT; `init_timeout` the same for ``init``, else NVSHMEMRS_INIT_TIMEOUT.
     OpenSHMEM 1.5 section 9.1.1.
     """
@@ -141,7 +142,9 @@ def init(
         )
     if job.runtime:
         raise NvshmemInvalid("init: this process is a PE already; call finalize first")
-    device = _host_only(device, dev, stream)
+    if stream is not None:
+        handle_of(stream)  # raises: nothing is queued before init
+    device = _either(device, dev)
     method = initializer_method or (
         "uid" if uid is not None else "mpi" if mpi_comm is not None else ""
     )
@@ -193,18 +196,27 @@ def init(
     _job.joined(runtime.value)
 
 
-def _host_only(device: Any, dev: Any, stream: Any) -> Any:
-    """The device, under either name; it and the stream can only be the host's."""
+def _either(device: Any, dev: Any) -> Any:
+    """The device, under either name."""
     if device is not None and dev is not None:
         raise NvshmemInvalid(f"device={device!r} and dev={dev!r}: give one of them")
-    device = dev if device is None else device
-    if device is not None and device != "host":
-        raise NotSupportedError(
-            f"device={device!r}: this version keeps the symmetric heap in host memory; "
-            "leave device None or pass 'host'"
-        )
-    handle_of(stream)  # raises for another library's
-    return device
+    return dev if device is None else device
+
+
+def _choose(attr: Any, device: Any) -> None:
+    """Where the heap is: what NVSHMEMRS_MEMORY says, else on the GPU that the program names or has
+    chosen, else on the host.
+    """
+    named = device is not None and not (isinstance(device, str) and device == "host")
+    number = _device.number_of(device) if named else -1
+    wanted = _device.asked()
+    if wanted is None:
+        on_gpu = named or (device is None and _device.is_current())
+        attr.memory_kind = int(_ffi.Memory.DEVICE if on_gpu else _ffi.Memory.HOST)
+    else:
+        on_gpu = wanted == "device"
+    if on_gpu:
+        attr.device = number
 
 
 def _attributes(
@@ -212,8 +224,7 @@ def _attributes(
 ) -> Any:
     attr = _ffi.InitAttr()
     check(lib.nvshmemrs_init_attr_default(ctypes.byref(attr)))
-    if device == "host":
-        attr.memory_kind = int(_ffi.Memory.HOST)
+    _choose(attr, device)
     if heap_bytes is not None:
         if not isinstance(heap_bytes, int) or not 0 < heap_bytes < 2**63:
             raise NvshmemInvalid(f"heap_bytes={heap_bytes!r}: give a positive integer")
@@ -235,16 +246,20 @@ def finalize(*, dev: Any = None, stream: Optional[Stream] = None) -> None:
     ``init`` may follow, with other sizes too. `dev` and `stream` are accepted as seen in programs:
     None, "host", a Stream. OpenSHMEM 1.5 section 9.1.4.
     """
-    _host_only(None, dev, stream)
+    if dev is not None and dev != "host":
+        _device.number_of(dev)
     runtime = job.runtime
     if not runtime:  # which the library takes for a null handle, and releases in silence
         raise NotInitializedError("finalize: this process is not a PE; call init first")
     if job.is_forked():
         raise ForkedError("finalize: a forked child is not a PE; its parent finalizes")
+    if stream is not None:
+        handle_of(stream)  # raises for what is none
     if _log.isEnabledFor(logging.INFO):
         _log_leaks()
     try:
         _job.release_dropped()  # what was collected is no leak
+        adopt_current()
         job.mapping = None  # the heap stays for the arrays that are left, if there are any
         check(lib.nvshmemrs_finalize(runtime))
     finally:  # the runtime is gone, also when another PE died

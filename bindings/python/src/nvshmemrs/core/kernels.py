@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from typing import Any, NoReturn
 
-from .nvshmem_types import not_on_host
+from ._job import unsupported
 
 __all__ = [
     "DeviceLibLanguage",
@@ -30,56 +30,56 @@ class NvshmemKernelObject:
     """NotSupportedError: a compiled kernel's module or library runs on a GPU."""
 
     def __init__(self) -> None:
-        raise not_on_host("NvshmemKernelObject")
+        raise unsupported("NvshmemKernelObject")
 
     @staticmethod
     def from_handle(handle: int) -> NoReturn:
         """NotSupportedError."""
-        raise not_on_host("NvshmemKernelObject.from_handle")
+        raise unsupported("NvshmemKernelObject.from_handle")
 
     @staticmethod
     def from_obj(obj: Any) -> NoReturn:
         """NotSupportedError."""
-        raise not_on_host("NvshmemKernelObject.from_obj")
+        raise unsupported("NvshmemKernelObject.from_obj")
 
     @staticmethod
     def from_obj_bytes(cubin: bytes) -> NoReturn:
         """NotSupportedError."""
-        raise not_on_host("NvshmemKernelObject.from_obj_bytes")
+        raise unsupported("NvshmemKernelObject.from_obj_bytes")
 
     @staticmethod
     def from_triton(kernel: Any) -> NoReturn:
         """NotSupportedError."""
-        raise not_on_host("NvshmemKernelObject.from_triton")
+        raise unsupported("NvshmemKernelObject.from_triton")
 
     @staticmethod
     def from_cuda_bindings(handle: Any) -> NoReturn:
         """NotSupportedError."""
-        raise not_on_host("NvshmemKernelObject.from_cuda_bindings")
+        raise unsupported("NvshmemKernelObject.from_cuda_bindings")
 
 
 def module_init(mod: Any) -> None:
     """NotSupportedError: modules are loaded on GPUs."""
-    raise not_on_host("module_init")
+    raise unsupported("module_init")
 
 
 def module_finalize(mod: Any) -> None:
     """NotSupportedError: modules are loaded on GPUs."""
-    raise not_on_host("module_finalize")
+    raise unsupported("module_finalize")
 
 
 def library_init(lib: Any) -> None:
     """NotSupportedError: kernel libraries are loaded on GPUs."""
-    raise not_on_host("library_init")
+    raise unsupported("library_init")
 
 
 def library_finalize(lib: Any) -> None:
     """NotSupportedError: kernel libraries are loaded on GPUs."""
-    raise not_on_host("library_finalize")
+    raise unsupported("library_finalize")
 
 
 def find_device_bitcode_library(
     *, language: DeviceLibLanguage = DeviceLibLanguage.LLVM_BITCODE, arch: Any = None
 ) -> str:
     """NotSupportedError: device code runs on GPUs."""
-    raise not_on_host("find_device_bitcode_library")
+    raise unsupported("find_device_bitcode_library")

@@ -11,9 +11,10 @@ from typing import Any, Callable, Dict, NamedTuple, NoReturn, Optional, Tuple, U
 import numpy as np
 
 from .. import _ffi
-from . import _job
-from ._job import check, fail_together, job, lib
-from .nvshmem_types import BufferTypes, NvshmemInvalid, not_on_host
+from . import _foreign, _job
+from ._job import check, fail_together, job, lib, unsupported
+from .nvshmem_types import BufferTypes, NvshmemInvalid
+from .streams import handle_of, queue, synchronize
 
 __all__ = [
     "Buffer",
@@ -39,8 +40,8 @@ _NO_ADDRESS = 1
 class Buffer:
     """A block of symmetric memory, made by ``buffer`` and the array functions, never directly.
 
-    It speaks DLPack and NumPy's array interface as bytes; ``memoryview`` gives a memoryview.
-    ``with`` frees it. If the last reference to it and to all arrays in it goes away first, this
+    It speaks DLPack and NumPy's array interface as bytes, or that of CUDA, and has what a
+    cuda.core.Buffer has; ``memoryview`` gives a memoryview of host memory. ``with`` frees it. If the last reference to it and to all arrays in it goes away first, this
     PE's release is recorded, and the next collective allocation frees what all PEs have released.
     """
 
@@ -51,6 +52,7 @@ class Buffer:
         "_mapping",
         "_origin",
         "_exporter",
+        "_device",
         "_finalizer",
         "__weakref__",
     )
@@ -60,7 +62,7 @@ class Buffer:
         address: int,
         size: int,
         origin: Optional["Buffer"] = None,
-        exporter: Optional["memoryview"] = None,
+        exporter: Any = None,
     ) -> None:
         self._address = address
         self._size = size
@@ -68,7 +70,10 @@ class Buffer:
         self._mapping = job.mapping
         self._origin = origin  # of a peer's memory: our own, which has to stay allocated
         self._exporter = exporter  # of registered memory: keeps it mapped
+        self._device = job.device
         self._finalizer: Any = None
+        if self._device >= 0 and (origin is None or address not in _job.on_device):
+            _job.on_device[address] = self
         if origin is None and exporter is None:
             self._release_when_collected()
 
@@ -98,23 +103,30 @@ class Buffer:
 
     @property
     def is_host_accessible(self) -> bool:
-        """Always: this version's heap is host memory."""
-        return True
+        """Whether the heap is host memory."""
+        return self._device < 0
 
     @property
     def is_device_accessible(self) -> bool:
-        """Never: this version's heap is host memory."""
-        return False
+        """Whether the heap is a GPU's memory."""
+        return self._device >= 0
+
+    @property
+    def device_id(self) -> int:
+        """The GPU, as this process counts them, that reads and writes it; -1 for host memory."""
+        return self._device
 
     @property
     def memoryview(self) -> "memoryview":
         """The bytes, writable."""
         return np.asarray(self).data
 
-    def close(self) -> None:
-        """``free`` if that has not happened yet; collective, but for a peer's Buffer. Registered
-        memory is unregistered.
+    def close(self, stream: Any = None) -> None:
+        """``free`` if that has not happened yet, once what is on `stream` has run; collective, but
+        for a peer's Buffer. Registered memory is unregistered.
         """
+        if stream is not None:
+            synchronize(stream)
         if self._address:
             end(self)
 
@@ -166,14 +178,62 @@ class Buffer:
 
     @property
     def __array_interface__(self) -> Dict[str, Any]:
+        if self._device >= 0:
+            raise AttributeError("__array_interface__: the memory is a GPU's")
+        return self._interface()
+
+    @property
+    def __cuda_array_interface__(self) -> Dict[str, Any]:
+        if self._device < 0:
+            raise AttributeError("__cuda_array_interface__: the memory is the host's")
+        return self._interface()
+
+    def _interface(self) -> Dict[str, Any]:
         address = self.live_address()
         return {"version": 3, "shape": (self._size,), "typestr": "|u1", "data": (address, False)}
 
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        raise TypeError(
+            "this Buffer is memory of a GPU: use CuPy or torch there, or get() it into a NumPy array"
+        )
+
     def __dlpack__(self, **arguments: Any) -> Any:
-        return np.asarray(self).__dlpack__(**arguments)
+        if self._device < 0:
+            return np.asarray(self).__dlpack__(**arguments)
+        return _foreign.dlpack(as_numpy(self), self._device)
 
     def __dlpack_device__(self) -> Tuple[int, int]:
-        return np.asarray(self).__dlpack_device__()
+        if self._device < 0:
+            return np.asarray(self).__dlpack_device__()
+        return (_foreign.CUDA, self._device)
+
+    def copy_from(self, src: Any, *, stream: Any = None) -> None:
+        """Copies an array or Buffer of the same size here. Local, as in cuda.core."""
+        self._copy(lib.nvshmemrs_put, src, "src", stream)
+
+    def copy_to(self, dst: Any, *, stream: Any = None) -> Any:
+        """Copies this memory to an array or Buffer of the same size, and returns that. Local, as in
+        cuda.core.
+        """
+        self._copy(lib.nvshmemrs_get, dst, "dst", stream)
+        return dst
+
+    def _copy(self, function: Callable[..., int], other: Any, name: str, stream: Any) -> None:
+        from ._operand import operand, writable  # which imports this module
+
+        if self._origin is not None:
+            raise NvshmemInvalid("this is a peer's Buffer: use get, or put")
+        if name == "dst":
+            writable(other, name)
+        there = operand(other, name)
+        if there.nbytes != self._size or (there.layout is None and there.dtype is not None):
+            raise NvshmemInvalid(
+                f"{name} is {there.describe()}: give contiguous memory of {self._size} bytes"
+            )
+        sides = self.live_address(), there.address
+        if name == "dst":
+            sides = sides[::-1]
+        check(queue(stream, (self, other), function, *sides, self._size, job.my_pe))
 
     def __repr__(self) -> str:
         if not self.is_live:
@@ -217,7 +277,7 @@ def free(buffer: Buffer) -> None:
     if not buffer.is_live:
         gone = buffer._gone()
         fail_free(NvshmemInvalid(f"free: this {buffer._size}-byte buffer {gone} already"))
-    buffer.forget_for(lib.nvshmemrs_free, job.runtime, buffer._address)
+    buffer.forget_for(lib.nvshmemrs_free, handle_of(None), buffer._address)
 
 
 def realloc(buffer: Optional[Buffer], size: int) -> Optional[Buffer]:
@@ -263,7 +323,7 @@ def get_peer_buffer(buffer: Buffer, pe: int) -> Buffer:
 
 def get_multicast_buffer(team: Any, buffer: Buffer) -> Buffer:
     """NotSupportedError: multicast memory is a feature of GPUs."""
-    raise not_on_host("get_multicast_buffer")
+    raise unsupported("get_multicast_buffer")
 
 
 get_mc_buffer = get_multicast_buffer
@@ -275,6 +335,10 @@ def register_external_buffer(
     """Makes memory of this process symmetric, where it is: the returned Buffer and `buffer` are the
     same bytes, at two addresses.
 
+    On a GPU `buffer` is an array, or a cuda.core.Buffer, that is a whole mapping of memory from
+    cuMemCreate with handles of type POSIX_FILE_DESCRIPTOR, as cuda.core's virtual memory resource
+    makes it. On host memory:
+
     Collective over all PEs with the same size. `buffer` is anything with a writable buffer in
     private memory: ``aligned_empty(...)``, or an ``mmap.mmap`` with the flags MAP_PRIVATE and
     MAP_ANONYMOUS, or an array in one. It begins at a page and ends at one, and is kept mapped until
@@ -283,13 +347,12 @@ def register_external_buffer(
     """
     symmetric = ctypes.c_void_p()
     try:
-        exporter, address = _pages(buffer)
+        exporter, address, size = _pages(buffer) if job.device < 0 else _on_gpu(buffer)
         wish = _preferred(preferred_address)
     except NvshmemInvalid as error:
         rejected = (_NO_ADDRESS, _NO_SIZE, None, symmetric)
         fail_together(error, lib.nvshmemrs_buffer_register, *rejected)
-    size = exporter.nbytes
-    check(lib.nvshmemrs_buffer_register(job.runtime, address, size, wish, symmetric))
+    check(lib.nvshmemrs_buffer_register(handle_of(None), address, size, wish, symmetric))
     made = Buffer(symmetric.value or 0, size, exporter=exporter)
     _job.external[made._address] = (address, made)
     return made
@@ -310,7 +373,7 @@ def unregister_external_buffer(buffer: Any) -> None:
         address = found.live_address()
     except NvshmemInvalid as error:
         fail_together(error, lib.nvshmemrs_buffer_unregister, _NO_ADDRESS)
-    check(lib.nvshmemrs_buffer_unregister(job.runtime, address))
+    check(lib.nvshmemrs_buffer_unregister(handle_of(None), address))
     _job.external.pop(address, None)
     found._forget()
     found._exporter = memoryview(b"")  # the memory may be unmapped now
@@ -320,7 +383,7 @@ class NvshmemResource:
     """NotSupportedError: the reference's allocator of GPU memory; here ``buffer`` allocates."""
 
     def __init__(self, device: Any) -> None:
-        raise not_on_host("NvshmemResource", "buffer() and array() allocate symmetric memory")
+        raise unsupported("NvshmemResource", "buffer() and array() allocate symmetric memory")
 
 
 class HeapStats(NamedTuple):
@@ -381,6 +444,8 @@ def fail_free(error: NvshmemInvalid) -> NoReturn:
 def owner_of(value: Any) -> Optional[Buffer]:
     """The Buffer that an array, or a view of one, lies in; None for memory that is not ours."""
     base: Any = value
+    if job.device >= 0 and not isinstance(value, (np.ndarray, Buffer)):
+        base = _foreign.base_of(value) or _by_address(value)
     while base is not None:
         if isinstance(base, np.ndarray):
             base = base.base
@@ -391,6 +456,22 @@ def owner_of(value: Any) -> Optional[Buffer]:
         else:
             base = getattr(base, "base", None)  # what numpy.lib.stride_tricks leaves in between
     return None
+
+
+def _by_address(value: Any) -> Optional[Buffer]:
+    """The Buffer that an array on a GPU lies in, where its library does not tell."""
+    found = _foreign.described(value, "array")
+    if found is not None:
+        for address, buffer in list(_job.on_device.items()):
+            if address <= found.address < address + buffer.size and buffer.is_live:
+                return buffer  # type: ignore[no-any-return]
+    return None
+
+
+def as_numpy(buffer: Buffer) -> np.ndarray:
+    """A Buffer's bytes as NumPy sees them: for their layout only, as they may be a GPU's."""
+    span = _foreign.Span(buffer.live_address(), buffer, (buffer.size,), None)
+    return span.array().view(np.uint8)
 
 
 def end(buffer: Buffer) -> None:
@@ -408,15 +489,34 @@ def registered_at(value: Any) -> Optional[Buffer]:
     try:
         address = np.asarray(memoryview(value)).__array_interface__["data"][0]
     except (TypeError, ValueError):
-        return None
+        found = _foreign.described(value, "buffer") if job.device >= 0 else None
+        if found is None:
+            return None
+        address = found.address
     for private, found in _job.external.values():
         if address in (private, found._address):
             return found  # type: ignore[no-any-return]
     return None
 
 
-def _pages(value: Any) -> Tuple["memoryview", int]:
-    """Memory to register and its address; NvshmemInvalid unless it is writable whole pages."""
+def _on_gpu(value: Any) -> Tuple[Any, int, int]:
+    """Memory of a GPU to register, its address and size. The library knows what can be."""
+    from ._operand import contiguous, operand, writable  # which imports this module
+
+    found = operand(value, "buffer")
+    if not found.f_contiguous:
+        contiguous(found, "buffer")
+    writable(value, "buffer")
+    if owner_of(value) is not None:
+        raise NvshmemInvalid("buffer is symmetric memory already")
+    for start, other in _job.external.values():
+        if start < found.address + found.nbytes and found.address < start + other.size:
+            raise NvshmemInvalid("buffer is registered already, or a part of it: unregister it")
+    return value, found.address, found.nbytes
+
+
+def _pages(value: Any) -> Tuple["memoryview", int, int]:
+    """Memory to register, its address and size; NvshmemInvalid unless it is writable whole pages."""
     try:
         view = memoryview(value).cast("B")
     except (TypeError, ValueError) as error:
@@ -442,7 +542,7 @@ def _pages(value: Any) -> Tuple["memoryview", int]:
             raise NvshmemInvalid(
                 "buffer is registered already, or a part of it: unregister it first"
             )
-    return view, address
+    return view, address, view.nbytes
 
 
 def _preferred(address: Any) -> Optional[int]:

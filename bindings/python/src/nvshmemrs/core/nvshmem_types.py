@@ -87,6 +87,10 @@ class TeamBrokenError(NvshmemError):
     """A member left a collective half-way, so its team cannot be used any more."""
 
 
+class CudaError(NvshmemError):
+    """The CUDA driver refused something; the message has its words."""
+
+
 class CheckFailedError(NvshmemError):
     """The synchronisation checker has found something, on this PE or another one. ``finalize``
     raises it after all else is done.
@@ -112,6 +116,7 @@ _ERRORS: Dict[int, Type[NvshmemError]] = {
     Status.TEAM_BROKEN: TeamBrokenError,
     Status.PEER_ARGUMENT: PeerArgumentError,
     Status.CHECK_FAILED: CheckFailedError,
+    Status.CUDA: CudaError,
 }
 
 
@@ -248,7 +253,8 @@ Teams = _Teams(**_PREDEFINED)
 
 
 class NvshmemStream:
-    """Wraps what has a ``cuda_stream``, such as a torch.cuda.Stream, as in nvshmem.core.
+    """Wraps what has a ``cuda_stream``, such as a torch.cuda.Stream, as in nvshmem.core; operations
+    take that itself, too.
 
     Operations on host memory take no CUDA stream; their streams are ``Stream()``.
     """
@@ -257,13 +263,7 @@ class NvshmemStream:
         if not hasattr(pt_stream, "cuda_stream"):
             raise NvshmemInvalid(f"pt_stream={pt_stream!r}: it has no attribute cuda_stream")
         self.pt_stream = pt_stream
-        self.handle = int(pt_stream.cuda_stream)
+        self.handle = self.cuda_stream = int(pt_stream.cuda_stream)
 
     def __cuda_stream__(self) -> Tuple[int, int]:
         return (0, self.handle)
-
-
-def not_on_host(what: str, instead: str = "") -> NotSupportedError:
-    """The error for what only GPUs have."""
-    hint = f"; {instead}" if instead else ""
-    return NotSupportedError(f"{what} needs a GPU, and the symmetric heap is host memory{hint}")

@@ -24,6 +24,7 @@ from . import _strided
 from ._dtypes import one_element
 from ._job import check, job, lib, raise_status
 from ._operand import (
+    Operand,
     c_int,
     contiguous,
     integer,
@@ -36,7 +37,7 @@ from ._operand import (
 )
 from .direct import ComparisonType
 from .nvshmem_types import NvshmemInvalid
-from .streams import Stream, handle_of, queue
+from .streams import Stream, handle_of, hold, queue, synchronize
 
 __all__ = [
     "SignalOp",
@@ -158,13 +159,12 @@ def _move(
         or nbytes != source.nbytes
         or count is not None
     ):
-        local = (dst, src) if remote_pe == job.my_pe else None
-        planned = _strided.plan(target, source, count, local)
+        planned = _strided.plan(target, source, count, remote_pe == job.my_pe)
         status = _strided.copy(calls, handle_of(stream), planned, remote_pe)
-        if stream is not None:
-            stream.hold((dst, src))
+        hold(stream, (dst, src))
     elif stream is None:
-        status = calls.contiguous(job.runtime, target.address, source.address, nbytes, remote_pe)
+        runtime = job.direct or handle_of(None)
+        status = calls.contiguous(runtime, target.address, source.address, nbytes, remote_pe)
     else:
         arguments = (target.address, source.address, nbytes, remote_pe)
         status = queue(stream, (dst, src), calls.contiguous, *arguments)
@@ -209,13 +209,13 @@ def p(
     9.5.2.
     """
     target = typed(dst, dtype, "dst")
-    if target.size == 0:
+    if target.nbytes == 0:
         raise NvshmemInvalid("dst is empty: p writes one element")
     made = one_element(value, target.dtype, "value")
     number = pe_of(remote_pe, pe)
-    arguments = (operand(target, "dst").address, operand(made, "value").address, made.nbytes)
+    arguments = (target.address, operand(made, "value").address, made.nbytes)
     if stream is None:
-        status = _put.contiguous(job.runtime, *arguments, number)
+        status = _put.contiguous(handle_of(None), *arguments, number)
     else:
         status = queue(stream, (dst, made), _put.contiguous, *arguments, number)
     check(status)
@@ -235,16 +235,16 @@ def g(
     it. OpenSHMEM 1.5 section 9.5.5.
     """
     source = typed(src, dtype, "src")
-    if source.size == 0:
+    if source.nbytes == 0:
         raise NvshmemInvalid("src is empty: g reads one element")
     made = np.empty(1, source.dtype)
     number = pe_of(remote_pe, pe)
-    arguments = (operand(made, "value").address, operand(source, "src").address, made.nbytes)
+    arguments = (operand(made, "value").address, source.address, made.nbytes)
     if stream is None:
-        check(_get.contiguous(job.runtime, *arguments, number))
+        check(_get.contiguous(handle_of(None), *arguments, number))
     else:
         check(queue(stream, (src, made), _get.contiguous, *arguments, number))
-        stream.synchronize()
+        synchronize(stream)
     return made[0]
 
 
@@ -285,6 +285,7 @@ def iget(
     """As ``iput``, from the symmetric `src` on PE `remote_pe` to `dst`. Completion as ``get``.
     OpenSHMEM 1.5 section 9.5.6.
     """
+    writable(dst, "dst")
     to = _every(dst, dst_stride, 1, count, dtype, "dst")
     get(to, _every(src, src_stride, 1, count, dtype, "src"), pe_of(remote_pe, pe), stream=stream)
 
@@ -331,13 +332,14 @@ def ibget(
     """
     to = _every(dst, dst_stride, block_size, block_count, dtype, "dst")
     of = _every(src, src_stride, block_size, block_count, dtype, "src")
+    writable(dst, "dst")
     get(to, of, pe_of(remote_pe, pe), stream=stream)
 
 
-def _every(array: Any, stride: int, block: int, count: int, dtype: Any, name: str) -> np.ndarray:
-    """A view of `count` blocks of an array that start every `stride` elements."""
-    array = typed(array, dtype, name)
-    contiguous(operand(array, name), name)
+def _every(array: Any, stride: int, block: int, count: int, dtype: Any, name: str) -> Operand:
+    """`count` blocks of an array that start every `stride` elements."""
+    whole = typed(array, dtype, name)
+    contiguous(whole, name)
     step, length, number = (
         integer(value, what)
         for value, what in ((stride, f"{name}_stride"), (block, "block_size"), (count, "count"))
@@ -347,16 +349,17 @@ def _every(array: Any, stride: int, block: int, count: int, dtype: Any, name: st
             f"{name}_stride={stride}, blocks of {block}, count={count}: a block has at least 1 "
             "element, the stride at least the elements of a block, and a count is not negative"
         )
-    if number and (number - 1) * step + length > array.size:
+    size = whole.dtype.itemsize
+    there = whole.nbytes // (size or 1)
+    if number and (number - 1) * step + length > there:
         raise NvshmemInvalid(
             f"{name}_stride={stride}, blocks of {block}, count={count}: that needs "
-            f"{(number - 1) * step + length} elements, and {name} has {array.size}"
+            f"{(number - 1) * step + length} elements, and {name} has {there}"
         )
-    flat = array.reshape(-1)
-    size = array.itemsize
-    return np.lib.stride_tricks.as_strided(
-        flat, (number, length), (step * size, size), subok=True, writeable=flat.flags.writeable
-    )
+    layout = whole.layout if step == length or number < 2 else None
+    shape, strides = (number, length), (step * size, size)
+    nbytes = number * length * size
+    return Operand(whole.address, nbytes, whole.dtype, layout, shape, strides, base=array)
 
 
 def put_signal(
@@ -413,7 +416,7 @@ def _move_signal(
     target, source = operand(dst, "dst"), operand(src, "src")
     signal = signal_address(update[0])
     value, how = signal_value(update[1]), c_int(update[2], "signal_op")
-    planned = _strided.plan(target, source, count, (dst, src) if pe == job.my_pe else None)
+    planned = _strided.plan(target, source, count, pe == job.my_pe)
     if len(planned) == 1 and not planned[0].axes:
         to, of, nbytes = planned[0][:3]
         status = function(runtime, to, of, nbytes, signal, value, how, pe)
@@ -423,8 +426,7 @@ def _move_signal(
             or lib.nvshmemrs_fence(runtime)
             or lib.nvshmemrs_signal_op(runtime, signal, value, how, pe)
         )
-    if stream is not None:
-        stream.hold((dst, src, update[0]))
+    hold(stream, (dst, src, update[0]))
     check(status)
 
 
@@ -447,7 +449,7 @@ def signal_op(
         pe_of(remote_pe, pe),
     )
     if stream is None:
-        status = lib.nvshmemrs_signal_op(job.runtime, *arguments)
+        status = lib.nvshmemrs_signal_op(job.direct or handle_of(None), *arguments)
     else:
         status = queue(stream, signal_var, lib.nvshmemrs_signal_op, *arguments)
     if status:
@@ -475,7 +477,8 @@ def signal_wait(
         check(queue(stream, (signal_var, wanted), lib.nvshmemrs_wait_until, *arguments))
         return None
     seen = ctypes.c_uint64()
-    status = lib.nvshmemrs_signal_wait(job.runtime, address, how, value, ctypes.byref(seen))
+    runtime = job.direct or handle_of(None)
+    status = lib.nvshmemrs_signal_wait(runtime, address, how, value, ctypes.byref(seen))
     if status:
         raise_status(status)
     return seen.value
@@ -495,7 +498,7 @@ def signal_fetch(signal_var: Any, stream: Optional[Stream] = None) -> int:
 
 def quiet(stream: Optional[Stream] = None) -> None:
     """Completes this PE's operations, non-blocking too. Local. OpenSHMEM 1.5 section 9.11.2."""
-    status = lib.nvshmemrs_quiet(job.runtime if stream is None else handle_of(stream))
+    status = lib.nvshmemrs_quiet((stream is None and job.direct) or handle_of(stream))
     if status:
         raise_status(status)
 
@@ -512,6 +515,6 @@ def fence(stream: Optional[Stream] = None) -> None:
     """Orders this PE's earlier puts and signals to each PE before its later ones. OpenSHMEM 1.5
     section 9.11.1.
     """
-    status = lib.nvshmemrs_fence(job.runtime if stream is None else handle_of(stream))
+    status = lib.nvshmemrs_fence((stream is None and job.direct) or handle_of(stream))
     if status:
         raise_status(status)

@@ -1,20 +1,27 @@
-"""Streams and events of host memory: ordered queues of operations, and marks in them.
+"""Streams and events: ordered queues of operations, and marks in them.
 
 Every operation takes ``stream=``. With None it is done when the call returns. With a ``Stream`` the
 call returns at once, and the operation runs after all that was queued before it; arrays and Buffers
 that it uses are kept until it has run, but their contents must stay as they are. What goes wrong in
 the queue is raised by the next ``synchronize``. Functions that return a value wait for it.
+
+With the heap on a GPU, ``stream`` may also be a stream of torch, CuPy or cuda.core, anything with
+``__cuda_stream__``, or the number of a ``cudaStream_t``, which must then exist until ``finalize``;
+and None first waits for what is on the current streams of torch and CuPy, where they are in use.
 """
 
 from __future__ import annotations
 
 import collections
 import ctypes
+import operator
 import threading
-from typing import Any, Callable, Deque, List, Optional, Tuple, Union
+import weakref
+from typing import Any, Callable, Deque, List, Optional, Set, Tuple
 
 from .. import _ffi
-from ._job import abandoned, check, job, lib
+from . import _device, _job
+from ._job import abandoned, adopted, check, job, lib
 from .nvshmem_types import NotSupportedError, NvshmemInvalid
 
 __all__ = ["Event", "Stream"]
@@ -36,11 +43,13 @@ class Event:
         self._runtime = job.runtime
         self._handle = _made(lib.nvshmemrs_event_new)
 
-    def record(self, stream: "Stream") -> None:
+    def record(self, stream: Any) -> None:
         """Queues the mark: it is reached when all queued before is done. A later call moves it."""
+        if stream is None:
+            raise NvshmemInvalid("stream is None: an event is recorded in a stream")
         check(lib.nvshmemrs_event_record(self._live(), handle_of(stream)))
 
-    def wait(self, stream: Optional["Stream"] = None) -> None:
+    def wait(self, stream: Any = None) -> None:
         """Makes `stream` wait until the latest record is reached; with None, the caller waits.
 
         An event that was not recorded holds up nobody.
@@ -92,7 +101,8 @@ class Event:
 
 
 class Stream:
-    """An ordered queue of operations of this PE, with a thread of its own.
+    """An ordered queue of operations of this PE, with a thread of its own; with the heap on a GPU,
+    a stream of CUDA.
 
     ``with`` waits for what is queued and closes it. ``finalize`` waits for all streams. All methods
     are local.
@@ -114,6 +124,14 @@ class Stream:
     def handle(self) -> int:
         """The library's number for it; 0 once it is closed."""
         return self._handle if self._runtime == job.runtime else 0
+
+    def __cuda_stream__(self) -> Tuple[int, int]:
+        """Version 0 of the protocol and the cudaStream_t, for torch, CuPy and cuda.core;
+        NotSupportedError on host memory.
+        """
+        raw = ctypes.c_void_p()
+        check(lib.nvshmemrs_stream_cuda(self.live_handle(), raw))
+        return (0, raw.value or 0)
 
     def synchronize(self) -> None:
         """Waits until all that is queued has run; raises the first error among it, which is then
@@ -147,15 +165,17 @@ class Stream:
         event.record(self)
         return event
 
-    def wait(self, event_or_stream: Union[Event, "Stream"]) -> None:
+    def wait(self, event_or_stream: Any) -> None:
         """Makes what is queued later wait for an event, or for all that is queued in another
         stream now.
         """
         event = event_or_stream
-        if isinstance(event, Stream):
-            event = event.record()
         if not isinstance(event, Event):
-            raise NvshmemInvalid(f"a stream waits for an Event or a Stream, not {event!r}")
+            if isinstance(event, Stream) or (job.device >= 0 and event is not None):
+                event, stream = Event(), event
+                event.record(stream)
+            else:
+                raise NvshmemInvalid(f"a stream waits for an Event or a Stream, not {event!r}")
         event.wait(self)
         self.hold(event)
 
@@ -236,18 +256,139 @@ def _close_idle() -> None:
 def handle_of(stream: Any) -> int:
     """What stands in place of the runtime's handle for an operation with `stream`."""
     if stream is None:
+        if job.device >= 0:
+            _join_current()
         return job.runtime
     if isinstance(stream, Stream):
         return stream.live_handle()
-    raise NotSupportedError(
-        f"stream={stream!r}: the symmetric heap is host memory, which takes no stream of CUDA or "
-        "another library; make one with nvshmem.Stream(), or leave stream None"
-    )
+    if job.device < 0:
+        raise NotSupportedError(
+            f"stream={stream!r}: the symmetric heap is host memory, which takes no stream of CUDA "
+            "or another library; make one with nvshmem.Stream(), or leave stream None"
+        )
+    raw = _raw(stream)
+    return adopted.get(raw) or _adopt(raw, stream)
+
+
+def hold(stream: Any, used: Any) -> None:
+    """Keeps what an operation uses that was just queued. On a stream of CUDA nothing has to be
+    kept: memory of array libraries and of the heap is not given away before the stream is done with
+    it, and of other host memory the driver takes a copy.
+    """
+    if type(stream) is Stream:
+        stream.hold(used)
 
 
 def queue(stream: Any, used: Any, function: Callable[..., int], *arguments: Any) -> int:
     """Queues an operation that uses the memory of `used`; returns the library's status."""
     status = function(handle_of(stream), *arguments)
     if not status:
-        stream.hold(used)
+        hold(stream, used)
     return status
+
+
+def synchronize(stream: Any) -> None:
+    """Waits for a stream of whichever kind."""
+    if isinstance(stream, Stream):
+        stream.synchronize()
+    else:
+        check(lib.nvshmemrs_stream_synchronize(handle_of(stream)))
+
+
+def _raw(stream: Any) -> int:
+    """The cudaStream_t of a stream."""
+    raw = getattr(stream, "cuda_stream", None)  # torch
+    if raw is None:
+        protocol = getattr(stream, "__cuda_stream__", None)  # cuda.core
+        if protocol is not None:
+            raw = protocol()[1]
+        else:
+            raw = getattr(stream, "ptr", stream)  # CuPy; a number
+    try:
+        number = operator.index(raw)
+    except TypeError:
+        number = -1
+    if not 0 <= number < 2**64:
+        raise NvshmemInvalid(
+            f"stream={stream!r}: give a stream of torch, CuPy or cuda.core, an nvshmem.Stream, "
+            "what has __cuda_stream__, the number of a cudaStream_t, or None"
+        )
+    return number
+
+
+def _adopt(raw: int, stream: Any) -> int:
+    """A handle for a stream of CUDA; it is kept as long as the stream, or the job, lasts."""
+    handle = ctypes.c_uint64()
+    check(lib.nvshmemrs_stream_from_cuda(job.runtime, raw, handle))
+    adopted[raw] = handle.value
+    # torch's streams last as long as the process, though their objects come and go.
+    if raw and not hasattr(stream, "cuda_stream"):
+        try:
+            weakref.finalize(stream, _forget, raw, handle.value).atexit = False
+        except TypeError:  # a number: the caller keeps the stream until finalize
+            pass
+    return handle.value
+
+
+def _forget(raw: int, handle: int) -> None:
+    """Lets a stream go that its library is about to destroy. Never waits."""
+    if adopted.get(raw) == handle and not job.is_forked():
+        del adopted[raw]
+        lib.nvshmemrs_stream_release(handle)
+
+
+def adopt_current() -> Set[int]:
+    """The handles of the array libraries' current streams. ``finalize`` waits for all handles."""
+    if job.device < 0:
+        return set()
+    return {handle_of(stream) for stream in _device.current_streams(job.device)}
+
+
+def _join_current() -> None:
+    """Waits for prior work on the array libraries' current streams."""
+    for handle in adopt_current():
+        check(lib.nvshmemrs_stream_synchronize(handle))
+
+
+# Allocations that were dropped, and events behind what was on the streams of CUDA then.
+_dropped: Deque[Tuple[int, List[Event], List[int]]] = collections.deque()
+
+
+def _unused(addresses: List[int]) -> List[int]:
+    """Which of the allocations that were dropped no stream of CUDA uses any more: these, if nothing
+    is on the streams, and earlier ones. Never waits.
+    """
+    if addresses:
+        events = _behind_all()
+        if events is None:
+            _job.dropped.extend((job.runtime, address) for address in addresses)
+        else:
+            _dropped.append((job.runtime, events, addresses))
+    ready: List[int] = []
+    while _dropped:
+        runtime, events, dropped = _dropped[0]
+        if runtime == job.runtime:
+            if not all(event.query() for event in events):
+                break
+            ready += dropped
+        _dropped.popleft()
+    return ready
+
+
+def _behind_all() -> Optional[List[Event]]:
+    """Events behind what is on the streams of CUDA that are used; None if that cannot be told, as
+    while a stream is captured into a graph.
+    """
+    events = []
+    for handle in adopt_current().union(adopted.values()):
+        done = ctypes.c_int32()
+        if lib.nvshmemrs_stream_query(handle, done):
+            return None
+        if not done.value:
+            event = Event()
+            check(lib.nvshmemrs_event_record(event._handle, handle))
+            events.append(event)
+    return events
+
+
+_job.unused = _unused

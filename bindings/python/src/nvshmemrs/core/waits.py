@@ -72,7 +72,7 @@ def wait_until(
     wanted = C_TYPES[code](scalar(value, code, "value"))
     arguments = (address, c_int(cmp, "cmp"), ctypes.addressof(wanted), code)
     if stream is None:
-        status = lib.nvshmemrs_wait_until(job.runtime, *arguments)
+        status = lib.nvshmemrs_wait_until(job.direct or handle_of(None), *arguments)
     else:
         status = queue(stream, (ivar, wanted), lib.nvshmemrs_wait_until, *arguments)
     if status:
@@ -93,7 +93,7 @@ def wait_until_all(
     count = array.nbytes // SIZES[rest[2]]
     arguments = (array.address, count, chosen, *rest)
     if stream is None:
-        check(form(job.runtime, *arguments))
+        check(form(handle_of(None), *arguments))
     else:
         check(queue(stream, (ivars, wanted, chosen), form, *arguments))
 

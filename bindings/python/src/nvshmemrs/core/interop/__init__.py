@@ -1,4 +1,6 @@
-"""Array libraries on the symmetric heap. On host memory that is NumPy; the others say so."""
+"""Array libraries on the symmetric heap: NumPy on host memory, CuPy and torch on GPUs; the others
+say so.
+"""
 
 from . import cupy, numpy, torch
 

@@ -9,14 +9,12 @@ from typing import Any, Literal, Optional, Tuple, Union
 import numpy as np
 
 from .._dtypes import numpy_dtype
-from .._job import lib
+from .._job import job, lib, unsupported
 from .._operand import address_of
 from ..memory import (
     Buffer,
     allocate,
-    end,
     fail_allocation,
-    fail_free,
     get_peer_buffer,
     leave_scope,
     owner_of,
@@ -24,7 +22,8 @@ from ..memory import (
     registered_at,
     unregister_external_buffer,
 )
-from ..nvshmem_types import BufferTypes, NvshmemInvalid, not_on_host
+from ..nvshmem_types import NotSupportedError, NvshmemInvalid
+from . import _common
 
 __all__ = [
     "SymmetricArray",
@@ -89,15 +88,10 @@ def array(
     Collective over all PEs with the same arguments; includes a barrier. `morder` is "C" or "F".
     `release` and `except_on_del` are accepted and have no effect; see ``buffer``.
     """
+    _host_memory("array")
     try:
-        dims, kind = _check_shape(shape), numpy_dtype(dtype)
-        nbytes = math.prod(dims) * kind.itemsize
-        if not 0 < nbytes < 2**63:
-            raise NvshmemInvalid(
-                f"shape={shape!r}, dtype={kind}: that is {nbytes} bytes; give at least 1"
-            )
-        if morder not in ("C", "F"):
-            raise NvshmemInvalid(f'morder={morder!r}: it is "C" or "F"')
+        kind = numpy_dtype(dtype)
+        dims = _common.checked(shape, kind, kind.itemsize, morder)
     except NvshmemInvalid as error:
         fail_allocation(error)
     memory = allocate(lib.nvshmemrs_calloc, math.prod(dims), kind.itemsize)
@@ -121,7 +115,7 @@ def bytearray(
     host memory.
     """
     try:
-        nbytes = math.prod(_check_shape(shape)) * numpy_dtype(dtype).itemsize
+        nbytes = math.prod(_common.check_shape(shape)) * numpy_dtype(dtype).itemsize
     except NvshmemInvalid as error:
         fail_allocation(error)
     return array(nbytes, np.uint8, release, morder, except_on_del)
@@ -133,36 +127,23 @@ def free_array(array: np.ndarray) -> None:
     Collective over all PEs with the same array; a barrier comes first. It takes the array as
     allocated, reshaped perhaps, and no smaller view. A peer's array is only closed here.
     """
-    try:
-        owner = _owner(array, "free_array")
-        if owner.buffer_type == BufferTypes.EXTERNAL:
-            raise NvshmemInvalid("free_array: this was registered: use unregister_external_array")
-        if array.nbytes != owner.size:
-            raise NvshmemInvalid(
-                f"free_array: a view of {array.nbytes} bytes of an array of {owner.size}: pass the "
-                "whole array"
-            )
-    except NvshmemInvalid as error:
-        fail_free(error)
-    end(owner)
+    _common.free(array, "free_array", "unregister_external_array")
 
 
 def array_get_buffer(array: np.ndarray) -> Tuple[Buffer, int, str]:
     """The Buffer that an array, or a view of one, lies in, the array's bytes, and its dtype's name.
     Local.
     """
-    return _owner(array, "array_get_buffer"), array.nbytes, array.dtype.name
+    return _common.owner(array, "array_get_buffer"), array.nbytes, array.dtype.name
 
 
 def get_peer_array(array: np.ndarray, peer_pe: Optional[int] = None) -> SymmetricArray:
     """PE `peer_pe`'s copy of an array or view, for direct loads and stores: same shape, dtype and
     strides. Local.
     """
-    if peer_pe is None:
-        raise NvshmemInvalid("peer_pe is missing: say which PE, 0 to n_pes() - 1")
-    owner = _owner(array, "get_peer_array")
+    owner = _common.owner_for_peer(array, peer_pe, "get_peer_array")
     offset = address_of(array) - owner.live_address()
-    memory = np.asarray(get_peer_buffer(owner, peer_pe))
+    memory = np.asarray(get_peer_buffer(owner, peer_pe or 0))
     return np.ndarray.__new__(
         SymmetricArray, array.shape, array.dtype, memory, offset, array.strides
     )
@@ -170,7 +151,7 @@ def get_peer_array(array: np.ndarray, peer_pe: Optional[int] = None) -> Symmetri
 
 def get_multicast_array(team: Any, array: np.ndarray) -> np.ndarray:
     """NotSupportedError: multicast memory is a feature of GPUs."""
-    raise not_on_host("get_multicast_array")
+    raise unsupported("get_multicast_array")
 
 
 def aligned_empty(
@@ -179,7 +160,7 @@ def aligned_empty(
     morder: Literal["C", "F"] = "C",
 ) -> np.ndarray:
     """An array of zeros in private memory that can be registered: whole pages of its own. Local."""
-    dims, kind = _check_shape(shape), numpy_dtype(dtype)
+    dims, kind = _common.check_shape(shape), numpy_dtype(dtype)
     nbytes = math.prod(dims) * kind.itemsize
     if not 0 < nbytes < 2**63:
         raise NvshmemInvalid(f"shape={shape!r}, dtype={kind}: that is {nbytes} bytes, at least 1")
@@ -235,25 +216,9 @@ def _rounded(nbytes: int) -> int:
     return -(-nbytes // mmap.PAGESIZE) * mmap.PAGESIZE
 
 
-def _owner(array: Any, caller: str) -> Buffer:
-    if not isinstance(array, np.ndarray):
-        kind = type(array).__name__
-        raise NvshmemInvalid(f"{caller} takes an array on the symmetric heap, not {kind}")
-    owner = owner_of(array)
-    if owner is None:
-        raise NvshmemInvalid(
-            f"{caller}: this array was not made by array() or bytearray(), nor is it a view of such"
+def _host_memory(name: str) -> None:
+    if job.device >= 0:
+        raise NotSupportedError(
+            f"interop.numpy.{name}: the symmetric heap is memory of GPU {job.device}, which NumPy "
+            "does not reach; use interop.cupy or interop.torch, or NVSHMEMRS_MEMORY=host"
         )
-    return owner
-
-
-def _check_shape(shape: Any) -> Tuple[int, ...]:
-    try:
-        dims = (
-            (int(shape),) if isinstance(shape, (int, np.integer)) else tuple(int(n) for n in shape)
-        )
-    except (TypeError, ValueError):
-        dims = (-1,)
-    if any(n < 0 for n in dims):
-        raise NvshmemInvalid(f"shape={shape!r}: give an integer or a tuple of them, none negative")
-    return dims

@@ -1,0 +1,230 @@
+"""Arrays of torch and CuPy, and of whatever speaks ``__cuda_array_interface__``: where their
+elements are, to which Buffer they belong, and how they are made over memory of the heap. Neither
+library is imported unless the program asks for its arrays.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+import weakref
+from typing import Any, Callable, Dict, NamedTuple, Optional, Tuple
+
+import numpy as np
+
+from ._dtypes import BFLOAT16, CODES
+from .nvshmem_types import NotSupportedError, NvshmemInvalid
+
+CUDA = 2
+"""DLPack's number for memory of a GPU."""
+
+
+class Described(NamedTuple):
+    """An array: `dtype` is None for bytes; `is_same` tells later whether it still is like this, and
+    is None where that cannot be told.
+    """
+
+    address: int
+    dtype: Optional[np.dtype]
+    shape: Tuple[int, ...]
+    strides: Tuple[int, ...]
+    on_gpu: bool
+    is_same: Optional[Callable[[Any], bool]]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of its elements."""
+        total = 1 if self.dtype is None else self.dtype.itemsize
+        for length in self.shape:
+            total *= length
+        return total
+
+    @property
+    def c_contiguous(self) -> bool:
+        """Whether the elements follow each other in C order."""
+        step = 1 if self.dtype is None else self.dtype.itemsize
+        for length, stride in zip(reversed(self.shape), reversed(self.strides)):
+            if length > 1 and stride != step:
+                return self.nbytes == 0
+            step *= length
+        return True
+
+
+def described(value: Any, name: str) -> Optional[Described]:
+    """What argument `name` is; None if it is no array."""
+    torch, cupy = sys.modules.get("torch"), sys.modules.get("cupy")
+    if torch is not None and isinstance(value, torch.Tensor):
+        return _of_torch(torch, value, name)
+    if cupy is not None and isinstance(value, cupy.ndarray):
+        return _of_cupy(value)
+    interface = getattr(value, "__cuda_array_interface__", None)
+    if isinstance(interface, dict):
+        dtype, shape = np.dtype(interface["typestr"]), tuple(interface["shape"])
+        strides = interface.get("strides") or _c_strides(shape, dtype.itemsize)
+        return Described(interface["data"][0], dtype, shape, tuple(strides), True, None)
+    if type(value).__module__.startswith("cuda.core") and hasattr(value, "handle"):
+        on_gpu = bool(value.is_device_accessible)
+        return Described(int(value.handle), None, (int(value.size),), (1,), on_gpu, None)
+    return None
+
+
+def is_read_only(value: Any) -> bool:
+    """Whether an array's library says that it must not be written."""
+    for library, name in (("torch", "Tensor"), ("cupy", "ndarray")):
+        module = sys.modules.get(library)
+        if module is not None and isinstance(value, getattr(module, name, ())):
+            return False  # they know no such arrays
+    interface = getattr(value, "__cuda_array_interface__", None)
+    return isinstance(interface, dict) and bool(interface["data"][1])
+
+
+def _of_cupy(array: Any) -> Described:
+    shape, strides = array.shape, array.strides
+
+    def is_same(now: Any) -> bool:
+        return bool(now.strides == strides and now.shape == shape)
+
+    return Described(array.data.ptr, array.dtype, shape, strides, True, is_same)
+
+
+def _of_torch(torch: Any, tensor: Any, name: str) -> Described:
+    if tensor.layout is not torch.strided or tensor.is_conj() or tensor.is_neg():
+        raise NvshmemInvalid(
+            f"{name} is a tensor whose elements are not in memory as they are: pass "
+            "to_dense() or resolve_conj().resolve_neg() of it"
+        )
+    if tensor.device.type not in ("cpu", "cuda"):
+        raise NvshmemInvalid(f"{name} is a tensor on {tensor.device}: pass one on cuda or cpu")
+    address, shape, steps = tensor.data_ptr(), tuple(tensor.shape), tensor.stride()
+
+    def is_same(now: Any) -> bool:
+        return bool(now.data_ptr() == address and now.shape == shape and now.stride() == steps)
+
+    dtype = torch_dtype(tensor.dtype)
+    strides = tuple(step * dtype.itemsize for step in steps)
+    return Described(address, dtype, shape, strides, bool(tensor.is_cuda), is_same)
+
+
+def torch_dtype(dtype: Any) -> np.dtype:
+    """NumPy's name for a torch dtype; bfloat16 and the float8 types have ml_dtypes's, or, without
+    it, a type of their size and name.
+    """
+    name = str(dtype).rpartition(".")[2]
+    known = _TORCH.get(name)
+    if known is None:
+        try:
+            known = np.dtype(name)
+        except TypeError:
+            known = _without_numpy(name)
+        _TORCH[name] = known
+    return known
+
+
+_TORCH: Dict[str, np.dtype] = {}
+_BITS = {"bfloat16": "u2", "float8_e4m3fn": "u1", "float8_e5m2": "u1"}
+
+
+def _without_numpy(name: str) -> np.dtype:
+    if name not in _BITS:
+        raise NotSupportedError(f"dtype torch.{name} is none that symmetric memory holds")
+    try:
+        import ml_dtypes  # type: ignore[import-not-found, unused-ignore]
+    except ImportError:
+        made = np.dtype([(name, _BITS[name])])
+        if name == "bfloat16":
+            CODES[made] = BFLOAT16
+        return made
+    return np.dtype(getattr(ml_dtypes, name))
+
+
+def _c_strides(shape: Tuple[int, ...], itemsize: int) -> Tuple[int, ...]:
+    strides = []
+    for length in reversed(shape):
+        strides.insert(0, itemsize)
+        itemsize *= length
+    return tuple(strides)
+
+
+class Span:
+    """Memory as NumPy sees it, for its layout; what is there may be a GPU's, and must not be read."""
+
+    __slots__ = ("base", "__array_interface__")
+
+    def __init__(
+        self,
+        address: int,
+        base: Any,
+        shape: Tuple[int, ...],
+        dtype: Optional[np.dtype],
+        strides: Optional[Tuple[int, ...]] = None,
+    ) -> None:
+        self.base = base  # who keeps the memory; `memory.owner_of` looks for it here
+        self.__array_interface__: Dict[str, Any] = {
+            "version": 3,
+            "shape": shape,
+            "typestr": "|u1" if dtype is None else f"|V{dtype.itemsize}",
+            "data": (address, False),
+            "strides": strides,
+        }
+
+    def array(self) -> np.ndarray:
+        """A NumPy array there."""
+        return np.asarray(self)
+
+
+# --- over memory of the heap ----------------------------------------------------------------------
+
+
+class _Tensor(ctypes.Structure):
+    """The beginning of DLPack's DLManagedTensor, as far as it is changed here."""
+
+    _fields_ = [
+        ("data", ctypes.c_void_p),
+        ("device_type", ctypes.c_int32),
+        ("device_id", ctypes.c_int32),
+    ]
+
+
+_pointer_in = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
+    ("PyCapsule_GetPointer", ctypes.pythonapi)
+)
+
+
+def dlpack(array: np.ndarray, device: int) -> Any:
+    """A DLPack capsule of an array whose elements are on a GPU. NumPy makes it, and keeps the array
+    as long as the capsule's consumer needs it; the device it cannot know.
+    """
+    capsule = array.__dlpack__()
+    tensor = _Tensor.from_address(_pointer_in(capsule, b"dltensor"))
+    tensor.device_type, tensor.device_id = CUDA, device
+    return capsule
+
+
+# Arrays of NumPy that torch's storages were made from; they know the Buffer.
+_storages: Dict[int, "weakref.ref[np.ndarray]"] = {}
+
+
+def torch_tensor(array: np.ndarray, device: int, dtype: Any) -> Any:
+    """A torch tensor with the elements of `array`, which are integers of dtype's size."""
+    import torch  # type: ignore[import-not-found, unused-ignore]
+
+    tensor = torch.from_dlpack(dlpack(array, device)).view(dtype)
+    key = tensor.untyped_storage()._cdata
+    _storages[key] = weakref.ref(array, lambda dead: _forget(key, dead))
+    return tensor
+
+
+def _forget(key: int, dead: "weakref.ref[np.ndarray]") -> None:
+    if _storages.get(key) is dead:
+        del _storages[key]
+
+
+def base_of(value: Any) -> Any:
+    """The NumPy array or the object that keeps an array's memory; None if that is not known."""
+    torch, cupy = sys.modules.get("torch"), sys.modules.get("cupy")
+    if torch is not None and isinstance(value, torch.Tensor):
+        known = _storages.get(value.untyped_storage()._cdata)
+        return None if known is None else known()
+    if cupy is not None and isinstance(value, cupy.ndarray):
+        return getattr(value.data.mem, "_owner", None)
+    return None

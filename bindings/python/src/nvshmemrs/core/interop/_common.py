@@ -1,0 +1,82 @@
+"""What arrays of all libraries share: shapes, the Buffer behind an array, freeing."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Optional, Tuple
+
+import numpy as np
+
+from .. import _foreign
+from .._operand import operand
+from ..memory import Buffer, end, fail_free, owner_of
+from ..nvshmem_types import BufferTypes, NvshmemInvalid
+
+
+def check_shape(shape: Any) -> Tuple[int, ...]:
+    """A shape as a tuple of integers."""
+    try:
+        dims = (
+            (int(shape),) if isinstance(shape, (int, np.integer)) else tuple(int(n) for n in shape)
+        )
+    except (TypeError, ValueError):
+        dims = (-1,)
+    if any(n < 0 for n in dims):
+        raise NvshmemInvalid(f"shape={shape!r}: give an integer or a tuple of them, none negative")
+    return dims
+
+
+def checked(shape: Any, kind: Any, itemsize: int, morder: str) -> Tuple[int, ...]:
+    """The shape of an array to allocate."""
+    dims = check_shape(shape)
+    nbytes = math.prod(dims) * itemsize
+    if not 0 < nbytes < 2**63:
+        raise NvshmemInvalid(
+            f"shape={shape!r}, dtype={kind}: that is {nbytes} bytes; give at least 1"
+        )
+    if morder not in ("C", "F"):
+        raise NvshmemInvalid(f'morder={morder!r}: it is "C" or "F"')
+    return dims
+
+
+def owner(array: Any, caller: str) -> Buffer:
+    """The Buffer that an array, or a view of one, lies in."""
+    if not isinstance(array, np.ndarray) and _foreign.described(array, "array") is None:
+        kind = type(array).__name__
+        raise NvshmemInvalid(f"{caller} takes an array on the symmetric heap, not {kind}")
+    found = owner_of(array)
+    if found is None:
+        raise NvshmemInvalid(
+            f"{caller}: this array was not made by array() or bytearray(), nor is it a view of such"
+        )
+    return found
+
+
+def owner_for_peer(array: Any, peer_pe: Optional[int], caller: str) -> Buffer:
+    """The same for a function that takes a PE."""
+    if peer_pe is None:
+        raise NvshmemInvalid("peer_pe is missing: say which PE, 0 to n_pes() - 1")
+    return owner(array, caller)
+
+
+def free(array: Any, caller: str, other: str) -> None:
+    """Frees an array; collective. `other` is what undoes a registration."""
+    try:
+        found = owner(array, caller)
+        if found.buffer_type == BufferTypes.EXTERNAL:
+            raise NvshmemInvalid(f"{caller}: this was registered: use {other}")
+        nbytes = array.nbytes
+        if nbytes != found.size:
+            raise NvshmemInvalid(
+                f"{caller}: a view of {nbytes} bytes of an array of {found.size}: pass the whole "
+                "array"
+            )
+    except NvshmemInvalid as error:
+        fail_free(error)
+    end(found)
+
+
+def layout_of(array: Any, found: Buffer) -> Tuple[int, Tuple[int, ...], Tuple[int, ...]]:
+    """How an array lies in its Buffer: bytes from the beginning, shape, strides in bytes."""
+    view = operand(array, "array")
+    return view.address - found.live_address(), view.shape, view.strides
