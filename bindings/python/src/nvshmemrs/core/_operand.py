@@ -120,7 +120,7 @@ def _resolve_foreign(value: Any, name: str) -> Operand:
         raise NvshmemInvalid(
             f"{name} is a {type(value).__name__}: pass a Buffer or an array of NumPy, CuPy or torch"
         )
-    if found.on_gpu and job.device < 0:
+    if found.on_gpu and job.runtime and job.device < 0:
         raise NvshmemInvalid(
             f"{name} is a {type(value).__name__} on a GPU, and the symmetric heap is host memory: "
             "set NVSHMEMRS_MEMORY=device or pass device to init"

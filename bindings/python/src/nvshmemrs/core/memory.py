@@ -445,7 +445,8 @@ def owner_of(value: Any) -> Optional[Buffer]:
     """The Buffer that an array, or a view of one, lies in; None for memory that is not ours."""
     base: Any = value
     if job.device >= 0 and not isinstance(value, (np.ndarray, Buffer)):
-        base = _foreign.base_of(value) or _by_address(value)
+        base = _foreign.base_of(value)
+        base = _by_address(value) if base is None else base
     while base is not None:
         if isinstance(base, np.ndarray):
             base = base.base
