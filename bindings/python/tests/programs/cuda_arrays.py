@@ -184,6 +184,8 @@ nvshmem.free(nvshmem.buffer(8))
 assert nvshmem.heap_stats().allocations == before.allocations  # the view keeps it
 del view
 gc.collect()
+for used in (stream, s, cupy.cuda.get_current_stream()):
+    used.synchronize()  # so that nothing can use it any more
 nvshmem.barrier_all()
 nvshmem.free(nvshmem.buffer(8))
 assert nvshmem.heap_stats().allocations == before.allocations - 1

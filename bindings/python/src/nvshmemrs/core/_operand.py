@@ -151,7 +151,9 @@ def writable(value: Any, name: str) -> None:
         if value.flags.writeable:
             return
         raise NvshmemInvalid(f"{name} is a read-only array")
-    if not isinstance(value, (Buffer, Operand)) and _foreign.is_read_only(value):
+    if id(value) in operands or isinstance(value, (Buffer, Operand)):
+        return  # those of other libraries that are remembered can be written
+    if _foreign.is_read_only(value):
         raise NvshmemInvalid(f"{name} is a read-only array")
 
 

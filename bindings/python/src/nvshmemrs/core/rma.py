@@ -166,8 +166,10 @@ def _move(
         runtime = job.direct or handle_of(None)
         status = calls.contiguous(runtime, target.address, source.address, nbytes, remote_pe)
     else:
-        arguments = (target.address, source.address, nbytes, remote_pe)
-        status = queue(stream, (dst, src), calls.contiguous, *arguments)
+        runtime = handle_of(stream)
+        status = calls.contiguous(runtime, target.address, source.address, nbytes, remote_pe)
+        if type(stream) is Stream and not status:
+            stream.hold((dst, src))
     if status:
         raise_status(status)
 

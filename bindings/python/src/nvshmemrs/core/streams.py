@@ -17,7 +17,7 @@ import ctypes
 import operator
 import threading
 import weakref
-from typing import Any, Callable, Deque, List, Optional, Set, Tuple
+from typing import Any, Callable, Deque, Dict, List, Optional, Set, Tuple
 
 from .. import _ffi
 from . import _device, _job
@@ -31,6 +31,8 @@ _UNFINISHED = (int(_ffi.Status.INTERRUPTED), int(_ffi.Status.TIMEOUT))
 _BATCH = 256
 # What streams hold whose close was cut short: their queues may run still.
 _unfinished: List[Any] = []
+# Streams of CUDA that cannot be told apart from their memory by a weak reference.
+_kept: List[Any] = []
 
 
 class Event:
@@ -259,6 +261,14 @@ def handle_of(stream: Any) -> int:
         if job.device >= 0:
             _join_current()
         return job.runtime
+    kind = type(stream)
+    if kind is Stream:
+        return stream.live_handle()  # type: ignore[no-any-return]
+    known = _KINDS.get(kind)
+    if known is not None:
+        handle = adopted.get(known(stream))
+        if handle is not None:
+            return handle
     if isinstance(stream, Stream):
         return stream.live_handle()
     if job.device < 0:
@@ -295,17 +305,26 @@ def synchronize(stream: Any) -> None:
         check(lib.nvshmemrs_stream_synchronize(handle_of(stream)))
 
 
+# How the types of streams that were used tell their cudaStream_t.
+_KINDS: Dict[type, Callable[[Any], Any]] = {}
+
+
 def _raw(stream: Any) -> int:
     """The cudaStream_t of a stream."""
-    raw = getattr(stream, "cuda_stream", None)  # torch
-    if raw is None:
-        protocol = getattr(stream, "__cuda_stream__", None)  # cuda.core
-        if protocol is not None:
-            raw = protocol()[1]
-        else:
-            raw = getattr(stream, "ptr", stream)  # CuPy; a number
+    if hasattr(stream, "cuda_stream"):  # torch
+        tells: Callable[[Any], Any] = operator.attrgetter("cuda_stream")
+    elif hasattr(stream, "__cuda_stream__"):  # cuda.core
+
+        def tells(one: Any) -> Any:
+            return one.__cuda_stream__()[1]
+
+    elif hasattr(stream, "ptr"):  # CuPy
+        tells = operator.attrgetter("ptr")
+    else:
+        tells = operator.index
     try:
-        number = operator.index(raw)
+        number = operator.index(tells(stream))
+        _KINDS[type(stream)] = tells
     except TypeError:
         number = -1
     if not 0 <= number < 2**64:
@@ -325,8 +344,8 @@ def _adopt(raw: int, stream: Any) -> int:
     if raw and not hasattr(stream, "cuda_stream"):
         try:
             weakref.finalize(stream, _forget, raw, handle.value).atexit = False
-        except TypeError:  # a number: the caller keeps the stream until finalize
-            pass
+        except TypeError:  # kept until finalize, by the caller where it is a number
+            _kept.append(stream)
     return handle.value
 
 

@@ -1,0 +1,196 @@
+"""The heap in the memory of GPUs: with CuPy, torch and cuda.core on a machine that has them, and, on any
+machine, with stand-ins for them and for the driver (fakes/, tests/programs/fake_cuda.c), whose GPUs'
+memory the host can read and whose streams run nothing before somebody asks.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Callable, Dict, Iterator
+
+import pytest
+from conftest import program
+
+HERE = Path(__file__).parent
+FAKES = HERE / "fakes"
+DRIVER = HERE.parents[2] / "tests" / "programs"
+NEEDED = "import cupy, torch, cuda.core; assert torch.cuda.is_available(), 'torch sees no GPU'"
+
+
+def compiled(folder: Path) -> None:
+    """The stand-in for the driver, with the real kernels compiled for the host."""
+    common = ["-O1", "-shared", "-fPIC", "-pthread"]
+    kernels = ["c++", "-std=c++17", *common, "-fvisibility=hidden", "-fno-strict-aliasing"]
+    kernels += ["-ffp-contract=off", "-Wno-unknown-pragmas", str(DRIVER / "kernels/library.cpp")]
+    linked = [f"-L{folder}", "-lfakekernels", "-Wl,-rpath,$ORIGIN"]
+    for command in (
+        [*kernels, "-o", str(folder / "libfakekernels.so")],
+        ["cc", "-std=gnu11", *common, str(DRIVER / "fake_cuda.c"), "-o"]
+        + [str(folder / "libcuda.so.1"), *linked],
+        ["cc", "-std=gnu11", *common, str(DRIVER / "fake_nvrtc.c"), "-o"]
+        + [str(folder / "libnvrtc.so.12")],
+    ):
+        done = subprocess.run(command, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+    (folder / "libcuda.so").symlink_to("libcuda.so.1")
+
+
+@pytest.fixture(scope="session")
+def fakes(tmp_path_factory: pytest.TempPathFactory) -> Dict[str, str]:
+    """The environment in which the stand-ins are found, and nothing of the user's."""
+    if not (DRIVER / "fake_cuda.c").is_file():
+        pytest.skip("the stand-in for the driver is in the repository only")
+    folder = tmp_path_factory.mktemp("cuda")
+    compiled(folder)
+    path = os.pathsep.join(p for p in (os.environ.get("PYTHONPATH"), str(FAKES)) if p)
+    environment = dict(os.environ, LD_LIBRARY_PATH=str(folder), PYTHONPATH=path)
+    environment["XDG_CACHE_HOME"] = str(folder)
+    for name in ("CUDA_HOME", "CUDA_PATH", "VIRTUAL_ENV", "NVSHMEMRS_MEMORY"):
+        environment.pop(name, None)
+    return environment
+
+
+@pytest.fixture(scope="session")
+def gpus() -> Dict[str, str]:
+    """The environment on a machine with GPUs."""
+    done = subprocess.run([sys.executable, "-c", NEEDED], capture_output=True, text=True)
+    if done.returncode:
+        pytest.skip(f"no GPU with CuPy, torch and cuda.core: {done.stderr.splitlines()[-1]}")
+    return {name: value for name, value in os.environ.items() if name != "NVSHMEMRS_MEMORY"}
+
+
+Run = Callable[..., str]
+
+
+@pytest.fixture(params=["fakes", "gpus"])
+def run(request: pytest.FixtureRequest) -> Iterator[Run]:
+    """Runs a program with nvshmemrs-run, with the stand-ins or on GPUs."""
+    environment = request.getfixturevalue(request.param)
+    launcher = shutil.which("nvshmemrs-run")
+    assert launcher, "nvshmemrs-run is not on PATH: run `cargo xtask test`"
+
+    def start(n: int, *command: str) -> str:
+        full = [launcher, "-n", str(n), "--", sys.executable, *command]
+        done = subprocess.run(
+            full,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=120,
+        )
+        assert done.returncode == 0, done.stdout
+        return done.stdout
+
+    yield start
+
+
+@pytest.mark.parametrize("n", [1, 2, 4])
+@pytest.mark.parametrize("name", ["cuda_arrays.py", "cuda_streams.py"])
+def test_program(run: Run, name: str, n: int) -> None:
+    assert run(n, program(name)).count("ok\n") == n
+
+
+CHOICE = """
+import os, sys
+import numpy as np
+from cuda.core import Device
+import nvshmemrs.core as nvshmem
+chosen, memory, device = sys.argv[1:]
+if memory != "unset":
+    os.environ["NVSHMEMRS_MEMORY"] = memory
+if chosen != "none":
+    Device(int(chosen)).set_current()
+nvshmem.init(device=eval(device), heap_bytes=1 << 22, timeout=60)
+b = nvshmem.buffer(8)
+print("on", b.device_id if b.is_device_accessible else "host")
+nvshmem.finalize()
+"""
+
+
+@pytest.mark.parametrize(
+    ("chosen", "memory", "device", "there"),
+    [
+        ("none", "unset", "None", "host"),
+        ("0", "unset", "None", "0"),
+        ("0", "unset", "'host'", "host"),
+        ("0", "host", "None", "host"),
+        ("none", "device", "None", "0"),
+        ("none", "unset", "0", "0"),
+        ("none", "unset", "np.int64(0)", "0"),
+        ("none", "unset", "'cuda'", "0"),
+        ("none", "unset", "'cuda:0'", "0"),
+        ("none", "unset", "Device(0)", "0"),
+        ("none", "unset", "__import__('torch').device('cuda', 0)", "0"),
+        ("none", "unset", "__import__('cupy').cuda.Device(0)", "0"),
+        ("none", "host", "0", "host"),
+        ("none", "device", "'host'", "0"),
+    ],
+)
+def test_where_the_heap_is(run: Run, chosen: str, memory: str, device: str, there: str) -> None:
+    assert run(1, "-c", CHOICE, chosen, memory, device) == f"on {there}\n"
+
+
+def test_another_gpu_than_the_first(fakes: Dict[str, str]) -> None:
+    command = [sys.executable, "-c", CHOICE, "1", "unset", "'cuda:3'"]
+    assert subprocess.check_output(command, env=fakes, text=True) == "on 3\n"
+    command = [sys.executable, "-c", CHOICE, "none", "unset", "4"]
+    done = subprocess.run(command, env=fakes, capture_output=True, text=True)
+    assert done.returncode == 1 and "`device`" in done.stderr and "0 to 3" in done.stderr
+
+
+WITHOUT = """
+import sys
+sys.modules["cupy"] = sys.modules["torch"] = None
+import numpy as np
+import nvshmemrs.core as nvshmem
+nvshmem.init(device=0, heap_bytes=1 << 22, timeout=60)
+pe, n = nvshmem.my_pe(), nvshmem.n_pes()
+for call in (lambda: nvshmem.array(3), lambda: nvshmem.tensor(3), lambda: nvshmem.bytearray(3)):
+    try:
+        call()
+    except nvshmem.NotSupportedError as error:
+        assert "cannot be imported" in str(error), error
+    else:
+        raise AssertionError("arrays without a library")
+for name in ("array", "bytearray"):
+    try:
+        getattr(nvshmem.interop.numpy, name)(3)
+    except nvshmem.NotSupportedError as error:
+        assert "NumPy does not reach" in str(error), error
+    else:
+        raise AssertionError("NumPy on a GPU")
+with nvshmem.buffer(64) as b:
+    nvshmem.put(b, np.full(64, pe, "u1"), (pe + 1) % n)
+    nvshmem.barrier_all()
+    got = b.copy_to(np.zeros(64, "u1"))
+    assert set(got.tolist()) == {(pe - 1) % n}
+    nvshmem.reduce(0, b, b, "max", dtype="uint8")
+    assert set(b.copy_to(got).tolist()) == {n - 1}
+nvshmem.finalize()
+print("ok\\n", end="")
+"""
+
+
+def test_without_array_libraries_there_are_buffers(run: Run) -> None:
+    assert run(2, "-c", WITHOUT).count("ok\n") == 2
+
+
+IMPORTS = """
+import sys
+import nvshmemrs.core as nvshmem
+nvshmem.init(device=0, heap_bytes=1 << 22, timeout=60)
+nvshmem.barrier_all()
+nvshmem.free(nvshmem.buffer(8))
+nvshmem.finalize()
+assert not {"torch", "cupy", "cuda"} & set(sys.modules), set(sys.modules)
+print("ok")
+"""
+
+
+def test_no_array_library_is_imported(run: Run) -> None:
+    assert run(1, "-c", IMPORTS) == "ok\n"
