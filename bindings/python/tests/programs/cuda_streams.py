@@ -113,7 +113,7 @@ assert next_one.data_ptr() != address
 nvshmem.signal_op(gate, 1, SignalOp.SIGNAL_SET, me)
 cores.sync()
 nvshmem.barrier_all()
-for _ in range(2):  # the first releases, the second has the room
+for _ in range(3):  # once all PEs have said so
     last = nvshmem.tensor(1024, dtype=torch.int64)
     if last.data_ptr() == address:
         break
