@@ -22,8 +22,8 @@ def asked() -> Optional[str]:
 
 
 def number_of(device: Any) -> int:
-    """The number of a GPU from a number, "cuda:1", or a device of cuda.core, torch or CuPy; -1 where
-    it names none in particular, such as torch.device("cuda").
+    """The number of a GPU from a number, "cuda:1", or a device of cuda.core, torch or CuPy; -1
+    where it names none in particular, such as torch.device("cuda").
     """
     if isinstance(device, str):
         named = re.fullmatch(r"cuda(?::(\d+))?", device)

@@ -30,7 +30,17 @@ _addressof = ctypes.addressof
 class Operand:
     """An array or a Buffer: where its elements are. `address` is that of the first element."""
 
-    __slots__ = ("address", "nbytes", "dtype", "layout", "shape", "strides", "watch", "is_same", "base")
+    __slots__ = (
+        "address",
+        "nbytes",
+        "dtype",
+        "layout",
+        "shape",
+        "strides",
+        "watch",
+        "is_same",
+        "base",
+    )
 
     def __init__(
         self,

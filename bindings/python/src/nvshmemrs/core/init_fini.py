@@ -132,8 +132,9 @@ def init(
     `device` says where the symmetric heap is: on a GPU, given by its number, "cuda:1", or a device
     of cuda.core, torch or CuPy; "host"; or None, for the GPU of the calling thread's current CUDA
     context if there is one, else the host. NVSHMEMRS_MEMORY, if it is set, overrides where, not
-    which GPU. `dev` is another spelling of it; `stream` is None. `heap_bytes` is the heap per PE, else NVSHMEM_SYMMETRIC_SIZE; `timeout` the seconds that a wait may
-    last, else NVSHMEMRS_TIMEOUT; `init_timeout` the same for ``init``, else NVSHMEMRS_INIT_TIMEOUT.
+    which GPU. `dev` is another spelling of it; `stream` is None. `heap_bytes` is the heap per PE,
+    else NVSHMEM_SYMMETRIC_SIZE; `timeout` the seconds that a wait may last, else NVSHMEMRS_TIMEOUT;
+    `init_timeout` the same for ``init``, else NVSHMEMRS_INIT_TIMEOUT.
     OpenSHMEM 1.5 section 9.1.1.
     """
     if job.runtime and job.is_forked():

@@ -41,8 +41,9 @@ class Buffer:
     """A block of symmetric memory, made by ``buffer`` and the array functions, never directly.
 
     It speaks DLPack and NumPy's array interface as bytes, or that of CUDA, and has what a
-    cuda.core.Buffer has; ``memoryview`` gives a memoryview of host memory. ``with`` frees it. If the last reference to it and to all arrays in it goes away first, this
-    PE's release is recorded, and the next collective allocation frees what all PEs have released.
+    cuda.core.Buffer has; ``memoryview`` gives a memoryview of host memory. ``with`` frees it. If
+    the last reference to it and to all arrays in it goes away first, this PE's release is recorded,
+    and the next collective allocation frees what all PEs have released.
     """
 
     __slots__ = (
@@ -194,7 +195,7 @@ class Buffer:
 
     def __array__(self, *_: Any, **__: Any) -> Any:
         raise TypeError(
-            "this Buffer is memory of a GPU: use CuPy or torch there, or get() it into a NumPy array"
+            "this Buffer is memory of a GPU: use CuPy or torch, or get() it into a NumPy array"
         )
 
     def __dlpack__(self, **arguments: Any) -> Any:
@@ -517,7 +518,9 @@ def _on_gpu(value: Any) -> Tuple[Any, int, int]:
 
 
 def _pages(value: Any) -> Tuple["memoryview", int, int]:
-    """Memory to register, its address and size; NvshmemInvalid unless it is writable whole pages."""
+    """Memory to register, its address and size; NvshmemInvalid unless it is whole pages that can
+    be written.
+    """
     try:
         view = memoryview(value).cast("B")
     except (TypeError, ValueError) as error:

@@ -168,8 +168,8 @@ def _move(
     else:
         runtime = handle_of(stream)
         status = calls.contiguous(runtime, target.address, source.address, nbytes, remote_pe)
-        if type(stream) is Stream and not status:
-            stream.hold((dst, src))
+        if not status:
+            hold(stream, (dst, src))
     if status:
         raise_status(status)
 

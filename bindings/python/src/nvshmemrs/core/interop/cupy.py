@@ -1,4 +1,4 @@
-"""CuPy arrays on the symmetric heap, where that is the memory of a GPU; on host memory they say so."""
+"""CuPy arrays on the symmetric heap, if it is memory of a GPU; on host memory they say so."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""torch tensors on the symmetric heap, where that is the memory of a GPU; on host memory they say so."""
+"""torch tensors on the symmetric heap, if it is memory of a GPU; on host memory they say so."""
 
 from __future__ import annotations
 
