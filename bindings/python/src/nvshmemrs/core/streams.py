@@ -285,7 +285,7 @@ def hold(stream: Any, used: Any) -> None:
     kept: memory of array libraries and of the heap is not given away before the stream is done with
     it, and of other host memory the driver takes a copy.
     """
-    if type(stream) is Stream:
+    if isinstance(stream, Stream):
         stream.hold(used)
 
 
