@@ -1,6 +1,7 @@
 //! The barrier that every exported function opens with: a panic becomes a status, an error becomes a status and a text.
 
-use crate::handle::{self, Call, text};
+use crate::handle::{self, Call};
+use crate::text;
 use crate::types::nvshmemrs_runtime_t;
 use nvshmem_core::{Error, Result, Runtime};
 use std::cell::RefCell;

@@ -35,4 +35,5 @@ pub mod sites;
 pub mod stream;
 pub mod strided;
 pub mod team;
+mod text;
 pub mod types;

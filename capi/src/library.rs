@@ -1,7 +1,8 @@
 //! What can be asked before any runtime exists: versions, the API hash, error texts.
 
 use crate::guard::{self, status};
-use crate::handle::{self, text};
+use crate::handle;
+use crate::text;
 use crate::types::nvshmemrs_thread;
 use std::ffi::c_char;
 

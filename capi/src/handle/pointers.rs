@@ -1,0 +1,254 @@
+//! What a caller's pointers lead to: outputs, arrays, buffers.
+
+use nvshmem_core::{
+    Element, Error, LocalDest, LocalSource, NbiDest, NbiSource, Result, Runtime, Strides,
+};
+use std::ffi::c_void;
+
+pub(super) fn null(argument: &'static str) -> Error {
+    Error::InvalidValue {
+        argument,
+        value: "NULL".into(),
+        expected: "a valid pointer".into(),
+    }
+}
+
+/// Checks an output before work is done for it.
+#[inline(always)]
+pub(crate) fn check_out<T>(argument: &'static str, out: *mut T) -> Result<()> {
+    if out.is_null() {
+        Err(null(argument))
+    } else {
+        Ok(())
+    }
+}
+
+/// Writes an output.
+#[inline(always)]
+pub(crate) fn write<T>(argument: &'static str, out: *mut T, value: T) -> Result<()> {
+    check_out(argument, out)?;
+    // SAFETY: rule 1: not NULL, so valid for a write. C may have aligned it as it liked.
+    unsafe { out.write_unaligned(value) };
+    Ok(())
+}
+
+/// Writes an output that the caller may leave out.
+#[inline(always)]
+pub(crate) fn write_optional<T>(out: *mut T, value: T) {
+    if !out.is_null() {
+        // SAFETY: as in `write`.
+        unsafe { out.write_unaligned(value) };
+    }
+}
+
+/// Reads a local value.
+#[inline(always)]
+pub(crate) fn read<T: Element>(argument: &'static str, ptr: *const c_void) -> Result<T> {
+    if ptr.is_null() {
+        return Err(null(argument));
+    }
+    // SAFETY: rule 1: not NULL, so valid for a read; any bits are a T. C may have aligned it as it liked.
+    Ok(unsafe { ptr.cast::<T>().read_unaligned() })
+}
+
+/// A copy of a local array: C may have aligned it as it liked, and may change it during the call.
+pub(crate) fn read_array<T: Element>(
+    rt: &Runtime,
+    argument: &'static str,
+    ptr: *const c_void,
+    count: usize,
+) -> Result<Vec<T>> {
+    check_buffer(rt, argument, ptr, count.saturating_mul(size_of::<T>()))?;
+    let ptr = ptr.cast::<T>();
+    // SAFETY: rule 1: valid for reads of `count` elements; otherwise as in `read`.
+    Ok((0..count)
+        .map(|index| unsafe { ptr.add(index).read_unaligned() })
+        .collect())
+}
+
+/// A copy of a `status` array; NULL excludes nothing.
+pub(crate) fn status_array(
+    rt: &Runtime,
+    status: *const i32,
+    count: usize,
+) -> Result<Option<Vec<i32>>> {
+    if status.is_null() {
+        return Ok(None);
+    }
+    read_array(rt, "status", status.cast(), count).map(Some)
+}
+
+/// Checks an output array of `count` numbers before work is done for it.
+pub(crate) fn check_array(
+    rt: &Runtime,
+    argument: &'static str,
+    out: *mut usize,
+    count: usize,
+) -> Result<()> {
+    let bytes = count.saturating_mul(size_of::<usize>());
+    check_buffer(rt, argument, out.cast(), bytes)
+}
+
+/// Writes the first elements of an output array that [`check_array`] has seen.
+pub(crate) fn write_array(out: *mut usize, values: &[usize]) {
+    for (index, &value) in values.iter().enumerate() {
+        // SAFETY: rule 1: valid for writes of as many elements as were checked, which are no fewer. C may have aligned
+        // it as it liked.
+        unsafe { out.add(index).write_unaligned(value) };
+    }
+}
+
+/// Writes as much of a text as a buffer of the caller's has room for, and a NUL behind it.
+pub(crate) fn write_text(
+    rt: &Runtime,
+    argument: &'static str,
+    out: *mut c_void,
+    bytes: usize,
+    text: &str,
+) -> Result<()> {
+    check_buffer(rt, argument, out, bytes)?;
+    let Some(room) = bytes.checked_sub(1) else {
+        return Ok(());
+    };
+    let part = &text.as_bytes()[..text.len().min(room)];
+    let out = out.cast::<u8>();
+    // SAFETY: rule 1: valid for writes of `bytes` bytes; the part and the NUL are no more. Nobody else has the buffer.
+    unsafe {
+        std::ptr::copy_nonoverlapping(part.as_ptr(), out, part.len());
+        out.add(part.len()).write(0);
+    }
+    Ok(())
+}
+
+/// A pointer as the number that the core checks.
+#[inline(always)]
+pub(crate) fn addr<T>(ptr: *const T) -> u64 {
+    ptr as u64
+}
+
+/// A symmetric buffer that the core checks.
+#[inline(always)]
+pub(crate) fn symmetric(ptr: *const c_void) -> nvshmem_core::Symmetric {
+    nvshmem_core::Symmetric::Address(addr(ptr))
+}
+
+/// A checked address as a pointer; NULL for none.
+pub(crate) fn address(address: Option<u64>) -> *mut c_void {
+    address.unwrap_or(0) as *mut c_void
+}
+
+/// A local buffer that an operation reads.
+#[inline(always)]
+pub(crate) fn source<'a>(
+    rt: &Runtime,
+    ptr: *const c_void,
+    bytes: usize,
+) -> Result<LocalSource<'a>> {
+    check_buffer(rt, "source", ptr, bytes)?;
+    // SAFETY: rule 1: valid for reads of `bytes` bytes during the call.
+    Ok(unsafe { LocalSource::from_raw(ptr.cast(), bytes) })
+}
+
+/// A local buffer that an operation reads until quiet.
+#[inline(always)]
+pub(crate) fn source_until_quiet<'a>(
+    rt: &Runtime,
+    ptr: *const c_void,
+    bytes: usize,
+) -> Result<NbiSource<'a>> {
+    let source = source(rt, ptr, bytes)?;
+    // SAFETY: rule 1: the header says that the buffer may be reused only after quiet.
+    Ok(unsafe { NbiSource::until_quiet(source) })
+}
+
+/// A local buffer that an operation writes until quiet.
+#[inline(always)]
+pub(crate) fn dest_until_quiet<'a>(
+    rt: &Runtime,
+    ptr: *mut c_void,
+    bytes: usize,
+) -> Result<NbiDest<'a>> {
+    let dest = dest(rt, ptr, bytes)?;
+    // SAFETY: rule 1: the header says that the data is there only after quiet.
+    Ok(unsafe { NbiDest::until_quiet(dest) })
+}
+
+/// A local buffer that an operation writes.
+#[inline(always)]
+pub(crate) fn dest<'a>(rt: &Runtime, ptr: *mut c_void, bytes: usize) -> Result<LocalDest<'a>> {
+    check_buffer(rt, "dest", ptr, bytes)?;
+    // SAFETY: rule 1: valid for writes of `bytes` bytes during the call.
+    Ok(unsafe { LocalDest::from_raw(ptr.cast(), bytes) })
+}
+
+/// The span of a strided local buffer that an operation reads; `ptr` is its first element, which need not be its lowest.
+pub(crate) fn strided_source<'a>(
+    rt: &Runtime,
+    ptr: *const c_void,
+    strides: &Strides,
+) -> Result<LocalSource<'a>> {
+    let lowest = ptr.wrapping_byte_sub(strides.first() as usize);
+    source(
+        rt,
+        if ptr.is_null() { ptr } else { lowest },
+        strides.span() as usize,
+    )
+}
+
+/// The span of a strided local buffer that an operation writes.
+pub(crate) fn strided_dest<'a>(
+    rt: &Runtime,
+    ptr: *mut c_void,
+    strides: &Strides,
+) -> Result<LocalDest<'a>> {
+    let lowest = ptr.wrapping_byte_sub(strides.first() as usize);
+    dest(
+        rt,
+        if ptr.is_null() { ptr } else { lowest },
+        strides.span() as usize,
+    )
+}
+
+/// The span of a strided symmetric buffer.
+pub(crate) fn strided_symmetric(
+    rt: &Runtime,
+    argument: &'static str,
+    ptr: *const c_void,
+    strides: &Strides,
+) -> Result<nvshmem_core::SymRange> {
+    let lowest = addr(ptr).saturating_sub(strides.first());
+    rt.symmetric(argument, lowest, strides.span() as usize)
+}
+
+/// No bytes may lie anywhere.
+#[cold]
+fn check_null(argument: &'static str, bytes: usize) -> Result<()> {
+    match bytes {
+        0 => Ok(()),
+        _ => Err(null(argument)),
+    }
+}
+
+/// Checks a buffer that a call is given, before work is done for it.
+#[inline(always)]
+pub(crate) fn check_buffer(
+    rt: &Runtime,
+    argument: &'static str,
+    ptr: *const c_void,
+    bytes: usize,
+) -> Result<()> {
+    if ptr.is_null() {
+        return check_null(argument, bytes);
+    }
+    rt.check_local(argument, addr(ptr), bytes)
+}
+
+/// Memory of the caller's that is to become symmetric.
+pub(crate) fn registration(
+    buffer: *mut c_void,
+    bytes: usize,
+    preferred: *mut c_void,
+) -> nvshmem_core::Registration {
+    // SAFETY: the header says what the caller has to keep: the memory stays, and nobody uses it during the calls.
+    unsafe { nvshmem_core::Registration::from_raw(buffer.cast(), bytes, addr(preferred)) }
+}
