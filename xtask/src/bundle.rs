@@ -5,7 +5,7 @@ mod content;
 
 use crate::setup::{Purpose, python};
 use crate::tree::Tree;
-use crate::{images, run};
+use crate::{build_only, images, run};
 use anyhow::{Context, Result, ensure};
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -17,12 +17,7 @@ const MOST: u64 = 40 << 20;
 
 /// Makes `dist/`, in place of what is there.
 pub(crate) fn bundle(tree: &Tree) -> Result<()> {
-    let mut build = tree.cargo();
-    build.args(["build", "--release"]);
-    for package in ["capi", "cli", "perf", "tests"] {
-        build.arg(format!("--package=nvshmemrs-{package}"));
-    }
-    run::run(&mut build)?;
+    build_only(tree, &["--lib", "--bins", "--example=landscape"])?;
     images::images(tree)?;
 
     let dist = tree.root.join("dist");
@@ -109,6 +104,8 @@ fn c_programs(tree: &Tree, dist: &Path) -> Result<()> {
         let mut compiler = tree.command("cc");
         compiler.args([
             "-std=c11",
+            // The results of the examples are compared bit for bit.
+            "-ffp-contract=off",
             "-D_GNU_SOURCE",
             "-O2",
             "-Wall",

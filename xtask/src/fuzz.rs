@@ -14,12 +14,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// What cargo-fuzz passes: coverage that libFuzzer sees, and AddressSanitizer. The last one lets instrumented crates use the standard
-/// library as it comes.
+/// What cargo-fuzz passes, but for one codegen unit per crate, which the compiler is slower with: coverage that libFuzzer sees, and
+/// AddressSanitizer. The last one lets instrumented crates use the standard library as it comes.
 const FLAGS: &str = "--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
     -Cllvm-args=-sanitizer-coverage-trace-compares -Cllvm-args=-sanitizer-coverage-stack-depth \
-    -Cllvm-args=-simplifycfg-branch-fold-threshold=0 -Ccodegen-units=1 -Zsanitizer=address \
+    -Cllvm-args=-simplifycfg-branch-fold-threshold=0 -Zsanitizer=address \
     -Cunsafe-allow-abi-mismatch=sanitizer";
 
 /// A target that makes fewer executions in a second of the time it is given has not been fuzzed. The slowest target, `peer`, makes 50 on a

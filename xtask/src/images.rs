@@ -1,8 +1,8 @@
 //! `cargo xtask images`: compiles the GPU kernels for every architecture that is shipped, with NVRTC from PyPI. No GPU is needed.
 
-use crate::run;
 use crate::setup::{Purpose, python};
 use crate::tree::Tree;
+use crate::{build_only, run};
 use anyhow::{Context, Result, ensure};
 use std::fs;
 use std::path::PathBuf;
@@ -13,16 +13,7 @@ const REQUIREMENTS: &str = "requirements-images.txt";
 /// Makes the images that are not there yet, beside the library, where it finds them.
 pub(crate) fn images(tree: &Tree) -> Result<()> {
     let nvrtc = nvrtc(tree)?;
-    let mut build = tree.cargo();
-    build.args([
-        "build",
-        "--release",
-        "--package",
-        "nvshmemrs",
-        "--example",
-        "kernel_images",
-    ]);
-    run::run(&mut build)?;
+    build_only(tree, &["--example=kernel_images"])?;
     let mut make = tree.command(tree.release().join("examples/kernel_images"));
     make.arg(nvrtc).arg(tree.images());
     run::run(&mut make)

@@ -132,7 +132,18 @@ fn dispatch(command: Command) -> Result<ExitCode> {
 
 /// Builds the workspace in the release profile.
 fn build(tree: &Tree) -> Result<()> {
-    run::run(tree.cargo().args(["build", "--release", "--workspace"]))
+    build_only(tree, &[])
+}
+
+/// Builds these targets of the workspace. It is always the workspace: with other packages dependencies would have other features, and
+/// be compiled again.
+fn build_only(tree: &Tree, targets: &[&str]) -> Result<()> {
+    let mut cargo = tree.cargo();
+    run::run(
+        cargo
+            .args(["build", "--release", "--workspace"])
+            .args(targets),
+    )
 }
 
 /// The command that writes the generated files, or compares them.

@@ -32,6 +32,11 @@ pub(crate) enum Sanitizer {
 
 /// The exit status of a program in which the sanitizer has found something.
 const FOUND: i32 = 66;
+/// How instrumented code is compiled: what the sanitizers look for is there without much optimisation, and they advise as much.
+const FASTER: [(&str, &str); 2] = [
+    ("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1"),
+    ("CARGO_PROFILE_RELEASE_LTO", "off"),
+];
 /// How long the tests may take under a sanitizer.
 const LIMIT: Duration = Duration::from_secs(900);
 /// Of the tests over random cases, which are many times slower here: what is looked for is seen in any run that comes by the place.
@@ -138,10 +143,12 @@ fn cargo(tree: &Tree, sanitizer: Sanitizer, quick: bool) -> Result<Command> {
         "test",
         "--release",
         "--package=nvshmemrs",
-        "--package=nvshmemrs-suite",
         "--target",
         &target,
     ]);
+    if !quick {
+        cargo.arg("--package=nvshmemrs-suite");
+    }
     let (flags, folder) = match (sanitizer, quick) {
         (Sanitizer::Thread, false) => {
             cargo.arg("-Zbuild-std=std,test,panic_unwind");
@@ -176,6 +183,7 @@ fn cargo(tree: &Tree, sanitizer: Sanitizer, quick: bool) -> Result<Command> {
         .env("RUSTC_BOOTSTRAP", "1")
         .env("RUSTFLAGS", flags)
         .env("CARGO_TARGET_DIR", tree.scratch(folder)?)
+        .envs(FASTER)
         .env("TSAN_OPTIONS", options)
         .env("LITMUS_WITHOUT_FENCES", "1")
         .env("NVSHMEMRS_CASES", CASES)

@@ -5,9 +5,9 @@
 
 mod report;
 
-use crate::run;
 use crate::setup::{self, Purpose, python};
 use crate::tree::Tree;
+use crate::{build_only, run};
 use anyhow::{Context, Result, ensure};
 use report::Report;
 use std::path::{Path, PathBuf};
@@ -44,13 +44,7 @@ pub(crate) struct Args {
 pub(crate) fn soak(tree: &Tree, args: &Args) -> Result<()> {
     if !args.built {
         setup::all(tree, Purpose::Demo)?;
-        let build = [
-            "build",
-            "--release",
-            "--package=nvshmemrs-tests",
-            "--bin=soak",
-        ];
-        run::run(tree.cargo().args(build))?;
+        build_only(tree, &["--bin=soak"])?;
     }
     // Relative to where the user is.
     let out = std::path::absolute(&args.out)?;

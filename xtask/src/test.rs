@@ -6,7 +6,7 @@ mod examples;
 use crate::sanitize::{self, Sanitizer};
 use crate::setup::{Purpose, julia, python, system};
 use crate::tree::Tree;
-use crate::{build, fuzz, images, run, soak};
+use crate::{build_only, fuzz, images, run, soak};
 use anyhow::{Context, Result, ensure};
 use count::Count;
 use std::fs;
@@ -43,7 +43,8 @@ pub(crate) fn test(tree: &Tree, quick: bool) -> Result<ExitCode> {
         ];
         run::run(tree.cargo().args(clippy))
     });
-    steps.step("build", || build(tree));
+    // With the tests and the examples, so that nothing is compiled twice for another choice of features.
+    steps.step("build", || build_only(tree, &["--all-targets"]));
     steps.step("generated files", || {
         // Built just now with the workspace; `cargo run` of one package would build it anew.
         let generator = tree.release().join("nvshmemrs-generator");

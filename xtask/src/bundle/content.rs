@@ -26,11 +26,16 @@ const PROGRAMS: [(&str, &[&str]); 2] = [
 ];
 
 /// Programs in C, by what they are made from.
-pub(super) const C_PROGRAMS: [(&str, &[&str]); 6] = [
+pub(super) const C_PROGRAMS: [(&str, &[&str]); 8] = [
     ("tests/ring-c", &["tests/conformance/ring.c"]),
     ("tests/model-c", &["tests/conformance/model.c"]),
     ("tests/misuse-c", &["tests/conformance/misuse.c"]),
+    ("tests/landscape-c", &["examples/c/landscape.c"]),
     ("tests/device_errors-c", &["tests/programs/device_errors.c"]),
+    (
+        "tests/device_streams-c",
+        &["tests/programs/device_streams.c"],
+    ),
     (
         "tests/device_register-c",
         &["tests/programs/device_register.c"],
@@ -42,7 +47,7 @@ pub(super) const C_PROGRAMS: [(&str, &[&str]); 6] = [
 ];
 
 /// Files and folders that are taken as they are.
-const TEXTS: [(&str, &str); 8] = [
+const TEXTS: [(&str, &str); 10] = [
     ("include", "include"),
     ("examples", "examples"),
     ("tests/conformance/ring.py", "tests/ring.py"),
@@ -53,6 +58,11 @@ const TEXTS: [(&str, &str); 8] = [
         "perf/gpu/torch_peer.py",
         "share/nvshmemrs/bench/torch_peer.py",
     ),
+    (
+        "perf/gpu/python_cost.py",
+        "share/nvshmemrs/bench/python_cost.py",
+    ),
+    ("bindings/python/tests", "share/nvshmemrs/python-tests"),
     ("LICENSE", "LICENSE"),
 ];
 
@@ -66,6 +76,8 @@ pub(super) fn natives(tree: &Tree, dist: &Path) -> Result<()> {
             )?;
         }
     }
+    let example = tree.release().join("examples/landscape");
+    copy(&example, &dist.join("tests/landscape-rs"))?;
     copy(&tree.library(), &dist.join("lib/libnvshmemrs.so.0"))?;
     symlink("libnvshmemrs.so.0", dist.join("lib/libnvshmemrs.so"))
         .context("cannot link the library")

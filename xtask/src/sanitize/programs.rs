@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use super::{FOUND, host};
+use super::{FASTER, FOUND, host};
 
 /// How long a program may take. valgrind makes it some fifty times slower.
 const LIMIT: Duration = Duration::from_secs(300);
@@ -140,7 +140,8 @@ fn library(tree: &Tree, how: How, quick: bool) -> Result<PathBuf> {
         .args(["--target", &host])
         .env("RUSTC_BOOTSTRAP", "1")
         .env("RUSTFLAGS", flags)
-        .env("CARGO_TARGET_DIR", &folder);
+        .env("CARGO_TARGET_DIR", &folder)
+        .envs(FASTER);
     run::run(&mut cargo)?;
     let library = folder.join(host).join("release/libnvshmemrs.so");
     ensure!(library.is_file(), "{} was not built", library.display());

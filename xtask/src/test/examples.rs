@@ -1,8 +1,8 @@
 //! The landscape example in its three languages, in small, and the tutorial. Each checks its result against a single-process run of
 //! its own; here the three results of the landscape are compared, bit for bit.
 
-use crate::run;
 use crate::tree::Tree;
+use crate::{build_only, run};
 use anyhow::{Context, Result, bail, ensure};
 use std::path::PathBuf;
 use std::process::Command;
@@ -50,15 +50,7 @@ pub(super) fn tutorial(tree: &Tree) -> Result<()> {
 
 /// `core/examples/landscape.rs`, which must come to `expected`.
 pub(super) fn rust(tree: &Tree, expected: Option<&str>) -> Result<()> {
-    let example = [
-        "build",
-        "--release",
-        "--package",
-        "nvshmemrs",
-        "--example",
-        "landscape",
-    ];
-    run::run(tree.cargo().args(example))?;
+    build_only(tree, &["--example=landscape"])?;
     native(tree, tree.release().join("examples/landscape"), expected)
 }
 
