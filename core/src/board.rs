@@ -1,14 +1,19 @@
 //! The board: who waits for what, read off a job's control block, by a PE of the job or from outside.
 //!
-//! * [`needs`]: what a wait needs to end. [`graph`]: who needs whom, and who holds the others up. [`circle`]: those who need each other.
+//! * [`needs`]: what a wait needs to end; [`rings`] looks it up. [`graph`]: who needs whom, and who holds the others up.
+//! * [`circle`]: those who need each other. [`lists`]: how both follow who needs whom.
 //! * [`picture`]: all of it in words. [`words`]: lists, numbers.
 //! * [`process`]: what a PE does that is not waiting in nvshmemrs.
 
 mod circle;
 mod graph;
+mod lists;
+#[cfg(test)]
+mod many;
 mod needs;
 mod picture;
 pub(crate) mod process;
+mod rings;
 mod words;
 
 use crate::dtype::Dtype;
@@ -18,7 +23,7 @@ use crate::transport::host::control::{Control, MAX_TEAMS, WaitSlot};
 use crate::transport::host::segment::Segment;
 use crate::wait::{Limit, Operation, Seen, Target, Wait as Waiting, kind, now_ns};
 use crate::{Error, Pe, Result};
-use needs::Rings;
+use rings::Rings;
 use std::fmt;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::sync::atomic::fence;
@@ -244,24 +249,23 @@ impl Board {
 
     /// Every published wait, as it stands in the slots.
     pub(crate) fn entries(&self) -> Vec<Entry> {
-        let mut entries = Vec::new();
-        for pe in 0..self.n_pes() {
-            for slot in &self.control.pe(pe).waits {
-                let id = slot.id.load(Acquire);
-                if id == 0 || id == u64::MAX {
-                    continue;
-                }
-                let Some(entry) = read(slot, pe, id, self.n_pes()) else {
-                    continue;
-                };
-                // The wait may have ended while it was read.
-                fence(Acquire);
-                if slot.id.load(Relaxed) == id {
-                    entries.push(entry);
-                }
+        (0..self.n_pes())
+            .flat_map(|pe| self.entries_of(pe))
+            .collect()
+    }
+
+    /// As [`entries`](Board::entries), those of one PE.
+    fn entries_of(&self, pe: Pe) -> impl Iterator<Item = Entry> {
+        self.control.pe(pe).waits.iter().filter_map(move |slot| {
+            let id = slot.id.load(Acquire);
+            if id == 0 || id == u64::MAX {
+                return None;
             }
-        }
-        entries
+            let entry = read(slot, pe, id, self.n_pes())?;
+            // The wait may have ended while it was read.
+            fence(Acquire);
+            (slot.id.load(Relaxed) == id).then_some(entry)
+        })
     }
 
     /// The board in words: who holds the others up, then a line for each PE.

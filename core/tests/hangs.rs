@@ -3,20 +3,36 @@
 use nvshmemrs::{
     Cmp, Error, InitAttr, Result, Runtime, SignalOp, Team, TeamConfig, deadline, local,
 };
-use std::sync::Mutex;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::{Barrier, Mutex};
 use std::time::{Duration, Instant};
 
-/// Waits that are to end with their deadline: long enough to be looked at, on a busy machine, too.
-const HUNG: Duration = Duration::from_millis(1500);
+/// How long the waits last that are to end with their deadline. They are looked at meanwhile; where the machine is too busy for that, a
+/// test has longer in its next try.
+const HUNG: [Duration; 3] = [
+    Duration::from_millis(1500),
+    Duration::from_secs(6),
+    Duration::from_secs(24),
+];
 const SOON: Duration = Duration::from_millis(50);
 
-/// What the board says once `n` waits are on it.
-fn report_of(rt: &Runtime, n: usize) -> String {
+/// Runs a test with the next longer time if it fails; the last failure counts.
+fn patiently(test: impl Fn(Duration)) {
+    let [tries @ .., last] = HUNG;
+    let passes = |hung: &Duration| catch_unwind(AssertUnwindSafe(|| test(*hung))).is_ok();
+    if !tries.iter().any(passes) {
+        test(last);
+    }
+}
+
+/// Waits until the board shows so many waits of those that `count` gives, which must be before they end.
+#[track_caller]
+fn shown(hung: Duration, n: usize, count: impl Fn() -> usize) {
     let start = Instant::now();
-    while rt.board().waits().len() < n && start.elapsed() < HUNG / 2 {
+    while count() < n {
+        assert!(start.elapsed() < hung, "{} waits, not {n}", count());
         std::thread::sleep(Duration::from_millis(2));
     }
-    rt.board().report()
 }
 
 #[track_caller]
@@ -34,18 +50,27 @@ fn timed_out<T: std::fmt::Debug>(result: Result<T>) -> String {
     }
 }
 
-/// Runs `body` on each PE of a job, each with the deadline [`HUNG`], and gives what the board said meanwhile, with `n` waits on it.
-fn hang(n_pes: i32, n: usize, body: impl Fn(&Runtime) + Sync) -> String {
+/// Runs `body` on each PE of a job, each with the deadline `hung`, and gives what the board said meanwhile, with `n` waits on it.
+fn hang(hung: Duration, n_pes: i32, n: usize, body: impl Fn(&Runtime) + Sync) -> String {
     let text = Mutex::new(String::new());
+    let done = Barrier::new(n_pes as usize);
     local::run(n_pes, |rt| {
-        std::thread::scope(|scope| {
-            if rt.my_pe() == 0 {
-                scope.spawn(|| *text.lock().unwrap() = report_of(&rt, n));
-            }
-            deadline(HUNG, || body(&rt));
-        });
-        // The others may still be at it.
-        std::thread::sleep(HUNG / 2);
+        let result = catch_unwind(AssertUnwindSafe(|| {
+            std::thread::scope(|scope| {
+                if rt.my_pe() == 0 {
+                    scope.spawn(|| {
+                        shown(hung, n, || rt.board().waits().len());
+                        *text.lock().unwrap() = rt.board().report();
+                    });
+                }
+                deadline(hung, || body(&rt));
+            });
+        }));
+        // Until then the others may still be at it.
+        done.wait();
+        if let Err(panic) = result {
+            resume_unwind(panic);
+        }
         // Whatever is broken, finalize goes through.
         rt.finalize()
     })
@@ -55,7 +80,11 @@ fn hang(n_pes: i32, n: usize, body: impl Fn(&Runtime) + Sync) -> String {
 
 #[test]
 fn a_collective_against_a_wait() {
-    let report = hang(3, 3, |rt| {
+    patiently(collective_against_a_wait);
+}
+
+fn collective_against_a_wait(hung: Duration) {
+    let report = hang(hung, 3, 3, |rt| {
         let signal = rt.array::<u64>(1).unwrap();
         rt.barrier_all().unwrap();
         if rt.my_pe() == 2 {
@@ -65,7 +94,7 @@ fn a_collective_against_a_wait() {
                 &["the caller's deadline", "to be >= 7, sees 0", "PE 0 (pid "],
             );
         } else {
-            match deadline(HUNG * 2 / 3, || rt.barrier_all()) {
+            match deadline(hung * 2 / 3, || rt.barrier_all()) {
                 Err(Error::TeamBroken { .. }) => {}
                 other => {
                     let text = timed_out(other);
@@ -95,15 +124,20 @@ const CIRCLE: &str = "deadlock, unless another thread of PEs 0 and 1 comes: ";
 
 #[test]
 fn collectives_of_two_teams_against_each_other() {
-    let report = hang(4, 4, |rt| {
+    patiently(collectives_of_two_teams);
+}
+
+fn collectives_of_two_teams(hung: Duration) {
+    let report = hang(hung, 4, 4, |rt| {
         let both = rt
             .team_split_strided(Team::WORLD, 0, 1, 2, Ok(TeamConfig::default()))
             .unwrap();
         match rt.my_pe() {
             0 => drop(rt.barrier_all()),
             1 => {
-                std::thread::sleep(SOON);
-                match deadline(HUNG / 2, || rt.sync(both.unwrap())) {
+                let others = || rt.board().waits().len();
+                shown(hung / 4, 3, others);
+                match deadline(hung / 2, || rt.sync(both.unwrap())) {
                     Err(Error::TeamBroken { .. }) => {}
                     other => {
                         let text = timed_out(other);
@@ -129,13 +163,17 @@ fn collectives_of_two_teams_against_each_other() {
 
 #[test]
 fn one_that_is_elsewhere_and_those_that_wait_for_the_waiting() {
-    let report = hang(4, 3, |rt| {
+    patiently(one_that_is_elsewhere);
+}
+
+fn one_that_is_elsewhere(hung: Duration) {
+    let report = hang(hung, 4, 3, |rt| {
         let pair = rt
             .team_split_strided(Team::WORLD, 1, 1, 2, Ok(TeamConfig::default()))
             .unwrap();
         match rt.my_pe() {
             // 0 waits for 1, which waits for 2, which is elsewhere.
-            2 => std::thread::sleep(HUNG),
+            2 => std::thread::sleep(hung),
             1 => drop(rt.barrier(pair.unwrap())),
             _ => drop(rt.barrier_all()),
         }

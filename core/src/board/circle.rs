@@ -8,45 +8,35 @@ use super::graph::{Graph, MOST};
 use super::needs::{Needs, place};
 use super::words::{pes, seconds, verb};
 use crate::Pe;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 impl Graph<'_> {
-    /// The shortest circle of PEs, each of which needs the next, that begins with `start`; empty if it is in none.
-    fn circle(&self, start: Pe) -> Vec<Pe> {
-        use std::collections::btree_map::Entry;
-        let mut before: BTreeMap<Pe, Pe> = BTreeMap::new();
-        let mut queue = VecDeque::from([start]);
-        while let Some(pe) = queue.pop_front() {
-            for needed in self.node(pe).needs() {
-                if needed == start {
-                    let mut circle = vec![pe];
-                    while let Some(&earlier) = before.get(circle.last().unwrap_or(&start)) {
-                        circle.push(earlier);
-                    }
-                    circle.reverse();
-                    return circle;
-                }
-                if let Entry::Vacant(entry) = before.entry(needed) {
-                    entry.insert(pe);
-                    queue.push_back(needed);
-                }
+    /// What is to be said of all PEs that need each other in a circle. That one of them needs a PE that is elsewhere, too, is no way out:
+    /// a wait ends when all have come.
+    pub(super) fn deadlocks(&self) -> Vec<String> {
+        let all = self.nodes.iter().map(|node| node.pe).collect();
+        let mut tied = self.lists.tied(all, false);
+        let mut sentences = Vec::new();
+        while let Some(circle) = self.circle_among(&tied) {
+            sentences.extend(self.deadlock(&circle));
+            // Who needs one of these is told with them. Of the rest, each still needs one of the rest.
+            let goals = circle.into_iter().collect();
+            for pe in self.lists.upstream(&goals) {
+                tied.remove(&pe);
             }
         }
-        Vec::new()
+        sentences
     }
 
-    /// A circle of PEs among `stuck`, all of which need somebody in one.
-    pub(super) fn circle_among(&self, stuck: &BTreeSet<Pe>) -> Vec<Pe> {
+    /// A circle of PEs among `tied`, each of which needs another of them.
+    fn circle_among(&self, tied: &BTreeSet<Pe>) -> Option<Vec<Pe>> {
         let mut seen = BTreeSet::new();
-        let mut next = stuck.first().copied();
-        while let Some(pe) = next {
-            if !seen.insert(pe) {
-                return self.circle(pe);
-            }
-            next = self.node(pe).needs().find(|needed| stuck.contains(needed));
+        let mut pe = *tied.first()?;
+        while seen.insert(pe) {
+            pe = self.node(pe).needs().find(|needed| tied.contains(needed))?;
         }
-        Vec::new()
+        Some(self.lists.circle(pe))
     }
 
     /// What is to be said of PEs that need each other in a circle, and of those that need one of them.
@@ -71,11 +61,20 @@ impl Graph<'_> {
             place(&first.1.wait),
             first.2
         );
-        for link in rest {
+        // Of a large circle the first ones are told, and the last one, by which it closes.
+        let (told, last) = match rest {
+            [told @ .., last] if told.len() > MOST => (&told[..MOST], Some(last)),
+            all => (all, None),
+        };
+        for (_, entry, next) in told {
+            let place = place(&entry.wait);
+            text += &format!(", which is in {place} and waits for PE {next}");
+        }
+        if let Some((pe, entry, next)) = last {
             text += &format!(
-                ", which is in {} and waits for PE {}",
-                place(&link.1.wait),
-                link.2
+                ", and so on over {} more PEs to PE {pe}, which is in {} and waits for PE {next}",
+                rest.len() - told.len() - 1,
+                place(&entry.wait),
             );
         }
         let mut times: Vec<(u64, Pe)> = links.iter().map(|link| (link.1.since, link.0)).collect();
@@ -88,7 +87,12 @@ impl Graph<'_> {
             .collect();
         text += &format!("; first came {}", times.join(", then "));
         let goals: BTreeSet<Pe> = circle.iter().copied().collect();
-        let others: Vec<Pe> = self.upstream(&goals).difference(&goals).copied().collect();
+        let others: Vec<Pe> = self
+            .lists
+            .upstream(&goals)
+            .difference(&goals)
+            .copied()
+            .collect();
         if !others.is_empty() {
             text += &format!(
                 "; {} {} for those",
@@ -101,26 +105,22 @@ impl Graph<'_> {
 
     /// As [`deadlock`](Graph::deadlock), of a circle with `pe` in it.
     pub(super) fn deadlock_of(&self, pe: Pe) -> Option<String> {
-        self.deadlock(&self.circle(pe))
+        self.deadlock(&self.lists.circle(pe))
     }
 
     /// The PEs of which every thread waits, each for a PE among these, so that none can go on.
-    fn stuck(&self) -> BTreeSet<Pe> {
+    fn stuck(&self) -> &BTreeSet<Pe> {
+        self.stuck.get_or_init(|| self.find_stuck())
+    }
+
+    fn find_stuck(&self) -> BTreeSet<Pe> {
+        // A PE's stream goes on as its other waits do.
+        let may_be = |needs: &Needs| *needs == Needs::Stream || !needs.pes().is_empty();
         let nodes = self.nodes.iter();
+        let nodes = nodes.filter(|node| node.waits.iter().all(|(_, needs)| may_be(needs)));
         let all_wait = nodes.filter(|node| self.others(node) == Some(0));
-        let mut stuck: BTreeSet<Pe> = all_wait.map(|node| node.pe).collect();
-        loop {
-            // A PE's stream goes on as its other waits do.
-            let may_end = |needs: &Needs| {
-                *needs != Needs::Stream && !needs.pes().iter().any(|pe| stuck.contains(pe))
-            };
-            let free = |pe: &Pe| self.node(*pe).waits.iter().any(|wait| may_end(&wait.1));
-            let free: Vec<Pe> = stuck.iter().copied().filter(free).collect();
-            if free.is_empty() {
-                return stuck;
-            }
-            stuck.retain(|pe| !free.contains(pe));
-        }
+        let candidates = all_wait.map(|node| node.pe).collect();
+        self.lists.tied(candidates, true)
     }
 
     /// What could end a circle: nothing, or other threads of PEs in it.

@@ -1,11 +1,12 @@
 //! Who needs whom, and who holds the others up.
 //!
 //! A PE *needs* others where a wait of its cannot end before they come. Who is needed and needs nobody holds the others up: it is
-//! elsewhere, or waits for something else. Where nobody like that can be reached, PEs need each other in a circle (see
-//! [`circle`](super::circle)).
+//! elsewhere, or waits for something else. PEs may also need each other in a circle (see [`circle`](super::circle)).
 
-use super::needs::{Needs, Rings, place};
+use super::lists::Lists;
+use super::needs::{NOT_LOOKED_UP, Needs, place};
 use super::process::{self, Process};
+use super::rings::Rings;
 use super::words::{continued, pes, seconds, verb};
 use super::{Board, Entry, State, last_place};
 use crate::Pe;
@@ -86,9 +87,12 @@ impl Node {
 pub(super) struct Graph<'a> {
     board: &'a Board,
     pub(super) nodes: Vec<Node>,
+    pub(super) lists: Lists,
     pub(super) now: u64,
     /// The threads that wait, by process.
     waiting: BTreeMap<u64, BTreeSet<u32>>,
+    /// The PEs that cannot go on: see [`circle`](super::circle).
+    pub(super) stuck: OnceCell<BTreeSet<Pe>>,
 }
 
 impl Graph<'_> {
@@ -124,9 +128,11 @@ impl Graph<'_> {
         }
         Graph {
             board,
+            lists: Lists::of(&nodes),
             nodes,
             now: now_ns(),
             waiting,
+            stuck: OnceCell::new(),
         }
     }
 
@@ -142,48 +148,20 @@ impl Graph<'_> {
         &self.nodes[pe as usize]
     }
 
-    /// Whether a PE needs another one to go on.
-    fn is_held_up(&self, pe: Pe) -> bool {
-        self.node(pe).needs().next().is_some()
+    /// Whether others wait for this PE, which waits for nobody itself, or cannot because it is stopped. A PE of which it is not known
+    /// whom it waits for is none.
+    fn holds_others_up(&self, node: &Node) -> bool {
+        let unknown = |(_, needs): &(Entry, Needs)| *needs == Needs::Unknown;
+        let free = || !self.lists.needs_any(node.pe) && !node.waits.iter().any(unknown);
+        self.lists.is_needed(node.pe) && (free() || node.stop().is_some())
     }
 
-    /// The PEs from which one of `goals` is needed, directly or through others.
-    pub(super) fn upstream(&self, goals: &BTreeSet<Pe>) -> BTreeSet<Pe> {
-        let mut found = BTreeSet::new();
-        loop {
-            let more: Vec<Pe> = self
-                .nodes
-                .iter()
-                .filter(|node| !found.contains(&node.pe))
-                .filter(|node| {
-                    node.needs()
-                        .any(|pe| goals.contains(&pe) || found.contains(&pe))
-                })
-                .map(|node| node.pe)
-                .collect();
-            if more.is_empty() {
-                return found;
-            }
-            found.extend(more);
-        }
-    }
-
-    /// Who holds the others up; and PEs in a circle, if nobody does.
+    /// PEs in a circle, and who holds the others up.
     pub(super) fn summary(&self) -> Vec<String> {
-        let needed: BTreeSet<Pe> = self.nodes.iter().flat_map(Node::needs).collect();
-        let culprits: BTreeSet<Pe> = needed
-            .into_iter()
-            .filter(|&pe| !self.is_held_up(pe) || self.node(pe).stop().is_some())
-            .collect();
-        let mut sentences = self.blame(&culprits);
-        let explained = self.upstream(&culprits);
-        let stuck: BTreeSet<Pe> = self
-            .nodes
-            .iter()
-            .map(|node| node.pe)
-            .filter(|pe| self.is_held_up(*pe) && !explained.contains(pe) && !culprits.contains(pe))
-            .collect();
-        sentences.extend(self.deadlock(&self.circle_among(&stuck)));
+        let culprits = self.nodes.iter().filter(|node| self.holds_others_up(node));
+        let culprits: BTreeSet<Pe> = culprits.map(|node| node.pe).collect();
+        let mut sentences = self.deadlocks();
+        sentences.extend(self.blame(&culprits));
         for node in self
             .nodes
             .iter()
@@ -194,9 +172,13 @@ impl Graph<'_> {
             }
         }
         sentences.extend(self.writers());
+        let unknown = self.waiting(|needs| *needs == Needs::Unknown);
+        if !unknown.is_empty() {
+            let wait = verb("wait", unknown.len());
+            sentences.push(format!("{} {wait} for {NOT_LOOKED_UP}", pes(&unknown)));
+        }
         if sentences.is_empty() {
-            let waiting = self.nodes.iter().filter(|node| !node.waits.is_empty());
-            let waiting: Vec<Pe> = waiting.map(|node| node.pe).collect();
+            let waiting = self.waiting(|_| true);
             sentences.push(match waiting.len() {
                 0 => "no PE waits".to_string(),
                 n => format!(
@@ -215,6 +197,12 @@ impl Graph<'_> {
         sentences
     }
 
+    /// The PEs that have a wait with such needs.
+    fn waiting(&self, such: impl Fn(&Needs) -> bool) -> Vec<Pe> {
+        let has = |node: &&Node| node.waits.iter().any(|(_, needs)| such(needs));
+        self.nodes.iter().filter(has).map(|node| node.pe).collect()
+    }
+
     /// "PEs 0 and 1 wait in barrier on WORLD for PE 2, which is in signal_wait instead".
     fn blame(&self, culprits: &BTreeSet<Pe>) -> Vec<String> {
         let mut groups: BTreeMap<String, Vec<Pe>> = BTreeMap::new();
@@ -229,17 +217,13 @@ impl Graph<'_> {
         let sentence = |group: &Vec<Pe>| {
             let goals: BTreeSet<Pe> = group.iter().copied().collect();
             let mut direct: BTreeMap<String, BTreeSet<Pe>> = BTreeMap::new();
-            for node in &self.nodes {
-                for (entry, needs) in &node.waits {
-                    if needs.pes().iter().any(|pe| goals.contains(pe)) {
-                        direct
-                            .entry(place(&entry.wait))
-                            .or_default()
-                            .insert(node.pe);
-                    }
+            for list in self.lists.with_any(group) {
+                for &(pe, wait) in &list.waits {
+                    let (entry, _) = &self.node(pe).waits[wait];
+                    direct.entry(place(&entry.wait)).or_default().insert(pe);
                 }
             }
-            let mut indirect = self.upstream(&goals);
+            let mut indirect = self.lists.upstream(&goals);
             let places: Vec<String> = direct
                 .iter()
                 .map(|(place, waiters)| {
@@ -271,13 +255,7 @@ impl Graph<'_> {
 
     /// What is to be said of the waits for values: nobody knows who is to write them.
     fn writers(&self) -> Option<String> {
-        let waiting = |node: &&Node| node.waits.iter().any(|(_, needs)| *needs == Needs::Writer);
-        let waiters: Vec<Pe> = self
-            .nodes
-            .iter()
-            .filter(waiting)
-            .map(|node| node.pe)
-            .collect();
+        let waiters = self.waiting(|needs| *needs == Needs::Writer);
         if waiters.is_empty() {
             return None;
         }
@@ -335,10 +313,11 @@ impl Graph<'_> {
     /// What a PE that does not wait did before: how far it has come where others wait for it, and its last long wait.
     fn before(&self, node: &Node) -> String {
         let mut teams = BTreeSet::new();
-        for (entry, needs) in self.nodes.iter().flat_map(|other| &other.waits) {
-            if let Target::Team { index, .. } = entry.wait.target
-                && needs.pes().contains(&node.pe)
-            {
+        for list in self.lists.with_any(&[node.pe]) {
+            // All waits for one list are on the same team, or on none.
+            let first = list.waits.first();
+            let entry = first.map(|&(pe, wait)| &self.node(pe).waits[wait].0);
+            if let Some(Target::Team { index, .. }) = entry.map(|entry| entry.wait.target) {
                 teams.insert(index);
             }
         }

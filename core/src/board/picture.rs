@@ -1,14 +1,15 @@
 //! A job at one moment, in words; and the words of a wait's own error.
 
 use super::graph::{Graph, MOST};
-use super::needs::{Needs, Rings, place};
+use super::needs::{Needs, place};
+use super::rings::Rings;
 use super::words::{numbered, pes, seconds};
 use super::{Board, Entry, State};
 use crate::Pe;
 use crate::team;
 use crate::transport::host::control::Control;
 use crate::wait::{Seen, Target, Wait as Waiting, now_ns};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::time::Duration;
 
@@ -76,17 +77,16 @@ impl Picture {
             });
             words.collect::<Vec<&str>>().join(" ")
         };
-        let mut groups: Vec<(String, Vec<&PePicture>)> = Vec::new();
+        let mut groups: Vec<Vec<&PePicture>> = Vec::new();
+        let mut known: HashMap<String, usize> = HashMap::new();
         for pe in shown {
-            let key = key(pe);
-            match groups.iter_mut().find(|group| group.0 == key) {
-                Some(group) => group.1.push(pe),
-                None => groups.push((key, vec![pe])),
-            }
+            let index = *known.entry(key(pe)).or_insert(groups.len());
+            groups.resize_with(groups.len().max(index + 1), Vec::new);
+            groups[index].push(pe);
         }
         groups
             .iter()
-            .map(|(_, group)| match group.as_slice() {
+            .map(|group| match group.as_slice() {
                 [one] => line(one),
                 many => {
                     let list: Vec<Pe> = many.iter().map(|pe| pe.pe).collect();
@@ -112,14 +112,12 @@ impl Board {
     pub fn end_of(&self, pe: Pe) -> String {
         let now = now_ns();
         let mut rings = Rings::default();
-        let entries = self.entries();
-        let waits: Vec<String> = entries
-            .iter()
-            .filter(|entry| entry.pe == pe)
+        let waits: Vec<String> = self
+            .entries_of(pe)
             .map(|entry| {
-                let awaited = self.awaited(entry, &rings.needs(self, entry));
+                let awaited = self.awaited(&entry, &rings.needs(self, &entry));
                 let time = seconds(Duration::from_nanos(now.saturating_sub(entry.since)));
-                let place = self.whereabouts(entry);
+                let place = self.whereabouts(&entry);
                 format!("in {place}, after {time} of waiting for {awaited}")
             })
             .collect();
@@ -135,9 +133,7 @@ impl Board {
 /// Where a PE that is gone was waiting: " in barrier on WORLD", or nothing.
 pub(crate) fn last_place(control: &Control, pe: Pe) -> String {
     let places: Vec<String> = Board::of_job(control)
-        .entries()
-        .iter()
-        .filter(|entry| entry.pe == pe)
+        .entries_of(pe)
         .map(|entry| place(&entry.wait))
         .collect();
     match places.as_slice() {
@@ -168,7 +164,7 @@ pub(crate) fn detail(control: &Control, me: Pe, wait: &Waiting, seen: Seen, sinc
     };
     let mut text = format!("{call}waits for {}", board.awaited(&entry, &needs));
     let others: Vec<Pe> = match &needs {
-        Needs::Pes(pes) => pes.clone(),
+        Needs::Pes(pes) => pes.to_vec(),
         _ => (0..board.n_pes()).filter(|&pe| pe != me).collect(),
     };
     for &pe in others.iter().take(MOST) {

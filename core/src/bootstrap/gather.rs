@@ -5,7 +5,8 @@
 //! introducing themselves at a time, on how long each may take, and on what is remembered of those who were refused.
 
 use super::interrupt;
-use super::socket::{Hello, Member, Rendezvous, bootstrap, check_user, nonce};
+use super::places::check_user;
+use super::socket::{Hello, Member, Rendezvous, bootstrap, nonce};
 use super::stride;
 use super::wire::{Arriving, Kind, send, timespec};
 use crate::debug::Level;

@@ -5,8 +5,10 @@ mod env;
 #[cfg(fuzzing)]
 pub(crate) mod fuzz;
 mod gather;
+mod holder;
 mod interrupt;
 pub mod local;
+mod places;
 mod socket;
 mod unique_id;
 pub(crate) mod wire;

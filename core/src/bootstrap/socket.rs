@@ -14,32 +14,23 @@
 //!          <- Go                                       or Refusal { text }
 //! ```
 //!
-//! The messages are in [`wire`](super::wire).
+//! The messages are in [`wire`](super::wire), the places where the socket may be in [`places`](super::places).
 
 use super::gather::Gathering;
 use super::interrupt;
 use super::unique_id::Key;
 use super::wire::{Kind, Message, receive, send, send_with_fd};
-use crate::debug::Level;
 use crate::runtime::Membership;
 use crate::transport::check::Settings;
 use crate::transport::cuda::Links;
 use crate::transport::host::control::Control;
-use crate::transport::host::peer;
 use crate::transport::host::segment::Segment;
 use crate::wait::Operation;
 use crate::{Error, MemoryKind, Pe, Result, Runtime};
-use rustix::io::Errno;
-use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
-use std::fmt::{self, Display};
 use std::io::ErrorKind;
-use std::os::fd::AsFd;
-use std::os::linux::net::SocketAddrExt;
-use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
+use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
-/// Names that PE 0 tries, should another user sit on one.
-const CANDIDATES: u32 = 4;
 /// How much longer than its deadline a PE waits for the word of PE 0.
 const GRACE: Duration = Duration::from_secs(1);
 
@@ -119,20 +110,6 @@ pub(super) fn bootstrap(text: impl Into<String>) -> Error {
     Error::Bootstrap(text.into())
 }
 
-/// The pid of the process at the other end, if it is the same user; otherwise who it is.
-pub(super) fn check_user(stream: &UnixStream) -> std::result::Result<i32, String> {
-    let peer = peer::of_socket(stream.as_fd()).map_err(|error| error.to_string())?;
-    let me = rustix::process::geteuid().as_raw();
-    if peer.uid == me {
-        Ok(peer.pid)
-    } else {
-        Err(format!(
-            "pid {} of user {}, where user {me} runs the job",
-            peer.pid, peer.uid
-        ))
-    }
-}
-
 /// Why a follower is no member.
 pub(super) enum Failure {
     /// The connection ended without a word: PE 0 is gone, or had turned this PE away because it was slow to introduce itself or there
@@ -180,40 +157,7 @@ fn words(error: &Error) -> String {
     }
 }
 
-/// What came of the places that were tried, for messages.
-#[derive(Default)]
-struct Tried {
-    places: Vec<String>,
-    /// Whether another user sits on one.
-    others: bool,
-    /// Whether somebody listens on one, whose queue is full.
-    busy: bool,
-}
-
-impl Tried {
-    fn note(&mut self, name: &str, why: &dyn Display) {
-        self.places.push(format!("@{name}: {why}"));
-    }
-}
-
-impl Display for Tried {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.places.join(", "))?;
-        match self.others {
-            false => Ok(()),
-            true => f.write_str(
-                "; another user's process has taken a name of this job, which it can foresee: start the job with nvshmemrs-run or \
-                 with a new unique id, whose names nobody can, or have that process ended",
-            ),
-        }
-    }
-}
-
 impl Rendezvous<'_> {
-    fn name(&self, candidate: u32) -> String {
-        format!("{}-{candidate}", self.key.name())
-    }
-
     pub(super) fn is_over(&self) -> bool {
         Instant::now() >= self.until
     }
@@ -264,36 +208,6 @@ impl Rendezvous<'_> {
         }
         let streams = members.into_iter().flatten().map(|member| member.stream);
         result.map(|control| (control, Links::Leader(streams.collect())))
-    }
-
-    fn listen(&self) -> Result<UnixListener> {
-        let mut tried = Tried::default();
-        for candidate in 0..CANDIDATES {
-            let name = self.name(candidate);
-            let address = SocketAddr::from_abstract_name(&name)
-                .map_err(|error| Error::system("naming the job's socket", error))?;
-            match UnixListener::bind_addr(&address) {
-                Ok(listener) => {
-                    if tried.others {
-                        Level::from_environment().write(Level::Warn, self.pe, || {
-                            format!("listens at @{name}, because of {tried}")
-                        });
-                    }
-                    return Ok(listener);
-                }
-                Err(error) if error.kind() == ErrorKind::AddrInUse => {
-                    if let Some((_, pid)) = self.connect_to(&name, &mut tried) {
-                        return Err(bootstrap(format!(
-                            "another process of this user (pid {pid}) is PE 0 of this job already: it listens at @{name}"
-                        )));
-                    }
-                }
-                Err(error) => tried.note(&name, &error),
-            }
-        }
-        Err(bootstrap(format!(
-            "PE 0 could not listen for the other PEs; tried {tried}"
-        )))
     }
 
     fn welcome(&self, control: &Control, members: &[Option<Member>]) -> Result<()> {
@@ -350,7 +264,8 @@ impl Rendezvous<'_> {
         let mut pause = Duration::from_micros(200);
         let mut hung_up = None;
         let (stream, control) = loop {
-            let tried = match (self.connect(), hung_up.take()) {
+            let is_over = self.is_over();
+            let tried = match (self.connect(is_over), hung_up.take()) {
                 (Ok(stream), _) => match self.join(&stream, heap, nonce()?) {
                     Ok(control) => break (stream, control),
                     Err(Failure::HungUp(error)) => {
@@ -362,14 +277,14 @@ impl Rendezvous<'_> {
                     Err(Failure::Other(error)) => return Err(error),
                 },
                 // Nobody listens any more: PE 0 did not turn this PE away, it is gone.
-                (Err(tried), Some(error)) if !tried.busy => return Err(gone(error)),
+                (Err(tried), Some(error)) if !tried.open => return Err(gone(error)),
                 (Err(tried), Some(error)) => {
                     hung_up = Some(error);
                     format!("tried {tried}")
                 }
                 (Err(tried), None) => format!("tried {tried}"),
             };
-            if self.is_over() {
+            if is_over {
                 return Err(bootstrap(format!(
                     "after {:.1?} (NVSHMEMRS_INIT_TIMEOUT) PE 0 of {} was not there (told by {}); {tried}",
                     self.deadline, self.n_pes, self.how
@@ -386,41 +301,6 @@ impl Rendezvous<'_> {
             Kind::Go => Ok((control, Links::Follower(stream))),
             _ => Err(bootstrap(word.text())),
         }
-    }
-
-    /// Tries every place once; otherwise says what came of it.
-    fn connect(&self) -> std::result::Result<UnixStream, Tried> {
-        let mut tried = Tried::default();
-        let mut candidates = (0..CANDIDATES).map(|candidate| self.name(candidate));
-        candidates
-            .find_map(|name| self.connect_to(&name, &mut tried))
-            .map(|(stream, _)| stream)
-            .ok_or(tried)
-    }
-
-    /// Connects to a process of the same user, without waiting for a place in its queue. Gives its pid, too.
-    fn connect_to(&self, name: &str, tried: &mut Tried) -> Option<(UnixStream, i32)> {
-        let connected = SocketAddrUnix::new_abstract_name(name.as_bytes()).and_then(|address| {
-            let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-            let socket =
-                rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
-            rustix::net::connect(&socket, &address)?;
-            Ok(UnixStream::from(socket))
-        });
-        match connected {
-            Err(error) => {
-                tried.busy |= error == Errno::AGAIN;
-                tried.note(name, &error);
-            }
-            Ok(stream) => match check_user(&stream) {
-                Ok(pid) => return Some((stream, pid)),
-                Err(who) => {
-                    tried.note(name, &format!("{who}, listens there"));
-                    tried.others = true;
-                }
-            },
-        }
-        None
     }
 
     fn receive(&self, stream: &UnixStream) -> std::result::Result<Message, Failure> {

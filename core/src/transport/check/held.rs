@@ -65,7 +65,7 @@ impl Bytes {
 /// Words from which on a buffer is worth keeping: those of the allocator cost more than their copy, which it gives back to the
 /// system and asks for again.
 const LARGE: usize = 128;
-/// How many buffers are kept, and how many of their words.
+/// How many buffers are kept, and how many of their words: beside what is held back, as much memory again.
 const SPARES: usize = 64;
 const SPARE_WORDS: usize = HELD_BYTES / 8;
 

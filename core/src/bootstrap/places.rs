@@ -1,0 +1,191 @@
+//! The places where PE 0 may listen and the others look for it: abstract sockets, whose names come from the job's secret.
+
+use super::holder::{self, Holder};
+use super::socket::{Rendezvous, bootstrap};
+use crate::debug::Level;
+use crate::transport::host::peer;
+use crate::{Error, Result};
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
+use std::fmt::{self, Display};
+use std::io::ErrorKind;
+use std::os::fd::AsFd;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
+use std::time::Duration;
+
+/// Names that PE 0 tries, should another user sit on one.
+const CANDIDATES: u32 = 4;
+/// How often PE 0 tries a name that was taken and, when it looked who has it, was not any more.
+const AGAIN: u32 = 100;
+
+/// The pid of the process at the other end, if it is the same user; otherwise who it is.
+pub(super) fn check_user(stream: &UnixStream) -> std::result::Result<i32, String> {
+    let peer = peer::of_socket(stream.as_fd()).map_err(|error| error.to_string())?;
+    let me = rustix::process::geteuid().as_raw();
+    if peer.uid == me {
+        Ok(peer.pid)
+    } else {
+        Err(another_user(peer.pid, peer.uid, me))
+    }
+}
+
+/// Another user's process, in words.
+pub(super) fn another_user(pid: i32, uid: u32, me: u32) -> String {
+    format!("pid {pid} of user {uid}, where user {me} runs the job")
+}
+
+/// What came of the places that were tried, for messages.
+#[derive(Default)]
+pub(super) struct Tried {
+    places: Vec<String>,
+    /// Whether another user sits on one.
+    others: bool,
+    /// Whether PE 0 may be at one all the same: its queue is full, or this process could not look.
+    pub(super) open: bool,
+}
+
+impl Tried {
+    fn note(&mut self, name: &str, why: &dyn Display) {
+        self.places.push(format!("@{name}: {why}"));
+    }
+
+    fn note_other(&mut self, name: &str, who: &str) {
+        self.note(name, &format!("{who}, listens there"));
+        self.others = true;
+    }
+}
+
+impl Display for Tried {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.places.join(", "))?;
+        match self.others {
+            false => Ok(()),
+            true => f.write_str(
+                "; another user's process has taken a name of this job, which it can foresee: start the job with nvshmemrs-run or \
+                 with a new unique id, whose names nobody can, or have that process ended",
+            ),
+        }
+    }
+}
+
+/// Who is at a place.
+enum There {
+    /// A process of this user, which this one has connected to: its pid.
+    Own(UnixStream, i32),
+    /// A process of another user, in words.
+    Other(String),
+    /// Somebody who has too many connections waiting, so that the kernel does not say who.
+    Busy,
+    /// Nobody who listens.
+    Nobody(Errno),
+}
+
+/// Connects to a place, without waiting for room in its queue. An error if this process has no room for another socket.
+fn look(name: &str) -> std::result::Result<There, Errno> {
+    let connected = SocketAddrUnix::new_abstract_name(name.as_bytes()).and_then(|address| {
+        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+        let socket =
+            rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+        rustix::net::connect(&socket, &address)?;
+        Ok(UnixStream::from(socket))
+    });
+    match connected {
+        Ok(stream) => Ok(match check_user(&stream) {
+            Ok(pid) => There::Own(stream, pid),
+            Err(who) => There::Other(who),
+        }),
+        Err(Errno::AGAIN) => Ok(There::Busy),
+        Err(error @ (Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::NOBUFS)) => Err(error),
+        Err(error) => Ok(There::Nobody(error)),
+    }
+}
+
+impl Rendezvous<'_> {
+    fn name(&self, candidate: u32) -> String {
+        format!("{}-{candidate}", self.key.name())
+    }
+
+    /// Listens at the first place that no other user has.
+    pub(super) fn listen(&self) -> Result<UnixListener> {
+        let mut tried = Tried::default();
+        for candidate in 0..CANDIDATES {
+            let name = self.name(candidate);
+            if let Some(listener) = self.listen_at(&name, &mut tried)? {
+                if tried.others {
+                    Level::from_environment().write(Level::Warn, self.pe, || {
+                        format!("listens at @{name}, because of {tried}")
+                    });
+                }
+                return Ok(listener);
+            }
+        }
+        Err(bootstrap(format!(
+            "PE 0 could not listen for the other PEs; tried {tried}"
+        )))
+    }
+
+    /// Listens at a place, unless another user has it. A process of this user that has it is an error, also where it does not listen yet
+    /// or takes no connections: there must not be two PEs 0.
+    fn listen_at(&self, name: &str, tried: &mut Tried) -> Result<Option<UnixListener>> {
+        let address = SocketAddr::from_abstract_name(name)
+            .map_err(|error| Error::system("naming the job's socket", error))?;
+        for _ in 0..AGAIN {
+            match UnixListener::bind_addr(&address) {
+                Ok(listener) => return Ok(Some(listener)),
+                Err(error) if error.kind() == ErrorKind::AddrInUse => {}
+                Err(error) => {
+                    tried.note(name, &error);
+                    return Ok(None);
+                }
+            }
+            let there = look(name)
+                .map_err(|error| Error::system("looking who has the job's socket", error))?;
+            let holder = match there {
+                There::Own(_, pid) => Holder::Own(pid),
+                There::Other(who) => Holder::Other(who),
+                There::Busy | There::Nobody(_) => holder::of(name),
+            };
+            match holder {
+                Holder::Own(pid) => {
+                    return Err(bootstrap(format!(
+                        "another process of this user (pid {pid}) is PE 0 of this job already: it has @{name}"
+                    )));
+                }
+                Holder::Other(who) => {
+                    tried.note_other(name, &who);
+                    return Ok(None);
+                }
+                // It had ended when this one looked.
+                Holder::Nobody => std::thread::sleep(Duration::from_millis(1)),
+            }
+        }
+        tried.note(name, &"somebody takes it and lets it go all the time");
+        Ok(None)
+    }
+
+    /// Tries every place once; otherwise says what came of it, and if it is the `last` time also who has the places that cannot take
+    /// connections.
+    pub(super) fn connect(&self, last: bool) -> std::result::Result<UnixStream, Tried> {
+        let mut tried = Tried::default();
+        for name in (0..CANDIDATES).map(|candidate| self.name(candidate)) {
+            match look(&name) {
+                Ok(There::Own(stream, _)) => return Ok(stream),
+                Ok(There::Other(who)) => tried.note_other(&name, &who),
+                Ok(There::Busy) => {
+                    tried.open = true;
+                    match last.then(|| holder::of(&name)) {
+                        Some(Holder::Other(who)) => tried.note_other(&name, &who),
+                        _ => tried.note(&name, &"too many connections wait there"),
+                    }
+                }
+                Ok(There::Nobody(error)) => tried.note(&name, &error),
+                Err(error) => {
+                    tried.open = true;
+                    tried.note(&name, &error);
+                }
+            }
+        }
+        Err(tried)
+    }
+}
