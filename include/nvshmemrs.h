@@ -1822,7 +1822,9 @@ int32_t nvshmemrs_check_access(const void *address,
 /// such), synchronize the stream.
 ///
 /// If the heap is in device memory, it is a stream of the PE's GPU, which is not ordered with the default stream. Calls check
-/// their arguments at once, put their work on it and return.
+/// their arguments at once, put their work on it and return. While it is captured into a graph they become part of that, and buffers must
+/// stay valid as long as it is launched; calls that give a value, and those that wait for the stream, are an error then
+/// (NOT_SUPPORTED).
 ///
 /// Local. Free it with `nvshmemrs_stream_free`; finalize ends those that are left, after what is queued.
 /// Errors: SYSTEM.
@@ -1833,7 +1835,7 @@ int32_t nvshmemrs_stream_new(nvshmemrs_runtime_t runtime,
 /// and its primary context, as those of the CUDA runtime, torch and CuPy are; 0 is the default stream.
 ///
 /// Local. The `cudaStream_t` must exist until the handle is freed with `nvshmemrs_stream_free`, which waits for what is on it,
-/// or let go with `nvshmemrs_stream_release`.
+/// or let go with `nvshmemrs_stream_release`. Graphs with calls in them must have run for the last time before finalize.
 /// Errors: NOT_SUPPORTED on host memory, INVALID_VALUE for a stream of another GPU or context, CUDA.
 int32_t nvshmemrs_stream_from_cuda(nvshmemrs_runtime_t runtime,
                                    void *cuda_stream,
@@ -1878,7 +1880,7 @@ int32_t nvshmemrs_stream_query(nvshmemrs_stream_t stream, int32_t *done);
 ///
 /// Local; returns at once. The function may call nvshmemrs, except to wait for its own stream; on a stream of the GPU it may call
 /// neither nvshmemrs nor CUDA.
-/// Errors: BAD_HANDLE, INVALID_VALUE.
+/// Errors: BAD_HANDLE, INVALID_VALUE, NOT_SUPPORTED while the stream is captured into a graph.
 int32_t nvshmemrs_stream_call(nvshmemrs_stream_t stream,
                               nvshmemrs_host_function_t function,
                               void *user);

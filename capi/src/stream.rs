@@ -19,7 +19,9 @@ use std::sync::Arc;
 /// such), synchronize the stream.
 ///
 /// If the heap is in device memory, it is a stream of the PE's GPU, which is not ordered with the default stream. Calls check
-/// their arguments at once, put their work on it and return.
+/// their arguments at once, put their work on it and return. While it is captured into a graph they become part of that, and buffers must
+/// stay valid as long as it is launched; calls that give a value, and those that wait for the stream, are an error then
+/// (NOT_SUPPORTED).
 ///
 /// Local. Free it with `nvshmemrs_stream_free`; finalize ends those that are left, after what is queued.
 /// Errors: SYSTEM.
@@ -39,7 +41,7 @@ pub extern "C" fn nvshmemrs_stream_new(
 /// and its primary context, as those of the CUDA runtime, torch and CuPy are; 0 is the default stream.
 ///
 /// Local. The `cudaStream_t` must exist until the handle is freed with `nvshmemrs_stream_free`, which waits for what is on it,
-/// or let go with `nvshmemrs_stream_release`.
+/// or let go with `nvshmemrs_stream_release`. Graphs with calls in them must have run for the last time before finalize.
 /// Errors: NOT_SUPPORTED on host memory, INVALID_VALUE for a stream of another GPU or context, CUDA.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_stream_from_cuda(
@@ -129,7 +131,7 @@ pub extern "C" fn nvshmemrs_stream_query(stream: nvshmemrs_stream_t, done: *mut 
 ///
 /// Local; returns at once. The function may call nvshmemrs, except to wait for its own stream; on a stream of the GPU it may call
 /// neither nvshmemrs nor CUDA.
-/// Errors: BAD_HANDLE, INVALID_VALUE.
+/// Errors: BAD_HANDLE, INVALID_VALUE, NOT_SUPPORTED while the stream is captured into a graph.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_stream_call(
     stream: nvshmemrs_stream_t,

@@ -19,9 +19,9 @@
 //! enough, and neighbours are never more than one step apart. A signal may therefore already say s when
 //! s - 1 is awaited, which is why the wait asks for "at least".
 //!
-//! One thing differs from Python and C: safe Rust gives no references to memory that peers write. The steps
-//! therefore work on vectors; only the halo rows are read from the symmetric grids while they run, and the
-//! block is copied in and out once.
+//! Safe Rust gives no references to memory that peers write, and with NVSHMEMRS_MEMORY=device it is a GPU's. The
+//! steps therefore work on vectors; only the halo rows are read from the symmetric grids while they run, and
+//! the block is copied in and out once.
 
 use nvshmemrs::{Cmp, Op, Runtime, SignalOp, SymArray, Team};
 use std::error::Error;

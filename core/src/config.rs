@@ -52,6 +52,11 @@ pub const SETTINGS: &[Setting] = &[
         help: "the folder of the GPU kernels' images; empty: ../share/nvshmemrs/images or nvshmemrs-images beside the library",
     },
     Setting {
+        name: "NVSHMEMRS_COLLECTIVES_AT_ONCE",
+        default: "2",
+        help: "how many large collectives, of different teams, a GPU must be able to run at the same time: of more than 2 each has fewer blocks; the largest number of any PE holds",
+    },
+    Setting {
         name: "NVSHMEMRS_TIMEOUT",
         default: "0",
         help: "seconds a wait may last before it returns an error; 0: no limit",
@@ -257,6 +262,16 @@ fn flag(name: &'static str) -> Result<bool> {
         "1" => Ok(true),
         "" | "0" => Ok(false),
         _ => Err(bad(name, &text, "0 or 1")),
+    }
+}
+
+/// How many large collectives a GPU must be able to run at the same time.
+pub(crate) fn collectives_at_once() -> Result<i32> {
+    let name = "NVSHMEMRS_COLLECTIVES_AT_ONCE";
+    let text = lookup(name).value;
+    match text.parse() {
+        Ok(count) if (1..=256).contains(&count) => Ok(count),
+        _ => Err(bad(name, &text, "a number from 1 to 256")),
     }
 }
 

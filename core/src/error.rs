@@ -272,7 +272,7 @@ pub enum Error {
     OnStream(&'static str),
     /// A member left a collective half-way.
     #[error(
-        "{operation}: PE {pe} left a collective on team {team} half-way (deadline, interrupt, or a stopped PE); the team cannot go on"
+        "{operation}: PE {pe} left a collective on team {team} half-way (deadline, interrupt, a stopped PE, or an error of its own); the team cannot go on"
     )]
     TeamBroken {
         /// The call that was refused.

@@ -89,5 +89,6 @@ pub use transport::MemoryKind;
 pub use transport::cuda::CudaStreamRef;
 #[doc(hidden)]
 pub use transport::cuda::images::{Made as KernelImage, make as make_kernel_images};
+pub use transport::cuda::survey as gpus;
 pub use transport::host::fork::generation as fork_generation;
 pub use wait::{in_interrupt_hook, on_stream};

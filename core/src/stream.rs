@@ -103,7 +103,8 @@ impl Stream {
         }
     }
 
-    /// Queues a function of the program's. On a stream of the GPU it must not call nvshmemrs or CUDA (see `cudaLaunchHostFunc`).
+    /// Queues a function of the program's. On a stream of the GPU it must not call nvshmemrs or CUDA (see `cudaLaunchHostFunc`), and it is
+    /// an error while the stream is captured into a graph.
     ///
     /// Local; returns at once.
     pub fn call(&self, work: impl FnOnce(&Runtime) -> Result<()> + Send + 'static) -> Result<()> {
@@ -114,9 +115,10 @@ impl Stream {
         }
     }
 
-    /// Runs an operation after all that was submitted before, and waits for its result.
+    /// Runs an operation after all that was submitted before, and waits for its result. On a stream of the GPU what gives nothing back
+    /// is queued, as by [`submit`](Stream::submit).
     ///
-    /// Local; waits for the stream.
+    /// Local; waits until the stream has come to the operation.
     pub fn run<T: Send + 'static>(
         &self,
         job: impl FnOnce(&Runtime) -> Result<T> + Send + 'static,
@@ -125,8 +127,11 @@ impl Stream {
         match &self.kind {
             Kind::Queue(queue) => queue.run(&self.runtime.inner, job),
             Kind::Gpu(gpu, runtime) => {
+                gpu.check_result()?;
                 let result = job(runtime)?;
-                gpu.drain(&self.runtime.inner, Operation::StreamSynchronize)?;
+                self.runtime
+                    .inner
+                    .check_kernels(Operation::StreamSynchronize)?;
                 Ok(result)
             }
         }
@@ -148,7 +153,7 @@ impl Stream {
         self.runtime.inner.ready()?;
         match &self.kind {
             Kind::Queue(queue) => Ok(queue.query()),
-            Kind::Gpu(gpu, _) => gpu.query(),
+            Kind::Gpu(gpu, _) => gpu.is_done(&self.runtime.inner),
         }
     }
 
@@ -285,7 +290,7 @@ impl Event {
         self.inner.ready()?;
         match &self.marks {
             Marks::Queue(marks) => Ok(marks.is_reached()),
-            Marks::Gpu(mark) => mark.query(),
+            Marks::Gpu(mark) => mark.is_done(&self.inner),
         }
     }
 

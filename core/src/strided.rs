@@ -173,8 +173,7 @@ impl Runtime {
         let source = source.into();
         check_span("source", source.bytes(), transfer.source.span())?;
         if let Some(cuda) = inner.transport.cuda() {
-            let local = source.address() as u64;
-            cuda.put_blocks(self.lane, pe, dest.offset(), local, transfer)?;
+            cuda.put_blocks(self.lane, pe, dest.offset(), source, transfer)?;
             self.ring_for_words(dest, pe);
             return Ok(());
         }
@@ -211,8 +210,7 @@ impl Runtime {
         let mut dest = dest.into();
         check_span("dest", dest.bytes(), transfer.dest.span())?;
         if let Some(cuda) = inner.transport.cuda() {
-            let local = dest.address() as u64;
-            return cuda.get_blocks(self.lane, pe, source.offset(), local, transfer);
+            return cuda.get_blocks(self.lane, pe, source.offset(), dest, transfer);
         }
         let bytes = transfer.dest.block as usize;
         for (to, from) in transfer.blocks() {

@@ -455,7 +455,8 @@ impl Inner {
             Ok(true) => Ok(Ok(())),
             Ok(false) => Err(0_u64),
             Err(error) => Ok(Err(error)),
-        })?
+        })??;
+        self.check_kernels(operation)
     }
 
     /// How often to look before the wait counts as long.
@@ -510,6 +511,9 @@ impl Inner {
             self.check_job(wait.operation)?;
             self.transport.raw().failure()?;
             self.check_stopped(wait.operation)?;
+            if let Target::Stream { .. } = wait.target {
+                self.check_stream_teams(wait.operation)?;
+            }
             let waited = start.elapsed();
             if let Target::Team { index, epoch } = wait.target {
                 let team = self.team_state(index);

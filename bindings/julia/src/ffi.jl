@@ -3050,6 +3050,9 @@ directly (malloc, free, finalize and splits are such), synchronize the stream.
 
 If the heap is in device memory, it is a stream of the PE's GPU, which is not ordered with
 the default stream. Calls check their arguments at once, put their work on it and return.
+While it is captured into a graph they become part of that, and buffers must stay valid as
+long as it is launched; calls that give a value, and those that wait for the stream, are an
+error then (NOT\\_SUPPORTED).
 
 Local. Free it with `nvshmemrs_stream_free`; finalize ends those that are left, after what
 is queued.
@@ -3071,7 +3074,8 @@ A stream of the program's GPU code, so that calls can be put on it: `cuda_stream
 and CuPy are; 0 is the default stream.
 
 Local. The `cudaStream_t` must exist until the handle is freed with `nvshmemrs_stream_free`,
-which waits for what is on it, or let go with `nvshmemrs_stream_release`.
+which waits for what is on it, or let go with `nvshmemrs_stream_release`. Graphs with calls
+in them must have run for the last time before finalize.
 Errors: NOT\\_SUPPORTED on host memory, INVALID\\_VALUE for a stream of another GPU or context,
 CUDA.
 """
@@ -3172,7 +3176,7 @@ Queues a function of the caller's, which the stream calls with `user`.
 
 Local; returns at once. The function may call nvshmemrs, except to wait for its own stream;
 on a stream of the GPU it may call neither nvshmemrs nor CUDA.
-Errors: BAD\\_HANDLE, INVALID\\_VALUE.
+Errors: BAD\\_HANDLE, INVALID\\_VALUE, NOT\\_SUPPORTED while the stream is captured into a graph.
 """
 function nvshmemrs_stream_call(stream, function_, user)
     ccall(pointer_stream_call[], Int32, (UInt64, Ptr{Cvoid}, Ptr{Cvoid}), stream, function_,

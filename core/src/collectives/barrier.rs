@@ -13,9 +13,13 @@ impl Runtime {
     #[track_caller]
     pub fn barrier(&self, team: Team) -> Result<()> {
         let turn = self.inner.enter(team, Operation::Barrier)?;
-        self.inner
+        let completed = self
+            .inner
             .transport
-            .quiet_before_release(self.lane, "barrier")?;
+            .quiet_before_release(self.lane, "barrier");
+        if let Err(error) = completed {
+            return turn.refuse(self.lane, Operation::Barrier, error);
+        }
         if let (Some(cuda), Lane::Stream(_)) = (turn.cuda(), self.lane) {
             let task = Task::default();
             return turn.run_on_device(cuda, self.lane, Operation::Barrier, [0; ARGS], task);

@@ -50,24 +50,54 @@ impl Turn<'_> {
         self.inner.transport.cuda()
     }
 
-    /// This member's arguments are wrong: the others learn of it, in the meeting, or on a stream from the kernels.
+    /// This member cannot take part, because its arguments are wrong or something before has failed: the others learn of it, in the
+    /// meeting, or on a stream from the kernels.
     #[cold]
     pub(super) fn refuse<T>(&self, lane: Lane, operation: Operation, error: Error) -> Result<T> {
         match (lane, self.cuda()) {
             (Lane::Stream(_), Some(cuda)) => {
-                // Nothing but the announcement of a call that is not valid; those of all members match.
-                let sign = signature(operation, &[0; ARGS], true);
-                let team = self.team().device()?;
-                let mut args = self.args(cuda, team, operation, sign);
-                args.announces(CudaTransport::refused(operation));
-                let plan = kernels::plan(Operation::Barrier, None, 0, &team, blocks(cuda));
-                let posted = plan.map(|plan| cuda.collective(lane, plan, &args));
+                if self.announce_refusal(cuda, lane, operation).is_err() {
+                    // Then those who wait learn it on the host.
+                    self.break_team();
+                }
                 // Its own error is the better one.
-                let _ = posted;
                 Err(error)
             }
             _ => self.fail(operation, [0; ARGS], error),
         }
+    }
+
+    /// Puts nothing but the announcement of a call that is not valid on a stream; those of all members match.
+    fn announce_refusal(
+        &self,
+        cuda: &CudaTransport,
+        lane: Lane,
+        operation: Operation,
+    ) -> Result<()> {
+        let team = self.team().device()?;
+        let sign = signature(operation, &[0; ARGS], true);
+        let mut args = self.args(cuda, team, operation, sign);
+        args.announces(CudaTransport::refused(operation));
+        let plan = plan_of(Operation::Barrier, None, 0, &team, cuda)?;
+        self.put(cuda, (lane, true), plan, &args)
+    }
+
+    /// Puts a kernel of the team on a lane; `on_stream`: the call returns before it has run.
+    fn put(
+        &self,
+        cuda: &CudaTransport,
+        (lane, on_stream): (Lane, bool),
+        plan: Plan,
+        args: &CollectiveArgs,
+    ) -> Result<()> {
+        let captured = on_stream && cuda.is_captured(lane);
+        cuda.collective(lane, plan, args)?;
+        self.team().launches.add(captured, on_stream);
+        if on_stream {
+            cuda.page()
+                .watch_team(self.team().index, self.team().born());
+        }
+        Ok(())
     }
 
     /// Does a collective by its kernel; all members have `args` alike. A blocking one meets the members first.
@@ -86,8 +116,12 @@ impl Turn<'_> {
                 self.finish_on_device(cuda, operation, args, task, epoch)
             }
             Lane::Stream(_) => {
-                cuda.failure()?;
-                self.launch(cuda, lane, operation, args, task)
+                if let Err(error) = cuda.failure() {
+                    return self.refuse(lane, operation, error);
+                }
+                self.launch(cuda, (lane, None), operation, args, task)
+                    // The kernels of the others would wait for one that does not come.
+                    .inspect_err(|_| self.break_team())
             }
         }
     }
@@ -106,21 +140,37 @@ impl Turn<'_> {
             operation,
             target: Target::Team { index, epoch },
         };
-        if let Err(error) = self.launch(cuda, Lane::Blocking, operation, args, task) {
-            // The others wait in their kernels for this one.
-            self.break_team();
-            return Err(error);
-        }
-        let done = self.inner.wait(wait, || match cuda.idle() {
-            Ok(true) => Ok(Ok(())),
-            Ok(false) => Err(epoch),
-            Err(error) => Ok(Err(error)),
+        // On a stream of its own: another thread may be in a collective of another team.
+        let launched = cuda.lend_stream(index).and_then(|stream| {
+            self.launch(cuda, (stream.lane()?, Some(epoch)), operation, args, task)?;
+            Ok(stream)
         });
-        match done {
-            Ok(done) => done.and_then(|()| cuda.failure()),
+        let stream = match launched {
+            Ok(stream) => stream,
             Err(error) => {
+                // The others wait in their kernels for this one.
+                self.break_team();
+                return Err(error);
+            }
+        };
+        let done = self
+            .inner
+            .wait(wait, || match cuda.is_over(index, epoch, &stream) {
+                Ok(true) => Ok(Ok(())),
+                Ok(false) => Err(epoch),
+                Err(error) => Ok(Err(error)),
+            });
+        match done {
+            Ok(Ok(())) => {
+                stream.done();
+                if cuda.is_ended(index) {
+                    return Err(self.inner.why_ended(operation, self.team()));
+                }
+                cuda.failure()
+            }
+            Ok(Err(error)) | Err(error) => {
                 self.leave(&error);
-                cuda.end_collective(index);
+                cuda.end_collective(index, &stream);
                 Err(error)
             }
         }
@@ -140,7 +190,7 @@ impl Turn<'_> {
     fn launch(
         &self,
         cuda: &CudaTransport,
-        lane: Lane,
+        (lane, ticket): (Lane, Option<u64>),
         operation: Operation,
         args: [u64; ARGS],
         task: Task,
@@ -172,12 +222,16 @@ impl Turn<'_> {
                 kernels::collect_plan(room, &team, blocks(cuda))
             }
         };
-        cuda.collective(lane, plan, &kernel)
+        // A blocking one tells the host when it is over.
+        if let Some(ticket) = ticket {
+            cuda.asks_when(&mut kernel, ticket);
+        }
+        self.put(cuda, (lane, ticket.is_none()), plan, &kernel)
     }
 }
 
 fn blocks(cuda: &CudaTransport) -> u32 {
-    cuda.multiprocessors().max(1) as u32
+    cuda.blocks().max(1) as u32
 }
 
 fn plan_of(
@@ -193,7 +247,7 @@ fn plan_of(
 
 impl TeamState {
     /// What the kernels of the team get.
-    fn device(&self) -> Result<TeamArgs> {
+    pub(super) fn device(&self) -> Result<TeamArgs> {
         self.on_device()
             .ok_or_else(|| Error::Internal(format!("team {} is not on the GPU", self.index)))?
     }

@@ -15,6 +15,7 @@ mod broadcast;
 mod checked;
 mod collect;
 mod device;
+mod farewell;
 mod fcollect;
 mod fold;
 mod reduce;
@@ -79,6 +80,7 @@ fn argument_names(operation: Operation) -> [&'static str; ARGS] {
         Operation::Realloc => ["ptr at offset", "bytes", NONE, NONE, NONE],
         Operation::BufferRegister => ["bytes", "preferred", "place at offset", NONE, NONE],
         Operation::BufferUnregister => ["symmetric at offset", NONE, NONE, NONE, NONE],
+        Operation::TeamDestroy => ["collectives on the GPU", NONE, NONE, NONE, NONE],
         Operation::TeamSplitStrided => ["start", "stride", "size", "num_contexts", NONE],
         Operation::TeamSplit2d => [
             "xrange",
@@ -373,13 +375,11 @@ impl<'a> Turn<'a> {
         self.join(operation, [u64::MAX; ARGS], &[]).map(|_| ())
     }
 
-    /// This member's wait ended early, so the others can never finish this team's collectives: tell them.
+    /// This member's wait ended early, so the others can never finish this team's collectives: tell them. Of a PE that is gone, and of
+    /// a broken team, they know.
     #[cold]
     fn leave(&self, error: &Error) {
-        if matches!(
-            error,
-            Error::Timeout { .. } | Error::Interrupted { .. } | Error::PeStopped { .. }
-        ) {
+        if !matches!(error, Error::PeDied { .. } | Error::TeamBroken { .. }) {
             self.break_team();
         }
     }
@@ -387,7 +387,7 @@ impl<'a> Turn<'a> {
     /// Tells the members that the team's collectives cannot go on.
     #[cold]
     fn break_team(&self) {
-        let mark = self.team.epoch.load(Relaxed) << 20 | (self.inner.my_pe as u64 + 1);
+        let mark = self.team.epoch_to_break() << 20 | (self.inner.my_pe as u64 + 1);
         for pe in (0..self.n_pes()).map(|member| self.pe(member)) {
             let broken = &self.inner.control.team(self.team.index, pe).broken;
             broken.fetch_max(mark, AcqRel);

@@ -322,9 +322,10 @@ impl Inner {
     #[track_caller]
     fn allocate(&self, called: &'static str, request: Result<Request>) -> Result<Option<u64>> {
         let turn = self.enter_as(Team::WORLD, Operation::Malloc, called)?;
-        self.transport
-            .quiet_before_release(Lane::Blocking, "malloc")?;
-        self.allocate_in(&turn, request)
+        let completed = self
+            .transport
+            .quiet_before_release(Lane::Blocking, "malloc");
+        self.allocate_in(&turn, completed.and(request))
     }
 
     /// As [`allocate`](Inner::allocate), by members that have met for something else.
@@ -550,8 +551,8 @@ impl Inner {
         if let Some(block) = &block {
             self.tell_freed(&turn, block.offset, block.bytes);
         }
-        self.transport
-            .quiet_before_release(Lane::Blocking, "free")?;
+        let completed = self.transport.quiet_before_release(Lane::Blocking, "free");
+        call.error = call.error.or(completed.err());
         let met = turn.meet(call, &[]);
         if let Some(block) = block {
             match met {

@@ -23,8 +23,10 @@ impl Inner {
         if let Some(block) = &block {
             self.tell_freed(&turn, block.offset, block.bytes);
         }
-        self.transport
-            .quiet_before_release(Lane::Blocking, "realloc")?;
+        let completed = self
+            .transport
+            .quiet_before_release(Lane::Blocking, "realloc");
+        call.error = call.error.or(completed.err());
         let result = turn
             .meet(call, &[])
             .and_then(|_| self.change(&turn, block, bytes));

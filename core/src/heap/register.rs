@@ -7,6 +7,7 @@
 use super::alloc::{Allocator, Block};
 use super::layout::Layout;
 use super::sym::{Registration, SymRange};
+use crate::collectives::Call;
 use crate::runtime::Inner;
 use crate::track::Resource;
 use crate::transport::host::control::ARGS;
@@ -150,9 +151,10 @@ impl Inner {
     fn register(&self, registration: Result<Registration>) -> Result<(u64, u64)> {
         let operation = Operation::BufferRegister;
         let turn = self.enter(Team::WORLD, operation)?;
-        self.transport
-            .quiet_before_release(Lane::Blocking, "buffer_register")?;
-        let checked = registration.and_then(|registration| {
+        let completed = self
+            .transport
+            .quiet_before_release(Lane::Blocking, "buffer_register");
+        let checked = completed.and(registration).and_then(|registration| {
             self.check_registration(&registration)?;
             Ok(registration)
         });
@@ -233,9 +235,15 @@ impl Inner {
         let args = [buffer.block.offset, 0, 0, 0, 0];
         let start = self.layout.heap_bytes + buffer.block.offset;
         self.tell_freed(&turn, start, buffer.block.bytes);
-        self.transport
-            .quiet_before_release(Lane::Blocking, "buffer_unregister")?;
-        turn.join(operation, args, &[])?;
+        let completed = self
+            .transport
+            .quiet_before_release(Lane::Blocking, "buffer_unregister");
+        let call = Call {
+            operation,
+            args,
+            error: completed.err(),
+        };
+        turn.meet(call, &[])?;
         let given_back = self.forget_buffer(&buffer);
         // A place that some PE's buffer still occupies must not be another buffer's: then nobody gives it up.
         match given_back {

@@ -139,11 +139,54 @@ impl Registration {
     }
 }
 
+/// How many bytes of local memory an operation is given, and whether they are borrowed for the call only. In one word, so that a source
+/// or a dest travels in two registers: no borrow has more than `isize::MAX` bytes, so the complement of its length is what nothing else is.
+#[derive(Clone, Copy)]
+struct Length(usize);
+
+impl Length {
+    /// Of a borrow, which ends with the call.
+    #[inline]
+    fn borrowed(bytes: usize) -> Length {
+        Length(!bytes)
+    }
+
+    /// Of memory that is there until the operation has run. More than `isize::MAX` bytes lie nowhere, and are as many.
+    #[inline]
+    fn lasting(bytes: usize) -> Length {
+        Length(bytes.min(isize::MAX as usize))
+    }
+
+    #[inline]
+    fn is_borrowed(self) -> bool {
+        self.0 > isize::MAX as usize
+    }
+
+    #[inline]
+    fn bytes(self) -> usize {
+        if self.is_borrowed() { !self.0 } else { self.0 }
+    }
+
+    /// So many of the bytes.
+    fn part(self, bytes: usize) -> Length {
+        match self.is_borrowed() {
+            true => Length::borrowed(bytes),
+            false => Length::lasting(bytes),
+        }
+    }
+}
+
+impl std::fmt::Debug for Length {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} bytes", self.bytes())
+    }
+}
+
 /// Bytes of this process that an operation reads: a borrowed slice, or memory a C caller vouches for.
 #[derive(Clone, Copy, Debug)]
 pub struct LocalSource<'a> {
     address: *const u8,
-    bytes: usize,
+    length: Length,
     borrow: PhantomData<&'a [u8]>,
 }
 
@@ -151,13 +194,14 @@ impl LocalSource<'_> {
     /// Memory that the caller vouches for.
     ///
     /// # Safety
-    /// `address` must be valid for reads of `bytes` bytes during the lifetime that the caller gives the value. Other
-    /// PEs may write it only if it lies in the symmetric heap.
+    /// `address` must be valid for reads of `bytes` bytes during the lifetime that the caller gives the value; for an operation on a
+    /// stream of the GPU until it has run, and each time it runs if the stream is captured into a graph. Other PEs may write it only if it
+    /// lies in the symmetric heap.
     #[inline]
     pub unsafe fn from_raw(address: *const u8, bytes: usize) -> Self {
         LocalSource {
             address,
-            bytes,
+            length: Length::lasting(bytes),
             borrow: PhantomData,
         }
     }
@@ -165,12 +209,12 @@ impl LocalSource<'_> {
     /// The `bytes` bytes from byte `start` on.
     pub(crate) fn part(&self, start: usize, bytes: usize) -> Self {
         assert!(
-            start <= self.bytes && bytes <= self.bytes - start,
+            start <= self.bytes() && bytes <= self.bytes() - start,
             "a part outside the source"
         );
         LocalSource {
             address: self.address.wrapping_add(start),
-            bytes,
+            length: self.length.part(bytes),
             borrow: PhantomData,
         }
     }
@@ -180,10 +224,23 @@ impl LocalSource<'_> {
         self.address
     }
 
+    /// Whether it is a borrow, which ends with the call.
+    pub(crate) fn is_borrowed(&self) -> bool {
+        self.length.is_borrowed()
+    }
+
+    /// The same, which the program leaves alone until quiet.
+    pub(crate) fn lasting(self) -> Self {
+        Self {
+            length: Length::lasting(self.length.bytes()),
+            ..self
+        }
+    }
+
     /// How many bytes.
     #[inline]
     pub fn bytes(&self) -> usize {
-        self.bytes
+        self.length.bytes()
     }
 }
 
@@ -192,7 +249,7 @@ impl<'a, T: Pod> From<&'a [T]> for LocalSource<'a> {
     fn from(slice: &'a [T]) -> Self {
         LocalSource {
             address: slice.as_ptr().cast(),
-            bytes: size_of_val(slice),
+            length: Length::borrowed(size_of_val(slice)),
             borrow: PhantomData,
         }
     }
@@ -216,7 +273,7 @@ impl<'a, T: Pod> From<&'a Vec<T>> for LocalSource<'a> {
 #[derive(Debug)]
 pub struct LocalDest<'a> {
     address: *mut u8,
-    bytes: usize,
+    length: Length,
     borrow: PhantomData<&'a mut [u8]>,
 }
 
@@ -224,13 +281,14 @@ impl LocalDest<'_> {
     /// Memory that the caller vouches for.
     ///
     /// # Safety
-    /// `address` must be valid for writes of `bytes` bytes during the lifetime that the caller gives the value, and
-    /// nothing else in this process may use it meanwhile unless it lies in the symmetric heap.
+    /// `address` must be valid for writes of `bytes` bytes during the lifetime that the caller gives the value; for an operation on a
+    /// stream of the GPU until it has run, and each time it runs if the stream is captured into a graph. Nothing else in this process may
+    /// use it meanwhile unless it lies in the symmetric heap.
     #[inline]
     pub unsafe fn from_raw(address: *mut u8, bytes: usize) -> Self {
         LocalDest {
             address,
-            bytes,
+            length: Length::lasting(bytes),
             borrow: PhantomData,
         }
     }
@@ -238,12 +296,12 @@ impl LocalDest<'_> {
     /// The `bytes` bytes from byte `start` on.
     pub(crate) fn part(&mut self, start: usize, bytes: usize) -> LocalDest<'_> {
         assert!(
-            start <= self.bytes && bytes <= self.bytes - start,
+            start <= self.bytes() && bytes <= self.bytes() - start,
             "a part outside the destination"
         );
         LocalDest {
             address: self.address.wrapping_add(start),
-            bytes,
+            length: self.length.part(bytes),
             borrow: PhantomData,
         }
     }
@@ -253,10 +311,23 @@ impl LocalDest<'_> {
         self.address
     }
 
+    /// Whether it is a borrow, which ends with the call.
+    pub(crate) fn is_borrowed(&self) -> bool {
+        self.length.is_borrowed()
+    }
+
+    /// The same, which the program leaves alone until quiet.
+    pub(crate) fn lasting(self) -> Self {
+        Self {
+            length: Length::lasting(self.length.bytes()),
+            ..self
+        }
+    }
+
     /// How many bytes.
     #[inline]
     pub fn bytes(&self) -> usize {
-        self.bytes
+        self.length.bytes()
     }
 }
 
@@ -265,7 +336,7 @@ impl<'a, T: Pod> From<&'a mut [T]> for LocalDest<'a> {
     fn from(slice: &'a mut [T]) -> Self {
         LocalDest {
             address: slice.as_mut_ptr().cast(),
-            bytes: size_of_val(slice),
+            length: Length::borrowed(size_of_val(slice)),
             borrow: PhantomData,
         }
     }

@@ -109,11 +109,12 @@ impl GpuLane<'_> {
     /// Runs a look at one element: the bits seen, and whether they held.
     fn look(&self, args: WaitArgs) -> Result<[u64; 2]> {
         self.cuda.failure()?;
-        self.cuda.fetch_wait(self.lane, |place| WaitArgs {
-            result: place,
-            indices: place + size_of::<u64>() as u64,
-            ..args
-        })
+        self.cuda
+            .fetch_wait(self.lane, &mut Vec::new(), |place| WaitArgs {
+                result: place,
+                indices: place + size_of::<u64>() as u64,
+                ..args
+            })
     }
 
     /// Why a kernel has left before what it waited for.
@@ -185,19 +186,12 @@ impl<T: WaitElement> Set<'_, T> {
             args.indices = array.address();
             arrays.push(array);
         }
-        let fetched = lane.cuda.fetch_wait(lane.lane, |place| WaitArgs {
-            result: place,
-            ..args
-        });
-        let [result, _] = match fetched {
-            Ok(words) => words,
-            Err(error) => {
-                arrays
-                    .into_iter()
-                    .for_each(crate::transport::cuda::Scratch::give_up);
-                return Err(error);
-            }
-        };
+        let [result, _] = lane
+            .cuda
+            .fetch_wait(lane.lane, &mut arrays, |place| WaitArgs {
+                result: place,
+                ..args
+            })?;
         let in_vain = match mode {
             WaitMode::Any => result == u64::MAX && self.is_anything_left(),
             WaitMode::Some => result == 0 && self.is_anything_left(),

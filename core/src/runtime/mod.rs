@@ -24,6 +24,7 @@ use crate::transport::host::{HostTransport, fork, locks};
 use crate::transport::{Active, Lane, Transport as _};
 use crate::wait::{self, Operation, Target, Wait};
 use crate::{Error, MemoryKind, Pe, Result, board, config};
+use std::cell::RefCell;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
@@ -130,6 +131,9 @@ pub(crate) enum Membership {
     Thread,
 }
 
+/// How long a PE that leaves waits for kernels that were told to end.
+const SETTLE: Duration = Duration::from_secs(2);
+
 /// Marks a runtime that is no longer live, where the fork generation would be.
 const ENDED: u64 = u64::MAX;
 
@@ -230,19 +234,58 @@ impl Inner {
     }
 
     /// The program drops a stream. One of its own it may destroy now, so that is not touched any more; ours goes on until it is idle.
+    /// What is on it is waited for by finalize.
     pub(crate) fn let_gpu_stream_go(&self, stream: &Arc<GpuStream>) {
+        if self.ready().is_err() {
+            // A forked child; or the runtime has ended, and has let go of all streams.
+            return;
+        }
+        if let Some(cuda) = self.transport.cuda() {
+            cuda.let_go(stream.raw());
+        }
         if stream.is_foreign() {
             self.gpu_streams().retain(|one| !Arc::ptr_eq(one, stream));
         }
     }
 
-    /// Waits for the streams of the GPU.
+    /// Lets all streams of the GPU go, and waits until their work has ended, which was told to.
+    fn settle_gpu(&self) {
+        let Some(cuda) = self.transport.cuda() else {
+            return;
+        };
+        for stream in std::mem::take(&mut *self.gpu_streams()) {
+            cuda.let_go(stream.raw());
+        }
+        if !cuda.settle(SETTLE) {
+            self.debug.write(Level::Warn, self.my_pe, || {
+                "the GPU memory of the heap stays mapped until this process ends: work on a stream has not come to its end".into()
+            });
+        }
+    }
+
+    /// Waits for the streams of the GPU, and tells the members of each team, as soon as this PE is done with it, that it comes to no
+    /// further collective: kernels of theirs may wait for one, and ours for what comes after it.
     fn drain_gpu_streams(&self) -> Result<()> {
         let streams = self.gpu_streams().clone();
-        let each = streams
-            .iter()
-            .map(|stream| stream.drain(self, Operation::Finalize));
-        each.fold(Ok(()), Result::and)
+        let teams = RefCell::new(self.teams_to_leave());
+        let mut told = self.take_leave(&mut teams.borrow_mut(), false);
+        let mut drained = Ok(());
+        for stream in streams {
+            let done = self.wait_until_done(Operation::Finalize, &|| {
+                self.take_leave(&mut teams.borrow_mut(), false)?;
+                stream.query()
+            });
+            drained = drained.and(done);
+        }
+        if let Some(cuda) = self.transport.cuda() {
+            let done = self.wait_until_done(Operation::Finalize, &|| {
+                self.take_leave(&mut teams.borrow_mut(), false)?;
+                cuda.left_nothing()
+            });
+            drained = drained.and(done);
+        }
+        told = told.and(self.take_leave(&mut teams.borrow_mut(), true));
+        drained.and(told)
     }
 
     fn state(&self, state: State) {
@@ -382,12 +425,14 @@ impl Inner {
         if let Some(check) = self.transport.checker() {
             check.stop();
         }
-        self.transport.end_kernels(state == State::Left);
-        self.gpu_streams().clear();
-        self.forget_buffers();
         if state == State::Left {
+            // Whoever sees a kernel of its own ended sees why.
             Inner::mark_gone(&self.control, self.my_pe, state);
-        } else {
+        }
+        self.transport.end_kernels(state == State::Left);
+        self.settle_gpu();
+        self.forget_buffers();
+        if state != State::Left {
             self.state(state);
         }
         let watchdog = self
@@ -686,8 +731,7 @@ impl Runtime {
     /// Whether the job is whole: otherwise the error that every waiting call would return. Local; never waits.
     pub fn check(&self) -> Result<()> {
         self.inner.ready()?;
-        self.inner.check_job(Operation::Check)?;
-        self.inner.transport.raw().failure()
+        self.inner.check_kernels(Operation::Check)
     }
 
     /// What the checker has found on this PE: how often, and the texts of the last findings, oldest first. Nothing in a job that is

@@ -79,10 +79,11 @@ fn watch(control: &Control, me: Pe, mut stops: Stops, page: Option<&Page>, stop:
             return;
         }
         round += 1;
-        if let Some(page) = page
-            && control.header().gone.load(Acquire) != 0
-        {
-            page.abort();
+        if let Some(page) = page {
+            if control.header().gone.load(Acquire) != 0 {
+                page.abort();
+            }
+            page.end_broken_teams(control, me);
         }
         stops.tick(control, me);
         // A failure shows as a death, which is what it then is: the descriptor is gone.

@@ -1,10 +1,12 @@
 //! A stream of a GPU: operations are put on it at once, and run there in order.
 
 use crate::runtime::Inner;
+use crate::transport::Lane;
 use crate::transport::cuda::{CudaEvent, CudaStream, CudaStreamRef, CudaTransport};
-use crate::transport::{Lane, Transport as _};
+use crate::transport::host::signals;
 use crate::wait::Operation;
 use crate::{Error, Result, Runtime};
+use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::{Acquire, Release};
@@ -40,7 +42,7 @@ impl GpuStream {
         }
     }
 
-    pub(super) fn raw(&self) -> u64 {
+    pub(crate) fn raw(&self) -> u64 {
         self.cuda.raw()
     }
 
@@ -60,6 +62,19 @@ impl GpuStream {
         self.cuda.query()
     }
 
+    /// As [`query`](GpuStream::query); an error if it may have ended before it was done.
+    pub(super) fn is_done(&self, inner: &Inner) -> Result<bool> {
+        let done = self.query()?;
+        inner.check_kernels(Operation::StreamSynchronize)?;
+        Ok(done)
+    }
+
+    /// An error while it is captured, because a result would be there only when the graph runs.
+    pub(super) fn check_result(&self) -> Result<()> {
+        self.cuda
+            .check_capture("an operation that gives something back")
+    }
+
     /// Waits until everything on it has run.
     pub(crate) fn drain(&self, inner: &Inner, operation: Operation) -> Result<()> {
         self.cuda.check_capture("waiting for a stream")?;
@@ -70,7 +85,7 @@ impl GpuStream {
     pub(super) fn synchronize(&self, inner: &Inner) -> Result<()> {
         let drained = self.drain(inner, Operation::StreamSynchronize);
         // What the kernels have found says more than that they have ended.
-        inner.transport.raw().failure()?;
+        inner.check_kernels(Operation::StreamSynchronize)?;
         drained?;
         match self.kept().take() {
             Some(error) => Err(error),
@@ -90,7 +105,7 @@ impl GpuStream {
         runtime: Runtime,
         work: impl FnOnce(&Runtime) -> Result<()> + Send + 'static,
     ) -> Result<()> {
-        let stream = Arc::clone(self);
+        let (stream, inner) = (Arc::clone(self), Arc::clone(&runtime.inner));
         self.cuda.call(Box::new(move || {
             let result = catch_unwind(AssertUnwindSafe(|| work(&runtime)));
             let result = result
@@ -98,12 +113,27 @@ impl GpuStream {
             if let Err(error) = result {
                 stream.kept().get_or_insert(error);
             }
+            drop(runtime);
+            dispose(stream);
+            dispose(inner);
         }))
     }
 
     pub(super) fn wait(&self, event: &GpuEvent) -> Result<()> {
         self.cuda.wait(&event.cuda)
     }
+}
+
+/// Drops something of the GPU's that a function on a stream was given. If nobody else has it, a thread of its own does so: the driver
+/// must not be called where it runs such functions.
+fn dispose<T: Send + Sync + 'static>(shared: Arc<T>) {
+    let Some(last) = Arc::into_inner(shared) else {
+        return;
+    };
+    // If no thread can be had, it is there until the process ends.
+    let last = ManuallyDrop::new(Box::new(last));
+    let builder = std::thread::Builder::new().name("nvshmemrs-dispose".into());
+    let _ = signals::blocked(|| builder.spawn(move || drop(ManuallyDrop::into_inner(last))));
 }
 
 /// A mark in a stream of a GPU.
@@ -137,8 +167,17 @@ impl GpuEvent {
         self.cuda.query()
     }
 
+    /// As [`query`](GpuEvent::query); an error if what came before may have ended before it was done.
+    pub(super) fn is_done(&self, inner: &Inner) -> Result<bool> {
+        let done = self.query()?;
+        inner.check_kernels(Operation::EventSynchronize)?;
+        Ok(done)
+    }
+
     pub(super) fn synchronize(&self, inner: &Inner) -> Result<()> {
-        inner.wait_until_done(Operation::EventSynchronize, &|| self.query())
+        let reached = inner.wait_until_done(Operation::EventSynchronize, &|| self.query());
+        inner.check_kernels(Operation::EventSynchronize)?;
+        reached
     }
 
     /// Whether it was recorded and the record was reached.

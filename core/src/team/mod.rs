@@ -5,6 +5,7 @@
 //! used again after the team is destroyed; its epochs go on counting, so what an earlier team left in a slot is always older.
 
 mod join;
+mod kernels;
 mod split;
 
 use crate::runtime::Inner;
@@ -16,6 +17,8 @@ use crate::{Error, Pe, Result, Runtime, pe};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, fence};
 use std::sync::{Arc, Mutex, RwLock};
+
+pub(crate) use kernels::Launches;
 
 /// A team's handle: number in the low 32 bits, generation in the high ones (0 for the predefined teams).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -166,6 +169,7 @@ pub(crate) struct TeamState {
     config: Mutex<TeamConfig>,
     /// On GPU memory: what the team's kernels get, or why it has none.
     device: Mutex<Option<Result<TeamArgs>>>,
+    pub(crate) launches: Launches,
     /// The last epoch this PE has entered; it survives the team.
     pub(crate) epoch: AtomicU64,
     /// The epoch after which the team's first one comes.
@@ -188,6 +192,7 @@ impl TeamState {
             list: RwLock::new(None),
             config: Mutex::new(TeamConfig::default()),
             device: Mutex::new(None),
+            launches: Launches::default(),
             epoch: AtomicU64::new(0),
             born: AtomicU64::new(0),
             busy: AtomicBool::new(false),
@@ -244,6 +249,16 @@ impl TeamState {
         device.unwrap_or_else(|poison| poison.into_inner()).clone()
     }
 
+    /// The epoch after which the team's first one comes.
+    pub(crate) fn born(&self) -> u64 {
+        self.born.load(Relaxed)
+    }
+
+    /// The team's last epoch, or its first one if there has been none: a mark for a broken team needs one of its own.
+    pub(crate) fn epoch_to_break(&self) -> u64 {
+        self.epoch.load(Relaxed).max(self.born().saturating_add(1))
+    }
+
     /// Lets later teams with this number begin after `epoch`.
     fn skip_to(&self, epoch: u64) {
         self.epoch.fetch_max(epoch, Relaxed);
@@ -268,6 +283,7 @@ impl TeamState {
         fence(Release);
         self.epoch.store(born, Relaxed);
         self.born.store(born, Relaxed);
+        self.launches.clear();
         let block = control.block(self.row, me);
         block
             .next
@@ -482,21 +498,27 @@ impl Inner {
     pub(crate) fn check_team(&self, operation: Operation, team: &TeamState) -> Result<()> {
         let block = self.control.block(team.row, self.my_pe);
         let broken = block.broken.load(Acquire);
-        if broken == 0 || broken >> 20 <= team.born.load(Relaxed) {
+        if broken == 0 || !breaks(broken, team.born()) {
             return Ok(());
         }
         // The member may have left because of another one, whom the caller should hear of.
         self.check_stopped(operation)?;
-        Err(team_broken(operation, team, broken))
+        Err(self::broken(operation.name(), team.index, broken))
     }
 }
 
+/// Whether a mark says that a team is broken, and not an earlier one with its number.
+pub(crate) fn breaks(mark: u64, born: u64) -> bool {
+    mark >> 20 > born
+}
+
+/// The error that a mark of a broken team stands for.
 #[cold]
-fn team_broken(operation: Operation, team: &TeamState, mark: u64) -> Error {
+pub(crate) fn broken(operation: &'static str, index: u32, mark: u64) -> Error {
     Error::TeamBroken {
-        operation: operation.name(),
+        operation,
         pe: (mark & 0xf_ffff) as Pe - 1,
-        team: name(team.index),
+        team: name(index),
     }
 }
 

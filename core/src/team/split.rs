@@ -114,7 +114,18 @@ impl Inner {
         }
         match self.enter(team, Operation::TeamDestroy) {
             Ok(turn) => {
-                turn.meet(Call::plain(Operation::TeamDestroy), &[])?;
+                let launches = &turn.team().launches;
+                let mut call = Call::plain(Operation::TeamDestroy);
+                call.args[0] = launches.count();
+                turn.meet(call, &[])?;
+                if launches.on_stream() {
+                    // The same on every member, as many as there were.
+                    let call = Call {
+                        error: self.await_launches(turn.team()).err(),
+                        ..Call::plain(Operation::TeamDestroy)
+                    };
+                    turn.meet(call, &[])?;
+                }
                 // The handle goes before the turn ends, so that no other thread comes in between; the number after, so that the next
                 // team with it does not find the turn taken.
                 let state = turn.team();
@@ -300,6 +311,8 @@ impl Runtime {
 
     /// Destroys a team made by a split or by [`team_init`](Runtime::team_init); [`Team::INVALID`] does nothing. If a member left one of
     /// its collectives half-way, this PE's part of the team goes without waiting for the others.
+    ///
+    /// Collectives of the team that are on streams run first; of graphs, those that have been launched must have run.
     ///
     /// Collective over `team`. OpenSHMEM 1.5 section 9.4.7.
     pub fn team_destroy(&self, team: Team) -> Result<()> {

@@ -1823,7 +1823,9 @@ enum class Access : int32_t {
 /// and splits are such), synchronize the stream.
 ///
 /// If the heap is in device memory, it is a stream of the PE's GPU, which is not ordered with the default
-/// stream. Calls check their arguments at once, put their work on it and return.
+/// stream. Calls check their arguments at once, put their work on it and return. While it is captured into
+/// a graph they become part of that, and buffers must stay valid as long as it is launched; calls that give
+/// a value, and those that wait for the stream, are an error then (NOT_SUPPORTED).
 ///
 /// Local. Free it with `nvshmemrs_stream_free`; finalize ends those that are left, after what is queued.
 /// Errors: SYSTEM.
@@ -1836,7 +1838,8 @@ enum class Access : int32_t {
 /// default stream.
 ///
 /// Local. The `cudaStream_t` must exist until the handle is freed with `nvshmemrs_stream_free`, which waits
-/// for what is on it, or let go with `nvshmemrs_stream_release`.
+/// for what is on it, or let go with `nvshmemrs_stream_release`. Graphs with calls in them must have run
+/// for the last time before finalize.
 /// Errors: NOT_SUPPORTED on host memory, INVALID_VALUE for a stream of another GPU or context, CUDA.
 [[nodiscard]] inline Status stream_from_cuda(nvshmemrs_runtime_t runtime, void *cuda_stream,
     nvshmemrs_stream_t *stream) noexcept {
@@ -1892,7 +1895,7 @@ enum class Access : int32_t {
 ///
 /// Local; returns at once. The function may call nvshmemrs, except to wait for its own stream; on a stream
 /// of the GPU it may call neither nvshmemrs nor CUDA.
-/// Errors: BAD_HANDLE, INVALID_VALUE.
+/// Errors: BAD_HANDLE, INVALID_VALUE, NOT_SUPPORTED while the stream is captured into a graph.
 [[nodiscard]] inline Status stream_call(nvshmemrs_stream_t stream, nvshmemrs_host_function_t function,
     void *user) noexcept {
     return static_cast<Status>(nvshmemrs_stream_call(stream, function, user));

@@ -2401,7 +2401,10 @@ _FUNCTIONS = (
     (malloc, free, finalize and splits are such), synchronize the stream.
 
     If the heap is in device memory, it is a stream of the PE's GPU, which is not ordered with the
-    default stream. Calls check their arguments at once, put their work on it and return.
+    default stream. Calls check their arguments at once, put their work on it and return. While it
+    is captured into a graph they become part of that, and buffers must stay valid as long as it is
+    launched; calls that give a value, and those that wait for the stream, are an error then
+    (NOT_SUPPORTED).
 
     Local. Free it with `nvshmemrs_stream_free`; finalize ends those that are left, after what is
     queued.
@@ -2419,7 +2422,8 @@ _FUNCTIONS = (
     CuPy are; 0 is the default stream.
 
     Local. The `cudaStream_t` must exist until the handle is freed with `nvshmemrs_stream_free`,
-    which waits for what is on it, or let go with `nvshmemrs_stream_release`.
+    which waits for what is on it, or let go with `nvshmemrs_stream_release`. Graphs with calls in
+    them must have run for the last time before finalize.
     Errors: NOT_SUPPORTED on host memory, INVALID_VALUE for a stream of another GPU or context,
     CUDA.
     """,
@@ -2500,7 +2504,7 @@ _FUNCTIONS = (
 
     Local; returns at once. The function may call nvshmemrs, except to wait for its own stream; on a
     stream of the GPU it may call neither nvshmemrs nor CUDA.
-    Errors: BAD_HANDLE, INVALID_VALUE.
+    Errors: BAD_HANDLE, INVALID_VALUE, NOT_SUPPORTED while the stream is captured into a graph.
     """,
     ),
     (

@@ -2,15 +2,18 @@
 //!
 //! The rules are those of [`driver`](super::driver).
 
-use super::driver::{self, check};
+use super::driver::{self, Apart, check};
 use crate::transport::host::fork;
-use crate::{Error, Pe, Result};
+use crate::{Error, Pe, Result, config};
 use cudarc::driver::sys::{
     self, CUcontext, CUdevice, CUdevice_attribute, CUresult, CUstream, CUstreamCaptureStatus,
 };
 use std::ffi::{CStr, c_char, c_int};
 use std::fmt;
 use std::marker::PhantomData;
+
+/// Blocks of collectives that a multiprocessor runs at the same time, as the kernels' launch bounds have it.
+const RESIDENT: i32 = 2;
 
 /// What tells a GPU of the host from the others, whatever number it has in a process.
 pub(super) type Uuid = [u8; 16];
@@ -24,6 +27,8 @@ pub(crate) struct Device {
     /// The stream for what the library does itself: copies in order, not with the program's default stream.
     stream: CUstream,
     facts: Facts,
+    /// Blocks of a collective's kernel that it runs at the same time, beside those of others.
+    blocks: i32,
     /// The fork generation of the process that opened it: a forked child leaves it alone.
     generation: u64,
 }
@@ -40,6 +45,8 @@ pub(crate) struct Facts {
     pub(crate) multiprocessors: i32,
     /// Memory is mapped in multiples of this.
     pub(super) granularity: u64,
+    /// Whether it reads and writes pageable memory of the host itself, so that the driver need not copy that away.
+    pub(super) reads_pages: bool,
 }
 
 // SAFETY: a context and a stream of the driver may be used from any thread.
@@ -114,6 +121,25 @@ fn current() -> Result<Option<i32>> {
     Ok(Some(device))
 }
 
+/// Whether one GPU can load from and store to the memory of another one.
+pub(super) fn can_access(device: CUdevice, peer: CUdevice) -> Result<bool> {
+    let mut can = 0;
+    // SAFETY: rules 1 and 2.
+    let code = unsafe { sys::cuDeviceCanAccessPeer(&mut can, device, peer) };
+    check("cuDeviceCanAccessPeer", code)?;
+    Ok(can != 0)
+}
+
+/// Whether atomic operations of one GPU work on the memory of another one as they do on its own.
+pub(super) fn has_native_atomics(device: CUdevice, peer: CUdevice) -> Result<bool> {
+    let asked = sys::CUdevice_P2PAttribute::CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED;
+    let mut has = 0;
+    // SAFETY: rules 1 and 2.
+    let code = unsafe { sys::cuDeviceGetP2PAttribute(&mut has, asked, device, peer) };
+    check("cuDeviceGetP2PAttribute", code)?;
+    Ok(has != 0)
+}
+
 fn attribute(device: CUdevice, attribute: CUdevice_attribute) -> Result<i32> {
     let mut value = 0;
     // SAFETY: rules 1 and 2.
@@ -147,7 +173,8 @@ pub(super) fn location(device: CUdevice) -> sys::CUmemLocation {
     }
 }
 
-fn facts(ordinal: i32, device: CUdevice) -> Result<Facts> {
+/// What a GPU is; an error if it lacks what the heap needs.
+pub(super) fn facts(ordinal: i32, device: CUdevice) -> Result<Facts> {
     use CUdevice_attribute::*;
     let mut name: [c_char; 128] = [0; 128];
     // SAFETY: rules 1 and 2; the length is that of the array, and the driver ends the name with NUL.
@@ -200,7 +227,17 @@ fn facts(ordinal: i32, device: CUdevice) -> Result<Facts> {
         ),
         multiprocessors: attribute(device, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,
         granularity: granularity as u64,
+        reads_pages: attribute(
+            device,
+            CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES,
+        )? != 0,
     })
+}
+
+/// How many GPUs the host has, as far as the driver tells: a process may see fewer of them (CUDA_VISIBLE_DEVICES).
+pub(super) fn on_host() -> i32 {
+    let entries = std::fs::read_dir("/proc/driver/nvidia/gpus");
+    entries.map_or(0, |entries| entries.flatten().count() as i32)
 }
 
 /// How many GPUs this process sees.
@@ -236,6 +273,7 @@ impl Device {
         let code = unsafe { sys::cuDeviceGet(&mut device, ordinal) };
         check("cuDeviceGet", code)?;
         let facts = facts(ordinal, device)?;
+        let at_once = config::collectives_at_once()?;
         let mut context = std::ptr::null_mut();
         // SAFETY: rules 1 and 2; `drop` gives it back.
         let code = unsafe { sys::cuDevicePrimaryCtxRetain(&mut context, device) };
@@ -245,6 +283,7 @@ impl Device {
             device,
             context,
             stream: std::ptr::null_mut(),
+            blocks: (RESIDENT * facts.multiprocessors / at_once).clamp(1, facts.multiprocessors),
             facts,
             generation: fork::generation(),
         };
@@ -283,6 +322,11 @@ impl Device {
         &self.facts
     }
 
+    /// Blocks of a collective's kernel that it runs at the same time, beside those of as many other collectives as the settings say.
+    pub(super) fn blocks(&self) -> i32 {
+        self.blocks
+    }
+
     /// Whether this process is the one that opened it, and not a fork of it.
     pub(super) fn is_ours(&self) -> bool {
         self.generation == fork::generation()
@@ -316,29 +360,39 @@ impl Device {
 
     /// Waits until everything in the library's own stream is done.
     pub(crate) fn synchronize(&self) -> Result<()> {
-        let _current = self.enter()?;
+        self.synchronize_stream(self.stream)
+    }
+
+    /// Waits until everything on a stream of its context is done.
+    pub(super) fn synchronize_stream(&self, stream: CUstream) -> Result<()> {
+        let (_current, _apart) = (self.enter()?, Apart::new()?);
         // SAFETY: rules 1 and 3.
-        let code = unsafe { sys::cuStreamSynchronize(self.stream) };
+        let code = unsafe { sys::cuStreamSynchronize(stream) };
         check("cuStreamSynchronize", code)
     }
 
     /// Whether everything on a stream of its context has run.
     pub(super) fn is_idle(&self, stream: CUstream) -> Result<bool> {
-        let _current = self.enter()?;
+        let (_current, _apart) = (self.enter()?, Apart::new()?);
         // SAFETY: rules 1 and 3.
         driver::done("cuStreamQuery", unsafe { sys::cuStreamQuery(stream) })
     }
 
-    /// An error while a stream is captured into a graph: then `what` is not possible.
-    pub(super) fn check_capture(&self, stream: CUstream, what: &str) -> Result<()> {
+    /// Whether a stream of its context is captured into a graph.
+    pub(super) fn is_captured(&self, stream: CUstream) -> Result<bool> {
         let _current = self.enter()?;
         let mut status = CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE;
         // SAFETY: rules 1 to 3.
         let code = unsafe { sys::cuStreamIsCapturing(stream, &mut status) };
         check("cuStreamIsCapturing", code)?;
-        match status {
-            CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE => Ok(()),
-            _ => Err(Error::NotSupported(format!(
+        Ok(status != CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE)
+    }
+
+    /// An error while a stream is captured into a graph: then `what` is not possible.
+    pub(super) fn check_capture(&self, stream: CUstream, what: &str) -> Result<()> {
+        match self.is_captured(stream)? {
+            false => Ok(()),
+            true => Err(Error::NotSupported(format!(
                 "{what} is not possible while the stream is captured into a graph; do it before or after"
             ))),
         }
@@ -351,7 +405,7 @@ impl Device {
             return Ok(None);
         }
         for ordinal in 0..count()? {
-            let (mut peer, mut uuid, mut can) = (0, sys::CUuuid { bytes: [0; 16] }, 0);
+            let (mut peer, mut uuid) = (0, sys::CUuuid { bytes: [0; 16] });
             // SAFETY: rules 1 and 2.
             let code = unsafe { sys::cuDeviceGet(&mut peer, ordinal) };
             check("cuDeviceGet", code)?;
@@ -361,12 +415,18 @@ impl Device {
             if uuid.bytes.map(|byte| byte as u8) != *other {
                 continue;
             }
-            // SAFETY: rules 1 and 2.
-            let code = unsafe { sys::cuDeviceCanAccessPeer(&mut can, self.device, peer) };
-            check("cuDeviceCanAccessPeer", code)?;
-            return Ok((can == 0).then(|| {
-                format!(
+            if !can_access(self.device, peer)? {
+                return Ok(Some(format!(
                     "GPU {} cannot access the memory of GPU {ordinal} (cuDeviceCanAccessPeer; `nvidia-smi topo -p2p r` says more)",
+                    self.ordinal
+                )));
+            }
+            // Signals and atomic operations would get lost without an error.
+            return Ok((!has_native_atomics(self.device, peer)?).then(|| {
+                format!(
+                    "GPU {} has no native atomic operations in the memory of GPU {ordinal} \
+                     (CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED; `nvidia-smi topo -p2p a` says more), as over PCIe; GPUs that NVLink \
+                     connects have",
                     self.ordinal
                 )
             }));

@@ -8,7 +8,8 @@
 //! 3. Numbers of streams, contexts, mappings and handles are those that the driver gave out, and that were not given back.
 
 use crate::{Error, Result};
-use cudarc::driver::sys::{self, CUresult};
+use cudarc::driver::sys::{self, CUresult, CUstreamCaptureMode};
+use std::marker::PhantomData;
 use std::sync::Mutex;
 
 /// The oldest driver that loads our kernels' images: CUDA 12.0.
@@ -50,7 +51,10 @@ pub(super) fn failed(call: &'static str, code: CUresult) -> Error {
             ": a kernel of this process went wrong, of whatever library; the GPU's context cannot go on. compute-sanitizer finds it"
         }
         CUresult::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED
-        | CUresult::CUDA_ERROR_STREAM_CAPTURE_INVALIDATED => {
+        | CUresult::CUDA_ERROR_STREAM_CAPTURE_INVALIDATED
+        | CUresult::CUDA_ERROR_STREAM_CAPTURE_ISOLATION
+        | CUresult::CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD
+        | CUresult::CUDA_ERROR_CAPTURED_EVENT => {
             ": a stream is being captured into a graph, which forbids this call; make it before or after"
         }
         CUresult::CUDA_ERROR_CONTEXT_IS_DESTROYED | CUresult::CUDA_ERROR_INVALID_CONTEXT => {
@@ -73,6 +77,34 @@ pub(super) fn done(call: &'static str, code: CUresult) -> Result<bool> {
     match code {
         CUresult::CUDA_ERROR_NOT_READY => Ok(false),
         code => check(call, code).map(|()| true),
+    }
+}
+
+/// As long as it lives, calls of this thread that are no part of a graph do not disturb one that the program captures meanwhile. They
+/// must not wait for what is captured.
+pub(super) struct Apart {
+    before: CUstreamCaptureMode,
+    /// It belongs to the thread that made it.
+    here: PhantomData<*const ()>,
+}
+
+impl Apart {
+    pub(super) fn new() -> Result<Apart> {
+        let mut mode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED;
+        // SAFETY: rules 1 and 2.
+        let code = unsafe { sys::cuThreadExchangeStreamCaptureMode(&mut mode) };
+        check("cuThreadExchangeStreamCaptureMode", code)?;
+        Ok(Apart {
+            before: mode,
+            here: PhantomData,
+        })
+    }
+}
+
+impl Drop for Apart {
+    fn drop(&mut self) {
+        // SAFETY: rules 1 and 2. It fails only where the driver has shut down.
+        let _ = unsafe { sys::cuThreadExchangeStreamCaptureMode(&mut self.before) };
     }
 }
 

@@ -3,6 +3,8 @@
 //! An image serves a real architecture (a cubin: sm_90) or every later one (PTX: compute_80, which the driver compiles itself, and
 //! keeps). Its file's name says for which sources, architecture and compiler version it is; its digest says that it is whole.
 
+pub(super) mod found;
+mod frames;
 mod nvrtc;
 mod places;
 mod store;
@@ -131,7 +133,9 @@ pub(super) struct Search {
     places: Places,
     /// Files that are still to be tried.
     files: VecDeque<PathBuf>,
-    compiled: bool,
+    /// Places of NVRTC that are still to be tried, and the versions that were.
+    compilers: VecDeque<PathBuf>,
+    versions: Vec<String>,
     /// What was looked at in vain, for the error.
     tried: Vec<String>,
 }
@@ -170,36 +174,76 @@ impl Search {
         });
         Search {
             gpu,
-            places,
             files: found.into_iter().map(|(_, entry)| entry.path).collect(),
-            compiled: false,
+            compilers: places.compilers.iter().cloned().collect(),
+            versions: Vec::new(),
+            places,
             tried,
         }
     }
 
     /// The next image to try. An error, which says where all was looked, if there is no more.
     pub(super) fn next_image(&mut self) -> Result<Image> {
+        if let Some(image) = self.next_file() {
+            return Ok(image);
+        }
+        while let Some((nvrtc, target)) = self.next_compiler() {
+            match self.compile(&nvrtc, target) {
+                Ok(image) => return Ok(image),
+                Err(error) => self.tried.push(error.to_string()),
+            }
+        }
+        Err(self.nothing())
+    }
+
+    /// The next image that is in a file.
+    fn next_file(&mut self) -> Option<Image> {
         while let Some(path) = self.files.pop_front() {
             match store::read(&path, self.places.trusts_file(&path)) {
-                Ok(image) => return Ok(image),
+                Ok(image) => return Some(image),
                 Err(why) => self.tried.push(format!("{}: {why}", path.display())),
             }
         }
-        if !std::mem::replace(&mut self.compiled, true) {
-            match Nvrtc::find(&self.places.compilers) {
-                Ok(nvrtc) => return self.compile(&nvrtc),
-                Err(why) => self.tried.push(why),
+        None
+    }
+
+    /// The next NVRTC that compiles for the GPU, of a version that was not tried before.
+    fn next_compiler(&mut self) -> Option<(Nvrtc, Target)> {
+        while let Some(place) = self.compilers.pop_front() {
+            let nvrtc = match Nvrtc::open(&place) {
+                Ok(nvrtc) => nvrtc,
+                Err(error) => {
+                    self.tried.push(error.to_string());
+                    continue;
+                }
+            };
+            if self.versions.iter().any(|known| known == nvrtc.version()) {
+                continue;
+            }
+            self.versions.push(nvrtc.version().to_string());
+            match nvrtc.target_for(self.gpu) {
+                Some(target) => return Some((nvrtc, target)),
+                None => self.tried.push(format!(
+                    "NVRTC {} ({}) compiles for no GPU of that capability",
+                    nvrtc.version(),
+                    nvrtc.origin()
+                )),
             }
         }
-        Err(Error::NotSupported(format!(
-            "there is no image of the GPU kernels for compute capability {}.{} (sources {}), and NVRTC, which would make one, was not \
-             found; looked at: {}. Install nvidia-cuda-nvrtc-cu12 with pip or the CUDA toolkit, or let NVSHMEMRS_IMAGES name the folder \
+        None
+    }
+
+    /// That no image was found, with all that was looked at.
+    fn nothing(&self) -> Error {
+        Error::NotSupported(format!(
+            "there is no image of the GPU kernels for compute capability {}.{} (sources {}) that the driver takes, and no NVRTC that makes \
+             one; looked at: {}. Install nvidia-cuda-nvrtc-cu12 with pip or the CUDA toolkit, or let NVSHMEMRS_IMAGES name the folder \
              with the images",
             self.gpu.major,
             self.gpu.minor,
             sources_hash(),
             self.tried.join("; ")
-        )))
+        ))
     }
 
     /// Notes that the driver did not take an image.
@@ -209,16 +253,7 @@ impl Search {
     }
 
     /// Compiles for the GPU, and keeps the image for the next time.
-    fn compile(&mut self, nvrtc: &Nvrtc) -> Result<Image> {
-        let target = nvrtc.target_for(self.gpu).ok_or_else(|| {
-            Error::NotSupported(format!(
-                "NVRTC {} ({}) compiles for no GPU of compute capability {}.{}; install a version of NVRTC that does",
-                nvrtc.version(),
-                nvrtc.origin(),
-                self.gpu.major,
-                self.gpu.minor
-            ))
-        })?;
+    fn compile(&self, nvrtc: &Nvrtc, target: Target) -> Result<Image> {
         let code = nvrtc.compile(target)?;
         let bytes = match target {
             Target::Real(_) => code.cubin,
@@ -277,6 +312,7 @@ pub fn make(nvrtc: &Path, folder: &Path) -> Result<Vec<Made>> {
     let missing: Vec<Arch> = SHIPPED.into_iter().filter(|arch| missing(*arch)).collect();
     let compile = |arch| -> Result<()> {
         let code = nvrtc.compile(Target::Real(arch))?;
+        check_frames(Target::Real(arch), &code.cubin)?;
         let write = |target, bytes: &[u8]| {
             store::write(folder, sources_hash(), target, nvrtc.version(), bytes).map_err(internal)
         };
@@ -300,6 +336,22 @@ pub fn make(nvrtc: &Path, folder: &Path) -> Result<Vec<Made>> {
         Ok(Made { path, bytes })
     });
     made.collect()
+}
+
+/// An error if a kernel has a stack frame, which [`frames`] says must not be.
+fn check_frames(target: Target, cubin: &[u8]) -> Result<()> {
+    let why = match frames::frames(cubin) {
+        Some((with_frame, functions)) if with_frame.is_empty() && functions > 0 => return Ok(()),
+        Some((with_frame, _)) if !with_frame.is_empty() => with_frame
+            .iter()
+            .map(|(name, bytes)| format!("{name} has a stack frame of {bytes} bytes"))
+            .collect::<Vec<_>>()
+            .join(", "),
+        _ => "it does not say which stack frames its functions have".into(),
+    };
+    Err(Error::Internal(format!(
+        "the kernels' code for {target}: {why}"
+    )))
 }
 
 #[cfg(test)]

@@ -7,9 +7,10 @@
 //!
 //! * The rules of [`driver`](super::driver).
 //! * A team's sync block is zero on every member when the meeting that makes the team ends. A kernel of an earlier team with the number
-//!   that is still queued then finds another epoch than it was born with, and reports it.
+//!   that is still queued then finds that another one was born, and reports it.
 //! * A PE has one collective of a team under way at a time, and all members have the collectives of a team in one order.
-//! * Every GPU of the job can run the blocks of a plan at the same time, which is what `blocks` of [`plan`] says.
+//! * Every GPU of the job can run the blocks of a plan at the same time, which is what `blocks` of [`plan`] says; and those of the
+//!   collectives of two teams. More large ones at a time may keep each other from running.
 
 mod launch;
 mod plan;
@@ -84,9 +85,23 @@ pub(crate) struct ErrorRecord {
     pub(crate) their_operation: AtomicU32,
 }
 
-/// Bytes of a team's epoch block that the kernels use: the epoch, then the blocks that are done.
-pub(crate) const TEAM_LOCAL_BYTES: u64 = 16;
+/// What the kernels use of a team's epoch block: how many of the team's collectives are over, how many blocks of the running one are
+/// done, and which of the teams with the number it is.
+#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+pub(crate) struct TeamLocal {
+    pub(crate) epoch: u64,
+    pub(crate) done: u32,
+    pub(crate) born: u32,
+}
 
+impl TeamLocal {
+    /// That of no team.
+    pub(crate) const NO_TEAM: u32 = u32::MAX;
+}
+
+/// Bytes per member of what comes first in a sync block: calls and lengths.
+const HEADS: u64 = 2 * (8 + 16);
 /// Steps of a collective that have flags of their own.
 const STEPS: u64 = 2;
 /// The most blocks of a collective.
@@ -101,6 +116,8 @@ pub(crate) struct TeamArgs {
     index: u32,
     blocks: u32,
     born: u32,
+    step: i32,
+    first: i32,
     reserved: u32,
     members: u64,
     local: u64,
@@ -110,21 +127,21 @@ pub(crate) struct TeamArgs {
 }
 
 impl TeamArgs {
-    /// Member `me` of the `n` members of team `index`, whose epochs begin at `born << 32`. `own`: the address of this PE's part.
-    /// `local`: the team's epoch block there; its epoch is `born << 32` at first. `sync`: the team's sync block, at the same place on
-    /// all members.
+    /// Member `me` of the team `index`, which `born` others had before; `pes` are the members. `own`: the address of this PE's part.
+    /// `local`: where the team's [`TeamLocal`] is there. `sync`: the team's sync block, at the same place on all members.
     pub(crate) fn new(
         index: u32,
         me: Pe,
-        n: Pe,
+        pes: &[Pe],
         born: u32,
         own: u64,
         local: SymRange,
         sync: SymRange,
     ) -> Result<TeamArgs> {
-        let (count, bytes) = (n as u64, sync.bytes());
+        let (n, bytes) = (pes.len(), sync.bytes());
+        let count = n as u64;
         // Calls and lengths, twice each; then the steps, in a quarter of the block if that is enough; then the members.
-        let heads = 64 * count;
+        let heads = HEADS * count;
         let per_block = 2 * STEPS * 8 * count;
         let blocks = ((bytes / 4).saturating_sub(heads) / per_block).clamp(1, MOST_BLOCKS);
         let members = heads + blocks * per_block;
@@ -132,15 +149,18 @@ impl TeamArgs {
         if staging > bytes {
             return Err(Error::NotSupported(format!(
                 "a team of {n} PEs on GPU memory: its sync block has {bytes} bytes, which is enough for {} PEs",
-                bytes.saturating_sub(128) / (64 + 2 * STEPS * 8 + 4)
+                bytes.saturating_sub(128) / (HEADS + 2 * STEPS * 8 + 4)
             )));
         }
+        let (first, step) = stride(pes);
         Ok(TeamArgs {
-            n,
+            n: n as i32,
             me,
             index,
             blocks: blocks as u32,
             born,
+            step,
+            first,
             reserved: 0,
             members: own + sync.offset() + members,
             local: own + local.offset(),
@@ -153,6 +173,19 @@ impl TeamArgs {
     /// The address of the members' PEs, an `i32` each, which the caller of [`new`](TeamArgs::new) writes.
     pub(crate) fn members(&self) -> u64 {
         self.members
+    }
+}
+
+/// The first of the PEs and the step from one to the next; step 0 if there is none that all have alike.
+fn stride(pes: &[Pe]) -> (Pe, Pe) {
+    match pes {
+        [] => (0, 0),
+        [first] => (*first, 1),
+        [first, second, ..] => {
+            let step = second - first;
+            let same = pes.windows(2).all(|pair| pair[1] - pair[0] == step);
+            (*first, if same { step } else { 0 })
+        }
     }
 }
 
@@ -170,7 +203,8 @@ pub(crate) struct CollectiveArgs {
     pub(crate) source: u64,
     /// Bytes of the message, or of one part where there is a part per member.
     pub(crate) bytes: u64,
-    /// collect: the bytes that `dest` has room for. alltoalls: elements of a part.
+    /// collect: the bytes that `dest` has room for. alltoalls: elements of a part. barrier: not 0 if this member announces its call
+    /// only, and leaves.
     pub(crate) count: u64,
     /// alltoalls: bytes from element to element, and of an element. collect: not 0 in `element` if `dest` is to be filled.
     pub(crate) dest_step: u64,
@@ -178,6 +212,8 @@ pub(crate) struct CollectiveArgs {
     pub(crate) element: u64,
     pub(crate) root: i32,
     op: u32,
+    finished: u64,
+    ticket: u64,
 }
 
 impl CollectiveArgs {
@@ -202,12 +238,24 @@ impl CollectiveArgs {
             element: 0,
             root: 0,
             op: 0,
+            finished: 0,
+            ticket: 0,
         }
+    }
+
+    /// The number of the team.
+    pub(crate) fn team_index(&self) -> u32 {
+        self.team.index
     }
 
     /// Announces another operation's number, as that of a call that is not valid.
     pub(crate) fn announces(&mut self, operation: u32) {
         self.operation = operation;
+    }
+
+    /// Asks for `ticket` at the address of a `u64` in pinned host memory when all that this member has to do is done.
+    pub(crate) fn says_when(&mut self, finished: u64, ticket: u64) {
+        (self.finished, self.ticket) = (finished, ticket);
     }
 
     /// What a reduction does with its elements.
@@ -281,9 +329,9 @@ pub(crate) struct WaitArgs {
 const _: () = {
     assert!(size_of::<State>() == 48);
     assert!(size_of::<ErrorRecord>() == 48);
-    assert!(size_of::<TeamArgs>() == 64);
-    assert!(size_of::<CollectiveArgs>() == 184);
-    assert!(TEAM_LOCAL_BYTES == 16);
+    assert!(size_of::<TeamArgs>() == 72);
+    assert!(size_of::<CollectiveArgs>() == 208);
+    assert!(size_of::<TeamLocal>() == 16);
     assert!(size_of::<StridedArgs>() == 48);
     assert!(size_of::<AtomicArgs>() == 40);
     assert!(size_of::<WaitArgs>() == 120);
@@ -299,10 +347,11 @@ mod tests {
         for bytes in [128 << 10, 4 << 20] {
             for n in [1, 2, 3, 4, 7, 8, 64, 100, 1000, 1300] {
                 let (local, sync) = (SymRange::new(64, 64), SymRange::new(1 << 30, bytes));
-                let team = TeamArgs::new(3, 0, n, 1, 1 << 40, local, sync).unwrap();
+                let pes: Vec<Pe> = (0..n).collect();
+                let team = TeamArgs::new(3, 0, &pes, 1, 1 << 40, local, sync).unwrap();
                 let count = n as u64;
                 // As step_of and staging_of in team.cuh have it.
-                let steps_end = 64 * count + 2 * STEPS * u64::from(team.blocks) * count * 8;
+                let steps_end = HEADS * count + 2 * STEPS * u64::from(team.blocks) * count * 8;
                 assert_eq!(team.members, (1 << 40) + team.sync + steps_end);
                 assert!(team.sync + steps_end + 4 * count <= team.staging);
                 assert!(team.staging.is_multiple_of(128) && team.slot.is_multiple_of(128));
@@ -314,7 +363,7 @@ mod tests {
             TeamArgs::new(
                 0,
                 0,
-                4096,
+                &(0..4096).collect::<Vec<Pe>>(),
                 0,
                 0,
                 SymRange::new(0, 64),
@@ -324,5 +373,14 @@ mod tests {
         let why = of(128 << 10).unwrap_err();
         assert!(why.to_string().contains("4096 PEs"), "{why}");
         of(4 << 20).unwrap();
+    }
+
+    #[test]
+    fn strided_teams_need_no_table() {
+        assert_eq!(stride(&[5]), (5, 1));
+        assert_eq!(stride(&[0, 1, 2, 3]), (0, 1));
+        assert_eq!(stride(&[6, 4, 2]), (6, -2));
+        assert_eq!(stride(&[0, 1, 3]).1, 0);
+        assert_eq!(stride(&[2, 5, 8, 12]).1, 0);
     }
 }

@@ -4,27 +4,33 @@
 //! allocations need it ([`chunks`]), brought to the other processes as descriptors ([`exchange`]), and mapped into one range of
 //! addresses ([`segment`]). Threads of one process share the range, and have a GPU each; processes may share a GPU.
 //!
-//! The blocking operations use the library's own stream and wait for it. Copies go through the driver, whose copy engine takes host
-//! memory and GPU memory alike; atomic operations and signals are kernels ([`kernels`]).
+//! The blocking operations use the library's own stream and wait for it; blocking collectives have one each ([`lanes`]). Copies go
+//! through the driver, whose copy engine takes host memory and GPU memory alike; atomic operations and signals are kernels
+//! ([`kernels`]).
 
 mod chunks;
 pub(crate) mod device;
 pub(crate) mod driver;
+mod ends;
 mod exchange;
 pub(crate) mod images;
 pub(crate) mod kernels;
+mod lanes;
+mod nvml;
 mod operations;
 mod page;
 mod peers;
 mod segment;
 mod share;
 mod streams;
+pub mod survey;
 pub(crate) mod sync;
 mod team;
 
 pub(crate) use device::Device;
 pub(crate) use exchange::Links;
-pub(crate) use page::{Page, Scratch};
+pub(crate) use lanes::LentStream;
+pub(crate) use page::Page;
 pub(crate) use segment::Segment;
 pub use streams::CudaStreamRef;
 pub(crate) use streams::{CudaEvent, CudaStream};
@@ -37,11 +43,12 @@ use chunks::Chunks;
 use device::Facts;
 use exchange::{Exchange, Patience, Share};
 use kernels::{Kernels, State};
+use lanes::Lanes;
 use peers::Introduction;
 use segment::Memory;
 use share::{Pieces, hear, say};
-use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, Weak};
 use std::time::{Duration, Instant};
 
@@ -59,15 +66,19 @@ pub(crate) struct CudaTransport {
     segment: Arc<Segment>,
     /// The way to the PEs of other processes; `None` if all are threads of this one.
     exchange: Option<Exchange>,
-    /// The least multiprocessors of a PE's GPU; `None` if all PEs are threads of this process.
+    /// The least blocks of a collective that a PE's GPU runs at the same time; `None` if all PEs are threads of this process.
     least: Option<i32>,
     chunks: Mutex<Chunks>,
     /// Ranges at which registered buffers appear, too.
     preferred: Mutex<Vec<Segment>>,
-    kernels: Kernels,
+    kernels: Arc<Kernels>,
     page: Arc<Page>,
-    /// Whether something on the library's own stream may be under way.
-    pending: AtomicBool,
+    lanes: Lanes,
+    /// What was put on the library's own stream and not waited for: how often, and how much of it is done for sure.
+    issued: AtomicU64,
+    completed: AtomicU64,
+    /// Whether the memory stays mapped for good, because a kernel may still use it.
+    kept: AtomicBool,
     /// What went wrong where it could not be returned.
     failed: Mutex<Option<Error>>,
     /// How this PE waits until a stream of the program's is idle.
@@ -132,13 +143,21 @@ impl Threads {
     }
 }
 
-/// Bytes of heap per PE if nobody says otherwise: a share of what the GPU has free, among the PEs of this process's host that may use
-/// it. It is address space; memory is taken when allocations need it.
+/// Bytes of heap per PE if nobody says otherwise: a share of what the GPU has free, among the PEs that may use it. It is address space;
+/// memory is taken when allocations need it.
 pub(crate) fn default_heap_bytes(device: &Device, n_pes: Pe) -> Result<u64> {
-    let count = device::count()?.max(1);
-    let sharers = (n_pes as u64).div_ceil(count as u64);
+    let sharers = sharers(n_pes, device::count()?, device::on_host());
     let free = device.free()?.saturating_sub(sync::BYTES * sharers);
     Ok((free / 100 * DEFAULT_SHARE / sharers).max(16 << 20))
+}
+
+/// How many of a host's PEs a GPU has, if each has its turn. A process that sees one GPU only (CUDA_VISIBLE_DEVICES) has one of the host's.
+fn sharers(n_pes: Pe, visible: i32, on_host: i32) -> u64 {
+    let gpus = match visible {
+        1 => on_host.max(1),
+        _ => visible.max(1),
+    };
+    (n_pes as u64).div_ceil(gpus as u64)
 }
 
 /// Bytes from one PE's part of the heap to the next one's.
@@ -215,9 +234,8 @@ impl CudaTransport {
                     for (introduction, pe) in said?.iter().zip(0..) {
                         let introduction = Introduction::read(introduction, pe)?;
                         introduction.check(me, &device, pe)?;
-                        least = Some(least.map_or(introduction.multiprocessors, |least: i32| {
-                            least.min(introduction.multiprocessors)
-                        }));
+                        let blocks = introduction.blocks;
+                        least = Some(least.map_or(blocks, |least: i32| least.min(blocks)));
                     }
                     let span = stride * n_pes as u64;
                     let segment = Arc::new(Segment::reserve(&device, span, 0)?);
@@ -248,9 +266,12 @@ impl CudaTransport {
             least,
             chunks: Mutex::new(Chunks::new(granularity, heap_bytes)),
             preferred: Mutex::default(),
-            kernels,
+            kernels: Arc::new(kernels),
             page: Arc::new(page),
-            pending: AtomicBool::new(false),
+            lanes: Lanes::new(),
+            issued: AtomicU64::new(0),
+            completed: AtomicU64::new(0),
+            kept: AtomicBool::new(false),
             failed: Mutex::new(None),
             waiter: OnceLock::new(),
         };
@@ -299,9 +320,9 @@ impl CudaTransport {
         &self.kernels
     }
 
-    /// The least multiprocessors of a PE's GPU: the same on every PE, once all have joined.
-    pub(crate) fn multiprocessors(&self) -> i32 {
-        self.least.unwrap_or_else(|| self.segment.multiprocessors())
+    /// Blocks of a collective that every PE's GPU runs at the same time: the same on every PE, once all have joined.
+    pub(crate) fn blocks(&self) -> i32 {
+        self.least.unwrap_or_else(|| self.segment.blocks())
     }
 
     /// The job as this PE's kernels see it.
@@ -432,11 +453,18 @@ impl Drop for CudaTransport {
     }
 }
 
-/// An error if a PE of the job is gone.
+/// What PEs do with chunks, for messages.
+const EXCHANGING: &str = "an exchange of GPU memory";
+
+/// An error if a PE of the job is gone, or has left a collective of all half-way.
 fn whole(control: &Control, me: Pe) -> Result<()> {
     let header = control.header();
     if header.gone.load(Acquire) == 0 {
-        return Ok(());
+        return match control.team(0, me).broken.load(Acquire) {
+            0 => Ok(()),
+            // Who has not come to the exchange, although it has come to the collective.
+            mark => Err(crate::team::broken(EXCHANGING, 0, mark)),
+        };
     }
     let pe = header.first_gone.load(Acquire).saturating_sub(1) as Pe;
     let known = (0..control.n_pes()).contains(&pe);
@@ -449,7 +477,25 @@ fn whole(control: &Control, me: Pe) -> Result<()> {
         },
         how: "ended without finalize",
         place: String::new(),
-        operation: "an exchange of GPU memory",
+        operation: EXCHANGING,
         me,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_pes_of_a_gpu_share_what_it_has() {
+        assert_eq!(sharers(8, 8, 8), 1);
+        assert_eq!(sharers(9, 8, 8), 2);
+        // Each process sees one of the eight.
+        assert_eq!(sharers(8, 1, 8), 1);
+        // There is one, or the driver does not tell.
+        assert_eq!(sharers(8, 1, 1), 8);
+        assert_eq!(sharers(8, 1, 0), 8);
+        // All see the same two.
+        assert_eq!(sharers(4, 2, 8), 2);
+    }
 }

@@ -6,19 +6,49 @@
 
 use super::driver::check;
 use super::kernels::{StridedArgs, WaitArgs};
-use super::page::ResultWord;
+use super::page::{ResultWord, Scratch};
+use super::streams::CudaEvent;
 use super::{CudaTransport, EXCHANGE, Segment};
 use crate::heap::sym::{LocalDest, LocalSource, SymRange};
 use crate::op::SignalOp;
 use crate::strided::Transfer;
+use crate::transport::copy::copy;
 use crate::transport::{Atomic, Lane, MemoryKind, SignalUpdate, Transport, Width};
 use crate::{Error, Pe, Result};
 use cudarc::driver::sys::{self, CUresult, CUstream};
-use std::sync::atomic::Ordering::{AcqRel, Release};
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Release};
 use std::time::Instant;
 
-/// Bytes that one block of a kernel copies about as fast as the copy engine begins: one launch for data and signal is the better one.
-const SMALL: u64 = 16 << 10;
+/// Bytes of a borrowed slice that are copied away at a time.
+const AWAY: usize = 1 << 20;
+
+/// What a captured stream refuses, for an error.
+const BORROWED: &str = "a transfer with a slice that is borrowed for the call";
+
+/// What the driver knows of an address.
+#[derive(Clone, Copy)]
+enum What {
+    MemoryType,
+    Device,
+    AddressForKernels,
+}
+
+impl What {
+    /// `None` if the address is none that the driver knows. The device's context is the current one.
+    fn of(self, address: u64) -> Option<u64> {
+        use sys::CUpointer_attribute::*;
+        let attribute = match self {
+            What::MemoryType => CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+            What::Device => CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
+            What::AddressForKernels => CU_POINTER_ATTRIBUTE_DEVICE_POINTER,
+        };
+        let mut value = 0_u64;
+        // SAFETY: rules 1 and 2 of driver.rs: the driver writes 4 bytes for the first two, 8 for the last one.
+        let code =
+            unsafe { sys::cuPointerGetAttribute((&raw mut value).cast(), attribute, address) };
+        (code == CUresult::CUDA_SUCCESS).then_some(value)
+    }
+}
 
 /// What can be registered, for an error.
 const REGISTRABLE: &str = "whole mappings of GPU memory that cuMemCreate made on this PE's GPU with requestedHandleTypes = \
@@ -58,17 +88,69 @@ impl CudaTransport {
         check("cuMemcpyAsync", code)
     }
 
+    /// Puts a copy from memory of the program's on a lane. A borrowed slice is read before this returns.
+    fn begin_put(&self, lane: Lane, to: u64, source: LocalSource<'_>) -> Result<()> {
+        let from = source.address() as u64;
+        if lane == Lane::Blocking || !source.is_borrowed() {
+            return self.begin_copy(lane, to, from, source.bytes());
+        }
+        let stream = self.stream(lane);
+        self.device.check_capture(stream, BORROWED)?;
+        if !self.is_known(from)? {
+            // Pageable memory, which the driver copies away first.
+            self.begin_copy(lane, to, from, source.bytes())?;
+        } else {
+            let mut away = vec![0_u8; source.bytes().min(AWAY)];
+            for start in (0..source.bytes()).step_by(AWAY) {
+                let part = source.part(start, away.len().min(source.bytes() - start));
+                // SAFETY: the source is valid for reads (rule 3 of heap/sym.rs), `away` is as long and nobody else's.
+                unsafe { copy::<false, false>(away.as_mut_ptr(), part.address(), part.bytes()) };
+                let from = away.as_ptr() as u64;
+                self.begin_copy(lane, to + start as u64, from, part.bytes())?;
+                self.await_direct_copies(stream)?;
+            }
+        }
+        self.await_direct_copies(stream)
+    }
+
+    /// Puts a copy to memory of the program's on a lane. A borrowed slice is written before this returns.
+    fn begin_get(&self, lane: Lane, dest: LocalDest<'_>, from: u64) -> Result<()> {
+        let (to, bytes) = (dest.address() as u64, dest.bytes());
+        if lane == Lane::Blocking || self.layout.locate(to).is_some() {
+            return self.begin_copy(lane, to, from, bytes);
+        }
+        let stream = self.stream(lane);
+        if dest.is_borrowed() {
+            self.device.check_capture(stream, BORROWED)?;
+        } else if self.is_known(to)? || self.device.is_captured(stream)? {
+            return self.begin_copy(lane, to, from, bytes);
+        }
+        // A copy to pageable memory returns when it is done, and no deadline ends it: so it begins when its turn has come.
+        self.await_here(lane)?;
+        self.begin_copy(lane, to, from, bytes)?;
+        match dest.is_borrowed() {
+            true => self.device.synchronize_stream(stream),
+            false => Ok(()),
+        }
+    }
+
+    /// Waits until a stream no longer reads pageable memory, if the GPU does that itself.
+    fn await_direct_copies(&self, stream: CUstream) -> Result<()> {
+        match self.device.facts().reads_pages {
+            true => self.device.synchronize_stream(stream),
+            false => Ok(()),
+        }
+    }
+
     /// See [`Transport::put`].
     pub(crate) fn put(&self, lane: Lane, pe: Pe, dest: u64, source: LocalSource<'_>) -> Result<()> {
-        let to = self.layout.address(pe, dest);
-        self.begin_copy(lane, to, source.address() as u64, source.bytes())?;
+        self.begin_put(lane, self.layout.address(pe, dest), source)?;
         self.finish(lane)
     }
 
     /// See [`Transport::get`].
     pub(crate) fn get(&self, lane: Lane, pe: Pe, source: u64, dest: LocalDest<'_>) -> Result<()> {
-        let from = self.layout.address(pe, source);
-        self.begin_copy(lane, dest.address() as u64, from, dest.bytes())?;
+        self.begin_get(lane, dest, self.layout.address(pe, source))?;
         self.finish(lane)
     }
 
@@ -81,12 +163,21 @@ impl CudaTransport {
         source: LocalSource<'_>,
         lasts: bool,
     ) -> Result<()> {
-        if lane != Lane::Blocking || !lasts {
-            return self.put(lane, pe, dest, source);
+        match (lane, lasts) {
+            (_, false) => return self.put(lane, pe, dest, source),
+            (Lane::Stream(_), true) => return self.put(lane, pe, dest, source.lasting()),
+            (Lane::Blocking, true) => {}
         }
-        self.pending.store(true, Release);
         let to = self.layout.address(pe, dest);
-        self.begin_copy(lane, to, source.address() as u64, source.bytes())
+        self.begin_copy(lane, to, source.address() as u64, source.bytes())?;
+        self.issue();
+        Ok(())
+    }
+
+    /// Something was put on the library's own stream that nobody waits for: raised afterwards, so that who sees it sees that on the
+    /// stream.
+    fn issue(&self) {
+        self.issued.fetch_add(1, Release);
     }
 
     /// See [`Transport::get_nbi`]; `lasts`: `dest` is there until quiet.
@@ -98,12 +189,15 @@ impl CudaTransport {
         dest: LocalDest<'_>,
         lasts: bool,
     ) -> Result<()> {
-        if lane != Lane::Blocking || !lasts {
-            return self.get(lane, pe, source, dest);
+        match (lane, lasts) {
+            (_, false) => return self.get(lane, pe, source, dest),
+            (Lane::Stream(_), true) => return self.get(lane, pe, source, dest.lasting()),
+            (Lane::Blocking, true) => {}
         }
-        self.pending.store(true, Release);
         let from = self.layout.address(pe, source);
-        self.begin_copy(lane, dest.address() as u64, from, dest.bytes())
+        self.begin_copy(lane, dest.address() as u64, from, dest.bytes())?;
+        self.issue();
+        Ok(())
     }
 
     /// A put, then an update of a signal that is seen after the put's data.
@@ -118,86 +212,117 @@ impl CudaTransport {
         let to = self.layout.address(pe, dest);
         let (from, bytes) = (source.address() as u64, source.bytes() as u64);
         let apart = to.abs_diff(from) >= bytes;
-        if (1..=SMALL).contains(&bytes) && apart && self.layout.locate(from).is_some() {
-            let at = self.layout.address(pe, signal.offset);
+        let most = self.kernels.most_with_signal(signal.op);
+        let at = self.layout.address(pe, signal.offset);
+        if (1..=most).contains(&bytes) && apart && self.layout.locate(from).is_some() {
             let update = (at, signal.value, signal.op);
             self.kernels
                 .put_signal(self.stream(lane), (to, from, bytes), update)?;
             return self.finish(lane);
         }
         // One after the other on a stream, so there is one wait for both.
-        self.begin_copy(lane, to, source.address() as u64, source.bytes())?;
-        self.update_signal(lane, pe, signal)
+        self.begin_put(lane, to, source)?;
+        self.kernels
+            .signal_after_copy(self.stream(lane), at, signal.value, signal.op)?;
+        self.finish(lane)
     }
 
-    /// Whether kernels reach an address: memory of the heap, of a GPU of this process, or pinned memory of the host.
-    fn reaches(&self, address: u64) -> bool {
-        let in_heap = self.layout.locate(address).is_some();
-        let kind = sys::CUpointer_attribute::CU_POINTER_ATTRIBUTE_MEMORY_TYPE;
-        let mut value = 0_u32;
-        // SAFETY: rules 1 and 2 of driver.rs: for this attribute the driver writes an `unsigned int`. An address that it does not know
-        // is an error of the driver's.
-        in_heap
-            || unsafe { sys::cuPointerGetAttribute((&raw mut value).cast(), kind, address) }
-                == CUresult::CUDA_SUCCESS
+    /// Whether the driver knows an address: memory of a GPU, managed memory, or pinned memory of the host.
+    fn is_known(&self, address: u64) -> Result<bool> {
+        let _current = self.device.enter()?;
+        Ok(What::MemoryType.of(address).is_some())
     }
 
-    /// Copies blocks; `dest` and `source` are where the lowest of them are.
+    /// Where this PE's kernels reach an address: in the heap, on this PE's GPU or in pinned memory of the host. Memory of another GPU
+    /// is left to the copy engine, which needs no access between the two.
+    fn reached_at(&self, address: u64) -> Option<u64> {
+        if self.layout.locate(address).is_some() {
+            return Some(address);
+        }
+        let host = sys::CUmemorytype::CU_MEMORYTYPE_HOST as u64;
+        let device = sys::CUmemorytype::CU_MEMORYTYPE_DEVICE as u64;
+        let reached = match What::MemoryType.of(address)? {
+            kind if kind == host => true,
+            kind if kind == device => What::Device.of(address)? == self.device.raw() as u64,
+            _ => false,
+        };
+        reached
+            .then(|| What::AddressForKernels.of(address))
+            .flatten()
+    }
+
+    /// Copies blocks by a kernel; `dest` and `source` are where the lowest of them are.
     fn copy_blocks(
         &self,
         lane: Lane,
         (dest, source): (u64, u64),
-        local: u64,
         transfer: &Transfer,
     ) -> Result<()> {
-        let current = self.device.enter()?;
-        if self.reaches(local) {
-            let (dest_step, block, count) = transfer.dest().parts();
-            let (source_step, ..) = transfer.source().parts();
-            let args = StridedArgs {
-                dest: dest + transfer.dest().first(),
-                source: source + transfer.source().first(),
-                dest_step,
-                source_step,
-                block,
-                count,
-            };
-            self.kernels.copy_strided(self.stream(lane), &args)?;
-        } else {
-            // Pageable memory, which the driver copies block by block.
-            for (to, from) in transfer.blocks() {
-                let (_, bytes, _) = transfer.dest().parts();
-                self.begin_copy(lane, dest + to, source + from, bytes as usize)?;
-            }
-        }
-        drop(current);
+        let (dest_step, block, count) = transfer.dest().parts();
+        let (source_step, ..) = transfer.source().parts();
+        let args = StridedArgs {
+            dest: dest + transfer.dest().first(),
+            source: source + transfer.source().first(),
+            dest_step,
+            source_step,
+            block,
+            count,
+        };
+        self.kernels.copy_strided(self.stream(lane), &args)?;
         self.finish(lane)
     }
 
-    /// Copies the blocks of a transfer to `pe`, from the local ones that start at an address with the lowest.
+    /// Where a kernel that is put on a lane may use memory of the program's.
+    fn for_kernel(&self, lane: Lane, borrowed: bool, address: u64) -> Result<Option<u64>> {
+        if borrowed && lane != Lane::Blocking {
+            return Ok(None);
+        }
+        let _current = self.device.enter()?;
+        Ok(self.reached_at(address))
+    }
+
+    /// Copies the blocks of a transfer to `pe`; `local` covers their span.
     pub(crate) fn put_blocks(
         &self,
         lane: Lane,
         pe: Pe,
         dest: u64,
-        local: u64,
+        local: LocalSource<'_>,
         transfer: &Transfer,
     ) -> Result<()> {
         let dest = self.layout.address(pe, dest);
-        self.copy_blocks(lane, (dest, local), local, transfer)
+        let from = local.address() as u64;
+        if let Some(from) = self.for_kernel(lane, local.is_borrowed(), from)? {
+            return self.copy_blocks(lane, (dest, from), transfer);
+        }
+        let (_, bytes, _) = transfer.dest().parts();
+        for (to, from) in transfer.blocks() {
+            let block = local.part(from as usize, bytes as usize);
+            self.begin_put(lane, dest + to, block)?;
+        }
+        self.finish(lane)
     }
 
-    /// Copies the blocks of a transfer from `pe` to the local ones.
+    /// Copies the blocks of a transfer from `pe` to the local ones; `local` covers their span.
     pub(crate) fn get_blocks(
         &self,
         lane: Lane,
         pe: Pe,
         source: u64,
-        local: u64,
+        mut local: LocalDest<'_>,
         transfer: &Transfer,
     ) -> Result<()> {
         let source = self.layout.address(pe, source);
-        self.copy_blocks(lane, (local, source), local, transfer)
+        let to = local.address() as u64;
+        if let Some(to) = self.for_kernel(lane, local.is_borrowed(), to)? {
+            return self.copy_blocks(lane, (to, source), transfer);
+        }
+        let (_, bytes, _) = transfer.dest().parts();
+        for (to, from) in transfer.blocks() {
+            let block = local.part(to as usize, bytes as usize);
+            self.begin_get(lane, block, source + from)?;
+        }
+        self.finish(lane)
     }
 
     /// See [`Transport::copy`].
@@ -231,33 +356,51 @@ impl CudaTransport {
         Ok(self.get_value(Lane::Blocking, self.me, offset, bytes)?[0])
     }
 
-    /// Waits until a stream of the program's is idle.
-    pub(crate) fn await_stream(&self, stream: CUstream) -> Result<()> {
+    /// Waits until an event is reached, with all that ends a wait of this PE.
+    fn await_mark(&self, mark: &CudaEvent) -> Result<()> {
         match self.waiter.get() {
-            Some(wait) => wait(&|| self.device.is_idle(stream)),
+            Some(wait) => wait(&|| mark.query()),
             None => Err(Error::Internal("a stream before the runtime".into())),
         }
     }
 
-    /// Begins something that writes a result to a place, waits for it and gives what is there.
-    pub(crate) fn fetch(
-        &self,
+    /// Waits until a stream of the program's has come to here.
+    fn await_here(&self, lane: Lane) -> Result<()> {
+        let mark = self.take_mark()?;
+        mark.record_on(self.stream(lane))?;
+        self.await_mark(&mark)?;
+        self.give_mark_back(mark);
+        Ok(())
+    }
+
+    /// Begins something that writes a result to a place, waits for it and gives what is there. What it uses of `arrays` may be used
+    /// again afterwards: if it has not ended, it takes them.
+    pub(crate) fn fetch<'a>(
+        &'a self,
         lane: Lane,
+        arrays: &mut Vec<Scratch<'a>>,
         begin: impl FnOnce(CUstream, &ResultWord<'_>) -> Result<()>,
     ) -> Result<[u64; 2]> {
-        let (stream, place) = (self.stream(lane), self.page.result());
+        let stream = self.stream(lane);
         if lane == Lane::Blocking {
+            let place = self.page.result()?;
             begin(stream, &place)?;
             self.device.synchronize()?;
             return Ok(place.value());
         }
         self.device
             .check_capture(stream, "an operation that gives something back")?;
+        let (place, mark) = (self.page.result()?, self.take_mark()?);
         begin(stream, &place)?;
-        match self.await_stream(stream) {
-            Ok(()) => Ok(place.value()),
+        // If that fails nothing of this context runs any more.
+        mark.record_on(stream)?;
+        match self.await_mark(&mark) {
+            Ok(()) => {
+                self.give_mark_back(mark);
+                Ok(place.value())
+            }
             Err(error) => {
-                place.give_up();
+                self.page.retire(place, std::mem::take(arrays), mark);
                 Err(error)
             }
         }
@@ -277,7 +420,7 @@ impl CudaTransport {
             self.kernels
                 .atomic(stream, at, width, operation, place.address())
         };
-        Ok(self.fetch(lane, begin)?[0])
+        Ok(self.fetch(lane, &mut Vec::new(), begin)?[0])
     }
 
     /// Puts a wait on a lane; only the lane waits.
@@ -285,13 +428,15 @@ impl CudaTransport {
         self.kernels.wait(self.stream(lane), args)
     }
 
-    /// Runs a wait, or a test, whose arguments follow from where its result goes, a place of 16 bytes; gives what is there then.
-    pub(crate) fn fetch_wait(
-        &self,
+    /// Runs a wait, or a test, whose arguments follow from where its result goes, a place of 16 bytes; gives what is there then. As for
+    /// `arrays`, see [`fetch`](CudaTransport::fetch).
+    pub(crate) fn fetch_wait<'a>(
+        &'a self,
         lane: Lane,
+        arrays: &mut Vec<Scratch<'a>>,
         args: impl FnOnce(u64) -> WaitArgs,
     ) -> Result<[u64; 2]> {
-        self.fetch(lane, |stream, place| {
+        self.fetch(lane, arrays, |stream, place| {
             self.kernels.wait(stream, &args(place.address()))
         })
     }
@@ -312,7 +457,7 @@ impl CudaTransport {
         bytes: usize,
     ) -> Result<[u64; 2]> {
         let from = self.layout.address(pe, source);
-        self.fetch(lane, |_, place| {
+        self.fetch(lane, &mut Vec::new(), |_, place| {
             self.begin_copy(lane, place.address(), from, bytes)
         })
     }
@@ -362,11 +507,15 @@ impl CudaTransport {
     /// Completes this PE's earlier operations before a meeting. In a stream, the meeting's kernel begins when what came before is done.
     pub(crate) fn complete(&self, lane: Lane) -> Result<()> {
         self.failure()?;
-        match lane {
-            Lane::Stream(_) => Ok(()),
-            Lane::Blocking if !self.pending.swap(false, AcqRel) => Ok(()),
-            Lane::Blocking => self.device.synchronize(),
+        if let Lane::Stream(_) = lane {
+            return Ok(());
         }
+        let issued = self.issued.load(Acquire);
+        if self.completed.load(Acquire) < issued {
+            self.device.synchronize()?;
+            self.completed.fetch_max(issued, AcqRel);
+        }
+        Ok(())
     }
 
     /// The memory that is mapped at a buffer of the program's.

@@ -6,16 +6,18 @@
 use super::device::Device;
 use super::driver::check;
 use super::kernels::{ErrorRecord, WRITTEN};
+use super::streams::CudaEvent;
 use crate::heap::alloc::Allocator;
-use crate::transport::host::control::MAX_TEAMS;
-use crate::{Error, Result};
+use crate::team::breaks;
+use crate::transport::host::control::{Control, MAX_TEAMS};
+use crate::{Error, Pe, Result};
 use cudarc::driver::sys;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use std::sync::atomic::{AtomicU32, AtomicU64};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 /// Where the room for arrays begins.
-const SCRATCH: usize = 4096;
+const SCRATCH: usize = 8192;
 /// Bytes of that room.
 const SCRATCH_BYTES: usize = 256 << 10;
 /// Bytes of all.
@@ -24,6 +26,8 @@ const BYTES: usize = SCRATCH + SCRATCH_BYTES;
 const ENDED: u32 = 1 << 16;
 /// Places for results.
 const SLOTS: usize = 128;
+/// For a team without collectives on streams.
+const UNWATCHED: u64 = u64::MAX;
 
 /// What is in the page.
 #[repr(C)]
@@ -35,9 +39,18 @@ pub(crate) struct Contents {
     results: [[AtomicU64; 2]; SLOTS],
     /// Not 0: kernels of the collectives of this team shall end.
     teams: [AtomicU32; MAX_TEAMS],
+    /// What the kernel of the team's latest blocking collective that is over was told to write here.
+    finished: [AtomicU64; MAX_TEAMS],
 }
 const _: () =
     assert!(size_of::<Contents>() <= SCRATCH && std::mem::offset_of!(Contents, error) == 64);
+
+/// A place for a result, and arrays, until a kernel has ended.
+struct Retired {
+    end: CudaEvent,
+    index: usize,
+    arrays: Vec<u64>,
+}
 
 /// The page of a PE.
 pub(crate) struct Page {
@@ -47,14 +60,22 @@ pub(crate) struct Page {
     address: u64,
     /// The places for results that nobody uses.
     unused: Mutex<Vec<usize>>,
+    /// What a kernel may still write though nobody waits for it any more.
+    retired: Mutex<Vec<Retired>>,
     /// What of the room for arrays is in use.
     arrays: Mutex<Allocator>,
+    /// By team number, the epoch after which the first one of a team comes that has collectives on streams, or [`UNWATCHED`].
+    born: [AtomicU64; MAX_TEAMS],
 }
 
 // SAFETY: the contents are atomics, the list is behind a lock.
 unsafe impl Send for Page {}
 // SAFETY: as above.
 unsafe impl Sync for Page {}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(|poison| poison.into_inner())
+}
 
 impl Page {
     pub(super) fn new(device: &Arc<Device>) -> Result<Page> {
@@ -71,7 +92,9 @@ impl Page {
             host: host.cast(),
             address: 0,
             unused: Mutex::new((0..SLOTS).rev().collect()),
+            retired: Mutex::default(),
             arrays: Mutex::new(Allocator::new(SCRATCH_BYTES as u64)),
+            born: [const { AtomicU64::new(UNWATCHED) }; MAX_TEAMS],
         };
         // SAFETY: rules 1 to 3.
         let code = unsafe { sys::cuMemHostGetDevicePointer_v2(&mut page.address, host, 0) };
@@ -100,6 +123,17 @@ impl Page {
         self.address + (teams + team as usize * size_of::<u32>()) as u64
     }
 
+    /// Where, for kernels, a blocking collective of a team writes its ticket when it is over.
+    pub(super) fn finished_address(&self, team: u32) -> u64 {
+        let finished = std::mem::offset_of!(Contents, finished);
+        self.address + (finished + team as usize * size_of::<u64>()) as u64
+    }
+
+    /// Whether the team's blocking collective with this ticket is over.
+    pub(super) fn has_finished(&self, team: u32, ticket: u64) -> bool {
+        self.contents().finished[team as usize].load(Acquire) == ticket
+    }
+
     /// Ends the kernels that wait, now and later.
     pub(crate) fn abort(&self) {
         self.contents().abort.store(ENDED, SeqCst);
@@ -113,8 +147,29 @@ impl Page {
         self.contents().teams[team as usize].store(ENDED, Release);
     }
 
+    /// A team, whose first epoch comes after `born`, has collectives on streams, for which no call of the program's need be waiting.
+    pub(crate) fn watch_team(&self, team: u32, born: u64) {
+        self.born[team as usize].store(born, Release);
+    }
+
+    /// Ends the kernels of collectives on streams for which a member of the team cannot come any more. For the watchdog.
+    pub(crate) fn end_broken_teams(&self, control: &Control, me: Pe) {
+        for (team, born) in (0..).zip(&self.born) {
+            let born = born.load(Acquire);
+            if born != UNWATCHED && breaks(control.team(team, me).broken.load(Acquire), born) {
+                self.end_team(team);
+            }
+        }
+    }
+
+    /// Whether the kernels of a team's collectives shall end, by the host's word or by one of theirs.
+    pub(super) fn is_ended(&self, team: u32) -> bool {
+        self.contents().teams[team as usize].load(Acquire) != 0
+    }
+
     /// Lets the kernels of a new team wait.
     pub(super) fn let_team_wait(&self, team: u32) {
+        self.born[team as usize].store(UNWATCHED, Release);
         let contents = self.contents();
         contents.teams[team as usize].store(0, SeqCst);
         // Who ends all kernels at the same time has set the one word before the other.
@@ -129,23 +184,58 @@ impl Page {
         (record.state.load(Acquire) == WRITTEN).then_some(record)
     }
 
-    /// A place of 16 bytes for the result of an operation, zero, for as long as the value lives.
-    pub(crate) fn result(&self) -> ResultWord<'_> {
+    /// A place of 16 bytes for the result of an operation, zero, for as long as the value lives. An error if all are given up to
+    /// kernels that have not ended.
+    pub(crate) fn result(&self) -> Result<ResultWord<'_>> {
         loop {
-            let mut unused = self
-                .unused
-                .lock()
-                .unwrap_or_else(|poison| poison.into_inner());
-            if let Some(index) = unused.pop() {
+            if let Some(index) = lock(&self.unused).pop() {
                 for word in &self.contents().results[index] {
                     word.store(0, Relaxed);
                 }
-                return ResultWord { page: self, index };
+                return Ok(ResultWord { page: self, index });
             }
-            drop(unused);
+            if self.take_back() {
+                continue;
+            }
+            if lock(&self.retired).len() == SLOTS {
+                return Err(Error::NotSupported(format!(
+                    "another operation that gives something back: {SLOTS} of them have ended with an error, and the streams that they \
+                     were on have not come to them; let those streams go on first"
+                )));
+            }
             // As many threads as there are places are inside operations, which end by themselves.
             std::thread::yield_now();
         }
+    }
+
+    /// Keeps a place and arrays from other operations until `end` is reached, because a kernel may still write there.
+    pub(super) fn retire(&self, place: ResultWord<'_>, arrays: Vec<Scratch<'_>>, end: CudaEvent) {
+        let offsets = arrays.iter().map(|array| array.offset).collect();
+        lock(&self.retired).push(Retired {
+            end,
+            index: place.index,
+            arrays: offsets,
+        });
+        std::mem::forget(place);
+        arrays.into_iter().for_each(std::mem::forget);
+    }
+
+    /// Takes back what kernels that have ended had; tells whether there was something.
+    fn take_back(&self) -> bool {
+        let mut retired = lock(&self.retired);
+        let before = retired.len();
+        retired.retain(|one| {
+            // After an error of the driver nobody knows.
+            let ended = one.end.query().unwrap_or(false);
+            if ended {
+                lock(&self.unused).push(one.index);
+                for &offset in &one.arrays {
+                    self.arrays().free(offset);
+                }
+            }
+            !ended
+        });
+        retired.len() < before
     }
 }
 
@@ -159,7 +249,10 @@ pub(crate) struct Scratch<'a> {
 impl Page {
     /// Room for `bytes` bytes, more than none; an error if there is none left.
     pub(crate) fn scratch(&self, bytes: usize) -> Result<Scratch<'_>> {
-        let block = self.arrays().allocate(bytes as u64, 64);
+        let mut block = self.arrays().allocate(bytes as u64, 64);
+        if block.is_none() && self.take_back() {
+            block = self.arrays().allocate(bytes as u64, 64);
+        }
         let block = block.ok_or_else(|| {
             Error::NotSupported(format!(
                 "{bytes} bytes of arrays for a kernel: of {SCRATCH_BYTES} bytes for that, not enough are free; pass fewer elements at a \
@@ -174,9 +267,7 @@ impl Page {
     }
 
     fn arrays(&self) -> MutexGuard<'_, Allocator> {
-        self.arrays
-            .lock()
-            .unwrap_or_else(|poison| poison.into_inner())
+        lock(&self.arrays)
     }
 }
 
@@ -211,11 +302,6 @@ impl Scratch<'_> {
         // SAFETY: as in `write`; the kernel has ended.
         unsafe { std::ptr::copy_nonoverlapping(self.host(), words.as_mut_ptr().cast(), bytes) };
         words
-    }
-
-    /// Never gives it to another call, because the kernel may not have ended.
-    pub(crate) fn give_up(self) {
-        std::mem::forget(self);
     }
 }
 
@@ -255,20 +341,10 @@ impl ResultWord<'_> {
         let words = &self.page.contents().results[self.index];
         [words[0].load(Acquire), words[1].load(Acquire)]
     }
-
-    /// Never gives it to another operation, because the kernel may not have ended.
-    pub(crate) fn give_up(self) {
-        std::mem::forget(self);
-    }
 }
 
 impl Drop for ResultWord<'_> {
     fn drop(&mut self) {
-        let mut unused = self
-            .page
-            .unused
-            .lock()
-            .unwrap_or_else(|poison| poison.into_inner());
-        unused.push(self.index);
+        lock(&self.page.unused).push(self.index);
     }
 }

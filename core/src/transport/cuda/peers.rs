@@ -8,7 +8,8 @@ use crate::{Error, Pe, Result};
 pub(super) struct Introduction {
     uuid: Uuid,
     granularity: u64,
-    pub(super) multiprocessors: i32,
+    /// Blocks of a collective that it runs at the same time.
+    pub(super) blocks: i32,
     /// The GPU, for people.
     name: String,
 }
@@ -19,7 +20,7 @@ impl Introduction {
         Introduction {
             uuid: facts.uuid,
             granularity: facts.granularity,
-            multiprocessors: facts.multiprocessors,
+            blocks: device.blocks(),
             name: device.to_string(),
         }
     }
@@ -28,7 +29,7 @@ impl Introduction {
         [
             &self.uuid[..],
             &self.granularity.to_le_bytes(),
-            &self.multiprocessors.to_le_bytes(),
+            &self.blocks.to_le_bytes(),
             self.name.as_bytes(),
         ]
         .concat()
@@ -38,11 +39,11 @@ impl Introduction {
         let parts = || {
             let (uuid, rest) = bytes.split_first_chunk()?;
             let (granularity, rest) = rest.split_first_chunk()?;
-            let (multiprocessors, name) = rest.split_first_chunk()?;
+            let (blocks, name) = rest.split_first_chunk()?;
             Some(Introduction {
                 uuid: *uuid,
                 granularity: u64::from_le_bytes(*granularity),
-                multiprocessors: i32::from_le_bytes(*multiprocessors),
+                blocks: i32::from_le_bytes(*blocks),
                 name: String::from_utf8_lossy(name).into_owned(),
             })
         };
@@ -76,7 +77,7 @@ mod tests {
         let one = Introduction {
             uuid: *b"0123456789abcdef",
             granularity: 2 << 20,
-            multiprocessors: 132,
+            blocks: 132,
             name: "GPU 3 (a name)".into(),
         };
         let bytes = one.bytes();

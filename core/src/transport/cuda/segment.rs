@@ -175,13 +175,10 @@ impl Segment {
             .unwrap_or_else(|poison| poison.into_inner())
     }
 
-    /// The least multiprocessors of the GPUs of this process that use it.
-    pub(super) fn multiprocessors(&self) -> i32 {
+    /// The least blocks of a collective that the GPUs of this process that use it run at the same time.
+    pub(super) fn blocks(&self) -> i32 {
         let state = self.lock();
-        let all = state
-            .devices
-            .iter()
-            .map(|device| device.facts().multiprocessors);
+        let all = state.devices.iter().map(|device| device.blocks());
         all.min().unwrap_or(0)
     }
 

@@ -3,7 +3,7 @@
 //! The rules are those of [`driver`](super::driver).
 
 use super::device::Device;
-use super::driver::{check, done};
+use super::driver::{Apart, check, done};
 use crate::{Error, Result};
 use cudarc::driver::sys::{self, CUevent, CUresult, CUstream};
 use std::ffi::c_void;
@@ -44,7 +44,7 @@ unsafe impl Sync for CudaStream {}
 impl CudaStream {
     /// A new one, not ordered with the default stream.
     pub(crate) fn new(device: &Arc<Device>) -> Result<CudaStream> {
-        let _current = device.enter()?;
+        let (_current, _apart) = (device.enter()?, Apart::new()?);
         let mut raw = std::ptr::null_mut();
         let flags = sys::CUstream_flags::CU_STREAM_NON_BLOCKING as u32;
         // SAFETY: rules 1 and 2; `drop` destroys it.
@@ -107,14 +107,18 @@ impl CudaStream {
 
     /// Makes what comes later on it wait for an event.
     pub(crate) fn wait(&self, event: &CudaEvent) -> Result<()> {
-        let _current = self.device.enter()?;
-        // SAFETY: rules 1 and 3.
-        let code = unsafe { sys::cuStreamWaitEvent(self.raw, event.raw, 0) };
-        check("cuStreamWaitEvent", code)
+        event.hold_up(self.raw)
     }
 
-    /// Runs a function of the host's when what came before has run. It must not call the driver.
+    /// Waits until everything on it has run, however long that takes.
+    pub(super) fn synchronize(&self) -> Result<()> {
+        self.device.synchronize_stream(self.raw)
+    }
+
+    /// Runs a function of the host's when what came before has run. It must not call the driver. A graph would run it again with each
+    /// replay, but it is there once.
     pub(crate) fn call(&self, work: Box<dyn FnOnce() + Send>) -> Result<()> {
+        self.check_capture("a function of the host's")?;
         let _current = self.device.enter()?;
         let work = Box::into_raw(Box::new(work));
         // SAFETY: rules 1 and 3; the driver calls `run_call` once, with the box.
@@ -158,10 +162,20 @@ unsafe impl Send for CudaEvent {}
 unsafe impl Sync for CudaEvent {}
 
 impl CudaEvent {
+    /// One of the program's, which keeps the time.
     pub(crate) fn new(device: &Arc<Device>) -> Result<CudaEvent> {
-        let _current = device.enter()?;
+        CudaEvent::with(device, sys::CUevent_flags::CU_EVENT_DEFAULT)
+    }
+
+    /// One of the library's own, which keeps no time and so costs less.
+    pub(super) fn mark(device: &Arc<Device>) -> Result<CudaEvent> {
+        CudaEvent::with(device, sys::CUevent_flags::CU_EVENT_DISABLE_TIMING)
+    }
+
+    fn with(device: &Arc<Device>, flags: sys::CUevent_flags) -> Result<CudaEvent> {
+        let (_current, _apart) = (device.enter()?, Apart::new()?);
         let mut raw = std::ptr::null_mut();
-        let flags = sys::CUevent_flags::CU_EVENT_DEFAULT as u32;
+        let flags = flags as u32;
         // SAFETY: rules 1 and 2; `drop` destroys it.
         let code = unsafe { sys::cuEventCreate(&mut raw, flags) };
         check("cuEventCreate", code)?;
@@ -173,15 +187,28 @@ impl CudaEvent {
 
     /// Marks the end of what is on a stream.
     pub(crate) fn record(&self, stream: &CudaStream) -> Result<()> {
+        self.record_on(stream.raw)
+    }
+
+    /// As [`record`](CudaEvent::record), on a stream of the device's context.
+    pub(super) fn record_on(&self, stream: CUstream) -> Result<()> {
         let _current = self.device.enter()?;
         // SAFETY: rules 1 and 3.
-        let code = unsafe { sys::cuEventRecord(self.raw, stream.raw) };
+        let code = unsafe { sys::cuEventRecord(self.raw, stream) };
         check("cuEventRecord", code)
+    }
+
+    /// Makes what comes later on a stream wait for the latest record.
+    pub(super) fn hold_up(&self, stream: CUstream) -> Result<()> {
+        let _current = self.device.enter()?;
+        // SAFETY: rules 1 and 3.
+        let code = unsafe { sys::cuStreamWaitEvent(stream, self.raw, 0) };
+        check("cuStreamWaitEvent", code)
     }
 
     /// Whether the latest record has been reached; one that was never recorded counts as reached.
     pub(crate) fn query(&self) -> Result<bool> {
-        let _current = self.device.enter()?;
+        let (_current, _apart) = (self.device.enter()?, Apart::new()?);
         // SAFETY: rules 1 and 3.
         done("cuEventQuery", unsafe { sys::cuEventQuery(self.raw) })
     }

@@ -13,7 +13,7 @@ use crate::heap::sym::SymRange;
 use crate::transport::host::control::MAX_TEAMS;
 
 /// Bytes of an epoch block.
-const EPOCH: u64 = 64;
+pub(crate) const EPOCH: u64 = 64;
 /// Where the sync blocks begin.
 const BLOCKS: u64 = 64 << 10;
 /// Team numbers with a large block.

@@ -1,17 +1,21 @@
 //! Teams and their collectives on a GPU: what the kernels of a team need, its launches, and what kernels report.
 
-use super::driver::check;
-use super::kernels::{CollectiveArgs, ErrorRecord, MISMATCH, OVERRUN, Plan, STALE, TeamArgs};
-use super::{CudaTransport, sync};
+use super::kernels::{
+    CollectiveArgs, ErrorRecord, MISMATCH, OVERRUN, Plan, STALE, TeamArgs, TeamLocal,
+};
+use super::{CudaTransport, LentStream, sync};
+use crate::board::pid_of;
 use crate::heap::sym::{LocalSource, SymRange};
 use crate::transport::Lane;
 use crate::wait::Operation;
 use crate::{Error, Pe, Result, team};
-use cudarc::driver::sys::{self, CUresult};
 use std::sync::atomic::Ordering::Relaxed;
 
-/// What a member announces in place of its operation's number when it could not accept its own arguments: this bit beside it.
-const REFUSED: u32 = 1 << 31;
+/// What a member announces in place of its operation's number when it could not accept its own arguments: this bit beside it. Both
+/// have room in the 7 bits of a flag.
+const REFUSED: u32 = 1 << 6;
+/// Looks at a word between two questions to the driver.
+const LOOKS: u32 = 64;
 
 impl CudaTransport {
     /// Clears what the other members of an earlier team have left at a number, before any member of the next one can write there.
@@ -23,8 +27,7 @@ impl CudaTransport {
         self.page.let_team_wait(index);
     }
 
-    /// Makes what the kernels of a team need. Its epochs begin after all those of earlier teams with the number: those that have been
-    /// `born` before. `members`: their PEs.
+    /// Makes what the kernels of a team need. `born`: how many teams had the number before. `members`: their PEs.
     pub(crate) fn make_team(
         &self,
         index: u32,
@@ -35,59 +38,66 @@ impl CudaTransport {
         let block = sync::block(self.sync_area(), index);
         let epoch = sync::epoch(self.sync_area(), index);
         let own = self.layout.address(self.me, 0);
-        let team = TeamArgs::new(
-            index,
-            me,
-            members.len() as Pe,
-            born as u32,
-            own,
-            epoch,
-            block,
-        )?;
+        let born = (born % u64::from(TeamLocal::NO_TEAM)) as u32;
+        let team = TeamArgs::new(index, me, members, born, own, epoch, block)?;
         let table = team.members().wrapping_sub(own);
         self.put(Lane::Blocking, self.me, table, LocalSource::from(members))?;
-        self.set_epoch(epoch, u64::from(born as u32) << 32)?;
+        self.set_local(epoch, born)?;
         Ok(team)
     }
 
     /// The team at a number is no more: a kernel of it that was queued, or is replayed from a graph, reports that.
     pub(crate) fn end_team(&self, index: u32) {
+        // One that is running, because the team was broken, leaves.
+        self.page.end_team(index);
         let epoch = sync::epoch(self.sync_area(), index);
-        let set = self.set_epoch(epoch, u64::MAX);
+        let set = self.set_local(epoch, TeamLocal::NO_TEAM);
         self.note(set);
     }
 
-    fn set_epoch(&self, place: SymRange, epoch: u64) -> Result<()> {
-        // The epoch, and no blocks that are done.
-        let words = [epoch, 0];
+    fn set_local(&self, place: SymRange, born: u32) -> Result<()> {
+        let local = [TeamLocal {
+            epoch: 0,
+            done: 0,
+            born,
+        }];
         self.put(
             Lane::Blocking,
             self.me,
             place.offset(),
-            LocalSource::from(&words),
+            LocalSource::from(&local),
         )
     }
 
-    /// Puts a collective on a lane.
+    /// Puts a collective of a team on a lane, after the team's earlier ones.
     pub(crate) fn collective(&self, lane: Lane, plan: Plan, args: &CollectiveArgs) -> Result<()> {
-        self.kernels().collective(self.stream(lane), plan, args)
+        let (team, stream) = (args.team_index(), self.stream(lane));
+        self.take_turn(team, stream)?;
+        self.kernels().collective(stream, plan, args)?;
+        self.end_turn(team, stream)
     }
 
-    /// Whether all that is on the library's own stream is done.
-    pub(crate) fn idle(&self) -> Result<bool> {
-        let _current = self.device.enter()?;
-        // SAFETY: rules 1 and 3 of driver.rs.
-        match unsafe { sys::cuStreamQuery(self.device.stream()) } {
-            CUresult::CUDA_ERROR_NOT_READY => Ok(false),
-            code => check("cuStreamQuery", code).map(|()| true),
+    /// Has a blocking collective of a team say when it is over; no other one of the number has this ticket.
+    pub(crate) fn asks_when(&self, args: &mut CollectiveArgs, ticket: u64) {
+        args.says_when(self.page.finished_address(args.team_index()), ticket);
+    }
+
+    /// Whether a team's blocking collective is over. Its word comes before the driver's; a look at it costs next to nothing, so there are
+    /// several. The driver knows of a kernel that says nothing.
+    pub(crate) fn is_over(&self, index: u32, ticket: u64, stream: &LentStream<'_>) -> Result<bool> {
+        for _ in 0..LOOKS {
+            if self.page.has_finished(index, ticket) {
+                return Ok(true);
+            }
+            std::hint::spin_loop();
         }
+        stream.query()
     }
 
-    /// Ends the kernel of a team that is on the library's own stream, and waits until it has left.
-    pub(crate) fn end_collective(&self, index: u32) {
+    /// Ends the kernel of a team's blocking collective, and waits until it has left.
+    pub(crate) fn end_collective(&self, index: u32, stream: &LentStream<'_>) {
         self.page.end_team(index);
-        let ended = self.device.synchronize();
-        self.note(ended);
+        self.note(stream.synchronize());
     }
 
     /// The operation that is announced by a member whose own arguments are wrong.
@@ -97,7 +107,13 @@ impl CudaTransport {
 
     /// What a kernel of this PE has reported first, if any has.
     pub(super) fn reported(&self) -> Option<Error> {
-        self.page.error().map(|record| reported(record, self.me))
+        let record = self.page.error()?;
+        let pe = record.pe.load(Relaxed);
+        let pid = match (0..self.control.n_pes()).contains(&pe) {
+            true => pid_of(&self.control, pe),
+            false => 0,
+        };
+        Some(reported(record, self.me, pid))
     }
 }
 
@@ -105,9 +121,9 @@ fn operation_name(number: u32) -> &'static str {
     Operation::from_number(number & !REFUSED).map_or("unknown", Operation::name)
 }
 
-/// A kernel's report as an error of PE `me`.
+/// A kernel's report as an error of PE `me`; `pid` is the process of the PE that it names.
 #[cold]
-fn reported(record: &ErrorRecord, me: Pe) -> Error {
+fn reported(record: &ErrorRecord, me: Pe, pid: u32) -> Error {
     let (mine, theirs) = (
         record.operation.load(Relaxed),
         record.their_operation.load(Relaxed),
@@ -115,11 +131,19 @@ fn reported(record: &ErrorRecord, me: Pe) -> Error {
     let (operation, pe) = (operation_name(mine), record.pe.load(Relaxed));
     let team = team::name(record.team.load(Relaxed));
     match record.code.load(Relaxed) {
+        MISMATCH if theirs == Operation::Finalize as u32 => Error::PeDied {
+            pe,
+            pid,
+            how: "has called finalize",
+            place: String::new(),
+            operation,
+            me,
+        },
         MISMATCH if theirs & REFUSED != 0 => Error::PeerArgument {
             operation,
             pe,
             why: format!(
-                "it could not accept an argument of its {} over team {team} on a stream; its own call has returned why",
+                "it could not take part in its {} over team {team} on a stream; its own call has returned why",
                 operation_name(theirs)
             ),
         },
@@ -177,9 +201,16 @@ mod tests {
     }
 
     #[test]
+    fn operations_fit_a_flag() {
+        for number in REFUSED..1 << 12 {
+            assert!(Operation::from_number(number).is_none(), "{number}");
+        }
+    }
+
+    #[test]
     fn reports_name_the_operation_the_team_and_the_pe() {
         let (reduce, broadcast) = (Operation::Reduce as u32, Operation::Broadcast as u32);
-        let text = |code, mine, theirs| reported(&record(code, mine, theirs), 1).to_string();
+        let text = |code, mine, theirs| reported(&record(code, mine, theirs), 1, 0).to_string();
         let other = text(MISMATCH, reduce, broadcast);
         assert!(
             other.contains("in reduce: PE 3 has called broadcast over team 7"),
@@ -192,6 +223,11 @@ mod tests {
         assert!(
             refused.contains("PE 3 reports") && refused.contains("reduce over team 7"),
             "{refused}"
+        );
+        let gone = text(MISMATCH, reduce, Operation::Finalize as u32);
+        assert!(
+            gone.contains("PE 3") && gone.contains("has called finalize, during reduce of PE 1"),
+            "{gone}"
         );
         let overrun = text(OVERRUN, Operation::Collect as u32, 0);
         assert!(

@@ -174,3 +174,55 @@ fn nvrtc_compiles_code_for_the_gpu_or_ptx_for_a_later_one() {
         .unwrap();
     assert!(why.contains("/nonexistent/libnvrtc.so"), "{why}");
 }
+
+/// The smallest cubin with attributes of two functions, made by hand: `second` has a frame of so many bytes.
+fn cubin(second: u32) -> Vec<u8> {
+    let names = b"\0.nv.info\0.symtab\0.strtab\0";
+    let strings = b"\0first\0second\0";
+    let mut info = Vec::new();
+    for (symbol, bytes) in [(1u32, 0), (2, second)] {
+        info.extend([4, 0x11, 8, 0]);
+        info.extend(symbol.to_le_bytes());
+        info.extend(bytes.to_le_bytes());
+        // One without a length.
+        info.extend([3, 0x1b, 0xff, 0]);
+    }
+    let mut symbols = vec![0; 3 * 24];
+    symbols[24] = 1;
+    symbols[48] = 7;
+    let parts: [(u32, &[u8]); 4] = [(0, names), (1, &info), (10, &symbols), (18, strings)];
+    let mut file = b"\x7fELF\x02\x01".to_vec();
+    file.resize(64, 0);
+    let mut heads = Vec::new();
+    for (name, part) in parts {
+        let mut head = vec![0; 64];
+        head[..4].copy_from_slice(&name.to_le_bytes());
+        head[24..32].copy_from_slice(&(file.len() as u64).to_le_bytes());
+        head[32..40].copy_from_slice(&(part.len() as u64).to_le_bytes());
+        heads.extend(head);
+        file.extend(part);
+    }
+    let place = file.len() as u64;
+    file[40..48].copy_from_slice(&place.to_le_bytes());
+    file[58..60].copy_from_slice(&64u16.to_le_bytes());
+    file[60..62].copy_from_slice(&4u16.to_le_bytes());
+    file.extend(heads);
+    file
+}
+
+#[test]
+fn stack_frames_are_found() {
+    check_frames(SM_90, &cubin(0)).unwrap();
+    let why = check_frames(SM_90, &cubin(16)).unwrap_err().to_string();
+    assert!(
+        why.contains("second has a stack frame of 16 bytes"),
+        "{why}"
+    );
+    assert!(!why.contains("first"), "{why}");
+    let whole = cubin(16);
+    for length in 0..whole.len() {
+        let why = check_frames(SM_90, &whole[..length]).unwrap_err();
+        assert!(why.to_string().contains("sm_90"), "{why}");
+    }
+    check_frames(SM_90, b"fake image").unwrap_err();
+}

@@ -5,7 +5,9 @@
 // 1. No CUDA header is included and no symbol but the kernels is exported, so an image needs nothing but the driver.
 // 2. Memory that other PEs write at the same time is accessed by the functions of ptx.cuh only, at `.sys` scope.
 // 3. Whoever polls looks at the abort word every POLLS polls, and leaves without a trap when it is set.
-// 4. Structs that the host passes have the same layout in ../kernels.rs; sizes are asserted on both sides.
+// 4. No kernel has a stack frame: the driver may have to wait for kernels that run before it gives a launch local memory. So functions
+//    are inlined, and what is in registers has no address. ../images/frames.rs looks.
+// 5. Structs that the host passes have the same layout in ../kernels.rs; sizes are asserted on both sides.
 #pragma once
 
 // Polls between two looks at the abort word, which lies behind PCIe.
@@ -50,23 +52,6 @@ DEVICE bool aborted(const State &state) {
     return load_relaxed_u32(state.abort) != 0;
 }
 
-// Notes the first error, and ends all kernels of this PE that poll.
-OUTLINE void report(const State &state, ErrorRecord what) {
-    if (swap_if(state.error, 0u, 1u) == 0) {
-        volatile ErrorRecord *record = (volatile ErrorRecord *)state.error;
-        record->code = what.code;
-        record->operation = what.operation;
-        record->team = what.team;
-        record->epoch = what.epoch;
-        record->mine = what.mine;
-        record->theirs = what.theirs;
-        record->pe = what.pe;
-        record->their_operation = what.their_operation;
-        fence();
-        store_release_u32(state.error, 2);
-    }
-    store_relaxed_u32(state.abort, what.code);
-}
 
 // The largest power of two, at most 16, that divides all bits of `mixed`.
 DEVICE u32 common_power(u64 mixed) {

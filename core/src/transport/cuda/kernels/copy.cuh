@@ -48,14 +48,40 @@ DEVICE void copy_edge(u64 dest, u64 source, u64 bytes) {
     }
 }
 
+// Sixteen bytes that begin inside of a word of eight; words of which they have nothing are not read.
+DEVICE Bytes16 load_askew(u64 source) {
+    const u64 *words = (const u64 *)(source & ~7ull);
+    u32 shift = (u32)(source & 7) * 8;
+    u64 first = words[0], second = words[1], third = words[2];
+    return {{first >> shift | second << (64 - shift), second >> shift | third << (64 - shift)}};
+}
+
+// Copies `count` times sixteen bytes to a multiple of sixteen, from a place that is no multiple of eight. Two loads are under way before
+// the first store.
+DEVICE void copy_askew(u64 dest, u64 source, u64 count, u64 thread, u64 threads) {
+    u64 i = thread;
+    for (; i + threads < count; i += 2 * threads) {
+        Bytes16 first = load_askew(source + i * 16), second = load_askew(source + (i + threads) * 16);
+        at<Bytes16>(dest + i * 16) = first;
+        at<Bytes16>(dest + (i + threads) * 16) = second;
+    }
+    if (i < count) at<Bytes16>(dest + i * 16) = load_askew(source + i * 16);
+}
+
+// The fewest bytes that are shifted into place where the two sides cannot be aligned at once.
+static constexpr u64 ASKEW = 128;
+
 // Copies `bytes` bytes that do not overlap; all `threads` call it.
-OUTLINE void copy(u64 dest, u64 source, u64 bytes, u64 thread, u64 threads) {
+DEVICE void copy(u64 dest, u64 source, u64 bytes, u64 thread, u64 threads) {
     // Where both sides can be aligned at once.
     u32 power = common_power(dest ^ source);
+    bool askew = power < 8 && bytes >= ASKEW;
+    if (askew) power = 16;
     u64 head = least((u64)(-dest) & (power - 1), bytes);
     u64 count = (bytes - head) / power;
     u64 body = count * power;
-    copy_aligned(power, dest + head, source + head, count, thread, threads);
+    if (askew) copy_askew(dest + head, source + head, count, thread, threads);
+    else copy_aligned(power, dest + head, source + head, count, thread, threads);
     if (thread == threads - 1) {
         copy_edge(dest, source, head);
         copy_edge(dest + head + body, source + head + body, bytes - head - body);

@@ -39,6 +39,7 @@ kernels! {
     PutValue = "put_value";
     Signal = "signal";
     PutSignal = "put_signal";
+    PutSignalWide = "put_signal_wide";
     Atomic = "atomic";
     Wait = "wait";
     Fence = "fence";
@@ -80,6 +81,17 @@ const THREADS: u32 = 256;
 const ONE_BLOCK: u64 = 1024;
 /// The most blocks of a copy; each thread moves several pieces then.
 const COPY_BLOCKS: u64 = 128;
+/// Bytes that a thread moves at a time.
+const PIECE: u64 = 16;
+/// The least bytes whose pieces are as long where the two sides are aligned differently (ASKEW in copy.cuh).
+const ASKEW: u64 = 128;
+/// Up to how many bytes one block copies what a signal goes with: a piece for each of its threads.
+const SMALL: u64 = ONE_BLOCK * PIECE;
+/// The same for a cluster of blocks, where the copy engine and a write of the stream's would do it, too. An estimate: the eight blocks of
+/// a cluster move less than the copy engine, which begins later.
+const WIDE: u64 = 512 << 10;
+/// The same where a kernel has to follow the copy engine, which took 8 us longer on an H200.
+const WIDEST: u64 = 4 << 20;
 
 /// The kernels of a GPU.
 pub(crate) struct Kernels {
@@ -87,6 +99,10 @@ pub(crate) struct Kernels {
     module: CUmodule,
     /// By the position in [`Kernel::ALL`].
     functions: Vec<CUfunction>,
+    /// Blocks of a cluster; 1 if there are no clusters, on this GPU or in this image.
+    cluster: u32,
+    /// Whether a stream can write a word.
+    writes: bool,
     /// Where the image comes from, for people.
     origin: String,
 }
@@ -133,6 +149,8 @@ impl Kernels {
             device: Arc::clone(device),
             module,
             functions: Vec::with_capacity(Kernel::ALL.len()),
+            cluster: 1,
+            writes: writes(device)?,
             origin,
         };
         let _current = device.enter()?;
@@ -151,6 +169,17 @@ impl Kernels {
             check("cuModuleGetFunction", code)?;
             kernels.functions.push(function);
         }
+        // GPUs before these have none.
+        if major < 9 {
+            return Ok(kernels);
+        }
+        let mut cluster = 0;
+        let asked = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH;
+        let function = kernels.functions[Kernel::PutSignalWide as usize];
+        // SAFETY: rules 1 to 3.
+        let code = unsafe { sys::cuFuncGetAttribute(&mut cluster, asked, function) };
+        check("cuFuncGetAttribute", code)?;
+        kernels.cluster = cluster.max(1) as u32;
         Ok(kernels)
     }
 
@@ -189,7 +218,7 @@ impl Kernels {
         if bytes == 0 || dest == source {
             return Ok(());
         }
-        let plan = copy_plan(dest, source, bytes);
+        let plan = copy_plan(dest, source, bytes, self.cluster);
         self.launch(stream, plan, &mut [arg(&dest), arg(&source), arg(&bytes)])
     }
 
@@ -226,7 +255,35 @@ impl Kernels {
         self.launch(stream, single(Kernel::Signal, 1), args)
     }
 
-    /// Copies up to some tens of KiB, which do not overlap, then updates a signal.
+    /// Updates a signal after a copy that comes right before it on the stream.
+    pub(crate) fn signal_after_copy(
+        &self,
+        stream: CUstream,
+        signal: u64,
+        value: u64,
+        op: SignalOp,
+    ) -> Result<()> {
+        if op != SignalOp::Set || !self.writes {
+            return self.signal(stream, signal, value, op);
+        }
+        let _current = self.device.enter()?;
+        // Without other wishes, all that came before on the stream can be seen before the word.
+        let flags = sys::CUstreamWriteValue_flags::CU_STREAM_WRITE_VALUE_DEFAULT as u32;
+        // SAFETY: rules 1 and 3; the word is aligned, and of the heap, which is mapped.
+        let code = unsafe { sys::cuStreamWriteValue64_v2(stream, signal, value, flags) };
+        check("cuStreamWriteValue64", code)
+    }
+
+    /// Up to how many bytes [`put_signal`](Kernels::put_signal) is the best way.
+    pub(crate) fn most_with_signal(&self, op: SignalOp) -> u64 {
+        match (self.cluster, op) {
+            (1, _) => SMALL,
+            (_, SignalOp::Set) if self.writes => WIDE,
+            _ => WIDEST,
+        }
+    }
+
+    /// Copies some bytes, which do not overlap, then updates a signal.
     pub(crate) fn put_signal(
         &self,
         stream: CUstream,
@@ -234,7 +291,7 @@ impl Kernels {
         (signal, value, op): (u64, u64, SignalOp),
     ) -> Result<()> {
         let add = u32::from(op == SignalOp::Add);
-        let plan = single(Kernel::PutSignal, bytes.div_ceil(16));
+        let plan = put_signal_plan(bytes, self.cluster);
         self.launch(
             stream,
             plan,
@@ -348,13 +405,43 @@ fn spread(kernel: Kernel, pieces: u64) -> Plan {
     }
 }
 
-fn copy_plan(dest: u64, source: u64, bytes: u64) -> Plan {
+fn copy_plan(dest: u64, source: u64, bytes: u64, cluster: u32) -> Plan {
     if dest.abs_diff(source) < bytes {
-        return single(Kernel::Move, bytes.div_ceil(16));
+        return together(Kernel::Move, bytes, cluster);
     }
     // What a thread moves at a time.
-    let both = (dest ^ source) | 16;
-    spread(Kernel::Copy, bytes.div_ceil(1 << both.trailing_zeros()))
+    let both = (dest ^ source) | PIECE;
+    let piece = match 1 << both.trailing_zeros() {
+        small if small < 8 && bytes >= ASKEW => PIECE,
+        aligned => aligned,
+    };
+    spread(Kernel::Copy, bytes.div_ceil(piece))
+}
+
+fn put_signal_plan(bytes: u64, cluster: u32) -> Plan {
+    if bytes <= SMALL || cluster == 1 {
+        return single(Kernel::PutSignal, bytes.div_ceil(PIECE));
+    }
+    together(Kernel::PutSignalWide, bytes, cluster)
+}
+
+/// A thread of a cluster for each piece, as far as they go.
+fn together(kernel: Kernel, bytes: u64, cluster: u32) -> Plan {
+    let each = bytes.div_ceil(PIECE).div_ceil(cluster.into());
+    Plan {
+        grid: cluster,
+        ..single(kernel, each)
+    }
+}
+
+/// Whether a stream of a GPU can write a word of eight bytes.
+fn writes(device: &Device) -> Result<bool> {
+    let asked = sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS;
+    let mut can = 0;
+    // SAFETY: rules 1 and 2 of driver.rs.
+    let code = unsafe { sys::cuDeviceGetAttribute(&mut can, asked, device.raw()) };
+    check("cuDeviceGetAttribute", code)?;
+    Ok(can != 0)
 }
 
 #[cfg(test)]
@@ -362,8 +449,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn copies_that_overlap_have_one_block() {
-        let plan = |dest, source, bytes| copy_plan(dest, source, bytes);
+    fn copies_that_overlap_have_one_cluster() {
+        let plan = |dest, source, bytes| copy_plan(dest, source, bytes, 8);
+        let moved = plan(100, 108, 64 << 10);
+        assert_eq!(
+            (moved.kernel, moved.grid, moved.block),
+            (Kernel::Move, 8, 512)
+        );
+        assert_eq!(copy_plan(100, 108, 64 << 10, 1).grid, 1);
         assert_eq!(plan(100, 108, 8).kernel, Kernel::Copy);
         assert_eq!(plan(100, 107, 8).kernel, Kernel::Move);
         assert_eq!(plan(107, 100, 8).kernel, Kernel::Move);
@@ -373,7 +466,22 @@ mod tests {
         let large = plan(1 << 40, 1 << 41, 64 << 10);
         assert_eq!((large.grid, large.block), (16, 256));
         let askew = plan(1 << 40, (1 << 41) + 1, 64 << 10);
-        assert_eq!((askew.grid, askew.block), (128, 256));
+        assert_eq!((askew.grid, askew.block), (16, 256));
+        assert_eq!(plan(1 << 40, (1 << 41) + 1, 100).block, 128);
+        assert_eq!(plan(1 << 40, (1 << 41) + 4, 100).block, 32);
+    }
+
+    #[test]
+    fn copies_with_a_signal_have_a_block_or_a_cluster() {
+        for bytes in [1, 100, SMALL, SMALL + 1, WIDE, WIDEST] {
+            let alone = put_signal_plan(bytes, 1);
+            assert_eq!((alone.kernel, alone.grid), (Kernel::PutSignal, 1));
+            let plan = put_signal_plan(bytes, 8);
+            let wide = bytes > SMALL;
+            assert_eq!(plan.kernel == Kernel::PutSignalWide, wide, "{bytes}");
+            assert_eq!(plan.grid, if wide { 8 } else { 1 });
+            assert!(plan.block <= 1024 && plan.block.is_multiple_of(32) || plan.block == 1);
+        }
     }
 
     /// The order of [`Kernel::ALL`] is the one that functions are found by, and every kernel is in the sources.

@@ -74,7 +74,7 @@ DEVICE void copy_share(u64 dest, u64 source, u64 bytes) {
 }
 
 // In two steps, so that the root sends everything only once: the root gives each member one part, which hands it on to the others.
-KERNEL nvshmemrs_broadcast(const __grid_constant__ Collective c) {
+KERNEL DIRECT nvshmemrs_broadcast(const __grid_constant__ Collective c) {
     Turn turn(c);
     if (!turn.live()) return;
     if (turn.meet()) {
@@ -135,7 +135,7 @@ KERNEL nvshmemrs_fcollect_flags(const __grid_constant__ Collective c) {
     turn.leave();
 }
 
-KERNEL nvshmemrs_fcollect(const __grid_constant__ Collective c) {
+KERNEL DIRECT nvshmemrs_fcollect(const __grid_constant__ Collective c) {
     Turn turn(c);
     if (!turn.live()) return;
     if (turn.meet()) {
@@ -195,7 +195,7 @@ DEVICE void exchange(u64 a, u64 b, u64 bytes) {
 }
 
 // In place, one member of each pair exchanges the pair's two parts; the pairs are shared out evenly.
-KERNEL nvshmemrs_alltoall(const __grid_constant__ Collective c) {
+KERNEL DIRECT nvshmemrs_alltoall(const __grid_constant__ Collective c) {
     Turn turn(c);
     if (!turn.live()) return;
     if (turn.meet()) {
@@ -230,7 +230,7 @@ DEVICE void send_strided(const Turn &turn) {
     }
 }
 
-KERNEL nvshmemrs_alltoalls(const __grid_constant__ Collective c) {
+KERNEL DIRECT nvshmemrs_alltoalls(const __grid_constant__ Collective c) {
     Turn turn(c);
     if (!turn.live()) return;
     if (turn.meet()) {
@@ -248,7 +248,7 @@ KERNEL nvshmemrs_alltoalls(const __grid_constant__ Collective c) {
 
 // Lengths differ, so they travel first; short ones come with their data through the staging. A length is known to all members, so
 // they agree on which parts those are.
-KERNEL nvshmemrs_collect(const __grid_constant__ Collective c) {
+KERNEL DIRECT nvshmemrs_collect(const __grid_constant__ Collective c) {
     static constexpr u64 SHORT = 4096;
     __shared__ u64 before, total, longest;
     Turn turn(c);
@@ -289,7 +289,7 @@ KERNEL nvshmemrs_collect(const __grid_constant__ Collective c) {
         __syncthreads();
         if (c.element ? total != c.count : total > c.count) {
             if (grid_thread() == 0)
-                report(c.state, {0, OVERRUN, c.operation, c.team.index, turn.epoch, c.count, total, c.state.my_pe, c.operation});
+                report(c, OVERRUN, turn.epoch, c.count, total, c.state.my_pe, c.operation);
         } else {
             u64 place = 0;
             for (i32 m = 0; m < n; m++) {

@@ -164,7 +164,7 @@ DEVICE void reduce_direct(const Collective &c) {
     KERNEL __launch_bounds__(MOST_THREADS) nvshmemrs_reduce_##name##_flags(const __grid_constant__ Collective c) { \
         reduce_flags<T>(c);                                                                                    \
     }                                                                                                          \
-    KERNEL __launch_bounds__(MOST_THREADS) nvshmemrs_reduce_##name(const __grid_constant__ Collective c) {     \
+    KERNEL DIRECT nvshmemrs_reduce_##name(const __grid_constant__ Collective c) {                              \
         reduce_direct<T>(c);                                                                                   \
     }
 

@@ -5,18 +5,51 @@ KERNEL nvshmemrs_copy(u64 dest, u64 source, u64 bytes) {
     copy(dest, source, bytes, grid_thread(), grid_threads());
 }
 
-// `dest` and `source` may overlap; one block. Pieces are read before they are written, from the end where nothing is lost.
-KERNEL nvshmemrs_move(u64 dest, u64 source, u64 bytes) {
-    u32 power = common_power(dest | source | bytes);
-    u64 count = bytes / power, pieces = (count + blockDim.x - 1) / blockDim.x;
-    for (u64 piece = 0; piece < pieces; piece++) {
-        u64 index = (dest < source ? piece : pieces - 1 - piece) * blockDim.x + threadIdx.x;
-        u64 from = source + index * power, to = dest + index * power;
-        Bytes16 value = {};
-        if (index < count) copy_aligned(power, (u64)&value, from, 1, 0, 1);
-        __syncthreads();
-        if (index < count) copy_aligned(power, to, (u64)&value, 1, 0, 1);
-        __syncthreads();
+// Sixteen bytes that a thread carries.
+DEVICE Bytes16 load_line(u64 source) {
+    if (source % 16 == 0) return at<Bytes16>(source);
+    if (source % 8 == 0) return {{at<u64>(source), at<u64>(source + 8)}};
+    return load_askew(source);
+}
+
+// The part of a range that lies in one line of sixteen bytes of its destination, and has to go there.
+struct Line {
+    u64 dest;
+    u64 source;
+    u32 bytes;
+    Bytes16 data;
+
+    __device__ Line(u64 to, u64 from, u64 all, u64 index) {
+        u64 line = (to & ~15ull) + index * 16, start = line < to ? to : line, end = least(line + 16, to + all);
+        dest = start;
+        bytes = start < end ? (u32)(end - start) : 0;
+        source = from + (start - to);
+    }
+
+    __device__ void load() {
+        if (bytes == 16) data = load_line(source);
+        else if (bytes > 0) data = {{load_unit(source, (u32)least(bytes, 8)), bytes > 8 ? load_unit(source + 8, bytes - 8) : 0}};
+    }
+
+    __device__ void store() const {
+        if (bytes == 16) at<Bytes16>(dest) = data;
+        else if (bytes > 0) store_unit(dest, data.words[0], (u32)least(bytes, 8));
+        if (bytes > 8 && bytes < 16) store_unit(dest + 8, data.words[1], bytes - 8);
+    }
+};
+
+// `dest` and `source` may overlap; one cluster. Lines are read before they are written, from the end where nothing is lost.
+KERNEL CLUSTER nvshmemrs_move(u64 dest, u64 source, u64 bytes) {
+    u64 lines = ((dest + bytes + 15) >> 4) - (dest >> 4), each = 2 * grid_threads(), rounds = (lines + each - 1) / each;
+    for (u64 round = 0; round < rounds; round++) {
+        u64 index = (dest < source ? round : rounds - 1 - round) * each + grid_thread();
+        Line first(dest, source, bytes, index), second(dest, source, bytes, index + grid_threads());
+        first.load();
+        second.load();
+        meet_cluster();
+        first.store();
+        second.store();
+        meet_cluster();
     }
 }
 
@@ -54,8 +87,8 @@ KERNEL nvshmemrs_copy_strided(const __grid_constant__ Strided s) {
 // Stores one value of up to sixteen bytes.
 KERNEL nvshmemrs_put_value(u64 dest, u64 low, u64 high, u64 bytes) {
     if (grid_thread() != 0) return;
-    u64 words[2] = {low, high};
-    copy_edge(dest, (u64)words, bytes);
+    store_unit(dest, low, (u32)least(bytes, 8));
+    if (bytes > 8) store_unit(dest + 8, high, (u32)bytes - 8);
 }
 
 DEVICE void update_signal(u64 signal, u64 value, u32 add) {
@@ -74,4 +107,11 @@ KERNEL nvshmemrs_put_signal(u64 dest, u64 source, u64 bytes, u64 signal, u64 val
     copy(dest, source, bytes, threadIdx.x, blockDim.x);
     __syncthreads();
     if (threadIdx.x == 0) update_signal(signal, value, add);
+}
+
+// The same for longer copies; one cluster.
+KERNEL CLUSTER nvshmemrs_put_signal_wide(u64 dest, u64 source, u64 bytes, u64 signal, u64 value, u32 add) {
+    copy(dest, source, bytes, grid_thread(), grid_threads());
+    meet_cluster();
+    if (grid_thread() == 0) update_signal(signal, value, add);
 }

@@ -1,13 +1,14 @@
 // How the members of a team meet in a kernel.
 //
-// Every collective has an epoch, counted by the kernels in the PE's own device memory, and a flag: the epoch and the signature of
-// the arguments in 64 bits. Each member announces its flag to all members, so that everybody learns of arguments that do not match, and
-// no member leaves an epoch before all have entered it. What is written in one epoch is doubled by the epoch's parity: it is written
+// Every collective has an epoch, counted by the kernels in the PE's own device memory, and a flag of 64 bits, from the highest: 1, the
+// operation in 7 bits, the signature of the arguments in 24, the epoch in 32; what does not fit of the epoch, and which of the teams with
+// the number this is, is in the signature's place, too. Each member announces its flag to all members, so that everybody learns of
+// arguments that do not match, and no member leaves an epoch before all have entered it. What is written in one epoch is doubled by the epoch's parity: it is written
 // again only two epochs later, which no member enters before all have left this one.
 //
 // A team's sync block, the same on every PE (SyncLayout in ../kernels.rs):
 //
-//   calls    [2][n]                     16 bytes: flag, operation
+//   calls    [2][n]                      8 bytes: flag
 //   lengths  [2][n]                     16 bytes: length, flag (collect)
 //   steps    [2][STEPS][blocks][n]       8 bytes: flag; block b of a member tells block b of the others
 //   staging  [2][n][slot]               16 bytes each: eight bytes of data, flag
@@ -21,8 +22,11 @@ struct Team {
     u32 index;
     // How many blocks have places for steps; no grid is larger.
     u32 blocks;
-    // What its epochs have in their high half.
+    // How many teams had the number before.
     u32 born;
+    // Member m is PE first + m * step; if step is 0, `members` says which.
+    i32 step;
+    i32 first;
     u32 reserved;
     // The PEs of the members, i32 each.
     u64 members;
@@ -34,13 +38,15 @@ struct Team {
     // Bytes of staging per member and parity.
     u64 slot;
 };
-static_assert(sizeof(Team) == 64, "as Team in kernels.rs");
+static_assert(sizeof(Team) == 72, "as Team in kernels.rs");
 
 struct TeamLocal {
+    // Collectives of the team that are over.
     u64 epoch;
     // Blocks of the running collective that are done.
     u32 done;
-    u32 reserved;
+    // As in Team; another number once the team is no more.
+    u32 born;
 };
 static_assert(sizeof(TeamLocal) == 16, "as TEAM_LOCAL_BYTES in kernels.rs");
 
@@ -55,7 +61,7 @@ struct Collective {
     u64 source;
     // Bytes of the message, or of one part where there is a part per member.
     u64 bytes;
-    // collect: bytes that dest has room for. alltoalls: elements of a part.
+    // collect: bytes that dest has room for. alltoalls: elements of a part. barrier: not 0 if this member only says what it does instead.
     u64 count;
     // alltoalls: bytes from element to element, and of an element. collect: not 0 in `element` if dest is to be filled.
     u64 dest_step;
@@ -64,13 +70,37 @@ struct Collective {
     i32 root;
     // The operation of a reduction, as in fold.cuh.
     u32 op;
+    // A u64 in pinned host memory where `ticket` goes when the collective is over; or 0.
+    u64 finished;
+    u64 ticket;
 };
-static_assert(sizeof(Collective) == 184, "as Collective in kernels.rs");
+static_assert(sizeof(Collective) == 208, "as Collective in kernels.rs");
 
 // Threads of a block beside those that move data: one warp, which in block 0 meets the other members meanwhile.
 static constexpr u32 HERALD = 32;
 // The most threads of a block, the herald among them.
 static constexpr u32 MOST_THREADS = 544;
+// The kernels without flags, which have up to a block for each multiprocessor: one runs two blocks at a time, so that the collectives of
+// two teams never keep each other from running.
+#define DIRECT __launch_bounds__(512, 2)
+
+// Notes the first error. What ends a collective ends the team's kernels that poll; a team that is no more has none, and its number, with
+// the abort word, may be another one's.
+DEVICE void report(const Collective &c, u32 code, u64 epoch, u64 mine, u64 theirs, i32 pe, u32 their_operation) {
+    if (swap_if(c.state.error, 0u, 1u) == 0) {
+        volatile ErrorRecord *record = (volatile ErrorRecord *)c.state.error;
+        record->code = code;
+        record->operation = c.operation;
+        record->team = c.team.index;
+        record->epoch = epoch;
+        record->mine = mine;
+        record->theirs = theirs;
+        record->pe = pe;
+        record->their_operation = their_operation;
+        store_release_u32(c.state.error, 2);
+    }
+    if (code != STALE) store_relaxed_u32(c.state.abort, code);
+}
 
 class Turn {
   public:
@@ -78,37 +108,42 @@ class Turn {
     u64 epoch;
     u64 flag;
     u32 parity;
+    // Of the team that has the number now.
+    u32 born;
 
     __device__ explicit Turn(const Collective &call) : c(call) {
         for (i32 m = threadIdx.x; m < c.team.n; m += blockDim.x)
             parts[m] = c.state.base + (u64)pe_of(m) * c.state.stride;
-        epoch = ((TeamLocal *)c.team.local)->epoch + 1;
+        const TeamLocal *local = (const TeamLocal *)c.team.local;
+        epoch = local->epoch + 1;
+        born = local->born;
         parity = epoch & 1;
         // Never 0, which is what the sync block holds at first.
-        flag = epoch ^ (u64)(c.signature | 1u << 31) << 32;
+        u32 mixed = (c.signature ^ (u32)(epoch >> 32) ^ c.team.born) & 0xffffff;
+        flag = (u64)(1u << 31 | c.operation << 24 | mixed) << 32 | (u32)epoch;
         __syncthreads();
     }
 
     // Whether the team is still the one that was meant; all threads get the same answer, and a kernel begins with it.
     __device__ bool live() const {
-        if ((epoch - 1) >> 32 == c.team.born) return true;
-        if (grid_thread() == 0) report(c.state, {0, STALE, c.operation, c.team.index, epoch, 0, 0, c.state.my_pe, c.operation});
+        if (born == c.team.born) return true;
+        if (grid_thread() == 0) report(c, STALE, epoch, 0, 0, c.state.my_pe, c.operation);
         return false;
     }
 
     __device__ u64 own() const { return parts[c.team.me]; }
 
     __device__ u64 call_of(i32 part, i32 member) const {
-        return parts[part] + c.team.sync + (parity * c.team.n + member) * 16;
+        return parts[part] + c.team.sync + (parity * c.team.n + member) * 8;
     }
 
     __device__ u64 length_of(i32 part, i32 member) const {
-        return parts[part] + c.team.sync + ((2 + parity) * c.team.n + member) * 16;
+        return parts[part] + c.team.sync + 16 * (u64)c.team.n + (parity * c.team.n + member) * 16;
     }
 
     __device__ u64 step_of(u32 step, i32 part, i32 member) const {
         u64 index = ((u64)(parity * STEPS + step) * c.team.blocks + blockIdx.x) * c.team.n + member;
-        return parts[part] + c.team.sync + 64 * (u64)c.team.n + index * 8;
+        return parts[part] + c.team.sync + 48 * (u64)c.team.n + index * 8;
     }
 
     __device__ u64 staging_of(i32 part, i32 member) const {
@@ -121,7 +156,7 @@ class Turn {
         if (blockIdx.x != 0) return;
         if (thread < (u32)c.team.n) fence();
         for (i32 m = thread; m < c.team.n; m += threads)
-            store_pair(call_of(m, c.team.me), flag, c.operation);
+            store_relaxed(call_of(m, c.team.me), flag);
     }
 
     // Waits until a word holds the flag; false: leave.
@@ -169,16 +204,18 @@ class Turn {
         return member < c.team.n ? member : member - c.team.n;
     }
 
-    __device__ i32 pe_of(i32 member) const { return at<i32>(c.team.members + 4 * member); }
+    __device__ i32 pe_of(i32 member) const {
+        return c.team.step ? c.team.first + member * c.team.step : at<i32>(c.team.members + 4 * member);
+    }
 
     // Looks whether waiting has become useless: the abort word is set, or a member came with another call.
-    __device__ __noinline__ bool given_up() const {
+    __device__ bool given_up() const {
         if (aborted(c.state)) return true;
+#pragma unroll 1
         for (i32 m = 0; m < c.team.n; m++) {
-            Pair theirs = load_pair(call_of(c.team.me, m));
-            if ((u32)theirs.first == (u32)epoch && theirs.first != flag) {
-                report(c.state, {0, MISMATCH, c.operation, c.team.index, epoch, flag, theirs.first, pe_of(m),
-                                 (u32)theirs.second});
+            u64 theirs = load_relaxed(call_of(c.team.me, m));
+            if ((u32)theirs == (u32)epoch && theirs != flag) {
+                report(c, MISMATCH, epoch, flag, theirs, pe_of(m), (u32)(theirs >> 56) & 0x7f);
                 return true;
             }
         }
@@ -196,6 +233,8 @@ class Turn {
             local->done = 0;
         }
         local->epoch = epoch;
+        // All that this member has to write is to be seen with it.
+        if (c.finished) store_release(c.finished, c.ticket);
     }
 
     // Data that travels with flags.

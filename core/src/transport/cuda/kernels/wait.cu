@@ -124,11 +124,12 @@ DEVICE void wait_all(const Elements &elements) {
 DEVICE u64 find_any(const Elements &elements) {
     const WaitCall &w = elements.w;
     __shared__ u64 lowest;
-    for (u32 polls = 1;; polls++) {
+    for (u32 looks = 1;;) {
         if (threadIdx.x == 0) lowest = ~0ull;
         __syncthreads();
-        bool candidates = false;
-        for (u64 i = threadIdx.x; i < w.count; i += blockDim.x) {
+        bool candidates = false, ended = false;
+        for (u64 i = threadIdx.x; i < w.count && !ended; i += blockDim.x, looks++) {
+            if (!w.test && looks % POLLS == 0) ended = aborted(w.state);
             if (elements.excluded(i)) continue;
             candidates = true;
             u64 seen;
@@ -138,10 +139,9 @@ DEVICE u64 find_any(const Elements &elements) {
             }
         }
         bool any = __syncthreads_or(candidates);
-        u64 found = lowest;
-        bool stop = found != ~0ull || !any || w.test;
         // One thread's word for all, as the abort word may change.
-        if (!stop && polls % POLLS == 0) stop = __syncthreads_or(threadIdx.x == 0 && aborted(w.state));
+        bool stop = __syncthreads_or(ended) || lowest != ~0ull || !any || w.test;
+        u64 found = lowest;
         __syncthreads();
         if (stop) return found;
     }
