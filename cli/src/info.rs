@@ -1,10 +1,12 @@
 //! `nvshmemrs-info`: what this machine and this build offer, which settings hold and where they come from,
 //! and what the PEs of a running job wait for.
 //!
-//! * [`machine`]: host, cores, memory. [`launchers`]: which launcher started this process.
+//! * [`machine`]: host, cores, memory. [`gpus`]: GPUs, what jobs use of them, what is missing for what.
+//! * [`launchers`]: which launcher started this process.
 //! * [`report`]: all of it as one value. [`print`](mod@print): the same for people.
 //! * [`job`]: a running job, seen from outside.
 
+pub mod gpus;
 pub mod job;
 pub mod launchers;
 pub mod machine;

@@ -15,6 +15,10 @@
  * step only when my signal has reached s + 1, and I send s + 1 when my step s + 1 is done. So two grids are
  * enough, and neighbours are never more than one step apart. A signal may therefore already say s when
  * s - 1 is awaited, which is why the wait asks for "at least".
+ *
+ * With NVSHMEMRS_MEMORY=device the heap is memory of GPUs, which this program cannot load from. The steps
+ * therefore work on private memory, whatever the heap is; only the halo rows are read from the symmetric
+ * grids while they run, and the block is copied in and out once.
  */
 #define _POSIX_C_SOURCE 200809L
 
@@ -186,6 +190,18 @@ static double mean(const double *z, int64_t cells)
     return sum / (double)cells;
 }
 
+/* Copies from and to this PE's own symmetric memory. */
+static void take(void *dest, const void *symmetric, size_t bytes)
+{
+    CHECK(nvshmemrs_get(rt, dest, symmetric, bytes, me));
+}
+
+static void give(void *symmetric, const void *source, size_t bytes)
+{
+    CHECK(nvshmemrs_put(rt, symmetric, source, bytes, me));
+    CHECK(nvshmemrs_quiet(rt));
+}
+
 /* Runs all steps on this PE's block of a map of `rows` rows. Collective over all PEs.
  * Gives the last residual, and in `did` what this PE did. */
 static double simulate(double *grid[2], int64_t rows, int64_t width, int64_t steps, double cx, double cy,
@@ -194,6 +210,7 @@ static double simulate(double *grid[2], int64_t rows, int64_t width, int64_t ste
     const int32_t north = me - 1, south = me + 1;
     const int64_t count = deal(rows, n, me).count;
     const int64_t bottom_of_north = north >= 0 ? deal(rows, n, north).count + 1 : 0; /* its lower halo row */
+    const int64_t bottom = count + 1; /* this PE's lower halo row */
     const size_t row_bytes = (size_t)width * sizeof(double);
 
     uint64_t *from_north, *from_south;
@@ -203,13 +220,16 @@ static double simulate(double *grid[2], int64_t rows, int64_t width, int64_t ste
     CHECK(nvshmemrs_calloc(rt, 1, sizeof *residual, (void **)&residual));
     CHECK(nvshmemrs_barrier(rt, NVSHMEMRS_TEAM_WORLD)); /* blocks are dealt and signals are 0 everywhere */
 
+    double *const field[2] = {doubles((count + 2) * width), doubles((count + 2) * width)};
+    take(field[0], grid[0], (size_t)(count + 2) * row_bytes);
     double *change = doubles(width);
+    double last = 0.0;
     double computing = 0.0, sending = 0.0, waiting = 0.0;
     size_t halo_bytes = 0;
     int64_t tenths = 0;
     for (int64_t step = 1; step <= steps; step++) {
-        const double *z = grid[(step - 1) % 2];
-        double *new = grid[step % 2];
+        const int at = (int)((step - 1) % 2), new_at = (int)(step % 2);
+        double *z = field[at], *new = field[new_at];
         const bool compare = step % RESIDUAL_EVERY == 0 || step == steps;
 
         double t0 = now();
@@ -219,7 +239,11 @@ static double simulate(double *grid[2], int64_t rows, int64_t width, int64_t ste
             CHECK(nvshmemrs_signal_wait(rt, from_south, NVSHMEMRS_CMP_GE, (uint64_t)step - 1, NULL));
 
         double t1 = now();
-        diffuse(z, new, count, width, cx, cy, change, compare ? residual : NULL);
+        if (north >= 0)
+            take(z, grid[at], row_bytes);
+        if (south < n)
+            take(z + bottom * width, grid[at] + bottom * width, row_bytes);
+        diffuse(z, new, count, width, cx, cy, change, compare ? &last : NULL);
         for (int64_t i = 1; i <= count; i++) { /* zero flux to the west and east */
             new[i * width] = new[i * width + 1];
             new[i * width + width - 1] = new[i * width + width - 2];
@@ -227,27 +251,29 @@ static double simulate(double *grid[2], int64_t rows, int64_t width, int64_t ste
         if (north < 0) /* zero flux to the north */
             memcpy(new, new + width, row_bytes);
         if (south == n) /* zero flux to the south */
-            memcpy(new + (count + 1) * width, new + count * width, row_bytes);
+            memcpy(new + bottom * width, new + count * width, row_bytes);
 
         double t2 = now();
         if (north >= 0) {
-            CHECK(nvshmemrs_put_signal(rt, new + bottom_of_north * width, new + width, row_bytes, from_south,
-                                       (uint64_t)step, NVSHMEMRS_SIGNAL_SET, north));
+            CHECK(nvshmemrs_put_signal(rt, grid[new_at] + bottom_of_north * width, new + width, row_bytes,
+                                       from_south, (uint64_t)step, NVSHMEMRS_SIGNAL_SET, north));
             halo_bytes += row_bytes;
         }
         if (south < n) {
-            CHECK(nvshmemrs_put_signal(rt, new, new + count * width, row_bytes, from_north, (uint64_t)step,
-                                       NVSHMEMRS_SIGNAL_SET, south));
+            CHECK(nvshmemrs_put_signal(rt, grid[new_at], new + count * width, row_bytes, from_north,
+                                       (uint64_t)step, NVSHMEMRS_SIGNAL_SET, south));
             halo_bytes += row_bytes;
         }
 
         double t3 = now();
         if (compare) {
+            give(residual, &last, sizeof last);
             CHECK(nvshmemrs_reduce(rt, NVSHMEMRS_TEAM_WORLD, residual, residual, 1, NVSHMEMRS_DTYPE_DOUBLE,
                                    NVSHMEMRS_OP_MAX));
+            take(&last, residual, sizeof last);
             if (me == 0 && step * 10 / steps > tenths) {
                 tenths = step * 10 / steps;
-                fprintf(stderr, "step %" PRId64 " of %" PRId64 ", residual %.3e m\n", step, steps, *residual);
+                fprintf(stderr, "step %" PRId64 " of %" PRId64 ", residual %.3e m\n", step, steps, last);
             }
         }
         double t4 = now();
@@ -256,8 +282,12 @@ static double simulate(double *grid[2], int64_t rows, int64_t width, int64_t ste
         sending += t3 - t2;
     }
 
-    double last = *residual;
+    /* The block goes back, without the halo rows: PE 0 gets it from there. */
+    give(grid[steps % 2] + width, field[steps % 2] + width, (size_t)count * row_bytes);
+
     free(change);
+    free(field[1]);
+    free(field[0]);
     CHECK(nvshmemrs_free(rt, residual));
     CHECK(nvshmemrs_free(rt, from_south));
     CHECK(nvshmemrs_free(rt, from_north));
@@ -325,16 +355,18 @@ int main(int argc, char **argv)
 
     /* PE 0 reads the map and tells the others its size; 0 rows mean that it could not. */
     dem_t dem = {0};
-    double *header;
-    CHECK(nvshmemrs_calloc(rt, 4, sizeof *header, (void **)&header));
+    double *symmetric_header, header[4];
+    CHECK(nvshmemrs_calloc(rt, 4, sizeof *header, (void **)&symmetric_header));
     if (me == 0) {
         load_dem(argv[1], &dem);
         header[0] = (double)dem.rows;
         header[1] = (double)dem.cols;
         header[2] = dem.dx;
         header[3] = dem.dy;
+        give(symmetric_header, header, sizeof header);
     }
-    CHECK(nvshmemrs_broadcast(rt, NVSHMEMRS_TEAM_WORLD, header, header, 4 * sizeof *header, 0));
+    CHECK(nvshmemrs_broadcast(rt, NVSHMEMRS_TEAM_WORLD, symmetric_header, symmetric_header, sizeof header, 0));
+    take(header, symmetric_header, sizeof header);
     const int64_t rows = (int64_t)header[0], cols = (int64_t)header[1], width = cols + 2;
     const double dx = header[2], dy = header[3];
     if (rows == 0 || n > rows) {
@@ -383,7 +415,10 @@ int main(int argc, char **argv)
         const int64_t cells = rows * cols;
         double *after = doubles(cells), *alone = doubles(cells);
         gather(grid[steps % 2], rows, width, after);
-        print_table(table);
+        double *lines = doubles((int64_t)n * COLUMNS);
+        take(lines, table, (size_t)n * COLUMNS * sizeof *lines);
+        print_table(lines);
+        free(lines);
         printf("residual: %.6e m in the last step\n", residual);
         printf("mean elevation: %.6f m before, %.6f m after\n", mean(dem.z, cells), mean(after, cells));
         printf("fingerprint: %016" PRIx64 "\n", fingerprint(after, cells));
@@ -405,7 +440,7 @@ int main(int argc, char **argv)
     CHECK(nvshmemrs_free(rt, table));
     CHECK(nvshmemrs_free(rt, grid[1]));
     CHECK(nvshmemrs_free(rt, grid[0]));
-    CHECK(nvshmemrs_free(rt, header));
+    CHECK(nvshmemrs_free(rt, symmetric_header));
     CHECK(nvshmemrs_finalize(rt));
     return ok ? 0 : 1;
 }

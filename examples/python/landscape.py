@@ -9,6 +9,7 @@ edge of the map (zero flux), so the mean elevation stays as it is.
 
     nvshmemrs-run -n 4 -- python landscape.py
     python landscape.py                          # one PE, no launcher
+    NVSHMEMRS_MEMORY=device nvshmemrs-run -n 4 -- python landscape.py        # on GPUs, with CuPy
 
 The rows of the map are dealt over the PEs. Each PE keeps its block and one halo row above and
 below it on the symmetric heap, twice: step s reads grid[(s - 1) % 2] and writes grid[s % 2].
@@ -22,6 +23,9 @@ It begins that step only when my signal has reached s + 1, and I send s + 1 when
 done. So two grids are enough, and neighbours are never more than one step apart. A signal may
 therefore already say s when s - 1 is awaited, which is why the wait asks for "at least".
 
+On GPUs the arrays are CuPy's, and so is the arithmetic. A put without a stream comes behind what
+CuPy has been told to do, so the program is the same.
+
 core/examples/landscape.rs and examples/c/landscape.c are the same program, with the same names
 and the same order of arithmetic: all three print the same fingerprint.
 """
@@ -34,14 +38,15 @@ import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Optional
 
 import numpy as np
 from numpy.typing import NDArray
 
 import nvshmemrs.core as nvshmem
 
-Grid = NDArray[np.float64]
+Grid = Any  # of float64: an array of NumPy, or of CuPy where the symmetric heap is a GPU's
+Host = NDArray[np.float64]
 
 KAPPA = 0.01  # m2 per year; published values for soil-covered slopes run from about 0.0005 to 0.05
 STEPS = 2000
@@ -57,13 +62,23 @@ class Dem:
     """An elevation model: row 0 is the northernmost, elevations and spacings are in metres."""
 
     name: str
-    z: Grid
+    z: Host
     dx: float
     dy: float
 
 
-def load_dem(name: str) -> Dem:
-    """One of matplotlib's sample elevation models, its spacing turned from degrees to metres."""
+def load_dem(name: str, map_file: Optional[Path]) -> Dem:
+    """One of matplotlib's sample elevation models, its spacing turned from degrees to metres; or
+    what `export` wrote.
+    """
+    if map_file is not None:
+        words = map_file.read_bytes()
+        rows, cols = (int(size) for size in np.frombuffer(words, "<i8", 2))
+        dx, dy = (float(spacing) for spacing in np.frombuffer(words, "<f8", 2, 16))
+        if rows < 1 or cols < 1 or not (dx > 0.0 and dy > 0.0):
+            raise ValueError(f"{rows} x {cols} cells of {dx} m x {dy} m")
+        z = np.frombuffer(words, "<f8", rows * cols, 32).reshape(rows, cols)
+        return Dem(map_file.name, z.astype(np.float64), dx, dy)
     from matplotlib.cbook import get_sample_data
 
     data: Any
@@ -115,6 +130,15 @@ def coefficients(kappa: float, dx: float, dy: float) -> tuple[float, float, floa
     return dt, kappa * dt / (dx * dx), kappa * dt / (dy * dy)
 
 
+def library_of(array: Grid) -> Any:
+    """NumPy, or CuPy, whose functions have the same names."""
+    if isinstance(array, np.ndarray):
+        return np
+    import cupy  # nvshmem.array has made an array of it
+
+    return cupy
+
+
 def diffuse(z: Grid, new: Grid, cx: float, cy: float, change: Grid, work: Grid) -> None:
     """One step: all rows and columns of `new` but the outermost ones, from `z`.
 
@@ -123,18 +147,19 @@ def diffuse(z: Grid, new: Grid, cx: float, cy: float, change: Grid, work: Grid) 
     """
     centre = z[1:-1, 1:-1]
     inner = new[1:-1, 1:-1]
-    np.multiply(centre, 2.0, out=inner)
-    np.add(z[1:-1, :-2], z[1:-1, 2:], out=change)
+    xp = library_of(z)
+    xp.multiply(centre, 2.0, out=inner)
+    xp.add(z[1:-1, :-2], z[1:-1, 2:], out=change)
     change -= inner
     change *= cx
-    np.add(z[:-2, 1:-1], z[2:, 1:-1], out=work)
+    xp.add(z[:-2, 1:-1], z[2:, 1:-1], out=work)
     work -= inner
     work *= cy
     change += work
-    np.add(centre, change, out=inner)
+    xp.add(centre, change, out=inner)
 
 
-def single_process(z: Grid, steps: int, cx: float, cy: float) -> Grid:
+def single_process(z: Host, steps: int, cx: float, cy: float) -> Host:
     """The same diffusion by plain NumPy in one process, written independently of `diffuse`."""
     for _ in range(steps):
         p = np.pad(z, 1, mode="edge")
@@ -144,7 +169,7 @@ def single_process(z: Grid, steps: int, cx: float, cy: float) -> Grid:
     return z
 
 
-def fingerprint(z: Grid) -> int:
+def fingerprint(z: Host) -> int:
     """The sum of the elevations' bit patterns modulo 2^64: equal fields have equal fingerprints."""
     return int(np.ascontiguousarray(z).view(np.uint64).sum(dtype=np.uint64))
 
@@ -185,7 +210,8 @@ def simulate(
     count = deal(rows, n, me)[1]
     bottom_of_north = deal(rows, n, north)[1] + 1 if north >= 0 else 0  # its lower halo row
     width = grid[0].shape[1]
-    change, work = np.empty((count, width - 2)), np.empty((count, width - 2))
+    xp = library_of(grid[0])
+    change, work = xp.empty((count, width - 2)), xp.empty((count, width - 2))
 
     from_north = nvshmem.array(1, dtype="uint64")
     from_south = nvshmem.array(1, dtype="uint64")
@@ -239,7 +265,7 @@ def simulate(
     return last, [count, steps, halo_bytes, computing, sending, waiting]
 
 
-def gather(grid: Grid, rows: int) -> Grid:
+def gather(grid: Grid, rows: int) -> Host:
     """The whole map from the blocks of all PEs. PE 0 calls it, after a barrier."""
     width = grid.shape[1]
     whole = np.empty((rows, width))
@@ -249,14 +275,14 @@ def gather(grid: Grid, rows: int) -> Grid:
     return np.ascontiguousarray(whole[:, 1:-1])
 
 
-def print_table(table: Grid) -> None:
+def print_table(table: Host) -> None:
     print(f"{'PE':>4}{'rows':>7}{'steps':>8}" + "".join(f"{c:>13}" for c in COLUMNS[2:]))
     for pe, (rows, steps, halo_bytes, *seconds) in enumerate(table):
         times = "".join(f"{s:13.3f}" for s in seconds)
         print(f"{pe:4d}{rows:7.0f}{steps:8.0f}{halo_bytes:13.0f}{times}")
 
 
-def draw(dem: Dem, after: Grid, n_pes: int, title: str, path: Path) -> None:
+def draw(dem: Dem, after: Host, n_pes: int, title: str, path: Path) -> None:
     """Before, after and difference side by side, as a PNG."""
     import matplotlib
 
@@ -282,7 +308,7 @@ def draw(dem: Dem, after: Grid, n_pes: int, title: str, path: Path) -> None:
     slope = np.hypot(along_y, along_x)
     exaggeration = 1.0 / max(float(np.percentile(slope, 99)), 1e-9)
 
-    def relief(z: Grid) -> Grid:
+    def relief(z: Host) -> Host:
         colours = cmap(norm(z))[..., :3]
         return light.shade_rgb(
             colours, z, blend_mode="soft", vert_exag=exaggeration, dx=dem.dx, dy=dem.dy
@@ -344,18 +370,23 @@ def main() -> int:
     # PE 0 reads the map and tells the others its size; 0 rows mean that it could not.
     dem = None
     error = ""
-    header = nvshmem.array(4, dtype="float64")
-    header[:] = 0.0
+    try:
+        header = nvshmem.array(4, dtype="float64")
+    except nvshmem.NotSupportedError as e:  # a GPU's memory, and no CuPy
+        return fail(str(e))
     if me == 0:
         try:
-            dem = load_dem(options.dem)
+            dem = load_dem(options.dem, options.map)
             if options.export is not None:
                 export(dem, options.export)
             elif options.plot:
                 options.out.mkdir(parents=True, exist_ok=True)
-            header[:] = (*dem.z.shape, dem.dx, dem.dy)
+            nvshmem.put(header, np.array([*dem.z.shape, dem.dx, dem.dy]), me)
+            nvshmem.quiet()
         except (ImportError, OSError) as e:
             error = str(e)
+        except ValueError as e:  # a file that ends too soon
+            error = f"{options.map} is not a file of `landscape.py --export`: {e}"
     nvshmem.broadcast(nvshmem.Teams.TEAM_WORLD, header, header, 0)
     rows, cols, dx, dy = int(header[0]), int(header[1]), float(header[2]), float(header[3])
     if rows == 0:
@@ -394,12 +425,15 @@ def main() -> int:
     ok = True
     if dem is not None:
         after = gather(grid[options.steps % 2], rows)
-        print_table(table)
+        lines = np.empty(table.shape)
+        nvshmem.get(lines, table, me)
+        print_table(lines)
         print(f"residual: {residual:.6e} m in the last step")
         print(f"mean elevation: {dem.z.mean():.6f} m before, {after.mean():.6f} m after")
         print(f"fingerprint: {fingerprint(after):016x}")
         if options.plot:
-            path = options.out / f"landscape-{options.dem}.png"
+            name = options.dem if options.map is None else options.map.stem
+            path = options.out / f"landscape-{name}.png"
             title = (
                 f"{dem.name}: hillslope diffusion, κ = {options.kappa:g} m²/yr,"
                 f" {options.steps * dt / 1e6:.1f} million years ({options.steps} steps, {pes})"
@@ -445,6 +479,9 @@ def parse_options() -> argparse.Namespace:
     )
     parser.add_argument(
         "--out", type=Path, default=Path("out"), help="folder of the picture (out/)"
+    )
+    parser.add_argument(
+        "--map", type=Path, metavar="FILE", help="the map in a file of --export, instead of --dem"
     )
     parser.add_argument("--no-check", dest="check", action="store_false", help="skip the check")
     parser.add_argument("--no-plot", dest="plot", action="store_false", help="skip the picture")

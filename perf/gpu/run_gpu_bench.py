@@ -24,6 +24,7 @@ from pathlib import Path
 DIST = Path(__file__).resolve().parent
 LAUNCHER, BENCH = str(DIST / "bin/nvshmemrs-run"), str(DIST / "bin/gpu-bench")
 TORCH = str(DIST / "share/nvshmemrs/bench/torch_peer.py")
+COST = str(DIST / "share/nvshmemrs/bench/python_cost.py")
 # Multicast off, in the words of each: a program that uses it can put the GPUs of a shared host out of service.
 OFF = {"NCCL_NVLS_ENABLE": "0", "NVSHMEM_DISABLE_NVLS": "1", "TORCH_SYMM_MEM_DISABLE_MULTICAST": "1"}
 NAMES = {
@@ -35,8 +36,11 @@ NAMES = {
     "nccl-graph": "NCCL, graph",
     "symm-one-shot": "torch one-shot, graph",
     "symm-two-shot": "torch two-shot, graph",
+    "ours-python": "nvshmemrs, Python",
+    "nvshmem-python": "NVSHMEM4Py",
 }
 COLLECTIVES = ["reduce", "reducescatter", "fcollect", "alltoall", "broadcast"]
+PYTHON_BYTES = 4096  # as python_cost.py has it
 COUNT = """
 import ctypes
 cuda = ctypes.CDLL("libcuda.so.1")
@@ -73,6 +77,8 @@ def free_port() -> int:
 
 
 def command_of(side: str, python: str, most: int) -> list[str]:
+    if side.endswith("-python"):
+        return [python, COST, side.split("-")[0]]
     if side.split("-")[0] in ("ours", "nvshmem"):
         return [BENCH, side.split("-")[0], "graph" if side.endswith("graph") else "stream", str(most)]
     return [python, TORCH, side, str(most)]
@@ -92,6 +98,7 @@ def run(side: str, n: int, args: argparse.Namespace, library: str, work: Path) -
     }
     if side.startswith("ours"):
         env["NVSHMEMRS_TIMEOUT"] = "60"
+        env["PYTHONPATH"] = os.pathsep.join(filter(None, [str(DIST / "python"), env.get("PYTHONPATH")]))
     if Path(library).parent.is_dir() and "/" in library:
         env["LD_LIBRARY_PATH"] = os.pathsep.join(filter(None, [str(Path(library).parent), env.get("LD_LIBRARY_PATH")]))
     command = [LAUNCHER, "--stall-after", "0", "-n", str(n), "--", *command_of(side, args.python, args.most)]
@@ -179,7 +186,7 @@ def one_call(results: dict[str, dict], n: int) -> None:
 
 
 def others(results: dict[str, dict], n: int) -> None:
-    sides = [side for side in ("ours", "nvshmem") if side in results]
+    sides = [side for side in ("ours", "nvshmem", "ours-python", "nvshmem-python") if results.get(side)]
     for how, title in (("cpu", "what putting one call on a stream costs the CPU, us"), ("host", "blocking calls, us")):
         cases = sorted({(op, size) for side in sides for h, op, size in results[side] if h == how})
         rows = []
@@ -219,6 +226,8 @@ def targets(results: dict[str, dict], n: int) -> list[dict]:
         at_most(f"{op} 64 MiB / NVSHMEM", us("ours", op, 64 << 20), 0.9, us("nvshmem", op, 64 << 20))
     for what, limit in (("start to first put", 1.5e6), ("finalize", 0.2e6)):
         at_most(f"{what} / {limit / 1e6:g} s", us("ours", what, 0, "host"), 1.0, limit)
+    for op, limit in (("put", 5.0), ("reduce", 8.0)):
+        at_most(f"CPU's us of a {op} on a stream from Python / {limit:g}", us("ours-python", op, PYTHON_BYTES, "cpu"), 1.0, limit)
     if found:
         rows = [[row["what"], f"{row['is']:.2f}", f"{row['limit']:.2f}", "met" if row["met"] else "MISSED"] for row in found]
         table(f"targets, {n} PEs", ["", "is", "at most", ""], rows)
@@ -279,10 +288,14 @@ def main() -> int:
         absent["nvshmem"] = "no libnvshmem_host.so.3 in Python's packages, nor where the linker looks (NVSHMEM_HOST_LIBRARY names one)"
     if not python_finds("import torch; print(torch.cuda.is_available())", args.python) == "True":
         absent["nccl"] = absent["symm"] = f"{args.python} has no torch with CUDA"
+    if not python_finds("import numpy; print(True)", args.python):
+        absent["ours-python"] = f"{args.python} has no NumPy"
+    if not python_finds("import cupy, nvshmem.core; print(True)", args.python):
+        absent["nvshmem-python"] = f"{args.python} has no NVSHMEM4Py (nvshmem.core) with CuPy"
     for peer, why in absent.items():
-        if any(side.startswith(peer) for side in sides):
+        if any(side == peer or side.split("-")[0] == peer for side in sides):
             print(f"{peer}: not measured: {why}")
-    sides = [side for side in sides if side.split("-")[0] not in absent]
+    sides = [side for side in sides if side not in absent and side.split("-")[0] not in absent]
 
     query = ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"]
     gpu = subprocess.run(query, capture_output=True, text=True).stdout.splitlines()[:1] if shutil.which("nvidia-smi") else []

@@ -5,12 +5,16 @@ memory the host can read and whose streams run nothing before somebody asks.
 
 from __future__ import annotations
 
+import array
+import math
 import os
+import re
 import shutil
+import struct
 import subprocess
 import sys
 from pathlib import Path
-from typing import Callable, Dict, Iterator
+from typing import Callable, Dict, Iterator, List
 
 import pytest
 from conftest import program
@@ -18,6 +22,7 @@ from conftest import program
 HERE = Path(__file__).parent
 FAKES = HERE / "fakes"
 DRIVER = HERE.parents[2] / "tests" / "programs"
+EXAMPLES = HERE.parents[2] / "examples" / "python"
 NEEDED = "import cupy, torch, cuda.core; assert torch.cuda.is_available(), 'torch sees no GPU'"
 
 
@@ -194,3 +199,82 @@ print("ok")
 
 def test_no_array_library_is_imported(run: Run) -> None:
     assert run(1, "-c", IMPORTS) == "ok\n"
+
+
+CURRENT = """
+import ctypes, os
+import nvshmemrs.core as nvshmem
+driver = ctypes.CDLL("libcuda.so.1")
+count, current = ctypes.c_int(), ctypes.c_int(-1)
+driver.cuInit(0)
+driver.cuDeviceGetCount(ctypes.byref(count))
+assert driver.cuCtxGetDevice(ctypes.byref(current))  # there is none
+os.environ["NVSHMEMRS_MEMORY"] = "device"
+nvshmem.init(heap_bytes=1 << 22, timeout=60)
+gpu = nvshmem.my_pe() % count.value
+with nvshmem.buffer(8) as b:
+    assert b.device_id == gpu
+for after in (lambda: None, nvshmem.finalize):
+    after()
+    assert driver.cuCtxGetDevice(ctypes.byref(current)) == 0 and current.value == gpu
+print("ok\\n", end="")
+"""
+
+
+def test_the_gpu_of_the_heap_is_current_where_none_was(run: Run) -> None:
+    assert run(2, "-c", CURRENT).count("ok\n") == 2
+
+
+STAYS = """
+import ctypes
+from cuda.core import Device
+import nvshmemrs.core as nvshmem
+Device(1).set_current()
+nvshmem.init(device=3, heap_bytes=1 << 22, timeout=60)
+current = ctypes.c_int(-1)
+ctypes.CDLL("libcuda.so.1").cuCtxGetDevice(ctypes.byref(current))
+print(current.value)
+nvshmem.finalize()
+"""
+
+
+def test_a_gpu_that_was_chosen_stays_current(fakes: Dict[str, str]) -> None:
+    assert subprocess.check_output([sys.executable, "-c", STAYS], env=fakes, text=True) == "1\n"
+
+
+def examples(name: str) -> str:
+    """The path of an example."""
+    path = EXAMPLES / name
+    if not path.is_file():
+        pytest.skip(f"the examples are not beside these tests: no {path}")
+    return str(path)
+
+
+def started(memory: str, name: str) -> List[str]:
+    """Arguments for Python that start an example with the heap in this memory, which `run` leaves
+    open.
+    """
+    text = "import os, runpy, sys; os.environ['NVSHMEMRS_MEMORY'], *sys.argv = sys.argv[1:]; "
+    return ["-c", text + "runpy.run_path(sys.argv[0], run_name='__main__')", memory, examples(name)]
+
+
+@pytest.mark.parametrize("n", [1, 2, 4])
+def test_tutorial(run: Run, n: int) -> None:
+    said = run(n, *started("device", "tutorial.py"))
+    assert said.count("every check passed") == 1
+
+
+@pytest.mark.parametrize("n", [1, 2, 4])
+def test_landscape_has_the_bits_of_host_memory(run: Run, n: int, tmp_path: Path) -> None:
+    rows, columns = 23, 17
+    z = [100.0 * math.sin(0.7 * i) * math.cos(0.3 * i * i) for i in range(rows * columns)]
+    land = tmp_path / "hills.raw"
+    header = struct.pack("=qqdd", rows, columns, 30.0, 20.0)
+    land.write_bytes(header + array.array("d", z).tobytes())
+    options = ["--map", str(land), "--steps", "60", "--no-plot"]
+    prints = []
+    for memory, pes in (("host", 1), ("device", n)):
+        said = run(pes, *started(memory, "landscape.py"), *options)
+        assert "check: max |difference| = 0.000e+00" in said, said
+        prints += re.findall(r"^fingerprint: ([0-9a-f]{16})$", said, re.MULTILINE)
+    assert len(prints) == 2 and prints[0] == prints[1], prints

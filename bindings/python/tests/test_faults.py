@@ -34,35 +34,56 @@ WAITS = {
 }
 
 
+def ends_within_a_second(interrupted: Callable[[], float]) -> None:
+    """Passes if a PE ends within the second that is promised, Python's own exit included. On a busy
+    machine any one may be late; of three, one is not.
+    """
+    took = []
+    while not took or (took[-1] > 1 and len(took) < 3):
+        took.append(interrupted())
+    print(f"ended {took} s after SIGINT")
+    assert took[-1] <= 1, took
+
+
 @pytest.mark.parametrize("wait", WAITS)
 def test_ctrl_c_ends_a_wait_and_says_what_it_was(spawn: Jobs, wait: str) -> None:
     operation, words = WAITS[wait]
-    pes = spawn(2, "wait.py", wait)
-    ready(pes)
-    waits_in(operation, pes[0])
-    start = time.monotonic()
-    pes[0].send_signal(signal.SIGINT)
-    out, err = pes[0].communicate(timeout=30)  # the other PE sleeps for longer
-    took = time.monotonic() - start
-    assert out.startswith(f"KeyboardInterrupt: {operation} of PE 0 was interrupted after "), out
-    assert words in out and out.endswith("\nheard []\n"), out
-    assert err == "" and pes[0].returncode == 0
-    print(f"{wait}: ended {took * 1000:.0f} ms after SIGINT")
-    # Promised is 1 s, Python's own exit included, on a machine that has nothing else to do.
-    assert took < 5
+
+    def interrupted() -> float:
+        pes = spawn(2, "wait.py", wait)[-2:]
+        ready(pes)
+        waits_in(operation, pes[0])
+        start = time.monotonic()
+        pes[0].send_signal(signal.SIGINT)
+        out, err = pes[0].communicate(timeout=30)  # the other PE sleeps for longer
+        took = time.monotonic() - start
+        assert out.startswith(f"KeyboardInterrupt: {operation} of PE 0 was interrupted after "), out
+        assert words in out and out.endswith("\nheard []\n"), out
+        assert err == "" and pes[0].returncode == 0
+        return took
+
+    ends_within_a_second(interrupted)
 
 
 def connected(pes: List["subprocess.Popen[str]"]) -> None:
-    """Returns once PE 1 is connected to PE 0, in init, where there is no wait board yet."""
+    """Returns once PE 1 is connected to PE 0, in init, where there is no wait board yet: it has
+    introduced itself, and both sleep until there is more to hear.
+    """
 
     def sockets(pe: "subprocess.Popen[str]") -> int:
         return sum(link.startswith("socket:") for link in links(pe.pid))
 
+    def sleeps(pe: "subprocess.Popen[str]") -> bool:
+        with open(f"/proc/{pe.pid}/stat", encoding="utf-8") as stat:
+            return stat.read().rpartition(") ")[2].startswith("S ")
+
     end = time.monotonic() + 60
-    while (sockets(pes[0]), sockets(pes[1])) != (2, 1):
+    asleep = 0  # looks in a row; between two messages one of them runs
+    while asleep < 10:
+        there = (sockets(pes[0]), sockets(pes[1])) == (2, 1)
+        asleep = asleep + 1 if there and all(map(sleeps, pes[:2])) else 0
         assert time.monotonic() < end
-        time.sleep(0.01)
-    time.sleep(0.3)  # for the few messages with which PE 1 introduces itself
+        time.sleep(0.005)
 
 
 def links(pid: int) -> List[str]:
@@ -76,18 +97,22 @@ def links(pid: int) -> List[str]:
 
 @pytest.mark.parametrize("pe", [0, 1])
 def test_ctrl_c_ends_init(spawn: Jobs, pe: int) -> None:
-    pes = spawn(3, "wait.py", "init")  # the last one does not come to it
-    ready(pes)
-    connected(pes)
-    start = time.monotonic()
-    pes[pe].send_signal(signal.SIGINT)
-    out, err = pes[pe].communicate(timeout=30)
-    assert time.monotonic() - start < 5
-    assert out.startswith(f"KeyboardInterrupt: init of PE {pe} was interrupted after "), out + err
-    assert err == ""
-    # The others hear of it, and do not wait for the end of their own limits.
-    out, err = pes[1 - pe].communicate(timeout=30)
-    assert out.startswith("BootstrapError: "), out + err
+    def interrupted() -> float:
+        pes = spawn(3, "wait.py", "init")[-3:]  # the last one does not come to it
+        ready(pes)
+        connected(pes)
+        start = time.monotonic()
+        pes[pe].send_signal(signal.SIGINT)
+        out, err = pes[pe].communicate(timeout=30)
+        took = time.monotonic() - start
+        start_of_it = f"KeyboardInterrupt: init of PE {pe} was interrupted after "
+        assert out.startswith(start_of_it) and err == "", out + err
+        # The others hear of it, and do not wait for the end of their own limits.
+        out, err = pes[1 - pe].communicate(timeout=30)
+        assert out.startswith("BootstrapError: "), out + err
+        return took
+
+    ends_within_a_second(interrupted)
 
 
 @pytest.mark.parametrize("wait", WAITS)

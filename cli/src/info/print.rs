@@ -1,5 +1,6 @@
 //! The report for people.
 
+use super::gpus::{Gpus, Link};
 use super::report::Report;
 use std::fmt::Write;
 
@@ -51,6 +52,11 @@ fn write(out: &mut String, report: &Report) -> std::fmt::Result {
         writeln!(out, "  {:<15} {offered}", format!("{} memory", kind.name))?;
     }
 
+    // Without a driver, the line above has said all.
+    if report.gpus.cuda.is_some() {
+        gpus(out, &report.gpus)?;
+    }
+
     writeln!(
         out,
         "\nLaunchers whose variables are set here, in the order in which init looks"
@@ -95,6 +101,94 @@ fn write(out: &mut String, report: &Report) -> std::fmt::Result {
             setting.name, setting.source
         )?;
         writeln!(out, "  {:width$}    {}", "", setting.help)?;
+    }
+    Ok(())
+}
+
+fn gpus(out: &mut String, gpus: &Gpus) -> std::fmt::Result {
+    writeln!(out, "\nGPUs")?;
+    let driver = gpus.driver.as_deref().unwrap_or("NVIDIA's");
+    let cuda = gpus.cuda.as_deref().unwrap_or_default();
+    writeln!(out, "  driver          {driver}, for CUDA {cuda}")?;
+    for device in &gpus.devices {
+        let name = format!("GPU {}", device.ordinal);
+        let Some(facts) = &device.facts else {
+            writeln!(out, "  {name:<15} cannot be used: see below")?;
+            continue;
+        };
+        writeln!(
+            out,
+            "  {name:<15} {}, {}, compute capability {}, {} multiprocessors",
+            facts.name,
+            size(facts.memory_bytes),
+            facts.capability,
+            facts.multiprocessors
+        )?;
+        writeln!(out, "  {:15} {}", "", facts.uuid)?;
+        let kernels = facts.kernels.as_deref().unwrap_or("none: see below");
+        writeln!(out, "  {:15} kernels: {kernels}", "")?;
+    }
+    if !gpus.links.is_empty() {
+        matrix(out, gpus)?;
+    }
+    for folder in &gpus.images {
+        let images = match folder.architectures.join(" ") {
+            none if none.is_empty() => "none".into(),
+            some => some,
+        };
+        writeln!(out, "  images          {}: {images}", folder.folder)?;
+    }
+    match &gpus.nvrtc {
+        Some(nvrtc) => writeln!(
+            out,
+            "  NVRTC           {} ({})",
+            nvrtc.version, nvrtc.origin
+        )?,
+        None => writeln!(
+            out,
+            "  NVRTC           not found; it compiles the kernels where there is no image"
+        )?,
+    }
+    for missing in &gpus.missing {
+        writeln!(out, "  missing for {}: {}", missing.what, missing.why)?;
+    }
+    Ok(())
+}
+
+/// Who reaches whose memory: a line for each GPU that loads and stores.
+fn matrix(out: &mut String, gpus: &Gpus) -> std::fmt::Result {
+    let cell = |link: &Link| match (link.access, link.atomics, link.way) {
+        (false, _, _) => "no access".to_string(),
+        (true, atomics, way) => {
+            let way = way.unwrap_or("access");
+            let without = if atomics { "" } else { ", no atomics" };
+            format!("{way}{without}")
+        }
+    };
+    let width = gpus.links.iter().map(|link| cell(link).len()).max();
+    let width = width.unwrap_or(0).max("GPU 10".len()) + 1;
+    let known: Vec<i32> = gpus
+        .devices
+        .iter()
+        .filter(|device| device.facts.is_some())
+        .map(|device| device.ordinal)
+        .collect();
+    let mut row = |head: String, cells: Vec<String>| {
+        let cells: String = cells
+            .iter()
+            .map(|cell| format!(" {cell:<width$}"))
+            .collect();
+        writeln!(out, "  {}", format!("{head:<15}{cells}").trim_end())
+    };
+    let name = |number: &i32| format!("GPU {number}");
+    row("from \\ to".into(), known.iter().map(name).collect())?;
+    for from in &known {
+        let cells = known.iter().map(|to| {
+            let mut links = gpus.links.iter();
+            let link = links.find(|link| (link.from, link.to) == (*from, *to));
+            link.map_or("itself".into(), cell)
+        });
+        row(name(from), cells.collect())?;
     }
     Ok(())
 }

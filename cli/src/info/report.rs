@@ -1,5 +1,6 @@
 //! Everything that `nvshmemrs-info` tells, as one value.
 
+use super::gpus::Gpus;
 use super::launchers::{self, Launcher};
 use super::machine::Machine;
 use anyhow::Result;
@@ -15,6 +16,8 @@ pub struct Report {
     pub machine: Machine,
     /// Where symmetric heaps can live.
     pub memory_kinds: Vec<MemoryKind>,
+    /// The GPUs.
+    pub gpus: Gpus,
     /// Launchers and the variables that they have set.
     pub launchers: Vec<Launcher>,
     /// The settings that hold.
@@ -29,7 +32,7 @@ pub struct MemoryKind {
     /// Whether a job can use it here.
     pub offered: bool,
     /// What is missing where it is not offered.
-    pub why: &'static str,
+    pub why: String,
 }
 
 /// A setting in force.
@@ -60,6 +63,8 @@ impl Report {
                 help: found.setting.help,
             }
         };
+        let gpus = Gpus::gather()?;
+        let no_device_memory = gpus.none();
         Ok(Self {
             version: env!("CARGO_PKG_VERSION"),
             machine: Machine::gather()?,
@@ -67,14 +72,15 @@ impl Report {
                 MemoryKind {
                     name: "host",
                     offered: true,
-                    why: "",
+                    why: String::new(),
                 },
                 MemoryKind {
                     name: "device",
-                    offered: false,
-                    why: "not built into this version",
+                    offered: no_device_memory.is_none(),
+                    why: no_device_memory.unwrap_or_default(),
                 },
             ],
+            gpus,
             launchers: launchers::all(),
             settings: SETTINGS.iter().map(setting).collect(),
         })

@@ -107,17 +107,21 @@ class ndarray:
         pointer = MemoryPointer(self.data.mem, place - self.data.mem.ptr)
         return type(self).__new__(type(self))._set(pointer, elements)
 
-    def __getitem__(self, index: Any) -> "ndarray":
+    def _at(self, index: Any) -> np.ndarray:
+        """A view, of a single element too."""
         found = self._elements[index]
         if not isinstance(found, np.ndarray):
-            found = self._elements.reshape(-1)[np.ravel_multi_index(index, self.shape) :][:1]
-            found = found.reshape(())
-        return self._like(found)
+            key = index if isinstance(index, tuple) else (index,)
+            found = self._elements[(*key, ...)]
+        return found
+
+    def __getitem__(self, index: Any) -> "ndarray":
+        return self._like(self._at(index))
 
     def __setitem__(self, index: Any, value: Any) -> None:
         value = value.get() if isinstance(value, ndarray) else value
         stream = cuda.get_current_stream().ptr
-        fakegpu.copy_on(stream, self._elements[index], np.asarray(value))
+        fakegpu.copy_on(stream, self._at(index), np.asarray(value))
 
     def fill(self, value: Any) -> None:
         """Fills it, on the current stream."""
@@ -140,8 +144,78 @@ class ndarray:
     def __cuda_array_interface__(self) -> Any:
         return dict(self._elements.__array_interface__, version=3)
 
+    def ravel(self) -> "ndarray":
+        """A view of one dimension."""
+        return self.reshape(-1)
+
+    def __len__(self) -> int:
+        return len(self._elements)
+
+    def __str__(self) -> str:
+        return str(self.get())
+
+    def __bool__(self) -> bool:
+        return bool(self.get())
+
+    def __int__(self) -> int:
+        return int(self.get())
+
+    def __float__(self) -> float:
+        return float(self.get())
+
     def __array__(self, *_: Any) -> Any:
         raise TypeError("Implicit conversion to a NumPy array is not allowed.")
+
+
+def _seen(value: Any) -> Any:
+    """What the host sees of an argument."""
+    return value._elements if isinstance(value, ndarray) else value
+
+
+def _of(function: Any) -> Any:
+    """A function of NumPy's for arrays here. It is done at once, when the current stream has come so
+    far.
+    """
+
+    def on_gpu(*arguments: Any, out: Any = None) -> ndarray:
+        cuda.get_current_stream().synchronize()
+        arguments = tuple(_seen(value) for value in arguments)
+        if out is None:
+            return asarray(function(*arguments))
+        function(*arguments, out=_seen(out))
+        return out
+
+    return on_gpu
+
+
+def _method(function: Any) -> Any:
+    return lambda *arguments: function(*arguments)
+
+
+def _in_place(function: Any) -> Any:
+    return lambda array, other: function(array, other, out=array)
+
+
+add, subtract, multiply = (_of(f) for f in (np.add, np.subtract, np.multiply))
+for _name, _function in {
+    "add": add,
+    "sub": subtract,
+    "mul": multiply,
+    "neg": _of(np.negative),
+    "eq": _of(np.equal),
+    "lt": _of(np.less),
+    "gt": _of(np.greater),
+}.items():
+    setattr(ndarray, f"__{_name}__", _method(_function))
+    if _function in (add, subtract, multiply):
+        setattr(ndarray, f"__i{_name}__", _in_place(_function))
+for _name in ("all", "any", "max", "min", "sum"):
+    setattr(ndarray, _name, _method(_of(getattr(np, _name))))
+
+
+def empty(shape: Any, dtype: Any = float) -> ndarray:
+    """Anything."""
+    return ndarray(shape, dtype)
 
 
 def asarray(values: Any, dtype: Any = None) -> ndarray:

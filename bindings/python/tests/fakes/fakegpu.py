@@ -108,5 +108,5 @@ def copy_on(stream: int, to: np.ndarray, of: np.ndarray) -> None:
         if to.nbytes:
             call("cuMemcpyAsync", *arguments, ctypes.c_void_p(stream))
     else:
-        for one, other in zip(to, of):
-            copy_on(stream, one[None] if to.ndim == 1 else one, other)
+        for i, other in enumerate(of):
+            copy_on(stream, to[i : i + 1] if to.ndim == 1 else to[i], other)

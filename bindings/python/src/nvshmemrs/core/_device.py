@@ -11,7 +11,8 @@ import re
 import sys
 from typing import Any, List, Optional
 
-from .nvshmem_types import NvshmemInvalid
+from .. import _ffi
+from .nvshmem_types import NvshmemInvalid, error_of
 
 _RTLD_NOLOAD = 4
 
@@ -63,6 +64,24 @@ def is_current() -> bool:
         return False
     context = ctypes.c_void_p()
     return current(ctypes.byref(context)) == 0 and bool(context.value)
+
+
+def use(device: int) -> None:
+    """Makes a GPU's primary context the calling thread's current one, unless it has one, so that
+    torch and CuPy use the GPU of the heap. It stays so.
+    """
+    if is_current():
+        return
+    driver = ctypes.CDLL("libcuda.so.1", mode=_RTLD_NOLOAD)
+    number, context = ctypes.c_int(), ctypes.c_void_p()
+    for name, arguments in (
+        ("cuDeviceGet", (ctypes.byref(number), device)),
+        ("cuDevicePrimaryCtxRetain", (ctypes.byref(context), number)),
+        ("cuCtxPushCurrent_v2", (context,)),
+    ):
+        status = getattr(driver, name)(*arguments)
+        if status:
+            raise error_of(int(_ffi.Status.CUDA), f"{name} of GPU {device}: error {status}")
 
 
 def current_streams(device: int) -> List[Any]:

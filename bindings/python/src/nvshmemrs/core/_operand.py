@@ -23,6 +23,7 @@ _LARGEST_PE = 2**31
 _INVALID_TEAM = 2**64 - 1
 # One object for equal dtypes, so that operands can be compared by identity.
 _LAYOUTS: Dict[np.dtype, np.dtype] = {}
+_BYTES = np.dtype([("Buffer", "V1")])
 _first_byte: Callable[[Any], ctypes.c_char] = ctypes.c_char.from_buffer
 _addressof = ctypes.addressof
 
@@ -40,6 +41,7 @@ class Operand:
         "watch",
         "is_same",
         "base",
+        "code",
     )
 
     def __init__(
@@ -57,7 +59,8 @@ class Operand:
         self.address = address
         self.nbytes = nbytes
         self.dtype = dtype  # None for a Buffer
-        # Elements one behind the other in C order: their dtype. None for any other layout.
+        # Elements one behind the other in C order: their dtype, `_BYTES` of a Buffer. None for any
+        # other layout.
         self.layout = layout
         self.shape = shape
         self.strides = strides
@@ -65,6 +68,8 @@ class Operand:
         # Whether an array of another library than NumPy still is what it was.
         self.is_same = is_same
         self.base = base  # the array that it is a part of, if it was made from one
+        # The library's number for elements of this layout; None if it has none, or not yet.
+        self.code = CODES.get(layout)
 
     @property
     def f_contiguous(self) -> bool:
@@ -106,7 +111,10 @@ def _resolve(value: Any, name: str) -> Operand:
     if isinstance(value, Operand):
         return value
     if isinstance(value, Buffer):
-        return Operand(value.live_address(), value.size, None, None, (value.size,), (1,))
+        size = value.size
+        found = Operand(value.live_address(), size, None, _BYTES, (size,), (1,))
+        found.is_same = _always  # it is forgotten when it is freed
+        return _kept(value, found)
     if not isinstance(value, np.ndarray):
         return _resolve_foreign(value, name)
     dtype = value.dtype
@@ -145,6 +153,10 @@ def _resolve_foreign(value: Any, name: str) -> Operand:
     layout = _LAYOUTS.setdefault(dtype, dtype) if found.c_contiguous else None
     made = Operand(found.address, nbytes, dtype, layout, shape, strides, None, found.is_same)
     return made if found.is_same is None or layout is None else _kept(value, made)
+
+
+def _always(_: Any) -> bool:
+    return True
 
 
 def _kept(value: Any, found: Operand) -> Operand:

@@ -15,7 +15,7 @@ from typing import Any, Callable, NoReturn, Optional, Tuple, Union
 import numpy as np
 
 from .. import _ffi
-from ._dtypes import CODES, SIZES, element_code
+from ._dtypes import SIZES, element_code
 from ._job import check, fail_together, job, lib, raise_status
 from ._operand import (
     Operand,
@@ -147,14 +147,15 @@ def _combine(
         number = _OPS.get(op) if type(op) is str else c_int(op, "op")
         if number is None:
             raise NvshmemInvalid(f"op={op!r}: the operations are {', '.join(_OPS)}")
-        code = CODES.get(src.layout)
+        code = src.code
         if code is None or dst.layout is not src.layout or dtype is not None:
             code = _element_type(dst, src, dtype, number, not parts)
         if parts:
             _check_parts(dst, src, "src", team_size(handle))
         elif dst.nbytes != src.nbytes:
             _different(dst, src)
-        writable(dst_array, "dst_array")
+        if dst.is_same is None:  # else it is of a library that has no read-only arrays
+            writable(dst_array, "dst_array")
         runtime = (stream is None and job.direct) or handle_of(stream)
     except NvshmemInvalid as error:
         _reject(error, stream, function, handle, None, None, 0, 0, 0)

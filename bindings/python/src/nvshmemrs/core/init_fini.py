@@ -132,8 +132,10 @@ def init(
     `device` says where the symmetric heap is: on a GPU, given by its number, "cuda:1", or a device
     of cuda.core, torch or CuPy; "host"; or None, for the GPU of the calling thread's current CUDA
     context if there is one, else the host. NVSHMEMRS_MEMORY, if it is set, overrides where, not
-    which GPU. `dev` is another spelling of it; `stream` is None. `heap_bytes` is the heap per PE,
-    else NVSHMEM_SYMMETRIC_SIZE; `timeout` the seconds that a wait may last, else NVSHMEMRS_TIMEOUT;
+    which GPU. A thread without a current CUDA context has that of the heap's GPU afterwards, so
+    that torch and CuPy use this GPU, too. `dev` is another spelling of it; `stream` is None.
+    `heap_bytes` is the heap per PE, else NVSHMEM_SYMMETRIC_SIZE; `timeout` the seconds that a wait
+    may last, else NVSHMEMRS_TIMEOUT;
     `init_timeout` the same for ``init``, else NVSHMEMRS_INIT_TIMEOUT.
     OpenSHMEM 1.5 section 9.1.1.
     """
@@ -195,6 +197,8 @@ def init(
             )
         )
     _job.joined(runtime.value)
+    if job.device >= 0:
+        _device.use(job.device)
 
 
 def _either(device: Any, dev: Any) -> Any:

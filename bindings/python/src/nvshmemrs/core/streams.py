@@ -209,8 +209,9 @@ class Stream:
 
     def hold(self, used: Any) -> None:
         """Keeps what an operation uses that was just queued."""
-        self._held.append(used)
-        if len(self._held) >= _BATCH:
+        held = self._held
+        held.append(used)
+        if len(held) >= _BATCH:
             with self._lock:
                 batch, self._held = self._held, []
                 # Behind every operation of the batch: each was queued before it came in here.
@@ -263,6 +264,9 @@ def handle_of(stream: Any) -> int:
         return job.runtime
     kind = type(stream)
     if kind is Stream:
+        handle = stream._handle
+        if handle and stream._runtime == job.runtime:
+            return handle  # type: ignore[no-any-return]
         return stream.live_handle()  # type: ignore[no-any-return]
     known = _KINDS.get(kind)
     if known is not None:
