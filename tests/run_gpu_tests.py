@@ -9,11 +9,14 @@ the end of what a failing one said; the last line counts. Exit status: 0 if all 
 from __future__ import annotations
 
 import argparse
+import array
 import fnmatch
+import math
 import os
 import re
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -34,6 +37,11 @@ for status in (cuda.cuInit(0), cuda.cuDeviceGetCount(ctypes.byref(n))):
     if status: raise SystemExit(f"libcuda.so.1 answers {status}")
 print(n.value)
 """
+
+
+LANGUAGES = ("Python", "Rust", "C")
+EXAMPLES = DIST / "examples/python"
+PYTEST = DIST / "share/nvshmemrs/python-tests/test_cuda.py"
 
 
 @dataclass
@@ -106,6 +114,9 @@ def correctness(n: int, most: str) -> list[Check]:
         checks.append(Check(f"{n} processes: {scenario}, Rust", command, rf"{scenario} ok PE \d+ of {n} \(Rust\)", n))
     command = processes(n, program("device_register-c"))
     checks.append(Check(f"{n} processes: registered memory, C", command, r"registered PE \d+", n))
+    for part in ("graph", "teams", "nbi", "let_go", "stuck", "function", "places", "result", "two_streams"):
+        command = [*processes(n, program("device_streams-c")), part]
+        checks.append(Check(f"{n} processes: streams, {part}, C", command, f"streams ok: {part}$", n))
     return checks
 
 
@@ -124,6 +135,58 @@ def shared(n: int) -> list[Check]:
 
 def first_gpu() -> str:
     return os.environ.get("CUDA_VISIBLE_DEVICES", "0").split(",")[0] or "0"
+
+
+def landscape(language: str, land: Path, python: str, n: int) -> list[str]:
+    """The example in a language: it compares its result with a single-process run, bit for bit."""
+    if language == "Python":
+        options = ["--map", str(land), "--steps", "60", "--no-plot"]
+        return processes(n, python, str(EXAMPLES / "landscape.py"), *options)
+    return processes(n, program({"Rust": "landscape-rs", "C": "landscape-c"}[language]), str(land), "60")
+
+
+def write_land(file: Path) -> None:
+    """A map for the landscape example, in the form that `landscape.py --export` writes."""
+    rows, columns = 97, 61
+    z = array.array("d", [100.0 * math.sin(0.7 * i) * math.cos(0.3 * i * i) for i in range(rows * columns)])
+    file.write_bytes(struct.pack("<qqdd", rows, columns, 30.0, 20.0) + z.tobytes())
+
+
+def examples(n: int, land: Path, python: str, has_cupy: bool) -> list[Check]:
+    """The landscape in three languages, the tutorial and the first program of the README, with the heap on `n` GPUs."""
+    paths = {"PYTHONPATH": os.pathsep.join(filter(None, [str(DIST / "python"), os.environ.get("PYTHONPATH")]))}
+    same = r"^check: max \|difference\| = 0\.000e(\+00|0) "
+    checks = [
+        Check(f"{n} processes: landscape, {language}", landscape(language, land, python, n), same, env=paths)
+        for language in LANGUAGES
+        if has_cupy or language != "Python"
+    ]
+    if has_cupy:
+        for name, words, times in (("tutorial", "^every check passed$", 1), ("hello", r"PE \d+ of \d+: my neighbour", n)):
+            command = processes(n, python, str(EXAMPLES / f"{name}.py"))
+            checks.append(Check(f"{n} processes: {name}, Python", command, words, times, env=paths))
+    return checks
+
+
+def python_checks(python: str) -> list[Check]:
+    """The tests of Python's arrays and streams, which use CuPy, torch and cuda.core."""
+    env = {
+        "PYTHONPATH": os.pathsep.join(filter(None, [str(DIST / "python"), os.environ.get("PYTHONPATH")])),
+        "PATH": os.pathsep.join([str(DIST / "bin"), os.environ.get("PATH", "")]),
+    }
+    command = [python, "-m", "pytest", "-p", "no:cacheprovider", "-q", "-rs", "-k", "gpus", str(PYTEST)]
+    return [Check("Python: CuPy, torch and cuda.core (pytest)", command, r"^\d+ passed(, \d+ deselected)? in ", env=env, limit=600)]
+
+
+def lacks(python: str, *modules: str) -> str:
+    """Why modules cannot be imported; nothing if they can."""
+    code = "import importlib, sys\nfor name in sys.argv[1:]: importlib.import_module(name)"
+    try:
+        done = subprocess.run([python, "-c", code, *modules], capture_output=True, text=True, timeout=120)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return str(error)
+    lines = done.stderr.strip().splitlines()
+    return (lines or [f"status {done.returncode}"])[-1] if done.returncode else ""
 
 
 def on_host() -> list[Check]:
@@ -242,6 +305,19 @@ def perform(check: Check, limit: float) -> tuple[str | None, float, str]:
     return reason or wrong(check, status, text), took, text
 
 
+def python_part(numbers: list[int], land: Path, python: str) -> list[Check]:
+    """The examples and Python's tests; what cannot run here is said."""
+    no_cupy = lacks(python, "numpy", "cupy")
+    if no_cupy:
+        print(f"not run: the examples in Python: {python}: {no_cupy}")
+    checks = [check for n in numbers for check in examples(n, land, python, not no_cupy)]
+    no_pytest = no_cupy or lacks(python, "pytest", "torch", "cuda.core")
+    if no_pytest:
+        print(f"not run: the tests in Python: {python}: {no_pytest}")
+        return checks
+    return checks + python_checks(python)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--limit", type=float, default=60, metavar="S", help="seconds that one check may take (60; the suite, 180)")
@@ -249,6 +325,7 @@ def main() -> int:
     parser.add_argument("--pes", type=int, action="append", metavar="N", help="numbers of GPUs (1, 2, 4, ... and all)")
     parser.add_argument("--sanitizer", action="store_true", help="small cases under compute-sanitizer instead")
     parser.add_argument("--list", action="store_true", help="only print the names")
+    parser.add_argument("--python", default=shutil.which("python3") or sys.executable, help="the Python with CuPy, torch, pytest (python3)")
     parser.add_argument("--tail", type=int, default=25, metavar="LINES", help="of what a failing check said (25)")
     args = parser.parse_args()
 
@@ -256,6 +333,9 @@ def main() -> int:
     if gpus == 0:
         print(f"run-gpu-tests: no GPU to run on: {why}", file=sys.stderr)
         return 2
+    folder = tempfile.TemporaryDirectory()
+    land = Path(folder.name) / "hills.raw"
+    write_land(land)
     if args.sanitizer:
         tool = shutil.which("compute-sanitizer") or "/usr/local/cuda/bin/compute-sanitizer"
         if not Path(tool).exists():
@@ -267,6 +347,7 @@ def main() -> int:
         checks = []
         for n in numbers:
             checks += correctness(n, FULL if n == numbers[-1] else SMALL)
+        checks += python_part(numbers, land, args.python)
         checks += shared(2) + killed(max(2, numbers[-1])) + bad_input(gpus) + on_host()
     if args.only:
         checks = [

@@ -9,6 +9,7 @@ use nvshmemrs::{
 };
 use std::process::ExitCode;
 
+mod borrowed;
 mod streams;
 
 /// Bytes on both sides of what is written, which must stay as they are.
@@ -99,7 +100,9 @@ fn exercise(rt: &Runtime) -> Result<()> {
     strided(rt)?;
     say(rt, "signals");
     signals(rt)?;
+    long_signals(rt)?;
     streams::all(rt)?;
+    borrowed::all(rt)?;
     say(rt, "memory");
     grow(rt)
 }
@@ -353,6 +356,45 @@ fn signals(rt: &Runtime) -> Result<()> {
     rt.free_array(message)?;
     rt.free_array(signal)?;
     rt.free_array(sums)
+}
+
+/// Long messages with a signal, from the heap: by one block of a kernel, by several, and by the copy engine. Whoever sees the signal sees
+/// all of the message.
+fn long_signals(rt: &Runtime) -> Result<()> {
+    const MOST: usize = 1 << 20;
+    let (source, dest) = (rt.array::<u8>(MOST)?, rt.array::<u8>(MOST)?);
+    let signal = rt.array::<u64>(1)?;
+    let mut lap = 0;
+    for bytes in [
+        16 << 10,
+        (16 << 10) + 1,
+        100_003,
+        512 << 10,
+        (512 << 10) + 1,
+        MOST,
+    ] {
+        for (op, skip) in [(SignalOp::Set, 0), (SignalOp::Add, 3)] {
+            lap += 1;
+            let length = bytes - skip;
+            source.write(skip, &pattern(rt.my_pe(), lap as u8, length))?;
+            // SAFETY: the bytes are this PE's part of an array that outlives the call.
+            let from =
+                unsafe { LocalSource::from_raw(source.as_ptr().wrapping_add(skip).cast(), length) };
+            let value = if op == SignalOp::Set { lap } else { 1 };
+            let to = dest.slice(..length)?;
+            rt.put_signal(to, from, signal.at(0)?, value, op, right(rt))?;
+            rt.signal_wait(signal.at(0)?, Cmp::Eq, lap)?;
+            let seen = dest.to_vec()?;
+            assert!(
+                seen[..length] == pattern(left(rt), lap as u8, length),
+                "{op:?} after {length} bytes"
+            );
+            rt.barrier_all()?;
+        }
+    }
+    rt.free_array(signal)?;
+    rt.free_array(dest)?;
+    rt.free_array(source)
 }
 
 /// Allocations that take memory anew, in the middle of what is there; what they hold is zero, and nobody else's.

@@ -1,52 +1,11 @@
 /* Registers memory of a GPU that the program has made, in two pieces, and lets the neighbours use it; memory that cannot be registered is
- * refused. libcuda is opened at run time, as there may be none where this is compiled. */
-#include <nvshmemrs.h>
+ * refused. */
+#include "device_memory.h"
 
-#include <dlfcn.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define PIECE ((size_t)2 << 20)
 #define BYTES (2 * PIECE)
 #define WORDS (BYTES / 8)
-
-typedef struct {
-    int type, id;
-} location_t;
-typedef struct {
-    int type, handle_types;
-    location_t location;
-    void *win32;
-    unsigned char flags[8];
-} properties_t;
-typedef struct {
-    location_t location;
-    int flags;
-} access_t;
-
-static void *driver(const char *name) {
-    static void *library;
-    if (!library) library = dlopen("libcuda.so.1", RTLD_NOW);
-    void *found = library ? dlsym(library, name) : NULL;
-    if (!found) {
-        fprintf(stderr, "no %s\n", name);
-        exit(2);
-    }
-    return found;
-}
-
-#define CALL(name, types, ...)                                          \
-    do {                                                                \
-        int (*function) types;                                          \
-        *(void **)&function = driver(#name);                            \
-        int code = function(__VA_ARGS__);                               \
-        if (code) {                                                     \
-            fprintf(stderr, "%s: %d at line %d\n", #name, code, __LINE__); \
-            exit(1);                                                    \
-        }                                                               \
-    } while (0)
 
 #define OK(call)                                                                                  \
     do {                                                                                          \
@@ -65,25 +24,8 @@ static void *driver(const char *name) {
         }                                                                \
     } while (0)
 
-static uint64_t reserve(size_t bytes) {
-    uint64_t at;
-    CALL(cuMemAddressReserve, (uint64_t *, size_t, size_t, uint64_t, uint64_t), &at, bytes, 0, 0, 0);
-    return at;
-}
-
-/* Maps new memory of a GPU. */
-static void fill(uint64_t at, size_t bytes, int device) {
-    properties_t properties = {.type = 1, .handle_types = 1, .location = {1, device}};
-    access_t access = {{1, device}, 3};
-    uint64_t memory;
-    CALL(cuMemCreate, (uint64_t *, size_t, const properties_t *, uint64_t), &memory, bytes, &properties, 0);
-    CALL(cuMemMap, (uint64_t, size_t, size_t, uint64_t, uint64_t), at, bytes, 0, memory, 0);
-    CALL(cuMemSetAccess, (uint64_t, size_t, const access_t *, size_t), at, bytes, &access, 1);
-    CALL(cuMemRelease, (uint64_t), memory);
-}
-
 static void copy(void *to, const void *from, size_t bytes) {
-    CALL(cuMemcpy, (uint64_t, uint64_t, size_t), (uint64_t)to, (uint64_t)from, bytes);
+    CUDA(cuMemcpy, (uint64_t, uint64_t, size_t), (uint64_t)to, (uint64_t)from, bytes);
 }
 
 /* An address that every PE's driver gives when it is asked for it: one that PE 0's has just given. NULL if some PE's driver does not take
@@ -94,13 +36,13 @@ static void *common_address(nvshmemrs_runtime_t rt, int me, int n) {
     uint64_t *words = memory, wanted = 0, got = 0;
     if (me == 0) {
         wanted = reserve(BYTES);
-        CALL(cuMemAddressFree, (uint64_t, size_t), wanted, BYTES);
+        CUDA(cuMemAddressFree, (uint64_t, size_t), wanted, BYTES);
         for (int pe = 0; pe < n; pe++) OK(nvshmemrs_put(rt, words, &wanted, 8, pe));
     }
     OK(nvshmemrs_barrier(rt, NVSHMEMRS_TEAM_WORLD));
     OK(nvshmemrs_get(rt, &wanted, words, 8, me));
-    CALL(cuMemAddressReserve, (uint64_t *, size_t, size_t, uint64_t, uint64_t), &got, BYTES, 0, wanted, 0);
-    CALL(cuMemAddressFree, (uint64_t, size_t), got, BYTES);
+    CUDA(cuMemAddressReserve, (uint64_t *, size_t, size_t, uint64_t, uint64_t), &got, BYTES, 0, wanted, 0);
+    CUDA(cuMemAddressFree, (uint64_t, size_t), got, BYTES);
     uint64_t taken = got == wanted;
     for (int pe = 0; pe < n; pe++) OK(nvshmemrs_put(rt, words + 1 + me, &taken, 8, pe));
     OK(nvshmemrs_barrier(rt, NVSHMEMRS_TEAM_WORLD));
@@ -123,11 +65,11 @@ int main(void) {
     int me, n, devices;
     OK(nvshmemrs_my_pe(rt, &me));
     OK(nvshmemrs_n_pes(rt, &n));
-    CALL(cuDeviceGetCount, (int *), &devices);
+    CUDA(cuDeviceGetCount, (int *), &devices);
     int device = me % devices, right = (me + 1) % n, left = (me + n - 1) % n;
     void *context;
-    CALL(cuDevicePrimaryCtxRetain, (void **, int), &context, device);
-    CALL(cuCtxPushCurrent_v2, (void *), context);
+    CUDA(cuDevicePrimaryCtxRetain, (void **, int), &context, device);
+    CUDA(cuCtxPushCurrent_v2, (void *), context);
 
     uint64_t buffer = reserve(BYTES);
     fill(buffer, PIECE, device);
@@ -178,10 +120,10 @@ int main(void) {
     OK(nvshmemrs_finalize(rt));
     copy(words, (void *)buffer, 8);
     EXPECT(words[0] == (uint64_t)me + 21);
-    CALL(cuMemUnmap, (uint64_t, size_t), buffer, BYTES);
-    CALL(cuMemAddressFree, (uint64_t, size_t), buffer, BYTES);
-    CALL(cuCtxPopCurrent_v2, (void **), &context);
-    CALL(cuDevicePrimaryCtxRelease_v2, (int), device);
+    CUDA(cuMemUnmap, (uint64_t, size_t), buffer, BYTES);
+    CUDA(cuMemAddressFree, (uint64_t, size_t), buffer, BYTES);
+    CUDA(cuCtxPopCurrent_v2, (void **), &context);
+    CUDA(cuDevicePrimaryCtxRelease_v2, (int), device);
     free(words);
     printf("registered PE %d\n", me);
     return 0;

@@ -5,11 +5,16 @@
  * cuMemUnmap, mappings are taken out whole, a call without a context fails. A stream runs nothing before somebody asks for it, so a
  * wait that is missing shows; only a kernel that waits for other PEs begins at once, with all that comes before it.
  *
+ * A stream that is captured takes what it is given into a graph, which runs it as often as it is launched, with the memory's contents
+ * of then. While a capture of the global mode is under way, calls that the driver forbids then end it, unless the thread has said that
+ * it knows (cuThreadExchangeStreamCaptureMode).
+ *
  * Kernels are the real ones, compiled for the host (kernels/library.cpp, which is linked to this).
  *
  * FAKE_CUDA_DEVICES: how many GPUs (default 4). FAKE_CUDA_MEMORY: bytes of each (default 256 MiB). FAKE_CUDA_VERSION: of the driver
- * (default 12080). FAKE_CUDA_UNREACHABLE: the GPU that no other reaches. FAKE_CUDA_NO_VMM: any value. FAKE_CUDA_LEAKS: at exit the process
- * says on standard error what it has not given back, and ends with status 77 if there is something. */
+ * (default 12080). FAKE_CUDA_UNREACHABLE: the GPU that no other reaches. FAKE_CUDA_NO_ATOMICS: the GPU that has native atomics with no
+ * other. FAKE_CUDA_NO_VMM, FAKE_CUDA_NO_WRITES: any value. FAKE_CUDA_LEAKS: at exit the process says on standard error what it has not
+ * given back, and ends with status 77 if there is something; with 78 if a function on a stream has called the driver. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -32,6 +37,12 @@ enum {
     INVALID_CONTEXT = 201,
     NOT_FOUND = 500,
     NOT_READY = 600,
+    LAUNCH_FAILED = 719,
+    NOT_SUPPORTED = 801,
+    CAPTURE_UNSUPPORTED = 900,
+    CAPTURE_INVALIDATED = 901,
+    CAPTURE_ISOLATION = 905,
+    CAPTURED_EVENT = 907,
     NOT_PERMITTED = 800,
 };
 
@@ -98,27 +109,36 @@ typedef struct {
     const char *name;
     int count;
     size_t sizes[6];
-    int waits;
+    int waits, cluster;
     void (*run)(unsigned grid, unsigned block, void **args);
 } kernel_t;
 extern const kernel_t *fake_kernel_find(const char *name);
 
 /* What a stream has to do. */
 typedef struct event event_t;
+typedef struct stream stream_t;
 typedef struct work {
     struct work *next;
     event_t *event;
+    stream_t *stream;
     void (*call)(void *);
     void (*run)(struct work *);
     address_t dest, source;
     void *copy;
-    size_t bytes;
+    size_t copy_bytes, bytes;
     int value;
     const kernel_t *kernel;
     unsigned grid, block;
 } work_t;
+/* What was captured. */
 typedef struct {
+    work_t *first, **last;
+    int invalid, mode;
+    pthread_t thread;
+} graph_t;
+struct stream {
     context_t *context;
+    graph_t *capture;
     work_t *first, **last;
     pthread_t thread;
     pthread_mutex_t lock;
@@ -127,8 +147,22 @@ typedef struct {
     unsigned long added, goal, ran;
     /* Whether a piece of work is running. */
     int busy, closing;
-} stream_t;
-static int streams, modules, events;
+};
+static int streams, modules, events, graphs;
+
+/* The captures under way, and what this thread says of its calls: CU_STREAM_CAPTURE_MODE_*. */
+enum { GLOBAL, THREAD_LOCAL, RELAXED };
+static graph_t *captures[16];
+static __thread int capture_mode;
+
+/* The function of the driver that fails from now on, NULL for none; programs find this by dlsym. */
+static const char *failing;
+void fake_cuda_fail(const char *call) { __atomic_store_n(&failing, call, __ATOMIC_SEQ_CST); }
+
+static int fails(const char *call) {
+    const char *now = __atomic_load_n(&failing, __ATOMIC_SEQ_CST);
+    return now && !strcmp(now, call);
+}
 
 static long setting(const char *name, long value) {
     const char *text = getenv(name);
@@ -142,7 +176,14 @@ static int device_count(void) {
 
 static size_t device_memory(void) { return (size_t)setting("FAKE_CUDA_MEMORY", 256l << 20); }
 
-static context_t *current(void) { return depth ? stack[depth - 1] : NULL; }
+/* Whether this thread runs a function of the host's on a stream, and whether one has called the driver. */
+static __thread int in_call;
+static int misused;
+
+static context_t *current(void) {
+    if (in_call) misused = 1;
+    return depth ? stack[depth - 1] : NULL;
+}
 
 static int count_used(const range_t *list) {
     int count = 0;
@@ -151,13 +192,17 @@ static int count_used(const range_t *list) {
 }
 
 static void report(void) {
+    if (misused) {
+        dprintf(2, "fake CUDA: a function on a stream has called the driver\n");
+        _exit(78);
+    }
     int held = 0, mapped = 0, kept = 0;
     for (int i = 0; i < MOST; i++) held += memories[i].used, mapped += mappings[i].used;
     for (int i = 0; i < DEVICES; i++) kept += retained[i];
     int reserved = count_used(reservations), pages = count_used(pinned);
-    if (held + mapped + kept + reserved + pages + streams + modules + events == 0) return;
-    dprintf(2, "fake CUDA: not given back: %d memories, %d mappings, %d reservations, %d contexts, %d pinned, %d streams, %d modules, %d events\n",
-            held, mapped, reserved, kept, pages, streams, modules, events);
+    if (held + mapped + kept + reserved + pages + streams + modules + events + graphs == 0) return;
+    dprintf(2, "fake CUDA: not given back: %d memories, %d mappings, %d reservations, %d contexts, %d pinned, %d streams, %d modules, %d events, %d graphs\n",
+            held, mapped, reserved, kept, pages, streams, modules, events, graphs);
     _exit(77);
 }
 
@@ -213,6 +258,7 @@ int cuDeviceGetAttribute(int *value, int attribute, int device) {
     case 41: *value = 1; break;                                /* unified addressing */
     case 102: *value = getenv("FAKE_CUDA_NO_VMM") == NULL; break; /* virtual memory management */
     case 103: *value = 1; break;                               /* POSIX descriptors */
+    case 122: *value = getenv("FAKE_CUDA_NO_WRITES") == NULL; break; /* words written by streams */
     default: *value = 0;
     }
     return SUCCESS;
@@ -221,6 +267,18 @@ int cuDeviceGetAttribute(int *value, int attribute, int device) {
 int cuDeviceCanAccessPeer(int *can, int device, int peer) {
     long alone = setting("FAKE_CUDA_UNREACHABLE", -1);
     *can = device != peer && device != alone && peer != alone;
+    return SUCCESS;
+}
+
+int cuDeviceGetP2PAttribute(int *value, int attribute, int device, int peer) {
+    int can;
+    cuDeviceCanAccessPeer(&can, device, peer);
+    long plain = setting("FAKE_CUDA_NO_ATOMICS", -1);
+    switch (attribute) {
+    case 2: *value = can; break;                                     /* access */
+    case 3: *value = can && device != plain && peer != plain; break; /* native atomics */
+    default: *value = 0;
+    }
     return SUCCESS;
 }
 
@@ -301,8 +359,31 @@ static memory_t *memory_of(uint64_t handle) {
     return handle && handle <= MOST && memories[handle - 1].used ? &memories[handle - 1] : NULL;
 }
 
+/* Whether a capture forbids a call that could not be part of a graph; such a call ends the capture. */
+static int forbidden(void) {
+    int found = 0;
+    pthread_mutex_lock(&lock);
+    for (int i = 0; i < 16; i++) {
+        graph_t *graph = captures[i];
+        if (!graph || graph->mode == RELAXED || capture_mode == RELAXED) continue;
+        int own = pthread_equal(graph->thread, pthread_self());
+        if (!own && (graph->mode != GLOBAL || capture_mode != GLOBAL)) continue;
+        graph->invalid = found = 1;
+    }
+    pthread_mutex_unlock(&lock);
+    return found;
+}
+
+int cuThreadExchangeStreamCaptureMode(int *mode) {
+    int before = capture_mode;
+    capture_mode = *mode;
+    *mode = before;
+    return SUCCESS;
+}
+
 int cuMemCreate(uint64_t *handle, size_t bytes, const properties_t *properties, uint64_t flags) {
     int device = properties->location.id;
+    if (forbidden()) return CAPTURE_UNSUPPORTED;
     if (flags || !bytes || bytes % GRANULE || properties->type != 1 || properties->location.type != 1) return INVALID_VALUE;
     if (device < 0 || device >= device_count()) return INVALID_DEVICE;
     pthread_mutex_lock(&lock);
@@ -487,6 +568,7 @@ int cuMemRetainAllocationHandle(uint64_t *handle, void *at) {
 int cuMemHostAlloc(void **at, size_t bytes, unsigned flags) {
     (void)flags;
     if (!current()) return INVALID_CONTEXT;
+    if (forbidden()) return CAPTURE_UNSUPPORTED;
     pthread_mutex_lock(&lock);
     int i = 0;
     while (pinned[i].used) i++;
@@ -608,6 +690,12 @@ static void add(stream_t *stream, work_t work) {
     work_t *kept = malloc(sizeof work);
     *kept = work;
     kept->next = NULL;
+    graph_t *graph = stream->capture;
+    if (graph) {
+        *graph->last = kept;
+        graph->last = &kept->next;
+        return;
+    }
     pthread_mutex_lock(&stream->lock);
     *stream->last = kept;
     stream->last = &kept->next;
@@ -616,21 +704,116 @@ static void add(stream_t *stream, work_t work) {
     pthread_mutex_unlock(&stream->lock);
 }
 
+/* Whether a stream is captured: then nobody can wait for it, and who tries ends the capture. */
+static int is_captured(stream_t *stream) {
+    if (stream->capture) stream->capture->invalid = 1;
+    return stream->capture != NULL;
+}
+
 int cuStreamSynchronize(stream_t *stream) {
     if (!current()) return INVALID_CONTEXT;
-    run(real(stream));
+    if (fails(__func__)) return LAUNCH_FAILED;
+    if (is_captured(stream = real(stream)) || forbidden()) return CAPTURE_UNSUPPORTED;
+    run(stream);
     return SUCCESS;
 }
 
 int cuStreamIsCapturing(stream_t *stream, int *status) {
-    (void)stream;
-    *status = 0;
+    if (!current()) return INVALID_CONTEXT;
+    graph_t *graph = real(stream)->capture;
+    *status = graph ? 1 + graph->invalid : 0;
     return SUCCESS;
 }
 
-int cuStreamQuery(stream_t *stream) {
+int cuStreamBeginCapture_v2(stream_t *stream, int mode) {
+    if (!current()) return INVALID_CONTEXT;
+    if ((uintptr_t)stream <= 2 || stream->capture) return CAPTURE_UNSUPPORTED;
+    graph_t *graph = calloc(1, sizeof *graph);
+    graph->last = &graph->first;
+    graph->mode = mode;
+    graph->thread = pthread_self();
+    pthread_mutex_lock(&lock);
+    int i = 0;
+    while (captures[i]) i++;
+    captures[i] = graph;
+    graphs++;
+    pthread_mutex_unlock(&lock);
+    stream->capture = graph;
+    return SUCCESS;
+}
+
+static void free_graph(graph_t *graph) {
+    while (graph->first) {
+        work_t *work = graph->first;
+        graph->first = work->next;
+        free(work->copy);
+        free(work);
+    }
+    free(graph);
+    __atomic_fetch_sub(&graphs, 1, __ATOMIC_SEQ_CST);
+}
+
+int cuStreamEndCapture(stream_t *stream, graph_t **graph) {
+    graph_t *found = stream->capture;
+    *graph = NULL;
+    if (!found) return INVALID_VALUE;
+    stream->capture = NULL;
+    pthread_mutex_lock(&lock);
+    for (int i = 0; i < 16; i++) captures[i] = captures[i] == found ? NULL : captures[i];
+    pthread_mutex_unlock(&lock);
+    if (found->invalid) {
+        free_graph(found);
+        return CAPTURE_INVALIDATED;
+    }
+    *graph = found;
+    return SUCCESS;
+}
+
+/* A graph is ready to run as it is; each of the two has its own list. */
+static work_t *copied(const work_t *work) {
+    work_t *copy = malloc(sizeof *copy);
+    *copy = *work;
+    copy->next = NULL;
+    if (work->copy) {
+        copy->copy = malloc(work->copy_bytes);
+        memcpy(copy->copy, work->copy, work->copy_bytes);
+    }
+    return copy;
+}
+
+int cuGraphInstantiateWithFlags(graph_t **ready, const graph_t *graph, uint64_t flags) {
+    if (flags) return INVALID_VALUE;
+    graph_t *made = calloc(1, sizeof *made);
+    made->last = &made->first;
+    for (const work_t *work = graph->first; work; work = work->next) {
+        *made->last = copied(work);
+        made->last = &(*made->last)->next;
+    }
+    __atomic_fetch_add(&graphs, 1, __ATOMIC_SEQ_CST);
+    *ready = made;
+    return SUCCESS;
+}
+
+int cuGraphLaunch(const graph_t *ready, stream_t *stream) {
     if (!current()) return INVALID_CONTEXT;
     stream = real(stream);
+    for (const work_t *work = ready->first; work; work = work->next) {
+        work_t *copy = copied(work);
+        add(stream, *copy);
+        free(copy);
+    }
+    return SUCCESS;
+}
+
+int cuGraphDestroy(graph_t *graph) { return free_graph(graph), SUCCESS; }
+
+int cuGraphExecDestroy(graph_t *ready) { return free_graph(ready), SUCCESS; }
+
+int cuStreamQuery(stream_t *stream) {
+    if (!current()) return INVALID_CONTEXT;
+    if (fails(__func__)) return LAUNCH_FAILED;
+    stream = real(stream);
+    if (is_captured(stream) || forbidden()) return CAPTURE_UNSUPPORTED;
     pthread_mutex_lock(&stream->lock);
     go(stream);
     int done = stream->ran == stream->added;
@@ -643,8 +826,8 @@ int cuStreamDestroy_v2(stream_t *stream) {
     stream->closing = 1;
     go(stream);
     pthread_mutex_unlock(&stream->lock);
-    pthread_join(stream->thread, NULL);
-    free(stream);
+    /* What is on it goes on, and events may still mean it, so it is never freed. */
+    pthread_detach(stream->thread);
     __atomic_fetch_sub(&streams, 1, __ATOMIC_SEQ_CST);
     return SUCCESS;
 }
@@ -674,11 +857,16 @@ static int is_pageable(address_t at) {
 int cuMemcpyAsync(address_t dest, address_t source, size_t bytes, stream_t *stream) {
     if (!current()) return INVALID_CONTEXT;
     if (!bytes) return INVALID_VALUE;
+    if (fails(__func__)) return LAUNCH_FAILED;
     stream = real(stream);
     work_t work = {.run = run_copy, .dest = dest, .source = source, .bytes = bytes};
+    if (stream->capture) {
+        add(stream, work);
+        return SUCCESS;
+    }
     if (is_pageable(source)) {
         /* Staged: the source may be reused when the call returns. */
-        work.copy = malloc(bytes);
+        work.copy = malloc(work.copy_bytes = bytes);
         memcpy(work.copy, (void *)source, bytes);
     }
     add(stream, work);
@@ -696,17 +884,26 @@ int cuMemcpy(address_t dest, address_t source, size_t bytes) {
 
 int cuMemsetD8Async(address_t dest, unsigned char value, size_t bytes, stream_t *stream) {
     if (!current()) return INVALID_CONTEXT;
+    if (fails(__func__)) return LAUNCH_FAILED;
     add(real(stream), (work_t){.run = run_set, .dest = dest, .bytes = bytes, .value = value});
     return SUCCESS;
 }
 
-/* What kernels reach: memory of the GPU (2) and pinned memory (1). */
-int cuPointerGetAttribute(unsigned *value, int attribute, address_t at) {
-    if (attribute != 2 || is_pageable(at)) return INVALID_VALUE;
+/* Of memory of a GPU (2) and pinned memory (1): the type, the GPU, the address for kernels. */
+int cuPointerGetAttribute(void *value, int attribute, address_t at) {
+    if (!current()) return INVALID_CONTEXT;
+    if (is_pageable(at)) return INVALID_VALUE;
     pthread_mutex_lock(&lock);
-    *value = mapping_at(at) ? 2 : 1;
+    mapping_t *found = mapping_at(at);
+    int device = found ? memories[found->memory].device : current()->device, status = SUCCESS;
+    switch (attribute) {
+    case 2: *(unsigned *)value = found ? 2 : 1; break;
+    case 3: *(address_t *)value = at; break;
+    case 9: *(int *)value = device; break;
+    default: status = INVALID_VALUE;
+    }
     pthread_mutex_unlock(&lock);
-    return SUCCESS;
+    return status;
 }
 
 /* Events. */
@@ -716,8 +913,9 @@ struct event {
     pthread_cond_t changed;
     unsigned long recorded, reached;
     struct timespec at;
-    /* Where it was recorded last. */
+    /* Where it was recorded last, and whether that was captured. */
     stream_t *stream;
+    int captured;
 };
 
 int cuEventCreate(event_t **event, unsigned flags) {
@@ -740,7 +938,8 @@ int cuEventDestroy_v2(event_t *event) {
 static void run_record(work_t *work) {
     event_t *event = work->event;
     pthread_mutex_lock(&event->lock);
-    event->reached = work->bytes;
+    /* A record on another stream that came later may have been reached before. */
+    if (event->reached < work->bytes) event->reached = work->bytes;
     clock_gettime(CLOCK_MONOTONIC, &event->at);
     pthread_cond_broadcast(&event->changed);
     pthread_mutex_unlock(&event->lock);
@@ -749,6 +948,8 @@ static void run_record(work_t *work) {
 int cuEventRecord(event_t *event, stream_t *stream) {
     if (!current()) return INVALID_CONTEXT;
     stream = real(stream);
+    event->captured = stream->capture != NULL;
+    if (event->captured) return SUCCESS;
     pthread_mutex_lock(&event->lock);
     event->stream = stream;
     work_t work = {.run = run_record, .event = event, .bytes = ++event->recorded};
@@ -757,9 +958,8 @@ int cuEventRecord(event_t *event, stream_t *stream) {
     return SUCCESS;
 }
 
-/* Has the stream in which it was recorded come to it, sooner or later. */
-static void urge(event_t *event) {
-    stream_t *stream = event->stream;
+/* Has a stream in which an event was recorded come to it, sooner or later. */
+static void urge(stream_t *stream) {
     if (!stream) return;
     pthread_mutex_lock(&stream->lock);
     go(stream);
@@ -767,7 +967,9 @@ static void urge(event_t *event) {
 }
 
 int cuEventQuery(event_t *event) {
-    urge(event);
+    if (event->captured) return CAPTURED_EVENT;
+    if (forbidden()) return CAPTURE_UNSUPPORTED;
+    urge(event->stream);
     pthread_mutex_lock(&event->lock);
     int reached = event->reached == event->recorded;
     pthread_mutex_unlock(&event->lock);
@@ -782,7 +984,7 @@ int cuEventElapsedTime(float *milliseconds, event_t *start, event_t *end) {
 
 static void run_wait(work_t *work) {
     event_t *event = work->event;
-    urge(event);
+    urge(work->stream);
     pthread_mutex_lock(&event->lock);
     while (event->reached < work->bytes) pthread_cond_wait(&event->changed, &event->lock);
     pthread_mutex_unlock(&event->lock);
@@ -790,14 +992,34 @@ static void run_wait(work_t *work) {
 
 int cuStreamWaitEvent(stream_t *stream, event_t *event, unsigned flags) {
     if (!current() || flags) return INVALID_CONTEXT;
+    if (real(stream)->capture && !event->captured) return CAPTURE_ISOLATION;
+    if (event->captured) return real(stream)->capture ? SUCCESS : NOT_SUPPORTED;
     pthread_mutex_lock(&event->lock);
-    work_t work = {.run = run_wait, .event = event, .bytes = event->recorded};
+    /* The latest record, whatever comes later. */
+    work_t work = {.run = run_wait, .event = event, .stream = event->stream, .bytes = event->recorded};
     pthread_mutex_unlock(&event->lock);
     add(real(stream), work);
     return SUCCESS;
 }
 
-static void run_call(work_t *work) { work->call((void *)work->dest); }
+static void run_write(work_t *work) { __atomic_store_n((uint64_t *)work->dest, work->bytes, __ATOMIC_SEQ_CST); }
+
+/* Only of GPU memory: of other kinds the library writes none. */
+int cuStreamWriteValue64_v2(stream_t *stream, address_t at, uint64_t value, unsigned flags) {
+    if (!current()) return INVALID_CONTEXT;
+    pthread_mutex_lock(&lock);
+    int known = mapping_at(at) != NULL;
+    pthread_mutex_unlock(&lock);
+    if (!known || at % 8 || flags) return INVALID_VALUE;
+    add(real(stream), (work_t){.run = run_write, .dest = at, .bytes = value});
+    return SUCCESS;
+}
+
+static void run_call(work_t *work) {
+    in_call = 1;
+    work->call((void *)work->dest);
+    in_call = 0;
+}
 
 int cuLaunchHostFunc(stream_t *stream, void (*call)(void *), void *user) {
     if (!current()) return INVALID_CONTEXT;
@@ -837,11 +1059,20 @@ int cuModuleGetFunction(const kernel_t **function, void *module, const char *nam
     return *function ? SUCCESS : NOT_FOUND;
 }
 
+/* The blocks of a cluster. */
+int cuFuncGetAttribute(int *value, int attribute, const kernel_t *kernel) {
+    if (attribute != 11) return INVALID_VALUE;
+    *value = kernel->cluster;
+    return SUCCESS;
+}
+
 int cuLaunchKernel(const kernel_t *kernel, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared,
                    stream_t *stream, void **args, void **extra) {
     (void)extra;
     if (!current()) return INVALID_CONTEXT;
+    if (fails(__func__)) return LAUNCH_FAILED;
     stream = real(stream);
+    if (kernel->cluster && gx % kernel->cluster) return INVALID_VALUE;
     if (stream->context != current() || !gx || gy != 1 || gz != 1 || !bx || by != 1 || bz != 1 || bx > 1024 || shared > 48 << 10)
         return INVALID_VALUE;
     work_t work = {.run = run_kernel, .kernel = kernel, .grid = gx, .block = bx};
@@ -849,6 +1080,7 @@ int cuLaunchKernel(const kernel_t *kernel, unsigned gx, unsigned gy, unsigned gz
     size_t bytes = 16;
     for (int i = 0; i < kernel->count; i++) bytes += (kernel->sizes[i] + 15) / 16 * 16;
     char *at = work.copy = malloc(bytes);
+    work.copy_bytes = bytes;
     for (int i = 0; i < kernel->count; i++) {
         memcpy(at, args[i], kernel->sizes[i]);
         at += (kernel->sizes[i] + 15) / 16 * 16;

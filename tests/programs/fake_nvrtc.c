@@ -1,4 +1,5 @@
-/* An NVRTC for tests on machines without one: what it compiles to is an image that fake_cuda.c takes. */
+/* An NVRTC for tests on machines without one: what it compiles to is an image that fake_cuda.c takes. With BROKEN, one of another
+ * version that compiles nothing. */
 #include <string.h>
 
 static const char image[] = "fake image";
@@ -7,7 +8,11 @@ const char *nvrtcGetErrorString(int error) { return error ? "an error" : "no err
 
 int nvrtcVersion(int *major, int *minor) {
     *major = 12;
+#ifdef BROKEN
+    *minor = 7;
+#else
     *minor = 8;
+#endif
     return 0;
 }
 
@@ -30,7 +35,11 @@ int nvrtcCreateProgram(void **program, const char *source, const char *name, int
 
 int nvrtcCompileProgram(void *program, int count, const char *const *options) {
     (void)program, (void)count, (void)options;
+#ifdef BROKEN
+    return 6;
+#else
     return 0;
+#endif
 }
 
 int nvrtcDestroyProgram(void **program) {

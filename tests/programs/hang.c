@@ -77,6 +77,14 @@ static void crossed(void)
     }
 }
 
+/* As crossed, and the last PE is late. */
+static void crossed_and_late(void)
+{
+    if (me == n_pes - 1)
+        sleep(120);
+    crossed();
+}
+
 /* Everybody waits for a signal. */
 static void nobody_sends(void)
 {
@@ -132,7 +140,7 @@ int main(int argc, char **argv)
     } scenarios[] = {
         {"computing", computing},   {"sleeping", sleeping},       {"against_a_wait", against_a_wait},
         {"crossed", crossed},       {"nobody_sends", nobody_sends}, {"finalized", finalized},
-        {"on_a_stream", on_a_stream}, {"crashing", crashing},
+        {"on_a_stream", on_a_stream}, {"crashing", crashing},     {"crossed_and_late", crossed_and_late},
     };
     const struct rlimit no_core = {0, 0};
     void *memory;

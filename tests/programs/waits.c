@@ -146,12 +146,13 @@ static void steady(void)
     REPORT("finalize", nvshmemrs_finalize(runtime));
 }
 
-/* The last PE is stopped from outside before it sends a signal; the others wait for it again and again. */
+/* The last PE is stopped from outside before it sends a signal, which it does after a second or, if a file is given, once that is gone; the
+ * others wait for it again and again. */
 static void stopped(void)
 {
     if (me == n_pes - 1) {
         /* Time that passes only while this PE runs. */
-        for (int step = 0; step < 100; step++)
+        for (int step = 0; file ? access(file, F_OK) == 0 : step < 100; step++)
             usleep(10000);
         for (int32_t pe = 0; pe < n_pes - 1; pe++)
             CHECK(nvshmemrs_signal_op(runtime, flag, 41, NVSHMEMRS_SIGNAL_SET, pe));

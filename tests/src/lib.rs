@@ -3,16 +3,20 @@
 //! Everything here panics when something is missing or fails, naming it: a test that cannot run has failed.
 
 pub mod compile;
+pub mod fakes;
 pub mod findings;
 pub mod held;
 pub mod job;
+mod left_out;
 pub mod leftovers;
 pub mod nobody;
 pub mod process;
+pub mod promise;
 pub mod rendezvous;
 
 pub use compile::{compile_c, compile_c_text, compile_cxx, compile_fortran};
 pub use held::Held;
+pub use left_out::left_out;
 pub use leftovers::Leftovers;
 pub use process::{Output, Running, alive, launch, launcher, run, spawn};
 

@@ -1,13 +1,10 @@
 //! Another user of the machine.
 
-use crate::{job, library};
-use std::env;
-use std::fs::{self, OpenOptions, Permissions};
-use std::io::Write;
+use crate::{job, left_out, library};
+use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::thread;
 use tempfile::TempDir;
 
 /// Its number.
@@ -59,19 +56,6 @@ impl Nobody {
         }
         other
     }
-}
-
-/// Adds the running test, and why it could not run, to the file that `cargo xtask test` names by this variable.
-fn left_out(why: &str) {
-    println!("left out: {why}");
-    let Some(list) = env::var_os("TESTS_LEFT_OUT") else {
-        return;
-    };
-    let thread = thread::current();
-    let line = format!("{}: {why}\n", thread.name().unwrap_or("a test"));
-    let list = OpenOptions::new().create(true).append(true).open(list);
-    list.and_then(|mut list| list.write_all(line.as_bytes()))
-        .expect("the list of tests that were left out");
 }
 
 fn readable() -> Permissions {

@@ -4,12 +4,18 @@
 //!   flood NAME                connects and hangs up, again and again
 //!   hear NAME                 connects, and tells how many bytes it is given
 //!   squat NAME ...            listens at each @NAME
+//!   crowd NAME ...            as squat, and takes no connections: there is no room for one more
 //!   open PATH ...             tries to open files
 //!   signal PID ...            tries to end processes
 
+use rustix::io::Errno;
+use rustix::net::{
+    AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, listen, socket_with,
+};
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs::OpenOptions;
 use std::io::{Read, Write};
+use std::os::fd::OwnedFd;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::process::ExitCode;
@@ -72,6 +78,24 @@ fn hear(name: &str) {
     println!("heard {} bytes, then {end:?}", heard.len());
 }
 
+/// Listens, and connects to itself until its queue is full.
+fn crowded(name: &str) -> (OwnedFd, Vec<OwnedFd>) {
+    let new = |flags| socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None);
+    let address = SocketAddrUnix::new_abstract_name(name.as_bytes()).expect("a name");
+    let listener = new(SocketFlags::CLOEXEC).expect("a socket");
+    bind(&listener, &address).expect("a free name");
+    listen(&listener, 1).expect("a queue");
+    let mut queue = Vec::new();
+    loop {
+        let one = new(SocketFlags::CLOEXEC | SocketFlags::NONBLOCK).expect("a socket");
+        match rustix::net::connect(&one, &address) {
+            Ok(()) => queue.push(one),
+            Err(Errno::AGAIN) => return (listener, queue),
+            Err(error) => panic!("no connection: {error}"),
+        }
+    }
+}
+
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
@@ -84,6 +108,10 @@ fn main() -> ExitCode {
                 |name: &&str| UnixListener::bind_addr(&address(name)).expect("a free name");
             let _listeners: Vec<UnixListener> = names.iter().map(listen).collect();
             tell_and_stay("squatting", || {});
+        }
+        ["crowd", ref names @ ..] => {
+            let _crowds: Vec<_> = names.iter().map(|name| crowded(name)).collect();
+            tell_and_stay("crowded", || {});
         }
         ["open", ref paths @ ..] => {
             for path in paths {

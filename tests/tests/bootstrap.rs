@@ -7,10 +7,13 @@ use nvshmemrs_tests::rendezvous::{
     two_of_three, until,
 };
 use nvshmemrs_tests::{
-    HANG, Leftovers, Output, Running, bin, compile_c, job, launcher, program, run, spawn,
+    HANG, Leftovers, Output, Running, bin, compile_c, job, launcher, left_out, program, run, spawn,
 };
-use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
-use rustix::process::Signal;
+use rustix::net::{
+    AddressFamily, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketAddrUnix,
+    SocketFlags, SocketType, bind, listen, sendmsg, socket_with,
+};
+use rustix::process::{Pid, Resource, Rlimit, Signal, prlimit};
 use std::fs;
 use std::io::{IoSlice, Write};
 use std::mem::MaybeUninit;
@@ -314,7 +317,7 @@ fn a_wrong_secret_is_told_when_somebody_is_missing() {
 
 #[test]
 fn a_false_pe_0_is_refused() {
-    let (listener, follower) = in_place_of_pe_0();
+    let (listener, follower) = in_place_of_pe_0(&[]);
     let stream = introduced(&listener);
     // A whole welcome, memory included, but for the secret.
     let memory = tempfile::tempfile().expect("a temporary file");
@@ -339,11 +342,11 @@ fn a_false_pe_0_is_refused() {
 }
 
 /// Listens where PE 0 of the job is to be, and starts PE 1 of two.
-fn in_place_of_pe_0() -> (UnixListener, Running) {
+fn in_place_of_pe_0(variables: &[(&str, &str)]) -> (UnixListener, Running) {
     let id = job::unique_id();
     let address = SocketAddr::from_abstract_name(format!("{}-0", name_of(&id))).expect("a name");
     let listener = UnixListener::bind_addr(&address).expect("a free name");
-    (listener, pe_of(&id, 1, 2, &[]))
+    (listener, pe_of(&id, 1, 2, variables))
 }
 
 /// Hears the introduction of the next PE that connects, which must come soon.
@@ -360,7 +363,7 @@ fn introduced(listener: &UnixListener) -> UnixStream {
 
 #[test]
 fn a_pe_that_was_turned_away_unheard_comes_again() {
-    let (listener, follower) = in_place_of_pe_0();
+    let (listener, follower) = in_place_of_pe_0(&[]);
     // As PE 0 does with one that takes too long.
     drop(introduced(&listener));
     drop(introduced(&listener));
@@ -372,7 +375,7 @@ fn a_pe_that_was_turned_away_unheard_comes_again() {
 
 #[test]
 fn a_pe_0_that_ends_is_not_waited_for() {
-    let (listener, follower) = in_place_of_pe_0();
+    let (listener, follower) = in_place_of_pe_0(&[]);
     let stream = introduced(&listener);
     drop(listener);
     drop(stream);
@@ -381,10 +384,59 @@ fn a_pe_0_that_ends_is_not_waited_for() {
 }
 
 #[test]
+fn a_pe_that_can_open_nothing_more_does_not_take_pe_0_for_gone() {
+    let (listener, follower) = in_place_of_pe_0(&[("NVSHMEMRS_INIT_TIMEOUT", "2")]);
+    let stream = introduced(&listener);
+    let pid = i32::try_from(follower.pid()).ok().and_then(Pid::from_raw);
+    let none = Rlimit {
+        current: Some(0),
+        maximum: Some(0),
+    };
+    prlimit(pid, Resource::Nofile, none).expect("the process is this user's");
+    drop(stream);
+    let output = follower.wait(HANG);
+    let words = [
+        "NVSHMEMRS_INIT_TIMEOUT) PE 0 of 2 was not there",
+        "Too many open files",
+    ];
+    assert_refused(&output, BOOTSTRAP, &words);
+    assert!(!output.stdout.contains("ended"), "{}", output.describe());
+}
+
+/// Also if it cannot be asked who it is, because it does not listen yet, or has no time for connections.
+#[test]
+fn a_second_pe_0_is_refused() {
+    for listens in [false, true] {
+        let id = job::unique_id();
+        let name = format!("{}-0", name_of(&id));
+        let address = SocketAddrUnix::new_abstract_name(name.as_bytes()).expect("a name");
+        let new = |flags| socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None);
+        let first = new(SocketFlags::CLOEXEC).expect("a socket");
+        bind(&first, &address).expect("a free name");
+        let mut queue = Vec::new();
+        if listens {
+            listen(&first, 1).expect("a queue");
+            loop {
+                let one = new(SocketFlags::CLOEXEC | SocketFlags::NONBLOCK).expect("a socket");
+                if rustix::net::connect(&one, &address).is_err() {
+                    break;
+                }
+                queue.push(one);
+            }
+            assert!(!queue.is_empty());
+        }
+        let told = format!(
+            "another process of this user (pid {}) is PE 0 of this job already: it has @{name}",
+            std::process::id()
+        );
+        all_refused(vec![pe_of(&id, 0, 2, &[])], &[&told]);
+    }
+}
+
+#[test]
 fn a_pe_of_another_pid_namespace_has_the_number_that_is_right_here() {
     if !rustix::process::geteuid().is_root() {
-        println!("skipped: making a pid namespace takes root");
-        return;
+        return left_out("making a pid namespace takes root");
     }
     let id = job::unique_id();
     let program = compile_c(&program("hang.c"));

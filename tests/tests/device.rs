@@ -1,10 +1,10 @@
 //! The heap in device memory, on machines without a GPU: the library against `programs/fake_cuda.c`, which stands in for libcuda and is
 //! as strict, and `programs/fake_nvrtc.c`. What only a GPU shows, kernels above all, is left to machines that have one.
 
-use nvshmemrs_tests::{HANG, Output, compile_c, launcher, run, workspace};
+use nvshmemrs_tests::fakes::fakes;
+use nvshmemrs_tests::{Output, compile_c, launcher, left_out, run, workspace};
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::sync::LazyLock;
 use std::time::Duration;
 
 /// The transfers are many, and the machine may be busy.
@@ -13,65 +13,12 @@ const SLOW: Duration = Duration::from_secs(120);
 const LEAKED: i32 = 77;
 const DEVICE: &str = env!("CARGO_BIN_EXE_device");
 
-/// The folder with the stand-ins, compiled once.
-static FAKES: LazyLock<tempfile::TempDir> = LazyLock::new(|| {
-    let folder = tempfile::tempdir().expect("cannot make a folder");
-    kernels(folder.path());
-    for (source, name) in [
-        ("fake_cuda.c", "libcuda.so.1"),
-        ("fake_nvrtc.c", "libnvrtc.so.12"),
-    ] {
-        let source = workspace().join("tests/programs").join(source);
-        compile(&source, &folder.path().join(name));
-    }
-    // The driver has both names, for one library.
-    std::os::unix::fs::symlink("libcuda.so.1", folder.path().join("libcuda.so"))
-        .expect("cannot make a link");
-    folder
-});
-
-/// The GPU's kernels, which run on the host.
-fn kernels(folder: &Path) {
-    let mut compiler = Command::new("c++");
-    compiler.args(["-std=c++17", "-O1", "-g", "-Wall", "-Wextra", "-Werror"]);
-    compiler.args([
-        "-Wno-unknown-pragmas",
-        "-fno-strict-aliasing",
-        "-ffp-contract=off",
-    ]);
-    compiler.args(["-shared", "-fPIC", "-fvisibility=hidden", "-pthread"]);
-    compiler.arg(workspace().join("tests/programs/kernels/library.cpp"));
-    compiler.arg("-o").arg(folder.join("libfakekernels.so"));
-    run(&mut compiler, HANG).assert_success();
-}
-
-fn compile(source: &Path, library: &Path) {
-    let mut compiler = Command::new("cc");
-    compiler.args([
-        "-std=gnu11",
-        "-O1",
-        "-g",
-        "-Wall",
-        "-Wextra",
-        "-Werror",
-        "-shared",
-        "-fPIC",
-    ]);
-    compiler.arg(source).arg("-o").arg(library).arg("-pthread");
-    let folder = library.parent().expect("a library is in a folder");
-    compiler
-        .arg("-L")
-        .arg(folder)
-        .args(["-lfakekernels", "-Wl,-rpath,$ORIGIN"]);
-    run(&mut compiler, HANG).assert_success();
-}
-
 /// Lets a command see the stand-ins, and nothing of the user's.
 fn prepared(mut command: Command, settings: &[(&str, &str)]) -> Command {
     command
         .stdin(Stdio::null())
-        .env("LD_LIBRARY_PATH", FAKES.path())
-        .env("XDG_CACHE_HOME", FAKES.path().join("cache"))
+        .env("LD_LIBRARY_PATH", fakes())
+        .env("XDG_CACHE_HOME", fakes().join("cache"))
         .env_remove("CUDA_HOME")
         .env_remove("CUDA_PATH")
         .env_remove("VIRTUAL_ENV")
@@ -147,17 +94,20 @@ fn processes_reach_each_others_gpus_and_may_share_one() {
 }
 
 #[test]
-fn what_is_missing_is_an_error_that_names_it() {
+fn a_missing_driver_is_an_error_that_names_it() {
     if Path::new("/dev/nvidiactl").exists() {
-        println!("skipped: this machine has a driver, so it cannot be missing");
-    } else {
-        let mut nowhere = prepared(Command::new(DEVICE), &[]);
-        let no_driver = run(nowhere.env("LD_LIBRARY_PATH", ""), SLOW);
-        assert_refused(
-            &no_driver,
-            &["status 3", "libcuda.so.1", "NVSHMEMRS_MEMORY=host"],
-        );
+        return left_out("this machine has a driver, so it cannot be missing");
     }
+    let mut nowhere = prepared(Command::new(DEVICE), &[]);
+    let no_driver = run(nowhere.env("LD_LIBRARY_PATH", ""), SLOW);
+    assert_refused(
+        &no_driver,
+        &["status 3", "libcuda.so.1", "NVSHMEMRS_MEMORY=host"],
+    );
+}
+
+#[test]
+fn what_is_missing_is_an_error_that_names_it() {
     for (settings, words) in [
         (
             ("FAKE_CUDA_VERSION", "11080"),
@@ -238,4 +188,48 @@ fn a_gpu_without_memory_is_an_error_of_malloc_on_every_pe() {
         ));
     }
     output.assert_stdout("PE 1: status 2: PE 1 cannot have");
+}
+
+/// What PE 1 cannot do, or does instead, ends the others' calls with an error that names it, before any deadline.
+#[test]
+fn a_pe_that_cannot_go_on_strands_nobody() {
+    let program = compile_c(&workspace().join("tests/programs/stranded.c"));
+    for what in [
+        "barrier",
+        "malloc",
+        "free",
+        "realloc",
+        "register",
+        "unregister",
+        "split",
+        "reduce",
+        "reduce_end",
+        "stream_reduce",
+        "stream_reduce_after",
+        "stream_reduce_driver",
+        "left",
+        "finalizes",
+        "crosswise",
+        "destroys",
+    ] {
+        println!("{what}");
+        let mut command = launcher(3, &["--grace", "20"]);
+        command.arg(&program).arg(what);
+        // What a driver that fails has not taken back is not looked at.
+        let mut prepared = prepared(command, &[("NVSHMEMRS_TIMEOUT", "20")]);
+        let output = run(prepared.env_remove("FAKE_CUDA_LEAKS"), SLOW);
+        output.assert_success();
+    }
+}
+
+/// Kernels that end because a PE has died are no success, also when nobody asks before they have ended.
+#[test]
+fn kernels_that_a_death_has_ended_are_no_success() {
+    let program = compile_c(&workspace().join("tests/programs/stranded.c"));
+    let mut command = launcher(3, &["--grace", "20"]);
+    command.arg(&program).arg("killed");
+    let output = run(&mut prepared(command, &[("NVSHMEMRS_TIMEOUT", "20")]), SLOW);
+    for pe in [0, 2] {
+        output.assert_stdout(&format!("stranded ok PE {pe}\n"));
+    }
 }

@@ -1,10 +1,13 @@
 //! Jobs that hang: what the board says, from the launcher and from outside; deadlines; Ctrl-C.
 
 use nvshmemrs_tests::{
-    HANG, Leftovers, Output, Running, bin, compile_c, job, launcher, program, run, spawn,
+    HANG, Leftovers, Output, Running, bin, compile_c, held, job, launcher, program, promise, run,
+    spawn,
 };
 use rustix::process::Signal;
-use std::io::{Seek, Write};
+use std::fs;
+use std::io::Write;
+use std::panic::catch_unwind;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -115,6 +118,18 @@ fn collectives_of_two_teams_are_a_deadlock() {
 }
 
 #[test]
+fn a_deadlock_is_told_though_another_pe_is_late() {
+    contains(
+        &stall("crossed_and_late"),
+        &[
+            "\ndeadlock: PE 0 is in barrier on WORLD and waits for PE 1, which is in reduce on team 6 and waits for PE 0; first came PE 0 (",
+            "\nPE 0 waits in barrier on WORLD for PE 2, which is not waiting in nvshmemrs (sleeping in the kernel",
+            "); PE 1 waits for those\n",
+        ],
+    );
+}
+
+#[test]
 fn signals_that_nobody_sends_are_told() {
     contains(
         &stall("nobody_sends"),
@@ -160,12 +175,23 @@ fn the_outside_sees_the_same_as_numbers() {
     job.wait(HANG);
 }
 
+/// Where the machine is so busy that the PEs have not come to their waits when the deadline passes, a longer one shows it.
 #[test]
 fn a_deadline_of_the_caller_ends_a_wait() {
+    let short = ["0.4", "2"].iter();
+    let mut told = short.map(|seconds| catch_unwind(|| deadline_of_the_caller(seconds)));
+    if !told.any(|told| told.is_ok()) {
+        deadline_of_the_caller("10");
+    }
+}
+
+#[track_caller]
+fn deadline_of_the_caller(seconds: &str) {
     let mut job = job::start(compile_c(&program("hang.c")), 3, |_, command| {
-        command.args(["sleeping", "0.4"]);
+        command.args(["sleeping", seconds]);
     });
-    let last = job.pop().expect("three PEs");
+    // It sleeps on, and is killed when it is dropped.
+    let _last = job.pop().expect("three PEs");
     let mut timeouts = 0;
     for pe in job {
         let output = pe.wait(HANG);
@@ -181,8 +207,6 @@ fn a_deadline_of_the_caller_ends_a_wait() {
         timeouts > 0,
         "the other one may have heard of the broken team, but not both"
     );
-    last.signal(Signal::KILL);
-    last.wait(HANG);
 }
 
 /// Operations of `programs/interrupt.c`, one of each class of waits, and what they wait for.
@@ -212,9 +236,9 @@ fn waits_in(job: &mut Running, n: usize, operation: &str) {
             .count();
         (ready == n).then_some(())
     });
-    let pid = job.pid().to_string();
     let place = format!("in {operation} ");
-    job.until("wait of PE 0", |_| {
+    job.until("wait of PE 0", |job| {
+        let pid = launcher_of(job.pid()).to_string();
         let mut info = Command::new(bin("nvshmemrs-info"));
         let shown = run(info.args(["--job", &pid]), HANG).stdout;
         let waits = |line: &str| line.starts_with("  PE 0 (pid ") && line.contains(&place);
@@ -222,34 +246,62 @@ fn waits_in(job: &mut Running, n: usize, operation: &str) {
     });
 }
 
-/// Interrupts a job and gives what it came to. Promised is 1 s, on a machine that has nothing else to do.
+/// The launcher that a process has started, or the process itself if it has started none.
+fn launcher_of(pid: u32) -> u32 {
+    let name = |pid: u32| fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+    let mut all = vec![pid];
+    while let Some(one) = all.pop() {
+        if name(one).trim() == "nvshmemrs-run" {
+            return one;
+        }
+        all.extend(held::children(one));
+    }
+    pid
+}
+
+/// How long a job, or a PE without a launcher, goes on after Ctrl-C at most.
+const CTRL_C: Duration = Duration::from_secs(1);
+
+/// Starts a process that waits, interrupts it, and gives what it came to.
 #[track_caller]
-fn interrupt(job: Running) -> Output {
-    let start = Instant::now();
+fn interrupted<T>(
+    mut start: impl FnMut() -> (Running, T),
+    interrupt: impl Fn(&Running, &mut T),
+) -> Output {
+    let mut output = None;
+    let took = promise::kept(CTRL_C, || {
+        let (job, mut rest) = start();
+        let start = Instant::now();
+        interrupt(&job, &mut rest);
+        let ended = job.wait(HANG);
+        let took = start.elapsed();
+        output = Some(ended);
+        took
+    });
+    println!("ended {} ms after Ctrl-C", took.as_millis());
+    output.expect("at least one try")
+}
+
+/// As `kill -INT` does.
+fn by_signal<T>(job: &Running, _: &mut T) {
     job.signal(Signal::INT);
-    let output = job.wait(HANG);
-    let took = start.elapsed();
-    println!("ended {} ms after SIGINT", took.as_millis());
-    assert!(
-        took < Duration::from_secs(5),
-        "{took:?}\n{}",
-        output.describe()
-    );
-    output
 }
 
 #[test]
 fn ctrl_c_ends_every_wait_of_a_c_program() {
     let before = Leftovers::now();
     for (operation, awaited) in WAITS {
-        let mut command = launcher(2, &[]);
-        command
-            .arg(compile_c(&program("interrupt.c")))
-            .args([operation, "default"])
-            .stdin(Stdio::null());
-        let mut job = spawn(&mut command);
-        waits_in(&mut job, 2, operation);
-        let output = interrupt(job);
+        let start = || {
+            let mut command = launcher(2, &[]);
+            command
+                .arg(compile_c(&program("interrupt.c")))
+                .args([operation, "default"])
+                .stdin(Stdio::null());
+            let mut job = spawn(&mut command);
+            waits_in(&mut job, 2, operation);
+            (job, ())
+        };
+        let output = interrupted(start, by_signal);
         output
             .assert_code(128 + 2)
             .assert_stderr("nvshmemrs-run: interrupted by SIGINT; at that moment:\n")
@@ -273,29 +325,34 @@ fn ctrl_c_ends_every_wait_of_a_c_program() {
 #[test]
 fn a_handler_that_interrupts_ends_every_wait() {
     for (operation, awaited) in WAITS {
-        let mut job = job::start(compile_c(&program("interrupt.c")), 2, |_, command| {
-            command.args([operation, "handler"]);
-        });
-        let last = job.pop().expect("two PEs");
-        let mut first = job.pop().expect("two PEs");
-        waits_in(&mut first, 1, operation);
-        let output = interrupt(first);
+        let start = || {
+            let mut job = job::start(compile_c(&program("interrupt.c")), 2, |_, command| {
+                command.args([operation, "handler"]);
+            });
+            let last = job.pop().expect("two PEs");
+            let mut first = job.pop().expect("two PEs");
+            waits_in(&mut first, 1, operation);
+            // The last one is killed when it is dropped.
+            (first, last)
+        };
+        let output = interrupted(start, by_signal);
         output.assert_code(INTERRUPTED);
         let start = format!(
             "{operation}: status {INTERRUPTED}: {operation} of PE 0 was interrupted after "
         );
         output.assert_stderr(&start).assert_stderr(awaited);
-        last.signal(Signal::KILL);
-        last.wait(HANG);
     }
 }
 
 #[test]
 fn ctrl_c_ends_a_job_of_one() {
-    let mut job =
-        spawn(job::clean(compile_c(&program("interrupt.c"))).args(["signal_wait", "handler"]));
-    waits_in(&mut job, 1, "signal_wait");
-    let output = interrupt(job);
+    let start = || {
+        let mut command = job::clean(compile_c(&program("interrupt.c")));
+        let mut job = spawn(command.args(["signal_wait", "handler"]));
+        waits_in(&mut job, 1, "signal_wait");
+        (job, ())
+    };
+    let output = interrupted(start, by_signal);
     output
         .assert_code(INTERRUPTED)
         .assert_stderr("signal_wait of PE 0 was interrupted after ");
@@ -303,20 +360,23 @@ fn ctrl_c_ends_a_job_of_one() {
 
 #[test]
 fn ctrl_c_on_a_terminal_ends_the_job() {
-    // `script` (bsdutils) gives the launcher a terminal and types what it reads: in the end, Ctrl-C.
-    let mut input = tempfile::tempfile().expect("a temporary file");
-    input.write_all(b"\x03").expect("a character in a file");
-    input.rewind().expect("a file can be rewound");
+    // `script` (bsdutils) gives the launcher a terminal and types what it reads.
     let line = format!(
         "'{}' -n 2 '{}' barrier default",
         bin("nvshmemrs-run").display(),
         compile_c(&program("interrupt.c")).display()
     );
-    // It types when the PEs are inside the wait.
-    let typed = format!("(sleep 3; cat) | script -qec \"{line}\" /dev/null");
-    let mut command = Command::new("sh");
-    command.args(["-c", &typed]).stdin(input);
-    let output = spawn(&mut command).wait(HANG);
+    let start = || {
+        let (input, keyboard) = std::io::pipe().expect("a pipe");
+        let mut command = Command::new("script");
+        command.args(["-qec", &line, "/dev/null"]).stdin(input);
+        let mut job = spawn(&mut command);
+        waits_in(&mut job, 2, "barrier");
+        (job, keyboard)
+    };
+    let output = interrupted(start, |_, keyboard| {
+        keyboard.write_all(b"\x03").expect("script reads");
+    });
     output.assert_code(128 + 2);
     contains(
         &output.stdout,
@@ -326,11 +386,6 @@ fn ctrl_c_on_a_terminal_ends_the_job() {
             "in barrier on WORLD",
             "was killed by signal 2 (SIGINT)",
         ],
-    );
-    assert!(
-        output.elapsed < Duration::from_secs(20),
-        "{}",
-        output.describe()
     );
 }
 

@@ -3,10 +3,12 @@
 
 use nvshmemrs::{Dtype, Op, Team, local};
 use nvshmemrs_tests::compile::compile_as;
-use nvshmemrs_tests::{HANG, program, run};
+use nvshmemrs_tests::fakes::{broken_nvrtc, fakes};
+use nvshmemrs_tests::{HANG, Output, launcher, program, run};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, OnceLock};
+use std::time::Duration;
 
 /// The program; compiled once.
 fn kernels() -> &'static Path {
@@ -288,4 +290,75 @@ fn reductions_have_the_bits_of_the_host() {
         }
     }
     assert!(results.is_empty(), "more results than cases");
+}
+
+/// A job of one PE on device memory, with these folders for the dynamic linker and this toolkit.
+fn on_device(folders: &[&Path], toolkit: &Path, settings: &[(&str, &str)]) -> Output {
+    let cache = tempfile::tempdir().expect("a folder for a cache");
+    let folders = std::env::join_paths(folders).expect("paths without colons");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_device"));
+    command
+        .env("LD_LIBRARY_PATH", folders)
+        .env("XDG_CACHE_HOME", cache.path())
+        .env("CUDA_HOME", toolkit)
+        .env_remove("CUDA_PATH")
+        .env_remove("VIRTUAL_ENV")
+        .env("NVSHMEMRS_IMAGES", cache.path())
+        .env("NVSHMEMRS_MEMORY", "device")
+        .env("DEVICE_MOST", "1000")
+        .envs(settings.iter().copied());
+    run(&mut command, HANG)
+}
+
+#[test]
+fn where_one_nvrtc_fails_the_next_one_compiles() {
+    let toolkit = tempfile::tempdir().expect("a folder for a toolkit");
+    let library = toolkit.path().join("lib64/libnvrtc.so");
+    std::fs::create_dir(toolkit.path().join("lib64")).expect("a folder");
+    std::os::unix::fs::symlink(fakes().join("libnvrtc.so.12"), &library).expect("a link");
+    let folders = [broken_nvrtc(), fakes()];
+    on_device(&folders, toolkit.path(), &[]).assert_success();
+    // With the broken one alone, the error has what it said, and where else was looked.
+    let empty = toolkit.path().join("nothing");
+    let output = on_device(&folders, &empty, &[]);
+    assert_ne!(output.code(), 0, "{}", output.describe());
+    for words in [
+        "nvrtcCompileProgram: an error",
+        "libnvrtc.so.13",
+        "no NVRTC that makes one",
+    ] {
+        assert!(output.stderr.contains(words), "{}", output.describe());
+    }
+}
+
+/// Where a stream cannot write the signal of a long message, a kernel does.
+#[test]
+fn long_messages_have_signals_of_either_kind() {
+    let settings = [("FAKE_CUDA_NO_WRITES", "1"), ("FAKE_CUDA_LEAKS", "1")];
+    on_device(&[fakes()], fakes(), &settings).assert_success();
+}
+
+/// The whole suite, every operation against a plain model, with the heap in the stand-in's device memory: all collectives are kernels.
+#[test]
+fn the_suite_passes_on_device_memory() {
+    // On an idle machine it takes 20 s or so.
+    const SUITE: Duration = Duration::from_secs(400);
+    for n in [1, 2] {
+        let mut command = launcher(n, &[]);
+        command
+            .arg(env!("CARGO_BIN_EXE_suite"))
+            .env("LD_LIBRARY_PATH", fakes())
+            .env("XDG_CACHE_HOME", fakes().join("cache"))
+            .env_remove("CUDA_HOME")
+            .env_remove("CUDA_PATH")
+            .env_remove("VIRTUAL_ENV")
+            .env("NVSHMEMRS_MEMORY", "device")
+            .env("NVSHMEMRS_TIMEOUT", "120")
+            .env("FAKE_CUDA_LEAKS", "1");
+        let output = run(&mut command, SUITE);
+        output.assert_success();
+        for pe in 0..n {
+            output.assert_stdout(&format!("suite ok PE {pe} of {n}\n"));
+        }
+    }
 }

@@ -249,11 +249,6 @@ fn rounds(what: &str, rounds: u32) {
     assert_eq!(output.stdout.lines().count(), processes);
     print!("{}", output.stdout);
     for (name, most) in GROWTH {
-        // The C library keeps the stacks of some threads that have ended, each two mappings: as many as there once were at a time.
-        let most = match (what, name) {
-            ("streams", "mappings") => 48,
-            _ => most,
-        };
         for line in output.stdout.lines() {
             let (warm, last) = pair(line, name);
             assert!(

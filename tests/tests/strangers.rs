@@ -156,7 +156,7 @@ fn another_user_cannot_stop_a_job() {
         assert!(line.contains("Err(Os { code: 1"), "{line}");
     }
     assert!(job.pids.iter().all(|&pid| alive(pid)));
-    // The only socket of a job is the one that it comes together at; it is gone.
+    // The only socket of a job on host memory is the one that it comes together at; it is gone.
     for pid in &job.pids {
         let fds = fs::read_dir(format!("/proc/{pid}/fd")).expect("root may look");
         let links = fds.filter_map(|fd| fs::read_link(fd.ok()?.path()).ok());
@@ -274,11 +274,23 @@ fn a_joiner_without_the_secret_is_refused_and_logged() {
 
 #[test]
 fn another_user_who_was_first_at_the_name_is_passed_over() {
+    passed_over("squat", "squatting");
+}
+
+/// The kernel says who listens once one has connected, which one cannot.
+#[test]
+fn another_user_who_lets_nobody_connect_is_passed_over() {
+    passed_over("crowd", "crowded");
+}
+
+/// Another user has the first two names of a job, which it takes in this way.
+#[track_caller]
+fn passed_over(way: &str, line: &str) {
     let Some(nobody) = Nobody::new() else { return };
     let id = job::unique_id();
     let name = name_of(&id);
-    let squat = stranger(&["squat", &format!("{name}-0"), &format!("{name}-1")]);
-    let squatter = start(&mut nobody.runs(&squat), "squatting");
+    let squat = stranger(&[way, &format!("{name}-0"), &format!("{name}-1")]);
+    let squatter = start(&mut nobody.runs(&squat), line);
     let warn = [("NVSHMEM_DEBUG", "WARN")];
     let pes = (0..3).map(|pe| pe_of(&id, pe, 3, &warn[usize::from(pe > 0)..]));
     let outputs = job::finish(pes.collect());
@@ -287,20 +299,27 @@ fn another_user_who_was_first_at_the_name_is_passed_over() {
     }
     outputs[0].assert_stderr(&format!("listens at @{name}-2, because of"));
     outputs[0].assert_stderr(&format!(
-        "of user {UID}, where user 0 runs the job, listens there"
+        "pid {} of user {UID}, where user 0 runs the job, listens there",
+        squatter.pid()
     ));
     drop(squatter);
 }
 
 #[test]
 fn another_user_who_has_all_the_names_is_named_with_what_to_do() {
+    named_with_what_to_do("squat", "squatting");
+    named_with_what_to_do("crowd", "crowded");
+}
+
+#[track_caller]
+fn named_with_what_to_do(way: &str, line: &str) {
     let Some(nobody) = Nobody::new() else { return };
     let id = job::unique_id();
     let name = name_of(&id);
     let names = [0, 1, 2, 3].map(|candidate| format!("{name}-{candidate}"));
-    let mut squat = stranger(&["squat"]);
+    let mut squat = stranger(&[way]);
     squat.args(&names);
-    let squatter = start(&mut nobody.runs(&squat), "squatting");
+    let squatter = start(&mut nobody.runs(&squat), line);
     let short = [("NVSHMEMRS_INIT_TIMEOUT", "1")];
     let pes = (0..2).map(|pe| pe_of(&id, pe, 2, &short));
     let who = format!("of user {UID}, where user 0 runs the job, listens there");

@@ -33,10 +33,10 @@ pub(crate) const PIECES: &[Piece] = &[
     Piece {
         name: "board",
         file: "board.rs",
-        items: &["struct Entry", "Board::entries", "fn read"],
+        items: &["struct Entry", "Board::entries", "Board::entries_of", "fn read"],
         mutants: &[
-            mutant("Board::entries", "fence(Acquire);", "if !weak(\"board: no fence\") { fence(Acquire); }"),
-            mutant("Board::entries", "if slot.id.load(Relaxed) == id", "if weak(\"board: no second look\") || slot.id.load(Relaxed) == id"),
+            mutant("Board::entries_of", "fence(Acquire);", "if !weak(\"board: no fence\") { fence(Acquire); }"),
+            mutant("Board::entries_of", "(slot.id.load(Relaxed) == id)", "(weak(\"board: no second look\") || slot.id.load(Relaxed) == id)"),
         ],
     },
     Piece {
@@ -202,7 +202,8 @@ pub(crate) const PIECES: &[Piece] = &[
             "Inner::put_on_device",
             "Inner::take_off_device",
             "fn no_team",
-            "fn team_broken",
+            "fn breaks",
+            "fn broken",
         ],
         mutants: &[
             mutant(
@@ -217,6 +218,12 @@ pub(crate) const PIECES: &[Piece] = &[
                 "if *word & bit != 0 && !weak(\"claim: not asked\")",
             ),
         ],
+    },
+    Piece {
+        name: "launches",
+        file: "team/kernels.rs",
+        items: &["struct Launches", "impl Launches"],
+        mutants: &[],
     },
     Piece {
         name: "split",

@@ -38,6 +38,7 @@ include!(concat!(env!("OUT_DIR"), "/lookup.rs"));
 include!(concat!(env!("OUT_DIR"), "/alloc.rs"));
 include!(concat!(env!("OUT_DIR"), "/meeting.rs"));
 include!(concat!(env!("OUT_DIR"), "/team.rs"));
+include!(concat!(env!("OUT_DIR"), "/launches.rs"));
 include!(concat!(env!("OUT_DIR"), "/split.rs"));
 include!(concat!(env!("OUT_DIR"), "/join.rs"));
 include!(concat!(env!("OUT_DIR"), "/releases.rs"));
@@ -500,6 +501,11 @@ impl Inner {
 
     /// Mirrors `check_stopped` of runtime/stops.rs: nobody is stopped here.
     fn check_stopped(&self, _operation: Operation) -> Result<()> {
+        Ok(())
+    }
+
+    /// Mirrors `await_launches` of team/kernels.rs: there are none.
+    fn await_launches(&self, _team: &TeamState) -> Result<()> {
         Ok(())
     }
 

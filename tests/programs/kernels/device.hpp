@@ -6,10 +6,12 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <math.h>
 #include <memory>
 #include <mutex>
 #include <random>
@@ -36,6 +38,11 @@ struct Dim {
 
 struct Block;
 
+// The blocks of a launch, which are one cluster if its kernel knows of clusters.
+struct Launch {
+    std::atomic<u32> arrived{0};
+};
+
 // A thread of a block.
 struct Fiber {
     Dim thread;
@@ -56,32 +63,25 @@ struct Block {
     std::vector<std::unique_ptr<Fiber>> fibers;
     std::vector<Warp> warps;
     const std::function<void()> *body;
+    Launch *launch;
+    u32 meetings = 0;
     jmp_buf scheduler;
     std::minstd_rand random;
     bool any = false, any_before = false;
 };
 
 inline thread_local Fiber *here = nullptr;
+// Whether a kernel on this thread of the process has looked at memory that others write: then they should have their turn.
+inline thread_local bool polled = false;
+// How often kernels have looked at memory that others write.
+inline std::atomic<u64> loads{0};
 inline std::mutex pairs;
 
 static constexpr size_t STACK = 64 << 10;
 
-// Stacks that are used again, because making them anew costs more than most kernels.
-inline std::mutex stacks_lock;
-inline std::vector<std::unique_ptr<char[]>> stacks;
-
-inline std::unique_ptr<char[]> take_stack() {
-    std::lock_guard<std::mutex> lock(stacks_lock);
-    if (stacks.empty()) return std::unique_ptr<char[]>(new char[STACK]);
-    std::unique_ptr<char[]> stack = std::move(stacks.back());
-    stacks.pop_back();
-    return stack;
-}
-
-inline void give_stack(std::unique_ptr<char[]> stack) {
-    std::lock_guard<std::mutex> lock(stacks_lock);
-    stacks.push_back(std::move(stack));
-}
+// Threads that have run, to run again, because making them anew costs more than most kernels.
+inline std::mutex idle_lock;
+inline std::vector<std::unique_ptr<Fiber>> idle;
 
 // Another thread's turn.
 __attribute__((noinline)) inline void yield() {
@@ -108,23 +108,44 @@ inline bool barrier(bool vote) {
     return block.any_before;
 }
 
+// What a thread does, for one block after the other; those may be run by different threads of the process.
 inline void start() {
-    (*here->block->body)();
-    here->done = true;
-    yield();
+    Fiber *self = here;
+    for (;;) {
+        (*self->block->body)();
+        self->done = true;
+        yield();
+    }
 }
 
-inline std::unique_ptr<Fiber> make(Block *block, u32 thread) {
+inline std::unique_ptr<Fiber> make() {
     auto fiber = std::make_unique<Fiber>();
-    fiber->thread = {thread};
-    fiber->block = block;
-    fiber->stack = take_stack();
+    fiber->stack.reset(new char[STACK]);
     getcontext(&fiber->context);
     fiber->context.uc_stack.ss_sp = fiber->stack.get();
     fiber->context.uc_stack.ss_size = STACK;
     fiber->context.uc_link = nullptr;
     makecontext(&fiber->context, start, 0);
     return fiber;
+}
+
+// The threads of a block.
+inline void take(Block &block) {
+    std::lock_guard<std::mutex> lock(idle_lock);
+    for (u32 thread = 0; thread < block.dim.x; thread++) {
+        if (idle.empty()) idle.push_back(make());
+        auto fiber = std::move(idle.back());
+        idle.pop_back();
+        fiber->thread = {thread};
+        fiber->block = &block;
+        fiber->waits = fiber->done = false;
+        block.fibers.push_back(std::move(fiber));
+    }
+}
+
+inline void give(Block &block) {
+    std::lock_guard<std::mutex> lock(idle_lock);
+    for (auto &fiber : block.fibers) idle.push_back(std::move(fiber));
 }
 
 // Runs the threads of a block until all are done.
@@ -145,21 +166,23 @@ inline void run(Block &block) {
             block.any = false;
             for (auto &fiber : block.fibers) fiber->waits = false;
         }
-        sched_yield();
+        if (polled) sched_yield();
+        polled = false;
     }
 }
 
-inline void run_block(u32 index, u32 grid, u32 threads, u32 seed, const std::function<void()> &body) {
+inline void run_block(Launch &launch, u32 index, u32 grid, u32 threads, u32 seed, const std::function<void()> &body) {
     Block block;
     block.index = {index};
     block.dim = {threads};
     block.grid = {grid};
     block.warps.resize((threads + 31) / 32);
     block.body = &body;
+    block.launch = &launch;
     block.random.seed(seed * 1000 + index + 1);
-    for (u32 thread = 0; thread < threads; thread++) block.fibers.push_back(make(&block, thread));
+    take(block);
     run(block);
-    for (auto &fiber : block.fibers) give_stack(std::move(fiber->stack));
+    give(block);
 }
 
 // Runs a kernel whose threads have nothing to do with each other.
@@ -176,11 +199,26 @@ inline void launch_apart(u32 grid, u32 threads, const std::function<void()> &bod
 
 // Runs a kernel, and returns when it is over.
 inline void launch(u32 grid, u32 threads, u32 seed, const std::function<void()> &body) {
-    if (grid == 1) return run_block(0, grid, threads, seed, body);
+    Launch launch;
+    if (grid == 1) return run_block(launch, 0, grid, threads, seed, body);
     std::vector<std::thread> blocks;
     for (u32 index = 0; index < grid; index++)
-        blocks.emplace_back([=, &body] { run_block(index, grid, threads, seed, body); });
+        blocks.emplace_back([=, &launch, &body] { run_block(launch, index, grid, threads, seed, body); });
     for (auto &block : blocks) block.join();
+}
+
+// All blocks of a launch meet.
+inline void meet_launch() {
+    barrier(false);
+    Block &block = *here->block;
+    if (here->thread.x == 0) {
+        u32 all = ++block.meetings * block.grid.x;
+        for (block.launch->arrived++; block.launch->arrived < all;) {
+            polled = true;
+            yield();
+        }
+    }
+    barrier(false);
 }
 
 inline u32 ballot(bool vote) {
@@ -211,13 +249,13 @@ T bits(const void *from) {
 #define __forceinline__ inline
 #define __noinline__
 #define __grid_constant__
-#define __launch_bounds__(threads)
+#define __launch_bounds__(...)
 // A block is a thread of its own.
 #define __shared__ static thread_local
 #define KERNEL [[maybe_unused]] static void
 #define DEVICE static inline
-#define OUTLINE static inline
 #define DEVICE_METHOD inline
+#define CLUSTER
 
 #define threadIdx (device::here->thread)
 #define blockIdx (device::here->block->index)
@@ -226,7 +264,31 @@ T bits(const void *from) {
 
 static thread_local u64 parts[256];
 
+// NVRTC declares functions of its own in the global namespace, and the compiler prefers them to templates: those of <math.h>, and these.
+// Minimum and maximum drop a NaN.
+#define BUILT_IN(T)                                                                \
+    [[maybe_unused]] DEVICE T min(T a, T b) { return a < b || b != b ? a : b; }   \
+    [[maybe_unused]] DEVICE T max(T a, T b) { return a > b || b != b ? a : b; }
+BUILT_IN(i32)
+BUILT_IN(u32)
+BUILT_IN(long)
+BUILT_IN(unsigned long)
+BUILT_IN(i64)
+BUILT_IN(u64)
+BUILT_IN(float)
+BUILT_IN(double)
+[[maybe_unused]] DEVICE u32 umin(u32 a, u32 b) { return min(a, b); }
+[[maybe_unused]] DEVICE u32 umax(u32 a, u32 b) { return max(a, b); }
+[[maybe_unused]] DEVICE i64 llmin(i64 a, i64 b) { return min(a, b); }
+[[maybe_unused]] DEVICE i64 llmax(i64 a, i64 b) { return max(a, b); }
+[[maybe_unused]] DEVICE u64 ullmin(u64 a, u64 b) { return min(a, b); }
+[[maybe_unused]] DEVICE u64 ullmax(u64 a, u64 b) { return max(a, b); }
+[[maybe_unused]] DEVICE bool any(bool vote) { return vote; }
+[[maybe_unused]] DEVICE bool all(bool vote) { return vote; }
+[[maybe_unused]] DEVICE i64 clock64() { return 0; }
+
 DEVICE void __syncthreads() { device::barrier(false); }
+DEVICE void meet_cluster() { device::meet_launch(); }
 DEVICE bool __syncthreads_or(bool vote) { return device::barrier(vote); }
 DEVICE void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 DEVICE u32 __ballot_sync(u32, bool vote) { return device::ballot(vote); }
@@ -245,6 +307,8 @@ DEVICE u64 atomicMin(u64 *at, u64 value) {
 template <class T>
 DEVICE T load_from(u64 at) {
     device::yield();
+    device::loads.fetch_add(1, std::memory_order_relaxed);
+    device::polled = true;
     return __atomic_load_n((T *)at, __ATOMIC_SEQ_CST);
 }
 DEVICE u64 load_relaxed(u64 at) { return load_from<u64>(at); }
@@ -265,6 +329,7 @@ struct Pair {
 
 DEVICE Pair load_pair(u64 at) {
     device::yield();
+    device::polled = true;
     std::lock_guard<std::mutex> lock(device::pairs);
     // Between processes there is no lock; whoever sees a flag, which comes second, sees its data all the same.
     u64 second = __atomic_load_n((u64 *)(at + 8), __ATOMIC_SEQ_CST);

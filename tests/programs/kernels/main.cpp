@@ -30,20 +30,24 @@ class Job {
   public:
     static constexpr u64 SYNC = 64 << 10;
     static constexpr u32 BORN = 3;
+    // The first collectives go past what a flag holds of an epoch.
+    static constexpr u64 START = (1ull << 32) - 5;
     i32 n;
     u64 stride;
     std::vector<i32> members;
     std::vector<TeamLocal> locals;
     std::vector<u32> aborts;
+    std::vector<u64> finished;
     std::vector<ErrorRecord> errors;
     Team team = {};
 
-    Job(i32 n, u64 bytes, u32 slot) : n(n), stride(bytes + SYNC), members(n), locals(n), aborts(n), errors(n) {
+    // The members are all PEs from the last to the first, which the kernels are told as a stride or as a table.
+    Job(i32 n, u64 bytes, u32 slot, bool strided = false) : n(n), stride(bytes + SYNC), members(n), locals(n), aborts(n), finished(n), errors(n) {
         base_ = (u8 *)aligned_alloc(4096, (n * stride + 4095) & ~4095ull);
         memset(base_, 0xee, n * stride);
         for (i32 m = 0; m < n; m++) {
             members[m] = n - 1 - m;
-            locals[m].epoch = (u64)BORN << 32;
+            locals[m] = {START, 0, BORN};
             memset(part(m), 0, SYNC);
         }
         team.n = n;
@@ -51,7 +55,8 @@ class Job {
         team.index = 7;
         team.blocks = 4;
         team.members = (u64)members.data();
-        team.staging = 64 * n + 2 * STEPS * 8 * n * team.blocks;
+        if (strided) team.step = -1, team.first = n - 1;
+        team.staging = 48 * n + 2 * STEPS * 8 * n * team.blocks;
         team.staging = (team.staging + 127) & ~127ull;
         team.slot = slot;
         check(team.staging + 2 * n * team.slot <= SYNC, "the sync block is too small");
@@ -60,7 +65,7 @@ class Job {
     ~Job() { free(base_); }
 
     // How many epochs a member has counted.
-    u64 epochs(i32 m) { return locals[m].epoch - ((u64)BORN << 32); }
+    u64 epochs(i32 m) { return locals[m].epoch - START; }
 
     // Member m's part of symmetric memory.
     u8 *part(i32 m) { return base_ + members[m] * stride; }
@@ -85,7 +90,7 @@ class Job {
 };
 
 // Numbers of Operation in core/src/wait.rs.
-static constexpr u32 BARRIER = 5, BROADCAST = 7, FCOLLECT = 11, COLLECT = 12, ALLTOALL = 13, ALLTOALLS = 14;
+static constexpr u32 FINALIZE = 2, BARRIER = 5, BROADCAST = 7, FCOLLECT = 11, COLLECT = 12, ALLTOALL = 13, ALLTOALLS = 14;
 
 // A collective, the same on all members but for what differs by design.
 struct Step {

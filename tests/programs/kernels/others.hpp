@@ -53,7 +53,7 @@ static void mismatch(CollectiveKernel kernel, CollectiveKernel other, u32 operat
         const ErrorRecord &error = job.errors[m];
         check(error.state == 2 && error.code == MISMATCH, "a mismatch is not reported");
         check(job.aborts[m] == MISMATCH, "the abort word is not set");
-        check(error.team == 7 && (u32)error.epoch == 2, "the wrong collective is named");
+        check(error.team == 7 && error.epoch == Job::START + 2, "the wrong collective is named");
         check(error.operation == (m == 1 ? other_operation : operation), "the wrong operation is named");
         check((error.pe == job.members[1]) == (m != 1), "the wrong PE is named");
         check(error.their_operation == (m == 1 ? operation : other_operation), "the other's operation is wrong");
@@ -79,14 +79,50 @@ static void abort_word(CollectiveKernel kernel, u32 operation, bool flags) {
 // A kernel of a team that was destroyed does nothing, and says so.
 static void stale(CollectiveKernel kernel, u32 operation, bool flags) {
     Job job(2, 64 << 10, 1024);
-    job.locals[0].epoch = ~0ull;
+    job.locals[0].born = ~0u;
     Collective c = job.call(0, operation, 5);
     c.dest = Job::SYNC, c.source = Job::SYNC + 4096, c.bytes = 64, c.op = SUM, c.root = 0;
     Bytes before(job.part(1), job.part(1) + job.stride);
     device::launch(2, flags ? 96 : 64, 3, [&] { kernel(c); });
     check(job.errors[0].state == 2 && job.errors[0].code == STALE, "a destroyed team is not reported");
-    check(job.locals[0].epoch == ~0ull && job.locals[0].done == 0, "a destroyed team has epochs");
+    check(job.aborts[0] == 0, "a destroyed team ends the kernels of the next one");
+    check(job.epochs(0) == 0 && job.locals[0].done == 0, "a destroyed team has epochs");
     check(Bytes(job.part(1), job.part(1) + job.stride) == before, "a destroyed team writes");
+}
+
+// A member that says what it does instead ends the others' next collective; its own epoch is not counted.
+static void farewell() {
+    Job job(3, 64 << 10, 1024);
+    std::vector<std::thread> streams;
+    for (i32 m = 0; m < 3; m++)
+        streams.emplace_back([&, m] {
+            bool leaves = m == 2;
+            Collective c = job.call(m, leaves ? FINALIZE : REDUCE, leaves ? 0 : 78);
+            c.dest = Job::SYNC, c.source = Job::SYNC + 4096, c.bytes = 64, c.op = SUM, c.count = leaves;
+            device::launch(1, 64, m, [&] { leaves ? nvshmemrs_barrier(c) : nvshmemrs_reduce_float(c); });
+        });
+    for (auto &stream : streams) stream.join();
+    for (i32 m = 0; m < 2; m++) {
+        const ErrorRecord &error = job.errors[m];
+        check(error.state == 2 && error.code == MISMATCH && error.pe == job.members[2], "a farewell is not reported");
+        check(error.operation == REDUCE && error.their_operation == FINALIZE, "a farewell names the wrong operation");
+    }
+    check(job.errors[2].state == 0 && job.aborts[2] == 0 && job.epochs(2) == 0, "who leaves has an error");
+}
+
+// A wait for one of very many elements, of which nothing holds, leaves soon when the host says so: not after so many rounds over all.
+static void large_wait() {
+    std::vector<i32> ivars(100000, 0);
+    u64 result = 77;
+    u32 abort = 9;
+    WaitCall w = {};
+    w.state.abort = (u64)&abort;
+    w.ivars = (u64)ivars.data(), w.count = ivars.size(), w.value = 2, w.result = (u64)&result;
+    w.cmp = 0, w.dtype = 3, w.mode = WAIT_ANY;
+    u64 before = device::loads;
+    device::launch(1, 32, 5, [&] { nvshmemrs_wait(w); });
+    check(result == ~0ull, "an ended wait has found something");
+    check(device::loads - before < 2 * POLLS * 32, "an ended wait goes on looking");
 }
 
 // What is collected must fit dest, or fill it.
@@ -195,9 +231,10 @@ static void copies() {
         for (u64 i = 0; i < 8000; i++) source[i] = random();
         Bytes want(dest, dest + 8000);
         std::copy(source + from, source + from + bytes, want.begin() + to);
-        if (round % 3 == 0)
-            device::launch(1, 32, round, [&] { nvshmemrs_put_signal((u64)dest + to, (u64)source + from, bytes, (u64)&target[990], 5, round % 2); });
-        else
+        if (round % 3 == 0) {
+            auto kernel = round % 4 ? nvshmemrs_put_signal_wide : nvshmemrs_put_signal;
+            device::launch(round % 4 ? 8 : 1, 32, round, [&] { kernel((u64)dest + to, (u64)source + from, bytes, (u64)&target[990], 5, round % 2); });
+        } else
             device::launch(1 + round % 3, 32, round, [&] { nvshmemrs_copy((u64)dest + to, (u64)source + from, bytes); });
         if (round % 3 == 0) {
             u64 signal = round % 2 ? 0xeeeeeeeeeeeeeeee + 5 : 5;
@@ -207,7 +244,7 @@ static void copies() {
         // Within one buffer.
         Bytes moved(source, source + 8000);
         memmove(&moved[to], &moved[from], bytes);
-        device::launch(1, 64, round, [&] { nvshmemrs_move((u64)source + to, (u64)source + from, bytes); });
+        device::launch(round % 2 ? 8 : 1, 32, round, [&] { nvshmemrs_move((u64)source + to, (u64)source + from, bytes); });
         check(Bytes(source, source + 8000) == moved, "move");
         u64 size = random() % 17;
         Pair value = {random() * 0x100000001ull, random() * 0x100000001ull};
@@ -232,6 +269,23 @@ static void copies() {
         Strided s = {(u64)dest + 2000, (u64)source + 2000, to_step, from_step, block, count};
         device::launch(1 + round % 2, 32, round, [&] { nvshmemrs_copy_strided(s); });
         check(Bytes(dest, dest + 4800) == want, "copy_strided");
+    }
+}
+
+// Whoever sees the signal of a copy by a cluster sees all of the copy.
+static void wide_signals() {
+    std::vector<u64> source(20000), dest(20000, 0);
+    for (u64 i = 0; i < source.size(); i++) source[i] = i + 1;
+    for (u32 round = 0; round < 20; round++) {
+        std::fill(dest.begin(), dest.end(), 0);
+        u64 signal = 0, bytes = dest.size() * 8 - round;
+        std::thread kernel([&] {
+            device::launch(8, 32, round, [&] { nvshmemrs_put_signal_wide((u64)dest.data(), (u64)source.data(), bytes, (u64)&signal, 1, 0); });
+        });
+        while (!__atomic_load_n(&signal, __ATOMIC_SEQ_CST)) sched_yield();
+        bool whole = !memcmp(dest.data(), source.data(), bytes);
+        kernel.join();
+        check(whole, "a signal is seen before the copy");
     }
 }
 
@@ -281,6 +335,8 @@ static void errors() {
         stale(flags, operation, herald);
         stale(direct, operation, false);
     }
+    farewell();
+    large_wait();
     overrun(1199, false);
     overrun(1199, true);
     overrun(1201, true);
@@ -297,6 +353,7 @@ static void errors() {
     for (u32 seed = 0; seed < 60; seed++)
         for (u32 mode : {WAIT_ALL, WAIT_ANY, WAIT_SOME}) waits(mode, seed % 3 != 0, seed % 2, seed);
     copies();
+    wide_signals();
     atomics_of<u32>(0x3f000000, 0x40200000, 0x40400000);
     atomics_of<u64>(0x3fe0000000000000, 0x4004000000000000, 0x4008000000000000);
     // The smallest subnormal number twice.

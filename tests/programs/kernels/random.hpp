@@ -64,10 +64,13 @@ class Draw {
         u32 signature = random();
         for (i32 m = 0; m < job.n; m++) {
             Collective c = job.call(m, operation, signature);
+            c.finished = coin() ? (u64)&job.finished[m] : 0, c.ticket = steps.size() + 1;
             set(m, c);
             step.calls.push_back(c);
         }
-        step.after = [this, expected = std::move(expected), sources = std::move(sources)](i32 m) {
+        std::vector<Collective> calls = step.calls;
+        step.after = [this, calls, expected = std::move(expected), sources = std::move(sources)](i32 m) {
+            check(!calls[m].finished || job.finished[m] == calls[m].ticket, "a collective does not say that it is over");
             for (const Expected &want : expected)
                 if (want.member == m) compare(want);
             for (const Source &source : sources)
@@ -249,7 +252,7 @@ class Draw {
 
 static void random_steps(u32 seed, u32 count) {
     std::mt19937 random(seed);
-    Job job(1 + random() % 5, (u64)count * 24000, 256 + 128 * (random() % 8));
+    Job job(1 + random() % 5, (u64)count * 24000, 256 + 128 * (random() % 8), seed % 2);
     Draw draw(job, seed);
     for (u32 i = 0; i < count; i++) draw.any();
     run(job, draw.steps, seed);

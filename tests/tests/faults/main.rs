@@ -11,6 +11,8 @@ const TEAM_BROKEN: i32 = 23;
 
 /// Milliseconds from a death to the error, at most: what is promised.
 const NOTICED: f64 = 2000.0;
+/// As [`NOTICED`], on a machine that has nothing else to do.
+const NOTICED_IDLE: f64 = 200.0;
 
 /// A test program, compiled once.
 macro_rules! compiled {

@@ -1,6 +1,6 @@
 //! Every operation that can wait, and every way in which a PE ends: all survivors return an error that names it.
 
-use super::{KILLED, NOTICED, came, compiled};
+use super::{KILLED, NOTICED, NOTICED_IDLE, came, compiled};
 use nvshmemrs_tests::{Leftovers, job};
 use rustix::process::Signal;
 use std::sync::Mutex;
@@ -133,11 +133,7 @@ impl Fault {
                         && came.text.contains(&format!("PE {victim} ended")))
             });
             assert!(named, "the PE is not named: {}", describe());
-            assert!(
-                (0.0..NOTICED).contains(&came.after),
-                "too late: {}",
-                describe()
-            );
+            assert!(came.after >= 0.0, "before the end: {}", describe());
             times.push(came.after);
         }
         for (pe, running) in victims {
@@ -153,20 +149,29 @@ impl Fault {
         }
         times
     }
+
+    /// As [`run`](Fault::run); the longest of the times.
+    fn slowest(self) -> f64 {
+        self.run().into_iter().fold(0.0, f64::max)
+    }
 }
 
-/// Runs all jobs, some at a time, and prints the worst time.
+/// Runs all jobs, some at a time, and prints the worst time. One that is noticed later than promised may be so because of the others: it
+/// runs again, alone.
 fn run_all(title: &str, faults: &[Fault]) {
     let before = Leftovers::now();
     let (next, worst) = (AtomicUsize::new(0), Mutex::new((0.0, None)));
-    let failed: Mutex<Vec<String>> = Mutex::new(Vec::new());
+    let (failed, late) = (Mutex::new(Vec::new()), Mutex::new(Vec::new()));
     thread::scope(|scope| {
         for _ in 0..AT_A_TIME {
             scope.spawn(|| {
                 while let Some(&fault) = faults.get(next.fetch_add(1, Relaxed)) {
-                    match std::panic::catch_unwind(|| fault.run()) {
-                        Ok(times) => {
-                            let slowest = times.into_iter().fold(0.0, f64::max);
+                    match std::panic::catch_unwind(|| fault.slowest()) {
+                        Ok(slowest) if slowest > NOTICED => {
+                            let mut late = late.lock().expect("no panic under the lock");
+                            late.push((fault, slowest));
+                        }
+                        Ok(slowest) => {
                             let mut worst = worst.lock().expect("no panic under the lock");
                             if slowest > worst.0 {
                                 *worst = (slowest, Some(fault));
@@ -182,7 +187,17 @@ fn run_all(title: &str, faults: &[Fault]) {
             });
         }
     });
-    let failed = failed.into_inner().expect("no panic under the lock");
+    let mut failed = failed.into_inner().expect("no panic under the lock");
+    for (fault, among) in late.into_inner().expect("no panic under the lock") {
+        let alone = fault.slowest();
+        let text = format!(
+            "{fault:?}: noticed after {among:.0} ms beside other jobs, after {alone:.0} ms alone; promised are {NOTICED:.0} ms"
+        );
+        println!("{text}");
+        if alone > NOTICED {
+            failed.push(text);
+        }
+    }
     assert!(
         failed.is_empty(),
         "{} of {}:\n{}",
@@ -275,6 +290,7 @@ fn death_is_noticed_soon() {
         times[times.len() - 1],
         times[times.len() / 2]
     );
-    // Promised are 200 ms on a machine that has nothing else to do.
-    assert!(times[times.len() / 2] < 2000.0, "{times:?}");
+    // At one moment of fifteen the machine has nothing else to do.
+    assert!(times[0] < NOTICED_IDLE, "{times:?}");
+    assert!(times[times.len() / 2] < NOTICED, "{times:?}");
 }

@@ -1,17 +1,20 @@
 //! PEs that are stopped: for a short time, for good, and the whole job at once.
 
 use super::{came, compiled};
-use nvshmemrs_tests::{HANG, Running, job};
+use nvshmemrs_tests::{HANG, Running, bin, job, promise, run};
 use rustix::process::Signal;
+use std::ffi::OsStr;
+use std::process::Command;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
+use tempfile::{NamedTempFile, TempPath};
 
 const PE_STOPPED: i32 = 26;
 
 /// Starts a scenario of `programs/waits.c` on three PEs, all of which have joined on return.
-fn start(scenario: &str, limit: Option<&str>) -> Vec<Running> {
+fn start<S: AsRef<OsStr>>(words: &[S], limit: Option<&str>) -> Vec<Running> {
     let mut job = job::start(compiled!("waits.c"), 3, |_, command| {
-        command.arg(scenario);
+        command.args(words);
         command.envs(limit.map(|seconds| ("NVSHMEMRS_STOP_TIMEOUT", seconds)));
     });
     for pe in &mut job {
@@ -19,8 +22,21 @@ fn start(scenario: &str, limit: Option<&str>) -> Vec<Running> {
             pe.stdout().contains(" is pid ").then_some(())
         });
     }
-    thread::sleep(Duration::from_millis(300));
     job
+}
+
+/// Starts the scenario in which all wait for the last PE, which sends its signals once the file is gone; all are at that on return.
+fn start_waiting(limit: Option<&str>) -> (Vec<Running>, TempPath) {
+    let file = NamedTempFile::new().expect("a temporary file");
+    let file = file.into_temp_path();
+    let mut job = start(&[OsStr::new("stopped"), file.as_os_str()], limit);
+    let pid = job[2].pid().to_string();
+    job[0].until("signal_wait of two PEs", |_| {
+        let mut info = Command::new(bin("nvshmemrs-info"));
+        let shown = run(info.args(["--job", &pid]), HANG).stdout;
+        (shown.matches("in signal_wait for ").count() == 2).then_some(())
+    });
+    (job, file)
 }
 
 /// Every PE goes through finalize.
@@ -34,7 +50,7 @@ fn finish(job: Vec<Running>) {
 
 #[test]
 fn a_stopped_pe_is_not_dead() {
-    let mut job = start("steady", None);
+    let mut job = start(&["steady"], None);
     job[1].signal(Signal::STOP);
     thread::sleep(Duration::from_secs(1));
     for pe in &mut job {
@@ -48,49 +64,57 @@ fn a_stopped_pe_is_not_dead() {
     finish(job);
 }
 
-/// Stops the last PE until the others have given up waiting for it; they can wait for it again when it goes on.
-fn stop_for_long(limit: Option<&str>, seconds: f64) {
-    let mut job = start("stopped", limit);
+/// How much later than the limit the others have their errors at most.
+const TOLD: Duration = Duration::from_millis(500);
+
+/// Stops the last PE until the others have given up waiting for it; they can wait for it again when it goes on. Gives the time from
+/// the stop until both had the error.
+fn stop_until_told(limit: Option<&str>) -> Duration {
+    let (mut job, file) = start_waiting(limit);
     let last = job[2].pid();
+    let start = Instant::now();
     job[2].signal(Signal::STOP);
-    for pe in &mut job[..2] {
-        let line = pe.until("error", |pe| {
+    let lines = [0, 1].map(|pe: usize| {
+        job[pe].until("error", |pe| {
             let text = pe.stdout();
             let line = text
                 .lines()
                 .find(|line| line.starts_with("signal_wait: "))?;
             Some(line.to_string())
-        });
-        let status = format!("signal_wait: status {PE_STOPPED} after ");
-        let named = format!("PE 2 (pid {last}) has been stopped (SIGSTOP or Ctrl-Z) for ");
-        let remedy = format!("`kill -CONT {last}` lets it go on; NVSHMEMRS_STOP_TIMEOUT");
-        for part in [&status, &named, &remedy] {
-            assert!(line.contains(part.as_str()), "no {part:?} in {line}");
-        }
-        let after = line.strip_prefix(&status).and_then(|rest| {
-            let (seconds, _) = rest.split_once(' ')?;
-            seconds.parse::<f64>().ok()
-        });
-        let after = after.expect("a number of seconds");
-        println!(
-            "told {after} s after the wait began, 0.3 s before the stop; the limit is {seconds} s"
-        );
-        // Promised are 2 s from the stop, on a machine that has nothing else to do.
-        assert!((seconds..seconds + 10.0).contains(&after), "{line}");
+        })
+    });
+    let took = start.elapsed();
+    let status = format!("signal_wait: status {PE_STOPPED} after ");
+    let named = format!("PE 2 (pid {last}) has been stopped (SIGSTOP or Ctrl-Z) for ");
+    let remedy = format!("`kill -CONT {last}` lets it go on; NVSHMEMRS_STOP_TIMEOUT");
+    for (line, part) in lines
+        .iter()
+        .flat_map(|line| [(line, &status), (line, &named), (line, &remedy)])
+    {
+        assert!(line.contains(part.as_str()), "no {part:?} in {line}");
     }
     job[2].signal(Signal::CONT);
+    file.close().expect("nobody else takes the file away");
     finish(job);
+    took
 }
 
 #[test]
 fn a_pe_that_is_stopped_for_long_is_named() {
-    stop_for_long(None, 1.5);
-    stop_for_long(Some("0.5"), 0.5);
+    for (limit, time) in [(None, 1500), (Some("0.5"), 500)] {
+        let time = Duration::from_millis(time);
+        let took = promise::kept(time + TOLD, || {
+            let took = stop_until_told(limit);
+            assert!(took >= time, "after {took:?}, the limit is {time:?}");
+            took
+        });
+        println!("told {took:.3?} after the stop; the limit is {time:?}");
+    }
 }
 
 #[test]
 fn without_a_limit_a_stop_is_waited_out() {
-    let mut job = start("stopped", Some("0"));
+    let (mut job, file) = start_waiting(Some("0"));
     job[2].signal(Signal::STOP);
     thread::sleep(Duration::from_secs(2));
     for pe in &mut job {
@@ -98,13 +122,14 @@ fn without_a_limit_a_stop_is_waited_out() {
         assert!(!text.contains("signal_wait: status"), "{text}");
     }
     job[2].signal(Signal::CONT);
+    file.close().expect("nobody else takes the file away");
     finish(job);
 }
 
 #[test]
 fn a_job_that_is_stopped_as_a_whole_is_not_hurt() {
     for scenario in ["steady", "stopped"] {
-        let job = start(scenario, Some("0.6"));
+        let job = start(&[scenario], Some("0.6"));
         for round in 0..3 {
             for pe in &job {
                 pe.signal(Signal::STOP);

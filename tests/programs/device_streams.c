@@ -1,0 +1,473 @@
+/* Streams of a GPU, and what is still on them when something ends. The program makes its streams, graphs and pinned memory by the driver.
+ *
+ * Argument: what to do, a function below. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "driver.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <time.h>
+
+typedef struct stream *cuda_stream_t;
+
+static nvshmemrs_runtime_t rt;
+static int32_t pe, n;
+static void *context;
+
+static void begin(void)
+{
+    nvshmemrs_init_attr_t attr;
+    CHECK(nvshmemrs_init_attr_default(&attr));
+    attr.memory_kind = NVSHMEMRS_MEMORY_DEVICE;
+    attr.heap_bytes = 16 << 20;
+    CHECK(nvshmemrs_init(&attr, &rt));
+    CHECK(nvshmemrs_my_pe(rt, &pe));
+    CHECK(nvshmemrs_n_pes(rt, &n));
+    int32_t device;
+    CHECK(nvshmemrs_device(rt, &device));
+    CUDA(cuDevicePrimaryCtxRetain, (void **, int), &context, device);
+    CUDA(cuCtxPushCurrent_v2, (void *), context);
+}
+
+static void end(void)
+{
+    int32_t device;
+    CHECK(nvshmemrs_device(rt, &device));
+    CHECK(nvshmemrs_finalize(rt));
+    CUDA(cuCtxPopCurrent_v2, (void **), &context);
+    CUDA(cuDevicePrimaryCtxRelease_v2, (int), device);
+}
+
+static uint64_t *words(size_t count)
+{
+    void *made;
+    CHECK(nvshmemrs_calloc(rt, count, sizeof(uint64_t), &made));
+    return made;
+}
+
+static cuda_stream_t new_stream(void)
+{
+    cuda_stream_t stream;
+    CUDA(cuStreamCreate, (cuda_stream_t *, unsigned), &stream, 1);
+    return stream;
+}
+
+static nvshmemrs_stream_t ours(cuda_stream_t stream)
+{
+    nvshmemrs_stream_t made;
+    CHECK(nvshmemrs_stream_from_cuda(rt, stream, &made));
+    return made;
+}
+
+static uint64_t *pinned(size_t count)
+{
+    void *made;
+    CUDA(cuMemHostAlloc, (void **, size_t, unsigned), &made, count * sizeof(uint64_t), 0);
+    return made;
+}
+
+static void pause_ms(long ms)
+{
+    struct timespec time = {ms / 1000, ms % 1000 * 1000000};
+    nanosleep(&time, NULL);
+}
+
+static double now_s(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+static uint64_t value_of(const uint64_t *word, int32_t of)
+{
+    uint64_t value;
+    CHECK(nvshmemrs_get(rt, &value, word, sizeof value, of));
+    return value;
+}
+
+/* Holds a stream up until `open` is set. */
+static void gate(void *open)
+{
+    while (!atomic_load((atomic_int *)open))
+        pause_ms(1);
+}
+
+static void hold_up(cuda_stream_t stream, atomic_int *open)
+{
+    CUDA(cuLaunchHostFunc, (cuda_stream_t, void (*)(void *), void *), stream, gate, open);
+}
+
+/* A thread's result must be there within this time, or it waits for something that does not come. */
+static void join_within(pthread_t thread, double seconds, const char *what)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += (time_t)seconds;
+    if (pthread_timedjoin_np(thread, NULL, &until))
+        FAIL("%s does not return", what);
+}
+
+/* Puts, a signal, a wait, a reduction and a barrier in a graph, which runs with other data each time. */
+enum { COUNT = 700 };
+
+static int32_t work_of_the_program(void *user)
+{
+    ++*(int *)user;
+    return 0;
+}
+
+static void graph(void)
+{
+    begin();
+    uint64_t *send = words(COUNT), *got = words(COUNT), *sum = words(COUNT), *signal = words(1), *number = words(1);
+    uint64_t *host = pinned(COUNT), *back = pinned(COUNT);
+    cuda_stream_t raw = new_stream(), side = new_stream();
+    nvshmemrs_stream_t stream = ours(raw);
+    int32_t next = (pe + 1) % n, before = (pe + n - 1) % n, done;
+    void *graph, *ready;
+    int called = 0;
+    uint64_t value;
+
+    CUDA(cuStreamBeginCapture_v2, (cuda_stream_t, int), raw, 0);
+    CHECK(nvshmemrs_put(stream, send, host, COUNT * 8, pe));
+    CHECK(nvshmemrs_put_signal(stream, got, send, COUNT * 8, signal, 1, NVSHMEMRS_SIGNAL_ADD, next));
+    uint64_t one = 1;
+    CHECK(nvshmemrs_atomic_add64(stream, number, 1, pe));
+    CHECK(nvshmemrs_wait_until(stream, signal, NVSHMEMRS_CMP_GE, &one, NVSHMEMRS_DTYPE_UINT64));
+    CHECK(nvshmemrs_p64(stream, signal, 0, pe));
+    CHECK(nvshmemrs_reduce(stream, NVSHMEMRS_TEAM_WORLD, sum, got, COUNT, NVSHMEMRS_DTYPE_UINT64, NVSHMEMRS_OP_SUM));
+    CHECK(nvshmemrs_barrier(stream, NVSHMEMRS_TEAM_WORLD));
+    CHECK(nvshmemrs_get(stream, back, sum, COUNT * 8, before));
+    /* What cannot be in a graph says so, and leaves the capture as it is. */
+    REFUSED(NVSHMEMRS_ERROR_NOT_SUPPORTED, "captured into a graph", nvshmemrs_stream_call(stream, work_of_the_program, &called));
+    REFUSED(NVSHMEMRS_ERROR_NOT_SUPPORTED, "captured into a graph", nvshmemrs_g64(stream, number, pe, &value));
+    REFUSED(NVSHMEMRS_ERROR_NOT_SUPPORTED, "captured into a graph", nvshmemrs_signal_wait(stream, signal, NVSHMEMRS_CMP_GE, 0, &value));
+    REFUSED(NVSHMEMRS_ERROR_NOT_SUPPORTED, "captured into a graph", nvshmemrs_stream_synchronize(stream));
+    REFUSED(NVSHMEMRS_ERROR_NOT_SUPPORTED, "captured into a graph", nvshmemrs_stream_query(stream, &done));
+    /* What goes elsewhere goes on meanwhile. */
+    CHECK(nvshmemrs_p64(rt, number, 0, pe));
+    CHECK(nvshmemrs_barrier(rt, NVSHMEMRS_TEAM_WORLD));
+    CUDA(cuStreamEndCapture, (cuda_stream_t, void **), raw, &graph);
+    CUDA(cuGraphInstantiateWithFlags, (void **, void *, unsigned long long), &ready, graph, 0);
+
+    static const int rounds[] = {1, 2, 100};
+    uint64_t runs = 0;
+    for (int i = 0; i < 3; i++) {
+        for (int round = 0; round < rounds[i]; round++) {
+            runs++;
+            for (int at = 0; at < COUNT; at++)
+                host[at] = runs * 1000 + (uint64_t)at * 7 + (uint64_t)pe;
+            CUDA(cuGraphLaunch, (void *, cuda_stream_t), ready, round % 2 ? side : raw);
+            CUDA(cuStreamSynchronize, (cuda_stream_t), round % 2 ? side : raw);
+            for (int at = 0; at < COUNT; at++) {
+                uint64_t all = (uint64_t)n * (runs * 1000 + (uint64_t)at * 7) + (uint64_t)(n * (n - 1) / 2);
+                if (back[at] != all)
+                    FAIL("run %d: word %d is %lu instead of %lu", (int)runs, at, back[at], all);
+            }
+        }
+    }
+    CHECK(nvshmemrs_stream_synchronize(stream));
+    if (value_of(number, pe) != runs || called)
+        FAIL("%d runs count as %d, the program's function was called %d times", (int)runs, (int)value_of(number, pe), called);
+    /* The stream takes all of it as before. */
+    CHECK(nvshmemrs_stream_call(stream, work_of_the_program, &called));
+    CHECK(nvshmemrs_g64(stream, number, pe, &value));
+    CHECK(nvshmemrs_stream_synchronize(stream));
+    if (value != runs || called != 1)
+        FAIL("after the capture: %d and %d", (int)value, called);
+    CHECK(nvshmemrs_barrier(rt, NVSHMEMRS_TEAM_WORLD));
+    CUDA(cuGraphExecDestroy, (void *), ready);
+    CUDA(cuGraphDestroy, (void *), graph);
+    CHECK(nvshmemrs_stream_free(stream));
+    CUDA(cuStreamDestroy_v2, (cuda_stream_t), raw);
+    CUDA(cuStreamDestroy_v2, (cuda_stream_t), side);
+    CUDA(cuMemFreeHost, (void *), host);
+    CUDA(cuMemFreeHost, (void *), back);
+    end();
+}
+
+/* Two threads are in blocking collectives of two teams, which come in another order on each PE. */
+typedef struct {
+    nvshmemrs_team_t team;
+    uint64_t *sum;
+    long first_ms;
+} collective_t;
+
+static void *reduce(void *argument)
+{
+    collective_t *one = argument;
+    pause_ms(one->first_ms);
+    CHECK(nvshmemrs_reduce(rt, one->team, one->sum, one->sum + COUNT, COUNT, NVSHMEMRS_DTYPE_UINT64, NVSHMEMRS_OP_SUM));
+    return NULL;
+}
+
+static void teams(void)
+{
+    begin();
+    uint64_t *memory = words(4 * COUNT), source[COUNT];
+    nvshmemrs_team_t team[2];
+    for (int i = 0; i < 2; i++)
+        CHECK(nvshmemrs_team_split_strided(rt, NVSHMEMRS_TEAM_WORLD, 0, 1, n, NULL, 0, &team[i]));
+    for (int at = 0; at < COUNT; at++)
+        source[at] = (uint64_t)(at + pe);
+    for (int round = 0; round < 20; round++) {
+        pthread_t thread[2];
+        collective_t one[2];
+        for (int i = 0; i < 2; i++) {
+            uint64_t *part = memory + 2 * i * COUNT;
+            CHECK(nvshmemrs_put(rt, part + COUNT, source, sizeof source, pe));
+            /* One PE comes late to the first, the others to the second: long enough that all are inside the other one. */
+            one[i] = (collective_t){team[i], part, (i == 0) == (pe == 0) ? 20 : 0};
+            if (pthread_create(&thread[i], NULL, reduce, &one[i]))
+                FAIL("no thread");
+        }
+        for (int i = 0; i < 2; i++) {
+            join_within(thread[i], 20, "a collective of one team beside one of another team");
+            for (int at = 0; at < COUNT; at += COUNT - 1)
+                if (value_of(one[i].sum + at, pe) != (uint64_t)(n * at + n * (n - 1) / 2))
+                    FAIL("a wrong sum");
+        }
+        CHECK(nvshmemrs_barrier(rt, NVSHMEMRS_TEAM_WORLD));
+    }
+    end();
+}
+
+/* A put that a thread has not waited for is complete after its own quiet, whatever other threads do. */
+static atomic_int over;
+
+static void *be_quiet(void *argument)
+{
+    (void)argument;
+    while (!atomic_load(&over))
+        CHECK(nvshmemrs_quiet(rt));
+    return NULL;
+}
+
+static void nbi(void)
+{
+    begin();
+    uint64_t *dest = words(1), *host = pinned(1);
+    pthread_t thread[2];
+    for (int i = 0; i < 2; i++)
+        if (pthread_create(&thread[i], NULL, be_quiet, NULL))
+            FAIL("no thread");
+    for (uint64_t round = 1; round <= 20000; round++) {
+        *(volatile uint64_t *)host = round;
+        CHECK(nvshmemrs_put_nbi(rt, dest, host, 8, pe));
+        CHECK(nvshmemrs_quiet(rt));
+        *(volatile uint64_t *)host = 0;
+        if (value_of(dest, pe) != round)
+            FAIL("round %d: the source was read after quiet", (int)round);
+    }
+    atomic_store(&over, 1);
+    for (int i = 0; i < 2; i++)
+        join_within(thread[i], 20, "quiet");
+    CUDA(cuMemFreeHost, (void *), host);
+    end();
+}
+
+/* What is on a stream that the program has taken back is done before the memory goes. */
+static atomic_int door;
+
+static void *open_late(void *argument)
+{
+    pause_ms(*(long *)argument);
+    atomic_store(&door, 1);
+    return NULL;
+}
+
+static void let_go(void)
+{
+    begin();
+    uint64_t *word = words(1);
+    cuda_stream_t raw = new_stream();
+    nvshmemrs_stream_t stream = ours(raw);
+    hold_up(raw, &door);
+    for (uint64_t value = 1; value <= 100; value++)
+        CHECK(nvshmemrs_p64(stream, word, value, (pe + 1) % n));
+    CHECK(nvshmemrs_stream_release(stream));
+    CUDA(cuStreamDestroy_v2, (cuda_stream_t), raw);
+    long late = 300;
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, open_late, &late))
+        FAIL("no thread");
+    double start = now_s();
+    end();
+    if (now_s() - start < 0.25)
+        FAIL("finalize did not wait for what was on the stream");
+    join_within(thread, 20, "the thread");
+}
+
+/* Memory stays where something that does not end may use it. With `function`, the last one who has the runtime is a function on the
+ * stream. */
+static void finalized_too_early(int function)
+{
+    begin();
+    uint64_t *word = words(1), previous;
+    cuda_stream_t raw = new_stream();
+    nvshmemrs_stream_t stream = ours(raw);
+    int called = 0;
+    hold_up(raw, &door);
+    CHECK(nvshmemrs_p64(stream, word, 1, pe));
+    if (function)
+        CHECK(nvshmemrs_stream_call(stream, work_of_the_program, &called));
+    CHECK(nvshmemrs_deadline_begin(0.5, &previous));
+    double start = now_s();
+    REFUSED(NVSHMEMRS_ERROR_TIMEOUT, "finalize", nvshmemrs_finalize(rt));
+    double took = now_s() - start;
+    CHECK(nvshmemrs_deadline_end(previous));
+    if (took > 8)
+        FAIL("finalize took %.1f s", took);
+    /* Now it writes, to memory that is still there. */
+    atomic_store(&door, 1);
+    CUDA(cuStreamSynchronize, (cuda_stream_t), raw);
+    if (called != function)
+        FAIL("the program's function was called %d times", called);
+    /* The runtime goes on a thread of its own. */
+    pause_ms(200);
+    CUDA(cuStreamDestroy_v2, (cuda_stream_t), raw);
+}
+
+static void stuck(void) { finalized_too_early(0); }
+
+static void function(void) { finalized_too_early(1); }
+
+/* Operations that give something back and end by a deadline keep their places only until the stream has come to them. */
+static void places(void)
+{
+    begin();
+    uint64_t *word = words(1), value, previous;
+    nvshmemrs_stream_t stream;
+    CHECK(nvshmemrs_stream_new(rt, &stream));
+    nvshmemrs_stream_t other;
+    CHECK(nvshmemrs_stream_new(rt, &other));
+    for (int round = 0; round < 2; round++) {
+        uint64_t one = (uint64_t)round + 1;
+        int late = 0, refused = 0;
+        CHECK(nvshmemrs_wait_until(stream, word, NVSHMEMRS_CMP_GE, &one, NVSHMEMRS_DTYPE_UINT64));
+        for (int i = 0; i < 140; i++) {
+            CHECK(nvshmemrs_deadline_begin(0.005, &previous));
+            int32_t status = nvshmemrs_g64(stream, word, pe, &value);
+            CHECK(nvshmemrs_deadline_end(previous));
+            late += status == NVSHMEMRS_ERROR_TIMEOUT;
+            refused += status == NVSHMEMRS_ERROR_NOT_SUPPORTED && strstr(nvshmemrs_last_error(), "128 of them") != NULL;
+        }
+        if (late != 128 || refused != 12)
+            FAIL("%d calls ended by the deadline, %d refused for want of a place", late, refused);
+        REFUSED(NVSHMEMRS_ERROR_NOT_SUPPORTED, "128 of them", nvshmemrs_g64(other, word, pe, &value));
+        /* Puts need no place. */
+        CHECK(nvshmemrs_put(rt, word, &one, 8, pe));
+        CHECK(nvshmemrs_stream_synchronize(stream));
+        CHECK(nvshmemrs_g64(stream, word, pe, &value));
+        if (value != one)
+            FAIL("got %d", (int)value);
+    }
+    end();
+}
+
+/* A value that comes back is there when the stream has come to it; what comes later on the stream is not waited for. */
+static nvshmemrs_stream_t shared;
+static uint64_t *flag;
+
+static void *fetch(void *argument)
+{
+    CHECK(nvshmemrs_g64(shared, flag, pe, argument));
+    return NULL;
+}
+
+static void result(void)
+{
+    begin();
+    uint64_t seven = 7, got = 0, one = 1;
+    flag = words(2);
+    CHECK(nvshmemrs_put(rt, flag, &seven, 8, pe));
+    cuda_stream_t raw = new_stream();
+    shared = ours(raw);
+    hold_up(raw, &door);
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, fetch, &got))
+        FAIL("no thread");
+    pause_ms(200);
+    CHECK(nvshmemrs_wait_until(shared, flag + 1, NVSHMEMRS_CMP_EQ, &one, NVSHMEMRS_DTYPE_UINT64));
+    atomic_store(&door, 1);
+    join_within(thread, 10, "an operation that gives something back, before others of its stream");
+    if (got != 7)
+        FAIL("got %d", (int)got);
+    CHECK(nvshmemrs_put(rt, flag + 1, &one, 8, pe));
+    CHECK(nvshmemrs_stream_free(shared));
+    CUDA(cuStreamDestroy_v2, (cuda_stream_t), raw);
+    end();
+}
+
+/* A team's collectives run in the order of the calls, whatever streams they are on. */
+static void two_streams(void)
+{
+    begin();
+    uint64_t *memory = words(4 * COUNT);
+    cuda_stream_t raw[2] = {new_stream(), new_stream()};
+    nvshmemrs_stream_t stream[2] = {ours(raw[0]), ours(raw[1])};
+    for (int round = 1; round <= 20; round++) {
+        uint64_t source[COUNT];
+        for (int i = 0; i < 2; i++) {
+            for (int at = 0; at < COUNT; at++)
+                source[at] = (uint64_t)(round * 100 + i * 10 + pe);
+            CHECK(nvshmemrs_put(rt, memory + 2 * i * COUNT + COUNT, source, sizeof source, pe));
+        }
+        CHECK(nvshmemrs_barrier(rt, NVSHMEMRS_TEAM_WORLD));
+        atomic_int open = pe != round % n;
+        hold_up(raw[0], &open);
+        for (int i = 0; i < 2; i++) {
+            uint64_t *part = memory + 2 * i * COUNT;
+            CHECK(nvshmemrs_reduce(stream[i], NVSHMEMRS_TEAM_WORLD, part, part + COUNT, COUNT, NVSHMEMRS_DTYPE_UINT64, NVSHMEMRS_OP_SUM));
+        }
+        pause_ms(10);
+        atomic_store(&open, 1);
+        if (round % 3 == 0) {
+            /* A blocking one comes after both, too. */
+            CHECK(nvshmemrs_reduce(rt, NVSHMEMRS_TEAM_WORLD, memory, memory + COUNT, COUNT, NVSHMEMRS_DTYPE_UINT64, NVSHMEMRS_OP_SUM));
+        }
+        for (int i = 0; i < 2; i++) {
+            CHECK(nvshmemrs_stream_synchronize(stream[i]));
+            for (int at = 0; at < COUNT; at += COUNT - 1) {
+                uint64_t sum = (uint64_t)(n * (round * 100 + i * 10) + n * (n - 1) / 2);
+                if (value_of(memory + 2 * i * COUNT + at, pe) != sum)
+                    FAIL("round %d: the sum on stream %d is %d instead of %d", round, i, (int)value_of(memory + 2 * i * COUNT + at, pe), (int)sum);
+            }
+        }
+        CHECK(nvshmemrs_barrier(rt, NVSHMEMRS_TEAM_WORLD));
+        if (round % 5 == 0) {
+            /* Another stream, perhaps at the place of the one before. */
+            CHECK(nvshmemrs_stream_release(stream[0]));
+            CUDA(cuStreamDestroy_v2, (cuda_stream_t), raw[0]);
+            raw[0] = new_stream();
+            stream[0] = ours(raw[0]);
+        }
+    }
+    for (int i = 0; i < 2; i++) {
+        CHECK(nvshmemrs_stream_free(stream[i]));
+        CUDA(cuStreamDestroy_v2, (cuda_stream_t), raw[i]);
+    }
+    end();
+}
+
+int main(int argc, char **argv)
+{
+    static const struct {
+        const char *name;
+        void (*run)(void);
+    } all[] = {{"graph", graph}, {"teams", teams}, {"nbi", nbi}, {"let_go", let_go}, {"stuck", stuck},
+               {"function", function}, {"places", places}, {"result", result}, {"two_streams", two_streams}};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        if (argc == 2 && strcmp(argv[1], all[i].name) == 0) {
+            all[i].run();
+            printf("streams ok: %s\n", argv[1]);
+            fflush(stdout);
+            return 0;
+        }
+    }
+    FAIL("usage: device_streams graph|teams|nbi|let_go|stuck|function|places|result|two_streams");
+}

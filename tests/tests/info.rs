@@ -1,0 +1,211 @@
+//! What `nvshmemrs-info` tells of GPUs: with the stand-ins for the driver, NVRTC and NVML, and on a machine that has none of them.
+
+use nvshmemrs_tests::fakes::fakes;
+use nvshmemrs_tests::{HANG, Output, bin, run};
+use serde_json::Value;
+use std::path::Path;
+use std::process::Command;
+
+/// `nvshmemrs-info` with the stand-ins, images in `images` only, and these settings.
+fn faked(images: &Path, args: &[&str], settings: &[(&str, &str)]) -> Output {
+    let mut info = Command::new(bin("nvshmemrs-info"));
+    info.args(args)
+        .env("LD_LIBRARY_PATH", fakes())
+        .env("NVSHMEMRS_IMAGES", images)
+        .env("XDG_CACHE_HOME", images.join("no cache"))
+        .envs(settings.iter().copied());
+    for name in ["CUDA_HOME", "CUDA_PATH", "VIRTUAL_ENV"] {
+        info.env_remove(name);
+    }
+    let output = run(&mut info, HANG);
+    output.assert_success();
+    output
+}
+
+fn empty() -> tempfile::TempDir {
+    tempfile::tempdir().expect("a temporary folder")
+}
+
+fn gpus(settings: &[(&str, &str)]) -> (Value, Value) {
+    let folder = empty();
+    let output = faked(folder.path(), &["--json"], settings);
+    let mut report: Value = serde_json::from_str(&output.stdout).expect("JSON");
+    (report["gpus"].take(), report["memory_kinds"][1].take())
+}
+
+fn missing(gpus: &Value) -> Vec<(String, String)> {
+    let text = |value: &Value| value.as_str().expect("a text").to_string();
+    let all = gpus["missing"].as_array().expect("a list");
+    all.iter()
+        .map(|one| (text(&one["what"]), text(&one["why"])))
+        .collect()
+}
+
+#[test]
+fn gpus_links_and_kernels_are_told() {
+    let (gpus, device) = gpus(&[
+        ("FAKE_CUDA_UNREACHABLE", "3"),
+        ("FAKE_CUDA_NO_ATOMICS", "1"),
+    ]);
+    assert_eq!(gpus["cuda"], "12.8");
+    assert_eq!(gpus["driver"], "570.1.2");
+    assert_eq!(device["offered"], true, "{device}");
+    let devices = gpus["devices"].as_array().expect("a list");
+    assert_eq!(devices.len(), 4);
+    for (number, device) in devices.iter().enumerate() {
+        let facts = &device["facts"];
+        assert_eq!(device["ordinal"], number);
+        assert_eq!(facts["name"], "Fake GPU");
+        assert_eq!(
+            facts["uuid"],
+            format!("GPU-fa000000-0000-0000-0000-{number:012x}")
+        );
+        assert_eq!(facts["memory_bytes"], 256 << 20);
+        assert_eq!(facts["capability"], "9.0");
+        let kernels = facts["kernels"].as_str().expect("a text");
+        assert!(
+            kernels.contains("sm_90") && kernels.contains("NVRTC 12.8"),
+            "{kernels}"
+        );
+    }
+    let links = gpus["links"].as_array().expect("a list");
+    assert_eq!(links.len(), 12);
+    for link in links {
+        let pair = [&link["from"], &link["to"]].map(|end| end.as_i64().expect("a number"));
+        assert_ne!(pair[0], pair[1]);
+        let together = pair[0] / 2 == pair[1] / 2;
+        let way = if together {
+            "NVLink"
+        } else {
+            "PCIe, host bridge"
+        };
+        assert_eq!(link["way"], way, "{link}");
+        assert_eq!(link["access"], !pair.contains(&3), "{link}");
+        let atomics = !pair.contains(&3) && !pair.contains(&1);
+        assert_eq!(link["atomics"], atomics, "{link}");
+    }
+    let missing = missing(&gpus);
+    let of = |what: &str| missing.iter().filter(|(of, _)| of == what).count();
+    for pair in ["0 and 3", "1 and 3", "2 and 3", "0 and 1", "1 and 2"] {
+        assert_eq!(of(&format!("a job on GPUs {pair}")), 1, "{missing:?}");
+    }
+    assert_eq!(missing.len(), 5, "{missing:?}");
+}
+
+#[test]
+fn the_text_has_a_matrix() {
+    let folder = empty();
+    let output = faked(folder.path(), &[], &[("FAKE_CUDA_DEVICES", "3")]);
+    let lines: Vec<&str> = output.stdout.lines().map(str::trim_end).collect();
+    let words = |line: &str| {
+        line.split("  ")
+            .map(str::trim)
+            .filter(|word| !word.is_empty())
+            .map(str::to_string)
+            .collect::<Vec<_>>()
+    };
+    let head = lines.iter().position(|line| line.starts_with("  from"));
+    let head = head.unwrap_or_else(|| panic!("no matrix\n{}", output.describe()));
+    assert_eq!(
+        words(lines[head + 1]),
+        ["GPU 0", "itself", "NVLink", "PCIe, host bridge"]
+    );
+    assert_eq!(
+        words(lines[head + 3]),
+        ["GPU 2", "PCIe, host bridge", "PCIe, host bridge", "itself"]
+    );
+    output
+        .assert_stdout("driver          570.1.2, for CUDA 12.8")
+        .assert_stdout("device memory   yes");
+    assert!(
+        !output.stdout.contains("missing for"),
+        "{}",
+        output.describe()
+    );
+}
+
+#[test]
+fn what_no_job_can_use_is_told_with_the_remedy() {
+    let (gpus, device) = gpus(&[("FAKE_CUDA_NO_VMM", "1"), ("FAKE_CUDA_DEVICES", "1")]);
+    assert_eq!(gpus["devices"][0]["usable"], false);
+    assert_eq!(device["offered"], false);
+    let why = device["why"].as_str().expect("a text");
+    assert!(
+        why.contains("virtual memory management") && why.contains("NVSHMEMRS_MEMORY=host"),
+        "{why}"
+    );
+
+    let (gpus, device) = self::gpus(&[("FAKE_CUDA_VERSION", "11040")]);
+    assert!(gpus["cuda"].is_null() && device["offered"] == false);
+    let why = &missing(&gpus)[0].1;
+    assert!(
+        why.contains("11.4") && why.contains("Install a newer driver"),
+        "{why}"
+    );
+
+    let (gpus, device) = self::gpus(&[("FAKE_CUDA_DEVICES", "0")]);
+    assert!(device["offered"] == false, "{device}");
+    assert!(
+        missing(&gpus)[0].1.contains("CUDA_VISIBLE_DEVICES"),
+        "{gpus}"
+    );
+}
+
+#[test]
+fn links_without_nvml_are_told_as_far_as_the_driver_goes() {
+    let (gpus, device) = gpus(&[("FAKE_NVML_BROKEN", "1"), ("FAKE_CUDA_DEVICES", "2")]);
+    assert!(gpus["driver"].is_null() && device["offered"] == true);
+    let links = gpus["links"].as_array().expect("a list");
+    assert_eq!(links.len(), 2);
+    assert!(
+        links
+            .iter()
+            .all(|link| link["way"].is_null() && link["access"] == true)
+    );
+    let missing = missing(&gpus);
+    assert_eq!(missing.len(), 1, "{missing:?}");
+    assert!(missing[0].1.contains("libnvidia-ml.so.1"), "{missing:?}");
+}
+
+#[test]
+fn a_damaged_image_is_named() {
+    let folder = empty();
+    // Its name is that of an image of the kernels as they are: one that a job has left in its cache.
+    let mut job = Command::new(env!("CARGO_BIN_EXE_device"));
+    job.env("LD_LIBRARY_PATH", fakes())
+        .env("NVSHMEMRS_IMAGES", folder.path().join("none"))
+        .env("XDG_CACHE_HOME", folder.path())
+        .env("NVSHMEMRS_MEMORY", "device")
+        .env("DEVICE_MOST", "4096");
+    run(&mut job, HANG).assert_success();
+    let cache = folder.path().join("nvshmemrs");
+    let gpus = |args: &[&str]| faked(&cache, args, &[("FAKE_CUDA_DEVICES", "1")]);
+    gpus(&[]).assert_stdout(&format!("{}: sm_90", cache.display()));
+
+    let mut images = std::fs::read_dir(&cache).expect("a folder");
+    let image = images.next().expect("an image").expect("a file").path();
+    std::fs::write(&image, "not an image").expect("cannot write");
+    gpus(&[])
+        .assert_stdout(&format!("{}: none", cache.display()))
+        .assert_stdout(&format!("missing for the images in {}", cache.display()))
+        .assert_stdout("damaged");
+}
+
+#[test]
+fn without_a_driver_there_is_one_line() {
+    if Path::new("/dev/nvidiactl").exists() {
+        return; // this machine has a driver
+    }
+    let mut info = Command::new(bin("nvshmemrs-info"));
+    let output = run(info.env_remove("LD_LIBRARY_PATH"), HANG);
+    output.assert_success();
+    let told = output.stdout.lines();
+    let told: Vec<&str> = told.filter(|line| line.contains("libcuda")).collect();
+    assert_eq!(told.len(), 1, "{}", output.describe());
+    assert!(
+        told[0].contains("device memory   no: ") && told[0].contains("install the driver"),
+        "{}",
+        told[0]
+    );
+    assert!(!output.stdout.contains("\nGPUs"), "{}", output.describe());
+}
