@@ -91,6 +91,9 @@ abandoned: List[Any] = []
 # Streams of CUDA that were used, by cudaStream_t; see streams.
 adopted: Dict[int, int] = {}
 
+# Those among them that their libraries destroy with the last reference; see streams.
+lent: Dict[int, Any] = {}
+
 # Buffers in device memory by address; arrays there have no other way to their Buffer.
 on_device: "weakref.WeakValueDictionary[int, Any]" = weakref.WeakValueDictionary()
 
@@ -252,6 +255,7 @@ def left() -> None:
     job.my_pe = -1
     while adopted:
         lib.nvshmemrs_stream_release(adopted.popitem()[1])
+    lent.clear()
     on_device.clear()
     operands.clear()
     dropped.clear()

@@ -15,13 +15,13 @@ from __future__ import annotations
 import collections
 import ctypes
 import operator
+import sys
 import threading
-import weakref
 from typing import Any, Callable, Deque, Dict, List, Optional, Set, Tuple
 
 from .. import _ffi
 from . import _device, _job
-from ._job import abandoned, adopted, check, job, lib
+from ._job import abandoned, adopted, check, job, lent, lib
 from .nvshmem_types import NotSupportedError, NvshmemInvalid
 
 __all__ = ["Event", "Stream"]
@@ -31,8 +31,6 @@ _UNFINISHED = (int(_ffi.Status.INTERRUPTED), int(_ffi.Status.TIMEOUT))
 _BATCH = 256
 # What streams hold whose close was cut short: their queues may run still.
 _unfinished: List[Any] = []
-# Streams of CUDA that cannot be told apart from their memory by a weak reference.
-_kept: List[Any] = []
 
 
 class Event:
@@ -340,24 +338,29 @@ def _raw(stream: Any) -> int:
 
 
 def _adopt(raw: int, stream: Any) -> int:
-    """A handle for a stream of CUDA; it is kept as long as the stream, or the job, lasts."""
+    """A handle for a stream of CUDA. The stream is kept until its handle is released."""
+    _release_unused()
     handle = ctypes.c_uint64()
     check(lib.nvshmemrs_stream_from_cuda(job.runtime, raw, handle))
     adopted[raw] = handle.value
-    # torch's streams last as long as the process, though their objects come and go.
-    if raw and not hasattr(stream, "cuda_stream"):
-        try:
-            weakref.finalize(stream, _forget, raw, handle.value).atexit = False
-        except TypeError:  # kept until finalize, by the caller where it is a number
-            _kept.append(stream)
+    # torch's streams last as long as the process, though their objects come and go; those that are
+    # numbers are kept by the caller.
+    if raw and not hasattr(stream, "cuda_stream") and not hasattr(stream, "__index__"):
+        lent[raw] = stream
     return handle.value
 
 
-def _forget(raw: int, handle: int) -> None:
-    """Lets a stream go that its library is about to destroy. Never waits."""
-    if adopted.get(raw) == handle and not job.is_forked():
-        del adopted[raw]
-        lib.nvshmemrs_stream_release(handle)
+def _release_unused() -> None:
+    """Lets streams go that nobody else refers to. Never waits.
+
+    A weak reference would be too late: the library marks what is on a stream when it is released,
+    and by then a stream with ``__del__`` has destroyed itself.
+    """
+    for raw in list(lent):
+        # One reference is the table's, one the call's.
+        if sys.getrefcount(lent[raw]) <= 2:
+            lib.nvshmemrs_stream_release(adopted.pop(raw, 0))
+            del lent[raw]
 
 
 def adopt_current() -> Set[int]:
