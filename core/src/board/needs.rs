@@ -126,6 +126,11 @@ impl Board {
                 };
                 (target, of(n_pes as usize, there))
             }
+            Target::Stream { goal: 0 } => {
+                // Of the GPU, which counts nothing.
+                let target = "work on a stream of the GPU to be done".to_string();
+                (target, ("done".into(), "not done".into()))
+            }
             Target::Stream { goal } => {
                 let actual = entry.seen.actual;
                 let what = match entry.wait.operation {
