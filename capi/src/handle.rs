@@ -24,9 +24,9 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering::*
 use std::sync::{Arc, Mutex, MutexGuard, Once};
 
 /// Handles that can be live at a time.
-const SLOTS: usize = 4096;
-/// The first of them are of runtimes, and of nothing else.
-const RUNTIMES: usize = 1024;
+const SLOTS: usize = 8192;
+/// The first of them are of runtimes, and of nothing else: as many as a job can have PEs that are threads.
+const RUNTIMES: usize = 4096;
 const _: () = assert!(SLOTS <= 1 << INDEX_BITS);
 const INDEX_BITS: u32 = 24;
 const KIND_SHIFT: u32 = 56;
@@ -124,13 +124,14 @@ pub(crate) fn insert(object: Object) -> Result<u64> {
     slot.handle.store(FREE, Release);
     let generation = slot.generation.fetch_add(1, Relaxed).wrapping_add(1);
     let handle = kind << KIND_SHIFT | u64::from(generation) << INDEX_BITS | index as u64;
-    let mut object = Box::new(object);
-    let runtime = match &mut *object {
+    let object = Box::into_raw(Box::new(object));
+    // SAFETY: it comes from a box, which nobody else knows yet.
+    let runtime = match unsafe { &mut *object } {
         Object::Runtime(runtime) => std::ptr::from_mut(runtime),
         _ => std::ptr::null_mut(),
     };
     slot.runtime.store(runtime, Release);
-    slot.object.store(Box::into_raw(object), Release);
+    slot.object.store(object, Release);
     slot.handle.store(handle, Release);
     Ok(handle)
 }

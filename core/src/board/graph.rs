@@ -17,8 +17,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-/// Most sentences about a job, and most PEs that one of them follows.
+/// Most sentences of one kind about a job, and most PEs that one of them follows.
 pub(super) const MOST: usize = 8;
+/// Most circles that are told.
+pub(super) const MOST_CIRCLES: usize = 4;
 
 /// One PE, with what is known of it.
 pub(super) struct Node {
@@ -81,6 +83,18 @@ impl Node {
             },
         }
     }
+}
+
+/// The first sentences of a kind, and how many more there are of it.
+fn cut(mut sentences: Vec<String>, most: usize, kind: &str) -> Vec<String> {
+    let more = sentences.len().saturating_sub(most);
+    sentences.truncate(most);
+    match more {
+        0 => {}
+        1 => sentences.push(format!("and 1 more {kind}")),
+        _ => sentences.push(format!("and {more} more {kind}s")),
+    }
+    sentences
 }
 
 /// All PEs, and who needs whom.
@@ -156,21 +170,19 @@ impl Graph<'_> {
         self.lists.is_needed(node.pe) && (free() || node.stop().is_some())
     }
 
-    /// PEs in a circle, and who holds the others up.
+    /// PEs in a circle, and who holds the others up. Each kind is cut by itself, so that many of one do not hide the others.
     pub(super) fn summary(&self) -> Vec<String> {
         let culprits = self.nodes.iter().filter(|node| self.holds_others_up(node));
         let culprits: BTreeSet<Pe> = culprits.map(|node| node.pe).collect();
-        let mut sentences = self.deadlocks();
-        sentences.extend(self.blame(&culprits));
-        for node in self
-            .nodes
-            .iter()
-            .filter(|node| !culprits.contains(&node.pe))
-        {
-            if let Some(stop) = node.stop() {
-                sentences.push(format!("PE {} is {stop}", node.pe));
-            }
-        }
+        let mut sentences = cut(self.deadlocks(), MOST_CIRCLES, "circle");
+        sentences.extend(cut(self.blame(&culprits), MOST, "cause"));
+        let others = self.nodes.iter();
+        let others = others.filter(|node| !culprits.contains(&node.pe));
+        let stopped = others.filter_map(|node| {
+            let stop = node.stop()?;
+            Some(format!("PE {} is {stop}", node.pe))
+        });
+        sentences.extend(cut(stopped.collect(), MOST, "stopped PE"));
         sentences.extend(self.writers());
         let unknown = self.waiting(|needs| *needs == Needs::Unknown);
         if !unknown.is_empty() {
@@ -188,11 +200,6 @@ impl Graph<'_> {
                     if n == 1 { "its" } else { "their" }
                 ),
             });
-        }
-        let more = sentences.len().saturating_sub(MOST);
-        sentences.truncate(MOST);
-        if more > 0 {
-            sentences.push(format!("and {more} more"));
         }
         sentences
     }

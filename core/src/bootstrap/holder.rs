@@ -10,20 +10,19 @@ pub(super) enum Holder {
     Own(i32),
     /// A process of another user, in words.
     Other(String),
-    /// There is no socket of that name.
+    /// Somebody has it who cannot be seen from here. For a user who is not root that is any process of another user, and for all a
+    /// process in another pid namespace, or one that may not be looked at (it has changed its user, or is not dumpable). So it may
+    /// be of this user. Without /proc it is anybody.
+    Unknown,
+    /// There is no socket of that name, or the one that there was has gone meanwhile.
     Nobody,
 }
 
-/// A process that this one may not look into. It belongs to another user or, which is rare, to another pid namespace.
-const HIDDEN: &str = "a process that this user may not look into";
-
 /// Looks through all processes for who has the socket of that name.
 pub(super) fn of(name: &str) -> Holder {
-    // Without /proc nothing is known.
-    let Ok(list) = fs::read_to_string("/proc/net/unix") else {
-        return Holder::Other(HIDDEN.into());
+    let Some(sockets) = sockets(name) else {
+        return Holder::Unknown;
     };
-    let sockets: Vec<String> = list.lines().filter_map(|line| link(line, name)).collect();
     if sockets.is_empty() {
         return Holder::Nobody;
     }
@@ -39,7 +38,17 @@ pub(super) fn of(name: &str) -> Holder {
             uid => Holder::Other(another_user(pid, uid, me)),
         })
     });
-    found.unwrap_or_else(|| Holder::Other(HIDDEN.into()))
+    // Nobody has it whom this process can see; or its holder has ended before the look at it.
+    found.unwrap_or_else(|| match self::sockets(name) {
+        Some(now) if !sockets.iter().any(|socket| now.contains(socket)) => Holder::Nobody,
+        _ => Holder::Unknown,
+    })
+}
+
+/// What descriptors of the sockets of that name lead to; none if there is no /proc.
+fn sockets(name: &str) -> Option<Vec<String>> {
+    let list = fs::read_to_string("/proc/net/unix").ok()?;
+    Some(list.lines().filter_map(|line| link(line, name)).collect())
 }
 
 /// What a descriptor of the socket leads to, if a line of /proc/net/unix is about one of this name.
@@ -62,9 +71,42 @@ fn user(pid: i32) -> Option<u32> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::wire::{Kind, receive, send_with_fd};
     use super::*;
+    use std::os::fd::AsFd;
     use std::os::linux::net::SocketAddrExt;
     use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
+    use std::time::{Duration, Instant};
+
+    fn soon() -> Instant {
+        Instant::now() + Duration::from_secs(20)
+    }
+
+    /// Another test may be starting a process, which has all descriptors of this one for a moment.
+    #[track_caller]
+    fn becomes(name: &str, holder: Holder) {
+        let until = soon();
+        while of(name) != holder && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        assert_eq!(of(name), holder);
+    }
+
+    /// A socket that is on its way to somebody is in no process.
+    #[test]
+    fn a_socket_that_no_process_can_be_seen_to_have_is_not_nobodys() {
+        let name = format!("nvshmemrs-hidden-test-{}", std::process::id());
+        let address = SocketAddr::from_abstract_name(&name).unwrap();
+        let listener = UnixListener::bind_addr(&address).unwrap();
+        let (from, to) = UnixStream::pair().unwrap();
+        send_with_fd(&from, Kind::Welcome, &[], listener.as_fd(), soon()).unwrap();
+        drop(listener);
+        becomes(&name, Holder::Unknown);
+        let message = receive(&to, soon()).unwrap();
+        assert_eq!(of(&name), Holder::Own(std::process::id() as i32));
+        drop(message);
+        becomes(&name, Holder::Nobody);
+    }
 
     #[test]
     fn the_process_that_has_a_socket_is_found() {
@@ -78,7 +120,7 @@ mod tests {
         let stream = UnixStream::connect_addr(&address).unwrap();
         assert_eq!(of(&name), own);
         drop(listener);
-        assert_eq!(of(&name), Holder::Nobody);
+        becomes(&name, Holder::Nobody);
         drop(stream);
     }
 }

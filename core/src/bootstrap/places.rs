@@ -39,8 +39,8 @@ pub(super) fn another_user(pid: i32, uid: u32, me: u32) -> String {
 #[derive(Default)]
 pub(super) struct Tried {
     places: Vec<String>,
-    /// Whether another user sits on one.
-    others: bool,
+    /// Who sits on one: another user, or somebody of whom nothing is known.
+    taken_by: Option<&'static str>,
     /// Whether PE 0 may be at one all the same: its queue is full, or this process could not look.
     pub(super) open: bool,
 }
@@ -52,20 +52,30 @@ impl Tried {
 
     fn note_other(&mut self, name: &str, who: &str) {
         self.note(name, &format!("{who}, listens there"));
-        self.others = true;
+        self.taken_by = Some("another user's process");
+    }
+
+    fn note_unknown(&mut self, name: &str) {
+        self.note(
+            name,
+            &"a process that cannot be seen from here has it (it is another user's, in another pid namespace, or may not be looked at)",
+        );
+        self.taken_by
+            .get_or_insert("a process that cannot be seen from here");
     }
 }
 
 impl Display for Tried {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.places.join(", "))?;
-        match self.others {
-            false => Ok(()),
-            true => f.write_str(
-                "; another user's process has taken a name of this job, which it can foresee: start the job with nvshmemrs-run or \
-                 with a new unique id, whose names nobody can, or have that process ended",
-            ),
-        }
+        let Some(who) = self.taken_by else {
+            return Ok(());
+        };
+        write!(
+            f,
+            "; {who} has taken a name of this job, which it can foresee: start the job with nvshmemrs-run or with a new unique id, whose \
+             names nobody can, or have that process ended"
+        )
     }
 }
 
@@ -106,13 +116,13 @@ impl Rendezvous<'_> {
         format!("{}-{candidate}", self.key.name())
     }
 
-    /// Listens at the first place that no other user has.
+    /// Listens at the first place that neither another user has nor somebody who cannot be seen.
     pub(super) fn listen(&self) -> Result<UnixListener> {
         let mut tried = Tried::default();
         for candidate in 0..CANDIDATES {
             let name = self.name(candidate);
             if let Some(listener) = self.listen_at(&name, &mut tried)? {
-                if tried.others {
+                if tried.taken_by.is_some() {
                     Level::from_environment().write(Level::Warn, self.pe, || {
                         format!("listens at @{name}, because of {tried}")
                     });
@@ -126,7 +136,9 @@ impl Rendezvous<'_> {
     }
 
     /// Listens at a place, unless another user has it. A process of this user that has it is an error, also where it does not listen yet
-    /// or takes no connections: there must not be two PEs 0.
+    /// or takes no connections: there must not be two PEs 0. A process that takes no connections and cannot be seen from here either
+    /// counts as another user's, so that no other user can keep the job from starting. Where it is one of this user after all, in
+    /// another pid namespace or not to be looked at, it is passed over, too.
     fn listen_at(&self, name: &str, tried: &mut Tried) -> Result<Option<UnixListener>> {
         let address = SocketAddr::from_abstract_name(name)
             .map_err(|error| Error::system("naming the job's socket", error))?;
@@ -156,6 +168,10 @@ impl Rendezvous<'_> {
                     tried.note_other(name, &who);
                     return Ok(None);
                 }
+                Holder::Unknown => {
+                    tried.note_unknown(name);
+                    return Ok(None);
+                }
                 // It had ended when this one looked.
                 Holder::Nobody => std::thread::sleep(Duration::from_millis(1)),
             }
@@ -176,6 +192,7 @@ impl Rendezvous<'_> {
                     tried.open = true;
                     match last.then(|| holder::of(&name)) {
                         Some(Holder::Other(who)) => tried.note_other(&name, &who),
+                        Some(Holder::Unknown) => tried.note_unknown(&name),
                         _ => tried.note(&name, &"too many connections wait there"),
                     }
                 }

@@ -151,7 +151,8 @@ impl Length {
         Length(!bytes)
     }
 
-    /// Of memory that is there until the operation has run. More than `isize::MAX` bytes lie nowhere, and are as many.
+    /// Of memory that is there until the operation has run. More than `isize::MAX` bytes are taken for as many, which no heap has room for
+    /// either: the check of the symmetric side refuses them.
     #[inline]
     fn lasting(bytes: usize) -> Length {
         Length(bytes.min(isize::MAX as usize))

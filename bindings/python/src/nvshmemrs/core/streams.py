@@ -207,10 +207,9 @@ class Stream:
 
     def hold(self, used: Any) -> None:
         """Keeps what an operation uses that was just queued."""
-        held = self._held
-        held.append(used)
-        if len(held) >= _BATCH:
-            with self._lock:
+        with self._lock:
+            self._held.append(used)
+            if len(self._held) >= _BATCH:
                 batch, self._held = self._held, []
                 # Behind every operation of the batch: each was queued before it came in here.
                 event = Event()
@@ -343,9 +342,10 @@ def _adopt(raw: int, stream: Any) -> int:
     handle = ctypes.c_uint64()
     check(lib.nvshmemrs_stream_from_cuda(job.runtime, raw, handle))
     adopted[raw] = handle.value
-    # torch's streams last as long as the process, though their objects come and go; those that are
-    # numbers are kept by the caller.
-    if raw and not hasattr(stream, "cuda_stream") and not hasattr(stream, "__index__"):
+    # torch's own streams last as long as the process, though their objects come and go; those that
+    # are numbers are kept by the caller.
+    torchs = hasattr(stream, "cuda_stream") and type(stream).__name__ == "Stream"
+    if raw and not torchs and not hasattr(stream, "__index__"):
         lent[raw] = stream
     return handle.value
 

@@ -77,16 +77,17 @@ kernels! {
 
 /// Threads of a block of the copy kernels.
 const THREADS: u32 = 256;
-/// Threads of a kernel of one block.
-const ONE_BLOCK: u64 = 1024;
+/// Threads of a kernel of one block: a block of the largest collective leaves room for them on its multiprocessor, so that what a
+/// collective waits for can be sent meanwhile.
+const ONE_BLOCK: u64 = 512;
 /// The most blocks of a copy; each thread moves several pieces then.
 const COPY_BLOCKS: u64 = 128;
 /// Bytes that a thread moves at a time.
 const PIECE: u64 = 16;
 /// The least bytes whose pieces are as long where the two sides are aligned differently (ASKEW in copy.cuh).
 const ASKEW: u64 = 128;
-/// Up to how many bytes one block copies what a signal goes with: a piece for each of its threads.
-const SMALL: u64 = ONE_BLOCK * PIECE;
+/// Up to how many bytes one block copies what a signal goes with: two pieces for each of its threads.
+const SMALL: u64 = 2 * ONE_BLOCK * PIECE;
 /// The same for a cluster of blocks, where the copy engine and a write of the stream's would do it, too. An estimate: the eight blocks of
 /// a cluster move less than the copy engine, which begins later.
 const WIDE: u64 = 512 << 10;
@@ -462,7 +463,7 @@ mod tests {
         assert_eq!(plan(107, 100, 8).kernel, Kernel::Move);
         assert_eq!(plan(1 << 40, 1 << 41, 8), single(Kernel::Copy, 1));
         let blocks = [1, 2, 33, 5000].map(|threads| single(Kernel::Signal, threads).block);
-        assert_eq!(blocks, [1, 32, 64, 1024]);
+        assert_eq!(blocks, [1, 32, 64, 512]);
         let large = plan(1 << 40, 1 << 41, 64 << 10);
         assert_eq!((large.grid, large.block), (16, 256));
         let askew = plan(1 << 40, (1 << 41) + 1, 64 << 10);
@@ -480,7 +481,7 @@ mod tests {
             let wide = bytes > SMALL;
             assert_eq!(plan.kernel == Kernel::PutSignalWide, wide, "{bytes}");
             assert_eq!(plan.grid, if wide { 8 } else { 1 });
-            assert!(plan.block <= 1024 && plan.block.is_multiple_of(32) || plan.block == 1);
+            assert!(plan.block <= 512 && plan.block.is_multiple_of(32) || plan.block == 1);
         }
     }
 

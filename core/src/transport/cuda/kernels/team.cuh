@@ -230,6 +230,8 @@ class Turn {
         if (gridDim.x > 1) {
             __threadfence();
             if (atomicAdd(&local->done, 1) != gridDim.x - 1) return;
+            // What the others have written comes before what is said below.
+            __threadfence();
             local->done = 0;
         }
         local->epoch = epoch;
