@@ -163,7 +163,7 @@ fn finish(mut compiler: Command, name: &str) -> PathBuf {
 
 /// Where compiled programs go.
 #[track_caller]
-fn programs() -> PathBuf {
+pub(crate) fn programs() -> PathBuf {
     let folder = bin_dir().join("nvshmemrs-tests");
     fs::create_dir_all(&folder).unwrap_or_else(|e| panic!("cannot make {}: {e}", folder.display()));
     folder

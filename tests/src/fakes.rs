@@ -1,32 +1,57 @@
 //! The stand-ins for libcuda, with the real kernels compiled for the host, for NVRTC and for NVML: machines without a GPU run the tests
 //! of device memory against them.
 
-use crate::{HANG, run, workspace};
-use std::path::Path;
+use crate::compile::programs;
+use crate::{HANG, compile_c_text, run, workspace};
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::LazyLock;
+use std::{env, fs};
 
-/// The folder with the stand-ins, compiled once; LD_LIBRARY_PATH lets a program find them.
+/// The folder with the stand-ins, compiled once by each test program; LD_LIBRARY_PATH lets a program find them.
 pub fn fakes() -> &'static Path {
-    static FAKES: LazyLock<tempfile::TempDir> = LazyLock::new(compiled);
-    FAKES.path()
+    static FAKES: LazyLock<PathBuf> = LazyLock::new(|| made("fakes", compile_all));
+    &FAKES
 }
 
-fn compiled() -> tempfile::TempDir {
-    let folder = tempfile::tempdir().expect("cannot make a folder");
-    kernels(folder.path());
+/// A folder of this test program's beside the compiled programs, with what `fill` puts into it in place of what it had.
+fn made(name: &str, fill: fn(&Path)) -> PathBuf {
+    let own = env::current_exe().expect("the test program's name");
+    let own = own.file_name().expect("the test program's name");
+    let folder = programs().join(name).join(own);
+    // What tests keep there is of an earlier run.
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).expect("cannot make a folder");
+    fill(&folder);
+    folder
+}
+
+fn compile_all(folder: &Path) {
+    kernels(folder);
     for (source, name) in [
         ("fake_cuda.c", "libcuda.so.1"),
         ("fake_nvrtc.c", "libnvrtc.so.12"),
         ("fake_nvml.c", "libnvidia-ml.so.1"),
     ] {
         let source = workspace().join("tests/programs").join(source);
-        compile(&source, &folder.path().join(name), &[]);
+        compile(&source, &folder.join(name), &[]);
     }
     // The driver has both names, for one library.
-    std::os::unix::fs::symlink("libcuda.so.1", folder.path().join("libcuda.so"))
-        .expect("cannot make a link");
-    folder
+    symlink("libcuda.so.1", folder.join("libcuda.so")).expect("cannot make a link");
+}
+
+/// Whether this machine has a driver: a program that has no LD_LIBRARY_PATH can load libcuda.
+pub fn driver_is_here() -> bool {
+    static HERE: LazyLock<bool> = LazyLock::new(|| {
+        let text = "#include <dlfcn.h>\n\
+                    int main(void) { return !dlopen(\"libcuda.so.1\", RTLD_LAZY) && !dlopen(\"libcuda.so\", RTLD_LAZY); }\n";
+        let program = compile_c_text("loads-libcuda", text);
+        let output = run(Command::new(program).env_remove("LD_LIBRARY_PATH"), HANG);
+        assert!(output.code() <= 1, "{}", output.describe());
+        output.code() == 0
+    });
+    *HERE
 }
 
 /// The GPU's kernels, which run on the host.
@@ -41,25 +66,21 @@ fn kernels(folder: &Path) {
     compiler.args(["-shared", "-fPIC", "-fvisibility=hidden", "-pthread"]);
     compiler.arg(workspace().join("tests/programs/kernels/library.cpp"));
     compiler.arg("-o").arg(folder.join("libfakekernels.so"));
-    run(&mut compiler, HANG).assert_success();
+    run(&mut compiler, 5 * HANG).assert_success();
 }
 
 /// A folder with an NVRTC, of an earlier version than the other one, that compiles nothing.
 pub fn broken_nvrtc() -> &'static Path {
-    static BROKEN: LazyLock<tempfile::TempDir> = LazyLock::new(|| {
-        let folder = tempfile::tempdir().expect("cannot make a folder");
-        // The linker looks for it where it looks for all of them.
-        std::os::unix::fs::symlink(
-            fakes().join("libfakekernels.so"),
-            folder.path().join("libfakekernels.so"),
-        )
-        .expect("cannot make a link");
-        let source = workspace().join("tests/programs/fake_nvrtc.c");
-        let library = folder.path().join("libnvrtc.so.12");
-        compile(&source, &library, &["-DBROKEN"]);
-        folder
+    static BROKEN: LazyLock<PathBuf> = LazyLock::new(|| {
+        made("broken-nvrtc", |folder| {
+            // The linker looks for it where it looks for all of them.
+            let kernels = "libfakekernels.so";
+            symlink(fakes().join(kernels), folder.join(kernels)).expect("cannot make a link");
+            let source = workspace().join("tests/programs/fake_nvrtc.c");
+            compile(&source, &folder.join("libnvrtc.so.12"), &["-DBROKEN"]);
+        })
     });
-    BROKEN.path()
+    &BROKEN
 }
 
 fn compile(source: &Path, library: &Path, options: &[&str]) {
@@ -81,5 +102,5 @@ fn compile(source: &Path, library: &Path, options: &[&str]) {
         .arg("-L")
         .arg(folder)
         .args(["-lfakekernels", "-Wl,-rpath,$ORIGIN"]);
-    run(&mut compiler, HANG).assert_success();
+    run(&mut compiler, 5 * HANG).assert_success();
 }

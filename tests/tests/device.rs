@@ -1,9 +1,8 @@
 //! The heap in device memory, on machines without a GPU: the library against `programs/fake_cuda.c`, which stands in for libcuda and is
 //! as strict, and `programs/fake_nvrtc.c`. What only a GPU shows, kernels above all, is left to machines that have one.
 
-use nvshmemrs_tests::fakes::fakes;
+use nvshmemrs_tests::fakes::{driver_is_here, fakes};
 use nvshmemrs_tests::{Output, compile_c, launcher, left_out, run, workspace};
-use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -95,7 +94,7 @@ fn processes_reach_each_others_gpus_and_may_share_one() {
 
 #[test]
 fn a_missing_driver_is_an_error_that_names_it() {
-    if Path::new("/dev/nvidiactl").exists() {
+    if driver_is_here() {
         return left_out("this machine has a driver, so it cannot be missing");
     }
     let mut nowhere = prepared(Command::new(DEVICE), &[]);

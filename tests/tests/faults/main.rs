@@ -4,6 +4,7 @@ mod matrix;
 mod stops;
 
 use nvshmemrs_tests::{Leftovers, Output, job};
+use std::time::Duration;
 
 const TIMEOUT: i32 = 16;
 const INTERRUPTED: i32 = 17;
@@ -12,7 +13,9 @@ const TEAM_BROKEN: i32 = 23;
 /// Milliseconds from a death to the error, at most: what is promised.
 const NOTICED: f64 = 2000.0;
 /// As [`NOTICED`], on a machine that has nothing else to do.
-const NOTICED_IDLE: f64 = 200.0;
+const NOTICED_IDLE: Duration = Duration::from_millis(200);
+/// As [`NOTICED`]; beyond this other jobs are no excuse.
+const NOTICED_NEVER: f64 = 10_000.0;
 
 /// A test program, compiled once.
 macro_rules! compiled {

@@ -1,11 +1,12 @@
 //! Every operation that can wait, and every way in which a PE ends: all survivors return an error that names it.
 
-use super::{KILLED, NOTICED, NOTICED_IDLE, came, compiled};
-use nvshmemrs_tests::{Leftovers, job};
+use super::{KILLED, NOTICED, NOTICED_IDLE, NOTICED_NEVER, came, compiled};
+use nvshmemrs_tests::{Leftovers, job, promise};
 use rustix::process::Signal;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::thread;
+use std::time::Duration;
 
 /// Statuses that survivors return.
 const PE_DIED: i32 = 15;
@@ -157,7 +158,7 @@ impl Fault {
 }
 
 /// Runs all jobs, some at a time, and prints the worst time. One that is noticed later than promised may be so because of the others: it
-/// runs again, alone.
+/// runs again, alone, unless it was later than other jobs can make it.
 fn run_all(title: &str, faults: &[Fault]) {
     let before = Leftovers::now();
     let (next, worst) = (AtomicUsize::new(0), Mutex::new((0.0, None)));
@@ -167,6 +168,10 @@ fn run_all(title: &str, faults: &[Fault]) {
             scope.spawn(|| {
                 while let Some(&fault) = faults.get(next.fetch_add(1, Relaxed)) {
                     match std::panic::catch_unwind(|| fault.slowest()) {
+                        Ok(slowest) if slowest > NOTICED_NEVER => {
+                            let mut failed = failed.lock().expect("no panic under the lock");
+                            failed.push(format!("{fault:?}: noticed after {slowest:.0} ms"));
+                        }
                         Ok(slowest) if slowest > NOTICED => {
                             let mut late = late.lock().expect("no panic under the lock");
                             late.push((fault, slowest));
@@ -278,19 +283,23 @@ fn while_the_job_comes_together() {
     run_all("in init", &faults);
 }
 
-#[test]
-fn death_is_noticed_soon() {
-    let mut times: Vec<f64> = (0..15)
+/// The median over nine jobs, one at a time.
+fn half_noticed() -> Duration {
+    let mut times: Vec<f64> = (0..9)
         .flat_map(|_| Fault::new("barrier", "before", ("kill", KILLED)).run())
         .collect();
     times.sort_by(f64::total_cmp);
+    let median = times[times.len() / 2];
     println!(
-        "a death was noticed within {:.0} to {:.0} ms, half of the times within {:.0} ms",
+        "a death was noticed within {:.0} to {:.0} ms, half of the times within {median:.0} ms",
         times[0],
         times[times.len() - 1],
-        times[times.len() / 2]
     );
-    // At one moment of fifteen the machine has nothing else to do.
-    assert!(times[0] < NOTICED_IDLE, "{times:?}");
-    assert!(times[times.len() / 2] < NOTICED, "{times:?}");
+    assert!(median < NOTICED, "{times:?}");
+    Duration::from_secs_f64(median / 1000.0)
+}
+
+#[test]
+fn death_is_noticed_soon() {
+    promise::kept(NOTICED_IDLE, half_noticed);
 }

@@ -25,11 +25,17 @@ fn start<S: AsRef<OsStr>>(words: &[S], limit: Option<&str>) -> Vec<Running> {
     job
 }
 
-/// Starts the scenario in which all wait for the last PE, which sends its signals once the file is gone; all are at that on return.
-fn start_waiting(limit: Option<&str>) -> (Vec<Running>, TempPath) {
+/// As [`start`], of a scenario that goes on until the file is gone.
+fn start_for_long(scenario: &str, limit: Option<&str>) -> (Vec<Running>, TempPath) {
     let file = NamedTempFile::new().expect("a temporary file");
     let file = file.into_temp_path();
-    let mut job = start(&[OsStr::new("stopped"), file.as_os_str()], limit);
+    let job = start(&[OsStr::new(scenario), file.as_os_str()], limit);
+    (job, file)
+}
+
+/// Starts the scenario in which all wait for the last PE, which sends its signals once the file is gone; all are at that on return.
+fn start_waiting(limit: Option<&str>) -> (Vec<Running>, TempPath) {
+    let (mut job, file) = start_for_long("stopped", limit);
     let pid = job[2].pid().to_string();
     job[0].until("signal_wait of two PEs", |_| {
         let mut info = Command::new(bin("nvshmemrs-info"));
@@ -128,8 +134,8 @@ fn without_a_limit_a_stop_is_waited_out() {
 
 #[test]
 fn a_job_that_is_stopped_as_a_whole_is_not_hurt() {
-    for scenario in ["steady", "stopped"] {
-        let job = start(&[scenario], Some("0.6"));
+    let limit = Some("0.6");
+    for (job, file) in [start_for_long("steady", limit), start_waiting(limit)] {
         for round in 0..3 {
             for pe in &job {
                 pe.signal(Signal::STOP);
@@ -140,6 +146,7 @@ fn a_job_that_is_stopped_as_a_whole_is_not_hurt() {
             }
             thread::sleep(Duration::from_millis(100 * round));
         }
+        file.close().expect("nobody else takes the file away");
         for pe in job {
             let output = pe.wait(HANG);
             output.assert_success();

@@ -116,7 +116,8 @@ class Stream:
         # What queued operations use: the newest, and older batches with the event behind each.
         self._held: List[Any] = []
         self._batches: Deque[Tuple[Event, List[Any]]] = collections.deque()
-        self._lock = threading.Lock()
+        # A finaliser that the interpreter runs meanwhile may queue something, too.
+        self._lock = threading.RLock()
         _close_idle()
         self._handle = _made(lib.nvshmemrs_stream_new)
 
