@@ -53,6 +53,9 @@ _C_NAMES: Dict[str, str] = {
     "ulonglong": "uint64",
 }
 
+_BY_NAME: Dict[str, int] = {name: code for code, name in NAMES.items()}
+_BY_NAME.update((name, _BY_NAME[numpys]) for name, numpys in _C_NAMES.items())
+
 # For passing a value by its address.
 C_TYPES: Dict[int, Any] = {
     int(Dtype.INT8): ctypes.c_int8,
@@ -107,8 +110,9 @@ def code_of_array(dtype: np.dtype) -> Optional[int]:
 def code_of_name(dtype: Any) -> int:
     """The library's number for an argument `dtype`: a name of NVSHMEM's or NumPy's, or a type."""
     if isinstance(dtype, str):
-        if dtype == "bfloat16":
-            return BFLOAT16
+        named = _BY_NAME.get(dtype)
+        if named is not None:
+            return named
         dtype = _C_NAMES.get(dtype, dtype)
     code = code_of_array(numpy_dtype(dtype))
     if code is None:

@@ -83,7 +83,7 @@ def _of_cupy(array: Any) -> Described:
 
     # Only that of contiguous arrays is asked for, and what can change of them is the shape.
     def is_same(now: Any) -> bool:
-        return bool(now.shape == shape)
+        return now.shape == shape  # type: ignore[no-any-return]
 
     return Described(array.data.ptr, array.dtype, shape, strides, True, is_same)
 
@@ -99,7 +99,8 @@ def _of_torch(torch: Any, tensor: Any, name: str) -> Described:
     address, shape, steps = tensor.data_ptr(), tuple(tensor.shape), tensor.stride()
 
     def is_same(now: Any) -> bool:
-        return bool(now.data_ptr() == address and now.shape == shape and now.stride() == steps)
+        same = now.data_ptr() == address and now.shape == shape and now.stride() == steps
+        return same  # type: ignore[no-any-return]
 
     dtype = torch_dtype(tensor.dtype)
     strides = tuple(step * dtype.itemsize for step in steps)

@@ -37,6 +37,15 @@ _FORKED = int(_ffi.Status.FORKED)
 _INTERRUPTED = int(_ffi.Status.INTERRUPTED)
 
 
+def bare(name: str) -> Callable[..., int]:
+    """A function of the library whose arguments ctypes takes as they are, which halves the time of
+    a call: what `from_param` of their C types gave, instances of these types, and int32 numbers.
+    Of any other number the upper half would be lost.
+    """
+    function: Callable[..., int] = lib[name]
+    return function
+
+
 class Mapping:
     """Keeps the heap's memory in this process: the job and every Buffer refer to it, so an array
     that outlives finalize reads and writes memory that is nobody's, and does not crash.
@@ -58,15 +67,17 @@ class Mapping:
 class Job:
     """This process's one runtime; 0 is none, which the library answers with NOT_INITIALIZED.
 
-    `device` is the number of the GPU whose memory holds the heap, -1 on host memory. `direct` is
-    what an operation without a stream is called with, 0 where `streams.handle_of` has to be asked.
+    `device` is the number of the GPU whose memory holds the heap, -1 on host memory. `handle` is
+    `runtime` as `bare` functions take it. `direct` is what an operation without a stream is called
+    with, None where `streams.handle_of` has to be asked.
     """
 
-    __slots__ = ("runtime", "direct", "device", "pid", "mapping", "my_pe")
+    __slots__ = ("runtime", "handle", "direct", "device", "pid", "mapping", "my_pe")
 
     def __init__(self) -> None:
         self.runtime = 0
-        self.direct = 0
+        self.handle = ctypes.c_uint64()
+        self.direct: Optional[ctypes.c_uint64] = None
         self.device = -1
         self.pid = 0
         self.my_pe = -1
@@ -88,11 +99,14 @@ external: Dict[int, Any] = {}
 # Streams whose last reference went away while they had work; see streams.
 abandoned: List[Any] = []
 
-# Streams of CUDA that were used, by cudaStream_t; see streams.
-adopted: Dict[int, int] = {}
+# The handles of streams of CUDA that were used, by cudaStream_t; see streams.
+adopted: Dict[int, ctypes.c_uint64] = {}
 
 # Those among them that their libraries destroy with the last reference; see streams.
 lent: Dict[int, Any] = {}
+
+# How many members the teams that were used have, by handle; see collective.
+team_sizes: Dict[int, int] = {}
 
 # Buffers in device memory by address; arrays there have no other way to their Buffer.
 on_device: "weakref.WeakValueDictionary[int, Any]" = weakref.WeakValueDictionary()
@@ -230,10 +244,11 @@ def interruptible() -> None:
 def joined(runtime: int) -> None:
     """Makes `runtime` the job of this process."""
     job.runtime = runtime
+    job.handle = ctypes.c_uint64(runtime)
     device = ctypes.c_int32(-1)
     check(lib.nvshmemrs_device(runtime, device))
     job.device = device.value
-    job.direct = runtime if job.device < 0 else 0
+    job.direct = job.handle if job.device < 0 else None
     job.pid = os.getpid()
     check(lib.nvshmemrs_site_hook(runtime, _sites.hook, None))
     job.mapping = Mapping(runtime)
@@ -249,7 +264,8 @@ def joined(runtime: int) -> None:
 def left() -> None:
     """Forgets the runtime; every array, stream and team of it is unusable from now on."""
     job.runtime = 0
-    job.direct = 0
+    job.handle = ctypes.c_uint64()
+    job.direct = None
     job.device = -1
     job.mapping = None
     job.my_pe = -1
@@ -257,6 +273,7 @@ def left() -> None:
         lib.nvshmemrs_stream_release(adopted.popitem()[1])
     lent.clear()
     on_device.clear()
+    team_sizes.clear()
     operands.clear()
     dropped.clear()
     external.clear()

@@ -11,6 +11,7 @@ from typing import Any, Callable, Dict, Optional, Tuple
 
 import numpy as np
 
+from .._ffi import Dtype
 from ._dtypes import CODES, SIZES, element_code, numpy_dtype
 from ._job import job, operands, unsupported
 from . import _foreign
@@ -24,16 +25,24 @@ _INVALID_TEAM = 2**64 - 1
 # One object for equal dtypes, so that operands can be compared by identity.
 _LAYOUTS: Dict[np.dtype, np.dtype] = {}
 _BYTES = np.dtype([("Buffer", "V1")])
+_SIGNALS = (int(Dtype.UINT64), int(Dtype.INT64))
 _first_byte: Callable[[Any], ctypes.c_char] = ctypes.c_char.from_buffer
 _addressof = ctypes.addressof
+_place: Callable[[int], Any] = ctypes.c_void_p.from_param
+_extent: Callable[[int], Any] = ctypes.c_size_t.from_param
 
 
 class Operand:
-    """An array or a Buffer: where its elements are. `address` is that of the first element."""
+    """An array or a Buffer: where its elements are. `address` is that of the first element.
+
+    `place` and `extent` are `address` and `nbytes` as functions from `bare` take them.
+    """
 
     __slots__ = (
         "address",
+        "place",
         "nbytes",
+        "extent",
         "dtype",
         "layout",
         "shape",
@@ -57,7 +66,9 @@ class Operand:
         base: Any = None,
     ) -> None:
         self.address = address
+        self.place = _place(address)
         self.nbytes = nbytes
+        self.extent = _extent(nbytes)
         self.dtype = dtype  # None for a Buffer
         # Elements one behind the other in C order: their dtype, `_BYTES` of a Buffer. None for any
         # other layout.
@@ -65,7 +76,8 @@ class Operand:
         self.shape = shape
         self.strides = strides
         self.watch = watch  # removes this from `operands` when the array dies
-        # Whether an array of another library than NumPy still is what it was.
+        # Whether an array of another library than NumPy still is what it was; None of NumPy's, and
+        # of a Buffer, which always is: it is forgotten when it is freed.
         self.is_same = is_same
         self.base = base  # the array that it is a part of, if it was made from one
         # The library's number for elements of this layout; None if it has none, or not yet.
@@ -99,10 +111,12 @@ def operand(value: Any, name: str) -> Operand:
     # NumPy lets dtype and strides of an array change in place; its data cannot move while `watch`
     # refers to it.
     if known is not None:
-        if known.is_same is not None:
-            if known.is_same(value):
+        is_same = known.is_same
+        if is_same is None:
+            dtype = known.dtype
+            if dtype is None or (dtype is value.dtype and known.strides == value.strides):
                 return known
-        elif known.dtype is value.dtype and known.strides == value.strides:
+        elif is_same(value):
             return known
     return _resolve(value, name)
 
@@ -112,9 +126,7 @@ def _resolve(value: Any, name: str) -> Operand:
         return value
     if isinstance(value, Buffer):
         size = value.size
-        found = Operand(value.live_address(), size, None, _BYTES, (size,), (1,))
-        found.is_same = _always  # it is forgotten when it is freed
-        return _kept(value, found)
+        return _kept(value, Operand(value.live_address(), size, None, _BYTES, (size,), (1,)))
     if not isinstance(value, np.ndarray):
         return _resolve_foreign(value, name)
     dtype = value.dtype
@@ -155,10 +167,6 @@ def _resolve_foreign(value: Any, name: str) -> Operand:
     return made if found.is_same is None or layout is None else _kept(value, made)
 
 
-def _always(_: Any) -> bool:
-    return True
-
-
 def _kept(value: Any, found: Operand) -> Operand:
     """Remembers an array until it dies."""
     key, forget = id(value), operands.pop
@@ -169,7 +177,7 @@ def _kept(value: Any, found: Operand) -> Operand:
 
 def writable(value: Any, name: str) -> None:
     """Raises if `value` is a read-only array."""
-    if type(value) is np.ndarray or isinstance(value, np.ndarray):
+    if isinstance(value, np.ndarray):
         if value.flags.writeable:
             return
         raise NvshmemInvalid(f"{name} is a read-only array")
@@ -242,22 +250,24 @@ def typed(value: Any, dtype: Any, name: str) -> Operand:
     return found
 
 
-def signal_address(value: Any, name: str = "signal_var") -> int:
-    """The address of a signal: a Buffer's first 8 bytes, or an array's first 64-bit integer."""
+def signal_place(value: Any, name: str = "signal_var") -> Any:
+    """The `place` of a signal: a Buffer's first 8 bytes, or an array's first 64-bit integer."""
     signal = operand(value, name)
+    if signal.code in _SIGNALS and signal.nbytes:
+        return signal.place
     if signal.dtype is not None and (signal.dtype.kind not in "iu" or signal.dtype.itemsize != 8):
         raise NvshmemInvalid(f"{name} has dtype {signal.dtype}: a signal is a uint64 (or int64)")
     if signal.nbytes < 8:
         raise NvshmemInvalid(f"{name} is {signal.describe()}: a signal needs 8 bytes")
-    return signal.address
+    return signal.place
 
 
-def signal_value(value: Any) -> int:
+def signal_value(value: Any) -> ctypes.c_uint64:
     """A signal's value; the library takes 64 unsigned bits."""
-    number = integer(value, "signal_val")
+    number = value if type(value) is int else integer(value, "signal_val")
     if not 0 <= number < 2**64:
         raise NvshmemInvalid(f"signal_val={value}: a signal holds 0 to 2**64 - 1")
-    return number
+    return ctypes.c_uint64(number)
 
 
 def integer(value: Any, name: str) -> int:
@@ -270,6 +280,8 @@ def integer(value: Any, name: str) -> int:
 
 def pe_of(remote_pe: Any, pe: Any, name: str = "remote_pe") -> int:
     """The PE number; `pe` is another spelling of `remote_pe`. The library checks its range."""
+    if type(remote_pe) is int and pe is None and -_LARGEST_PE <= remote_pe < _LARGEST_PE:
+        return remote_pe
     if remote_pe is None:
         if pe is None:
             raise NvshmemInvalid(f"{name} is missing: say which PE, 0 to n_pes() - 1")
@@ -284,7 +296,7 @@ def pe_of(remote_pe: Any, pe: Any, name: str = "remote_pe") -> int:
 
 def c_int(value: Any, name: str) -> int:
     """An int32 argument that the library checks further."""
-    number = integer(value, name)
+    number = value if type(value) is int else integer(value, name)
     if not -(2**31) <= number < 2**31:
         raise NvshmemInvalid(f"{name}={value}: out of range")
     return number

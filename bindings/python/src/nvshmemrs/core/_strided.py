@@ -12,6 +12,7 @@ from typing import Any, Iterator, List, NamedTuple, Optional, Tuple
 
 import numpy as np
 
+from ._job import bare, lib
 from ._operand import Function, Operand, same_dtype
 from .nvshmem_types import NvshmemInvalid
 
@@ -23,12 +24,15 @@ _OVERLAP_WORK: Any = 100_000
 
 
 class Calls:
-    """The library's functions for one direction; the last two are blocking."""
+    """The library's functions for one direction; the last two are blocking. `plain` is `contiguous`
+    from `bare`.
+    """
 
-    __slots__ = ("contiguous", "strided", "blocks")
+    __slots__ = ("contiguous", "plain", "strided", "blocks")
 
-    def __init__(self, contiguous: Function, strided: Function, blocks: Function) -> None:
-        self.contiguous = contiguous
+    def __init__(self, contiguous: str, strided: Function, blocks: Function) -> None:
+        self.contiguous: Function = getattr(lib, contiguous)
+        self.plain = bare(contiguous)
         self.strided = strided
         self.blocks = blocks
 

@@ -9,6 +9,7 @@ element type, `dtype` says it of a Buffer, and `dtype="bfloat16"` of an array of
 from __future__ import annotations
 
 import ctypes
+import functools
 import time
 from typing import Any, Callable, NoReturn, Optional, Tuple, Union
 
@@ -16,7 +17,7 @@ import numpy as np
 
 from .. import _ffi
 from ._dtypes import SIZES, element_code
-from ._job import check, fail_together, job, lib, raise_status
+from ._job import bare, check, fail_together, job, lib, raise_status, team_sizes
 from ._operand import (
     Operand,
     c_int,
@@ -58,7 +59,22 @@ _UINT8 = int(_ffi.Dtype.UINT8)
 _SUM = int(Op.SUM)
 _barrier = lib.nvshmemrs_barrier
 _sync = lib.nvshmemrs_sync
-_reduce = lib.nvshmemrs_reduce
+# Arguments of functions from `bare`, made once for those that come again.
+_size = functools.lru_cache(256)(ctypes.c_size_t)
+_team = functools.lru_cache(256)(ctypes.c_uint64)
+_reduce, _reducescatter, _inscan, _exscan, _fcollect, _collect, _alltoall, _broadcast = (
+    bare(f"nvshmemrs_{name}")
+    for name in (
+        "reduce",
+        "reducescatter",
+        "inscan",
+        "exscan",
+        "fcollect",
+        "collect",
+        "alltoall",
+        "broadcast",
+    )
+)
 
 
 def reduce(
@@ -94,7 +110,7 @@ def reducescatter(
     Collective over `team`. `dst_array` may be the caller's own part of `src_array`; otherwise they
     must not overlap. NVSHMEM `nvshmem_<type>_<op>_reducescatter`.
     """
-    _combine(lib.nvshmemrs_reducescatter, team, dst_array, src_array, op, stream, dtype, 1)
+    _combine(_reducescatter, team, dst_array, src_array, op, stream, dtype, 1)
 
 
 def inscan(
@@ -110,7 +126,7 @@ def inscan(
 
     Collective over `team`, arguments as ``reduce``. OpenSHMEM 1.6 (`shmem_sum_inscan`).
     """
-    _combine(lib.nvshmemrs_inscan, team, dst_array, src_array, op, stream, dtype, 0)
+    _combine(_inscan, team, dst_array, src_array, op, stream, dtype, 0)
 
 
 def exscan(
@@ -127,7 +143,7 @@ def exscan(
 
     Collective over `team`, arguments as ``reduce``. OpenSHMEM 1.6 (`shmem_sum_exscan`).
     """
-    _combine(lib.nvshmemrs_exscan, team, dst_array, src_array, op, stream, dtype, 0)
+    _combine(_exscan, team, dst_array, src_array, op, stream, dtype, 0)
 
 
 def _combine(
@@ -159,8 +175,8 @@ def _combine(
         runtime = (stream is None and job.direct) or handle_of(stream)
     except NvshmemInvalid as error:
         _reject(error, stream, function, handle, None, None, 0, 0, 0)
-    count = dst.nbytes // SIZES[code]
-    status = function(runtime, handle, dst.address, src.address, count, code, number)
+    count = _size(dst.nbytes // SIZES[code])
+    status = function(runtime, _team(handle), dst.place, src.place, count, code, number)
     if status:
         raise_status(status)
     if stream is not None:
@@ -208,13 +224,13 @@ def fcollect(team: Team, dst_array: Any, src_array: Any, stream: Optional[Stream
     OpenSHMEM 1.5 section 9.9.7.
     """
     handle = team_of(team)
-    function = lib.nvshmemrs_fcollect
+    function = _fcollect
     try:
         runtime, dst, src = _moved(dst_array, src_array, stream, False)
         _check_parts(src, dst, "dst", team_size(handle))
     except NvshmemInvalid as error:
         _reject(error, stream, function, handle, None, None, 1)
-    status = function(runtime, handle, dst.address, src.address, src.nbytes)
+    status = function(runtime, _team(handle), dst.place, src.place, src.extent)
     _finish(status, stream, dst_array, src_array)
 
 
@@ -225,13 +241,13 @@ def collect(team: Team, dst_array: Any, src_array: Any, stream: Optional[Stream]
     end is what stops members from sending more than there is room for. OpenSHMEM 1.5 section 9.9.6.
     """
     handle = team_of(team)
-    function = lib.nvshmemrs_collect
+    function = _collect
     try:
         runtime, dst, src = _moved(dst_array, src_array, stream, False)
         _check_end(dst_array, dst)
     except NvshmemInvalid as error:
         _reject(error, stream, function, handle, None, None, 1)
-    status = function(runtime, handle, dst.address, src.address, src.nbytes)
+    status = function(runtime, _team(handle), dst.place, src.place, src.extent)
     _finish(status, stream, dst_array, src_array)
 
 
@@ -243,7 +259,7 @@ def alltoall(team: Team, dst_array: Any, src_array: Any, stream: Optional[Stream
     same; otherwise they must not overlap. OpenSHMEM 1.5 section 9.9.8.
     """
     handle = team_of(team)
-    function = lib.nvshmemrs_alltoall
+    function = _alltoall
     try:
         runtime, dst, src = _moved(dst_array, src_array, stream, False)
         if dst.nbytes != src.nbytes:
@@ -251,7 +267,7 @@ def alltoall(team: Team, dst_array: Any, src_array: Any, stream: Optional[Stream
         nbytes = _part(src, team_size(handle))
     except NvshmemInvalid as error:
         _reject(error, stream, function, handle, None, None, 1)
-    status = function(runtime, handle, dst.address, src.address, nbytes)
+    status = function(runtime, _team(handle), dst.place, src.place, _size(nbytes))
     _finish(status, stream, dst_array, src_array)
 
 
@@ -310,7 +326,7 @@ def broadcast(
     not overlap. OpenSHMEM 1.5 section 9.9.5.
     """
     handle = team_of(team)
-    function = lib.nvshmemrs_broadcast
+    function = _broadcast
     try:
         runtime, dst, src = _moved(dst_array, src_array, stream, True)
         if dst.nbytes != src.nbytes:
@@ -318,7 +334,7 @@ def broadcast(
         number = c_int(root, "root")
     except NvshmemInvalid as error:
         _reject(error, stream, function, handle, None, None, 1, 0)
-    status = function(runtime, handle, dst.address, src.address, dst.nbytes, number)
+    status = function(runtime, _team(handle), dst.place, src.place, dst.extent, number)
     _finish(status, stream, dst_array, src_array)
 
 
@@ -412,21 +428,27 @@ def _meet(function: Callable[..., int], team: int, stream: Optional[Stream]) -> 
 
 def team_size(team: int) -> int:
     """The number of members of the team with this handle."""
+    known = team_sizes.get(team)
+    if known is not None:
+        return known
     number = ctypes.c_int32()
     check(lib.nvshmemrs_team_n_pes(job.runtime, team, number))
     if number.value < 1:
         raise NvshmemInvalid("team is TEAM_INVALID: only the members of a team call")
+    team_sizes[team] = number.value
     return number.value
 
 
 def _moved(
     dst_array: Any, src_array: Any, stream: Any, elementwise: bool
-) -> Tuple[int, Operand, Operand]:
+) -> Tuple[ctypes.c_uint64, Operand, Operand]:
     """The runtime or stream and both sides of a collective that only moves data."""
     dst, src = operand(dst_array, "dst_array"), operand(src_array, "src_array")
-    same_dtype(dst, src)
-    _check_layout(dst, src, elementwise)
-    writable(dst_array, "dst_array")
+    if dst.layout is not src.layout or dst.layout is None:
+        same_dtype(dst, src)
+        _check_layout(dst, src, elementwise)
+    if dst.is_same is None:  # else it is of a library that has no read-only arrays
+        writable(dst_array, "dst_array")
     return handle_of(stream), dst, src
 
 
@@ -498,4 +520,4 @@ def _reject(
         handle = 0 if stream is None else handle_of(stream)
     except NvshmemInvalid:
         handle = 0
-    fail_together(error, function, *rejected, runtime=handle)
+    fail_together(error, getattr(lib, function.__name__), *rejected, runtime=handle)

@@ -15,14 +15,14 @@ from __future__ import annotations
 
 import ctypes
 import enum
-from typing import Any, Optional, Tuple, Union
+from typing import Any, Callable, Optional, Tuple, Union
 
 import numpy as np
 
 from .. import _ffi
 from . import _strided
 from ._dtypes import one_element
-from ._job import check, job, lib, raise_status
+from ._job import bare, check, job, lib, raise_status
 from ._operand import (
     Operand,
     c_int,
@@ -30,7 +30,7 @@ from ._operand import (
     integer,
     operand,
     pe_of,
-    signal_address,
+    signal_place,
     signal_value,
     typed,
     writable,
@@ -69,10 +69,15 @@ class SignalOp(enum.IntEnum):
     SIGNAL_ADD = _ffi.SignalOp.ADD
 
 
-_put = _strided.Calls(lib.nvshmemrs_put, lib.nvshmemrs_iput, lib.nvshmemrs_ibput)
-_put_nbi = _strided.Calls(lib.nvshmemrs_put_nbi, lib.nvshmemrs_iput, lib.nvshmemrs_ibput)
-_get = _strided.Calls(lib.nvshmemrs_get, lib.nvshmemrs_iget, lib.nvshmemrs_ibget)
-_get_nbi = _strided.Calls(lib.nvshmemrs_get_nbi, lib.nvshmemrs_iget, lib.nvshmemrs_ibget)
+_put = _strided.Calls("nvshmemrs_put", lib.nvshmemrs_iput, lib.nvshmemrs_ibput)
+_put_nbi = _strided.Calls("nvshmemrs_put_nbi", lib.nvshmemrs_iput, lib.nvshmemrs_ibput)
+_get = _strided.Calls("nvshmemrs_get", lib.nvshmemrs_iget, lib.nvshmemrs_ibget)
+_get_nbi = _strided.Calls("nvshmemrs_get_nbi", lib.nvshmemrs_iget, lib.nvshmemrs_ibget)
+
+# From `bare` and with conversion.
+_put_signal = bare("nvshmemrs_put_signal"), lib.nvshmemrs_put_signal
+_put_signal_nbi = bare("nvshmemrs_put_signal_nbi"), lib.nvshmemrs_put_signal_nbi
+_signal_op = bare("nvshmemrs_signal_op")
 
 
 def put(
@@ -150,28 +155,31 @@ def _move(
     if stream_or_pe:
         remote_pe, stream, count = _positional(remote_pe, stream_or_pe, stream, count, pe)
     target, source = operand(dst, "dst"), operand(src, "src")
-    if type(remote_pe) is not int or pe is not None or not -0x80000000 <= remote_pe <= 0x7FFFFFFF:
-        remote_pe = pe_of(remote_pe, pe)
-    nbytes = target.nbytes
-    if (
-        target.layout is None
-        or target.layout is not source.layout
-        or nbytes != source.nbytes
-        or count is not None
-    ):
-        planned = _strided.plan(target, source, count, remote_pe == job.my_pe)
-        status = _strided.copy(calls, handle_of(stream), planned, remote_pe)
+    number = pe_of(remote_pe, pe)
+    if not _is_plain(target, source, count):
+        planned = _strided.plan(target, source, count, number == job.my_pe)
+        status = _strided.copy(calls, handle_of(stream), planned, number)
         hold(stream, (dst, src))
     elif stream is None:
         runtime = job.direct or handle_of(None)
-        status = calls.contiguous(runtime, target.address, source.address, nbytes, remote_pe)
+        status = calls.plain(runtime, target.place, source.place, target.extent, number)
     else:
         runtime = handle_of(stream)
-        status = calls.contiguous(runtime, target.address, source.address, nbytes, remote_pe)
+        status = calls.plain(runtime, target.place, source.place, target.extent, number)
         if not status:
             hold(stream, (dst, src))
     if status:
         raise_status(status)
+
+
+def _is_plain(target: Operand, source: Operand, count: Optional[int]) -> bool:
+    """Whether both are all there is to move, as one block."""
+    return (
+        count is None
+        and target.layout is source.layout
+        and target.nbytes == source.nbytes
+        and target.layout is not None
+    )
 
 
 def _positional(
@@ -383,7 +391,7 @@ def put_signal(
     section 9.8.3.
     """
     update = (signal_var, signal_val, signal_op)
-    _move_signal(lib.nvshmemrs_put_signal, dst, src, update, pe_of(remote_pe, pe), stream, count)
+    _move_signal(_put_signal, dst, src, update, pe_of(remote_pe, pe), stream, count)
 
 
 def put_signal_nbi(
@@ -400,13 +408,11 @@ def put_signal_nbi(
 ) -> None:
     """As ``put_signal``, but `src` must stay until ``quiet``. OpenSHMEM 1.5 section 9.8.4."""
     update = (signal_var, signal_val, signal_op)
-    _move_signal(
-        lib.nvshmemrs_put_signal_nbi, dst, src, update, pe_of(remote_pe, pe), stream, count
-    )
+    _move_signal(_put_signal_nbi, dst, src, update, pe_of(remote_pe, pe), stream, count)
 
 
 def _move_signal(
-    function: Any,
+    functions: Tuple[Callable[..., int], Callable[..., int]],
     dst: Any,
     src: Any,
     update: Tuple[Any, int, int],
@@ -416,20 +422,26 @@ def _move_signal(
 ) -> None:
     runtime = handle_of(stream)
     target, source = operand(dst, "dst"), operand(src, "src")
-    signal = signal_address(update[0])
+    signal = signal_place(update[0])
     value, how = signal_value(update[1]), c_int(update[2], "signal_op")
-    planned = _strided.plan(target, source, count, pe == job.my_pe)
-    if len(planned) == 1 and not planned[0].axes:
-        to, of, nbytes = planned[0][:3]
-        status = function(runtime, to, of, nbytes, signal, value, how, pe)
+    plain, function = functions
+    if _is_plain(target, source, count):
+        to, of, nbytes = target.place, source.place, target.extent
+        status = plain(runtime, to, of, nbytes, signal, value, how, pe)
     else:
-        status = (
-            _strided.copy(_put, runtime, planned, pe)
-            or lib.nvshmemrs_fence(runtime)
-            or lib.nvshmemrs_signal_op(runtime, signal, value, how, pe)
-        )
+        planned = _strided.plan(target, source, count, pe == job.my_pe)
+        if len(planned) == 1 and not planned[0].axes:
+            to, of, nbytes = planned[0][:3]
+            status = function(runtime, to, of, nbytes, signal, value, how, pe)
+        else:
+            status = (
+                _strided.copy(_put, runtime, planned, pe)
+                or lib.nvshmemrs_fence(runtime)
+                or _signal_op(runtime, signal, value, how, pe)
+            )
     hold(stream, (dst, src, update[0]))
-    check(status)
+    if status:
+        raise_status(status)
 
 
 def signal_op(
@@ -445,15 +457,15 @@ def signal_op(
     `nvshmemx_signal_op`.
     """
     arguments = (
-        signal_address(signal_var),
+        signal_place(signal_var),
         signal_value(signal_val),
         c_int(signal_op, "signal_op"),
         pe_of(remote_pe, pe),
     )
     if stream is None:
-        status = lib.nvshmemrs_signal_op(job.direct or handle_of(None), *arguments)
+        status = _signal_op(job.direct or handle_of(None), *arguments)
     else:
-        status = queue(stream, signal_var, lib.nvshmemrs_signal_op, *arguments)
+        status = queue(stream, signal_var, _signal_op, *arguments)
     if status:
         raise_status(status)
 
@@ -470,17 +482,16 @@ def signal_wait(
     Local: only the caller waits. What the sender put before the signal is visible on return. With
     a stream, the stream waits and the call returns None at once. OpenSHMEM 1.5 section 9.10.15.
     """
-    address, value = signal_address(signal_var), signal_value(signal_val)
+    place, value = signal_place(signal_var), signal_value(signal_val)
     how = c_int(signal_op, "signal_op")
     if stream is not None:
         # The form without an output is queued; with one, the call would wait for it.
-        wanted = ctypes.c_uint64(value)
-        arguments = (address, how, ctypes.addressof(wanted), int(_ffi.Dtype.UINT64))
-        check(queue(stream, (signal_var, wanted), lib.nvshmemrs_wait_until, *arguments))
+        arguments = (place, how, ctypes.addressof(value), int(_ffi.Dtype.UINT64))
+        check(queue(stream, (signal_var, value), lib.nvshmemrs_wait_until, *arguments))
         return None
     seen = ctypes.c_uint64()
     runtime = job.direct or handle_of(None)
-    status = lib.nvshmemrs_signal_wait(runtime, address, how, value, ctypes.byref(seen))
+    status = lib.nvshmemrs_signal_wait(runtime, place, how, value, ctypes.byref(seen))
     if status:
         raise_status(status)
     return seen.value
@@ -491,8 +502,8 @@ def signal_fetch(signal_var: Any, stream: Optional[Stream] = None) -> int:
     9.8.5.
     """
     value = ctypes.c_uint64()
-    address = signal_address(signal_var)
-    status = lib.nvshmemrs_signal_fetch(handle_of(stream), address, ctypes.byref(value))
+    place = signal_place(signal_var)
+    status = lib.nvshmemrs_signal_fetch(handle_of(stream), place, ctypes.byref(value))
     if status:
         raise_status(status)
     return value.value

@@ -108,18 +108,21 @@ class Stream:
     are local.
     """
 
-    __slots__ = ("_handle", "_runtime", "_held", "_batches", "_lock")
+    __slots__ = ("_handle", "_parameter", "_runtime", "_held", "_batches", "_lock")
 
     def __init__(self) -> None:
         self._handle = 0
         self._runtime = job.runtime
-        # What queued operations use: the newest, and older batches with the event behind each.
+        # What queued operations use: the newest, and older batches with the event behind each. An
+        # operation is queued before it comes in here: who takes the list away waits for it, too.
         self._held: List[Any] = []
         self._batches: Deque[Tuple[Event, List[Any]]] = collections.deque()
-        # A finaliser that the interpreter runs meanwhile may queue something, too.
+        # Reentrant, because a finaliser that the interpreter runs meanwhile may queue something.
         self._lock = threading.RLock()
         _close_idle()
-        self._handle = _made(lib.nvshmemrs_stream_new)
+        self._parameter = ctypes.c_uint64()  # the handle, as functions from `bare` take it
+        check(lib.nvshmemrs_stream_new(job.runtime, self._parameter))
+        self._handle = self._parameter.value
 
     @property
     def handle(self) -> int:
@@ -145,7 +148,7 @@ class Stream:
         status = lib.nvshmemrs_stream_synchronize(handle)
         if status in _UNFINISHED:  # it may run still
             with self._lock:
-                self._held.extend(held)
+                self._held.append(held)  # as a whole: another thread may have it in its hands still
                 self._batches.extendleft(reversed(batches))
         check(status)
 
@@ -178,7 +181,7 @@ class Stream:
             else:
                 raise NvshmemInvalid(f"a stream waits for an Event or a Stream, not {event!r}")
         event.wait(self)
-        self.hold(event)
+        hold(self, event)
 
     def close(self) -> None:
         """Waits for what is queued and ends the queue; raises the first error that is left."""
@@ -198,26 +201,26 @@ class Stream:
         if kind is None:
             self.close()
 
-    def live_handle(self) -> int:
+    def live_handle(self) -> ctypes.c_uint64:
         """The handle; NvshmemInvalid if the stream is gone."""
         if not self._handle:
             raise NvshmemInvalid("this stream was closed: make a new one")
         if self._runtime != job.runtime:
             raise NvshmemInvalid("this stream belongs to a job that was finalized: make a new one")
-        return self._handle
+        return self._parameter
 
-    def hold(self, used: Any) -> None:
-        """Keeps what an operation uses that was just queued."""
+    def end_batch(self) -> None:
+        """Marks the place behind which what is held can go, and lets go what has been reached."""
         with self._lock:
-            self._held.append(used)
-            if len(self._held) >= _BATCH:
-                batch, self._held = self._held, []
-                # Behind every operation of the batch: each was queued before it came in here.
-                event = Event()
-                event.record(self)
-                self._batches.append((event, batch))
-                while self._batches and self._batches[0][0].query():
-                    self._batches.popleft()
+            if len(self._held) < _BATCH:  # another thread was faster
+                return
+            batch, self._held = self._held, []
+            # Behind every operation of the batch: each was queued before it came in here.
+            event = Event()
+            event.record(self)
+            self._batches.append((event, batch))
+            while self._batches and self._batches[0][0].query():
+                self._batches.popleft()
 
     def discard(self) -> None:
         """Forgets a queue that finalize has ended. Never waits."""
@@ -254,18 +257,17 @@ def _close_idle() -> None:
 # --- for the other modules of this package --------------------------------------------------------
 
 
-def handle_of(stream: Any) -> int:
+def handle_of(stream: Any) -> ctypes.c_uint64:
     """What stands in place of the runtime's handle for an operation with `stream`."""
+    kind = type(stream)
+    if kind is Stream:
+        if stream._handle and stream._runtime == job.runtime:
+            return stream._parameter  # type: ignore[no-any-return]
+        return stream.live_handle()  # type: ignore[no-any-return]
     if stream is None:
         if job.device >= 0:
             _join_current()
-        return job.runtime
-    kind = type(stream)
-    if kind is Stream:
-        handle = stream._handle
-        if handle and stream._runtime == job.runtime:
-            return handle  # type: ignore[no-any-return]
-        return stream.live_handle()  # type: ignore[no-any-return]
+        return job.handle
     known = _KINDS.get(kind)
     if known is not None:
         handle = adopted.get(known(stream))
@@ -288,7 +290,10 @@ def hold(stream: Any, used: Any) -> None:
     it, and of other host memory the driver takes a copy.
     """
     if isinstance(stream, Stream):
-        stream.hold(used)
+        held = stream._held
+        held.append(used)
+        if len(held) >= _BATCH:
+            stream.end_batch()
 
 
 def queue(stream: Any, used: Any, function: Callable[..., int], *arguments: Any) -> int:
@@ -337,18 +342,18 @@ def _raw(stream: Any) -> int:
     return number
 
 
-def _adopt(raw: int, stream: Any) -> int:
+def _adopt(raw: int, stream: Any) -> ctypes.c_uint64:
     """A handle for a stream of CUDA. The stream is kept until its handle is released."""
     _release_unused()
     handle = ctypes.c_uint64()
     check(lib.nvshmemrs_stream_from_cuda(job.runtime, raw, handle))
-    adopted[raw] = handle.value
+    adopted[raw] = handle
     # torch's own streams last as long as the process, though their objects come and go; those that
     # are numbers are kept by the caller.
     torchs = hasattr(stream, "cuda_stream") and type(stream).__name__ == "Stream"
     if raw and not torchs and not hasattr(stream, "__index__"):
         lent[raw] = stream
-    return handle.value
+    return handle
 
 
 def _release_unused() -> None:
@@ -368,7 +373,7 @@ def adopt_current() -> Set[int]:
     """The handles of the array libraries' current streams. ``finalize`` waits for all handles."""
     if job.device < 0:
         return set()
-    return {handle_of(stream) for stream in _device.current_streams(job.device)}
+    return {handle_of(stream).value for stream in _device.current_streams(job.device)}
 
 
 def _join_current() -> None:
@@ -407,7 +412,7 @@ def _behind_all() -> Optional[List[Event]]:
     while a stream is captured into a graph.
     """
     events = []
-    for handle in adopt_current().union(adopted.values()):
+    for handle in adopt_current().union(handle.value for handle in adopted.values()):
         done = ctypes.c_int32()
         if lib.nvshmemrs_stream_query(handle, done):
             return None

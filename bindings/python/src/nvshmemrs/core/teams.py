@@ -12,7 +12,7 @@ import operator
 from typing import Any, Optional, Tuple, Union
 
 from .. import _ffi
-from ._job import check, fail_together, job, lib
+from ._job import check, fail_together, job, lib, team_sizes
 from ._operand import c_int, integer, queried_team, team_of
 from .nvshmem_types import NvshmemInvalid, Teams
 
@@ -232,6 +232,7 @@ def team_destroy(team: Optional[Team]) -> None:
     error. OpenSHMEM 1.5 section 9.4.8.
     """
     handle = queried_team(team)
+    team_sizes.pop(handle, None)
     check(lib.nvshmemrs_team_destroy(job.runtime, handle))
     Teams.remove_by_value(handle)
 
