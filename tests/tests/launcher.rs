@@ -103,6 +103,26 @@ fn every_pe_gets_its_environment() {
 }
 
 #[test]
+fn gpus_get_as_many_queues_as_there_are_unless_the_user_says_otherwise() {
+    let text = "echo queues $CUDA_DEVICE_MAX_CONNECTIONS";
+    for (set, queues) in [(None, "queues 32"), (Some("4"), "queues 4")] {
+        let mut command = script(2, &[], text);
+        command.env_remove("CUDA_DEVICE_MAX_CONNECTIONS");
+        if let Some(set) = set {
+            command.env("CUDA_DEVICE_MAX_CONNECTIONS", set);
+        }
+        let output = run(&mut command, HANG);
+        output.assert_success();
+        assert_eq!(
+            lines_with(&output.stdout, queues).len(),
+            2,
+            "{}",
+            output.describe()
+        );
+    }
+}
+
+#[test]
 fn the_failing_pe_is_named_and_gives_the_exit_status() {
     let text = "[ $NVSHMEMRS_PE = 2 ] && exit 3; sleep 600";
     let output = run(&mut script(4, &["--grace", "0.1"], text), HANG);

@@ -16,6 +16,12 @@ use std::fmt;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 
+/// How many queues the driver gives the streams of a GPU; the driver's own number is 8. In a queue, what waits holds up what comes after
+/// it on other streams.
+const CONNECTIONS: &str = "CUDA_DEVICE_MAX_CONNECTIONS";
+/// As many as the driver can give.
+const MOST_CONNECTIONS: &str = "32";
+
 /// How a PE's process ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
@@ -110,6 +116,9 @@ impl Job {
             .env("NVSHMEMRS_UNIQUE_ID", id.to_hex())
             .process_group(0)
             .stdin(Stdio::null());
+        if std::env::var_os(CONNECTIONS).is_none() {
+            command.env(CONNECTIONS, MOST_CONNECTIONS);
+        }
         if let Some(heap) = &args.heap {
             command.env("NVSHMEM_SYMMETRIC_SIZE", heap);
         }
