@@ -22,7 +22,7 @@ fn refused<T: Debug>(status: i32, words: &[&str], result: Result<T>) {
     }
 }
 
-fn main() -> Result<()> {
+pub(crate) fn run() -> Result<()> {
     let rt = Runtime::init()?;
     let (me, n) = (rt.my_pe(), rt.n_pes());
     let last = n - 1;

@@ -18,7 +18,7 @@ fn status<T: Debug>(result: Result<T>) -> i32 {
     result.expect_err("an error was due").status()
 }
 
-fn main() -> Result<()> {
+pub(crate) fn run() -> Result<()> {
     let rt = Runtime::init()?;
     let (me, n) = (rt.my_pe(), rt.n_pes());
     let (left, right) = ((me + n - 1) % n, (me + 1) % n);

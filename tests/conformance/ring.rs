@@ -3,7 +3,7 @@
 
 use nvshmemrs::{Cmp, Element, Error, Op, Result, Runtime, SignalOp, SymArray, Team};
 
-fn main() -> Result<()> {
+pub(crate) fn run() -> Result<()> {
     let rt = Runtime::init()?;
     let (me, n) = (rt.my_pe(), rt.n_pes());
     assert!((0..n).contains(&me));

@@ -300,14 +300,14 @@ correct! {
     ring_in_fortran: instrumented("ring.f90"), [2, 4], "ring ok PE";
     ring_in_julia: in_julia("ring.jl"), [3], "ring ok PE";
     ring_in_python: in_python("ring.py"), [2, 4], "ring ok PE";
-    ring_in_rust: [env!("CARGO_BIN_EXE_conformance-ring").into()], [2, 4], "ring ok PE";
+    ring_in_rust: [env!("CARGO_BIN_EXE_conformance").into(), "ring".into()], [2, 4], "ring ok PE";
 
     model_in_c: instrumented("model.c"), [2, 4], "model ok PE";
     model_in_cxx: instrumented("model.cpp"), [2, 4], "model ok PE";
     model_in_fortran: instrumented("model.f90"), [2, 4], "model ok PE";
     model_in_julia: in_julia("model.jl"), [3], "model ok PE";
     model_in_python: in_python("model.py"), [2, 4], "model ok PE";
-    model_in_rust: [env!("CARGO_BIN_EXE_conformance-model").into()], [2, 4], "model ok PE";
+    model_in_rust: [env!("CARGO_BIN_EXE_conformance").into(), "model".into()], [2, 4], "model ok PE";
 }
 
 #[test]

@@ -94,21 +94,21 @@ scenarios! {
     ring_in_fortran: "ring" in "Fortran", RING, compiled(compile_fortran, "ring", "f90");
     ring_in_julia: "ring" in "Julia", RING, julia("ring");
     ring_in_python: "ring" in "Python", RING, python("ring");
-    ring_in_rust: "ring" in "Rust", RING, [env!("CARGO_BIN_EXE_conformance-ring").into()];
+    ring_in_rust: "ring" in "Rust", RING, [env!("CARGO_BIN_EXE_conformance").into(), "ring".into()];
 
     model_in_c: "model" in "C", MODEL, compiled(compile_c, "model", "c");
     model_in_cxx: "model" in "C++", MODEL, compiled(compile_cxx, "model", "cpp");
     model_in_fortran: "model" in "Fortran", MODEL, compiled(compile_fortran, "model", "f90");
     model_in_julia: "model" in "Julia", MODEL, julia("model");
     model_in_python: "model" in "Python", MODEL, python("model");
-    model_in_rust: "model" in "Rust", MODEL, [env!("CARGO_BIN_EXE_conformance-model").into()];
+    model_in_rust: "model" in "Rust", MODEL, [env!("CARGO_BIN_EXE_conformance").into(), "model".into()];
 
     misuse_in_c: "misuse" in "C", MISUSE, compiled(compile_c, "misuse", "c");
     misuse_in_cxx: "misuse" in "C++", MISUSE, compiled(compile_cxx, "misuse", "cpp");
     misuse_in_fortran: "misuse" in "Fortran", MISUSE, compiled(compile_fortran, "misuse", "f90");
     misuse_in_julia: "misuse" in "Julia", MISUSE, julia("misuse");
     misuse_in_python: "misuse" in "Python", MISUSE_ALONE, python("misuse");
-    misuse_in_rust: "misuse" in "Rust", MISUSE_ALONE, [env!("CARGO_BIN_EXE_conformance-misuse").into()];
+    misuse_in_rust: "misuse" in "Rust", MISUSE_ALONE, [env!("CARGO_BIN_EXE_conformance").into(), "misuse".into()];
 }
 
 #[test]

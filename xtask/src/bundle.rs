@@ -148,9 +148,10 @@ fn works(dist: &Path) -> Result<()> {
             .env("PATH", "/usr/bin:/bin");
         command
     };
-    for program in ["tests/conformance-ring", "tests/ring-c"] {
+    for (program, scenario) in [("tests/conformance", "ring"), ("tests/ring-c", "")] {
         let mut launch = bundled("bin/nvshmemrs-run");
-        let said = run::output(launch.args(["-n", "2", "--"]).arg(dist.join(program)))?;
+        launch.args(["-n", "2", "--"]).arg(dist.join(program));
+        let said = run::output(launch.arg(scenario))?;
         ensure!(
             said.matches("ring ok").count() == 2,
             "{program} says {said:?}"

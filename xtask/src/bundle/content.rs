@@ -13,20 +13,11 @@ const PROGRAMS: [(&str, &[&str]); 2] = [
         "bin",
         &["nvshmemrs-run", "nvshmemrs-info", "nvshmemrs-perf"],
     ),
-    (
-        "tests",
-        &[
-            "device",
-            "suite",
-            "conformance-ring",
-            "conformance-model",
-            "conformance-misuse",
-        ],
-    ),
+    ("tests", &["device", "suite", "conformance"]),
 ];
 
 /// Programs in C, by what they are made from.
-pub(super) const C_PROGRAMS: [(&str, &[&str]); 8] = [
+pub(super) const C_PROGRAMS: [(&str, &[&str]); 9] = [
     ("tests/ring-c", &["tests/conformance/ring.c"]),
     ("tests/model-c", &["tests/conformance/model.c"]),
     ("tests/misuse-c", &["tests/conformance/misuse.c"]),
@@ -36,6 +27,7 @@ pub(super) const C_PROGRAMS: [(&str, &[&str]); 8] = [
         "tests/device_streams-c",
         &["tests/programs/device_streams.c"],
     ),
+    ("tests/device_beside-c", &["tests/programs/device_beside.c"]),
     (
         "tests/device_register-c",
         &["tests/programs/device_register.c"],
