@@ -219,7 +219,7 @@ static void all_sizes(const struct operation *operation, enum how how)
     size_t least = operation->parts ? 8 * (size_t)n : 8;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         size_t bytes = sizes[i];
-        if (bytes >= least && bytes <= most && bytes / 4 % (size_t)n == 0)
+        if (bytes >= least && bytes <= most && (!operation->parts || bytes / 4 % (size_t)n == 0))
             measure(operation, how, bytes);
         if (!operation->expected)
             break;
@@ -259,6 +259,8 @@ int main(int argc, char **argv)
     CUDA(cuDeviceGet, (int *, int), &device, me % devices);
     CUDA(cuDevicePrimaryCtxRetain, (cuda_t *, int), &context, device);
     CUDA(cuCtxPushCurrent_v2, (cuda_t), context);
+    one_line("start of the driver", now_us() - start);
+    start = now_us();
 
     side->init(me, n, me % devices, 2 * most + (8 << 20));
     source = side->allocate(most);
@@ -268,7 +270,7 @@ int main(int argc, char **argv)
     side->use(stream);
     side->put(dest, source, 8, right);
     wait_for_stream();
-    one_line("start to first put", now_us() - start);
+    one_line("init to first put", now_us() - start);
     CUDA(cuEventCreate, (cuda_t *, unsigned), &started, 0);
     CUDA(cuEventCreate, (cuda_t *, unsigned), &ended, 0);
     host = malloc(most);

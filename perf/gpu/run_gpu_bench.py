@@ -224,7 +224,7 @@ def targets(results: dict[str, dict], n: int) -> list[dict]:
     at_most("reduce 64 MiB / NCCL", us("ours", "reduce", 64 << 20), 1.05, us("nccl", "reduce", 64 << 20))
     for op in ("alltoall", "fcollect", "reducescatter"):
         at_most(f"{op} 64 MiB / NVSHMEM", us("ours", op, 64 << 20), 0.9, us("nvshmem", op, 64 << 20))
-    for what, limit in (("start to first put", 1.5e6), ("finalize", 0.2e6)):
+    for what, limit in (("init to first put", 1.5e6), ("finalize", 0.2e6)):
         at_most(f"{what} / {limit / 1e6:g} s", us("ours", what, 0, "host"), 1.0, limit)
     for op, limit in (("put", 5.0), ("reduce", 8.0)):
         at_most(f"CPU's us of a {op} on a stream from Python / {limit:g}", us("ours-python", op, PYTHON_BYTES, "cpu"), 1.0, limit)
