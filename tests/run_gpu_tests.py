@@ -110,13 +110,24 @@ def correctness(n: int, most: str) -> list[Check]:
     for scenario in ("ring", "model", "misuse"):
         if scenario == "misuse" and n == 1:
             continue
-        command = processes(n, program(f"conformance-{scenario}"))
+        command = processes(n, program("conformance"), scenario)
         checks.append(Check(f"{n} processes: {scenario}, Rust", command, rf"{scenario} ok PE \d+ of {n} \(Rust\)", n))
     command = processes(n, program("device_register-c"))
     checks.append(Check(f"{n} processes: registered memory, C", command, r"registered PE \d+", n))
-    for part in ("graph", "teams", "nbi", "let_go", "stuck", "function", "places", "result", "two_streams"):
+    parts = "graph teams nbi let_go stuck function places result two_streams pageable overshoot repeated"
+    for part in parts.split():
         command = [*processes(n, program("device_streams-c")), part]
         checks.append(Check(f"{n} processes: streams, {part}, C", command, f"streams ok: {part}$", n))
+    return checks + beside(n)
+
+
+def beside(n: int) -> list[Check]:
+    """What must go on while something else on the GPUs waits."""
+    parts = ["beside", "beside_two", "waits", "replayed"] + (["parting", "parting_unheard"] if n > 1 else [])
+    checks = []
+    for part in parts:
+        command = [*processes(n, program("device_beside-c")), part]
+        checks.append(Check(f"{n} processes: {part}, C", command, f"beside ok: {part}$", n))
     return checks
 
 
@@ -125,7 +136,7 @@ def shared(n: int) -> list[Check]:
     one = {"CUDA_VISIBLE_DEVICES": first_gpu()}
     transfers = processes(n, program("device"))
     suite = processes(n, program("suite"))
-    ring = processes(n, program("conformance-ring"))
+    ring = processes(n, program("conformance"), "ring")
     return [
         Check(f"{n} processes on one GPU: transfers", transfers, r"device ok PE \d+", n, env={**one, "DEVICE_MOST": SMALL}),
         Check(f"{n} processes on one GPU: ring, Rust", ring, rf"ring ok PE \d+ of {n} \(Rust\)", n, env=one),
@@ -241,12 +252,12 @@ def sanitizer(gpus: int, tool: str) -> list[Check]:
     small = {"DEVICE_MOST": "4096", "NVSHMEMRS_TIMEOUT": "250"}
     for kind in ("memcheck", "racecheck"):
         under = [tool, "--tool", kind, "--error-exitcode", "99"]
-        cases = [("ring", [*under, program("conformance-ring")])]
+        cases = [("ring", [*under, program("conformance"), "ring"])]
         for n in (1, 2):
             if n <= gpus:
                 cases.append((f"transfers, {n} threads", [*under, program("device"), "threads", str(n)]))
         if gpus > 1:
-            cases.append(("ring, 2 processes", processes(2, *under, program("conformance-ring"))))
+            cases.append(("ring, 2 processes", processes(2, *under, program("conformance"), "ring")))
         for name, command in cases:
             times = 2 if "2 processes" in name else 1
             words = "ERROR SUMMARY: 0 errors|RACECHECK SUMMARY: 0 hazards"

@@ -303,6 +303,11 @@ fn read(slot: &WaitSlot, pe: Pe, id: u64, most: Pe) -> Option<Entry> {
                 .filter(|n_pes| (1..=most).contains(n_pes))?,
         },
         (kind::STREAM, _, _) => Target::Stream { goal: expected },
+        (kind::SHARE, _, _) => Target::Share {
+            pe: Pe::try_from(expected)
+                .ok()
+                .filter(|pe| (0..most).contains(pe))?,
+        },
         _ => Target::Job,
     };
     let until = slot.until.load(Relaxed);

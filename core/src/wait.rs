@@ -1,8 +1,9 @@
 //! The one place that waits.
 //!
 //! A wait spins while the PEs fit the cores, yields at once when they do not, and after a millisecond sleeps on its PE's
-//! doorbell, a futex, for at most 1 ms at a time (plain stores ring no bell). From then on it is published on the board
-//! (see [`crate::board`]), so a wait that ends quickly costs nothing more.
+//! doorbell, a futex, for at most 1 ms at a time (plain stores ring no bell). Work of a GPU rings none at all, so where the heap is in
+//! its memory a sleep is a twentieth of the time waited, too. From then on a wait is published on the board (see [`crate::board`]), so one
+//! that ends quickly costs nothing more.
 //!
 //! A wait ends with an error when a PE is gone, when its deadline has passed, or when it is interrupted.
 
@@ -30,8 +31,12 @@ use std::time::{Duration, Instant};
 const SPINS: u32 = 200;
 /// How long a wait yields before it sleeps.
 const YIELD_FOR: Duration = Duration::from_millis(1);
+/// The shortest sleep at a time.
+const FIRST_NAP: Duration = Duration::from_micros(50);
 /// The longest sleep at a time.
 const NAP: Duration = Duration::from_millis(1);
+/// Where no bell is rung, a sleep is at most this part of the time waited.
+const NAP_PART: u32 = 20;
 /// How often a sleeping wait calls the interrupt hook.
 const HOOK_EVERY: Duration = Duration::from_millis(50);
 
@@ -110,6 +115,8 @@ pub(crate) enum Target {
     Join { unique_id: u64, n_pes: Pe },
     /// A stream of this PE, to come to its `goal`-th operation.
     Stream { goal: u64 },
+    /// A PE, to do its part of an exchange of GPU memory, in a collective over all that all have begun.
+    Share { pe: Pe },
     /// Every PE, to join or to finalize.
     Job,
 }
@@ -121,6 +128,7 @@ pub(crate) mod kind {
     pub(crate) const WORD: u32 = 2;
     pub(crate) const JOIN: u32 = 3;
     pub(crate) const STREAM: u32 = 4;
+    pub(crate) const SHARE: u32 = 5;
 }
 
 /// What limits a wait, by the number it has on the board; 0 is no limit.
@@ -329,6 +337,7 @@ impl<'a> Published<'a> {
                     (words.offset, words.expected) = (unique_id, n_pes as u64);
                 }
                 Target::Stream { goal } => (words.kind, words.expected) = (kind::STREAM, goal),
+                Target::Share { pe } => (words.kind, words.expected) = (kind::SHARE, pe as u64),
                 Target::Job => words.kind = kind::JOB,
             }
             slot.operation.store(wait.operation as u32, Relaxed);
@@ -399,6 +408,14 @@ pub(crate) fn call_hook(hook: &dyn Fn() -> bool) -> bool {
     answer
 }
 
+/// How long to sleep after a sleep of `before`, in a wait that has taken `waited`.
+fn next_nap(memory: MemoryKind, before: Duration, waited: Duration) -> Duration {
+    match memory {
+        MemoryKind::Host => (before * 2).min(NAP),
+        MemoryKind::Device => (waited / NAP_PART).clamp(FIRST_NAP, NAP),
+    }
+}
+
 impl Inner {
     /// An error if a member that has not arrived has called finalize, and so never will.
     fn check_members(&self, operation: Operation, team: &TeamState, epoch: u64) -> Result<()> {
@@ -447,16 +464,21 @@ impl Inner {
         operation: Operation,
         done: &dyn Fn() -> Result<bool>,
     ) -> Result<()> {
-        let wait = Wait {
-            operation,
-            target: Target::Stream { goal: 0 },
-        };
+        let target = Target::Stream { goal: 0 };
+        self.wait_for(Wait { operation, target }, done)
+    }
+
+    /// Waits until the answer is yes, or an error. It may be asked for again after that.
+    pub(crate) fn wait_for(&self, wait: Wait, done: &dyn Fn() -> Result<bool>) -> Result<()> {
         self.wait(wait, || match done() {
             Ok(true) => Ok(Ok(())),
             Ok(false) => Err(0_u64),
             Err(error) => Ok(Err(error)),
         })??;
-        self.check_kernels(operation)
+        match wait.target {
+            Target::Stream { .. } => self.check_kernels(wait.operation),
+            _ => Ok(()),
+        }
     }
 
     /// How often to look before the wait counts as long.
@@ -464,7 +486,10 @@ impl Inner {
     fn spins_for(&self, wait: &Wait) -> u32 {
         match (wait.target, self.transport.raw().kind()) {
             // A look at a word of device memory is a copy, which takes as long as a thousand looks at a word of the host's.
-            (Target::Word { .. } | Target::Stream { .. }, MemoryKind::Device) => 0,
+            (
+                Target::Word { .. } | Target::Stream { .. } | Target::Share { .. },
+                MemoryKind::Device,
+            ) => 0,
             _ => self.spins.load(Relaxed),
         }
     }
@@ -494,7 +519,8 @@ impl Inner {
             waited: start.elapsed(),
             detail: board::detail(&self.control, self.my_pe, &wait, seen, start_ns),
         };
-        let mut nap = Duration::from_micros(50);
+        let memory = self.transport.raw().kind();
+        let mut nap = FIRST_NAP;
         let mut hook_at = HOOK_EVERY;
         loop {
             let seen: Seen = match ready() {
@@ -511,8 +537,11 @@ impl Inner {
             self.check_job(wait.operation)?;
             self.transport.raw().failure()?;
             self.check_stopped(wait.operation)?;
-            if let Target::Stream { .. } = wait.target {
-                self.check_stream_teams(wait.operation)?;
+            match wait.target {
+                Target::Stream { .. } => self.check_stream_teams(wait.operation)?,
+                // Over all PEs.
+                Target::Share { .. } => self.check_team(wait.operation, self.team_state(0))?,
+                _ => {}
             }
             let waited = start.elapsed();
             if let Target::Team { index, epoch } = wait.target {
@@ -539,7 +568,7 @@ impl Inner {
             }
             self.transport.progress();
             let signalled = self.sleep(&wait, nap, &mut ready) == Err(Errno::INTR);
-            nap = (nap * 2).min(NAP);
+            nap = next_nap(memory, nap, waited);
             if signalled || waited >= hook_at {
                 hook_at = waited + HOOK_EVERY;
                 let hook = self
@@ -580,9 +609,11 @@ impl Inner {
         let header = self.control.header();
         let sleepers = match wait.target {
             Target::Word { .. } => &header.word_sleepers,
-            Target::Team { .. } | Target::Join { .. } | Target::Stream { .. } | Target::Job => {
-                &header.team_sleepers
-            }
+            Target::Team { .. }
+            | Target::Join { .. }
+            | Target::Stream { .. }
+            | Target::Share { .. }
+            | Target::Job => &header.team_sleepers,
         };
         let rings = bell.rings.load(Acquire);
         bell.sleepers.fetch_add(1, SeqCst);
@@ -602,5 +633,29 @@ impl Inner {
         sleepers.fetch_sub(1, Relaxed);
         bell.sleepers.fetch_sub(1, Relaxed);
         result
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A wait that nobody wakes ends late by no more than a twentieth of its time, but it does not keep the CPU busy.
+    #[test]
+    fn naps_are_a_part_of_the_time_waited_where_no_bell_is_rung() {
+        for waited in [1, 2, 5, 10, 15].map(Duration::from_millis) {
+            let nap = next_nap(MemoryKind::Device, FIRST_NAP, waited);
+            assert!(
+                nap <= waited / 20 && nap >= FIRST_NAP,
+                "{waited:?}: {nap:?}"
+            );
+        }
+        let long = next_nap(MemoryKind::Device, FIRST_NAP, Duration::from_secs(100));
+        assert_eq!(long, NAP);
+        let mut nap = FIRST_NAP;
+        for _ in 0..5 {
+            nap = next_nap(MemoryKind::Host, nap, Duration::ZERO);
+        }
+        assert_eq!(nap, NAP);
     }
 }

@@ -4,90 +4,10 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
-#include "driver.h"
+#include "device_pe.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdint.h>
-#include <time.h>
-
-typedef struct stream *cuda_stream_t;
-
-static nvshmemrs_runtime_t rt;
-static int32_t pe, n;
-static void *context;
-
-static void begin(void)
-{
-    nvshmemrs_init_attr_t attr;
-    CHECK(nvshmemrs_init_attr_default(&attr));
-    attr.memory_kind = NVSHMEMRS_MEMORY_DEVICE;
-    attr.heap_bytes = 16 << 20;
-    CHECK(nvshmemrs_init(&attr, &rt));
-    CHECK(nvshmemrs_my_pe(rt, &pe));
-    CHECK(nvshmemrs_n_pes(rt, &n));
-    int32_t device;
-    CHECK(nvshmemrs_device(rt, &device));
-    CUDA(cuDevicePrimaryCtxRetain, (void **, int), &context, device);
-    CUDA(cuCtxPushCurrent_v2, (void *), context);
-}
-
-static void end(void)
-{
-    int32_t device;
-    CHECK(nvshmemrs_device(rt, &device));
-    CHECK(nvshmemrs_finalize(rt));
-    CUDA(cuCtxPopCurrent_v2, (void **), &context);
-    CUDA(cuDevicePrimaryCtxRelease_v2, (int), device);
-}
-
-static uint64_t *words(size_t count)
-{
-    void *made;
-    CHECK(nvshmemrs_calloc(rt, count, sizeof(uint64_t), &made));
-    return made;
-}
-
-static cuda_stream_t new_stream(void)
-{
-    cuda_stream_t stream;
-    CUDA(cuStreamCreate, (cuda_stream_t *, unsigned), &stream, 1);
-    return stream;
-}
-
-static nvshmemrs_stream_t ours(cuda_stream_t stream)
-{
-    nvshmemrs_stream_t made;
-    CHECK(nvshmemrs_stream_from_cuda(rt, stream, &made));
-    return made;
-}
-
-static uint64_t *pinned(size_t count)
-{
-    void *made;
-    CUDA(cuMemHostAlloc, (void **, size_t, unsigned), &made, count * sizeof(uint64_t), 0);
-    return made;
-}
-
-static void pause_ms(long ms)
-{
-    struct timespec time = {ms / 1000, ms % 1000 * 1000000};
-    nanosleep(&time, NULL);
-}
-
-static double now_s(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
-static uint64_t value_of(const uint64_t *word, int32_t of)
-{
-    uint64_t value;
-    CHECK(nvshmemrs_get(rt, &value, word, sizeof value, of));
-    return value;
-}
 
 /* Holds a stream up until `open` is set. */
 static void gate(void *open)
@@ -454,20 +374,258 @@ static void two_streams(void)
     end();
 }
 
+/* A put of more pageable memory than the driver copies away at once waits for its turn as other calls wait, and not inside the driver. */
+enum { AT_ONCE = 8192, MANY = 100000 };
+
+typedef struct {
+    nvshmemrs_stream_t stream;
+    uint64_t *dest, *signal;
+    const uint64_t *source;
+    double limit;
+    int32_t status;
+} put_t;
+
+static void *put_within(void *argument)
+{
+    put_t *one = argument;
+    uint64_t previous;
+    CHECK(nvshmemrs_deadline_begin(one->limit, &previous));
+    if (one->signal)
+        one->status = nvshmemrs_put_signal(one->stream, one->dest, one->source, MANY * 8, one->signal, 1, NVSHMEMRS_SIGNAL_SET, pe);
+    else
+        one->status = nvshmemrs_put(one->stream, one->dest, one->source, MANY * 8, pe);
+    CHECK(nvshmemrs_deadline_end(previous));
+    return NULL;
+}
+
+/* Begins a put on a thread of its own: one that waits inside the driver never comes back. */
+static pthread_t begin_put(put_t *one)
+{
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, put_within, one))
+        FAIL("no thread");
+    return thread;
+}
+
+/* What is at a place must be `first`, and go on by `step`. */
+static void holds(const uint64_t *at, size_t count, uint64_t first, uint64_t step, const char *what)
+{
+    uint64_t *seen = malloc(count * 8);
+    CHECK(nvshmemrs_get(rt, seen, at, count * 8, pe));
+    for (size_t i = 0; i < count; i++)
+        if (seen[i] != first + i * step)
+            FAIL("%s: word %lu is %lu", what, i, seen[i]);
+    free(seen);
+}
+
+static void pageable(void)
+{
+    begin();
+    uint64_t *small = words(AT_ONCE + 1), *large = words(MANY + 1), *known = words(MANY), *signal = words(1);
+    uint64_t few[AT_ONCE], *host = malloc(MANY * 8), *fixed = pinned(MANY);
+    for (uint64_t i = 0; i < MANY; i++)
+        host[i] = fixed[i] = i + 1;
+    memcpy(few, host, sizeof few);
+    cuda_stream_t raw = new_stream();
+    nvshmemrs_stream_t stream = ours(raw);
+    hold_up(raw, &door);
+    /* These return at once. */
+    CHECK(nvshmemrs_put(stream, small, few, sizeof few, pe));
+    CHECK(nvshmemrs_put(stream, known, fixed, MANY * 8, pe));
+    put_t late[] = {{stream, large, NULL, host, 0.3, 0}, {stream, large, signal, host, 0.3, 0}};
+    for (int i = 0; i < 2; i++) {
+        join_within(begin_put(&late[i]), 10, "a put from pageable memory to a stream that stands");
+        if (late[i].status != NVSHMEMRS_ERROR_TIMEOUT)
+            FAIL("put %d to a stream that stands: status %d", i, (int)late[i].status);
+    }
+    /* What did not come to its turn has done nothing. */
+    put_t in_time = {stream, large, signal, host, 20, 0};
+    pthread_t thread = begin_put(&in_time);
+    pause_ms(100);
+    if (value_of(signal, pe) || value_of(large + MANY - 1, pe))
+        FAIL("a put did not wait for what comes before it");
+    for (uint64_t i = 0; i < MANY; i++)
+        host[i] = 7 * i;
+    atomic_store(&door, 1);
+    join_within(thread, 10, "a put from pageable memory");
+    if (in_time.status)
+        FAIL("a put whose turn has come: status %d", (int)in_time.status);
+    CHECK(nvshmemrs_stream_synchronize(stream));
+    holds(small, AT_ONCE, 1, 1, "a small put");
+    holds(known, MANY, 1, 1, "a put of pinned memory");
+    holds(large, MANY, 0, 7, "a large put");
+    if (value_of(small + AT_ONCE, pe) || value_of(large + MANY, pe) || value_of(signal, pe) != 1)
+        FAIL("beside the puts");
+    /* In a graph it is the driver's affair. */
+    CUDA(cuStreamBeginCapture_v2, (cuda_stream_t, int), raw, 0);
+    void *graph, *ready;
+    CHECK(nvshmemrs_put(stream, large, host, MANY * 8, pe));
+    CUDA(cuStreamEndCapture, (cuda_stream_t, void **), raw, &graph);
+    CUDA(cuGraphInstantiateWithFlags, (void **, void *, unsigned long long), &ready, graph, 0);
+    for (uint64_t i = 0; i < MANY; i++)
+        host[i] = 9 * i;
+    CUDA(cuGraphLaunch, (void *, cuda_stream_t), ready, raw);
+    CHECK(nvshmemrs_stream_synchronize(stream));
+    holds(large, MANY, 0, 9, "a put in a graph");
+    CUDA(cuGraphExecDestroy, (void *), ready);
+    CUDA(cuGraphDestroy, (void *), graph);
+    CHECK(nvshmemrs_stream_free(stream));
+    CUDA(cuStreamDestroy_v2, (cuda_stream_t), raw);
+    CUDA(cuMemFreeHost, (void *), fixed);
+    free(host);
+    end();
+}
+
+/* How long after its reason a wait ends that took 3 to 5 ms. */
+enum { ROUNDS = 41 };
+static double ended;
+
+static void take_a_while(void *round)
+{
+    struct timespec time = {0, 3000000 + 50000 * *(int *)round};
+    nanosleep(&time, NULL);
+    ended = now_s();
+}
+
+static int compare(const void *a, const void *b)
+{
+    double difference = *(const double *)a - *(const double *)b;
+    return difference < 0 ? -1 : difference > 0;
+}
+
+static void overshoot(void)
+{
+    begin();
+    uint64_t *memory = words(2);
+    cuda_stream_t raw = new_stream();
+    nvshmemrs_stream_t stream = ours(raw);
+    for (int collective = 0; collective < 2; collective++) {
+        double late[ROUNDS];
+        for (int round = 0; round < ROUNDS; round++) {
+            ended = 0;
+            CUDA(cuLaunchHostFunc, (cuda_stream_t, void (*)(void *), void *), raw, take_a_while, &round);
+            if (collective) {
+                /* The second one, which blocks, comes after the first. */
+                CHECK(nvshmemrs_reduce(stream, NVSHMEMRS_TEAM_WORLD, memory, memory + 1, 1, NVSHMEMRS_DTYPE_UINT64, NVSHMEMRS_OP_SUM));
+                CHECK(nvshmemrs_reduce(rt, NVSHMEMRS_TEAM_WORLD, memory, memory + 1, 1, NVSHMEMRS_DTYPE_UINT64, NVSHMEMRS_OP_SUM));
+            } else {
+                CHECK(nvshmemrs_stream_synchronize(stream));
+            }
+            late[round] = now_s() - ended;
+            if (late[round] > 5)
+                FAIL("a wait ended before its reason, or far too late");
+            CHECK(nvshmemrs_stream_synchronize(stream));
+        }
+        qsort(late, ROUNDS, sizeof *late, compare);
+        printf("a wait of 3 to 5 ms for a %s is late by %.0f us\n", collective ? "collective" : "stream", late[ROUNDS / 2] * 1e6);
+    }
+    CHECK(nvshmemrs_stream_free(stream));
+    CUDA(cuStreamDestroy_v2, (cuda_stream_t), raw);
+    end();
+}
+
+/* A PE that is late with its memory holds malloc up for the others, until their limit. For the stand-in for libcuda only. */
+static void (*stall)(const char *);
+
+static void *go_on_late(void *after_ms)
+{
+    pause_ms(*(long *)after_ms);
+    stall(NULL);
+    return NULL;
+}
+
+/* Allocates while PE 1's driver does not go on before `ms`; tells how long it took. */
+static double malloc_late(long ms, double limit, int32_t *status)
+{
+    pthread_t thread;
+    if (pe == 1) {
+        stall("cuMemCreate");
+        if (pthread_create(&thread, NULL, go_on_late, &ms))
+            FAIL("no thread");
+    }
+    uint64_t previous;
+    void *made;
+    CHECK(nvshmemrs_deadline_begin(limit, &previous));
+    double start = now_s();
+    *status = nvshmemrs_malloc(rt, 20 << 20, &made);
+    double took = now_s() - start;
+    CHECK(nvshmemrs_deadline_end(previous));
+    if (pe == 1)
+        join_within(thread, 20, "the thread");
+    return took;
+}
+
+static void late_memory(void)
+{
+    begin_with(128 << 20);
+    *(void **)&stall = driver("fake_cuda_stall");
+    int32_t status;
+    for (long ms = 1; ms <= 50; ms += 49) {
+        malloc_late(ms, 20, &status);
+        CHECK(status);
+    }
+    double took = malloc_late(2500, pe == 1 ? 20 : 1, &status);
+    const char *why = status ? nvshmemrs_last_error() : "success";
+    printf("PE %d: malloc: %.1f s, status %d: %s\n", (int)pe, took, (int)status, why);
+    if (pe != 1 && took > 2.3)
+        FAIL("malloc took %.1f s", took);
+    if (!status || (pe == 0 && (status != NVSHMEMRS_ERROR_TIMEOUT || !strstr(why, "waits for PE 1 to bring its part of GPU memory"))))
+        FAIL("malloc: status %d: %s", (int)status, why);
+    /* The others have given up by then. */
+    end();
+}
+
+/* The same calls again and again, which the library launches in a cheaper way then: each does its own work, also those that wait on the
+ * stream for the first ones. Another stream may be captured meanwhile; and the number of a stream that is gone is another one's later. */
+enum { REPEATS = 40 };
+
+static void repeated(void)
+{
+    begin();
+    uint64_t *put = words(REPEATS + 1), *sum = words(2), *signal = words(1);
+    int32_t next = (pe + 1) % n;
+    for (uint64_t life = 1; life <= 3; life++) {
+        cuda_stream_t raw = new_stream(), other = new_stream();
+        nvshmemrs_stream_t stream = ours(raw);
+        atomic_int open = 0;
+        hold_up(raw, &open);
+        /* Strict: a call that could not be part of the graph ends the capture. */
+        CUDA(cuStreamBeginCapture_v2, (cuda_stream_t, int), other, 0);
+        for (uint64_t i = 0; i < REPEATS; i++) {
+            uint64_t value = 1000 * life + i;
+            CHECK(nvshmemrs_p64(stream, put + i, value, next));
+            CHECK(nvshmemrs_atomic_add64(stream, sum, value, next));
+            CHECK(nvshmemrs_signal_op(stream, signal, 1, NVSHMEMRS_SIGNAL_ADD, next));
+            if (i % 10 == 9)
+                CHECK(nvshmemrs_barrier(stream, NVSHMEMRS_TEAM_WORLD));
+        }
+        void *graph;
+        CUDA(cuStreamEndCapture, (cuda_stream_t, void **), other, &graph);
+        CUDA(cuGraphDestroy, (void *), graph);
+        atomic_store(&open, 1);
+        CHECK(nvshmemrs_stream_synchronize(stream));
+        CHECK(nvshmemrs_barrier(rt, NVSHMEMRS_TEAM_WORLD));
+        for (uint64_t i = 0; i < REPEATS; i++)
+            if (value_of(put + i, pe) != 1000 * life + i)
+                FAIL("life %lu: word %lu is %lu", life, i, value_of(put + i, pe));
+        uint64_t lives = life * (life + 1) / 2;
+        uint64_t all = 1000 * REPEATS * lives + life * (REPEATS * (REPEATS - 1) / 2);
+        if (value_of(put + REPEATS, pe) || value_of(sum, pe) != all || value_of(sum + 1, pe))
+            FAIL("life %lu: the sum is %lu, not %lu", life, value_of(sum, pe), all);
+        if (value_of(signal, pe) != REPEATS * life)
+            FAIL("life %lu: the signal is %lu", life, value_of(signal, pe));
+        CHECK(nvshmemrs_barrier(rt, NVSHMEMRS_TEAM_WORLD));
+        CHECK(nvshmemrs_stream_free(stream));
+        CUDA(cuStreamDestroy_v2, (cuda_stream_t), raw);
+        CUDA(cuStreamDestroy_v2, (cuda_stream_t), other);
+    }
+    end();
+}
+
 int main(int argc, char **argv)
 {
-    static const struct {
-        const char *name;
-        void (*run)(void);
-    } all[] = {{"graph", graph}, {"teams", teams}, {"nbi", nbi}, {"let_go", let_go}, {"stuck", stuck},
-               {"function", function}, {"places", places}, {"result", result}, {"two_streams", two_streams}};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        if (argc == 2 && strcmp(argv[1], all[i].name) == 0) {
-            all[i].run();
-            printf("streams ok: %s\n", argv[1]);
-            fflush(stdout);
-            return 0;
-        }
-    }
-    FAIL("usage: device_streams graph|teams|nbi|let_go|stuck|function|places|result|two_streams");
+    static const part_t all[] = {{"graph", graph}, {"teams", teams}, {"nbi", nbi}, {"let_go", let_go}, {"stuck", stuck},
+                                 {"function", function}, {"places", places}, {"result", result}, {"two_streams", two_streams},
+                                 {"pageable", pageable}, {"overshoot", overshoot}, {"repeated", repeated}, {"late_memory", late_memory}};
+    return run_part(argc, argv, all, sizeof all / sizeof *all, "streams");
 }

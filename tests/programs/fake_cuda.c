@@ -12,9 +12,12 @@
  * Kernels are the real ones, compiled for the host (kernels/library.cpp, which is linked to this).
  *
  * FAKE_CUDA_DEVICES: how many GPUs (default 4). FAKE_CUDA_MEMORY: bytes of each (default 256 MiB). FAKE_CUDA_VERSION: of the driver
- * (default 12080). FAKE_CUDA_UNREACHABLE: the GPU that no other reaches. FAKE_CUDA_NO_ATOMICS: the GPU that has native atomics with no
- * other. FAKE_CUDA_NO_VMM, FAKE_CUDA_NO_WRITES: any value. FAKE_CUDA_LEAKS: at exit the process says on standard error what it has not
- * given back, and ends with status 77 if there is something; with 78 if a function on a stream has called the driver. */
+ * (default 12080). FAKE_CUDA_QUEUES, any value: streams share the GPU's queues, as many as CUDA_DEVICE_MAX_CONNECTIONS says (default 8)
+ * for streams of all priorities; in a queue nothing begins before all that was put into it earlier has. FAKE_CUDA_UNREACHABLE:
+ * the GPU that no other reaches. FAKE_CUDA_NO_ATOMICS: the GPU that has native atomics with no other. FAKE_CUDA_NO_VMM,
+ * FAKE_CUDA_NO_WRITES, FAKE_CUDA_READS_PAGES (the GPUs use pageable memory themselves): any value. FAKE_CUDA_LEAKS: at exit the process
+ * says on standard error what it has not given back, and ends with status 77 if there is something; with 78 if a function on a stream
+ * has called the driver. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -48,6 +51,8 @@ enum {
 
 #define GRANULE (2ul << 20)
 #define MOST 4096
+/* Bytes of pageable memory that the driver copies away at once, to be put on the GPU when the stream comes to it. */
+#define STAGED (64ul << 10)
 #define DEVICES 16
 
 typedef uint64_t address_t;
@@ -69,6 +74,9 @@ typedef struct {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int initialized;
+/* The GPU's queues for streams, whatever their priorities; 0 for one to each stream. */
+enum { QUEUES = 32 };
+static unsigned queue_count;
 
 typedef struct {
     int device;
@@ -109,7 +117,7 @@ typedef struct {
     const char *name;
     int count;
     size_t sizes[6];
-    int waits, cluster;
+    int waits;
     void (*run)(unsigned grid, unsigned block, void **args);
 } kernel_t;
 extern const kernel_t *fake_kernel_find(const char *name);
@@ -129,6 +137,8 @@ typedef struct work {
     int value;
     const kernel_t *kernel;
     unsigned grid, block;
+    /* Its number in the stream's queue. */
+    unsigned long ticket;
 } work_t;
 /* What was captured. */
 typedef struct {
@@ -136,8 +146,17 @@ typedef struct {
     int invalid, mode;
     pthread_t thread;
 } graph_t;
+/* A queue of a GPU. */
+typedef struct {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    /* How many pieces of work there have been, and have begun. */
+    unsigned long added, begun;
+} queue_t;
 struct stream {
     context_t *context;
+    /* NULL: none that another stream has, too. */
+    queue_t *queue;
     graph_t *capture;
     work_t *first, **last;
     pthread_t thread;
@@ -159,6 +178,15 @@ static __thread int capture_mode;
 static const char *failing;
 void fake_cuda_fail(const char *call) { __atomic_store_n(&failing, call, __ATOMIC_SEQ_CST); }
 
+/* The function of the driver that does not return until another one is named, or NULL; programs find this by dlsym. */
+static const char *stalling;
+void fake_cuda_stall(const char *call) { __atomic_store_n(&stalling, call, __ATOMIC_SEQ_CST); }
+
+static void stall(const char *call) {
+    const char *now;
+    while ((now = __atomic_load_n(&stalling, __ATOMIC_SEQ_CST)) && !strcmp(now, call)) usleep(1000);
+}
+
 static int fails(const char *call) {
     const char *now = __atomic_load_n(&failing, __ATOMIC_SEQ_CST);
     return now && !strcmp(now, call);
@@ -173,6 +201,8 @@ static int device_count(void) {
     long count = setting("FAKE_CUDA_DEVICES", 4);
     return count > DEVICES ? DEVICES : (int)count;
 }
+
+static int reads_pages(void) { return getenv("FAKE_CUDA_READS_PAGES") != NULL; }
 
 static size_t device_memory(void) { return (size_t)setting("FAKE_CUDA_MEMORY", 256l << 20); }
 
@@ -209,6 +239,10 @@ static void report(void) {
 int cuInit(unsigned flags) {
     pthread_mutex_lock(&lock);
     if (!initialized && getenv("FAKE_CUDA_LEAKS")) atexit(report);
+    if (!initialized && getenv("FAKE_CUDA_QUEUES")) {
+        long count = setting("CUDA_DEVICE_MAX_CONNECTIONS", 8);
+        queue_count = count < 1 ? 1 : count > QUEUES ? QUEUES : (unsigned)count;
+    }
     initialized = 1;
     pthread_mutex_unlock(&lock);
     return flags ? INVALID_VALUE : device_count() ? SUCCESS : NO_DEVICE;
@@ -256,6 +290,7 @@ int cuDeviceGetAttribute(int *value, int attribute, int device) {
     case 76: *value = 0; break;
     case 16: *value = 4; break;                                /* multiprocessors */
     case 41: *value = 1; break;                                /* unified addressing */
+    case 100: *value = reads_pages(); break;                   /* the host's page tables */
     case 102: *value = getenv("FAKE_CUDA_NO_VMM") == NULL; break; /* virtual memory management */
     case 103: *value = 1; break;                               /* POSIX descriptors */
     case 122: *value = getenv("FAKE_CUDA_NO_WRITES") == NULL; break; /* words written by streams */
@@ -384,6 +419,7 @@ int cuThreadExchangeStreamCaptureMode(int *mode) {
 int cuMemCreate(uint64_t *handle, size_t bytes, const properties_t *properties, uint64_t flags) {
     int device = properties->location.id;
     if (forbidden()) return CAPTURE_UNSUPPORTED;
+    stall(__func__);
     if (flags || !bytes || bytes % GRANULE || properties->type != 1 || properties->location.type != 1) return INVALID_VALUE;
     if (device < 0 || device >= device_count()) return INVALID_DEVICE;
     pthread_mutex_lock(&lock);
@@ -603,6 +639,22 @@ int cuMemHostGetDevicePointer_v2(address_t *device, void *host, unsigned flags) 
 
 /* Streams. */
 
+/* The next stream's queue. */
+static queue_t *new_queue(void) {
+    static queue_t queues[QUEUES];
+    static unsigned made;
+    return queue_count ? &queues[__atomic_fetch_add(&made, 1, __ATOMIC_SEQ_CST) % queue_count] : NULL;
+}
+
+/* Waits until a piece of work is the first in its queue, and takes it out. What came before it on its stream is done. */
+static void take_turn(queue_t *queue, unsigned long ticket) {
+    pthread_mutex_lock(&queue->lock);
+    while (queue->begun != ticket) pthread_cond_wait(&queue->changed, &queue->lock);
+    queue->begun++;
+    pthread_cond_broadcast(&queue->changed);
+    pthread_mutex_unlock(&queue->lock);
+}
+
 /* Does the next piece of work of a stream, which has some that nobody does yet. With the stream's lock. */
 static void do_next(stream_t *stream) {
     work_t *work = stream->first;
@@ -610,6 +662,7 @@ static void do_next(stream_t *stream) {
     if (!stream->first) stream->last = &stream->first;
     stream->busy = 1;
     pthread_mutex_unlock(&stream->lock);
+    if (stream->queue) take_turn(stream->queue, work->ticket);
     work->run(work);
     free(work->copy);
     free(work);
@@ -638,6 +691,7 @@ static void *serve(void *argument) {
 static stream_t *new_stream(context_t *context) {
     stream_t *made = calloc(1, sizeof *made);
     made->context = context;
+    made->queue = new_queue();
     made->last = &made->first;
     pthread_mutex_init(&made->lock, NULL);
     pthread_cond_init(&made->more, NULL);
@@ -697,10 +751,16 @@ static void add(stream_t *stream, work_t work) {
         return;
     }
     pthread_mutex_lock(&stream->lock);
+    queue_t *queue = stream->queue;
+    if (queue) {
+        pthread_mutex_lock(&queue->lock);
+        kept->ticket = queue->added++;
+        pthread_mutex_unlock(&queue->lock);
+    }
     *stream->last = kept;
     stream->last = &kept->next;
     stream->added++;
-    if (work.kernel && work.kernel->waits) go(stream);
+    if (queue || (work.kernel && work.kernel->waits)) go(stream);
     pthread_mutex_unlock(&stream->lock);
 }
 
@@ -715,6 +775,12 @@ int cuStreamSynchronize(stream_t *stream) {
     if (fails(__func__)) return LAUNCH_FAILED;
     if (is_captured(stream = real(stream)) || forbidden()) return CAPTURE_UNSUPPORTED;
     run(stream);
+    return SUCCESS;
+}
+
+int cuStreamGetPriority(stream_t *stream, int *priority) {
+    if (!current()) return INVALID_CONTEXT;
+    *priority = real(stream) ? 0 : -1;
     return SUCCESS;
 }
 
@@ -783,6 +849,7 @@ static work_t *copied(const work_t *work) {
 
 int cuGraphInstantiateWithFlags(graph_t **ready, const graph_t *graph, uint64_t flags) {
     if (flags) return INVALID_VALUE;
+    if (forbidden()) return CAPTURE_UNSUPPORTED;
     graph_t *made = calloc(1, sizeof *made);
     made->last = &made->first;
     for (const work_t *work = graph->first; work; work = work->next) {
@@ -796,7 +863,11 @@ int cuGraphInstantiateWithFlags(graph_t **ready, const graph_t *graph, uint64_t 
 
 int cuGraphLaunch(const graph_t *ready, stream_t *stream) {
     if (!current()) return INVALID_CONTEXT;
-    stream = real(stream);
+    if (fails(__func__)) return LAUNCH_FAILED;
+    if (is_captured(stream = real(stream))) {
+        stream->capture->invalid = 1;
+        return CAPTURE_UNSUPPORTED;
+    }
     for (const work_t *work = ready->first; work; work = work->next) {
         work_t *copy = copied(work);
         add(stream, *copy);
@@ -846,7 +917,7 @@ static void run_copy(work_t *work) {
 
 static void run_set(work_t *work) { memset((void *)work->dest, work->value, work->bytes); }
 
-/* Whether the driver would copy from or to it without staging. */
+/* Whether it is memory that the driver does not know. */
 static int is_pageable(address_t at) {
     pthread_mutex_lock(&lock);
     int known = mapping_at(at) || pinned_at(at);
@@ -864,14 +935,15 @@ int cuMemcpyAsync(address_t dest, address_t source, size_t bytes, stream_t *stre
         add(stream, work);
         return SUCCESS;
     }
-    if (is_pageable(source)) {
-        /* Staged: the source may be reused when the call returns. */
+    int from_pages = is_pageable(source) && !reads_pages(), to_pages = is_pageable(dest) && !reads_pages();
+    if (from_pages && bytes <= STAGED) {
+        /* The source may be reused when the call returns. */
         work.copy = malloc(work.copy_bytes = bytes);
         memcpy(work.copy, (void *)source, bytes);
     }
     add(stream, work);
-    /* To pageable memory the call returns when the copy is done. */
-    if (is_pageable(dest)) run(stream);
+    /* The call returns when the copy is done. */
+    if ((from_pages && bytes > STAGED) || to_pages) run(stream);
     return SUCCESS;
 }
 
@@ -1059,10 +1131,19 @@ int cuModuleGetFunction(const kernel_t **function, void *module, const char *nam
     return *function ? SUCCESS : NOT_FOUND;
 }
 
-/* The blocks of a cluster. */
-int cuFuncGetAttribute(int *value, int attribute, const kernel_t *kernel) {
-    if (attribute != 11) return INVALID_VALUE;
-    *value = kernel->cluster;
+/* A launch of a kernel as a piece of work. */
+static int kernel_work(work_t *work, const kernel_t *kernel, unsigned grid, unsigned block, unsigned shared, void **args) {
+    if (!grid || !block || block > 1024 || shared > 48 << 10) return INVALID_VALUE;
+    *work = (work_t){.run = run_kernel, .kernel = kernel, .grid = grid, .block = block};
+    /* The arguments are those of now. */
+    size_t bytes = 16;
+    for (int i = 0; i < kernel->count; i++) bytes += (kernel->sizes[i] + 15) / 16 * 16;
+    char *at = work->copy = malloc(bytes);
+    work->copy_bytes = bytes;
+    for (int i = 0; i < kernel->count; i++) {
+        memcpy(at, args[i], kernel->sizes[i]);
+        at += (kernel->sizes[i] + 15) / 16 * 16;
+    }
     return SUCCESS;
 }
 
@@ -1072,20 +1153,59 @@ int cuLaunchKernel(const kernel_t *kernel, unsigned gx, unsigned gy, unsigned gz
     if (!current()) return INVALID_CONTEXT;
     if (fails(__func__)) return LAUNCH_FAILED;
     stream = real(stream);
-    if (kernel->cluster && gx % kernel->cluster) return INVALID_VALUE;
-    if (stream->context != current() || !gx || gy != 1 || gz != 1 || !bx || by != 1 || bz != 1 || bx > 1024 || shared > 48 << 10)
-        return INVALID_VALUE;
-    work_t work = {.run = run_kernel, .kernel = kernel, .grid = gx, .block = bx};
-    /* The arguments are those of now. */
-    size_t bytes = 16;
-    for (int i = 0; i < kernel->count; i++) bytes += (kernel->sizes[i] + 15) / 16 * 16;
-    char *at = work.copy = malloc(bytes);
-    work.copy_bytes = bytes;
-    for (int i = 0; i < kernel->count; i++) {
-        memcpy(at, args[i], kernel->sizes[i]);
-        at += (kernel->sizes[i] + 15) / 16 * 16;
-    }
-    add(stream, work);
+    if (stream->context != current() || gy != 1 || gz != 1 || by != 1 || bz != 1) return INVALID_VALUE;
+    work_t work;
+    int status = kernel_work(&work, kernel, gx, bx, shared, args);
+    if (status == SUCCESS) add(stream, work);
+    return status;
+}
+
+/* Graphs that are put together. */
+
+typedef struct {
+    const kernel_t *kernel;
+    unsigned gx, gy, gz, bx, by, bz, shared;
+    void **args, **extra;
+    void *kern, *context;
+} node_params_t;
+
+int cuGraphCreate(graph_t **graph, unsigned flags) {
+    if (flags) return INVALID_VALUE;
+    *graph = calloc(1, sizeof **graph);
+    (*graph)->last = &(*graph)->first;
+    __atomic_fetch_add(&graphs, 1, __ATOMIC_SEQ_CST);
+    return SUCCESS;
+}
+
+/* Nodes follow each other. A node's handle is its place in its graph, from 1. */
+int cuGraphAddKernelNode_v2(uintptr_t *node, graph_t *graph, const void *dependencies, size_t count, const node_params_t *params) {
+    if (dependencies || count) return INVALID_VALUE;
+    work_t work;
+    int status = kernel_work(&work, params->kernel, params->gx, params->bx, params->shared, params->args);
+    if (status != SUCCESS) return status;
+    *graph->last = copied(&work);
+    graph->last = &(*graph->last)->next;
+    free(work.copy);
+    *node = 0;
+    for (work_t *one = graph->first; one; one = one->next) ++*node;
+    return SUCCESS;
+}
+
+/* Of a kernel's node: its priority. */
+int cuGraphKernelNodeSetAttribute(uintptr_t node, int attribute, const int *value) {
+    return node && attribute == 8 && *value == 0 ? SUCCESS : INVALID_VALUE;
+}
+
+/* The arguments of later launches. */
+int cuGraphExecKernelNodeSetParams_v2(graph_t *ready, uintptr_t node, const node_params_t *params) {
+    work_t *at = ready->first, work;
+    while (at && --node) at = at->next;
+    if (!at || !at->kernel) return INVALID_VALUE;
+    int status = kernel_work(&work, params->kernel, params->gx, params->bx, params->shared, params->args);
+    if (status != SUCCESS) return status;
+    free(at->copy);
+    work.next = at->next;
+    *at = work;
     return SUCCESS;
 }
 

@@ -76,6 +76,14 @@ fn a_process_alone_has_its_heap_on_a_gpu() {
     assert_all_well(&alone(&[], &[]), 1, 2);
 }
 
+/// Such GPUs might still read and write a slice that the program has lent when the call has ended.
+#[test]
+fn gpus_that_use_pageable_memory_themselves_leave_borrowed_slices_alone() {
+    let settings = [("FAKE_CUDA_READS_PAGES", "1")];
+    assert_all_well(&alone(&[], &settings), 1, 2);
+    assert_all_well(&processes(2, &settings), 2, 1);
+}
+
 #[test]
 fn threads_have_a_gpu_each() {
     assert_all_well(&alone(&["threads", "3"], &[]), 3, 2);

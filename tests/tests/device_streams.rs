@@ -1,11 +1,13 @@
-//! Streams of a GPU against the stand-in for libcuda (`programs/fake_cuda.c`): graphs, threads, lifetimes. Each test is a part of
-//! `programs/device_streams.c`.
+//! Streams of a GPU against the stand-in for libcuda (`programs/fake_cuda.c`): graphs, threads, lifetimes, what runs beside what. Each test
+//! is a part of `programs/device_streams.c` or `programs/device_beside.c`.
 
 use nvshmemrs_tests::fakes::fakes;
+use nvshmemrs_tests::promise;
 use nvshmemrs_tests::{HANG, Output, compile_c, launcher, run, workspace};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::LazyLock;
+use std::time::Duration;
 
 /// A process ends with it if it has not given everything back to the driver.
 const LEAKED: i32 = 77;
@@ -13,10 +15,17 @@ const LEAKED: i32 = 77;
 static PROGRAM: LazyLock<PathBuf> =
     LazyLock::new(|| compile_c(&workspace().join("tests/programs/device_streams.c")));
 
+static BESIDE: LazyLock<PathBuf> =
+    LazyLock::new(|| compile_c(&workspace().join("tests/programs/device_beside.c")));
+
 fn output(part: &str, n: u32, settings: &[(&str, &str)]) -> Output {
+    output_of(&PROGRAM, part, n, settings)
+}
+
+fn output_of(program: &Path, part: &str, n: u32, settings: &[(&str, &str)]) -> Output {
     let mut command = launcher(n, &[]);
     command
-        .arg(&*PROGRAM)
+        .arg(program)
         .arg(part)
         .stdin(Stdio::null())
         .env("LD_LIBRARY_PATH", fakes())
@@ -30,13 +39,25 @@ fn output(part: &str, n: u32, settings: &[(&str, &str)]) -> Output {
 }
 
 fn passes(part: &str, n: u32) {
-    let output = output(part, n, &[]);
+    all_say(&output(part, n, &[]), &format!("streams ok: {part}\n"), n);
+}
+
+/// A part of the other program.
+fn goes_on_beside(part: &str, n: u32, settings: &[(&str, &str)]) {
+    let output = output_of(&BESIDE, part, n, settings);
+    all_say(&output, &format!("beside ok: {part}\n"), n);
+}
+
+fn all_say(output: &Output, words: &str, n: u32) {
     output.assert_success();
-    let times = output
-        .stdout
-        .matches(&format!("streams ok: {part}\n"))
-        .count();
+    let times = output.stdout.matches(words).count();
     assert_eq!(times, n as usize, "{}", output.describe());
+}
+
+#[test]
+fn calls_that_come_again_each_do_their_own_work() {
+    passes("repeated", 1);
+    passes("repeated", 3);
 }
 
 #[test]
@@ -73,6 +94,67 @@ fn a_result_does_not_wait_for_what_comes_after_it() {
 #[test]
 fn collectives_of_a_team_on_two_streams_keep_their_order() {
     passes("two_streams", 3);
+}
+
+#[test]
+fn a_put_from_pageable_memory_waits_for_its_turn_within_the_limits() {
+    passes("pageable", 1);
+    passes("pageable", 2);
+}
+
+/// Nothing on a GPU wakes who waits for it.
+#[test]
+fn a_wait_for_the_gpu_ends_soon_after_its_reason() {
+    for what in ["stream", "collective"] {
+        promise::kept(Duration::from_micros(500), || {
+            let output = output("overshoot", 1, &[]);
+            output.assert_success();
+            let words = format!("a wait of 3 to 5 ms for a {what} is late by ");
+            let late = output.stdout.split_once(&words);
+            let late = late.and_then(|(_, rest)| rest.split_once(" us"));
+            let late = late.and_then(|(number, _)| number.parse().ok());
+            Duration::from_micros(late.unwrap_or_else(|| panic!("{}", output.describe())))
+        });
+    }
+}
+
+/// The job's limits hold there, too, and the error says who is waited for.
+#[test]
+fn a_pe_that_is_late_with_its_memory_does_not_hold_up_the_others() {
+    passes("late_memory", 2);
+    passes("late_memory", 3);
+}
+
+#[test]
+fn what_is_small_runs_beside_collectives_that_wait_for_it() {
+    for n in [1, 2, 4] {
+        goes_on_beside("beside", n, &[]);
+        goes_on_beside("beside_two", n, &[]);
+    }
+}
+
+/// The driver's own number of queues would be too small; the launcher asks for more.
+#[test]
+fn streams_that_wait_do_not_hold_up_the_library() {
+    goes_on_beside("waits", 4, &[]);
+    goes_on_beside("waits", 1, &[("FAKE_CUDA_QUEUES", "1")]);
+    goes_on_beside("waits", 2, &[("FAKE_CUDA_QUEUES", "1")]);
+}
+
+#[test]
+fn a_graph_sends_what_is_there_when_it_runs() {
+    for n in [1, 2, 4] {
+        goes_on_beside("replayed", n, &[]);
+    }
+}
+
+/// The collective that the others have entered ends soon, not when finalize gives up.
+#[test]
+fn finalize_is_announced_while_a_stream_still_waits() {
+    for n in [2, 4] {
+        goes_on_beside("parting", n, &[]);
+        goes_on_beside("parting_unheard", n, &[]);
+    }
 }
 
 /// What cannot be given back is kept, and the driver is not called where it must not be.

@@ -142,6 +142,10 @@ impl Board {
                 );
                 (target, (goal.to_string(), actual.to_string()))
             }
+            Target::Share { pe } => {
+                let target = format!("PE {pe} to bring its part of GPU memory");
+                (target, ("there".into(), "not there".into()))
+            }
             Target::Job => {
                 let size = self.n_pes() as usize;
                 let operation = entry.wait.operation.name();

@@ -62,6 +62,7 @@ impl Rings {
             }
             Target::Word { .. } => Needs::Writer,
             Target::Stream { .. } => Needs::Stream,
+            Target::Share { pe } => Needs::Pes([pe].into()),
             Target::Job => {
                 let operation = entry.wait.operation;
                 let behind = |state: State| match operation {

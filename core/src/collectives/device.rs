@@ -91,7 +91,7 @@ impl Turn<'_> {
         args: &CollectiveArgs,
     ) -> Result<()> {
         let captured = on_stream && cuda.is_captured(lane);
-        cuda.collective(lane, plan, args)?;
+        cuda.collective(lane, captured, plan, args)?;
         self.team().launches.add(captured, on_stream);
         if on_stream {
             cuda.page()

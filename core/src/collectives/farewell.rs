@@ -8,42 +8,81 @@ use super::{ARGS, signature};
 use crate::Result;
 use crate::runtime::Inner;
 use crate::team::TeamState;
-use crate::transport::Lane;
 use crate::transport::cuda::CudaTransport;
 use crate::wait::Operation;
+use std::time::{Duration, Instant};
 
-impl Inner {
-    /// The teams whose members shall be told.
-    pub(crate) fn teams_to_leave(&self) -> Vec<&TeamState> {
+/// Between two looks at what the GPU has run, each of which copies a word per team.
+const LOOK: Duration = Duration::from_micros(100);
+
+/// How long a kernel that has reported an error has to leave.
+const LEAVING: Duration = Duration::from_millis(500);
+
+/// The teams whose members have not been told yet.
+pub(crate) struct Parting<'a> {
+    inner: &'a Inner,
+    teams: Vec<&'a TeamState>,
+    looked: Option<Instant>,
+}
+
+impl<'a> Parting<'a> {
+    pub(crate) fn new(inner: &'a Inner) -> Parting<'a> {
         let others = |team: &&TeamState| team.n_pes() > 1;
-        match self.transport.cuda() {
+        let teams = match inner.transport.cuda() {
             None => Vec::new(),
-            Some(_) => self.teams.live().filter(others).collect(),
+            Some(_) => inner.teams.live().filter(others).collect(),
+        };
+        Parting {
+            inner,
+            teams,
+            looked: None,
         }
     }
 
-    /// Tells the members of those teams whose collectives have all run here, and takes these out; of all if `drained`: this PE's streams
-    /// are idle. It must not come before a collective that was put on a stream, hence not while graphs may run.
-    pub(crate) fn take_leave(&self, teams: &mut Vec<&TeamState>, drained: bool) -> Result<()> {
-        let Some(cuda) = self.transport.cuda() else {
-            return Ok(());
-        };
-        if teams.is_empty() {
+    /// Tells the members of those teams whose collectives have all run here. It must not come before a collective that was put on a
+    /// stream, hence not while graphs may run.
+    pub(crate) fn look(&mut self) -> Result<()> {
+        let early = self.looked.is_some_and(|at| at.elapsed() < LOOK);
+        if self.teams.is_empty() || early {
             return Ok(());
         }
-        let done = self.have_run(teams)?;
-        let mut done = done.into_iter();
-        let mut told = Ok(());
-        teams.retain(|team| {
-            let run = done.next().unwrap_or(false) && !team.is_captured();
-            if run || drained {
-                let one = farewell(cuda, team);
-                told = std::mem::replace(&mut told, Ok(())).and(one);
-            }
-            !run && !drained
-        });
+        self.looked = Some(Instant::now());
+        let mut run = self.inner.have_run(&self.teams)?.into_iter();
+        let (done, others) = self
+            .teams
+            .iter()
+            .partition(|team| run.next().unwrap_or(false) && !team.is_captured());
+        self.teams = others;
+        self.tell(done)
+    }
+
+    /// Tells the rest: nothing is on this PE's streams any more, or nobody waits for it. The announcements have arrived when it returns.
+    ///
+    /// A kernel that has reported an error may be leaving still. It has announced its own call, which the announcement here would replace
+    /// while others have not seen it; `idle` says when it has left.
+    pub(crate) fn finish(mut self, idle: impl Fn() -> bool) -> Result<()> {
+        let until = Instant::now() + LEAVING;
+        while !self.teams.is_empty() && !idle() && Instant::now() < until {
+            std::thread::sleep(LOOK);
+        }
+        let rest = std::mem::take(&mut self.teams);
+        let told = self.tell(rest);
+        let Some(cuda) = self.inner.transport.cuda() else {
+            return told;
+        };
         // The members' memory may go once all PEs are in finalize.
-        told.and(cuda.device().synchronize())
+        let arrived = self
+            .inner
+            .wait_until_done(Operation::Finalize, &|| cuda.is_idle());
+        told.and(arrived)
+    }
+
+    fn tell(&self, teams: Vec<&TeamState>) -> Result<()> {
+        let Some(cuda) = self.inner.transport.cuda() else {
+            return Ok(());
+        };
+        let told = teams.into_iter().map(|team| farewell(cuda, team));
+        told.fold(Ok(()), Result::and)
     }
 }
 
@@ -51,5 +90,5 @@ fn farewell(cuda: &CudaTransport, team: &TeamState) -> Result<()> {
     let device = team.device()?;
     let state = cuda.team_state(team.index);
     let sign = signature(Operation::Finalize, &[0; ARGS], true);
-    cuda.farewell(Lane::Blocking, state, device, sign)
+    cuda.farewell(state, device, sign)
 }

@@ -22,6 +22,8 @@ mod reduce;
 mod reducescatter;
 mod scan;
 
+pub(crate) use farewell::Parting;
+
 use crate::heap::sym::{LocalDest, LocalSource, SymRange};
 use crate::runtime::Inner;
 use crate::team::{self, Members, Team, TeamState};
@@ -289,7 +291,15 @@ impl<'a> Turn<'a> {
         let signature = signature(operation, &args, true);
         let status = error.status() as u32;
         let epoch = self.arrive(operation, args, signature, status, &error_words(&error));
-        self.hear(operation, epoch, signature)?;
+        match error {
+            // It has waited in this collective as long as it may, or was told not to.
+            Error::Timeout { .. } | Error::Interrupted { .. } | Error::PeStopped { .. } => {
+                self.leave(&error);
+            }
+            _ => {
+                self.hear(operation, epoch, signature)?;
+            }
+        }
         Err(error)
     }
 

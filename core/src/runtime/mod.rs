@@ -8,6 +8,7 @@ mod watchdog;
 
 use crate::board::State;
 use crate::bootstrap::{self, UniqueId};
+use crate::collectives::Parting;
 use crate::debug::Level;
 use crate::heap::Heap;
 use crate::heap::layout::Layout;
@@ -267,24 +268,31 @@ impl Inner {
     /// further collective: kernels of theirs may wait for one, and ours for what comes after it.
     fn drain_gpu_streams(&self) -> Result<()> {
         let streams = self.gpu_streams().clone();
-        let teams = RefCell::new(self.teams_to_leave());
-        let mut told = self.take_leave(&mut teams.borrow_mut(), false);
+        let parting = RefCell::new(Parting::new(self));
         let mut drained = Ok(());
-        for stream in streams {
+        for stream in &streams {
             let done = self.wait_until_done(Operation::Finalize, &|| {
-                self.take_leave(&mut teams.borrow_mut(), false)?;
+                parting.borrow_mut().look()?;
                 stream.query()
             });
             drained = drained.and(done);
         }
         if let Some(cuda) = self.transport.cuda() {
             let done = self.wait_until_done(Operation::Finalize, &|| {
-                self.take_leave(&mut teams.borrow_mut(), false)?;
+                parting.borrow_mut().look()?;
                 cuda.left_nothing()
             });
             drained = drained.and(done);
         }
-        told = told.and(self.take_leave(&mut teams.borrow_mut(), true));
+        // An error of the driver says that nothing runs any more.
+        let idle = |done: Result<bool>| done.unwrap_or(true);
+        let told = parting.into_inner().finish(|| {
+            let left = self
+                .transport
+                .cuda()
+                .map_or(Ok(true), |cuda| cuda.left_nothing());
+            idle(left) && streams.iter().all(|stream| idle(stream.query()))
+        });
         drained.and(told)
     }
 
@@ -614,8 +622,8 @@ impl Runtime {
         let inner = &runtime.inner;
         if let Some(cuda) = inner.transport.cuda() {
             let weak = Arc::downgrade(inner);
-            cuda.wait_by(Box::new(move |done| match weak.upgrade() {
-                Some(inner) => inner.wait_until_done(Operation::StreamSynchronize, done),
+            cuda.wait_by(Box::new(move |wait, done| match weak.upgrade() {
+                Some(inner) => inner.wait_for(wait, done),
                 None => Err(Error::NotInitialized("the runtime has been dropped")),
             }));
         }

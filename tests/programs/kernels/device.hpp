@@ -38,11 +38,6 @@ struct Dim {
 
 struct Block;
 
-// The blocks of a launch, which are one cluster if its kernel knows of clusters.
-struct Launch {
-    std::atomic<u32> arrived{0};
-};
-
 // A thread of a block.
 struct Fiber {
     Dim thread;
@@ -63,8 +58,6 @@ struct Block {
     std::vector<std::unique_ptr<Fiber>> fibers;
     std::vector<Warp> warps;
     const std::function<void()> *body;
-    Launch *launch;
-    u32 meetings = 0;
     jmp_buf scheduler;
     std::minstd_rand random;
     bool any = false, any_before = false;
@@ -171,14 +164,13 @@ inline void run(Block &block) {
     }
 }
 
-inline void run_block(Launch &launch, u32 index, u32 grid, u32 threads, u32 seed, const std::function<void()> &body) {
+inline void run_block(u32 index, u32 grid, u32 threads, u32 seed, const std::function<void()> &body) {
     Block block;
     block.index = {index};
     block.dim = {threads};
     block.grid = {grid};
     block.warps.resize((threads + 31) / 32);
     block.body = &body;
-    block.launch = &launch;
     block.random.seed(seed * 1000 + index + 1);
     take(block);
     run(block);
@@ -199,26 +191,11 @@ inline void launch_apart(u32 grid, u32 threads, const std::function<void()> &bod
 
 // Runs a kernel, and returns when it is over.
 inline void launch(u32 grid, u32 threads, u32 seed, const std::function<void()> &body) {
-    Launch launch;
-    if (grid == 1) return run_block(launch, 0, grid, threads, seed, body);
+    if (grid == 1) return run_block(0, grid, threads, seed, body);
     std::vector<std::thread> blocks;
     for (u32 index = 0; index < grid; index++)
-        blocks.emplace_back([=, &launch, &body] { run_block(launch, index, grid, threads, seed, body); });
+        blocks.emplace_back([=, &body] { run_block(index, grid, threads, seed, body); });
     for (auto &block : blocks) block.join();
-}
-
-// All blocks of a launch meet.
-inline void meet_launch() {
-    barrier(false);
-    Block &block = *here->block;
-    if (here->thread.x == 0) {
-        u32 all = ++block.meetings * block.grid.x;
-        for (block.launch->arrived++; block.launch->arrived < all;) {
-            polled = true;
-            yield();
-        }
-    }
-    barrier(false);
 }
 
 inline u32 ballot(bool vote) {
@@ -255,7 +232,6 @@ T bits(const void *from) {
 #define KERNEL [[maybe_unused]] static void
 #define DEVICE static inline
 #define DEVICE_METHOD inline
-#define CLUSTER
 
 #define threadIdx (device::here->thread)
 #define blockIdx (device::here->block->index)
@@ -288,7 +264,6 @@ BUILT_IN(double)
 [[maybe_unused]] DEVICE i64 clock64() { return 0; }
 
 DEVICE void __syncthreads() { device::barrier(false); }
-DEVICE void meet_cluster() { device::meet_launch(); }
 DEVICE bool __syncthreads_or(bool vote) { return device::barrier(vote); }
 DEVICE void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 DEVICE u32 __ballot_sync(u32, bool vote) { return device::ballot(vote); }

@@ -11,8 +11,8 @@ struct fake_kernel {
     // Its parameters.
     int count;
     size_t sizes[6];
-    // Whether it waits for other PEs; the blocks of a cluster, 0 for none.
-    int waits, cluster;
+    // Whether it waits for other PEs.
+    int waits;
     void (*run)(unsigned grid, unsigned block, void **args);
 };
 __attribute__((visibility("default"))) const fake_kernel *fake_kernel_find(const char *name);
@@ -40,22 +40,20 @@ struct Runs<FUNCTION, THREADS> {
         else device::launch(grid, block, seed++, body);
     }
 
-    static fake_kernel of(const char *name, int cluster = 0) {
-        return {name, sizeof...(P), {sizeof(P)...}, THREADS == Threads::WAIT, cluster, run};
+    static fake_kernel of(const char *name) {
+        return {name, sizeof...(P), {sizeof(P)...}, THREADS == Threads::WAIT, run};
     }
 };
 
 #define APART(name) Runs<nvshmemrs_##name, Threads::APART>::of("nvshmemrs_" #name)
 #define MEETS(name) Runs<nvshmemrs_##name, Threads::MEET>::of("nvshmemrs_" #name)
-#define CLUSTERED(name) Runs<nvshmemrs_##name, Threads::MEET>::of("nvshmemrs_" #name, 8)
 #define WAITS(name) Runs<nvshmemrs_##name, Threads::WAIT>::of("nvshmemrs_" #name)
 #define BOTH(name) WAITS(name), WAITS(name##_flags)
 
 const fake_kernel *fake_kernel_find(const char *name) {
     static const fake_kernel all[] = {
-        APART(copy), CLUSTERED(move), APART(copy_strided), APART(put_value), APART(signal), MEETS(put_signal),
-        CLUSTERED(put_signal_wide), APART(atomic),
-        WAITS(wait), APART(fence), APART(quiet), WAITS(barrier), BOTH(broadcast), BOTH(fcollect), BOTH(alltoall),
+        APART(copy), MEETS(move), APART(copy_strided), APART(put_value), APART(signal), MEETS(put_signal),
+        APART(atomic), WAITS(wait), APART(fence), APART(quiet), WAITS(barrier), BOTH(broadcast), BOTH(fcollect), BOTH(alltoall),
         WAITS(alltoalls), WAITS(collect), BOTH(reduce_8), BOTH(reduce_16), BOTH(reduce_32), BOTH(reduce_64), BOTH(reduce_half),
         BOTH(reduce_bfloat16), BOTH(reduce_float), BOTH(reduce_double), BOTH(reduce_complexf), BOTH(reduce_complexd),
     };

@@ -231,10 +231,9 @@ static void copies() {
         for (u64 i = 0; i < 8000; i++) source[i] = random();
         Bytes want(dest, dest + 8000);
         std::copy(source + from, source + from + bytes, want.begin() + to);
-        if (round % 3 == 0) {
-            auto kernel = round % 4 ? nvshmemrs_put_signal_wide : nvshmemrs_put_signal;
-            device::launch(round % 4 ? 8 : 1, 32, round, [&] { kernel((u64)dest + to, (u64)source + from, bytes, (u64)&target[990], 5, round % 2); });
-        } else
+        if (round % 3 == 0)
+            device::launch(1, 32, round, [&] { nvshmemrs_put_signal((u64)dest + to, (u64)source + from, bytes, (u64)&target[990], 5, round % 2); });
+        else
             device::launch(1 + round % 3, 32, round, [&] { nvshmemrs_copy((u64)dest + to, (u64)source + from, bytes); });
         if (round % 3 == 0) {
             u64 signal = round % 2 ? 0xeeeeeeeeeeeeeeee + 5 : 5;
@@ -244,7 +243,7 @@ static void copies() {
         // Within one buffer.
         Bytes moved(source, source + 8000);
         memmove(&moved[to], &moved[from], bytes);
-        device::launch(round % 2 ? 8 : 1, 32, round, [&] { nvshmemrs_move((u64)source + to, (u64)source + from, bytes); });
+        device::launch(1, round % 2 ? 256 : 32, round, [&] { nvshmemrs_move((u64)source + to, (u64)source + from, bytes); });
         check(Bytes(source, source + 8000) == moved, "move");
         u64 size = random() % 17;
         Pair value = {random() * 0x100000001ull, random() * 0x100000001ull};
@@ -272,15 +271,15 @@ static void copies() {
     }
 }
 
-// Whoever sees the signal of a copy by a cluster sees all of the copy.
-static void wide_signals() {
+// Whoever sees the signal of a copy sees all of the copy.
+static void signals_after_copies() {
     std::vector<u64> source(20000), dest(20000, 0);
     for (u64 i = 0; i < source.size(); i++) source[i] = i + 1;
     for (u32 round = 0; round < 20; round++) {
         std::fill(dest.begin(), dest.end(), 0);
         u64 signal = 0, bytes = dest.size() * 8 - round;
         std::thread kernel([&] {
-            device::launch(8, 32, round, [&] { nvshmemrs_put_signal_wide((u64)dest.data(), (u64)source.data(), bytes, (u64)&signal, 1, 0); });
+            device::launch(1, 512, round, [&] { nvshmemrs_put_signal((u64)dest.data(), (u64)source.data(), bytes, (u64)&signal, 1, 0); });
         });
         while (!__atomic_load_n(&signal, __ATOMIC_SEQ_CST)) sched_yield();
         bool whole = !memcmp(dest.data(), source.data(), bytes);
@@ -353,7 +352,7 @@ static void errors() {
     for (u32 seed = 0; seed < 60; seed++)
         for (u32 mode : {WAIT_ALL, WAIT_ANY, WAIT_SOME}) waits(mode, seed % 3 != 0, seed % 2, seed);
     copies();
-    wide_signals();
+    signals_after_copies();
     atomics_of<u32>(0x3f000000, 0x40200000, 0x40400000);
     atomics_of<u64>(0x3fe0000000000000, 0x4004000000000000, 0x4008000000000000);
     // The smallest subnormal number twice.

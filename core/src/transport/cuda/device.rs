@@ -12,8 +12,14 @@ use std::ffi::{CStr, c_char, c_int};
 use std::fmt;
 use std::marker::PhantomData;
 
-/// Blocks of collectives that a multiprocessor runs at the same time, as the kernels' launch bounds have it.
-const RESIDENT: i32 = 2;
+/// One in so many multiprocessors is left to other kernels: what a collective waits for may have to be sent meanwhile.
+const LEFT: i32 = 8;
+
+/// Blocks of each of `at_once` collectives. Blocks go to a multiprocessor each, as long as there are any; and a kernel with other wishes
+/// for shared memory starts on an empty one only (seen on an H200). So all of them together leave some empty.
+fn blocks(multiprocessors: i32, at_once: i32) -> i32 {
+    ((multiprocessors - multiprocessors / LEFT) / at_once).max(1)
+}
 
 /// What tells a GPU of the host from the others, whatever number it has in a process.
 pub(super) type Uuid = [u8; 16];
@@ -283,19 +289,23 @@ impl Device {
             device,
             context,
             stream: std::ptr::null_mut(),
-            blocks: (RESIDENT * facts.multiprocessors / at_once).clamp(1, facts.multiprocessors),
+            blocks: blocks(facts.multiprocessors, at_once),
             facts,
             generation: fork::generation(),
         };
+        opened.stream = opened.new_stream()?;
+        Ok(opened)
+    }
+
+    /// A stream that is not ordered with the default stream. Who asks destroys it.
+    pub(super) fn new_stream(&self) -> Result<CUstream> {
+        let _current = self.enter()?;
         let mut stream = std::ptr::null_mut();
-        let current = opened.enter()?;
         let flags = sys::CUstream_flags::CU_STREAM_NON_BLOCKING as u32;
-        // SAFETY: rules 1 and 2; `drop` destroys it.
+        // SAFETY: rules 1 and 2.
         let code = unsafe { sys::cuStreamCreate(&mut stream, flags) };
         check("cuStreamCreate", code)?;
-        drop(current);
-        opened.stream = stream;
-        Ok(opened)
+        Ok(stream)
     }
 
     /// Its number in this process.
@@ -384,6 +394,10 @@ impl Device {
         let mut status = CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE;
         // SAFETY: rules 1 to 3.
         let code = unsafe { sys::cuStreamIsCapturing(stream, &mut status) };
+        if code == CUresult::CUDA_ERROR_STREAM_CAPTURE_IMPLICIT {
+            // The default stream, while another one that waits for it is captured.
+            return Ok(true);
+        }
         check("cuStreamIsCapturing", code)?;
         Ok(status != CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE)
     }
@@ -488,6 +502,24 @@ impl Drop for Current {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn collectives_leave_multiprocessors_to_other_kernels() {
+        assert_eq!(
+            [1, 2, 3, 8].map(|at_once| blocks(132, at_once)),
+            [116, 58, 38, 14]
+        );
+        for multiprocessors in [1, 4, 7, 8, 16, 108, 132, 148] {
+            for at_once in 1..300 {
+                let blocks = blocks(multiprocessors, at_once);
+                let most = multiprocessors - multiprocessors / LEFT;
+                assert!(
+                    blocks == 1 || blocks * at_once <= most,
+                    "{multiprocessors} {at_once}"
+                );
+            }
+        }
+    }
 
     #[test]
     fn the_gpu_is_the_one_asked_for_else_the_current_one_else_by_number() {

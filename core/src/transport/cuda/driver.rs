@@ -54,6 +54,7 @@ pub(super) fn failed(call: &'static str, code: CUresult) -> Error {
         | CUresult::CUDA_ERROR_STREAM_CAPTURE_INVALIDATED
         | CUresult::CUDA_ERROR_STREAM_CAPTURE_ISOLATION
         | CUresult::CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD
+        | CUresult::CUDA_ERROR_STREAM_CAPTURE_IMPLICIT
         | CUresult::CUDA_ERROR_CAPTURED_EVENT => {
             ": a stream is being captured into a graph, which forbids this call; make it before or after"
         }

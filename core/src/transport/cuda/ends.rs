@@ -30,10 +30,8 @@ impl CudaTransport {
     pub(crate) fn is_captured(&self, lane: Lane) -> bool {
         match lane {
             Lane::Blocking => false,
-            Lane::Stream(_) => self
-                .device
-                .check_capture(self.stream(lane), "a collective")
-                .is_err(),
+            // Where the driver cannot tell, no kernel is counted on.
+            Lane::Stream(_) => self.device.is_captured(self.stream(lane)).unwrap_or(true),
         }
     }
 
@@ -47,20 +45,20 @@ impl CudaTransport {
         self.page.is_ended(index)
     }
 
-    /// Puts the announcement on a lane that this PE comes to no further collective of a team.
-    pub(crate) fn farewell(
-        &self,
-        lane: Lane,
-        state: State,
-        team: TeamArgs,
-        signature: u64,
-    ) -> Result<()> {
+    /// Announces that this PE comes to no further collective of a team. Nothing on the program's streams holds it up: whoever calls this
+    /// knows that the team's collectives have run, or that nobody waits for them.
+    pub(crate) fn farewell(&self, state: State, team: TeamArgs, signature: u64) -> Result<()> {
         let mut args = CollectiveArgs::new(state, team, Operation::Finalize as u32, signature);
         // It does not wait for the others.
         args.count = 1;
         match kernels::plan(Operation::Barrier, None, 0, &team, 1) {
-            Some(plan) => self.collective(lane, plan, &args),
+            Some(plan) => self.kernels.collective(self.device.stream(), plan, &args),
             None => Ok(()),
         }
+    }
+
+    /// Whether everything on the library's own stream has run.
+    pub(crate) fn is_idle(&self) -> Result<bool> {
+        self.device.is_idle(self.device.stream())
     }
 }

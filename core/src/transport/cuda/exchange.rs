@@ -7,13 +7,16 @@
 use crate::bootstrap::wire::{Arriving, Kind, MAX_MESSAGE, Message, send, send_with_fd};
 use crate::{Error, Pe, Result};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::cell::RefCell;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-/// How often a PE that waits looks whether the job is whole.
+/// How often a PE that waits in init looks whether the job is whole.
 const SLICE: Duration = Duration::from_millis(20);
+/// For a message that a socket has room for.
+const SOON: Duration = Duration::from_secs(1);
 /// Bytes before a PE's own ones: its number, and how many descriptors follow.
 const HEAD: usize = 8;
 /// The most that a PE can say at a time.
@@ -35,11 +38,57 @@ pub(super) struct Share {
     pub(super) fds: Vec<OwnedFd>,
 }
 
+/// Waits for a PE until the answer is yes.
+pub(super) type Waits<'a> = &'a dyn Fn(Pe, &dyn Fn() -> Result<bool>) -> Result<()>;
+
 /// How long a PE waits for the others.
+pub(super) enum Limit<'a> {
+    /// In init, while there is no runtime yet.
+    Init(Instant),
+    /// As long as this PE's other waits.
+    Usual(Waits<'a>),
+}
+
+/// How a PE waits for the others.
 pub(super) struct Patience<'a> {
-    pub(super) until: Instant,
+    pub(super) limit: Limit<'a>,
     /// An error if it is pointless to wait on.
     pub(super) whole: &'a dyn Fn() -> Result<()>,
+}
+
+impl Patience<'_> {
+    /// Waits until `done`, for which `pe` is to read from its end of a stream, or to write there.
+    fn wait(
+        &self,
+        stream: &UnixStream,
+        events: PollFlags,
+        pe: Pe,
+        done: &dyn Fn() -> Result<bool>,
+    ) -> Result<()> {
+        let until = match self.limit {
+            Limit::Init(until) => until,
+            Limit::Usual(wait) => return wait(pe, done),
+        };
+        let slice = timespec(SLICE);
+        while !done()? {
+            (self.whole)()?;
+            if Instant::now() >= until {
+                return Err(lost(format!(
+                    "PE {pe} did not come in time (limit: NVSHMEMRS_INIT_TIMEOUT)"
+                )));
+            }
+            // Whatever poll says, the next look tells.
+            let _ = poll(&mut [PollFd::new(stream, events)], Some(&slice));
+        }
+        Ok(())
+    }
+}
+
+fn timespec(time: Duration) -> Timespec {
+    Timespec {
+        tv_sec: time.as_secs() as i64,
+        tv_nsec: time.subsec_nanos().into(),
+    }
 }
 
 /// The way to the other PEs.
@@ -95,7 +144,7 @@ impl Exchange {
             fds: Vec::new(),
         };
         let patience = Patience {
-            until,
+            limit: Limit::Init(until),
             whole: &|| Ok(()),
         };
         // The others find out by themselves if it fails.
@@ -178,12 +227,24 @@ fn give(
     message.extend((share.fds.len() as u32).to_le_bytes());
     message.extend(&share.bytes);
     assert!(message.len() <= MAX_MESSAGE, "a share that fits no message");
-    send(stream, Kind::Share, &message, patience.until).map_err(failed)?;
+    // A socket that says it has room has it for more than the longest message.
+    let room = || patience.wait(stream, PollFlags::OUT, to, &|| Ok(has_room(stream)));
+    let soon = || Instant::now() + SOON;
+    room()?;
+    send(stream, Kind::Share, &message, soon()).map_err(failed)?;
     for fd in &share.fds {
         let fd: BorrowedFd<'_> = fd.as_fd();
-        send_with_fd(stream, Kind::Descriptor, &[], fd, patience.until).map_err(failed)?;
+        room()?;
+        send_with_fd(stream, Kind::Descriptor, &[], fd, soon()).map_err(failed)?;
     }
     Ok(())
+}
+
+/// Whether a stream takes a message, or has an error to tell.
+fn has_room(stream: &UnixStream) -> bool {
+    let at_once = timespec(Duration::ZERO);
+    let mut looked_at = [PollFd::new(stream, PollFlags::OUT)];
+    matches!(poll(&mut looked_at, Some(&at_once)), Ok(1..))
 }
 
 /// Receives a share that PE `peer` sends or passes on.
@@ -212,27 +273,26 @@ fn take(stream: &UnixStream, peer: Pe, patience: &Patience<'_>) -> Result<(Pe, S
 }
 
 fn receive(stream: &UnixStream, peer: Pe, patience: &Patience<'_>) -> Result<Message> {
-    let mut arriving = Arriving::new(MAX_MESSAGE);
-    let slice = Timespec {
-        tv_sec: 0,
-        tv_nsec: SLICE.as_nanos() as i64,
-    };
-    loop {
-        match arriving.take(stream) {
-            Ok(Some(message)) if message.kind == Kind::Refusal => return Err(lost(message.text())),
-            Ok(Some(message)) => return Ok(message),
-            Ok(None) => {}
-            Err(error) => {
+    let (arriving, arrived) = (RefCell::new(Arriving::new(MAX_MESSAGE)), RefCell::new(None));
+    // It may be asked again after it has said yes.
+    let look = || {
+        let mut arrived = arrived.borrow_mut();
+        if arrived.is_none() {
+            let took = arriving.borrow_mut().take(stream);
+            *arrived = took.or_else(|error| {
                 (patience.whole)()?;
-                return Err(lost(format!("PE {peer} ended or gave up ({error})")));
-            }
+                Err(lost(format!("PE {peer} ended or gave up ({error})")))
+            })?;
         }
-        (patience.whole)()?;
-        if Instant::now() >= patience.until {
-            return Err(lost(format!("PE {peer} did not come in time")));
-        }
-        // Whatever poll says, the next look tells.
-        let _ = poll(&mut [PollFd::new(stream, PollFlags::IN)], Some(&slice));
+        Ok(arrived.is_some())
+    };
+    patience.wait(stream, PollFlags::IN, peer, &look)?;
+    match arrived.into_inner() {
+        Some(message) if message.kind == Kind::Refusal => Err(lost(message.text())),
+        Some(message) => Ok(message),
+        None => Err(Error::Internal(format!(
+            "a wait for PE {peer} ended too early"
+        ))),
     }
 }
 
@@ -262,7 +322,7 @@ mod tests {
 
     fn patience() -> Patience<'static> {
         Patience {
-            until: Instant::now() + Duration::from_secs(20),
+            limit: Limit::Init(Instant::now() + Duration::from_secs(20)),
             whole: &|| Ok(()),
         }
     }
@@ -274,8 +334,29 @@ mod tests {
         fd
     }
 
+    /// As a wait of the runtime may: it asks once more after a yes.
+    fn asks_again(_: Pe, done: &dyn Fn() -> Result<bool>) -> Result<()> {
+        while !(done()? && done()?) {
+            std::thread::yield_now();
+        }
+        Ok(())
+    }
+
+    fn usual() -> Patience<'static> {
+        Patience {
+            limit: Limit::Usual(&asks_again),
+            whole: &|| Ok(()),
+        }
+    }
+
     #[test]
     fn everybody_gets_what_everybody_has() {
+        for patience in [patience, usual] {
+            everybody_gets_it(patience);
+        }
+    }
+
+    fn everybody_gets_it(patience: fn() -> Patience<'static>) {
         star(4, |me, exchange| {
             for round in 0..3_u8 {
                 let own = Share {
@@ -323,7 +404,7 @@ mod tests {
                 return String::new();
             }
             let patience = Patience {
-                until: Instant::now() + Duration::from_millis(50),
+                limit: Limit::Init(Instant::now() + Duration::from_millis(50)),
                 whole: &|| Ok(()),
             };
             let why = exchange.all(Share::default(), &patience).unwrap_err();

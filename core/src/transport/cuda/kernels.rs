@@ -10,12 +10,14 @@
 //!   that is still queued then finds that another one was born, and reports it.
 //! * A PE has one collective of a team under way at a time, and all members have the collectives of a team in one order.
 //! * Every GPU of the job can run the blocks of a plan at the same time, which is what `blocks` of [`plan`] says; and those of the
-//!   collectives of two teams. More large ones at a time may keep each other from running.
+//!   collectives of two teams (NVSHMEMRS_COLLECTIVES_AT_ONCE: of more), with multiprocessors left for other kernels. More large ones at a time
+//!   may keep each other from running.
 
+mod graphs;
 mod launch;
 mod plan;
 
-pub(crate) use launch::Kernels;
+pub(crate) use launch::{Kernels, SignalWay};
 pub(crate) use plan::{Plan, Reduction, collect_plan, plan};
 
 use crate::heap::layout::Layout;

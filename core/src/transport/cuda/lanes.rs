@@ -105,11 +105,6 @@ impl LentStream<'_> {
         self.stream()?.query()
     }
 
-    /// Waits until everything on it has run, however long that takes.
-    pub(crate) fn synchronize(&self) -> Result<()> {
-        self.stream()?.synchronize()
-    }
-
     /// The collective is done, so the stream is idle.
     pub(crate) fn done(mut self) {
         let mut latest = lock(&self.cuda.lanes.teams[self.team as usize]);
@@ -142,7 +137,7 @@ impl CudaTransport {
         })
     }
 
-    /// Before a collective of a team is put on a stream: it begins when the team's latest one, if that is on another stream, is done.
+    /// Before a collective of a team is put on a stream that is not captured: it begins when the team's latest one, if that is on another stream, is done.
     pub(super) fn take_turn(&self, team: u32, stream: CUstream) -> Result<()> {
         let raw = stream as u64;
         let mut latest = lock(&self.lanes.teams[team as usize]);
@@ -150,9 +145,6 @@ impl CudaTransport {
             return Ok(());
         }
         if latest.stream.is_some() || latest.marked {
-            if self.device.is_captured(stream)? {
-                return Ok(());
-            }
             if let Some(mark) = latest.mark(&self.device)? {
                 mark.hold_up(stream)?;
             }
@@ -165,7 +157,7 @@ impl CudaTransport {
     /// After a collective of a team was put on a stream.
     pub(super) fn end_turn(&self, team: u32, stream: CUstream) -> Result<()> {
         let mut latest = lock(&self.lanes.teams[team as usize]);
-        if (latest.changes || stream as u64 == PER_THREAD) && !self.device.is_captured(stream)? {
+        if latest.changes || stream as u64 == PER_THREAD {
             latest.marked = false;
             latest.mark(&self.device)?;
         }
@@ -175,6 +167,7 @@ impl CudaTransport {
     /// The program, or the library, has no use for a stream any more, and may destroy it after this call. What is on it goes on.
     pub(crate) fn let_go(&self, stream: u64) {
         let raw = stream as CUstream;
+        self.kernels.forget_stream(stream);
         // What has ended since is forgotten; an error shows when somebody waits.
         let _ = self.left_nothing();
         for team in &self.lanes.teams {

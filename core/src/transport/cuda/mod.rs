@@ -9,6 +9,7 @@
 //! ([`kernels`]).
 
 mod chunks;
+mod copies;
 pub(crate) mod device;
 pub(crate) mod driver;
 mod ends;
@@ -38,10 +39,11 @@ pub(crate) use streams::{CudaEvent, CudaStream};
 use super::host::control::Control;
 use crate::heap::layout::{Layout, MAX_ALIGNMENT};
 use crate::heap::sym::SymRange;
+use crate::wait::{Operation, Wait};
 use crate::{Error, Pe, Result};
 use chunks::Chunks;
 use device::Facts;
-use exchange::{Exchange, Patience, Share};
+use exchange::{Exchange, Limit, Patience, Share};
 use kernels::{Kernels, State};
 use lanes::Lanes;
 use peers::Introduction;
@@ -50,10 +52,8 @@ use share::{Pieces, hear, say};
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, Weak};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-/// How long the PEs, which have just met, wait for each other while they exchange memory.
-const EXCHANGE: Duration = Duration::from_secs(60);
 /// The share of a GPU's free memory that is the heap if nobody says otherwise, in percent.
 const DEFAULT_SHARE: u64 = 80;
 
@@ -81,12 +81,12 @@ pub(crate) struct CudaTransport {
     kept: AtomicBool,
     /// What went wrong where it could not be returned.
     failed: Mutex<Option<Error>>,
-    /// How this PE waits until a stream of the program's is idle.
+    /// How this PE waits, once there is a runtime.
     waiter: OnceLock<Waiter>,
 }
 
 /// Waits, with all that ends a wait of this PE, until what it is given says that it is done.
-type Waiter = Box<dyn Fn(&dyn Fn() -> Result<bool>) -> Result<()> + Send + Sync>;
+type Waiter = Box<dyn Fn(Wait, &dyn Fn() -> Result<bool>) -> Result<()> + Send + Sync>;
 
 /// The PEs of a job on GPUs.
 pub(crate) enum Company {
@@ -223,7 +223,7 @@ impl CudaTransport {
                     fds: Vec::new(),
                 };
                 let patience = Patience {
-                    until,
+                    limit: Limit::Init(until),
                     whole: &|| whole(control, me),
                 };
                 let said = exchange
@@ -284,6 +284,13 @@ impl CudaTransport {
     pub(crate) fn wait_by(&self, waiter: Waiter) {
         // It is said once, when the runtime is made.
         let _ = self.waiter.set(waiter);
+    }
+
+    fn wait(&self, wait: Wait, done: &dyn Fn() -> Result<bool>) -> Result<()> {
+        match self.waiter.get() {
+            Some(waiter) => waiter(wait, done),
+            None => Err(Error::Internal("a wait before the runtime".into())),
+        }
     }
 
     /// Where the addresses are.
@@ -353,7 +360,7 @@ impl CudaTransport {
             self.segment.unmap(place, area.bytes());
             zeroed.map(|()| pieces)
         });
-        self.share_out("init", &[area], own, until)
+        self.share_out(Operation::Init, &[area], own, Some(until))
     }
 
     /// Makes memory for ranges of this PE's part.

@@ -5,29 +5,21 @@
 //! to do; quiet waits for what a call has left behind on the library's own stream.
 
 use super::driver::check;
-use super::kernels::{StridedArgs, WaitArgs};
+use super::kernels::{SignalWay, StridedArgs, WaitArgs};
 use super::page::{ResultWord, Scratch};
-use super::streams::CudaEvent;
-use super::{CudaTransport, EXCHANGE, Segment};
+use super::{CudaTransport, Segment};
 use crate::heap::sym::{LocalDest, LocalSource, SymRange};
 use crate::op::SignalOp;
 use crate::strided::Transfer;
-use crate::transport::copy::copy;
 use crate::transport::{Atomic, Lane, MemoryKind, SignalUpdate, Transport, Width};
+use crate::wait::Operation;
 use crate::{Error, Pe, Result};
 use cudarc::driver::sys::{self, CUresult, CUstream};
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Release};
-use std::time::Instant;
-
-/// Bytes of a borrowed slice that are copied away at a time.
-const AWAY: usize = 1 << 20;
-
-/// What a captured stream refuses, for an error.
-const BORROWED: &str = "a transfer with a slice that is borrowed for the call";
 
 /// What the driver knows of an address.
 #[derive(Clone, Copy)]
-enum What {
+pub(super) enum What {
     MemoryType,
     Device,
     AddressForKernels,
@@ -35,7 +27,7 @@ enum What {
 
 impl What {
     /// `None` if the address is none that the driver knows. The device's context is the current one.
-    fn of(self, address: u64) -> Option<u64> {
+    pub(super) fn of(self, address: u64) -> Option<u64> {
         use sys::CUpointer_attribute::*;
         let attribute = match self {
             What::MemoryType => CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
@@ -67,78 +59,6 @@ impl CudaTransport {
         match lane {
             Lane::Blocking => self.device.synchronize(),
             Lane::Stream(_) => Ok(()),
-        }
-    }
-
-    /// Puts a copy on a lane.
-    fn begin_copy(&self, lane: Lane, dest: u64, source: u64, bytes: usize) -> Result<()> {
-        if bytes == 0 {
-            return Ok(());
-        }
-        if dest.abs_diff(source) < bytes as u64 {
-            // Both sides are memory of the heap then; the copy engine does not take ranges that overlap.
-            return self
-                .kernels
-                .copy(self.stream(lane), dest, source, bytes as u64);
-        }
-        let _current = self.device.enter()?;
-        // SAFETY: rules 1 and 3 of driver.rs. One side lies within mapped memory of the heap (checked above this layer); the other does,
-        // too, or is memory that `LocalSource` and `LocalDest` vouch for, at least until the operation is over.
-        let code = unsafe { sys::cuMemcpyAsync(dest, source, bytes, self.stream(lane)) };
-        check("cuMemcpyAsync", code)
-    }
-
-    /// Puts a copy from memory of the program's on a lane. A borrowed slice is read before this returns.
-    fn begin_put(&self, lane: Lane, to: u64, source: LocalSource<'_>) -> Result<()> {
-        let from = source.address() as u64;
-        if lane == Lane::Blocking || !source.is_borrowed() {
-            return self.begin_copy(lane, to, from, source.bytes());
-        }
-        let stream = self.stream(lane);
-        self.device.check_capture(stream, BORROWED)?;
-        if !self.is_known(from)? {
-            // Pageable memory, which the driver copies away first.
-            self.begin_copy(lane, to, from, source.bytes())?;
-        } else {
-            let mut away = vec![0_u8; source.bytes().min(AWAY)];
-            for start in (0..source.bytes()).step_by(AWAY) {
-                let part = source.part(start, away.len().min(source.bytes() - start));
-                // SAFETY: the source is valid for reads (rule 3 of heap/sym.rs), `away` is as long and nobody else's.
-                unsafe { copy::<false, false>(away.as_mut_ptr(), part.address(), part.bytes()) };
-                let from = away.as_ptr() as u64;
-                self.begin_copy(lane, to + start as u64, from, part.bytes())?;
-                self.await_direct_copies(stream)?;
-            }
-        }
-        self.await_direct_copies(stream)
-    }
-
-    /// Puts a copy to memory of the program's on a lane. A borrowed slice is written before this returns.
-    fn begin_get(&self, lane: Lane, dest: LocalDest<'_>, from: u64) -> Result<()> {
-        let (to, bytes) = (dest.address() as u64, dest.bytes());
-        if lane == Lane::Blocking || self.layout.locate(to).is_some() {
-            return self.begin_copy(lane, to, from, bytes);
-        }
-        let stream = self.stream(lane);
-        if dest.is_borrowed() {
-            self.device.check_capture(stream, BORROWED)?;
-        } else if self.is_known(to)? || self.device.is_captured(stream)? {
-            return self.begin_copy(lane, to, from, bytes);
-        }
-        // A copy to pageable memory returns when it is done, and no deadline ends it: so it begins when its turn has come.
-        self.await_here(lane)?;
-        self.begin_copy(lane, to, from, bytes)?;
-        match dest.is_borrowed() {
-            true => self.device.synchronize_stream(stream),
-            false => Ok(()),
-        }
-    }
-
-    /// Waits until a stream no longer reads pageable memory, if the GPU does that itself.
-    fn await_direct_copies(&self, stream: CUstream) -> Result<()> {
-        match self.device.facts().reads_pages {
-            true => self.device.synchronize_stream(stream),
-            false => Ok(()),
         }
     }
 
@@ -211,26 +131,25 @@ impl CudaTransport {
     ) -> Result<()> {
         let to = self.layout.address(pe, dest);
         let (from, bytes) = (source.address() as u64, source.bytes() as u64);
-        let apart = to.abs_diff(from) >= bytes;
-        let most = self.kernels.most_with_signal(signal.op);
         let at = self.layout.address(pe, signal.offset);
-        if (1..=most).contains(&bytes) && apart && self.layout.locate(from).is_some() {
-            let update = (at, signal.value, signal.op);
-            self.kernels
-                .put_signal(self.stream(lane), (to, from, bytes), update)?;
-            return self.finish(lane);
-        }
+        let (stream, kernels) = (self.stream(lane), &self.kernels);
+        let way = kernels.way_of_signal(stream, signal.op, bytes)?;
+        let apart = to.abs_diff(from) >= bytes && self.layout.locate(from).is_some();
         // One after the other on a stream, so there is one wait for both.
-        self.begin_put(lane, to, source)?;
-        self.kernels
-            .signal_after_copy(self.stream(lane), at, signal.value, signal.op)?;
+        match way {
+            SignalWay::OneKernel if apart && bytes > 0 => {
+                let update = (at, signal.value, signal.op);
+                kernels.put_signal(stream, (to, from, bytes), update)?;
+                return self.finish(lane);
+            }
+            SignalWay::TwoKernels if apart => kernels.copy(stream, to, from, bytes)?,
+            _ => self.begin_put(lane, to, source)?,
+        }
+        match way {
+            SignalWay::Written => kernels.write_signal(stream, at, signal.value)?,
+            _ => kernels.signal(stream, at, signal.value, signal.op)?,
+        }
         self.finish(lane)
-    }
-
-    /// Whether the driver knows an address: memory of a GPU, managed memory, or pinned memory of the host.
-    fn is_known(&self, address: u64) -> Result<bool> {
-        let _current = self.device.enter()?;
-        Ok(What::MemoryType.of(address).is_some())
     }
 
     /// Where this PE's kernels reach an address: in the heap, on this PE's GPU or in pinned memory of the host. Memory of another GPU
@@ -354,23 +273,6 @@ impl CudaTransport {
     /// An aligned word of this PE's own memory, zero-extended.
     fn read_word(&self, offset: u64, bytes: usize) -> Result<u64> {
         Ok(self.get_value(Lane::Blocking, self.me, offset, bytes)?[0])
-    }
-
-    /// Waits until an event is reached, with all that ends a wait of this PE.
-    fn await_mark(&self, mark: &CudaEvent) -> Result<()> {
-        match self.waiter.get() {
-            Some(wait) => wait(&|| mark.query()),
-            None => Err(Error::Internal("a stream before the runtime".into())),
-        }
-    }
-
-    /// Waits until a stream of the program's has come to here.
-    fn await_here(&self, lane: Lane) -> Result<()> {
-        let mark = self.take_mark()?;
-        mark.record_on(self.stream(lane))?;
-        self.await_mark(&mark)?;
-        self.give_mark_back(mark);
-        Ok(())
     }
 
     /// Begins something that writes a result to a place, waits for it and gives what is there. What it uses of `arrays` may be used
@@ -595,7 +497,7 @@ impl CudaTransport {
             Ok((pieces, place)) => (Ok(pieces), place),
             Err(error) => (Err(error), None),
         };
-        self.share_out("buffer_register", &[range], own, Instant::now() + EXCHANGE)?;
+        self.share_out(Operation::BufferRegister, &[range], own, None)?;
         let mut places = self
             .preferred
             .lock()
@@ -625,7 +527,7 @@ impl Transport for CudaTransport {
             return Ok(());
         }
         let own = self.make(&missing);
-        self.share_out("malloc", &missing, own, Instant::now() + EXCHANGE)?;
+        self.share_out(Operation::Malloc, &missing, own, None)?;
         let mut chunks = self.chunks();
         for chunk in missing {
             chunks.add(chunk);

@@ -1,7 +1,12 @@
 //! Host memory that the GPU's kernels reach: the abort words, the first error of a kernel, room for the results of operations that give
-//! something back, and for arrays that a kernel gets. It is made at init, because making pinned memory may wait for kernels that run.
+//! something back, for arrays that a kernel gets, and for copies of slices that are borrowed. It is made at init, because making pinned
+//! memory may wait for kernels that run.
 //!
 //! The rules are those of [`driver`](super::driver).
+
+mod stage;
+
+pub(super) use stage::{STAGE, Stage};
 
 use super::device::Device;
 use super::driver::check;
@@ -12,6 +17,7 @@ use crate::team::breaks;
 use crate::transport::host::control::{Control, MAX_TEAMS};
 use crate::{Error, Pe, Result};
 use cudarc::driver::sys;
+use stage::{STAGES, Stages};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use std::sync::atomic::{AtomicU32, AtomicU64};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -20,8 +26,10 @@ use std::sync::{Arc, Mutex, MutexGuard};
 const SCRATCH: usize = 8192;
 /// Bytes of that room.
 const SCRATCH_BYTES: usize = 256 << 10;
+/// Where the room for copies of borrowed slices begins.
+const STAGED: usize = SCRATCH + SCRATCH_BYTES;
 /// Bytes of all.
-const BYTES: usize = SCRATCH + SCRATCH_BYTES;
+const BYTES: usize = STAGED + STAGES * STAGE;
 /// What the host writes to an abort word; kernels write what went wrong.
 const ENDED: u32 = 1 << 16;
 /// Places for results.
@@ -64,6 +72,7 @@ pub(crate) struct Page {
     retired: Mutex<Vec<Retired>>,
     /// What of the room for arrays is in use.
     arrays: Mutex<Allocator>,
+    stages: Stages,
     /// By team number, the epoch after which the first one of a team comes that has collectives on streams, or [`UNWATCHED`].
     born: [AtomicU64; MAX_TEAMS],
 }
@@ -94,6 +103,7 @@ impl Page {
             unused: Mutex::new((0..SLOTS).rev().collect()),
             retired: Mutex::default(),
             arrays: Mutex::new(Allocator::new(SCRATCH_BYTES as u64)),
+            stages: Stages::new(),
             born: [const { AtomicU64::new(UNWATCHED) }; MAX_TEAMS],
         };
         // SAFETY: rules 1 to 3.

@@ -1,9 +1,10 @@
 //! Brings memory that PEs have made, or that the program has, to all PEs: every one of them maps all of it, or none does.
 
-use super::exchange::{MAX_BYTES, Patience, Share};
+use super::exchange::{Limit, MAX_BYTES, Patience, Share};
 use super::segment::Memory;
 use super::{CudaTransport, whole};
 use crate::heap::sym::SymRange;
+use crate::wait::{Operation, Target, Wait};
 use crate::{Error, Pe, Result};
 use std::os::fd::OwnedFd;
 use std::time::Instant;
@@ -47,13 +48,14 @@ impl CudaTransport {
     /// Maps this PE's pieces, and those that the other processes bring, for all. `ranges` are where they lie in each PE's part. Either
     /// every PE has mapped all of them afterwards, or none has any, and every PE has an error: its own, or that of another one.
     ///
-    /// Collective over all PEs of the job if they are processes.
+    /// Collective over all PEs of the job if they are processes. They wait for each other as in other collectives, in init until its
+    /// limit.
     pub(super) fn share_out(
         &self,
-        operation: &'static str,
+        operation: Operation,
         ranges: &[SymRange],
         own: Result<Pieces>,
-        until: Instant,
+        init_until: Option<Instant>,
     ) -> Result<()> {
         let Some(exchange) = &self.exchange else {
             let mapped = own.and_then(|pieces| self.map(self.me, &pieces));
@@ -62,8 +64,12 @@ impl CudaTransport {
             }
             return mapped;
         };
+        let usual = |pe, done: &dyn Fn() -> Result<bool>| {
+            let target = Target::Share { pe };
+            self.wait(Wait { operation, target }, done)
+        };
         let patience = Patience {
-            until,
+            limit: init_until.map_or(Limit::Usual(&usual), Limit::Init),
             whole: &|| whole(&self.control, self.me),
         };
         let everybody: Vec<Pe> = (0..self.control.n_pes()).collect();
@@ -86,7 +92,7 @@ impl CudaTransport {
         };
         let shares = exchange.all(share, &patience);
         let (pieces, mut shares) = (pieces?, shares?);
-        let said = hear(&shares, operation)?;
+        let said = hear(&shares, operation.name())?;
         // From here on every PE knows that all have brought theirs.
         let mut mapped = self.map(self.me, &pieces);
         for ((share, places), pe) in shares.iter_mut().zip(&said).zip(0..) {
@@ -104,7 +110,7 @@ impl CudaTransport {
         };
         let met = exchange
             .all(share, &patience)
-            .and_then(|shares| hear(&shares, operation));
+            .and_then(|shares| hear(&shares, operation.name()));
         let outcome = mapped.and(met.map(|_| ()));
         if outcome.is_err() {
             self.unmap(&everybody, ranges);

@@ -44,12 +44,9 @@ unsafe impl Sync for CudaStream {}
 impl CudaStream {
     /// A new one, not ordered with the default stream.
     pub(crate) fn new(device: &Arc<Device>) -> Result<CudaStream> {
-        let (_current, _apart) = (device.enter()?, Apart::new()?);
-        let mut raw = std::ptr::null_mut();
-        let flags = sys::CUstream_flags::CU_STREAM_NON_BLOCKING as u32;
-        // SAFETY: rules 1 and 2; `drop` destroys it.
-        let code = unsafe { sys::cuStreamCreate(&mut raw, flags) };
-        check("cuStreamCreate", code)?;
+        let _apart = Apart::new()?;
+        // `drop` destroys it.
+        let raw = device.new_stream()?;
         Ok(CudaStream {
             device: Arc::clone(device),
             raw,
@@ -108,11 +105,6 @@ impl CudaStream {
     /// Makes what comes later on it wait for an event.
     pub(crate) fn wait(&self, event: &CudaEvent) -> Result<()> {
         event.hold_up(self.raw)
-    }
-
-    /// Waits until everything on it has run, however long that takes.
-    pub(super) fn synchronize(&self) -> Result<()> {
-        self.device.synchronize_stream(self.raw)
     }
 
     /// Runs a function of the host's when what came before has run. It must not call the driver. A graph would run it again with each

@@ -10,12 +10,17 @@ use crate::transport::Lane;
 use crate::wait::Operation;
 use crate::{Error, Pe, Result, team};
 use std::sync::atomic::Ordering::Relaxed;
+use std::time::{Duration, Instant};
 
 /// What a member announces in place of its operation's number when it could not accept its own arguments: this bit beside it. Both
 /// have room in the 7 bits of a flag.
 const REFUSED: u32 = 1 << 6;
 /// Looks at a word between two questions to the driver.
 const LOOKS: u32 = 64;
+/// How long a kernel that was told to end has for it.
+const LEAVING: Duration = Duration::from_millis(500);
+/// Between two looks whether it has.
+const LOOK: Duration = Duration::from_micros(100);
 
 impl CudaTransport {
     /// Clears what the other members of an earlier team have left at a number, before any member of the next one can write there.
@@ -69,9 +74,19 @@ impl CudaTransport {
         )
     }
 
-    /// Puts a collective of a team on a lane, after the team's earlier ones.
-    pub(crate) fn collective(&self, lane: Lane, plan: Plan, args: &CollectiveArgs) -> Result<()> {
+    /// Puts a collective of a team on a lane, after the team's earlier ones, unless it becomes part of a graph: what comes before it there
+    /// is the program's affair.
+    pub(crate) fn collective(
+        &self,
+        lane: Lane,
+        captured: bool,
+        plan: Plan,
+        args: &CollectiveArgs,
+    ) -> Result<()> {
         let (team, stream) = (args.team_index(), self.stream(lane));
+        if captured {
+            return self.kernels().collective(stream, plan, args);
+        }
         self.take_turn(team, stream)?;
         self.kernels().collective(stream, plan, args)?;
         self.end_turn(team, stream)
@@ -94,10 +109,17 @@ impl CudaTransport {
         stream.query()
     }
 
-    /// Ends the kernel of a team's blocking collective, and waits until it has left.
+    /// Ends the kernel of a team's blocking collective, and waits a little until it has left: it may not have begun, behind what the
+    /// program has put on another stream.
     pub(crate) fn end_collective(&self, index: u32, stream: &LentStream<'_>) {
         self.page.end_team(index);
-        self.note(stream.synchronize());
+        let until = Instant::now() + LEAVING;
+        while let Ok(false) = stream.query() {
+            if Instant::now() >= until {
+                return;
+            }
+            std::thread::sleep(LOOK);
+        }
     }
 
     /// The operation that is announced by a member whose own arguments are wrong.

@@ -1,5 +1,6 @@
 //! The kernels of a GPU, loaded, and their launches.
 
+use super::graphs::Graphs;
 use super::plan::Plan;
 use super::{AtomicArgs, CollectiveArgs, StridedArgs, WaitArgs, WaitMode};
 use crate::op::SignalOp;
@@ -39,7 +40,6 @@ kernels! {
     PutValue = "put_value";
     Signal = "signal";
     PutSignal = "put_signal";
-    PutSignalWide = "put_signal_wide";
     Atomic = "atomic";
     Wait = "wait";
     Fence = "fence";
@@ -88,11 +88,21 @@ const PIECE: u64 = 16;
 const ASKEW: u64 = 128;
 /// Up to how many bytes one block copies what a signal goes with: two pieces for each of its threads.
 const SMALL: u64 = 2 * ONE_BLOCK * PIECE;
-/// The same for a cluster of blocks, where the copy engine and a write of the stream's would do it, too. An estimate: the eight blocks of
-/// a cluster move less than the copy engine, which begins later.
-const WIDE: u64 = 512 << 10;
-/// The same where a kernel has to follow the copy engine, which took 8 us longer on an H200.
-const WIDEST: u64 = 4 << 20;
+/// Up to how many bytes a kernel copies what another one's signal follows. It would begin 8 us later behind the copy engine, on an H200.
+const WITHOUT_ENGINE: u64 = 4 << 20;
+
+/// How a signal follows a copy on a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SignalWay {
+    /// One kernel of one block does both.
+    OneKernel,
+    /// One kernel copies, another one updates the signal.
+    TwoKernels,
+    /// The copy engine copies, the stream sets the signal.
+    Written,
+    /// The copy engine copies, a kernel updates the signal.
+    AfterEngine,
+}
 
 /// The kernels of a GPU.
 pub(crate) struct Kernels {
@@ -100,10 +110,9 @@ pub(crate) struct Kernels {
     module: CUmodule,
     /// By the position in [`Kernel::ALL`].
     functions: Vec<CUfunction>,
-    /// Blocks of a cluster; 1 if there are no clusters, on this GPU or in this image.
-    cluster: u32,
     /// Whether a stream can write a word.
     writes: bool,
+    graphs: Graphs,
     /// Where the image comes from, for people.
     origin: String,
 }
@@ -150,8 +159,8 @@ impl Kernels {
             device: Arc::clone(device),
             module,
             functions: Vec::with_capacity(Kernel::ALL.len()),
-            cluster: 1,
             writes: writes(device)?,
+            graphs: Graphs::default(),
             origin,
         };
         let _current = device.enter()?;
@@ -170,17 +179,6 @@ impl Kernels {
             check("cuModuleGetFunction", code)?;
             kernels.functions.push(function);
         }
-        // GPUs before these have none.
-        if major < 9 {
-            return Ok(kernels);
-        }
-        let mut cluster = 0;
-        let asked = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH;
-        let function = kernels.functions[Kernel::PutSignalWide as usize];
-        // SAFETY: rules 1 to 3.
-        let code = unsafe { sys::cuFuncGetAttribute(&mut cluster, asked, function) };
-        check("cuFuncGetAttribute", code)?;
-        kernels.cluster = cluster.max(1) as u32;
         Ok(kernels)
     }
 
@@ -194,6 +192,14 @@ impl Kernels {
     fn launch(&self, stream: CUstream, plan: Plan, args: &mut [*mut c_void]) -> Result<()> {
         let _current = self.device.enter()?;
         let function = self.functions[plan.kernel as usize];
+        // A graph cannot become part of another one in this way.
+        if !self.device.is_captured(stream)?
+            && self
+                .graphs
+                .launch(&self.device, stream, (function, plan), args)?
+        {
+            return Ok(());
+        }
         // SAFETY: rules 1 to 3 of driver.rs. The functions below pass each kernel the parameters that its .cu file declares, whose
         // sizes are asserted on both sides; the driver copies them before it returns.
         let code = unsafe {
@@ -214,12 +220,17 @@ impl Kernels {
         check("cuLaunchKernel", code)
     }
 
+    /// The program, or the library, has no use for a stream any more.
+    pub(crate) fn forget_stream(&self, stream: u64) {
+        self.graphs.forget(stream);
+    }
+
     /// Copies `bytes` bytes between addresses that the GPU reaches, as if the source had been copied away first.
     pub(crate) fn copy(&self, stream: CUstream, dest: u64, source: u64, bytes: u64) -> Result<()> {
         if bytes == 0 || dest == source {
             return Ok(());
         }
-        let plan = copy_plan(dest, source, bytes, self.cluster);
+        let plan = copy_plan(dest, source, bytes);
         self.launch(stream, plan, &mut [arg(&dest), arg(&source), arg(&bytes)])
     }
 
@@ -256,32 +267,31 @@ impl Kernels {
         self.launch(stream, single(Kernel::Signal, 1), args)
     }
 
-    /// Updates a signal after a copy that comes right before it on the stream.
-    pub(crate) fn signal_after_copy(
+    /// How a signal best follows a copy of `bytes` bytes that a kernel could do.
+    pub(crate) fn way_of_signal(
         &self,
         stream: CUstream,
-        signal: u64,
-        value: u64,
         op: SignalOp,
-    ) -> Result<()> {
-        if op != SignalOp::Set || !self.writes {
-            return self.signal(stream, signal, value, op);
-        }
+        bytes: u64,
+    ) -> Result<SignalWay> {
+        // In a graph, that would be a node of a kind that not every driver takes.
+        let written = op == SignalOp::Set && self.writes && !self.device.is_captured(stream)?;
+        Ok(match (bytes, written) {
+            (..=SMALL, _) => SignalWay::OneKernel,
+            (_, true) => SignalWay::Written,
+            (..=WITHOUT_ENGINE, false) => SignalWay::TwoKernels,
+            _ => SignalWay::AfterEngine,
+        })
+    }
+
+    /// Has a stream itself set a signal, which can be seen after all that came before on it.
+    pub(crate) fn write_signal(&self, stream: CUstream, signal: u64, value: u64) -> Result<()> {
         let _current = self.device.enter()?;
         // Without other wishes, all that came before on the stream can be seen before the word.
         let flags = sys::CUstreamWriteValue_flags::CU_STREAM_WRITE_VALUE_DEFAULT as u32;
         // SAFETY: rules 1 and 3; the word is aligned, and of the heap, which is mapped.
         let code = unsafe { sys::cuStreamWriteValue64_v2(stream, signal, value, flags) };
         check("cuStreamWriteValue64", code)
-    }
-
-    /// Up to how many bytes [`put_signal`](Kernels::put_signal) is the best way.
-    pub(crate) fn most_with_signal(&self, op: SignalOp) -> u64 {
-        match (self.cluster, op) {
-            (1, _) => SMALL,
-            (_, SignalOp::Set) if self.writes => WIDE,
-            _ => WIDEST,
-        }
     }
 
     /// Copies some bytes, which do not overlap, then updates a signal.
@@ -292,10 +302,9 @@ impl Kernels {
         (signal, value, op): (u64, u64, SignalOp),
     ) -> Result<()> {
         let add = u32::from(op == SignalOp::Add);
-        let plan = put_signal_plan(bytes, self.cluster);
         self.launch(
             stream,
-            plan,
+            single(Kernel::PutSignal, bytes.div_ceil(PIECE)),
             &mut [
                 arg(&dest),
                 arg(&source),
@@ -365,6 +374,7 @@ impl Drop for Kernels {
         if !self.device.is_ours() {
             return;
         }
+        self.graphs.clear();
         if let Ok(_current) = self.device.enter() {
             // SAFETY: rules 1 and 3; nothing of it is under way any more (whoever drops the transport has waited).
             let code = unsafe { sys::cuModuleUnload(self.module) };
@@ -406,9 +416,9 @@ fn spread(kernel: Kernel, pieces: u64) -> Plan {
     }
 }
 
-fn copy_plan(dest: u64, source: u64, bytes: u64, cluster: u32) -> Plan {
+fn copy_plan(dest: u64, source: u64, bytes: u64) -> Plan {
     if dest.abs_diff(source) < bytes {
-        return together(Kernel::Move, bytes, cluster);
+        return single(Kernel::Move, bytes.div_ceil(PIECE));
     }
     // What a thread moves at a time.
     let both = (dest ^ source) | PIECE;
@@ -417,22 +427,6 @@ fn copy_plan(dest: u64, source: u64, bytes: u64, cluster: u32) -> Plan {
         aligned => aligned,
     };
     spread(Kernel::Copy, bytes.div_ceil(piece))
-}
-
-fn put_signal_plan(bytes: u64, cluster: u32) -> Plan {
-    if bytes <= SMALL || cluster == 1 {
-        return single(Kernel::PutSignal, bytes.div_ceil(PIECE));
-    }
-    together(Kernel::PutSignalWide, bytes, cluster)
-}
-
-/// A thread of a cluster for each piece, as far as they go.
-fn together(kernel: Kernel, bytes: u64, cluster: u32) -> Plan {
-    let each = bytes.div_ceil(PIECE).div_ceil(cluster.into());
-    Plan {
-        grid: cluster,
-        ..single(kernel, each)
-    }
 }
 
 /// Whether a stream of a GPU can write a word of eight bytes.
@@ -450,39 +444,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn copies_that_overlap_have_one_cluster() {
-        let plan = |dest, source, bytes| copy_plan(dest, source, bytes, 8);
-        let moved = plan(100, 108, 64 << 10);
+    fn copies_that_overlap_have_one_block() {
+        let moved = copy_plan(100, 108, 64 << 10);
         assert_eq!(
             (moved.kernel, moved.grid, moved.block),
-            (Kernel::Move, 8, 512)
+            (Kernel::Move, 1, 512)
         );
-        assert_eq!(copy_plan(100, 108, 64 << 10, 1).grid, 1);
-        assert_eq!(plan(100, 108, 8).kernel, Kernel::Copy);
-        assert_eq!(plan(100, 107, 8).kernel, Kernel::Move);
-        assert_eq!(plan(107, 100, 8).kernel, Kernel::Move);
-        assert_eq!(plan(1 << 40, 1 << 41, 8), single(Kernel::Copy, 1));
+        assert_eq!(copy_plan(100, 108, 8).kernel, Kernel::Copy);
+        assert_eq!(copy_plan(100, 107, 8).kernel, Kernel::Move);
+        assert_eq!(copy_plan(107, 100, 8).kernel, Kernel::Move);
+        assert_eq!(copy_plan(1 << 40, 1 << 41, 8), single(Kernel::Copy, 1));
         let blocks = [1, 2, 33, 5000].map(|threads| single(Kernel::Signal, threads).block);
         assert_eq!(blocks, [1, 32, 64, 512]);
-        let large = plan(1 << 40, 1 << 41, 64 << 10);
+        let large = copy_plan(1 << 40, 1 << 41, 64 << 10);
         assert_eq!((large.grid, large.block), (16, 256));
-        let askew = plan(1 << 40, (1 << 41) + 1, 64 << 10);
+        let askew = copy_plan(1 << 40, (1 << 41) + 1, 64 << 10);
         assert_eq!((askew.grid, askew.block), (16, 256));
-        assert_eq!(plan(1 << 40, (1 << 41) + 1, 100).block, 128);
-        assert_eq!(plan(1 << 40, (1 << 41) + 4, 100).block, 32);
-    }
-
-    #[test]
-    fn copies_with_a_signal_have_a_block_or_a_cluster() {
-        for bytes in [1, 100, SMALL, SMALL + 1, WIDE, WIDEST] {
-            let alone = put_signal_plan(bytes, 1);
-            assert_eq!((alone.kernel, alone.grid), (Kernel::PutSignal, 1));
-            let plan = put_signal_plan(bytes, 8);
-            let wide = bytes > SMALL;
-            assert_eq!(plan.kernel == Kernel::PutSignalWide, wide, "{bytes}");
-            assert_eq!(plan.grid, if wide { 8 } else { 1 });
-            assert!(plan.block <= 512 && plan.block.is_multiple_of(32) || plan.block == 1);
-        }
+        assert_eq!(copy_plan(1 << 40, (1 << 41) + 1, 100).block, 128);
+        assert_eq!(copy_plan(1 << 40, (1 << 41) + 4, 100).block, 32);
     }
 
     /// The order of [`Kernel::ALL`] is the one that functions are found by, and every kernel is in the sources.

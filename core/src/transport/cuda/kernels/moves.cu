@@ -73,38 +73,41 @@ DEVICE void copy_share(u64 dest, u64 source, u64 bytes) {
     copy(dest + share.start, source + share.start, share.bytes, threadIdx.x, blockDim.x);
 }
 
-// In two steps, so that the root sends everything only once: the root gives each member one part, which hands it on to the others.
+// What a block fetches before it hands that on.
+static constexpr u64 RELAY = 32 << 10;
+
+// Everything leaves the root once: each other member fetches one part of it, and hands that on to the others meanwhile.
+DEVICE void relay(const Turn &turn) {
+    const Collective &c = turn.c;
+    i32 n = c.team.n, me = c.team.me;
+    u64 each = ((c.bytes + n - 2) / (n - 1) + 127) & ~127ull;
+    u64 start = least(each * (me < c.root ? me : me - 1), c.bytes);
+    Share share(least(each, c.bytes - start));
+    start += share.start;
+    for (u64 done = 0; done < share.bytes; done += RELAY) {
+        u64 at = start + done, bytes = least(RELAY, share.bytes - done);
+        copy(turn.own() + c.dest + at, parts[c.root] + c.source + at, bytes, threadIdx.x, blockDim.x);
+        __syncthreads();
+        for (i32 step = 1; step < n; step++) {
+            i32 m = turn.right(step);
+            if (m != c.root) copy(parts[m] + c.dest + at, turn.own() + c.dest + at, bytes, threadIdx.x, blockDim.x);
+        }
+    }
+}
+
 KERNEL DIRECT nvshmemrs_broadcast(const __grid_constant__ Collective c) {
     Turn turn(c);
     if (!turn.live()) return;
     if (turn.meet()) {
-        i32 n = c.team.n, me = c.team.me;
-        u64 each = ((c.bytes + n - 1) / n + 127) & ~127ull;
         u64 source = turn.own() + c.source, dest = turn.own() + c.dest;
-        bool came = true;
-        if (me == c.root) {
-            for (i32 step = 1; step < n; step++) {
-                i32 m = turn.right(step);
-                u64 start = least(each * m, c.bytes);
-                copy_share(parts[m] + c.dest + start, source + start, least(each, c.bytes - start));
-                __syncthreads();
-                if (threadIdx.x == 0) turn.tell(0, m);
-            }
+        if (c.team.me == c.root) {
+            // To one member it sends, which is faster than to be read.
+            if (c.team.n == 2) copy_share(parts[turn.right(1)] + c.dest, source, c.bytes);
             if (source != dest) copy_share(dest, source, c.bytes);
-        } else {
-            if (threadIdx.x == 0) came = turn.wait(turn.step_of(0, me, c.root));
-            came = !__syncthreads_or(!came);
+        } else if (c.team.n > 2) {
+            relay(turn);
         }
-        if (came) {
-            // What the root has of its own part, it hands on itself.
-            u64 start = least(each * me, c.bytes), bytes = least(each, c.bytes - start);
-            u64 from = me == c.root ? source + start : dest + start;
-            for (i32 step = 1; step < n; step++) {
-                i32 m = turn.right(step);
-                if (m != c.root) copy_share(parts[m] + c.dest + start, from, bytes);
-            }
-            turn.meet_blocks(1);
-        }
+        turn.meet_blocks(1);
     }
     turn.leave();
 }

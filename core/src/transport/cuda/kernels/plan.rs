@@ -39,15 +39,15 @@ const K: u64 = 1 << 10;
 const TABLE: [Row; 7] = [
     Row {
         operation: Operation::Broadcast,
-        bytes: [256 * K, 128 * K, 128 * K, 64 * K],
+        bytes: [512 * K, 256 * K, 128 * K, 64 * K],
     },
     Row {
         operation: Operation::Fcollect,
-        bytes: [256 * K, 128 * K, 64 * K, 8 * K],
+        bytes: [512 * K, 256 * K, 64 * K, 8 * K],
     },
     Row {
         operation: Operation::Alltoall,
-        bytes: [256 * K, 128 * K, 64 * K, 8 * K],
+        bytes: [512 * K, 256 * K, 64 * K, 8 * K],
     },
     Row {
         operation: Operation::Reduce,
@@ -55,7 +55,7 @@ const TABLE: [Row; 7] = [
     },
     Row {
         operation: Operation::Reducescatter,
-        bytes: [256 * K, 128 * K, 64 * K, 8 * K],
+        bytes: [512 * K, 256 * K, 64 * K, 8 * K],
     },
     Row {
         operation: Operation::Inscan,
@@ -106,8 +106,7 @@ impl Reduction {
 }
 
 /// How `operation` is done for `bytes` bytes (of the message, or of a part where there is one per member; 0 is a meeting only).
-/// `blocks`: half of the blocks that each GPU of the job runs at the same time, at least; one per multiprocessor is safe (DIRECT in
-/// team.cuh).
+/// `blocks`: how many each GPU of the job runs for one collective at the same time, beside those of others.
 /// `None` for what is not a collective of the kernels.
 pub(crate) fn plan(
     operation: Operation,

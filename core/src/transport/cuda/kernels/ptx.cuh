@@ -15,17 +15,6 @@ typedef long long i64;
 #define DEVICE static __device__ __forceinline__
 #define DEVICE_METHOD __device__ __forceinline__
 
-// Blocks that are on the GPU together, and can meet; where there are none, such kernels have one block.
-#if __CUDA_ARCH__ >= 900
-#define CLUSTER __cluster_dims__(8, 1, 1)
-DEVICE void meet_cluster() {
-    asm volatile("barrier.cluster.arrive.release; barrier.cluster.wait.acquire;" ::: "memory");
-}
-#else
-#define CLUSTER
-DEVICE void meet_cluster() { __syncthreads(); }
-#endif
-
 // Dynamic shared memory of a block: the addresses of the members' parts of symmetric memory.
 extern __shared__ u64 parts[];
 

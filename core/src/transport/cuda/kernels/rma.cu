@@ -38,18 +38,18 @@ struct Line {
     }
 };
 
-// `dest` and `source` may overlap; one cluster. Lines are read before they are written, from the end where nothing is lost.
-KERNEL CLUSTER nvshmemrs_move(u64 dest, u64 source, u64 bytes) {
-    u64 lines = ((dest + bytes + 15) >> 4) - (dest >> 4), each = 2 * grid_threads(), rounds = (lines + each - 1) / each;
+// `dest` and `source` may overlap; one block. Lines are read before they are written, from the end where nothing is lost.
+KERNEL nvshmemrs_move(u64 dest, u64 source, u64 bytes) {
+    u64 lines = ((dest + bytes + 15) >> 4) - (dest >> 4), each = 2 * blockDim.x, rounds = (lines + each - 1) / each;
     for (u64 round = 0; round < rounds; round++) {
-        u64 index = (dest < source ? round : rounds - 1 - round) * each + grid_thread();
-        Line first(dest, source, bytes, index), second(dest, source, bytes, index + grid_threads());
+        u64 index = (dest < source ? round : rounds - 1 - round) * each + threadIdx.x;
+        Line first(dest, source, bytes, index), second(dest, source, bytes, index + blockDim.x);
         first.load();
         second.load();
-        meet_cluster();
+        __syncthreads();
         first.store();
         second.store();
-        meet_cluster();
+        __syncthreads();
     }
 }
 
@@ -107,11 +107,4 @@ KERNEL nvshmemrs_put_signal(u64 dest, u64 source, u64 bytes, u64 signal, u64 val
     copy(dest, source, bytes, threadIdx.x, blockDim.x);
     __syncthreads();
     if (threadIdx.x == 0) update_signal(signal, value, add);
-}
-
-// The same for longer copies; one cluster.
-KERNEL CLUSTER nvshmemrs_put_signal_wide(u64 dest, u64 source, u64 bytes, u64 signal, u64 value, u32 add) {
-    copy(dest, source, bytes, grid_thread(), grid_threads());
-    meet_cluster();
-    if (grid_thread() == 0) update_signal(signal, value, add);
 }

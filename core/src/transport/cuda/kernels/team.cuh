@@ -80,8 +80,8 @@ static_assert(sizeof(Collective) == 208, "as Collective in kernels.rs");
 static constexpr u32 HERALD = 32;
 // The most threads of a block, the herald among them.
 static constexpr u32 MOST_THREADS = 544;
-// The kernels without flags, which have up to a block for each multiprocessor: one runs two blocks at a time, so that the collectives of
-// two teams never keep each other from running.
+// The kernels without flags, which have many blocks: half of a multiprocessor's registers each, so that two fit where something else has
+// taken the empty ones.
 #define DIRECT __launch_bounds__(512, 2)
 
 // Notes the first error. What ends a collective ends the team's kernels that poll; a team that is no more has none, and its number, with

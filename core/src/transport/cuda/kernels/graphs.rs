@@ -1,0 +1,197 @@
+//! Launches by graphs of one kernel, which cost the CPU less than launches of the kernel: on an H200 and its driver 580 about 2.2 us
+//! instead of 3.5.
+//!
+//! A graph belongs to a stream, because the driver runs the launches of one after each other, on whatever streams they are. It is made when
+//! the same plan has come often on the stream; then each launch sets the arguments, which leaves the earlier launches as they are.
+
+use super::Plan;
+use crate::Result;
+use crate::transport::cuda::device::Device;
+use crate::transport::cuda::driver::{Apart, check};
+use cudarc::driver::sys::{self, CUDA_KERNEL_NODE_PARAMS, CUfunction, CUgraph, CUgraphExec};
+use cudarc::driver::sys::{CUgraphNode, CUresult, CUstream};
+use std::collections::HashMap;
+use std::ffi::c_void;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+/// Launches of a plan on a stream before it gets a graph, which takes some 30 us to make, and 112 KiB of the GPU's memory.
+const OFTEN: u32 = 4;
+/// Plans of a stream that are counted; more are launched as kernels.
+const PLANS: usize = 16;
+/// `cudaStreamPerThread`: another stream for each thread.
+const PER_THREAD: u64 = 2;
+
+/// The graphs of a GPU's streams.
+#[derive(Default)]
+pub(super) struct Graphs {
+    /// By stream. Each has a lock of its own: a launch may wait, when much is on its stream.
+    streams: Mutex<HashMap<u64, Arc<Mutex<Vec<Repeated>>>>>,
+}
+
+/// A plan that has come on a stream.
+struct Repeated {
+    plan: Plan,
+    by: By,
+}
+
+/// How a plan is launched.
+enum By {
+    /// As a kernel; so often so far.
+    Kernel(u32),
+    Graph(Graph),
+    /// As a kernel: the driver has made no graph of it.
+    KernelForGood,
+}
+
+/// A graph of one kernel.
+struct Graph {
+    device: Arc<Device>,
+    graph: CUgraph,
+    node: CUgraphNode,
+    ready: CUgraphExec,
+}
+
+// SAFETY: graphs may be used from any thread, by one at a time.
+unsafe impl Send for Graph {}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(|poison| poison.into_inner())
+}
+
+impl Graphs {
+    /// Launches a kernel on a stream that is not captured, whose context is the current one, if there is a graph for it; otherwise the
+    /// answer is false. `args`: as for the kernel itself.
+    pub(super) fn launch(
+        &self,
+        device: &Arc<Device>,
+        stream: CUstream,
+        (function, plan): (CUfunction, Plan),
+        args: &mut [*mut c_void],
+    ) -> Result<bool> {
+        let raw = stream as u64;
+        if raw == PER_THREAD {
+            return Ok(false);
+        }
+        let of_stream = Arc::clone(lock(&self.streams).entry(raw).or_default());
+        let mut plans = lock(&of_stream);
+        let Some(known) = plans.iter_mut().find(|known| known.plan == plan) else {
+            if plans.len() < PLANS {
+                let by = By::Kernel(1);
+                plans.push(Repeated { plan, by });
+            }
+            return Ok(false);
+        };
+        let params = params(function, plan, args);
+        if let By::Kernel(times) = &mut known.by {
+            *times += 1;
+            if *times > OFTEN {
+                let graph = Graph::new(device, stream, &params);
+                known.by = graph.map_or(By::KernelForGood, By::Graph);
+            }
+        }
+        match &known.by {
+            By::Graph(graph) => graph.launch(stream, &params).map(|()| true),
+            _ => Ok(false),
+        }
+    }
+
+    /// Forgets a stream, whose number may be another one's later. What is on it goes on.
+    pub(super) fn forget(&self, stream: u64) {
+        let forgotten = lock(&self.streams).remove(&stream);
+        drop(forgotten);
+    }
+
+    /// Forgets all streams.
+    pub(super) fn clear(&self) {
+        let forgotten = std::mem::take(&mut *lock(&self.streams));
+        drop(forgotten);
+    }
+}
+
+fn params(function: CUfunction, plan: Plan, args: &mut [*mut c_void]) -> CUDA_KERNEL_NODE_PARAMS {
+    CUDA_KERNEL_NODE_PARAMS {
+        func: function,
+        gridDimX: plan.grid,
+        gridDimY: 1,
+        gridDimZ: 1,
+        blockDimX: plan.block,
+        blockDimY: 1,
+        blockDimZ: 1,
+        sharedMemBytes: plan.shared,
+        kernelParams: args.as_mut_ptr(),
+        extra: std::ptr::null_mut(),
+        kern: std::ptr::null_mut(),
+        ctx: std::ptr::null_mut(),
+    }
+}
+
+impl Graph {
+    /// A graph of a kernel for a stream; the device's context is the current one.
+    fn new(
+        device: &Arc<Device>,
+        stream: CUstream,
+        params: &CUDA_KERNEL_NODE_PARAMS,
+    ) -> Result<Graph> {
+        // The program may capture another stream meanwhile.
+        let _apart = Apart::new()?;
+        let mut made = Graph {
+            device: Arc::clone(device),
+            graph: std::ptr::null_mut(),
+            node: std::ptr::null_mut(),
+            ready: std::ptr::null_mut(),
+        };
+        // SAFETY: rules 1 and 2 of driver.rs; `drop` destroys it.
+        let code = unsafe { sys::cuGraphCreate(&mut made.graph, 0) };
+        check("cuGraphCreate", code)?;
+        // SAFETY: rules 1 to 3; the parameters are those of the launch that this stands for, and are copied.
+        let code = unsafe {
+            sys::cuGraphAddKernelNode_v2(&mut made.node, made.graph, std::ptr::null(), 0, params)
+        };
+        check("cuGraphAddKernelNode", code)?;
+        // The kernel is to have the stream's priority.
+        let mut priority = 0;
+        // SAFETY: rules 1 to 3.
+        let code = unsafe { sys::cuStreamGetPriority(stream, &mut priority) };
+        check("cuStreamGetPriority", code)?;
+        let attribute = sys::CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PRIORITY;
+        let value = sys::CUlaunchAttributeValue { priority };
+        // SAFETY: rules 1 to 3.
+        let code = unsafe { sys::cuGraphKernelNodeSetAttribute(made.node, attribute, &value) };
+        check("cuGraphKernelNodeSetAttribute", code)?;
+        // SAFETY: rules 1 to 3; `drop` destroys it.
+        let code = unsafe { sys::cuGraphInstantiateWithFlags(&mut made.ready, made.graph, 0) };
+        check("cuGraphInstantiateWithFlags", code)?;
+        Ok(made)
+    }
+
+    /// Puts its kernel on a stream, with these arguments.
+    fn launch(&self, stream: CUstream, params: &CUDA_KERNEL_NODE_PARAMS) -> Result<()> {
+        // SAFETY: rules 1 to 3; the parameters are copied. What is launched already has its own.
+        let code = unsafe { sys::cuGraphExecKernelNodeSetParams_v2(self.ready, self.node, params) };
+        check("cuGraphExecKernelNodeSetParams", code)?;
+        // SAFETY: rules 1 and 3.
+        check("cuGraphLaunch", unsafe {
+            sys::cuGraphLaunch(self.ready, stream)
+        })
+    }
+}
+
+impl Drop for Graph {
+    fn drop(&mut self) {
+        if !self.device.is_ours() {
+            return;
+        }
+        let Ok(_current) = self.device.enter() else {
+            return;
+        };
+        // SAFETY: rules 1 and 3. Launches that have not ended go on; the driver frees what they use then. An error changes nothing.
+        unsafe {
+            if !self.ready.is_null() {
+                let _: CUresult = sys::cuGraphExecDestroy(self.ready);
+            }
+            if !self.graph.is_null() {
+                let _: CUresult = sys::cuGraphDestroy(self.graph);
+            }
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! Pinned memory through which slices pass that the program has lent for a call: whatever ends the call, the GPU has no address of the
+//! program's.
+
+use super::{Page, STAGED, lock};
+use crate::heap::sym::{LocalDest, LocalSource};
+use crate::transport::copy::copy;
+use crate::transport::cuda::CudaEvent;
+use crate::{Error, Result};
+use std::sync::Mutex;
+
+/// Bytes of a stage.
+pub(in crate::transport::cuda) const STAGE: usize = 64 << 10;
+/// How many there are.
+pub(super) const STAGES: usize = 8;
+
+/// The stages of a page.
+pub(super) struct Stages {
+    unused: Mutex<Vec<usize>>,
+    /// What a copy may still use though nobody waits for it any more, each until its event.
+    retired: Mutex<Vec<(CudaEvent, usize)>>,
+}
+
+impl Stages {
+    pub(super) fn new() -> Stages {
+        Stages {
+            unused: Mutex::new((0..STAGES).rev().collect()),
+            retired: Mutex::default(),
+        }
+    }
+
+    /// Takes back what copies that are done had; tells how many are left.
+    fn take_back(&self) -> usize {
+        let mut retired = lock(&self.retired);
+        retired.retain(|(end, index)| {
+            // After an error of the driver nobody knows.
+            let ended = end.query().unwrap_or(false);
+            if ended {
+                lock(&self.unused).push(*index);
+            }
+            !ended
+        });
+        retired.len()
+    }
+}
+
+/// A part of a page for copies of up to [`STAGE`] bytes, for as long as the value lives.
+pub(in crate::transport::cuda) struct Stage<'a> {
+    page: &'a Page,
+    index: usize,
+}
+
+impl Page {
+    /// A stage if there is one now; an error if all are given up to copies that have not been done.
+    pub(in crate::transport::cuda) fn stage(&self) -> Result<Option<Stage<'_>>> {
+        let stages = &self.stages;
+        let index = lock(&stages.unused).pop();
+        if index.is_none() && stages.take_back() == STAGES {
+            return Err(Error::NotSupported(format!(
+                "another transfer with a slice that is borrowed: {STAGES} of them have ended with an error, and the streams that they \
+                 were on have not come to them; let those streams go on first"
+            )));
+        }
+        Ok(index.map(|index| Stage { page: self, index }))
+    }
+}
+
+impl Stage<'_> {
+    fn host(&self) -> *mut u8 {
+        let start = STAGED + self.index * STAGE;
+        self.page.host.cast::<u8>().wrapping_add(start)
+    }
+
+    /// Its address for the GPU.
+    pub(in crate::transport::cuda) fn address(&self) -> u64 {
+        self.page.address + (STAGED + self.index * STAGE) as u64
+    }
+
+    /// Copies a slice into it, before the GPU gets it.
+    pub(in crate::transport::cuda) fn fill(&self, source: &LocalSource<'_>) {
+        assert!(source.bytes() <= STAGE, "more than a stage holds");
+        // SAFETY: the source is valid for reads (rule 3 of heap/sym.rs); the stage is mapped, this value's alone and long enough.
+        unsafe { copy::<false, false>(self.host(), source.address(), source.bytes()) };
+    }
+
+    /// Copies out of it what the GPU, which is done with it, has written.
+    pub(in crate::transport::cuda) fn empty(&self, dest: &mut LocalDest<'_>) {
+        assert!(dest.bytes() <= STAGE, "more than a stage holds");
+        // SAFETY: as in `fill`; the destination is valid for writes.
+        unsafe { copy::<false, false>(dest.address(), self.host(), dest.bytes()) };
+    }
+
+    /// Keeps it from others until `end` is reached, because a copy may still use it.
+    pub(in crate::transport::cuda) fn retire(self, end: CudaEvent) {
+        lock(&self.page.stages.retired).push((end, self.index));
+        std::mem::forget(self);
+    }
+}
+
+impl Drop for Stage<'_> {
+    fn drop(&mut self) {
+        lock(&self.page.stages.unused).push(self.index);
+    }
+}
