@@ -64,7 +64,7 @@ def nvshmem4py():
 
 nvshmem, stream, version = ours() if kind == "ours" else nvshmem4py()
 if me == 0:
-    print(json.dumps({"side": f"{kind}-python", "version": str(version), "n": n}), flush=True)
+    say(side=f"{kind}-python", version=str(version), n=n)
 try:
     import cupy
 

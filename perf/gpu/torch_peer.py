@@ -135,7 +135,7 @@ torch.cuda.set_device(me % torch.cuda.device_count())
 dist.init_process_group("nccl", init_method=os.environ["BENCH_INIT"], rank=me, world_size=n)
 if me == 0:
     version = ".".join(map(str, torch.cuda.nccl.version())) if kind.startswith("nccl") else torch.__version__
-    print(json.dumps({"side": kind, "version": version, "n": n}), flush=True)
+    say(side=kind, version=version, n=n)
 if kind.startswith("nccl"):
     nccl(kind == "nccl-graph")
 else:

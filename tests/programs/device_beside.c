@@ -227,8 +227,6 @@ static void waits(void)
     end_large();
 }
 
-/* Graphs with puts of 1 MiB and their signals to another PE. The program changes the data before each run of the first one; the second one
- * runs many times at a stretch, and each time sends on what it got. */
 static void *captured(cuda_stream_t raw)
 {
     void *graph, *ready;
@@ -238,6 +236,8 @@ static void *captured(cuda_stream_t raw)
     return ready;
 }
 
+/* Graphs with puts of 1 MiB and their signals to another PE. The program changes the data before each run of the first one; the second one
+ * runs many times at a stretch, and each time sends on what it got. */
 static void replayed(void)
 {
     enum { RUNS = 100, PASSES = 101 };

@@ -778,12 +778,6 @@ int cuStreamSynchronize(stream_t *stream) {
     return SUCCESS;
 }
 
-int cuStreamGetPriority(stream_t *stream, int *priority) {
-    if (!current()) return INVALID_CONTEXT;
-    *priority = real(stream) ? 0 : -1;
-    return SUCCESS;
-}
-
 int cuStreamIsCapturing(stream_t *stream, int *status) {
     if (!current()) return INVALID_CONTEXT;
     graph_t *graph = real(stream)->capture;
@@ -1189,11 +1183,6 @@ int cuGraphAddKernelNode_v2(uintptr_t *node, graph_t *graph, const void *depende
     *node = 0;
     for (work_t *one = graph->first; one; one = one->next) ++*node;
     return SUCCESS;
-}
-
-/* Of a kernel's node: its priority. */
-int cuGraphKernelNodeSetAttribute(uintptr_t node, int attribute, const int *value) {
-    return node && attribute == 8 && *value == 0 ? SUCCESS : INVALID_VALUE;
 }
 
 /* The arguments of later launches. */

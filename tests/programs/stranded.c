@@ -187,12 +187,15 @@ static void gone(int killed) {
     NAMED(nvshmemrs_barrier(rt, NVSHMEMRS_TEAM_WORLD));
 }
 
-/* The culprit is in finalize while the others wait for it on a stream. */
-static void finalizes(void) {
+/* The culprit is in finalize while the others wait for it on a stream; its GPU may have failed, and cannot tell them. */
+static void finalizes(int failed) {
     nvshmemrs_stream_t stream = new_stream();
-    if (me != CULPRIT) {
-        CHECK(reduce_on(stream, NVSHMEMRS_TEAM_WORLD));
-        NAMED(nvshmemrs_stream_synchronize(stream));
+    if (me == CULPRIT && failed) {
+        fail("cuLaunchKernel");
+    } else if (me != CULPRIT) {
+        int32_t status = reduce_on(stream, NVSHMEMRS_TEAM_WORLD);
+        if (status && failed) named(status, "reduce");
+        else NAMED(nvshmemrs_stream_synchronize(stream));
     }
 }
 
@@ -280,14 +283,15 @@ int main(int argc, char **argv) {
     else if (strcmp(what, "split") == 0) split();
     else if (strcmp(what, "killed") == 0) gone(1);
     else if (strcmp(what, "left") == 0) gone(0);
-    else if (strcmp(what, "finalizes") == 0) finalizes();
+    else if (strcmp(what, "finalizes") == 0) finalizes(0);
+    else if (strcmp(what, "finalizes_failed") == 0) finalizes(1);
     else if (strcmp(what, "crosswise") == 0) finalizes_crosswise();
     else if (strcmp(what, "destroys") == 0) destroys();
     else FAIL("no such thing: %s", what);
     printf("stranded ok PE %d\n", (int)me);
     if (strcmp(what, "destroys") == 0) return 0;
     fflush(stdout);
-    if (strcmp(what, "killed") != 0 && strcmp(what, "left") != 0 && strcmp(what, "finalizes") != 0) stay();
+    if (strcmp(what, "killed") != 0 && strcmp(what, "left") != 0 && strncmp(what, "finalizes", 9) != 0) stay();
     /* It has no good end, but it has one. */
     int32_t status = nvshmemrs_finalize(rt);
     if (status == TIMED_OUT) FAIL("finalize: %s", nvshmemrs_last_error());

@@ -216,6 +216,7 @@ fn a_pe_that_cannot_go_on_strands_nobody() {
         "stream_reduce_driver",
         "left",
         "finalizes",
+        "finalizes_failed",
         "crosswise",
         "destroys",
     ] {

@@ -18,6 +18,9 @@ static PROGRAM: LazyLock<PathBuf> =
 static BESIDE: LazyLock<PathBuf> =
     LazyLock::new(|| compile_c(&workspace().join("tests/programs/device_beside.c")));
 
+/// The GPU has as many queues for streams as CUDA_DEVICE_MAX_CONNECTIONS says.
+const QUEUES: [(&str, &str); 1] = [("FAKE_CUDA_QUEUES", "1")];
+
 fn output(part: &str, n: u32, settings: &[(&str, &str)]) -> Output {
     output_of(&PROGRAM, part, n, settings)
 }
@@ -128,17 +131,17 @@ fn a_pe_that_is_late_with_its_memory_does_not_hold_up_the_others() {
 #[test]
 fn what_is_small_runs_beside_collectives_that_wait_for_it() {
     for n in [1, 2, 4] {
-        goes_on_beside("beside", n, &[]);
-        goes_on_beside("beside_two", n, &[]);
+        goes_on_beside("beside", n, &QUEUES);
+        goes_on_beside("beside_two", n, &QUEUES);
     }
 }
 
-/// The driver's own number of queues would be too small; the launcher asks for more.
+/// The driver's own number of queues is too small; the launcher asks for more.
 #[test]
 fn streams_that_wait_do_not_hold_up_the_library() {
-    goes_on_beside("waits", 4, &[]);
-    goes_on_beside("waits", 1, &[("FAKE_CUDA_QUEUES", "1")]);
-    goes_on_beside("waits", 2, &[("FAKE_CUDA_QUEUES", "1")]);
+    for n in [1, 2, 4] {
+        goes_on_beside("waits", n, &QUEUES);
+    }
 }
 
 #[test]

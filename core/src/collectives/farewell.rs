@@ -23,6 +23,8 @@ pub(crate) struct Parting<'a> {
     inner: &'a Inner,
     teams: Vec<&'a TeamState>,
     looked: Option<Instant>,
+    /// What went wrong first.
+    told: Result<()>,
 }
 
 impl<'a> Parting<'a> {
@@ -36,6 +38,7 @@ impl<'a> Parting<'a> {
             inner,
             teams,
             looked: None,
+            told: Ok(()),
         }
     }
 
@@ -53,7 +56,8 @@ impl<'a> Parting<'a> {
             .iter()
             .partition(|team| run.next().unwrap_or(false) && !team.is_captured());
         self.teams = others;
-        self.tell(done)
+        self.tell(done);
+        Ok(())
     }
 
     /// Tells the rest: nothing is on this PE's streams any more, or nobody waits for it. The announcements have arrived when it returns.
@@ -66,23 +70,29 @@ impl<'a> Parting<'a> {
             std::thread::sleep(LOOK);
         }
         let rest = std::mem::take(&mut self.teams);
-        let told = self.tell(rest);
+        self.tell(rest);
         let Some(cuda) = self.inner.transport.cuda() else {
-            return told;
+            return Ok(());
         };
         // The members' memory may go once all PEs are in finalize.
         let arrived = self
             .inner
             .wait_until_done(Operation::Finalize, &|| cuda.is_idle());
-        told.and(arrived)
+        self.told.and(arrived)
     }
 
-    fn tell(&self, teams: Vec<&TeamState>) -> Result<()> {
+    fn tell(&mut self, teams: Vec<&TeamState>) {
         let Some(cuda) = self.inner.transport.cuda() else {
-            return Ok(());
+            return;
         };
-        let told = teams.into_iter().map(|team| farewell(cuda, team));
-        told.fold(Ok(()), Result::and)
+        for team in teams {
+            let told = farewell(cuda, team);
+            if told.is_err() {
+                // Then those who wait learn it on the host.
+                self.inner.break_team(team);
+            }
+            self.told = std::mem::replace(&mut self.told, Ok(())).and(told);
+        }
     }
 }
 

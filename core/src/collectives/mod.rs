@@ -33,7 +33,7 @@ use crate::wait::{Operation, Target, Wait, ring_team};
 use crate::{Error, Pe, Result};
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
-use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::fence;
 
 /// What fits in a meeting's payload.
@@ -397,12 +397,7 @@ impl<'a> Turn<'a> {
     /// Tells the members that the team's collectives cannot go on.
     #[cold]
     fn break_team(&self) {
-        let mark = self.team.epoch_to_break() << 20 | (self.inner.my_pe as u64 + 1);
-        for pe in (0..self.n_pes()).map(|member| self.pe(member)) {
-            let broken = &self.inner.control.team(self.team.index, pe).broken;
-            broken.fetch_max(mark, AcqRel);
-        }
-        ring_team(&self.inner.control);
+        self.inner.break_team(self.team());
     }
 
     /// Why the members of an epoch do not match: the first member's own error, else the first one that differs from

@@ -12,9 +12,9 @@ use crate::runtime::Inner;
 use crate::track::Resource;
 use crate::transport::cuda::kernels::TeamArgs;
 use crate::transport::host::control::{Control, MAX_TEAMS, Row, TEAM_WORDS};
-use crate::wait::Operation;
+use crate::wait::{Operation, ring_team};
 use crate::{Error, Pe, Result, Runtime, pe};
-use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, fence};
 use std::sync::{Arc, Mutex, RwLock};
 
@@ -504,6 +504,20 @@ impl Inner {
         // The member may have left because of another one, whom the caller should hear of.
         self.check_stopped(operation)?;
         Err(self::broken(operation.name(), team.index, broken))
+    }
+}
+
+impl Inner {
+    /// Tells the members that a team's collectives cannot go on, because of this PE.
+    #[cold]
+    pub(crate) fn break_team(&self, team: &TeamState) {
+        let mark = team.epoch_to_break() << 20 | (self.my_pe as u64 + 1);
+        let members = team.members();
+        for pe in (0..members.n_pes).map(|member| members.pe(member)) {
+            let broken = &self.control.team(team.index, pe).broken;
+            broken.fetch_max(mark, AcqRel);
+        }
+        ring_team(&self.control);
     }
 }
 

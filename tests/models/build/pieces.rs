@@ -163,11 +163,6 @@ pub(crate) const PIECES: &[Piece] = &[
             mutant("Turn::hear", "let equal = other.signature.load(Relaxed) == signature;", "let equal = weak(\"meet: signatures not compared\") || other.signature.load(Relaxed) == signature;"),
             mutant("Turn::hear", "if other.epoch.load(Relaxed) == epoch", "if weak(\"number: no second look\") || other.epoch.load(Relaxed) == epoch"),
             mutant("Turn::hear", "if gone_on", "if gone_on && !weak(\"number: gone on is fine\")"),
-            mutant(
-                "Turn::break_team",
-                "broken.fetch_max(mark, AcqRel);",
-                "if !weak(\"leave: no mark\") { broken.fetch_max(mark, AcqRel); }",
-            ),
         ],
     },
     Piece {
@@ -201,6 +196,7 @@ pub(crate) const PIECES: &[Piece] = &[
             "Inner::claim_team",
             "Inner::put_on_device",
             "Inner::take_off_device",
+            "Inner::break_team",
             "fn no_team",
             "fn breaks",
             "fn broken",
@@ -212,6 +208,11 @@ pub(crate) const PIECES: &[Piece] = &[
                 "if !weak(\"number: no mark\") { slot.epoch.store(last + 1, Release); }",
             ),
             mutant("impl TeamState", "fence(Release);", "if !weak(\"number: no fence\") { fence(Release); }"),
+            mutant(
+                "Inner::break_team",
+                "broken.fetch_max(mark, AcqRel);",
+                "if !weak(\"leave: no mark\") { broken.fetch_max(mark, AcqRel); }",
+            ),
             mutant(
                 "Teams::claim",
                 "if *word & bit != 0",

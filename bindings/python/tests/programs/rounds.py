@@ -75,7 +75,9 @@ def registered(number: int) -> None:
 
 @rounds(10000)
 def teams(number: int) -> None:
-    nvshmem.team_destroy(nvshmem.team_split_strided("TEAM_WORLD", 0, 1, 1, new_team_name="mine"))
+    team = nvshmem.team_split_strided("TEAM_WORLD", 0, 1, 1, new_team_name="mine")
+    nvshmem.fcollect(team, DST, SRC)
+    nvshmem.team_destroy(team)
 
 
 @rounds(2000)
@@ -112,7 +114,7 @@ def figures() -> Dict[str, int]:
         status = dict(line.split(":", 1) for line in file)
     with open("/proc/self/maps", encoding="utf-8") as file:
         maps = sum(1 for _ in file)
-    kept = [_job.operands, _job.external, _job.abandoned, _job.dropped]
+    kept = [_job.operands, _job.external, _job.abandoned, _job.dropped, _job.team_sizes]
     return {
         "resident KiB": int(status["RssAnon"].split()[0]) + int(status["RssShmem"].split()[0]),
         "descriptors": len(os.listdir("/proc/self/fd")),

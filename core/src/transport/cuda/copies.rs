@@ -168,8 +168,11 @@ impl CudaTransport {
     ) -> Result<Stage<'a>> {
         let mark = self.take_mark()?;
         begin(stage.address())?;
-        // If that fails nothing of this context runs any more.
-        mark.record_on(self.stream(lane))?;
+        if let Err(error) = mark.record_on(self.stream(lane)) {
+            // Nobody will know when the GPU is done with it.
+            std::mem::forget(stage);
+            return Err(error);
+        }
         match self.await_mark(&mark) {
             Ok(()) => {
                 self.give_mark_back(mark);

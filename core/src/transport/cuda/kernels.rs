@@ -98,8 +98,10 @@ pub(crate) struct TeamLocal {
 }
 
 impl TeamLocal {
-    /// That of no team.
+    /// That of no team: a kernel reports it.
     pub(crate) const NO_TEAM: u32 = u32::MAX;
+    /// That of a broken team, whose members have had their errors: a kernel that is late leaves.
+    pub(crate) const GIVEN_UP: u32 = u32::MAX - 1;
 }
 
 /// Bytes per member of what comes first in a sync block: calls and lengths.

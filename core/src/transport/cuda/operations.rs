@@ -294,8 +294,11 @@ impl CudaTransport {
             .check_capture(stream, "an operation that gives something back")?;
         let (place, mark) = (self.page.result()?, self.take_mark()?);
         begin(stream, &place)?;
-        // If that fails nothing of this context runs any more.
-        mark.record_on(stream)?;
+        if let Err(error) = mark.record_on(stream) {
+            // Nobody will know when the kernel is done with them.
+            std::mem::forget((place, std::mem::take(arrays)));
+            return Err(error);
+        }
         match self.await_mark(&mark) {
             Ok(()) => {
                 self.give_mark_back(mark);

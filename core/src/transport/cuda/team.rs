@@ -43,7 +43,7 @@ impl CudaTransport {
         let block = sync::block(self.sync_area(), index);
         let epoch = sync::epoch(self.sync_area(), index);
         let own = self.layout.address(self.me, 0);
-        let born = (born % u64::from(TeamLocal::NO_TEAM)) as u32;
+        let born = (born % u64::from(TeamLocal::GIVEN_UP)) as u32;
         let team = TeamArgs::new(index, me, members, born, own, epoch, block)?;
         let table = team.members().wrapping_sub(own);
         self.put(Lane::Blocking, self.me, table, LocalSource::from(members))?;
@@ -114,12 +114,18 @@ impl CudaTransport {
     pub(crate) fn end_collective(&self, index: u32, stream: &LentStream<'_>) {
         self.page.end_team(index);
         let until = Instant::now() + LEAVING;
-        while let Ok(false) = stream.query() {
-            if Instant::now() >= until {
-                return;
+        let left = loop {
+            match stream.query() {
+                Ok(false) if Instant::now() < until => std::thread::sleep(LOOK),
+                left => break left,
             }
-            std::thread::sleep(LOOK);
+        };
+        if let Ok(false) = left {
+            // When it begins, it finds that it is not meant any more.
+            let epoch = sync::epoch(self.sync_area(), index);
+            self.note(self.set_local(epoch, TeamLocal::GIVEN_UP));
         }
+        self.note(left);
     }
 
     /// The operation that is announced by a member whose own arguments are wrong.

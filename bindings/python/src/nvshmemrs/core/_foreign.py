@@ -97,12 +97,13 @@ def _of_torch(torch: Any, tensor: Any, name: str) -> Described:
     if tensor.device.type not in ("cpu", "cuda"):
         raise NvshmemInvalid(f"{name} is a tensor on {tensor.device}: pass one on cuda or cpu")
     address, shape, steps = tensor.data_ptr(), tuple(tensor.shape), tensor.stride()
+    kind = tensor.dtype
 
     def is_same(now: Any) -> bool:
         same = now.data_ptr() == address and now.shape == shape and now.stride() == steps
-        return same  # type: ignore[no-any-return]
+        return same and now.dtype == kind  # type: ignore[no-any-return]
 
-    dtype = torch_dtype(tensor.dtype)
+    dtype = torch_dtype(kind)
     strides = tuple(step * dtype.itemsize for step in steps)
     return Described(address, dtype, shape, strides, bool(tensor.is_cuda), is_same)
 

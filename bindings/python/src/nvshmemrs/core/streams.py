@@ -3,11 +3,14 @@
 Every operation takes ``stream=``. With None it is done when the call returns. With a ``Stream`` the
 call returns at once, and the operation runs after all that was queued before it; arrays and Buffers
 that it uses are kept until it has run, but their contents must stay as they are. What goes wrong in
-the queue is raised by the next ``synchronize``. Functions that return a value wait for it.
+the queue is raised by the next ``synchronize``. Functions that return a value wait for it. Arrays that
+a graph uses are the program's to keep.
 
 With the heap on a GPU, ``stream`` may also be a stream of torch, CuPy or cuda.core, anything with
 ``__cuda_stream__``, or the number of a ``cudaStream_t``, which must then exist until ``finalize``;
-and None first waits for what is on the current streams of torch and CuPy, where they are in use.
+and None first waits for what is on the current streams of torch and CuPy, where they are in use. Such
+a stream keeps no array: pinned memory, and tensors of another stream, the program keeps until the
+stream has come to the operation.
 """
 
 from __future__ import annotations
@@ -22,14 +25,14 @@ from typing import Any, Callable, Deque, Dict, List, Optional, Set, Tuple
 from .. import _ffi
 from . import _device, _job
 from ._job import abandoned, adopted, check, job, lent, lib
-from .nvshmem_types import NotSupportedError, NvshmemInvalid
+from .nvshmem_types import NotSupportedError, NvshmemError, NvshmemInvalid
 
 __all__ = ["Event", "Stream"]
 
 _UNFINISHED = (int(_ffi.Status.INTERRUPTED), int(_ffi.Status.TIMEOUT))
 # So many operations' arrays are kept before an event marks the place where they can go.
 _BATCH = 256
-# What streams hold whose close was cut short: their queues may run still.
+# Streams whose close was cut short: their queues may run still, and use what they hold.
 _unfinished: List[Any] = []
 
 
@@ -189,8 +192,10 @@ class Stream:
             handle, self._handle = self._handle, 0
             status = lib.nvshmemrs_stream_free(handle)
             if status in _UNFINISHED:
-                _unfinished.append((self._held, self._batches))
-            self._held, self._batches = [], collections.deque()
+                # With what it holds, and what another thread has queued and is about to add.
+                _unfinished.append(self)
+            else:
+                self._held, self._batches = [], collections.deque()
             check(status)
 
     def __enter__(self) -> "Stream":
@@ -215,11 +220,15 @@ class Stream:
             if len(self._held) < _BATCH:  # another thread was faster
                 return
             batch, self._held = self._held, []
-            # Behind every operation of the batch: each was queued before it came in here.
-            event = Event()
-            event.record(self)
+            try:
+                # Behind every operation of the batch: each was queued before it came in here.
+                event = Event()
+                event.record(self)
+            except BaseException:
+                self._held.append(batch)
+                raise
             self._batches.append((event, batch))
-            while self._batches and self._batches[0][0].query():
+            while self._batches and _is_over(self._batches[0][0]):
                 self._batches.popleft()
 
     def discard(self) -> None:
@@ -238,6 +247,14 @@ class Stream:
 
     def __repr__(self) -> str:
         return f"<Stream {self.handle:#x}>" if self.handle else "<Stream, closed>"
+
+
+def _is_over(event: Event) -> bool:
+    try:
+        return event.query()
+    except NvshmemError:
+        # It was recorded while the stream was captured into a graph: when that runs nobody knows.
+        return False
 
 
 def _made(function: Callable[..., int]) -> int:
@@ -285,9 +302,9 @@ def handle_of(stream: Any) -> ctypes.c_uint64:
 
 
 def hold(stream: Any, used: Any) -> None:
-    """Keeps what an operation uses that was just queued. On a stream of CUDA nothing has to be
-    kept: memory of array libraries and of the heap is not given away before the stream is done with
-    it, and of other host memory the driver takes a copy.
+    """Keeps what an operation uses that was just queued. A stream of another library's keeps
+    nothing: the library orders its own memory by its streams, the heap's is given back by a
+    collective, of pageable host memory the driver takes a copy, and the rest is the program's.
     """
     if isinstance(stream, Stream):
         held = stream._held

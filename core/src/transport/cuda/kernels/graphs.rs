@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 /// Launches of a plan on a stream before it gets a graph, which takes some 30 us to make, and 112 KiB of the GPU's memory.
 const OFTEN: u32 = 4;
-/// Plans of a stream that are counted; more are launched as kernels.
+/// Plans of a stream that are counted, or have graphs.
 const PLANS: usize = 16;
 /// `cudaStreamPerThread`: another stream for each thread.
 const PER_THREAD: u64 = 2;
@@ -75,24 +75,26 @@ impl Graphs {
         let of_stream = Arc::clone(lock(&self.streams).entry(raw).or_default());
         let mut plans = lock(&of_stream);
         let Some(known) = plans.iter_mut().find(|known| known.plan == plan) else {
-            if plans.len() < PLANS {
-                let by = By::Kernel(1);
-                plans.push(Repeated { plan, by });
-            }
+            remember(&mut plans, plan);
             return Ok(false);
         };
         let params = params(function, plan, args);
         if let By::Kernel(times) = &mut known.by {
             *times += 1;
             if *times > OFTEN {
-                let graph = Graph::new(device, stream, &params);
+                let graph = Graph::new(device, &params);
                 known.by = graph.map_or(By::KernelForGood, By::Graph);
             }
         }
-        match &known.by {
-            By::Graph(graph) => graph.launch(stream, &params).map(|()| true),
-            _ => Ok(false),
+        let By::Graph(graph) = &known.by else {
+            return Ok(false);
+        };
+        let launched = graph.launch(stream, &params).is_ok();
+        if !launched {
+            // A graph's first launch needs memory of the GPU. If something else is wrong, the kernel's launch will tell.
+            known.by = By::KernelForGood;
         }
+        Ok(launched)
     }
 
     /// Forgets a stream, whose number may be another one's later. What is on it goes on.
@@ -105,6 +107,22 @@ impl Graphs {
     pub(super) fn clear(&self) {
         let forgotten = std::mem::take(&mut *lock(&self.streams));
         drop(forgotten);
+    }
+}
+
+/// Counts a plan, in the place of one that has come least often if there are too many.
+fn remember(plans: &mut Vec<Repeated>, plan: Plan) {
+    let by = By::Kernel(1);
+    if plans.len() < PLANS {
+        return plans.push(Repeated { plan, by });
+    }
+    let times = |one: &Repeated| match one.by {
+        By::Kernel(times) => times,
+        By::Graph(_) | By::KernelForGood => u32::MAX,
+    };
+    let least = plans.iter_mut().min_by_key(|one| times(one));
+    if let Some(least) = least.filter(|one| times(one) < u32::MAX) {
+        *least = Repeated { plan, by };
     }
 }
 
@@ -126,12 +144,8 @@ fn params(function: CUfunction, plan: Plan, args: &mut [*mut c_void]) -> CUDA_KE
 }
 
 impl Graph {
-    /// A graph of a kernel for a stream; the device's context is the current one.
-    fn new(
-        device: &Arc<Device>,
-        stream: CUstream,
-        params: &CUDA_KERNEL_NODE_PARAMS,
-    ) -> Result<Graph> {
+    /// A graph of a kernel; the device's context is the current one.
+    fn new(device: &Arc<Device>, params: &CUDA_KERNEL_NODE_PARAMS) -> Result<Graph> {
         // The program may capture another stream meanwhile.
         let _apart = Apart::new()?;
         let mut made = Graph {
@@ -148,16 +162,7 @@ impl Graph {
             sys::cuGraphAddKernelNode_v2(&mut made.node, made.graph, std::ptr::null(), 0, params)
         };
         check("cuGraphAddKernelNode", code)?;
-        // The kernel is to have the stream's priority.
-        let mut priority = 0;
-        // SAFETY: rules 1 to 3.
-        let code = unsafe { sys::cuStreamGetPriority(stream, &mut priority) };
-        check("cuStreamGetPriority", code)?;
-        let attribute = sys::CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PRIORITY;
-        let value = sys::CUlaunchAttributeValue { priority };
-        // SAFETY: rules 1 to 3.
-        let code = unsafe { sys::cuGraphKernelNodeSetAttribute(made.node, attribute, &value) };
-        check("cuGraphKernelNodeSetAttribute", code)?;
+        // Without flags, it runs with the priority of the stream that it is launched on.
         // SAFETY: rules 1 to 3; `drop` destroys it.
         let code = unsafe { sys::cuGraphInstantiateWithFlags(&mut made.ready, made.graph, 0) };
         check("cuGraphInstantiateWithFlags", code)?;
@@ -166,6 +171,7 @@ impl Graph {
 
     /// Puts its kernel on a stream, with these arguments.
     fn launch(&self, stream: CUstream, params: &CUDA_KERNEL_NODE_PARAMS) -> Result<()> {
+        let _apart = Apart::new()?;
         // SAFETY: rules 1 to 3; the parameters are copied. What is launched already has its own.
         let code = unsafe { sys::cuGraphExecKernelNodeSetParams_v2(self.ready, self.node, params) };
         check("cuGraphExecKernelNodeSetParams", code)?;
@@ -181,7 +187,7 @@ impl Drop for Graph {
         if !self.device.is_ours() {
             return;
         }
-        let Ok(_current) = self.device.enter() else {
+        let (Ok(_current), _apart) = (self.device.enter(), Apart::new()) else {
             return;
         };
         // SAFETY: rules 1 and 3. Launches that have not ended go on; the driver frees what they use then. An error changes nothing.

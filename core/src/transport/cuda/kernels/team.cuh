@@ -48,6 +48,8 @@ struct TeamLocal {
     // As in Team; another number once the team is no more.
     u32 born;
 };
+// That number if the team was broken while it was used: its members have had their errors.
+static constexpr u32 GIVEN_UP = 0xfffffffe;
 static_assert(sizeof(TeamLocal) == 16, "as TEAM_LOCAL_BYTES in kernels.rs");
 
 // The arguments of every collective.
@@ -127,7 +129,7 @@ class Turn {
     // Whether the team is still the one that was meant; all threads get the same answer, and a kernel begins with it.
     __device__ bool live() const {
         if (born == c.team.born) return true;
-        if (grid_thread() == 0) report(c, STALE, epoch, 0, 0, c.state.my_pe, c.operation);
+        if (grid_thread() == 0 && born != GIVEN_UP) report(c, STALE, epoch, 0, 0, c.state.my_pe, c.operation);
         return false;
     }
 
