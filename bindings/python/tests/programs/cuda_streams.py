@@ -4,6 +4,7 @@ between; streams that go away; memory that is dropped while a stream uses it.
 
 import gc
 import os
+import time
 
 import cupy
 import numpy as np
@@ -112,10 +113,11 @@ assert next_one.data_ptr() != address
 nvshmem.signal_op(gate, 1, SignalOp.SIGNAL_SET, me)
 cores.sync()
 nvshmem.barrier_all()
-for _ in range(3):  # once all PEs have said so
+for _ in range(100):  # once all PEs have said so
     last = nvshmem.tensor(1024, dtype=torch.int64)
     if last.data_ptr() == address:
         break
+    time.sleep(0.01)
 assert last.data_ptr() == address, (last.data_ptr(), address)
 
 # finalize waits for the streams that were used, and for the current ones.

@@ -76,7 +76,7 @@ def registered(number: int) -> None:
 @rounds(10000)
 def teams(number: int) -> None:
     team = nvshmem.team_split_strided("TEAM_WORLD", 0, 1, 1, new_team_name="mine")
-    nvshmem.fcollect(team, DST, SRC)
+    nvshmem.fcollect(team, nvshmem.array(4), nvshmem.array(4))
     nvshmem.team_destroy(team)
 
 
