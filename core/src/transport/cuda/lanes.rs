@@ -18,8 +18,8 @@ use std::time::{Duration, Instant};
 
 /// `cudaStreamPerThread`: a stream of each thread's own.
 const PER_THREAD: u64 = 2;
-/// Between two looks at what is left behind.
-const LOOK: Duration = Duration::from_micros(100);
+/// Between two looks at what is left behind, or is to leave.
+pub(super) const LOOK: Duration = Duration::from_micros(100);
 
 pub(super) struct Lanes {
     /// Streams for blocking collectives, idle ones.

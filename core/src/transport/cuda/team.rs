@@ -3,6 +3,7 @@
 use super::kernels::{
     CollectiveArgs, ErrorRecord, MISMATCH, OVERRUN, Plan, STALE, TeamArgs, TeamLocal,
 };
+use super::lanes::LOOK;
 use super::{CudaTransport, LentStream, sync};
 use crate::board::pid_of;
 use crate::heap::sym::{LocalSource, SymRange};
@@ -19,8 +20,6 @@ const REFUSED: u32 = 1 << 6;
 const LOOKS: u32 = 64;
 /// How long a kernel that was told to end has for it.
 const LEAVING: Duration = Duration::from_millis(500);
-/// Between two looks whether it has.
-const LOOK: Duration = Duration::from_micros(100);
 
 impl CudaTransport {
     /// Clears what the other members of an earlier team have left at a number, before any member of the next one can write there.

@@ -67,16 +67,16 @@ impl Graphs {
         stream: CUstream,
         (function, plan): (CUfunction, Plan),
         args: &mut [*mut c_void],
-    ) -> Result<bool> {
+    ) -> bool {
         let raw = stream as u64;
         if raw == PER_THREAD {
-            return Ok(false);
+            return false;
         }
         let of_stream = Arc::clone(lock(&self.streams).entry(raw).or_default());
         let mut plans = lock(&of_stream);
         let Some(known) = plans.iter_mut().find(|known| known.plan == plan) else {
             remember(&mut plans, plan);
-            return Ok(false);
+            return false;
         };
         let params = params(function, plan, args);
         if let By::Kernel(times) = &mut known.by {
@@ -87,14 +87,14 @@ impl Graphs {
             }
         }
         let By::Graph(graph) = &known.by else {
-            return Ok(false);
+            return false;
         };
         let launched = graph.launch(stream, &params).is_ok();
         if !launched {
             // A graph's first launch needs memory of the GPU. If something else is wrong, the kernel's launch will tell.
             known.by = By::KernelForGood;
         }
-        Ok(launched)
+        launched
     }
 
     /// Forgets a stream, whose number may be another one's later. What is on it goes on.

@@ -77,8 +77,7 @@ kernels! {
 
 /// Threads of a block of the copy kernels.
 const THREADS: u32 = 256;
-/// Threads of a kernel of one block: a block of the largest collective leaves room for them on its multiprocessor, so that what a
-/// collective waits for can be sent meanwhile.
+/// The most threads of a kernel of one block.
 const ONE_BLOCK: u64 = 512;
 /// The most blocks of a copy; each thread moves several pieces then.
 const COPY_BLOCKS: u64 = 128;
@@ -196,7 +195,7 @@ impl Kernels {
         if !self.device.is_captured(stream)?
             && self
                 .graphs
-                .launch(&self.device, stream, (function, plan), args)?
+                .launch(&self.device, stream, (function, plan), args)
         {
             return Ok(());
         }
@@ -274,13 +273,15 @@ impl Kernels {
         op: SignalOp,
         bytes: u64,
     ) -> Result<SignalWay> {
+        if bytes <= SMALL {
+            return Ok(SignalWay::OneKernel);
+        }
         // In a graph, that would be a node of a kind that not every driver takes.
         let written = op == SignalOp::Set && self.writes && !self.device.is_captured(stream)?;
-        Ok(match (bytes, written) {
-            (..=SMALL, _) => SignalWay::OneKernel,
-            (_, true) => SignalWay::Written,
-            (..=WITHOUT_ENGINE, false) => SignalWay::TwoKernels,
-            _ => SignalWay::AfterEngine,
+        Ok(match written {
+            true => SignalWay::Written,
+            false if bytes <= WITHOUT_ENGINE => SignalWay::TwoKernels,
+            false => SignalWay::AfterEngine,
         })
     }
 
