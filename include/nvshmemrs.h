@@ -40,7 +40,7 @@ enum nvshmemrs_status
     NVSHMEMRS_ERROR_MISMATCH = 14,
     /// A PE of the job died, or left without finalize.
     NVSHMEMRS_ERROR_PE_DIED = 15,
-    /// A deadline passed.
+    /// A deadline passed. On GPU memory any call that waits for the GPU may give it, INTERRUPTED and PE_DIED, too.
     NVSHMEMRS_ERROR_TIMEOUT = 16,
     /// The wait was interrupted on this PE.
     NVSHMEMRS_ERROR_INTERRUPTED = 17,
@@ -1858,7 +1858,9 @@ int32_t nvshmemrs_stream_free(nvshmemrs_stream_t stream);
 
 /// Lets a stream go without waiting for it: what is queued still runs, and finalize waits for that. Its handle is stale
 /// afterwards. Destructors and finalizers call this instead of `nvshmemrs_stream_free`, because what is queued may need PEs that
-/// are somewhere else. Errors of queued calls are lost. 0 does nothing.
+/// are somewhere else. Errors of queued calls are lost. 0 does nothing. Of a stream of the GPU that is being captured nobody can
+/// tell when its earlier work ends: then the heap's GPU memory stays mapped until the process ends, unless the handle was made in
+/// the same capture.
 ///
 /// Local; never waits.
 /// Errors: BAD_HANDLE.
@@ -2079,11 +2081,14 @@ int32_t nvshmemrs_team_get_config(nvshmemrs_runtime_t runtime,
                                   int64_t config_mask,
                                   nvshmemrs_team_config_t *config);
 
-/// Destroys a team; its handle is stale afterwards. `NVSHMEMRS_TEAM_INVALID` does nothing.
+/// Destroys a team; its handle is stale afterwards. `NVSHMEMRS_TEAM_INVALID` does nothing. If a member left one of its
+/// collectives half-way, this PE's part of the team goes without waiting for the others, and what of it is still on
+/// streams of the GPU does nothing.
 ///
 /// Collective over `team`. OpenSHMEM 1.5 section 9.4.7 (`shmem_team_destroy`).
 /// Errors: INVALID_VALUE for a predefined team, BAD_HANDLE, MISMATCH; also PE_DIED, TIMEOUT, INTERRUPTED.
-int32_t nvshmemrs_team_destroy(nvshmemrs_runtime_t runtime, nvshmemrs_team_t team);
+int32_t nvshmemrs_team_destroy(nvshmemrs_runtime_t runtime,
+                               nvshmemrs_team_t team);
 
 /// As `nvshmemrs_ptr` for the PE that is number `pe` in `team`.
 ///

@@ -118,12 +118,34 @@ def correctness(n: int, most: str) -> list[Check]:
     for part in parts.split():
         command = [*processes(n, program("device_streams-c")), part]
         checks.append(Check(f"{n} processes: streams, {part}, C", command, f"streams ok: {part}$", n))
-    return checks + beside(n)
+    return checks + let_go(n) + beside(n) + held(n)
+
+
+def let_go(n: int) -> list[Check]:
+    """What is known of streams and teams that the program has given back."""
+    parts = ["captured", "implicit", "in_capture", "after_captured", "after_captured_stream", "after_let_go"]
+    parts += ["after_let_go_stream", "given_up_behind"] + (["given_up_alone"] if n > 1 else [])
+    checks = []
+    for part in parts:
+        command = [*processes(n, program("device_let_go-c")), part]
+        checks.append(Check(f"{n} processes: {part}, C", command, f"let go ok: {part}$", n))
+    return checks
+
+
+def held(n: int) -> list[Check]:
+    """What ends within its limits while streams that wait have all queues of the GPU."""
+    queues = {"CUDA_DEVICE_MAX_CONNECTIONS": "8"}
+    checks = []
+    for part, counts in (("held", [2]), ("held_finalize", [1, 2])):
+        if n in counts:
+            command = [*processes(n, program("device_held-c")), part]
+            checks.append(Check(f"{n} processes: {part}, C", command, f"held ok: {part}$", n, env=queues))
+    return checks
 
 
 def beside(n: int) -> list[Check]:
     """What must go on while something else on the GPUs waits."""
-    parts = ["beside", "beside_two", "waits", "replayed"] + (["parting", "parting_unheard"] if n > 1 else [])
+    parts = ["beside", "beside_two", "waits", "freed", "replayed"] + (["parting", "parting_unheard"] if n > 1 else [])
     checks = []
     for part in parts:
         command = [*processes(n, program("device_beside-c")), part]

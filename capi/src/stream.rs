@@ -97,7 +97,9 @@ pub extern "C" fn nvshmemrs_stream_free(stream: nvshmemrs_stream_t) -> i32 {
 
 /// Lets a stream go without waiting for it: what is queued still runs, and finalize waits for that. Its handle is stale
 /// afterwards. Destructors and finalizers call this instead of `nvshmemrs_stream_free`, because what is queued may need PEs that
-/// are somewhere else. Errors of queued calls are lost. 0 does nothing.
+/// are somewhere else. Errors of queued calls are lost. 0 does nothing. Of a stream of the GPU that is being captured nobody can
+/// tell when its earlier work ends: then the heap's GPU memory stays mapped until the process ends, unless the handle was made in
+/// the same capture.
 ///
 /// Local; never waits.
 /// Errors: BAD_HANDLE.

@@ -184,7 +184,9 @@ pub extern "C" fn nvshmemrs_team_get_config(
     })
 }
 
-/// Destroys a team; its handle is stale afterwards. `NVSHMEMRS_TEAM_INVALID` does nothing.
+/// Destroys a team; its handle is stale afterwards. `NVSHMEMRS_TEAM_INVALID` does nothing. If a member left one of its
+/// collectives half-way, this PE's part of the team goes without waiting for the others, and what of it is still on
+/// streams of the GPU does nothing.
 ///
 /// Collective over `team`. OpenSHMEM 1.5 section 9.4.7 (`shmem_team_destroy`).
 /// Errors: INVALID_VALUE for a predefined team, BAD_HANDLE, MISMATCH; also PE_DIED, TIMEOUT, INTERRUPTED.

@@ -68,7 +68,7 @@ pub enum nvshmemrs_status {
     NVSHMEMRS_ERROR_MISMATCH = 14,
     /// A PE of the job died, or left without finalize.
     NVSHMEMRS_ERROR_PE_DIED = 15,
-    /// A deadline passed.
+    /// A deadline passed. On GPU memory any call that waits for the GPU may give it, INTERRUPTED and PE_DIED, too.
     NVSHMEMRS_ERROR_TIMEOUT = 16,
     /// The wait was interrupted on this PE.
     NVSHMEMRS_ERROR_INTERRUPTED = 17,

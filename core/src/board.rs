@@ -303,6 +303,7 @@ fn read(slot: &WaitSlot, pe: Pe, id: u64, most: Pe) -> Option<Entry> {
                 .filter(|n_pes| (1..=most).contains(n_pes))?,
         },
         (kind::STREAM, _, _) => Target::Stream { goal: expected },
+        (kind::DEVICE, _, _) => Target::Device,
         (kind::SHARE, _, _) => Target::Share {
             pe: Pe::try_from(expected)
                 .ok()

@@ -96,6 +96,12 @@ operations! {
     WaitUntilAll = 41, "wait_until_all";
     WaitUntilAny = 42, "wait_until_any";
     WaitUntilSome = 43, "wait_until_some";
+    Put = 50, "put";
+    Get = 51, "get";
+    PutSignal = 52, "put_signal";
+    SignalOp = 53, "signal_op";
+    Atomic = 54, "atomic operation";
+    Quiet = 55, "quiet";
 }
 
 /// What a wait waits for.
@@ -115,6 +121,8 @@ pub(crate) enum Target {
     Join { unique_id: u64, n_pes: Pe },
     /// A stream of this PE, to come to its `goal`-th operation.
     Stream { goal: u64 },
+    /// This PE's GPU, to do what the library itself has put there.
+    Device,
     /// A PE, to do its part of an exchange of GPU memory, in a collective over all that all have begun.
     Share { pe: Pe },
     /// Every PE, to join or to finalize.
@@ -129,6 +137,7 @@ pub(crate) mod kind {
     pub(crate) const JOIN: u32 = 3;
     pub(crate) const STREAM: u32 = 4;
     pub(crate) const SHARE: u32 = 5;
+    pub(crate) const DEVICE: u32 = 6;
 }
 
 /// What limits a wait, by the number it has on the board; 0 is no limit.
@@ -337,6 +346,7 @@ impl<'a> Published<'a> {
                     (words.offset, words.expected) = (unique_id, n_pes as u64);
                 }
                 Target::Stream { goal } => (words.kind, words.expected) = (kind::STREAM, goal),
+                Target::Device => words.kind = kind::DEVICE,
                 Target::Share { pe } => (words.kind, words.expected) = (kind::SHARE, pe as u64),
                 Target::Job => words.kind = kind::JOB,
             }
@@ -380,6 +390,23 @@ thread_local! {
     static IN_HOOK: Cell<bool> = const { Cell::new(false) };
     /// What ends the waits of this thread, if it runs a stream.
     static STOP: RefCell<Option<Arc<AtomicBool>>> = const { RefCell::new(None) };
+    /// When the long wait that this thread is in gives up, and why: what it looks at may be waited for, too.
+    static OUTER: Cell<Option<(u64, Limit)>> = const { Cell::new(None) };
+}
+
+/// A long wait of this thread, for the waits within it.
+struct Outer(Option<(u64, Limit)>);
+
+impl Outer {
+    fn new(until: Option<(u64, Limit)>) -> Outer {
+        Outer(OUTER.replace(until))
+    }
+}
+
+impl Drop for Outer {
+    fn drop(&mut self) {
+        OUTER.set(self.0);
+    }
 }
 
 /// Makes this thread one that runs a stream; `stop` ends its waits.
@@ -487,7 +514,7 @@ impl Inner {
         match (wait.target, self.transport.raw().kind()) {
             // A look at a word of device memory is a copy, which takes as long as a thousand looks at a word of the host's.
             (
-                Target::Word { .. } | Target::Stream { .. } | Target::Share { .. },
+                Target::Word { .. } | Target::Stream { .. } | Target::Device | Target::Share { .. },
                 MemoryKind::Device,
             ) => 0,
             _ => self.spins.load(Relaxed),
@@ -512,6 +539,10 @@ impl Inner {
             }
         }
         let limit = self.limit(wait.operation, start_ns);
+        let until = |(after, limit): (Duration, Limit)| {
+            (start_ns.saturating_add(after.as_nanos() as u64), limit)
+        };
+        let _outer = Outer::new(limit.map(until));
         let published = Published::new(&self.control, self.my_pe, &wait, start_ns, limit);
         let interrupted = |seen: Seen| Error::Interrupted {
             operation: wait.operation.name(),
@@ -585,7 +616,7 @@ impl Inner {
 
     /// How long a wait of this thread that began at `since_ns` may last, and what says so.
     fn limit(&self, operation: Operation, since_ns: u64) -> Option<(Duration, Limit)> {
-        match (operation, deadline::until()) {
+        let own = match (operation, deadline::until()) {
             (Operation::Init, _) => {
                 let left = Duration::from_nanos(self.init_until.saturating_sub(since_ns));
                 Some((left, Limit::InitTimeout))
@@ -595,7 +626,15 @@ impl Inner {
                 Some((left, Limit::Deadline))
             }
             _ => self.timeout.map(|limit| (limit, Limit::Timeout)),
-        }
+        };
+        let outer = OUTER.get().map(|(until, limit)| {
+            let left = Duration::from_nanos(until.saturating_sub(since_ns));
+            (left, limit)
+        });
+        [own, outer]
+            .into_iter()
+            .flatten()
+            .min_by_key(|limit| limit.0)
     }
 
     /// Sleeps until the doorbell rings, `nap` has passed or a signal handler has run.
@@ -612,6 +651,7 @@ impl Inner {
             Target::Team { .. }
             | Target::Join { .. }
             | Target::Stream { .. }
+            | Target::Device
             | Target::Share { .. }
             | Target::Job => &header.team_sleepers,
         };

@@ -227,6 +227,49 @@ static void waits(void)
     end_large();
 }
 
+/* Streams with calls that have come often, which the library launches in a cheaper way then, are let go while another stream waits: one that
+ * is idle, and one whose work waits, too. Neither waits for what waits. */
+static void freed(void)
+{
+    enum { LIVES = 5, REPEATS = 8 };
+    begin();
+    uint64_t *signal = words(1), *number = words(3);
+    cuda_stream_t raw_waits = new_stream();
+    nvshmemrs_stream_t waits = ours(raw_waits);
+    int32_t next = (pe + 1) % n;
+    for (uint64_t life = 1; life <= LIVES; life++) {
+        cuda_stream_t raw[2] = {new_stream(), new_stream()};
+        nvshmemrs_stream_t stream[2] = {ours(raw[0]), ours(raw[1])};
+        wait_for(waits, signal, life);
+        CHECK(nvshmemrs_atomic_add64(waits, number, 1, next));
+        wait_for(stream[1], signal, life);
+        for (int i = 0; i < 2; i++)
+            for (int j = 0; j < REPEATS; j++)
+                CHECK(nvshmemrs_atomic_add64(stream[i], number + 1 + i, 1, next));
+        double start = now_s();
+        CHECK(nvshmemrs_stream_free(stream[0]));
+        CHECK(nvshmemrs_stream_release(stream[1]));
+        for (int i = 0; i < 2; i++)
+            CUDA(cuStreamDestroy_v2, (cuda_stream_t), raw[i]);
+        if (now_s() - start > 5)
+            FAIL("letting streams go took %.1f s", now_s() - start);
+        CHECK(nvshmemrs_barrier(rt, NVSHMEMRS_TEAM_WORLD));
+        if (value_of(number, pe) != life - 1 || value_of(number + 1, pe) != life * REPEATS || value_of(number + 2, pe) != (life - 1) * REPEATS)
+            FAIL("life %lu: %lu, %lu, %lu before the signal", life, value_of(number, pe), value_of(number + 1, pe), value_of(number + 2, pe));
+        CHECK(nvshmemrs_barrier(rt, NVSHMEMRS_TEAM_WORLD));
+        CHECK(nvshmemrs_signal_op(rt, signal, life, NVSHMEMRS_SIGNAL_SET, next));
+        CHECK(nvshmemrs_stream_synchronize(waits));
+        for (start = now_s(); value_of(number + 2, next) != life * REPEATS; pause_ms(1))
+            if (now_s() - start > 10)
+                FAIL("life %lu: what was on a stream that was let go has not run", life);
+        CHECK(nvshmemrs_barrier(rt, NVSHMEMRS_TEAM_WORLD));
+        if (value_of(number, pe) != life)
+            FAIL("life %lu: %lu after the signal", life, value_of(number, pe));
+    }
+    free_stream(waits, raw_waits);
+    end();
+}
+
 static void *captured(cuda_stream_t raw)
 {
     void *graph, *ready;
@@ -349,7 +392,7 @@ static void parting_unheard(void) { finalize_while_waiting(0); }
 
 int main(int argc, char **argv)
 {
-    static const part_t all[] = {{"beside", beside}, {"beside_two", beside_two}, {"waits", waits}, {"replayed", replayed},
+    static const part_t all[] = {{"beside", beside}, {"beside_two", beside_two}, {"waits", waits}, {"freed", freed}, {"replayed", replayed},
                                  {"parting", parting}, {"parting_unheard", parting_unheard}};
     return run_part(argc, argv, all, sizeof all / sizeof *all, "beside");
 }

@@ -4,32 +4,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
-#include "device_pe.h"
-
-#include <pthread.h>
-#include <stdatomic.h>
-
-/* Holds a stream up until `open` is set. */
-static void gate(void *open)
-{
-    while (!atomic_load((atomic_int *)open))
-        pause_ms(1);
-}
-
-static void hold_up(cuda_stream_t stream, atomic_int *open)
-{
-    CUDA(cuLaunchHostFunc, (cuda_stream_t, void (*)(void *), void *), stream, gate, open);
-}
-
-/* A thread's result must be there within this time, or it waits for something that does not come. */
-static void join_within(pthread_t thread, double seconds, const char *what)
-{
-    struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += (time_t)seconds;
-    if (pthread_timedjoin_np(thread, NULL, &until))
-        FAIL("%s does not return", what);
-}
+#include "device_gate.h"
 
 /* Puts, a signal, a wait, a reduction and a barrier in a graph, which runs with other data each time. */
 enum { COUNT = 700 };
@@ -191,15 +166,6 @@ static void nbi(void)
 }
 
 /* What is on a stream that the program has taken back is done before the memory goes. */
-static atomic_int door;
-
-static void *open_late(void *argument)
-{
-    pause_ms(*(long *)argument);
-    atomic_store(&door, 1);
-    return NULL;
-}
-
 static void let_go(void)
 {
     begin();

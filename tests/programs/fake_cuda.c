@@ -13,7 +13,8 @@
  *
  * FAKE_CUDA_DEVICES: how many GPUs (default 4). FAKE_CUDA_MEMORY: bytes of each (default 256 MiB). FAKE_CUDA_VERSION: of the driver
  * (default 12080). FAKE_CUDA_QUEUES, any value: streams share the GPU's queues, as many as CUDA_DEVICE_MAX_CONNECTIONS says (default 8)
- * for streams of all priorities; in a queue nothing begins before all that was put into it earlier has. FAKE_CUDA_UNREACHABLE:
+ * for streams of all priorities; in a queue nothing begins before all that was put into it earlier has. FAKE_CUDA_ROOM: how many pieces
+ * of work a stream takes before who has one more waits (default: any number). FAKE_CUDA_UNREACHABLE:
  * the GPU that no other reaches. FAKE_CUDA_NO_ATOMICS: the GPU that has native atomics with no other. FAKE_CUDA_NO_VMM,
  * FAKE_CUDA_NO_WRITES, FAKE_CUDA_READS_PAGES (the GPUs use pageable memory themselves): any value. FAKE_CUDA_LEAKS: at exit the process
  * says on standard error what it has not given back, and ends with status 77 if there is something; with 78 if a function on a stream
@@ -45,6 +46,7 @@ enum {
     CAPTURE_UNSUPPORTED = 900,
     CAPTURE_INVALIDATED = 901,
     CAPTURE_ISOLATION = 905,
+    CAPTURE_IMPLICIT = 906,
     CAPTURED_EVENT = 907,
     NOT_PERMITTED = 800,
 };
@@ -77,6 +79,8 @@ static int initialized;
 /* The GPU's queues for streams, whatever their priorities; 0 for one to each stream. */
 enum { QUEUES = 32 };
 static unsigned queue_count;
+/* Pieces of work that a stream takes, 0 for any number. */
+static unsigned long room;
 
 typedef struct {
     int device;
@@ -145,6 +149,9 @@ typedef struct {
     work_t *first, **last;
     int invalid, mode;
     pthread_t thread;
+    /* The capture's number; whether the stream waits for the default stream. */
+    uint64_t number;
+    int blocking;
 } graph_t;
 /* A queue of a GPU. */
 typedef struct {
@@ -166,6 +173,8 @@ struct stream {
     unsigned long added, goal, ran;
     /* Whether a piece of work is running. */
     int busy, closing;
+    /* Whether it waits for the default stream, and that for it. Here that matters for captures only. */
+    int blocking;
 };
 static int streams, modules, events, graphs;
 
@@ -243,6 +252,7 @@ int cuInit(unsigned flags) {
         long count = setting("CUDA_DEVICE_MAX_CONNECTIONS", 8);
         queue_count = count < 1 ? 1 : count > QUEUES ? QUEUES : (unsigned)count;
     }
+    room = (unsigned long)setting("FAKE_CUDA_ROOM", 0);
     initialized = 1;
     pthread_mutex_unlock(&lock);
     return flags ? INVALID_VALUE : device_count() ? SUCCESS : NO_DEVICE;
@@ -700,9 +710,9 @@ static stream_t *new_stream(context_t *context) {
 }
 
 int cuStreamCreate(stream_t **stream, unsigned flags) {
-    (void)flags;
     if (!current()) return INVALID_CONTEXT;
     *stream = new_stream(current());
+    if (*stream) (*stream)->blocking = !(flags & 1);
     __atomic_fetch_add(&streams, 1, __ATOMIC_SEQ_CST);
     return *stream ? SUCCESS : OUT_OF_MEMORY;
 }
@@ -715,6 +725,21 @@ static stream_t *real(stream_t *stream) {
     stream_t **own = &defaults[current()->device];
     if (!*own) *own = new_stream(current());
     stream_t *found = *own;
+    pthread_mutex_unlock(&lock);
+    return found;
+}
+
+/* Whether a number is that of the default stream while one that waits for it is captured; a call that needs the default stream then
+ * ends the capture. */
+static int implicit(const stream_t *stream, int needs) {
+    int found = 0;
+    if ((uintptr_t)stream > 1) return 0;
+    pthread_mutex_lock(&lock);
+    for (int i = 0; i < 16; i++) {
+        if (!captures[i] || !captures[i]->blocking) continue;
+        found = 1;
+        captures[i]->invalid |= needs;
+    }
     pthread_mutex_unlock(&lock);
     return found;
 }
@@ -751,6 +776,10 @@ static void add(stream_t *stream, work_t work) {
         return;
     }
     pthread_mutex_lock(&stream->lock);
+    while (room && stream->added - stream->ran >= room) {
+        go(stream);
+        pthread_cond_wait(&stream->done, &stream->lock);
+    }
     queue_t *queue = stream->queue;
     if (queue) {
         pthread_mutex_lock(&queue->lock);
@@ -773,6 +802,7 @@ static int is_captured(stream_t *stream) {
 int cuStreamSynchronize(stream_t *stream) {
     if (!current()) return INVALID_CONTEXT;
     if (fails(__func__)) return LAUNCH_FAILED;
+    if (implicit(stream, 1)) return CAPTURE_IMPLICIT;
     if (is_captured(stream = real(stream)) || forbidden()) return CAPTURE_UNSUPPORTED;
     run(stream);
     return SUCCESS;
@@ -780,9 +810,17 @@ int cuStreamSynchronize(stream_t *stream) {
 
 int cuStreamIsCapturing(stream_t *stream, int *status) {
     if (!current()) return INVALID_CONTEXT;
+    if (implicit(stream, 0)) return CAPTURE_IMPLICIT;
     graph_t *graph = real(stream)->capture;
     *status = graph ? 1 + graph->invalid : 0;
     return SUCCESS;
+}
+
+int cuStreamGetCaptureInfo_v2(stream_t *stream, int *status, uint64_t *number, void *graph, void *nodes, void *count) {
+    if (graph || nodes || count) return INVALID_VALUE;
+    int code = cuStreamIsCapturing(stream, status);
+    if (code == SUCCESS && *status == 1) *number = real(stream)->capture->number;
+    return code;
 }
 
 int cuStreamBeginCapture_v2(stream_t *stream, int mode) {
@@ -792,7 +830,10 @@ int cuStreamBeginCapture_v2(stream_t *stream, int mode) {
     graph->last = &graph->first;
     graph->mode = mode;
     graph->thread = pthread_self();
+    graph->blocking = stream->blocking;
     pthread_mutex_lock(&lock);
+    static uint64_t number;
+    graph->number = ++number;
     int i = 0;
     while (captures[i]) i++;
     captures[i] = graph;
@@ -874,13 +915,28 @@ int cuGraphDestroy(graph_t *graph) { return free_graph(graph), SUCCESS; }
 
 int cuGraphExecDestroy(graph_t *ready) { return free_graph(ready), SUCCESS; }
 
+static void run_copy(work_t *work);
+static void run_set(work_t *work);
+
+/* As `go`; but what comes first and waits for nothing is done here, which saves a thread's turn on a busy machine. With the stream's lock. */
+static void hasten(stream_t *stream) {
+    stream->goal = stream->added;
+    while (!stream->queue && is_ready(stream)) {
+        const work_t *next = stream->first;
+        if (next->run != run_copy && next->run != run_set && !(next->kernel && !next->kernel->waits)) break;
+        do_next(stream);
+    }
+    pthread_cond_signal(&stream->more);
+}
+
 int cuStreamQuery(stream_t *stream) {
     if (!current()) return INVALID_CONTEXT;
     if (fails(__func__)) return LAUNCH_FAILED;
+    if (implicit(stream, 1)) return CAPTURE_IMPLICIT;
     stream = real(stream);
     if (is_captured(stream) || forbidden()) return CAPTURE_UNSUPPORTED;
     pthread_mutex_lock(&stream->lock);
-    go(stream);
+    hasten(stream);
     int done = stream->ran == stream->added;
     pthread_mutex_unlock(&stream->lock);
     return done ? SUCCESS : NOT_READY;
@@ -923,6 +979,7 @@ int cuMemcpyAsync(address_t dest, address_t source, size_t bytes, stream_t *stre
     if (!current()) return INVALID_CONTEXT;
     if (!bytes) return INVALID_VALUE;
     if (fails(__func__)) return LAUNCH_FAILED;
+    if (implicit(stream, 1)) return CAPTURE_IMPLICIT;
     stream = real(stream);
     work_t work = {.run = run_copy, .dest = dest, .source = source, .bytes = bytes};
     if (stream->capture) {
@@ -1013,6 +1070,7 @@ static void run_record(work_t *work) {
 
 int cuEventRecord(event_t *event, stream_t *stream) {
     if (!current()) return INVALID_CONTEXT;
+    if (implicit(stream, 1)) return CAPTURE_IMPLICIT;
     stream = real(stream);
     event->captured = stream->capture != NULL;
     if (event->captured) return SUCCESS;
@@ -1146,6 +1204,7 @@ int cuLaunchKernel(const kernel_t *kernel, unsigned gx, unsigned gy, unsigned gz
     (void)extra;
     if (!current()) return INVALID_CONTEXT;
     if (fails(__func__)) return LAUNCH_FAILED;
+    if (implicit(stream, 1)) return CAPTURE_IMPLICIT;
     stream = real(stream);
     if (stream->context != current() || gy != 1 || gz != 1 || by != 1 || bz != 1) return INVALID_VALUE;
     work_t work;

@@ -71,7 +71,7 @@ static void begin_and_fail(void) {
     static int64_t value;
     if (me != CULPRIT) return;
     CHECK(nvshmemrs_put_nbi(rt, words + 2 * COUNT, &value, sizeof value, me));
-    fail("cuStreamSynchronize");
+    fail("cuStreamQuery");
 }
 
 /* The culprit keeps an error that no call could return: a look at a word of its own failed. */

@@ -1,5 +1,5 @@
 //! Streams of a GPU against the stand-in for libcuda (`programs/fake_cuda.c`): graphs, threads, lifetimes, what runs beside what. Each test
-//! is a part of `programs/device_streams.c` or `programs/device_beside.c`.
+//! is a part of `programs/device_streams.c`, `programs/device_beside.c`, `programs/device_held.c` or `programs/device_let_go.c`.
 
 use nvshmemrs_tests::fakes::fakes;
 use nvshmemrs_tests::promise;
@@ -17,6 +17,12 @@ static PROGRAM: LazyLock<PathBuf> =
 
 static BESIDE: LazyLock<PathBuf> =
     LazyLock::new(|| compile_c(&workspace().join("tests/programs/device_beside.c")));
+
+static LET_GO: LazyLock<PathBuf> =
+    LazyLock::new(|| compile_c(&workspace().join("tests/programs/device_let_go.c")));
+
+static HELD: LazyLock<PathBuf> =
+    LazyLock::new(|| compile_c(&workspace().join("tests/programs/device_held.c")));
 
 /// The GPU has as many queues for streams as CUDA_DEVICE_MAX_CONNECTIONS says.
 const QUEUES: [(&str, &str); 1] = [("FAKE_CUDA_QUEUES", "1")];
@@ -49,6 +55,21 @@ fn passes(part: &str, n: u32) {
 fn goes_on_beside(part: &str, n: u32, settings: &[(&str, &str)]) {
     let output = output_of(&BESIDE, part, n, settings);
     all_say(&output, &format!("beside ok: {part}\n"), n);
+}
+
+/// A part of the third program.
+fn lets_go(part: &str, n: u32, settings: &[(&str, &str)]) {
+    let output = output_of(&LET_GO, part, n, settings);
+    all_say(&output, &format!("let go ok: {part}\n"), n);
+}
+
+/// As many reservations as there are PEs stay, and everything else is right.
+fn keeps_memory(output: &Output, words: &str, n: u32) {
+    assert_eq!(output.code(), LEAKED, "{}", output.describe());
+    for (text, words) in [(&output.stdout, words), (&output.stderr, "1 reservations")] {
+        let times = text.matches(words).count();
+        assert_eq!(times, n as usize, "{}", output.describe());
+    }
 }
 
 fn all_say(output: &Output, words: &str, n: u32) {
@@ -144,6 +165,16 @@ fn streams_that_wait_do_not_hold_up_the_library() {
     }
 }
 
+/// As many streams wait as there are queues, so the library's own one does not come to its work.
+#[test]
+fn what_waits_for_the_gpu_ends_within_its_limits() {
+    let queues = [QUEUES[0], ("CUDA_DEVICE_MAX_CONNECTIONS", "8")];
+    for (part, n) in [("held", 2), ("held_finalize", 1), ("held_finalize", 2)] {
+        let output = output_of(&HELD, part, n, &queues);
+        all_say(&output, &format!("held ok: {part}\n"), n);
+    }
+}
+
 #[test]
 fn a_graph_sends_what_is_there_when_it_runs() {
     for n in [1, 2, 4] {
@@ -165,13 +196,52 @@ fn finalize_is_announced_while_a_stream_still_waits() {
 fn memory_stays_mapped_where_something_may_still_use_it() {
     for part in ["stuck", "function"] {
         let output = output(part, 1, &[]);
-        assert_eq!(output.code(), LEAKED, "{}", output.describe());
-        output.assert_stdout(&format!("streams ok: {part}\n"));
-        assert!(
-            output.stderr.contains("1 reservations"),
-            "{}",
-            output.describe()
-        );
+        keeps_memory(&output, &format!("streams ok: {part}\n"), 1);
+    }
+    for part in ["captured", "implicit"] {
+        let output = output_of(&LET_GO, part, 1, &[]);
+        keeps_memory(&output, &format!("let go ok: {part}\n"), 1);
+    }
+}
+
+#[test]
+fn a_stream_that_is_made_known_in_a_capture_and_let_go_leaves_nothing() {
+    lets_go("in_capture", 1, &[]);
+    lets_go("in_capture", 2, &[]);
+}
+
+/// Although no event can be recorded where the first one is.
+#[test]
+fn collectives_of_a_team_keep_their_order_when_a_stream_is_captured() {
+    for n in [1, 2] {
+        lets_go("after_captured", n, &[]);
+        lets_go("after_captured_stream", n, &[]);
+        for part in ["after_let_go", "after_let_go_stream"] {
+            let output = output_of(&LET_GO, part, n, &[]);
+            keeps_memory(&output, &format!("let go ok: {part}\n"), n);
+        }
+    }
+}
+
+#[test]
+fn the_number_of_a_broken_team_stays_out_of_use_until_its_kernels_have_left() {
+    for n in [1, 2, 3] {
+        lets_go("given_up_behind", n, &[]);
+    }
+    lets_go("given_up_alone", 2, &[]);
+    lets_go("given_up_alone", 3, &[]);
+}
+
+#[test]
+fn letting_a_stream_go_does_not_wait_for_another_one_that_is_full() {
+    lets_go("full", 1, &[("FAKE_CUDA_ROOM", "64")]);
+}
+
+/// What the driver gave it for launches is given back meanwhile.
+#[test]
+fn a_stream_can_go_while_another_one_waits() {
+    for n in [1, 2, 4] {
+        goes_on_beside("freed", n, &QUEUES);
     }
 }
 

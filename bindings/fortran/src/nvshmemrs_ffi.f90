@@ -2535,7 +2535,9 @@ module nvshmemrs_ffi
 
     !> Lets a stream go without waiting for it: what is queued still runs, and finalize waits for that. Its handle is
     !> stale afterwards. Destructors and finalizers call this instead of `nvshmemrs_stream_free`, because what is
-    !> queued may need PEs that are somewhere else. Errors of queued calls are lost. 0 does nothing.
+    !> queued may need PEs that are somewhere else. Errors of queued calls are lost. 0 does nothing. Of a stream of
+    !> the GPU that is being captured nobody can tell when its earlier work ends: then the heap's GPU memory stays
+    !> mapped until the process ends, unless the handle was made in the same capture.
     !>
     !> Local; never waits.
     !> Errors: BAD_HANDLE.
@@ -2873,7 +2875,9 @@ module nvshmemrs_ffi
       integer(c_int32_t) :: answer
     end function nvshmemrs_team_get_config
 
-    !> Destroys a team; its handle is stale afterwards. `NVSHMEMRS_TEAM_INVALID` does nothing.
+    !> Destroys a team; its handle is stale afterwards. `NVSHMEMRS_TEAM_INVALID` does nothing. If a member left one
+    !> of its collectives half-way, this PE's part of the team goes without waiting for the others, and what of it is
+    !> still on streams of the GPU does nothing.
     !>
     !> Collective over `team`. OpenSHMEM 1.5 section 9.4.7 (`shmem_team_destroy`).
     !> Errors: INVALID_VALUE for a predefined team, BAD_HANDLE, MISMATCH; also PE_DIED, TIMEOUT, INTERRUPTED.

@@ -56,7 +56,8 @@ const OUT_OF_BOUNDS = Int32(13)
 const MISMATCH = Int32(14)
 "A PE of the job died, or left without finalize."
 const PE_DIED = Int32(15)
-"A deadline passed."
+"A deadline passed. On GPU memory any call that waits for the GPU may give it,
+INTERRUPTED and PE\\_DIED, too."
 const TIMEOUT = Int32(16)
 "The wait was interrupted on this PE."
 const INTERRUPTED = Int32(17)
@@ -3125,7 +3126,9 @@ const pointer_stream_release = Ref{Ptr{Cvoid}}(C_NULL)
 Lets a stream go without waiting for it: what is queued still runs, and finalize waits for
 that. Its handle is stale afterwards. Destructors and finalizers call this instead of
 `nvshmemrs_stream_free`, because what is queued may need PEs that are somewhere else. Errors
-of queued calls are lost. 0 does nothing.
+of queued calls are lost. 0 does nothing. Of a stream of the GPU that is being captured
+nobody can tell when its earlier work ends: then the heap's GPU memory stays mapped until
+the process ends, unless the handle was made in the same capture.
 
 Local; never waits.
 Errors: BAD\\_HANDLE.
@@ -3553,7 +3556,9 @@ const pointer_team_destroy = Ref{Ptr{Cvoid}}(C_NULL)
 """
     nvshmemrs_team_destroy(runtime, team)
 
-Destroys a team; its handle is stale afterwards. `NVSHMEMRS_TEAM_INVALID` does nothing.
+Destroys a team; its handle is stale afterwards. `NVSHMEMRS_TEAM_INVALID` does nothing. If a
+member left one of its collectives half-way, this PE's part of the team goes without waiting
+for the others, and what of it is still on streams of the GPU does nothing.
 
 Collective over `team`. OpenSHMEM 1.5 section 9.4.7 (`shmem_team_destroy`).
 Errors: INVALID\\_VALUE for a predefined team, BAD\\_HANDLE, MISMATCH; also PE\\_DIED, TIMEOUT,

@@ -19,7 +19,7 @@ pub(super) enum Needs {
     Writer,
     /// So many more PEs, which nobody knows before they come.
     More(usize),
-    /// A stream of the PE's own.
+    /// A stream of the PE's own, or its GPU.
     Stream,
     /// PEs that were not looked up.
     Unknown,
@@ -141,6 +141,11 @@ impl Board {
                     "a stream of its own to come to {what} {goal}, which has come to {actual}"
                 );
                 (target, (goal.to_string(), actual.to_string()))
+            }
+            Target::Device => {
+                let target = "its GPU to do the library's own work, which streams that wait may hold up \
+                              (CUDA_DEVICE_MAX_CONNECTIONS)";
+                (target.into(), ("done".into(), "not done".into()))
             }
             Target::Share { pe } => {
                 let target = format!("PE {pe} to bring its part of GPU memory");

@@ -61,7 +61,7 @@ impl Rings {
                 Needs::Pes(self.missing(board, index, entry.pe, epoch))
             }
             Target::Word { .. } => Needs::Writer,
-            Target::Stream { .. } => Needs::Stream,
+            Target::Stream { .. } | Target::Device => Needs::Stream,
             Target::Share { pe } => Needs::Pes([pe].into()),
             Target::Job => {
                 let operation = entry.wait.operation;

@@ -79,7 +79,7 @@ impl Turn<'_> {
         let mut args = self.args(cuda, team, operation, sign);
         args.announces(CudaTransport::refused(operation));
         let plan = plan_of(Operation::Barrier, None, 0, &team, cuda)?;
-        self.put(cuda, (lane, true), plan, &args)
+        self.put(cuda, (lane, true), operation, plan, &args)
     }
 
     /// Puts a kernel of the team on a lane; `on_stream`: the call returns before it has run.
@@ -87,11 +87,16 @@ impl Turn<'_> {
         &self,
         cuda: &CudaTransport,
         (lane, on_stream): (Lane, bool),
+        operation: Operation,
         plan: Plan,
         args: &CollectiveArgs,
     ) -> Result<()> {
         let captured = on_stream && cuda.is_captured(lane);
-        cuda.collective(lane, captured, plan, args)?;
+        while !cuda.collective(lane, captured, plan, args)? {
+            // The one before is on another stream, which is captured now, or was when the program let it go.
+            self.inner.await_launches(operation, self.team())?;
+            cuda.all_have_run(self.team().index);
+        }
         self.team().launches.add(captured, on_stream);
         if on_stream {
             cuda.page()
@@ -226,7 +231,7 @@ impl Turn<'_> {
         if let Some(ticket) = ticket {
             cuda.asks_when(&mut kernel, ticket);
         }
-        self.put(cuda, (lane, ticket.is_none()), plan, &kernel)
+        self.put(cuda, (lane, ticket.is_none()), operation, plan, &kernel)
     }
 }
 

@@ -8,7 +8,7 @@ use super::{ARGS, signature};
 use crate::Result;
 use crate::runtime::Inner;
 use crate::team::TeamState;
-use crate::transport::cuda::CudaTransport;
+use crate::transport::cuda::{CudaTransport, EpochLook};
 use crate::wait::Operation;
 use std::time::{Duration, Instant};
 
@@ -23,6 +23,8 @@ pub(crate) struct Parting<'a> {
     inner: &'a Inner,
     teams: Vec<&'a TeamState>,
     looked: Option<Instant>,
+    /// There if the heap is GPU memory.
+    epochs: Option<EpochLook<'a>>,
     /// What went wrong first.
     told: Result<()>,
 }
@@ -30,7 +32,8 @@ pub(crate) struct Parting<'a> {
 impl<'a> Parting<'a> {
     pub(crate) fn new(inner: &'a Inner) -> Parting<'a> {
         let others = |team: &&TeamState| team.n_pes() > 1;
-        let teams = match inner.transport.cuda() {
+        let cuda = inner.transport.cuda();
+        let teams = match cuda {
             None => Vec::new(),
             Some(_) => inner.teams.live().filter(others).collect(),
         };
@@ -38,6 +41,7 @@ impl<'a> Parting<'a> {
             inner,
             teams,
             looked: None,
+            epochs: cuda.map(EpochLook::new),
             told: Ok(()),
         }
     }
@@ -50,11 +54,16 @@ impl<'a> Parting<'a> {
             return Ok(());
         }
         self.looked = Some(Instant::now());
-        let mut run = self.inner.have_run(&self.teams)?.into_iter();
+        let Some(epochs) = &mut self.epochs else {
+            return Ok(());
+        };
+        let Some(counts) = epochs.counts()? else {
+            return Ok(());
+        };
         let (done, others) = self
             .teams
             .iter()
-            .partition(|team| run.next().unwrap_or(false) && !team.is_captured());
+            .partition(|team| team.have_run(&counts) && !team.is_captured());
         self.teams = others;
         self.tell(done);
         Ok(())

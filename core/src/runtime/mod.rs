@@ -242,7 +242,7 @@ impl Inner {
             return;
         }
         if let Some(cuda) = self.transport.cuda() {
-            cuda.let_go(stream.raw());
+            cuda.let_go(stream.raw(), stream.made_in());
         }
         if stream.is_foreign() {
             self.gpu_streams().retain(|one| !Arc::ptr_eq(one, stream));
@@ -255,7 +255,7 @@ impl Inner {
             return;
         };
         for stream in std::mem::take(&mut *self.gpu_streams()) {
-            cuda.let_go(stream.raw());
+            cuda.let_go(stream.raw(), stream.made_in());
         }
         if !cuda.settle(SETTLE) {
             self.debug.write(Level::Warn, self.my_pe, || {

@@ -16,6 +16,8 @@ use std::time::Duration;
 /// A stream of the library's own, or one of the program's.
 pub(crate) struct GpuStream {
     cuda: CudaStream,
+    /// The capture that the stream was in when this was made: what was put on it in that is no work of the stream's.
+    made_in: Option<u64>,
     /// The first error of a function of the program's that ran on it.
     error: Mutex<Option<Error>>,
 }
@@ -28,22 +30,31 @@ impl std::fmt::Debug for GpuStream {
 
 impl GpuStream {
     pub(super) fn new(transport: &CudaTransport) -> Result<GpuStream> {
-        CudaStream::new(transport.device()).map(GpuStream::with)
+        let cuda = CudaStream::new(transport.device())?;
+        Ok(GpuStream::with(cuda, None))
     }
 
     pub(super) fn foreign(transport: &CudaTransport, stream: CudaStreamRef) -> Result<GpuStream> {
-        CudaStream::foreign(transport.device(), stream).map(GpuStream::with)
+        let cuda = CudaStream::foreign(transport.device(), stream)?;
+        let made_in = transport.capture_of(cuda.raw());
+        Ok(GpuStream::with(cuda, made_in))
     }
 
-    fn with(cuda: CudaStream) -> GpuStream {
+    fn with(cuda: CudaStream, made_in: Option<u64>) -> GpuStream {
         GpuStream {
             cuda,
+            made_in,
             error: Mutex::new(None),
         }
     }
 
     pub(crate) fn raw(&self) -> u64 {
         self.cuda.raw()
+    }
+
+    /// The capture that it was in when it was made.
+    pub(crate) fn made_in(&self) -> Option<u64> {
+        self.made_in
     }
 
     /// Where operations go that are called on it.

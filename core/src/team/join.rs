@@ -5,7 +5,7 @@
 //! they could take it, and try again if one could not. A last meeting on the new team makes sure that everyone has read
 //! everything before the slots are given up.
 
-use super::{Claim, MAX_ATTEMPTS, Members, Team, TeamConfig, choose, exhausted, latest};
+use super::{Claim, MAX_ATTEMPTS, Members, Team, TeamConfig, choose, latest};
 use crate::collectives::Call;
 use crate::runtime::Inner;
 use crate::transport::host::control::{JOIN_SLOTS, JoinSlot, TEAM_WORDS};
@@ -236,7 +236,7 @@ impl Inner {
         let offer = &seat.slot.offer;
         let mut slots = Vec::new();
         for attempt in 0..MAX_ATTEMPTS {
-            for (word, value) in offer.free.iter().zip(self.teams.unused()) {
+            for (word, value) in offer.free.iter().zip(self.unused_numbers()) {
                 word.store(value, Relaxed);
             }
             seat.advance();
@@ -251,8 +251,8 @@ impl Inner {
                 }
             }
             let try_at = attempt * (1 + config.unique_id as usize % 64);
-            let index = choose(free, try_at).ok_or_else(|| exhausted(self.my_pe))?;
-            let claim = self.claim_team(index);
+            let index = choose(free, try_at).ok_or_else(|| self.exhausted(self.my_pe))?;
+            let claim = self.claim_team(index)?;
             let last = claim.as_ref().map_or(0, Claim::epoch);
             offer.epoch.store(last, Relaxed);
             offer.claimed.store(claim.is_some().into(), Relaxed);

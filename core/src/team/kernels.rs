@@ -3,8 +3,10 @@
 use super::{Team, TeamState, Teams};
 use crate::runtime::Inner;
 use crate::transport::Transport as _;
+use crate::transport::cuda::EpochLook;
 use crate::wait::Operation;
 use crate::{Error, Result};
+use std::cell::RefCell;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
@@ -48,9 +50,9 @@ impl Launches {
 }
 
 impl TeamState {
-    /// Whether its kernels have run, as this PE's GPU counts them: not those of graphs.
-    fn have_run(&self, counted: u64) -> bool {
-        counted >= self.launches.once.load(Relaxed)
+    /// Whether its kernels have run, by the counts of this PE's GPU: not those of graphs.
+    pub(crate) fn have_run(&self, counts: &[u64]) -> bool {
+        counts[self.index as usize] >= self.launches.once.load(Relaxed)
     }
 
     /// Whether graphs may run kernels of it that nobody counts.
@@ -110,18 +112,15 @@ impl Inner {
         }
     }
 
-    /// Which of `teams` have run all collectives that this PE has put on its GPU, those of graphs not counted.
-    pub(crate) fn have_run(&self, teams: &[&TeamState]) -> Result<Vec<bool>> {
-        let Some(cuda) = self.transport.cuda() else {
-            return Ok(vec![true; teams.len()]);
-        };
-        let counted = cuda.epochs()?;
-        let done = |team: &&TeamState| team.have_run(counted[team.index as usize]);
-        Ok(teams.iter().map(done).collect())
-    }
-
     /// Waits until the collectives of a team that this PE has put on streams have run.
-    pub(super) fn await_launches(&self, team: &TeamState) -> Result<()> {
-        self.wait_until_done(Operation::TeamDestroy, &|| Ok(self.have_run(&[team])?[0]))
+    pub(crate) fn await_launches(&self, operation: Operation, team: &TeamState) -> Result<()> {
+        let Some(cuda) = self.transport.cuda() else {
+            return Ok(());
+        };
+        let look = RefCell::new(EpochLook::new(cuda));
+        self.wait_until_done(operation, &|| {
+            let counts = look.borrow_mut().counts()?;
+            Ok(counts.is_some_and(|counts| team.have_run(&counts)))
+        })
     }
 }

@@ -6,6 +6,7 @@
 
 mod join;
 mod kernels;
+mod late;
 mod split;
 
 use crate::runtime::Inner;
@@ -303,6 +304,8 @@ pub(crate) struct Teams {
 /// Which team numbers this PE uses.
 struct Pool {
     used: [u64; TEAM_WORDS],
+    /// Those of the used ones that no team has, but a kernel may.
+    late: [u64; TEAM_WORDS],
     /// Makes handles of different teams different.
     generation: u64,
 }
@@ -328,6 +331,7 @@ impl Teams {
             states,
             pool: Mutex::new(Pool {
                 used,
+                late: [0; TEAM_WORDS],
                 generation: 0,
             }),
         }
@@ -431,15 +435,6 @@ fn latest(epochs: impl Iterator<Item = u64>) -> Result<u64> {
     }
 }
 
-#[cold]
-fn exhausted(pe: Pe) -> Error {
-    Error::NotSupported(format!(
-        "PE {pe} has no team number left that the other members have, too: a PE can be a member of {MAX_TEAMS} teams at a \
-         time, the {} predefined ones included; destroy some",
-        NAMES.len()
-    ))
-}
-
 impl Inner {
     /// The team that a handle names.
     #[inline(always)]
@@ -451,12 +446,14 @@ impl Inner {
     }
 
     /// Takes a number, unless another thread was faster; what an earlier team has left there is cleared.
-    fn claim_team(&self, index: usize) -> Option<Claim<'_>> {
-        let claim = self.teams.claim(index)?;
+    fn claim_team(&self, index: usize) -> Result<Option<Claim<'_>>> {
+        let Some(claim) = self.teams.claim(index) else {
+            return Ok(None);
+        };
         if let Some(cuda) = self.transport.cuda() {
-            cuda.clear_team(index as u32);
+            cuda.clear_team(index as u32)?;
         }
-        Some(claim)
+        Ok(Some(claim))
     }
 
     /// Makes what the kernels of a team need, if the heap is GPU memory.

@@ -4,7 +4,7 @@
 //! more to learn whether each could take the number that its new team has chosen: a thread that makes another team at the same time
 //! may have been faster, and then all try again.
 
-use super::{Claim, MAX_ATTEMPTS, Team, TeamConfig, choose, exhausted, latest};
+use super::{Claim, MAX_ATTEMPTS, Team, TeamConfig, choose, latest};
 use crate::collectives::{Call, Turn};
 use crate::runtime::Inner;
 use crate::track::Resource;
@@ -51,8 +51,8 @@ impl Inner {
     ) -> Result<Option<Team>> {
         let operation = call.operation;
         for attempt in 0..MAX_ATTEMPTS {
-            let epoch = turn.meet(call, &self.teams.unused())?;
-            let mut claim = None;
+            let epoch = turn.meet(call, &self.unused_numbers())?;
+            let (mut claim, mut failed) = (None, None);
             let luck = match part {
                 None => Luck::Taken,
                 Some(part) => {
@@ -61,7 +61,10 @@ impl Inner {
                     match choose(common(turn, epoch, part), try_at) {
                         None => Luck::NoneLeft,
                         Some(index) => {
-                            claim = self.claim_team(index);
+                            match self.claim_team(index) {
+                                Ok(claimed) => claim = claimed,
+                                Err(error) => failed = Some(error),
+                            }
                             if claim.is_some() {
                                 Luck::Taken
                             } else {
@@ -72,7 +75,11 @@ impl Inner {
                 }
             };
             let last = claim.as_ref().map_or(0, Claim::epoch);
-            let epoch = turn.meet(Call::plain(operation), &[luck as u64, last])?;
+            let second = Call {
+                error: failed,
+                ..Call::plain(operation)
+            };
+            let epoch = turn.meet(second, &[luck as u64, last])?;
             let answers: Vec<[u64; 2]> = (0..turn.n_pes())
                 .map(|member| {
                     let mut words = [0; 2];
@@ -82,7 +89,7 @@ impl Inner {
                 .collect();
             let is = |luck: Luck| move |answer: &[u64; 2]| answer[0] == luck as u64;
             if let Some(member) = answers.iter().position(is(Luck::NoneLeft)) {
-                return Err(exhausted(turn.pe(member as Pe)));
+                return Err(self.exhausted(turn.pe(member as Pe)));
             }
             if answers.iter().all(is(Luck::Taken)) {
                 let Some((claim, part)) = claim.zip(part) else {
@@ -121,7 +128,9 @@ impl Inner {
                 if launches.on_stream() {
                     // The same on every member, as many as there were.
                     let call = Call {
-                        error: self.await_launches(turn.team()).err(),
+                        error: self
+                            .await_launches(Operation::TeamDestroy, turn.team())
+                            .err(),
                         ..Call::plain(Operation::TeamDestroy)
                     };
                     turn.meet(call, &[])?;
@@ -153,12 +162,11 @@ impl Inner {
         Ok(())
     }
 
-    /// Makes a team's handle stale on this PE, and its number free.
+    /// Makes a team's handle stale on this PE, and its number free, at the latest when its kernels have left.
     pub(super) fn forget_team(&self, team: Team) {
         if let Ok(state) = self.team(team) {
             state.handle.store(Team::INVALID.number(), Release);
-            self.take_off_device(state);
-            self.teams.give_back(state.index as usize);
+            self.free_number(state);
         }
     }
 }
@@ -312,7 +320,8 @@ impl Runtime {
     /// Destroys a team made by a split or by [`team_init`](Runtime::team_init); [`Team::INVALID`] does nothing. If a member left one of
     /// its collectives half-way, this PE's part of the team goes without waiting for the others.
     ///
-    /// Collectives of the team that are on streams run first; of graphs, those that have been launched must have run.
+    /// Collectives of the team that are on streams run first; of graphs, those that have been launched must have run. Those of a team that
+    /// was left half-way do nothing any more, and until the last one has left no other team gets the number.
     ///
     /// Collective over `team`. OpenSHMEM 1.5 section 9.4.7.
     pub fn team_destroy(&self, team: Team) -> Result<()> {

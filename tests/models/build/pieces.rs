@@ -189,7 +189,6 @@ pub(crate) const PIECES: &[Piece] = &[
             "fn choose",
             "const MAX_ATTEMPTS",
             "fn latest",
-            "fn exhausted",
             "Inner::team",
             "Inner::team_state",
             "Inner::check_team",
@@ -224,6 +223,20 @@ pub(crate) const PIECES: &[Piece] = &[
         name: "launches",
         file: "team/kernels.rs",
         items: &["struct Launches", "impl Launches"],
+        mutants: &[],
+    },
+    Piece {
+        name: "late",
+        file: "team/late.rs",
+        items: &[
+            "Teams::keep",
+            "Teams::take_late",
+            "Teams::count_late",
+            "Inner::free_number",
+            "Inner::free_or_keep",
+            "Inner::unused_numbers",
+            "Inner::exhausted",
+        ],
         mutants: &[],
     },
     Piece {

@@ -39,6 +39,7 @@ include!(concat!(env!("OUT_DIR"), "/alloc.rs"));
 include!(concat!(env!("OUT_DIR"), "/meeting.rs"));
 include!(concat!(env!("OUT_DIR"), "/team.rs"));
 include!(concat!(env!("OUT_DIR"), "/launches.rs"));
+include!(concat!(env!("OUT_DIR"), "/late.rs"));
 include!(concat!(env!("OUT_DIR"), "/split.rs"));
 include!(concat!(env!("OUT_DIR"), "/join.rs"));
 include!(concat!(env!("OUT_DIR"), "/releases.rs"));
@@ -336,7 +337,7 @@ pub(crate) enum TeamArgs {}
 pub(crate) enum Cuda {}
 
 impl Cuda {
-    fn clear_team(&self, _index: u32) {
+    fn clear_team(&self, _index: u32) -> Result<()> {
         match *self {}
     }
 
@@ -345,6 +346,14 @@ impl Cuda {
     }
 
     fn end_team(&self, _index: u32) {
+        match *self {}
+    }
+
+    fn is_under_way(&self, _index: u32) -> bool {
+        match *self {}
+    }
+
+    fn give_up_team(&self, _index: u32) {
         match *self {}
     }
 }
@@ -444,6 +453,7 @@ pub(crate) fn job_with(n_pes: Pe, blocks: usize, numbers: Numbers) -> Vec<Arc<In
                 states,
                 pool: Mutex::new(Pool {
                     used: [!(((1 << numbers.free) - 1) << numbers.taken)],
+                    late: [0],
                     generation: 1,
                 }),
             },
@@ -505,7 +515,7 @@ impl Inner {
     }
 
     /// Mirrors `await_launches` of team/kernels.rs: there are none.
-    fn await_launches(&self, _team: &TeamState) -> Result<()> {
+    fn await_launches(&self, _operation: Operation, _team: &TeamState) -> Result<()> {
         Ok(())
     }
 

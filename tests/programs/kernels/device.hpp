@@ -272,7 +272,6 @@ DEVICE u32 __float_as_uint(float value) { return device::bits<u32>(&value); }
 DEVICE float __uint_as_float(u32 value) { return device::bits<float>(&value); }
 DEVICE i64 __double_as_longlong(double value) { return device::bits<i64>(&value); }
 DEVICE double __longlong_as_double(i64 value) { return device::bits<double>(&value); }
-DEVICE u32 atomicAdd(u32 *at, u32 value) { return __atomic_fetch_add(at, value, __ATOMIC_SEQ_CST); }
 DEVICE u64 atomicMin(u64 *at, u64 value) {
     u64 old = *at;
     if (value < old) *at = value;
@@ -287,6 +286,10 @@ DEVICE T load_from(u64 at) {
     return __atomic_load_n((T *)at, __ATOMIC_SEQ_CST);
 }
 DEVICE u64 load_relaxed(u64 at) { return load_from<u64>(at); }
+DEVICE u64 load_gpu(u64 at) { return load_from<u64>(at); }
+DEVICE u32 load_gpu_u32(u64 at) { return load_from<u32>(at); }
+template <class W>
+DEVICE void add_gpu(u64 at, W value) { __atomic_fetch_add((W *)at, value, __ATOMIC_SEQ_CST); }
 DEVICE u64 load_acquire(u64 at) { return load_from<u64>(at); }
 DEVICE u32 load_relaxed_u32(u64 at) { return load_from<u32>(at); }
 DEVICE u32 load_acquire_u32(u64 at) { return load_from<u32>(at); }

@@ -47,7 +47,7 @@ class Job {
         memset(base_, 0xee, n * stride);
         for (i32 m = 0; m < n; m++) {
             members[m] = n - 1 - m;
-            locals[m] = {START, 0, BORN};
+            locals[m] = {START, 0, BORN, START * ENDS};
             memset(part(m), 0, SYNC);
         }
         team.n = n;
@@ -64,8 +64,11 @@ class Job {
 
     ~Job() { free(base_); }
 
-    // How many epochs a member has counted.
-    u64 epochs(i32 m) { return locals[m].epoch - START; }
+    // How many epochs a member has counted; all are over.
+    u64 epochs(i32 m) {
+        check(locals[m].over == locals[m].epoch * ENDS, "a collective that is counted is not over");
+        return locals[m].epoch - START;
+    }
 
     // Member m's part of symmetric memory.
     u8 *part(i32 m) { return base_ + members[m] * stride; }

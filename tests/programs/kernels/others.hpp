@@ -57,7 +57,7 @@ static void mismatch(CollectiveKernel kernel, CollectiveKernel other, u32 operat
         check(error.operation == (m == 1 ? other_operation : operation), "the wrong operation is named");
         check((error.pe == job.members[1]) == (m != 1), "the wrong PE is named");
         check(error.their_operation == (m == 1 ? operation : other_operation), "the other's operation is wrong");
-        check(job.epochs(m) == 2 && job.locals[m].done == 0, "the epoch is not counted");
+        check(job.epochs(m) == 2 && job.locals[m].begun == 0, "the epoch is not counted");
     }
 }
 
@@ -73,7 +73,7 @@ static void abort_word(CollectiveKernel kernel, u32 operation, bool flags) {
     device::launch(2, flags ? 96 : 64, 3, [&] { kernel(c); });
     host.join();
     check(job.errors[0].state == 0, "an abort is no error of the kernel");
-    check(job.epochs(0) == 1 && job.locals[0].done == 0, "the epoch is not counted");
+    check(job.epochs(0) == 1 && job.locals[0].begun == 0, "the epoch is not counted");
 }
 
 // A kernel of a team that was destroyed does nothing, and says so.
@@ -86,7 +86,7 @@ static void stale(CollectiveKernel kernel, u32 operation, bool flags) {
     device::launch(2, flags ? 96 : 64, 3, [&] { kernel(c); });
     check(job.errors[0].state == 2 && job.errors[0].code == STALE, "a destroyed team is not reported");
     check(job.aborts[0] == 0, "a destroyed team ends the kernels of the next one");
-    check(job.epochs(0) == 0 && job.locals[0].done == 0, "a destroyed team has epochs");
+    check(job.epochs(0) == 0 && job.locals[0].begun == 0, "a destroyed team has epochs");
     check(Bytes(job.part(1), job.part(1) + job.stride) == before, "a destroyed team writes");
 }
 

@@ -257,5 +257,5 @@ static void random_steps(u32 seed, u32 count) {
     for (u32 i = 0; i < count; i++) draw.any();
     run(job, draw.steps, seed);
     for (const ErrorRecord &error : job.errors) check(error.state == 0, "a kernel reports an error");
-    for (i32 m = 0; m < job.n; m++) check(job.epochs(m) == count && job.locals[m].done == 0, "epochs are counted wrongly");
+    for (i32 m = 0; m < job.n; m++) check(job.epochs(m) == count && job.locals[m].begun == 0, "epochs are counted wrongly");
 }

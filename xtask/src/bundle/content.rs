@@ -17,7 +17,7 @@ const PROGRAMS: [(&str, &[&str]); 2] = [
 ];
 
 /// Programs in C, by what they are made from.
-pub(super) const C_PROGRAMS: [(&str, &[&str]); 9] = [
+pub(super) const C_PROGRAMS: [(&str, &[&str]); 11] = [
     ("tests/ring-c", &["tests/conformance/ring.c"]),
     ("tests/model-c", &["tests/conformance/model.c"]),
     ("tests/misuse-c", &["tests/conformance/misuse.c"]),
@@ -28,6 +28,8 @@ pub(super) const C_PROGRAMS: [(&str, &[&str]); 9] = [
         &["tests/programs/device_streams.c"],
     ),
     ("tests/device_beside-c", &["tests/programs/device_beside.c"]),
+    ("tests/device_let_go-c", &["tests/programs/device_let_go.c"]),
+    ("tests/device_held-c", &["tests/programs/device_held.c"]),
     (
         "tests/device_register-c",
         &["tests/programs/device_register.c"],

@@ -1,17 +1,22 @@
 //! Copies on a lane, and what memory of the program's needs for them.
 //!
-//! On a stream the driver takes memory that it knows (of a GPU, managed, pinned) when the stream comes to the copy. Of pageable memory it
-//! copies a little away at once; for more, and for a copy to pageable memory, its call returns when the copy is done, and nothing ends
-//! that. So such a copy begins when its turn on the stream has come: that is waited for as everything else, with the PE's limits.
+//! The driver takes memory that it knows (of a GPU, managed, pinned) when the stream comes to the copy. Of pageable memory it copies a
+//! little away at once; for more, and for a copy to pageable memory, its call returns when the copy is done, and nothing ends that. So
+//! such a copy begins when its turn on the stream has come: that is waited for as everything else, with the PE's limits.
 //!
-//! A borrowed slice is the caller's again when the call returns, with an error, too. So the GPU never has one: what it might use later is
-//! copied from or to pinned memory of the library's own, which a call that gives up leaves to the GPU.
+//! A borrowed slice is the caller's again when the call returns, with an error, too. So on a stream the GPU never has one: what it might
+//! use later is copied from or to pinned memory of the library's own, which a call that gives up leaves to the GPU.
+//!
+//! A blocking operation that gives up leaves its copy on the library's own stream. So little goes through memory of the library's own,
+//! and more begins when the stream has its turn: streams that wait do not hold it up any more, but for those that have taken the last
+//! queue in the microseconds since. What remains is that then, and in a little put from a GPU's private memory, which is the caller's for
+//! speed, the GPU may use GPU memory and pinned memory after the error, until a quiet says that it is done.
 
 use super::CudaTransport;
 use super::driver::check;
 use super::operations::What;
+use super::own::GivenUp;
 use super::page::{STAGE, Stage};
-use super::streams::CudaEvent;
 use crate::heap::sym::{LocalDest, LocalSource};
 use crate::transport::Lane;
 use crate::transport::copy::copy;
@@ -19,20 +24,19 @@ use crate::wait::{Operation, Target, Wait};
 use crate::{Error, Result};
 use cudarc::driver::sys;
 use std::cell::RefCell;
+use std::mem::MaybeUninit;
 
 /// Bytes of pageable memory that the driver copies away at once.
 const AT_ONCE: usize = 64 << 10;
 /// Bytes of a borrowed slice that are copied away at a time.
 const AWAY: usize = 1 << 20;
+/// Bytes of a borrowed slice that are copied to the call's own stack.
+const LITTLE: usize = 4 << 10;
+/// Where memory of a GPU is, as the driver says it.
+const OF_GPU: u64 = sys::CUmemorytype::CU_MEMORYTYPE_DEVICE as u64;
 
 /// What a captured stream refuses, for an error.
 const BORROWED: &str = "a transfer with a slice that is borrowed for the call";
-
-/// For what a stream has to come to.
-const TURN: Wait = Wait {
-    operation: Operation::StreamSynchronize,
-    target: Target::Stream { goal: 0 },
-};
 
 impl CudaTransport {
     /// Puts a copy on a lane.
@@ -63,20 +67,42 @@ impl CudaTransport {
     /// Puts a copy from memory of the program's on a lane. A borrowed slice is read before this returns.
     pub(super) fn begin_put(&self, lane: Lane, to: u64, source: LocalSource<'_>) -> Result<()> {
         let (from, bytes) = (source.address() as u64, source.bytes());
-        let at_once = bytes <= AT_ONCE && !source.is_borrowed();
-        if lane == Lane::Blocking || at_once || self.layout.locate(from).is_some() {
+        if self.layout.locate(from).is_some() {
             return self.begin_copy(lane, to, from, bytes);
         }
-        let stream = self.stream(lane);
-        if !source.is_borrowed() {
-            return match self.is_known(from)? || self.device.is_captured(stream)? {
-                true => self.begin_copy(lane, to, from, bytes),
-                false => self.put_pageable(lane, to, from, bytes),
-            };
+        if source.is_borrowed() {
+            return self.put_borrowed(lane, to, source);
         }
-        self.device.check_capture(stream, BORROWED)?;
+        match lane {
+            Lane::Blocking => self.put_own(to, source),
+            Lane::Stream(_) if bytes <= AT_ONCE => self.begin_copy(lane, to, from, bytes),
+            Lane::Stream(_) => {
+                match self.is_known(from)? || self.device.is_captured(self.stream(lane))? {
+                    true => self.begin_copy(lane, to, from, bytes),
+                    false => self.put_pageable(lane, to, from, bytes),
+                }
+            }
+        }
+    }
+
+    fn put_borrowed(&self, lane: Lane, to: u64, source: LocalSource<'_>) -> Result<()> {
+        let (from, bytes) = (source.address() as u64, source.bytes());
+        if let Lane::Stream(stream) = lane {
+            self.device
+                .check_capture(stream as sys::CUstream, BORROWED)?;
+        }
         if self.device.facts().reads_pages {
             return self.put_staged(lane, to, source);
+        }
+        if bytes <= LITTLE {
+            let mut away = [MaybeUninit::<u8>::uninit(); LITTLE];
+            let away = away.as_mut_ptr().cast();
+            // SAFETY: the source is valid for reads (rule 3 of heap/sym.rs), `away` is long enough (just checked) and nobody else's.
+            unsafe { copy::<false, false>(away, source.address(), bytes) };
+            return self.begin_copy(lane, to, away as u64, bytes);
+        }
+        if lane == Lane::Blocking {
+            return self.put_own(to, source);
         }
         if !self.is_known(from)? {
             return self.put_pageable(lane, to, from, bytes);
@@ -92,51 +118,103 @@ impl CudaTransport {
         Ok(())
     }
 
+    /// Puts a copy from memory outside the heap on the library's own stream.
+    fn put_own(&self, to: u64, source: LocalSource<'_>) -> Result<()> {
+        let (from, bytes) = (source.address() as u64, source.bytes());
+        let little = bytes <= AT_ONCE;
+        if !little || !self.has_turn() {
+            match (self.kind_of(from)?, self.device.facts().reads_pages) {
+                (Some(OF_GPU), _) if little => {}
+                (Some(_), _) | (None, true) if little => {
+                    return self.put_staged(Lane::Blocking, to, source);
+                }
+                (Some(_), _) | (None, true) => self.await_turn(Operation::Put)?,
+                (None, false) if !little => self.await_here(Lane::Blocking, Operation::Put)?,
+                (None, false) => {}
+            }
+        }
+        self.begin_copy(Lane::Blocking, to, from, bytes)
+    }
+
+    /// Puts a copy on the library's own stream, from memory that is the GPU's until quiet.
+    pub(super) fn begin_put_until_quiet(&self, to: u64, source: LocalSource<'_>) -> Result<()> {
+        let (from, bytes) = (source.address() as u64, source.bytes());
+        let at_once = bytes <= AT_ONCE || self.layout.locate(from).is_some();
+        if !at_once && !self.device.facts().reads_pages && !self.is_known(from)? {
+            // The driver's own call would wait.
+            self.await_here(Lane::Blocking, Operation::Put)?;
+        }
+        self.begin_copy(Lane::Blocking, to, from, bytes)
+    }
+
     /// Puts a copy from pageable memory on a stream. Unless the GPU reads such memory itself, it has been read when this returns.
     fn put_pageable(&self, lane: Lane, to: u64, from: u64, bytes: usize) -> Result<()> {
         if bytes > AT_ONCE {
-            self.await_here(lane)?;
+            self.await_here(lane, Operation::Put)?;
         }
         self.begin_copy(lane, to, from, bytes)
     }
 
     /// Copies a borrowed slice away in parts, each when its turn has come.
     fn put_staged(&self, lane: Lane, to: u64, source: LocalSource<'_>) -> Result<()> {
-        self.await_here(lane)?;
+        self.await_turn_on(lane, Operation::Put)?;
         for start in (0..source.bytes()).step_by(STAGE) {
             let part = source.part(start, STAGE.min(source.bytes() - start));
-            let stage = self.stage()?;
+            let stage = self.stage(Operation::Put)?;
             stage.fill(&part);
-            self.through_stage(lane, stage, |at| {
+            self.through_stage(lane, Operation::Put, stage, |at| {
                 self.begin_copy(lane, to + start as u64, at, part.bytes())
             })?;
         }
         Ok(())
     }
 
-    /// Puts a copy to memory of the program's on a lane. A borrowed slice is written before this returns.
-    pub(super) fn begin_get(&self, lane: Lane, dest: LocalDest<'_>, from: u64) -> Result<()> {
+    /// Puts a copy to memory of the program's on a lane. A borrowed slice is written before this returns. Whether it is done already.
+    pub(super) fn begin_get(&self, lane: Lane, dest: LocalDest<'_>, from: u64) -> Result<bool> {
         let (to, bytes) = (dest.address() as u64, dest.bytes());
-        if lane == Lane::Blocking || self.layout.locate(to).is_some() {
-            return self.begin_copy(lane, to, from, bytes);
+        if self.layout.locate(to).is_none() {
+            let Lane::Stream(stream) = lane else {
+                return self.get_own(dest, from);
+            };
+            let stream = stream as sys::CUstream;
+            if dest.is_borrowed() {
+                self.device.check_capture(stream, BORROWED)?;
+                return self.get_staged(lane, dest, from).map(|()| true);
+            }
+            if !self.is_known(to)? && !self.device.is_captured(stream)? {
+                self.await_here(lane, Operation::Get)?;
+            }
         }
-        let stream = self.stream(lane);
-        if dest.is_borrowed() {
-            self.device.check_capture(stream, BORROWED)?;
-            return self.get_staged(lane, dest, from);
-        }
-        if !self.is_known(to)? && !self.device.is_captured(stream)? {
-            self.await_here(lane)?;
-        }
-        self.begin_copy(lane, to, from, bytes)
+        self.begin_copy(lane, to, from, bytes).map(|()| false)
     }
 
-    /// Fills a borrowed slice in parts, when its turn has come.
+    /// Puts a copy to memory outside the heap on the library's own stream. Whether it is done already.
+    fn get_own(&self, dest: LocalDest<'_>, from: u64) -> Result<bool> {
+        let (to, bytes) = (dest.address() as u64, dest.bytes());
+        let little = bytes <= STAGE;
+        if dest.is_borrowed() && little {
+            return self.get_staged(Lane::Blocking, dest, from).map(|()| true);
+        }
+        let kind = self.kind_of(to)?;
+        let pageable = kind.is_none() && !self.device.facts().reads_pages;
+        if (dest.is_borrowed() && !pageable) || (little && kind != Some(OF_GPU)) {
+            return self.get_staged(Lane::Blocking, dest, from).map(|()| true);
+        }
+        match pageable {
+            true => self.await_here(Lane::Blocking, Operation::Get)?,
+            false => self.await_turn(Operation::Get)?,
+        }
+        self.begin_copy(Lane::Blocking, to, from, bytes)
+            .map(|()| false)
+    }
+
+    /// Fills memory of the host's in parts, when its turn has come.
     fn get_staged(&self, lane: Lane, mut dest: LocalDest<'_>, from: u64) -> Result<()> {
-        self.await_here(lane)?;
+        self.await_turn_on(lane, Operation::Get)?;
         for start in (0..dest.bytes()).step_by(STAGE) {
             let bytes = STAGE.min(dest.bytes() - start);
-            let stage = self.through_stage(lane, self.stage()?, |at| {
+            let stage = self.stage(Operation::Get)?;
+            let stage = self.through_stage(lane, Operation::Get, stage, |at| {
                 self.begin_copy(lane, at, from + start as u64, bytes)
             })?;
             stage.empty(&mut dest.part(start, bytes));
@@ -144,11 +222,23 @@ impl CudaTransport {
         Ok(())
     }
 
+    /// Before a transfer in parts: there are few stages, which the streams of the program's shall not hold up.
+    fn await_turn_on(&self, lane: Lane, operation: Operation) -> Result<()> {
+        match lane {
+            Lane::Blocking => Ok(()),
+            Lane::Stream(_) => self.await_here(lane, operation),
+        }
+    }
+
     /// A stage, when another thread is done with one.
-    fn stage(&self) -> Result<Stage<'_>> {
+    fn stage(&self, operation: Operation) -> Result<Stage<'_>> {
+        if let Some(stage) = self.page.stage()? {
+            return Ok(stage);
+        }
         let found = RefCell::new(None);
+        let target = Target::Device;
         // It may be asked again after it has said yes.
-        self.wait(TURN, &|| {
+        self.wait(Wait { operation, target }, &|| {
             let mut found = found.borrow_mut();
             if found.is_none() {
                 *found = self.page.stage()?;
@@ -163,45 +253,27 @@ impl CudaTransport {
     fn through_stage<'a>(
         &'a self,
         lane: Lane,
+        operation: Operation,
         stage: Stage<'a>,
         begin: impl FnOnce(u64) -> Result<()>,
     ) -> Result<Stage<'a>> {
-        let mark = self.take_mark()?;
         begin(stage.address())?;
-        if let Err(error) = mark.record_on(self.stream(lane)) {
-            // Nobody will know when the GPU is done with it.
-            std::mem::forget(stage);
-            return Err(error);
-        }
-        match self.await_mark(&mark) {
-            Ok(()) => {
-                self.give_mark_back(mark);
-                Ok(stage)
-            }
-            Err(error) => {
-                stage.retire(mark);
+        match self.see_done(lane, operation) {
+            Ok(()) => Ok(stage),
+            Err(GivenUp { error, end }) => {
+                stage.retire(end);
                 Err(error)
             }
         }
     }
 
     /// Whether the driver knows an address: memory of a GPU, managed memory, or pinned memory of the host.
-    fn is_known(&self, address: u64) -> Result<bool> {
+    pub(super) fn is_known(&self, address: u64) -> Result<bool> {
+        Ok(self.kind_of(address)?.is_some())
+    }
+
+    fn kind_of(&self, address: u64) -> Result<Option<u64>> {
         let _current = self.device.enter()?;
-        Ok(What::MemoryType.of(address).is_some())
-    }
-
-    /// Waits until an event is reached, with all that ends a wait of this PE.
-    pub(super) fn await_mark(&self, mark: &CudaEvent) -> Result<()> {
-        self.wait(TURN, &|| mark.query())
-    }
-
-    /// Waits until a stream of the program's has come to here.
-    fn await_here(&self, lane: Lane) -> Result<()> {
-        let mark = self.take_mark()?;
-        mark.record_on(self.stream(lane))?;
-        self.await_mark(&mark)?;
-        self.give_mark_back(mark);
-        Ok(())
+        Ok(What::MemoryType.of(address))
     }
 }

@@ -368,24 +368,27 @@ impl Device {
         Ok(free as u64)
     }
 
-    /// Waits until everything in the library's own stream is done.
-    pub(crate) fn synchronize(&self) -> Result<()> {
-        self.synchronize_stream(self.stream)
-    }
-
-    /// Waits until everything on a stream of its context is done.
-    pub(super) fn synchronize_stream(&self, stream: CUstream) -> Result<()> {
-        let (_current, _apart) = (self.enter()?, Apart::new()?);
-        // SAFETY: rules 1 and 3.
-        let code = unsafe { sys::cuStreamSynchronize(stream) };
-        check("cuStreamSynchronize", code)
-    }
-
     /// Whether everything on a stream of its context has run.
     pub(super) fn is_idle(&self, stream: CUstream) -> Result<bool> {
         let (_current, _apart) = (self.enter()?, Apart::new()?);
         // SAFETY: rules 1 and 3.
         driver::done("cuStreamQuery", unsafe { sys::cuStreamQuery(stream) })
+    }
+
+    /// As [`is_idle`](Device::is_idle), asked without a pause until it is, or `again` says no.
+    pub(super) fn is_idle_soon(&self, stream: CUstream, again: impl Fn() -> bool) -> Result<bool> {
+        let (_current, _apart) = (self.enter()?, Apart::new()?);
+        loop {
+            // SAFETY: rules 1 and 3.
+            let code = unsafe { sys::cuStreamQuery(stream) };
+            if driver::done("cuStreamQuery", code)? {
+                return Ok(true);
+            }
+            if !again() {
+                return Ok(false);
+            }
+            std::hint::spin_loop();
+        }
     }
 
     /// Whether a stream of its context is captured into a graph.
@@ -400,6 +403,26 @@ impl Device {
         }
         check("cuStreamIsCapturing", code)?;
         Ok(status != CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE)
+    }
+
+    /// The number of the capture that a stream of its context is in, if it is in one.
+    pub(super) fn capture(&self, stream: CUstream) -> Result<Option<u64>> {
+        let _current = self.enter()?;
+        let mut status = CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE;
+        let mut number = 0;
+        // SAFETY: rules 1 to 3; what may be null is not written.
+        let code = unsafe {
+            sys::cuStreamGetCaptureInfo_v2(
+                stream,
+                &mut status,
+                &mut number,
+                std::ptr::null_mut(),
+                std::ptr::null_mut(),
+                std::ptr::null_mut(),
+            )
+        };
+        check("cuStreamGetCaptureInfo", code)?;
+        Ok((status == CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_ACTIVE).then_some(number))
     }
 
     /// An error while a stream is captured into a graph: then `what` is not possible.
@@ -455,11 +478,10 @@ impl Drop for Device {
             return;
         }
         if let Ok(_current) = self.enter() {
-            // SAFETY: rules 1 and 3; whoever uses the stream holds the `Device`. An error changes nothing: the process is ending, or the
-            // context is gone.
+            // SAFETY: rules 1 and 3; whoever uses the stream holds the `Device`, for good if what is on it has not come to its end. An
+            // error changes nothing: the process is ending, or the context is gone.
             unsafe {
                 if !self.stream.is_null() {
-                    let _ = sys::cuStreamSynchronize(self.stream);
                     let _ = sys::cuStreamDestroy_v2(self.stream);
                 }
             }

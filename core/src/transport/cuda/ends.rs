@@ -1,8 +1,9 @@
 //! How the kernels of a team's collectives end: how many have, what ends those that wait, and what tells those of other PEs that none
 //! will follow.
 
-use super::kernels::{self, CollectiveArgs, State, TeamArgs};
-use super::{CudaTransport, sync};
+use super::kernels::{self, CollectiveArgs, State, TeamArgs, TeamLocal};
+use super::page::{STAGE, Stage};
+use super::{CudaEvent, CudaTransport, sync};
 use crate::Result;
 use crate::heap::sym::LocalDest;
 use crate::transport::Lane;
@@ -11,21 +12,11 @@ use crate::wait::Operation;
 
 /// Words from one team's count to the next one's.
 const STEP: usize = sync::EPOCH as usize / 8;
+/// Bytes of all counts.
+const BYTES: usize = MAX_TEAMS * sync::EPOCH as usize;
+const _: () = assert!(BYTES <= STAGE);
 
 impl CudaTransport {
-    /// How many collectives of each team this PE's GPU has run, by the teams' numbers.
-    pub(crate) fn epochs(&self) -> Result<Vec<u64>> {
-        let mut words = vec![0_u64; MAX_TEAMS * STEP];
-        let place = sync::epoch(self.sync_area(), 0).offset();
-        self.get(
-            Lane::Blocking,
-            self.me,
-            place,
-            LocalDest::from(&mut words[..]),
-        )?;
-        Ok(words.into_iter().step_by(STEP).collect())
-    }
-
     /// Whether what is put on a lane becomes part of a graph.
     pub(crate) fn is_captured(&self, lane: Lane) -> bool {
         match lane {
@@ -56,9 +47,68 @@ impl CudaTransport {
             None => Ok(()),
         }
     }
+}
 
-    /// Whether everything on the library's own stream has run.
-    pub(crate) fn is_idle(&self) -> Result<bool> {
-        self.device.is_idle(self.device.stream())
+/// Looks at how many collectives of each team this PE's GPU has run. A look is a copy, which the library's own stream may come to late;
+/// nobody waits for it.
+pub(crate) struct EpochLook<'a> {
+    cuda: &'a CudaTransport,
+    under_way: Option<(Stage<'a>, CudaEvent)>,
+}
+
+impl<'a> EpochLook<'a> {
+    pub(crate) fn new(cuda: &'a CudaTransport) -> EpochLook<'a> {
+        EpochLook {
+            cuda,
+            under_way: None,
+        }
+    }
+
+    /// The counts, by the teams' numbers, if the copy has come that was under way; else one is now.
+    pub(crate) fn counts(&mut self) -> Result<Option<Vec<u64>>> {
+        if self.under_way.is_none() {
+            self.begin()?;
+        }
+        let Some((stage, end)) = self.under_way.take() else {
+            return Ok(None);
+        };
+        if !end.query()? {
+            self.under_way = Some((stage, end));
+            return Ok(None);
+        }
+        self.cuda.give_mark_back(end);
+        let mut words = vec![0_u64; MAX_TEAMS * STEP];
+        stage.empty(&mut LocalDest::from(&mut words[..]));
+        Ok(Some(words.chunks(STEP).map(TeamLocal::over).collect()))
+    }
+
+    /// Begins a copy, if there is a stage for it and the library's own stream goes on.
+    fn begin(&mut self) -> Result<()> {
+        let cuda = self.cuda;
+        if cuda.is_held_up()? {
+            return Ok(());
+        }
+        let Some(stage) = cuda.page.stage()? else {
+            return Ok(());
+        };
+        let from = sync::epoch(cuda.sync_area(), 0).offset();
+        let from = cuda.layout.address(cuda.me, from);
+        cuda.begin_copy(Lane::Blocking, stage.address(), from, BYTES)?;
+        match cuda.mark_here(cuda.stream(Lane::Blocking)) {
+            Ok(end) => self.under_way = Some((stage, end)),
+            Err(error) => {
+                stage.retire(None);
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Drop for EpochLook<'_> {
+    fn drop(&mut self) {
+        if let Some((stage, end)) = self.under_way.take() {
+            stage.retire(Some(end));
+        }
     }
 }

@@ -39,7 +39,7 @@ pub(crate) const STALE: u32 = 3;
 pub(crate) const WRITTEN: u32 = 2;
 
 /// The job as a kernel sees it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, bytemuck::NoUninit)]
 #[repr(C)]
 pub(crate) struct State {
     version: u32,
@@ -87,14 +87,15 @@ pub(crate) struct ErrorRecord {
     pub(crate) their_operation: AtomicU32,
 }
 
-/// What the kernels use of a team's epoch block: how many of the team's collectives are over, how many blocks of the running one are
-/// done, and which of the teams with the number it is.
-#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
+/// What the kernels use of a team's epoch block: how many of the team's collectives they have counted, blocks of the running one that have
+/// begun, which of the teams with the number it is, and how many collectives are over.
+#[derive(Clone, Copy, Debug, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub(crate) struct TeamLocal {
-    pub(crate) epoch: u64,
-    pub(crate) done: u32,
+    epoch: u64,
+    begun: u32,
     pub(crate) born: u32,
+    over: u64,
 }
 
 impl TeamLocal {
@@ -102,6 +103,19 @@ impl TeamLocal {
     pub(crate) const NO_TEAM: u32 = u32::MAX;
     /// That of a broken team, whose members have had their errors: a kernel that is late leaves.
     pub(crate) const GIVEN_UP: u32 = u32::MAX - 1;
+
+    /// That of a new team.
+    pub(crate) fn new(born: u32) -> TeamLocal {
+        TeamLocal {
+            born,
+            ..TeamLocal::default()
+        }
+    }
+
+    /// How many of a team's collectives are over, so that no block of theirs runs, by the words of its epoch block.
+    pub(crate) fn over(words: &[u64]) -> u64 {
+        words[std::mem::offset_of!(TeamLocal, over) / 8] >> 16
+    }
 }
 
 /// Bytes per member of what comes first in a sync block: calls and lengths.
@@ -112,7 +126,7 @@ const STEPS: u64 = 2;
 const MOST_BLOCKS: u64 = 128;
 
 /// A team as a kernel sees it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, bytemuck::NoUninit)]
 #[repr(C)]
 pub(crate) struct TeamArgs {
     n: i32,
@@ -194,7 +208,7 @@ fn stride(pes: &[Pe]) -> (Pe, Pe) {
 }
 
 /// The arguments of a collective.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, bytemuck::NoUninit)]
 #[repr(C)]
 pub(crate) struct CollectiveArgs {
     state: State,
@@ -269,7 +283,7 @@ impl CollectiveArgs {
 }
 
 /// The arguments of a strided copy: `count` blocks of `block` bytes, steps in bytes from block to block.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, bytemuck::NoUninit)]
 #[repr(C)]
 pub(crate) struct StridedArgs {
     pub(crate) dest: u64,
@@ -281,7 +295,7 @@ pub(crate) struct StridedArgs {
 }
 
 /// The arguments of an atomic operation.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, bytemuck::NoUninit)]
 #[repr(C)]
 struct AtomicArgs {
     address: u64,
@@ -293,7 +307,7 @@ struct AtomicArgs {
 }
 
 /// What a wait, or a test, looks for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, bytemuck::NoUninit)]
 #[repr(u32)]
 pub(crate) enum WaitMode {
     One = 0,
@@ -303,7 +317,7 @@ pub(crate) enum WaitMode {
 }
 
 /// The arguments of a wait or a test. Addresses are this PE's; those of memory that the kernel writes may be pinned host memory.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, bytemuck::NoUninit)]
 #[repr(C)]
 pub(crate) struct WaitArgs {
     pub(crate) state: State,
@@ -335,7 +349,7 @@ const _: () = {
     assert!(size_of::<ErrorRecord>() == 48);
     assert!(size_of::<TeamArgs>() == 72);
     assert!(size_of::<CollectiveArgs>() == 208);
-    assert!(size_of::<TeamLocal>() == 16);
+    assert!(size_of::<TeamLocal>() == 24);
     assert!(size_of::<StridedArgs>() == 48);
     assert!(size_of::<AtomicArgs>() == 40);
     assert!(size_of::<WaitArgs>() == 120);

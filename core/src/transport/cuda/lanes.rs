@@ -1,23 +1,25 @@
 //! Which streams have work of this PE: those that blocking collectives borrow, the one that had a team's latest collective, and those
 //! that the program has taken back while something of ours may still be on them.
 //!
-//! Nothing here waits but by events, because what else is on a stream of the program's may take as long as it likes. A stream that is
-//! captured into a graph has no work yet; the order of what is in a graph, and its end, are the program's.
+//! Nothing here waits but by events, because what else is on a stream of the program's may take as long as it likes; only a stream that
+//! is full makes the driver wait when an event is recorded in it. A stream that is captured into a graph may have work from before, whose
+//! end nobody can mark then; the order of what is in a graph, and its end, are the program's.
 
 use super::CudaTransport;
-use super::device::Device;
 use super::streams::{CudaEvent, CudaStream};
 use crate::transport::Lane;
 use crate::transport::host::control::MAX_TEAMS;
 use crate::{Error, Result};
 use cudarc::driver::sys::CUstream;
-use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Release};
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 /// `cudaStreamPerThread`: a stream of each thread's own.
 const PER_THREAD: u64 = 2;
+/// The number of no stream.
+const NO_STREAM: u64 = u64::MAX;
 /// Between two looks at what is left behind, or is to leave.
 pub(super) const LOOK: Duration = Duration::from_micros(100);
 
@@ -27,7 +29,7 @@ pub(super) struct Lanes {
     /// Events that nobody uses.
     marks: Mutex<Vec<CudaEvent>>,
     /// By team number.
-    teams: Box<[Mutex<Latest>]>,
+    teams: Box<[TeamLane]>,
     /// The ends of what was on streams when the program took them back.
     left: Mutex<Vec<CudaEvent>>,
     /// Whether something is under way whose end cannot be known.
@@ -35,15 +37,21 @@ pub(super) struct Lanes {
 }
 
 /// Where a team's latest collective is.
+struct TeamLane {
+    /// Its stream, or [`NO_STREAM`] if it is done, or the program has taken the stream back. Written with the lock only; who looks for the
+    /// teams of a stream needs no lock of the others.
+    stream: AtomicU64,
+    latest: Mutex<Latest>,
+}
+
 #[derive(Default)]
 struct Latest {
-    /// The stream, unless the collective is done, or the program has taken the stream back.
-    stream: Option<u64>,
-    /// Whether `mark` is recorded after the collective.
-    marked: bool,
+    /// Recorded after the collective.
     mark: Option<CudaEvent>,
     /// Whether the team has changed streams: then it may do so again, and each collective is marked.
     changes: bool,
+    /// Whether it went out of sight without a mark.
+    lost: bool,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -55,30 +63,28 @@ impl Lanes {
         Lanes {
             streams: Mutex::default(),
             marks: Mutex::default(),
-            teams: (0..MAX_TEAMS).map(|_| Mutex::default()).collect(),
+            teams: (0..MAX_TEAMS).map(|_| TeamLane::new()).collect(),
             left: Mutex::default(),
             unknown: AtomicBool::new(false),
         }
     }
 }
 
-impl Latest {
-    /// Marks the end of the collective, if it is not done or marked.
-    fn mark(&mut self, device: &Arc<Device>) -> Result<Option<&CudaEvent>> {
-        if let (Some(stream), false) = (self.stream, self.marked) {
-            device.check_capture(
-                stream as CUstream,
-                "putting a team's collective on another stream than the one before",
-            )?;
-            if self.mark.is_none() {
-                self.mark = Some(CudaEvent::mark(device)?);
-            }
-            if let Some(mark) = &self.mark {
-                mark.record_on(stream as CUstream)?;
-                self.marked = true;
-            }
+impl TeamLane {
+    fn new() -> TeamLane {
+        TeamLane {
+            stream: AtomicU64::new(NO_STREAM),
+            latest: Mutex::default(),
         }
-        Ok(self.mark.as_ref().filter(|_| self.marked))
+    }
+
+    fn stream(&self) -> Option<u64> {
+        let stream = self.stream.load(Acquire);
+        (stream != NO_STREAM).then_some(stream)
+    }
+
+    fn set_stream(&self, stream: Option<u64>) {
+        self.stream.store(stream.unwrap_or(NO_STREAM), Release);
     }
 }
 
@@ -107,8 +113,7 @@ impl LentStream<'_> {
 
     /// The collective is done, so the stream is idle.
     pub(crate) fn done(mut self) {
-        let mut latest = lock(&self.cuda.lanes.teams[self.team as usize]);
-        (latest.stream, latest.marked) = (None, false);
+        self.cuda.all_have_run(self.team);
         lock(&self.cuda.lanes.streams).extend(self.stream.take());
     }
 }
@@ -117,7 +122,7 @@ impl Drop for LentStream<'_> {
     fn drop(&mut self) {
         if let Some(stream) = self.stream.take() {
             // Nobody knows whether it is idle. It runs on, and the driver frees it then.
-            self.cuda.let_go(stream.raw());
+            self.cuda.let_go(stream.raw(), None);
         }
     }
 }
@@ -137,63 +142,145 @@ impl CudaTransport {
         })
     }
 
-    /// Before a collective of a team is put on a stream that is not captured: it begins when the team's latest one, if that is on another stream, is done.
-    pub(super) fn take_turn(&self, team: u32, stream: CUstream) -> Result<()> {
-        let raw = stream as u64;
-        let mut latest = lock(&self.lanes.teams[team as usize]);
-        if latest.stream == Some(raw) && raw != PER_THREAD {
-            return Ok(());
-        }
-        if latest.stream.is_some() || latest.marked {
-            if let Some(mark) = latest.mark(&self.device)? {
-                mark.hold_up(stream)?;
+    /// Before a collective of a team is put on a stream that is not captured: it begins when the team's latest one, if that is on another
+    /// stream, is done. False: nobody can mark the end of that one now.
+    pub(super) fn take_turn(&self, team: u32, stream: CUstream) -> Result<bool> {
+        let (raw, lane) = (stream as u64, &self.lanes.teams[team as usize]);
+        let before = {
+            let mut latest = lock(&lane.latest);
+            let same = lane.stream() == Some(raw) && raw != PER_THREAD;
+            if !same && !self.mark_latest(lane, &mut latest)? {
+                return Ok(false);
             }
-            latest.changes = true;
+            lane.set_stream(Some(raw));
+            latest.changes |= !same && latest.mark.is_some();
+            match latest.mark.take() {
+                Some(mark) if !same => mark,
+                mark => {
+                    lock(&self.lanes.marks).extend(mark);
+                    return Ok(true);
+                }
+            }
+        };
+        // It waits if the stream is full, and nobody shall wait for that stream who lets the other one go.
+        let held = before.hold_up(stream);
+        match held {
+            Ok(()) => self.give_mark_back(before),
+            Err(_) => {
+                let mut latest = lock(&lane.latest);
+                lane.set_stream(None);
+                latest.mark = Some(before);
+            }
         }
-        (latest.stream, latest.marked) = (Some(raw), false);
-        Ok(())
+        held.map(|()| true)
     }
 
     /// After a collective of a team was put on a stream.
     pub(super) fn end_turn(&self, team: u32, stream: CUstream) -> Result<()> {
-        let mut latest = lock(&self.lanes.teams[team as usize]);
-        if latest.changes || stream as u64 == PER_THREAD {
-            latest.marked = false;
-            latest.mark(&self.device)?;
+        let lane = &self.lanes.teams[team as usize];
+        let mut latest = lock(&lane.latest);
+        let own = stream as u64 == PER_THREAD;
+        if !latest.changes && !own {
+            return Ok(());
         }
-        Ok(())
+        let marked = self.mark_latest(lane, &mut latest);
+        if own && !matches!(marked, Ok(true)) {
+            // Another thread's mark would be in another stream.
+            lane.set_stream(None);
+            latest.lost = true;
+        }
+        marked.map(drop)
+    }
+
+    /// Marks the end of a team's latest collective, unless it is done or marked. False: that is not possible now.
+    fn mark_latest(&self, lane: &TeamLane, latest: &mut Latest) -> Result<bool> {
+        match lane.stream() {
+            _ if latest.lost => return Ok(false),
+            Some(stream) if latest.mark.is_none() => {
+                if self.device.is_captured(stream as CUstream)? {
+                    return Ok(false);
+                }
+                let mark = self.take_mark()?;
+                mark.record_on(stream as CUstream)?;
+                latest.mark = Some(mark);
+            }
+            _ => {}
+        }
+        Ok(true)
+    }
+
+    /// The collectives of a team that this PE has put on streams are done.
+    pub(crate) fn all_have_run(&self, team: u32) {
+        let lane = &self.lanes.teams[team as usize];
+        let mut latest = lock(&lane.latest);
+        lane.set_stream(None);
+        latest.lost = false;
+        // It may be about to be reached; who takes it records it anew.
+        lock(&self.lanes.marks).extend(latest.mark.take());
+    }
+
+    /// Whether a kernel of a team's may be running, or still to come.
+    pub(crate) fn is_under_way(&self, team: u32) -> bool {
+        let lane = &self.lanes.teams[team as usize];
+        let mut latest = lock(&lane.latest);
+        // An idle stream needs no mark. After an error of the driver nobody knows.
+        let idle = match lane.stream() {
+            Some(stream) if latest.mark.is_none() => {
+                let stream = stream as CUstream;
+                !self.device.is_captured(stream).unwrap_or(true)
+                    && self.device.is_idle(stream).unwrap_or(false)
+            }
+            _ => false,
+        };
+        if idle {
+            return false;
+        }
+        match self.mark_latest(lane, &mut latest) {
+            Ok(true) => latest
+                .mark
+                .as_ref()
+                .is_some_and(|mark| !mark.query().unwrap_or(false)),
+            _ => true,
+        }
+    }
+
+    /// The capture that a stream is in, by its number; none where nobody can tell.
+    pub(crate) fn capture_of(&self, stream: u64) -> Option<u64> {
+        self.device.capture(stream as CUstream).ok().flatten()
     }
 
     /// The program, or the library, has no use for a stream any more, and may destroy it after this call. What is on it goes on.
-    pub(crate) fn let_go(&self, stream: u64) {
-        let raw = stream as CUstream;
+    /// `made_in`: the capture that it was in when the program made it known.
+    pub(crate) fn let_go(&self, stream: u64, made_in: Option<u64>) {
+        if made_in.is_some() && self.capture_of(stream) == made_in {
+            // All of it is in the graph, and what else is known of the stream is there by another handle.
+            return;
+        }
         self.kernels.forget_stream(stream);
         // What has ended since is forgotten; an error shows when somebody waits.
         let _ = self.left_nothing();
-        for team in &self.lanes.teams {
-            let mut latest = lock(team);
-            if latest.stream == Some(stream) {
-                // One that is captured has no work yet.
-                let _ = latest.mark(&self.device);
-                latest.stream = None;
+        let end = self.end_of(stream as CUstream);
+        let idle = matches!(end, Ok(None));
+        for lane in &self.lanes.teams {
+            if lane.stream() != Some(stream) {
+                continue;
+            }
+            let mut latest = lock(&lane.latest);
+            if lane.stream() == Some(stream) {
+                latest.lost = !idle && !matches!(self.mark_latest(lane, &mut latest), Ok(true));
+                lane.set_stream(None);
             }
         }
-        let mark = self.marked(raw).and_then(|mark| match mark {
-            Some(mark) if mark.query()? => {
-                self.give_mark_back(mark);
-                Ok(None)
-            }
-            mark => Ok(mark),
-        });
-        match mark {
+        match end {
             Ok(mark) => lock(&self.lanes.left).extend(mark),
             Err(_) => self.lanes.unknown.store(true, Release),
         }
     }
 
-    /// An event at the end of what is on a stream now; none if it is captured.
-    fn marked(&self, stream: CUstream) -> Result<Option<CudaEvent>> {
-        if self.device.is_captured(stream)? {
+    /// An event at the end of what is on a stream now; none if that has run.
+    fn end_of(&self, stream: CUstream) -> Result<Option<CudaEvent>> {
+        self.device.check_capture(stream, "marking its end")?;
+        if self.device.is_idle(stream)? {
             return Ok(None);
         }
         let mark = self.take_mark()?;
@@ -226,14 +313,19 @@ impl CudaTransport {
         failed.map(|()| left.is_empty())
     }
 
-    /// Waits until nothing of this PE's is on any stream that it knows: then its memory may go. Otherwise the memory stays mapped for
-    /// good, and the answer is false.
+    /// Waits until nothing of this PE's is on any stream that it knows, nor on the library's own: then its memory may go. Otherwise the
+    /// memory stays mapped for good, and the answer is false.
     ///
     /// Local, after this PE's kernels were told to end.
     pub(crate) fn settle(&self, limit: Duration) -> bool {
         let until = Instant::now() + limit;
+        // An error of the driver says that nothing runs on the library's own stream any more.
+        let own_idle = || self.is_idle().unwrap_or(true);
         loop {
-            match self.left_nothing() {
+            if self.kept.load(Acquire) {
+                return false;
+            }
+            match self.left_nothing().map(|nothing| nothing && own_idle()) {
                 Ok(true) if !self.lanes.unknown.load(Acquire) => return true,
                 Ok(false) if Instant::now() < until => std::thread::sleep(LOOK),
                 _ => break,

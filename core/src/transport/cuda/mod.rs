@@ -19,6 +19,7 @@ pub(crate) mod kernels;
 mod lanes;
 mod nvml;
 mod operations;
+mod own;
 mod page;
 mod peers;
 mod segment;
@@ -29,6 +30,7 @@ pub(crate) mod sync;
 mod team;
 
 pub(crate) use device::Device;
+pub(crate) use ends::EpochLook;
 pub(crate) use exchange::Links;
 pub(crate) use lanes::LentStream;
 pub(crate) use page::Page;
@@ -39,23 +41,28 @@ pub(crate) use streams::{CudaEvent, CudaStream};
 use super::host::control::Control;
 use crate::heap::layout::{Layout, MAX_ALIGNMENT};
 use crate::heap::sym::SymRange;
-use crate::wait::{Operation, Wait};
+use crate::wait::{self, Operation, Wait};
 use crate::{Error, Pe, Result};
 use chunks::Chunks;
 use device::Facts;
 use exchange::{Exchange, Limit, Patience, Share};
 use kernels::{Kernels, State};
-use lanes::Lanes;
+use lanes::{LOOK, Lanes};
+use own::Own;
 use peers::Introduction;
 use segment::Memory;
 use share::{Pieces, hear, say};
+use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
-use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, Weak};
-use std::time::Instant;
+use std::thread::{self, ThreadId};
+use std::time::{Duration, Instant};
 
 /// The share of a GPU's free memory that is the heap if nobody says otherwise, in percent.
 const DEFAULT_SHARE: u64 = 80;
+
+/// How long what the library itself has begun may take when the transport goes.
+const LEAVING: Duration = Duration::from_secs(2);
 
 /// The transport of a PE.
 pub(crate) struct CudaTransport {
@@ -74,15 +81,24 @@ pub(crate) struct CudaTransport {
     kernels: Arc<Kernels>,
     page: Arc<Page>,
     lanes: Lanes,
-    /// What was put on the library's own stream and not waited for: how often, and how much of it is done for sure.
-    issued: AtomicU64,
-    completed: AtomicU64,
+    own: Own,
     /// Whether the memory stays mapped for good, because a kernel may still use it.
     kept: AtomicBool,
     /// What went wrong where it could not be returned.
-    failed: Mutex<Option<Error>>,
+    failed: Mutex<Failed>,
     /// How this PE waits, once there is a runtime.
     waiter: OnceLock<Waiter>,
+    /// Until when it waits before.
+    init_until: Instant,
+}
+
+/// What went wrong where it could not be returned.
+#[derive(Default)]
+struct Failed {
+    /// For good.
+    lasting: Option<Error>,
+    /// In a thread that has given up a wait.
+    passing: Vec<(ThreadId, Error)>,
 }
 
 /// Waits, with all that ends a wait of this PE, until what it is given says that it is done.
@@ -269,11 +285,11 @@ impl CudaTransport {
             kernels: Arc::new(kernels),
             page: Arc::new(page),
             lanes: Lanes::new(),
-            issued: AtomicU64::new(0),
-            completed: AtomicU64::new(0),
+            own: Own::default(),
             kept: AtomicBool::new(false),
-            failed: Mutex::new(None),
+            failed: Mutex::default(),
             waiter: OnceLock::new(),
+            init_until: until,
         };
         transport.segment.report_to(&transport.page);
         transport.make_sync_area(until)?;
@@ -289,8 +305,27 @@ impl CudaTransport {
     fn wait(&self, wait: Wait, done: &dyn Fn() -> Result<bool>) -> Result<()> {
         match self.waiter.get() {
             Some(waiter) => waiter(wait, done),
-            None => Err(Error::Internal("a wait before the runtime".into())),
+            None => self.wait_in_init(done),
         }
+    }
+
+    #[cold]
+    fn wait_in_init(&self, done: &dyn Fn() -> Result<bool>) -> Result<()> {
+        let since = Instant::now();
+        while !done()? {
+            whole(&self.control, self.me)?;
+            if Instant::now() >= self.init_until {
+                return Err(Error::Timeout {
+                    operation: Operation::Init.name(),
+                    me: self.me,
+                    waited: since.elapsed(),
+                    variable: wait::Limit::InitTimeout.name(),
+                    detail: "waits for its GPU to set memory to 0; something of this process's holds it up".into(),
+                });
+            }
+            std::thread::sleep(LOOK);
+        }
+        Ok(())
     }
 
     /// Where the addresses are.
@@ -356,7 +391,7 @@ impl CudaTransport {
             // Zero before any other PE can see it.
             let place = self.layout.address(self.me, area.offset());
             self.segment.map(place, &pieces[0].1)?;
-            let zeroed = self.set_zero(area);
+            let zeroed = self.set_zero(area, Operation::Init);
             self.segment.unmap(place, area.bytes());
             zeroed.map(|()| pieces)
         });
@@ -399,10 +434,11 @@ impl CudaTransport {
         })
     }
 
-    /// Takes ranges of some PEs' parts out.
+    /// Takes ranges of some PEs' parts out, which nothing uses any more.
     fn unmap(&self, pes: &[Pe], ranges: &[SymRange]) {
-        // What the library itself has begun there is done before.
-        let _ = self.device.synchronize();
+        if self.kept.load(Acquire) {
+            return;
+        }
         for &pe in pes {
             for range in ranges {
                 let start = self.layout.address(pe, range.offset());
@@ -425,26 +461,52 @@ impl CudaTransport {
             .unwrap_or_else(|poison| poison.into_inner())
     }
 
-    /// Notes what went wrong where it cannot be returned; the first one stays.
+    fn failed(&self) -> MutexGuard<'_, Failed> {
+        self.failed
+            .lock()
+            .unwrap_or_else(|poison| poison.into_inner())
+    }
+
+    /// Notes what went wrong where it cannot be returned. The first error that lasts stays; one that has only ended a wait is for the
+    /// thread's own next [`failure`](CudaTransport::failure).
     fn note<T: Default>(&self, result: Result<T>) -> T {
         result.unwrap_or_else(|error| {
-            let mut failed = self
-                .failed
-                .lock()
-                .unwrap_or_else(|poison| poison.into_inner());
-            failed.get_or_insert(error);
+            let mut failed = self.failed();
+            match error {
+                Error::Timeout { .. }
+                | Error::Interrupted { .. }
+                | Error::PeDied { .. }
+                | Error::PeStopped { .. } => {
+                    let me = thread::current().id();
+                    failed.passing.push((me, error));
+                }
+                lasting => {
+                    failed.lasting.get_or_insert(lasting);
+                }
+            }
             T::default()
         })
     }
 
+    /// Whether this thread has noted that it gave up, and not asked yet.
+    fn has_given_up(&self) -> bool {
+        let passing = &self.failed().passing;
+        !passing.is_empty() && passing.iter().any(|(id, _)| *id == thread::current().id())
+    }
+
     /// What went wrong where it could not be returned, or in a kernel. It stays: after most errors of the driver nothing works any
-    /// more, and members of a collective that has ended like that are in different epochs.
+    /// more, and members of a collective that has ended like that are in different epochs. That this thread gave up is said once.
     pub(crate) fn failure(&self) -> Result<()> {
-        let failed = self
-            .failed
-            .lock()
-            .unwrap_or_else(|poison| poison.into_inner());
-        match failed.clone().or_else(|| self.reported()) {
+        let mut failed = self.failed();
+        let mut gave_up = None;
+        if !failed.passing.is_empty() {
+            let me = thread::current().id();
+            let mut own = failed.passing.extract_if(.., |(id, _)| *id == me);
+            gave_up = own.next();
+            own.for_each(drop);
+        }
+        let lasting = failed.lasting.clone().or_else(|| self.reported());
+        match lasting.or(gave_up.map(|(_, error)| error)) {
             None => Ok(()),
             Some(error) => Err(error),
         }
@@ -454,8 +516,8 @@ impl CudaTransport {
 impl Drop for CudaTransport {
     fn drop(&mut self) {
         if self.device.is_ours() {
-            // What the library itself has begun is done before its memory goes.
-            let _ = self.device.synchronize();
+            // What the library itself has begun is done before its memory goes; most often that was seen to.
+            self.settle(LEAVING);
         }
     }
 }

@@ -6,6 +6,7 @@
 
 use super::driver::check;
 use super::kernels::{SignalWay, StridedArgs, WaitArgs};
+use super::own::GivenUp;
 use super::page::{ResultWord, Scratch};
 use super::{CudaTransport, Segment};
 use crate::heap::sym::{LocalDest, LocalSource, SymRange};
@@ -15,7 +16,7 @@ use crate::transport::{Atomic, Lane, MemoryKind, SignalUpdate, Transport, Width}
 use crate::wait::Operation;
 use crate::{Error, Pe, Result};
 use cudarc::driver::sys::{self, CUresult, CUstream};
-use std::sync::atomic::Ordering::{AcqRel, Acquire, Release};
+use std::sync::atomic::Ordering::Acquire;
 
 /// What the driver knows of an address.
 #[derive(Clone, Copy)]
@@ -47,31 +48,20 @@ const REGISTRABLE: &str = "whole mappings of GPU memory that cuMemCreate made on
                            CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR; memory of cudaMalloc cannot be mapped by other PEs";
 
 impl CudaTransport {
-    pub(super) fn stream(&self, lane: Lane) -> CUstream {
-        match lane {
-            Lane::Blocking => self.device.stream(),
-            Lane::Stream(stream) => stream as CUstream,
-        }
-    }
-
-    /// Waits until a blocking operation is done.
-    fn finish(&self, lane: Lane) -> Result<()> {
-        match lane {
-            Lane::Blocking => self.device.synchronize(),
-            Lane::Stream(_) => Ok(()),
-        }
-    }
-
     /// See [`Transport::put`].
     pub(crate) fn put(&self, lane: Lane, pe: Pe, dest: u64, source: LocalSource<'_>) -> Result<()> {
+        self.begin(lane, Operation::Put)?;
         self.begin_put(lane, self.layout.address(pe, dest), source)?;
-        self.finish(lane)
+        self.finish(lane, Operation::Put)
     }
 
     /// See [`Transport::get`].
     pub(crate) fn get(&self, lane: Lane, pe: Pe, source: u64, dest: LocalDest<'_>) -> Result<()> {
-        self.begin_get(lane, dest, self.layout.address(pe, source))?;
-        self.finish(lane)
+        self.begin(lane, Operation::Get)?;
+        match self.begin_get(lane, dest, self.layout.address(pe, source))? {
+            true => Ok(()),
+            false => self.finish(lane, Operation::Get),
+        }
     }
 
     /// See [`Transport::put_nbi`]; `lasts`: the source is there until quiet.
@@ -88,16 +78,10 @@ impl CudaTransport {
             (Lane::Stream(_), true) => return self.put(lane, pe, dest, source.lasting()),
             (Lane::Blocking, true) => {}
         }
-        let to = self.layout.address(pe, dest);
-        self.begin_copy(lane, to, source.address() as u64, source.bytes())?;
+        self.begin(lane, Operation::Put)?;
+        self.begin_put_until_quiet(self.layout.address(pe, dest), source)?;
         self.issue();
         Ok(())
-    }
-
-    /// Something was put on the library's own stream that nobody waits for: raised afterwards, so that who sees it sees that on the
-    /// stream.
-    fn issue(&self) {
-        self.issued.fetch_add(1, Release);
     }
 
     /// See [`Transport::get_nbi`]; `lasts`: `dest` is there until quiet.
@@ -114,8 +98,13 @@ impl CudaTransport {
             (Lane::Stream(_), true) => return self.get(lane, pe, source, dest.lasting()),
             (Lane::Blocking, true) => {}
         }
-        let from = self.layout.address(pe, source);
-        self.begin_copy(lane, dest.address() as u64, from, dest.bytes())?;
+        let to = dest.address() as u64;
+        if self.layout.locate(to).is_none() && !self.is_known(to)? {
+            // The driver's own call would wait.
+            return self.get(lane, pe, source, dest);
+        }
+        self.begin(lane, Operation::Get)?;
+        self.begin_copy(lane, to, self.layout.address(pe, source), dest.bytes())?;
         self.issue();
         Ok(())
     }
@@ -132,7 +121,7 @@ impl CudaTransport {
         let to = self.layout.address(pe, dest);
         let (from, bytes) = (source.address() as u64, source.bytes() as u64);
         let at = self.layout.address(pe, signal.offset);
-        let (stream, kernels) = (self.stream(lane), &self.kernels);
+        let (stream, kernels) = (self.begin(lane, Operation::PutSignal)?, &self.kernels);
         let way = kernels.way_of_signal(stream, signal.op, bytes)?;
         let apart = to.abs_diff(from) >= bytes && self.layout.locate(from).is_some();
         // One after the other on a stream, so there is one wait for both.
@@ -140,7 +129,7 @@ impl CudaTransport {
             SignalWay::OneKernel if apart && bytes > 0 => {
                 let update = (at, signal.value, signal.op);
                 kernels.put_signal(stream, (to, from, bytes), update)?;
-                return self.finish(lane);
+                return self.finish(lane, Operation::PutSignal);
             }
             SignalWay::TwoKernels if apart => kernels.copy(stream, to, from, bytes)?,
             _ => self.begin_put(lane, to, source)?,
@@ -149,15 +138,12 @@ impl CudaTransport {
             SignalWay::Written => kernels.write_signal(stream, at, signal.value)?,
             _ => kernels.signal(stream, at, signal.value, signal.op)?,
         }
-        self.finish(lane)
+        self.finish(lane, Operation::PutSignal)
     }
 
-    /// Where this PE's kernels reach an address: in the heap, on this PE's GPU or in pinned memory of the host. Memory of another GPU
-    /// is left to the copy engine, which needs no access between the two.
+    /// Where this PE's kernels reach an address outside the heap: on this PE's GPU or in pinned memory of the host. Memory of another
+    /// GPU is left to the copy engine, which needs no access between the two.
     fn reached_at(&self, address: u64) -> Option<u64> {
-        if self.layout.locate(address).is_some() {
-            return Some(address);
-        }
         let host = sys::CUmemorytype::CU_MEMORYTYPE_HOST as u64;
         let device = sys::CUmemorytype::CU_MEMORYTYPE_DEVICE as u64;
         let reached = match What::MemoryType.of(address)? {
@@ -173,7 +159,7 @@ impl CudaTransport {
     /// Copies blocks by a kernel; `dest` and `source` are where the lowest of them are.
     fn copy_blocks(
         &self,
-        lane: Lane,
+        (lane, operation): (Lane, Operation),
         (dest, source): (u64, u64),
         transfer: &Transfer,
     ) -> Result<()> {
@@ -188,16 +174,30 @@ impl CudaTransport {
             count,
         };
         self.kernels.copy_strided(self.stream(lane), &args)?;
-        self.finish(lane)
+        self.finish(lane, operation)
     }
 
     /// Where a kernel that is put on a lane may use memory of the program's.
-    fn for_kernel(&self, lane: Lane, borrowed: bool, address: u64) -> Result<Option<u64>> {
-        if borrowed && lane != Lane::Blocking {
+    fn for_kernel(
+        &self,
+        (lane, operation): (Lane, Operation),
+        borrowed: bool,
+        address: u64,
+    ) -> Result<Option<u64>> {
+        self.begin(lane, operation)?;
+        if self.layout.locate(address).is_some() {
+            return Ok(Some(address));
+        }
+        if borrowed {
             return Ok(None);
         }
-        let _current = self.device.enter()?;
-        Ok(self.reached_at(address))
+        let current = self.device.enter()?;
+        let reached = self.reached_at(address);
+        drop(current);
+        if reached.is_some() && lane == Lane::Blocking {
+            self.await_turn(operation)?;
+        }
+        Ok(reached)
     }
 
     /// Copies the blocks of a transfer to `pe`; `local` covers their span.
@@ -211,15 +211,16 @@ impl CudaTransport {
     ) -> Result<()> {
         let dest = self.layout.address(pe, dest);
         let from = local.address() as u64;
-        if let Some(from) = self.for_kernel(lane, local.is_borrowed(), from)? {
-            return self.copy_blocks(lane, (dest, from), transfer);
+        let way = (lane, Operation::Put);
+        if let Some(from) = self.for_kernel(way, local.is_borrowed(), from)? {
+            return self.copy_blocks(way, (dest, from), transfer);
         }
         let (_, bytes, _) = transfer.dest().parts();
         for (to, from) in transfer.blocks() {
             let block = local.part(from as usize, bytes as usize);
             self.begin_put(lane, dest + to, block)?;
         }
-        self.finish(lane)
+        self.finish(lane, Operation::Put)
     }
 
     /// Copies the blocks of a transfer from `pe` to the local ones; `local` covers their span.
@@ -233,15 +234,16 @@ impl CudaTransport {
     ) -> Result<()> {
         let source = self.layout.address(pe, source);
         let to = local.address() as u64;
-        if let Some(to) = self.for_kernel(lane, local.is_borrowed(), to)? {
-            return self.copy_blocks(lane, (to, source), transfer);
+        let way = (lane, Operation::Get);
+        if let Some(to) = self.for_kernel(way, local.is_borrowed(), to)? {
+            return self.copy_blocks(way, (to, source), transfer);
         }
         let (_, bytes, _) = transfer.dest().parts();
         for (to, from) in transfer.blocks() {
             let block = local.part(to as usize, bytes as usize);
             self.begin_get(lane, block, source + from)?;
         }
-        self.finish(lane)
+        self.finish(lane, Operation::Get)
     }
 
     /// See [`Transport::copy`].
@@ -254,24 +256,29 @@ impl CudaTransport {
     ) -> Result<()> {
         let dest = self.layout.address(to, dest);
         let source = self.layout.address(from, source);
+        self.begin(lane, Operation::Put)?;
         self.begin_copy(lane, dest, source, bytes as usize)?;
-        self.finish(lane)
+        self.finish(lane, Operation::Put)
     }
 
     /// Sets this PE's copy of a range to 0.
-    pub(super) fn set_zero(&self, range: SymRange) -> Result<()> {
+    pub(super) fn set_zero(&self, range: SymRange, operation: Operation) -> Result<()> {
         let place = self.layout.address(self.me, range.offset());
+        let stream = self.begin(Lane::Blocking, operation)?;
         let current = self.device.enter()?;
-        let (bytes, stream) = (range.bytes() as usize, self.device.stream());
+        let bytes = range.bytes() as usize;
         // SAFETY: rules 1 and 3 of driver.rs; the range lies within mapped memory of this PE.
         let code = unsafe { sys::cuMemsetD8Async(place, 0, bytes, stream) };
         check("cuMemsetD8Async", code)?;
         drop(current);
-        self.device.synchronize()
+        self.await_own(operation)
     }
 
-    /// An aligned word of this PE's own memory, zero-extended.
+    /// An aligned word of this PE's own memory, zero-extended; 0 after a look that was given up, until somebody has asked why.
     fn read_word(&self, offset: u64, bytes: usize) -> Result<u64> {
+        if self.has_given_up() {
+            return Ok(0);
+        }
         Ok(self.get_value(Lane::Blocking, self.me, offset, bytes)?[0])
     }
 
@@ -279,33 +286,21 @@ impl CudaTransport {
     /// again afterwards: if it has not ended, it takes them.
     pub(crate) fn fetch<'a>(
         &'a self,
-        lane: Lane,
+        (lane, operation): (Lane, Operation),
         arrays: &mut Vec<Scratch<'a>>,
         begin: impl FnOnce(CUstream, &ResultWord<'_>) -> Result<()>,
     ) -> Result<[u64; 2]> {
-        let stream = self.stream(lane);
-        if lane == Lane::Blocking {
-            let place = self.page.result()?;
-            begin(stream, &place)?;
-            self.device.synchronize()?;
-            return Ok(place.value());
+        let stream = self.begin(lane, operation)?;
+        if lane != Lane::Blocking {
+            self.device
+                .check_capture(stream, "an operation that gives something back")?;
         }
-        self.device
-            .check_capture(stream, "an operation that gives something back")?;
-        let (place, mark) = (self.page.result()?, self.take_mark()?);
+        let place = self.page.result()?;
         begin(stream, &place)?;
-        if let Err(error) = mark.record_on(stream) {
-            // Nobody will know when the kernel is done with them.
-            std::mem::forget((place, std::mem::take(arrays)));
-            return Err(error);
-        }
-        match self.await_mark(&mark) {
-            Ok(()) => {
-                self.give_mark_back(mark);
-                Ok(place.value())
-            }
-            Err(error) => {
-                self.page.retire(place, std::mem::take(arrays), mark);
+        match self.see_done(lane, operation) {
+            Ok(()) => Ok(place.value()),
+            Err(GivenUp { error, end }) => {
+                self.page.retire(place, std::mem::take(arrays), end);
                 Err(error)
             }
         }
@@ -325,7 +320,7 @@ impl CudaTransport {
             self.kernels
                 .atomic(stream, at, width, operation, place.address())
         };
-        Ok(self.fetch(lane, &mut Vec::new(), begin)?[0])
+        Ok(self.fetch((lane, Operation::Atomic), &mut Vec::new(), begin)?[0])
     }
 
     /// Puts a wait on a lane; only the lane waits.
@@ -341,7 +336,7 @@ impl CudaTransport {
         arrays: &mut Vec<Scratch<'a>>,
         args: impl FnOnce(u64) -> WaitArgs,
     ) -> Result<[u64; 2]> {
-        self.fetch(lane, arrays, |stream, place| {
+        self.fetch((lane, Operation::WaitUntil), arrays, |stream, place| {
             self.kernels.wait(stream, &args(place.address()))
         })
     }
@@ -349,8 +344,9 @@ impl CudaTransport {
     /// Stores up to 16 bytes in `pe`'s memory; 1, 2, 4 or 8 aligned ones in one access.
     pub(crate) fn put_value(&self, lane: Lane, pe: Pe, dest: u64, value: &[u8]) -> Result<()> {
         let at = self.layout.address(pe, dest);
-        self.kernels.put_value(self.stream(lane), at, value)?;
-        self.finish(lane)
+        let stream = self.begin(lane, Operation::Put)?;
+        self.kernels.put_value(stream, at, value)?;
+        self.finish(lane, Operation::Put)
     }
 
     /// Reads up to 16 bytes of `pe`'s memory.
@@ -362,7 +358,7 @@ impl CudaTransport {
         bytes: usize,
     ) -> Result<[u64; 2]> {
         let from = self.layout.address(pe, source);
-        self.fetch(lane, &mut Vec::new(), |_, place| {
+        self.fetch((lane, Operation::Get), &mut Vec::new(), |_, place| {
             self.begin_copy(lane, place.address(), from, bytes)
         })
     }
@@ -377,17 +373,17 @@ impl CudaTransport {
         operation: Atomic,
     ) -> Result<()> {
         let at = self.layout.address(pe, offset);
-        self.kernels
-            .atomic(self.stream(lane), at, width, operation, 0)?;
-        self.finish(lane)
+        let stream = self.begin(lane, Operation::Atomic)?;
+        self.kernels.atomic(stream, at, width, operation, 0)?;
+        self.finish(lane, Operation::Atomic)
     }
 
     /// See [`Transport::signal`].
     pub(crate) fn update_signal(&self, lane: Lane, pe: Pe, signal: SignalUpdate) -> Result<()> {
         let at = self.layout.address(pe, signal.offset);
-        self.kernels
-            .signal(self.stream(lane), at, signal.value, signal.op)?;
-        self.finish(lane)
+        let stream = self.begin(lane, Operation::SignalOp)?;
+        self.kernels.signal(stream, at, signal.value, signal.op)?;
+        self.finish(lane, Operation::SignalOp)
     }
 
     /// Orders this PE's earlier operations before its later ones.
@@ -415,12 +411,7 @@ impl CudaTransport {
         if let Lane::Stream(_) = lane {
             return Ok(());
         }
-        let issued = self.issued.load(Acquire);
-        if self.completed.load(Acquire) < issued {
-            self.device.synchronize()?;
-            self.completed.fetch_max(issued, AcqRel);
-        }
-        Ok(())
+        self.complete_own()
     }
 
     /// The memory that is mapped at a buffer of the program's.
@@ -543,7 +534,7 @@ impl Transport for CudaTransport {
     }
 
     fn zero(&self, range: SymRange) {
-        self.note(self.set_zero(range));
+        self.note(self.set_zero(range, Operation::Malloc));
     }
 
     fn check_adopt(&self, buffer: u64, bytes: u64, preferred: u64) -> Result<()> {
@@ -556,6 +547,13 @@ impl Transport for CudaTransport {
     }
 
     fn give_back(&self, range: SymRange, _: u64, preferred: u64) -> Result<()> {
+        if !self.kept.load(Acquire) {
+            // What the library itself has begun there is done before. After an error of the driver nothing runs any more.
+            match self.await_own(Operation::BufferUnregister) {
+                Ok(()) | Err(Error::Cuda { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
         self.unmap(&self.mapped_by_me(), &[range]);
         let mut places = self
             .preferred

@@ -218,14 +218,21 @@ impl Page {
         }
     }
 
-    /// Keeps a place and arrays from other operations until `end` is reached, because a kernel may still write there.
-    pub(super) fn retire(&self, place: ResultWord<'_>, arrays: Vec<Scratch<'_>>, end: CudaEvent) {
-        let offsets = arrays.iter().map(|array| array.offset).collect();
-        lock(&self.retired).push(Retired {
-            end,
-            index: place.index,
-            arrays: offsets,
-        });
+    /// Keeps a place and arrays from other operations until `end` is reached, or for good if nobody will know, because a kernel may still
+    /// write there.
+    pub(super) fn retire(
+        &self,
+        place: ResultWord<'_>,
+        arrays: Vec<Scratch<'_>>,
+        end: Option<CudaEvent>,
+    ) {
+        if let Some(end) = end {
+            lock(&self.retired).push(Retired {
+                end,
+                index: place.index,
+                arrays: arrays.iter().map(|array| array.offset).collect(),
+            });
+        }
         std::mem::forget(place);
         arrays.into_iter().for_each(std::mem::forget);
     }

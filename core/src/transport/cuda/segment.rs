@@ -292,10 +292,7 @@ impl Drop for Segment {
         let Ok(_current) = first.enter() else {
             return;
         };
-        for device in &state.devices {
-            // What the library itself has begun is done before its memory goes.
-            let _ = device.synchronize();
-        }
+        // A transport whose work has not come to its end holds the range for good.
         take_out(&mut state, base, span);
         // SAFETY: rules 1 and 4; nothing is mapped in it any more.
         let _ = unsafe { sys::cuMemAddressFree(base, span as usize) };

@@ -6,7 +6,7 @@ use super::kernels::{
 use super::lanes::LOOK;
 use super::{CudaTransport, LentStream, sync};
 use crate::board::pid_of;
-use crate::heap::sym::{LocalSource, SymRange};
+use crate::heap::sym::LocalSource;
 use crate::transport::Lane;
 use crate::wait::Operation;
 use crate::{Error, Pe, Result, team};
@@ -25,10 +25,11 @@ impl CudaTransport {
     /// Clears what the other members of an earlier team have left at a number, before any member of the next one can write there.
     ///
     /// Local; before the meeting after which the new team's members may use it.
-    pub(crate) fn clear_team(&self, index: u32) {
-        let cleared = self.set_zero(sync::block(self.sync_area(), index));
-        self.note(cleared);
+    pub(crate) fn clear_team(&self, index: u32) -> Result<()> {
+        self.set_zero(sync::block(self.sync_area(), index), Operation::TeamInit)?;
+        self.all_have_run(index);
         self.page.let_team_wait(index);
+        Ok(())
     }
 
     /// Makes what the kernels of a team need. `born`: how many teams had the number before. `members`: their PEs.
@@ -46,7 +47,13 @@ impl CudaTransport {
         let team = TeamArgs::new(index, me, members, born, own, epoch, block)?;
         let table = team.members().wrapping_sub(own);
         self.put(Lane::Blocking, self.me, table, LocalSource::from(members))?;
-        self.set_local(epoch, born)?;
+        let local = [TeamLocal::new(born)];
+        self.put(
+            Lane::Blocking,
+            self.me,
+            epoch.offset(),
+            LocalSource::from(&local),
+        )?;
         Ok(team)
     }
 
@@ -54,41 +61,50 @@ impl CudaTransport {
     pub(crate) fn end_team(&self, index: u32) {
         // One that is running, because the team was broken, leaves.
         self.page.end_team(index);
-        let epoch = sync::epoch(self.sync_area(), index);
-        let set = self.set_local(epoch, TeamLocal::NO_TEAM);
-        self.note(set);
+        self.note(self.store_born(index, TeamLocal::NO_TEAM));
+        // If it has not come to its end within the limits, it is on its way, before all that comes later.
+        if let Err(error @ Error::Cuda { .. }) = self.await_own(Operation::TeamDestroy) {
+            self.note(Err(error))
+        }
     }
 
-    fn set_local(&self, place: SymRange, born: u32) -> Result<()> {
-        let local = [TeamLocal {
-            epoch: 0,
-            done: 0,
-            born,
-        }];
-        self.put(
-            Lane::Blocking,
-            self.me,
-            place.offset(),
-            LocalSource::from(&local),
-        )
+    /// The team at a number is broken, and its members have had their errors: its kernels end, and those that have not begun do nothing.
+    /// What is running goes on to count in the team's epoch block, so the number is not to be used meanwhile.
+    ///
+    /// Local; waits for nothing.
+    pub(crate) fn give_up_team(&self, index: u32) {
+        self.page.end_team(index);
+        self.note(self.store_born(index, TeamLocal::GIVEN_UP));
+    }
+
+    /// Says on the library's own stream which of the teams with a number is the one that there is; waits for nothing.
+    fn store_born(&self, index: u32, born: u32) -> Result<()> {
+        let place = std::mem::offset_of!(TeamLocal, born) as u64;
+        let place = sync::epoch(self.sync_area(), index).offset() + place;
+        let (at, stream) = (self.layout.address(self.me, place), self.device.stream());
+        self.kernels.put_value(stream, at, &born.to_le_bytes())?;
+        self.issue();
+        Ok(())
     }
 
     /// Puts a collective of a team on a lane, after the team's earlier ones, unless it becomes part of a graph: what comes before it there
-    /// is the program's affair.
+    /// is the program's affair. False: nothing was put there, because nobody can mark the end of the one before; it must have run first.
     pub(crate) fn collective(
         &self,
         lane: Lane,
         captured: bool,
         plan: Plan,
         args: &CollectiveArgs,
-    ) -> Result<()> {
+    ) -> Result<bool> {
         let (team, stream) = (args.team_index(), self.stream(lane));
-        if captured {
-            return self.kernels().collective(stream, plan, args);
+        if !captured && !self.take_turn(team, stream)? {
+            return Ok(false);
         }
-        self.take_turn(team, stream)?;
         self.kernels().collective(stream, plan, args)?;
-        self.end_turn(team, stream)
+        if !captured {
+            self.end_turn(team, stream)?;
+        }
+        Ok(true)
     }
 
     /// Has a blocking collective of a team say when it is over; no other one of the number has this ticket.
@@ -121,8 +137,7 @@ impl CudaTransport {
         };
         if let Ok(false) = left {
             // When it begins, it finds that it is not meant any more.
-            let epoch = sync::epoch(self.sync_area(), index);
-            self.note(self.set_local(epoch, TeamLocal::GIVEN_UP));
+            self.give_up_team(index);
         }
         self.note(left);
     }

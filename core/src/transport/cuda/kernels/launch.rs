@@ -1,6 +1,6 @@
 //! The kernels of a GPU, loaded, and their launches.
 
-use super::graphs::Graphs;
+use super::graphs::{Graphs, Launch};
 use super::plan::Plan;
 use super::{AtomicArgs, CollectiveArgs, StridedArgs, WaitArgs, WaitMode};
 use crate::op::SignalOp;
@@ -9,6 +9,7 @@ use crate::transport::cuda::driver::{check, too_late};
 use crate::transport::cuda::images;
 use crate::transport::{Atomic, Width};
 use crate::{Error, Result};
+use bytemuck::bytes_of;
 use cudarc::driver::sys::{self, CUfunction, CUmodule, CUresult, CUstream};
 use std::ffi::{CString, c_void};
 use std::sync::Arc;
@@ -186,19 +187,31 @@ impl Kernels {
         &self.origin
     }
 
-    /// Puts a kernel on a stream. `args`: the addresses of the kernel's parameters.
+    /// Puts a kernel on a stream. `args`: its parameters.
     #[inline]
-    fn launch(&self, stream: CUstream, plan: Plan, args: &mut [*mut c_void]) -> Result<()> {
+    fn launch<const N: usize>(
+        &self,
+        stream: CUstream,
+        plan: Plan,
+        args: &[&[u8]; N],
+    ) -> Result<()> {
         let _current = self.device.enter()?;
         let function = self.functions[plan.kernel as usize];
         // A graph cannot become part of another one in this way.
         if !self.device.is_captured(stream)?
-            && self
-                .graphs
-                .launch(&self.device, stream, (function, plan), args)
+            && self.graphs.launch(
+                &self.device,
+                stream,
+                &Launch {
+                    function,
+                    plan,
+                    args,
+                },
+            )
         {
             return Ok(());
         }
+        let mut addresses = args.map(address);
         // SAFETY: rules 1 to 3 of driver.rs. The functions below pass each kernel the parameters that its .cu file declares, whose
         // sizes are asserted on both sides; the driver copies them before it returns.
         let code = unsafe {
@@ -212,7 +225,7 @@ impl Kernels {
                 1,
                 plan.shared,
                 stream,
-                args.as_mut_ptr(),
+                addresses.as_mut_ptr(),
                 std::ptr::null_mut(),
             )
         };
@@ -230,7 +243,11 @@ impl Kernels {
             return Ok(());
         }
         let plan = copy_plan(dest, source, bytes);
-        self.launch(stream, plan, &mut [arg(&dest), arg(&source), arg(&bytes)])
+        self.launch(
+            stream,
+            plan,
+            &[bytes_of(&dest), bytes_of(&source), bytes_of(&bytes)],
+        )
     }
 
     /// Copies blocks; they do not overlap each other on the side of `dest`, nor the source.
@@ -240,7 +257,7 @@ impl Kernels {
             return Ok(());
         }
         let plan = spread(Kernel::CopyStrided, bytes.div_ceil(4));
-        self.launch(stream, plan, &mut [arg(args)])
+        self.launch(stream, plan, &[bytes_of(args)])
     }
 
     /// Stores a value of up to 16 bytes; one of 1, 2, 4 or 8 aligned bytes in one access.
@@ -249,7 +266,12 @@ impl Kernels {
         both[..value.len()].copy_from_slice(value);
         let [low, high]: [u64; 2] = bytemuck::cast(both);
         let bytes = value.len() as u64;
-        let args = &mut [arg(&dest), arg(&low), arg(&high), arg(&bytes)];
+        let args = &[
+            bytes_of(&dest),
+            bytes_of(&low),
+            bytes_of(&high),
+            bytes_of(&bytes),
+        ];
         self.launch(stream, single(Kernel::PutValue, 1), args)
     }
 
@@ -262,7 +284,7 @@ impl Kernels {
         op: SignalOp,
     ) -> Result<()> {
         let add = u32::from(op == SignalOp::Add);
-        let args = &mut [arg(&signal), arg(&value), arg(&add)];
+        let args = &[bytes_of(&signal), bytes_of(&value), bytes_of(&add)];
         self.launch(stream, single(Kernel::Signal, 1), args)
     }
 
@@ -306,13 +328,13 @@ impl Kernels {
         self.launch(
             stream,
             single(Kernel::PutSignal, bytes.div_ceil(PIECE)),
-            &mut [
-                arg(&dest),
-                arg(&source),
-                arg(&bytes),
-                arg(&signal),
-                arg(&value),
-                arg(&add),
+            &[
+                bytes_of(&dest),
+                bytes_of(&source),
+                bytes_of(&bytes),
+                bytes_of(&signal),
+                bytes_of(&value),
+                bytes_of(&add),
             ],
         )
     }
@@ -335,7 +357,7 @@ impl Kernels {
             operation: number.into(),
             bytes: width.bytes() as u32,
         };
-        self.launch(stream, single(Kernel::Atomic, 1), &mut [arg(&args)])
+        self.launch(stream, single(Kernel::Atomic, 1), &[bytes_of(&args)])
     }
 
     /// Waits or tests on the stream.
@@ -345,17 +367,17 @@ impl Kernels {
             // Whole warps, which vote.
             _ => args.count.clamp(2, 256),
         };
-        self.launch(stream, single(Kernel::Wait, threads), &mut [arg(args)])
+        self.launch(stream, single(Kernel::Wait, threads), &[bytes_of(args)])
     }
 
     /// Orders what came before on the stream before what comes after, for every PE.
     pub(crate) fn fence(&self, stream: CUstream) -> Result<()> {
-        self.launch(stream, single(Kernel::Fence, 1), &mut [])
+        self.launch(stream, single(Kernel::Fence, 1), &[])
     }
 
     /// Completes what came before on the stream, visibly for every PE.
     pub(crate) fn quiet(&self, stream: CUstream) -> Result<()> {
-        self.launch(stream, single(Kernel::Quiet, 1), &mut [])
+        self.launch(stream, single(Kernel::Quiet, 1), &[])
     }
 
     /// Does a collective on the stream.
@@ -366,7 +388,7 @@ impl Kernels {
         plan: Plan,
         args: &CollectiveArgs,
     ) -> Result<()> {
-        self.launch(stream, plan, &mut [arg(args)])
+        self.launch(stream, plan, &[bytes_of(args)])
     }
 }
 
@@ -385,8 +407,8 @@ impl Drop for Kernels {
 }
 
 /// A parameter's address, for the driver, which only reads it.
-fn arg<T>(value: &T) -> *mut c_void {
-    std::ptr::from_ref(value).cast_mut().cast()
+pub(super) fn address(parameter: &[u8]) -> *mut c_void {
+    parameter.as_ptr().cast_mut().cast()
 }
 
 /// One block: of one thread, or of whole warps with at least `threads` threads, if it may have that many. What one thread is to do is

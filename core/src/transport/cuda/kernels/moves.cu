@@ -267,7 +267,7 @@ KERNEL DIRECT nvshmemrs_collect(const __grid_constant__ Collective c) {
             turn.send(member, unit, read_unit(source, c.bytes, unit));
         }
     }
-    turn.announce(threadIdx.x, blockDim.x);
+    turn.announce_all(threadIdx.x, blockDim.x);
     // Behind the members' addresses.
     u64 *lengths = parts + n;
     bool came = true;

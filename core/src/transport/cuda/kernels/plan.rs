@@ -7,9 +7,11 @@ use crate::dtype::Dtype;
 use crate::op::Op;
 use crate::wait::Operation;
 
-/// Threads that move data, in a block of a collective.
-const MOVERS: u64 = 512;
-/// Threads beside them in the kernels with flags (HERALD in team.cuh).
+/// Threads that move data, in a block of a kernel with flags: so many, and more when there are as many blocks as there may be.
+const MOVERS: [u64; 2] = [256, 512];
+/// Threads of a block of the other kernels (DIRECT in team.cuh).
+const DIRECT: u64 = 1024;
+/// Threads beside the movers in the kernels with flags (HERALD in team.cuh).
 const HERALD: u64 = 32;
 /// The most blocks of a kernel with flags.
 const FLAG_BLOCKS: u64 = 32;
@@ -118,7 +120,7 @@ pub(crate) fn plan(
     let n = team.n as u64;
     let most = u64::from(team.blocks.min(blocks)).max(1);
     if bytes == 0 || matches!(operation, Operation::Barrier | Operation::Sync) {
-        return Some(geometry(Kernel::Barrier, n, 1, n.min(MOVERS), 0));
+        return Some(geometry(Kernel::Barrier, n, 1, n.min(MOVERS[1]), 0));
     }
     // What the members move: bytes to this one, or from it.
     let moved = match operation {
@@ -142,11 +144,11 @@ pub(crate) fn plan(
     };
     Some(if flags {
         let items = moved.div_ceil(8);
-        let grid = items.div_ceil(MOVERS).min(FLAG_BLOCKS).min(most);
-        geometry(kernel, n, grid, items.min(MOVERS), HERALD)
+        let grid = items.div_ceil(MOVERS[0]).min(FLAG_BLOCKS).min(most);
+        geometry(kernel, n, grid, items.div_ceil(grid).min(MOVERS[1]), HERALD)
     } else {
         let grid = moved.div_ceil(BLOCK_BYTES).min(most);
-        geometry(kernel, n, grid, MOVERS, 0)
+        geometry(kernel, n, grid, DIRECT, 0)
     })
 }
 
@@ -156,7 +158,7 @@ pub(crate) fn collect_plan(room: u64, team: &TeamArgs, blocks: u32) -> Plan {
     let grid = room
         .div_ceil(4 * BLOCK_BYTES)
         .clamp(1, most.min(FLAG_BLOCKS));
-    let mut plan = geometry(Kernel::Collect, team.n as u64, grid, MOVERS, 0);
+    let mut plan = geometry(Kernel::Collect, team.n as u64, grid, DIRECT, 0);
     // The members' lengths, beside their addresses.
     plan.shared *= 2;
     plan
@@ -227,7 +229,7 @@ mod tests {
             let (small, big) = (of(operation, 8), of(operation, 64 << 20));
             assert_ne!(small.kernel, big.kernel, "{operation:?}");
             assert!(small.block <= 64 && small.grid == 1, "{small:?}");
-            assert!(big.grid > 32 && big.block == 512, "{big:?}");
+            assert!(big.grid > 32 && big.block == 1024, "{big:?}");
         }
         assert_eq!(of(Reduce, 64 << 10).kernel, Kernel::ReduceFloatFlags);
         assert_eq!(of(Reduce, 1 << 20).kernel, Kernel::ReduceFloat);
@@ -273,7 +275,7 @@ mod tests {
                                 let name = plan.kernel.name();
                                 // DIRECT and MOST_THREADS in team.cuh.
                                 let flags = name.ends_with("_flags");
-                                assert!(plan.block <= if flags { 544 } else { 512 });
+                                assert!(plan.block <= if flags { 544 } else { 1024 });
                                 if flags {
                                     assert!(bytes.next_multiple_of(16) * 2 <= team.slot);
                                     assert!((bytes.div_ceil(8) * n as u64) < 1 << 31);

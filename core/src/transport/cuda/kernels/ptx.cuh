@@ -148,6 +148,28 @@ DEVICE void add_release(u64 at, u64 value) {
     asm volatile("red.release.sys.global.add.u64 [%0], %1;" ::"l"(at), "l"(value) : "memory");
 }
 
+// Counts of this GPU's own, which order nothing.
+
+DEVICE void add_gpu(u64 at, u32 value) {
+    asm volatile("red.relaxed.gpu.global.add.u32 [%0], %1;" ::"l"(at), "r"(value) : "memory");
+}
+
+DEVICE void add_gpu(u64 at, u64 value) {
+    asm volatile("red.relaxed.gpu.global.add.u64 [%0], %1;" ::"l"(at), "l"(value) : "memory");
+}
+
+DEVICE u32 load_gpu_u32(u64 at) {
+    u32 value;
+    asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(at) : "memory");
+    return value;
+}
+
+DEVICE u64 load_gpu(u64 at) {
+    u64 value;
+    asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(value) : "l"(at) : "memory");
+    return value;
+}
+
 DEVICE float half_to_float(u16 bits) {
     float value;
     asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(bits));

@@ -15,7 +15,7 @@ KERNEL nvshmemrs_barrier(const __grid_constant__ Collective c) {
     Turn turn(c);
     if (!turn.live()) return;
     // A member that will not come says so: that ends the others' next collective.
-    if (c.count) return turn.announce(threadIdx.x, blockDim.x);
+    if (c.count) return turn.announce_all(threadIdx.x, blockDim.x);
     turn.meet();
     turn.leave();
 }

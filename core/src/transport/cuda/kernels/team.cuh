@@ -41,16 +41,19 @@ struct Team {
 static_assert(sizeof(Team) == 72, "as Team in kernels.rs");
 
 struct TeamLocal {
-    // Collectives of the team that are over.
+    // Collectives of the team that this PE has counted: what the next one begins with.
     u64 epoch;
-    // Blocks of the running collective that are done.
-    u32 done;
+    // Blocks of the running one that know its epoch, but the first.
+    u32 begun;
     // As in Team; another number once the team is no more.
     u32 born;
+    // Collectives of the team that are over, times ENDS; below that, blocks of the running one that have ended.
+    u64 over;
 };
+static constexpr u64 ENDS = 1 << 16;
 // That number if the team was broken while it was used: its members have had their errors.
 static constexpr u32 GIVEN_UP = 0xfffffffe;
-static_assert(sizeof(TeamLocal) == 16, "as TEAM_LOCAL_BYTES in kernels.rs");
+static_assert(sizeof(TeamLocal) == 24, "as TeamLocal in kernels.rs");
 
 // The arguments of every collective.
 struct Collective {
@@ -82,9 +85,9 @@ static_assert(sizeof(Collective) == 208, "as Collective in kernels.rs");
 static constexpr u32 HERALD = 32;
 // The most threads of a block, the herald among them.
 static constexpr u32 MOST_THREADS = 544;
-// The kernels without flags, which have many blocks: half of a multiprocessor's registers each, so that two fit where something else has
-// taken the empty ones.
-#define DIRECT __launch_bounds__(512, 2)
+// The kernels without flags, which have few blocks with all the threads that a multiprocessor has registers for (64 each): as many threads
+// keep the links busy from half the multiprocessors.
+#define DIRECT __launch_bounds__(1024, 1)
 
 // Notes the first error. What ends a collective ends the team's kernels that poll; a team that is no more has none, and its number, with
 // the abort word, may be another one's.
@@ -116,19 +119,23 @@ class Turn {
     __device__ explicit Turn(const Collective &call) : c(call) {
         for (i32 m = threadIdx.x; m < c.team.n; m += blockDim.x)
             parts[m] = c.state.base + (u64)pe_of(m) * c.state.stride;
-        const TeamLocal *local = (const TeamLocal *)c.team.local;
-        epoch = local->epoch + 1;
-        born = local->born;
+        epoch = local()->epoch + 1;
+        born = local()->born;
         parity = epoch & 1;
         // Never 0, which is what the sync block holds at first.
         u32 mixed = (c.signature ^ (u32)(epoch >> 32) ^ c.team.born) & 0xffffff;
         flag = (u64)(1u << 31 | c.operation << 24 | mixed) << 32 | (u32)epoch;
-        __syncthreads();
     }
 
-    // Whether the team is still the one that was meant; all threads get the same answer, and a kernel begins with it.
+    __device__ TeamLocal *local() const { return (TeamLocal *)c.team.local; }
+
+    // Whether the team is still the one that was meant; all threads of a block get the same answer, and a kernel begins with it. The
+    // blocks but the first are counted here, where all their threads have read the epoch (it is never 0).
     __device__ bool live() const {
-        if (born == c.team.born) return true;
+        if (!__syncthreads_or(born != c.team.born || epoch == 0)) {
+            if (blockIdx.x != 0 && threadIdx.x == 0) add_gpu((u64)&local()->begun, 1u);
+            return true;
+        }
         if (grid_thread() == 0 && born != GIVEN_UP) report(c, STALE, epoch, 0, 0, c.state.my_pe, c.operation);
         return false;
     }
@@ -152,13 +159,17 @@ class Turn {
         return parts[part] + c.team.staging + (u64)(parity * c.team.n + member) * c.team.slot;
     }
 
-    // Tells all members that this one has come, with what, and that all it did before is to be seen. Threads `thread` of `threads`
-    // of block 0.
+    // Tells all members that this one has come, and with what. Threads `thread` of `threads` of block 0.
     __device__ void announce(u32 thread, u32 threads) const {
         if (blockIdx.x != 0) return;
-        if (thread < (u32)c.team.n) fence();
         for (i32 m = thread; m < c.team.n; m += threads)
             store_relaxed(call_of(m, c.team.me), flag);
+    }
+
+    // As announce, and that all that this PE's stream did before is to be seen. An H200 takes 1.3 us longer for that.
+    __device__ void announce_all(u32 thread, u32 threads) const {
+        if (blockIdx.x == 0 && thread < (u32)c.team.n) fence();
+        announce(thread, threads);
     }
 
     // Waits until a word holds the flag; false: leave.
@@ -168,22 +179,26 @@ class Turn {
         return true;
     }
 
-    // Waits until all members have announced themselves. Threads `thread` of `threads`.
+    // Waits until all members have announced themselves, and in the first block until the others have begun. Threads `thread` of `threads`.
     __device__ bool wait_all_calls(u32 thread, u32 threads) const {
+        u32 others = blockIdx.x == 0 && thread == 0 ? gridDim.x - 1 : 0;
         for (i32 m = thread; m < c.team.n; m += threads)
             if (!wait(call_of(c.team.me, m))) return false;
+        for (u32 polls = 1; others && load_gpu_u32((u64)&local()->begun) != others; polls++)
+            if (polls % POLLS == 0 && given_up()) return false;
         return true;
     }
 
-    // The herald's part, in block 0: to meet the others while the block's other threads move data.
+    // The herald's part, in block 0: to meet the others while the block's other threads move data. What others see of this one's memory
+    // comes with flags, so the announcement need not say that it is to be seen.
     __device__ void herald() const {
         announce(threadIdx.x, HERALD);
         if (blockIdx.x == 0) wait_all_calls(threadIdx.x, HERALD);
     }
 
-    // All threads of all blocks: returns when all members have entered.
+    // All threads of all blocks: returns when all members have entered, and what they did before can be seen.
     __device__ bool meet() const {
-        announce(threadIdx.x, blockDim.x);
+        announce_all(threadIdx.x, blockDim.x);
         bool came = wait_all_calls(threadIdx.x, blockDim.x);
         return !__syncthreads_or(!came);
     }
@@ -224,19 +239,24 @@ class Turn {
         return false;
     }
 
-    // The end of the kernel, for all threads: the last block to come counts the epoch.
+    // The end of the kernel, for all threads. The first block counts the epoch, which all know. It waits for the ends of the others only if
+    // it is to say itself that the collective is over; otherwise that is the stream's.
     __device__ void leave() const {
         __syncthreads();
         if (threadIdx.x != 0) return;
-        TeamLocal *local = (TeamLocal *)c.team.local;
-        if (gridDim.x > 1) {
-            __threadfence();
-            if (atomicAdd(&local->done, 1) != gridDim.x - 1) return;
-            // What the others have written comes before what is said below.
-            __threadfence();
-            local->done = 0;
+        u64 over = (u64)&local()->over, others = gridDim.x - 1;
+        if (c.finished) __threadfence();
+        if (blockIdx.x != 0) return add_gpu(over, (u64)1);
+        for (u32 polls = 1; others && c.finished && load_gpu(over) % ENDS != others; polls++)
+            if (polls % POLLS == 0 && aborted(c.state)) break;
+        if (c.finished) __threadfence();
+        local()->epoch = epoch;
+        if (others) {
+            local()->begun = 0;
+            add_gpu(over, ENDS - others);
+        } else {
+            local()->over = epoch * ENDS;
         }
-        local->epoch = epoch;
         // All that this member has to write is to be seen with it.
         if (c.finished) store_release(c.finished, c.ticket);
     }

@@ -1,4 +1,4 @@
-//! Pinned memory through which slices pass that the program has lent for a call: whatever ends the call, the GPU has no address of the
+//! Pinned memory through which passes what the program has lent for a call: whatever ends the call, the GPU has no address of the
 //! program's.
 
 use super::{Page, STAGED, lock};
@@ -56,7 +56,7 @@ impl Page {
         let index = lock(&stages.unused).pop();
         if index.is_none() && stages.take_back() == STAGES {
             return Err(Error::NotSupported(format!(
-                "another transfer with a slice that is borrowed: {STAGES} of them have ended with an error, and the streams that they \
+                "another transfer from or to memory of the host: {STAGES} of them have ended with an error, and the streams that they \
                  were on have not come to them; let those streams go on first"
             )));
         }
@@ -89,9 +89,11 @@ impl Stage<'_> {
         unsafe { copy::<false, false>(dest.address(), self.host(), dest.bytes()) };
     }
 
-    /// Keeps it from others until `end` is reached, because a copy may still use it.
-    pub(in crate::transport::cuda) fn retire(self, end: CudaEvent) {
-        lock(&self.page.stages.retired).push((end, self.index));
+    /// Keeps it from others until `end` is reached, or for good if nobody will know, because a copy may still use it.
+    pub(in crate::transport::cuda) fn retire(self, end: Option<CudaEvent>) {
+        if let Some(end) = end {
+            lock(&self.page.stages.retired).push((end, self.index));
+        }
         std::mem::forget(self);
     }
 }
