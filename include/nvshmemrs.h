@@ -1862,7 +1862,7 @@ int32_t nvshmemrs_stream_free(nvshmemrs_stream_t stream);
 /// tell when its earlier work ends: then the heap's GPU memory stays mapped until the process ends, unless the handle was made in
 /// the same capture.
 ///
-/// Local; never waits.
+/// Local; never waits, but for room in a stream of the GPU that is full.
 /// Errors: BAD_HANDLE.
 int32_t nvshmemrs_stream_release(nvshmemrs_stream_t stream);
 

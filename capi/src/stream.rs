@@ -101,7 +101,7 @@ pub extern "C" fn nvshmemrs_stream_free(stream: nvshmemrs_stream_t) -> i32 {
 /// tell when its earlier work ends: then the heap's GPU memory stays mapped until the process ends, unless the handle was made in
 /// the same capture.
 ///
-/// Local; never waits.
+/// Local; never waits, but for room in a stream of the GPU that is full.
 /// Errors: BAD_HANDLE.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_stream_release(stream: nvshmemrs_stream_t) -> i32 {

@@ -5,7 +5,8 @@
 //! its memory a sleep is a twentieth of the time waited, too. From then on a wait is published on the board (see [`crate::board`]), so one
 //! that ends quickly costs nothing more.
 //!
-//! A wait ends with an error when a PE is gone, when its deadline has passed, or when it is interrupted.
+//! A wait ends with an error when a PE is gone, when its deadline has passed, or when it is interrupted. That a PE is gone does not end a
+//! wait for what this PE's own GPU does by itself.
 
 use crate::board::State;
 use crate::deadline;
@@ -565,9 +566,16 @@ impl Inner {
                 }
                 slot.actual.store(seen.actual, Relaxed);
             }
-            self.check_job(wait.operation)?;
+            // First, so that what a look of this thread has noted is not said again later.
             self.transport.raw().failure()?;
-            self.check_stopped(wait.operation)?;
+            match wait.target {
+                // Nobody else is waited for: what waits for others on the GPU is told to end.
+                Target::Device => {}
+                _ => {
+                    self.check_job(wait.operation)?;
+                    self.check_stopped(wait.operation)?;
+                }
+            }
             match wait.target {
                 Target::Stream { .. } => self.check_stream_teams(wait.operation)?,
                 // Over all PEs.
@@ -608,6 +616,8 @@ impl Inner {
                     .unwrap_or_else(|poison| poison.into_inner())
                     .clone();
                 if hook.is_some_and(|hook| call_hook(&*hook)) {
+                    // A look before the sleep may have given up: that is said here.
+                    let _ = self.transport.raw().failure();
                     return Err(interrupted(seen));
                 }
             }

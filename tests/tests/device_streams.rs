@@ -5,7 +5,7 @@ use nvshmemrs_tests::fakes::fakes;
 use nvshmemrs_tests::promise;
 use nvshmemrs_tests::{HANG, Output, compile_c, launcher, run, workspace};
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::sync::LazyLock;
 use std::time::Duration;
 
@@ -32,7 +32,15 @@ fn output(part: &str, n: u32, settings: &[(&str, &str)]) -> Output {
 }
 
 fn output_of(program: &Path, part: &str, n: u32, settings: &[(&str, &str)]) -> Output {
-    let mut command = launcher(n, &[]);
+    output_by(launcher(n, &[]), program, part, settings)
+}
+
+fn output_by(
+    mut command: Command,
+    program: &Path,
+    part: &str,
+    settings: &[(&str, &str)],
+) -> Output {
     command
         .arg(program)
         .arg(part)
@@ -63,6 +71,13 @@ fn lets_go(part: &str, n: u32, settings: &[(&str, &str)]) {
     all_say(&output, &format!("let go ok: {part}\n"), n);
 }
 
+/// A part of the program for a GPU with 8 queues.
+fn ends_held(part: &str, n: u32, settings: &[(&str, &str)]) {
+    let queues = [QUEUES[0], ("CUDA_DEVICE_MAX_CONNECTIONS", "8")];
+    let output = output_of(&HELD, part, n, &[&queues, settings].concat());
+    all_say(&output, &format!("held ok: {part}\n"), n);
+}
+
 /// As many reservations as there are PEs stay, and everything else is right.
 fn keeps_memory(output: &Output, words: &str, n: u32) {
     assert_eq!(output.code(), LEAKED, "{}", output.describe());
@@ -82,6 +97,15 @@ fn all_say(output: &Output, words: &str, n: u32) {
 fn calls_that_come_again_each_do_their_own_work() {
     passes("repeated", 1);
     passes("repeated", 3);
+}
+
+/// Without the queues the stand-in has done the work when it is first asked.
+#[test]
+fn a_call_waits_for_a_gpu_that_takes_a_while() {
+    for part in ["repeated", "nbi", "places"] {
+        let output = output(part, 1, &QUEUES);
+        all_say(&output, &format!("streams ok: {part}\n"), 1);
+    }
 }
 
 #[test]
@@ -168,11 +192,24 @@ fn streams_that_wait_do_not_hold_up_the_library() {
 /// As many streams wait as there are queues, so the library's own one does not come to its work.
 #[test]
 fn what_waits_for_the_gpu_ends_within_its_limits() {
-    let queues = [QUEUES[0], ("CUDA_DEVICE_MAX_CONNECTIONS", "8")];
     for (part, n) in [("held", 2), ("held_finalize", 1), ("held_finalize", 2)] {
-        let output = output_of(&HELD, part, n, &queues);
-        all_say(&output, &format!("held ok: {part}\n"), n);
+        ends_held(part, n, &[("FAKE_CUDA_ROOM", "512")]);
     }
+    ends_held("held_init", 1, &[("NVSHMEMRS_INIT_TIMEOUT", "1")]);
+}
+
+/// That another PE has died does not end what a GPU does by itself.
+#[test]
+fn a_pe_whose_job_has_ended_saves_what_its_gpu_has() {
+    let queues = [QUEUES[0], ("CUDA_DEVICE_MAX_CONNECTIONS", "8")];
+    let command = launcher(2, &["--grace", "20"]);
+    output_by(command, &HELD, "held_survivor", &queues).assert_stdout("held ok: held_survivor\n");
+}
+
+/// Nor does it use the program's memory afterwards.
+#[test]
+fn what_waits_for_a_gpu_that_uses_pageable_memory_ends_within_its_limits() {
+    ends_held("held", 2, &[("FAKE_CUDA_READS_PAGES", "1")]);
 }
 
 #[test]
@@ -224,7 +261,7 @@ fn collectives_of_a_team_keep_their_order_when_a_stream_is_captured() {
 }
 
 #[test]
-fn the_number_of_a_broken_team_stays_out_of_use_until_its_kernels_have_left() {
+fn the_number_of_a_broken_team_is_not_used_again() {
     for n in [1, 2, 3] {
         lets_go("given_up_behind", n, &[]);
     }

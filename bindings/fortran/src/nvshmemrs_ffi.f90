@@ -2539,7 +2539,7 @@ module nvshmemrs_ffi
     !> the GPU that is being captured nobody can tell when its earlier work ends: then the heap's GPU memory stays
     !> mapped until the process ends, unless the handle was made in the same capture.
     !>
-    !> Local; never waits.
+    !> Local; never waits, but for room in a stream of the GPU that is full.
     !> Errors: BAD_HANDLE.
     function nvshmemrs_stream_release(stream) result(answer) bind(C, name="nvshmemrs_stream_release")
       import

@@ -3130,7 +3130,7 @@ of queued calls are lost. 0 does nothing. Of a stream of the GPU that is being c
 nobody can tell when its earlier work ends: then the heap's GPU memory stays mapped until
 the process ends, unless the handle was made in the same capture.
 
-Local; never waits.
+Local; never waits, but for room in a stream of the GPU that is full.
 Errors: BAD\\_HANDLE.
 """
 function nvshmemrs_stream_release(stream)

@@ -92,7 +92,11 @@ impl Turn<'_> {
         args: &CollectiveArgs,
     ) -> Result<()> {
         let captured = on_stream && cuda.is_captured(lane);
-        while !cuda.collective(lane, captured, plan, args)? {
+        let mut args = *args;
+        if captured {
+            args.is_replayed();
+        }
+        while !cuda.collective(lane, captured, plan, &args)? {
             // The one before is on another stream, which is captured now, or was when the program let it go.
             self.inner.await_launches(operation, self.team())?;
             cuda.all_have_run(self.team().index);

@@ -190,12 +190,13 @@ impl Inner {
             Err(error) => turn.fail(operation, args, error),
         };
         if let Err(error) = met {
-            // Some PE could not: the others take it back.
-            self.heap.lock().registered.window.free(place.offset);
+            // Some PE could not: the others take it back. A buffer that cannot be taken back stays shared; the first error says why.
             if mine {
-                self.transport
-                    .give_back(range, registration.buffer, preferred)?;
+                let _ = self
+                    .transport
+                    .give_back(range, registration.buffer, preferred);
             }
+            self.heap.lock().registered.window.free(place.offset);
             return Err(error);
         }
         let buffer = Buffer {

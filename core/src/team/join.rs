@@ -236,7 +236,7 @@ impl Inner {
         let offer = &seat.slot.offer;
         let mut slots = Vec::new();
         for attempt in 0..MAX_ATTEMPTS {
-            for (word, value) in offer.free.iter().zip(self.unused_numbers()) {
+            for (word, value) in offer.free.iter().zip(self.teams.unused()) {
                 word.store(value, Relaxed);
             }
             seat.advance();
@@ -271,7 +271,10 @@ impl Inner {
                     .enter(team, Operation::TeamInit)
                     .and_then(|turn| turn.meet(Call::plain(Operation::TeamInit), &[]));
                 if let Err(error) = met {
-                    self.forget_team(team);
+                    // The others may use it already.
+                    if let Some(state) = self.take_handle(team) {
+                        self.free_broken(state);
+                    }
                     return Err(error);
                 }
                 seat.done = true;

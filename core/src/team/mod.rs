@@ -6,7 +6,7 @@
 
 mod join;
 mod kernels;
-mod late;
+mod numbers;
 mod split;
 
 use crate::runtime::Inner;
@@ -304,8 +304,8 @@ pub(crate) struct Teams {
 /// Which team numbers this PE uses.
 struct Pool {
     used: [u64; TEAM_WORDS],
-    /// Those of the used ones that no team has, but a kernel may.
-    late: [u64; TEAM_WORDS],
+    /// How many of the used ones no team has, nor will have.
+    lost: u32,
     /// Makes handles of different teams different.
     generation: u64,
 }
@@ -331,7 +331,7 @@ impl Teams {
             states,
             pool: Mutex::new(Pool {
                 used,
-                late: [0; TEAM_WORDS],
+                lost: 0,
                 generation: 0,
             }),
         }
@@ -361,6 +361,16 @@ impl Teams {
 
     fn give_back(&self, index: usize) {
         self.pool().used[index / 64] &= !(1 << (index % 64));
+    }
+
+    /// A number is not given back.
+    fn lose(&self) {
+        self.pool().lost += 1;
+    }
+
+    /// How many numbers were not given back.
+    fn lost(&self) -> u32 {
+        self.pool().lost
     }
 }
 
@@ -475,13 +485,6 @@ impl Inner {
     pub(crate) fn put_predefined_on_device(&self) {
         for (index, state) in self.teams.states.iter().take(NAMES.len()).enumerate() {
             self.put_on_device(Team(index as u64), &state.members(), state.my_pe(), 0);
-        }
-    }
-
-    /// Lets kernels of a team that come late report that it is no more.
-    fn take_off_device(&self, state: &TeamState) {
-        if let Some(cuda) = self.transport.cuda() {
-            cuda.end_team(state.index);
         }
     }
 

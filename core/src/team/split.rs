@@ -4,14 +4,14 @@
 //! more to learn whether each could take the number that its new team has chosen: a thread that makes another team at the same time
 //! may have been faster, and then all try again.
 
-use super::{Claim, MAX_ATTEMPTS, Team, TeamConfig, choose, latest};
+use super::{Claim, MAX_ATTEMPTS, Team, TeamConfig, TeamState, choose, latest};
 use crate::collectives::{Call, Turn};
 use crate::runtime::Inner;
 use crate::track::Resource;
 use crate::transport::host::control::TEAM_WORDS;
 use crate::wait::Operation;
 use crate::{Error, Pe, Result, Runtime};
-use std::sync::atomic::Ordering::{AcqRel, Acquire, Release};
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
 /// The new team of a PE, in its parent's numbers.
 #[derive(Clone, Copy, Debug)]
@@ -51,7 +51,7 @@ impl Inner {
     ) -> Result<Option<Team>> {
         let operation = call.operation;
         for attempt in 0..MAX_ATTEMPTS {
-            let epoch = turn.meet(call, &self.unused_numbers())?;
+            let epoch = turn.meet(call, &self.teams.unused())?;
             let (mut claim, mut failed) = (None, None);
             let luck = match part {
                 None => Luck::Taken,
@@ -139,10 +139,8 @@ impl Inner {
                 // team with it does not find the turn taken.
                 let state = turn.team();
                 state.handle.store(Team::INVALID.number(), Release);
-                self.take_off_device(state);
                 drop(turn);
-                self.teams.give_back(state.index as usize);
-                return Ok(());
+                self.free_number(state);
             }
             // Nobody can meet on it any more, and nobody needs to. The mark must not be taken for a later team's.
             Err(Error::TeamBroken { .. }) => {
@@ -155,19 +153,21 @@ impl Inner {
                     broken(pe).fetch_max(mark, AcqRel);
                 }
                 state.skip_to(mark >> 20);
+                if let Some(state) = self.take_handle(team) {
+                    self.free_broken(state);
+                }
             }
             Err(error) => return Err(error),
         }
-        self.forget_team(team);
         Ok(())
     }
 
-    /// Makes a team's handle stale on this PE, and its number free, at the latest when its kernels have left.
-    pub(super) fn forget_team(&self, team: Team) {
-        if let Ok(state) = self.team(team) {
-            state.handle.store(Team::INVALID.number(), Release);
-            self.free_number(state);
-        }
+    /// Makes a team's handle stale on this PE; of several threads that do, one gets the team's state.
+    pub(super) fn take_handle(&self, team: Team) -> Option<&TeamState> {
+        let state = self.team(team).ok()?;
+        let (old, new) = (team.number(), Team::INVALID.number());
+        let taken = state.handle.compare_exchange(old, new, AcqRel, Relaxed);
+        taken.is_ok().then_some(state)
     }
 }
 
@@ -310,7 +310,9 @@ impl Runtime {
             }
             (Some(x), Err(error)) => {
                 // Every member is here, so the row can go without a meeting of its own.
-                self.inner.forget_team(x);
+                if let Some(state) = self.inner.take_handle(x) {
+                    self.inner.free_number(state);
+                }
                 Err(error)
             }
             _ => Err(Error::Internal("a 2d split made no team".into())),
@@ -321,7 +323,7 @@ impl Runtime {
     /// its collectives half-way, this PE's part of the team goes without waiting for the others.
     ///
     /// Collectives of the team that are on streams run first; of graphs, those that have been launched must have run. Those of a team that
-    /// was left half-way do nothing any more, and until the last one has left no other team gets the number.
+    /// was left half-way do nothing any more; on GPUs its number is not used again, so a job has room for 250 of that kind.
     ///
     /// Collective over `team`. OpenSHMEM 1.5 section 9.4.7.
     pub fn team_destroy(&self, team: Team) -> Result<()> {

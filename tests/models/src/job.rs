@@ -39,7 +39,7 @@ include!(concat!(env!("OUT_DIR"), "/alloc.rs"));
 include!(concat!(env!("OUT_DIR"), "/meeting.rs"));
 include!(concat!(env!("OUT_DIR"), "/team.rs"));
 include!(concat!(env!("OUT_DIR"), "/launches.rs"));
-include!(concat!(env!("OUT_DIR"), "/late.rs"));
+include!(concat!(env!("OUT_DIR"), "/numbers.rs"));
 include!(concat!(env!("OUT_DIR"), "/split.rs"));
 include!(concat!(env!("OUT_DIR"), "/join.rs"));
 include!(concat!(env!("OUT_DIR"), "/releases.rs"));
@@ -349,10 +349,6 @@ impl Cuda {
         match *self {}
     }
 
-    fn is_under_way(&self, _index: u32) -> bool {
-        match *self {}
-    }
-
     fn give_up_team(&self, _index: u32) {
         match *self {}
     }
@@ -453,7 +449,7 @@ pub(crate) fn job_with(n_pes: Pe, blocks: usize, numbers: Numbers) -> Vec<Arc<In
                 states,
                 pool: Mutex::new(Pool {
                     used: [!(((1 << numbers.free) - 1) << numbers.taken)],
-                    late: [0],
+                    lost: 0,
                     generation: 1,
                 }),
             },

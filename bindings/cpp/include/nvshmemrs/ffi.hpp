@@ -1872,7 +1872,7 @@ enum class Access : int32_t {
 /// the heap's GPU memory stays mapped until the process ends, unless the handle was made in the same
 /// capture.
 ///
-/// Local; never waits.
+/// Local; never waits, but for room in a stream of the GPU that is full.
 /// Errors: BAD_HANDLE.
 [[nodiscard]] inline Status stream_release(nvshmemrs_stream_t stream) noexcept {
     return static_cast<Status>(nvshmemrs_stream_release(stream));

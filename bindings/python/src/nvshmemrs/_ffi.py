@@ -2467,7 +2467,7 @@ _FUNCTIONS = (
     tell when its earlier work ends: then the heap's GPU memory stays mapped until the process ends,
     unless the handle was made in the same capture.
 
-    Local; never waits.
+    Local; never waits, but for room in a stream of the GPU that is full.
     Errors: BAD_HANDLE.
     """,
     ),

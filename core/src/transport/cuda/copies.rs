@@ -7,23 +7,23 @@
 //! A borrowed slice is the caller's again when the call returns, with an error, too. So on a stream the GPU never has one: what it might
 //! use later is copied from or to pinned memory of the library's own, which a call that gives up leaves to the GPU.
 //!
-//! A blocking operation that gives up leaves its copy on the library's own stream. So little goes through memory of the library's own,
-//! and more begins when the stream has its turn: streams that wait do not hold it up any more, but for those that have taken the last
-//! queue in the microseconds since. What remains is that then, and in a little put from a GPU's private memory, which is the caller's for
-//! speed, the GPU may use GPU memory and pinned memory after the error, until a quiet says that it is done.
+//! A blocking operation that gives up leaves its copy on the library's own stream. So little goes through memory of the library's own, as
+//! does what the GPU reads and writes itself though it is borrowed or pageable; and more begins when the stream has its turn: streams that
+//! wait do not hold it up any more, but for those that have taken the last queue in the microseconds since. What remains is that then, and
+//! in a little put from a GPU's private memory, which is the caller's for speed, the GPU may use GPU memory and pinned memory after the
+//! error, until a quiet says that it is done.
 
 use super::CudaTransport;
 use super::driver::check;
 use super::operations::What;
 use super::own::GivenUp;
 use super::page::{STAGE, Stage};
+use crate::Result;
 use crate::heap::sym::{LocalDest, LocalSource};
 use crate::transport::Lane;
 use crate::transport::copy::copy;
-use crate::wait::{Operation, Target, Wait};
-use crate::{Error, Result};
+use crate::wait::Operation;
 use cudarc::driver::sys;
-use std::cell::RefCell;
 use std::mem::MaybeUninit;
 
 /// Bytes of pageable memory that the driver copies away at once.
@@ -121,16 +121,16 @@ impl CudaTransport {
     /// Puts a copy from memory outside the heap on the library's own stream.
     fn put_own(&self, to: u64, source: LocalSource<'_>) -> Result<()> {
         let (from, bytes) = (source.address() as u64, source.bytes());
-        let little = bytes <= AT_ONCE;
-        if !little || !self.has_turn() {
-            match (self.kind_of(from)?, self.device.facts().reads_pages) {
-                (Some(OF_GPU), _) if little => {}
-                (Some(_), _) | (None, true) if little => {
-                    return self.put_staged(Lane::Blocking, to, source);
-                }
-                (Some(_), _) | (None, true) => self.await_turn(Operation::Put)?,
-                (None, false) if !little => self.await_here(Lane::Blocking, Operation::Put)?,
-                (None, false) => {}
+        let (little, borrowed) = (bytes <= AT_ONCE, source.is_borrowed());
+        let reads_pages = self.device.facts().reads_pages;
+        if !little || borrowed || reads_pages || !self.has_turn() {
+            match self.kind_of(from)? {
+                // The driver copies it away.
+                None if !reads_pages && little => {}
+                None if !reads_pages => self.await_here(Lane::Blocking, Operation::Put)?,
+                Some(OF_GPU) if little && !borrowed => {}
+                Some(_) if !little && !borrowed => self.await_turn(Operation::Put)?,
+                _ => return self.put_staged(Lane::Blocking, to, source),
             }
         }
         self.begin_copy(Lane::Blocking, to, from, bytes)
@@ -196,13 +196,18 @@ impl CudaTransport {
             return self.get_staged(Lane::Blocking, dest, from).map(|()| true);
         }
         let kind = self.kind_of(to)?;
-        let pageable = kind.is_none() && !self.device.facts().reads_pages;
-        if (dest.is_borrowed() && !pageable) || (little && kind != Some(OF_GPU)) {
+        let staged = match kind {
+            None => little || self.device.facts().reads_pages,
+            Some(OF_GPU) => dest.is_borrowed(),
+            Some(_) => little || dest.is_borrowed(),
+        };
+        if staged {
             return self.get_staged(Lane::Blocking, dest, from).map(|()| true);
         }
-        match pageable {
-            true => self.await_here(Lane::Blocking, Operation::Get)?,
-            false => self.await_turn(Operation::Get)?,
+        match kind {
+            // The driver's call returns when it is done.
+            None => self.await_here(Lane::Blocking, Operation::Get)?,
+            Some(_) => self.await_turn(Operation::Get)?,
         }
         self.begin_copy(Lane::Blocking, to, from, bytes)
             .map(|()| false)
@@ -232,21 +237,7 @@ impl CudaTransport {
 
     /// A stage, when another thread is done with one.
     fn stage(&self, operation: Operation) -> Result<Stage<'_>> {
-        if let Some(stage) = self.page.stage()? {
-            return Ok(stage);
-        }
-        let found = RefCell::new(None);
-        let target = Target::Device;
-        // It may be asked again after it has said yes.
-        self.wait(Wait { operation, target }, &|| {
-            let mut found = found.borrow_mut();
-            if found.is_none() {
-                *found = self.page.stage()?;
-            }
-            Ok(found.is_some())
-        })?;
-        let none = || Error::Internal("a wait for a stage ended too early".into());
-        found.into_inner().ok_or_else(none)
+        self.take(operation, || self.page.stage())
     }
 
     /// Begins a copy from or to a stage, and waits until it is done. If the wait ends before, the stage is the GPU's until then.

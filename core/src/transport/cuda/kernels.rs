@@ -88,7 +88,7 @@ pub(crate) struct ErrorRecord {
 }
 
 /// What the kernels use of a team's epoch block: how many of the team's collectives they have counted, blocks of the running one that have
-/// begun, which of the teams with the number it is, and how many collectives are over.
+/// begun, which of the teams with the number it is, and how many collectives are over, but those of graphs.
 #[derive(Clone, Copy, Debug, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub(crate) struct TeamLocal {
@@ -112,7 +112,8 @@ impl TeamLocal {
         }
     }
 
-    /// How many of a team's collectives are over, so that no block of theirs runs, by the words of its epoch block.
+    /// How many of a team's collectives are over, so that no block of theirs runs, by the words of its epoch block; those of graphs are not
+    /// counted. What they have written is to be seen a moment later: the count orders nothing, but it takes a host some microseconds.
     pub(crate) fn over(words: &[u64]) -> u64 {
         words[std::mem::offset_of!(TeamLocal, over) / 8] >> 16
     }
@@ -136,7 +137,7 @@ pub(crate) struct TeamArgs {
     born: u32,
     step: i32,
     first: i32,
-    reserved: u32,
+    uncounted: u32,
     members: u64,
     local: u64,
     sync: u64,
@@ -179,7 +180,7 @@ impl TeamArgs {
             born,
             step,
             first,
-            reserved: 0,
+            uncounted: 0,
             members: own + sync.offset() + members,
             local: own + local.offset(),
             sync: sync.offset(),
@@ -264,6 +265,11 @@ impl CollectiveArgs {
     /// The number of the team.
     pub(crate) fn team_index(&self) -> u32 {
         self.team.index
+    }
+
+    /// It becomes part of a graph: nobody knows how often it runs, so [`TeamLocal::over`] leaves it out.
+    pub(crate) fn is_replayed(&mut self) {
+        self.team.uncounted = 1;
     }
 
     /// Announces another operation's number, as that of a call that is not valid.

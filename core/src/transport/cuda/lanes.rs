@@ -219,31 +219,6 @@ impl CudaTransport {
         lock(&self.lanes.marks).extend(latest.mark.take());
     }
 
-    /// Whether a kernel of a team's may be running, or still to come.
-    pub(crate) fn is_under_way(&self, team: u32) -> bool {
-        let lane = &self.lanes.teams[team as usize];
-        let mut latest = lock(&lane.latest);
-        // An idle stream needs no mark. After an error of the driver nobody knows.
-        let idle = match lane.stream() {
-            Some(stream) if latest.mark.is_none() => {
-                let stream = stream as CUstream;
-                !self.device.is_captured(stream).unwrap_or(true)
-                    && self.device.is_idle(stream).unwrap_or(false)
-            }
-            _ => false,
-        };
-        if idle {
-            return false;
-        }
-        match self.mark_latest(lane, &mut latest) {
-            Ok(true) => latest
-                .mark
-                .as_ref()
-                .is_some_and(|mark| !mark.query().unwrap_or(false)),
-            _ => true,
-        }
-    }
-
     /// The capture that a stream is in, by its number; none where nobody can tell.
     pub(crate) fn capture_of(&self, stream: u64) -> Option<u64> {
         self.device.capture(stream as CUstream).ok().flatten()

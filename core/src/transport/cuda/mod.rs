@@ -97,7 +97,7 @@ pub(crate) struct CudaTransport {
 struct Failed {
     /// For good.
     lasting: Option<Error>,
-    /// In a thread that has given up a wait.
+    /// In a thread that has given up a wait, or found no room because of such.
     passing: Vec<(ThreadId, Error)>,
 }
 
@@ -392,7 +392,10 @@ impl CudaTransport {
             let place = self.layout.address(self.me, area.offset());
             self.segment.map(place, &pieces[0].1)?;
             let zeroed = self.set_zero(area, Operation::Init);
-            self.segment.unmap(place, area.bytes());
+            // If init gives up before, it stays until the GPU has done that. After an error of the driver nothing runs any more.
+            if zeroed.is_ok() || self.is_idle().unwrap_or(true) {
+                self.segment.unmap(place, area.bytes());
+            }
             zeroed.map(|()| pieces)
         });
         self.share_out(Operation::Init, &[area], own, Some(until))
@@ -476,7 +479,9 @@ impl CudaTransport {
                 Error::Timeout { .. }
                 | Error::Interrupted { .. }
                 | Error::PeDied { .. }
-                | Error::PeStopped { .. } => {
+                | Error::PeStopped { .. }
+                // Too much was given up, and may yet be done.
+                | Error::NotSupported(_) => {
                     let me = thread::current().id();
                     failed.passing.push((me, error));
                 }

@@ -16,7 +16,6 @@ use crate::transport::{Atomic, Lane, MemoryKind, SignalUpdate, Transport, Width}
 use crate::wait::Operation;
 use crate::{Error, Pe, Result};
 use cudarc::driver::sys::{self, CUresult, CUstream};
-use std::sync::atomic::Ordering::Acquire;
 
 /// What the driver knows of an address.
 #[derive(Clone, Copy)]
@@ -125,19 +124,20 @@ impl CudaTransport {
         let way = kernels.way_of_signal(stream, signal.op, bytes)?;
         let apart = to.abs_diff(from) >= bytes && self.layout.locate(from).is_some();
         // One after the other on a stream, so there is one wait for both.
-        match way {
-            SignalWay::OneKernel if apart && bytes > 0 => {
-                let update = (at, signal.value, signal.op);
-                kernels.put_signal(stream, (to, from, bytes), update)?;
-                return self.finish(lane, Operation::PutSignal);
+        self.in_parts(lane, || {
+            match way {
+                SignalWay::OneKernel if apart && bytes > 0 => {
+                    let update = (at, signal.value, signal.op);
+                    return kernels.put_signal(stream, (to, from, bytes), update);
+                }
+                SignalWay::TwoKernels if apart => kernels.copy(stream, to, from, bytes)?,
+                _ => self.begin_put(lane, to, source)?,
             }
-            SignalWay::TwoKernels if apart => kernels.copy(stream, to, from, bytes)?,
-            _ => self.begin_put(lane, to, source)?,
-        }
-        match way {
-            SignalWay::Written => kernels.write_signal(stream, at, signal.value)?,
-            _ => kernels.signal(stream, at, signal.value, signal.op)?,
-        }
+            match way {
+                SignalWay::Written => kernels.write_signal(stream, at, signal.value),
+                _ => kernels.signal(stream, at, signal.value, signal.op),
+            }
+        })?;
         self.finish(lane, Operation::PutSignal)
     }
 
@@ -216,10 +216,10 @@ impl CudaTransport {
             return self.copy_blocks(way, (dest, from), transfer);
         }
         let (_, bytes, _) = transfer.dest().parts();
-        for (to, from) in transfer.blocks() {
+        self.each(way, transfer.blocks(), |(to, from)| {
             let block = local.part(from as usize, bytes as usize);
-            self.begin_put(lane, dest + to, block)?;
-        }
+            self.begin_put(lane, dest + to, block)
+        })?;
         self.finish(lane, Operation::Put)
     }
 
@@ -239,10 +239,10 @@ impl CudaTransport {
             return self.copy_blocks(way, (to, source), transfer);
         }
         let (_, bytes, _) = transfer.dest().parts();
-        for (to, from) in transfer.blocks() {
+        self.each(way, transfer.blocks(), |(to, from)| {
             let block = local.part(to as usize, bytes as usize);
-            self.begin_get(lane, block, source + from)?;
-        }
+            self.begin_get(lane, block, source + from).map(drop)
+        })?;
         self.finish(lane, Operation::Get)
     }
 
@@ -295,7 +295,7 @@ impl CudaTransport {
             self.device
                 .check_capture(stream, "an operation that gives something back")?;
         }
-        let place = self.page.result()?;
+        let place = self.take(operation, || self.page.result())?;
         begin(stream, &place)?;
         match self.see_done(lane, operation) {
             Ok(()) => Ok(place.value()),
@@ -325,6 +325,7 @@ impl CudaTransport {
 
     /// Puts a wait on a lane; only the lane waits.
     pub(crate) fn begin_wait(&self, lane: Lane, args: &WaitArgs) -> Result<()> {
+        self.lose_turn();
         self.kernels.wait(self.stream(lane), args)
     }
 
@@ -336,6 +337,7 @@ impl CudaTransport {
         arrays: &mut Vec<Scratch<'a>>,
         args: impl FnOnce(u64) -> WaitArgs,
     ) -> Result<[u64; 2]> {
+        self.lose_turn();
         self.fetch((lane, Operation::WaitUntil), arrays, |stream, place| {
             self.kernels.wait(stream, &args(place.address()))
         })
@@ -547,13 +549,8 @@ impl Transport for CudaTransport {
     }
 
     fn give_back(&self, range: SymRange, _: u64, preferred: u64) -> Result<()> {
-        if !self.kept.load(Acquire) {
-            // What the library itself has begun there is done before. After an error of the driver nothing runs any more.
-            match self.await_own(Operation::BufferUnregister) {
-                Ok(()) | Err(Error::Cuda { .. }) => {}
-                Err(error) => return Err(error),
-            }
-        }
+        // What the library has begun there is done: the collective began with a quiet, finalize has settled, and of a place whose
+        // registration has failed nobody knows.
         self.unmap(&self.mapped_by_me(), &[range]);
         let mut places = self
             .preferred

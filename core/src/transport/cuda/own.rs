@@ -4,7 +4,9 @@
 //! because streams of the program's that wait may have all queues of the GPU, and nothing of ours starts.
 //!
 //! A call that gives up leaves its work on the stream. So no call's work uses memory there that the program has back (`copies.rs`);
-//! the next call puts nothing there before that work is done; and quiet, hence each meeting, waits for it.
+//! the next call puts nothing there before that work is done; and quiet waits for it, hence barrier and what frees memory.
+//!
+//! A stream that is full makes the driver wait, which nothing ends. So of what nobody waits for, only some is on the stream at a time.
 
 use super::CudaTransport;
 use super::streams::CudaEvent;
@@ -12,14 +14,17 @@ use crate::transport::Lane;
 use crate::wait::{Operation, Target, Wait, now_ns};
 use crate::{Error, Result};
 use cudarc::driver::sys::CUstream;
+use std::cell::RefCell;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
+use std::sync::atomic::{AtomicU32, AtomicU64};
 use std::time::{Duration, Instant};
 
 /// How long a call asks without a pause.
 const BUSY: Duration = Duration::from_micros(50);
-/// So soon after the stream was seen idle it has its turn still: less than it takes to put work on as many streams as there are queues.
+/// So many ns after the stream was seen idle it has its turn still, unless streams that wait have taken the last queue in that time.
 const STILL: u64 = 10_000;
+/// Pieces of work on the stream that nobody waits for. It has room for some 1000, of which other threads may need one each.
+const MOST: u64 = 256;
 
 /// What is known of the stream.
 #[derive(Default)]
@@ -28,9 +33,10 @@ pub(super) struct Own {
     asking: AtomicU32,
     /// When a call has seen its work done, in ns on the monotonic clock.
     seen: AtomicU64,
-    /// Whether a call has given up work that may not be done.
-    given_up: AtomicBool,
-    /// What was put there and not waited for: how often, and how much of it is done for sure.
+    /// How often a call has given up work, and how many times' work is done for sure.
+    given_up: AtomicU64,
+    cleared: AtomicU64,
+    /// What was put there and not waited for, given up or not: how often, and how much of it is done for sure.
     issued: AtomicU64,
     completed: AtomicU64,
 }
@@ -39,6 +45,16 @@ pub(super) struct Own {
 pub(super) struct GivenUp {
     pub(super) error: Error,
     pub(super) end: Option<CudaEvent>,
+}
+
+impl Own {
+    /// All is done that was issued before `issued` was read.
+    fn see(&self, issued: u64) {
+        self.seen.store(now_ns(), Relaxed);
+        if self.completed.load(Acquire) < issued {
+            self.completed.fetch_max(issued, AcqRel);
+        }
+    }
 }
 
 fn of(operation: Operation) -> Wait {
@@ -54,19 +70,38 @@ impl CudaTransport {
         }
     }
 
-    /// The stream of a lane, for something new: the library's own when what was given up there is done.
+    /// The stream of a lane, for something new: the library's own when what was given up there is done, and there is room.
     #[inline]
     pub(super) fn begin(&self, lane: Lane, operation: Operation) -> Result<CUstream> {
-        if lane == Lane::Blocking && self.own.given_up.load(Acquire) {
-            self.wait(of(operation), &|| self.is_idle())?;
-            self.own.given_up.store(false, Release);
+        if lane == Lane::Blocking
+            && self.own.completed.load(Acquire) < self.own.issued.load(Acquire)
+        {
+            self.make_way(operation)?;
         }
         Ok(self.stream(lane))
     }
 
+    /// Waits until something new on the library's own stream is behind nothing that was given up, and not behind too much.
+    fn make_way(&self, operation: Operation) -> Result<()> {
+        let own = &self.own;
+        let given_up = own.given_up.load(Acquire);
+        if own.cleared.load(Acquire) < given_up {
+            let issued = own.issued.load(Acquire);
+            self.wait(of(operation), &|| self.is_idle())?;
+            own.cleared.fetch_max(given_up, AcqRel);
+            own.see(issued);
+        }
+        let completed = own.completed.load(Acquire);
+        match own.issued.load(Acquire).saturating_sub(completed) < MOST {
+            true => Ok(()),
+            false => self.await_here(Lane::Blocking, operation),
+        }
+    }
+
     /// Whether something new on the library's own stream would come behind work that was given up, without a wait.
     pub(super) fn is_held_up(&self) -> Result<bool> {
-        Ok(self.own.given_up.load(Acquire) && !self.is_idle()?)
+        let cleared = self.own.cleared.load(Acquire);
+        Ok(cleared < self.own.given_up.load(Acquire) && !self.is_idle()?)
     }
 
     /// Waits until a blocking operation is done.
@@ -81,6 +116,7 @@ impl CudaTransport {
     /// Waits until what is on the library's own stream now is done.
     pub(super) fn await_own(&self, operation: Operation) -> Result<()> {
         let (own, stream) = (&self.own, self.device.stream());
+        let issued = own.issued.load(Acquire);
         let alone = own.asking.fetch_add(1, Relaxed) == 0;
         let until = Instant::now() + BUSY;
         // Between two threads' operations the stream may never be idle; then each waits for an event of its own.
@@ -89,7 +125,7 @@ impl CudaTransport {
         own.asking.fetch_sub(1, Relaxed);
         match idle {
             Ok(true) => {
-                own.seen.store(now_ns(), Relaxed);
+                own.see(issued);
                 Ok(())
             }
             Ok(false) => self.await_here(Lane::Blocking, operation),
@@ -100,6 +136,7 @@ impl CudaTransport {
     /// Waits until a stream has come to here.
     pub(super) fn await_here(&self, lane: Lane, operation: Operation) -> Result<()> {
         let stream = self.stream(lane);
+        let issued = self.own.issued.load(Acquire);
         let come = self.mark_here(stream).and_then(|mark| {
             match lane {
                 Lane::Blocking => self.wait(of(operation), &|| mark.query())?,
@@ -110,7 +147,7 @@ impl CudaTransport {
         });
         match (lane, come) {
             (Lane::Blocking, Ok(())) => {
-                self.own.seen.store(now_ns(), Relaxed);
+                self.own.see(issued);
                 Ok(())
             }
             (Lane::Blocking, Err(error)) => Err(self.give_up(error)),
@@ -166,8 +203,57 @@ impl CudaTransport {
     #[cold]
     fn give_up(&self, error: Error) -> Error {
         self.issue();
-        self.own.given_up.store(true, Release);
+        self.own.given_up.fetch_add(1, Release);
         error
+    }
+
+    /// Does something in parts on a lane, of which an error may leave some there.
+    pub(super) fn in_parts(&self, lane: Lane, parts: impl FnOnce() -> Result<()>) -> Result<()> {
+        parts().map_err(|error| match lane {
+            Lane::Blocking => self.give_up(error),
+            Lane::Stream(_) => error,
+        })
+    }
+
+    /// Puts each of many on a lane, when there is room for it.
+    pub(super) fn each<T>(
+        &self,
+        (lane, operation): (Lane, Operation),
+        many: impl Iterator<Item = T>,
+        mut put: impl FnMut(T) -> Result<()>,
+    ) -> Result<()> {
+        self.in_parts(lane, || {
+            for one in many {
+                self.begin(lane, operation)?;
+                put(one)?;
+                if lane == Lane::Blocking {
+                    self.issue();
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// Waits until there is one of what threads share.
+    pub(super) fn take<T>(
+        &self,
+        operation: Operation,
+        one: impl Fn() -> Result<Option<T>>,
+    ) -> Result<T> {
+        if let Some(one) = one()? {
+            return Ok(one);
+        }
+        let found = RefCell::new(None);
+        // It may be asked again after it has said yes.
+        self.wait(of(operation), &|| {
+            let mut found = found.borrow_mut();
+            if found.is_none() {
+                *found = one()?;
+            }
+            Ok(found.is_some())
+        })?;
+        let none = || Error::Internal("a wait for something to take ended too early".into());
+        found.into_inner().ok_or_else(none)
     }
 
     /// Waits until the library's own stream gets its turn, unless it had it just now: what is put there next is not held up by streams
@@ -184,6 +270,11 @@ impl CudaTransport {
         now_ns().wrapping_sub(self.own.seen.load(Relaxed)) < STILL
     }
 
+    /// A wait was put on another stream, which may have taken the last queue.
+    pub(super) fn lose_turn(&self) {
+        self.own.seen.store(0, Relaxed);
+    }
+
     /// Something was put on the library's own stream that nobody waits for: raised afterwards, so that who sees it sees that on the
     /// stream.
     pub(super) fn issue(&self) {
@@ -192,12 +283,12 @@ impl CudaTransport {
 
     /// Waits for what [`issue`](CudaTransport::issue) has told of.
     pub(super) fn complete_own(&self) -> Result<()> {
-        let issued = self.own.issued.load(Acquire);
-        if self.own.completed.load(Acquire) < issued {
-            self.await_own(Operation::Quiet)?;
-            self.own.completed.fetch_max(issued, AcqRel);
+        // Behind what was given up it puts nothing, so that quiets that give up do not fill the stream.
+        self.begin(Lane::Blocking, Operation::Quiet)?;
+        match self.own.completed.load(Acquire) < self.own.issued.load(Acquire) {
+            true => self.await_own(Operation::Quiet),
+            false => Ok(()),
         }
-        Ok(())
     }
 
     /// Whether everything on the library's own stream has run.

@@ -194,28 +194,26 @@ impl Page {
         (record.state.load(Acquire) == WRITTEN).then_some(record)
     }
 
-    /// A place of 16 bytes for the result of an operation, zero, for as long as the value lives. An error if all are given up to
-    /// kernels that have not ended.
-    pub(crate) fn result(&self) -> Result<ResultWord<'_>> {
-        loop {
-            if let Some(index) = lock(&self.unused).pop() {
-                for word in &self.contents().results[index] {
-                    word.store(0, Relaxed);
-                }
-                return Ok(ResultWord { page: self, index });
-            }
-            if self.take_back() {
-                continue;
-            }
-            if lock(&self.retired).len() == SLOTS {
-                return Err(Error::NotSupported(format!(
+    /// A place of 16 bytes for the result of an operation, zero, for as long as the value lives, if there is one now. An error if all are
+    /// given up to kernels that have not ended.
+    pub(crate) fn result(&self) -> Result<Option<ResultWord<'_>>> {
+        let mut index = lock(&self.unused).pop();
+        if index.is_none() && self.take_back() {
+            index = lock(&self.unused).pop();
+        }
+        let Some(index) = index else {
+            return match lock(&self.retired).len() {
+                SLOTS => Err(Error::NotSupported(format!(
                     "another operation that gives something back: {SLOTS} of them have ended with an error, and the streams that they \
                      were on have not come to them; let those streams go on first"
-                )));
-            }
-            // As many threads as there are places are inside operations, which end by themselves.
-            std::thread::yield_now();
+                ))),
+                _ => Ok(None),
+            };
+        };
+        for word in &self.contents().results[index] {
+            word.store(0, Relaxed);
         }
+        Ok(Some(ResultWord { page: self, index }))
     }
 
     /// Keeps a place and arrays from other operations until `end` is reached, or for good if nobody will know, because a kernel may still

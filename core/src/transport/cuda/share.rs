@@ -58,7 +58,8 @@ impl CudaTransport {
         init_until: Option<Instant>,
     ) -> Result<()> {
         let Some(exchange) = &self.exchange else {
-            let mapped = own.and_then(|pieces| self.map(self.me, &pieces));
+            let pieces = own?;
+            let mapped = self.map(self.me, &pieces);
             if mapped.is_err() {
                 self.unmap(&[self.me], ranges);
             }

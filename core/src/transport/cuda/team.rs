@@ -57,19 +57,16 @@ impl CudaTransport {
         Ok(team)
     }
 
-    /// The team at a number is no more: a kernel of it that was queued, or is replayed from a graph, reports that.
+    /// The team at a number is no more: a kernel of it that is replayed from a graph reports that.
+    ///
+    /// Local; waits for nothing: the library's own stream comes to it before it comes to anything of the next team's.
     pub(crate) fn end_team(&self, index: u32) {
-        // One that is running, because the team was broken, leaves.
         self.page.end_team(index);
         self.note(self.store_born(index, TeamLocal::NO_TEAM));
-        // If it has not come to its end within the limits, it is on its way, before all that comes later.
-        if let Err(error @ Error::Cuda { .. }) = self.await_own(Operation::TeamDestroy) {
-            self.note(Err(error))
-        }
     }
 
-    /// The team at a number is broken, and its members have had their errors: its kernels end, and those that have not begun do nothing.
-    /// What is running goes on to count in the team's epoch block, so the number is not to be used meanwhile.
+    /// The team at a number is broken, and its members have had their errors: its kernels end, and those that begin after the library's own
+    /// stream has come to this do nothing. The number is not to be used again.
     ///
     /// Local; waits for nothing.
     pub(crate) fn give_up_team(&self, index: u32) {
@@ -100,6 +97,7 @@ impl CudaTransport {
         if !captured && !self.take_turn(team, stream)? {
             return Ok(false);
         }
+        self.lose_turn();
         self.kernels().collective(stream, plan, args)?;
         if !captured {
             self.end_turn(team, stream)?;

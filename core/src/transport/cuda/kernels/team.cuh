@@ -27,7 +27,8 @@ struct Team {
     // Member m is PE first + m * step; if step is 0, `members` says which.
     i32 step;
     i32 first;
-    u32 reserved;
+    // Not 0 in a graph: the host does not know how often it runs, so TeamLocal::over leaves it out.
+    u32 uncounted;
     // The PEs of the members, i32 each.
     u64 members;
     // A TeamLocal in this PE's device memory.
@@ -47,7 +48,7 @@ struct TeamLocal {
     u32 begun;
     // As in Team; another number once the team is no more.
     u32 born;
-    // Collectives of the team that are over, times ENDS; below that, blocks of the running one that have ended.
+    // Collectives of the team that are over, times ENDS; below that, blocks of the running one that have ended. For the host.
     u64 over;
 };
 static constexpr u64 ENDS = 1 << 16;
@@ -111,6 +112,7 @@ class Turn {
   public:
     const Collective &c;
     u64 epoch;
+    u64 over;
     u64 flag;
     u32 parity;
     // Of the team that has the number now.
@@ -120,6 +122,7 @@ class Turn {
         for (i32 m = threadIdx.x; m < c.team.n; m += blockDim.x)
             parts[m] = c.state.base + (u64)pe_of(m) * c.state.stride;
         epoch = local()->epoch + 1;
+        over = local()->over;
         born = local()->born;
         parity = epoch & 1;
         // Never 0, which is what the sync block holds at first.
@@ -130,7 +133,8 @@ class Turn {
     __device__ TeamLocal *local() const { return (TeamLocal *)c.team.local; }
 
     // Whether the team is still the one that was meant; all threads of a block get the same answer, and a kernel begins with it. The
-    // blocks but the first are counted here, where all their threads have read the epoch (it is never 0).
+    // blocks but the first are counted here, when all their threads have read the epoch, which the first one may change then. The
+    // comparison with 0, which it never is, makes the threads' meeting wait for what they read.
     __device__ bool live() const {
         if (!__syncthreads_or(born != c.team.born || epoch == 0)) {
             if (blockIdx.x != 0 && threadIdx.x == 0) add_gpu((u64)&local()->begun, 1u);
@@ -240,25 +244,26 @@ class Turn {
     }
 
     // The end of the kernel, for all threads. The first block counts the epoch, which all know. It waits for the ends of the others only if
-    // it is to say itself that the collective is over; otherwise that is the stream's.
+    // it is to say itself that the collective is over; otherwise that is the stream's. After an abort it says nothing.
     __device__ void leave() const {
         __syncthreads();
         if (threadIdx.x != 0) return;
-        u64 over = (u64)&local()->over, others = gridDim.x - 1;
+        u64 count = (u64)&local()->over, others = gridDim.x - 1;
+        bool counted = c.team.uncounted == 0, ended = true;
         if (c.finished) __threadfence();
-        if (blockIdx.x != 0) return add_gpu(over, (u64)1);
-        for (u32 polls = 1; others && c.finished && load_gpu(over) % ENDS != others; polls++)
-            if (polls % POLLS == 0 && aborted(c.state)) break;
+        if (blockIdx.x != 0) {
+            if (counted) add_gpu(count, (u64)1);
+            return;
+        }
+        for (u32 polls = 1; others && c.finished && ended && load_gpu(count) % ENDS != others; polls++)
+            ended = polls % POLLS != 0 || !aborted(c.state);
         if (c.finished) __threadfence();
         local()->epoch = epoch;
-        if (others) {
-            local()->begun = 0;
-            add_gpu(over, ENDS - others);
-        } else {
-            local()->over = epoch * ENDS;
-        }
+        if (others) local()->begun = 0;
+        if (others && counted) add_gpu(count, ENDS - others);
+        else if (counted) local()->over = over + ENDS;
         // All that this member has to write is to be seen with it.
-        if (c.finished) store_release(c.finished, c.ticket);
+        if (c.finished && ended) store_release(c.finished, c.ticket);
     }
 
     // Data that travels with flags.

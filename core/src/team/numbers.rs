@@ -1,0 +1,45 @@
+//! The numbers of teams that are no more.
+
+use super::{NAMES, TeamState};
+use crate::runtime::Inner;
+use crate::transport::host::control::MAX_TEAMS;
+use crate::{Error, Pe};
+
+impl Inner {
+    /// Frees the number of a team whose collectives all members have done.
+    pub(super) fn free_number(&self, state: &TeamState) {
+        if let Some(cuda) = self.transport.cuda() {
+            cuda.end_team(state.index);
+        }
+        self.teams.give_back(state.index as usize);
+    }
+
+    /// As [`free_number`](Inner::free_number), of a team that a member has left half-way. On GPUs the number stays out of use: a kernel of any
+    /// member's may come late, and write to the blocks that all have at that number.
+    pub(super) fn free_broken(&self, state: &TeamState) {
+        match self.transport.cuda() {
+            Some(cuda) => {
+                cuda.give_up_team(state.index);
+                self.teams.lose();
+            }
+            None => self.teams.give_back(state.index as usize),
+        }
+    }
+
+    /// The error of a PE that finds no number for a new team.
+    #[cold]
+    pub(super) fn exhausted(&self, pe: Pe) -> Error {
+        let lost = match self.teams.lost() {
+            0 => String::new(),
+            lost => format!(
+                "; {lost} of this PE's numbers were those of teams that a member left half-way, which are not used again on GPUs before \
+                 the next init"
+            ),
+        };
+        Error::NotSupported(format!(
+            "PE {pe} has no team number left that the other members have, too: a PE can be a member of {MAX_TEAMS} teams at a \
+             time, the {} predefined ones included; destroy some{lost}",
+            NAMES.len()
+        ))
+    }
+}
