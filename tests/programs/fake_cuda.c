@@ -1012,10 +1012,13 @@ int cuMemsetD8Async(address_t dest, unsigned char value, size_t bytes, stream_t 
     return SUCCESS;
 }
 
-/* Of memory of a GPU (2) and pinned memory (1): the type, the GPU, the address for kernels. */
-int cuPointerGetAttribute(void *value, int attribute, address_t at) {
-    if (!current()) return INVALID_CONTEXT;
-    if (is_pageable(at)) return INVALID_VALUE;
+/* Of memory of a GPU (2) and pinned memory (1): the type, the GPU, the address for kernels. Of other memory nothing. */
+static int attribute_of(void *value, int attribute, address_t at) {
+    if (is_pageable(at)) {
+        if (attribute == 3) *(address_t *)value = 0;
+        else *(int *)value = attribute == 9 ? -2 : 0;
+        return SUCCESS;
+    }
     pthread_mutex_lock(&lock);
     mapping_t *found = mapping_at(at);
     int device = found ? memories[found->memory].device : current()->device, status = SUCCESS;
@@ -1026,6 +1029,13 @@ int cuPointerGetAttribute(void *value, int attribute, address_t at) {
     default: status = INVALID_VALUE;
     }
     pthread_mutex_unlock(&lock);
+    return status;
+}
+
+int cuPointerGetAttributes(unsigned count, int *attributes, void **values, address_t at) {
+    if (!current()) return INVALID_CONTEXT;
+    int status = SUCCESS;
+    for (unsigned i = 0; i < count && status == SUCCESS; i++) status = attribute_of(values[i], attributes[i], at);
     return status;
 }
 

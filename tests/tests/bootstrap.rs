@@ -388,9 +388,10 @@ fn a_pe_that_can_open_nothing_more_does_not_take_pe_0_for_gone() {
     let (listener, follower) = in_place_of_pe_0(&[("NVSHMEMRS_INIT_TIMEOUT", "2")]);
     let stream = introduced(&listener);
     let pid = i32::try_from(follower.pid()).ok().and_then(Pid::from_raw);
+    // Of 0 files, poll would refuse one that is open.
     let none = Rlimit {
-        current: Some(0),
-        maximum: Some(0),
+        current: Some(1),
+        maximum: Some(1),
     };
     prlimit(pid, Resource::Nofile, none).expect("the process is this user's");
     drop(stream);

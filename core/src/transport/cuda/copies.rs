@@ -1,11 +1,12 @@
 //! Copies on a lane, and what memory of the program's needs for them.
 //!
 //! The driver takes memory that it knows (of a GPU, managed, pinned) when the stream comes to the copy. Of pageable memory it copies a
-//! little away at once; for more, and for a copy to pageable memory, its call returns when the copy is done, and nothing ends that. So
-//! such a copy begins when its turn on the stream has come: that is waited for as everything else, with the PE's limits.
+//! little away at once; for more, and for a copy to pageable memory, its call returns when the copy is done, and nothing ends that: not
+//! even the stream's turn says that it will (on an H200 such a call waited for other streams, behind an event that was reached). So more
+//! passes through pinned memory of the library's own (stages) in parts, each waited for as everything else, with the PE's limits.
 //!
 //! A borrowed slice is the caller's again when the call returns, with an error, too. So on a stream the GPU never has one: what it might
-//! use later is copied from or to pinned memory of the library's own, which a call that gives up leaves to the GPU.
+//! use later is copied from or to a stage, which a call that gives up leaves to the GPU.
 //!
 //! A blocking operation that gives up leaves its copy on the library's own stream. So little goes through memory of the library's own, as
 //! does what the GPU reads and writes itself though it is borrowed or pageable; and more begins when the stream has its turn: streams that
@@ -28,8 +29,6 @@ use std::mem::MaybeUninit;
 
 /// Bytes of pageable memory that the driver copies away at once.
 const AT_ONCE: usize = 64 << 10;
-/// Bytes of a borrowed slice that are copied away at a time.
-const AWAY: usize = 1 << 20;
 /// Bytes of a borrowed slice that are copied to the call's own stack.
 const LITTLE: usize = 4 << 10;
 /// Where memory of a GPU is, as the driver says it.
@@ -79,7 +78,7 @@ impl CudaTransport {
             Lane::Stream(_) => {
                 match self.is_known(from)? || self.device.is_captured(self.stream(lane))? {
                     true => self.begin_copy(lane, to, from, bytes),
-                    false => self.put_pageable(lane, to, from, bytes),
+                    false => self.put_staged(lane, to, source),
                 }
             }
         }
@@ -104,18 +103,16 @@ impl CudaTransport {
         if lane == Lane::Blocking {
             return self.put_own(to, source);
         }
+        if bytes > AT_ONCE {
+            return self.put_staged(lane, to, source);
+        }
         if !self.is_known(from)? {
-            return self.put_pageable(lane, to, from, bytes);
+            return self.begin_copy(lane, to, from, bytes);
         }
-        let mut away = vec![0_u8; bytes.min(AWAY)];
-        for start in (0..bytes).step_by(AWAY) {
-            let part = source.part(start, away.len().min(bytes - start));
-            // SAFETY: the source is valid for reads (rule 3 of heap/sym.rs), `away` is as long and nobody else's.
-            unsafe { copy::<false, false>(away.as_mut_ptr(), part.address(), part.bytes()) };
-            let from = away.as_ptr() as u64;
-            self.put_pageable(lane, to + start as u64, from, part.bytes())?;
-        }
-        Ok(())
+        let mut away = vec![0_u8; bytes];
+        // SAFETY: the source is valid for reads (rule 3 of heap/sym.rs), `away` is as long and nobody else's.
+        unsafe { copy::<false, false>(away.as_mut_ptr(), source.address(), bytes) };
+        self.begin_copy(lane, to, away.as_ptr() as u64, bytes)
     }
 
     /// Puts a copy from memory outside the heap on the library's own stream.
@@ -127,7 +124,6 @@ impl CudaTransport {
             match self.kind_of(from)? {
                 // The driver copies it away.
                 None if !reads_pages && little => {}
-                None if !reads_pages => self.await_here(Lane::Blocking, Operation::Put)?,
                 Some(OF_GPU) if little && !borrowed => {}
                 Some(_) if !little && !borrowed => self.await_turn(Operation::Put)?,
                 _ => return self.put_staged(Lane::Blocking, to, source),
@@ -140,22 +136,13 @@ impl CudaTransport {
     pub(super) fn begin_put_until_quiet(&self, to: u64, source: LocalSource<'_>) -> Result<()> {
         let (from, bytes) = (source.address() as u64, source.bytes());
         let at_once = bytes <= AT_ONCE || self.layout.locate(from).is_some();
-        if !at_once && !self.device.facts().reads_pages && !self.is_known(from)? {
-            // The driver's own call would wait.
-            self.await_here(Lane::Blocking, Operation::Put)?;
+        match at_once || self.device.facts().reads_pages || self.is_known(from)? {
+            true => self.begin_copy(Lane::Blocking, to, from, bytes),
+            false => self.put_staged(Lane::Blocking, to, source),
         }
-        self.begin_copy(Lane::Blocking, to, from, bytes)
     }
 
-    /// Puts a copy from pageable memory on a stream. Unless the GPU reads such memory itself, it has been read when this returns.
-    fn put_pageable(&self, lane: Lane, to: u64, from: u64, bytes: usize) -> Result<()> {
-        if bytes > AT_ONCE {
-            self.await_here(lane, Operation::Put)?;
-        }
-        self.begin_copy(lane, to, from, bytes)
-    }
-
-    /// Copies a borrowed slice away in parts, each when its turn has come.
+    /// Copies memory of the host's away in parts, each when its turn has come.
     fn put_staged(&self, lane: Lane, to: u64, source: LocalSource<'_>) -> Result<()> {
         self.await_turn_on(lane, Operation::Put)?;
         for start in (0..source.bytes()).step_by(STAGE) {
@@ -182,7 +169,7 @@ impl CudaTransport {
                 return self.get_staged(lane, dest, from).map(|()| true);
             }
             if !self.is_known(to)? && !self.device.is_captured(stream)? {
-                self.await_here(lane, Operation::Get)?;
+                return self.get_staged(lane, dest, from).map(|()| true);
             }
         }
         self.begin_copy(lane, to, from, bytes).map(|()| false)
@@ -191,24 +178,20 @@ impl CudaTransport {
     /// Puts a copy to memory outside the heap on the library's own stream. Whether it is done already.
     fn get_own(&self, dest: LocalDest<'_>, from: u64) -> Result<bool> {
         let (to, bytes) = (dest.address() as u64, dest.bytes());
-        let little = bytes <= STAGE;
+        let little = bytes <= AT_ONCE;
         if dest.is_borrowed() && little {
             return self.get_staged(Lane::Blocking, dest, from).map(|()| true);
         }
         let kind = self.kind_of(to)?;
         let staged = match kind {
-            None => little || self.device.facts().reads_pages,
+            None => true,
             Some(OF_GPU) => dest.is_borrowed(),
             Some(_) => little || dest.is_borrowed(),
         };
         if staged {
             return self.get_staged(Lane::Blocking, dest, from).map(|()| true);
         }
-        match kind {
-            // The driver's call returns when it is done.
-            None => self.await_here(Lane::Blocking, Operation::Get)?,
-            Some(_) => self.await_turn(Operation::Get)?,
-        }
+        self.await_turn(Operation::Get)?;
         self.begin_copy(Lane::Blocking, to, from, bytes)
             .map(|()| false)
     }

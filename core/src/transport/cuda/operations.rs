@@ -16,6 +16,7 @@ use crate::transport::{Atomic, Lane, MemoryKind, SignalUpdate, Transport, Width}
 use crate::wait::Operation;
 use crate::{Error, Pe, Result};
 use cudarc::driver::sys::{self, CUresult, CUstream};
+use std::ffi::c_void;
 
 /// What the driver knows of an address.
 #[derive(Clone, Copy)]
@@ -25,20 +26,24 @@ pub(super) enum What {
     AddressForKernels,
 }
 
+/// `CU_DEVICE_INVALID`, in 4 bytes.
+const NO_DEVICE: u64 = -2_i32 as u32 as u64;
+
 impl What {
     /// `None` if the address is none that the driver knows. The device's context is the current one.
     pub(super) fn of(self, address: u64) -> Option<u64> {
         use sys::CUpointer_attribute::*;
-        let attribute = match self {
-            What::MemoryType => CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
-            What::Device => CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
-            What::AddressForKernels => CU_POINTER_ATTRIBUTE_DEVICE_POINTER,
+        let (attribute, nothing) = match self {
+            What::MemoryType => (CU_POINTER_ATTRIBUTE_MEMORY_TYPE, 0),
+            What::Device => (CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, NO_DEVICE),
+            What::AddressForKernels => (CU_POINTER_ATTRIBUTE_DEVICE_POINTER, 0),
         };
-        let mut value = 0_u64;
+        let (mut value, mut attribute) = (0_u64, attribute);
+        let mut place: *mut c_void = (&raw mut value).cast();
+        // Unlike cuPointerGetAttribute, it is no error that the driver does not know the address.
         // SAFETY: rules 1 and 2 of driver.rs: the driver writes 4 bytes for the first two, 8 for the last one.
-        let code =
-            unsafe { sys::cuPointerGetAttribute((&raw mut value).cast(), attribute, address) };
-        (code == CUresult::CUDA_SUCCESS).then_some(value)
+        let code = unsafe { sys::cuPointerGetAttributes(1, &mut attribute, &mut place, address) };
+        (code == CUresult::CUDA_SUCCESS && value != nothing).then_some(value)
     }
 }
 

@@ -9,7 +9,7 @@ use crate::{Error, Result};
 use std::sync::Mutex;
 
 /// Bytes of a stage.
-pub(in crate::transport::cuda) const STAGE: usize = 64 << 10;
+pub(in crate::transport::cuda) const STAGE: usize = 256 << 10;
 /// How many there are.
 pub(super) const STAGES: usize = 8;
 
