@@ -139,7 +139,7 @@ def held(n: int) -> list[Check]:
     for part, counts in (("held", [2]), ("held_finalize", [1, 2])):
         if n in counts:
             command = [*processes(n, program("device_held-c")), part]
-            checks.append(Check(f"{n} processes: {part}, C", command, f"held ok: {part}$", n, env=queues))
+            checks.append(Check(f"{n} processes: {part}, C", command, f"held ok: {part}$", n, env=queues, limit=120))
     return checks
 
 

@@ -81,6 +81,8 @@ static void counts(CollectiveKernel kernel, u32 operation, bool flags) {
     Job job(1, 64 << 10, 1024);
     Collective c = job.call(0, operation, 5);
     c.dest = Job::SYNC, c.source = Job::SYNC + 4096, c.bytes = 64, c.op = SUM;
+    // Without room it would be an error, which ends the team's kernels.
+    if (operation == COLLECT) c.count = 64;
     for (u32 grid = 1; grid <= 3; grid++) {
         TeamLocal before = job.locals[0];
         c.team.uncounted = 1, c.finished = 0;
