@@ -96,6 +96,9 @@ impl Turn<'_> {
         if captured {
             args.is_replayed();
         }
+        if on_stream {
+            cuda.lose_turn(lane);
+        }
         while !cuda.collective(lane, captured, plan, &args)? {
             // The one before is on another stream, which is captured now, or was when the program let it go.
             self.inner.await_launches(operation, self.team())?;

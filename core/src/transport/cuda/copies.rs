@@ -164,11 +164,11 @@ impl CudaTransport {
                 return self.get_own(dest, from);
             };
             let stream = stream as sys::CUstream;
-            if dest.is_borrowed() {
+            let borrowed = dest.is_borrowed();
+            if borrowed {
                 self.device.check_capture(stream, BORROWED)?;
-                return self.get_staged(lane, dest, from).map(|()| true);
             }
-            if !self.is_known(to)? && !self.device.is_captured(stream)? {
+            if borrowed || !self.is_known(to)? && !self.device.is_captured(stream)? {
                 return self.get_staged(lane, dest, from).map(|()| true);
             }
         }
@@ -182,8 +182,7 @@ impl CudaTransport {
         if dest.is_borrowed() && little {
             return self.get_staged(Lane::Blocking, dest, from).map(|()| true);
         }
-        let kind = self.kind_of(to)?;
-        let staged = match kind {
+        let staged = match self.kind_of(to)? {
             None => true,
             Some(OF_GPU) => dest.is_borrowed(),
             Some(_) => little || dest.is_borrowed(),

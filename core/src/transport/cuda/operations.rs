@@ -330,7 +330,7 @@ impl CudaTransport {
 
     /// Puts a wait on a lane; only the lane waits.
     pub(crate) fn begin_wait(&self, lane: Lane, args: &WaitArgs) -> Result<()> {
-        self.lose_turn();
+        self.lose_turn(lane);
         self.kernels.wait(self.stream(lane), args)
     }
 
@@ -342,7 +342,7 @@ impl CudaTransport {
         arrays: &mut Vec<Scratch<'a>>,
         args: impl FnOnce(u64) -> WaitArgs,
     ) -> Result<[u64; 2]> {
-        self.lose_turn();
+        self.lose_turn(lane);
         self.fetch((lane, Operation::WaitUntil), arrays, |stream, place| {
             self.kernels.wait(stream, &args(place.address()))
         })

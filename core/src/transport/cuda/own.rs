@@ -270,9 +270,11 @@ impl CudaTransport {
         now_ns().wrapping_sub(self.own.seen.load(Relaxed)) < STILL
     }
 
-    /// A wait was put on another stream, which may have taken the last queue.
-    pub(super) fn lose_turn(&self) {
-        self.own.seen.store(0, Relaxed);
+    /// What waits is about to be put on a lane: on another stream, it may take the last queue.
+    pub(crate) fn lose_turn(&self, lane: Lane) {
+        if lane != Lane::Blocking {
+            self.own.seen.store(0, Relaxed);
+        }
     }
 
     /// Something was put on the library's own stream that nobody waits for: raised afterwards, so that who sees it sees that on the

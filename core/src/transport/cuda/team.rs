@@ -97,7 +97,6 @@ impl CudaTransport {
         if !captured && !self.take_turn(team, stream)? {
             return Ok(false);
         }
-        self.lose_turn();
         self.kernels().collective(stream, plan, args)?;
         if !captured {
             self.end_turn(team, stream)?;

@@ -7,8 +7,10 @@ use crate::dtype::Dtype;
 use crate::op::Op;
 use crate::wait::Operation;
 
-/// Threads that move data, in a block of a kernel with flags: so many, and more when there are as many blocks as there may be.
-const MOVERS: [u64; 2] = [256, 512];
+/// Threads that move data, in a block of a kernel with flags.
+const MOVERS: u64 = 256;
+/// As many as that when there are as many blocks as there may be.
+const MOST_MOVERS: u64 = 512;
 /// Threads of a block of the other kernels (DIRECT in team.cuh).
 const DIRECT: u64 = 1024;
 /// Threads beside the movers in the kernels with flags (HERALD in team.cuh).
@@ -120,7 +122,7 @@ pub(crate) fn plan(
     let n = team.n as u64;
     let most = u64::from(team.blocks.min(blocks)).max(1);
     if bytes == 0 || matches!(operation, Operation::Barrier | Operation::Sync) {
-        return Some(geometry(Kernel::Barrier, n, 1, n.min(MOVERS[1]), 0));
+        return Some(geometry(Kernel::Barrier, n, 1, n.min(MOST_MOVERS), 0));
     }
     // What the members move: bytes to this one, or from it.
     let moved = match operation {
@@ -144,8 +146,14 @@ pub(crate) fn plan(
     };
     Some(if flags {
         let items = moved.div_ceil(8);
-        let grid = items.div_ceil(MOVERS[0]).min(FLAG_BLOCKS).min(most);
-        geometry(kernel, n, grid, items.div_ceil(grid).min(MOVERS[1]), HERALD)
+        let grid = items.div_ceil(MOVERS).min(FLAG_BLOCKS).min(most);
+        geometry(
+            kernel,
+            n,
+            grid,
+            items.div_ceil(grid).min(MOST_MOVERS),
+            HERALD,
+        )
     } else {
         let grid = moved.div_ceil(BLOCK_BYTES).min(most);
         geometry(kernel, n, grid, DIRECT, 0)
