@@ -85,7 +85,13 @@ fn cases(n: Pe) -> impl Strategy<Value = Case> {
         1 => 0..3000usize,
         1 => prop_oneof![Just(usize::MAX), Just(usize::MAX / 8 + 1), Just(1usize << 47)],
     ];
-    let place = || prop_oneof![8 => (0..LEN / 16).prop_map(|place| place * 16), 1 => 0..LEN + 10];
+    let place = || {
+        prop_oneof![
+            16 => (0..LEN / 16).prop_map(|place| place * 16),
+            2 => 0..LEN,
+            1 => LEN - 10..LEN + 10,
+        ]
+    };
     let twist = prop_oneof![
         12 => Just(Twist::None),
         1 => Just(Twist::Count),
@@ -161,9 +167,11 @@ fn setup(rt: &Runtime) -> Result<State> {
         (split(0, 2, (n + 1) / 2)?, (0..n).step_by(2).collect()),
         (split(n - 1, 1, 1)?, vec![n - 1]),
     ];
+    // In this order: a place beyond the end of `memory` is then in nobody's allocation.
+    let word = rt.array(2)?;
     Ok(State {
         memory: rt.array(LEN)?,
-        word: rt.array(2)?,
+        word,
         teams,
     })
 }
