@@ -98,7 +98,7 @@ impl Stream {
     pub fn submit(&self, job: impl FnOnce(&Runtime) -> Result<()> + Send + 'static) -> Result<()> {
         self.runtime.inner.ready()?;
         match &self.kind {
-            Kind::Queue(queue) => queue.submit(|| Box::new(job)),
+            Kind::Queue(queue) => queue.submit(Box::new(job)),
             Kind::Gpu(_, runtime) => job(runtime),
         }
     }
@@ -110,7 +110,7 @@ impl Stream {
     pub fn call(&self, work: impl FnOnce(&Runtime) -> Result<()> + Send + 'static) -> Result<()> {
         self.runtime.inner.ready()?;
         match &self.kind {
-            Kind::Queue(queue) => queue.submit(|| Box::new(work)),
+            Kind::Queue(queue) => queue.submit(Box::new(work)),
             Kind::Gpu(gpu, _) => gpu.call(Runtime::view(&self.runtime.inner), work),
         }
     }
@@ -125,7 +125,7 @@ impl Stream {
     ) -> Result<T> {
         self.runtime.inner.ready()?;
         match &self.kind {
-            Kind::Queue(queue) => queue.run(&self.runtime.inner, job),
+            Kind::Queue(queue) => queue.run(&self.runtime.inner, Box::new(job)),
             Kind::Gpu(gpu, runtime) => {
                 gpu.check_result()?;
                 let result = job(runtime)?;

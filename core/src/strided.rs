@@ -280,7 +280,7 @@ impl Runtime {
         )?;
         let dest = symmetric_span("dest", dest, &transfer.dest)?;
         let from = span_of("source", source.len(), size_of::<T>(), &transfer.source)?;
-        self.put_blocks(dest, &source[from], &transfer, pe)
+        self.put_blocks(dest, LocalSource::from(&source[from]), &transfer, pe)
     }
 
     /// As [`iget`](Runtime::iget), for blocks of `block_elements` elements.
@@ -307,7 +307,7 @@ impl Runtime {
         )?;
         let source = symmetric_span("source", source, &transfer.source)?;
         let to = span_of("dest", dest.len(), size_of::<T>(), &transfer.dest)?;
-        self.get_blocks(&mut dest[to], source, &transfer, pe)
+        self.get_blocks(LocalDest::from(&mut dest[to]), source, &transfer, pe)
     }
 }
 

@@ -483,7 +483,20 @@ impl Inner {
                 return Ok(value);
             }
         }
-        self.wait_long(wait, ready)
+        let mut found = None;
+        loop {
+            // Compiled once: what comes before is small enough to be compiled with each kind of wait.
+            self.wait_long(wait, &mut || match ready() {
+                Ok(value) => {
+                    found = Some(value);
+                    Ok(())
+                }
+                Err(seen) => Err(seen.into()),
+            })?;
+            if let Some(value) = found.take() {
+                return Ok(value);
+            }
+        }
     }
 
     /// Waits until a stream or an event of the GPU is done.
@@ -522,18 +535,19 @@ impl Inner {
         }
     }
 
+    /// The rest of a wait that is not over soon.
     #[cold]
     #[inline(never)]
-    fn wait_long<T, S: Into<Seen>>(
+    fn wait_long(
         &self,
         wait: Wait,
-        mut ready: impl FnMut() -> std::result::Result<T, S>,
-    ) -> Result<T> {
+        mut ready: &mut dyn FnMut() -> std::result::Result<(), Seen>,
+    ) -> Result<()> {
         let (start, start_ns) = (Instant::now(), now_ns());
         while start.elapsed() < YIELD_FOR {
             for _ in 0..16 {
-                if let Ok(value) = ready() {
-                    return Ok(value);
+                if ready().is_ok() {
+                    return Ok(());
                 }
                 self.transport.progress();
                 rustix::thread::sched_yield();
@@ -555,9 +569,8 @@ impl Inner {
         let mut nap = FIRST_NAP;
         let mut hook_at = HOOK_EVERY;
         loop {
-            let seen: Seen = match ready() {
-                Ok(value) => return Ok(value),
-                Err(seen) => seen.into(),
+            let Err(seen) = ready() else {
+                return Ok(());
             };
             if let Some(slot) = published.slot {
                 if let Some((index, expected)) = seen.element {

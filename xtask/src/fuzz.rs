@@ -5,9 +5,8 @@
 //! build folder, so that the next run goes on from there; a small set of them is in `fuzz/corpus`, and what has once crashed a
 //! target is in `fuzz/regressions`. Both are tried first.
 
-use crate::run;
-use crate::sanitize::host;
 use crate::tree::Tree;
+use crate::{instrument, run};
 use anyhow::{Context, Result, bail, ensure};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -16,11 +15,21 @@ use std::time::{Duration, Instant};
 
 /// What cargo-fuzz passes, but for one codegen unit per crate, which the compiler is slower with: coverage that libFuzzer sees, and
 /// AddressSanitizer. The last one lets instrumented crates use the standard library as it comes.
-const FLAGS: &str = "--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
-    -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
-    -Cllvm-args=-sanitizer-coverage-trace-compares -Cllvm-args=-sanitizer-coverage-stack-depth \
-    -Cllvm-args=-simplifycfg-branch-fold-threshold=0 -Zsanitizer=address \
-    -Cunsafe-allow-abi-mismatch=sanitizer";
+const FLAGS: [&str; 11] = [
+    "--cfg",
+    "fuzzing",
+    "-Cpasses=sancov-module",
+    "-Cllvm-args=-sanitizer-coverage-level=4",
+    "-Cllvm-args=-sanitizer-coverage-inline-8bit-counters",
+    "-Cllvm-args=-sanitizer-coverage-pc-table",
+    "-Cllvm-args=-sanitizer-coverage-trace-compares",
+    "-Cllvm-args=-sanitizer-coverage-stack-depth",
+    "-Cllvm-args=-simplifycfg-branch-fold-threshold=0",
+    "-Zsanitizer=address",
+    "-Cunsafe-allow-abi-mismatch=sanitizer",
+];
+/// What is fuzzed.
+const PACKAGES: [&str; 3] = ["nvshmemrs", "nvshmemrs-abi", "nvshmemrs-fuzz"];
 
 /// A target that makes fewer executions in a second of the time it is given has not been fuzzed. The slowest target, `peer`, makes 50 on a
 /// machine that has other work.
@@ -133,19 +142,12 @@ fn targets(tree: &Tree) -> Result<Vec<String>> {
 
 /// Builds all targets; gives the folder they are in.
 fn build(tree: &Tree) -> Result<PathBuf> {
-    let (host, folder) = (host()?, tree.scratch("fuzz")?);
-    let mut cargo = tree.cargo();
-    // Without a target, build scripts and procedural macros would be instrumented, too.
-    cargo.args(["build", "--release", "--target", &host]);
+    let mut cargo = instrument::cargo(tree, "build", &PACKAGES, &FLAGS)?;
     cargo
         .arg("--manifest-path")
-        .arg(tree.root.join("fuzz/Cargo.toml"))
-        // The flags are unstable ones; what they switch on comes with the stable compiler.
-        .env("RUSTC_BOOTSTRAP", "1")
-        .env("RUSTFLAGS", FLAGS)
-        .env("CARGO_TARGET_DIR", &folder);
+        .arg(tree.root.join("fuzz/Cargo.toml"));
     run::run(&mut cargo)?;
-    Ok(folder.join(host).join("release"))
+    instrument::built(tree)
 }
 
 /// A built target, with an environment in which no setting is made.

@@ -11,6 +11,7 @@ mod bundle;
 mod demo;
 mod fuzz;
 mod images;
+mod instrument;
 mod run;
 mod sanitize;
 mod setup;

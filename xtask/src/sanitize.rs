@@ -9,9 +9,10 @@
 
 mod programs;
 
+use crate::instrument;
 use crate::run::{self, Shown};
 use crate::tree::Tree;
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Result, bail, ensure};
 use programs::How;
 use std::path::Path;
 use std::process::Command;
@@ -30,13 +31,19 @@ pub(crate) enum Sanitizer {
     Valgrind,
 }
 
+/// What is instrumented; a quick run does with the first.
+const PACKAGES: [&str; 2] = ["nvshmemrs", "nvshmemrs-suite"];
+/// Lets instrumented crates use others as they are.
+const MIXED: &str = "-Cunsafe-allow-abi-mismatch=sanitizer";
+const ADDRESS: [&str; 2] = ["-Zsanitizer=address", MIXED];
+/// Rust's own checks of unsafe code.
+const CHECKS: [&str; 3] = [
+    "-Zub-checks=yes",
+    "-Cdebug-assertions=on",
+    "-Coverflow-checks=on",
+];
 /// The exit status of a program in which the sanitizer has found something.
 const FOUND: i32 = 66;
-/// How instrumented code is compiled: what the sanitizers look for is there without much optimisation, and they advise as much.
-const FASTER: [(&str, &str); 2] = [
-    ("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1"),
-    ("CARGO_PROFILE_RELEASE_LTO", "off"),
-];
 /// How long the tests may take under a sanitizer.
 const LIMIT: Duration = Duration::from_secs(900);
 /// Of the tests over random cases, which are many times slower here: what is looked for is seen in any run that comes by the place.
@@ -134,40 +141,22 @@ fn planted(tree: &Tree, name: &str, quick: bool) -> Result<()> {
     Ok(())
 }
 
-/// `cargo test` of the core, instrumented, in a build folder of its own.
+/// `cargo test` of the core, instrumented.
 fn cargo(tree: &Tree, sanitizer: Sanitizer, quick: bool) -> Result<Command> {
-    let mut cargo = tree.cargo();
-    // Without a target, build scripts and procedural macros would be instrumented, too.
-    let target = host()?;
-    cargo.args([
-        "test",
-        "--release",
-        "--package=nvshmemrs",
-        "--target",
-        &target,
-    ]);
-    if !quick {
-        cargo.arg("--package=nvshmemrs-suite");
-    }
-    let (flags, folder) = match (sanitizer, quick) {
+    let packages = if quick { &PACKAGES[..1] } else { &PACKAGES };
+    let own = |flags: &[&str]| instrument::cargo(tree, "test", packages, flags);
+    let mut cargo = match (sanitizer, quick) {
         (Sanitizer::Thread, false) => {
-            cargo.arg("-Zbuild-std=std,test,panic_unwind");
-            ("-Zsanitizer=thread", "sanitize-thread")
+            instrument::cargo_with_std(tree, "test", "sanitize-thread", "-Zsanitizer=thread")?
         }
-        (Sanitizer::Thread, true) => (
-            "-Zsanitizer=thread -Cunsafe-allow-abi-mismatch=sanitizer",
-            "sanitize-thread-quick",
-        ),
-        (Sanitizer::Address, _) => (
-            "-Zsanitizer=address -Cunsafe-allow-abi-mismatch=sanitizer",
-            "sanitize-address",
-        ),
-        (Sanitizer::Undefined, _) => (
-            "-Zub-checks=yes -Cdebug-assertions=on -Coverflow-checks=on",
-            "sanitize-undefined",
-        ),
+        (Sanitizer::Thread, true) => own(&["-Zsanitizer=thread", MIXED])?,
+        (Sanitizer::Address, _) => own(&ADDRESS)?,
+        (Sanitizer::Undefined, _) => own(&CHECKS)?,
         (Sanitizer::Valgrind, _) => bail!("valgrind is for C programs"),
     };
+    for package in packages {
+        cargo.args(["--package", package]);
+    }
     let mut options = format!("exitcode={FOUND}");
     if quick {
         let suppressions = tree.root.join("tests/tsan.supp");
@@ -179,26 +168,10 @@ fn cargo(tree: &Tree, sanitizer: Sanitizer, quick: bool) -> Result<Command> {
         options += &format!(" suppressions={}", suppressions.display());
     }
     cargo
-        // The flags are unstable ones; the sanitizers themselves come with the stable compiler.
-        .env("RUSTC_BOOTSTRAP", "1")
-        .env("RUSTFLAGS", flags)
-        .env("CARGO_TARGET_DIR", tree.scratch(folder)?)
-        .envs(FASTER)
         .env("TSAN_OPTIONS", options)
         .env("LITMUS_WITHOUT_FENCES", "1")
         .env("NVSHMEMRS_CASES", CASES)
         // Memory that a failed test leaves behind is not what is looked for.
         .env("ASAN_OPTIONS", format!("detect_leaks=0 exitcode={FOUND}"));
     Ok(cargo)
-}
-
-/// The machine's target triple.
-pub(crate) fn host() -> Result<String> {
-    let text = run::output(Command::new("rustc").arg("-vV"))?;
-    let host = text.lines().find_map(|line| line.strip_prefix("host: "));
-    let host = host.context("rustc -vV names no host")?;
-    if !["x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu"].contains(&host) {
-        bail!("the sanitizers are there for x86_64 and aarch64 Linux with glibc; this is {host}");
-    }
-    Ok(host.to_string())
 }

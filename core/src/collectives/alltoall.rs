@@ -24,7 +24,7 @@ impl Runtime {
         source: impl Into<Symmetric>,
         bytes: usize,
     ) -> Result<()> {
-        self.alltoall_parts(team, dest.into(), source.into(), |_| Ok(bytes))
+        self.alltoall_parts(team, dest.into(), source.into(), &|_| Ok(bytes))
     }
 
     /// [`alltoall`](Runtime::alltoall) of arrays, of equal length, a multiple of the members.
@@ -36,7 +36,7 @@ impl Runtime {
         source: &SymSlice<'_, T>,
     ) -> Result<()> {
         let len = source.len();
-        self.alltoall_parts(team, dest.into(), source.into(), |n_pes| {
+        self.alltoall_parts(team, dest.into(), source.into(), &|n_pes| {
             if !len.is_multiple_of(n_pes) {
                 return Err(Error::invalid(
                     "source",
@@ -55,7 +55,7 @@ impl Runtime {
         team: Team,
         dest: Symmetric,
         source: Symmetric,
-        part: impl FnOnce(usize) -> Result<usize>,
+        part: &dyn Fn(usize) -> Result<usize>,
     ) -> Result<()> {
         let inner = &*self.inner;
         let turn = inner.enter(team, Operation::Alltoall)?;
@@ -234,6 +234,7 @@ impl Runtime {
         let to = reach(dest, dest_stride, elements)?;
         let from = reach(source, source_stride, elements)?;
         let size = size_of::<T>();
+        let (to, from) = (to.range(), from.range());
         self.alltoalls(team, to, from, dest_stride, source_stride, size, count)
     }
 }

@@ -98,6 +98,6 @@ impl Runtime {
         root: Pe,
     ) -> Result<()> {
         let bytes = source.range().bytes() as usize;
-        self.broadcast(team, dest, source, bytes, root)
+        self.broadcast(team, dest.range(), source.range(), bytes, root)
     }
 }

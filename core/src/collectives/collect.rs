@@ -155,6 +155,6 @@ impl Runtime {
         source: &SymSlice<'_, T>,
     ) -> Result<()> {
         let bytes = source.range().bytes() as usize;
-        self.collect(team, dest, source, bytes)
+        self.collect(team, dest.range(), source.range(), bytes)
     }
 }

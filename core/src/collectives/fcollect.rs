@@ -99,6 +99,11 @@ impl Runtime {
         dest: &SymSlice<'_, T>,
         source: &SymSlice<'_, T>,
     ) -> Result<()> {
-        self.fcollect(team, dest, source, source.range().bytes() as usize)
+        self.fcollect(
+            team,
+            dest.range(),
+            source.range(),
+            source.range().bytes() as usize,
+        )
     }
 }

@@ -211,7 +211,7 @@ impl Runtime {
         op: Op,
     ) -> Result<()> {
         let (dtype, op) = (T::DTYPE as i32, op as i32);
-        self.reduce(team, dest, source, source.len(), dtype, op)
+        self.reduce(team, dest.range(), source.range(), source.len(), dtype, op)
     }
 }
 

@@ -103,6 +103,6 @@ impl Runtime {
         op: Op,
     ) -> Result<()> {
         let (dtype, op) = (T::DTYPE as i32, op as i32);
-        self.reducescatter(team, dest, source, dest.len(), dtype, op)
+        self.reducescatter(team, dest.range(), source.range(), dest.len(), dtype, op)
     }
 }

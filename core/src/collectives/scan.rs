@@ -58,7 +58,7 @@ impl Runtime {
         op: Op,
     ) -> Result<()> {
         let (dtype, op) = (T::DTYPE as i32, op as i32);
-        self.inscan(team, dest, source, source.len(), dtype, op)
+        self.inscan(team, dest.range(), source.range(), source.len(), dtype, op)
     }
 
     /// [`exscan`](Runtime::exscan) of arrays, of equal length.
@@ -71,7 +71,7 @@ impl Runtime {
         op: Op,
     ) -> Result<()> {
         let (dtype, op) = (T::DTYPE as i32, op as i32);
-        self.exscan(team, dest, source, source.len(), dtype, op)
+        self.exscan(team, dest.range(), source.range(), source.len(), dtype, op)
     }
 
     #[track_caller]

@@ -11,7 +11,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-pub(crate) type Job = Box<dyn FnOnce(&Runtime) -> Result<()> + Send>;
+pub(crate) type Job<T = ()> = Box<dyn FnOnce(&Runtime) -> Result<T> + Send>;
 
 /// What the users of a stream and its thread share.
 pub(crate) struct Queue {
@@ -143,8 +143,13 @@ impl QueueStream {
         })
     }
 
+    /// Queues an operation.
+    pub(super) fn submit(&self, job: Job) -> Result<()> {
+        self.submit_made(|| job)
+    }
+
     /// Queues what `make` makes while the order of the queue is held.
-    pub(super) fn submit(&self, make: impl FnOnce() -> Job) -> Result<()> {
+    fn submit_made(&self, make: impl FnOnce() -> Job) -> Result<()> {
         let mut state = self.queue.lock();
         if state.closed {
             return Err(Error::NotInitialized(
@@ -159,29 +164,23 @@ impl QueueStream {
     }
 
     /// Runs an operation after all that was submitted before, and waits for its result.
-    pub(super) fn run<T: Send + 'static>(
-        &self,
-        inner: &Inner,
-        job: impl FnOnce(&Runtime) -> Result<T> + Send + 'static,
-    ) -> Result<T> {
+    pub(super) fn run<T: Send + 'static>(&self, inner: &Inner, job: Job<T>) -> Result<T> {
         self.check_caller()?;
         let call = Arc::new(Call {
             phase: Mutex::new(Phase::Waiting),
             done: AtomicBool::new(false),
         });
         let (queued, stop) = (Arc::clone(&call), Arc::clone(&self.queue.stop));
-        self.submit(|| {
-            Box::new(move |rt| {
-                if queued.begin() {
-                    let result = catch_unwind(AssertUnwindSafe(|| job(rt)));
-                    let result = result.unwrap_or_else(|_| {
-                        Err(Error::Internal("an operation on a stream panicked".into()))
-                    });
-                    queued.end(result, &stop);
-                }
-                Ok(())
-            })
-        })?;
+        self.submit(Box::new(move |rt| {
+            if queued.begin() {
+                let result = catch_unwind(AssertUnwindSafe(|| job(rt)));
+                let result = result.unwrap_or_else(|_| {
+                    Err(Error::Internal("an operation on a stream panicked".into()))
+                });
+                queued.end(result, &stop);
+            }
+            Ok(())
+        }))?;
         let wait = Wait {
             operation: Operation::StreamSynchronize,
             target: Target::Stream {
@@ -215,7 +214,7 @@ impl QueueStream {
     /// Makes later work wait until the latest record of an event has been reached.
     pub(super) fn wait(&self, marks: &Arc<QueueMarks>) -> Result<()> {
         let (marks, ticket) = (Arc::clone(marks), marks.recorded.load(Acquire));
-        self.submit(|| Box::new(move |rt| marks.await_ticket(&rt.inner, ticket)))
+        self.submit(Box::new(move |rt| marks.await_ticket(&rt.inner, ticket)))
     }
 
     /// Whether everything submitted before has run.
@@ -363,7 +362,7 @@ impl QueueMarks {
     /// Marks the end of what has been submitted to a stream so far.
     pub(super) fn record(self: &Arc<Self>, stream: &QueueStream) -> Result<()> {
         let marks = Arc::clone(self);
-        stream.submit(|| {
+        stream.submit_made(|| {
             // Drawn here, so that a stream that has ended leaves the event as it was.
             let ticket = marks.recorded.fetch_add(1, AcqRel) + 1;
             Box::new(move |rt| {

@@ -267,6 +267,7 @@ pub(crate) const PIECES: &[Piece] = &[
             "impl Queue",
             "struct QueueStream",
             "QueueStream::submit",
+            "QueueStream::submit_made",
             "QueueStream::synchronize",
             "QueueStream::wait",
             "struct QueueMarks",
@@ -280,7 +281,7 @@ pub(crate) const PIECES: &[Piece] = &[
             mutant("impl Queue", "self.completed.fetch_add(1, Release)", "self.completed.fetch_add(1, ordering(\"stream: relaxed count\", Relaxed, Release))"),
             mutant("impl Queue", "self.completed.load(Acquire)", "self.completed.load(ordering(\"stream: relaxed look\", Relaxed, Acquire))"),
             mutant("impl QueueMarks", "marks.reached.fetch_max(ticket, AcqRel)", "marks.reached.fetch_max(ticket, ordering(\"event: relaxed mark\", Relaxed, AcqRel))"),
-            mutant("QueueStream::submit", "self.queue.work.notify_one()", "if !weak(\"stream: not rung\") { self.queue.work.notify_one() }"),
+            mutant("QueueStream::submit_made", "self.queue.work.notify_one()", "if !weak(\"stream: not rung\") { self.queue.work.notify_one() }"),
         ],
     },
     Piece {

@@ -155,7 +155,7 @@ pub(crate) mod stream {
             &self,
             job: impl FnOnce(&Runtime) -> Result<()> + Send + 'static,
         ) -> Result<()> {
-            self.kind.submit(|| Box::new(job))
+            self.kind.submit(Box::new(job))
         }
 
         pub(crate) fn synchronize(&self) -> Result<()> {

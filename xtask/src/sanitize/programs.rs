@@ -5,6 +5,7 @@
 //! the loader says so if they ever do not). rustc has no UndefinedBehaviorSanitizer: the library is compiled with Rust's own checks of
 //! unsafe code instead. valgrind takes program and library as they are.
 
+use crate::instrument;
 use crate::run::{self, Shown};
 use crate::tree::Tree;
 use anyhow::{Context, Result, ensure};
@@ -13,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use super::{FASTER, FOUND, host};
+use super::{ADDRESS, CHECKS, FOUND};
 
 /// How long a program may take. valgrind makes it some fifty times slower.
 const LIMIT: Duration = Duration::from_secs(300);
@@ -53,10 +54,10 @@ impl How {
     }
 
     /// rustc's flags for the library, if it takes any.
-    fn rustflags(self) -> Option<&'static str> {
+    fn rustflags(self) -> Option<&'static [&'static str]> {
         match self {
-            How::Address => Some("-Zsanitizer=address -Cunsafe-allow-abi-mismatch=sanitizer"),
-            How::Undefined => Some("-Zub-checks=yes -Cdebug-assertions=on -Coverflow-checks=on"),
+            How::Address => Some(&ADDRESS),
+            How::Undefined => Some(&CHECKS),
             How::Valgrind => None,
         }
     }
@@ -120,7 +121,7 @@ pub(super) fn programs(tree: &Tree, how: How, quick: bool) -> Result<Shown> {
     Ok(Shown { text, outcome })
 }
 
-/// The library that the programs are linked to: instrumented in a build folder of its own, or the usual one.
+/// The library that the programs are linked to: instrumented, or the usual one.
 fn library(tree: &Tree, how: How, quick: bool) -> Result<PathBuf> {
     // Rust's checks are for the tests of the core; a quick run leaves the library as it is.
     let flags = match how.rustflags() {
@@ -133,17 +134,10 @@ fn library(tree: &Tree, how: How, quick: bool) -> Result<PathBuf> {
             return Ok(tree.library());
         }
     };
-    let (host, folder) = (host()?, tree.scratch(how.folder())?);
-    let mut cargo = tree.cargo();
-    cargo.args(["build", "--release", "--package=nvshmemrs-capi"]);
-    cargo
-        .args(["--target", &host])
-        .env("RUSTC_BOOTSTRAP", "1")
-        .env("RUSTFLAGS", flags)
-        .env("CARGO_TARGET_DIR", &folder)
-        .envs(FASTER);
-    run::run(&mut cargo)?;
-    let library = folder.join(host).join("release/libnvshmemrs.so");
+    let packages = ["nvshmemrs", "nvshmemrs-capi"];
+    let mut cargo = instrument::cargo(tree, "build", &packages, flags)?;
+    run::run(cargo.arg("--package=nvshmemrs-capi"))?;
+    let library = instrument::built(tree)?.join("libnvshmemrs.so");
     ensure!(library.is_file(), "{} was not built", library.display());
     Ok(library)
 }
