@@ -84,7 +84,7 @@ impl Strides {
     }
 
     /// Where block `index` starts, in bytes from the lowest one.
-    fn at(&self, index: u64) -> u64 {
+    pub(crate) fn at(&self, index: u64) -> u64 {
         self.first().wrapping_add_signed(self.step * index as i64)
     }
 

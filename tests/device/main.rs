@@ -266,35 +266,67 @@ fn atomics(rt: &Runtime) -> Result<()> {
 
 /// Blocks with every kind of stride, from memory of the host and of the heap.
 fn strided(rt: &Runtime) -> Result<()> {
-    const COUNT: usize = 40;
-    let target = rt.array::<u32>(COUNT * 4)?;
-    let source = rt.array::<u32>(COUNT * 4)?;
-    let values: Vec<u32> = (0..COUNT as u32 * 4)
+    strided_words(rt, 40)?;
+    // More than pass through pinned memory at a time.
+    strided_words(rt, 70_000)
+}
+
+fn strided_words(rt: &Runtime, count: usize) -> Result<()> {
+    let target = rt.array::<u32>(count * 4)?;
+    let source = rt.array::<u32>(count * 4)?;
+    let values: Vec<u32> = (0..count as u32 * 4)
         .map(|index| index * 7 + rt.my_pe() as u32)
         .collect();
     source.write(0, &values)?;
     for (to, from) in [(1, 1), (3, 1), (1, 4), (2, 3), (-2, 1), (1, -3)] {
         target.write(0, &vec![0; target.len()])?;
         rt.barrier_all()?;
-        rt.iput(target.all(), &values, to, from, COUNT, right(rt))?;
+        rt.iput(target.all(), &values, to, from, count, right(rt))?;
         rt.barrier_all()?;
         let place = |stride: isize, index: usize| match stride {
             forward @ 0.. => index * forward as usize,
-            backward => COUNT * 4 - 1 - index * backward.unsigned_abs(),
+            backward => count * 4 - 1 - index * backward.unsigned_abs(),
         };
         let seen = target.to_vec()?;
         let theirs = |index: usize| (place(from, index) * 7) as u32 + left(rt) as u32;
-        for index in 0..COUNT {
+        for index in 0..count {
             assert_eq!(seen[place(to, index)], theirs(index), "iput {to} {from}");
         }
-        let written = (0..COUNT).map(|index| place(to, index));
+        let written = (0..count).map(|index| place(to, index));
         let written: std::collections::HashSet<usize> = written.collect();
         assert!((0..seen.len()).all(|at| seen[at] == 0 || written.contains(&at)));
         let mut back = vec![0; values.len()];
-        rt.iget(&mut back, source.all(), to, from, COUNT, left(rt))?;
-        for index in 0..COUNT {
+        rt.iget(&mut back, source.all(), to, from, count, left(rt))?;
+        for index in 0..count {
             assert_eq!(back[place(to, index)], theirs(index), "iget {to} {from}");
         }
+        assert!((0..back.len()).all(|at| back[at] == 0 || written.contains(&at)));
+        // The untyped forms, with memory that stays the caller's.
+        let transfer = Transfer::new(to, from, 4, 1, count)?;
+        let (wide, deep) = (transfer.dest().span(), transfer.source().span());
+        let (wide, deep) = (wide as usize / 4, deep as usize / 4);
+        let mut back = vec![0_u32; wide + 1];
+        let place = |stride: isize, index: usize| match stride {
+            forward @ 0.. => index * forward as usize,
+            backward => (count - 1 - index) * backward.unsigned_abs(),
+        };
+        // SAFETY: `back` is longer than the blocks span, and outlives the call.
+        let raw = unsafe { LocalDest::from_raw(back.as_mut_ptr().cast(), wide * 4) };
+        rt.get_blocks(raw, source.slice(..deep)?, &transfer, left(rt))?;
+        target.write(0, &vec![0; target.len()])?;
+        rt.barrier_all()?;
+        // SAFETY: `values` is longer than the blocks span, and outlives the call.
+        let raw = unsafe { LocalSource::from_raw(values.as_ptr().cast(), deep * 4) };
+        rt.put_blocks(target.slice(..wide)?, raw, &transfer, right(rt))?;
+        rt.barrier_all()?;
+        let (mut expected, mut seen) = (vec![0; wide + 1], target.to_vec()?);
+        for index in 0..count {
+            let value = (place(from, index) * 7) as u32 + left(rt) as u32;
+            expected[place(to, index)] = value;
+        }
+        assert_eq!(back, expected, "get_blocks {to} {from}");
+        seen.truncate(wide + 1);
+        assert_eq!(seen, expected, "put_blocks {to} {from}");
     }
     // The same from the heap to the heap, with blocks of three.
     target.write(0, &vec![0; target.len()])?;

@@ -148,7 +148,7 @@ impl CudaTransport {
         for start in (0..source.bytes()).step_by(STAGE) {
             let part = source.part(start, STAGE.min(source.bytes() - start));
             let stage = self.stage(Operation::Put)?;
-            stage.fill(&part);
+            stage.fill(0, &part);
             self.through_stage(lane, Operation::Put, stage, |at| {
                 self.begin_copy(lane, to + start as u64, at, part.bytes())
             })?;
@@ -204,13 +204,13 @@ impl CudaTransport {
             let stage = self.through_stage(lane, Operation::Get, stage, |at| {
                 self.begin_copy(lane, at, from + start as u64, bytes)
             })?;
-            stage.empty(&mut dest.part(start, bytes));
+            stage.empty(0, &mut dest.part(start, bytes));
         }
         Ok(())
     }
 
     /// Before a transfer in parts: there are few stages, which the streams of the program's shall not hold up.
-    fn await_turn_on(&self, lane: Lane, operation: Operation) -> Result<()> {
+    pub(super) fn await_turn_on(&self, lane: Lane, operation: Operation) -> Result<()> {
         match lane {
             Lane::Blocking => Ok(()),
             Lane::Stream(_) => self.await_here(lane, operation),
@@ -218,12 +218,12 @@ impl CudaTransport {
     }
 
     /// A stage, when another thread is done with one.
-    fn stage(&self, operation: Operation) -> Result<Stage<'_>> {
+    pub(super) fn stage(&self, operation: Operation) -> Result<Stage<'_>> {
         self.take(operation, || self.page.stage())
     }
 
     /// Begins a copy from or to a stage, and waits until it is done. If the wait ends before, the stage is the GPU's until then.
-    fn through_stage<'a>(
+    pub(super) fn through_stage<'a>(
         &'a self,
         lane: Lane,
         operation: Operation,

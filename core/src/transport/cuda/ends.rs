@@ -78,7 +78,7 @@ impl<'a> EpochLook<'a> {
         }
         self.cuda.give_mark_back(end);
         let mut words = vec![0_u64; MAX_TEAMS * STEP];
-        stage.empty(&mut LocalDest::from(&mut words[..]));
+        stage.empty(0, &mut LocalDest::from(&mut words[..]));
         Ok(Some(words.chunks(STEP).map(TeamLocal::over).collect()))
     }
 

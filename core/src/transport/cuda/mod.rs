@@ -20,6 +20,7 @@ mod lanes;
 mod nvml;
 mod operations;
 mod own;
+mod packed;
 mod page;
 mod peers;
 mod segment;

@@ -215,10 +215,14 @@ impl CudaTransport {
         transfer: &Transfer,
     ) -> Result<()> {
         let dest = self.layout.address(pe, dest);
-        let from = local.address() as u64;
+        let (from, borrowed) = (local.address() as u64, local.is_borrowed());
         let way = (lane, Operation::Put);
-        if let Some(from) = self.for_kernel(way, local.is_borrowed(), from)? {
+        if let Some(from) = self.for_kernel(way, borrowed, from)? {
             return self.copy_blocks(way, (dest, from), transfer);
+        }
+        // On a stream of the program's the driver copies little blocks away at once, and nobody waits.
+        if lane == Lane::Blocking && self.is_packed(lane, (from, borrowed), transfer)? {
+            return self.put_packed(dest, &local, transfer);
         }
         let (_, bytes, _) = transfer.dest().parts();
         self.each(way, transfer.blocks(), |(to, from)| {
@@ -238,10 +242,13 @@ impl CudaTransport {
         transfer: &Transfer,
     ) -> Result<()> {
         let source = self.layout.address(pe, source);
-        let to = local.address() as u64;
+        let (to, borrowed) = (local.address() as u64, local.is_borrowed());
         let way = (lane, Operation::Get);
-        if let Some(to) = self.for_kernel(way, local.is_borrowed(), to)? {
+        if let Some(to) = self.for_kernel(way, borrowed, to)? {
             return self.copy_blocks(way, (to, source), transfer);
+        }
+        if self.is_packed(lane, (to, borrowed), transfer)? {
+            return self.get_packed(lane, &mut local, source, transfer);
         }
         let (_, bytes, _) = transfer.dest().parts();
         self.each(way, transfer.blocks(), |(to, from)| {

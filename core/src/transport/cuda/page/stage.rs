@@ -65,8 +65,13 @@ impl Page {
 }
 
 impl Stage<'_> {
-    fn host(&self) -> *mut u8 {
-        let start = STAGED + self.index * STAGE;
+    /// Where `bytes` bytes from byte `at` on are.
+    fn place(&self, at: usize, bytes: usize) -> *mut u8 {
+        assert!(
+            at <= STAGE && bytes <= STAGE - at,
+            "more than a stage holds"
+        );
+        let start = STAGED + self.index * STAGE + at;
         self.page.host.cast::<u8>().wrapping_add(start)
     }
 
@@ -75,18 +80,18 @@ impl Stage<'_> {
         self.page.address + (STAGED + self.index * STAGE) as u64
     }
 
-    /// Copies a slice into it, before the GPU gets it.
-    pub(in crate::transport::cuda) fn fill(&self, source: &LocalSource<'_>) {
-        assert!(source.bytes() <= STAGE, "more than a stage holds");
+    /// Copies a slice into it from byte `at` on, before the GPU gets it.
+    pub(in crate::transport::cuda) fn fill(&self, at: usize, source: &LocalSource<'_>) {
+        let place = self.place(at, source.bytes());
         // SAFETY: the source is valid for reads (rule 3 of heap/sym.rs); the stage is mapped, this value's alone and long enough.
-        unsafe { copy::<false, false>(self.host(), source.address(), source.bytes()) };
+        unsafe { copy::<false, false>(place, source.address(), source.bytes()) };
     }
 
-    /// Copies out of it what the GPU, which is done with it, has written.
-    pub(in crate::transport::cuda) fn empty(&self, dest: &mut LocalDest<'_>) {
-        assert!(dest.bytes() <= STAGE, "more than a stage holds");
+    /// Copies out of it, from byte `at` on, what the GPU, which is done with it, has written.
+    pub(in crate::transport::cuda) fn empty(&self, at: usize, dest: &mut LocalDest<'_>) {
+        let place = self.place(at, dest.bytes());
         // SAFETY: as in `fill`; the destination is valid for writes.
-        unsafe { copy::<false, false>(dest.address(), self.host(), dest.bytes()) };
+        unsafe { copy::<false, false>(dest.address(), place, dest.bytes()) };
     }
 
     /// Keeps it from others until `end` is reached, or for good if nobody will know, because a copy may still use it.

@@ -1,0 +1,109 @@
+//! Blocks of memory of the host's that kernels do not reach: as many as fit are packed into a stage (`copies.rs`), which a kernel empties
+//! or fills, so that there is one wait for all of them.
+
+use super::CudaTransport;
+use super::kernels::StridedArgs;
+use super::operations::What;
+use super::page::STAGE;
+use crate::Result;
+use crate::heap::sym::{LocalDest, LocalSource};
+use crate::strided::Transfer;
+use crate::transport::Lane;
+use crate::wait::Operation;
+use cudarc::driver::sys::CUstream;
+use std::ops::Range;
+
+/// The blocks of a transfer, as many at a time as a stage holds.
+fn groups(transfer: &Transfer) -> impl Iterator<Item = Range<u64>> + use<> {
+    let (_, bytes, count) = transfer.dest().parts();
+    let most = STAGE as u64 / bytes.max(1);
+    let starts = (0..count).step_by(most.max(1) as usize);
+    starts.map(move |first| first..count.min(first + most))
+}
+
+impl CudaTransport {
+    /// Whether the local blocks of a transfer are packed: they are the host's, which no kernel reaches, and several fit a stage. On a
+    /// captured stream nobody can wait for a stage.
+    pub(super) fn is_packed(
+        &self,
+        lane: Lane,
+        (address, borrowed): (u64, bool),
+        transfer: &Transfer,
+    ) -> Result<bool> {
+        let (_, bytes, count) = transfer.dest().parts();
+        if bytes == 0 || count < 2 || bytes > STAGE as u64 / 2 {
+            return Ok(false);
+        }
+        let current = self.device.enter()?;
+        let unreached = borrowed || What::MemoryType.of(address).is_none();
+        drop(current);
+        match lane {
+            Lane::Blocking => Ok(unreached),
+            Lane::Stream(stream) => Ok(unreached && !self.device.is_captured(stream as CUstream)?),
+        }
+    }
+
+    /// Sends blocks of `local`, by the library's own stream, to `dest`, where the lowest of them goes.
+    pub(super) fn put_packed(
+        &self,
+        dest: u64,
+        local: &LocalSource<'_>,
+        transfer: &Transfer,
+    ) -> Result<()> {
+        let (dest_step, block, _) = transfer.dest().parts();
+        let bytes = block as usize;
+        for indices in groups(transfer) {
+            let stream = self.begin(Lane::Blocking, Operation::Put)?;
+            let stage = self.stage(Operation::Put)?;
+            for (place, index) in indices.clone().enumerate() {
+                let from = transfer.source().at(index) as usize;
+                stage.fill(place * bytes, &local.part(from, bytes));
+            }
+            self.through_stage(Lane::Blocking, Operation::Put, stage, |at| {
+                let args = StridedArgs {
+                    dest: dest + transfer.dest().at(indices.start),
+                    source: at,
+                    dest_step,
+                    source_step: block as i64,
+                    block,
+                    count: indices.end - indices.start,
+                };
+                self.kernels.copy_strided(stream, &args)
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Fills blocks of `local` from `source`, where the lowest of them is, and waits for it.
+    pub(super) fn get_packed(
+        &self,
+        lane: Lane,
+        local: &mut LocalDest<'_>,
+        source: u64,
+        transfer: &Transfer,
+    ) -> Result<()> {
+        let (source_step, block, _) = transfer.source().parts();
+        let bytes = block as usize;
+        self.await_turn_on(lane, Operation::Get)?;
+        for indices in groups(transfer) {
+            let stream = self.begin(lane, Operation::Get)?;
+            let stage = self.stage(Operation::Get)?;
+            let stage = self.through_stage(lane, Operation::Get, stage, |at| {
+                let args = StridedArgs {
+                    dest: at,
+                    source: source + transfer.source().at(indices.start),
+                    dest_step: block as i64,
+                    source_step,
+                    block,
+                    count: indices.end - indices.start,
+                };
+                self.kernels.copy_strided(stream, &args)
+            })?;
+            for (place, index) in indices.enumerate() {
+                let to = transfer.dest().at(index) as usize;
+                stage.empty(place * bytes, &mut local.part(to, bytes));
+            }
+        }
+        Ok(())
+    }
+}
