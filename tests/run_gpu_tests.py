@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Runs the tests of this bundle on the GPUs of this machine, on 1, 2, 4, ... of them as far as they go.
 
-Every check is a process with a time limit of its own. Printed are its name, ok or FAILED, its seconds, and
-the end of what a failing one said; the last line counts. Exit status: 0 if all passed, 1 if any failed,
-2 if there is nothing to run on.
+Every check is a process with a time limit of its own. Printed are, when it has ended, its name, ok or FAILED,
+its seconds, and the end of what a failing one said; the last line counts. Exit status: 0 if all passed, 1 if any
+failed, 2 if there is nothing to run on.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ import struct
 import subprocess
 import sys
 import tempfile
+import threading
 import time
+from concurrent import futures
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -50,6 +52,10 @@ class Check:
 
     name: str
     command: list[str]
+    # How many GPUs it uses; 0: it is about all of them.
+    gpus: int = field(default=1, kw_only=True)
+    # Whether it must not see others.
+    only_those: bool = field(default=False, kw_only=True)
     # How often a line with these words (a regular expression) must be said.
     says: str = ""
     times: int = 1
@@ -69,16 +75,18 @@ def processes(n: int, *command: str) -> list[str]:
     return [LAUNCHER, "-n", str(n), "--", *command]
 
 
-def gpus_here() -> tuple[int, str]:
-    """How many GPUs there are, and why none."""
+def gpus_here() -> tuple[list[str], str]:
+    """The GPUs that are visible, as CUDA_VISIBLE_DEVICES names them, and why none."""
     try:
         found = subprocess.run([sys.executable, "-c", COUNT], capture_output=True, text=True, timeout=60)
     except subprocess.TimeoutExpired:
-        return 0, "libcuda.so.1 does not answer within 60 s"
+        return [], "libcuda.so.1 does not answer within 60 s"
     if found.returncode:
         lines = found.stderr.strip().splitlines()
-        return 0, lines[-1] if lines else f"status {found.returncode}"
-    return int(found.stdout), "no GPU is visible"
+        return [], lines[-1] if lines else f"status {found.returncode}"
+    count = int(found.stdout)
+    named = os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")
+    return (named if len(named) >= count > 0 and all(named) else [str(gpu) for gpu in range(count)])[:count], "no GPU is visible"
 
 
 def counts(gpus: int) -> list[int]:
@@ -104,20 +112,20 @@ def correctness(n: int, most: str) -> list[Check]:
             return processes(n, program(name))
 
         checks += [
-            Check(f"{n} {kind}: transfers", run("device"), r"device ok PE \d+", n * times, env=device),
-            Check(f"{n} {kind}: suite", run("suite"), rf"suite ok PE \d+ of {n}", n, limit=SUITE),
+            Check(f"{n} {kind}: transfers", run("device"), r"device ok PE \d+", n * times, gpus=n, env=device),
+            Check(f"{n} {kind}: suite", run("suite"), rf"suite ok PE \d+ of {n}", n, gpus=n, limit=SUITE),
         ]
     for scenario in ("ring", "model", "misuse"):
         if scenario == "misuse" and n == 1:
             continue
         command = processes(n, program("conformance"), scenario)
-        checks.append(Check(f"{n} processes: {scenario}, Rust", command, rf"{scenario} ok PE \d+ of {n} \(Rust\)", n))
+        checks.append(Check(f"{n} processes: {scenario}, Rust", command, rf"{scenario} ok PE \d+ of {n} \(Rust\)", n, gpus=n))
     command = processes(n, program("device_register-c"))
-    checks.append(Check(f"{n} processes: registered memory, C", command, r"registered PE \d+", n))
+    checks.append(Check(f"{n} processes: registered memory, C", command, r"registered PE \d+", n, gpus=n))
     parts = "graph teams nbi let_go stuck function places result two_streams pageable overshoot repeated"
     for part in parts.split():
         command = [*processes(n, program("device_streams-c")), part]
-        checks.append(Check(f"{n} processes: streams, {part}, C", command, f"streams ok: {part}$", n))
+        checks.append(Check(f"{n} processes: streams, {part}, C", command, f"streams ok: {part}$", n, gpus=n))
     return checks + let_go(n) + beside(n) + held(n)
 
 
@@ -128,18 +136,27 @@ def let_go(n: int) -> list[Check]:
     checks = []
     for part in parts:
         command = [*processes(n, program("device_let_go-c")), part]
-        checks.append(Check(f"{n} processes: {part}, C", command, f"let go ok: {part}$", n))
+        checks.append(Check(f"{n} processes: {part}, C", command, f"let go ok: {part}$", n, gpus=n))
     return checks
 
 
 def held(n: int) -> list[Check]:
     """What ends within its limits while streams that wait have all queues of the GPU."""
-    queues = {"CUDA_DEVICE_MAX_CONNECTIONS": "8"}
+    env = {"CUDA_DEVICE_MAX_CONNECTIONS": "8"}
+
+    def check(part: str, launcher: list[str], said: int, **other: object) -> Check:
+        command = [*launcher, program("device_held-c"), part]
+        return Check(f"{n} processes: {part}, C", command, f"held ok: {part}$", said, gpus=n, limit=120, **{"env": env, **other})
+
     checks = []
-    for part, counts in (("held", [2]), ("held_finalize", [1, 2])):
-        if n in counts:
-            command = [*processes(n, program("device_held-c")), part]
-            checks.append(Check(f"{n} processes: {part}, C", command, f"held ok: {part}$", n, env=queues, limit=120))
+    if n in (1, 2):
+        checks.append(check("held_finalize", processes(n), n))
+    if n == 1:
+        checks.append(check("held_init", processes(n), n, env={**env, "NVSHMEMRS_INIT_TIMEOUT": "1"}))
+    if n == 2:
+        checks.append(check("held", processes(n), n))
+        patient = [LAUNCHER, "--grace", "20", "-n", "2", "--"]
+        checks.append(check("held_survivor", patient, 1, status=128 + signal.SIGKILL))
     return checks
 
 
@@ -149,25 +166,20 @@ def beside(n: int) -> list[Check]:
     checks = []
     for part in parts:
         command = [*processes(n, program("device_beside-c")), part]
-        checks.append(Check(f"{n} processes: {part}, C", command, f"beside ok: {part}$", n))
+        checks.append(Check(f"{n} processes: {part}, C", command, f"beside ok: {part}$", n, gpus=n))
     return checks
 
 
 def shared(n: int) -> list[Check]:
     """Several processes on one GPU."""
-    one = {"CUDA_VISIBLE_DEVICES": first_gpu()}
     transfers = processes(n, program("device"))
     suite = processes(n, program("suite"))
     ring = processes(n, program("conformance"), "ring")
     return [
-        Check(f"{n} processes on one GPU: transfers", transfers, r"device ok PE \d+", n, env={**one, "DEVICE_MOST": SMALL}),
-        Check(f"{n} processes on one GPU: ring, Rust", ring, rf"ring ok PE \d+ of {n} \(Rust\)", n, env=one),
-        Check(f"{n} processes on one GPU: suite", suite, rf"suite ok PE \d+ of {n}", n, env=one, limit=SUITE),
+        Check(f"{n} processes on one GPU: transfers", transfers, r"device ok PE \d+", n, only_those=True, env={"DEVICE_MOST": SMALL}),
+        Check(f"{n} processes on one GPU: ring, Rust", ring, rf"ring ok PE \d+ of {n} \(Rust\)", n, only_those=True),
+        Check(f"{n} processes on one GPU: suite", suite, rf"suite ok PE \d+ of {n}", n, only_those=True, limit=SUITE),
     ]
-
-
-def first_gpu() -> str:
-    return os.environ.get("CUDA_VISIBLE_DEVICES", "0").split(",")[0] or "0"
 
 
 def landscape(language: str, land: Path, python: str, n: int) -> list[str]:
@@ -190,14 +202,14 @@ def examples(n: int, land: Path, python: str, has_cupy: bool) -> list[Check]:
     paths = {"PYTHONPATH": os.pathsep.join(filter(None, [str(DIST / "python"), os.environ.get("PYTHONPATH")]))}
     same = r"^check: max \|difference\| = 0\.000e(\+00|0) "
     checks = [
-        Check(f"{n} processes: landscape, {language}", landscape(language, land, python, n), same, env=paths)
+        Check(f"{n} processes: landscape, {language}", landscape(language, land, python, n), same, gpus=n, env=paths)
         for language in LANGUAGES
         if has_cupy or language != "Python"
     ]
     if has_cupy:
         for name, words, times in (("tutorial", "^every check passed$", 1), ("hello", r"PE \d+ of \d+: my neighbour", n)):
             command = processes(n, python, str(EXAMPLES / f"{name}.py"))
-            checks.append(Check(f"{n} processes: {name}, Python", command, words, times, env=paths))
+            checks.append(Check(f"{n} processes: {name}, Python", command, words, times, gpus=n, env=paths))
     return checks
 
 
@@ -238,7 +250,7 @@ def killed(n: int) -> list[Check]:
     for mode, where in (("kill", "a barrier"), ("kill_stream", "a reduction on a stream")):
         command = [LAUNCHER, "--grace", "20", "-n", str(n), "--", program("device_errors-c"), mode]
         name = f"{n} processes: one is killed in {where}"
-        checks.append(Check(name, command, f"errors ok: {mode}$", n - 1, status=128 + signal.SIGKILL))
+        checks.append(Check(name, command, f"errors ok: {mode}$", n - 1, gpus=n, status=128 + signal.SIGKILL))
     return checks
 
 
@@ -253,6 +265,7 @@ def bad_input(gpus: int) -> list[Check]:
             "more threads than GPUs",
             [program("device"), "threads", str(gpus + 1)],
             f"{gpus + 1} PEs that are threads",
+            gpus=0,
             refused=True,
             env=small,
         ),
@@ -274,16 +287,16 @@ def sanitizer(gpus: int, tool: str) -> list[Check]:
     small = {"DEVICE_MOST": "4096", "NVSHMEMRS_TIMEOUT": "250"}
     for kind in ("memcheck", "racecheck"):
         under = [tool, "--tool", kind, "--error-exitcode", "99"]
-        cases = [("ring", [*under, program("conformance"), "ring"])]
+        cases = [("ring", 1, [*under, program("conformance"), "ring"])]
         for n in (1, 2):
             if n <= gpus:
-                cases.append((f"transfers, {n} threads", [*under, program("device"), "threads", str(n)]))
+                cases.append((f"transfers, {n} threads", n, [*under, program("device"), "threads", str(n)]))
         if gpus > 1:
-            cases.append(("ring, 2 processes", processes(2, *under, program("conformance"), "ring")))
-        for name, command in cases:
+            cases.append(("ring, 2 processes", 2, processes(2, *under, program("conformance"), "ring")))
+        for name, n, command in cases:
             times = 2 if "2 processes" in name else 1
             words = "ERROR SUMMARY: 0 errors|RACECHECK SUMMARY: 0 hazards"
-            checks.append(Check(f"{kind}: {name}", command, words, times, env=small, limit=300))
+            checks.append(Check(f"{kind}: {name}", command, words, times, gpus=n, env=small, limit=300))
     return checks
 
 
@@ -301,41 +314,106 @@ def wrong(check: Check, status: int, text: str) -> str | None:
     return None if found == check.times else f"says {check.says!r} {found} times, not {check.times}"
 
 
-def perform(check: Check, limit: float) -> tuple[str | None, float, str]:
-    """Runs a check: why it failed, its seconds, what it said."""
-    limit = check.limit or limit
-    env = {
-        **os.environ,
-        "NVSHMEMRS_MEMORY": "device",
-        # An error of the library's own says more than our limit, so that comes first.
-        "NVSHMEMRS_TIMEOUT": str(max(limit - 15, limit / 2)),
-        "NVSHMEM_SYMMETRIC_SIZE": "256m",
-        "PYTHONUNBUFFERED": "1",
-        **check.env,
-    }
-    if program("device") in check.command:
-        # It asks for the heap it needs itself.
-        env.pop("NVSHMEM_SYMMETRIC_SIZE")
-    start = time.monotonic()
-    with tempfile.TemporaryFile() as said:
-        process = subprocess.Popen(
-            check.command, env=env, stdin=subprocess.DEVNULL, stdout=said, stderr=said, start_new_session=True
-        )
-        reason = None
+class Runs:
+    """Runs checks, and ends what runs when it is told to."""
+
+    def __init__(self, limit: float) -> None:
+        self.limit = limit
+        self.lock = threading.Lock()
+        self.running: set[int] = set()
+        self.ended = False
+
+    def perform(self, check: Check, visible: str | None) -> tuple[str | None, float, str]:
+        """Runs a check on these GPUs, or on all: why it failed, its seconds, what it said."""
+        limit = check.limit or self.limit
+        env = {
+            **os.environ,
+            "NVSHMEMRS_MEMORY": "device",
+            # An error of the library's own says more than our limit, so that comes first.
+            "NVSHMEMRS_TIMEOUT": str(max(limit - 15, limit / 2)),
+            "NVSHMEM_SYMMETRIC_SIZE": "256m",
+            "PYTHONUNBUFFERED": "1",
+            **({"CUDA_VISIBLE_DEVICES": visible} if visible else {}),
+            **check.env,
+        }
+        if program("device") in check.command:
+            # It asks for the heap it needs itself.
+            env.pop("NVSHMEM_SYMMETRIC_SIZE")
+        start = time.monotonic()
+        with tempfile.TemporaryFile() as said:
+            with self.lock:
+                if self.ended:
+                    return "was not begun", 0.0, ""
+                process = subprocess.Popen(
+                    check.command, env=env, stdin=subprocess.DEVNULL, stdout=said, stderr=said, start_new_session=True
+                )
+                self.running.add(process.pid)
+            reason, status = None, 0
+            try:
+                status = process.wait(limit)
+            except subprocess.TimeoutExpired:
+                reason = f"not done after {limit:g} s"
+            with self.lock:
+                self.running.remove(process.pid)
+                kill_group(process.pid)
+            process.wait()
+            took = time.monotonic() - start
+            said.seek(0)
+            text = said.read().decode(errors="replace")
+        return reason or wrong(check, status, text), took, text
+
+    def end(self) -> None:
+        with self.lock:
+            self.ended = True
+            for group in self.running:
+                kill_group(group)
+
+
+def kill_group(group: int) -> None:
+    """Also what its processes have left behind."""
+    try:
+        os.killpg(group, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+
+
+def report(check: Check, result: tuple[str | None, float, str], tail: int) -> bool:
+    """Prints how a check ended; whether it passed."""
+    reason, took, text = result
+    print(f"{check.name} ... {'ok' if reason is None else 'FAILED'} {took:.1f} s", flush=True)
+    if reason is not None:
+        print(f"  {reason}; the command: {' '.join(check.command)}")
+        lines = text.rstrip().splitlines()[-tail:]
+        print("\n".join(f"  | {line}" for line in lines), flush=True)
+    return reason is None
+
+
+def perform_all(checks: list[Check], gpus: list[str], runs: Runs, args: argparse.Namespace) -> list[str]:
+    """Runs checks, one after another or side by side on GPUs of their own; the names of those that failed."""
+    waiting, free, failed = list(checks), list(gpus), []
+    begun: dict[futures.Future, tuple[Check, list[str]]] = {}
+    with futures.ThreadPoolExecutor(len(gpus)) as threads:
         try:
-            status = process.wait(limit)
-        except subprocess.TimeoutExpired:
-            reason = f"not done after {limit:g} s"
-        # Also what it has left behind.
-        try:
-            os.killpg(process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
-        process.wait()
-        took = time.monotonic() - start
-        said.seek(0)
-        text = said.read().decode(errors="replace")
-    return reason or wrong(check, status, text), took, text
+            while waiting or begun:
+                for check in list(waiting):
+                    uses = min(check.gpus, len(gpus)) or len(gpus)
+                    takes = uses if args.side_by_side else len(gpus)
+                    if takes > len(free):
+                        continue
+                    waiting.remove(check)
+                    taken, free = free[:takes], free[takes:]
+                    sees = taken[:uses] if check.only_those else taken
+                    visible = None if len(sees) == len(gpus) else ",".join(sees)
+                    begun[threads.submit(runs.perform, check, visible)] = check, taken
+                for ended in futures.wait(begun, return_when=futures.FIRST_COMPLETED).done:
+                    check, taken = begun.pop(ended)
+                    free += taken
+                    if not report(check, ended.result(), args.tail):
+                        failed.append(check.name)
+        finally:
+            # An interrupt: what runs is not waited for.
+            runs.end()
+    return failed
 
 
 def python_part(numbers: list[int], land: Path, python: str) -> list[Check]:
@@ -356,13 +434,15 @@ def main() -> int:
     parser.add_argument("--limit", type=float, default=60, metavar="S", help="seconds that one check may take (60; the suite, 180)")
     parser.add_argument("--only", action="append", metavar="PATTERN", help="checks whose names contain or match this; may be repeated")
     parser.add_argument("--pes", type=int, action="append", metavar="N", help="numbers of GPUs (1, 2, 4, ... and all)")
+    parser.add_argument("--side-by-side", action="store_true", help="run checks that use different GPUs at the same time")
     parser.add_argument("--sanitizer", action="store_true", help="small cases under compute-sanitizer instead")
     parser.add_argument("--list", action="store_true", help="only print the names")
     parser.add_argument("--python", default=shutil.which("python3") or sys.executable, help="the Python with CuPy, torch, pytest (python3)")
     parser.add_argument("--tail", type=int, default=25, metavar="LINES", help="of what a failing check said (25)")
     args = parser.parse_args()
 
-    gpus, why = gpus_here()
+    visible, why = gpus_here()
+    gpus = len(visible)
     if gpus == 0:
         print(f"run-gpu-tests: no GPU to run on: {why}", file=sys.stderr)
         return 2
@@ -394,17 +474,12 @@ def main() -> int:
         return 2
 
     print(f"{gpus} GPU{'s' if gpus > 1 else ''}, {len(checks)} checks, each at most {args.limit:g} s", flush=True)
-    failed = []
     start = time.monotonic()
-    for check in checks:
-        print(f"{check.name} ... ", end="", flush=True)
-        reason, took, text = perform(check, args.limit)
-        print(f"{'ok' if reason is None else 'FAILED'} {took:.1f} s", flush=True)
-        if reason is not None:
-            failed.append(check.name)
-            print(f"  {reason}; the command: {' '.join(check.command)}")
-            lines = text.rstrip().splitlines()[-args.tail :]
-            print("\n".join(f"  | {line}" for line in lines), flush=True)
+    try:
+        failed = perform_all(checks, visible, Runs(args.limit), args)
+    except KeyboardInterrupt:
+        print("run-gpu-tests: interrupted", file=sys.stderr)
+        return 128 + signal.SIGINT
     took = time.monotonic() - start
     for name in failed:
         print(f"FAILED: {name}")
