@@ -57,7 +57,7 @@ fn release(tree: &Tree, verb: &str) -> Result<Command> {
 }
 
 /// The machine's target triple.
-pub(crate) fn host() -> Result<String> {
+fn host() -> Result<String> {
     let text = run::output(Command::new("rustc").arg("-vV"))?;
     let host = text.lines().find_map(|line| line.strip_prefix("host: "));
     let host = host.context("rustc -vV names no host")?;

@@ -147,7 +147,7 @@ impl CudaTransport {
         self.await_turn_on(lane, Operation::Put)?;
         for start in (0..source.bytes()).step_by(STAGE) {
             let part = source.part(start, STAGE.min(source.bytes() - start));
-            let stage = self.stage(Operation::Put)?;
+            let stage = self.stage(lane, Operation::Put)?;
             stage.fill(0, &part);
             self.through_stage(lane, Operation::Put, stage, |at| {
                 self.begin_copy(lane, to + start as u64, at, part.bytes())
@@ -200,7 +200,7 @@ impl CudaTransport {
         self.await_turn_on(lane, Operation::Get)?;
         for start in (0..dest.bytes()).step_by(STAGE) {
             let bytes = STAGE.min(dest.bytes() - start);
-            let stage = self.stage(Operation::Get)?;
+            let stage = self.stage(lane, Operation::Get)?;
             let stage = self.through_stage(lane, Operation::Get, stage, |at| {
                 self.begin_copy(lane, at, from + start as u64, bytes)
             })?;
@@ -217,9 +217,9 @@ impl CudaTransport {
         }
     }
 
-    /// A stage, when another thread is done with one.
-    pub(super) fn stage(&self, operation: Operation) -> Result<Stage<'_>> {
-        self.take(operation, || self.page.stage())
+    /// A stage for a lane, when another thread is done with one.
+    pub(super) fn stage(&self, lane: Lane, operation: Operation) -> Result<Stage<'_>> {
+        self.take(operation, || self.page.stage(lane))
     }
 
     /// Begins a copy from or to a stage, and waits until it is done. If the wait ends before, the stage is the GPU's until then.

@@ -88,7 +88,7 @@ impl<'a> EpochLook<'a> {
         if cuda.is_held_up()? {
             return Ok(());
         }
-        let Some(stage) = cuda.page.stage()? else {
+        let Some(stage) = cuda.page.stage(Lane::Blocking)? else {
             return Ok(());
         };
         let from = sync::epoch(cuda.sync_area(), 0).offset();

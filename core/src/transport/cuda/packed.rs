@@ -54,7 +54,7 @@ impl CudaTransport {
         let bytes = block as usize;
         for indices in groups(transfer) {
             let stream = self.begin(Lane::Blocking, Operation::Put)?;
-            let stage = self.stage(Operation::Put)?;
+            let stage = self.stage(Lane::Blocking, Operation::Put)?;
             for (place, index) in indices.clone().enumerate() {
                 let from = transfer.source().at(index) as usize;
                 stage.fill(place * bytes, &local.part(from, bytes));
@@ -87,7 +87,7 @@ impl CudaTransport {
         self.await_turn_on(lane, Operation::Get)?;
         for indices in groups(transfer) {
             let stream = self.begin(lane, Operation::Get)?;
-            let stage = self.stage(Operation::Get)?;
+            let stage = self.stage(lane, Operation::Get)?;
             let stage = self.through_stage(lane, Operation::Get, stage, |at| {
                 let args = StridedArgs {
                     dest: at,

@@ -3,6 +3,7 @@
 
 use super::{Page, STAGED, lock};
 use crate::heap::sym::{LocalDest, LocalSource};
+use crate::transport::Lane;
 use crate::transport::copy::copy;
 use crate::transport::cuda::CudaEvent;
 use crate::{Error, Result};
@@ -12,6 +13,8 @@ use std::sync::Mutex;
 pub(in crate::transport::cuda) const STAGE: usize = 256 << 10;
 /// How many there are.
 pub(super) const STAGES: usize = 8;
+/// Those that streams of the program's leave to the library's own: they may keep what they have had for long.
+const KEPT: usize = 2;
 
 /// The stages of a page.
 pub(super) struct Stages {
@@ -50,15 +53,28 @@ pub(in crate::transport::cuda) struct Stage<'a> {
 }
 
 impl Page {
-    /// A stage if there is one now; an error if all are given up to copies that have not been done.
-    pub(in crate::transport::cuda) fn stage(&self) -> Result<Option<Stage<'_>>> {
+    /// A stage for a lane if there is one now; an error if all are given up to copies that have not been done.
+    pub(in crate::transport::cuda) fn stage(&self, lane: Lane) -> Result<Option<Stage<'_>>> {
         let stages = &self.stages;
-        let index = lock(&stages.unused).pop();
-        if index.is_none() && stages.take_back() == STAGES {
-            return Err(Error::NotSupported(format!(
-                "another transfer from or to memory of the host: {STAGES} of them have ended with an error, and the streams that they \
-                 were on have not come to them; let those streams go on first"
-            )));
+        let kept = match lane {
+            Lane::Blocking => 0,
+            Lane::Stream(_) => KEPT,
+        };
+        let mut unused = lock(&stages.unused);
+        let index = if unused.len() > kept {
+            unused.pop()
+        } else {
+            None
+        };
+        drop(unused);
+        if index.is_none() {
+            let retired = stages.take_back();
+            if retired >= STAGES - kept {
+                return Err(Error::NotSupported(format!(
+                    "another transfer from or to memory of the host: {retired} of them have ended with an error, and the streams that \
+                     they were on have not come to them; let those streams go on first"
+                )));
+            }
         }
         Ok(index.map(|index| Stage { page: self, index }))
     }
