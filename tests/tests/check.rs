@@ -3,7 +3,9 @@
 
 use nvshmemrs_tests::compile::{compile_as, compile_c_text, compile_instrumented};
 use nvshmemrs_tests::findings::{Header, findings};
-use nvshmemrs_tests::{HANG, Output, interpreter, launcher, library, program, run, workspace};
+use nvshmemrs_tests::{
+    HANG, INTERPRETER, Output, interpreter, launcher, library, program, run, workspace,
+};
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -281,7 +283,10 @@ fn in_python(file: &str) -> Vec<OsString> {
 
 fn in_julia(file: &str) -> Vec<OsString> {
     let julia = interpreter("NVSHMEMRS_JULIA", ".julia/bin/julia-nvshmemrs", "Julia");
-    vec![julia, "--startup-file=no".into(), conformance(file).into()]
+    let mut words = vec![julia, "--startup-file=no".into()];
+    words.extend(INTERPRETER.map(OsString::from));
+    words.push(conformance(file).into());
+    words
 }
 
 macro_rules! correct {
