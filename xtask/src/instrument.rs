@@ -8,9 +8,10 @@ use crate::tree::Tree;
 use anyhow::{Context, Result, bail};
 use std::process::Command;
 
-/// How all of it is compiled: what is looked for is there without much optimisation, and the sanitizers advise as much. The names of
-/// functions stay, for reports.
-const PROFILE: [(&str, &str); 3] = [
+/// How all of it is compiled: what is looked for is there without much optimisation, and the sanitizers advise as much; the fewer units,
+/// the less is compiled twice. The names of functions stay, for reports.
+const PROFILE: [(&str, &str); 4] = [
+    ("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "4"),
     ("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1"),
     ("CARGO_PROFILE_RELEASE_LTO", "off"),
     ("CARGO_PROFILE_RELEASE_STRIP", "none"),
