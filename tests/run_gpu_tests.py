@@ -220,7 +220,7 @@ def python_checks(python: str) -> list[Check]:
         "PATH": os.pathsep.join([str(DIST / "bin"), os.environ.get("PATH", "")]),
     }
     command = [python, "-m", "pytest", "-p", "no:cacheprovider", "-q", "-rs", "-k", "gpus", str(PYTEST)]
-    return [Check("Python: CuPy, torch and cuda.core (pytest)", command, r"^\d+ passed(, \d+ deselected)? in ", env=env, limit=600)]
+    return [Check("Python: CuPy, torch and cuda.core (pytest)", command, r"^\d+ passed(, \d+ deselected)? in ", gpus=4, env=env, limit=600)]
 
 
 def lacks(python: str, *modules: str) -> str:
@@ -370,7 +370,7 @@ class Runs:
 
 
 def kill_group(group: int) -> None:
-    """Also what its processes have left behind."""
+    """The check's own process and what shares its group. PEs do not: nvshmemrs-run has them ended when it is gone."""
     try:
         os.killpg(group, signal.SIGKILL)
     except ProcessLookupError:
@@ -391,6 +391,9 @@ def report(check: Check, result: tuple[str | None, float, str], tail: int) -> bo
 def perform_all(checks: list[Check], gpus: list[str], runs: Runs, args: argparse.Namespace) -> list[str]:
     """Runs checks, one after another or side by side on GPUs of their own; the names of those that failed."""
     waiting, free, failed = list(checks), list(gpus), []
+    if args.side_by_side:
+        # Those that take most come first: smaller ones fill what they leave.
+        waiting.sort(key=lambda check: check.gpus or len(gpus), reverse=True)
     begun: dict[futures.Future, tuple[Check, list[str]]] = {}
     with futures.ThreadPoolExecutor(len(gpus)) as threads:
         try:
@@ -441,6 +444,8 @@ def main() -> int:
     parser.add_argument("--tail", type=int, default=25, metavar="LINES", help="of what a failing check said (25)")
     args = parser.parse_args()
 
+    # A shell may have had it ignored for what runs in its background.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     visible, why = gpus_here()
     gpus = len(visible)
     if gpus == 0:
@@ -457,6 +462,9 @@ def main() -> int:
         checks = sanitizer(gpus, tool)
     else:
         numbers = [n for n in args.pes or counts(gpus) if 1 <= n <= gpus]
+        if not numbers:
+            print(f"run-gpu-tests: none of the numbers of --pes is from 1 to {gpus}, the GPUs here", file=sys.stderr)
+            return 2
         checks = []
         for n in numbers:
             checks += correctness(n, FULL if n == numbers[-1] else SMALL)

@@ -926,7 +926,7 @@ static void hasten(stream_t *stream) {
         if (next->run != run_copy && next->run != run_set && !(next->kernel && !next->kernel->waits)) break;
         do_next(stream);
     }
-    if (is_ready(stream)) pthread_cond_signal(&stream->more);
+    if (stream->ran < stream->goal) pthread_cond_signal(&stream->more);
 }
 
 int cuStreamQuery(stream_t *stream) {

@@ -1,13 +1,13 @@
 //! `run_gpu_tests.py`, which a bundle has as `run-gpu-tests`, with the stand-in for libcuda and its four GPUs.
 
 use nvshmemrs_tests::fakes::fakes;
-use nvshmemrs_tests::{HANG, bin_dir, interpreter, run, spawn, workspace};
+use nvshmemrs_tests::{HANG, alive, bin_dir, interpreter, run, spawn, workspace};
 use rustix::process::Signal;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::process::Command;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 const SCRIPT: &str = "run-gpu-tests";
@@ -67,7 +67,7 @@ fn checks_run_one_after_another_and_side_by_side() {
         if side_by_side {
             command.arg("--side-by-side");
         }
-        let output = run(&mut command, HANG);
+        let output = run(&mut command, 4 * HANG);
         output.assert_success();
         for name in ["1 processes: ring, Rust", RING, "4 processes: ring, Rust"] {
             output.assert_stdout(&format!("{name} ... ok "));
@@ -97,29 +97,47 @@ fn what_fails_is_said_with_its_last_words() {
 #[test]
 fn what_hangs_is_ended_at_its_limit() {
     let hanging = bundle(Some("echo begun; exec sleep 1000"));
-    let options = ["--pes", "2", "--only", RING, "--limit", "2"];
+    let options = ["--pes", "2", "--only", RING, "--limit", "5"];
     let output = run(&mut script(&hanging, &options), HANG);
     output.assert_code(1);
-    output.assert_stdout("  not done after 2 s; the command: ");
+    output.assert_stdout("  not done after 5 s; the command: ");
     output.assert_stdout("  | begun\n");
 }
 
+/// It ends all that runs, which was on GPUs of its own.
 #[test]
-fn an_interrupt_ends_all_that_runs() {
+fn an_interrupt_ends_checks_that_run_side_by_side() {
     let file = tempfile::NamedTempFile::new().expect("a file");
-    let text = format!("echo begun >>{}; exec sleep 1000", file.path().display());
+    let text = format!(
+        "echo $$ $CUDA_VISIBLE_DEVICES >>{}; exec sleep 1000",
+        file.path().display()
+    );
     let hanging = bundle(Some(&text));
-    let mut script = spawn(&mut script(
-        &hanging,
-        &["--pes", "2", "--only", "ring, Rust", "--side-by-side"],
-    ));
-    // Two processes on two GPUs, and two on one of the others.
-    script.until("processes that have begun", |_| {
+    let mut script = spawn(
+        script(
+            &hanging,
+            &["--pes", "2", "--only", "ring, Rust", "--side-by-side"],
+        )
+        .env("CUDA_VISIBLE_DEVICES", "1,0,3,2"),
+    );
+    let begun = script.until("processes that have begun", |_| {
         let begun = fs::read_to_string(file.path()).expect("a file");
-        (begun.lines().count() == 4).then_some(())
+        (begun.lines().count() == 4).then_some(begun)
     });
+    let words = begun.lines().map(|line| line.split_once(' ').expect(line));
+    let (pids, mut gpus): (Vec<u32>, Vec<&str>) = words
+        .map(|(pid, gpus)| (pid.parse::<u32>().expect("a number"), gpus))
+        .unzip();
+    gpus.sort_unstable();
+    // Two processes on two GPUs, and two on one of the others.
+    assert_eq!(gpus, ["1,0", "1,0", "3", "3"]);
     script.signal(Signal::INT);
     let output = script.wait(Duration::from_secs(20));
     output.assert_code(130);
     output.assert_stderr("run-gpu-tests: interrupted");
+    let begun = Instant::now();
+    while pids.iter().any(|&pid| alive(pid)) {
+        assert!(begun.elapsed() < HANG, "a PE is left");
+        std::thread::sleep(Duration::from_millis(10));
+    }
 }

@@ -50,9 +50,11 @@ pub(crate) fn cargo_with_std(
 fn release(tree: &Tree, verb: &str) -> Result<Command> {
     let mut cargo = tree.cargo();
     cargo
-        // With a target, build scripts and procedural macros are left alone.
+        // With a target, procedural macros and other packages' build scripts are left alone.
         .args([verb, "--release", "--target", &host()?])
         .env("RUSTC_BOOTSTRAP", "1")
+        // Our own build scripts may lose memory.
+        .env("ASAN_OPTIONS", "detect_leaks=0")
         .envs(PROFILE);
     Ok(cargo)
 }

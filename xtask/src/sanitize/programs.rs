@@ -138,6 +138,15 @@ fn library(tree: &Tree, how: How, quick: bool) -> Result<PathBuf> {
     let mut cargo = instrument::cargo(tree, "build", &packages, flags)?;
     run::run(cargo.arg("--package=nvshmemrs-capi"))?;
     let library = instrument::built(tree)?.join("libnvshmemrs.so");
+    if how == How::Address {
+        let code = fs::read(&library).with_context(|| format!("no {}", library.display()))?;
+        let report = b"__asan_report";
+        ensure!(
+            code.windows(report.len()).any(|part| part == report),
+            "{} is not instrumented",
+            library.display()
+        );
+    }
     ensure!(library.is_file(), "{} was not built", library.display());
     Ok(library)
 }

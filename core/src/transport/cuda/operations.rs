@@ -220,7 +220,7 @@ impl CudaTransport {
         if let Some(from) = self.for_kernel(way, borrowed, from)? {
             return self.copy_blocks(way, (dest, from), transfer);
         }
-        // On a stream of the program's the driver copies little blocks away at once, and nobody waits.
+        // On a stream of the program's the driver copies blocks of up to 64 KiB away at once, and nobody waits.
         if lane == Lane::Blocking && self.is_packed(lane, (from, borrowed), transfer)? {
             return self.put_packed(dest, &local, transfer);
         }

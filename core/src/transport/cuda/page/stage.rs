@@ -19,8 +19,8 @@ const KEPT: usize = 2;
 /// The stages of a page.
 pub(super) struct Stages {
     unused: Mutex<Vec<usize>>,
-    /// What a copy may still use though nobody waits for it any more, each until its event.
-    retired: Mutex<Vec<(CudaEvent, usize)>>,
+    /// What a copy may still use though nobody waits for it any more, each until its event, or for good if it has none.
+    retired: Mutex<Vec<(Option<CudaEvent>, usize)>>,
 }
 
 impl Stages {
@@ -36,7 +36,7 @@ impl Stages {
         let mut retired = lock(&self.retired);
         retired.retain(|(end, index)| {
             // After an error of the driver nobody knows.
-            let ended = end.query().unwrap_or(false);
+            let ended = end.as_ref().is_some_and(|end| end.query().unwrap_or(false));
             if ended {
                 lock(&self.unused).push(*index);
             }
@@ -112,9 +112,7 @@ impl Stage<'_> {
 
     /// Keeps it from others until `end` is reached, or for good if nobody will know, because a copy may still use it.
     pub(in crate::transport::cuda) fn retire(self, end: Option<CudaEvent>) {
-        if let Some(end) = end {
-            lock(&self.page.stages.retired).push((end, self.index));
-        }
+        lock(&self.page.stages.retired).push((end, self.index));
         std::mem::forget(self);
     }
 }
