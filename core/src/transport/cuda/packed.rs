@@ -3,7 +3,6 @@
 
 use super::CudaTransport;
 use super::kernels::StridedArgs;
-use super::operations::What;
 use super::page::STAGE;
 use crate::Result;
 use crate::heap::sym::{LocalDest, LocalSource};
@@ -34,9 +33,7 @@ impl CudaTransport {
         if bytes == 0 || count < 2 || bytes > STAGE as u64 / 2 {
             return Ok(false);
         }
-        let current = self.device.enter()?;
-        let unreached = borrowed || What::MemoryType.of(address).is_none();
-        drop(current);
+        let unreached = borrowed || !self.is_known(address)?;
         match lane {
             Lane::Blocking => Ok(unreached),
             Lane::Stream(stream) => Ok(unreached && !self.device.is_captured(stream as CUstream)?),
