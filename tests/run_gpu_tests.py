@@ -122,7 +122,7 @@ def correctness(n: int, most: str) -> list[Check]:
         checks.append(Check(f"{n} processes: {scenario}, Rust", command, rf"{scenario} ok PE \d+ of {n} \(Rust\)", n, gpus=n))
     command = processes(n, program("device_register-c"))
     checks.append(Check(f"{n} processes: registered memory, C", command, r"registered PE \d+", n, gpus=n))
-    parts = "graph teams nbi let_go stuck function places result two_streams pageable overshoot repeated"
+    parts = "graph teams nbi let_go stuck function places result two_streams pageable overshoot repeated crowd"
     for part in parts.split():
         command = [*processes(n, program("device_streams-c")), part]
         checks.append(Check(f"{n} processes: streams, {part}, C", command, f"streams ok: {part}$", n, gpus=n))

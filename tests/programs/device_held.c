@@ -9,7 +9,7 @@
 
 #include <signal.h>
 
-enum { STREAMS = 16, LITTLE = 2, MANY = 2000, MUCH = (1 << 20) / 8, FIRST = 7, LATER = 1000, UNTOUCHED = 99 };
+enum { STREAMS = 16, LITTLE = 2, MANY = 2000, SOME = (64 << 10) / 8, MUCH = (1 << 20) / 8, FIRST = 7, LATER = 1000, UNTOUCHED = 99 };
 static const double limit = 0.15, soon = 4;
 
 static cuda_stream_t raw[STREAMS];
@@ -54,6 +54,14 @@ static int32_t put_nbi(uint64_t *host, size_t count)
 {
     /* A GPU that uses pageable memory itself takes it when it comes to it, and the call need not wait for that. */
     return getenv("FAKE_CUDA_READS_PAGES") ? put(host, count) : nvshmemrs_put_nbi(rt, landing, host, count * 8, pe);
+}
+/* More than the driver has room for. */
+static int32_t put_nbi_pages(uint64_t *host, size_t count)
+{
+    int32_t status = 0;
+    for (size_t at = 0; at < 100 && !status; at++)
+        status = put_nbi(host, count);
+    return status;
 }
 /* More than a stream has room for. */
 static int32_t put_nbi_many(uint64_t *host, size_t count)
@@ -124,6 +132,7 @@ static const struct {
     {"put", put, LITTLE, 1, 1, 0, 0},
     {"put", put, MUCH, 1, 1, 0, 0},
     {"put", put_nbi, MUCH, 0, 1, 0, 0},
+    {"put", put_nbi_pages, SOME, 0, 1, 0, 0},
     {"put", iput, LITTLE, 0, 1, 0, 0},
     {"put", iput, MUCH, 1, 1, 0, 0},
     {"put", iput, MANY, 0, 1, 0, 0},

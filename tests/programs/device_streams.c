@@ -590,10 +590,58 @@ static void repeated(void)
     end();
 }
 
+/* What comes again and again on more streams than there are means to make that cheap, while another stream waits; the second time all of
+ * them go while their work is under way. */
+enum { CROWD = 80, TIMES = 9 };
+
+static void crowd(void)
+{
+    begin();
+    uint64_t *put = words(2 * CROWD), *sum = words(CROWD), *signal = words(1);
+    int32_t next = (pe + 1) % n;
+    for (uint64_t life = 1; life <= 3; life++) {
+        cuda_stream_t raw[CROWD], waits_raw = new_stream();
+        nvshmemrs_stream_t stream[CROWD], waits = ours(waits_raw);
+        for (int i = 0; i < CROWD; i++)
+            stream[i] = ours(raw[i] = new_stream());
+        CHECK(nvshmemrs_wait_until(waits, signal, NVSHMEMRS_CMP_EQ, &life, NVSHMEMRS_DTYPE_UINT64));
+        atomic_int open = 0;
+        for (int i = 0; i < CROWD && life == 2; i++)
+            hold_up(raw[i], &open);
+        for (uint64_t time = 1; time <= TIMES; time++)
+            for (uint64_t i = 0; i < CROWD; i++) {
+                CHECK(nvshmemrs_p64(stream[i], put + 2 * i, 1000 * life + 100 * i + time, next));
+                CHECK(nvshmemrs_atomic_add64(stream[i], sum + i, time, next));
+            }
+        for (int i = 0; i < CROWD; i++) {
+            if (life != 2)
+                CHECK(nvshmemrs_stream_synchronize(stream[i]));
+            CHECK(nvshmemrs_stream_release(stream[i]));
+        }
+        atomic_store(&open, 1);
+        for (int i = 0; i < CROWD; i++) {
+            CUDA(cuStreamSynchronize, (cuda_stream_t), raw[i]);
+            CUDA(cuStreamDestroy_v2, (cuda_stream_t), raw[i]);
+        }
+        CHECK(nvshmemrs_signal_op(rt, signal, life, NVSHMEMRS_SIGNAL_SET, pe));
+        CHECK(nvshmemrs_stream_free(waits));
+        CUDA(cuStreamDestroy_v2, (cuda_stream_t), waits_raw);
+        CHECK(nvshmemrs_barrier(rt, NVSHMEMRS_TEAM_WORLD));
+        for (uint64_t i = 0; i < CROWD; i++) {
+            uint64_t last = 1000 * life + 100 * i + TIMES, all = life * TIMES * (TIMES + 1) / 2;
+            if (value_of(put + 2 * i, pe) != last || value_of(put + 2 * i + 1, pe) || value_of(sum + i, pe) != all)
+                FAIL("life %lu, stream %lu: %lu and %lu", life, i, value_of(put + 2 * i, pe), value_of(sum + i, pe));
+        }
+        CHECK(nvshmemrs_barrier(rt, NVSHMEMRS_TEAM_WORLD));
+    }
+    end();
+}
+
 int main(int argc, char **argv)
 {
     static const part_t all[] = {{"graph", graph}, {"teams", teams}, {"nbi", nbi}, {"let_go", let_go}, {"stuck", stuck},
                                  {"function", function}, {"places", places}, {"result", result}, {"two_streams", two_streams},
-                                 {"pageable", pageable}, {"overshoot", overshoot}, {"repeated", repeated}, {"late_memory", late_memory}};
+                                 {"pageable", pageable}, {"overshoot", overshoot}, {"repeated", repeated}, {"crowd", crowd},
+                                 {"late_memory", late_memory}};
     return run_part(argc, argv, all, sizeof all / sizeof *all, "streams");
 }

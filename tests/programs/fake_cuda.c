@@ -14,7 +14,8 @@
  * FAKE_CUDA_DEVICES: how many GPUs (default 4). FAKE_CUDA_MEMORY: bytes of each (default 256 MiB). FAKE_CUDA_VERSION: of the driver
  * (default 12080). FAKE_CUDA_QUEUES, any value: streams share the GPU's queues, as many as CUDA_DEVICE_MAX_CONNECTIONS says (default 8)
  * for streams of all priorities; in a queue nothing begins before all that was put into it earlier has. FAKE_CUDA_ROOM: how many pieces
- * of work a stream takes before who has one more waits (default: any number). FAKE_CUDA_UNREACHABLE:
+ * of work a stream takes before who has one more waits (default: any number). FAKE_CUDA_BUSY, any value: making a graph ready, loading a
+ * module, unloading it and freeing pinned memory wait until no kernel of the process waits, as they may anywhere. FAKE_CUDA_UNREACHABLE:
  * the GPU that no other reaches. FAKE_CUDA_NO_ATOMICS: the GPU that has native atomics with no other. FAKE_CUDA_NO_VMM,
  * FAKE_CUDA_NO_WRITES, FAKE_CUDA_READS_PAGES (the GPUs use pageable memory themselves): any value. FAKE_CUDA_LEAKS: at exit the process
  * says on standard error what it has not given back, and ends with status 77 if there is something; with 78 if a function on a stream
@@ -55,6 +56,8 @@ enum {
 #define MOST 4096
 /* Bytes of pageable memory that the driver copies away at once, to be put on the GPU when the stream comes to it. */
 #define STAGED (64ul << 10)
+/* Bytes of what it has copied away that a stream has room for. */
+#define AWAY (4ul << 20)
 #define DEVICES 16
 
 typedef uint64_t address_t;
@@ -81,6 +84,8 @@ enum { QUEUES = 32 };
 static unsigned queue_count;
 /* Pieces of work that a stream takes, 0 for any number. */
 static unsigned long room;
+/* Kernels under way that wait. */
+static int waiting;
 
 typedef struct {
     int device;
@@ -171,6 +176,8 @@ struct stream {
     pthread_cond_t more, done;
     /* How many pieces of work there have been, may run, and have run. */
     unsigned long added, goal, ran;
+    /* Bytes that were copied away and have not come to their place. */
+    size_t away;
     /* Whether a piece of work is running. */
     int busy, closing;
     /* Whether it waits for the default stream, and that for it. Here that matters for captures only. */
@@ -194,6 +201,11 @@ void fake_cuda_stall(const char *call) { __atomic_store_n(&stalling, call, __ATO
 static void stall(const char *call) {
     const char *now;
     while ((now = __atomic_load_n(&stalling, __ATOMIC_SEQ_CST)) && !strcmp(now, call)) usleep(1000);
+}
+
+/* Where the driver may wait until no kernel waits. */
+static void be_busy(void) {
+    while (getenv("FAKE_CUDA_BUSY") && __atomic_load_n(&waiting, __ATOMIC_SEQ_CST)) usleep(1000);
 }
 
 static int fails(const char *call) {
@@ -634,6 +646,7 @@ static range_t *pinned_at(address_t at) {
 
 int cuMemFreeHost(void *at) {
     if (!current()) return INVALID_CONTEXT;
+    be_busy();
     pthread_mutex_lock(&lock);
     range_t *found = pinned_at((address_t)at);
     int whole = found && found->at == (address_t)at;
@@ -665,6 +678,11 @@ static void take_turn(queue_t *queue, unsigned long ticket) {
     pthread_mutex_unlock(&queue->lock);
 }
 
+static void run_copy(work_t *work);
+
+/* Bytes that a piece of work has copied away. */
+static size_t away_of(const work_t *work) { return work->run == run_copy && work->copy ? work->bytes : 0; }
+
 /* Does the next piece of work of a stream, which has some that nobody does yet. With the stream's lock. */
 static void do_next(stream_t *stream) {
     work_t *work = stream->first;
@@ -674,9 +692,12 @@ static void do_next(stream_t *stream) {
     pthread_mutex_unlock(&stream->lock);
     if (stream->queue) take_turn(stream->queue, work->ticket);
     work->run(work);
+    if (work->kernel && work->kernel->waits) __atomic_fetch_sub(&waiting, 1, __ATOMIC_SEQ_CST);
+    size_t away = away_of(work);
     free(work->copy);
     free(work);
     pthread_mutex_lock(&stream->lock);
+    stream->away -= away;
     stream->busy = 0;
     stream->ran++;
     pthread_cond_broadcast(&stream->done);
@@ -776,7 +797,7 @@ static void add(stream_t *stream, work_t work) {
         return;
     }
     pthread_mutex_lock(&stream->lock);
-    while (room && stream->added - stream->ran >= room) {
+    while ((room && stream->added - stream->ran >= room) || (away_of(kept) && stream->away + away_of(kept) > AWAY)) {
         go(stream);
         pthread_cond_wait(&stream->done, &stream->lock);
     }
@@ -789,6 +810,8 @@ static void add(stream_t *stream, work_t work) {
     *stream->last = kept;
     stream->last = &kept->next;
     stream->added++;
+    stream->away += away_of(kept);
+    if (work.kernel && work.kernel->waits) __atomic_fetch_add(&waiting, 1, __ATOMIC_SEQ_CST);
     if (queue || (work.kernel && work.kernel->waits)) go(stream);
     pthread_mutex_unlock(&stream->lock);
 }
@@ -885,6 +908,7 @@ static work_t *copied(const work_t *work) {
 int cuGraphInstantiateWithFlags(graph_t **ready, const graph_t *graph, uint64_t flags) {
     if (flags) return INVALID_VALUE;
     if (forbidden()) return CAPTURE_UNSUPPORTED;
+    be_busy();
     graph_t *made = calloc(1, sizeof *made);
     made->last = &made->first;
     for (const work_t *work = graph->first; work; work = work->next) {
@@ -894,6 +918,11 @@ int cuGraphInstantiateWithFlags(graph_t **ready, const graph_t *graph, uint64_t 
     __atomic_fetch_add(&graphs, 1, __ATOMIC_SEQ_CST);
     *ready = made;
     return SUCCESS;
+}
+
+int cuGraphUpload(const graph_t *ready, stream_t *stream) {
+    if (!current()) return INVALID_CONTEXT;
+    return ready && !real(stream)->capture ? SUCCESS : INVALID_VALUE;
 }
 
 int cuGraphLaunch(const graph_t *ready, stream_t *stream) {
@@ -915,7 +944,6 @@ int cuGraphDestroy(graph_t *graph) { return free_graph(graph), SUCCESS; }
 
 int cuGraphExecDestroy(graph_t *ready) { return free_graph(ready), SUCCESS; }
 
-static void run_copy(work_t *work);
 static void run_set(work_t *work);
 
 /* As `go`; but what comes first and waits for nothing is done here, which saves a thread's turn on a busy machine. With the stream's lock. */
@@ -1176,6 +1204,7 @@ static void run_kernel(work_t *work) {
 int cuModuleLoadData(void **module, const void *image) {
     if (!current()) return INVALID_CONTEXT;
     if (memcmp(image, "fake image", 10)) return 200; /* CUDA_ERROR_INVALID_IMAGE */
+    be_busy();
     *module = &modules;
     __atomic_fetch_add(&modules, 1, __ATOMIC_SEQ_CST);
     return SUCCESS;
@@ -1183,6 +1212,7 @@ int cuModuleLoadData(void **module, const void *image) {
 
 int cuModuleUnload(void *module) {
     if (module != &modules) return INVALID_VALUE;
+    be_busy();
     __atomic_fetch_sub(&modules, 1, __ATOMIC_SEQ_CST);
     return SUCCESS;
 }

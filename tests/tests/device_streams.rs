@@ -24,8 +24,11 @@ static LET_GO: LazyLock<PathBuf> =
 static HELD: LazyLock<PathBuf> =
     LazyLock::new(|| compile_c(&workspace().join("tests/programs/device_held.c")));
 
-/// The GPU has as many queues for streams as CUDA_DEVICE_MAX_CONNECTIONS says.
-const QUEUES: [(&str, &str); 1] = [("FAKE_CUDA_QUEUES", "1")];
+/// The GPU has as many queues for streams as CUDA_DEVICE_MAX_CONNECTIONS says, and the driver waits for kernels wherever it may.
+const QUEUES: [(&str, &str); 2] = [("FAKE_CUDA_QUEUES", "1"), ("FAKE_CUDA_BUSY", "1")];
+
+/// As many queues as a GPU has if nobody asks for more.
+const HELD_QUEUES: [(&str, &str); 3] = [QUEUES[0], QUEUES[1], ("CUDA_DEVICE_MAX_CONNECTIONS", "8")];
 
 fn output(part: &str, n: u32, settings: &[(&str, &str)]) -> Output {
     output_of(&PROGRAM, part, n, settings)
@@ -73,8 +76,7 @@ fn lets_go(part: &str, n: u32, settings: &[(&str, &str)]) {
 
 /// A part of the program for a GPU with 8 queues.
 fn ends_held(part: &str, n: u32, settings: &[(&str, &str)]) {
-    let queues = [QUEUES[0], ("CUDA_DEVICE_MAX_CONNECTIONS", "8")];
-    let output = output_of(&HELD, part, n, &[&queues, settings].concat());
+    let output = output_of(&HELD, part, n, &[&HELD_QUEUES, settings].concat());
     all_say(&output, &format!("held ok: {part}\n"), n);
 }
 
@@ -97,6 +99,15 @@ fn all_say(output: &Output, words: &str, n: u32) {
 fn calls_that_come_again_each_do_their_own_work() {
     passes("repeated", 1);
     passes("repeated", 3);
+}
+
+/// What the library has for calls that come again was made when nothing waited.
+#[test]
+fn calls_that_come_again_on_many_streams_do_not_wait_for_another_one() {
+    for n in [1, 2] {
+        let output = output("crowd", n, &QUEUES);
+        all_say(&output, "streams ok: crowd\n", n);
+    }
 }
 
 /// Without the queues the stand-in has done the work when it is first asked.
@@ -201,9 +212,9 @@ fn what_waits_for_the_gpu_ends_within_its_limits() {
 /// That another PE has died does not end what a GPU does by itself.
 #[test]
 fn a_pe_whose_job_has_ended_saves_what_its_gpu_has() {
-    let queues = [QUEUES[0], ("CUDA_DEVICE_MAX_CONNECTIONS", "8")];
     let command = launcher(2, &["--grace", "20"]);
-    output_by(command, &HELD, "held_survivor", &queues).assert_stdout("held ok: held_survivor\n");
+    output_by(command, &HELD, "held_survivor", &HELD_QUEUES)
+        .assert_stdout("held ok: held_survivor\n");
 }
 
 /// Nor does it use the program's memory afterwards.

@@ -132,14 +132,16 @@ impl CudaTransport {
         self.begin_copy(Lane::Blocking, to, from, bytes)
     }
 
-    /// Puts a copy on the library's own stream, from memory that is the GPU's until quiet.
-    pub(super) fn begin_put_until_quiet(&self, to: u64, source: LocalSource<'_>) -> Result<()> {
+    /// Puts a copy on the library's own stream, which nobody waits for, from memory that is the GPU's until quiet.
+    pub(super) fn issue_put(&self, to: u64, source: LocalSource<'_>) -> Result<()> {
         let (from, bytes) = (source.address() as u64, source.bytes());
-        let at_once = bytes <= AT_ONCE || self.layout.locate(from).is_some();
-        match at_once || self.device.facts().reads_pages || self.is_known(from)? {
-            true => self.begin_copy(Lane::Blocking, to, from, bytes),
-            false => self.put_staged(Lane::Blocking, to, source),
+        let (little, of_heap) = (bytes <= AT_ONCE, self.layout.locate(from).is_some());
+        if little || of_heap || self.device.facts().reads_pages || self.is_known(from)? {
+            self.begin_copy(Lane::Blocking, to, from, bytes)?;
+            self.issue_copied(if little && !of_heap { bytes } else { 0 });
+            return Ok(());
         }
+        self.put_staged(Lane::Blocking, to, source)
     }
 
     /// Copies memory of the host's away in parts, each when its turn has come.

@@ -6,6 +6,7 @@
 //! end nobody can mark then; the order of what is in a graph, and its end, are the program's.
 
 use super::CudaTransport;
+use super::device::Device;
 use super::streams::{CudaEvent, CudaStream};
 use crate::transport::Lane;
 use crate::transport::host::control::MAX_TEAMS;
@@ -59,14 +60,16 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Lanes {
-    pub(super) fn new() -> Lanes {
-        Lanes {
-            streams: Mutex::default(),
+    /// With a stream for the first collectives: now and then the driver makes one only when no kernel runs.
+    pub(super) fn new(device: &Arc<Device>) -> Result<Lanes> {
+        let first = CudaStream::new(device)?;
+        Ok(Lanes {
+            streams: Mutex::new(vec![first]),
             marks: Mutex::default(),
             teams: (0..MAX_TEAMS).map(|_| TeamLane::new()).collect(),
             left: Mutex::default(),
             unknown: AtomicBool::new(false),
-        }
+        })
     }
 }
 
@@ -231,9 +234,10 @@ impl CudaTransport {
             // All of it is in the graph, and what else is known of the stream is there by another handle.
             return;
         }
-        self.kernels.forget_stream(stream);
         // What has ended since is forgotten; an error shows when somebody waits.
         let _ = self.left_nothing();
+        self.kernels
+            .forget_stream(stream, self.end_of(stream as CUstream));
         let end = self.end_of(stream as CUstream);
         let idle = matches!(end, Ok(None));
         for lane in &self.lanes.teams {

@@ -219,7 +219,11 @@ impl CudaTransport {
         let stride = stride(heap_bytes);
         let ready = device.and_then(|device| {
             check_size(me, heap_bytes, &device)?;
-            let tools = (Page::new(&device)?, Kernels::load(&device)?);
+            let tools = (
+                Page::new(&device)?,
+                Kernels::load(&device)?,
+                Lanes::new(&device)?,
+            );
             Ok((device, tools))
         });
         let mut least = None;
@@ -261,7 +265,7 @@ impl CudaTransport {
                 (parts, Some(exchange))
             }
         };
-        let (device, (page, kernels), segment) = match parts {
+        let (device, (page, kernels, lanes), segment) = match parts {
             Ok(parts) => parts,
             Err(error) => {
                 if let Some(exchange) = exchange {
@@ -285,7 +289,7 @@ impl CudaTransport {
             preferred: Mutex::default(),
             kernels: Arc::new(kernels),
             page: Arc::new(page),
-            lanes: Lanes::new(),
+            lanes,
             own: Own::default(),
             kept: AtomicBool::new(false),
             failed: Mutex::default(),

@@ -83,9 +83,7 @@ impl CudaTransport {
             (Lane::Blocking, true) => {}
         }
         self.begin(lane, Operation::Put)?;
-        self.begin_put_until_quiet(self.layout.address(pe, dest), source)?;
-        self.issue();
-        Ok(())
+        self.issue_put(self.layout.address(pe, dest), source)
     }
 
     /// See [`Transport::get_nbi`]; `lasts`: `dest` is there until quiet.

@@ -25,6 +25,8 @@ const BUSY: Duration = Duration::from_micros(50);
 const STILL: u64 = 10_000;
 /// Pieces of work on the stream that nobody waits for. It has room for some 1000, of which other threads may need one each.
 const MOST: u64 = 256;
+/// Bytes of pageable memory that are as much as one more piece: the driver copies them away, and has room for 4 MiB of them.
+const PIECE: usize = 8 << 10;
 
 /// What is known of the stream.
 #[derive(Default)]
@@ -36,7 +38,7 @@ pub(super) struct Own {
     /// How often a call has given up work, and how many times' work is done for sure.
     given_up: AtomicU64,
     cleared: AtomicU64,
-    /// What was put there and not waited for, given up or not: how often, and how much of it is done for sure.
+    /// What was put there and not waited for, given up or not: how many pieces, and how many of them are done for sure.
     issued: AtomicU64,
     completed: AtomicU64,
 }
@@ -280,7 +282,13 @@ impl CudaTransport {
     /// Something was put on the library's own stream that nobody waits for: raised afterwards, so that who sees it sees that on the
     /// stream.
     pub(super) fn issue(&self) {
-        self.own.issued.fetch_add(1, Release);
+        self.issue_copied(0);
+    }
+
+    /// As [`issue`](CudaTransport::issue), where the driver has copied so many bytes away.
+    pub(super) fn issue_copied(&self, bytes: usize) {
+        let pieces = 1 + (bytes / PIECE) as u64;
+        self.own.issued.fetch_add(pieces, Release);
     }
 
     /// Waits for what [`issue`](CudaTransport::issue) has told of.

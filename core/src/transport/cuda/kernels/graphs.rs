@@ -1,13 +1,18 @@
 //! Launches by graphs of one kernel, which cost the CPU less than launches of the kernel: on an H200 and its driver 580 about 2.2 us
 //! instead of 3.5.
 //!
-//! A graph belongs to a stream, because the driver runs the launches of one after each other, on whatever streams they are. It is made when
-//! the same plan has come often on the stream; then a launch with other arguments than the one before sets them (0.5 us), which leaves the
-//! earlier launches as they are.
+//! A graph belongs to a stream, because the driver runs the launches of one after each other, on whatever streams they are. A plan gets one
+//! when it has come often on the stream; then a launch with other arguments than the one before sets them (0.5 us), which leaves the earlier
+//! launches as they are.
+//!
+//! All are made at init, of another kernel: now and then the driver takes memory for a new one, and there it waits until no kernel of the
+//! process runs (on an H200 at every 40th). A kernel that waits may never end then. What a graph that has its memory runs can be changed
+//! at any time.
 
 use super::Plan;
 use super::launch::address;
 use crate::Result;
+use crate::transport::cuda::CudaEvent;
 use crate::transport::cuda::device::Device;
 use crate::transport::cuda::driver::{Apart, check};
 use cudarc::driver::sys::{self, CUDA_KERNEL_NODE_PARAMS, CUfunction, CUgraph, CUgraphExec};
@@ -16,7 +21,9 @@ use std::collections::HashMap;
 use std::ffi::c_void;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-/// Launches of a plan on a stream before it gets a graph, which takes some 30 us to make, and 112 KiB of the GPU's memory.
+/// How many there are. One takes some 40 us to make, and 128 KiB of the GPU's memory.
+const GRAPHS: usize = 64;
+/// The launch of a plan on a stream that gets a graph, if there is one; else the one after twice as many, and so on.
 const OFTEN: u32 = 4;
 /// Plans of a stream that are counted, or have graphs.
 const PLANS: usize = 16;
@@ -30,12 +37,23 @@ const PER_THREAD: u64 = 2;
 pub(super) struct Graphs {
     /// By stream. Each has a lock of its own: a launch may wait, when much is on its stream.
     streams: Mutex<HashMap<u64, Arc<Mutex<Plans>>>>,
+    spare: Mutex<Spare>,
+}
+
+/// Graphs that no stream has.
+#[derive(Default)]
+struct Spare {
+    ready: Vec<Graph>,
+    /// Those of streams that are forgotten, from an event on behind their launches.
+    later: Vec<(CudaEvent, Vec<Graph>)>,
 }
 
 /// What has come on a stream.
 #[derive(Default)]
 struct Plans {
     known: Vec<Repeated>,
+    /// Graphs of plans that have given up their places.
+    unused: Vec<Graph>,
     /// Launches so far.
     launches: u64,
 }
@@ -53,7 +71,7 @@ enum By {
     /// As a kernel; so often so far.
     Kernel(u32),
     Graph(Graph),
-    /// As a kernel: the driver has made no graph of it.
+    /// As a kernel: the driver has made an error of the graph's launch.
     KernelForGood,
 }
 
@@ -65,8 +83,9 @@ pub(super) struct Launch<'a> {
 }
 
 impl Launch<'_> {
-    fn has_args(&self, args: &[u8]) -> bool {
-        let mut rest = Some(args);
+    /// Whether it is a launch of this plan with these arguments.
+    fn is(&self, (plan, args): &(Plan, Vec<u8>)) -> bool {
+        let mut rest = (self.plan == *plan).then_some(&args[..]);
         for arg in self.args {
             rest = rest.and_then(|rest| rest.strip_prefix(*arg));
         }
@@ -99,8 +118,8 @@ struct Graph {
     graph: CUgraph,
     node: CUgraphNode,
     ready: CUgraphExec,
-    /// The arguments it has.
-    args: Vec<u8>,
+    /// What it runs now.
+    now: (Plan, Vec<u8>),
 }
 
 // SAFETY: graphs may be used from any thread, by one at a time.
@@ -111,57 +130,92 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Graphs {
+    /// Makes the graphs, as those of a kernel that is not launched so; its arguments are of no matter. `stream` readies them.
+    pub(super) fn make(&self, device: &Arc<Device>, stream: CUstream, kernel: &Launch<'_>) {
+        let made = std::iter::from_fn(|| Graph::new(device, stream, kernel).ok());
+        // Where the driver makes fewer, fewer plans have one.
+        lock(&self.spare).ready.extend(made.take(GRAPHS));
+    }
+
     /// Launches a kernel on a stream that is not captured, whose context is the current one, if there is a graph for it; otherwise the
     /// answer is false.
-    pub(super) fn launch(
-        &self,
-        device: &Arc<Device>,
-        stream: CUstream,
-        kernel: &Launch<'_>,
-    ) -> bool {
+    pub(super) fn launch(&self, stream: CUstream, kernel: &Launch<'_>) -> bool {
         let raw = stream as u64;
         if raw == PER_THREAD {
             return false;
         }
         let of_stream = Arc::clone(lock(&self.streams).entry(raw).or_default());
-        let mut plans = lock(&of_stream);
-        let Some(known) = plans.find(kernel.plan) else {
+        let plans = &mut *lock(&of_stream);
+        let Some(place) = plans.find(kernel.plan) else {
             return false;
         };
-        if let By::Kernel(times) = &mut known.by {
-            *times += 1;
-            if *times > OFTEN {
-                let graph = Graph::new(device, kernel);
-                known.by = graph.map_or(By::KernelForGood, By::Graph);
+        let by = &mut plans.known[place].by;
+        if let By::Kernel(times) = by {
+            *times = times.saturating_add(1);
+            if *times < OFTEN || !times.is_power_of_two() {
+                return false;
+            }
+            match plans.unused.pop().or_else(|| lock(&self.spare).take()) {
+                Some(graph) => *by = By::Graph(graph),
+                None => return false,
             }
         }
-        let By::Graph(graph) = &mut known.by else {
+        let By::Graph(graph) = by else {
             return false;
         };
         let launched = graph.launch(stream, kernel).is_ok();
         if !launched {
-            // A graph's first launch needs memory of the GPU. If something else is wrong, the kernel's launch will tell.
-            known.by = By::KernelForGood;
+            // If something else is wrong, the kernel's launch will tell.
+            *by = By::KernelForGood;
         }
         launched
     }
 
-    /// Forgets a stream, whose number may be another one's later. What is on it goes on.
-    pub(super) fn forget(&self, stream: u64) {
+    /// Forgets a stream, whose number may be another one's later. What is on it goes on, until `end`: an event, or none if that has run; an
+    /// error if nobody will know.
+    pub(super) fn forget(&self, stream: u64, end: Result<Option<CudaEvent>>) {
         let forgotten = lock(&self.streams).remove(&stream);
-        drop(forgotten);
+        // A thread that launches something now, which it must not do, has what there is.
+        let Some(plans) = forgotten.and_then(Arc::into_inner) else {
+            return;
+        };
+        let plans = plans
+            .into_inner()
+            .unwrap_or_else(|poison| poison.into_inner());
+        let graphs = plans.graphs();
+        let spare = &mut *lock(&self.spare);
+        match end {
+            Ok(None) => spare.ready.extend(graphs),
+            Ok(Some(end)) => spare.later.push((end, graphs)),
+            // They are destroyed, and there are fewer from now on.
+            Err(_) => {}
+        }
     }
 
-    /// Forgets all streams.
+    /// Gives all of them back.
     pub(super) fn clear(&self) {
         let forgotten = std::mem::take(&mut *lock(&self.streams));
-        drop(forgotten);
+        let spare = std::mem::take(&mut *lock(&self.spare));
+        drop((forgotten, spare));
+    }
+}
+
+impl Spare {
+    /// One whose launches have all ended.
+    fn take(&mut self) -> Option<Graph> {
+        if self.ready.is_empty() {
+            // After an error of the driver nobody knows.
+            let ended = |(end, _): &mut (CudaEvent, _)| end.query().unwrap_or(false);
+            let ended = self.later.extract_if(.., ended);
+            self.ready.extend(ended.flat_map(|(_, graphs)| graphs));
+        }
+        self.ready.pop()
     }
 }
 
 impl Plans {
-    /// The entry of a plan that has come; none if there is no place for it.
-    fn find(&mut self, plan: Plan) -> Option<&mut Repeated> {
+    /// The place of a plan that has come; none if there is none for it.
+    fn find(&mut self, plan: Plan) -> Option<usize> {
         self.launches += 1;
         let last = self.launches;
         let place = match self.known.iter().position(|known| known.plan == plan) {
@@ -172,9 +226,8 @@ impl Plans {
                 last,
             })?,
         };
-        let known = &mut self.known[place];
-        known.last = last;
-        Some(known)
+        self.known[place].last = last;
+        Some(place)
     }
 
     /// Where a new entry was put: at the end, or in the place of the one that has not come for longest.
@@ -191,14 +244,30 @@ impl Plans {
         if new.last - known.last <= UNUSED {
             return None;
         }
-        *known = new;
+        let before = std::mem::replace(known, new);
+        self.unused.extend(before.graph());
         Some(oldest)
+    }
+
+    fn graphs(self) -> Vec<Graph> {
+        let known = self.known.into_iter().filter_map(Repeated::graph);
+        known.chain(self.unused).collect()
+    }
+}
+
+impl Repeated {
+    fn graph(self) -> Option<Graph> {
+        match self.by {
+            By::Graph(graph) => Some(graph),
+            By::Kernel(_) | By::KernelForGood => None,
+        }
     }
 }
 
 impl Graph {
-    /// A graph of a kernel; the device's context is the current one.
-    fn new(device: &Arc<Device>, kernel: &Launch<'_>) -> Result<Graph> {
+    /// A graph of a kernel, with all that it needs of the GPU's memory when `stream` has come to here; the device's context is the current
+    /// one.
+    fn new(device: &Arc<Device>, stream: CUstream, kernel: &Launch<'_>) -> Result<Graph> {
         // The program may capture another stream meanwhile.
         let _apart = Apart::new()?;
         let mut made = Graph {
@@ -206,7 +275,7 @@ impl Graph {
             graph: std::ptr::null_mut(),
             node: std::ptr::null_mut(),
             ready: std::ptr::null_mut(),
-            args: kernel.args.concat(),
+            now: (kernel.plan, kernel.args.concat()),
         };
         // SAFETY: rules 1 and 2 of driver.rs; `drop` destroys it.
         let code = unsafe { sys::cuGraphCreate(&mut made.graph, 0) };
@@ -222,13 +291,16 @@ impl Graph {
         // SAFETY: rules 1 to 3; `drop` destroys it.
         let code = unsafe { sys::cuGraphInstantiateWithFlags(&mut made.ready, made.graph, 0) };
         check("cuGraphInstantiateWithFlags", code)?;
+        // SAFETY: rules 1 and 3.
+        let code = unsafe { sys::cuGraphUpload(made.ready, stream) };
+        check("cuGraphUpload", code)?;
         Ok(made)
     }
 
-    /// Puts its kernel on a stream, with these arguments.
+    /// Puts a kernel on a stream, by this graph.
     fn launch(&mut self, stream: CUstream, kernel: &Launch<'_>) -> Result<()> {
         let _apart = Apart::new()?;
-        if !kernel.has_args(&self.args) {
+        if !kernel.is(&self.now) {
             kernel.with_params(|params| {
                 // SAFETY: rules 1 to 3; the parameters are copied. What is launched already has its own.
                 let code = unsafe {
@@ -236,8 +308,10 @@ impl Graph {
                 };
                 check("cuGraphExecKernelNodeSetParams", code)
             })?;
-            self.args.clear();
-            self.args.extend(kernel.args.iter().copied().flatten());
+            let (plan, args) = &mut self.now;
+            *plan = kernel.plan;
+            args.clear();
+            args.extend(kernel.args.iter().copied().flatten());
         }
         // SAFETY: rules 1 and 3.
         check("cuGraphLaunch", unsafe {

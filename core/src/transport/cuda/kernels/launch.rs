@@ -4,6 +4,7 @@ use super::graphs::{Graphs, Launch};
 use super::plan::Plan;
 use super::{AtomicArgs, CollectiveArgs, StridedArgs, WaitArgs, WaitMode};
 use crate::op::SignalOp;
+use crate::transport::cuda::CudaEvent;
 use crate::transport::cuda::device::Device;
 use crate::transport::cuda::driver::{check, too_late};
 use crate::transport::cuda::images;
@@ -179,6 +180,12 @@ impl Kernels {
             check("cuModuleGetFunction", code)?;
             kernels.functions.push(function);
         }
+        let any = Launch {
+            function: kernels.functions[Kernel::Signal as usize],
+            plan: single(Kernel::Signal, 1),
+            args: &[bytes_of(&0_u64), bytes_of(&0_u64), bytes_of(&0_u32)],
+        };
+        kernels.graphs.make(device, device.stream(), &any);
         Ok(kernels)
     }
 
@@ -200,7 +207,6 @@ impl Kernels {
         // A graph cannot become part of another one in this way.
         if !self.device.is_captured(stream)?
             && self.graphs.launch(
-                &self.device,
                 stream,
                 &Launch {
                     function,
@@ -232,9 +238,9 @@ impl Kernels {
         check("cuLaunchKernel", code)
     }
 
-    /// The program, or the library, has no use for a stream any more.
-    pub(crate) fn forget_stream(&self, stream: u64) {
-        self.graphs.forget(stream);
+    /// The program, or the library, has no use for a stream any more, on which all has run when `end` is reached, or has if there is none.
+    pub(crate) fn forget_stream(&self, stream: u64, end: Result<Option<CudaEvent>>) {
+        self.graphs.forget(stream, end);
     }
 
     /// Copies `bytes` bytes between addresses that the GPU reaches, as if the source had been copied away first.
