@@ -170,7 +170,9 @@ static int ends(const char *name, size_t at, uint64_t *host)
     const char *why = status ? nvshmemrs_last_error() : "success";
     if (status == NVSHMEMRS_SUCCESS && took < limit && *name && !getenv("FAKE_CUDA_QUEUES"))
         return 1;
-    if (status != NVSHMEMRS_ERROR_TIMEOUT || !strstr(why, "CUDA_DEVICE_MAX_CONNECTIONS"))
+    /* What it looks at may come by such a queue. */
+    int looks = tried[at].run == wait_until && !getenv("FAKE_CUDA_QUEUES");
+    if (status != NVSHMEMRS_ERROR_TIMEOUT || (!looks && !strstr(why, "CUDA_DEVICE_MAX_CONNECTIONS")))
         FAIL("%s (%zu): status %d: %s", name, at, (int)status, why);
     /* A put_signal may wait for its put, which says so. */
     size_t said = tried[at].run == put_signal && *name ? 3 : strlen(name);
@@ -297,8 +299,10 @@ static void held_finalize(void)
 /* Streams of the program's have all queues until the door opens. */
 static void hold_until_the_door_opens(void)
 {
-    for (int i = 0; i < STREAMS; i++) {
+    /* Now and then the driver makes a stream only when nothing waits. */
+    for (int i = 0; i < STREAMS; i++)
         raw[i] = new_stream();
+    for (int i = 0; i < STREAMS; i++) {
         /* The second one has to wait for the first one, and holds the queue. */
         hold_up(raw[i], &door);
         hold_up(raw[i], &door);

@@ -10,9 +10,11 @@
 //!
 //! A blocking operation that gives up leaves its copy on the library's own stream. So little goes through memory of the library's own, as
 //! does what the GPU reads and writes itself though it is borrowed or pageable; and more begins when the stream has its turn: streams that
-//! wait do not hold it up any more, but for those that have taken the last queue in the microseconds since. What remains is that then, and
-//! in a little put from a GPU's private memory, which is the caller's for speed, the GPU may use GPU memory and pinned memory after the
-//! error, until a quiet says that it is done.
+//! wait do not hold it up any more, but for those that have taken the last queue in the microseconds since. An event does not show that for
+//! what comes next (on an H200 one was reached, and a kernel behind it was held up), a thing of the same kind does: for pinned memory the
+//! first bytes go first, by a stage, and for a kernel another one. What remains is that in those microseconds, and with a GPU's private
+//! memory (a little put from there begins at once, for speed), the GPU may use GPU memory and pinned memory after the error, until a quiet
+//! says that it is done.
 
 use super::CudaTransport;
 use super::driver::check;
@@ -29,7 +31,7 @@ use std::mem::MaybeUninit;
 
 /// Bytes of pageable memory that the driver copies away at once.
 const AT_ONCE: usize = 64 << 10;
-/// Bytes of a borrowed slice that are copied to the call's own stack.
+/// Bytes of a borrowed slice that are copied to the call's own stack; and those of pinned memory that go first.
 const LITTLE: usize = 4 << 10;
 /// Where memory of a GPU is, as the driver says it.
 const OF_GPU: u64 = sys::CUmemorytype::CU_MEMORYTYPE_DEVICE as u64;
@@ -120,16 +122,23 @@ impl CudaTransport {
         let (from, bytes) = (source.address() as u64, source.bytes());
         let (little, borrowed) = (bytes <= AT_ONCE, source.is_borrowed());
         let reads_pages = self.device.facts().reads_pages;
+        let mut first = 0;
         if !little || borrowed || reads_pages || !self.has_turn() {
             match self.kind_of(from)? {
                 // The driver copies it away.
                 None if !reads_pages && little => {}
                 Some(OF_GPU) if little && !borrowed => {}
-                Some(_) if !little && !borrowed => self.await_turn(Operation::Put)?,
+                Some(OF_GPU) if !borrowed => self.await_turn(Operation::Put)?,
+                Some(_) if !little && !borrowed && self.has_turn() => {}
+                Some(_) if !little && !borrowed => {
+                    first = LITTLE;
+                    self.put_staged(Lane::Blocking, to, source.part(0, first))?;
+                }
                 _ => return self.put_staged(Lane::Blocking, to, source),
             }
         }
-        self.begin_copy(Lane::Blocking, to, from, bytes)
+        let (to, from) = (to + first as u64, from + first as u64);
+        self.begin_copy(Lane::Blocking, to, from, bytes - first)
     }
 
     /// Puts a copy on the library's own stream, which nobody waits for, from memory that is the GPU's until quiet.
@@ -178,22 +187,25 @@ impl CudaTransport {
     }
 
     /// Puts a copy to memory outside the heap on the library's own stream. Whether it is done already.
-    fn get_own(&self, dest: LocalDest<'_>, from: u64) -> Result<bool> {
+    fn get_own(&self, mut dest: LocalDest<'_>, from: u64) -> Result<bool> {
         let (to, bytes) = (dest.address() as u64, dest.bytes());
         let little = bytes <= AT_ONCE;
         if dest.is_borrowed() && little {
             return self.get_staged(Lane::Blocking, dest, from).map(|()| true);
         }
-        let staged = match self.kind_of(to)? {
-            None => true,
-            Some(OF_GPU) => dest.is_borrowed(),
-            Some(_) => little || dest.is_borrowed(),
-        };
-        if staged {
-            return self.get_staged(Lane::Blocking, dest, from).map(|()| true);
+        let mut first = 0;
+        match self.kind_of(to)? {
+            Some(OF_GPU) if !dest.is_borrowed() => self.await_turn(Operation::Get)?,
+            Some(_) if !little && !dest.is_borrowed() => {
+                if !self.has_turn() {
+                    first = LITTLE;
+                    self.get_staged(Lane::Blocking, dest.part(0, first), from)?;
+                }
+            }
+            _ => return self.get_staged(Lane::Blocking, dest, from).map(|()| true),
         }
-        self.await_turn(Operation::Get)?;
-        self.begin_copy(Lane::Blocking, to, from, bytes)
+        let (to, from) = (to + first as u64, from + first as u64);
+        self.begin_copy(Lane::Blocking, to, from, bytes - first)
             .map(|()| false)
     }
 

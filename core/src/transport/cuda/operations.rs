@@ -197,8 +197,9 @@ impl CudaTransport {
         let current = self.device.enter()?;
         let reached = self.reached_at(address);
         drop(current);
-        if reached.is_some() && lane == Lane::Blocking {
-            self.await_turn(operation)?;
+        if reached.is_some() && lane == Lane::Blocking && !self.has_turn() {
+            self.kernels.fence(self.stream(lane))?;
+            self.await_own(operation)?;
         }
         Ok(reached)
     }

@@ -258,8 +258,8 @@ impl CudaTransport {
         found.into_inner().ok_or_else(none)
     }
 
-    /// Waits until the library's own stream gets its turn, unless it had it just now: what is put there next is not held up by streams
-    /// that wait. Only those that have taken the last queue since can do that.
+    /// Waits until the library's own stream gets its turn, as far as an event shows that, unless it had it just now: what is put there next
+    /// is not held up by streams that wait. Only those that have taken the last queue since can do that.
     pub(super) fn await_turn(&self, operation: Operation) -> Result<()> {
         match self.has_turn() {
             true => Ok(()),
