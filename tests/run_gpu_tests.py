@@ -122,7 +122,7 @@ def correctness(n: int, most: str) -> list[Check]:
         checks.append(Check(f"{n} processes: {scenario}, Rust", command, rf"{scenario} ok PE \d+ of {n} \(Rust\)", n, gpus=n))
     command = processes(n, program("device_register-c"))
     checks.append(Check(f"{n} processes: registered memory, C", command, r"registered PE \d+", n, gpus=n))
-    parts = "graph teams nbi let_go stuck function places result two_streams pageable overshoot repeated crowd"
+    parts = "graph teams nbi let_go stuck function places result two_streams pageable overshoot repeated crowd room"
     for part in parts.split():
         command = [*processes(n, program("device_streams-c")), part]
         checks.append(Check(f"{n} processes: streams, {part}, C", command, f"streams ok: {part}$", n, gpus=n))
@@ -132,7 +132,7 @@ def correctness(n: int, most: str) -> list[Check]:
 def let_go(n: int) -> list[Check]:
     """What is known of streams and teams that the program has given back."""
     parts = ["captured", "implicit", "in_capture", "after_captured", "after_captured_stream", "after_let_go"]
-    parts += ["after_let_go_stream", "given_up_behind"] + (["given_up_alone"] if n > 1 else [])
+    parts += ["after_let_go_stream", "given_up_behind", "full"] + (["given_up_alone"] if n > 1 else [])
     checks = []
     for part in parts:
         command = [*processes(n, program("device_let_go-c")), part]

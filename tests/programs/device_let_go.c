@@ -1,7 +1,7 @@
 /* What the library still knows of a stream that the program has taken back, and of a team that is destroyed while a kernel of it is to come:
  * memory goes only when nothing can use it any more, and so does a team's number.
  *
- * Argument: what to do, a function below. `full` needs streams that take little (FAKE_CUDA_ROOM of the stand-in for libcuda). */
+ * Argument: what to do, a function below. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif

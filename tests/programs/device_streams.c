@@ -637,11 +637,70 @@ static void crowd(void)
     end();
 }
 
+/* A stream that waits takes so much, and no call waits for it without end; what is on other streams goes on. */
+enum { ROOM = 1000, AWAY = (64 << 10) / 8 };
+
+static uint64_t *room_words, *room_pages;
+static int32_t put_word(nvshmemrs_stream_t stream, uint64_t value) { return nvshmemrs_p64(stream, room_words, value, pe); }
+static int32_t put_pages(nvshmemrs_stream_t stream, uint64_t value)
+{
+    room_pages[0] = value;
+    return nvshmemrs_put(stream, room_words, room_pages, AWAY * 8, pe);
+}
+static int32_t give_signal(nvshmemrs_stream_t stream, uint64_t value)
+{
+    return nvshmemrs_signal_op(stream, room_words, value, NVSHMEMRS_SIGNAL_SET, pe);
+}
+
+static void room(void)
+{
+    static const struct {
+        int32_t (*call)(nvshmemrs_stream_t, uint64_t);
+        const char *name;
+        uint64_t most;
+    } calls[] = {{put_word, "put", ROOM}, {put_pages, "put", (4 << 20) / (AWAY * 8)}, {give_signal, "signal_op", ROOM}};
+    begin();
+    room_words = words(AWAY);
+    room_pages = calloc(AWAY, 8);
+    for (size_t at = 0; at < sizeof calls / sizeof *calls; at++) {
+        cuda_stream_t raw = new_stream(), raw_other = new_stream();
+        nvshmemrs_stream_t stream = ours(raw), other = ours(raw_other);
+        uint64_t *there = words(1), previous, given = 0;
+        int32_t status = NVSHMEMRS_SUCCESS;
+        atomic_int open = 0;
+        hold_up(raw, &open);
+        CHECK(nvshmemrs_deadline_begin(0.15, &previous));
+        while (!status && given < calls[at].most)
+            if (!(status = calls[at].call(stream, given + 1)))
+                given++;
+        const char *why = status ? nvshmemrs_last_error() : "success";
+        if (status != NVSHMEMRS_ERROR_TIMEOUT || strncmp(why, calls[at].name, strlen(calls[at].name)) || !strstr(why, "stream"))
+            FAIL("call %lu of kind %zu: status %d: %s", given + 1, at, (int)status, why);
+        if (calls[at].call(stream, 0) != NVSHMEMRS_ERROR_TIMEOUT)
+            FAIL("after %lu calls of kind %zu one more", given, at);
+        CHECK(nvshmemrs_deadline_end(previous));
+        CHECK(nvshmemrs_p64(other, there, given, pe));
+        CHECK(nvshmemrs_stream_synchronize(other));
+        CHECK(nvshmemrs_quiet(rt));
+        atomic_store(&open, 1);
+        CHECK(calls[at].call(stream, given + 2));
+        CHECK(nvshmemrs_stream_synchronize(stream));
+        if (value_of(room_words, pe) != given + 2 || value_of(there, pe) != given)
+            FAIL("kind %zu: %lu after %lu calls", at, value_of(room_words, pe), given);
+        CHECK(nvshmemrs_stream_free(stream));
+        CHECK(nvshmemrs_stream_free(other));
+        CUDA(cuStreamDestroy_v2, (cuda_stream_t), raw);
+        CUDA(cuStreamDestroy_v2, (cuda_stream_t), raw_other);
+    }
+    free(room_pages);
+    end();
+}
+
 int main(int argc, char **argv)
 {
     static const part_t all[] = {{"graph", graph}, {"teams", teams}, {"nbi", nbi}, {"let_go", let_go}, {"stuck", stuck},
                                  {"function", function}, {"places", places}, {"result", result}, {"two_streams", two_streams},
-                                 {"pageable", pageable}, {"overshoot", overshoot}, {"repeated", repeated}, {"crowd", crowd},
+                                 {"pageable", pageable}, {"overshoot", overshoot}, {"repeated", repeated}, {"crowd", crowd}, {"room", room},
                                  {"late_memory", late_memory}};
     return run_part(argc, argv, all, sizeof all / sizeof *all, "streams");
 }

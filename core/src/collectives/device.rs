@@ -131,6 +131,8 @@ impl Turn<'_> {
                 if let Err(error) = cuda.failure() {
                     return self.refuse(lane, operation, error);
                 }
+                // Those of the others wait; the program may call again.
+                cuda.take_room(lane, operation, 2)?;
                 self.launch(cuda, (lane, None), operation, args, task)
                     // The kernels of the others would wait for one that does not come.
                     .inspect_err(|_| self.break_team())

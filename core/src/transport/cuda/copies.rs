@@ -21,6 +21,7 @@ use super::driver::check;
 use super::operations::What;
 use super::own::GivenUp;
 use super::page::{STAGE, Stage};
+use super::room::pieces;
 use crate::Result;
 use crate::heap::sym::{LocalDest, LocalSource};
 use crate::transport::Lane;
@@ -76,7 +77,10 @@ impl CudaTransport {
         }
         match lane {
             Lane::Blocking => self.put_own(to, source),
-            Lane::Stream(_) if bytes <= AT_ONCE => self.begin_copy(lane, to, from, bytes),
+            Lane::Stream(_) if bytes <= AT_ONCE => {
+                self.take_room(lane, Operation::Put, pieces(bytes))?;
+                self.begin_copy(lane, to, from, bytes)
+            }
             Lane::Stream(_) => {
                 match self.is_known(from)? || self.device.is_captured(self.stream(lane))? {
                     true => self.begin_copy(lane, to, from, bytes),
@@ -108,6 +112,7 @@ impl CudaTransport {
         if bytes > AT_ONCE {
             return self.put_staged(lane, to, source);
         }
+        self.take_room(lane, Operation::Put, pieces(bytes))?;
         if !self.is_known(from)? {
             return self.begin_copy(lane, to, from, bytes);
         }

@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 /// `cudaStreamPerThread`: a stream of each thread's own.
-const PER_THREAD: u64 = 2;
+pub(super) const PER_THREAD: u64 = 2;
 /// The number of no stream.
 const NO_STREAM: u64 = u64::MAX;
 /// Between two looks at what is left behind, or is to leave.
@@ -236,6 +236,7 @@ impl CudaTransport {
         }
         // What has ended since is forgotten; an error shows when somebody waits.
         let _ = self.left_nothing();
+        self.rooms.forget(stream);
         self.kernels
             .forget_stream(stream, self.end_of(stream as CUstream));
         let end = self.end_of(stream as CUstream);

@@ -23,6 +23,7 @@ mod own;
 mod packed;
 mod page;
 mod peers;
+mod room;
 mod segment;
 mod share;
 mod streams;
@@ -51,6 +52,7 @@ use kernels::{Kernels, State};
 use lanes::{LOOK, Lanes};
 use own::Own;
 use peers::Introduction;
+use room::Rooms;
 use segment::Memory;
 use share::{Pieces, hear, say};
 use std::sync::atomic::AtomicBool;
@@ -83,6 +85,7 @@ pub(crate) struct CudaTransport {
     page: Arc<Page>,
     lanes: Lanes,
     own: Own,
+    rooms: Rooms,
     /// Whether the memory stays mapped for good, because a kernel may still use it.
     kept: AtomicBool,
     /// What went wrong where it could not be returned.
@@ -291,6 +294,7 @@ impl CudaTransport {
             page: Arc::new(page),
             lanes,
             own: Own::default(),
+            rooms: Rooms::default(),
             kept: AtomicBool::new(false),
             failed: Mutex::default(),
             waiter: OnceLock::new(),

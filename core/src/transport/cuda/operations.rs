@@ -337,6 +337,7 @@ impl CudaTransport {
     /// Puts a wait on a lane; only the lane waits.
     pub(crate) fn begin_wait(&self, lane: Lane, args: &WaitArgs) -> Result<()> {
         self.lose_turn(lane);
+        self.take_room(lane, Operation::WaitUntil, 1)?;
         self.kernels.wait(self.stream(lane), args)
     }
 
@@ -405,7 +406,7 @@ impl CudaTransport {
         match lane {
             // The library's own stream does one thing after the other, and the host has waited for each.
             Lane::Blocking => Ok(()),
-            Lane::Stream(_) => self.kernels.fence(self.stream(lane)),
+            Lane::Stream(_) => self.kernels.fence(self.begin(lane, Operation::Quiet)?),
         }
     }
 
@@ -414,7 +415,7 @@ impl CudaTransport {
         self.complete(lane)?;
         match lane {
             Lane::Blocking => Ok(()),
-            Lane::Stream(_) => self.kernels.quiet(self.stream(lane)),
+            Lane::Stream(_) => self.kernels.quiet(self.begin(lane, Operation::Quiet)?),
         }
     }
 

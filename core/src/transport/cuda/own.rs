@@ -9,6 +9,7 @@
 //! A stream that is full makes the driver wait, which nothing ends. So of what nobody waits for, only some is on the stream at a time.
 
 use super::CudaTransport;
+use super::room;
 use super::streams::CudaEvent;
 use crate::transport::Lane;
 use crate::wait::{Operation, Target, Wait, now_ns};
@@ -25,8 +26,6 @@ const BUSY: Duration = Duration::from_micros(50);
 const STILL: u64 = 10_000;
 /// Pieces of work on the stream that nobody waits for. It has room for some 1000, of which other threads may need one each.
 const MOST: u64 = 256;
-/// Bytes of pageable memory that are as much as one more piece: the driver copies them away, and has room for 4 MiB of them.
-const PIECE: usize = 8 << 10;
 
 /// What is known of the stream.
 #[derive(Default)]
@@ -72,7 +71,7 @@ impl CudaTransport {
         }
     }
 
-    /// The stream of a lane, for something new: the library's own when what was given up there is done, and there is room.
+    /// The stream of a lane, for something new, when there is room; the library's own when what was given up there is done.
     #[inline]
     pub(super) fn begin(&self, lane: Lane, operation: Operation) -> Result<CUstream> {
         if lane == Lane::Blocking
@@ -80,6 +79,7 @@ impl CudaTransport {
         {
             self.make_way(operation)?;
         }
+        self.take_room(lane, operation, 1)?;
         Ok(self.stream(lane))
     }
 
@@ -287,8 +287,7 @@ impl CudaTransport {
 
     /// As [`issue`](CudaTransport::issue), where the driver has copied so many bytes away.
     pub(super) fn issue_copied(&self, bytes: usize) {
-        let pieces = 1 + (bytes / PIECE) as u64;
-        self.own.issued.fetch_add(pieces, Release);
+        self.own.issued.fetch_add(room::pieces(bytes), Release);
     }
 
     /// Waits for what [`issue`](CudaTransport::issue) has told of.

@@ -15,6 +15,7 @@ use crate::Result;
 use crate::transport::cuda::CudaEvent;
 use crate::transport::cuda::device::Device;
 use crate::transport::cuda::driver::{Apart, check};
+use crate::transport::cuda::lanes::PER_THREAD;
 use cudarc::driver::sys::{self, CUDA_KERNEL_NODE_PARAMS, CUfunction, CUgraph, CUgraphExec};
 use cudarc::driver::sys::{CUgraphNode, CUresult, CUstream};
 use std::collections::HashMap;
@@ -29,8 +30,6 @@ const OFTEN: u32 = 4;
 const PLANS: usize = 16;
 /// Launches on a stream after which a plan that has not come again gives up its place to one that has none.
 const UNUSED: u64 = 4 * PLANS as u64;
-/// `cudaStreamPerThread`: another stream for each thread.
-const PER_THREAD: u64 = 2;
 
 /// The graphs of a GPU's streams.
 #[derive(Default)]
