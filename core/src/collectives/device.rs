@@ -132,7 +132,7 @@ impl Turn<'_> {
                     return self.refuse(lane, operation, error);
                 }
                 // Those of the others wait; the program may call again.
-                cuda.take_room(lane, operation, 2)?;
+                cuda.take_room(lane, operation, 1)?;
                 self.launch(cuda, (lane, None), operation, args, task)
                     // The kernels of the others would wait for one that does not come.
                     .inspect_err(|_| self.break_team())

@@ -187,6 +187,8 @@ impl CudaTransport {
             return Ok(());
         }
         let marked = self.mark_latest(lane, &mut latest);
+        // The mark, and the one that held the stream up.
+        self.rooms.count(stream as u64, 2);
         if own && !matches!(marked, Ok(true)) {
             // Another thread's mark would be in another stream.
             lane.set_stream(None);

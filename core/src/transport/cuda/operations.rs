@@ -125,6 +125,8 @@ impl CudaTransport {
         let at = self.layout.address(pe, signal.offset);
         let (stream, kernels) = (self.begin(lane, Operation::PutSignal)?, &self.kernels);
         let way = kernels.way_of_signal(stream, signal.op, bytes)?;
+        // The signal comes by itself, but for one kernel that does both.
+        self.take_room(lane, Operation::PutSignal, 1)?;
         let apart = to.abs_diff(from) >= bytes && self.layout.locate(from).is_some();
         // One after the other on a stream, so there is one wait for both.
         self.in_parts(lane, || {

@@ -14,10 +14,10 @@ use cudarc::driver::sys::CUstream;
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard};
 
-/// Pieces of work between two marks. Each may be two of the driver's.
-const APART: u64 = 200;
+/// Pieces of work between two marks: up to twice as many are on a stream.
+const APART: u64 = 400;
 /// Bytes of pageable memory that are as much as one more piece: the driver copies them away, and a stream has room for 4 MiB of them.
-const PIECE: usize = 8 << 10;
+const PIECE: usize = 4 << 10;
 
 /// By stream.
 #[derive(Default)]
@@ -38,6 +38,11 @@ pub(super) fn pieces(bytes: usize) -> u64 {
 impl Rooms {
     fn lock(&self) -> MutexGuard<'_, HashMap<u64, Room>> {
         self.0.lock().unwrap_or_else(|poison| poison.into_inner())
+    }
+
+    /// So many pieces more were put on a stream, for which its next call may wait.
+    pub(super) fn count(&self, stream: u64, pieces: u64) {
+        self.lock().entry(stream).or_default().taken += pieces;
     }
 
     /// The next stream of the number is another one.
