@@ -103,6 +103,7 @@ operations! {
     SignalOp = 53, "signal_op";
     Atomic = 54, "atomic operation";
     Quiet = 55, "quiet";
+    Fence = 56, "fence";
 }
 
 /// What a wait waits for.

@@ -14,8 +14,8 @@
  * FAKE_CUDA_DEVICES: how many GPUs (default 4). FAKE_CUDA_MEMORY: bytes of each (default 256 MiB). FAKE_CUDA_VERSION: of the driver
  * (default 12080). FAKE_CUDA_QUEUES, any value: streams share the GPU's queues, as many as CUDA_DEVICE_MAX_CONNECTIONS says (default 8)
  * for streams of all priorities; in a queue nothing begins before all that was put into it earlier has. FAKE_CUDA_ROOM: how many pieces
- * of work a stream takes before who has one more waits (default: any number). FAKE_CUDA_BUSY, any value: making a graph ready, loading a
- * module, unloading it and freeing pinned memory wait until no kernel of the process waits, as they may anywhere. FAKE_CUDA_UNREACHABLE:
+ * of work a stream takes before who has one more waits (default: any number). FAKE_CUDA_BUSY, any value: making a graph ready or a
+ * stream, loading a module, unloading it and freeing pinned memory wait until no kernel of the process waits, as they may anywhere. FAKE_CUDA_UNREACHABLE:
  * the GPU that no other reaches. FAKE_CUDA_NO_ATOMICS: the GPU that has native atomics with no other. FAKE_CUDA_NO_VMM,
  * FAKE_CUDA_NO_WRITES, FAKE_CUDA_READS_PAGES (the GPUs use pageable memory themselves): any value. FAKE_CUDA_LEAKS: at exit the process
  * says on standard error what it has not given back, and ends with status 77 if there is something; with 78 if a function on a stream
@@ -157,6 +157,9 @@ typedef struct {
     /* The capture's number; whether the stream waits for the default stream. */
     uint64_t number;
     int blocking;
+    /* Of one that is ready: the stream that has its latest launch, and how far that stream is when the launch is over. */
+    stream_t *latest;
+    unsigned long over;
 } graph_t;
 /* A queue of a GPU. */
 typedef struct {
@@ -732,6 +735,7 @@ static stream_t *new_stream(context_t *context) {
 
 int cuStreamCreate(stream_t **stream, unsigned flags) {
     if (!current()) return INVALID_CONTEXT;
+    be_busy();
     *stream = new_stream(current());
     if (*stream) (*stream)->blocking = !(flags & 1);
     __atomic_fetch_add(&streams, 1, __ATOMIC_SEQ_CST);
@@ -925,18 +929,33 @@ int cuGraphUpload(const graph_t *ready, stream_t *stream) {
     return ready && !real(stream)->capture ? SUCCESS : INVALID_VALUE;
 }
 
-int cuGraphLaunch(const graph_t *ready, stream_t *stream) {
+/* Waits until another stream has come so far. */
+static void run_after(work_t *work) {
+    stream_t *other = work->stream;
+    pthread_mutex_lock(&other->lock);
+    while (other->ran < work->bytes) {
+        go(other);
+        pthread_cond_wait(&other->done, &other->lock);
+    }
+    pthread_mutex_unlock(&other->lock);
+}
+
+/* The launches of one graph run one after the other, on whatever streams they are. */
+int cuGraphLaunch(graph_t *ready, stream_t *stream) {
     if (!current()) return INVALID_CONTEXT;
     if (fails(__func__)) return LAUNCH_FAILED;
     if (is_captured(stream = real(stream))) {
         stream->capture->invalid = 1;
         return CAPTURE_UNSUPPORTED;
     }
+    if (ready->latest && ready->latest != stream) add(stream, (work_t){.run = run_after, .stream = ready->latest, .bytes = ready->over});
     for (const work_t *work = ready->first; work; work = work->next) {
         work_t *copy = copied(work);
         add(stream, *copy);
         free(copy);
     }
+    ready->latest = stream;
+    ready->over = stream->added;
     return SUCCESS;
 }
 

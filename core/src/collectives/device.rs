@@ -131,8 +131,14 @@ impl Turn<'_> {
                 if let Err(error) = cuda.failure() {
                     return self.refuse(lane, operation, error);
                 }
-                // Those of the others wait; the program may call again.
-                cuda.take_room(lane, operation, 1)?;
+                match cuda.take_room(lane, operation, 1) {
+                    Ok(()) => {}
+                    // Nothing has begun: the program may call again.
+                    Err(error @ (Error::Timeout { .. } | Error::Interrupted { .. })) => {
+                        return Err(error);
+                    }
+                    Err(error) => return self.refuse(lane, operation, error),
+                }
                 self.launch(cuda, (lane, None), operation, args, task)
                     // The kernels of the others would wait for one that does not come.
                     .inspect_err(|_| self.break_team())

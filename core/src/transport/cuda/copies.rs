@@ -21,7 +21,7 @@ use super::driver::check;
 use super::operations::What;
 use super::own::GivenUp;
 use super::page::{STAGE, Stage};
-use super::room::pieces;
+use super::room::{PIECE, pieces};
 use crate::Result;
 use crate::heap::sym::{LocalDest, LocalSource};
 use crate::transport::Lane;
@@ -78,7 +78,8 @@ impl CudaTransport {
         match lane {
             Lane::Blocking => self.put_own(to, source),
             Lane::Stream(_) if bytes <= AT_ONCE => {
-                self.take_room(lane, Operation::Put, pieces(bytes))?;
+                let away = self.copied_away(from, bytes)?;
+                self.take_room(lane, Operation::Put, pieces(away))?;
                 self.begin_copy(lane, to, from, bytes)
             }
             Lane::Stream(_) => {
@@ -149,13 +150,25 @@ impl CudaTransport {
     /// Puts a copy on the library's own stream, which nobody waits for, from memory that is the GPU's until quiet.
     pub(super) fn issue_put(&self, to: u64, source: LocalSource<'_>) -> Result<()> {
         let (from, bytes) = (source.address() as u64, source.bytes());
-        let (little, of_heap) = (bytes <= AT_ONCE, self.layout.locate(from).is_some());
-        if little || of_heap || self.device.facts().reads_pages || self.is_known(from)? {
-            self.begin_copy(Lane::Blocking, to, from, bytes)?;
-            self.issue_copied(if little && !of_heap { bytes } else { 0 });
-            return Ok(());
+        let of_heap = self.layout.locate(from).is_some();
+        let away = match of_heap || self.device.facts().reads_pages {
+            true => 0,
+            false => self.copied_away(from, bytes)?,
+        };
+        if away > AT_ONCE {
+            return self.put_staged(Lane::Blocking, to, source);
         }
-        self.put_staged(Lane::Blocking, to, source)
+        self.begin_copy(Lane::Blocking, to, from, bytes)?;
+        self.issue_copied(away);
+        Ok(())
+    }
+
+    /// Bytes that the driver copies away of so many at an address, if they are worth the question.
+    fn copied_away(&self, from: u64, bytes: usize) -> Result<usize> {
+        Ok(match bytes < PIECE || self.is_known(from)? {
+            true => 0,
+            false => bytes,
+        })
     }
 
     /// Copies memory of the host's away in parts, each when its turn has come.

@@ -21,6 +21,8 @@ use std::time::{Duration, Instant};
 pub(super) const PER_THREAD: u64 = 2;
 /// The number of no stream.
 const NO_STREAM: u64 = u64::MAX;
+/// Streams for blocking collectives that are there from the beginning: so many threads can be in one at a time.
+const STREAMS: usize = 4;
 /// Between two looks at what is left behind, or is to leave.
 pub(super) const LOOK: Duration = Duration::from_micros(100);
 
@@ -32,7 +34,7 @@ pub(super) struct Lanes {
     /// By team number.
     teams: Box<[TeamLane]>,
     /// The ends of what was on streams when the program took them back.
-    left: Mutex<Vec<CudaEvent>>,
+    left: Mutex<Vec<Arc<CudaEvent>>>,
     /// Whether something is under way whose end cannot be known.
     unknown: AtomicBool,
 }
@@ -60,11 +62,11 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Lanes {
-    /// With a stream for the first collectives: now and then the driver makes one only when no kernel runs.
+    /// With some streams for collectives: now and then the driver makes one only when no kernel runs.
     pub(super) fn new(device: &Arc<Device>) -> Result<Lanes> {
-        let first = CudaStream::new(device)?;
+        let streams = (0..STREAMS).map(|_| CudaStream::new(device));
         Ok(Lanes {
-            streams: Mutex::new(vec![first]),
+            streams: Mutex::new(streams.collect::<Result<_>>()?),
             marks: Mutex::default(),
             teams: (0..MAX_TEAMS).map(|_| TeamLane::new()).collect(),
             left: Mutex::default(),
@@ -124,8 +126,12 @@ impl LentStream<'_> {
 impl Drop for LentStream<'_> {
     fn drop(&mut self) {
         if let Some(stream) = self.stream.take() {
-            // Nobody knows whether it is idle. It runs on, and the driver frees it then.
+            // If it is not idle, it runs on, and the driver frees it then.
+            let idle = stream.query().unwrap_or(false);
             self.cuda.let_go(stream.raw(), None);
+            if idle {
+                lock(&self.cuda.lanes.streams).push(stream);
+            }
         }
     }
 }
@@ -238,11 +244,15 @@ impl CudaTransport {
         }
         // What has ended since is forgotten; an error shows when somebody waits.
         let _ = self.left_nothing();
-        self.rooms.forget(stream);
-        self.kernels
-            .forget_stream(stream, self.end_of(stream as CUstream));
-        let end = self.end_of(stream as CUstream);
+        let end = self.kernels.forget_stream(stream, || {
+            Ok(self.end_of(stream as CUstream)?.map(Arc::new))
+        });
         let idle = matches!(end, Ok(None));
+        match idle {
+            true => self.rooms.clear(stream),
+            // Other handles of it may be in use.
+            false => self.rooms.count(stream, 1),
+        }
         for lane in &self.lanes.teams {
             if lane.stream() != Some(stream) {
                 continue;

@@ -338,9 +338,9 @@ impl CudaTransport {
 
     /// Puts a wait on a lane; only the lane waits.
     pub(crate) fn begin_wait(&self, lane: Lane, args: &WaitArgs) -> Result<()> {
+        let stream = self.begin(lane, Operation::WaitUntil)?;
         self.lose_turn(lane);
-        self.take_room(lane, Operation::WaitUntil, 1)?;
-        self.kernels.wait(self.stream(lane), args)
+        self.kernels.wait(stream, args)
     }
 
     /// Runs a wait, or a test, whose arguments follow from where its result goes, a place of 16 bytes; gives what is there then. As for
@@ -351,8 +351,8 @@ impl CudaTransport {
         arrays: &mut Vec<Scratch<'a>>,
         args: impl FnOnce(u64) -> WaitArgs,
     ) -> Result<[u64; 2]> {
-        self.lose_turn(lane);
         self.fetch((lane, Operation::WaitUntil), arrays, |stream, place| {
+            self.lose_turn(lane);
             self.kernels.wait(stream, &args(place.address()))
         })
     }
@@ -408,7 +408,7 @@ impl CudaTransport {
         match lane {
             // The library's own stream does one thing after the other, and the host has waited for each.
             Lane::Blocking => Ok(()),
-            Lane::Stream(_) => self.kernels.fence(self.begin(lane, Operation::Quiet)?),
+            Lane::Stream(_) => self.kernels.fence(self.begin(lane, Operation::Fence)?),
         }
     }
 

@@ -287,7 +287,7 @@ impl CudaTransport {
 
     /// As [`issue`](CudaTransport::issue), where the driver has copied so many bytes away.
     pub(super) fn issue_copied(&self, bytes: usize) {
-        self.own.issued.fetch_add(room::pieces(bytes), Release);
+        self.own.issued.fetch_add(1 + room::pieces(bytes), Release);
     }
 
     /// Waits for what [`issue`](CudaTransport::issue) has told of.

@@ -1,8 +1,9 @@
 //! How much is on a stream of the program's: what does not fit makes the driver wait, which nothing ends, and other threads' calls to the
-//! driver may wait with it (on an H200, from 1022 pieces of work behind a wait on; streams that share a queue share that). So each call
-//! counts, and every so many pieces are marked; the next ones wait until the mark before is reached, with the PE's limits.
+//! driver wait with it (on an H200, from 1022 pieces of work behind a wait on; streams that share a queue share that). So the library's
+//! operations count, and every so many pieces are marked; the next ones wait until the mark before is reached, with the PE's limits.
 //!
-//! What the program itself puts there is not counted, nor are functions, nor what is captured into graphs.
+//! What the program itself puts there is not counted, nor are its events and functions, nor anything on the stream that each thread has of
+//! its own. What is captured may count as if it were there.
 
 use super::CudaTransport;
 use super::lanes::PER_THREAD;
@@ -12,12 +13,12 @@ use crate::transport::Lane;
 use crate::wait::{Operation, Target, Wait};
 use cudarc::driver::sys::CUstream;
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 /// Pieces of work between two marks: up to twice as many are on a stream.
 const APART: u64 = 400;
 /// Bytes of pageable memory that are as much as one more piece: the driver copies them away, and a stream has room for 4 MiB of them.
-const PIECE: usize = 4 << 10;
+pub(super) const PIECE: usize = 4 << 10;
 
 /// By stream.
 #[derive(Default)]
@@ -27,12 +28,27 @@ pub(super) struct Rooms(Mutex<HashMap<u64, Room>>);
 struct Room {
     /// Pieces since the latest mark.
     taken: u64,
-    mark: Option<CudaEvent>,
+    mark: Option<Arc<CudaEvent>>,
 }
 
-/// The pieces that a piece of work is for which the driver copies so many bytes away.
+impl Room {
+    /// Whether there is room for so many pieces before the next mark; then they are taken.
+    fn take(&mut self, pieces: u64) -> bool {
+        let fits = self.taken + pieces < APART;
+        if fits {
+            self.taken += pieces;
+        }
+        fits
+    }
+
+    fn has(&self, mark: Option<&Arc<CudaEvent>>) -> bool {
+        self.mark.as_ref().map(Arc::as_ptr) == mark.map(Arc::as_ptr)
+    }
+}
+
+/// The pieces that bytes are which the driver copies away.
 pub(super) fn pieces(bytes: usize) -> u64 {
-    1 + (bytes / PIECE) as u64
+    (bytes / PIECE) as u64
 }
 
 impl Rooms {
@@ -45,60 +61,61 @@ impl Rooms {
         self.lock().entry(stream).or_default().taken += pieces;
     }
 
-    /// The next stream of the number is another one.
-    pub(super) fn forget(&self, stream: u64) {
-        let forgotten = self.lock().remove(&stream);
-        drop(forgotten);
+    /// There is nothing on a stream.
+    pub(super) fn clear(&self, stream: u64) {
+        let cleared = self.lock().remove(&stream);
+        drop(cleared);
     }
 }
 
 impl CudaTransport {
-    /// Before something is put on a lane; on the library's own, others count (`own.rs`).
+    /// Before so many pieces are put on a lane; on the library's own, others count (`own.rs`).
     #[inline]
     pub(crate) fn take_room(&self, lane: Lane, operation: Operation, pieces: u64) -> Result<()> {
         let Lane::Stream(stream) = lane else {
             return Ok(());
         };
-        let mut rooms = self.rooms.lock();
-        let room = rooms.entry(stream).or_default();
-        room.taken += pieces;
-        if room.taken < APART {
+        let fits = self.rooms.lock().entry(stream).or_default().take(pieces);
+        if fits {
             return Ok(());
         }
-        room.taken = 0;
-        let mark = room.mark.take();
-        drop(rooms);
-        self.mark_room(stream, operation, mark)
+        self.make_room(stream, operation, pieces)
     }
 
     #[cold]
-    fn mark_room(&self, stream: u64, operation: Operation, mark: Option<CudaEvent>) -> Result<()> {
+    fn make_room(&self, stream: u64, operation: Operation, pieces: u64) -> Result<()> {
         // Another thread's mark would be in another stream, and a graph's pieces are on none.
         if stream == PER_THREAD || self.device.is_captured(stream as CUstream)? {
-            self.keep(stream, 0, mark);
             return Ok(());
         }
-        if let Some(before) = mark {
-            let target = Target::Stream { goal: 0 };
-            if let Err(error) = self.wait(Wait { operation, target }, &|| before.query()) {
-                // The next call waits, too.
-                self.keep(stream, APART, Some(before));
-                return Err(error);
+        loop {
+            let before = {
+                let mut rooms = self.rooms.lock();
+                let room = rooms.entry(stream).or_default();
+                if room.take(pieces) {
+                    return Ok(());
+                }
+                room.mark.clone()
+            };
+            if let Some(before) = &before {
+                // Other threads wait for it, too.
+                let target = Target::Stream { goal: 0 };
+                self.wait(Wait { operation, target }, &|| before.query())?;
             }
-            self.give_mark_back(before);
+            let mark = Some(Arc::new(self.mark_here(stream as CUstream)?));
+            let mut rooms = self.rooms.lock();
+            let room = rooms.entry(stream).or_default();
+            // Another thread may have been first; then its mark counts.
+            if room.has(before.as_ref()) {
+                let taken = pieces;
+                *room = Room { taken, mark };
+                drop(rooms);
+                before
+                    .and_then(Arc::into_inner)
+                    .into_iter()
+                    .for_each(|mark| self.give_mark_back(mark));
+                return Ok(());
+            }
         }
-        let mark = self.mark_here(stream as CUstream)?;
-        self.keep(stream, 0, Some(mark));
-        Ok(())
-    }
-
-    fn keep(&self, stream: u64, taken: u64, mark: Option<CudaEvent>) {
-        let mut rooms = self.rooms.lock();
-        let room = rooms.entry(stream).or_default();
-        room.taken += taken;
-        // Of two threads' marks, one will do.
-        let other = std::mem::replace(&mut room.mark, mark);
-        drop(rooms);
-        drop(other);
     }
 }

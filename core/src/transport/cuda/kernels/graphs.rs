@@ -44,7 +44,7 @@ pub(super) struct Graphs {
 struct Spare {
     ready: Vec<Graph>,
     /// Those of streams that are forgotten, from an event on behind their launches.
-    later: Vec<(CudaEvent, Vec<Graph>)>,
+    later: Vec<(Arc<CudaEvent>, Vec<Graph>)>,
 }
 
 /// What has come on a stream.
@@ -170,25 +170,32 @@ impl Graphs {
         launched
     }
 
-    /// Forgets a stream, whose number may be another one's later. What is on it goes on, until `end`: an event, or none if that has run; an
-    /// error if nobody will know.
-    pub(super) fn forget(&self, stream: u64, end: Result<Option<CudaEvent>>) {
+    /// Forgets a stream, whose number may be another one's later. What is on it goes on, until what `end` says then: an event, or none if it
+    /// has run; an error if nobody will know.
+    pub(super) fn forget(
+        &self,
+        stream: u64,
+        end: impl FnOnce() -> Result<Option<Arc<CudaEvent>>>,
+    ) -> Result<Option<Arc<CudaEvent>>> {
         let forgotten = lock(&self.streams).remove(&stream);
-        // A thread that launches something now, which it must not do, has what there is.
-        let Some(plans) = forgotten.and_then(Arc::into_inner) else {
-            return;
-        };
-        let plans = plans
-            .into_inner()
-            .unwrap_or_else(|poison| poison.into_inner());
-        let graphs = plans.graphs();
+        // If another thread launches something now, by another handle of the stream's, that thread destroys them.
+        let plans = forgotten.and_then(Arc::into_inner);
+        let end = end();
+        let graphs = plans.map_or_else(Vec::new, |plans| {
+            let plans = plans.into_inner();
+            plans.unwrap_or_else(|poison| poison.into_inner()).graphs()
+        });
+        if graphs.is_empty() {
+            return end;
+        }
         let spare = &mut *lock(&self.spare);
-        match end {
+        match &end {
             Ok(None) => spare.ready.extend(graphs),
-            Ok(Some(end)) => spare.later.push((end, graphs)),
+            Ok(Some(end)) => spare.later.push((Arc::clone(end), graphs)),
             // They are destroyed, and there are fewer from now on.
             Err(_) => {}
         }
+        end
     }
 
     /// Gives all of them back.
@@ -204,7 +211,7 @@ impl Spare {
     fn take(&mut self) -> Option<Graph> {
         if self.ready.is_empty() {
             // After an error of the driver nobody knows.
-            let ended = |(end, _): &mut (CudaEvent, _)| end.query().unwrap_or(false);
+            let ended = |(end, _): &mut (Arc<CudaEvent>, _)| end.query().unwrap_or(false);
             let ended = self.later.extract_if(.., ended);
             self.ready.extend(ended.flat_map(|(_, graphs)| graphs));
         }

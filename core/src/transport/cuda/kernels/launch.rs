@@ -238,9 +238,14 @@ impl Kernels {
         check("cuLaunchKernel", code)
     }
 
-    /// The program, or the library, has no use for a stream any more, on which all has run when `end` is reached, or has if there is none.
-    pub(crate) fn forget_stream(&self, stream: u64, end: Result<Option<CudaEvent>>) {
-        self.graphs.forget(stream, end);
+    /// The program, or the library, has no use for a stream any more. `end` marks the end of what is on it, if that has not run, and is
+    /// given back.
+    pub(crate) fn forget_stream(
+        &self,
+        stream: u64,
+        end: impl FnOnce() -> Result<Option<Arc<CudaEvent>>>,
+    ) -> Result<Option<Arc<CudaEvent>>> {
+        self.graphs.forget(stream, end)
     }
 
     /// Copies `bytes` bytes between addresses that the GPU reaches, as if the source had been copied away first.
