@@ -367,7 +367,7 @@ static int32_t special_init(void)
 {
     nvshmemrs_init_attr_t attr;
     CHECK(nvshmemrs_init_attr_default(&attr));
-    attr.version = (uint32_t)next() | 1 << 31;
+    attr.version = (uint32_t)next() | 1u << 31;
     return percent(50) ? nvshmemrs_init(&attr, pick_output(0)) : nvshmemrs_init(&attr, NULL);
 }
 
