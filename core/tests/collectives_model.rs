@@ -235,13 +235,15 @@ fn buffers(case: &Case, n: usize, me: usize) -> Option<Buffers> {
         }
     }
     let same = match case.kind {
-        Kind::Fcollect => source == dest + me * bytes,
-        Kind::Reducescatter => dest == source + me * bytes,
+        Kind::Fcollect => source == dest.wrapping_add(me.wrapping_mul(bytes)),
+        Kind::Reducescatter => dest == source.wrapping_add(me.wrapping_mul(bytes)),
         Kind::Collect | Kind::Alltoalls => false,
         _ => dest == source,
     };
     let inside = |start: usize, bytes: usize| bytes == 0 || bytes <= LEN && start <= LEN - bytes;
-    let apart = dest + dest_bytes <= source || source + source_bytes <= dest;
+    // A range that goes round is not inside.
+    let apart =
+        dest.wrapping_add(dest_bytes) <= source || source.wrapping_add(source_bytes) <= dest;
     let aligned =
         |start: usize, bytes: usize| bytes == 0 || start.is_multiple_of(case.dtype.alignment());
     let legal = inside(dest, dest_bytes)

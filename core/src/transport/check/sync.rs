@@ -220,7 +220,8 @@ impl Sync<'_> {
 
     /// The wait that began last at this offset and is not over has ended: before this tag of the owner's, or with an error.
     pub(super) fn answer(&self, offset: u64, tag: Option<u64>) {
-        let turn = self.words[ASK_TURN].load(Relaxed) as usize;
+        // The word may have been written over.
+        let turn = self.words[ASK_TURN].load(Relaxed) as usize % ASKS;
         let open = |asked: &Asked| asked.offset == offset && asked.ended.is_none();
         for index in (0..ASKS).map(|step| (turn + 2 * ASKS - 1 - step) % ASKS) {
             let Some(asked) = self.asked_at(index).filter(open) else {
