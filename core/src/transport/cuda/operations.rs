@@ -125,13 +125,13 @@ impl CudaTransport {
         let at = self.layout.address(pe, signal.offset);
         let (stream, kernels) = (self.begin(lane, Operation::PutSignal)?, &self.kernels);
         let way = kernels.way_of_signal(stream, signal.op, bytes)?;
-        // The signal comes by itself, but for one kernel that does both.
-        self.take_room(lane, Operation::PutSignal, 1)?;
         let apart = to.abs_diff(from) >= bytes && self.layout.locate(from).is_some();
+        let one_kernel = matches!(way, SignalWay::OneKernel) && apart && bytes > 0;
+        self.take_room(lane, Operation::PutSignal, u64::from(!one_kernel))?;
         // One after the other on a stream, so there is one wait for both.
         self.in_parts(lane, || {
             match way {
-                SignalWay::OneKernel if apart && bytes > 0 => {
+                _ if one_kernel => {
                     let update = (at, signal.value, signal.op);
                     return kernels.put_signal(stream, (to, from, bytes), update);
                 }

@@ -75,6 +75,9 @@ impl CudaTransport {
         let Lane::Stream(stream) = lane else {
             return Ok(());
         };
+        if pieces == 0 {
+            return Ok(());
+        }
         let fits = self.rooms.lock().entry(stream).or_default().take(pieces);
         if fits {
             return Ok(());
