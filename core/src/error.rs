@@ -57,6 +57,18 @@ pub enum Error {
         /// The size of the allocation in bytes.
         limit: u64,
     },
+    /// A local buffer that begins outside the symmetric heap and ends in it.
+    #[error(
+        "argument `{argument}`: {bytes} bytes from {address:#x} on begin outside the symmetric heap and run into it"
+    )]
+    IntoHeap {
+        /// The argument's name in the C ABI.
+        argument: &'static str,
+        /// Where the lowest byte is.
+        address: u64,
+        /// How many bytes it covers.
+        bytes: u64,
+    },
     /// The symmetric heap has no block of that size.
     #[error(
         "the symmetric heap cannot hold {requested} more bytes per PE: {free} of {heap} bytes are free, the largest \
@@ -311,7 +323,7 @@ impl Error {
             Error::NotInitialized(_) => 10,
             Error::BadHandle { .. } => 11,
             Error::PeRange { .. } => 12,
-            Error::OutOfBounds { .. } => 13,
+            Error::OutOfBounds { .. } | Error::IntoHeap { .. } => 13,
             Error::Mismatch { .. } => 14,
             Error::PeDied { .. } => 15,
             Error::Timeout { .. } => 16,

@@ -320,6 +320,11 @@ fn wrong_arguments_name_argument_value_and_limit() {
             "a local buffer ran past its allocation"
         );
         assert!(rt.check_local("source", stack, 8).is_ok());
+        let whole = base.min(peer);
+        let error = rt
+            .check_local("source", whole - (1 << 30), 1 << 32)
+            .unwrap_err();
+        assert!(error.to_string().contains("run into it"), "{error}");
         rt.finalize()
     })
     .unwrap();

@@ -144,16 +144,20 @@ static void elements(void)
 static void strided(void)
 {
     int put = 1;
+    /* From below the whole heap. */
+    ptrdiff_t far = (ptrdiff_t)1 << 40;
     STRIDED(iput, source, dest, 4);
     STRIDED(ibput, source, dest, 2, 4);
     SAYS("", OUT_OF_BOUNDS, iput, count, rt, dest, local, 1, 1, 8, COUNT + 1, 0);
     SAYS("", INVALID_VALUE, iput, count, rt, dest, local, 1, 1, 8, SIZE_MAX, 0);
+    SAYS("run into it", OUT_OF_BOUNDS, iput, source, rt, dest, source, 1, -far, 8, 2, 0);
     SAYS("", OUT_OF_BOUNDS, ibput, block_count, rt, dest, local, 2, 2, 8, 2, COUNT / 2 + 1, 0);
     SAYS("", INVALID_VALUE, ibput, block_elements, rt, dest, local, 2, 2, 8, 3, 4, 0);
     put = 0;
     STRIDED(iget, dest, source, 4);
     STRIDED(ibget, dest, source, 2, 4);
     SAYS("", OUT_OF_BOUNDS, iget, count, rt, local, source, 1, 1, 8, COUNT + 1, 0);
+    SAYS("run into it", OUT_OF_BOUNDS, iget, dest, rt, dest, source, -far, 1, 8, 2, 0);
     SAYS("", OUT_OF_BOUNDS, ibget, block_count, rt, local, source, 2, 2, 8, 2, COUNT / 2 + 1, 0);
     SAYS("", INVALID_VALUE, ibget, block_elements, rt, local, source, 2, 2, 8, 3, 4, 0);
 }

@@ -54,6 +54,12 @@ impl Layout {
         (distance < self.span).then(|| ((distance / self.stride) as Pe, distance % self.stride))
     }
 
+    /// Whether bytes that begin outside the heap run into it; those that wrap around to address 0 do, too.
+    #[inline(always)]
+    pub(crate) fn run_into(&self, address: u64, bytes: u64) -> bool {
+        self.base.wrapping_sub(address) < bytes
+    }
+
     /// The offset of an address of this PE's own part.
     #[inline(always)]
     pub(crate) fn own_offset(&self, address: u64) -> Option<u64> {
@@ -103,6 +109,16 @@ mod tests {
         let layout = layout(0);
         assert_eq!(layout.locate((1 << 40) - 1), None);
         assert_eq!(layout.locate(layout.address(3, 0)), None);
+        for (address, bytes, into) in [
+            ((1 << 40) - 8, 8, false),
+            ((1 << 40) - 8, 9, true),
+            ((1 << 40) - 8, u64::MAX, true),
+            (layout.address(3, 0), 1 << 60, false),
+            (u64::MAX, (1 << 40) + 1, false),
+            (u64::MAX, (1 << 40) + 2, true),
+        ] {
+            assert_eq!(layout.run_into(address, bytes), into, "{address:#x}");
+        }
         for (address, word) in [
             (layout.address(1, 8), "PE 1's part"),
             (0, "NULL"),

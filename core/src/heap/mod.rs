@@ -294,7 +294,7 @@ impl Inner {
         Ok(SymRange::new(offset, bytes))
     }
 
-    /// Checks that a local buffer, if it lies in the heap (anybody's part), does not run past its allocation.
+    /// Checks that a local buffer, if it lies in the heap (anybody's part), does not run past its allocation, and if not, does not run into it.
     #[inline(always)]
     pub(crate) fn local(&self, argument: &'static str, address: u64, bytes: u64) -> Result<()> {
         match self.layout.locate(address) {
@@ -314,6 +314,11 @@ impl Inner {
                         other => other,
                     })
             }
+            None if self.layout.run_into(address, bytes) => Err(Error::IntoHeap {
+                argument,
+                address,
+                bytes,
+            }),
             _ => Ok(()),
         }
     }
@@ -734,7 +739,7 @@ impl Runtime {
         Ok(SymSlice::new(range.offset(), count))
     }
 
-    /// Checks a local buffer: if it lies in the heap, it must not run past its allocation. Local.
+    /// Checks a local buffer: if it lies in the heap, it must not run past its allocation, and if not, it must not run into it. Local.
     #[inline(always)]
     pub fn check_local(&self, argument: &'static str, address: u64, bytes: usize) -> Result<()> {
         self.inner.local(argument, address, bytes as u64)
