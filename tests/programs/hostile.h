@@ -57,9 +57,12 @@ static int percent(unsigned chance)
 }
 
 /* Keeps a handle that names nothing any more. No number is drawn: not every PE may have had it. */
+/* Members retire teams that others know nothing of, so places differ; 0 would be a live team in some of them. */
 static void retire(uint64_t handle)
 {
     static size_t retired;
+    if (handle == 0)
+        return;
     stale[retired++ % STALE] = handle;
 }
 
@@ -413,6 +416,8 @@ static int hostile(entry_t *entries, size_t count, int argc, char **argv)
     votes = allocate(64);
     for (int i = 0; i < TEAMS; i++)
         teams[i] = NVSHMEMRS_TEAM_INVALID;
+    for (int i = 0; i < STALE; i++)
+        retire(next());
     for (int i = 0; i < LARGEST; i++)
         status_flags[i] = percent(20);
     check_canaries();
