@@ -642,7 +642,7 @@ static void crowd(void)
 /* A stream that waits takes so much, and no call waits for it without end; what is on other streams goes on. */
 enum { ROOM = 1000, AWAY = (64 << 10) / 8 };
 
-static uint64_t *room_words, *room_pages, *room_pinned;
+static uint64_t *room_words, *room_pages, *room_pinned, *room_numbers;
 static cuda_stream_t room_raw;
 static int32_t put_word(nvshmemrs_stream_t stream, uint64_t value) { return nvshmemrs_p64(stream, room_words, value, pe); }
 static int32_t put_pages(nvshmemrs_stream_t stream, uint64_t value)
@@ -668,6 +668,11 @@ static int32_t give_signal(nvshmemrs_stream_t stream, uint64_t value)
 {
     return nvshmemrs_signal_op(stream, room_words, value, NVSHMEMRS_SIGNAL_SET, pe);
 }
+/* All PEs do the same, so their streams are full at the same call, and one that found no room may come again. */
+static int32_t meet(nvshmemrs_stream_t stream, uint64_t value)
+{
+    return nvshmemrs_reduce(stream, NVSHMEMRS_TEAM_WORLD, room_words, room_numbers + value, 1, NVSHMEMRS_DTYPE_UINT64, NVSHMEMRS_OP_MAX);
+}
 
 static void room(void)
 {
@@ -679,9 +684,13 @@ static void room(void)
                  {put_pages, "put", 40, (4 << 20) / (AWAY * 8)},
                  {put_pinned, "put", 400, ROOM},
                  {put_by_handle, "put", 200, ROOM},
-                 {give_signal, "signal_op", 400, ROOM}};
+                 {give_signal, "signal_op", 400, ROOM},
+                 {meet, "reduce", 400, ROOM}};
     begin();
     room_words = words(AWAY);
+    room_numbers = words(ROOM + 3);
+    for (uint64_t at = 0; at < ROOM + 3; at++)
+        CHECK(nvshmemrs_p64(rt, room_numbers + at, at, pe));
     room_pages = calloc(AWAY, 8);
     room_pinned = pinned(AWAY);
     for (size_t at = 0; at < sizeof calls / sizeof *calls; at++) {
