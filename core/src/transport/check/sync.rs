@@ -437,6 +437,10 @@ impl Syncs {
                 if keys[found] & mark != mark {
                     let _ = line[found].compare_exchange(wanted, wanted | mark, AcqRel, Relaxed);
                 }
+                // Its maker may not have come to that yet.
+                if !self.marked(pe, word) {
+                    self.mark(pe, word);
+                }
                 return Some((self.at(first + found as u64, wanted), false));
             }
             let free = keys.iter().position(|key| *key == 0);
@@ -447,15 +451,20 @@ impl Syncs {
             let place = free.or_else(other)?;
             let taken = line[place].compare_exchange(keys[place], wanted | mark, AcqRel, Relaxed);
             if taken.is_ok() {
-                let (bits, bit) = self.area.bit(pe, word);
-                bits.fetch_or(bit, Relaxed);
-                // A write whose cell the maker does not see will see the bit.
-                fence(SeqCst);
+                self.mark(pe, word);
                 return Some((self.at(first + place as u64, wanted), true));
             }
         }
         self.crowd(first);
         None
+    }
+
+    /// Says that a word has a sync object.
+    fn mark(&self, pe: u64, word: u64) {
+        let (bits, bit) = self.area.bit(pe, word);
+        bits.fetch_or(bit, Relaxed);
+        // A write whose cell is not seen from here on will see the bit.
+        fence(SeqCst);
     }
 
     /// Forgets the sync objects of some words.
