@@ -154,13 +154,16 @@ fn library(tree: &Tree, how: How, quick: bool) -> Result<PathBuf> {
 /// The tests of the C ABI that make hostile and wrong calls, with their programs and the library checked.
 pub(super) fn tests(tree: &Tree, how: How) -> Result<Shown> {
     let library = library(tree, how, false)?;
+    // cargo's LD_LIBRARY_PATH has the folder of the library that is not instrumented.
+    let first = ["-Wl,--disable-new-dtags"];
+    let flags = [how.flags(), &first].concat().join(" ");
     let mut cargo = tree.cargo();
     cargo.args(["test", "--release", "--package=nvshmemrs-tests"]);
     cargo
         .args(["--test=hostile", "--test=bad_input", "--test=operations"])
         .arg("--no-fail-fast")
         .env("NVSHMEMRS_LIBRARY", library)
-        .env("NVSHMEMRS_TEST_CFLAGS", how.flags().join(" "))
+        .env("NVSHMEMRS_TEST_CFLAGS", flags)
         .env("NVSHMEMRS_HOSTILE_CALLS", "20000")
         .env("ASAN_OPTIONS", format!("detect_leaks=1 exitcode={FOUND}"));
     run::tee(&mut cargo, run::LIMIT)
