@@ -92,14 +92,16 @@ fn a_flag_overtakes_data_without_a_fence() {
 #[test]
 fn nothing_overtakes_what_orders_it() {
     let ordered = [
-        Send::Fence,
-        Send::Quiet,
         Send::Signal,
         Send::PutSignal,
         Send::Atomic,
+        Send::Fence,
+        Send::Quiet,
         Send::NbiQuiet,
     ];
-    for send in ordered {
+    // ThreadSanitizer does not see the fences of the last three.
+    let fences = std::env::var_os("LITMUS_WITHOUT_FENCES").is_none();
+    for &send in &ordered[..if fences { 6 } else { 3 }] {
         for seed in 0..3 {
             assert_eq!(missed(send, seed), 0, "{send:?}, seed {seed}");
         }

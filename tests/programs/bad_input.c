@@ -151,6 +151,7 @@ static void strided(void)
     SAYS("", OUT_OF_BOUNDS, iput, count, rt, dest, local, 1, 1, 8, COUNT + 1, 0);
     SAYS("", INVALID_VALUE, iput, count, rt, dest, local, 1, 1, 8, SIZE_MAX, 0);
     SAYS("run into it", OUT_OF_BOUNDS, iput, source, rt, dest, source, 1, -far, 8, 2, 0);
+    SAYS("run into it", OUT_OF_BOUNDS, ibput, source, rt, dest, source, 2, -far, 8, 2, 2, 0);
     SAYS("", OUT_OF_BOUNDS, ibput, block_count, rt, dest, local, 2, 2, 8, 2, COUNT / 2 + 1, 0);
     SAYS("", INVALID_VALUE, ibput, block_elements, rt, dest, local, 2, 2, 8, 3, 4, 0);
     put = 0;
@@ -158,6 +159,7 @@ static void strided(void)
     STRIDED(ibget, dest, source, 2, 4);
     SAYS("", OUT_OF_BOUNDS, iget, count, rt, local, source, 1, 1, 8, COUNT + 1, 0);
     SAYS("run into it", OUT_OF_BOUNDS, iget, dest, rt, dest, source, -far, 1, 8, 2, 0);
+    SAYS("run into it", OUT_OF_BOUNDS, ibget, dest, rt, dest, source, -far, 2, 8, 2, 2, 0);
     SAYS("", OUT_OF_BOUNDS, ibget, block_count, rt, local, source, 2, 2, 8, 2, COUNT / 2 + 1, 0);
     SAYS("", INVALID_VALUE, ibget, block_elements, rt, local, source, 2, 2, 8, 3, 4, 0);
 }

@@ -56,8 +56,8 @@ static int percent(unsigned chance)
     return below(100) < chance;
 }
 
-/* Keeps a handle that names nothing any more. No number is drawn: not every PE may have had it. */
-/* Members retire teams that others know nothing of, so places differ; 0 would be a live team in some of them. */
+/* Keeps a handle that names nothing any more. No number is drawn: not every PE may have had it. So places differ between PEs, and none
+ * may hold 0, which is a live team. */
 static void retire(uint64_t handle)
 {
     static size_t retired;
