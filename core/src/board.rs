@@ -18,10 +18,11 @@ mod words;
 
 use crate::dtype::Dtype;
 use crate::op::Cmp;
+use crate::operation::Operation;
 use crate::team;
 use crate::transport::host::control::{Control, MAX_TEAMS, WaitSlot};
 use crate::transport::host::segment::Segment;
-use crate::wait::{Limit, Operation, Seen, Target, Wait as Waiting, kind, now_ns};
+use crate::wait::{Limit, Seen, Target, Wait as Waiting, kind, now_ns};
 use crate::{Error, Pe, Result};
 use rings::Rings;
 use std::fmt;

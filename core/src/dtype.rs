@@ -36,6 +36,27 @@ pub enum Dtype {
     Complexd = 14,
 }
 
+impl std::fmt::Display for Dtype {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Dtype::Int8 => "int8",
+            Dtype::Int16 => "int16",
+            Dtype::Int32 => "int32",
+            Dtype::Int64 => "int64",
+            Dtype::Uint8 => "uint8",
+            Dtype::Uint16 => "uint16",
+            Dtype::Uint32 => "uint32",
+            Dtype::Uint64 => "uint64",
+            Dtype::Half => "half",
+            Dtype::Bfloat16 => "bfloat16",
+            Dtype::Float => "float",
+            Dtype::Double => "double",
+            Dtype::Complexf => "complexf",
+            Dtype::Complexd => "complexd",
+        })
+    }
+}
+
 impl Dtype {
     /// Every type, in the order of their numbers.
     pub const ALL: [Dtype; 14] = [

@@ -51,6 +51,7 @@ mod error;
 pub mod fuzz;
 mod heap;
 mod op;
+mod operation;
 mod order;
 mod pe;
 mod point_to_point;

@@ -9,11 +9,12 @@ mod gpu;
 use crate::dtype::Element;
 use crate::heap::sym::{SymElement, SymRange, SymSlice};
 use crate::op::Cmp;
+use crate::operation::Operation;
 use crate::runtime::Inner;
 use crate::transport::Transport as _;
 use crate::transport::check::{Checker, Watch};
 use crate::transport::cuda::kernels::WaitMode;
-use crate::wait::{Operation, Seen, Target, Wait};
+use crate::wait::{Seen, Target, Wait};
 use crate::{Error, Result, Runtime};
 use std::cell::RefCell;
 

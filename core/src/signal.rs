@@ -3,8 +3,9 @@
 use crate::dtype::Dtype;
 use crate::heap::sym::{LocalSource, NbiSource, SymElement, Symmetric};
 use crate::op::{Cmp, SignalOp};
+use crate::operation::Operation;
 use crate::transport::{Nbi, SignalUpdate, Transport as _};
-use crate::wait::{Operation, Target, Wait};
+use crate::wait::{Target, Wait};
 use crate::{Pe, Result, Runtime};
 
 impl Runtime {

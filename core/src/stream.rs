@@ -33,10 +33,10 @@ mod queue;
 pub(crate) use gpu::GpuStream;
 pub(crate) use queue::{Job, Queue};
 
+use crate::operation::Operation;
 use crate::runtime::Inner;
 use crate::track::Resource;
 use crate::transport::cuda::CudaStreamRef;
-use crate::wait::Operation;
 use crate::{Error, Result, Runtime};
 use gpu::GpuEvent;
 use queue::{QueueMarks, QueueStream};

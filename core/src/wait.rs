@@ -13,6 +13,7 @@ use crate::deadline;
 use crate::dtype::Dtype;
 use crate::heap::sym::SymRange;
 use crate::op::Cmp;
+use crate::operation::Operation;
 use crate::runtime::Inner;
 use crate::team::TeamState;
 use crate::transport::Transport as _;
@@ -40,71 +41,6 @@ const NAP: Duration = Duration::from_millis(1);
 const NAP_PART: u32 = 20;
 /// How often a sleeping wait calls the interrupt hook.
 const HOOK_EVERY: Duration = Duration::from_millis(50);
-
-/// Operations that can wait, by the numbers they have on the board.
-macro_rules! operations {
-    ($($variant:ident = $number:literal, $name:literal;)*) => {
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        #[repr(u32)]
-        pub(crate) enum Operation {
-            $($variant = $number),*
-        }
-
-        impl Operation {
-            pub(crate) fn name(self) -> &'static str {
-                match self {
-                    $(Operation::$variant => $name),*
-                }
-            }
-
-            pub(crate) fn from_number(number: u32) -> Option<Operation> {
-                match number {
-                    $($number => Some(Operation::$variant),)*
-                    _ => None,
-                }
-            }
-        }
-    };
-}
-operations! {
-    Init = 1, "init";
-    Finalize = 2, "finalize";
-    Malloc = 3, "malloc";
-    Free = 4, "free";
-    Barrier = 5, "barrier";
-    Sync = 6, "sync";
-    Broadcast = 7, "broadcast";
-    Reduce = 8, "reduce";
-    SignalWait = 9, "signal_wait";
-    Check = 10, "runtime_check";
-    Fcollect = 11, "fcollect";
-    Collect = 12, "collect";
-    Alltoall = 13, "alltoall";
-    Alltoalls = 14, "alltoalls";
-    Reducescatter = 15, "reducescatter";
-    Inscan = 16, "inscan";
-    Exscan = 17, "exscan";
-    Realloc = 18, "realloc";
-    BufferRegister = 19, "buffer_register";
-    BufferUnregister = 20, "buffer_unregister";
-    TeamSplitStrided = 21, "team_split_strided";
-    TeamSplit2d = 22, "team_split_2d";
-    TeamInit = 23, "team_init";
-    TeamDestroy = 24, "team_destroy";
-    StreamSynchronize = 30, "stream_synchronize";
-    EventSynchronize = 31, "event_synchronize";
-    WaitUntil = 40, "wait_until";
-    WaitUntilAll = 41, "wait_until_all";
-    WaitUntilAny = 42, "wait_until_any";
-    WaitUntilSome = 43, "wait_until_some";
-    Put = 50, "put";
-    Get = 51, "get";
-    PutSignal = 52, "put_signal";
-    SignalOp = 53, "signal_op";
-    Atomic = 54, "atomic operation";
-    Quiet = 55, "quiet";
-    Fence = 56, "fence";
-}
 
 /// What a wait waits for.
 #[derive(Clone, Copy, Debug)]

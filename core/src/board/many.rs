@@ -3,8 +3,9 @@
 use super::graph::{MOST, MOST_CIRCLES};
 use super::{Board, Picture, State};
 use crate::Pe;
+use crate::operation::Operation;
 use crate::transport::host::control::{Control, MAX_PES};
-use crate::wait::{Operation, kind};
+use crate::wait::kind;
 use std::sync::atomic::Ordering::Relaxed;
 
 const LAST: Pe = MAX_PES - 1;

@@ -3,8 +3,9 @@
 use super::words::{number, ordinal, pes, seconds};
 use super::{Board, Entry, State};
 use crate::Pe;
+use crate::operation::Operation;
 use crate::team;
-use crate::wait::{Operation, Target, Wait as Waiting};
+use crate::wait::{Target, Wait as Waiting};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::sync::atomic::fence;

@@ -3,8 +3,9 @@
 use super::needs::Needs;
 use super::{Board, Entry, State};
 use crate::Pe;
+use crate::operation::Operation;
 use crate::transport::host::control::JoinSlot;
-use crate::wait::{Operation, Target};
+use crate::wait::Target;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};

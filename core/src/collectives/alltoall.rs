@@ -5,9 +5,9 @@ use super::{
     PAYLOAD_BYTES, Turn, WORK_WORDS, bytes_of, bytes_of_mut, check_overlap, times, with_work,
 };
 use crate::heap::sym::{LocalDest, LocalSource, SymSlice, Symmetric};
+use crate::operation::Operation;
 use crate::strided::Strides;
 use crate::transport::Transport as _;
-use crate::wait::Operation;
 use crate::{Error, Pe, Result, Runtime, Team};
 use bytemuck::Pod;
 

@@ -2,8 +2,8 @@
 
 use super::device::Task;
 use crate::transport::Lane;
-use crate::transport::host::control::ARGS;
-use crate::wait::Operation;
+
+use crate::operation::{ARGS, Operation};
 use crate::{Result, Runtime, Team};
 
 impl Runtime {

@@ -3,8 +3,8 @@
 use super::device::Task;
 use super::{PAYLOAD_BYTES, check_overlap, with_work};
 use crate::heap::sym::{SymSlice, Symmetric};
+use crate::operation::Operation;
 use crate::transport::Transport as _;
-use crate::wait::Operation;
 use crate::{Pe, Result, Runtime, Team, pe};
 use bytemuck::Pod;
 

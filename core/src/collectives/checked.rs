@@ -3,29 +3,13 @@
 
 use super::Turn;
 use crate::heap::sym::SymRange;
+use crate::operation::{ARGS, Completes, Operation};
 use crate::runtime::Inner;
 use crate::strided::Strides;
 use crate::transport::check::Checker;
-use crate::transport::host::control::ARGS;
-use crate::wait::Operation;
 use crate::{Pe, Result};
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
-
-impl Operation {
-    /// Whether it includes a barrier, before which all members complete their operations.
-    fn completes(self) -> bool {
-        matches!(
-            self,
-            Operation::Barrier
-                | Operation::Malloc
-                | Operation::Free
-                | Operation::Realloc
-                | Operation::BufferRegister
-                | Operation::BufferUnregister
-        )
-    }
-}
 
 impl Inner {
     /// Where the program calls a collective; 0 if the job is not checked.
@@ -55,7 +39,7 @@ impl Turn<'_> {
         mine.store(self.site.into(), Relaxed);
         let first = !self.met.replace(true);
         if first {
-            let completes = operation.completes();
+            let completes = operation.completes() == Completes::Earlier;
             check.track(|tracker| tracker.arrive(self.team.index, epoch, completes));
         }
         let epoch = self.come(operation, args, payload)?;

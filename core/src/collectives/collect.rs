@@ -3,9 +3,9 @@
 use super::device::{Form, Task};
 use super::{PAYLOAD_BYTES, check_overlap, with_work};
 use crate::heap::sym::{SymRange, SymSlice, Symmetric};
+use crate::operation::{NONE, Operation};
 use crate::transport::host::control::PAYLOAD_WORDS;
 use crate::transport::{Lane, Transport as _};
-use crate::wait::Operation;
 use crate::{Error, Result, Runtime, Team};
 use bytemuck::Pod;
 
@@ -36,7 +36,7 @@ impl Runtime {
             .resolve(inner, "source", bytes as u64)
             .and_then(|source| match dest {
                 // Nothing may go anywhere.
-                Symmetric::Address(0) => Ok((u64::MAX, source)),
+                Symmetric::Address(0) => Ok((NONE, source)),
                 Symmetric::Address(address) => {
                     Ok((inner.symmetric_offset("dest", address)?, source))
                 }

@@ -6,14 +6,15 @@
 //! On a stream there is no meeting on the host. The kernels compare the signature of the arguments instead; a member whose call
 //! differs, or whose own arguments are refused, ends the collective for all of them with an error that stays.
 
-use super::{ARGS, Turn, signature};
+use super::{Turn, signature};
 use crate::dtype::Dtype;
 use crate::op::Op;
+use crate::operation::{ARGS, Operation};
 use crate::team::TeamState;
 use crate::transport::Lane;
 use crate::transport::cuda::CudaTransport;
 use crate::transport::cuda::kernels::{self, CollectiveArgs, Plan, Reduction, TeamArgs};
-use crate::wait::{Operation, Target, Wait};
+use crate::wait::{Target, Wait};
 use crate::{Error, Pe, Result};
 
 /// What a collective's kernel does. Symmetric offsets, and bytes of the message, or of one part where there is a part per member.

@@ -4,12 +4,12 @@
 //! announces a call that matches no other in the place of its next collective on each team; a kernel that waits for that one ends with an
 //! error that names the PE.
 
-use super::{ARGS, signature};
+use super::signature;
 use crate::Result;
+use crate::operation::{ARGS, Operation};
 use crate::runtime::Inner;
 use crate::team::TeamState;
 use crate::transport::cuda::{CudaTransport, EpochLook};
-use crate::wait::Operation;
 use std::time::{Duration, Instant};
 
 /// Between two looks at what the GPU has run, each of which copies a word per team.

@@ -1,10 +1,10 @@
 //! Fcollect: the same number of bytes from every member, put together in team order.
 
 use super::device::Task;
-use super::{IN_PLACE, PAYLOAD_BYTES, Turn, check_overlap, times, with_work};
+use super::{PAYLOAD_BYTES, Turn, check_overlap, times, with_work};
 use crate::heap::sym::{SymRange, SymSlice, Symmetric};
+use crate::operation::{IN_PLACE, Operation};
 use crate::transport::Transport as _;
-use crate::wait::Operation;
 use crate::{Result, Runtime, Team};
 use bytemuck::Pod;
 

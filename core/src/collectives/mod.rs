@@ -25,11 +25,12 @@ mod scan;
 pub(crate) use farewell::Parting;
 
 use crate::heap::sym::{LocalDest, LocalSource, SymRange};
+use crate::operation::{ARGS, Caller, Operation};
 use crate::runtime::Inner;
 use crate::team::{self, Members, Team, TeamState};
 use crate::transport::Transport as _;
-use crate::transport::host::control::{ARGS, PAYLOAD_WORDS, Slot};
-use crate::wait::{Operation, Target, Wait, ring_team};
+use crate::transport::host::control::{PAYLOAD_WORDS, Slot};
+use crate::wait::{Target, Wait, ring_team};
 use crate::{Error, Pe, Result};
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
@@ -57,43 +58,6 @@ const FACTORS: [u64; ARGS] = [
     0xd6e8_feb8_6659_fd93,
     0xa076_1d64_78bd_642f,
 ];
-
-/// The names of a collective's arguments, for messages.
-fn argument_names(operation: Operation) -> [&'static str; ARGS] {
-    const NONE: &str = "argument";
-    match operation {
-        Operation::Malloc => ["bytes", "alignment", "zero", NONE, NONE],
-        Operation::Free => ["ptr at offset", NONE, NONE, NONE, NONE],
-        Operation::Broadcast => ["bytes", "root", "dest at offset", "source at offset", NONE],
-        Operation::Reduce | Operation::Reducescatter | Operation::Inscan | Operation::Exscan => {
-            ["count", "dtype", "op", "dest at offset", "source at offset"]
-        }
-        Operation::Fcollect | Operation::Alltoall => {
-            ["bytes", "dest at offset", "source at offset", NONE, NONE]
-        }
-        Operation::Collect => ["dest at offset", "length of dest", NONE, NONE, NONE],
-        Operation::Alltoalls => [
-            "count",
-            "element_bytes",
-            "strides",
-            "dest at offset",
-            "source at offset",
-        ],
-        Operation::Realloc => ["ptr at offset", "bytes", NONE, NONE, NONE],
-        Operation::BufferRegister => ["bytes", "preferred", "place at offset", NONE, NONE],
-        Operation::BufferUnregister => ["symmetric at offset", NONE, NONE, NONE, NONE],
-        Operation::TeamDestroy => ["collectives on the GPU", NONE, NONE, NONE, NONE],
-        Operation::TeamSplitStrided => ["start", "stride", "size", "num_contexts", NONE],
-        Operation::TeamSplit2d => [
-            "xrange",
-            "xconfig.num_contexts",
-            "yconfig.num_contexts",
-            NONE,
-            NONE,
-        ],
-        _ => [NONE; ARGS],
-    }
-}
 
 impl Call {
     /// A call without arguments.
@@ -167,6 +131,7 @@ impl Inner {
         operation: Operation,
         called: &'static str,
     ) -> Result<Turn<'_>> {
+        debug_assert!(operation.caller() == Caller::All, "{operation:?}");
         self.ready()?;
         // Who has given up on a PE that is gone must not arrive once more in its place.
         self.check_job(operation)?;
@@ -459,28 +424,15 @@ impl<'a> Turn<'a> {
                 };
                 return mismatch(member, called(member, slot), called(0, first));
             }
-            let names = argument_names(operation);
-            for (index, argument) in names.into_iter().enumerate() {
+            for index in 0..ARGS {
                 let (theirs, ours) = (
                     slot.args[index].load(Relaxed),
                     first.args[index].load(Relaxed),
                 );
                 if theirs != ours {
-                    let says = |value: u64| match (argument, value) {
-                        (_, u64::MAX) if argument.ends_with("offset") => {
-                            format!("{argument} none (NULL)")
-                        }
-                        (_, IN_PLACE) if argument.ends_with("offset") => {
-                            format!("{argument} in place")
-                        }
-                        ("strides", _) => {
-                            let (dest, source) = ((value >> 32) as i32, value as i32);
-                            format!("strides {dest} (dest) and {source} (source)")
-                        }
-                        ("start" | "stride" | "size" | "xrange" | "root" | "dtype" | "op", _) => {
-                            format!("{argument} {}", value as i64)
-                        }
-                        _ => format!("{argument} {value}"),
+                    let says = |value| match operation.arguments().get(index) {
+                        Some(argument) => argument.describe(value),
+                        None => format!("argument {value}"),
                     };
                     let called_at = |member| match self.place(member, epoch) {
                         Some(place) => format!(" ({place})"),
@@ -511,9 +463,6 @@ impl<'a> Turn<'a> {
         }
     }
 }
-
-/// The argument that members compare in place of an offset, where it differs between them by design.
-const IN_PLACE: u64 = u64::MAX - 1;
 
 /// Checks that two symmetric buffers are clear of each other, or lie as the collective's in-place form wants it: `dest` at the
 /// offset `in_place`. Tells whether they do.

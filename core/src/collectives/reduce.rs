@@ -14,8 +14,8 @@ use crate::heap::sym::{LocalDest, LocalSource, SymRange, SymSlice, Symmetric};
 use crate::op::Op;
 use crate::runtime::Inner;
 use crate::transport::Transport as _;
-use crate::transport::host::control::ARGS;
-use crate::wait::Operation;
+
+use crate::operation::{ARGS, Operation};
 use crate::{Error, Pe, Result, Runtime, Team};
 
 /// What is reduced, and how: the same on every member.

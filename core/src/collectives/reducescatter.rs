@@ -1,11 +1,11 @@
 //! Reducescatter: every member keeps one part of a reduction.
 
 use super::reduce::{Reduction, check_aligned, check_kernel, pieces};
-use super::{IN_PLACE, PAYLOAD_BYTES, check_overlap, times, with_work};
+use super::{PAYLOAD_BYTES, check_overlap, times, with_work};
 use crate::dtype::Element;
 use crate::heap::sym::{SymSlice, Symmetric};
 use crate::op::Op;
-use crate::wait::Operation;
+use crate::operation::{IN_PLACE, Operation};
 use crate::{Result, Runtime, Team};
 
 impl Runtime {

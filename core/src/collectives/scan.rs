@@ -7,8 +7,8 @@ use crate::dtype::Element;
 use crate::heap::sym::{SymSlice, Symmetric};
 use crate::op::Op;
 use crate::runtime::Inner;
-use crate::transport::host::control::ARGS;
-use crate::wait::Operation;
+
+use crate::operation::{ARGS, Operation};
 use crate::{Pe, Result, Runtime, Team};
 
 impl Runtime {

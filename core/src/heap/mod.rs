@@ -13,12 +13,12 @@ pub(crate) mod sym;
 use crate::collectives::{Call, Turn};
 use crate::debug::Level;
 use crate::dtype::Element;
+use crate::operation::{NONE, Operation};
 use crate::runtime::Inner;
 use crate::team::Team;
 use crate::track::Resource;
 use crate::transport::host::control::{MAX_ALLOCATIONS, MAX_FREED};
 use crate::transport::{Lane, Transport as _};
-use crate::wait::Operation;
 use crate::{Error, MemoryKind, Pe, Result, Runtime};
 use alloc::{Allocator, Block};
 use bytemuck::Pod;
@@ -552,7 +552,7 @@ impl Inner {
             error: found.err(),
             ..Call::plain(Operation::Free)
         };
-        call.args[0] = block.map_or(u64::MAX, |block| block.offset);
+        call.args[0] = block.map_or(NONE, |block| block.offset);
         if let Some(block) = &block {
             self.tell_freed(&turn, block.offset, block.bytes);
         }

@@ -2,10 +2,10 @@
 
 use super::{Request, alloc::Block};
 use crate::collectives::{Call, Turn};
+use crate::operation::{NONE, Operation};
 use crate::runtime::Inner;
 use crate::track::Resource;
 use crate::transport::{Lane, Transport as _};
-use crate::wait::Operation;
 use crate::{Result, Runtime, Team};
 
 impl Inner {
@@ -18,7 +18,7 @@ impl Inner {
             error: found.err(),
             ..Call::plain(Operation::Realloc)
         };
-        call.args[0] = block.map_or(u64::MAX, |block| block.offset);
+        call.args[0] = block.map_or(NONE, |block| block.offset);
         call.args[1] = bytes as u64;
         if let Some(block) = &block {
             self.tell_freed(&turn, block.offset, block.bytes);

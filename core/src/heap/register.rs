@@ -10,9 +10,9 @@ use super::sym::{Registration, SymRange};
 use crate::collectives::Call;
 use crate::runtime::Inner;
 use crate::track::Resource;
-use crate::transport::host::control::ARGS;
+
+use crate::operation::{ARGS, Operation};
 use crate::transport::{Lane, Transport as _};
-use crate::wait::Operation;
 use crate::{Error, MemoryKind, Result, Runtime, Team};
 use std::collections::BTreeMap;
 use std::sync::RwLock;

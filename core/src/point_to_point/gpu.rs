@@ -6,11 +6,11 @@
 use super::{Set, Values, WaitElement};
 use crate::heap::sym::{SymElement, SymRange};
 use crate::op::Cmp;
+use crate::operation::Operation;
 use crate::runtime::Inner;
 use crate::transport::Lane;
 use crate::transport::cuda::CudaTransport;
 use crate::transport::cuda::kernels::{WaitArgs, WaitMode};
-use crate::wait::Operation;
 use crate::{Error, Result, Runtime};
 
 /// Where operations go that are called on a stream of the GPU.

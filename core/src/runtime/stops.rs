@@ -9,8 +9,9 @@
 use super::Inner;
 use crate::board::pid_of;
 use crate::board::process::letter;
+use crate::operation::Operation;
 use crate::transport::host::control::Control;
-use crate::wait::{self, Operation, now_ns};
+use crate::wait::{self, now_ns};
 use crate::{Error, Pe, Result};
 use std::collections::HashMap;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, SeqCst};

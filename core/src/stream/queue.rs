@@ -1,8 +1,9 @@
 //! A stream of host memory: a queue with a thread of its own.
 
+use crate::operation::Operation;
 use crate::runtime::Inner;
 use crate::transport::host::signals;
-use crate::wait::{self, Operation, Target, Wait};
+use crate::wait::{self, Target, Wait};
 use crate::{Error, Result, Runtime, deadline};
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -1,10 +1,10 @@
 //! The kernels of a PE's teams: how many there have been, whether they have run, and why one may have ended before it was done.
 
 use super::{Team, TeamState, Teams};
+use crate::operation::Operation;
 use crate::runtime::Inner;
 use crate::transport::Transport as _;
 use crate::transport::cuda::EpochLook;
-use crate::wait::Operation;
 use crate::{Error, Result};
 use std::cell::RefCell;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};

@@ -3,8 +3,9 @@
 use super::{Resource, Unfreed};
 use crate::Pe;
 use crate::board::{self, State};
+use crate::operation::Operation;
 use crate::runtime::Inner;
-use crate::wait::{Operation, Target, Wait};
+use crate::wait::{Target, Wait};
 use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};

@@ -70,11 +70,22 @@ pub(crate) const PIECES: &[Piece] = &[
         mutants: &[],
     },
     Piece {
+        name: "operation",
+        file: "operation.rs",
+        items: &[
+            "struct Argument",
+            "enum Says",
+            "enum Caller",
+            "enum Completes",
+            "macro operations",
+            "operations!",
+        ],
+        mutants: &[],
+    },
+    Piece {
         name: "wait",
         file: "wait.rs",
         items: &[
-            "macro operations",
-            "operations!",
             "enum Target",
             "struct Wait",
             "struct Seen",

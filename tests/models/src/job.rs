@@ -33,6 +33,7 @@ include!(concat!(env!("OUT_DIR"), "/cmp.rs"));
 include!(concat!(env!("OUT_DIR"), "/dtype.rs"));
 include!(concat!(env!("OUT_DIR"), "/error.rs"));
 include!(concat!(env!("OUT_DIR"), "/range.rs"));
+include!(concat!(env!("OUT_DIR"), "/operation.rs"));
 include!(concat!(env!("OUT_DIR"), "/wait.rs"));
 include!(concat!(env!("OUT_DIR"), "/lookup.rs"));
 include!(concat!(env!("OUT_DIR"), "/alloc.rs"));

@@ -24,9 +24,9 @@ use super::page::{STAGE, Stage};
 use super::room::{PIECE, pieces};
 use crate::Result;
 use crate::heap::sym::{LocalDest, LocalSource};
+use crate::operation::Operation;
 use crate::transport::Lane;
 use crate::transport::copy::copy;
-use crate::wait::Operation;
 use cudarc::driver::sys;
 use std::mem::MaybeUninit;
 

@@ -75,7 +75,7 @@ pub(crate) struct ErrorRecord {
     /// [`WRITTEN`] once the rest can be read, with acquire.
     pub(crate) state: AtomicU32,
     pub(crate) code: AtomicU32,
-    /// The number of this PE's [`Operation`](crate::wait::Operation).
+    /// The number of this PE's [`Operation`](crate::operation::Operation).
     pub(crate) operation: AtomicU32,
     pub(crate) team: AtomicU32,
     pub(crate) epoch: AtomicU64,
@@ -214,7 +214,7 @@ fn stride(pes: &[Pe]) -> (Pe, Pe) {
 pub(crate) struct CollectiveArgs {
     state: State,
     team: TeamArgs,
-    /// The number of the [`Operation`](crate::wait::Operation).
+    /// The number of the [`Operation`](crate::operation::Operation).
     operation: u32,
     signature: u32,
     /// Symmetric offsets.

@@ -11,8 +11,9 @@
 use super::CudaTransport;
 use super::room;
 use super::streams::CudaEvent;
+use crate::operation::Operation;
 use crate::transport::Lane;
-use crate::wait::{Operation, Target, Wait, now_ns};
+use crate::wait::{Target, Wait, now_ns};
 use crate::{Error, Result};
 use cudarc::driver::sys::CUstream;
 use std::cell::RefCell;

@@ -6,9 +6,9 @@ use super::kernels::StridedArgs;
 use super::page::STAGE;
 use crate::Result;
 use crate::heap::sym::{LocalDest, LocalSource};
+use crate::operation::Operation;
 use crate::strided::Transfer;
 use crate::transport::Lane;
-use crate::wait::Operation;
 use cudarc::driver::sys::CUstream;
 use std::ops::Range;
 

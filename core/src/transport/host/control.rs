@@ -19,6 +19,7 @@ pub(crate) mod corrupt;
 
 use super::segment::{AllAtomic, Segment};
 use crate::heap::layout::MAX_ALIGNMENT;
+use crate::operation::ARGS;
 use crate::transport::check::area;
 use crate::{Error, MemoryKind, Pe, Result};
 use std::sync::Arc;
@@ -42,8 +43,6 @@ pub(crate) const MAX_ALLOCATIONS: u32 = 1 << 20;
 pub(crate) const MAX_FREED: usize = 256;
 /// Waits that one PE's threads can publish at a time.
 pub(crate) const WAIT_SLOTS: usize = 8;
-/// Arguments that the members of a collective compare.
-pub(crate) const ARGS: usize = 5;
 /// Words of payload that a collective can carry with its arrival.
 pub(crate) const PAYLOAD_WORDS: usize = 248;
 /// Words about what a PE has not freed.

@@ -5,7 +5,7 @@ use super::TeamArgs;
 use super::launch::Kernel;
 use crate::dtype::Dtype;
 use crate::op::Op;
-use crate::wait::Operation;
+use crate::operation::Operation;
 
 /// Threads that move data, in a block of a kernel with flags.
 const MOVERS: u64 = 256;
