@@ -12,72 +12,27 @@ mod lists;
 mod many;
 mod needs;
 mod picture;
-pub(crate) mod process;
 mod rings;
 mod words;
 
 use crate::dtype::Dtype;
+use crate::job::block::{Control, MAX_TEAMS, WaitSlot};
+use crate::job::process::{self, pid_of};
+use crate::job::segment::Segment;
 use crate::op::Cmp;
 use crate::operation::Operation;
 use crate::team;
-use crate::transport::host::control::{Control, MAX_TEAMS, WaitSlot};
-use crate::transport::host::segment::Segment;
 use crate::wait::{Limit, Seen, Target, Wait as Waiting, kind, now_ns};
 use crate::{Error, Pe, Result};
 use rings::Rings;
-use std::fmt;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::sync::atomic::fence;
 use std::time::Duration;
 
+pub use crate::job::state::State;
 pub use picture::{PePicture, Picture};
 pub(crate) use picture::{detail, last_place};
-pub(crate) use process::pid_of;
 pub(crate) use words::{continued, numbered, pes};
-
-/// What a PE is doing, as far as the job knows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u32)]
-pub enum State {
-    /// Has not joined yet.
-    Absent = 0,
-    /// Takes part.
-    Active = 1,
-    /// Inside finalize.
-    Finalizing = 2,
-    /// Has finalized.
-    Finalized = 3,
-    /// Left without finalize, and said so.
-    Left = 4,
-    /// Its process ended without finalize.
-    Dead = 5,
-}
-
-impl State {
-    pub(crate) fn from_number(number: u32) -> State {
-        match number {
-            1 => State::Active,
-            2 => State::Finalizing,
-            3 => State::Finalized,
-            4 => State::Left,
-            5 => State::Dead,
-            _ => State::Absent,
-        }
-    }
-}
-
-impl fmt::Display for State {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            State::Absent => "absent",
-            State::Active => "active",
-            State::Finalizing => "finalizing",
-            State::Finalized => "finalized",
-            State::Left => "left without finalize",
-            State::Dead => "dead",
-        })
-    }
-}
 
 /// One PE on the board.
 #[derive(Clone, Debug)]
@@ -199,7 +154,7 @@ impl Board {
                 let block = self.control.pe(pe);
                 PeStatus {
                     pe,
-                    pid: process::pid_of(&self.control, pe),
+                    pid: pid_of(&self.control, pe),
                     state: State::from_number(block.state.load(Acquire)),
                     progress: block.progress.load(Relaxed),
                 }
@@ -330,7 +285,7 @@ fn read(slot: &WaitSlot, pe: Pe, id: u64, most: Pe) -> Option<Entry> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::transport::host::locks;
+    use crate::job::locks;
     use std::os::unix::fs::MetadataExt;
     use std::process::Command;
 

@@ -50,6 +50,7 @@ mod error;
 #[doc(hidden)]
 pub mod fuzz;
 mod heap;
+mod job;
 mod op;
 mod operation;
 mod order;
@@ -77,10 +78,12 @@ pub use heap::sym::{
     SymSlice, Symmetric,
 };
 pub use heap::{HeapStats, Request};
+pub use job::fork::generation as fork_generation;
+pub use job::machine;
 pub use op::{Cmp, Op, SignalOp};
 pub use pe::Pe;
 pub use point_to_point::WaitElement;
-pub use runtime::{InitAttr, InterruptHook, Mapping, Runtime, machine};
+pub use runtime::{InitAttr, InterruptHook, Mapping, Runtime};
 pub use sites::{Access, Accesses, Place, SiteHook};
 pub use stream::{Event, Stream};
 pub use strided::{Strides, Transfer};
@@ -91,5 +94,4 @@ pub use transport::cuda::CudaStreamRef;
 #[doc(hidden)]
 pub use transport::cuda::images::{Made as KernelImage, make as make_kernel_images};
 pub use transport::cuda::survey as gpus;
-pub use transport::host::fork::generation as fork_generation;
 pub use wait::{in_interrupt_hook, on_stream};

@@ -8,16 +8,17 @@
 //! A wait ends with an error when a PE is gone, when its deadline has passed, or when it is interrupted. That a PE is gone does not end a
 //! wait for what this PE's own GPU does by itself.
 
-use crate::board::State;
 use crate::deadline;
 use crate::dtype::Dtype;
 use crate::heap::sym::SymRange;
+use crate::job::block::{Control, PeBlock, WAIT_SLOTS, WaitSlot};
+use crate::job::process::pid_of;
+use crate::job::state::State;
 use crate::op::Cmp;
 use crate::operation::Operation;
 use crate::runtime::Inner;
 use crate::team::TeamState;
 use crate::transport::Transport as _;
-use crate::transport::host::control::{Control, PeBlock, WAIT_SLOTS, WaitSlot};
 use crate::{Error, MemoryKind, Pe, Result, board};
 use rustix::io::Errno;
 use rustix::thread::futex;
@@ -138,7 +139,7 @@ pub(crate) fn now_ns() -> u64 {
 
 /// How many pauses a wait makes before it yields: none when PEs share cores.
 pub(crate) fn spins(control: &Control) -> u32 {
-    let mut cpus = [0u64; crate::transport::host::control::CPU_WORDS];
+    let mut cpus = [0u64; crate::job::block::CPU_WORDS];
     for pe in 0..control.n_pes() {
         for (all, one) in cpus.iter_mut().zip(&control.pe(pe).cpus) {
             *all |= one.load(Relaxed);
@@ -393,7 +394,7 @@ impl Inner {
             if !arrived && matches!(state, State::Finalizing | State::Finalized) {
                 return Err(Error::PeDied {
                     pe,
-                    pid: board::pid_of(&self.control, pe),
+                    pid: pid_of(&self.control, pe),
                     how: "has called finalize",
                     place: String::new(),
                     operation: operation.name(),

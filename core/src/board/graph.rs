@@ -5,11 +5,11 @@
 
 use super::lists::Lists;
 use super::needs::{NOT_LOOKED_UP, Needs, place};
-use super::process::{self, Process};
 use super::rings::Rings;
 use super::words::{continued, pes, seconds, verb};
 use super::{Board, Entry, State, last_place};
 use crate::Pe;
+use crate::job::process::{self, Process};
 use crate::team;
 use crate::wait::{Target, now_ns};
 use std::cell::OnceCell;

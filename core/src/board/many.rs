@@ -3,8 +3,8 @@
 use super::graph::{MOST, MOST_CIRCLES};
 use super::{Board, Picture, State};
 use crate::Pe;
+use crate::job::block::{Control, MAX_PES};
 use crate::operation::Operation;
-use crate::transport::host::control::{Control, MAX_PES};
 use crate::wait::kind;
 use std::sync::atomic::Ordering::Relaxed;
 

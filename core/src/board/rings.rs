@@ -3,8 +3,8 @@
 use super::needs::Needs;
 use super::{Board, Entry, State};
 use crate::Pe;
+use crate::job::block::JoinSlot;
 use crate::operation::Operation;
-use crate::transport::host::control::JoinSlot;
 use crate::wait::Target;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -159,7 +159,7 @@ impl Board {
 mod tests {
     use super::*;
     use crate::board::graph::Graph;
-    use crate::transport::host::control::{Control, MAX_PES};
+    use crate::job::block::{Control, MAX_PES};
     use crate::wait::kind;
 
     #[test]

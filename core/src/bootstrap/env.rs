@@ -1,7 +1,7 @@
 //! What launchers put in the environment.
 
 use super::unique_id::{Key, UniqueId};
-use crate::transport::host::control::MAX_PES;
+use crate::job::block::MAX_PES;
 use crate::{Error, Pe, Result, config};
 use std::env::var;
 

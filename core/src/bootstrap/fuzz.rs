@@ -6,7 +6,7 @@ use super::socket::{Hello, Rendezvous};
 use super::unique_id::Key;
 use super::wire::{Kind, send, send_with_fd};
 use super::{UniqueId, env};
-use crate::transport::host::segment;
+use crate::job::segment;
 use crate::{InitAttr, MemoryKind, Pe, Result};
 use rustix::fs::{MemfdFlags, SealFlags};
 use std::fs::File;

@@ -2,9 +2,9 @@
 //! nothing else, so a program that no launcher started is one, too.
 
 use super::{check_job, default_heap, stride};
+use crate::job::block::Control;
 use crate::runtime::{Membership, Resolved};
 use crate::transport::cuda::{self, Company, CudaTransport, Device, Threads};
-use crate::transport::host::control::Control;
 use crate::{Error, InitAttr, MemoryKind, Pe, Result, Runtime};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;

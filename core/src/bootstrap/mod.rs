@@ -18,10 +18,11 @@ pub(crate) use interrupt::hook;
 pub use interrupt::set_init_interrupt_hook;
 pub use unique_id::UniqueId;
 
-use crate::heap::layout::MAX_ALIGNMENT;
-use crate::runtime::{Membership, machine};
+use crate::job::block::MAX_PES;
+use crate::job::layout::MAX_ALIGNMENT;
+use crate::job::machine;
+use crate::runtime::Membership;
 use crate::transport::cuda::{self, Company, CudaTransport, Device};
-use crate::transport::host::control::MAX_PES;
 use crate::{Error, InitAttr, MemoryKind, Pe, Result, Runtime};
 use std::sync::Arc;
 use std::time::Instant;
@@ -45,7 +46,7 @@ fn default_heap(device: Option<&Result<Arc<Device>>>, n_pes: Pe) -> Result<u64> 
 
 /// The heap size in force, rounded up so that every PE's part is aligned alike.
 fn stride(bytes: u64) -> Result<u64> {
-    crate::heap::layout::round_up(bytes, MAX_ALIGNMENT)
+    crate::job::layout::round_up(bytes, MAX_ALIGNMENT)
         .ok_or_else(|| Error::invalid("heap_bytes", bytes, "a size that fits the address space"))
 }
 

@@ -3,7 +3,7 @@
 use super::holder::{self, Holder};
 use super::socket::{Rendezvous, bootstrap};
 use crate::debug::Level;
-use crate::transport::host::peer;
+use crate::job::credentials;
 use crate::{Error, Result};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
@@ -21,7 +21,7 @@ const AGAIN: u32 = 100;
 
 /// The pid of the process at the other end, if it is the same user; otherwise who it is.
 pub(super) fn check_user(stream: &UnixStream) -> std::result::Result<i32, String> {
-    let peer = peer::of_socket(stream.as_fd()).map_err(|error| error.to_string())?;
+    let peer = credentials::of_socket(stream.as_fd()).map_err(|error| error.to_string())?;
     let me = rustix::process::geteuid().as_raw();
     if peer.uid == me {
         Ok(peer.pid)

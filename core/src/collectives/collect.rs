@@ -3,8 +3,8 @@
 use super::device::{Form, Task};
 use super::{PAYLOAD_BYTES, check_overlap, with_work};
 use crate::heap::sym::{SymRange, SymSlice, Symmetric};
+use crate::job::block::PAYLOAD_WORDS;
 use crate::operation::{NONE, Operation};
-use crate::transport::host::control::PAYLOAD_WORDS;
 use crate::transport::{Lane, Transport as _};
 use crate::{Error, Result, Runtime, Team};
 use bytemuck::Pod;

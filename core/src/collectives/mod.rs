@@ -25,11 +25,11 @@ mod scan;
 pub(crate) use farewell::Parting;
 
 use crate::heap::sym::{LocalDest, LocalSource, SymRange};
+use crate::job::block::{PAYLOAD_WORDS, Slot};
 use crate::operation::{ARGS, Caller, Operation};
 use crate::runtime::Inner;
 use crate::team::{self, Members, Team, TeamState};
 use crate::transport::Transport as _;
-use crate::transport::host::control::{PAYLOAD_WORDS, Slot};
 use crate::wait::{Target, Wait, ring_team};
 use crate::{Error, Pe, Result};
 use std::cell::{Cell, RefCell};

@@ -2,8 +2,8 @@
 
 use super::Place;
 use crate::board::Board;
-use crate::transport::host::control::Control;
-use crate::transport::host::segment::Segment;
+use crate::job::block::Control;
+use crate::job::segment::Segment;
 use crate::{Error, Pe, Result};
 use std::cell::RefCell;
 use std::collections::HashMap;

@@ -1,8 +1,8 @@
 //! A PE whose partner has gone mad: it comes to every meeting, but brings anything, and writes anything to the control block.
 
 use super::Place;
-use crate::board::State;
-use crate::transport::host::control::{Control, PAYLOAD_WORDS};
+use crate::job::block::{Control, PAYLOAD_WORDS};
+use crate::job::state::State;
 use crate::{Cmp, Dtype, InitAttr, Op, Pe, Request, Runtime, Symmetric, Team, TeamConfig, local};
 use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;

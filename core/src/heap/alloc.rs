@@ -4,7 +4,7 @@
 //! offsets without talking. It must therefore depend on nothing but that sequence. It handles offsets only;
 //! no memory is touched here.
 
-use super::layout::{GRANULE, round_up};
+use crate::job::layout::{GRANULE, round_up};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A live allocation.

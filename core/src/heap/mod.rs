@@ -1,10 +1,9 @@
 //! The symmetric heap: collective allocation, deferred release, and the checks of symmetric addresses.
 //!
-//! [`layout`] is address arithmetic, [`alloc`] the deterministic allocator, [`sym`] the typed handles, [`lookup`] finds the
+//! [`layout`](crate::job::layout) is address arithmetic, [`alloc`] the deterministic allocator, [`sym`] the typed handles, [`lookup`] finds the
 //! allocation an address lies in, [`register`] makes buffers of the program's symmetric.
 
 pub(crate) mod alloc;
-pub(crate) mod layout;
 mod lookup;
 mod realloc;
 pub(crate) mod register;
@@ -13,16 +12,16 @@ pub(crate) mod sym;
 use crate::collectives::{Call, Turn};
 use crate::debug::Level;
 use crate::dtype::Element;
+use crate::job::block::{MAX_ALLOCATIONS, MAX_FREED};
+use crate::job::layout::{GRANULE, Layout, MAX_ALIGNMENT};
 use crate::operation::{NONE, Operation};
 use crate::runtime::Inner;
 use crate::team::Team;
 use crate::track::Resource;
-use crate::transport::host::control::{MAX_ALLOCATIONS, MAX_FREED};
 use crate::transport::{Lane, Transport as _};
 use crate::{Error, MemoryKind, Pe, Result, Runtime};
 use alloc::{Allocator, Block};
 use bytemuck::Pod;
-use layout::{GRANULE, Layout, MAX_ALIGNMENT};
 use lookup::Lookup;
 use register::{Places, Registered};
 use std::collections::HashSet;
@@ -213,7 +212,7 @@ impl State {
             return Ok(());
         }
         let requested = bytes.saturating_mul(n_pes as u64);
-        let (free, limit) = crate::runtime::machine::available();
+        let (free, limit) = crate::job::machine::available();
         let available = free.saturating_add(released.saturating_mul(n_pes as u64));
         if requested > available {
             return Err(Error::MachineMemory {

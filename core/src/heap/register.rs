@@ -5,9 +5,9 @@
 //! addresses afterwards. To everything else it is like an allocation.
 
 use super::alloc::{Allocator, Block};
-use super::layout::Layout;
 use super::sym::{Registration, SymRange};
 use crate::collectives::Call;
+use crate::job::layout::Layout;
 use crate::runtime::Inner;
 use crate::track::Resource;
 

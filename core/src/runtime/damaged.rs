@@ -1,8 +1,8 @@
 //! A control block that says what no PE has written: an error at worst, and never an access outside of it. The fuzz targets `peer` and
 //! `board` look for more of these; what they have found is here.
 
-use crate::transport::host::control::{Control, MAX_PES};
-use crate::transport::host::segment::Segment;
+use crate::job::block::{Control, MAX_PES};
+use crate::job::segment::Segment;
 use crate::{Error, InitAttr, Request, Runtime, Team, local};
 use std::sync::atomic::Ordering::Relaxed;
 

@@ -2,16 +2,19 @@
 
 #[cfg(test)]
 mod damaged;
-pub mod machine;
 mod stops;
 mod watchdog;
 
-use crate::board::State;
 use crate::bootstrap::{self, UniqueId};
 use crate::collectives::Parting;
 use crate::debug::Level;
 use crate::heap::Heap;
-use crate::heap::layout::Layout;
+use crate::job::block::Control;
+use crate::job::layout::Layout;
+use crate::job::process::pid_of;
+use crate::job::segment::Segment;
+use crate::job::state::State;
+use crate::job::{fork, locks, machine};
 use crate::operation::Operation;
 use crate::sites::Sites;
 use crate::stream::{GpuStream, Queue};
@@ -20,9 +23,7 @@ use crate::track::{Ledger, Resource};
 use crate::transport::check::tracker::Tracker;
 use crate::transport::check::{self, Checker};
 use crate::transport::cuda::{self, CudaTransport};
-use crate::transport::host::control::Control;
-use crate::transport::host::segment::Segment;
-use crate::transport::host::{HostTransport, fork, locks};
+use crate::transport::host::HostTransport;
 use crate::transport::{Active, Lane, Transport as _};
 use crate::wait::{self, Target, Wait};
 use crate::{Error, MemoryKind, Pe, Result, board, config};
@@ -331,7 +332,7 @@ impl Inner {
         };
         Error::PeDied {
             pe,
-            pid: board::pid_of(&self.control, pe),
+            pid: pid_of(&self.control, pe),
             how,
             place: board::last_place(&self.control, pe),
             operation: operation.name(),

@@ -7,10 +7,10 @@
 //! Only time in which the observer runs counts, so a job that is stopped and continued as a whole is not hurt.
 
 use super::Inner;
-use crate::board::pid_of;
-use crate::board::process::letter;
+use crate::job::block::Control;
+use crate::job::process::letter;
+use crate::job::process::pid_of;
 use crate::operation::Operation;
-use crate::transport::host::control::Control;
 use crate::wait::{self, now_ns};
 use crate::{Error, Pe, Result};
 use std::collections::HashMap;

@@ -5,13 +5,13 @@
 //! twice in a row; in between, a PE that lives takes its lock anew, should the program have closed a descriptor that it
 //! hung on.
 
+use super::Inner;
 use super::stops::Stops;
-use super::{Inner, machine};
-use crate::board::State;
+use crate::job::block::Control;
+use crate::job::locks::Holder;
+use crate::job::state::State;
+use crate::job::{locks, machine, signals};
 use crate::transport::cuda::Page;
-use crate::transport::host::control::Control;
-use crate::transport::host::locks::Holder;
-use crate::transport::host::{locks, signals};
 use crate::{Error, Pe, Result};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;

@@ -1,10 +1,10 @@
 //! A stream of a GPU: operations are put on it at once, and run there in order.
 
+use crate::job::signals;
 use crate::operation::Operation;
 use crate::runtime::Inner;
 use crate::transport::Lane;
 use crate::transport::cuda::{CudaEvent, CudaStream, CudaStreamRef, CudaTransport};
-use crate::transport::host::signals;
 use crate::{Error, Result, Runtime};
 use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, catch_unwind};

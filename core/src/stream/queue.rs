@@ -1,8 +1,8 @@
 //! A stream of host memory: a queue with a thread of its own.
 
+use crate::job::signals;
 use crate::operation::Operation;
 use crate::runtime::Inner;
-use crate::transport::host::signals;
 use crate::wait::{self, Target, Wait};
 use crate::{Error, Result, Runtime, deadline};
 use std::collections::VecDeque;

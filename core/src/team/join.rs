@@ -7,9 +7,9 @@
 
 use super::{Claim, MAX_ATTEMPTS, Members, Team, TeamConfig, choose, latest};
 use crate::collectives::Call;
+use crate::job::block::{JOIN_SLOTS, JoinSlot, TEAM_WORDS};
 use crate::operation::Operation;
 use crate::runtime::Inner;
-use crate::transport::host::control::{JOIN_SLOTS, JoinSlot, TEAM_WORDS};
 use crate::wait::{self, Target, Wait};
 use crate::{Error, Pe, Result, Runtime};
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};

@@ -1,8 +1,8 @@
 //! The numbers of teams that are no more.
 
 use super::{NAMES, TeamState};
+use crate::job::block::MAX_TEAMS;
 use crate::runtime::Inner;
-use crate::transport::host::control::MAX_TEAMS;
 use crate::{Error, Pe};
 
 impl Inner {

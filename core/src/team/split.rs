@@ -6,10 +6,10 @@
 
 use super::{Claim, MAX_ATTEMPTS, Team, TeamConfig, TeamState, choose, latest};
 use crate::collectives::{Call, Turn};
+use crate::job::block::TEAM_WORDS;
 use crate::operation::Operation;
 use crate::runtime::Inner;
 use crate::track::Resource;
-use crate::transport::host::control::TEAM_WORDS;
 use crate::{Error, Pe, Result, Runtime};
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 

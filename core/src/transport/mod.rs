@@ -4,9 +4,8 @@
 //! its length lie within `stride`, a PE is one of the job, an atomic's offset is aligned to its width. It reports
 //! only what the machine refuses.
 //!
-//! The folders have the same files: `mod.rs` (the transport), `segment.rs` (reserving, committing and mapping memory).
-//! `host/` also holds what the PEs of a host share whatever the memory kind: the control block, liveness locks and fork
-//! detection. `active.rs` is the transport as the program's operations see it: itself, or behind the checker of `check/`.
+//! `active.rs` is the transport as the program's operations see it: itself, or behind the checker of `check/`. What the
+//! PEs share whatever the memory kind is in [`crate::job`].
 
 mod active;
 pub(crate) mod check;

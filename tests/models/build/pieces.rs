@@ -9,7 +9,7 @@ const fn mutant(item: &'static str, find: &'static str, put: &'static str) -> Mu
 pub(crate) const PIECES: &[Piece] = &[
     Piece {
         name: "control",
-        file: "transport/host/control.rs",
+        file: "job/block.rs",
         items: &[
             "struct Header",
             "struct Freed",
@@ -26,7 +26,7 @@ pub(crate) const PIECES: &[Piece] = &[
     },
     Piece {
         name: "state",
-        file: "board.rs",
+        file: "job/state.rs",
         items: &["enum State", "State::from_number"],
         mutants: &[],
     },

@@ -55,6 +55,8 @@ mod wait {
     pub(super) fn run_stream<T>(_stop: Arc<T>) {}
 }
 
+use board::pid_of;
+
 /// The board, whose `Wait` is another one.
 pub(crate) mod board {
     use super::super::sync::Ordering::*;
@@ -245,11 +247,11 @@ fn error_words(_error: &Error) -> [u64; PAYLOAD_WORDS] {
     [0; PAYLOAD_WORDS]
 }
 
-/// Mirrors `Row` of transport/host/control.rs: the team's number stands for its place.
+/// Mirrors `Row` of job/block.rs: the team's number stands for its place.
 #[derive(Clone, Copy)]
 pub(crate) struct Row(u32);
 
-/// Mirrors `Control` of transport/host/control.rs: the views of the segment.
+/// Mirrors `Control` of job/block.rs: the views of the segment.
 pub(crate) struct Control {
     header: Header,
     pes: Vec<PeBlock>,

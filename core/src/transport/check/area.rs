@@ -18,8 +18,8 @@
 //!
 //! 1. The area lies within the segment, which is mapped as long as the `Area` lives; its words are given out as atomics only.
 
-use crate::transport::host::control::{Control, MAX_TEAMS};
-use crate::transport::host::segment::Segment;
+use crate::job::block::{Control, MAX_TEAMS};
+use crate::job::segment::Segment;
 use crate::{Pe, Result};
 use std::ops::Deref;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! The thread that delivers what a PE holds back and makes no calls for.
 
 use super::{Checker, Inside};
-use crate::transport::host::signals;
+use crate::job::signals;
 use crate::{Error, Result};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Release};

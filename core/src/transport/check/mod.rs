@@ -25,11 +25,11 @@ pub(crate) mod tracker;
 
 use super::host::HostTransport;
 use crate::dtype::Dtype;
-use crate::heap::layout::Layout;
 use crate::heap::sym::SymRange;
+use crate::job::block::Control;
+use crate::job::layout::Layout;
 use crate::op::Cmp;
 use crate::sites::{Access, Sites};
-use crate::transport::host::control::Control;
 use crate::{Pe, Result};
 use courier::Courier;
 use delay::{Queue, Random, Reach};

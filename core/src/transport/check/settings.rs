@@ -1,7 +1,7 @@
 //! Whether a job is checked, and what the checker's choices follow from: PE 0 decides, and nobody may want something else.
 
 use super::area::MAX_PES;
-use crate::transport::host::control::Control;
+use crate::job::block::Control;
 use crate::{Error, InitAttr, Pe, Result, config};
 
 /// What a PE asks for.

@@ -3,7 +3,7 @@
 //! The rules are those of [`driver`](super::driver).
 
 use super::driver::{self, Apart, check};
-use crate::transport::host::fork;
+use crate::job::fork;
 use crate::{Error, Pe, Result, config};
 use cudarc::driver::sys::{
     self, CUcontext, CUdevice, CUdevice_attribute, CUresult, CUstream, CUstreamCaptureStatus,

@@ -6,9 +6,9 @@ use super::page::{STAGE, Stage};
 use super::{CudaEvent, CudaTransport, sync};
 use crate::Result;
 use crate::heap::sym::LocalDest;
+use crate::job::block::MAX_TEAMS;
 use crate::operation::Operation;
 use crate::transport::Lane;
-use crate::transport::host::control::MAX_TEAMS;
 
 /// Words from one team's count to the next one's.
 const STEP: usize = sync::EPOCH as usize / 8;

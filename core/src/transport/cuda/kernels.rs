@@ -20,8 +20,8 @@ mod plan;
 pub(crate) use launch::{Kernels, SignalWay};
 pub(crate) use plan::{Plan, Reduction, collect_plan, plan};
 
-use crate::heap::layout::Layout;
 use crate::heap::sym::SymRange;
+use crate::job::layout::Layout;
 use crate::op::Op;
 use crate::{Error, Pe, Result};
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64};

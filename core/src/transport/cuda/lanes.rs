@@ -8,8 +8,8 @@
 use super::CudaTransport;
 use super::device::Device;
 use super::streams::{CudaEvent, CudaStream};
+use crate::job::block::MAX_TEAMS;
 use crate::transport::Lane;
-use crate::transport::host::control::MAX_TEAMS;
 use crate::{Error, Result};
 use cudarc::driver::sys::CUstream;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Release};

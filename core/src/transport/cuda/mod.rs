@@ -40,9 +40,9 @@ pub(crate) use segment::Segment;
 pub use streams::CudaStreamRef;
 pub(crate) use streams::{CudaEvent, CudaStream};
 
-use super::host::control::Control;
-use crate::heap::layout::{Layout, MAX_ALIGNMENT};
 use crate::heap::sym::SymRange;
+use crate::job::block::Control;
+use crate::job::layout::{Layout, MAX_ALIGNMENT};
 use crate::operation::Operation;
 use crate::wait::{self, Wait};
 use crate::{Error, Pe, Result};

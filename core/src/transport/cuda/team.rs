@@ -5,8 +5,8 @@ use super::kernels::{
 };
 use super::lanes::LOOK;
 use super::{CudaTransport, LentStream, sync};
-use crate::board::pid_of;
 use crate::heap::sym::LocalSource;
+use crate::job::process::pid_of;
 use crate::operation::Operation;
 use crate::transport::Lane;
 use crate::{Error, Pe, Result, team};

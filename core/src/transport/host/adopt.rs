@@ -6,7 +6,7 @@
 //!    vouches that nobody uses it meanwhile.
 //! 2. An address for a further mapping is taken only if nothing is mapped there; the kernel checks it again.
 
-use super::segment::Segment;
+use crate::job::segment::Segment;
 use crate::{Error, Result};
 use procfs::process::{MMPermissions, MMapPath, Process};
 use rustix::mm::{MapFlags, ProtFlags};

@@ -4,19 +4,13 @@
 //! memory barrier.
 
 mod adopt;
-pub(crate) mod control;
-pub(crate) mod fork;
-pub(crate) mod locks;
-pub(crate) mod peer;
-pub(crate) mod segment;
-pub(crate) mod signals;
 
 use super::{Atomic, MemoryKind, Transport, Width, copy::copy};
-use crate::heap::layout::Layout;
 use crate::heap::sym::{LocalDest, LocalSource, SymRange};
+use crate::job::layout::Layout;
+use crate::job::segment::Segment;
 use crate::op::SignalOp;
 use crate::{Pe, Result};
-use segment::Segment;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::*, fence};
 

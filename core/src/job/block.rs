@@ -18,7 +18,7 @@
 pub(crate) mod corrupt;
 
 use super::segment::{AllAtomic, Segment};
-use crate::heap::layout::MAX_ALIGNMENT;
+use crate::job::layout::MAX_ALIGNMENT;
 use crate::operation::ARGS;
 use crate::transport::check::area;
 use crate::{Error, MemoryKind, Pe, Result};

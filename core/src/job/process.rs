@@ -1,10 +1,10 @@
 //! What a process is doing, as far as the kernel tells: for PEs that are not waiting in nvshmemrs.
 
 use crate::Pe;
-use crate::runtime::machine;
-use crate::transport::host::control::Control;
-use crate::transport::host::locks::{self, Holder};
-use crate::transport::host::segment::NAME;
+use crate::job::block::Control;
+use crate::job::locks::{self, Holder};
+use crate::job::machine;
+use crate::job::segment::NAME;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::fs;
@@ -101,7 +101,7 @@ pub(crate) fn pid_of(control: &Control, pe: Pe) -> u32 {
 
 /// How many threads of process `pid` are not among `waiting`, nor threads of the library that never call anything; none if the kernel
 /// does not say. Threads are numbered as in that process's own pid namespace.
-pub(super) fn others(pid: u32, waiting: &BTreeSet<u32>) -> Option<usize> {
+pub(crate) fn others(pid: u32, waiting: &BTreeSet<u32>) -> Option<usize> {
     let threads = threads(&format!("/proc/{pid}"));
     let other = |folder: &String| {
         // One that cannot be looked at any more has ended.
@@ -125,7 +125,7 @@ pub(super) fn others(pid: u32, waiting: &BTreeSet<u32>) -> Option<usize> {
 type File = (u64, u64);
 
 /// The job's memory that a descriptor in /proc leads to, if it is that.
-pub(super) fn job_file(descriptor: &Path) -> Option<File> {
+pub(crate) fn job_file(descriptor: &Path) -> Option<File> {
     let link = fs::read_link(descriptor).ok()?;
     let job = link
         .to_string_lossy()
@@ -135,7 +135,7 @@ pub(super) fn job_file(descriptor: &Path) -> Option<File> {
 }
 
 /// The memory of the jobs that this process is in: a PE has a descriptor to write to it, who only looks at a board has none.
-pub(super) fn own_jobs() -> Vec<File> {
+pub(crate) fn own_jobs() -> Vec<File> {
     // The owner's right to write stands for that of the descriptor.
     let writes =
         |path: &Path| fs::symlink_metadata(path).is_ok_and(|link| link.mode() & 0o200 != 0);

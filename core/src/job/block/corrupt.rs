@@ -1,7 +1,7 @@
 //! Writes anything anywhere into a control block, as a PE gone mad would. For the fuzz targets only.
 
 use super::{Control, MAX_TEAMS, MEMBER_BYTES, PAGE};
-use crate::transport::host::segment::AllAtomic;
+use crate::job::segment::AllAtomic;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 

@@ -9,7 +9,7 @@
 //! 2. References into the mapping are given out only as types made of atomics ([`AllAtomic`]), which other processes may
 //!    change at any time.
 
-use crate::heap::layout::MAX_ALIGNMENT;
+use crate::job::layout::MAX_ALIGNMENT;
 use crate::{Error, Result};
 use rustix::fs::{FallocateFlags, MemfdFlags, Mode, SealFlags};
 use rustix::mm::{MapFlags, ProtFlags};

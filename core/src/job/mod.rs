@@ -1,0 +1,24 @@
+//! What the PEs of a job share besides the heap, whatever kind of memory the heap is in.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | [`block`] | the control block: the words that PEs write for each other |
+//! | [`segment`] | the shared memory that the block, and a heap in host memory, lie in |
+//! | [`layout`] | where each PE's part of the heap lies |
+//! | [`state`] | what a PE is doing, as the block says it |
+//! | [`locks`] | which process holds a PE's place; the kernel drops it when the process ends |
+//! | [`liveness`] | the thread that notices PEs that have ended, or are stopped |
+//! | [`stops`] | PEs that are stopped |
+//! | [`fork`], [`signals`] | forked children; the program's signals and the library's threads |
+//! | [`process`], [`credentials`], [`machine`] | what the kernel says of a process, of a socket's other end and of the machine |
+
+pub(crate) mod block;
+pub(crate) mod credentials;
+pub(crate) mod fork;
+pub(crate) mod layout;
+pub(crate) mod locks;
+pub mod machine;
+pub(crate) mod process;
+pub(crate) mod segment;
+pub(crate) mod signals;
+pub(crate) mod state;
