@@ -40,6 +40,7 @@
 mod atomics;
 pub mod board;
 mod bootstrap;
+mod buffer;
 mod collectives;
 pub mod config;
 pub mod deadline;
@@ -69,14 +70,12 @@ mod wait;
 
 pub use atomics::{AtomicElement, AtomicInteger};
 pub use bootstrap::{LAUNCHERS, Launcher, UniqueId, local, set_init_interrupt_hook};
+pub use buffer::{LocalDest, LocalSource, NbiDest, NbiSource, Registration, SymRange};
 pub use deadline::deadline;
 pub use dtype::{Dtype, Element};
 pub use error::{Error, Result};
 pub use heap::alloc::{Allocator, Block};
-pub use heap::sym::{
-    LocalDest, LocalSource, NbiDest, NbiSource, Registration, SymArray, SymElement, SymRange,
-    SymSlice, Symmetric,
-};
+pub use heap::sym::{SymArray, SymElement, SymSlice, Symmetric};
 pub use heap::{HeapStats, Request};
 pub use job::fork::generation as fork_generation;
 pub use job::machine;

@@ -6,8 +6,9 @@
 
 mod gpu;
 
+use crate::buffer::SymRange;
 use crate::dtype::Element;
-use crate::heap::sym::{SymElement, SymRange, SymSlice};
+use crate::heap::sym::{SymElement, SymSlice};
 use crate::op::Cmp;
 use crate::operation::Operation;
 use crate::runtime::Inner;

@@ -1,9 +1,8 @@
 //! Remote memory access: put, get, p, g.
 
+use crate::buffer::{LocalDest, LocalSource, NbiDest, NbiSource, SymRange};
 use crate::dtype::Element;
-use crate::heap::sym::{
-    LocalDest, LocalSource, NbiDest, NbiSource, SymElement, SymRange, Symmetric,
-};
+use crate::heap::sym::{SymElement, Symmetric};
 use crate::{Pe, Result, Runtime, pe, wait};
 
 impl Runtime {

@@ -1,7 +1,8 @@
 //! Signals.
 
+use crate::buffer::{LocalSource, NbiSource};
 use crate::dtype::Dtype;
-use crate::heap::sym::{LocalSource, NbiSource, SymElement, Symmetric};
+use crate::heap::sym::{SymElement, Symmetric};
 use crate::op::{Cmp, SignalOp};
 use crate::operation::Operation;
 use crate::transport::{Nbi, SignalUpdate, Transport as _};

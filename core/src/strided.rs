@@ -3,8 +3,9 @@
 //! A stride is the distance from the start of one block to the start of the next, in elements; it may be negative. The blocks of
 //! a destination must not overlap each other.
 
+use crate::buffer::{LocalDest, LocalSource, SymRange};
 use crate::dtype::Element;
-use crate::heap::sym::{LocalDest, LocalSource, SymRange, SymSlice, Symmetric};
+use crate::heap::sym::{SymSlice, Symmetric};
 use crate::{Error, Pe, Result, Runtime, pe};
 
 /// Bytes that no side of a transfer can span: more than an address space has for a heap.

@@ -8,9 +8,9 @@
 //! A wait ends with an error when a PE is gone, when its deadline has passed, or when it is interrupted. That a PE is gone does not end a
 //! wait for what this PE's own GPU does by itself.
 
+use crate::buffer::SymRange;
 use crate::deadline;
 use crate::dtype::Dtype;
-use crate::heap::sym::SymRange;
 use crate::job::block::{Control, PeBlock, WAIT_SLOTS, WaitSlot};
 use crate::job::process::pid_of;
 use crate::job::state::State;

@@ -4,7 +4,8 @@ use super::device::{Form, Task};
 use super::{
     PAYLOAD_BYTES, Turn, WORK_WORDS, bytes_of, bytes_of_mut, check_overlap, times, with_work,
 };
-use crate::heap::sym::{LocalDest, LocalSource, SymSlice, Symmetric};
+use crate::buffer::{LocalDest, LocalSource};
+use crate::heap::sym::{SymSlice, Symmetric};
 use crate::operation::Operation;
 use crate::strided::Strides;
 use crate::transport::Transport as _;

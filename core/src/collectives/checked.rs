@@ -2,7 +2,7 @@
 //! moved unchecked.
 
 use super::Turn;
-use crate::heap::sym::SymRange;
+use crate::buffer::SymRange;
 use crate::operation::{ARGS, Completes, Operation};
 use crate::runtime::Inner;
 use crate::strided::Strides;

@@ -2,7 +2,8 @@
 
 use super::device::{Form, Task};
 use super::{PAYLOAD_BYTES, check_overlap, with_work};
-use crate::heap::sym::{SymRange, SymSlice, Symmetric};
+use crate::buffer::SymRange;
+use crate::heap::sym::{SymSlice, Symmetric};
 use crate::job::block::PAYLOAD_WORDS;
 use crate::operation::{NONE, Operation};
 use crate::transport::{Lane, Transport as _};

@@ -2,7 +2,8 @@
 
 use super::device::Task;
 use super::{PAYLOAD_BYTES, Turn, check_overlap, times, with_work};
-use crate::heap::sym::{SymRange, SymSlice, Symmetric};
+use crate::buffer::SymRange;
+use crate::heap::sym::{SymSlice, Symmetric};
 use crate::operation::{IN_PLACE, Operation};
 use crate::transport::Transport as _;
 use crate::{Result, Runtime, Team};

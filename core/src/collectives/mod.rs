@@ -24,7 +24,7 @@ mod scan;
 
 pub(crate) use farewell::Parting;
 
-use crate::heap::sym::{LocalDest, LocalSource, SymRange};
+use crate::buffer::{LocalDest, LocalSource, SymRange};
 use crate::job::block::{PAYLOAD_WORDS, Slot};
 use crate::operation::{ARGS, Caller, Operation};
 use crate::runtime::Inner;

@@ -9,8 +9,9 @@ use super::fold::{Kernel, kernel};
 use super::{
     PAYLOAD_BYTES, Turn, WORK_WORDS, Work, bytes_of, bytes_of_mut, check_overlap, times, with_work,
 };
+use crate::buffer::{LocalDest, LocalSource, SymRange};
 use crate::dtype::{Dtype, Element};
-use crate::heap::sym::{LocalDest, LocalSource, SymRange, SymSlice, Symmetric};
+use crate::heap::sym::{SymSlice, Symmetric};
 use crate::op::Op;
 use crate::runtime::Inner;
 use crate::transport::Transport as _;

@@ -9,6 +9,7 @@ mod realloc;
 pub(crate) mod register;
 pub(crate) mod sym;
 
+use crate::buffer::SymRange;
 use crate::collectives::{Call, Turn};
 use crate::debug::Level;
 use crate::dtype::Element;
@@ -27,7 +28,7 @@ use register::{Places, Registered};
 use std::collections::HashSet;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 use std::sync::{Mutex, MutexGuard};
-use sym::{SymArray, SymElement, SymRange, SymSlice};
+use sym::{SymArray, SymElement, SymSlice};
 
 /// How full the symmetric heap is; the same on every PE, except for `released`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

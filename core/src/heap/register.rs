@@ -5,7 +5,7 @@
 //! addresses afterwards. To everything else it is like an allocation.
 
 use super::alloc::{Allocator, Block};
-use super::sym::{Registration, SymRange};
+use crate::buffer::{Registration, SymRange};
 use crate::collectives::Call;
 use crate::job::layout::Layout;
 use crate::runtime::Inner;

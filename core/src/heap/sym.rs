@@ -4,13 +4,9 @@
 //!
 //! 1. Memory that other PEs may write is never behind `&` or `&mut`. It is reached through the transport, which copies by
 //!    raw address, or atomically.
-//! 2. A [`SymRange`] lies within the `stride` of the runtime that made it; its fields are private and only checked code makes
-//!    one. It may be used with another runtime, so operations compare it with their own `stride`
-//!    ([`Inner::within`]). Access through it is memory-safe for as long as the mapping lives, even if the
-//!    allocation is gone: the mapping covers the whole heap.
-//! 3. A [`LocalSource`] or [`LocalDest`] holds a pointer that is valid for its length and for its lifetime: safe
-//!    constructors take it from a borrowed slice or from the heap, unsafe ones take the caller's word.
+//! 2. Ranges and local memory follow the rules of [`crate::buffer`].
 
+use crate::buffer::{LocalDest, LocalSource, SymRange};
 use crate::runtime::Inner;
 use crate::transport::Transport as _;
 use crate::{Element, Error, MemoryKind, Result};
@@ -18,33 +14,6 @@ use bytemuck::Pod;
 use std::marker::PhantomData;
 use std::ops::{Bound, RangeBounds};
 use std::sync::Arc;
-
-/// A checked range of symmetric memory: bytes at an offset that is the same on every PE.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SymRange {
-    offset: u64,
-    bytes: u64,
-}
-
-impl SymRange {
-    /// For code that has checked that the range lies within the heap.
-    #[inline]
-    pub(crate) fn new(offset: u64, bytes: u64) -> SymRange {
-        SymRange { offset, bytes }
-    }
-
-    /// Bytes from the start of a PE's part of the heap.
-    #[inline]
-    pub fn offset(self) -> u64 {
-        self.offset
-    }
-
-    /// How many bytes it covers.
-    #[inline]
-    pub fn bytes(self) -> u64 {
-        self.bytes
-    }
-}
 
 /// A symmetric buffer as an argument: the address of this PE's copy, which is checked when it is used, or a range of an array.
 #[derive(Clone, Copy, Debug)]
@@ -68,7 +37,7 @@ impl Symmetric {
             Symmetric::Address(address) => inner.symmetric(argument, address, bytes),
             Symmetric::Range(range) => {
                 inner.within(range)?;
-                if range.bytes == bytes {
+                if range.bytes() == bytes {
                     Ok(range)
                 } else {
                     Err(lengths_differ(argument, range, bytes))
@@ -82,7 +51,7 @@ impl Symmetric {
 fn lengths_differ(argument: &'static str, range: SymRange, bytes: u64) -> Error {
     Error::invalid(
         argument,
-        format!("{} bytes long", range.bytes),
+        format!("{} bytes long", range.bytes()),
         format!("{bytes} bytes, as many as the other side has"),
     )
 }
@@ -115,308 +84,6 @@ impl<T: Pod> From<&SymSlice<'_, T>> for Symmetric {
     }
 }
 
-/// Memory of the program's that is to become symmetric.
-#[derive(Clone, Copy, Debug)]
-pub struct Registration {
-    pub(crate) buffer: u64,
-    pub(crate) bytes: u64,
-    pub(crate) preferred: u64,
-}
-
-impl Registration {
-    /// The `bytes` bytes at `buffer`; their symmetric address shall be `preferred`, 0 for anywhere.
-    ///
-    /// # Safety
-    /// From the registration on until the buffer is unregistered, or the runtime has ended, the memory belongs to the symmetric heap: no
-    /// reference to it may be used, because other PEs write it, and it must not be freed or unmapped. Nobody may use
-    /// it during the two calls.
-    pub unsafe fn from_raw(buffer: *mut u8, bytes: usize, preferred: u64) -> Registration {
-        Registration {
-            buffer: buffer as u64,
-            bytes: bytes as u64,
-            preferred,
-        }
-    }
-}
-
-/// How many bytes of local memory an operation is given, and whether they are borrowed for the call only. In one word, so that a source
-/// or a dest travels in two registers: no borrow has more than `isize::MAX` bytes, so the complement of its length is what nothing else is.
-#[derive(Clone, Copy)]
-struct Length(usize);
-
-impl Length {
-    /// Of a borrow, which ends with the call.
-    #[inline]
-    fn borrowed(bytes: usize) -> Length {
-        Length(!bytes)
-    }
-
-    /// Of memory that is there until the operation has run. More than `isize::MAX` bytes are taken for as many, which no heap has room for
-    /// either: the check of the symmetric side refuses them.
-    #[inline]
-    fn lasting(bytes: usize) -> Length {
-        Length(bytes.min(isize::MAX as usize))
-    }
-
-    #[inline]
-    fn is_borrowed(self) -> bool {
-        self.0 > isize::MAX as usize
-    }
-
-    #[inline]
-    fn bytes(self) -> usize {
-        if self.is_borrowed() { !self.0 } else { self.0 }
-    }
-
-    /// So many of the bytes.
-    fn part(self, bytes: usize) -> Length {
-        match self.is_borrowed() {
-            true => Length::borrowed(bytes),
-            false => Length::lasting(bytes),
-        }
-    }
-}
-
-impl std::fmt::Debug for Length {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} bytes", self.bytes())
-    }
-}
-
-/// Bytes of this process that an operation reads: a borrowed slice, or memory a C caller vouches for.
-#[derive(Clone, Copy, Debug)]
-pub struct LocalSource<'a> {
-    address: *const u8,
-    length: Length,
-    borrow: PhantomData<&'a [u8]>,
-}
-
-impl LocalSource<'_> {
-    /// Memory that the caller vouches for.
-    ///
-    /// # Safety
-    /// `address` must be valid for reads of `bytes` bytes during the lifetime that the caller gives the value; for an operation on a
-    /// stream of the GPU until it has run, and each time it runs if the stream is captured into a graph. Other PEs may write it only if it
-    /// lies in the symmetric heap.
-    #[inline]
-    pub unsafe fn from_raw(address: *const u8, bytes: usize) -> Self {
-        LocalSource {
-            address,
-            length: Length::lasting(bytes),
-            borrow: PhantomData,
-        }
-    }
-
-    /// The `bytes` bytes from byte `start` on.
-    pub(crate) fn part(&self, start: usize, bytes: usize) -> Self {
-        assert!(
-            start <= self.bytes() && bytes <= self.bytes() - start,
-            "a part outside the source"
-        );
-        LocalSource {
-            address: self.address.wrapping_add(start),
-            length: self.length.part(bytes),
-            borrow: PhantomData,
-        }
-    }
-
-    #[inline]
-    pub(crate) fn address(&self) -> *const u8 {
-        self.address
-    }
-
-    /// Whether it is a borrow, which ends with the call.
-    pub(crate) fn is_borrowed(&self) -> bool {
-        self.length.is_borrowed()
-    }
-
-    /// The same, which the program leaves alone until quiet.
-    pub(crate) fn lasting(self) -> Self {
-        Self {
-            length: Length::lasting(self.length.bytes()),
-            ..self
-        }
-    }
-
-    /// How many bytes.
-    #[inline]
-    pub fn bytes(&self) -> usize {
-        self.length.bytes()
-    }
-}
-
-impl<'a, T: Pod> From<&'a [T]> for LocalSource<'a> {
-    #[inline]
-    fn from(slice: &'a [T]) -> Self {
-        LocalSource {
-            address: slice.as_ptr().cast(),
-            length: Length::borrowed(size_of_val(slice)),
-            borrow: PhantomData,
-        }
-    }
-}
-
-impl<'a, T: Pod, const N: usize> From<&'a [T; N]> for LocalSource<'a> {
-    #[inline]
-    fn from(array: &'a [T; N]) -> Self {
-        LocalSource::from(array.as_slice())
-    }
-}
-
-impl<'a, T: Pod> From<&'a Vec<T>> for LocalSource<'a> {
-    #[inline]
-    fn from(vec: &'a Vec<T>) -> Self {
-        LocalSource::from(vec.as_slice())
-    }
-}
-
-/// Bytes of this process that an operation writes.
-#[derive(Debug)]
-pub struct LocalDest<'a> {
-    address: *mut u8,
-    length: Length,
-    borrow: PhantomData<&'a mut [u8]>,
-}
-
-impl LocalDest<'_> {
-    /// Memory that the caller vouches for.
-    ///
-    /// # Safety
-    /// `address` must be valid for writes of `bytes` bytes during the lifetime that the caller gives the value; for an operation on a
-    /// stream of the GPU until it has run, and each time it runs if the stream is captured into a graph. Nothing else in this process may
-    /// use it meanwhile unless it lies in the symmetric heap.
-    #[inline]
-    pub unsafe fn from_raw(address: *mut u8, bytes: usize) -> Self {
-        LocalDest {
-            address,
-            length: Length::lasting(bytes),
-            borrow: PhantomData,
-        }
-    }
-
-    /// The `bytes` bytes from byte `start` on.
-    pub(crate) fn part(&mut self, start: usize, bytes: usize) -> LocalDest<'_> {
-        assert!(
-            start <= self.bytes() && bytes <= self.bytes() - start,
-            "a part outside the destination"
-        );
-        LocalDest {
-            address: self.address.wrapping_add(start),
-            length: self.length.part(bytes),
-            borrow: PhantomData,
-        }
-    }
-
-    #[inline]
-    pub(crate) fn address(&self) -> *mut u8 {
-        self.address
-    }
-
-    /// Whether it is a borrow, which ends with the call.
-    pub(crate) fn is_borrowed(&self) -> bool {
-        self.length.is_borrowed()
-    }
-
-    /// The same, which the program leaves alone until quiet.
-    pub(crate) fn lasting(self) -> Self {
-        Self {
-            length: Length::lasting(self.length.bytes()),
-            ..self
-        }
-    }
-
-    /// How many bytes.
-    #[inline]
-    pub fn bytes(&self) -> usize {
-        self.length.bytes()
-    }
-}
-
-impl<'a, T: Pod> From<&'a mut [T]> for LocalDest<'a> {
-    #[inline]
-    fn from(slice: &'a mut [T]) -> Self {
-        LocalDest {
-            address: slice.as_mut_ptr().cast(),
-            length: Length::borrowed(size_of_val(slice)),
-            borrow: PhantomData,
-        }
-    }
-}
-
-impl<'a, T: Pod, const N: usize> From<&'a mut [T; N]> for LocalDest<'a> {
-    #[inline]
-    fn from(array: &'a mut [T; N]) -> Self {
-        LocalDest::from(array.as_mut_slice())
-    }
-}
-
-impl<'a, T: Pod> From<&'a mut Vec<T>> for LocalDest<'a> {
-    #[inline]
-    fn from(vec: &'a mut Vec<T>) -> Self {
-        LocalDest::from(vec.as_mut_slice())
-    }
-}
-
-/// What a put without blocking reads: before it returns, or at any time until the PE's next quiet if the memory lasts so long.
-#[derive(Clone, Copy, Debug)]
-pub struct NbiSource<'a> {
-    pub(crate) source: LocalSource<'a>,
-    pub(crate) lasts: bool,
-}
-
-impl<'a> NbiSource<'a> {
-    /// A source that the program leaves alone until quiet.
-    ///
-    /// # Safety
-    /// The source's memory stays valid for reads until the next quiet, barrier or finalize of the PE has returned.
-    #[inline]
-    pub unsafe fn until_quiet(source: LocalSource<'a>) -> NbiSource<'a> {
-        NbiSource {
-            source,
-            lasts: true,
-        }
-    }
-}
-
-impl<'a, T: Into<LocalSource<'a>>> From<T> for NbiSource<'a> {
-    #[inline]
-    fn from(source: T) -> Self {
-        NbiSource {
-            source: source.into(),
-            lasts: false,
-        }
-    }
-}
-
-/// What a get without blocking writes: before it returns, or at any time until the PE's next quiet if the memory lasts so long.
-#[derive(Debug)]
-pub struct NbiDest<'a> {
-    pub(crate) dest: LocalDest<'a>,
-    pub(crate) lasts: bool,
-}
-
-impl<'a> NbiDest<'a> {
-    /// A destination that the program leaves alone until quiet.
-    ///
-    /// # Safety
-    /// The memory stays valid for writes until the next quiet, barrier or finalize of the PE has returned, and no reference to it is
-    /// used until then.
-    #[inline]
-    pub unsafe fn until_quiet(dest: LocalDest<'a>) -> NbiDest<'a> {
-        NbiDest { dest, lasts: true }
-    }
-}
-
-impl<'a, T: Into<LocalDest<'a>>> From<T> for NbiDest<'a> {
-    #[inline]
-    fn from(dest: T) -> Self {
-        NbiDest {
-            dest: dest.into(),
-            lasts: false,
-        }
-    }
-}
-
 /// An array of `len` elements on the symmetric heap of every PE.
 ///
 /// Dropping it records a release, which is local and never waits; the next collective allocation frees
@@ -432,7 +99,7 @@ impl Inner {
     /// Checks that a range lies within this runtime's heap: it may come from another runtime.
     #[inline(always)]
     pub(crate) fn within(&self, range: SymRange) -> Result<()> {
-        if range.offset + range.bytes <= self.layout.stride {
+        if range.offset() + range.bytes() <= self.layout.stride {
             Ok(())
         } else {
             Err(self.foreign(range))
@@ -446,7 +113,8 @@ impl Inner {
             "range",
             format!(
                 "{} bytes at byte {:#x} of the heap",
-                range.bytes, range.offset
+                range.bytes(),
+                range.offset()
             ),
             format!("symmetric memory of this runtime, whose heap has {limit} bytes"),
         )
@@ -680,10 +348,7 @@ impl<'a, T: Pod> SymSlice<'a, T> {
     /// The bytes it covers.
     #[inline]
     pub fn range(&self) -> SymRange {
-        SymRange {
-            offset: self.offset,
-            bytes: (self.len * size_of::<T>()) as u64,
-        }
+        SymRange::new(self.offset, (self.len * size_of::<T>()) as u64)
     }
 }
 
@@ -745,13 +410,7 @@ mod tests {
             len: 10,
             array: PhantomData,
         };
-        assert_eq!(
-            all.slice(2..5).unwrap().range(),
-            SymRange {
-                offset: 144,
-                bytes: 24
-            }
-        );
+        assert_eq!(all.slice(2..5).unwrap().range(), SymRange::new(144, 24));
         assert_eq!(all.slice(..).unwrap().len(), 10);
         assert_eq!(all.slice(10..).unwrap().len(), 0);
         assert_eq!(

@@ -4,7 +4,8 @@
 //! arrays of the caller's (a status, a value for each element) waits until the stream has run it.
 
 use super::{Set, Values, WaitElement};
-use crate::heap::sym::{SymElement, SymRange};
+use crate::buffer::SymRange;
+use crate::heap::sym::SymElement;
 use crate::op::Cmp;
 use crate::operation::Operation;
 use crate::runtime::Inner;

@@ -9,7 +9,7 @@ use super::check::Checker;
 use super::cuda::{self, CudaTransport};
 use super::host::HostTransport;
 use super::{Atomic, Lane, Raw, Transport, Width};
-use crate::heap::sym::{LocalDest, LocalSource, SymRange};
+use crate::buffer::{LocalDest, LocalSource, SymRange};
 use crate::op::SignalOp;
 use crate::{Pe, Result};
 use bytemuck::Pod;

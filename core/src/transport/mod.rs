@@ -16,7 +16,7 @@ mod raw;
 
 pub(crate) use active::{Active, Nbi, SignalUpdate};
 
-use crate::heap::sym::{LocalDest, LocalSource, SymRange};
+use crate::buffer::{LocalDest, LocalSource, SymRange};
 use crate::op::SignalOp;
 use crate::{Pe, Result};
 

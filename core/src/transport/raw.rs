@@ -1,7 +1,7 @@
 //! The transport proper as one type: whatever kind of memory it is for.
 
 use super::{Atomic, MemoryKind, Raw, Transport, Width};
-use crate::heap::sym::{LocalDest, LocalSource, SymRange};
+use crate::buffer::{LocalDest, LocalSource, SymRange};
 use crate::op::SignalOp;
 use crate::{Pe, Result};
 

@@ -47,7 +47,7 @@ pub(crate) const PIECES: &[Piece] = &[
     },
     Piece {
         name: "range",
-        file: "heap/sym.rs",
+        file: "buffer.rs",
         items: &["struct SymRange", "SymRange::new", "SymRange::offset", "SymRange::bytes"],
         mutants: &[],
     },

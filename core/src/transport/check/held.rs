@@ -4,7 +4,7 @@ use super::delay::Reach;
 use super::memory::{self, Digest};
 use super::tracker::Ticket;
 use super::{Checker, HELD_BYTES, inside};
-use crate::heap::sym::{LocalDest, LocalSource, SymRange};
+use crate::buffer::{LocalDest, LocalSource, SymRange};
 use crate::op::SignalOp;
 use crate::transport::copy::copy;
 use crate::transport::{Atomic, Transport as _, Width};

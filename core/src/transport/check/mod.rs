@@ -24,8 +24,8 @@ mod tally;
 pub(crate) mod tracker;
 
 use super::host::HostTransport;
+use crate::buffer::SymRange;
 use crate::dtype::Dtype;
-use crate::heap::sym::SymRange;
 use crate::job::block::Control;
 use crate::job::layout::Layout;
 use crate::op::Cmp;

@@ -6,7 +6,7 @@ use super::memory::{self, Digest};
 use super::report::{Finding, Party, Place, Problem};
 use super::tracker::Kind;
 use super::{Checker, Inside, MutexGuard, State};
-use crate::heap::sym::{LocalDest, LocalSource, SymRange};
+use crate::buffer::{LocalDest, LocalSource, SymRange};
 use crate::op::SignalOp;
 use crate::transport::{Atomic, Nbi, Transport as _, Width};
 use crate::{Pe, wait};

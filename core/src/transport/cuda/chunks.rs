@@ -3,7 +3,7 @@
 //! Memory is made in chunks, as allocations need it, and stays until the job ends: giving it back would take another exchange among the
 //! PEs, and the next allocation most likely wants it again.
 
-use crate::heap::sym::SymRange;
+use crate::buffer::SymRange;
 use std::collections::BTreeMap;
 
 /// The least that is made at a time, so that small allocations do not each take an exchange.

@@ -23,7 +23,7 @@ use super::own::GivenUp;
 use super::page::{STAGE, Stage};
 use super::room::{PIECE, pieces};
 use crate::Result;
-use crate::heap::sym::{LocalDest, LocalSource};
+use crate::buffer::{LocalDest, LocalSource};
 use crate::operation::Operation;
 use crate::transport::Lane;
 use crate::transport::copy::copy;

@@ -5,7 +5,7 @@ use super::kernels::{self, CollectiveArgs, State, TeamArgs, TeamLocal};
 use super::page::{STAGE, Stage};
 use super::{CudaEvent, CudaTransport, sync};
 use crate::Result;
-use crate::heap::sym::LocalDest;
+use crate::buffer::LocalDest;
 use crate::job::block::MAX_TEAMS;
 use crate::operation::Operation;
 use crate::transport::Lane;

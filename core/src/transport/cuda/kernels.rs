@@ -20,7 +20,7 @@ mod plan;
 pub(crate) use launch::{Kernels, SignalWay};
 pub(crate) use plan::{Plan, Reduction, collect_plan, plan};
 
-use crate::heap::sym::SymRange;
+use crate::buffer::SymRange;
 use crate::job::layout::Layout;
 use crate::op::Op;
 use crate::{Error, Pe, Result};

@@ -40,7 +40,7 @@ pub(crate) use segment::Segment;
 pub use streams::CudaStreamRef;
 pub(crate) use streams::{CudaEvent, CudaStream};
 
-use crate::heap::sym::SymRange;
+use crate::buffer::SymRange;
 use crate::job::block::Control;
 use crate::job::layout::{Layout, MAX_ALIGNMENT};
 use crate::operation::Operation;

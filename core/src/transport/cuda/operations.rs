@@ -9,7 +9,7 @@ use super::kernels::{SignalWay, StridedArgs, WaitArgs};
 use super::own::GivenUp;
 use super::page::{ResultWord, Scratch};
 use super::{CudaTransport, Segment};
-use crate::heap::sym::{LocalDest, LocalSource, SymRange};
+use crate::buffer::{LocalDest, LocalSource, SymRange};
 use crate::op::SignalOp;
 use crate::operation::Operation;
 use crate::strided::Transfer;

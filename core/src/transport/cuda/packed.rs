@@ -5,7 +5,7 @@ use super::CudaTransport;
 use super::kernels::StridedArgs;
 use super::page::STAGE;
 use crate::Result;
-use crate::heap::sym::{LocalDest, LocalSource};
+use crate::buffer::{LocalDest, LocalSource};
 use crate::operation::Operation;
 use crate::strided::Transfer;
 use crate::transport::Lane;

@@ -3,7 +3,7 @@
 use super::exchange::{Limit, MAX_BYTES, Patience, Share};
 use super::segment::Memory;
 use super::{CudaTransport, whole};
-use crate::heap::sym::SymRange;
+use crate::buffer::SymRange;
 use crate::operation::Operation;
 use crate::wait::{Target, Wait};
 use crate::{Error, Pe, Result};

@@ -8,7 +8,7 @@
 //! All of it is backed and zero from init on, so making a team takes no memory of anybody. The first numbers, which are the predefined
 //! teams' and the first few of the program's, have large blocks; a team with a small one does without the algorithms that need more.
 
-use crate::heap::sym::SymRange;
+use crate::buffer::SymRange;
 use crate::job::block::MAX_TEAMS;
 use crate::job::layout::MAX_ALIGNMENT;
 

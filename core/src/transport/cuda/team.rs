@@ -5,7 +5,7 @@ use super::kernels::{
 };
 use super::lanes::LOOK;
 use super::{CudaTransport, LentStream, sync};
-use crate::heap::sym::LocalSource;
+use crate::buffer::LocalSource;
 use crate::job::process::pid_of;
 use crate::operation::Operation;
 use crate::transport::Lane;

@@ -6,7 +6,7 @@
 mod adopt;
 
 use super::{Atomic, MemoryKind, Transport, Width, copy::copy};
-use crate::heap::sym::{LocalDest, LocalSource, SymRange};
+use crate::buffer::{LocalDest, LocalSource, SymRange};
 use crate::job::layout::Layout;
 use crate::job::segment::Segment;
 use crate::op::SignalOp;

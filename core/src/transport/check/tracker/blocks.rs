@@ -1,7 +1,7 @@
 //! Blocks of symmetric memory, which come and go.
 
 use super::{Block, Kind, Tracker};
-use crate::heap::sym::SymRange;
+use crate::buffer::SymRange;
 use crate::transport::check::area;
 use crate::{Error, Result};
 

@@ -197,7 +197,7 @@ fn geometry(kernel: Kernel, n: u64, grid: u64, threads: u64, herald: u64) -> Pla
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::heap::sym::SymRange;
+    use crate::buffer::SymRange;
     use Operation::*;
 
     fn team(n: i32, bytes: u64) -> TeamArgs {

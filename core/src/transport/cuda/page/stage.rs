@@ -2,7 +2,7 @@
 //! program's.
 
 use super::{Page, STAGED, lock};
-use crate::heap::sym::{LocalDest, LocalSource};
+use crate::buffer::{LocalDest, LocalSource};
 use crate::transport::Lane;
 use crate::transport::copy::copy;
 use crate::transport::cuda::CudaEvent;

@@ -22,8 +22,8 @@ mod waits;
 
 use super::{Kind, Ticket, Tracker};
 use crate::Pe;
+use crate::buffer::SymRange;
 use crate::dtype::Dtype;
-use crate::heap::sym::SymRange;
 use crate::job::block::Control;
 use crate::op::Cmp;
 use crate::sites::Sites;
