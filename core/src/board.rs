@@ -2,7 +2,7 @@
 //!
 //! * [`needs`]: what a wait needs to end; [`rings`] looks it up. [`graph`]: who needs whom, and who holds the others up.
 //! * [`circle`]: those who need each other. [`lists`]: how both follow who needs whom.
-//! * [`picture`]: all of it in words. [`words`]: lists, numbers.
+//! * [`picture`]: all of it in words. [`words`](crate::words): lists, numbers.
 //! * [`process`]: what a PE does that is not waiting in nvshmemrs.
 
 mod circle;
@@ -13,8 +13,8 @@ mod many;
 mod needs;
 mod picture;
 mod rings;
-mod words;
 
+use crate::clock::now_ns;
 use crate::dtype::Dtype;
 use crate::job::block::{Control, MAX_TEAMS, WaitSlot};
 use crate::job::process::{self, pid_of};
@@ -22,7 +22,7 @@ use crate::job::segment::Segment;
 use crate::op::Cmp;
 use crate::operation::Operation;
 use crate::team;
-use crate::wait::{Limit, Seen, Target, Wait as Waiting, kind, now_ns};
+use crate::wait::{Limit, Seen, Target, Wait as Waiting, kind};
 use crate::{Error, Pe, Result};
 use rings::Rings;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
@@ -32,7 +32,6 @@ use std::time::Duration;
 pub use crate::job::state::State;
 pub use picture::{PePicture, Picture};
 pub(crate) use picture::{detail, last_place};
-pub(crate) use words::{continued, numbered, pes};
 
 /// One PE on the board.
 #[derive(Clone, Debug)]

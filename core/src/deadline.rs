@@ -3,8 +3,7 @@
 //! While one is in force it stands in for `NVSHMEMRS_TIMEOUT`, for every wait of the thread and for what the thread submits to
 //! streams. Of nested ones the earliest holds. Only a wait that is long already looks at it, so it costs other calls nothing.
 
-use crate::stream::Job;
-use crate::wait::now_ns;
+use crate::clock::now_ns;
 use crate::{Error, Result, config};
 use std::cell::Cell;
 use std::time::Duration;
@@ -48,15 +47,10 @@ impl Drop for Restore {
     }
 }
 
-/// A stream's job, with the deadline that is in force where it is submitted.
-pub(crate) fn carried(job: Job) -> Job {
-    match until() {
-        None => job,
-        Some(until) => Box::new(move |rt| {
-            let _restore = Restore(UNTIL.replace(until));
-            job(rt)
-        }),
-    }
+/// Runs `body` on this thread with a deadline that was in force elsewhere.
+pub(crate) fn within<T>(until: u64, body: impl FnOnce() -> T) -> T {
+    let _restore = Restore(UNTIL.replace(until));
+    body()
 }
 
 /// Calls `body` with a deadline: every wait of this thread in it, and what it submits to streams, ends with [`Error::Timeout`] when

@@ -1,7 +1,7 @@
 //! The one error type: what, which PE, which argument, expected and actual.
 
 use crate::Pe;
-use crate::board::{continued, numbered};
+use crate::words::{continued, numbered};
 use std::time::Duration;
 
 /// A result with an nvshmemrs [`Error`].

@@ -31,7 +31,7 @@ mod gpu;
 mod queue;
 
 pub(crate) use gpu::GpuStream;
-pub(crate) use queue::{Job, Queue};
+pub(crate) use queue::Queue;
 
 use crate::operation::Operation;
 use crate::runtime::Inner;

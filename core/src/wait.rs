@@ -9,6 +9,7 @@
 //! wait for what this PE's own GPU does by itself.
 
 use crate::buffer::SymRange;
+use crate::clock::now_ns;
 use crate::deadline;
 use crate::dtype::Dtype;
 use crate::job::block::{Control, PeBlock, WAIT_SLOTS, WaitSlot};
@@ -129,12 +130,6 @@ impl From<u64> for Seen {
             element: None,
         }
     }
-}
-
-/// The monotonic clock in ns, which all processes of a host share.
-pub(crate) fn now_ns() -> u64 {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
 /// How many pauses a wait makes before it yields: none when PEs share cores.

@@ -6,8 +6,8 @@
 use super::Entry;
 use super::graph::{Graph, MOST};
 use super::needs::{Needs, place};
-use super::words::{pes, seconds, verb};
 use crate::Pe;
+use crate::words::{pes, seconds, verb};
 use std::collections::BTreeSet;
 use std::time::Duration;
 

@@ -6,12 +6,13 @@
 use super::lists::Lists;
 use super::needs::{NOT_LOOKED_UP, Needs, place};
 use super::rings::Rings;
-use super::words::{continued, pes, seconds, verb};
 use super::{Board, Entry, State, last_place};
 use crate::Pe;
+use crate::clock::now_ns;
 use crate::job::process::{self, Process};
 use crate::team;
-use crate::wait::{Target, now_ns};
+use crate::wait::Target;
+use crate::words::{continued, pes, seconds, verb};
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering::Relaxed;

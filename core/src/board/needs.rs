@@ -1,11 +1,11 @@
 //! What a wait needs to end, and the words for it.
 
-use super::words::{number, ordinal, pes, seconds};
 use super::{Board, Entry, State};
 use crate::Pe;
 use crate::operation::Operation;
 use crate::team;
 use crate::wait::{Target, Wait as Waiting};
+use crate::words::{number, ordinal, pes, seconds};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::sync::atomic::fence;

@@ -3,12 +3,13 @@
 use super::graph::{Graph, MOST};
 use super::needs::{Needs, place};
 use super::rings::Rings;
-use super::words::{numbered, pes, seconds};
 use super::{Board, Entry, State};
 use crate::Pe;
+use crate::clock::now_ns;
 use crate::job::block::Control;
 use crate::team;
-use crate::wait::{Seen, Target, Wait as Waiting, now_ns};
+use crate::wait::{Seen, Target, Wait as Waiting};
+use crate::words::{numbered, pes, seconds};
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::time::Duration;

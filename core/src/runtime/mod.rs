@@ -595,7 +595,7 @@ impl Runtime {
             gpu_streams: Mutex::default(),
             spins: AtomicU32::new(0),
             timeout: attr.timeout,
-            init_until: wait::now_ns().saturating_add(left.as_nanos() as u64),
+            init_until: crate::clock::now_ns().saturating_add(left.as_nanos() as u64),
             interrupted: AtomicBool::new(false),
             hook: Mutex::new(bootstrap::hook()),
             debug: Level::from_environment(),

@@ -7,11 +7,12 @@
 //! Only time in which the observer runs counts, so a job that is stopped and continued as a whole is not hurt.
 
 use super::Inner;
+use crate::clock::now_ns;
 use crate::job::block::Control;
 use crate::job::process::letter;
 use crate::job::process::pid_of;
 use crate::operation::Operation;
-use crate::wait::{self, now_ns};
+use crate::wait;
 use crate::{Error, Pe, Result};
 use std::collections::HashMap;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, SeqCst};

@@ -158,7 +158,7 @@ impl QueueStream {
             ));
         }
         state.submitted += 1;
-        state.jobs.push_back(deadline::carried(make()));
+        state.jobs.push_back(carried(make()));
         drop(state);
         self.queue.work.notify_one();
         Ok(())
@@ -413,5 +413,13 @@ impl QueueMarks {
         let to = *end.at();
         from.zip(to)
             .map_or(Duration::ZERO, |(from, to)| to.duration_since(from))
+    }
+}
+
+/// A job with the deadline that is in force where it is submitted.
+fn carried(job: Job) -> Job {
+    match deadline::until() {
+        None => job,
+        Some(until) => Box::new(move |rt| deadline::within(until, || job(rt))),
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{Resource, Unfreed};
 use crate::Pe;
-use crate::board::{self, State};
+use crate::job::state::State;
 use crate::operation::Operation;
 use crate::runtime::Inner;
 use crate::wait::{Target, Wait};
@@ -50,7 +50,7 @@ impl Inner {
         if same.first() == Some(&self.my_pe) {
             let block = format!(
                 "nvshmemrs track: {}: {}",
-                board::pes(&same),
+                crate::words::pes(&same),
                 report.without(&written)
             );
             // Whoever closed standard error does not want to know.

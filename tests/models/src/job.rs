@@ -96,7 +96,6 @@ pub(crate) mod stream {
     use super::super::sync::{
         AtomicBool, AtomicU64, Condvar, JoinHandle, Mutex, MutexGuard, spawn,
     };
-    use super::deadline;
     use super::{Error, Inner, Operation, Result, Target, Wait, wait};
     use crate::weak::{ordering, weak};
     use std::collections::VecDeque;
@@ -104,6 +103,11 @@ pub(crate) mod stream {
     use std::sync::Arc;
     use std::time::{Duration, Instant};
     include!(concat!(env!("OUT_DIR"), "/stream.rs"));
+
+    /// Deadlines of the caller's are not modelled.
+    fn carried<T>(job: T) -> T {
+        job
+    }
 
     /// Which job comes next.
     fn next_job(jobs: &mut VecDeque<Job>) -> Option<Job> {
@@ -208,13 +212,6 @@ pub(crate) mod stream {
         pub(crate) fn synchronize(&self) -> Result<()> {
             self.marks.synchronize(&self.inner)
         }
-    }
-}
-
-/// Deadlines of the caller's are not modelled.
-mod deadline {
-    pub(super) fn carried<T>(job: T) -> T {
-        job
     }
 }
 

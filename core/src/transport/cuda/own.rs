@@ -11,9 +11,10 @@
 use super::CudaTransport;
 use super::room;
 use super::streams::CudaEvent;
+use crate::clock::now_ns;
 use crate::operation::Operation;
 use crate::transport::Lane;
-use crate::wait::{Target, Wait, now_ns};
+use crate::wait::{Target, Wait};
 use crate::{Error, Result};
 use cudarc::driver::sys::CUstream;
 use std::cell::RefCell;

@@ -1,4 +1,4 @@
-//! The board's words: lists of PEs, numbers, places.
+//! Words for messages: lists of PEs, numbers, processes, times.
 
 use crate::Pe;
 use crate::dtype::Dtype;
