@@ -9,13 +9,13 @@ mod gpu;
 use crate::buffer::SymRange;
 use crate::dtype::Element;
 use crate::heap::sym::{SymElement, SymSlice};
+use crate::job::published::{Seen, Target, Wait};
 use crate::op::Cmp;
 use crate::operation::Operation;
 use crate::runtime::Inner;
 use crate::transport::Transport as _;
 use crate::transport::check::{Checker, Watch};
 use crate::transport::cuda::kernels::WaitMode;
-use crate::wait::{Seen, Target, Wait};
 use crate::{Error, Result, Runtime};
 use std::cell::RefCell;
 

@@ -3,7 +3,8 @@
 use crate::buffer::{LocalDest, LocalSource, NbiDest, NbiSource, SymRange};
 use crate::dtype::Element;
 use crate::heap::sym::{SymElement, Symmetric};
-use crate::{Pe, Result, Runtime, pe, wait};
+use crate::job::bell;
+use crate::{Pe, Result, Runtime, pe};
 
 impl Runtime {
     /// What every operation on one PE's memory checks.
@@ -17,7 +18,7 @@ impl Runtime {
     /// What was put may be what the target waits for.
     #[inline(always)]
     pub(crate) fn ring_for_words(&self, dest: SymRange, pe: Pe) {
-        wait::ring_words(&self.inner.control, pe, dest);
+        bell::ring_words(&self.inner.control, pe, dest);
     }
 
     /// What every transfer of `bytes` bytes checks; gives the symmetric side.

@@ -3,10 +3,10 @@
 use crate::buffer::{LocalSource, NbiSource};
 use crate::dtype::Dtype;
 use crate::heap::sym::{SymElement, Symmetric};
+use crate::job::published::{Target, Wait};
 use crate::op::{Cmp, SignalOp};
 use crate::operation::Operation;
 use crate::transport::{Nbi, SignalUpdate, Transport as _};
-use crate::wait::{Target, Wait};
 use crate::{Pe, Result, Runtime};
 
 impl Runtime {

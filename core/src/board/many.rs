@@ -4,8 +4,8 @@ use super::graph::{MOST, MOST_CIRCLES};
 use super::{Board, Picture, State};
 use crate::Pe;
 use crate::job::block::{Control, MAX_PES};
+use crate::job::published::kind;
 use crate::operation::Operation;
-use crate::wait::kind;
 use std::sync::atomic::Ordering::Relaxed;
 
 const LAST: Pe = MAX_PES - 1;

@@ -2,9 +2,9 @@
 
 use super::{Board, Entry, State};
 use crate::Pe;
+use crate::job::published::{Target, Wait as Waiting};
 use crate::operation::Operation;
 use crate::team;
-use crate::wait::{Target, Wait as Waiting};
 use crate::words::{number, ordinal, pes, seconds};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};

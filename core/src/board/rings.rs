@@ -4,8 +4,8 @@ use super::needs::Needs;
 use super::{Board, Entry, State};
 use crate::Pe;
 use crate::job::block::JoinSlot;
+use crate::job::published::Target;
 use crate::operation::Operation;
-use crate::wait::Target;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
@@ -160,7 +160,7 @@ mod tests {
     use super::*;
     use crate::board::graph::Graph;
     use crate::job::block::{Control, MAX_PES};
-    use crate::wait::kind;
+    use crate::job::published::kind;
 
     #[test]
     fn waits_that_make_no_sense_do_not_take_all_memory() {

@@ -8,13 +8,13 @@
 
 use super::{Turn, signature};
 use crate::dtype::Dtype;
+use crate::job::published::{Target, Wait};
 use crate::op::Op;
 use crate::operation::{ARGS, Operation};
 use crate::team::TeamState;
 use crate::transport::Lane;
 use crate::transport::cuda::CudaTransport;
 use crate::transport::cuda::kernels::{self, CollectiveArgs, Plan, Reduction, TeamArgs};
-use crate::wait::{Target, Wait};
 use crate::{Error, Pe, Result};
 
 /// What a collective's kernel does. Symmetric offsets, and bytes of the message, or of one part where there is a part per member.

@@ -25,12 +25,13 @@ mod scan;
 pub(crate) use farewell::Parting;
 
 use crate::buffer::{LocalDest, LocalSource, SymRange};
+use crate::job::bell::ring_team;
 use crate::job::block::{PAYLOAD_WORDS, Slot};
+use crate::job::published::{Target, Wait};
 use crate::operation::{ARGS, Caller, Operation};
 use crate::runtime::Inner;
 use crate::team::{self, Members, Team, TeamState};
 use crate::transport::Transport as _;
-use crate::wait::{Target, Wait, ring_team};
 use crate::{Error, Pe, Result};
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;

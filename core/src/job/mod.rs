@@ -6,12 +6,15 @@
 //! | [`segment`] | the shared memory that the block, and a heap in host memory, lie in |
 //! | [`layout`] | where each PE's part of the heap lies |
 //! | [`state`] | what a PE is doing, as the block says it |
+//! | [`published`] | the waits that others can see |
+//! | [`bell`] | wakes PEs that sleep |
 //! | [`locks`] | which process holds a PE's place; the kernel drops it when the process ends |
 //! | [`liveness`] | the thread that notices PEs that have ended, or are stopped |
 //! | [`stops`] | PEs that are stopped |
 //! | [`fork`], [`signals`] | forked children; the program's signals and the library's threads |
 //! | [`process`], [`credentials`], [`machine`] | what the kernel says of a process, of a socket's other end and of the machine |
 
+pub(crate) mod bell;
 pub(crate) mod block;
 pub(crate) mod credentials;
 pub(crate) mod fork;
@@ -19,6 +22,7 @@ pub(crate) mod layout;
 pub(crate) mod locks;
 pub mod machine;
 pub(crate) mod process;
+pub(crate) mod published;
 pub(crate) mod segment;
 pub(crate) mod signals;
 pub(crate) mod state;

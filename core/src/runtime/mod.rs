@@ -9,9 +9,11 @@ use crate::bootstrap::{self, UniqueId};
 use crate::collectives::Parting;
 use crate::debug::Level;
 use crate::heap::Heap;
+use crate::job::bell;
 use crate::job::block::Control;
 use crate::job::layout::Layout;
 use crate::job::process::pid_of;
+use crate::job::published::{Target, Wait};
 use crate::job::segment::Segment;
 use crate::job::state::State;
 use crate::job::{fork, locks, machine};
@@ -25,7 +27,7 @@ use crate::transport::check::{self, Checker};
 use crate::transport::cuda::{self, CudaTransport};
 use crate::transport::host::HostTransport;
 use crate::transport::{Active, Lane, Transport as _};
-use crate::wait::{self, Target, Wait};
+use crate::wait;
 use crate::{Error, MemoryKind, Pe, Result, board, config};
 use std::cell::RefCell;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
@@ -356,7 +358,7 @@ impl Inner {
                 .first_gone
                 .compare_exchange(0, pe as u32 + 1, AcqRel, Relaxed);
             header.gone.fetch_add(1, SeqCst);
-            wait::ring_everyone(control);
+            bell::ring_everyone(control);
         }
     }
 
@@ -378,7 +380,7 @@ impl Inner {
         let completed = self.transport.quiet(Lane::Blocking, "finalize");
         let report = self.publish_unfreed();
         self.state(State::Finalizing);
-        wait::ring_everyone(&self.control);
+        bell::ring_everyone(&self.control);
         let wait = Wait {
             operation: Operation::Finalize,
             target: Target::Job,
@@ -538,7 +540,7 @@ impl Runtime {
         block.process.store(machine::process_token(), Relaxed);
         wait::publish_cpus(block);
         block.state.store(State::Active as u32, Release);
-        wait::ring_everyone(control);
+        bell::ring_everyone(control);
         Ok(())
     }
 

@@ -8,11 +8,11 @@
 
 use super::Inner;
 use crate::clock::now_ns;
+use crate::job::bell;
 use crate::job::block::Control;
 use crate::job::process::letter;
 use crate::job::process::pid_of;
 use crate::operation::Operation;
-use crate::wait;
 use crate::{Error, Pe, Result};
 use std::collections::HashMap;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, SeqCst};
@@ -78,7 +78,7 @@ impl Stops {
             .compare_exchange(0, since.max(1), AcqRel, Relaxed);
         if told.is_ok() {
             control.header().stopped.fetch_add(1, SeqCst);
-            wait::ring_everyone(control);
+            bell::ring_everyone(control);
         }
     }
 }

@@ -1,9 +1,11 @@
 //! A stream of host memory: a queue with a thread of its own.
 
+use crate::job::bell;
+use crate::job::published::{Target, Wait};
 use crate::job::signals;
 use crate::operation::Operation;
 use crate::runtime::Inner;
-use crate::wait::{self, Target, Wait};
+use crate::wait;
 use crate::{Error, Result, Runtime, deadline};
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -90,11 +92,11 @@ impl Queue {
                 )),
             }
             self.completed.fetch_add(1, Release);
-            wait::ring_pe(&runtime.inner.control, runtime.inner.my_pe);
+            bell::ring_pe(&runtime.inner.control, runtime.inner.my_pe);
         }
         // Nobody shall wait for jobs that were forgotten.
         self.completed.store(self.lock().submitted, Release);
-        wait::ring_pe(&runtime.inner.control, runtime.inner.my_pe);
+        bell::ring_pe(&runtime.inner.control, runtime.inner.my_pe);
     }
 
     /// Waits until the jobs submitted before have run.
@@ -373,7 +375,7 @@ impl QueueMarks {
                     *at = Some(Instant::now());
                 }
                 drop(at);
-                wait::ring_pe(&rt.inner.control, rt.inner.my_pe);
+                bell::ring_pe(&rt.inner.control, rt.inner.my_pe);
                 Ok(())
             })
         })

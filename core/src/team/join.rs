@@ -7,10 +7,11 @@
 
 use super::{Claim, MAX_ATTEMPTS, Members, Team, TeamConfig, choose, latest};
 use crate::collectives::Call;
+use crate::job::bell;
 use crate::job::block::{JOIN_SLOTS, JoinSlot, TEAM_WORDS};
+use crate::job::published::{Target, Wait};
 use crate::operation::Operation;
 use crate::runtime::Inner;
-use crate::wait::{self, Target, Wait};
 use crate::{Error, Pe, Result, Runtime};
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::sync::atomic::fence;
@@ -33,7 +34,7 @@ impl Drop for Seat<'_> {
             self.slot.taken.store(0, Release);
         } else {
             self.slot.phase.store(FAILED, Release);
-            wait::ring_team(&self.inner.control);
+            bell::ring_team(&self.inner.control);
         }
     }
 }
@@ -87,7 +88,7 @@ impl<'a> Seat<'a> {
     fn advance(&mut self) {
         self.phase += 1;
         self.slot.phase.store(self.phase, Release);
-        wait::ring_team(&self.inner.control);
+        bell::ring_team(&self.inner.control);
     }
 
     /// Waits until `ready` members have come, or one has failed.

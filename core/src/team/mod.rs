@@ -9,12 +9,12 @@ mod kernels;
 mod numbers;
 mod split;
 
+use crate::job::bell::ring_team;
 use crate::job::block::{Control, MAX_TEAMS, Row, TEAM_WORDS};
 use crate::operation::Operation;
 use crate::runtime::Inner;
 use crate::track::Resource;
 use crate::transport::cuda::kernels::TeamArgs;
-use crate::wait::ring_team;
 use crate::{Error, Pe, Result, Runtime, pe};
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, fence};

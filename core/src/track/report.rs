@@ -2,10 +2,10 @@
 
 use super::{Resource, Unfreed};
 use crate::Pe;
+use crate::job::published::{Target, Wait};
 use crate::job::state::State;
 use crate::operation::Operation;
 use crate::runtime::Inner;
-use crate::wait::{Target, Wait};
 use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};

@@ -83,8 +83,8 @@ pub(crate) const PIECES: &[Piece] = &[
         mutants: &[],
     },
     Piece {
-        name: "wait",
-        file: "wait.rs",
+        name: "published",
+        file: "job/published.rs",
         items: &[
             "enum Target",
             "struct Wait",
@@ -94,30 +94,44 @@ pub(crate) const PIECES: &[Piece] = &[
             "enum Limit",
             "impl Limit",
             "struct Words",
+            "struct Published",
+            "impl Published",
+            "impl Drop for Published",
+        ],
+        mutants: &[
+            mutant("impl Published", "fence(Release);", "if !weak(\"board: no fence of the writer\") { fence(Release); }"),
+            mutant("impl Published", "slot.id.store(id, Release)", "slot.id.store(id, ordering(\"board: relaxed id\", Relaxed, Release))"),
+        ],
+    },
+    Piece {
+        name: "bell",
+        file: "job/bell.rs",
+        items: &[
             "fn ring_words",
             "fn wake_words",
             "fn ring_team",
             "fn ring_pe",
             "fn ring_everyone",
             "fn wake",
-            "struct Published",
-            "impl Published",
-            "impl Drop for Published",
-            "Inner::sleep",
         ],
         mutants: &[
-            mutant("impl Published", "fence(Release);", "if !weak(\"board: no fence of the writer\") { fence(Release); }"),
-            mutant("impl Published", "slot.id.store(id, Release)", "slot.id.store(id, ordering(\"board: relaxed id\", Relaxed, Release))"),
             // The waker looks for sleepers before its update is visible, unless a full barrier is in between.
             mutant("fn ring_words", "if control", "full_barrier(); if control"),
             mutant("fn ring_team", "if control", "full_barrier(); if control"),
+            mutant("fn wake", "bell.rings.fetch_add(1, Release);", "if !weak(\"doorbell: no ring\") { bell.rings.fetch_add(1, Release); }"),
+        ],
+    },
+    Piece {
+        name: "wait",
+        file: "wait.rs",
+        items: &["Inner::sleep"],
+        mutants: &[
             mutant("Inner::sleep", "match ready()", "match looks_again(&mut *ready)"),
             mutant(
                 "Inner::sleep",
                 "futex::wait(&bell.rings, futex::Flags::empty(), rings, Some(&timeout))",
                 "futex::wait(&bell.rings, futex::Flags::empty(), late(rings, &bell.rings), Some(&timeout))",
             ),
-            mutant("fn wake", "bell.rings.fetch_add(1, Release);", "if !weak(\"doorbell: no ring\") { bell.rings.fetch_add(1, Release); }"),
         ],
     },
     Piece {

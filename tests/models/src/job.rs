@@ -34,6 +34,8 @@ include!(concat!(env!("OUT_DIR"), "/dtype.rs"));
 include!(concat!(env!("OUT_DIR"), "/error.rs"));
 include!(concat!(env!("OUT_DIR"), "/range.rs"));
 include!(concat!(env!("OUT_DIR"), "/operation.rs"));
+include!(concat!(env!("OUT_DIR"), "/published.rs"));
+include!(concat!(env!("OUT_DIR"), "/bell.rs"));
 include!(concat!(env!("OUT_DIR"), "/wait.rs"));
 include!(concat!(env!("OUT_DIR"), "/lookup.rs"));
 include!(concat!(env!("OUT_DIR"), "/alloc.rs"));
@@ -47,8 +49,11 @@ include!(concat!(env!("OUT_DIR"), "/releases.rs"));
 include!(concat!(env!("OUT_DIR"), "/liveness.rs"));
 
 /// The names by which the core's files call each other.
-mod wait {
+mod bell {
     pub(super) use super::{ring_everyone, ring_pe, ring_team};
+}
+
+mod wait {
     use std::sync::Arc;
 
     /// What ends a stream's waits from outside is not modelled.
@@ -96,7 +101,7 @@ pub(crate) mod stream {
     use super::super::sync::{
         AtomicBool, AtomicU64, Condvar, JoinHandle, Mutex, MutexGuard, spawn,
     };
-    use super::{Error, Inner, Operation, Result, Target, Wait, wait};
+    use super::{Error, Inner, Operation, Result, Target, Wait, bell, wait};
     use crate::weak::{ordering, weak};
     use std::collections::VecDeque;
     use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -4,11 +4,12 @@ use super::delay::Reach;
 use super::memory::{self, Digest};
 use super::tracker::Ticket;
 use super::{Checker, HELD_BYTES, inside};
+use crate::Pe;
 use crate::buffer::{LocalDest, LocalSource, SymRange};
+use crate::job::bell;
 use crate::op::SignalOp;
 use crate::transport::copy::copy;
 use crate::transport::{Atomic, Transport as _, Width};
-use crate::{Pe, wait};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard};
 
@@ -222,7 +223,7 @@ impl Checker {
             }
         }
         if !matches!(held.what, What::GetTo { .. }) {
-            wait::ring_words(&self.control, pe, SymRange::new(offset, bytes));
+            bell::ring_words(&self.control, pe, SymRange::new(offset, bytes));
         }
     }
 

@@ -6,10 +6,11 @@ use super::memory::{self, Digest};
 use super::report::{Finding, Party, Place, Problem};
 use super::tracker::Kind;
 use super::{Checker, Inside, MutexGuard, State};
+use crate::Pe;
 use crate::buffer::{LocalDest, LocalSource, SymRange};
+use crate::job::bell;
 use crate::op::SignalOp;
 use crate::transport::{Atomic, Nbi, Transport as _, Width};
-use crate::{Pe, wait};
 
 /// Where the bytes of a put come from.
 #[derive(Clone, Copy)]
@@ -448,7 +449,7 @@ impl Checker {
         if due <= queue.now() || !queue.has_room(kept) {
             queue.deliver_until(due, |held| self.deliver(held));
             self.do_put(reach, source, &ticket, site);
-            wait::ring_words(&self.control, pe, SymRange::new(dest, bytes as u64));
+            bell::ring_words(&self.control, pe, SymRange::new(dest, bytes as u64));
             return (queue.now(), finding);
         }
         let what = match from {

@@ -43,8 +43,8 @@ pub(crate) use streams::{CudaEvent, CudaStream};
 use crate::buffer::SymRange;
 use crate::job::block::Control;
 use crate::job::layout::{Layout, MAX_ALIGNMENT};
+use crate::job::published::Wait;
 use crate::operation::Operation;
-use crate::wait::{self, Wait};
 use crate::{Error, Pe, Result};
 use chunks::Chunks;
 use device::Facts;
@@ -329,7 +329,7 @@ impl CudaTransport {
                     operation: Operation::Init.name(),
                     me: self.me,
                     waited: since.elapsed(),
-                    variable: wait::Limit::InitTimeout.name(),
+                    variable: crate::job::published::Limit::InitTimeout.name(),
                     detail: "waits for its GPU to set memory to 0; something of this process's holds it up".into(),
                 });
             }

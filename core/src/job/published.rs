@@ -1,0 +1,202 @@
+//! The waits of a PE as other PEs and observers see them: what is waited for, and the entry in the PE's block.
+
+use super::block::{Control, PeBlock, WAIT_SLOTS, WaitSlot};
+use crate::Pe;
+use crate::clock::now_ns;
+use crate::dtype::Dtype;
+use crate::op::Cmp;
+use crate::operation::Operation;
+use std::sync::atomic::Ordering::{AcqRel, Relaxed, Release};
+use std::sync::atomic::fence;
+use std::time::Duration;
+
+/// What a wait waits for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Target {
+    /// The members of a team, to arrive in an epoch.
+    Team { index: u32, epoch: u64 },
+    /// One or more elements of this PE's symmetric memory; `expected` are the bits of the first one's value.
+    Word {
+        offset: u64,
+        dtype: Dtype,
+        count: u64,
+        cmp: Cmp,
+        expected: u64,
+    },
+    /// `n_pes` threads, to call team_init with an id.
+    Join { unique_id: u64, n_pes: Pe },
+    /// A stream of this PE, to come to its `goal`-th operation.
+    Stream { goal: u64 },
+    /// This PE's GPU, to do what the library itself has put there.
+    Device,
+    /// A PE, to do its part of an exchange of GPU memory, in a collective over all that all have begun.
+    Share { pe: Pe },
+    /// Every PE, to join or to finalize.
+    Job,
+}
+
+/// What a target is, in a wait slot.
+pub(crate) mod kind {
+    pub(crate) const JOB: u32 = 0;
+    pub(crate) const TEAM: u32 = 1;
+    pub(crate) const WORD: u32 = 2;
+    pub(crate) const JOIN: u32 = 3;
+    pub(crate) const STREAM: u32 = 4;
+    pub(crate) const SHARE: u32 = 5;
+    pub(crate) const DEVICE: u32 = 6;
+}
+
+/// What limits a wait, by the number it has on the board; 0 is no limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub(crate) enum Limit {
+    Timeout = 1,
+    InitTimeout = 2,
+    Deadline = 3,
+}
+
+impl Limit {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Limit::Timeout => "NVSHMEMRS_TIMEOUT",
+            Limit::InitTimeout => "NVSHMEMRS_INIT_TIMEOUT",
+            Limit::Deadline => "the caller's deadline",
+        }
+    }
+
+    pub(crate) fn from_number(number: u32) -> Option<Limit> {
+        match number {
+            1 => Some(Limit::Timeout),
+            2 => Some(Limit::InitTimeout),
+            3 => Some(Limit::Deadline),
+            _ => None,
+        }
+    }
+}
+
+/// A wait, as the board shows it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wait {
+    pub(crate) operation: Operation,
+    pub(crate) target: Target,
+}
+
+/// What a wait that is not over sees: the bits of a word, or a count.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Seen {
+    pub(crate) actual: u64,
+    /// Of several elements: the first that does not hold, and the bits of the value it is compared with.
+    pub(crate) element: Option<(u64, u64)>,
+}
+
+impl From<u64> for Seen {
+    fn from(actual: u64) -> Seen {
+        Seen {
+            actual,
+            element: None,
+        }
+    }
+}
+
+/// A wait's target as the words of a slot.
+#[derive(Default)]
+struct Words {
+    kind: u32,
+    team: u32,
+    dtype: u32,
+    cmp: u32,
+    epoch: u64,
+    offset: u64,
+    bytes: u64,
+    expected: u64,
+}
+
+/// A wait's entry on the board, for as long as the value lives.
+pub(crate) struct Published<'a> {
+    block: &'a PeBlock,
+    pub(crate) slot: Option<&'a WaitSlot>,
+}
+
+impl<'a> Published<'a> {
+    pub(crate) fn new(
+        control: &'a Control,
+        me: Pe,
+        wait: &Wait,
+        since_ns: u64,
+        limit: Option<(Duration, Limit)>,
+    ) -> Published<'a> {
+        let block = control.pe(me);
+        let id = control.header().wait_ids.fetch_add(1, Relaxed) + 1;
+        // A PE with more waiting threads than slots shows the first ones.
+        let slot = (0..WAIT_SLOTS)
+            .map(|index| &block.waits[index])
+            .find(|slot| {
+                slot.id.load(Relaxed) == 0
+                    && slot
+                        .id
+                        .compare_exchange(0, u64::MAX, AcqRel, Relaxed)
+                        .is_ok()
+            });
+        if let Some(slot) = slot {
+            // Whoever sees a word of this wait sees that the slot was taken anew.
+            fence(Release);
+            let mut words = Words::default();
+            match wait.target {
+                Target::Team { index, epoch } => {
+                    (words.kind, words.team, words.epoch) = (kind::TEAM, index, epoch);
+                }
+                Target::Word {
+                    offset,
+                    dtype,
+                    count,
+                    cmp,
+                    expected,
+                } => {
+                    (words.kind, words.cmp) = (kind::WORD, cmp as u32);
+                    (words.dtype, words.bytes) = (dtype as u32, count * dtype.size() as u64);
+                    (words.offset, words.expected) = (offset, expected);
+                }
+                Target::Join { unique_id, n_pes } => {
+                    words.kind = kind::JOIN;
+                    (words.offset, words.expected) = (unique_id, n_pes as u64);
+                }
+                Target::Stream { goal } => (words.kind, words.expected) = (kind::STREAM, goal),
+                Target::Device => words.kind = kind::DEVICE,
+                Target::Share { pe } => (words.kind, words.expected) = (kind::SHARE, pe as u64),
+                Target::Job => words.kind = kind::JOB,
+            }
+            slot.operation.store(wait.operation as u32, Relaxed);
+            slot.thread.store(
+                rustix::thread::gettid().as_raw_nonzero().get() as u32,
+                Relaxed,
+            );
+            slot.kind.store(words.kind, Relaxed);
+            slot.team.store(words.team, Relaxed);
+            slot.epoch.store(words.epoch, Relaxed);
+            slot.offset.store(words.offset, Relaxed);
+            slot.dtype.store(words.dtype, Relaxed);
+            slot.bytes.store(words.bytes, Relaxed);
+            slot.index.store(0, Relaxed);
+            slot.cmp.store(words.cmp, Relaxed);
+            slot.expected.store(words.expected, Relaxed);
+            slot.since.store(since_ns, Relaxed);
+            let (after, limit) = limit.map_or((0, 0), |(after, limit)| {
+                (after.as_nanos() as u64, limit as u32)
+            });
+            slot.until.store(since_ns.saturating_add(after), Relaxed);
+            slot.limit.store(limit, Relaxed);
+            slot.id.store(id, Release);
+        }
+        Published { block, slot }
+    }
+}
+
+impl Drop for Published<'_> {
+    fn drop(&mut self) {
+        self.block.progress.fetch_add(1, Relaxed);
+        if let Some(slot) = self.slot {
+            slot.ended.store(now_ns(), Relaxed);
+            slot.id.store(0, Release);
+        }
+    }
+}
