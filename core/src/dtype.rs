@@ -96,6 +96,19 @@ impl Dtype {
         }
     }
 
+    /// The number that an element with these bits is, for messages.
+    pub(crate) fn number(self, bits: u64) -> String {
+        match self {
+            Dtype::Int8 => (bits as i8).to_string(),
+            Dtype::Int16 => (bits as i16).to_string(),
+            Dtype::Int32 => (bits as i32).to_string(),
+            Dtype::Int64 => (bits as i64).to_string(),
+            Dtype::Float => f32::from_bits(bits as u32).to_string(),
+            Dtype::Double => f64::from_bits(bits).to_string(),
+            _ => bits.to_string(),
+        }
+    }
+
     /// What addresses of elements must be multiples of.
     pub fn alignment(self) -> usize {
         match self {

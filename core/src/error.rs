@@ -406,3 +406,23 @@ impl Error {
         }
     }
 }
+
+/// Checks that `pe` is one of `n_pes`.
+#[inline(always)]
+pub(crate) fn check_pe(argument: &'static str, pe: Pe, n_pes: Pe) -> Result<()> {
+    // One comparison: a negative number becomes a large one.
+    if (pe as u32) < n_pes as u32 {
+        Ok(())
+    } else {
+        Err(out_of_range(argument, pe, n_pes))
+    }
+}
+
+#[cold]
+fn out_of_range(argument: &'static str, pe: Pe, n_pes: Pe) -> Error {
+    Error::PeRange {
+        argument,
+        pe: i64::from(pe),
+        n_pes,
+    }
+}

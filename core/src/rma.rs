@@ -4,14 +4,14 @@ use crate::buffer::{LocalDest, LocalSource, NbiDest, NbiSource, SymRange};
 use crate::dtype::Element;
 use crate::heap::sym::{SymElement, Symmetric};
 use crate::job::bell;
-use crate::{Pe, Result, Runtime, pe};
+use crate::{Pe, Result, Runtime};
 
 impl Runtime {
     /// What every operation on one PE's memory checks.
     #[inline(always)]
     pub(crate) fn check_target(&self, sym: SymRange, pe: Pe) -> Result<()> {
         self.inner.ready()?;
-        pe::check("pe", pe, self.inner.n_pes)?;
+        crate::error::check_pe("pe", pe, self.inner.n_pes)?;
         self.inner.within(sym)
     }
 
@@ -31,7 +31,7 @@ impl Runtime {
         pe: Pe,
     ) -> Result<SymRange> {
         self.inner.ready()?;
-        pe::check("pe", pe, self.inner.n_pes)?;
+        crate::error::check_pe("pe", pe, self.inner.n_pes)?;
         sym.resolve(&self.inner, argument, bytes as u64)
     }
 

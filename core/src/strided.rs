@@ -6,7 +6,7 @@
 use crate::buffer::{LocalDest, LocalSource, SymRange};
 use crate::dtype::Element;
 use crate::heap::sym::{SymSlice, Symmetric};
-use crate::{Error, Pe, Result, Runtime, pe};
+use crate::{Error, Pe, Result, Runtime};
 
 /// Bytes that no side of a transfer can span: more than an address space has for a heap.
 const LIMIT: usize = 1 << 48;
@@ -169,7 +169,7 @@ impl Runtime {
     ) -> Result<()> {
         let inner = &*self.inner;
         inner.ready()?;
-        pe::check("pe", pe, inner.n_pes)?;
+        crate::error::check_pe("pe", pe, inner.n_pes)?;
         let dest = dest.into().resolve(inner, "dest", transfer.dest.span())?;
         let source = source.into();
         check_span("source", source.bytes(), transfer.source.span())?;
@@ -204,7 +204,7 @@ impl Runtime {
     ) -> Result<()> {
         let inner = &*self.inner;
         inner.ready()?;
-        pe::check("pe", pe, inner.n_pes)?;
+        crate::error::check_pe("pe", pe, inner.n_pes)?;
         let source = source
             .into()
             .resolve(inner, "source", transfer.source.span())?;

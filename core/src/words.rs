@@ -1,7 +1,6 @@
 //! Words for messages: lists of PEs, numbers, processes, times.
 
 use crate::Pe;
-use crate::dtype::Dtype;
 use std::time::Duration;
 
 /// Most PEs that a list names one by one.
@@ -72,19 +71,6 @@ pub(crate) fn ordinal(number: u64) -> String {
 /// Seconds, with one digit.
 pub(crate) fn seconds(time: Duration) -> String {
     format!("{:.1} s", time.as_secs_f64())
-}
-
-/// The number that an element with these bits is.
-pub(crate) fn number(dtype: Dtype, bits: u64) -> String {
-    match dtype {
-        Dtype::Int8 => (bits as i8).to_string(),
-        Dtype::Int16 => (bits as i16).to_string(),
-        Dtype::Int32 => (bits as i32).to_string(),
-        Dtype::Int64 => (bits as i64).to_string(),
-        Dtype::Float => f32::from_bits(bits as u32).to_string(),
-        Dtype::Double => f64::from_bits(bits).to_string(),
-        _ => bits.to_string(),
-    }
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use crate::Pe;
 use crate::job::published::{Target, Wait as Waiting};
 use crate::operation::Operation;
 use crate::team;
-use crate::words::{number, ordinal, pes, seconds};
+use crate::words::{ordinal, pes, seconds};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::sync::atomic::fence;
@@ -96,7 +96,7 @@ impl Board {
                 expected,
             } => {
                 let (index, expected) = entry.seen.element.unwrap_or((0, expected));
-                let expected = format!("{} {}", cmp.sign(), number(dtype, expected));
+                let expected = format!("{} {}", cmp.sign(), dtype.number(expected));
                 let place = format!("at byte {offset:#x} of its symmetric heap");
                 let name = format!("{dtype:?}").to_lowercase();
                 let which = match entry.wait.operation {
@@ -113,7 +113,7 @@ impl Board {
                          {index}, is to be {expected}"
                     ),
                 };
-                (target, (expected, number(dtype, entry.seen.actual)))
+                (target, (expected, dtype.number(entry.seen.actual)))
             }
             Target::Join { unique_id, n_pes } => {
                 let there = (entry.seen.actual as usize).min(n_pes as usize);

@@ -97,7 +97,7 @@ fn place(rank: &'static str, pe: Pe, size: &'static str, n_pes: Pe) -> Result<(P
         let expected = format!("1 to {MAX_PES}");
         return Err(Error::invalid(size, n_pes, expected));
     }
-    crate::pe::check(rank, pe, n_pes)?;
+    crate::error::check_pe(rank, pe, n_pes)?;
     Ok((pe, n_pes))
 }
 

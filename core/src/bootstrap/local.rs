@@ -62,7 +62,7 @@ impl Job {
     ///
     /// Collective over all PEs of the job.
     pub fn join(&self, pe: Pe) -> Result<Runtime> {
-        crate::pe::check("pe", pe, self.control.n_pes())?;
+        crate::error::check_pe("pe", pe, self.control.n_pes())?;
         let until = Instant::now() + self.attr.init_timeout;
         let mut joined = self
             .joined

@@ -31,7 +31,7 @@ fn check_job(pe: Pe, n_pes: Pe) -> Result<()> {
     if !(1..=MAX_PES).contains(&n_pes) {
         return Err(Error::invalid("n_pes", n_pes, format!("1 to {MAX_PES}")));
     }
-    crate::pe::check("pe", pe, n_pes)
+    crate::error::check_pe("pe", pe, n_pes)
 }
 
 /// The bytes of heap per PE if nobody says otherwise. `device` is the GPU that memory is on, unless there is none.

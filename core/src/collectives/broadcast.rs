@@ -5,7 +5,7 @@ use super::{PAYLOAD_BYTES, check_overlap, with_work};
 use crate::heap::sym::{SymSlice, Symmetric};
 use crate::operation::Operation;
 use crate::transport::Transport as _;
-use crate::{Pe, Result, Runtime, Team, pe};
+use crate::{Pe, Result, Runtime, Team};
 use bytemuck::Pod;
 
 impl Runtime {
@@ -30,7 +30,7 @@ impl Runtime {
             .and_then(|dest| {
                 let source = source.into().resolve(inner, "source", bytes as u64)?;
                 check_overlap(dest, source, Some(source.offset()))?;
-                pe::check("root", root, turn.n_pes())?;
+                crate::error::check_pe("root", root, turn.n_pes())?;
                 Ok((dest, source))
             });
         let (dest, source) = match checked {

@@ -750,7 +750,7 @@ impl Runtime {
     /// Local. OpenSHMEM 1.5 section 9.3.5.
     pub fn ptr(&self, address: u64, pe: Pe) -> Result<Option<u64>> {
         self.inner.ready()?;
-        crate::pe::check("pe", pe, self.inner.n_pes)?;
+        crate::error::check_pe("pe", pe, self.inner.n_pes)?;
         let object = self.inner.symmetric("ptr", address, 1)?;
         let transport = &self.inner.transport;
         if let Some(check) = transport.checker()

@@ -234,7 +234,7 @@ impl Inner {
                 format!("1 to {}, the PEs of the job", self.n_pes),
             ));
         }
-        crate::pe::check("my_index", member, n_pes)?;
+        crate::error::check_pe("my_index", member, n_pes)?;
         let offer = &seat.slot.offer;
         let mut slots = Vec::new();
         for attempt in 0..MAX_ATTEMPTS {

@@ -15,7 +15,7 @@ use crate::operation::Operation;
 use crate::runtime::Inner;
 use crate::track::Resource;
 use crate::transport::cuda::kernels::TeamArgs;
-use crate::{Error, Pe, Result, Runtime, pe};
+use crate::{Error, Pe, Result, Runtime};
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, fence};
 use std::sync::{Arc, Mutex, RwLock};
@@ -589,7 +589,7 @@ impl Runtime {
         };
         let src = members("src_team", src_team)?;
         let dest = members("dest_team", dest_team)?;
-        pe::check("src_pe", src_pe, src.n_pes)?;
+        crate::error::check_pe("src_pe", src_pe, src.n_pes)?;
         Ok(dest.member(src.pe(src_pe)).unwrap_or(-1))
     }
 
@@ -607,7 +607,7 @@ impl Runtime {
     pub fn team_ptr(&self, team: Team, address: u64, pe: Pe) -> Result<Option<u64>> {
         self.inner.ready()?;
         let members = self.inner.team(team)?.members();
-        pe::check("pe", pe, members.n_pes)?;
+        crate::error::check_pe("pe", pe, members.n_pes)?;
         self.ptr(address, members.pe(pe))
     }
 }

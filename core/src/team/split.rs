@@ -185,7 +185,7 @@ fn common(turn: &Turn<'_>, epoch: u64, part: Part) -> [u64; TEAM_WORDS] {
 }
 
 fn check_strided(start: Pe, stride: Pe, size: Pe, n_pes: Pe) -> Result<Part> {
-    crate::pe::check("start", start, n_pes)?;
+    crate::error::check_pe("start", start, n_pes)?;
     if !(1..=n_pes).contains(&size) {
         return Err(Error::invalid(
             "size",

@@ -227,10 +227,10 @@ mod team {
 }
 use team::name;
 
-mod pe {
+mod error {
     use super::{Pe, Result};
 
-    pub(super) fn check(_argument: &'static str, pe: Pe, n_pes: Pe) -> Result<()> {
+    pub(super) fn check_pe(_argument: &'static str, pe: Pe, n_pes: Pe) -> Result<()> {
         assert!((0..n_pes).contains(&pe));
         Ok(())
     }
