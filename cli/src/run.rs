@@ -20,6 +20,7 @@ pub mod signals;
 pub mod verdict;
 pub mod watch;
 
+use crate::say;
 use clap::Parser;
 use std::process::ExitCode;
 
@@ -28,6 +29,7 @@ const LAUNCHER_FAILED: u8 = 125;
 
 /// The program `nvshmemrs-run`.
 pub fn main() -> ExitCode {
+    say::survive_writes();
     // The launcher also starts itself, for two small tasks with a flag of their own.
     let mut args = std::env::args_os().skip(1);
     let first = args.next();
@@ -40,7 +42,7 @@ pub fn main() -> ExitCode {
     match watch::run(&args::Args::parse()) {
         Ok(status) => ExitCode::from(status),
         Err(error) => {
-            eprintln!("nvshmemrs-run: {error:#}");
+            say::error(format_args!("nvshmemrs-run: {error:#}"));
             ExitCode::from(LAUNCHER_FAILED)
         }
     }

@@ -7,7 +7,7 @@ use super::monitor::{Monitor, Position};
 use super::output::{Pipes, Pump, Stream};
 use super::verdict::Evidence;
 use super::{input, shim, signals};
-use crate::find;
+use crate::{find, say};
 use anyhow::{Context, Result};
 use nvshmemrs::UniqueId;
 use nvshmemrs::board::{Board, State};
@@ -188,9 +188,9 @@ impl<'a> Launcher<'a> {
             Phase::Terminating(until) if now >= until => {
                 let grace = self.args.grace.as_secs_f64();
                 let pes = numbers(&self.job.remaining());
-                eprintln!(
+                say::error(format_args!(
                     "nvshmemrs-run: {pes} did not end within {grace} s of SIGTERM; sending SIGKILL"
-                );
+                ));
                 self.kill(now);
             }
             Phase::Grace(_) | Phase::Terminating(_) | Phase::Killed(_) => {}
@@ -209,18 +209,17 @@ impl<'a> Launcher<'a> {
             SIGUSR1 => {
                 self.find_board();
                 match &self.board {
-                    Some(board) => {
-                        eprintln!("nvshmemrs-run: wait board\n{}", board.report().trim_end())
-                    }
-                    None => {
-                        eprintln!(
-                            "nvshmemrs-run: no wait board: no PE is between init and finalize"
-                        )
-                    }
+                    Some(board) => say::error(format_args!(
+                        "nvshmemrs-run: wait board\n{}",
+                        board.report().trim_end()
+                    )),
+                    None => say::error(
+                        "nvshmemrs-run: no wait board: no PE is between init and finalize",
+                    ),
                 }
             }
             SIGINT if self.interrupted => {
-                eprintln!("nvshmemrs-run: second SIGINT: killing the job");
+                say::error("nvshmemrs-run: second SIGINT: killing the job");
                 self.failure
                     .get_or_insert(End::Killed(SIGINT).exit_status());
                 self.kill(Instant::now());
@@ -275,7 +274,8 @@ impl<'a> Launcher<'a> {
             }
             let now = Instant::now();
             if let Some(errno) = self.exec_error() {
-                eprintln!("nvshmemrs-run: {}", shim::explain(&self.command, errno));
+                let why = shim::explain(&self.command, errno);
+                say::error(format_args!("nvshmemrs-run: {why}"));
                 self.failure = Some(shim::exit_status(errno));
                 self.kill(now);
                 continue;
@@ -308,30 +308,35 @@ impl<'a> Launcher<'a> {
             && let Some(board) = board
         {
             let seconds = self.args.stall_after.as_secs_f64();
-            eprintln!("nvshmemrs-run: nothing has moved for {seconds} s");
-            eprintln!("{}", board.report().trim_end());
+            say::error(format_args!(
+                "nvshmemrs-run: nothing has moved for {seconds} s\n{}",
+                board.report().trim_end()
+            ));
         }
         self.next_look = self.monitor.interval().map(|interval| now + interval);
     }
 
     /// Says what went wrong, after all that the PEs have printed.
     fn finish(self) -> Result<u8> {
-        if let Some(output) = self.output {
-            output.finish()?;
-        }
+        let printed = self.output.map_or(Ok(()), Pump::finish);
         let board = self.board.as_ref();
-        for line in self.evidence.lines(&self.job, board, &self.command) {
-            eprintln!("nvshmemrs-run: {line}");
-        }
+        let line = |line: &str| say::error(format_args!("nvshmemrs-run: {line}"));
+        let last = self.evidence.lines(&self.job, board, &self.command);
+        last.iter().for_each(|text| line(text));
         let status = self.evidence.exit_status(&self.job, board);
         let mut status = status.or(self.failure).unwrap_or(0);
         self.job.close();
         if let Some(findings) = &self.findings {
             let count = findings.count()?;
-            eprintln!("nvshmemrs-run: {}", count.line(status != 0));
+            line(&count.line(status != 0));
             if count.found > 0 && status == 0 {
                 status = 1;
             }
+        }
+        match printed {
+            // The job's own failure is the news.
+            Err(error) if status != 0 => line(&format!("{error:#}")),
+            printed => printed?,
         }
         Ok(status)
     }

@@ -3,10 +3,10 @@
 use super::{Resource, Unfreed};
 use crate::Pe;
 use crate::board::{self, State};
+use crate::debug;
 use crate::runtime::Inner;
 use crate::wait::{Operation, Target, Wait};
 use std::collections::BTreeMap;
-use std::io::Write as _;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 impl Inner {
@@ -52,8 +52,7 @@ impl Inner {
                 board::pes(&same),
                 report.without(&written)
             );
-            // Whoever closed standard error does not want to know.
-            let _ = std::io::stderr().write_all(block.as_bytes());
+            debug::tell(&block);
         }
     }
 }
