@@ -2,17 +2,19 @@
 //!
 //! * [`args`]: the command line.
 //! * [`job`]: the PEs as processes; [`shim`]: how a process becomes a PE; [`guard`]: how PEs end when the
-//!   launcher is killed.
+//!   launcher is killed; [`limits`]: why none can be started.
 //! * [`input`], [`output`]: the streams of the PEs.
 //! * [`findings`]: what the synchronisation checker has found.
 //! * [`signals`]: signals to the launcher. [`monitor`]: notices that nothing moves.
-//! * [`verdict`]: the last lines of a job that has failed. [`watch`]: the loop that brings these together.
+//! * [`verdict`]: the last lines of a job that has failed; [`left`]: a PE that is gone while its process runs. [`watch`]: the loop that brings these together.
 
 pub mod args;
 pub mod findings;
 pub mod guard;
 pub mod input;
 pub mod job;
+pub mod left;
+pub mod limits;
 pub mod monitor;
 pub mod output;
 pub mod shim;

@@ -2,13 +2,13 @@
 
 use super::args::Args;
 use super::findings::Findings;
-use super::job::{End, Job};
+use super::job::{End, Job, KILL_LIMIT, Why};
 use super::monitor::{Monitor, Position};
 use super::output::{Pipes, Pump, Stream};
 use super::verdict::Evidence;
 use super::{input, shim, signals};
 use crate::{find, say};
-use anyhow::{Context, Result};
+use anyhow::{Context, Error, Result};
 use nvshmemrs::UniqueId;
 use nvshmemrs::board::{Board, State};
 use rustix::pipe::{PipeFlags, pipe_with};
@@ -44,8 +44,10 @@ enum Phase {
 pub fn run(args: &Args) -> Result<u8> {
     let signals = signals::listen()?;
     let mut launcher = Launcher::start(args)?;
-    launcher.watch(&signals)?;
-    launcher.finish()
+    match launcher.watch(&signals) {
+        Ok(()) => launcher.finish(),
+        Err(error) => Err(launcher.give_up(error)),
+    }
 }
 
 struct Launcher<'a> {
@@ -90,11 +92,10 @@ impl<'a> Launcher<'a> {
             next_find: (now + FIRST_FIND, FIRST_FIND),
             evidence: Evidence::default(),
         };
-        if let Err(error) = launcher.start_pes() {
-            launcher.job.signal(Signal::KILL);
-            return Err(error);
+        match launcher.start_pes() {
+            Ok(()) => Ok(launcher),
+            Err(error) => Err(launcher.give_up(error)),
         }
-        Ok(launcher)
     }
 
     fn start_pes(&mut self) -> Result<()> {
@@ -127,6 +128,15 @@ impl<'a> Launcher<'a> {
         }
         self.output = pipes.map(Pipes::pump).transpose()?;
         Ok(())
+    }
+
+    /// Ends the job, of which nothing is left then, because the launcher itself has failed; gives the reason back.
+    fn give_up(self, error: Error) -> Error {
+        match self.job.kill() {
+            Ok(left) if left.is_empty() => error,
+            Ok(left) => error.context(format!("{} did not end after SIGKILL", numbers(&left))),
+            Err(more) => error.context(format!("cannot end the job: {more:#}")),
+        }
     }
 
     /// Goes on until no PE is left and, in a failed job, nothing that a PE started.
@@ -180,9 +190,9 @@ impl<'a> Launcher<'a> {
                 }
             }
             Phase::Grace(until) if now >= until => {
-                self.job.signal(Signal::TERM);
+                self.job.signal(Signal::TERM, Why::TheEnd);
                 // A stopped process takes SIGTERM only when it goes on.
-                self.job.signal(Signal::CONT);
+                self.job.signal(Signal::CONT, Why::TheEnd);
                 self.phase = Phase::Terminating(now + self.args.grace);
             }
             Phase::Terminating(until) if now >= until => {
@@ -198,9 +208,8 @@ impl<'a> Launcher<'a> {
     }
 
     fn kill(&mut self, now: Instant) {
-        self.job.signal(Signal::KILL);
-        // Only a process stuck in the kernel outlives SIGKILL by so much.
-        self.phase = Phase::Killed(now + Duration::from_secs(10));
+        self.job.signal(Signal::KILL, Why::TheEnd);
+        self.phase = Phase::Killed(now + KILL_LIMIT);
     }
 
     fn take_signal(&mut self, signal: i32) -> Result<()> {
@@ -225,11 +234,11 @@ impl<'a> Launcher<'a> {
                 self.kill(Instant::now());
             }
             SIGTSTP => {
-                self.job.signal(Signal::TSTP);
+                self.job.signal(Signal::TSTP, Why::PassedOn);
                 kill_process(getpid(), Signal::STOP).context("cannot stop")?;
             }
             SIGCONT => {
-                self.job.signal(Signal::CONT);
+                self.job.signal(Signal::CONT, Why::PassedOn);
                 self.monitor.reset(Instant::now());
             }
             other => {
@@ -239,7 +248,7 @@ impl<'a> Launcher<'a> {
                     self.evidence.interrupted(self.board.as_ref());
                 }
                 if let Some(signal) = Signal::from_named_raw(other) {
-                    self.job.signal(signal);
+                    self.job.signal(signal, Why::PassedOn);
                 }
             }
         }
