@@ -84,14 +84,14 @@ fn a_pe_that_executes_another_program_is_told_as_such() {
 #[test]
 fn what_another_program_ends_with_by_itself_is_its_own() {
     let how = "left the job by executing another program ('sh'), outside of nvshmemrs' waits";
-    let output = left("30", &["sh", "-c", "sleep 2; exit 7"]);
+    let output = left("30", &["sh", "-c", "sleep 1; exit 7"]);
     output.assert_code(7);
     assert_line(
         &output,
         "PE 1 (pid ",
         &format!("exited with status 7; before that, it had {how}"),
     );
-    let output = left("30", &["sh", "-c", "sleep 2; exit 0"]);
+    let output = left("30", &["sh", "-c", "sleep 1; exit 0"]);
     output.assert_code(CALL_FAILED);
     assert_line(
         &output,

@@ -4,7 +4,7 @@ use super::args::Args;
 use super::findings::Findings;
 use super::guard::Guard;
 use super::{limits, shim};
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result};
 use nvshmemrs::UniqueId;
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions};
@@ -129,10 +129,7 @@ impl Job {
     pub fn new() -> Result<Self> {
         // What a PE leaves behind becomes a child of the launcher, which then can tell when it has ended.
         set_child_subreaper(Some(getpid())).context("cannot become the parent of orphans")?;
-        let guard = Guard::start().map_err(|error| {
-            let limit = limits::reached(&error);
-            anyhow!("cannot start the guard process: {error}{limit}")
-        })?;
+        let guard = Guard::start().map_err(limits::error("cannot start the guard process"))?;
         Ok(Self {
             pes: Vec::new(),
             by_pid: HashMap::new(),
@@ -179,10 +176,8 @@ impl Job {
                 .env("NVSHMEMRS_CHECK_FD", findings.name()?);
         }
         set_streams(&mut command)?;
-        let child = command.spawn().map_err(|error| {
-            let limit = limits::reached(&error);
-            anyhow!("cannot start PE {pe} of {}: {error}{limit}", args.n_pes)
-        })?;
+        let what = format!("cannot start PE {pe} of {}", args.n_pes);
+        let child = command.spawn().map_err(limits::error(what))?;
         let pid = Pid::from_child(&child);
         self.by_pid.insert(pid, self.pes.len());
         self.pes.push(Pe {

@@ -1,14 +1,23 @@
 //! Which limit it was that stopped the launcher from starting something.
 
+use anyhow::{Error, anyhow};
 use rustix::io::Errno;
 use rustix::process::{Resource, getrlimit, getuid};
+use std::fmt::Display;
 use std::fs;
 use std::io;
 use std::path::Path;
 
-/// The limit behind an error in starting a process or a thread, or in opening a pipe: " (the limit ... is too low)"; nothing where no limit
-/// was reached.
-pub fn reached(error: &io::Error) -> String {
+/// Makes the launcher's error of one in starting a process or a thread, or in opening a pipe: with the limit behind it.
+pub fn error<E: Into<io::Error>>(what: impl Display) -> impl FnOnce(E) -> Error {
+    move |error| {
+        let error = error.into();
+        anyhow!("{what}: {error}{}", reached(&error))
+    }
+}
+
+/// " (the limit ... is too low)"; nothing where no limit was reached.
+fn reached(error: &io::Error) -> String {
     match error.raw_os_error().map(Errno::from_raw_os_error) {
         Some(Errno::MFILE) => {
             let limit = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);

@@ -6,6 +6,7 @@
 //! Where the reader is gone, a PE's pipe is closed: the PE gets SIGPIPE when it writes, as if it had printed itself. What cannot be
 //! printed for another reason, such as a full disk, is lost, and the PE goes on.
 
+use super::limits;
 use crate::say;
 use anyhow::{Context, Result};
 use rustix::event::{PollFd, PollFlags, poll};
@@ -72,9 +73,11 @@ impl Pipes {
 
     /// Starts the thread that prints what arrives.
     pub fn pump(self) -> Result<Pump> {
-        let (stop, stopped) = UnixStream::pair().context("cannot make a socket pair")?;
+        let (stop, stopped) =
+            UnixStream::pair().map_err(limits::error("cannot make a socket pair"))?;
         let thread = thread::Builder::new().name("output".into());
-        let thread = thread.spawn(move || pump(self.0, &stopped))?;
+        let thread = thread.spawn(move || pump(self.0, &stopped));
+        let thread = thread.map_err(limits::error("cannot start the output thread"))?;
         Ok(Pump { stop, thread })
     }
 }

@@ -6,7 +6,7 @@ use super::job::{End, Job, KILL_LIMIT, Why};
 use super::monitor::{Monitor, Position};
 use super::output::{Pipes, Pump, Stream};
 use super::verdict::Evidence;
-use super::{input, shim, signals};
+use super::{input, limits, shim, signals};
 use crate::{find, say};
 use anyhow::{Context, Error, Result};
 use nvshmemrs::UniqueId;
@@ -81,7 +81,7 @@ impl<'a> Launcher<'a> {
             command: args.command[0].to_string_lossy().into_owned(),
             job: Job::new()?,
             output: None,
-            exec_errors: pipe.context("cannot make a pipe")?,
+            exec_errors: pipe.map_err(limits::error("cannot make a pipe"))?,
             findings: args.check.then(Findings::new).transpose()?,
             phase: Phase::Running,
             failure: None,
@@ -115,7 +115,7 @@ impl<'a> Launcher<'a> {
                 Ok(())
             })?;
             if let Some(stdin) = child.stdin.take() {
-                input::pump(stdin).context("cannot start the input thread")?;
+                input::pump(stdin).map_err(limits::error("cannot start the input thread"))?;
             }
             if let Some(pipes) = &mut pipes {
                 if let Some(stdout) = child.stdout.take() {
