@@ -13,9 +13,9 @@ pub mod machine;
 pub mod print;
 pub mod report;
 
-use anyhow::Result;
+use crate::say;
+use anyhow::{Context, Result};
 use clap::Parser;
-use std::io::{self, Write};
 use std::process::ExitCode;
 
 /// Tells what this machine offers to nvshmemrs, and which settings hold.
@@ -33,18 +33,13 @@ struct Args {
 
 /// The program `nvshmemrs-info`.
 pub fn main() -> ExitCode {
-    let written = text(&Args::parse()).and_then(|text| {
-        let mut out = io::stdout().lock();
-        match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-            // The reader (`head`, say) has seen enough.
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-            result => Ok(result?),
-        }
-    });
+    say::survive_writes();
+    let written = text(&Args::parse())
+        .and_then(|text| say::print(&text).context("cannot write to standard output"));
     match written {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("nvshmemrs-info: {error:#}");
+            say::error(format_args!("nvshmemrs-info: {error:#}"));
             ExitCode::FAILURE
         }
     }

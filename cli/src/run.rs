@@ -2,17 +2,19 @@
 //!
 //! * [`args`]: the command line.
 //! * [`job`]: the PEs as processes; [`shim`]: how a process becomes a PE; [`guard`]: how PEs end when the
-//!   launcher is killed.
+//!   launcher is killed; [`limits`]: why none can be started.
 //! * [`input`], [`output`]: the streams of the PEs.
 //! * [`findings`]: what the synchronisation checker has found.
 //! * [`signals`]: signals to the launcher. [`monitor`]: notices that nothing moves.
-//! * [`verdict`]: the last lines of a job that has failed. [`watch`]: the loop that brings these together.
+//! * [`verdict`]: the last lines of a job that has failed; [`left`]: a PE that is gone while its process runs. [`watch`]: the loop that brings these together.
 
 pub mod args;
 pub mod findings;
 pub mod guard;
 pub mod input;
 pub mod job;
+pub mod left;
+pub mod limits;
 pub mod monitor;
 pub mod output;
 pub mod shim;
@@ -20,6 +22,7 @@ pub mod signals;
 pub mod verdict;
 pub mod watch;
 
+use crate::say;
 use clap::Parser;
 use std::process::ExitCode;
 
@@ -28,6 +31,7 @@ const LAUNCHER_FAILED: u8 = 125;
 
 /// The program `nvshmemrs-run`.
 pub fn main() -> ExitCode {
+    say::survive_writes();
     // The launcher also starts itself, for two small tasks with a flag of their own.
     let mut args = std::env::args_os().skip(1);
     let first = args.next();
@@ -40,7 +44,7 @@ pub fn main() -> ExitCode {
     match watch::run(&args::Args::parse()) {
         Ok(status) => ExitCode::from(status),
         Err(error) => {
-            eprintln!("nvshmemrs-run: {error:#}");
+            say::error(format_args!("nvshmemrs-run: {error:#}"));
             ExitCode::from(LAUNCHER_FAILED)
         }
     }

@@ -1,7 +1,16 @@
-//! What the library writes to standard error when `NVSHMEM_DEBUG` asks for it; otherwise nothing.
+//! What the library writes to standard error when it is asked to; `NVSHMEM_DEBUG` is one that asks.
 
 use crate::Pe;
+use crate::job::signals;
 use std::io::Write;
+
+/// Writes to standard error, in one go. Whoever closed it, or reads no more, does not want to know: such a write fails, and no signal of
+/// it (SIGPIPE, above all) reaches the program. All that the library writes goes through here.
+pub(crate) fn tell(text: &str) {
+    signals::without_those_of(|| {
+        let _ = std::io::stderr().write_all(text.as_bytes());
+    });
+}
 
 /// How much is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -38,8 +47,7 @@ impl Level {
                 std::process::id(),
                 text()
             );
-            // Whoever closed standard error does not want to know.
-            let _ = std::io::stderr().write_all(line.as_bytes());
+            tell(&line);
         }
     }
 }

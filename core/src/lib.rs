@@ -37,6 +37,8 @@
 //! .unwrap();
 //! ```
 
+#![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
+
 mod atomics;
 pub mod board;
 mod bootstrap;

@@ -8,6 +8,8 @@
 //! * lets the sides take turns ([`measure`](mod@measure), [`growth`], [`startup`], [`python`]) and takes medians ([`stats`]),
 //! * judges ([`targets`]) and shows ([`report`], [`tables`], [`picture`], [`machine`]).
 
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
 mod args;
 mod catalogue;
 mod growth;
@@ -28,24 +30,25 @@ use anyhow::{Context, Result};
 use args::Args;
 use clap::Parser;
 use machine::Machine;
+use nvshmemrs_cli::say;
 use report::{Figure, Report};
 use side::{Installation, Side};
 use std::fs;
-use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 use worker::{Sources, Worker};
 
 fn main() -> ExitCode {
+    say::survive_writes();
     match run(&Args::parse()) {
         Ok(()) => ExitCode::SUCCESS,
         // As a shell reports Ctrl-C.
         Err(_) if process::stopped() => {
-            eprintln!("nvshmemrs-perf: stopped by a signal");
+            say::error("nvshmemrs-perf: stopped by a signal");
             ExitCode::from(130)
         }
         Err(error) => {
-            eprintln!("nvshmemrs-perf: {error:#}");
+            say::error(format_args!("nvshmemrs-perf: {error:#}"));
             ExitCode::FAILURE
         }
     }
@@ -64,7 +67,7 @@ fn run(args: &Args) -> Result<()> {
     picture::check(args, &chunks)?;
     process::end_children_on_signals()?;
     let report = measured(args, &chunks)?;
-    print(&tables::text(&report))?;
+    let printed = print(&tables::text(&report));
     if let Some(file) = &args.json {
         write(file, &(serde_json::to_string_pretty(&report)? + "\n"))?;
     }
@@ -75,7 +78,8 @@ fn run(args: &Args) -> Result<()> {
         let picture = args.picture.as_deref().map(|picture| beside(picture, file));
         write(file, &tables::markdown(&report, picture.as_deref()))?;
     }
-    Ok(())
+    // The files are there also where the tables could not be shown.
+    printed
 }
 
 /// Compiles, measures and judges.
@@ -164,12 +168,7 @@ fn beside(picture: &Path, page: &Path) -> String {
 }
 
 fn print(text: &str) -> Result<()> {
-    let mut out = io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        // The reader (`head`, say) has seen enough.
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        result => Ok(result?),
-    }
+    say::print(text).context("cannot write to standard output")
 }
 
 fn write(file: &Path, text: &str) -> Result<()> {

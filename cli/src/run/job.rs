@@ -3,7 +3,7 @@
 use super::args::Args;
 use super::findings::Findings;
 use super::guard::Guard;
-use super::shim;
+use super::{limits, shim};
 use anyhow::{Context, Result};
 use nvshmemrs::UniqueId;
 use rustix::io::Errno;
@@ -15,12 +15,17 @@ use std::collections::HashMap;
 use std::fmt;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
 /// How many queues the driver gives the streams of a GPU; the driver's own number is 8. In a queue, what waits holds up what comes after
 /// it on other streams.
 const CONNECTIONS: &str = "CUDA_DEVICE_MAX_CONNECTIONS";
 /// As many as the driver can give.
 const MOST_CONNECTIONS: &str = "32";
+
+/// Only a process stuck in the kernel outlives SIGKILL by so much.
+pub const KILL_LIMIT: Duration = Duration::from_secs(10);
 
 /// How a PE's process ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,12 +56,26 @@ impl fmt::Display for End {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             Self::Exited(status) => write!(f, "exited with status {status}"),
-            Self::Killed(signal) => match signal_name(signal) {
-                Some(name) => write!(f, "was killed by signal {signal} ({name})"),
-                None => write!(f, "was killed by signal {signal}"),
-            },
+            Self::Killed(signal) => write!(f, "was killed by {}", named(signal)),
         }
     }
+}
+
+/// "signal 15 (SIGTERM)".
+pub fn named(signal: i32) -> String {
+    match signal_name(signal) {
+        Some(name) => format!("signal {signal} ({name})"),
+        None => format!("signal {signal}"),
+    }
+}
+
+/// Why the launcher sends a signal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// The launcher has got it itself, and passes it on.
+    PassedOn,
+    /// The job must end: a PE has failed, or the user has had enough.
+    TheEnd,
 }
 
 /// One PE's process, the leader of its own process group.
@@ -68,6 +87,32 @@ pub struct Pe {
     pub pid: Pid,
     /// How it ended, once it has.
     pub end: Option<End>,
+    /// What the launcher has sent it until then, but for what stops and continues it.
+    sent: Vec<(Signal, Why)>,
+}
+
+impl Pe {
+    /// The signal that the launcher has sent for its end, if it has ended only after that, and of that: then its end says nothing
+    /// about the PE. One that another signal killed has ended by itself.
+    pub fn ended_by_launcher(&self) -> Option<Signal> {
+        let mut sent = self.sent.iter().rev();
+        let last = match self.end? {
+            End::Exited(_) => sent.find(|sent| sent.1 == Why::TheEnd),
+            End::Killed(signal) => {
+                sent.find(|sent| sent.1 == Why::TheEnd && sent.0.as_raw() == signal)
+            }
+        };
+        last.map(|sent| sent.0)
+    }
+
+    /// Whether a signal killed it that the launcher had got itself.
+    pub fn ended_by_user(&self) -> bool {
+        let passed_on = |signal| {
+            let is = |sent: &(Signal, Why)| sent.1 == Why::PassedOn && sent.0.as_raw() == signal;
+            self.sent.iter().any(is)
+        };
+        matches!(self.end, Some(End::Killed(signal)) if passed_on(signal))
+    }
 }
 
 /// All PEs that this launcher started.
@@ -84,7 +129,7 @@ impl Job {
     pub fn new() -> Result<Self> {
         // What a PE leaves behind becomes a child of the launcher, which then can tell when it has ended.
         set_child_subreaper(Some(getpid())).context("cannot become the parent of orphans")?;
-        let guard = Guard::start().context("cannot start the guard process")?;
+        let guard = Guard::start().map_err(limits::error("cannot start the guard process"))?;
         Ok(Self {
             pes: Vec::new(),
             by_pid: HashMap::new(),
@@ -131,15 +176,16 @@ impl Job {
                 .env("NVSHMEMRS_CHECK_FD", findings.name()?);
         }
         set_streams(&mut command)?;
-        let child = command.spawn().with_context(|| {
-            format!(
-                "cannot start PE {pe} of {} (is `ulimit -u` or `ulimit -n` too low?)",
-                args.n_pes
-            )
-        })?;
+        let what = format!("cannot start PE {pe} of {}", args.n_pes);
+        let child = command.spawn().map_err(limits::error(what))?;
         let pid = Pid::from_child(&child);
         self.by_pid.insert(pid, self.pes.len());
-        self.pes.push(Pe { pe, pid, end: None });
+        self.pes.push(Pe {
+            pe,
+            pid,
+            end: None,
+            sent: Vec::new(),
+        });
         self.live += 1;
         self.guard.watch(pid)?;
         Ok(child)
@@ -190,10 +236,13 @@ impl Job {
     }
 
     /// Sends a signal to everything that PEs have started, whether or not the PE itself still runs.
-    pub fn signal(&self, signal: Signal) {
-        for pe in &self.pes {
+    pub fn signal(&mut self, signal: Signal, why: Why) {
+        for pe in &mut self.pes {
             // No such group any more: then there is nobody to tell.
             let _ = kill_process_group(pe.pid, signal);
+            if pe.end.is_none() && !matches!(signal, Signal::TSTP | Signal::CONT) {
+                pe.sent.push((signal, why));
+            }
         }
     }
 
@@ -201,6 +250,22 @@ impl Job {
     pub fn remaining(&self) -> Vec<u32> {
         let left = |pe: &&Pe| pe.end.is_none() || test_kill_process_group(pe.pid).is_ok();
         self.pes.iter().filter(left).map(|pe| pe.pe).collect()
+    }
+
+    /// Kills all that PEs have started, and waits until it is gone; gives the PEs of which something is left even so, which the kernel
+    /// then holds up.
+    pub fn kill(mut self) -> Result<Vec<u32>> {
+        self.signal(Signal::KILL, Why::TheEnd);
+        let until = Instant::now() + KILL_LIMIT;
+        loop {
+            self.reap()?;
+            let left = self.remaining();
+            if left.is_empty() || Instant::now() >= until {
+                self.close();
+                return Ok(left);
+            }
+            thread::sleep(Duration::from_millis(5));
+        }
     }
 
     /// Dismisses the guard: the job is over.

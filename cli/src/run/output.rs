@@ -2,12 +2,17 @@
 //!
 //! One thread reads all pipes, so that a slow reader of the launcher's output holds up the PEs that write,
 //! but never the launcher.
+//!
+//! Where the reader is gone, a PE's pipe is closed: the PE gets SIGPIPE when it writes, as if it had printed itself. What cannot be
+//! printed for another reason, such as a full disk, is lost, and the PE goes on.
 
+use super::limits;
+use crate::say;
 use anyhow::{Context, Result};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::{Errno, ioctl_fionbio, read};
 use rustix::process::{Resource, getrlimit, setrlimit};
-use std::io::{self, Write};
+use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::thread::{self, JoinHandle};
@@ -68,9 +73,11 @@ impl Pipes {
 
     /// Starts the thread that prints what arrives.
     pub fn pump(self) -> Result<Pump> {
-        let (stop, stopped) = UnixStream::pair().context("cannot make a socket pair")?;
+        let (stop, stopped) =
+            UnixStream::pair().map_err(limits::error("cannot make a socket pair"))?;
         let thread = thread::Builder::new().name("output".into());
-        let thread = thread.spawn(move || pump(self.0, &stopped))?;
+        let thread = thread.spawn(move || pump(self.0, &stopped));
+        let thread = thread.map_err(limits::error("cannot start the output thread"))?;
         Ok(Pump { stop, thread })
     }
 }
@@ -84,19 +91,19 @@ pub struct Pump {
 
 impl Pump {
     /// Prints what the PEs have written until now, and ends. A process that a PE left running does not hold
-    /// up the launcher.
+    /// up the launcher. An error if something that was for standard output is lost.
     pub fn finish(self) -> Result<()> {
         drop(self.stop);
         match self.thread.join() {
-            Ok(result) => result.context("cannot print the output of the PEs"),
-            Err(_) => anyhow::bail!("the output thread panicked; some output is lost"),
+            Ok(result) => result.context("output of the PEs is lost"),
+            Err(_) => anyhow::bail!("output of the PEs is lost: the output thread panicked"),
         }
     }
 }
 
 fn pump(mut sources: Vec<Source>, stopped: &UnixStream) -> io::Result<()> {
     let mut buffer = vec![0; 1 << 16];
-    let mut result = Ok(());
+    let mut lost = Ok(());
     while !sources.is_empty() {
         let mut ready: Vec<PollFd<'_>> = sources
             .iter()
@@ -112,23 +119,29 @@ fn pump(mut sources: Vec<Source>, stopped: &UnixStream) -> io::Result<()> {
         let mut ready = ready.into_iter();
         sources.retain_mut(|source| {
             let readable = ready.next() == Some(true);
-            // A failure to print closes the pipe: the PE gets SIGPIPE, as if it had printed itself.
-            let open = !(readable || last)
-                || source.transfer(&mut buffer, last).unwrap_or_else(|error| {
-                    if error.kind() != io::ErrorKind::BrokenPipe {
-                        result = Err(error);
+            if !(readable || last) {
+                return true;
+            }
+            let open = match source.transfer(&mut buffer, last) {
+                Ok(open) => open,
+                Err(error) if error.kind() == io::ErrorKind::BrokenPipe => false,
+                Err(error) => {
+                    // On standard error it may be, as when a program itself writes there.
+                    if source.stream == Stream::Out {
+                        lost = Err(error);
                     }
-                    false
-                });
+                    true
+                }
+            };
             open && !last
         });
     }
-    result
+    lost
 }
 
 impl Source {
     /// Prints what the pipe holds; false at its end. `all` reads until nothing is left, else one read must
-    /// do, so that every PE has its turn.
+    /// do, so that every PE has its turn. After an error, the next call goes on behind what is lost.
     fn transfer(&mut self, buffer: &mut [u8], all: bool) -> io::Result<bool> {
         loop {
             match read(self.pipe.as_fd(), &mut *buffer) {
@@ -154,15 +167,10 @@ impl Source {
     fn print(&mut self, text: impl FnOnce(&mut Lines) -> Vec<u8>) -> io::Result<()> {
         let text = text(&mut self.lines);
         match self.stream {
-            Stream::Out => write_and_flush(&mut io::stdout().lock(), &text),
-            Stream::Err => write_and_flush(&mut io::stderr().lock(), &text),
+            Stream::Out => say::to_stdout(&text),
+            Stream::Err => say::to_stderr(&text),
         }
     }
-}
-
-fn write_and_flush(stream: &mut impl Write, text: &[u8]) -> io::Result<()> {
-    stream.write_all(text)?;
-    stream.flush()
 }
 
 /// Cuts a stream into tagged lines.

@@ -4,6 +4,7 @@
 //! killed when the launcher dies, even by SIGKILL, and then becomes the command by `exec`: the request
 //! survives it. When `exec` fails, its error number goes back to the launcher, which reports it once.
 
+use crate::say;
 use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
 use std::env::ArgsOs;
 use std::fs::OpenOptions;
@@ -23,7 +24,7 @@ pub const FAILED: u8 = 127;
 pub fn become_pe(args: Skip<ArgsOs>) -> ExitCode {
     match try_become(args) {
         Ok(()) => {}
-        Err(error) => eprintln!("nvshmemrs-run: a PE cannot start: {error:#}"),
+        Err(error) => say::error(format_args!("nvshmemrs-run: a PE cannot start: {error:#}")),
     }
     ExitCode::from(FAILED)
 }

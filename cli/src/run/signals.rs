@@ -1,5 +1,6 @@
 //! Signals to the launcher, as messages to its main loop.
 
+use super::limits;
 use anyhow::{Context, Result};
 use signal_hook::consts::signal::*;
 use signal_hook::iterator::Signals;
@@ -31,7 +32,7 @@ pub fn listen() -> Result<Receiver<i32>> {
                 }
             }
         })
-        .context("cannot start the signal thread")?;
+        .map_err(limits::error("cannot start the signal thread"))?;
     Ok(receiver)
 }
 

@@ -1,6 +1,7 @@
 //! The last lines of a job that has failed: which PE, how and in what operation it ended, and what the others were doing.
 
-use super::job::{End, Job, Pe};
+use super::job::{End, Job, Pe, named};
+use super::left::Left;
 use nvshmemrs::board::{Board, Picture, State};
 
 /// What is kept for the last lines, from the moment when the first PE went wrong.
@@ -12,6 +13,8 @@ pub struct Evidence {
     picture: Option<Picture>,
     /// Where that PE was.
     places: Vec<(usize, String)>,
+    /// The PE because of which that one may have failed, if it was gone then though its process ran.
+    left: Option<Left>,
     /// What all were doing when the user interrupted the job.
     interrupted: Option<Picture>,
 }
@@ -33,8 +36,10 @@ impl Evidence {
             }
             self.places.push((index, board.end_of(index as i32)));
         }
-        if end.failed() {
-            self.first.get_or_insert(index);
+        if end.failed() && self.first.is_none() {
+            self.first = Some(index);
+            let left = board.and_then(Left::first_of);
+            self.left = left.filter(|left| left.pe != index);
         }
     }
 
@@ -54,11 +59,10 @@ impl Evidence {
 
     /// The exit status of the job: that of the PE that went wrong first, unless it ended as if nothing were wrong.
     pub fn exit_status(&self, job: &Job, board: Option<&Board>) -> Option<u8> {
-        let failed = |index: usize| job.pes().get(index)?.end.filter(|end| end.failed());
-        let culprit = self.culprit(board).and_then(failed);
-        culprit
-            .or_else(|| self.first.and_then(failed))
-            .map(End::exit_status)
+        let culprit = self.culprit(board).filter(|&pe| own_failure(job, pe));
+        let pe = culprit.or(self.first)?;
+        let end = job.pes().get(pe)?.end.filter(|end| end.failed());
+        end.map(End::exit_status)
     }
 
     /// The lines; none if no PE has failed.
@@ -74,20 +78,39 @@ impl Evidence {
             lines.extend(picture.lines().iter().map(|line| format!("  {line}")));
         }
         let line = |index: usize| self.line(&job.pes()[index], command);
-        let deserted = |index: usize| job.pes()[index].end.is_some_and(|end| !end.failed());
         lines.push(line(first));
-        if culprit != first && culprit < job.pes().len() {
-            // It comes first, and the one that failed because of it after it.
-            let text = line(culprit);
-            match deserted(culprit) {
-                true => lines.push(format!(
+        if culprit != first
+            && let Some(pe) = job.pes().get(culprit)
+        {
+            let left = self.left.as_ref().filter(|left| left.pe == culprit);
+            let own = own_failure(job, culprit);
+            match left {
+                // Its own status is the job's, so its line takes the place of that of the one that failed because of it.
+                Some(left) if own => {
+                    lines.pop();
+                    let before = format!("before that, it had left the job {}", left.how());
+                    lines.push(format!("{}; {before}, {}", line(culprit), left.place));
+                }
+                Some(left) => lines.push(format!(
+                    "before that, PE {culprit} (pid {}) left the job {}, {}; {}",
+                    pe.pid.as_raw_pid(),
+                    left.how(),
+                    left.place,
+                    afterwards(pe, first)
+                )),
+                None if own => {
+                    lines.pop();
+                    lines.push(line(culprit));
+                }
+                None if pe.ended_by_launcher().is_some() => lines.push(format!(
+                    "before that, PE {culprit} (pid {}) was gone without calling finalize; {}",
+                    pe.pid.as_raw_pid(),
+                    afterwards(pe, first)
+                )),
+                None => lines.push(format!(
                     "before that, PE {culprit} exited with status 0 without calling finalize, {}",
                     self.place(culprit)
                 )),
-                false => {
-                    lines.pop();
-                    lines.push(text);
-                }
             }
         }
         if let (Some(picture), None) = (&self.picture, &self.interrupted) {
@@ -117,10 +140,37 @@ impl Evidence {
             "" => String::new(),
             place => format!(" {place}"),
         };
+        let sender = match pe.ended_by_user() {
+            true => "; nvshmemrs-run had got that signal and passed it on",
+            false => "",
+        };
         format!(
-            "PE {} (pid {}, host {host}, command '{command}') {end}{place}",
+            "PE {} (pid {}, host {host}, command '{command}') {end}{place}{sender}",
             pe.pe,
             pe.pid.as_raw_pid(),
         )
+    }
+}
+
+/// Whether the PE has failed by itself: it is not the launcher that has ended it.
+fn own_failure(job: &Job, index: usize) -> bool {
+    let pe = job.pes().get(index);
+    pe.is_some_and(|pe| pe.end.is_some_and(|end| end.failed()) && pe.ended_by_launcher().is_none())
+}
+
+/// What became of the process of a PE that was gone before: "nvshmemrs-run ended it with signal 15 (SIGTERM), because PE 0 had failed".
+fn afterwards(pe: &Pe, first: usize) -> String {
+    let because = format!("because PE {first} had failed");
+    match (pe.end, pe.ended_by_launcher()) {
+        (Some(End::Killed(signal)), Some(_)) => {
+            let signal = named(signal);
+            format!("nvshmemrs-run ended it with {signal}, {because}")
+        }
+        (Some(end), Some(signal)) => {
+            let signal = named(signal.as_raw());
+            format!("it {end} when nvshmemrs-run had sent it {signal}, {because}")
+        }
+        (Some(end), None) => format!("later it {end}"),
+        (None, _) => "it has not ended".to_string(),
     }
 }

@@ -2,13 +2,13 @@
 
 use super::args::Args;
 use super::findings::Findings;
-use super::job::{End, Job};
+use super::job::{End, Job, KILL_LIMIT, Why};
 use super::monitor::{Monitor, Position};
 use super::output::{Pipes, Pump, Stream};
 use super::verdict::Evidence;
-use super::{input, shim, signals};
-use crate::find;
-use anyhow::{Context, Result};
+use super::{input, limits, shim, signals};
+use crate::{find, say};
+use anyhow::{Context, Error, Result};
 use nvshmemrs::UniqueId;
 use nvshmemrs::board::{Board, State};
 use rustix::pipe::{PipeFlags, pipe_with};
@@ -44,8 +44,10 @@ enum Phase {
 pub fn run(args: &Args) -> Result<u8> {
     let signals = signals::listen()?;
     let mut launcher = Launcher::start(args)?;
-    launcher.watch(&signals)?;
-    launcher.finish()
+    match launcher.watch(&signals) {
+        Ok(()) => launcher.finish(),
+        Err(error) => Err(launcher.give_up(error)),
+    }
 }
 
 struct Launcher<'a> {
@@ -79,7 +81,7 @@ impl<'a> Launcher<'a> {
             command: args.command[0].to_string_lossy().into_owned(),
             job: Job::new()?,
             output: None,
-            exec_errors: pipe.context("cannot make a pipe")?,
+            exec_errors: pipe.map_err(limits::error("cannot make a pipe"))?,
             findings: args.check.then(Findings::new).transpose()?,
             phase: Phase::Running,
             failure: None,
@@ -90,11 +92,10 @@ impl<'a> Launcher<'a> {
             next_find: (now + FIRST_FIND, FIRST_FIND),
             evidence: Evidence::default(),
         };
-        if let Err(error) = launcher.start_pes() {
-            launcher.job.signal(Signal::KILL);
-            return Err(error);
+        match launcher.start_pes() {
+            Ok(()) => Ok(launcher),
+            Err(error) => Err(launcher.give_up(error)),
         }
-        Ok(launcher)
     }
 
     fn start_pes(&mut self) -> Result<()> {
@@ -114,7 +115,7 @@ impl<'a> Launcher<'a> {
                 Ok(())
             })?;
             if let Some(stdin) = child.stdin.take() {
-                input::pump(stdin).context("cannot start the input thread")?;
+                input::pump(stdin).map_err(limits::error("cannot start the input thread"))?;
             }
             if let Some(pipes) = &mut pipes {
                 if let Some(stdout) = child.stdout.take() {
@@ -127,6 +128,15 @@ impl<'a> Launcher<'a> {
         }
         self.output = pipes.map(Pipes::pump).transpose()?;
         Ok(())
+    }
+
+    /// Ends the job, of which nothing is left then, because the launcher itself has failed; gives the reason back.
+    fn give_up(self, error: Error) -> Error {
+        match self.job.kill() {
+            Ok(left) if left.is_empty() => error,
+            Ok(left) => error.context(format!("{} did not end after SIGKILL", numbers(&left))),
+            Err(more) => error.context(format!("cannot end the job: {more:#}")),
+        }
     }
 
     /// Goes on until no PE is left and, in a failed job, nothing that a PE started.
@@ -180,17 +190,17 @@ impl<'a> Launcher<'a> {
                 }
             }
             Phase::Grace(until) if now >= until => {
-                self.job.signal(Signal::TERM);
+                self.job.signal(Signal::TERM, Why::TheEnd);
                 // A stopped process takes SIGTERM only when it goes on.
-                self.job.signal(Signal::CONT);
+                self.job.signal(Signal::CONT, Why::TheEnd);
                 self.phase = Phase::Terminating(now + self.args.grace);
             }
             Phase::Terminating(until) if now >= until => {
                 let grace = self.args.grace.as_secs_f64();
                 let pes = numbers(&self.job.remaining());
-                eprintln!(
+                say::error(format_args!(
                     "nvshmemrs-run: {pes} did not end within {grace} s of SIGTERM; sending SIGKILL"
-                );
+                ));
                 self.kill(now);
             }
             Phase::Grace(_) | Phase::Terminating(_) | Phase::Killed(_) => {}
@@ -198,9 +208,8 @@ impl<'a> Launcher<'a> {
     }
 
     fn kill(&mut self, now: Instant) {
-        self.job.signal(Signal::KILL);
-        // Only a process stuck in the kernel outlives SIGKILL by so much.
-        self.phase = Phase::Killed(now + Duration::from_secs(10));
+        self.job.signal(Signal::KILL, Why::TheEnd);
+        self.phase = Phase::Killed(now + KILL_LIMIT);
     }
 
     fn take_signal(&mut self, signal: i32) -> Result<()> {
@@ -209,28 +218,27 @@ impl<'a> Launcher<'a> {
             SIGUSR1 => {
                 self.find_board();
                 match &self.board {
-                    Some(board) => {
-                        eprintln!("nvshmemrs-run: wait board\n{}", board.report().trim_end())
-                    }
-                    None => {
-                        eprintln!(
-                            "nvshmemrs-run: no wait board: no PE is between init and finalize"
-                        )
-                    }
+                    Some(board) => say::error(format_args!(
+                        "nvshmemrs-run: wait board\n{}",
+                        board.report().trim_end()
+                    )),
+                    None => say::error(
+                        "nvshmemrs-run: no wait board: no PE is between init and finalize",
+                    ),
                 }
             }
             SIGINT if self.interrupted => {
-                eprintln!("nvshmemrs-run: second SIGINT: killing the job");
+                say::error("nvshmemrs-run: second SIGINT: killing the job");
                 self.failure
                     .get_or_insert(End::Killed(SIGINT).exit_status());
                 self.kill(Instant::now());
             }
             SIGTSTP => {
-                self.job.signal(Signal::TSTP);
+                self.job.signal(Signal::TSTP, Why::PassedOn);
                 kill_process(getpid(), Signal::STOP).context("cannot stop")?;
             }
             SIGCONT => {
-                self.job.signal(Signal::CONT);
+                self.job.signal(Signal::CONT, Why::PassedOn);
                 self.monitor.reset(Instant::now());
             }
             other => {
@@ -240,7 +248,7 @@ impl<'a> Launcher<'a> {
                     self.evidence.interrupted(self.board.as_ref());
                 }
                 if let Some(signal) = Signal::from_named_raw(other) {
-                    self.job.signal(signal);
+                    self.job.signal(signal, Why::PassedOn);
                 }
             }
         }
@@ -275,7 +283,8 @@ impl<'a> Launcher<'a> {
             }
             let now = Instant::now();
             if let Some(errno) = self.exec_error() {
-                eprintln!("nvshmemrs-run: {}", shim::explain(&self.command, errno));
+                let why = shim::explain(&self.command, errno);
+                say::error(format_args!("nvshmemrs-run: {why}"));
                 self.failure = Some(shim::exit_status(errno));
                 self.kill(now);
                 continue;
@@ -308,30 +317,35 @@ impl<'a> Launcher<'a> {
             && let Some(board) = board
         {
             let seconds = self.args.stall_after.as_secs_f64();
-            eprintln!("nvshmemrs-run: nothing has moved for {seconds} s");
-            eprintln!("{}", board.report().trim_end());
+            say::error(format_args!(
+                "nvshmemrs-run: nothing has moved for {seconds} s\n{}",
+                board.report().trim_end()
+            ));
         }
         self.next_look = self.monitor.interval().map(|interval| now + interval);
     }
 
     /// Says what went wrong, after all that the PEs have printed.
     fn finish(self) -> Result<u8> {
-        if let Some(output) = self.output {
-            output.finish()?;
-        }
+        let printed = self.output.map_or(Ok(()), Pump::finish);
         let board = self.board.as_ref();
-        for line in self.evidence.lines(&self.job, board, &self.command) {
-            eprintln!("nvshmemrs-run: {line}");
-        }
+        let line = |line: &str| say::error(format_args!("nvshmemrs-run: {line}"));
+        let last = self.evidence.lines(&self.job, board, &self.command);
+        last.iter().for_each(|text| line(text));
         let status = self.evidence.exit_status(&self.job, board);
         let mut status = status.or(self.failure).unwrap_or(0);
         self.job.close();
         if let Some(findings) = &self.findings {
             let count = findings.count()?;
-            eprintln!("nvshmemrs-run: {}", count.line(status != 0));
+            line(&count.line(status != 0));
             if count.found > 0 && status == 0 {
                 status = 1;
             }
+        }
+        match printed {
+            // The job's own failure is the news.
+            Err(error) if status != 0 => line(&format!("{error:#}")),
+            printed => printed?,
         }
         Ok(status)
     }

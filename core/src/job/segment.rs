@@ -14,7 +14,7 @@ use crate::{Error, Result};
 use rustix::fs::{FallocateFlags, MemfdFlags, Mode, SealFlags};
 use rustix::mm::{MapFlags, ProtFlags};
 use std::fs::File;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
 /// The memfd's name, as /proc/PID/fd shows it.
 pub(crate) const NAME: &str = "nvshmemrs-job";
@@ -103,6 +103,13 @@ impl Segment {
     }
 
     fn map(fd: OwnedFd, len: u64, protection: ProtFlags) -> Result<Segment> {
+        // Where the program was started with a standard stream closed, the job's memory must not take its place: what anybody prints
+        // would go there.
+        let fd = match fd.as_raw_fd() {
+            0..=2 => rustix::io::fcntl_dupfd_cloexec(&fd, 3)
+                .map_err(|error| Error::system("moving the job's memory to descriptor 3", error))?,
+            _ => fd,
+        };
         if len < 4096 {
             return Err(Error::Bootstrap(
                 "the job's memory is too short to be one of nvshmemrs".into(),

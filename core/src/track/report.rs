@@ -2,12 +2,12 @@
 
 use super::{Resource, Unfreed};
 use crate::Pe;
+use crate::debug;
 use crate::job::published::{Target, Wait};
 use crate::job::state::State;
 use crate::operation::Operation;
 use crate::runtime::Inner;
 use std::collections::BTreeMap;
-use std::io::Write as _;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 impl Inner {
@@ -53,8 +53,7 @@ impl Inner {
                 crate::words::pes(&same),
                 report.without(&written)
             );
-            // Whoever closed standard error does not want to know.
-            let _ = std::io::stderr().write_all(block.as_bytes());
+            debug::tell(&block);
         }
     }
 }

@@ -2,7 +2,6 @@
 //! it again.
 
 use std::cell::{Cell, RefCell};
-use std::io::Write as _;
 
 thread_local! {
     static DEPTH: Cell<u32> = const { Cell::new(0) };
@@ -44,10 +43,10 @@ pub(super) fn is_inside() -> bool {
     DEPTH.get() > 0
 }
 
-/// Writes to standard error, in one go: that is what the checker was asked for. A failure cannot be told to anybody.
+/// Writes to standard error, in one go: that is what the checker was asked for.
 pub(crate) fn write(text: &str) {
     if KEEPING.get() == Keeping::No {
-        let _ = std::io::stderr().write_all(text.as_bytes());
+        crate::debug::tell(text);
     } else {
         KEEPING.set(Keeping::Something);
         KEPT.with_borrow_mut(|kept| kept.push_str(text));
