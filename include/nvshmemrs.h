@@ -1340,8 +1340,9 @@ int32_t nvshmemrs_wait_until_all(nvshmemrs_runtime_t runtime,
                                  int32_t dtype);
 
 /// Waits until one of the `count` elements at the symmetric address `ivars` of this PE compares to the one at
-/// `value` as `cmp` says, and gives the lowest index of such an element. What was put before its value is
-/// visible on return. If there is no element to wait for, it returns at once and gives SIZE_MAX.
+/// `value` as `cmp` says, and gives the index of such an element. What was put before its value is visible on
+/// return. If several compare, calls with the same arguments take turns: in time they give each of them, also if
+/// other calls come in between. If there is no element to wait for, it returns at once and gives SIZE_MAX.
 ///
 /// Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer,
 /// float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it excludes
@@ -1395,9 +1396,10 @@ int32_t nvshmemrs_test_all(nvshmemrs_runtime_t runtime,
                            int32_t dtype,
                            int32_t *result);
 
-/// Gives the lowest index of those of the `count` elements at the symmetric address `ivars` of this PE that
-/// compare to the one at `value` as `cmp` says, SIZE_MAX if none does. What was put before its value is
-/// visible on return.
+/// Gives the index of one of the `count` elements at the symmetric address `ivars` of this PE that compares to
+/// the one at `value` as `cmp` says, SIZE_MAX if none does. What was put before its value is visible on return.
+/// If several compare, calls with the same arguments take turns: in time they give each of them, also if other
+/// calls come in between.
 ///
 /// Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or
 /// double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it excludes the

@@ -1753,8 +1753,9 @@ module nvshmemrs_ffi
     end function nvshmemrs_wait_until_all
 
     !> Waits until one of the `count` elements at the symmetric address `ivars` of this PE compares to the one at
-    !> `value` as `cmp` says, and gives the lowest index of such an element. What was put before its value is visible
-    !> on return. If there is no element to wait for, it returns at once and gives SIZE_MAX.
+    !> `value` as `cmp` says, and gives the index of such an element. What was put before its value is visible on
+    !> return. If several compare, calls with the same arguments take turns: in time they give each of them, also if
+    !> other calls come in between. If there is no element to wait for, it returns at once and gives SIZE_MAX.
     !>
     !> Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an
     !> integer, float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in
@@ -1823,9 +1824,10 @@ module nvshmemrs_ffi
       integer(c_int32_t) :: answer
     end function nvshmemrs_test_all
 
-    !> Gives the lowest index of those of the `count` elements at the symmetric address `ivars` of this PE that
-    !> compare to the one at `value` as `cmp` says, SIZE_MAX if none does. What was put before its value is visible
-    !> on return.
+    !> Gives the index of one of the `count` elements at the symmetric address `ivars` of this PE that compares to
+    !> the one at `value` as `cmp` says, SIZE_MAX if none does. What was put before its value is visible on return.
+    !> If several compare, calls with the same arguments take turns: in time they give each of them, also if other
+    !> calls come in between.
     !>
     !> Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or
     !> double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it excludes the

@@ -2171,9 +2171,10 @@ const pointer_wait_until_any = Ref{Ptr{Cvoid}}(C_NULL)
     nvshmemrs_wait_until_any(runtime, ivars, count, status, cmp, value, dtype, index)
 
 Waits until one of the `count` elements at the symmetric address `ivars` of this PE compares
-to the one at `value` as `cmp` says, and gives the lowest index of such an element. What was
-put before its value is visible on return. If there is no element to wait for, it returns at
-once and gives SIZE\\_MAX.
+to the one at `value` as `cmp` says, and gives the index of such an element. What was put
+before its value is visible on return. If several compare, calls with the same arguments
+take turns: in time they give each of them, also if other calls come in between. If there is
+no element to wait for, it returns at once and gives SIZE\\_MAX.
 
 Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of
 `nvshmemrs_dtype`: an integer, float or double; `ivars` must be aligned to its size.
@@ -2243,9 +2244,10 @@ const pointer_test_any = Ref{Ptr{Cvoid}}(C_NULL)
 """
     nvshmemrs_test_any(runtime, ivars, count, status, cmp, value, dtype, index)
 
-Gives the lowest index of those of the `count` elements at the symmetric address `ivars` of
-this PE that compare to the one at `value` as `cmp` says, SIZE\\_MAX if none does. What was
-put before its value is visible on return.
+Gives the index of one of the `count` elements at the symmetric address `ivars` of this PE
+that compares to the one at `value` as `cmp` says, SIZE\\_MAX if none does. What was put
+before its value is visible on return. If several compare, calls with the same arguments
+take turns: in time they give each of them, also if other calls come in between.
 
 Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an
 integer, float or double; `ivars` must be aligned to its size. `status` may be NULL; a
