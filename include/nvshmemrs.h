@@ -1139,12 +1139,17 @@ int32_t nvshmemrs_malloc(nvshmemrs_runtime_t runtime, size_t bytes, void **ptr);
 /// Errors: as `nvshmemrs_malloc`; INVALID_VALUE if the product overflows.
 int32_t nvshmemrs_calloc(nvshmemrs_runtime_t runtime, size_t count, size_t bytes, void **ptr);
 
-/// As `nvshmemrs_malloc`, aligned to `alignment`, a power of two that is a multiple of
-/// `sizeof(void *)` and at most 2 MiB.
+/// As `nvshmemrs_malloc`, aligned to `alignment`, a power of two that is a multiple of `sizeof(void *)` and not
+/// above the size of the heap (NVSHMEM_SYMMETRIC_SIZE). Every PE's copy is aligned so, also at the addresses that
+/// `nvshmemrs_ptr` gives.
 ///
 /// Collective over TEAM_WORLD with the same arguments; includes a barrier. OpenSHMEM 1.5 section 9.3.1
 /// (`shmem_align`).
-int32_t nvshmemrs_align(nvshmemrs_runtime_t runtime, size_t alignment, size_t bytes, void **ptr);
+/// Errors: as `nvshmemrs_malloc`; INVALID_VALUE for another alignment.
+int32_t nvshmemrs_align(nvshmemrs_runtime_t runtime,
+                        size_t alignment,
+                        size_t bytes,
+                        void **ptr);
 
 /// Frees an allocation on every PE. NULL does nothing if every PE passes NULL.
 ///

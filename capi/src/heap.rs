@@ -43,11 +43,13 @@ pub extern "C" fn nvshmemrs_calloc(
     })
 }
 
-/// As `nvshmemrs_malloc`, aligned to `alignment`, a power of two that is a multiple of
-/// `sizeof(void *)` and at most 2 MiB.
+/// As `nvshmemrs_malloc`, aligned to `alignment`, a power of two that is a multiple of `sizeof(void *)` and not
+/// above the size of the heap (NVSHMEM_SYMMETRIC_SIZE). Every PE's copy is aligned so, also at the addresses that
+/// `nvshmemrs_ptr` gives.
 ///
 /// Collective over TEAM_WORLD with the same arguments; includes a barrier. OpenSHMEM 1.5 section 9.3.1
 /// (`shmem_align`).
+/// Errors: as `nvshmemrs_malloc`; INVALID_VALUE for another alignment.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_align(
     runtime: nvshmemrs_runtime_t,

@@ -1437,11 +1437,13 @@ module nvshmemrs_ffi
       integer(c_int32_t) :: answer
     end function nvshmemrs_calloc
 
-    !> As `nvshmemrs_malloc`, aligned to `alignment`, a power of two that is a multiple of `sizeof(void *)` and at
-    !> most 2 MiB.
+    !> As `nvshmemrs_malloc`, aligned to `alignment`, a power of two that is a multiple of `sizeof(void *)` and not
+    !> above the size of the heap (NVSHMEM_SYMMETRIC_SIZE). Every PE's copy is aligned so, also at the addresses that
+    !> `nvshmemrs_ptr` gives.
     !>
     !> Collective over TEAM_WORLD with the same arguments; includes a barrier. OpenSHMEM 1.5 section 9.3.1
     !> (`shmem_align`).
+    !> Errors: as `nvshmemrs_malloc`; INVALID_VALUE for another alignment.
     function nvshmemrs_align(runtime, alignment, bytes, ptr) result(answer) bind(C, name="nvshmemrs_align")
       import
       integer(c_int64_t), value :: runtime ! unsigned in C

@@ -1740,10 +1740,12 @@ const pointer_align = Ref{Ptr{Cvoid}}(C_NULL)
     nvshmemrs_align(runtime, alignment, bytes, ptr)
 
 As `nvshmemrs_malloc`, aligned to `alignment`, a power of two that is a multiple of
-`sizeof(void *)` and at most 2 MiB.
+`sizeof(void *)` and not above the size of the heap (NVSHMEM\\_SYMMETRIC\\_SIZE). Every PE's
+copy is aligned so, also at the addresses that `nvshmemrs_ptr` gives.
 
 Collective over TEAM\\_WORLD with the same arguments; includes a barrier. OpenSHMEM 1.5
 section 9.3.1 (`shmem_align`).
+Errors: as `nvshmemrs_malloc`; INVALID\\_VALUE for another alignment.
 """
 function nvshmemrs_align(runtime, alignment, bytes, ptr)
     ccall(pointer_align[], Int32, (UInt64, Csize_t, Csize_t, Ptr{Ptr{Cvoid}}), runtime,

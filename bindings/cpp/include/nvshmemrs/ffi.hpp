@@ -1072,10 +1072,12 @@ enum class Access : int32_t {
 }
 
 /// As `nvshmemrs_malloc`, aligned to `alignment`, a power of two that is a multiple of `sizeof(void *)` and
-/// at most 2 MiB.
+/// not above the size of the heap (NVSHMEM_SYMMETRIC_SIZE). Every PE's copy is aligned so, also at the
+/// addresses that `nvshmemrs_ptr` gives.
 ///
 /// Collective over TEAM_WORLD with the same arguments; includes a barrier. OpenSHMEM 1.5 section 9.3.1
 /// (`shmem_align`).
+/// Errors: as `nvshmemrs_malloc`; INVALID_VALUE for another alignment.
 [[nodiscard]] inline Status align(nvshmemrs_runtime_t runtime, size_t alignment, size_t bytes,
     void **ptr) noexcept {
     return static_cast<Status>(nvshmemrs_align(runtime, alignment, bytes, ptr));

@@ -474,7 +474,7 @@ impl CudaTransport {
         if preferred == 0 {
             return Ok(None);
         }
-        let reserved = Segment::reserve(&self.device, bytes, preferred);
+        let reserved = Segment::reserve(&self.device, bytes, 1, preferred);
         match reserved {
             Ok(reserved) if reserved.base() == preferred => Ok(Some(reserved)),
             // The driver takes the address for a hint.

@@ -8,7 +8,7 @@
 //! All of it is backed and zero from init on, so making a team takes no memory of anybody. The first numbers, which are the predefined
 //! teams' and the first few of the program's, have large blocks; a team with a small one does without the algorithms that need more.
 
-use crate::heap::layout::MAX_ALIGNMENT;
+use crate::heap::layout::HEAP_UNIT;
 use crate::heap::sym::SymRange;
 use crate::transport::host::control::MAX_TEAMS;
 
@@ -27,7 +27,7 @@ const _: () = assert!(MAX_TEAMS as u64 * EPOCH <= BLOCKS && MAX_TEAMS as u64 > L
 /// Bytes of the area.
 pub(crate) const BYTES: u64 =
     (BLOCKS + LARGE_TEAMS * LARGE + (MAX_TEAMS as u64 - LARGE_TEAMS) * SMALL)
-        .next_multiple_of(MAX_ALIGNMENT);
+        .next_multiple_of(HEAP_UNIT);
 
 /// Where the epoch block of a team is, in an area that begins at symmetric offset `area`.
 pub(crate) fn epoch(area: u64, team: u32) -> SymRange {
@@ -65,6 +65,6 @@ mod tests {
             end += block.bytes();
         }
         let left = (1 << 40) + BYTES - end;
-        assert!(left < MAX_ALIGNMENT, "{left}");
+        assert!(left < HEAP_UNIT, "{left}");
     }
 }
