@@ -40,6 +40,17 @@ fn every_alignment_up_to_the_heaps_size() {
 }
 
 #[test]
+fn what_threads_store_to_a_buffer_while_it_is_registered_is_kept() {
+    same("registered.c");
+}
+
+/// As in containers whose rules forbid it.
+#[test]
+fn without_userfaultfd_only_a_process_with_one_thread_registers() {
+    same_with("registered.c", &[("REGISTERED_FORBIDS", "1")]);
+}
+
+#[test]
 fn waits_and_tests() {
     same("waits_model.c");
 }

@@ -1457,15 +1457,22 @@ _FUNCTIONS = (
     Makes `bytes` bytes of this program's memory at `buffer` symmetric, where they are: each PE
     registers a buffer of the same size. Gives the symmetric address. `buffer` stays valid, holds
     the same memory and is a symmetric address, too. The buffer must be private anonymous memory of
-    whole pages (mmap, posix_memalign) that nobody uses during the call, and must not be unmapped or
-    freed before it is unregistered. If the heap is in device memory, it must be whole mappings of
-    memory that cuMemCreate made on this PE's GPU, with POSIX descriptors as handle type.
+    whole pages (mmap, posix_memalign), and must not be unmapped, mapped anew or freed before it is
+    unregistered. If the heap is in device memory, it must be whole mappings of memory that
+    cuMemCreate made on this PE's GPU, with POSIX descriptors as handle type.
+
+    Other threads of this process may load and store by the buffer's own address during the call;
+    who comes in between waits. That takes userfaultfd of Linux 5.14: without it the call is
+    NOT_SUPPORTED while the process has threads besides the caller and the library's own. What
+    devices (O_DIRECT, RDMA) and other processes write to the pages during the call may be lost, a
+    child that is forked during it may see zeroes in the buffer, and a system call of another thread
+    on the buffer may fail with EFAULT. On device memory nothing is moved.
 
     Collective over TEAM_WORLD with the same `bytes` and `preferred`; includes a barrier.
     `preferred` may be NULL; otherwise it is an unused address, the same on every PE, which becomes
     the symmetric address. NVSHMEM `nvshmemx_buffer_register_symmetric_at_preferred_address`.
-    Errors, on every member: INVALID_VALUE, MISMATCH, PEER_ARGUMENT, SYSTEM; the buffer is as it
-    was.
+    Errors, on every member: INVALID_VALUE, MISMATCH, PEER_ARGUMENT, NOT_SUPPORTED, SYSTEM; the
+    buffer is as it was.
     """,
     ),
     (
@@ -1475,11 +1482,12 @@ _FUNCTIONS = (
         """(runtime, symmetric)
 
     Makes a registered buffer private memory again; it keeps its contents. `symmetric` is what
-    `nvshmemrs_buffer_register` gave, or the buffer's own address.
+    `nvshmemrs_buffer_register` gave, or the buffer's own address. Other threads may go on using the
+    buffer's own address, as with `nvshmemrs_buffer_register`; the symmetric address is over.
 
     Collective over TEAM_WORLD with the same symmetric address; a barrier comes first. NVSHMEM
     `nvshmemx_buffer_unregister_symmetric`.
-    Errors: BAD_FREE, NOT_SYMMETRIC, MISMATCH, SYSTEM.
+    Errors: BAD_FREE, NOT_SYMMETRIC, MISMATCH, NOT_SUPPORTED (the buffer stays registered), SYSTEM.
     """,
     ),
     (

@@ -558,6 +558,10 @@ impl Transport for CudaTransport {
         self.reserve_preferred(preferred, bytes).map(|_| ())
     }
 
+    fn check_give_back(&self) -> Result<()> {
+        Ok(())
+    }
+
     fn adopt(&self, range: SymRange, buffer: u64, preferred: u64) -> Result<()> {
         self.take_buffer(range, buffer, preferred)
     }

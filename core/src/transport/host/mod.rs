@@ -6,6 +6,7 @@
 mod adopt;
 pub(crate) mod control;
 pub(crate) mod fork;
+mod hold;
 pub(crate) mod locks;
 pub(crate) mod peer;
 pub(crate) mod segment;
@@ -143,6 +144,10 @@ impl Transport for HostTransport {
 
     fn check_adopt(&self, buffer: u64, bytes: u64, preferred: u64) -> Result<()> {
         adopt::check(buffer, bytes, preferred)
+    }
+
+    fn check_give_back(&self) -> Result<()> {
+        adopt::check_give_back()
     }
 
     fn adopt(&self, range: SymRange, buffer: u64, preferred: u64) -> Result<()> {
