@@ -2,12 +2,9 @@
  * is lost. With REGISTERED_FORBIDS the kernel refuses userfaultfd, as in many a container: then a process with several threads gets an
  * error, and one without can go on. Each PE prints "same" at the end. */
 
-#define _GNU_SOURCE
-
 #include "check.h"
 
 #include <errno.h>
-#include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
