@@ -1139,12 +1139,17 @@ int32_t nvshmemrs_malloc(nvshmemrs_runtime_t runtime, size_t bytes, void **ptr);
 /// Errors: as `nvshmemrs_malloc`; INVALID_VALUE if the product overflows.
 int32_t nvshmemrs_calloc(nvshmemrs_runtime_t runtime, size_t count, size_t bytes, void **ptr);
 
-/// As `nvshmemrs_malloc`, aligned to `alignment`, a power of two that is a multiple of
-/// `sizeof(void *)` and at most 2 MiB.
+/// As `nvshmemrs_malloc`, aligned to `alignment`, a power of two that is a multiple of `sizeof(void *)` and not
+/// above the size of the heap (NVSHMEM_SYMMETRIC_SIZE). Every PE's copy is aligned so, also at the addresses that
+/// `nvshmemrs_ptr` gives.
 ///
 /// Collective over TEAM_WORLD with the same arguments; includes a barrier. OpenSHMEM 1.5 section 9.3.1
 /// (`shmem_align`).
-int32_t nvshmemrs_align(nvshmemrs_runtime_t runtime, size_t alignment, size_t bytes, void **ptr);
+/// Errors: as `nvshmemrs_malloc`; INVALID_VALUE for another alignment.
+int32_t nvshmemrs_align(nvshmemrs_runtime_t runtime,
+                        size_t alignment,
+                        size_t bytes,
+                        void **ptr);
 
 /// Frees an allocation on every PE. NULL does nothing if every PE passes NULL.
 ///
@@ -1166,14 +1171,20 @@ int32_t nvshmemrs_realloc(nvshmemrs_runtime_t runtime,
 
 /// Makes `bytes` bytes of this program's memory at `buffer` symmetric, where they are: each PE registers a buffer
 /// of the same size. Gives the symmetric address. `buffer` stays valid, holds the same memory and is a symmetric
-/// address, too. The buffer must be private anonymous memory of whole pages (mmap, posix_memalign) that nobody
-/// uses during the call, and must not be unmapped or freed before it is unregistered. If the heap is in device memory, it must
-/// be whole mappings of memory that cuMemCreate made on this PE's GPU, with POSIX descriptors as handle type.
+/// address, too. The buffer must be private anonymous memory of whole pages (mmap, posix_memalign), and must not be
+/// unmapped, mapped anew or freed before it is unregistered. If the heap is in device memory, it must be whole
+/// mappings of memory that cuMemCreate made on this PE's GPU, with POSIX descriptors as handle type.
+///
+/// Other threads of this process may load and store by the buffer's own address during the call; who comes in
+/// between waits. That takes userfaultfd of Linux 5.14: without it the call is NOT_SUPPORTED while the process has
+/// threads besides the caller and the library's own. What devices (O_DIRECT, RDMA) and other processes write to
+/// the pages during the call may be lost, a child that is forked during it may see zeroes in the buffer, and a
+/// system call of another thread on the buffer may fail with EFAULT. On device memory nothing is moved.
 ///
 /// Collective over TEAM_WORLD with the same `bytes` and `preferred`; includes a barrier. `preferred` may be
 /// NULL; otherwise it is an unused address, the same on every PE, which becomes the symmetric address. NVSHMEM
 /// `nvshmemx_buffer_register_symmetric_at_preferred_address`.
-/// Errors, on every member: INVALID_VALUE, MISMATCH, PEER_ARGUMENT, SYSTEM; the buffer is as it was.
+/// Errors, on every member: INVALID_VALUE, MISMATCH, PEER_ARGUMENT, NOT_SUPPORTED, SYSTEM; the buffer is as it was.
 int32_t nvshmemrs_buffer_register(nvshmemrs_runtime_t runtime,
                                   void *buffer,
                                   size_t bytes,
@@ -1181,12 +1192,14 @@ int32_t nvshmemrs_buffer_register(nvshmemrs_runtime_t runtime,
                                   void **symmetric);
 
 /// Makes a registered buffer private memory again; it keeps its contents. `symmetric` is what
-/// `nvshmemrs_buffer_register` gave, or the buffer's own address.
+/// `nvshmemrs_buffer_register` gave, or the buffer's own address. Other threads may go on using the buffer's own
+/// address, as with `nvshmemrs_buffer_register`; the symmetric address is over.
 ///
 /// Collective over TEAM_WORLD with the same symmetric address; a barrier comes first. NVSHMEM
 /// `nvshmemx_buffer_unregister_symmetric`.
-/// Errors: BAD_FREE, NOT_SYMMETRIC, MISMATCH, SYSTEM.
-int32_t nvshmemrs_buffer_unregister(nvshmemrs_runtime_t runtime, void *symmetric);
+/// Errors: BAD_FREE, NOT_SYMMETRIC, MISMATCH, NOT_SUPPORTED (the buffer stays registered), SYSTEM.
+int32_t nvshmemrs_buffer_unregister(nvshmemrs_runtime_t runtime,
+                                    void *symmetric);
 
 /// Says that this PE no longer uses an allocation. The next collective allocation frees what all PEs
 /// have released. Finalizers and garbage collectors call this instead of `nvshmemrs_free`. NULL does
@@ -1340,8 +1353,9 @@ int32_t nvshmemrs_wait_until_all(nvshmemrs_runtime_t runtime,
                                  int32_t dtype);
 
 /// Waits until one of the `count` elements at the symmetric address `ivars` of this PE compares to the one at
-/// `value` as `cmp` says, and gives the lowest index of such an element. What was put before its value is
-/// visible on return. If there is no element to wait for, it returns at once and gives SIZE_MAX.
+/// `value` as `cmp` says, and gives the index of such an element. What was put before its value is visible on
+/// return. If several compare, calls with the same arguments take turns: in time they give each of them, also if
+/// other calls come in between. If there is no element to wait for, it returns at once and gives SIZE_MAX.
 ///
 /// Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer,
 /// float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it excludes
@@ -1395,9 +1409,10 @@ int32_t nvshmemrs_test_all(nvshmemrs_runtime_t runtime,
                            int32_t dtype,
                            int32_t *result);
 
-/// Gives the lowest index of those of the `count` elements at the symmetric address `ivars` of this PE that
-/// compare to the one at `value` as `cmp` says, SIZE_MAX if none does. What was put before its value is
-/// visible on return.
+/// Gives the index of one of the `count` elements at the symmetric address `ivars` of this PE that compares to
+/// the one at `value` as `cmp` says, SIZE_MAX if none does. What was put before its value is visible on return.
+/// If several compare, calls with the same arguments take turns: in time they give each of them, also if other
+/// calls come in between.
 ///
 /// Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or
 /// double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it excludes the

@@ -43,11 +43,13 @@ pub extern "C" fn nvshmemrs_calloc(
     })
 }
 
-/// As `nvshmemrs_malloc`, aligned to `alignment`, a power of two that is a multiple of
-/// `sizeof(void *)` and at most 2 MiB.
+/// As `nvshmemrs_malloc`, aligned to `alignment`, a power of two that is a multiple of `sizeof(void *)` and not
+/// above the size of the heap (NVSHMEM_SYMMETRIC_SIZE). Every PE's copy is aligned so, also at the addresses that
+/// `nvshmemrs_ptr` gives.
 ///
 /// Collective over TEAM_WORLD with the same arguments; includes a barrier. OpenSHMEM 1.5 section 9.3.1
 /// (`shmem_align`).
+/// Errors: as `nvshmemrs_malloc`; INVALID_VALUE for another alignment.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_align(
     runtime: nvshmemrs_runtime_t,
@@ -94,14 +96,20 @@ pub extern "C" fn nvshmemrs_realloc(
 
 /// Makes `bytes` bytes of this program's memory at `buffer` symmetric, where they are: each PE registers a buffer
 /// of the same size. Gives the symmetric address. `buffer` stays valid, holds the same memory and is a symmetric
-/// address, too. The buffer must be private anonymous memory of whole pages (mmap, posix_memalign) that nobody
-/// uses during the call, and must not be unmapped or freed before it is unregistered. If the heap is in device memory, it must
-/// be whole mappings of memory that cuMemCreate made on this PE's GPU, with POSIX descriptors as handle type.
+/// address, too. The buffer must be private anonymous memory of whole pages (mmap, posix_memalign), and must not be
+/// unmapped, mapped anew or freed before it is unregistered. If the heap is in device memory, it must be whole
+/// mappings of memory that cuMemCreate made on this PE's GPU, with POSIX descriptors as handle type.
+///
+/// Other threads of this process may load and store by the buffer's own address during the call; who comes in
+/// between waits. That takes userfaultfd of Linux 5.14: without it the call is NOT_SUPPORTED while the process has
+/// threads besides the caller and the library's own. What devices (O_DIRECT, RDMA) and other processes write to
+/// the pages during the call may be lost, a child that is forked during it may see zeroes in the buffer, and a
+/// system call of another thread on the buffer may fail with EFAULT. On device memory nothing is moved.
 ///
 /// Collective over TEAM_WORLD with the same `bytes` and `preferred`; includes a barrier. `preferred` may be
 /// NULL; otherwise it is an unused address, the same on every PE, which becomes the symmetric address. NVSHMEM
 /// `nvshmemx_buffer_register_symmetric_at_preferred_address`.
-/// Errors, on every member: INVALID_VALUE, MISMATCH, PEER_ARGUMENT, SYSTEM; the buffer is as it was.
+/// Errors, on every member: INVALID_VALUE, MISMATCH, PEER_ARGUMENT, NOT_SUPPORTED, SYSTEM; the buffer is as it was.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_buffer_register(
     runtime: nvshmemrs_runtime_t,
@@ -119,11 +127,12 @@ pub extern "C" fn nvshmemrs_buffer_register(
 }
 
 /// Makes a registered buffer private memory again; it keeps its contents. `symmetric` is what
-/// `nvshmemrs_buffer_register` gave, or the buffer's own address.
+/// `nvshmemrs_buffer_register` gave, or the buffer's own address. Other threads may go on using the buffer's own
+/// address, as with `nvshmemrs_buffer_register`; the symmetric address is over.
 ///
 /// Collective over TEAM_WORLD with the same symmetric address; a barrier comes first. NVSHMEM
 /// `nvshmemx_buffer_unregister_symmetric`.
-/// Errors: BAD_FREE, NOT_SYMMETRIC, MISMATCH, SYSTEM.
+/// Errors: BAD_FREE, NOT_SYMMETRIC, MISMATCH, NOT_SUPPORTED (the buffer stays registered), SYSTEM.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_buffer_unregister(
     runtime: nvshmemrs_runtime_t,

@@ -163,8 +163,9 @@ pub extern "C" fn nvshmemrs_wait_until_all(
 }
 
 /// Waits until one of the `count` elements at the symmetric address `ivars` of this PE compares to the one at
-/// `value` as `cmp` says, and gives the lowest index of such an element. What was put before its value is
-/// visible on return. If there is no element to wait for, it returns at once and gives SIZE_MAX.
+/// `value` as `cmp` says, and gives the index of such an element. What was put before its value is visible on
+/// return. If several compare, calls with the same arguments take turns: in time they give each of them, also if
+/// other calls come in between. If there is no element to wait for, it returns at once and gives SIZE_MAX.
 ///
 /// Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer,
 /// float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it excludes
@@ -189,8 +190,8 @@ pub extern "C" fn nvshmemrs_wait_until_any(
             let value = handle::read::<T>("value", value)?;
             call.fetched(move |rt| {
                 let ivars = elements::<T>(rt, ivars, count)?;
-                let lowest = rt.wait_until_any(&ivars, set.status.as_deref(), set.cmp, value)?;
-                handle::write("index", index, index_to_c(lowest))
+                let found = rt.wait_until_any(&ivars, set.status.as_deref(), set.cmp, value)?;
+                handle::write("index", index, index_to_c(found))
             })
         })
     })
@@ -267,9 +268,10 @@ pub extern "C" fn nvshmemrs_test_all(
     })
 }
 
-/// Gives the lowest index of those of the `count` elements at the symmetric address `ivars` of this PE that
-/// compare to the one at `value` as `cmp` says, SIZE_MAX if none does. What was put before its value is
-/// visible on return.
+/// Gives the index of one of the `count` elements at the symmetric address `ivars` of this PE that compares to
+/// the one at `value` as `cmp` says, SIZE_MAX if none does. What was put before its value is visible on return.
+/// If several compare, calls with the same arguments take turns: in time they give each of them, also if other
+/// calls come in between.
 ///
 /// Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or
 /// double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it excludes the
@@ -294,8 +296,8 @@ pub extern "C" fn nvshmemrs_test_any(
             let value = handle::read::<T>("value", value)?;
             call.fetched(move |rt| {
                 let ivars = elements::<T>(rt, ivars, count)?;
-                let lowest = rt.test_any(&ivars, set.status.as_deref(), set.cmp, value)?;
-                handle::write("index", index, index_to_c(lowest))
+                let found = rt.test_any(&ivars, set.status.as_deref(), set.cmp, value)?;
+                handle::write("index", index, index_to_c(found))
             })
         })
     })
@@ -393,8 +395,8 @@ pub extern "C" fn nvshmemrs_wait_until_any_vector(
             let values = handle::read_array::<T>(call.runtime(), "values", values, count)?;
             call.fetched(move |rt| {
                 let ivars = elements::<T>(rt, ivars, count)?;
-                let lowest = rt.wait_until_any_vector(&ivars, set.status.as_deref(), set.cmp, &values)?;
-                handle::write("index", index, index_to_c(lowest))
+                let found = rt.wait_until_any_vector(&ivars, set.status.as_deref(), set.cmp, &values)?;
+                handle::write("index", index, index_to_c(found))
             })
         })
     })
@@ -494,8 +496,8 @@ pub extern "C" fn nvshmemrs_test_any_vector(
             let values = handle::read_array::<T>(call.runtime(), "values", values, count)?;
             call.fetched(move |rt| {
                 let ivars = elements::<T>(rt, ivars, count)?;
-                let lowest = rt.test_any_vector(&ivars, set.status.as_deref(), set.cmp, &values)?;
-                handle::write("index", index, index_to_c(lowest))
+                let found = rt.test_any_vector(&ivars, set.status.as_deref(), set.cmp, &values)?;
+                handle::write("index", index, index_to_c(found))
             })
         })
     })

@@ -51,8 +51,8 @@ impl Registration {
     ///
     /// # Safety
     /// From the registration on until the buffer is unregistered, or the runtime has ended, the memory belongs to the symmetric heap: no
-    /// reference to it may be used, because other PEs write it, and it must not be freed or unmapped. Nobody may use
-    /// it during the two calls.
+    /// reference to it may be used, because other PEs write it, and it must not be freed or unmapped, nor mapped anew,
+    /// also while the two calls run. Other threads may go on with atomic accesses to it by its own address.
     pub unsafe fn from_raw(buffer: *mut u8, bytes: usize, preferred: u64) -> Registration {
         Registration {
             buffer: buffer as u64,

@@ -5,6 +5,7 @@
 //! afterwards.
 
 mod gpu;
+mod turns;
 
 use crate::buffer::SymRange;
 use crate::dtype::Element;
@@ -18,6 +19,7 @@ use crate::transport::check::{Checker, Watch};
 use crate::transport::cuda::kernels::WaitMode;
 use crate::{Error, Result, Runtime};
 use std::cell::RefCell;
+use turns::Key;
 
 /// A number that waits and tests can compare.
 pub trait WaitElement: Element + PartialOrd {
@@ -177,16 +179,57 @@ impl<'a, T: WaitElement> Set<'a, T> {
         Ok(())
     }
 
-    /// The lowest index that holds; `None` if there is no element to look at.
-    fn any(&self) -> std::result::Result<Option<usize>, Seen> {
-        let mut first = None;
-        for index in (0..self.len).filter(|&index| !self.excluded(index)) {
-            match self.check(index) {
-                Ok(()) => return Ok(Some(index)),
-                Err(seen) => first = first.or(Some(seen)),
+    /// The first index from `start` on that holds, or else the first one before it; `None` if there is no element to look at.
+    fn any(&self, start: usize) -> std::result::Result<Option<usize>, Seen> {
+        let mut lowest = None;
+        for part in [start..self.len, 0..start] {
+            let mut first = None;
+            for index in part.filter(|&index| !self.excluded(index)) {
+                match self.check(index) {
+                    Ok(()) => return Ok(Some(index)),
+                    Err(seen) => first = first.or(Some(seen)),
+                }
             }
+            lowest = first.or(lowest);
         }
-        first.map_or(Ok(None), Err)
+        lowest.map_or(Ok(None), Err)
+    }
+
+    /// What a search for any element has in common with those that take turns with it.
+    fn key(&self) -> Key {
+        let called = (
+            self.called.as_ptr() as u64,
+            std::ptr::from_ref(&*self.rt.inner) as u64,
+        );
+        let mut key = Key::NONE
+            .and(called.0)
+            .and(called.1)
+            .and(self.offset)
+            .and(self.len as u64)
+            .and(T::DTYPE as u64)
+            .and(self.cmp as u64);
+        for &status in self.status.into_iter().flatten() {
+            key = key.and((status != 0).into());
+        }
+        match self.values {
+            Values::Same(value) => key.and(value.to_bits()),
+            Values::Each(values) => values
+                .iter()
+                .fold(key, |key, value| key.and(value.to_bits())),
+        }
+    }
+
+    /// Searches for any element, from the one on whose turn it is.
+    fn in_turn(
+        &self,
+        search: impl FnOnce(usize) -> Result<Option<usize>>,
+    ) -> Result<Option<usize>> {
+        let key = self.key();
+        let found = search(turns::begin(key, self.len));
+        if let Ok(Some(index)) = found {
+            turns::returned(key, index, self.len);
+        }
+        found
     }
 
     /// `first`, which held, and all after it that hold now.
@@ -280,14 +323,11 @@ impl<'a, T: WaitElement> Set<'a, T> {
 
     #[track_caller]
     fn wait_any(&self) -> Result<Option<usize>> {
-        if let Some(found) = self.on_gpu(WaitMode::Any, Some(Operation::WaitUntilAny)) {
-            return found.map(|found| {
-                usize::try_from(found.result)
-                    .ok()
-                    .filter(|&at| at < self.len)
-            });
-        }
-        let found = self.wait(Operation::WaitUntilAny, || self.any())?;
+        let operation = Operation::WaitUntilAny;
+        let found = self.in_turn(|start| match self.any_on_gpu(start, Some(operation)) {
+            Some(found) => found,
+            None => self.wait(operation, || self.any(start)),
+        })?;
         self.acquire();
         Ok(found)
     }
@@ -297,7 +337,7 @@ impl<'a, T: WaitElement> Set<'a, T> {
         if let Some(found) = self.on_gpu(WaitMode::Some, Some(Operation::WaitUntilSome)) {
             return found.map(|found| found.indices);
         }
-        let first = self.wait(Operation::WaitUntilSome, || self.any())?;
+        let first = self.wait(Operation::WaitUntilSome, || self.any(0))?;
         let found = self.some(first);
         self.acquire();
         Ok(found)
@@ -317,16 +357,12 @@ impl<'a, T: WaitElement> Set<'a, T> {
 
     #[track_caller]
     fn test_any(&self) -> Result<Option<usize>> {
-        if let Some(found) = self.on_gpu(WaitMode::Any, None) {
-            return found.map(|found| {
-                usize::try_from(found.result)
-                    .ok()
-                    .filter(|&at| at < self.len)
-            });
-        }
-        let found = self.any().unwrap_or(None);
+        let found = self.in_turn(|start| match self.any_on_gpu(start, None) {
+            Some(found) => found,
+            None => self.seen(self.any(start).unwrap_or(None)),
+        })?;
         self.acquire();
-        self.seen(found)
+        Ok(found)
     }
 
     #[track_caller]
@@ -334,7 +370,7 @@ impl<'a, T: WaitElement> Set<'a, T> {
         if let Some(found) = self.on_gpu(WaitMode::Some, None) {
             return found.map(|found| found.indices);
         }
-        let found = self.some(self.any().unwrap_or(None));
+        let found = self.some(self.any(0).unwrap_or(None));
         self.acquire();
         self.seen(found)
     }
@@ -459,8 +495,8 @@ impl Runtime {
         .wait_all()
     }
 
-    /// Waits until one of `ivars` that `status` does not exclude compares to `value`, and returns the lowest index that does;
-    /// `None`, at once, if there is none to wait for.
+    /// Waits until one of `ivars` that `status` does not exclude compares to `value`, and returns its index; `None`, at once, if there
+    /// is none to wait for. If several compare, calls with the same arguments take turns: in time they return each.
     ///
     /// Local: only the caller waits. OpenSHMEM 1.5 section 9.10.3.
     #[track_caller]
@@ -608,7 +644,8 @@ impl Runtime {
         set.test_all()
     }
 
-    /// The lowest index of `ivars` that `status` does not exclude and that compares to `value`, if there is one.
+    /// The index of one of `ivars` that `status` does not exclude and that compares to `value`, if there is one. If there are several,
+    /// calls with the same arguments take turns: in time they return each.
     ///
     /// Local; never waits. OpenSHMEM 1.5 section 9.10.10.
     #[track_caller]

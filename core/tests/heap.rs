@@ -30,7 +30,7 @@ fn addresses_are_symmetric_and_memory_is_zeroed_where_promised() {
             assert_eq!(address % alignment as u64, 0);
             rt.free(address)?;
         }
-        for wrong in [0usize, 3, 4, 24, 4 << 20] {
+        for wrong in [0usize, 3, 4, 24, 16 << 20, 1 << 63] {
             assert_eq!(
                 rt.malloc(Request::aligned(wrong, 10)).unwrap_err().status(),
                 1,
@@ -53,6 +53,69 @@ fn addresses_are_symmetric_and_memory_is_zeroed_where_promised() {
         rt.finalize()
     })
     .unwrap();
+}
+
+/// Every alignment up to the heap's size, in heaps that are powers of two and others: each PE's copy is aligned, here and as seen by others, it
+/// can be used to its end, and what lies beside it is untouched.
+#[test]
+fn every_alignment_up_to_the_heaps_size() {
+    const MIB: u64 = 1 << 20;
+    for (heap, n, largest) in [
+        (64 * MIB, 3, 64 * MIB),
+        (90 * MIB, 2, 64 * MIB),
+        (2 * MIB, 4, 2 * MIB),
+    ] {
+        local::run_with(n, &attr(heap), |rt| {
+            let me = rt.my_pe();
+            let mut alignment = 8;
+            while alignment <= largest {
+                let beside = (alignment < heap / 4)
+                    .then(|| rt.array::<u64>(8))
+                    .transpose()?;
+                if let Some(beside) = &beside {
+                    beside.write(0, &[7; 8])?;
+                }
+                let request = Request::aligned(alignment as usize, 192);
+                let address = rt.malloc(request)?.unwrap();
+                for pe in 0..n {
+                    let there = rt.ptr(address, pe)?.unwrap();
+                    assert!(
+                        there.is_multiple_of(alignment),
+                        "{alignment}: {there:#x} of PE {pe}"
+                    );
+                }
+                let block = rt.elements::<u64>("block", address, 24)?;
+                rt.barrier_all()?;
+                rt.put(block, &[alignment + me as u64; 24], (me + 1) % n)?;
+                rt.barrier_all()?;
+                let mut seen = [0; 24];
+                rt.get(&mut seen, block, me)?;
+                assert_eq!(seen, [alignment + ((me + n - 1) % n) as u64; 24]);
+                rt.free(address)?;
+                if let Some(beside) = beside {
+                    assert_eq!(beside.to_vec()?, [7; 8]);
+                    rt.free_array(beside)?;
+                }
+                alignment *= 2;
+            }
+            // The heap itself is one block of that alignment.
+            let all = rt
+                .malloc(Request::aligned(largest as usize, heap as usize))?
+                .unwrap();
+            assert!(all.is_multiple_of(largest));
+            rt.free(all)?;
+            let error = rt
+                .malloc(Request::aligned(2 * largest as usize, 1))
+                .unwrap_err();
+            let text = error.to_string();
+            assert!(
+                error.status() == 1 && text.contains(&format!("at most {largest}")),
+                "{text}"
+            );
+            rt.finalize()
+        })
+        .unwrap();
+    }
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! Registered buffers and realloc.
 
 use nvshmemrs::{Error, LocalSource, Registration, Result, Runtime, Team, local};
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 
 const PAGE: usize = 4096;
 
@@ -204,6 +206,64 @@ fn finalize_makes_buffers_private_again() {
         .unwrap();
         assert_eq!(std::hint::black_box(&mut pages)[0].0[0], round);
     }
+}
+
+/// Threads that count in the words of a buffer, all the time, while it is registered and unregistered: none of their stores is lost.
+#[test]
+fn what_other_threads_store_meanwhile_is_kept() {
+    const PAGES: usize = 64;
+    const WORDS: usize = PAGES * PAGE / 8;
+    const THREADS: usize = 2;
+    local::run(2, |rt| {
+        let mut pages = vec![Page([0; PAGE]); PAGES + 1];
+        let start = pages.as_mut_ptr() as u64;
+        let words: &[AtomicU64] =
+            // SAFETY: the pages are there until the threads have ended, and are words made of atomics as long.
+            unsafe { std::slice::from_raw_parts(start as *const AtomicU64, WORDS) };
+        let stop = AtomicBool::new(false);
+        let count = |thread: usize| {
+            let (mut counts, mut rounds) = (vec![0u64; WORDS / THREADS], 0);
+            while rounds < 3 || !stop.load(Relaxed) {
+                for (index, count) in counts.iter_mut().enumerate().step_by(1 + rounds % 7) {
+                    // A plain load, and a plain store of one more.
+                    let word = &words[index * THREADS + thread];
+                    word.store(word.load(Relaxed) + 1, Relaxed);
+                    *count += 1;
+                }
+                rounds += 1;
+            }
+            counts
+        };
+        let count = &count;
+        let counts = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..THREADS)
+                .map(|thread| scope.spawn(move || count(thread)))
+                .collect();
+            let done = (0..40).try_for_each(|round| {
+                // The whole buffer, or a part.
+                let skipped = round % 3 * PAGE;
+                let part = at(start + skipped as u64, PAGES * PAGE - skipped, 0);
+                let symmetric = rt.buffer_register(Ok(part))?;
+                // It is the same memory: what the threads store arrives there.
+                let word = rt.elements::<u64>("word", symmetric, 1)?;
+                let mut seen = [[0u64]; 2];
+                rt.get(&mut seen[0], word, rt.my_pe())?;
+                std::thread::yield_now();
+                rt.get(&mut seen[1], word, rt.my_pe())?;
+                assert!(seen[0] <= seen[1], "{seen:?}");
+                rt.buffer_unregister(symmetric)
+            });
+            stop.store(true, Relaxed);
+            let counts: Vec<_> = threads.into_iter().map(|one| one.join().unwrap()).collect();
+            done.map(|()| counts)
+        })?;
+        for (index, word) in words.iter().enumerate() {
+            let expected = counts[index % THREADS][index / THREADS];
+            assert_eq!(word.load(Relaxed), expected, "word {index}");
+        }
+        rt.finalize()
+    })
+    .unwrap();
 }
 
 #[test]

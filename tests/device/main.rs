@@ -104,6 +104,7 @@ fn exercise(rt: &Runtime) -> Result<()> {
     streams::all(rt)?;
     borrowed::all(rt)?;
     say(rt, "memory");
+    aligned(rt)?;
     grow(rt)
 }
 
@@ -430,6 +431,30 @@ fn long_signals(rt: &Runtime) -> Result<()> {
 }
 
 /// Allocations that take memory anew, in the middle of what is there; what they hold is zero, and nobody else's.
+/// Every alignment up to the heap's size: all copies are aligned, wherever this PE sees them.
+fn aligned(rt: &Runtime) -> Result<()> {
+    let heap = rt.heap_stats().heap_bytes;
+    let largest = 1usize << heap.ilog2();
+    let mut alignment = size_of::<usize>();
+    while alignment <= largest {
+        let address = rt.malloc(Request::aligned(alignment, 64))?;
+        let address = address.expect("64 bytes");
+        for pe in 0..rt.n_pes() {
+            let there = rt.ptr(address, pe)?.unwrap_or(address);
+            assert!(
+                there.is_multiple_of(alignment as u64),
+                "{alignment}: {there:#x} of PE {pe}"
+            );
+        }
+        rt.free(address)?;
+        alignment *= 2;
+    }
+    let error = rt.malloc(Request::aligned(2 * largest, 64)).unwrap_err();
+    let text = error.to_string();
+    assert!(text.contains(&format!("at most {largest}")), "{text}");
+    Ok(())
+}
+
 fn grow(rt: &Runtime) -> Result<()> {
     let total = rt.heap_stats().heap_bytes as usize;
     for round in 0..3 {

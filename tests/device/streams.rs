@@ -132,6 +132,21 @@ fn waits(rt: &Runtime, stream: &Stream) -> Result<()> {
     let status: Vec<i32> = (0..FLAGS).map(|index| (index == 3).into()).collect();
     let first = stream.run(move |rt| rt.wait_until_any(&elements(rt)?, None, Cmp::Gt, 0))?;
     assert!(matches!(first, Some(3 | 60)), "{first:?}");
+    // Calls take turns.
+    let both = [flags.at(3)?, flags.at(60)?];
+    stream.run(move |rt| {
+        for flag in both {
+            rt.wait_until(flag, Cmp::Gt, 0)?;
+        }
+        let wait = || rt.wait_until_any(&elements(rt)?, None, Cmp::Gt, 0);
+        let test = || rt.test_any(&elements(rt)?, None, Cmp::Gt, 0);
+        for call in [&wait as &dyn Fn() -> Result<Option<usize>>, &test] {
+            let mut series = [call()?, call()?];
+            series.sort_unstable();
+            assert_eq!(series, [Some(3), Some(60)]);
+        }
+        Ok(())
+    })?;
     let excluded = status.clone();
     let first =
         stream.run(move |rt| rt.wait_until_any(&elements(rt)?, Some(&excluded), Cmp::Gt, 0))?;

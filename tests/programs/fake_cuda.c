@@ -495,15 +495,16 @@ int cuMemGetAllocationPropertiesFromHandle(properties_t *properties, uint64_t ha
 }
 
 int cuMemAddressReserve(address_t *at, size_t bytes, size_t alignment, address_t wanted, uint64_t flags) {
-    if (flags || !bytes || bytes % GRANULE || wanted % GRANULE || (alignment && alignment != GRANULE)) return INVALID_VALUE;
+    if (flags || !bytes || bytes % GRANULE || wanted % GRANULE || (alignment && (alignment % GRANULE || alignment & (alignment - 1)))) return INVALID_VALUE;
     int kind = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
     char *found = wanted ? mmap((void *)wanted, bytes, PROT_NONE, kind | MAP_FIXED_NOREPLACE, -1, 0) : MAP_FAILED;
     if (found == MAP_FAILED) {
-        char *start = mmap(NULL, bytes + GRANULE, PROT_NONE, kind, -1, 0);
+        size_t step = alignment ? alignment : GRANULE;
+        char *start = mmap(NULL, bytes + step, PROT_NONE, kind, -1, 0);
         if (start == MAP_FAILED) return OUT_OF_MEMORY;
-        found = (char *)(((uintptr_t)start + GRANULE - 1) / GRANULE * GRANULE);
+        found = (char *)(((uintptr_t)start + step - 1) / step * step);
         if (found > start) munmap(start, (size_t)(found - start));
-        munmap(found + bytes, (size_t)(start + GRANULE - found));
+        if (start + step > found) munmap(found + bytes, (size_t)(start + step - found));
     }
     pthread_mutex_lock(&lock);
     int i = 0;

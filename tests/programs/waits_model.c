@@ -1,4 +1,4 @@
-/* Every wait and test of the C ABI, for every type and comparison, against a plain loop; then what wrong arguments get, and
+/* Every wait and test of the C ABI, for every type and comparison, against a plain loop; then series of calls that return any, what wrong arguments get, and
  * what becomes of the arguments of queued calls. Each PE prints "same" at the end. */
 
 #include "check.h"
@@ -47,7 +47,10 @@ static void compare(const char *what, const size_t *holding, size_t n, size_t wa
 {
     if (all != (n == waited_for))
         FAIL("%s: all gave %d, %zu of %zu hold", what, (int)all, n, waited_for);
-    if (any != (n > 0 ? holding[0] : SIZE_MAX))
+    size_t at = 0;
+    while (at < n && holding[at] != any)
+        at++;
+    if (n > 0 ? at == n : any != SIZE_MAX)
         FAIL("%s: any gave %zu", what, any);
     if (found != n || memcmp(indices_room + 1, holding, n * sizeof *holding) != 0)
         FAIL("%s: some gave %zu, not %zu", what, found, n);
@@ -82,6 +85,19 @@ static void compare(const char *what, const size_t *holding, size_t n, size_t wa
                                                     &found));                                                    \
             compare("wait_until" #suffix, holding, n, waited_for, all, any, found);                              \
         }                                                                                                        \
+        /* As many calls as there are indices that hold return each of them. */                                  \
+        unsigned tested = 0, waited = 0, expected = 0;                                                           \
+        for (size_t i = 0; i < n; i++) {                                                                         \
+            expected |= 1u << holding[i];                                                                        \
+            CHECK(nvshmemrs_test_any##suffix(rt, ivars, count, status_arg, cmp, values, dtype, &any));           \
+            tested |= 1u << any;                                                                                 \
+        }                                                                                                        \
+        for (size_t i = 0; i < n; i++) {                                                                         \
+            CHECK(nvshmemrs_wait_until_any##suffix(rt, ivars, count, status_arg, cmp, values, dtype, &any));     \
+            waited |= 1u << any;                                                                                 \
+        }                                                                                                        \
+        if (tested != expected || waited != expected)                                                            \
+            FAIL("any" #suffix " in series gave %#x and %#x, not %#x", tested, waited, expected);                \
     } while (0)
 
 #define TYPE(T, dtype, a, b, c, d)                                                                               \

@@ -1,13 +1,20 @@
 //! Operations as C programs call them, on PEs that are processes.
 
-use nvshmemrs_tests::{compile_c, launch, program};
+use nvshmemrs_tests::{HANG, compile_c, launcher, program, run};
 
 /// Runs a program whose PEs each say "same" once they have compared everything.
 #[track_caller]
 fn same(name: &str) {
+    same_with(name, &[]);
+}
+
+#[track_caller]
+fn same_with(name: &str, settings: &[(&str, &str)]) {
     let program = compile_c(&program(name));
     for n_pes in [1, 2, 3] {
-        let output = launch(n_pes, [&program]);
+        let mut command = launcher(n_pes, &[]);
+        command.arg(&program).envs(settings.iter().copied());
+        let output = run(&mut command, HANG);
         output.assert_success();
         let said = output
             .stdout
@@ -21,6 +28,26 @@ fn same(name: &str) {
 #[test]
 fn atomics() {
     same("atomics.c");
+}
+
+#[test]
+fn every_alignment_up_to_the_heaps_size() {
+    // A power of two, and a size between two of them.
+    for heap in [64 << 20, 90 << 20] {
+        let heap = u64::to_string(&heap);
+        same_with("aligned.c", &[("NVSHMEM_SYMMETRIC_SIZE", &heap)]);
+    }
+}
+
+#[test]
+fn what_threads_store_to_a_buffer_while_it_is_registered_is_kept() {
+    same("registered.c");
+}
+
+/// As in containers whose rules forbid it.
+#[test]
+fn without_userfaultfd_only_a_process_with_one_thread_registers() {
+    same_with("registered.c", &[("REGISTERED_FORBIDS", "1")]);
 }
 
 #[test]

@@ -1740,10 +1740,12 @@ const pointer_align = Ref{Ptr{Cvoid}}(C_NULL)
     nvshmemrs_align(runtime, alignment, bytes, ptr)
 
 As `nvshmemrs_malloc`, aligned to `alignment`, a power of two that is a multiple of
-`sizeof(void *)` and at most 2 MiB.
+`sizeof(void *)` and not above the size of the heap (NVSHMEM\\_SYMMETRIC\\_SIZE). Every PE's
+copy is aligned so, also at the addresses that `nvshmemrs_ptr` gives.
 
 Collective over TEAM\\_WORLD with the same arguments; includes a barrier. OpenSHMEM 1.5
 section 9.3.1 (`shmem_align`).
+Errors: as `nvshmemrs_malloc`; INVALID\\_VALUE for another alignment.
 """
 function nvshmemrs_align(runtime, alignment, bytes, ptr)
     ccall(pointer_align[], Int32, (UInt64, Csize_t, Csize_t, Ptr{Ptr{Cvoid}}), runtime,
@@ -1796,17 +1798,23 @@ const pointer_buffer_register = Ref{Ptr{Cvoid}}(C_NULL)
 Makes `bytes` bytes of this program's memory at `buffer` symmetric, where they are: each PE
 registers a buffer of the same size. Gives the symmetric address. `buffer` stays valid,
 holds the same memory and is a symmetric address, too. The buffer must be private anonymous
-memory of whole pages (mmap, posix\\_memalign) that nobody uses during the call, and must not
-be unmapped or freed before it is unregistered. If the heap is in device memory, it must be
-whole mappings of memory that cuMemCreate made on this PE's GPU, with POSIX descriptors as
-handle type.
+memory of whole pages (mmap, posix\\_memalign), and must not be unmapped, mapped anew or freed
+before it is unregistered. If the heap is in device memory, it must be whole mappings of
+memory that cuMemCreate made on this PE's GPU, with POSIX descriptors as handle type.
+
+Other threads of this process may load and store by the buffer's own address during the
+call; who comes in between waits. That takes userfaultfd of Linux 5.14: without it the call
+is NOT\\_SUPPORTED while the process has threads besides the caller and the library's own.
+What devices (O\\_DIRECT, RDMA) and other processes write to the pages during the call may be
+lost, a child that is forked during it may see zeroes in the buffer, and a system call of
+another thread on the buffer may fail with EFAULT. On device memory nothing is moved.
 
 Collective over TEAM\\_WORLD with the same `bytes` and `preferred`; includes a barrier.
 `preferred` may be NULL; otherwise it is an unused address, the same on every PE, which
 becomes the symmetric address. NVSHMEM
 `nvshmemx_buffer_register_symmetric_at_preferred_address`.
-Errors, on every member: INVALID\\_VALUE, MISMATCH, PEER\\_ARGUMENT, SYSTEM; the buffer is as it
-was.
+Errors, on every member: INVALID\\_VALUE, MISMATCH, PEER\\_ARGUMENT, NOT\\_SUPPORTED, SYSTEM; the
+buffer is as it was.
 """
 function nvshmemrs_buffer_register(runtime, buffer, bytes, preferred, symmetric)
     ccall(pointer_buffer_register[], Int32, (UInt64, Ptr{Cvoid}, Csize_t, Ptr{Cvoid},
@@ -1820,11 +1828,14 @@ const pointer_buffer_unregister = Ref{Ptr{Cvoid}}(C_NULL)
     nvshmemrs_buffer_unregister(runtime, symmetric)
 
 Makes a registered buffer private memory again; it keeps its contents. `symmetric` is what
-`nvshmemrs_buffer_register` gave, or the buffer's own address.
+`nvshmemrs_buffer_register` gave, or the buffer's own address. Other threads may go on using
+the buffer's own address, as with `nvshmemrs_buffer_register`; the symmetric address is
+over.
 
 Collective over TEAM\\_WORLD with the same symmetric address; a barrier comes first. NVSHMEM
 `nvshmemx_buffer_unregister_symmetric`.
-Errors: BAD\\_FREE, NOT\\_SYMMETRIC, MISMATCH, SYSTEM.
+Errors: BAD\\_FREE, NOT\\_SYMMETRIC, MISMATCH, NOT\\_SUPPORTED (the buffer stays registered),
+SYSTEM.
 """
 function nvshmemrs_buffer_unregister(runtime, symmetric)
     ccall(pointer_buffer_unregister[], Int32, (UInt64, Ptr{Cvoid}), runtime, symmetric)
@@ -2171,9 +2182,10 @@ const pointer_wait_until_any = Ref{Ptr{Cvoid}}(C_NULL)
     nvshmemrs_wait_until_any(runtime, ivars, count, status, cmp, value, dtype, index)
 
 Waits until one of the `count` elements at the symmetric address `ivars` of this PE compares
-to the one at `value` as `cmp` says, and gives the lowest index of such an element. What was
-put before its value is visible on return. If there is no element to wait for, it returns at
-once and gives SIZE\\_MAX.
+to the one at `value` as `cmp` says, and gives the index of such an element. What was put
+before its value is visible on return. If several compare, calls with the same arguments
+take turns: in time they give each of them, also if other calls come in between. If there is
+no element to wait for, it returns at once and gives SIZE\\_MAX.
 
 Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of
 `nvshmemrs_dtype`: an integer, float or double; `ivars` must be aligned to its size.
@@ -2243,9 +2255,10 @@ const pointer_test_any = Ref{Ptr{Cvoid}}(C_NULL)
 """
     nvshmemrs_test_any(runtime, ivars, count, status, cmp, value, dtype, index)
 
-Gives the lowest index of those of the `count` elements at the symmetric address `ivars` of
-this PE that compare to the one at `value` as `cmp` says, SIZE\\_MAX if none does. What was
-put before its value is visible on return.
+Gives the index of one of the `count` elements at the symmetric address `ivars` of this PE
+that compares to the one at `value` as `cmp` says, SIZE\\_MAX if none does. What was put
+before its value is visible on return. If several compare, calls with the same arguments
+take turns: in time they give each of them, also if other calls come in between.
 
 Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an
 integer, float or double; `ivars` must be aligned to its size. `status` may be NULL; a

@@ -55,6 +55,27 @@ def test_every_comparison(job: None, dtype: str) -> None:
                     nvshmem.wait_until(a, cmp, value, offset=offset)
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_a_series_comes_to_every_index(job: None, dtype: str) -> None:
+    a, b = nvshmem.array(9, dtype), nvshmem.array(4, dtype)
+    a[:], b[:] = [1, 1, 0, 1, 1, 1, 1, 0, 1], 1
+    status = [0, 0, 0, 1, 0, 0, 0, 0, 0]
+    forms = (nvshmem.test_any, nvshmem.wait_until_any)
+    for function in forms:
+        for value in (1, [1] * 9):
+            series = [function(a, Cmp.CMP_EQ, value, status) for _ in range(6)]
+            assert sorted(series) == [0, 1, 4, 5, 6, 8]
+    # Two arrays by turns, and both functions.
+    expected = {(f, x.size, i) for f in forms for x in (a, b) for i in np.flatnonzero(x)}
+    for _ in range(2000):
+        for function in forms:
+            for x in (a, b):
+                expected.discard((function, x.size, function(x, Cmp.CMP_GE, 1)))
+        if not expected:
+            break
+    assert not expected
+
+
 def test_no_elements_and_buffers(job: None) -> None:
     a, b = nvshmem.array(3, "i4"), nvshmem.buffer(8)
     assert nvshmem.wait_until_any(a, Cmp.CMP_EQ, 5, [1, 1, 1]) is None

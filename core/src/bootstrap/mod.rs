@@ -19,7 +19,7 @@ pub use interrupt::set_init_interrupt_hook;
 pub use unique_id::UniqueId;
 
 use crate::job::block::MAX_PES;
-use crate::job::layout::MAX_ALIGNMENT;
+use crate::job::layout::HEAP_UNIT;
 use crate::job::machine;
 use crate::runtime::Membership;
 use crate::transport::cuda::{self, Company, CudaTransport, Device};
@@ -40,13 +40,13 @@ fn default_heap(device: Option<&Result<Arc<Device>>>, n_pes: Pe) -> Result<u64> 
         None => Ok(machine::default_heap_bytes(n_pes)),
         Some(Ok(device)) => cuda::default_heap_bytes(device, n_pes),
         // The job will not come to be.
-        Some(Err(_)) => Ok(MAX_ALIGNMENT),
+        Some(Err(_)) => Ok(HEAP_UNIT),
     }
 }
 
 /// The heap size in force, rounded up so that every PE's part is aligned alike.
 fn stride(bytes: u64) -> Result<u64> {
-    crate::job::layout::round_up(bytes, MAX_ALIGNMENT)
+    crate::job::layout::round_up(bytes, HEAP_UNIT)
         .ok_or_else(|| Error::invalid("heap_bytes", bytes, "a size that fits the address space"))
 }
 
@@ -79,7 +79,7 @@ fn join(key: &unique_id::Key, pe: Pe, n_pes: Pe, attr: &InitAttr, how: &str) -> 
     });
     let default_heap = match (pe, resolved.heap_bytes) {
         (0, None) => default_heap(device.as_ref(), n_pes)?,
-        _ => MAX_ALIGNMENT,
+        _ => HEAP_UNIT,
     };
     let rendezvous = socket::Rendezvous {
         key,

@@ -14,7 +14,7 @@ use crate::collectives::{Call, Turn};
 use crate::debug::Level;
 use crate::dtype::Element;
 use crate::job::block::{MAX_ALLOCATIONS, MAX_FREED};
-use crate::job::layout::{GRANULE, Layout, MAX_ALIGNMENT};
+use crate::job::layout::{GRANULE, Layout, max_alignment};
 use crate::operation::{NONE, Operation};
 use crate::runtime::Inner;
 use crate::team::Team;
@@ -80,17 +80,15 @@ impl Request {
         })
     }
 
-    /// `bytes` bytes, aligned to `alignment`.
+    /// `bytes` bytes, aligned to `alignment`, which must not be above the heap's size.
     pub fn aligned(alignment: usize, bytes: usize) -> Result<Request> {
-        let fits = alignment.is_power_of_two()
-            && alignment.is_multiple_of(size_of::<usize>())
-            && alignment as u64 <= MAX_ALIGNMENT;
+        let fits = alignment.is_power_of_two() && alignment.is_multiple_of(size_of::<usize>());
         if !fits {
             return Err(Error::invalid(
                 "alignment",
                 alignment,
                 format!(
-                    "a power of two, a multiple of {}, at most {MAX_ALIGNMENT}",
+                    "a power of two that is a multiple of {}",
                     size_of::<usize>()
                 ),
             ));
@@ -99,6 +97,22 @@ impl Request {
             alignment: alignment as u64,
             ..Request::bytes(bytes)
         })
+    }
+
+    /// Refuses an alignment that no place in a heap of this size has.
+    fn fits(self, heap_bytes: u64) -> Result<Request> {
+        let largest = max_alignment(heap_bytes);
+        if self.alignment > largest {
+            return Err(Error::invalid(
+                "alignment",
+                self.alignment,
+                format!(
+                    "at most {largest}, the largest power of two within the symmetric heap of {heap_bytes} bytes; \
+                     NVSHMEM_SYMMETRIC_SIZE sets its size"
+                ),
+            ));
+        }
+        Ok(self)
     }
 }
 
@@ -389,6 +403,7 @@ impl Inner {
     /// they need.
     fn agree(&self, turn: &Turn<'_>, request: Result<Request>) -> Result<Request> {
         let leader = self.my_pe == 0;
+        let request = request.and_then(|request| request.fits(self.layout.heap_bytes));
         let checked = request.and_then(|request| {
             // Each GPU's own memory is asked for by its PE, in `commit`.
             if leader && self.transport.raw().kind() == MemoryKind::Host {

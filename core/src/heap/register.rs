@@ -234,6 +234,9 @@ impl Inner {
             Err(error) => return turn.fail(operation, [0; ARGS], error),
         };
         let args = [buffer.block.offset, 0, 0, 0, 0];
+        if let Err(error) = self.transport.raw().check_give_back() {
+            return turn.fail(operation, args, error);
+        }
         let start = self.layout.heap_bytes + buffer.block.offset;
         self.tell_freed(&turn, start, buffer.block.bytes);
         let completed = self
@@ -291,6 +294,12 @@ impl Runtime {
     /// The buffer must be private anonymous memory of whole pages. The call makes it shared memory: a forked child's stores reach it, too.
     /// Finalize makes buffers that are left private again.
     ///
+    /// Other threads of this process may read and write the buffer by its own address meanwhile; one that comes in between waits until the
+    /// pages have been moved. That takes userfaultfd of Linux 5.14; without it both calls are errors while the process has threads besides
+    /// the caller and the library's. A device that writes to the pages (O_DIRECT, RDMA), another process that does, a child that is forked
+    /// during a call, and system calls of other threads are not covered: a store of a device may be lost, a child may see zeroes, and
+    /// a system call may fail with EFAULT unless the process may use userfaultfd for kernel faults.
+    ///
     /// If the heap is in device memory, the buffer must be whole mappings of memory that cuMemCreate made on this PE's GPU, with POSIX
     /// descriptors as handle type; other PEs then map them, too.
     ///
@@ -305,7 +314,8 @@ impl Runtime {
         Ok(address)
     }
 
-    /// Makes a registered buffer private memory of the program's again; it keeps its contents.
+    /// Makes a registered buffer private memory of the program's again; it keeps its contents. Other threads may use the buffer's own
+    /// address meanwhile, as with [`buffer_register`](Runtime::buffer_register); the symmetric address is over.
     ///
     /// Collective over WORLD with the same symmetric address; a barrier comes first. NVSHMEM
     /// `nvshmemx_buffer_unregister_symmetric`.

@@ -18,7 +18,7 @@
 pub(crate) mod corrupt;
 
 use super::segment::{AllAtomic, Segment};
-use crate::job::layout::MAX_ALIGNMENT;
+use crate::job::layout::{self, HEAP_UNIT};
 use crate::operation::ARGS;
 use crate::transport::check::area;
 use crate::{Error, MemoryKind, Pe, Result};
@@ -252,12 +252,12 @@ impl Control {
     /// Where the heap starts in a job of `n_pes` PEs.
     pub(crate) fn heap_offset(n_pes: Pe) -> u64 {
         let releases = u64::from(MAX_ALLOCATIONS) * size_of::<ReleaseCount>() as u64;
-        (Control::releases_offset(n_pes as u64) + releases).next_multiple_of(MAX_ALIGNMENT)
+        (Control::releases_offset(n_pes as u64) + releases).next_multiple_of(HEAP_UNIT)
     }
 
     /// Bytes from one PE's part to the next one's.
     pub(crate) fn stride(heap_bytes: u64) -> u64 {
-        heap_bytes.saturating_mul(2)
+        layout::stride(heap_bytes, 0)
     }
 
     /// The length of a segment with `area` bytes behind the PEs' parts; an error if it does not fit an address space.
@@ -271,7 +271,7 @@ impl Control {
                 Error::invalid(
                     "heap_bytes",
                     heap_bytes,
-                    format!("a size that {n_pes} times, twice, fits an address space of 64 TiB"),
+                    format!("a size with which {n_pes} times as much, two or three times, fits an address space of 64 TiB"),
                 )
             })
     }
@@ -310,13 +310,8 @@ impl Control {
         (area_bytes, check): (u64, Option<u64>),
         memory: MemoryKind,
     ) -> Result<Control> {
-        let control = Control {
-            segment: Arc::new(Segment::create(length)?),
-            n_pes: n_pes as u64,
-            heap_bytes,
-            area_bytes,
-            memory,
-        };
+        let segment = Segment::create(length)?;
+        let control = Control::aligned(segment, n_pes, heap_bytes, area_bytes, memory)?;
         let header = control.header();
         use std::sync::atomic::Ordering::{Relaxed, Release};
         header.version.store(VERSION, Relaxed);
@@ -335,15 +330,7 @@ impl Control {
     pub(crate) fn attach(segment: Segment) -> Result<Control> {
         use std::sync::atomic::Ordering::{Acquire, Relaxed};
         let refuse = |why: String| Err(Error::Bootstrap(why));
-        let segment = Arc::new(segment);
-        let probe = Control {
-            segment: Arc::clone(&segment),
-            n_pes: 1,
-            heap_bytes: 0,
-            area_bytes: 0,
-            memory: MemoryKind::Host,
-        };
-        let header = probe.header();
+        let header: &Header = segment.start();
         let version = header.version.load(Relaxed);
         if header.magic.load(Acquire) != MAGIC || version != VERSION {
             return refuse(format!(
@@ -364,7 +351,7 @@ impl Control {
         };
         let sound = (1..=MAX_PES as u32).contains(&n_pes)
             && heap_bytes > 0
-            && heap_bytes.is_multiple_of(MAX_ALIGNMENT)
+            && heap_bytes.is_multiple_of(HEAP_UNIT)
             && Control::segment_len(n_pes as Pe, heap_bytes, 0).is_ok()
             && (area_bytes == 0
                 || n_pes as Pe <= area::MAX_PES
@@ -377,9 +364,28 @@ impl Control {
                 segment.len()
             ));
         }
+        Control::aligned(segment, n_pes as Pe, heap_bytes, area_bytes, memory)
+    }
+
+    /// A segment seen as a job, mapped so that the PEs' parts in it are aligned.
+    fn aligned(
+        segment: Segment,
+        n_pes: Pe,
+        heap_bytes: u64,
+        area_bytes: u64,
+        memory: MemoryKind,
+    ) -> Result<Control> {
+        let segment = match memory {
+            MemoryKind::Host => segment.aligned(
+                Control::heap_offset(n_pes),
+                layout::max_alignment(heap_bytes),
+            )?,
+            // The parts are elsewhere.
+            MemoryKind::Device => segment,
+        };
         Ok(Control {
-            segment,
-            n_pes: u64::from(n_pes),
+            segment: Arc::new(segment),
+            n_pes: n_pes as u64,
             heap_bytes,
             area_bytes,
             memory,

@@ -9,8 +9,21 @@ use crate::{Error, Pe};
 /// Allocations start at multiples of this.
 pub(crate) const GRANULE: u64 = 64;
 
-/// The largest alignment a caller may ask for; strides are multiples of it.
-pub(crate) const MAX_ALIGNMENT: u64 = 2 << 20;
+/// Sizes of heaps are multiples of this.
+pub(crate) const HEAP_UNIT: u64 = 2 << 20;
+
+/// The largest alignment that a caller may ask for: the largest power of two that is not above the heap's size. The parts of all PEs begin at
+/// multiples of it, in every process, so every PE's copy of an allocation is aligned alike, wherever it is seen.
+pub(crate) fn max_alignment(heap_bytes: u64) -> u64 {
+    1 << heap_bytes.checked_ilog2().unwrap_or(0)
+}
+
+/// Bytes from one PE's part to the next one's: the heap, the window, and `more` bytes behind them, rounded up so that every part is aligned.
+/// The room that this leaves, at most half of the rest, is address space only.
+pub(crate) fn stride(heap_bytes: u64, more: u64) -> u64 {
+    let bytes = heap_bytes.saturating_mul(2).saturating_add(more);
+    round_up(bytes, max_alignment(heap_bytes)).unwrap_or(u64::MAX)
+}
 
 /// Where the heap lies in this process, and how a PE's part of it is found.
 #[derive(Clone, Copy, Debug)]
@@ -94,6 +107,22 @@ pub(crate) fn round_up(value: u64, to: u64) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn parts_are_aligned_to_the_largest_power_of_two_that_fits_the_heap() {
+        for units in (1..70).chain([1 << 20, (1 << 20) + 1, (1 << 21) - 1]) {
+            let heap = units * HEAP_UNIT;
+            let alignment = max_alignment(heap);
+            assert!(alignment <= heap && heap < 2 * alignment);
+            for more in [0, 64, 30 << 20] {
+                let stride = stride(heap, more);
+                assert!(stride.is_multiple_of(alignment));
+                assert!(stride >= 2 * heap + more && stride < 2 * heap + more + alignment);
+            }
+        }
+        assert_eq!(stride(u64::MAX, 1), u64::MAX);
+        assert_eq!((max_alignment(0), stride(0, 0)), (1, 0));
+    }
 
     #[test]
     fn addresses_go_there_and_back() {

@@ -5,11 +5,11 @@
 //!
 //! # Rules of this module
 //!
-//! 1. `base` is the start of a shared mapping of `len` bytes that lives as long as the `Segment`, aligned to 2 MiB.
+//! 1. `base` is the start of a shared mapping of `len` bytes that lives as long as the `Segment`, aligned to 2 MiB. Only
+//!    `aligned`, to which nobody has an address yet, moves it.
 //! 2. References into the mapping are given out only as types made of atomics ([`AllAtomic`]), which other processes may
 //!    change at any time.
 
-use crate::job::layout::MAX_ALIGNMENT;
 use crate::{Error, Result};
 use rustix::fs::{FallocateFlags, MemfdFlags, Mode, SealFlags};
 use rustix::mm::{MapFlags, ProtFlags};
@@ -29,9 +29,14 @@ pub(crate) unsafe trait AllAtomic {}
 #[derive(Debug)]
 pub(crate) struct Segment {
     fd: OwnedFd,
+    protection: ProtFlags,
     base: u64,
+    /// 0: nothing is mapped any more.
     len: u64,
 }
+
+/// The least alignment of a mapping, with which the kernel may use large pages.
+const LARGE_PAGE: u64 = 2 << 20;
 
 impl Segment {
     /// Makes and maps a sealed segment of `len` bytes, a multiple of the page size.
@@ -115,51 +120,26 @@ impl Segment {
                 "the job's memory is too short to be one of nvshmemrs".into(),
             ));
         }
-        let refused = |error: rustix::io::Errno| {
-            Error::system(
-                "mapping the symmetric heap",
-                format!(
-                    "{error}: {len} bytes of address space were asked for; lower \
-                     NVSHMEM_SYMMETRIC_SIZE or raise `ulimit -v`"
-                ),
-            )
-        };
-        // A little more is reserved, so that an aligned start can be chosen.
-        let reserved = len + MAX_ALIGNMENT;
-        let none = ProtFlags::empty();
-        let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
-        // SAFETY: a new mapping at an address of the kernel's choice disturbs no other memory.
-        let start = unsafe {
-            rustix::mm::mmap_anonymous(std::ptr::null_mut(), reserved as usize, none, flags)
+        let base = place(fd.as_fd(), len, protection, 0, LARGE_PAGE)?;
+        Ok(Segment {
+            fd,
+            protection,
+            base,
+            len,
+        })
+    }
+
+    /// Moves the mapping, if need be, so that its byte `offset`, a multiple of 2 MiB, lies at a multiple of `alignment`, a power of two.
+    pub(crate) fn aligned(mut self, offset: u64, alignment: u64) -> Result<Segment> {
+        let alignment = alignment.max(LARGE_PAGE);
+        if !(self.base + offset).is_multiple_of(alignment) {
+            // Not both at a time: limits on address space count them.
+            let len = std::mem::take(&mut self.len);
+            unmap(self.base, self.base + len);
+            self.base = place(self.fd.as_fd(), len, self.protection, offset, alignment)?;
+            self.len = len;
         }
-        .map_err(refused)? as u64;
-        let base = start.next_multiple_of(MAX_ALIGNMENT);
-        let unmap = |from: u64, to: u64| {
-            if from < to {
-                // SAFETY: the range lies within the reservation made above, and nothing uses it.
-                let _ = unsafe { rustix::mm::munmap(from as *mut _, (to - from) as usize) };
-            }
-        };
-        let flags = MapFlags::SHARED | MapFlags::NORESERVE | MapFlags::FIXED;
-        // SAFETY: FIXED replaces a part of the reservation made above, and nothing else.
-        let mapped =
-            unsafe { rustix::mm::mmap(base as *mut _, len as usize, protection, flags, &fd, 0) };
-        if let Err(error) = mapped {
-            unmap(start, start + reserved);
-            return Err(refused(error));
-        }
-        unmap(start, base);
-        unmap(base + len, start + reserved);
-        // SAFETY: the range was just mapped; the advice only keeps it out of core dumps. Without
-        // it, dumps are larger.
-        let _ = unsafe {
-            rustix::mm::madvise(
-                base as *mut _,
-                len as usize,
-                rustix::mm::Advice::LinuxDontDump,
-            )
-        };
-        Ok(Segment { fd, base, len })
+        Ok(self)
     }
 
     /// The file descriptor, to hand to another PE or to lock bytes of.
@@ -238,8 +218,64 @@ impl Segment {
 
 impl Drop for Segment {
     fn drop(&mut self) {
-        // SAFETY: rule 1: the mapping is ours, and whoever uses it holds the `Segment`.
-        let _ = unsafe { rustix::mm::munmap(self.base as *mut _, self.len as usize) };
+        // Whoever uses the mapping holds the `Segment`.
+        unmap(self.base, self.base + self.len);
+    }
+}
+
+/// Maps `len` bytes of a file so that byte `offset` lies at a multiple of `alignment`; gives the address of the first.
+fn place(
+    fd: BorrowedFd<'_>,
+    len: u64,
+    protection: ProtFlags,
+    offset: u64,
+    alignment: u64,
+) -> Result<u64> {
+    let refused = |error: rustix::io::Errno| {
+        Error::system(
+            "mapping the symmetric heap",
+            format!(
+                "{error}: {len} bytes of address space were asked for; lower \
+                     NVSHMEM_SYMMETRIC_SIZE or raise `ulimit -v`"
+            ),
+        )
+    };
+    // A little more is reserved, so that an aligned start can be chosen.
+    let reserved = len + alignment;
+    let none = ProtFlags::empty();
+    let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
+    // SAFETY: a new mapping at an address of the kernel's choice disturbs no other memory.
+    let start =
+        unsafe { rustix::mm::mmap_anonymous(std::ptr::null_mut(), reserved as usize, none, flags) }
+            .map_err(refused)? as u64;
+    let base = (start + offset).next_multiple_of(alignment) - offset;
+    let flags = MapFlags::SHARED | MapFlags::NORESERVE | MapFlags::FIXED;
+    // SAFETY: FIXED replaces a part of the reservation made above, and nothing else.
+    let mapped =
+        unsafe { rustix::mm::mmap(base as *mut _, len as usize, protection, flags, fd, 0) };
+    if let Err(error) = mapped {
+        unmap(start, start + reserved);
+        return Err(refused(error));
+    }
+    unmap(start, base);
+    unmap(base + len, start + reserved);
+    // SAFETY: the range was just mapped; the advice only keeps it out of core dumps. Without
+    // it, dumps are larger.
+    let _ = unsafe {
+        rustix::mm::madvise(
+            base as *mut _,
+            len as usize,
+            rustix::mm::Advice::LinuxDontDump,
+        )
+    };
+    Ok(base)
+}
+
+/// Takes out what is mapped from one address to another: a mapping of a `Segment`, or what [`place`] has reserved.
+fn unmap(from: u64, to: u64) {
+    if from < to {
+        // SAFETY: rule 1: the range is ours, and nothing uses it.
+        let _ = unsafe { rustix::mm::munmap(from as *mut _, (to - from) as usize) };
     }
 }
 

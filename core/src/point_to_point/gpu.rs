@@ -54,6 +54,7 @@ impl GpuLane<'_> {
             value: 0,
             result: 0,
             indices: 0,
+            start: 0,
             cmp: cmp as u32,
             dtype: T::DTYPE as u32,
             mode,
@@ -143,14 +144,37 @@ impl<T: WaitElement> Set<'_, T> {
     /// Looks at the elements on the GPU, if the operation goes there. A wait for all that needs nothing of the caller's is put on the
     /// stream, and counts as ended.
     pub(super) fn on_gpu(&self, mode: WaitMode, waits: Option<Operation>) -> Option<Result<Found>> {
+        self.from_on_gpu(0, mode, waits)
+    }
+
+    /// As [`on_gpu`](Set::on_gpu), for any element: the first from `start` on, or else the first one before it.
+    pub(super) fn any_on_gpu(
+        &self,
+        start: usize,
+        waits: Option<Operation>,
+    ) -> Option<Result<Option<usize>>> {
+        let found = self.from_on_gpu(start, WaitMode::Any, waits)?;
+        Some(found.map(|found| {
+            let index = usize::try_from(found.result).ok();
+            index.filter(|&index| index < self.len)
+        }))
+    }
+
+    fn from_on_gpu(
+        &self,
+        start: usize,
+        mode: WaitMode,
+        waits: Option<Operation>,
+    ) -> Option<Result<Found>> {
         let lane = self.rt.gpu_lane()?;
         // Nothing is to be looked at: the host knows the answer.
-        (self.len > 0).then(|| self.look_on_gpu(lane, mode, waits))
+        (self.len > 0).then(|| self.look_on_gpu(lane, start, mode, waits))
     }
 
     fn look_on_gpu(
         &self,
         lane: GpuLane<'_>,
+        start: usize,
         mode: WaitMode,
         waits: Option<Operation>,
     ) -> Result<Found> {
@@ -158,6 +182,7 @@ impl<T: WaitElement> Set<'_, T> {
         let range = SymRange::new(self.offset, (self.len * size_of::<T>()) as u64);
         let mut args = lane.args::<T>(range, self.cmp, mode);
         args.test = waits.is_none().into();
+        args.start = start as u64;
         let page = lane.cuda.page();
         let mut arrays = Vec::new();
         if let Some(status) = self.status {

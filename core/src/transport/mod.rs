@@ -133,6 +133,9 @@ pub(crate) trait Transport: Send + Sync {
     /// Makes memory of the program's, which was checked, this PE's copy of `range`, with its contents.
     fn adopt(&self, range: SymRange, buffer: u64, preferred: u64) -> Result<()>;
 
+    /// An error if what `adopt` took cannot be given back now.
+    fn check_give_back(&self) -> Result<()>;
+
     /// Makes what `adopt` took the program's own memory again, with its contents.
     fn give_back(&self, range: SymRange, buffer: u64, preferred: u64) -> Result<()>;
 

@@ -46,6 +46,10 @@ impl Transport for Raw<'_> {
         both!(self, it => it.check_adopt(buffer, bytes, preferred))
     }
 
+    fn check_give_back(&self) -> Result<()> {
+        both!(self, it => it.check_give_back())
+    }
+
     fn adopt(&self, range: SymRange, buffer: u64, preferred: u64) -> Result<()> {
         both!(self, it => it.adopt(range, buffer, preferred))
     }

@@ -336,11 +336,13 @@ pub(crate) struct WaitArgs {
     pub(crate) values: u64,
     /// Its bits.
     pub(crate) value: u64,
-    /// A `u64`, or 0. One: the bits that were seen last. All: 1. Any: the lowest index that held, [`u64::MAX`] if there was none to
+    /// A `u64`, or 0. One: the bits that were seen last. All: 1. Any: an index that held, [`u64::MAX`] if there was none to
     /// wait for. Some: how many held. A test that fails gives 0, for any [`u64::MAX`].
     pub(crate) result: u64,
     /// One: a `u64`, 1 if it held. Some: the indices that held, in order, a `u64` each with room for all. Or 0.
     pub(crate) indices: u64,
+    /// Any: the index, below `count`, that is looked at first; the others follow in order, around the end. Else 0.
+    pub(crate) start: u64,
     /// The numbers of [`Cmp`](crate::Cmp) and [`Dtype`](crate::Dtype).
     pub(crate) cmp: u32,
     pub(crate) dtype: u32,
@@ -358,7 +360,7 @@ const _: () = {
     assert!(size_of::<TeamLocal>() == 24);
     assert!(size_of::<StridedArgs>() == 48);
     assert!(size_of::<AtomicArgs>() == 40);
-    assert!(size_of::<WaitArgs>() == 120);
+    assert!(size_of::<WaitArgs>() == 128);
     assert!(Op::Sum as u32 == 1 && Op::Xor as u32 == 7);
 };
 

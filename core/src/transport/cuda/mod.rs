@@ -42,7 +42,7 @@ pub(crate) use streams::{CudaEvent, CudaStream};
 
 use crate::buffer::SymRange;
 use crate::job::block::Control;
-use crate::job::layout::{Layout, MAX_ALIGNMENT};
+use crate::job::layout::{self, HEAP_UNIT, Layout};
 use crate::job::published::Wait;
 use crate::operation::Operation;
 use crate::{Error, Pe, Result};
@@ -145,7 +145,7 @@ impl Threads {
     }
 
     /// The range, for one more GPU.
-    fn segment(&self, device: &Arc<Device>, span: u64) -> Result<Arc<Segment>> {
+    fn segment(&self, device: &Arc<Device>, span: u64, alignment: u64) -> Result<Arc<Segment>> {
         let mut slot = self
             .segment
             .lock()
@@ -156,7 +156,7 @@ impl Threads {
                 Ok(segment)
             }
             None => {
-                let segment = Arc::new(Segment::reserve(device, span, 0)?);
+                let segment = Arc::new(Segment::reserve(device, span, alignment, 0)?);
                 *slot = Arc::downgrade(&segment);
                 Ok(segment)
             }
@@ -183,7 +183,7 @@ fn sharers(n_pes: Pe, visible: i32, on_host: i32) -> u64 {
 
 /// Bytes from one PE's part of the heap to the next one's.
 fn stride(heap_bytes: u64) -> u64 {
-    Control::stride(heap_bytes) + sync::BYTES
+    layout::stride(heap_bytes, sync::BYTES)
 }
 
 /// An error if a heap does not fit a GPU at all.
@@ -191,9 +191,9 @@ fn check_size(me: Pe, heap_bytes: u64, device: &Device) -> Result<()> {
     let Facts {
         total, granularity, ..
     } = *device.facts();
-    if !MAX_ALIGNMENT.is_multiple_of(granularity) {
+    if !HEAP_UNIT.is_multiple_of(granularity) {
         return Err(Error::NotSupported(format!(
-            "{device} maps memory in pages of {granularity} bytes; nvshmemrs can use those of at most {MAX_ALIGNMENT}"
+            "{device} maps memory in pages of {granularity} bytes; nvshmemrs can use those of at most {HEAP_UNIT}"
         )));
     }
     if heap_bytes > total {
@@ -221,6 +221,7 @@ impl CudaTransport {
     ) -> Result<CudaTransport> {
         let (heap_bytes, n_pes) = (control.heap_bytes(), control.n_pes());
         let stride = stride(heap_bytes);
+        let alignment = layout::max_alignment(heap_bytes);
         let ready = device.and_then(|device| {
             check_size(me, heap_bytes, &device)?;
             let tools = (
@@ -234,7 +235,7 @@ impl CudaTransport {
         let (parts, exchange) = match company {
             Company::Threads(threads) => {
                 let parts = ready.and_then(|(device, tools)| {
-                    let segment = threads.segment(&device, stride * n_pes as u64)?;
+                    let segment = threads.segment(&device, stride * n_pes as u64, alignment)?;
                     Ok((device, tools, segment))
                 });
                 (parts, None)
@@ -263,7 +264,7 @@ impl CudaTransport {
                         least = Some(least.map_or(blocks, |least: i32| least.min(blocks)));
                     }
                     let span = stride * n_pes as u64;
-                    let segment = Arc::new(Segment::reserve(&device, span, 0)?);
+                    let segment = Arc::new(Segment::reserve(&device, span, alignment, 0)?);
                     Ok((device, tools, segment))
                 });
                 (parts, Some(exchange))

@@ -474,7 +474,7 @@ impl CudaTransport {
         if preferred == 0 {
             return Ok(None);
         }
-        let reserved = Segment::reserve(&self.device, bytes, preferred);
+        let reserved = Segment::reserve(&self.device, bytes, 1, preferred);
         match reserved {
             Ok(reserved) if reserved.base() == preferred => Ok(Some(reserved)),
             // The driver takes the address for a hint.
@@ -556,6 +556,10 @@ impl Transport for CudaTransport {
     fn check_adopt(&self, buffer: u64, bytes: u64, preferred: u64) -> Result<()> {
         self.pieces(buffer, bytes)?;
         self.reserve_preferred(preferred, bytes).map(|_| ())
+    }
+
+    fn check_give_back(&self) -> Result<()> {
+        Ok(())
     }
 
     fn adopt(&self, range: SymRange, buffer: u64, preferred: u64) -> Result<()> {

@@ -144,15 +144,20 @@ impl std::fmt::Debug for Segment {
 }
 
 impl Segment {
-    /// Reserves `span` bytes for the GPUs of this process, of which `device` is the first; at `preferred`, unless it is 0.
-    pub(super) fn reserve(device: &Arc<Device>, span: u64, preferred: u64) -> Result<Segment> {
+    /// Reserves `span` bytes for the GPUs of this process, of which `device` is the first; at `preferred`, unless it is 0. They begin at a
+    /// multiple of `alignment`, a power of two, and of what the GPU maps.
+    pub(super) fn reserve(
+        device: &Arc<Device>,
+        span: u64,
+        alignment: u64,
+        preferred: u64,
+    ) -> Result<Segment> {
         let _current = device.enter()?;
-        let granularity = device.facts().granularity as usize;
+        let alignment = device.facts().granularity.max(alignment) as usize;
         let mut base = 0;
         // SAFETY: rules 1 and 2; `drop` frees it.
-        let code = unsafe {
-            sys::cuMemAddressReserve(&mut base, span as usize, granularity, preferred, 0)
-        };
+        let code =
+            unsafe { sys::cuMemAddressReserve(&mut base, span as usize, alignment, preferred, 0) };
         check("cuMemAddressReserve", code)?;
         Ok(Segment {
             base,

@@ -10,7 +10,7 @@
 
 use crate::buffer::SymRange;
 use crate::job::block::MAX_TEAMS;
-use crate::job::layout::MAX_ALIGNMENT;
+use crate::job::layout::HEAP_UNIT;
 
 /// Bytes of an epoch block.
 pub(crate) const EPOCH: u64 = 64;
@@ -27,7 +27,7 @@ const _: () = assert!(MAX_TEAMS as u64 * EPOCH <= BLOCKS && MAX_TEAMS as u64 > L
 /// Bytes of the area.
 pub(crate) const BYTES: u64 =
     (BLOCKS + LARGE_TEAMS * LARGE + (MAX_TEAMS as u64 - LARGE_TEAMS) * SMALL)
-        .next_multiple_of(MAX_ALIGNMENT);
+        .next_multiple_of(HEAP_UNIT);
 
 /// Where the epoch block of a team is, in an area that begins at symmetric offset `area`.
 pub(crate) fn epoch(area: u64, team: u32) -> SymRange {
@@ -65,6 +65,6 @@ mod tests {
             end += block.bytes();
         }
         let left = (1 << 40) + BYTES - end;
-        assert!(left < MAX_ALIGNMENT, "{left}");
+        assert!(left < HEAP_UNIT, "{left}");
     }
 }

@@ -1,15 +1,21 @@
 //! Turns memory of the program's into shared memory where it is, and back.
 //!
+//! Other threads of the program may use the memory meanwhile: the pages are taken away from under them in one step, their contents are
+//! copied, and the new pages take their place. Who touches the memory in between waits ([`hold`](super::hold)).
+//!
 //! # Rules of this module
 //!
-//! 1. A range that is replaced was found to be mapped, private and anonymous ([`check`]); the caller of the public function
-//!    vouches that nobody uses it meanwhile.
+//! 1. A range that is replaced was found to be mapped, private and anonymous ([`pieces`]); the caller of the public function
+//!    vouches that nobody maps anything else there meanwhile.
 //! 2. An address for a further mapping is taken only if nothing is mapped there; the kernel checks it again.
+//! 3. What is mapped at an address of the kernel's choice is this module's alone.
 
+use super::hold::Holder;
 use crate::job::segment::Segment;
 use crate::{Error, Result};
-use procfs::process::{MMPermissions, MMapPath, Process};
-use rustix::mm::{MapFlags, ProtFlags};
+use procfs::process::{MMPermissions, MMapPath, MemoryMaps, Process};
+use rustix::io::Errno;
+use rustix::mm::{Advice, MapFlags, MremapFlags, ProtFlags};
 use std::sync::Mutex;
 
 /// The ranges of this process that are adopted. PEs that are threads share the program's memory, and must not adopt it twice.
@@ -37,17 +43,37 @@ fn unclaim(buffer: u64) {
     adopted.retain(|&(start, _)| start != buffer);
 }
 
-/// Checks that `bytes` bytes at `buffer` can be shared, and that nothing is mapped at `preferred` (0 for none).
-pub(super) fn check(buffer: u64, bytes: u64, preferred: u64) -> Result<()> {
-    let maps = Process::myself()
+/// The end of a range.
+fn end(argument: &'static str, start: u64, bytes: u64) -> Result<u64> {
+    let end = start.checked_add(bytes);
+    end.ok_or_else(|| Error::invalid(argument, format!("{start:#x}"), "a range that ends"))
+}
+
+fn maps() -> Result<MemoryMaps> {
+    Process::myself()
         .and_then(|process| process.maps())
-        .map_err(|error| Error::system("reading /proc/self/maps", error))?;
-    let end = |start: u64, argument| {
-        start
-            .checked_add(bytes)
-            .ok_or_else(|| Error::invalid(argument, format!("{start:#x}"), "a range that ends"))
-    };
-    let buffer_end = end(buffer, "buffer")?;
+        .map_err(|error| Error::system("reading /proc/self/maps", error))
+}
+
+/// Refuses a change for which this process may have too many mappings: it could stop half-way.
+fn mappings_left(maps: &MemoryMaps, pieces: usize) -> Result<()> {
+    // Each piece is cut out of its mapping and appears at two addresses; other threads may map something meanwhile.
+    let needed = maps.len() + 4 * pieces + 100;
+    match procfs::sys::vm::max_map_count() {
+        Ok(most) if (needed as u64) < most => Ok(()),
+        // A kernel that does not say has the usual limit.
+        Err(_) if needed < 65_000 => Ok(()),
+        _ => Err(Error::system(
+            "moving a registered buffer",
+            "this process has nearly as many mappings as the kernel allows (vm.max_map_count)",
+        )),
+    }
+}
+
+/// The parts of a buffer that are mappings of their own: start and bytes. An error unless all of it can be shared.
+fn pieces(maps: &MemoryMaps, buffer: u64, bytes: u64) -> Result<Vec<(u64, u64)>> {
+    let buffer_end = end("buffer", buffer, bytes)?;
+    let mut pieces = Vec::new();
     let mut at = buffer;
     for map in maps.iter().filter(|map| map.address.1 > buffer) {
         if at >= buffer_end {
@@ -59,6 +85,7 @@ pub(super) fn check(buffer: u64, bytes: u64, preferred: u64) -> Result<()> {
         if map.address.0 > at || !map.perms.contains(usual) || !anonymous {
             break;
         }
+        pieces.push((at, map.address.1.min(buffer_end) - at));
         at = map.address.1;
     }
     if at < buffer_end {
@@ -69,10 +96,18 @@ pub(super) fn check(buffer: u64, bytes: u64, preferred: u64) -> Result<()> {
              memory that is shared already",
         ));
     }
+    Ok(pieces)
+}
+
+/// Checks that `bytes` bytes at `buffer` can be shared, and that nothing is mapped at `preferred` (0 for none).
+pub(super) fn check(buffer: u64, bytes: u64, preferred: u64) -> Result<()> {
+    let maps = maps()?;
+    pieces(&maps, buffer, bytes)?;
+    Holder::new()?;
     if preferred == 0 {
         return Ok(());
     }
-    let preferred_end = end(preferred, "preferred")?;
+    let preferred_end = end("preferred", preferred, bytes)?;
     match maps
         .iter()
         .find(|map| map.address.0 < preferred_end && map.address.1 > preferred)
@@ -89,6 +124,77 @@ pub(super) fn check(buffer: u64, bytes: u64, preferred: u64) -> Result<()> {
     }
 }
 
+/// An error if a buffer cannot be given back without a loss.
+pub(super) fn check_give_back() -> Result<()> {
+    Holder::new().map(drop)
+}
+
+const PROTECTION: ProtFlags = ProtFlags::READ.union(ProtFlags::WRITE);
+
+/// Maps pages of a segment at `preferred`, where nothing may be.
+fn map_at(segment: &Segment, offset: u64, bytes: u64, preferred: u64) -> rustix::io::Result<()> {
+    let flags = MapFlags::SHARED | MapFlags::FIXED_NOREPLACE;
+    let len = bytes as usize;
+    // SAFETY: rule 2: NOREPLACE disturbs no other mapping.
+    let mapped = unsafe {
+        rustix::mm::mmap(
+            preferred as *mut _,
+            len,
+            PROTECTION,
+            flags,
+            segment.fd(),
+            offset,
+        )
+    }?;
+    if mapped as u64 == preferred {
+        return Ok(());
+    }
+    // A kernel that does not know NOREPLACE takes the address for a hint.
+    // SAFETY: the mapping was just made, and nobody uses it.
+    let _ = unsafe { rustix::mm::munmap(mapped, len) };
+    Err(Errno::EXIST)
+}
+
+/// Private memory at an address of the kernel's choice, which is taken out when it is dropped.
+struct Room {
+    start: u64,
+    bytes: u64,
+}
+
+impl Room {
+    fn new(bytes: u64, protection: ProtFlags) -> rustix::io::Result<Room> {
+        let null = std::ptr::null_mut();
+        // SAFETY: a new mapping at an address of the kernel's choice disturbs no other memory.
+        let start = unsafe {
+            rustix::mm::mmap_anonymous(null, bytes as usize, protection, MapFlags::PRIVATE)
+        }? as u64;
+        Ok(Room { start, bytes })
+    }
+}
+
+impl Drop for Room {
+    fn drop(&mut self) {
+        // SAFETY: rule 3; a room whose addresses have been left to others is forgotten.
+        let _ = unsafe { rustix::mm::munmap(self.start as *mut _, self.bytes as usize) };
+    }
+}
+
+/// Moves the pages of a mapping, or of a part of one, to where other memory of ours is. `keep`: what was there stays mapped, without pages.
+///
+/// # Safety
+/// Both ranges are the caller's.
+unsafe fn move_pages(from: u64, to: u64, bytes: u64, keep: bool) -> rustix::io::Result<()> {
+    let keep = if keep {
+        MremapFlags::DONTUNMAP
+    } else {
+        MremapFlags::empty()
+    };
+    let (from, to, len) = (from as *mut _, to as *mut _, bytes as usize);
+    // SAFETY: the caller's.
+    unsafe { rustix::mm::mremap_fixed(from, len, len, MremapFlags::MAYMOVE | keep, to) }?;
+    Ok(())
+}
+
 /// Makes the pages at byte `offset` of the segment appear at `buffer`, with the contents of what is there now, and at `preferred` (0 for
 /// none).
 pub(super) fn adopt(
@@ -98,66 +204,91 @@ pub(super) fn adopt(
     buffer: u64,
     preferred: u64,
 ) -> Result<()> {
-    let place = segment.base() + offset;
     claim(buffer, bytes)?;
-    if let Err(error) = segment.commit(place, bytes) {
+    let shared = share(segment, offset, bytes, buffer, preferred);
+    if shared.is_err() {
         unclaim(buffer);
-        return Err(error);
     }
-    let failed = |what, error| {
+    shared
+}
+
+fn share(segment: &Segment, offset: u64, bytes: u64, buffer: u64, preferred: u64) -> Result<()> {
+    let system = |error| Error::system("sharing a registered buffer", error);
+    let place = segment.base() + offset;
+    let maps = maps()?;
+    let pieces = pieces(&maps, buffer, bytes)?;
+    mappings_left(&maps, pieces.len())?;
+    let holder = Holder::new()?;
+    let room = Room::new(bytes, ProtFlags::empty()).map_err(system)?;
+    segment.commit(place, bytes)?;
+    if preferred != 0
+        && let Err(error) = map_at(segment, offset, bytes, preferred)
+    {
         segment.decommit(place, bytes);
-        unclaim(buffer);
-        Err(Error::system(what, error))
-    };
-    let protection = ProtFlags::READ | ProtFlags::WRITE;
-    if preferred != 0 {
-        let flags = MapFlags::SHARED | MapFlags::FIXED_NOREPLACE;
-        // SAFETY: rule 2: NOREPLACE disturbs no other mapping.
-        let mapped = unsafe {
-            rustix::mm::mmap(
-                preferred as *mut _,
-                bytes as usize,
-                protection,
-                flags,
-                segment.fd(),
-                offset,
-            )
-        };
-        match mapped {
-            Ok(address) if address as u64 == preferred => {}
-            // A kernel that does not know NOREPLACE takes the address for a hint.
-            Ok(address) => {
-                // SAFETY: the mapping was just made, and nobody uses it.
-                let _ = unsafe { rustix::mm::munmap(address, bytes as usize) };
-                return failed("mapping a registered buffer", rustix::io::Errno::EXIST);
-            }
-            Err(error) => return failed("mapping a registered buffer", error),
-        }
+        return Err(Error::system("mapping a registered buffer", error));
     }
-    // SAFETY: rule 1: `buffer` is mapped for `bytes` bytes; the segment covers `place` (the caller took it from the layout).
-    unsafe { std::ptr::copy_nonoverlapping(buffer as *const u8, place as *mut u8, bytes as usize) };
+    let held = holder.holds();
+    let moved = holder.hold(buffer, bytes, false, || {
+        replace(segment, offset, buffer, &pieces, &room, held)
+    });
+    if moved.is_err() {
+        if preferred != 0 {
+            // SAFETY: the mapping was made above, and nobody has its address yet.
+            let _ = unsafe { rustix::mm::munmap(preferred as *mut _, bytes as usize) };
+        }
+        segment.decommit(place, bytes);
+    }
+    moved.map_err(system)
+}
+
+/// Puts pages of the segment in the place of a buffer's, with their contents. While threads are held, the buffer's pages go to `room` first.
+fn replace(
+    segment: &Segment,
+    offset: u64,
+    buffer: u64,
+    pieces: &[(u64, u64)],
+    room: &Room,
+    held: bool,
+) -> rustix::io::Result<()> {
+    let (place, bytes) = (segment.base() + offset, room.bytes);
+    let there = |start: u64| room.start + (start - buffer);
+    let back = |pieces: &[(u64, u64)]| {
+        for &(start, bytes) in pieces {
+            // SAFETY: rules 1 and 3: the pages were taken from there. A move of the same size fails for the number of mappings only,
+            // which `mappings_left` has looked at.
+            let _ = unsafe { move_pages(there(start), start, bytes, false) };
+        }
+    };
+    let mut source = buffer;
+    if held {
+        for (index, &(start, bytes)) in pieces.iter().enumerate() {
+            // SAFETY: rules 1 and 3.
+            if let Err(error) = unsafe { move_pages(start, there(start), bytes, true) } {
+                back(&pieces[..index]);
+                return Err(error);
+            }
+        }
+        source = room.start;
+    }
+    // SAFETY: `source` has the buffer's pages, which nobody else touches there: they are in the room, or there is no other thread. The
+    // segment covers `place` (the caller took it from the layout), which nobody knows yet.
+    unsafe { std::ptr::copy_nonoverlapping(source as *const u8, place as *mut u8, bytes as usize) };
     let flags = MapFlags::SHARED | MapFlags::FIXED;
-    // SAFETY: rule 1: the same contents take the place of the old pages, which nobody uses meanwhile.
+    // SAFETY: rule 1: the same contents take the place of the old pages.
     let mapped = unsafe {
         rustix::mm::mmap(
             buffer as *mut _,
             bytes as usize,
-            protection,
+            PROTECTION,
             flags,
             segment.fd(),
             offset,
         )
     };
-    match mapped {
-        Ok(_) => Ok(()),
-        Err(error) => {
-            if preferred != 0 {
-                // SAFETY: the mapping was made above, and nobody has its address yet.
-                let _ = unsafe { rustix::mm::munmap(preferred as *mut _, bytes as usize) };
-            }
-            failed("sharing a registered buffer", error)
-        }
+    if mapped.is_err() && held {
+        back(pieces);
     }
+    mapped.map(drop)
 }
 
 /// Makes `buffer` private memory again, with the contents it has, and takes the pages out of `preferred` (0 for none).
@@ -169,13 +300,31 @@ pub(super) fn give_back(
     preferred: u64,
 ) -> Result<()> {
     let place = segment.base() + offset;
-    let protection = ProtFlags::READ | ProtFlags::WRITE;
-    let flags = MapFlags::PRIVATE | MapFlags::FIXED;
-    // SAFETY: rule 1: the range is ours since `adopt`; its contents are still at `place`, and are copied back below.
-    unsafe { rustix::mm::mmap_anonymous(buffer as *mut _, bytes as usize, protection, flags) }
-        .map_err(|error| Error::system("unsharing a registered buffer", error))?;
-    // SAFETY: both are mapped for `bytes` bytes; the new pages are nobody else's.
-    unsafe { std::ptr::copy_nonoverlapping(place as *const u8, buffer as *mut u8, bytes as usize) };
+    let system = |error| Error::system("unsharing a registered buffer", error);
+    mappings_left(&maps()?, 1)?;
+    let holder = Holder::new()?;
+    let room = Room::new(bytes, PROTECTION).map_err(system)?;
+    let held = holder.holds();
+    holder
+        .hold(buffer, bytes, true, || {
+            if held {
+                unmap_pages(buffer, bytes)?;
+            }
+            // SAFETY: both are mapped for `bytes` bytes. Nobody writes to `place`: who does so by the buffer's address waits, or does
+            // not exist, and the symmetric address is over.
+            unsafe {
+                std::ptr::copy_nonoverlapping(
+                    place as *const u8,
+                    room.start as *mut u8,
+                    bytes as usize,
+                )
+            };
+            // SAFETY: rules 1 and 3: the range is ours since `adopt`, and the same contents take its place.
+            unsafe { move_pages(room.start, buffer, bytes, false) }
+        })
+        .map_err(system)?;
+    // The pages are the buffer's, and what was the room's may be anybody's.
+    std::mem::forget(room);
     if preferred != 0 {
         // SAFETY: `adopt` made this mapping; its address is no longer symmetric.
         let _ = unsafe { rustix::mm::munmap(preferred as *mut _, bytes as usize) };
@@ -183,4 +332,17 @@ pub(super) fn give_back(
     segment.decommit(place, bytes);
     unclaim(buffer);
     Ok(())
+}
+
+/// Takes a shared file's pages out of a range; the file keeps them. Who touches the range asks the kernel for them again.
+fn unmap_pages(start: u64, bytes: u64) -> rustix::io::Result<()> {
+    let (start, bytes) = (start as *mut _, bytes as usize);
+    // SAFETY: rule 1: the range is the segment's since `adopt`, and the file keeps what is in it.
+    let unmap = || unsafe { rustix::mm::madvise(start, bytes, Advice::LinuxDontNeed) };
+    unmap().or_else(|_| {
+        // Pages that the program has locked in memory stay.
+        // SAFETY: as above.
+        unsafe { rustix::mm::munlock(start, bytes) }?;
+        unmap()
+    })
 }

@@ -4,6 +4,7 @@
 //! memory barrier.
 
 mod adopt;
+mod hold;
 
 use super::{Atomic, MemoryKind, Transport, Width, copy::copy};
 use crate::buffer::{LocalDest, LocalSource, SymRange};
@@ -137,6 +138,10 @@ impl Transport for HostTransport {
 
     fn check_adopt(&self, buffer: u64, bytes: u64, preferred: u64) -> Result<()> {
         adopt::check(buffer, bytes, preferred)
+    }
+
+    fn check_give_back(&self) -> Result<()> {
+        adopt::check_give_back()
     }
 
     fn adopt(&self, range: SymRange, buffer: u64, preferred: u64) -> Result<()> {

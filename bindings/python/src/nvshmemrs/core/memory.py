@@ -344,7 +344,10 @@ def register_external_buffer(
     private memory: ``aligned_empty(...)``, or an ``mmap.mmap`` with the flags MAP_PRIVATE and
     MAP_ANONYMOUS, or an array in one. It begins at a page and ends at one, and is kept mapped until
     ``unregister_external_buffer`` or ``finalize``. `preferred_address` is an unused address, the
-    same on every PE, for the symmetric side. NVSHMEM `nvshmemx_buffer_register_symmetric`.
+    same on every PE, for the symmetric side. Other threads may go on using `buffer` meanwhile, here
+    and in ``unregister_external_buffer``: who touches it waits. Where the kernel has no userfaultfd
+    for that, a process with several threads gets NotSupportedError. NVSHMEM
+    `nvshmemx_buffer_register_symmetric`.
     """
     symmetric = ctypes.c_void_p()
     try:

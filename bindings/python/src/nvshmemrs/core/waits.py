@@ -107,8 +107,9 @@ def wait_until_any(
     *,
     dtype: Any = None,
 ) -> Optional[int]:
-    """Waits until an element compares and returns its index; None if all are left out. OpenSHMEM
-    1.5 sections 9.10.3 and 9.10.6.
+    """Waits until an element compares and returns its index; None if all are left out. If several
+    compare, calls with the same arguments take turns: in time they return each. OpenSHMEM 1.5
+    sections 9.10.3 and 9.10.6.
     """
     return _any("wait_until_any", ivars, cmp, value, status, stream, dtype)
 
@@ -176,8 +177,8 @@ def test_any(
     *,
     dtype: Any = None,
 ) -> Optional[int]:
-    """The index of an element that compares, None if none does. OpenSHMEM 1.5 sections 9.10.10 and
-    9.10.13.
+    """The index of an element that compares, None if none does. If several compare, calls with the
+    same arguments take turns: in time they return each. OpenSHMEM 1.5 sections 9.10.10 and 9.10.13.
     """
     return _any("test_any", ivars, cmp, value, status, stream, dtype)
 

@@ -10,10 +10,12 @@ struct WaitCall {
     // An element for each to compare with; 0: all with `value`.
     u64 values;
     u64 value;
-    // One: the u64 that held. All: 1. Any: the lowest index that held, or ~0. Some: how many. What a test did not find is 0, for any ~0.
+    // One: the u64 that held. All: 1. Any: an index that held, or ~0. Some: how many. What a test did not find is 0, for any ~0.
     u64 result;
     // One: 1 if it held. Some: the indices that held, u64 each.
     u64 indices;
+    // Any: the index that is looked at first; the others follow in order, around the end. Else 0.
+    u64 start;
     // The numbers of Cmp and Dtype.
     u32 cmp;
     u32 dtype;
@@ -21,7 +23,7 @@ struct WaitCall {
     // Do not wait.
     u32 test;
 };
-static_assert(sizeof(WaitCall) == 120, "as WaitCall in kernels.rs");
+static_assert(sizeof(WaitCall) == 128, "as WaitCall in kernels.rs");
 
 static constexpr u32 WAIT_ONE = 0, WAIT_ALL = 1, WAIT_ANY = 2, WAIT_SOME = 3;
 // Numbers of Dtype: 1 to 4 are signed, 5 to 8 unsigned, 11 and 12 floating-point numbers.
@@ -120,30 +122,39 @@ DEVICE void wait_all(const Elements &elements) {
     if (threadIdx.x == 0) give(w.result, held);
 }
 
-// The lowest index that holds, on all threads; ~0 if nothing does and nothing is to be waited for.
+// The index `distance` behind `start`, around the end.
+DEVICE u64 after_start(const WaitCall &w, u64 distance) {
+    u64 left = w.count - w.start;
+    return distance < left ? w.start + distance : distance - left;
+}
+
+// The first index from `start` on that holds, or else the first one before it, on all threads; ~0 if nothing does and nothing is to be
+// waited for.
 DEVICE u64 find_any(const Elements &elements) {
     const WaitCall &w = elements.w;
-    __shared__ u64 lowest;
+    // How far behind `start` the first one is.
+    __shared__ u64 nearest;
     for (u32 looks = 1;;) {
-        if (threadIdx.x == 0) lowest = ~0ull;
+        if (threadIdx.x == 0) nearest = ~0ull;
         __syncthreads();
         bool candidates = false, ended = false;
-        for (u64 i = threadIdx.x; i < w.count && !ended; i += blockDim.x, looks++) {
+        for (u64 k = threadIdx.x; k < w.count && !ended; k += blockDim.x, looks++) {
             if (!w.test && looks % POLLS == 0) ended = aborted(w.state);
+            u64 i = after_start(w, k);
             if (elements.excluded(i)) continue;
             candidates = true;
             u64 seen;
             if (elements.check(i, seen)) {
-                atomicMin(&lowest, i);
+                atomicMin(&nearest, k);
                 break;
             }
         }
         bool any = __syncthreads_or(candidates);
         // One thread's word for all, as the abort word may change.
-        bool stop = __syncthreads_or(ended) || lowest != ~0ull || !any || w.test;
-        u64 found = lowest;
+        bool stop = __syncthreads_or(ended) || nearest != ~0ull || !any || w.test;
+        u64 found = nearest;
         __syncthreads();
-        if (stop) return found;
+        if (stop) return found == ~0ull ? found : after_start(w, found);
     }
 }
 
