@@ -406,8 +406,8 @@ int32_t nvshmemrs_atomic_set_float(nvshmemrs_runtime_t runtime, float *dest, flo
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 int32_t nvshmemrs_atomic_set_double(nvshmemrs_runtime_t runtime, double *dest, double value, int32_t pe);
 
-/// Stores `value` in the 32-bit integer at the symmetric address `dest` on PE `pe` and gives the old value.
-/// It serves signed and unsigned integers.
+/// Stores `value` in the 32-bit integer at the symmetric address `dest` on PE `pe`, and gives the old
+/// value. It serves signed and unsigned integers.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
 /// stream has run it. It is complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1
@@ -419,8 +419,8 @@ int32_t nvshmemrs_atomic_swap32(nvshmemrs_runtime_t runtime,
                                 int32_t pe,
                                 uint32_t *old);
 
-/// Stores `value` in the 64-bit integer at the symmetric address `dest` on PE `pe` and gives the old value.
-/// It serves signed and unsigned integers.
+/// Stores `value` in the 64-bit integer at the symmetric address `dest` on PE `pe`, and gives the old
+/// value. It serves signed and unsigned integers.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
 /// stream has run it. It is complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1
@@ -432,7 +432,7 @@ int32_t nvshmemrs_atomic_swap64(nvshmemrs_runtime_t runtime,
                                 int32_t pe,
                                 uint64_t *old);
 
-/// Stores `value` in the `float` at the symmetric address `dest` on PE `pe` and gives the old value.
+/// Stores `value` in the `float` at the symmetric address `dest` on PE `pe`, and gives the old value.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
 /// stream has run it. It is complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1
@@ -444,7 +444,7 @@ int32_t nvshmemrs_atomic_swap_float(nvshmemrs_runtime_t runtime,
                                     int32_t pe,
                                     float *old);
 
-/// Stores `value` in the `double` at the symmetric address `dest` on PE `pe` and gives the old value.
+/// Stores `value` in the `double` at the symmetric address `dest` on PE `pe`, and gives the old value.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
 /// stream has run it. It is complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1
@@ -500,7 +500,7 @@ int32_t nvshmemrs_atomic_inc32(nvshmemrs_runtime_t runtime, uint32_t *dest, int3
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 int32_t nvshmemrs_atomic_inc64(nvshmemrs_runtime_t runtime, uint64_t *dest, int32_t pe);
 
-/// Adds 1 to the 32-bit integer at the symmetric address `dest` on PE `pe` and gives the old value. It
+/// Adds 1 to the 32-bit integer at the symmetric address `dest` on PE `pe`, and gives the old value. It
 /// wraps around, so it serves signed and unsigned integers.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
@@ -509,7 +509,7 @@ int32_t nvshmemrs_atomic_inc64(nvshmemrs_runtime_t runtime, uint64_t *dest, int3
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 int32_t nvshmemrs_atomic_fetch_inc32(nvshmemrs_runtime_t runtime, uint32_t *dest, int32_t pe, uint32_t *old);
 
-/// Adds 1 to the 64-bit integer at the symmetric address `dest` on PE `pe` and gives the old value. It
+/// Adds 1 to the 64-bit integer at the symmetric address `dest` on PE `pe`, and gives the old value. It
 /// wraps around, so it serves signed and unsigned integers.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
@@ -550,7 +550,7 @@ int32_t nvshmemrs_atomic_add_float(nvshmemrs_runtime_t runtime, float *dest, flo
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 int32_t nvshmemrs_atomic_add_double(nvshmemrs_runtime_t runtime, double *dest, double value, int32_t pe);
 
-/// Adds `value` to the 32-bit integer at the symmetric address `dest` on PE `pe` and gives the old value.
+/// Adds `value` to the 32-bit integer at the symmetric address `dest` on PE `pe`, and gives the old value.
 /// It wraps around, so it serves signed and unsigned integers.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
@@ -563,7 +563,7 @@ int32_t nvshmemrs_atomic_fetch_add32(nvshmemrs_runtime_t runtime,
                                      int32_t pe,
                                      uint32_t *old);
 
-/// Adds `value` to the 64-bit integer at the symmetric address `dest` on PE `pe` and gives the old value.
+/// Adds `value` to the 64-bit integer at the symmetric address `dest` on PE `pe`, and gives the old value.
 /// It wraps around, so it serves signed and unsigned integers.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
@@ -576,7 +576,7 @@ int32_t nvshmemrs_atomic_fetch_add64(nvshmemrs_runtime_t runtime,
                                      int32_t pe,
                                      uint64_t *old);
 
-/// Adds `value` to the `float` at the symmetric address `dest` on PE `pe` and gives the old value. The
+/// Adds `value` to the `float` at the symmetric address `dest` on PE `pe`, and gives the old value. The
 /// order of additions of several PEs, and so the rounding of their sum, is not fixed.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
@@ -589,7 +589,7 @@ int32_t nvshmemrs_atomic_fetch_add_float(nvshmemrs_runtime_t runtime,
                                          int32_t pe,
                                          float *old);
 
-/// Adds `value` to the `double` at the symmetric address `dest` on PE `pe` and gives the old value. The
+/// Adds `value` to the `double` at the symmetric address `dest` on PE `pe`, and gives the old value. The
 /// order of additions of several PEs, and so the rounding of their sum, is not fixed.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the

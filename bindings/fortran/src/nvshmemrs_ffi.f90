@@ -343,7 +343,7 @@ module nvshmemrs_ffi
       integer(c_int32_t) :: answer
     end function nvshmemrs_atomic_set_double
 
-    !> Stores `value` in the 32-bit integer at the symmetric address `dest` on PE `pe` and gives the old value. It
+    !> Stores `value` in the 32-bit integer at the symmetric address `dest` on PE `pe`, and gives the old value. It
     !> serves signed and unsigned integers.
     !>
     !> One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the stream
@@ -361,7 +361,7 @@ module nvshmemrs_ffi
       integer(c_int32_t) :: answer
     end function nvshmemrs_atomic_swap32
 
-    !> Stores `value` in the 64-bit integer at the symmetric address `dest` on PE `pe` and gives the old value. It
+    !> Stores `value` in the 64-bit integer at the symmetric address `dest` on PE `pe`, and gives the old value. It
     !> serves signed and unsigned integers.
     !>
     !> One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the stream
@@ -379,7 +379,7 @@ module nvshmemrs_ffi
       integer(c_int32_t) :: answer
     end function nvshmemrs_atomic_swap64
 
-    !> Stores `value` in the `float` at the symmetric address `dest` on PE `pe` and gives the old value.
+    !> Stores `value` in the `float` at the symmetric address `dest` on PE `pe`, and gives the old value.
     !>
     !> One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the stream
     !> has run it. It is complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1
@@ -396,7 +396,7 @@ module nvshmemrs_ffi
       integer(c_int32_t) :: answer
     end function nvshmemrs_atomic_swap_float
 
-    !> Stores `value` in the `double` at the symmetric address `dest` on PE `pe` and gives the old value.
+    !> Stores `value` in the `double` at the symmetric address `dest` on PE `pe`, and gives the old value.
     !>
     !> One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the stream
     !> has run it. It is complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1
@@ -479,7 +479,7 @@ module nvshmemrs_ffi
       integer(c_int32_t) :: answer
     end function nvshmemrs_atomic_inc64
 
-    !> Adds 1 to the 32-bit integer at the symmetric address `dest` on PE `pe` and gives the old value. It wraps
+    !> Adds 1 to the 32-bit integer at the symmetric address `dest` on PE `pe`, and gives the old value. It wraps
     !> around, so it serves signed and unsigned integers.
     !>
     !> One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the stream
@@ -496,7 +496,7 @@ module nvshmemrs_ffi
       integer(c_int32_t) :: answer
     end function nvshmemrs_atomic_fetch_inc32
 
-    !> Adds 1 to the 64-bit integer at the symmetric address `dest` on PE `pe` and gives the old value. It wraps
+    !> Adds 1 to the 64-bit integer at the symmetric address `dest` on PE `pe`, and gives the old value. It wraps
     !> around, so it serves signed and unsigned integers.
     !>
     !> One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the stream
@@ -575,7 +575,7 @@ module nvshmemrs_ffi
       integer(c_int32_t) :: answer
     end function nvshmemrs_atomic_add_double
 
-    !> Adds `value` to the 32-bit integer at the symmetric address `dest` on PE `pe` and gives the old value. It
+    !> Adds `value` to the 32-bit integer at the symmetric address `dest` on PE `pe`, and gives the old value. It
     !> wraps around, so it serves signed and unsigned integers.
     !>
     !> One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the stream
@@ -593,7 +593,7 @@ module nvshmemrs_ffi
       integer(c_int32_t) :: answer
     end function nvshmemrs_atomic_fetch_add32
 
-    !> Adds `value` to the 64-bit integer at the symmetric address `dest` on PE `pe` and gives the old value. It
+    !> Adds `value` to the 64-bit integer at the symmetric address `dest` on PE `pe`, and gives the old value. It
     !> wraps around, so it serves signed and unsigned integers.
     !>
     !> One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the stream
@@ -611,7 +611,7 @@ module nvshmemrs_ffi
       integer(c_int32_t) :: answer
     end function nvshmemrs_atomic_fetch_add64
 
-    !> Adds `value` to the `float` at the symmetric address `dest` on PE `pe` and gives the old value. The order of
+    !> Adds `value` to the `float` at the symmetric address `dest` on PE `pe`, and gives the old value. The order of
     !> additions of several PEs, and so the rounding of their sum, is not fixed.
     !>
     !> One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the stream
@@ -628,7 +628,7 @@ module nvshmemrs_ffi
       integer(c_int32_t) :: answer
     end function nvshmemrs_atomic_fetch_add_float
 
-    !> Adds `value` to the `double` at the symmetric address `dest` on PE `pe` and gives the old value. The order of
+    !> Adds `value` to the `double` at the symmetric address `dest` on PE `pe`, and gives the old value. The order of
     !> additions of several PEs, and so the rounding of their sum, is not fixed.
     !>
     !> One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the stream

@@ -452,7 +452,7 @@ const pointer_atomic_swap32 = Ref{Ptr{Cvoid}}(C_NULL)
 """
     nvshmemrs_atomic_swap32(runtime, dest, value, pe, old)
 
-Stores `value` in the 32-bit integer at the symmetric address `dest` on PE `pe` and gives
+Stores `value` in the 32-bit integer at the symmetric address `dest` on PE `pe`, and gives
 the old value. It serves signed and unsigned integers.
 
 One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it
@@ -472,7 +472,7 @@ const pointer_atomic_swap64 = Ref{Ptr{Cvoid}}(C_NULL)
 """
     nvshmemrs_atomic_swap64(runtime, dest, value, pe, old)
 
-Stores `value` in the 64-bit integer at the symmetric address `dest` on PE `pe` and gives
+Stores `value` in the 64-bit integer at the symmetric address `dest` on PE `pe`, and gives
 the old value. It serves signed and unsigned integers.
 
 One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it
@@ -492,7 +492,7 @@ const pointer_atomic_swap_float = Ref{Ptr{Cvoid}}(C_NULL)
 """
     nvshmemrs_atomic_swap_float(runtime, dest, value, pe, old)
 
-Stores `value` in the `float` at the symmetric address `dest` on PE `pe` and gives the old
+Stores `value` in the `float` at the symmetric address `dest` on PE `pe`, and gives the old
 value.
 
 One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it
@@ -512,7 +512,7 @@ const pointer_atomic_swap_double = Ref{Ptr{Cvoid}}(C_NULL)
 """
     nvshmemrs_atomic_swap_double(runtime, dest, value, pe, old)
 
-Stores `value` in the `double` at the symmetric address `dest` on PE `pe` and gives the old
+Stores `value` in the `double` at the symmetric address `dest` on PE `pe`, and gives the old
 value.
 
 One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it
@@ -608,7 +608,7 @@ const pointer_atomic_fetch_inc32 = Ref{Ptr{Cvoid}}(C_NULL)
 """
     nvshmemrs_atomic_fetch_inc32(runtime, dest, pe, old)
 
-Adds 1 to the 32-bit integer at the symmetric address `dest` on PE `pe` and gives the old
+Adds 1 to the 32-bit integer at the symmetric address `dest` on PE `pe`, and gives the old
 value. It wraps around, so it serves signed and unsigned integers.
 
 One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it
@@ -628,7 +628,7 @@ const pointer_atomic_fetch_inc64 = Ref{Ptr{Cvoid}}(C_NULL)
 """
     nvshmemrs_atomic_fetch_inc64(runtime, dest, pe, old)
 
-Adds 1 to the 64-bit integer at the symmetric address `dest` on PE `pe` and gives the old
+Adds 1 to the 64-bit integer at the symmetric address `dest` on PE `pe`, and gives the old
 value. It wraps around, so it serves signed and unsigned integers.
 
 One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it
@@ -728,7 +728,7 @@ const pointer_atomic_fetch_add32 = Ref{Ptr{Cvoid}}(C_NULL)
 """
     nvshmemrs_atomic_fetch_add32(runtime, dest, value, pe, old)
 
-Adds `value` to the 32-bit integer at the symmetric address `dest` on PE `pe` and gives the
+Adds `value` to the 32-bit integer at the symmetric address `dest` on PE `pe`, and gives the
 old value. It wraps around, so it serves signed and unsigned integers.
 
 One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it
@@ -748,7 +748,7 @@ const pointer_atomic_fetch_add64 = Ref{Ptr{Cvoid}}(C_NULL)
 """
     nvshmemrs_atomic_fetch_add64(runtime, dest, value, pe, old)
 
-Adds `value` to the 64-bit integer at the symmetric address `dest` on PE `pe` and gives the
+Adds `value` to the 64-bit integer at the symmetric address `dest` on PE `pe`, and gives the
 old value. It wraps around, so it serves signed and unsigned integers.
 
 One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it
@@ -768,7 +768,7 @@ const pointer_atomic_fetch_add_float = Ref{Ptr{Cvoid}}(C_NULL)
 """
     nvshmemrs_atomic_fetch_add_float(runtime, dest, value, pe, old)
 
-Adds `value` to the `float` at the symmetric address `dest` on PE `pe` and gives the old
+Adds `value` to the `float` at the symmetric address `dest` on PE `pe`, and gives the old
 value. The order of additions of several PEs, and so the rounding of their sum, is not
 fixed.
 
@@ -789,7 +789,7 @@ const pointer_atomic_fetch_add_double = Ref{Ptr{Cvoid}}(C_NULL)
 """
     nvshmemrs_atomic_fetch_add_double(runtime, dest, value, pe, old)
 
-Adds `value` to the `double` at the symmetric address `dest` on PE `pe` and gives the old
+Adds `value` to the `double` at the symmetric address `dest` on PE `pe`, and gives the old
 value. The order of additions of several PEs, and so the rounding of their sum, is not
 fixed.
 

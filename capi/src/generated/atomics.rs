@@ -158,8 +158,8 @@ pub extern "C" fn nvshmemrs_atomic_set_double(
     })
 }
 
-/// Stores `value` in the 32-bit integer at the symmetric address `dest` on PE `pe` and gives the old value.
-/// It serves signed and unsigned integers.
+/// Stores `value` in the 32-bit integer at the symmetric address `dest` on PE `pe`, and gives the old
+/// value. It serves signed and unsigned integers.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
 /// stream has run it. It is complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1
@@ -180,8 +180,8 @@ pub extern "C" fn nvshmemrs_atomic_swap32(
     })
 }
 
-/// Stores `value` in the 64-bit integer at the symmetric address `dest` on PE `pe` and gives the old value.
-/// It serves signed and unsigned integers.
+/// Stores `value` in the 64-bit integer at the symmetric address `dest` on PE `pe`, and gives the old
+/// value. It serves signed and unsigned integers.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
 /// stream has run it. It is complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1
@@ -202,7 +202,7 @@ pub extern "C" fn nvshmemrs_atomic_swap64(
     })
 }
 
-/// Stores `value` in the `float` at the symmetric address `dest` on PE `pe` and gives the old value.
+/// Stores `value` in the `float` at the symmetric address `dest` on PE `pe`, and gives the old value.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
 /// stream has run it. It is complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1
@@ -223,7 +223,7 @@ pub extern "C" fn nvshmemrs_atomic_swap_float(
     })
 }
 
-/// Stores `value` in the `double` at the symmetric address `dest` on PE `pe` and gives the old value.
+/// Stores `value` in the `double` at the symmetric address `dest` on PE `pe`, and gives the old value.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
 /// stream has run it. It is complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1
@@ -324,7 +324,7 @@ pub extern "C" fn nvshmemrs_atomic_inc64(
     })
 }
 
-/// Adds 1 to the 32-bit integer at the symmetric address `dest` on PE `pe` and gives the old value. It
+/// Adds 1 to the 32-bit integer at the symmetric address `dest` on PE `pe`, and gives the old value. It
 /// wraps around, so it serves signed and unsigned integers.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
@@ -345,7 +345,7 @@ pub extern "C" fn nvshmemrs_atomic_fetch_inc32(
     })
 }
 
-/// Adds 1 to the 64-bit integer at the symmetric address `dest` on PE `pe` and gives the old value. It
+/// Adds 1 to the 64-bit integer at the symmetric address `dest` on PE `pe`, and gives the old value. It
 /// wraps around, so it serves signed and unsigned integers.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
@@ -438,7 +438,7 @@ pub extern "C" fn nvshmemrs_atomic_add_double(
     })
 }
 
-/// Adds `value` to the 32-bit integer at the symmetric address `dest` on PE `pe` and gives the old value.
+/// Adds `value` to the 32-bit integer at the symmetric address `dest` on PE `pe`, and gives the old value.
 /// It wraps around, so it serves signed and unsigned integers.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
@@ -460,7 +460,7 @@ pub extern "C" fn nvshmemrs_atomic_fetch_add32(
     })
 }
 
-/// Adds `value` to the 64-bit integer at the symmetric address `dest` on PE `pe` and gives the old value.
+/// Adds `value` to the 64-bit integer at the symmetric address `dest` on PE `pe`, and gives the old value.
 /// It wraps around, so it serves signed and unsigned integers.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
@@ -482,7 +482,7 @@ pub extern "C" fn nvshmemrs_atomic_fetch_add64(
     })
 }
 
-/// Adds `value` to the `float` at the symmetric address `dest` on PE `pe` and gives the old value. The
+/// Adds `value` to the `float` at the symmetric address `dest` on PE `pe`, and gives the old value. The
 /// order of additions of several PEs, and so the rounding of their sum, is not fixed.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
@@ -504,7 +504,7 @@ pub extern "C" fn nvshmemrs_atomic_fetch_add_float(
     })
 }
 
-/// Adds `value` to the `double` at the symmetric address `dest` on PE `pe` and gives the old value. The
+/// Adds `value` to the `double` at the symmetric address `dest` on PE `pe`, and gives the old value. The
 /// order of additions of several PEs, and so the rounding of their sum, is not fixed.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the

@@ -12,28 +12,20 @@ use std::ffi::c_void;
 /// Names the Rust type that a number of `nvshmemrs_dtype` stands for, in an expression.
 macro_rules! with_type {
     ($dtype:expr, $t:ident => $body:expr) => {
-        with_type!(@ $dtype, $t => $body;
-            NVSHMEMRS_DTYPE_INT8 i8,
-            NVSHMEMRS_DTYPE_INT16 i16,
-            NVSHMEMRS_DTYPE_INT32 i32,
-            NVSHMEMRS_DTYPE_INT64 i64,
-            NVSHMEMRS_DTYPE_UINT8 u8,
-            NVSHMEMRS_DTYPE_UINT16 u16,
-            NVSHMEMRS_DTYPE_UINT32 u32,
-            NVSHMEMRS_DTYPE_UINT64 u64,
-            NVSHMEMRS_DTYPE_FLOAT f32,
-            NVSHMEMRS_DTYPE_DOUBLE f64)
-    };
-    (@ $dtype:expr, $t:ident => $body:expr; $($name:ident $rust:ty),*) => {{
-        $( const $name: i32 = nvshmemrs_dtype::$name as i32; )*
         match $dtype {
-            $( $name => {
-                type $t = $rust;
-                $body
-            } )*
+            dtype if dtype == nvshmemrs_dtype::NVSHMEMRS_DTYPE_INT8 as i32 => { type $t = i8; $body }
+            dtype if dtype == nvshmemrs_dtype::NVSHMEMRS_DTYPE_INT16 as i32 => { type $t = i16; $body }
+            dtype if dtype == nvshmemrs_dtype::NVSHMEMRS_DTYPE_INT32 as i32 => { type $t = i32; $body }
+            dtype if dtype == nvshmemrs_dtype::NVSHMEMRS_DTYPE_INT64 as i32 => { type $t = i64; $body }
+            dtype if dtype == nvshmemrs_dtype::NVSHMEMRS_DTYPE_UINT8 as i32 => { type $t = u8; $body }
+            dtype if dtype == nvshmemrs_dtype::NVSHMEMRS_DTYPE_UINT16 as i32 => { type $t = u16; $body }
+            dtype if dtype == nvshmemrs_dtype::NVSHMEMRS_DTYPE_UINT32 as i32 => { type $t = u32; $body }
+            dtype if dtype == nvshmemrs_dtype::NVSHMEMRS_DTYPE_UINT64 as i32 => { type $t = u64; $body }
+            dtype if dtype == nvshmemrs_dtype::NVSHMEMRS_DTYPE_FLOAT as i32 => { type $t = f32; $body }
+            dtype if dtype == nvshmemrs_dtype::NVSHMEMRS_DTYPE_DOUBLE as i32 => { type $t = f64; $body }
             other => Err(not_compared(other)),
         }
-    }};
+    };
 }
 
 /// Waits until this PE's copy of the element at the symmetric address `ivar` compares to the one at `value`

@@ -334,8 +334,8 @@ enum class Access : int32_t {
     return static_cast<Status>(nvshmemrs_atomic_set_double(runtime, dest, value, pe));
 }
 
-/// Stores `value` in the 32-bit integer at the symmetric address `dest` on PE `pe` and gives the old value.
-/// It serves signed and unsigned integers.
+/// Stores `value` in the 32-bit integer at the symmetric address `dest` on PE `pe`, and gives the old
+/// value. It serves signed and unsigned integers.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
 /// stream has run it. It is complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1
@@ -346,8 +346,8 @@ enum class Access : int32_t {
     return static_cast<Status>(nvshmemrs_atomic_swap32(runtime, dest, value, pe, old));
 }
 
-/// Stores `value` in the 64-bit integer at the symmetric address `dest` on PE `pe` and gives the old value.
-/// It serves signed and unsigned integers.
+/// Stores `value` in the 64-bit integer at the symmetric address `dest` on PE `pe`, and gives the old
+/// value. It serves signed and unsigned integers.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
 /// stream has run it. It is complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1
@@ -358,7 +358,7 @@ enum class Access : int32_t {
     return static_cast<Status>(nvshmemrs_atomic_swap64(runtime, dest, value, pe, old));
 }
 
-/// Stores `value` in the `float` at the symmetric address `dest` on PE `pe` and gives the old value.
+/// Stores `value` in the `float` at the symmetric address `dest` on PE `pe`, and gives the old value.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
 /// stream has run it. It is complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1
@@ -369,7 +369,7 @@ enum class Access : int32_t {
     return static_cast<Status>(nvshmemrs_atomic_swap_float(runtime, dest, value, pe, old));
 }
 
-/// Stores `value` in the `double` at the symmetric address `dest` on PE `pe` and gives the old value.
+/// Stores `value` in the `double` at the symmetric address `dest` on PE `pe`, and gives the old value.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
 /// stream has run it. It is complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1
@@ -426,7 +426,7 @@ enum class Access : int32_t {
     return static_cast<Status>(nvshmemrs_atomic_inc64(runtime, dest, pe));
 }
 
-/// Adds 1 to the 32-bit integer at the symmetric address `dest` on PE `pe` and gives the old value. It
+/// Adds 1 to the 32-bit integer at the symmetric address `dest` on PE `pe`, and gives the old value. It
 /// wraps around, so it serves signed and unsigned integers.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
@@ -438,7 +438,7 @@ enum class Access : int32_t {
     return static_cast<Status>(nvshmemrs_atomic_fetch_inc32(runtime, dest, pe, old));
 }
 
-/// Adds 1 to the 64-bit integer at the symmetric address `dest` on PE `pe` and gives the old value. It
+/// Adds 1 to the 64-bit integer at the symmetric address `dest` on PE `pe`, and gives the old value. It
 /// wraps around, so it serves signed and unsigned integers.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
@@ -494,7 +494,7 @@ enum class Access : int32_t {
     return static_cast<Status>(nvshmemrs_atomic_add_double(runtime, dest, value, pe));
 }
 
-/// Adds `value` to the 32-bit integer at the symmetric address `dest` on PE `pe` and gives the old value.
+/// Adds `value` to the 32-bit integer at the symmetric address `dest` on PE `pe`, and gives the old value.
 /// It wraps around, so it serves signed and unsigned integers.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
@@ -506,7 +506,7 @@ enum class Access : int32_t {
     return static_cast<Status>(nvshmemrs_atomic_fetch_add32(runtime, dest, value, pe, old));
 }
 
-/// Adds `value` to the 64-bit integer at the symmetric address `dest` on PE `pe` and gives the old value.
+/// Adds `value` to the 64-bit integer at the symmetric address `dest` on PE `pe`, and gives the old value.
 /// It wraps around, so it serves signed and unsigned integers.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
@@ -518,7 +518,7 @@ enum class Access : int32_t {
     return static_cast<Status>(nvshmemrs_atomic_fetch_add64(runtime, dest, value, pe, old));
 }
 
-/// Adds `value` to the `float` at the symmetric address `dest` on PE `pe` and gives the old value. The
+/// Adds `value` to the `float` at the symmetric address `dest` on PE `pe`, and gives the old value. The
 /// order of additions of several PEs, and so the rounding of their sum, is not fixed.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
@@ -530,7 +530,7 @@ enum class Access : int32_t {
     return static_cast<Status>(nvshmemrs_atomic_fetch_add_float(runtime, dest, value, pe, old));
 }
 
-/// Adds `value` to the `double` at the symmetric address `dest` on PE `pe` and gives the old value. The
+/// Adds `value` to the `double` at the symmetric address `dest` on PE `pe`, and gives the old value. The
 /// order of additions of several PEs, and so the rounding of their sum, is not fixed.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the

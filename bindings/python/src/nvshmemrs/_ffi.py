@@ -452,7 +452,7 @@ _FUNCTIONS = (
         (c_uint64, c_void_p, c_uint32, c_int32, POINTER(c_uint32)),
         """(runtime, dest, value, pe, old)
 
-    Stores `value` in the 32-bit integer at the symmetric address `dest` on PE `pe` and gives the
+    Stores `value` in the 32-bit integer at the symmetric address `dest` on PE `pe`, and gives the
     old value. It serves signed and unsigned integers.
 
     One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns
@@ -467,7 +467,7 @@ _FUNCTIONS = (
         (c_uint64, c_void_p, c_uint64, c_int32, POINTER(c_uint64)),
         """(runtime, dest, value, pe, old)
 
-    Stores `value` in the 64-bit integer at the symmetric address `dest` on PE `pe` and gives the
+    Stores `value` in the 64-bit integer at the symmetric address `dest` on PE `pe`, and gives the
     old value. It serves signed and unsigned integers.
 
     One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns
@@ -482,7 +482,7 @@ _FUNCTIONS = (
         (c_uint64, c_void_p, c_float, c_int32, POINTER(c_float)),
         """(runtime, dest, value, pe, old)
 
-    Stores `value` in the `float` at the symmetric address `dest` on PE `pe` and gives the old
+    Stores `value` in the `float` at the symmetric address `dest` on PE `pe`, and gives the old
     value.
 
     One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns
@@ -497,7 +497,7 @@ _FUNCTIONS = (
         (c_uint64, c_void_p, c_double, c_int32, POINTER(c_double)),
         """(runtime, dest, value, pe, old)
 
-    Stores `value` in the `double` at the symmetric address `dest` on PE `pe` and gives the old
+    Stores `value` in the `double` at the symmetric address `dest` on PE `pe`, and gives the old
     value.
 
     One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns
@@ -572,8 +572,8 @@ _FUNCTIONS = (
         (c_uint64, c_void_p, c_int32, POINTER(c_uint32)),
         """(runtime, dest, pe, old)
 
-    Adds 1 to the 32-bit integer at the symmetric address `dest` on PE `pe` and gives the old value.
-    It wraps around, so it serves signed and unsigned integers.
+    Adds 1 to the 32-bit integer at the symmetric address `dest` on PE `pe`, and gives the old
+    value. It wraps around, so it serves signed and unsigned integers.
 
     One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns
     when the stream has run it. It is complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5
@@ -587,8 +587,8 @@ _FUNCTIONS = (
         (c_uint64, c_void_p, c_int32, POINTER(c_uint64)),
         """(runtime, dest, pe, old)
 
-    Adds 1 to the 64-bit integer at the symmetric address `dest` on PE `pe` and gives the old value.
-    It wraps around, so it serves signed and unsigned integers.
+    Adds 1 to the 64-bit integer at the symmetric address `dest` on PE `pe`, and gives the old
+    value. It wraps around, so it serves signed and unsigned integers.
 
     One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns
     when the stream has run it. It is complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5
@@ -660,7 +660,7 @@ _FUNCTIONS = (
         (c_uint64, c_void_p, c_uint32, c_int32, POINTER(c_uint32)),
         """(runtime, dest, value, pe, old)
 
-    Adds `value` to the 32-bit integer at the symmetric address `dest` on PE `pe` and gives the old
+    Adds `value` to the 32-bit integer at the symmetric address `dest` on PE `pe`, and gives the old
     value. It wraps around, so it serves signed and unsigned integers.
 
     One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns
@@ -675,7 +675,7 @@ _FUNCTIONS = (
         (c_uint64, c_void_p, c_uint64, c_int32, POINTER(c_uint64)),
         """(runtime, dest, value, pe, old)
 
-    Adds `value` to the 64-bit integer at the symmetric address `dest` on PE `pe` and gives the old
+    Adds `value` to the 64-bit integer at the symmetric address `dest` on PE `pe`, and gives the old
     value. It wraps around, so it serves signed and unsigned integers.
 
     One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns
@@ -690,7 +690,7 @@ _FUNCTIONS = (
         (c_uint64, c_void_p, c_float, c_int32, POINTER(c_float)),
         """(runtime, dest, value, pe, old)
 
-    Adds `value` to the `float` at the symmetric address `dest` on PE `pe` and gives the old value.
+    Adds `value` to the `float` at the symmetric address `dest` on PE `pe`, and gives the old value.
     The order of additions of several PEs, and so the rounding of their sum, is not fixed.
 
     One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns
@@ -705,8 +705,8 @@ _FUNCTIONS = (
         (c_uint64, c_void_p, c_double, c_int32, POINTER(c_double)),
         """(runtime, dest, value, pe, old)
 
-    Adds `value` to the `double` at the symmetric address `dest` on PE `pe` and gives the old value.
-    The order of additions of several PEs, and so the rounding of their sum, is not fixed.
+    Adds `value` to the `double` at the symmetric address `dest` on PE `pe`, and gives the old
+    value. The order of additions of several PEs, and so the rounding of their sum, is not fixed.
 
     One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns
     when the stream has run it. It is complete on return. `dest` must be aligned to 8. NVSHMEM
