@@ -333,8 +333,9 @@ extern "C" {
 /// Reads the 32-bit integer at the symmetric address `source` on PE `pe`. It serves signed and unsigned
 /// integers.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `source` must be
-/// aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch`).
+/// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
+/// stream has run it. It is complete on return. `source` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1
+/// (`shmem_atomic_fetch`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 int32_t nvshmemrs_atomic_fetch32(nvshmemrs_runtime_t runtime,
                                  const uint32_t *source,
@@ -344,8 +345,9 @@ int32_t nvshmemrs_atomic_fetch32(nvshmemrs_runtime_t runtime,
 /// Reads the 64-bit integer at the symmetric address `source` on PE `pe`. It serves signed and unsigned
 /// integers.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `source` must be
-/// aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch`).
+/// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
+/// stream has run it. It is complete on return. `source` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1
+/// (`shmem_atomic_fetch`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 int32_t nvshmemrs_atomic_fetch64(nvshmemrs_runtime_t runtime,
                                  const uint64_t *source,
@@ -354,8 +356,9 @@ int32_t nvshmemrs_atomic_fetch64(nvshmemrs_runtime_t runtime,
 
 /// Reads the `float` at the symmetric address `source` on PE `pe`.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `source` must be
-/// aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch`).
+/// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
+/// stream has run it. It is complete on return. `source` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1
+/// (`shmem_atomic_fetch`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 int32_t nvshmemrs_atomic_fetch_float(nvshmemrs_runtime_t runtime,
                                      const float *source,
@@ -364,8 +367,9 @@ int32_t nvshmemrs_atomic_fetch_float(nvshmemrs_runtime_t runtime,
 
 /// Reads the `double` at the symmetric address `source` on PE `pe`.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `source` must be
-/// aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch`).
+/// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
+/// stream has run it. It is complete on return. `source` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1
+/// (`shmem_atomic_fetch`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 int32_t nvshmemrs_atomic_fetch_double(nvshmemrs_runtime_t runtime,
                                       const double *source,
@@ -375,38 +379,39 @@ int32_t nvshmemrs_atomic_fetch_double(nvshmemrs_runtime_t runtime,
 /// Stores `value` in the 32-bit integer at the symmetric address `dest` on PE `pe`. It serves signed and
 /// unsigned integers.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
-/// aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_set`).
+/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
+/// complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_set`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 int32_t nvshmemrs_atomic_set32(nvshmemrs_runtime_t runtime, uint32_t *dest, uint32_t value, int32_t pe);
 
 /// Stores `value` in the 64-bit integer at the symmetric address `dest` on PE `pe`. It serves signed and
 /// unsigned integers.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
-/// aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_set`).
+/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
+/// complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_set`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 int32_t nvshmemrs_atomic_set64(nvshmemrs_runtime_t runtime, uint64_t *dest, uint64_t value, int32_t pe);
 
 /// Stores `value` in the `float` at the symmetric address `dest` on PE `pe`.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
-/// aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_set`).
+/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
+/// complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_set`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 int32_t nvshmemrs_atomic_set_float(nvshmemrs_runtime_t runtime, float *dest, float value, int32_t pe);
 
 /// Stores `value` in the `double` at the symmetric address `dest` on PE `pe`.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
-/// aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_set`).
+/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
+/// complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_set`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 int32_t nvshmemrs_atomic_set_double(nvshmemrs_runtime_t runtime, double *dest, double value, int32_t pe);
 
-/// Stores `value` in the 32-bit integer at the symmetric address `dest` on PE `pe` and gives the old value.
-/// It serves signed and unsigned integers.
+/// Stores `value` in the 32-bit integer at the symmetric address `dest` on PE `pe`, and gives the old
+/// value. It serves signed and unsigned integers.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
-/// aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_swap`).
+/// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
+/// stream has run it. It is complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1
+/// (`shmem_atomic_swap`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 int32_t nvshmemrs_atomic_swap32(nvshmemrs_runtime_t runtime,
                                 uint32_t *dest,
@@ -414,11 +419,12 @@ int32_t nvshmemrs_atomic_swap32(nvshmemrs_runtime_t runtime,
                                 int32_t pe,
                                 uint32_t *old);
 
-/// Stores `value` in the 64-bit integer at the symmetric address `dest` on PE `pe` and gives the old value.
-/// It serves signed and unsigned integers.
+/// Stores `value` in the 64-bit integer at the symmetric address `dest` on PE `pe`, and gives the old
+/// value. It serves signed and unsigned integers.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
-/// aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_swap`).
+/// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
+/// stream has run it. It is complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1
+/// (`shmem_atomic_swap`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 int32_t nvshmemrs_atomic_swap64(nvshmemrs_runtime_t runtime,
                                 uint64_t *dest,
@@ -426,10 +432,11 @@ int32_t nvshmemrs_atomic_swap64(nvshmemrs_runtime_t runtime,
                                 int32_t pe,
                                 uint64_t *old);
 
-/// Stores `value` in the `float` at the symmetric address `dest` on PE `pe` and gives the old value.
+/// Stores `value` in the `float` at the symmetric address `dest` on PE `pe`, and gives the old value.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
-/// aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_swap`).
+/// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
+/// stream has run it. It is complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1
+/// (`shmem_atomic_swap`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 int32_t nvshmemrs_atomic_swap_float(nvshmemrs_runtime_t runtime,
                                     float *dest,
@@ -437,10 +444,11 @@ int32_t nvshmemrs_atomic_swap_float(nvshmemrs_runtime_t runtime,
                                     int32_t pe,
                                     float *old);
 
-/// Stores `value` in the `double` at the symmetric address `dest` on PE `pe` and gives the old value.
+/// Stores `value` in the `double` at the symmetric address `dest` on PE `pe`, and gives the old value.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
-/// aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_swap`).
+/// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
+/// stream has run it. It is complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1
+/// (`shmem_atomic_swap`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 int32_t nvshmemrs_atomic_swap_double(nvshmemrs_runtime_t runtime,
                                      double *dest,
@@ -451,8 +459,9 @@ int32_t nvshmemrs_atomic_swap_double(nvshmemrs_runtime_t runtime,
 /// Stores `value` in the 32-bit integer at the symmetric address `dest` on PE `pe` if it equals `cond`, and
 /// gives the old value. It serves signed and unsigned integers.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
-/// aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_compare_swap`).
+/// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
+/// stream has run it. It is complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1
+/// (`shmem_atomic_compare_swap`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 int32_t nvshmemrs_atomic_compare_swap32(nvshmemrs_runtime_t runtime,
                                         uint32_t *dest,
@@ -464,8 +473,9 @@ int32_t nvshmemrs_atomic_compare_swap32(nvshmemrs_runtime_t runtime,
 /// Stores `value` in the 64-bit integer at the symmetric address `dest` on PE `pe` if it equals `cond`, and
 /// gives the old value. It serves signed and unsigned integers.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
-/// aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_compare_swap`).
+/// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
+/// stream has run it. It is complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1
+/// (`shmem_atomic_compare_swap`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 int32_t nvshmemrs_atomic_compare_swap64(nvshmemrs_runtime_t runtime,
                                         uint64_t *dest,
@@ -477,72 +487,75 @@ int32_t nvshmemrs_atomic_compare_swap64(nvshmemrs_runtime_t runtime,
 /// Adds 1 to the 32-bit integer at the symmetric address `dest` on PE `pe`. It wraps around, so it serves
 /// signed and unsigned integers.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
-/// aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_inc`).
+/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
+/// complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_inc`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 int32_t nvshmemrs_atomic_inc32(nvshmemrs_runtime_t runtime, uint32_t *dest, int32_t pe);
 
 /// Adds 1 to the 64-bit integer at the symmetric address `dest` on PE `pe`. It wraps around, so it serves
 /// signed and unsigned integers.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
-/// aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_inc`).
+/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
+/// complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_inc`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 int32_t nvshmemrs_atomic_inc64(nvshmemrs_runtime_t runtime, uint64_t *dest, int32_t pe);
 
-/// Adds 1 to the 32-bit integer at the symmetric address `dest` on PE `pe` and gives the old value. It
+/// Adds 1 to the 32-bit integer at the symmetric address `dest` on PE `pe`, and gives the old value. It
 /// wraps around, so it serves signed and unsigned integers.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
-/// aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_inc`).
+/// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
+/// stream has run it. It is complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1
+/// (`shmem_atomic_fetch_inc`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 int32_t nvshmemrs_atomic_fetch_inc32(nvshmemrs_runtime_t runtime, uint32_t *dest, int32_t pe, uint32_t *old);
 
-/// Adds 1 to the 64-bit integer at the symmetric address `dest` on PE `pe` and gives the old value. It
+/// Adds 1 to the 64-bit integer at the symmetric address `dest` on PE `pe`, and gives the old value. It
 /// wraps around, so it serves signed and unsigned integers.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
-/// aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_inc`).
+/// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
+/// stream has run it. It is complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1
+/// (`shmem_atomic_fetch_inc`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 int32_t nvshmemrs_atomic_fetch_inc64(nvshmemrs_runtime_t runtime, uint64_t *dest, int32_t pe, uint64_t *old);
 
 /// Adds `value` to the 32-bit integer at the symmetric address `dest` on PE `pe`. It wraps around, so it
 /// serves signed and unsigned integers.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
-/// aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_add`).
+/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
+/// complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_add`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 int32_t nvshmemrs_atomic_add32(nvshmemrs_runtime_t runtime, uint32_t *dest, uint32_t value, int32_t pe);
 
 /// Adds `value` to the 64-bit integer at the symmetric address `dest` on PE `pe`. It wraps around, so it
 /// serves signed and unsigned integers.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
-/// aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_add`).
+/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
+/// complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_add`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 int32_t nvshmemrs_atomic_add64(nvshmemrs_runtime_t runtime, uint64_t *dest, uint64_t value, int32_t pe);
 
 /// Adds `value` to the `float` at the symmetric address `dest` on PE `pe`. The order of additions of
 /// several PEs, and so the rounding of their sum, is not fixed.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
-/// aligned to 4. NVSHMEM `nvshmemx_float_atomic_add`.
+/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
+/// complete on return. `dest` must be aligned to 4. NVSHMEM `nvshmemx_float_atomic_add`.
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 int32_t nvshmemrs_atomic_add_float(nvshmemrs_runtime_t runtime, float *dest, float value, int32_t pe);
 
 /// Adds `value` to the `double` at the symmetric address `dest` on PE `pe`. The order of additions of
 /// several PEs, and so the rounding of their sum, is not fixed.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
-/// aligned to 8. NVSHMEM `nvshmemx_double_atomic_add`.
+/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
+/// complete on return. `dest` must be aligned to 8. NVSHMEM `nvshmemx_double_atomic_add`.
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 int32_t nvshmemrs_atomic_add_double(nvshmemrs_runtime_t runtime, double *dest, double value, int32_t pe);
 
-/// Adds `value` to the 32-bit integer at the symmetric address `dest` on PE `pe` and gives the old value.
+/// Adds `value` to the 32-bit integer at the symmetric address `dest` on PE `pe`, and gives the old value.
 /// It wraps around, so it serves signed and unsigned integers.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
-/// aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_add`).
+/// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
+/// stream has run it. It is complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1
+/// (`shmem_atomic_fetch_add`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 int32_t nvshmemrs_atomic_fetch_add32(nvshmemrs_runtime_t runtime,
                                      uint32_t *dest,
@@ -550,11 +563,12 @@ int32_t nvshmemrs_atomic_fetch_add32(nvshmemrs_runtime_t runtime,
                                      int32_t pe,
                                      uint32_t *old);
 
-/// Adds `value` to the 64-bit integer at the symmetric address `dest` on PE `pe` and gives the old value.
+/// Adds `value` to the 64-bit integer at the symmetric address `dest` on PE `pe`, and gives the old value.
 /// It wraps around, so it serves signed and unsigned integers.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
-/// aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_add`).
+/// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
+/// stream has run it. It is complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1
+/// (`shmem_atomic_fetch_add`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 int32_t nvshmemrs_atomic_fetch_add64(nvshmemrs_runtime_t runtime,
                                      uint64_t *dest,
@@ -562,11 +576,12 @@ int32_t nvshmemrs_atomic_fetch_add64(nvshmemrs_runtime_t runtime,
                                      int32_t pe,
                                      uint64_t *old);
 
-/// Adds `value` to the `float` at the symmetric address `dest` on PE `pe` and gives the old value. The
+/// Adds `value` to the `float` at the symmetric address `dest` on PE `pe`, and gives the old value. The
 /// order of additions of several PEs, and so the rounding of their sum, is not fixed.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
-/// aligned to 4. NVSHMEM `nvshmemx_float_atomic_fetch_add`.
+/// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
+/// stream has run it. It is complete on return. `dest` must be aligned to 4. NVSHMEM
+/// `nvshmemx_float_atomic_fetch_add`.
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 int32_t nvshmemrs_atomic_fetch_add_float(nvshmemrs_runtime_t runtime,
                                          float *dest,
@@ -574,11 +589,12 @@ int32_t nvshmemrs_atomic_fetch_add_float(nvshmemrs_runtime_t runtime,
                                          int32_t pe,
                                          float *old);
 
-/// Adds `value` to the `double` at the symmetric address `dest` on PE `pe` and gives the old value. The
+/// Adds `value` to the `double` at the symmetric address `dest` on PE `pe`, and gives the old value. The
 /// order of additions of several PEs, and so the rounding of their sum, is not fixed.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
-/// aligned to 8. NVSHMEM `nvshmemx_double_atomic_fetch_add`.
+/// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
+/// stream has run it. It is complete on return. `dest` must be aligned to 8. NVSHMEM
+/// `nvshmemx_double_atomic_fetch_add`.
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 int32_t nvshmemrs_atomic_fetch_add_double(nvshmemrs_runtime_t runtime,
                                           double *dest,
@@ -589,24 +605,25 @@ int32_t nvshmemrs_atomic_fetch_add_double(nvshmemrs_runtime_t runtime,
 /// Replaces the 32-bit integer at the symmetric address `dest` on PE `pe` by its bitwise and with `value`.
 /// It serves signed and unsigned integers.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
-/// aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_and`).
+/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
+/// complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_and`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 int32_t nvshmemrs_atomic_and32(nvshmemrs_runtime_t runtime, uint32_t *dest, uint32_t value, int32_t pe);
 
 /// Replaces the 64-bit integer at the symmetric address `dest` on PE `pe` by its bitwise and with `value`.
 /// It serves signed and unsigned integers.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
-/// aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_and`).
+/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
+/// complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_and`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 int32_t nvshmemrs_atomic_and64(nvshmemrs_runtime_t runtime, uint64_t *dest, uint64_t value, int32_t pe);
 
 /// Replaces the 32-bit integer at the symmetric address `dest` on PE `pe` by its bitwise and with `value`,
 /// and gives the old value. It serves signed and unsigned integers.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
-/// aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_and`).
+/// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
+/// stream has run it. It is complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1
+/// (`shmem_atomic_fetch_and`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 int32_t nvshmemrs_atomic_fetch_and32(nvshmemrs_runtime_t runtime,
                                      uint32_t *dest,
@@ -617,8 +634,9 @@ int32_t nvshmemrs_atomic_fetch_and32(nvshmemrs_runtime_t runtime,
 /// Replaces the 64-bit integer at the symmetric address `dest` on PE `pe` by its bitwise and with `value`,
 /// and gives the old value. It serves signed and unsigned integers.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
-/// aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_and`).
+/// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
+/// stream has run it. It is complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1
+/// (`shmem_atomic_fetch_and`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 int32_t nvshmemrs_atomic_fetch_and64(nvshmemrs_runtime_t runtime,
                                      uint64_t *dest,
@@ -629,24 +647,25 @@ int32_t nvshmemrs_atomic_fetch_and64(nvshmemrs_runtime_t runtime,
 /// Replaces the 32-bit integer at the symmetric address `dest` on PE `pe` by its bitwise or with `value`.
 /// It serves signed and unsigned integers.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
-/// aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_or`).
+/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
+/// complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_or`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 int32_t nvshmemrs_atomic_or32(nvshmemrs_runtime_t runtime, uint32_t *dest, uint32_t value, int32_t pe);
 
 /// Replaces the 64-bit integer at the symmetric address `dest` on PE `pe` by its bitwise or with `value`.
 /// It serves signed and unsigned integers.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
-/// aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_or`).
+/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
+/// complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_or`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 int32_t nvshmemrs_atomic_or64(nvshmemrs_runtime_t runtime, uint64_t *dest, uint64_t value, int32_t pe);
 
 /// Replaces the 32-bit integer at the symmetric address `dest` on PE `pe` by its bitwise or with `value`,
 /// and gives the old value. It serves signed and unsigned integers.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
-/// aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_or`).
+/// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
+/// stream has run it. It is complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1
+/// (`shmem_atomic_fetch_or`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 int32_t nvshmemrs_atomic_fetch_or32(nvshmemrs_runtime_t runtime,
                                     uint32_t *dest,
@@ -657,8 +676,9 @@ int32_t nvshmemrs_atomic_fetch_or32(nvshmemrs_runtime_t runtime,
 /// Replaces the 64-bit integer at the symmetric address `dest` on PE `pe` by its bitwise or with `value`,
 /// and gives the old value. It serves signed and unsigned integers.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
-/// aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_or`).
+/// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
+/// stream has run it. It is complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1
+/// (`shmem_atomic_fetch_or`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 int32_t nvshmemrs_atomic_fetch_or64(nvshmemrs_runtime_t runtime,
                                     uint64_t *dest,
@@ -669,24 +689,25 @@ int32_t nvshmemrs_atomic_fetch_or64(nvshmemrs_runtime_t runtime,
 /// Replaces the 32-bit integer at the symmetric address `dest` on PE `pe` by its bitwise exclusive or with
 /// `value`. It serves signed and unsigned integers.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
-/// aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_xor`).
+/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
+/// complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_xor`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 int32_t nvshmemrs_atomic_xor32(nvshmemrs_runtime_t runtime, uint32_t *dest, uint32_t value, int32_t pe);
 
 /// Replaces the 64-bit integer at the symmetric address `dest` on PE `pe` by its bitwise exclusive or with
 /// `value`. It serves signed and unsigned integers.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
-/// aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_xor`).
+/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
+/// complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_xor`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 int32_t nvshmemrs_atomic_xor64(nvshmemrs_runtime_t runtime, uint64_t *dest, uint64_t value, int32_t pe);
 
 /// Replaces the 32-bit integer at the symmetric address `dest` on PE `pe` by its bitwise exclusive or with
 /// `value`, and gives the old value. It serves signed and unsigned integers.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
-/// aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_xor`).
+/// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
+/// stream has run it. It is complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1
+/// (`shmem_atomic_fetch_xor`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 int32_t nvshmemrs_atomic_fetch_xor32(nvshmemrs_runtime_t runtime,
                                      uint32_t *dest,
@@ -697,8 +718,9 @@ int32_t nvshmemrs_atomic_fetch_xor32(nvshmemrs_runtime_t runtime,
 /// Replaces the 64-bit integer at the symmetric address `dest` on PE `pe` by its bitwise exclusive or with
 /// `value`, and gives the old value. It serves signed and unsigned integers.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
-/// aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_xor`).
+/// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
+/// stream has run it. It is complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1
+/// (`shmem_atomic_fetch_xor`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 int32_t nvshmemrs_atomic_fetch_xor64(nvshmemrs_runtime_t runtime,
                                      uint64_t *dest,
@@ -709,8 +731,9 @@ int32_t nvshmemrs_atomic_fetch_xor64(nvshmemrs_runtime_t runtime,
 /// As `nvshmemrs_atomic_fetch32`, but what it gives is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`.
-/// `source` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_nbi`).
+/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
+/// complete after `nvshmemrs_quiet`. `source` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
+/// (`shmem_atomic_fetch_nbi`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 int32_t nvshmemrs_atomic_fetch32_nbi(nvshmemrs_runtime_t runtime,
                                      uint32_t *fetch,
@@ -720,8 +743,9 @@ int32_t nvshmemrs_atomic_fetch32_nbi(nvshmemrs_runtime_t runtime,
 /// As `nvshmemrs_atomic_fetch64`, but what it gives is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`.
-/// `source` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_nbi`).
+/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
+/// complete after `nvshmemrs_quiet`. `source` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
+/// (`shmem_atomic_fetch_nbi`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 int32_t nvshmemrs_atomic_fetch64_nbi(nvshmemrs_runtime_t runtime,
                                      uint64_t *fetch,
@@ -731,8 +755,9 @@ int32_t nvshmemrs_atomic_fetch64_nbi(nvshmemrs_runtime_t runtime,
 /// As `nvshmemrs_atomic_fetch_float`, but what it gives is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`.
-/// `source` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_nbi`).
+/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
+/// complete after `nvshmemrs_quiet`. `source` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
+/// (`shmem_atomic_fetch_nbi`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 int32_t nvshmemrs_atomic_fetch_float_nbi(nvshmemrs_runtime_t runtime,
                                          float *fetch,
@@ -742,8 +767,9 @@ int32_t nvshmemrs_atomic_fetch_float_nbi(nvshmemrs_runtime_t runtime,
 /// As `nvshmemrs_atomic_fetch_double`, but what it gives is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`.
-/// `source` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_nbi`).
+/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
+/// complete after `nvshmemrs_quiet`. `source` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
+/// (`shmem_atomic_fetch_nbi`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 int32_t nvshmemrs_atomic_fetch_double_nbi(nvshmemrs_runtime_t runtime,
                                           double *fetch,
@@ -753,8 +779,9 @@ int32_t nvshmemrs_atomic_fetch_double_nbi(nvshmemrs_runtime_t runtime,
 /// As `nvshmemrs_atomic_swap32`, but what it gives is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`.
-/// `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_swap_nbi`).
+/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
+/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
+/// (`shmem_atomic_swap_nbi`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 int32_t nvshmemrs_atomic_swap32_nbi(nvshmemrs_runtime_t runtime,
                                     uint32_t *fetch,
@@ -765,8 +792,9 @@ int32_t nvshmemrs_atomic_swap32_nbi(nvshmemrs_runtime_t runtime,
 /// As `nvshmemrs_atomic_swap64`, but what it gives is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`.
-/// `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_swap_nbi`).
+/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
+/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
+/// (`shmem_atomic_swap_nbi`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 int32_t nvshmemrs_atomic_swap64_nbi(nvshmemrs_runtime_t runtime,
                                     uint64_t *fetch,
@@ -777,8 +805,9 @@ int32_t nvshmemrs_atomic_swap64_nbi(nvshmemrs_runtime_t runtime,
 /// As `nvshmemrs_atomic_swap_float`, but what it gives is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`.
-/// `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_swap_nbi`).
+/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
+/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
+/// (`shmem_atomic_swap_nbi`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 int32_t nvshmemrs_atomic_swap_float_nbi(nvshmemrs_runtime_t runtime,
                                         float *fetch,
@@ -789,8 +818,9 @@ int32_t nvshmemrs_atomic_swap_float_nbi(nvshmemrs_runtime_t runtime,
 /// As `nvshmemrs_atomic_swap_double`, but what it gives is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`.
-/// `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_swap_nbi`).
+/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
+/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
+/// (`shmem_atomic_swap_nbi`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 int32_t nvshmemrs_atomic_swap_double_nbi(nvshmemrs_runtime_t runtime,
                                          double *fetch,
@@ -801,8 +831,9 @@ int32_t nvshmemrs_atomic_swap_double_nbi(nvshmemrs_runtime_t runtime,
 /// As `nvshmemrs_atomic_compare_swap32`, but what it gives is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`.
-/// `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_compare_swap_nbi`).
+/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
+/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
+/// (`shmem_atomic_compare_swap_nbi`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 int32_t nvshmemrs_atomic_compare_swap32_nbi(nvshmemrs_runtime_t runtime,
                                             uint32_t *fetch,
@@ -814,8 +845,9 @@ int32_t nvshmemrs_atomic_compare_swap32_nbi(nvshmemrs_runtime_t runtime,
 /// As `nvshmemrs_atomic_compare_swap64`, but what it gives is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`.
-/// `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_compare_swap_nbi`).
+/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
+/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
+/// (`shmem_atomic_compare_swap_nbi`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 int32_t nvshmemrs_atomic_compare_swap64_nbi(nvshmemrs_runtime_t runtime,
                                             uint64_t *fetch,
@@ -827,8 +859,9 @@ int32_t nvshmemrs_atomic_compare_swap64_nbi(nvshmemrs_runtime_t runtime,
 /// As `nvshmemrs_atomic_fetch_inc32`, but what it gives is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`.
-/// `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_inc_nbi`).
+/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
+/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
+/// (`shmem_atomic_fetch_inc_nbi`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 int32_t nvshmemrs_atomic_fetch_inc32_nbi(nvshmemrs_runtime_t runtime,
                                          uint32_t *fetch,
@@ -838,8 +871,9 @@ int32_t nvshmemrs_atomic_fetch_inc32_nbi(nvshmemrs_runtime_t runtime,
 /// As `nvshmemrs_atomic_fetch_inc64`, but what it gives is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`.
-/// `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_inc_nbi`).
+/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
+/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
+/// (`shmem_atomic_fetch_inc_nbi`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 int32_t nvshmemrs_atomic_fetch_inc64_nbi(nvshmemrs_runtime_t runtime,
                                          uint64_t *fetch,
@@ -849,8 +883,9 @@ int32_t nvshmemrs_atomic_fetch_inc64_nbi(nvshmemrs_runtime_t runtime,
 /// As `nvshmemrs_atomic_fetch_add32`, but what it gives is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`.
-/// `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_add_nbi`).
+/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
+/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
+/// (`shmem_atomic_fetch_add_nbi`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 int32_t nvshmemrs_atomic_fetch_add32_nbi(nvshmemrs_runtime_t runtime,
                                          uint32_t *fetch,
@@ -861,8 +896,9 @@ int32_t nvshmemrs_atomic_fetch_add32_nbi(nvshmemrs_runtime_t runtime,
 /// As `nvshmemrs_atomic_fetch_add64`, but what it gives is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`.
-/// `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_add_nbi`).
+/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
+/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
+/// (`shmem_atomic_fetch_add_nbi`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 int32_t nvshmemrs_atomic_fetch_add64_nbi(nvshmemrs_runtime_t runtime,
                                          uint64_t *fetch,
@@ -873,8 +909,9 @@ int32_t nvshmemrs_atomic_fetch_add64_nbi(nvshmemrs_runtime_t runtime,
 /// As `nvshmemrs_atomic_fetch_add_float`, but what it gives is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`.
-/// `dest` must be aligned to 4. NVSHMEM `nvshmemx_float_atomic_fetch_add`.
+/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
+/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 4. NVSHMEM
+/// `nvshmemx_float_atomic_fetch_add`.
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 int32_t nvshmemrs_atomic_fetch_add_float_nbi(nvshmemrs_runtime_t runtime,
                                              float *fetch,
@@ -885,8 +922,9 @@ int32_t nvshmemrs_atomic_fetch_add_float_nbi(nvshmemrs_runtime_t runtime,
 /// As `nvshmemrs_atomic_fetch_add_double`, but what it gives is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`.
-/// `dest` must be aligned to 8. NVSHMEM `nvshmemx_double_atomic_fetch_add`.
+/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
+/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 8. NVSHMEM
+/// `nvshmemx_double_atomic_fetch_add`.
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 int32_t nvshmemrs_atomic_fetch_add_double_nbi(nvshmemrs_runtime_t runtime,
                                               double *fetch,
@@ -897,8 +935,9 @@ int32_t nvshmemrs_atomic_fetch_add_double_nbi(nvshmemrs_runtime_t runtime,
 /// As `nvshmemrs_atomic_fetch_and32`, but what it gives is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`.
-/// `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_and_nbi`).
+/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
+/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
+/// (`shmem_atomic_fetch_and_nbi`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 int32_t nvshmemrs_atomic_fetch_and32_nbi(nvshmemrs_runtime_t runtime,
                                          uint32_t *fetch,
@@ -909,8 +948,9 @@ int32_t nvshmemrs_atomic_fetch_and32_nbi(nvshmemrs_runtime_t runtime,
 /// As `nvshmemrs_atomic_fetch_and64`, but what it gives is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`.
-/// `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_and_nbi`).
+/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
+/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
+/// (`shmem_atomic_fetch_and_nbi`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 int32_t nvshmemrs_atomic_fetch_and64_nbi(nvshmemrs_runtime_t runtime,
                                          uint64_t *fetch,
@@ -921,8 +961,9 @@ int32_t nvshmemrs_atomic_fetch_and64_nbi(nvshmemrs_runtime_t runtime,
 /// As `nvshmemrs_atomic_fetch_or32`, but what it gives is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`.
-/// `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_or_nbi`).
+/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
+/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
+/// (`shmem_atomic_fetch_or_nbi`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 int32_t nvshmemrs_atomic_fetch_or32_nbi(nvshmemrs_runtime_t runtime,
                                         uint32_t *fetch,
@@ -933,8 +974,9 @@ int32_t nvshmemrs_atomic_fetch_or32_nbi(nvshmemrs_runtime_t runtime,
 /// As `nvshmemrs_atomic_fetch_or64`, but what it gives is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`.
-/// `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_or_nbi`).
+/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
+/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
+/// (`shmem_atomic_fetch_or_nbi`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 int32_t nvshmemrs_atomic_fetch_or64_nbi(nvshmemrs_runtime_t runtime,
                                         uint64_t *fetch,
@@ -945,8 +987,9 @@ int32_t nvshmemrs_atomic_fetch_or64_nbi(nvshmemrs_runtime_t runtime,
 /// As `nvshmemrs_atomic_fetch_xor32`, but what it gives is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`.
-/// `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_xor_nbi`).
+/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
+/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
+/// (`shmem_atomic_fetch_xor_nbi`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 int32_t nvshmemrs_atomic_fetch_xor32_nbi(nvshmemrs_runtime_t runtime,
                                          uint32_t *fetch,
@@ -957,8 +1000,9 @@ int32_t nvshmemrs_atomic_fetch_xor32_nbi(nvshmemrs_runtime_t runtime,
 /// As `nvshmemrs_atomic_fetch_xor64`, but what it gives is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`.
-/// `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_xor_nbi`).
+/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
+/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
+/// (`shmem_atomic_fetch_xor_nbi`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 int32_t nvshmemrs_atomic_fetch_xor64_nbi(nvshmemrs_runtime_t runtime,
                                          uint64_t *fetch,
@@ -969,21 +1013,24 @@ int32_t nvshmemrs_atomic_fetch_xor64_nbi(nvshmemrs_runtime_t runtime,
 /// Waits until every member of `team` has arrived, and completes all operations that the members issued
 /// before: they are visible to every member.
 ///
-/// Collective over `team`. OpenSHMEM 1.5 section 9.9.1 (`shmem_barrier`, `shmem_barrier_all`).
+/// Collective over `team`; may be queued on a stream. OpenSHMEM 1.5 section 9.9.1 (`shmem_barrier`,
+/// `shmem_barrier_all`).
 /// Errors: BAD_HANDLE, PE_DIED, TIMEOUT, INTERRUPTED, MISMATCH when a member is in another collective.
 int32_t nvshmemrs_barrier(nvshmemrs_runtime_t runtime, nvshmemrs_team_t team);
 
 /// Waits until every member of `team` has arrived. Non-blocking operations are not completed by it.
 ///
-/// Collective over `team`. OpenSHMEM 1.5 section 9.9.3 (`shmem_team_sync`, `shmem_sync_all`).
+/// Collective over `team`; may be queued on a stream. OpenSHMEM 1.5 section 9.9.3 (`shmem_team_sync`,
+/// `shmem_sync_all`).
 /// Errors: as `nvshmemrs_barrier`.
 int32_t nvshmemrs_sync(nvshmemrs_runtime_t runtime, nvshmemrs_team_t team);
 
 /// Copies `bytes` bytes from `source` on the member with team number `root` to `dest` on every member, the
 /// root included. `source` may equal `dest`; they must not overlap otherwise.
 ///
-/// Collective over `team`, same `bytes`, `root` and symmetric addresses. Returns when `dest` is written here
-/// and `source` may be reused. OpenSHMEM 1.5 section 9.9.5 (`shmem_broadcastmem`).
+/// Collective over `team`, same `bytes`, `root` and symmetric addresses; may be queued on a stream. Returns
+/// when `dest` is written here and `source` may be reused. OpenSHMEM 1.5 section 9.9.5
+/// (`shmem_broadcastmem`).
 /// Errors, on every member, and nothing is written: MISMATCH, NOT_SYMMETRIC, OUT_OF_BOUNDS, PE_RANGE,
 /// PEER_ARGUMENT; also PE_DIED, TIMEOUT, INTERRUPTED.
 int32_t nvshmemrs_broadcast(nvshmemrs_runtime_t runtime,
@@ -994,11 +1041,12 @@ int32_t nvshmemrs_broadcast(nvshmemrs_runtime_t runtime,
                             int32_t root);
 
 /// Combines `count` elements of `source` of every member, element by element, in team order, and writes the
-/// result to `dest` on every member. `source` may equal `dest`; they must not overlap otherwise. The
-/// result has the same bits on every member and in every run.
+/// result to `dest` on every member. `source` may equal `dest`; they must not overlap otherwise. The result
+/// has the same bits on every member and in every run.
 ///
-/// Collective over `team`, same `count`, `dtype`, `op` and symmetric addresses. `dtype` is one of
-/// `nvshmemrs_dtype`, `op` one of `nvshmemrs_op`. OpenSHMEM 1.5 section 9.9.9 (`shmem_sum_reduce`, ...).
+/// Collective over `team`, same `count`, `dtype`, `op` and symmetric addresses; may be queued on a stream.
+/// `dtype` is one of `nvshmemrs_dtype`, `op` one of `nvshmemrs_op`. OpenSHMEM 1.5 section 9.9.9
+/// (`shmem_<op>_reduce`).
 /// Errors, on every member, and nothing is written: MISMATCH, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE,
 /// PEER_ARGUMENT; also PE_DIED, TIMEOUT, INTERRUPTED.
 int32_t nvshmemrs_reduce(nvshmemrs_runtime_t runtime,
@@ -1009,12 +1057,12 @@ int32_t nvshmemrs_reduce(nvshmemrs_runtime_t runtime,
                          int32_t dtype,
                          int32_t op);
 
-/// Puts together `bytes` bytes of `source` of every member, in team order, in `dest` on every member, which has
-/// room for `n_pes * bytes`. In place: `source` is the member's own part, `dest + my_pe * bytes`; otherwise
-/// they must not overlap.
+/// Puts together `bytes` bytes of `source` of every member, in team order, in `dest` on every member, which
+/// has room for `n_pes * bytes`. In place: `source` is the member's own part, `dest + my_pe * bytes`;
+/// otherwise they must not overlap.
 ///
-/// Collective over `team`, same `bytes` and symmetric addresses. Returns when `dest` is written here and
-/// `source` may be reused. OpenSHMEM 1.5 section 9.9.6 (`shmem_fcollectmem`).
+/// Collective over `team`, same `bytes` and symmetric addresses; may be queued on a stream. Returns when
+/// `dest` is written here and `source` may be reused. OpenSHMEM 1.5 section 9.9.6 (`shmem_fcollectmem`).
 /// Errors: as `nvshmemrs_broadcast`.
 int32_t nvshmemrs_fcollect(nvshmemrs_runtime_t runtime,
                            nvshmemrs_team_t team,
@@ -1025,8 +1073,8 @@ int32_t nvshmemrs_fcollect(nvshmemrs_runtime_t runtime,
 /// Puts together what every member brings, `bytes` bytes that may differ between members, in team order, in
 /// `dest` on every member, which has room for the sum. `source` and `dest` must not overlap.
 ///
-/// Collective over `team`, same symmetric address `dest`. Returns when `dest` is written here and `source`
-/// may be reused. OpenSHMEM 1.5 section 9.9.6 (`shmem_collectmem`).
+/// Collective over `team`, same symmetric address `dest`; may be queued on a stream. Returns when `dest` is
+/// written here and `source` may be reused. OpenSHMEM 1.5 section 9.9.6 (`shmem_collectmem`).
 /// Errors: as `nvshmemrs_broadcast`.
 int32_t nvshmemrs_collect(nvshmemrs_runtime_t runtime,
                           nvshmemrs_team_t team,
@@ -1034,11 +1082,12 @@ int32_t nvshmemrs_collect(nvshmemrs_runtime_t runtime,
                           const void *source,
                           size_t bytes);
 
-/// Sends part j of `source`, `bytes` bytes, to member j, where it becomes part i of `dest`, i being the sender's
-/// number. Both have one part per member. `source` may equal `dest`; they must not overlap otherwise.
+/// Sends part j of `source`, `bytes` bytes, to member j, where it becomes part i of `dest`, i being the
+/// sender's number. Both have one part per member. `source` may equal `dest`; they must not overlap
+/// otherwise.
 ///
-/// Collective over `team`, same `bytes` and symmetric addresses. Returns when `dest` is written here and
-/// `source` may be reused. OpenSHMEM 1.5 section 9.9.7 (`shmem_alltoallmem`).
+/// Collective over `team`, same `bytes` and symmetric addresses; may be queued on a stream. Returns when
+/// `dest` is written here and `source` may be reused. OpenSHMEM 1.5 section 9.9.7 (`shmem_alltoallmem`).
 /// Errors: as `nvshmemrs_broadcast`.
 int32_t nvshmemrs_alltoall(nvshmemrs_runtime_t runtime,
                            nvshmemrs_team_t team,
@@ -1046,12 +1095,12 @@ int32_t nvshmemrs_alltoall(nvshmemrs_runtime_t runtime,
                            const void *source,
                            size_t bytes);
 
-/// As `nvshmemrs_alltoall` for parts of `count` elements of `element_bytes` bytes that lie `dest_stride` and
-/// `source_stride` elements apart, each at least 1. Elements in between stay as they are. `source` and `dest`
-/// must not overlap.
+/// As `nvshmemrs_alltoall` for parts of `count` elements of `element_bytes` bytes that lie `dest_stride`
+/// and `source_stride` elements apart, each at least 1. Elements in between stay as they are. `source` and
+/// `dest` must not overlap.
 ///
-/// Collective over `team`, same arguments and symmetric addresses. Returns when `dest` is written here and
-/// `source` may be reused. OpenSHMEM 1.5 section 9.9.8 (`shmem_alltoallsmem`).
+/// Collective over `team`, same arguments and symmetric addresses; may be queued on a stream. Returns when
+/// `dest` is written here and `source` may be reused. OpenSHMEM 1.5 section 9.9.8 (`shmem_alltoallsmem`).
 /// Errors: as `nvshmemrs_broadcast`; INVALID_VALUE.
 int32_t nvshmemrs_alltoalls(nvshmemrs_runtime_t runtime,
                             nvshmemrs_team_t team,
@@ -1062,12 +1111,13 @@ int32_t nvshmemrs_alltoalls(nvshmemrs_runtime_t runtime,
                             size_t element_bytes,
                             size_t count);
 
-/// As `nvshmemrs_reduce`, but member i keeps only part i of the result, `count` elements, in `dest`. `source` has
-/// one such part per member. In place: `dest` is the member's own part, `source + my_pe * count` elements;
-/// otherwise they must not overlap.
+/// As `nvshmemrs_reduce`, but member i keeps only part i of the result, `count` elements, in `dest`.
+/// `source` has one such part per member. In place: `dest` is the member's own part, `source + my_pe *
+/// count` elements; otherwise they must not overlap.
 ///
-/// Collective over `team`, same `count`, `dtype`, `op` and symmetric addresses. `dtype` is one of
-/// `nvshmemrs_dtype`, `op` one of `nvshmemrs_op`. NVSHMEM `nvshmem_<type>_<op>_reducescatter`.
+/// Collective over `team`, same `count`, `dtype`, `op` and symmetric addresses; may be queued on a stream.
+/// `dtype` is one of `nvshmemrs_dtype`, `op` one of `nvshmemrs_op`. NVSHMEM
+/// `nvshmem_<type>_<op>_reducescatter`.
 /// Errors: as `nvshmemrs_reduce`.
 int32_t nvshmemrs_reducescatter(nvshmemrs_runtime_t runtime,
                                 nvshmemrs_team_t team,
@@ -1077,12 +1127,12 @@ int32_t nvshmemrs_reducescatter(nvshmemrs_runtime_t runtime,
                                 int32_t dtype,
                                 int32_t op);
 
-/// Inclusive scan: combines `count` elements of `source` of the members up to and including the caller, element by
-/// element, in team order, and writes the result to the caller's `dest`. `source` may equal `dest`; they must
-/// not overlap otherwise.
+/// Inclusive scan: combines `count` elements of `source` of the members up to and including the caller,
+/// element by element, in team order, and writes the result to the caller's `dest`. `source` may equal
+/// `dest`; they must not overlap otherwise.
 ///
-/// Collective over `team`, same `count`, `dtype`, `op` and symmetric addresses. `dtype` is one of
-/// `nvshmemrs_dtype`, `op` one of `nvshmemrs_op`. OpenSHMEM 1.6 (`shmem_sum_inscan`).
+/// Collective over `team`, same `count`, `dtype`, `op` and symmetric addresses; may be queued on a stream.
+/// `dtype` is one of `nvshmemrs_dtype`, `op` one of `nvshmemrs_op`. OpenSHMEM 1.6 (`shmem_sum_inscan`).
 /// Errors: as `nvshmemrs_reduce`.
 int32_t nvshmemrs_inscan(nvshmemrs_runtime_t runtime,
                          nvshmemrs_team_t team,
@@ -1093,11 +1143,11 @@ int32_t nvshmemrs_inscan(nvshmemrs_runtime_t runtime,
                          int32_t op);
 
 /// Exclusive scan: as `nvshmemrs_inscan` over the members before the caller. Member 0 gets the operation's
-/// identity: 0 for sum, or and xor, 1 for prod, all bits for and, the largest value for min and the smallest for max
-/// (infinities for floating point).
+/// identity: 0 for sum, or and xor, 1 for prod, all bits for and, the largest value for min and the
+/// smallest for max (infinities for floating point).
 ///
-/// Collective over `team`, same `count`, `dtype`, `op` and symmetric addresses. `dtype` is one of
-/// `nvshmemrs_dtype`, `op` one of `nvshmemrs_op`. OpenSHMEM 1.6 (`shmem_sum_exscan`).
+/// Collective over `team`, same `count`, `dtype`, `op` and symmetric addresses; may be queued on a stream.
+/// `dtype` is one of `nvshmemrs_dtype`, `op` one of `nvshmemrs_op`. OpenSHMEM 1.6 (`shmem_sum_exscan`).
 /// Errors: as `nvshmemrs_reduce`.
 int32_t nvshmemrs_exscan(nvshmemrs_runtime_t runtime,
                          nvshmemrs_team_t team,
@@ -1308,12 +1358,13 @@ int32_t nvshmemrs_fence(nvshmemrs_runtime_t runtime);
 /// Local. OpenSHMEM 1.5 section 9.11.2 (`shmem_quiet`).
 int32_t nvshmemrs_quiet(nvshmemrs_runtime_t runtime);
 
-/// Waits until this PE's copy of the element at the symmetric address `ivar` compares to the one at `value` as
-/// `cmp` says. What was put before the value that does is visible on return.
+/// Waits until this PE's copy of the element at the symmetric address `ivar` compares to the one at `value`
+/// as `cmp` says. What was put before the value that does is visible on return.
 ///
-/// Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer,
-/// float or double; `ivar` must be aligned to its size. `value` is read once, when the call begins, and may be
-/// reused on return, also if it is queued. OpenSHMEM 1.5 section 9.10.1 (`shmem_wait_until`).
+/// Local: only the caller waits; may be queued on a stream. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one
+/// of `nvshmemrs_dtype`: an integer, float or double; `ivar` must be aligned to its size. `value` is read
+/// once, when the call begins, and may be reused on return, also if it is queued. OpenSHMEM 1.5 section
+/// 9.10.1 (`shmem_wait_until`).
 /// Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
 int32_t nvshmemrs_wait_until(nvshmemrs_runtime_t runtime,
                              const void *ivar,
@@ -1321,12 +1372,13 @@ int32_t nvshmemrs_wait_until(nvshmemrs_runtime_t runtime,
                              const void *value,
                              int32_t dtype);
 
-/// Whether this PE's copy of the element at the symmetric address `ivar` compares to the one at `value` as `cmp`
-/// says: gives 1 or 0. What was put before the value that does is visible on return.
+/// Whether this PE's copy of the element at the symmetric address `ivar` compares to the one at `value` as
+/// `cmp` says: gives 1 or 0. What was put before the value that does is visible on return.
 ///
-/// Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or
-/// double; `ivar` must be aligned to its size. `value` is read once, when the call begins. OpenSHMEM 1.5 section
-/// 9.10.8 (`shmem_test`).
+/// Local; never waits. Given a stream, it returns when the stream has run it. `cmp` is one of
+/// `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivar` must be
+/// aligned to its size. `value` is read once, when the call begins. OpenSHMEM 1.5 section 9.10.8
+/// (`shmem_test`).
 /// Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
 int32_t nvshmemrs_test(nvshmemrs_runtime_t runtime,
                        const void *ivar,
@@ -1336,13 +1388,14 @@ int32_t nvshmemrs_test(nvshmemrs_runtime_t runtime,
                        int32_t *result);
 
 /// Waits until each of the `count` elements at the symmetric address `ivars` of this PE has compared to the
-/// one at `value` as `cmp` says. What was put before the values that do is visible on return. If there is no
-/// element to wait for, it returns at once.
+/// one at `value` as `cmp` says. What was put before the values that do is visible on return. If there is
+/// no element to wait for, it returns at once.
 ///
-/// Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer,
-/// float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it excludes
-/// the element. `value` and `status` are read once, when the call begins, and may be reused on return, also if it
-/// is queued. OpenSHMEM 1.5 section 9.10.2 (`shmem_wait_until_all`).
+/// Local: only the caller waits; may be queued on a stream. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one
+/// of `nvshmemrs_dtype`: an integer, float or double; `ivars` must be aligned to its size. `status` may be
+/// NULL; a number other than 0 in it excludes the element. `value` and `status` are read once, when the
+/// call begins, and may be reused on return, also if it is queued. OpenSHMEM 1.5 section 9.10.2
+/// (`shmem_wait_until_all`).
 /// Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
 int32_t nvshmemrs_wait_until_all(nvshmemrs_runtime_t runtime,
                                  const void *ivars,
@@ -1352,15 +1405,16 @@ int32_t nvshmemrs_wait_until_all(nvshmemrs_runtime_t runtime,
                                  const void *value,
                                  int32_t dtype);
 
-/// Waits until one of the `count` elements at the symmetric address `ivars` of this PE compares to the one at
-/// `value` as `cmp` says, and gives the index of such an element. What was put before its value is visible on
-/// return. If several compare, calls with the same arguments take turns: in time they give each of them, also if
-/// other calls come in between. If there is no element to wait for, it returns at once and gives SIZE_MAX.
+/// Waits until one of the `count` elements at the symmetric address `ivars` of this PE compares to the one
+/// at `value` as `cmp` says, and gives the index of such an element. What was put before its value is
+/// visible on return. If several compare, calls with the same arguments take turns: in time they give each
+/// of them, also if other calls come in between. If there is no element to wait for, it returns at once and
+/// gives SIZE_MAX.
 ///
-/// Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer,
-/// float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it excludes
-/// the element. `value` and `status` are read once, when the call begins. OpenSHMEM 1.5 section 9.10.3
-/// (`shmem_wait_until_any`).
+/// Local: only the caller waits. Given a stream, it returns when the stream has run it. `cmp` is one of
+/// `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars` must be
+/// aligned to its size. `status` may be NULL; a number other than 0 in it excludes the element. `value` and
+/// `status` are read once, when the call begins. OpenSHMEM 1.5 section 9.10.3 (`shmem_wait_until_any`).
 /// Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
 int32_t nvshmemrs_wait_until_any(nvshmemrs_runtime_t runtime,
                                  const void *ivars,
@@ -1376,10 +1430,11 @@ int32_t nvshmemrs_wait_until_any(nvshmemrs_runtime_t runtime,
 /// their number. What was put before their values is visible on return. If there is no element to wait for,
 /// it returns at once and gives 0.
 ///
-/// Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer,
-/// float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it excludes
-/// the element. `value` and `status` are read once, when the call begins. `indices` has room for `count` numbers.
-/// OpenSHMEM 1.5 section 9.10.4 (`shmem_wait_until_some`).
+/// Local: only the caller waits. Given a stream, it returns when the stream has run it. `cmp` is one of
+/// `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars` must be
+/// aligned to its size. `status` may be NULL; a number other than 0 in it excludes the element. `value` and
+/// `status` are read once, when the call begins. `indices` has room for `count` numbers. OpenSHMEM 1.5
+/// section 9.10.4 (`shmem_wait_until_some`).
 /// Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
 int32_t nvshmemrs_wait_until_some(nvshmemrs_runtime_t runtime,
                                   const void *ivars,
@@ -1395,10 +1450,10 @@ int32_t nvshmemrs_wait_until_some(nvshmemrs_runtime_t runtime,
 /// `value` as `cmp` says: gives 1 or 0. What was put before the values is visible on return if they do. If
 /// there is no element to look at, it gives 1.
 ///
-/// Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or
-/// double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it excludes the
-/// element. `value` and `status` are read once, when the call begins. OpenSHMEM 1.5 section 9.10.9
-/// (`shmem_test_all`).
+/// Local; never waits. Given a stream, it returns when the stream has run it. `cmp` is one of
+/// `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars` must be
+/// aligned to its size. `status` may be NULL; a number other than 0 in it excludes the element. `value` and
+/// `status` are read once, when the call begins. OpenSHMEM 1.5 section 9.10.9 (`shmem_test_all`).
 /// Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
 int32_t nvshmemrs_test_all(nvshmemrs_runtime_t runtime,
                            const void *ivars,
@@ -1409,15 +1464,15 @@ int32_t nvshmemrs_test_all(nvshmemrs_runtime_t runtime,
                            int32_t dtype,
                            int32_t *result);
 
-/// Gives the index of one of the `count` elements at the symmetric address `ivars` of this PE that compares to
-/// the one at `value` as `cmp` says, SIZE_MAX if none does. What was put before its value is visible on return.
-/// If several compare, calls with the same arguments take turns: in time they give each of them, also if other
-/// calls come in between.
+/// Gives the index of one of the `count` elements at the symmetric address `ivars` of this PE that compares
+/// to the one at `value` as `cmp` says, SIZE_MAX if none does. What was put before its value is visible on
+/// return. If several compare, calls with the same arguments take turns: in time they give each of them,
+/// also if other calls come in between.
 ///
-/// Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or
-/// double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it excludes the
-/// element. `value` and `status` are read once, when the call begins. OpenSHMEM 1.5 section 9.10.10
-/// (`shmem_test_any`).
+/// Local; never waits. Given a stream, it returns when the stream has run it. `cmp` is one of
+/// `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars` must be
+/// aligned to its size. `status` may be NULL; a number other than 0 in it excludes the element. `value` and
+/// `status` are read once, when the call begins. OpenSHMEM 1.5 section 9.10.10 (`shmem_test_any`).
 /// Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
 int32_t nvshmemrs_test_any(nvshmemrs_runtime_t runtime,
                            const void *ivars,
@@ -1428,14 +1483,15 @@ int32_t nvshmemrs_test_any(nvshmemrs_runtime_t runtime,
                            int32_t dtype,
                            size_t *index);
 
-/// Writes the indices of all of the `count` elements at the symmetric address `ivars` of this PE that compare
-/// to the one at `value` as `cmp` says to `indices`, in order, and gives their number, which may be 0. What
-/// was put before their values is visible on return.
+/// Writes the indices of all of the `count` elements at the symmetric address `ivars` of this PE that
+/// compare to the one at `value` as `cmp` says to `indices`, in order, and gives their number, which may be
+/// 0. What was put before their values is visible on return.
 ///
-/// Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or
-/// double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it excludes the
-/// element. `value` and `status` are read once, when the call begins. `indices` has room for `count` numbers.
-/// OpenSHMEM 1.5 section 9.10.11 (`shmem_test_some`).
+/// Local; never waits. Given a stream, it returns when the stream has run it. `cmp` is one of
+/// `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars` must be
+/// aligned to its size. `status` may be NULL; a number other than 0 in it excludes the element. `value` and
+/// `status` are read once, when the call begins. `indices` has room for `count` numbers. OpenSHMEM 1.5
+/// section 9.10.11 (`shmem_test_some`).
 /// Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
 int32_t nvshmemrs_test_some(nvshmemrs_runtime_t runtime,
                             const void *ivars,
@@ -1447,13 +1503,14 @@ int32_t nvshmemrs_test_some(nvshmemrs_runtime_t runtime,
                             int32_t dtype,
                             size_t *found);
 
-/// As `nvshmemrs_wait_until_all`, but the element of index i is compared with the one of index i at `values`,
-/// of which there are `count`.
+/// As `nvshmemrs_wait_until_all`, but the element of index i is compared with the one of index i at
+/// `values`, of which there are `count`.
 ///
-/// Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer,
-/// float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it excludes
-/// the element. `values` and `status` are read once, when the call begins, and may be reused on return, also if it
-/// is queued. OpenSHMEM 1.5 section 9.10.5 (`shmem_wait_until_all_vector`).
+/// Local: only the caller waits; may be queued on a stream. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one
+/// of `nvshmemrs_dtype`: an integer, float or double; `ivars` must be aligned to its size. `status` may be
+/// NULL; a number other than 0 in it excludes the element. `values` and `status` are read once, when the
+/// call begins, and may be reused on return, also if it is queued. OpenSHMEM 1.5 section 9.10.5
+/// (`shmem_wait_until_all_vector`).
 /// Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
 int32_t nvshmemrs_wait_until_all_vector(nvshmemrs_runtime_t runtime,
                                         const void *ivars,
@@ -1463,12 +1520,13 @@ int32_t nvshmemrs_wait_until_all_vector(nvshmemrs_runtime_t runtime,
                                         const void *values,
                                         int32_t dtype);
 
-/// As `nvshmemrs_wait_until_any`, but the element of index i is compared with the one of index i at `values`,
-/// of which there are `count`.
+/// As `nvshmemrs_wait_until_any`, but the element of index i is compared with the one of index i at
+/// `values`, of which there are `count`.
 ///
-/// Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer,
-/// float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it excludes
-/// the element. `values` and `status` are read once, when the call begins. OpenSHMEM 1.5 section 9.10.6
+/// Local: only the caller waits. Given a stream, it returns when the stream has run it. `cmp` is one of
+/// `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars` must be
+/// aligned to its size. `status` may be NULL; a number other than 0 in it excludes the element. `values`
+/// and `status` are read once, when the call begins. OpenSHMEM 1.5 section 9.10.6
 /// (`shmem_wait_until_any_vector`).
 /// Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
 int32_t nvshmemrs_wait_until_any_vector(nvshmemrs_runtime_t runtime,
@@ -1483,10 +1541,11 @@ int32_t nvshmemrs_wait_until_any_vector(nvshmemrs_runtime_t runtime,
 /// As `nvshmemrs_wait_until_some`, but the element of index i is compared with the one of index i at
 /// `values`, of which there are `count`.
 ///
-/// Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer,
-/// float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it excludes
-/// the element. `values` and `status` are read once, when the call begins. `indices` has room for `count` numbers.
-/// OpenSHMEM 1.5 section 9.10.7 (`shmem_wait_until_some_vector`).
+/// Local: only the caller waits. Given a stream, it returns when the stream has run it. `cmp` is one of
+/// `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars` must be
+/// aligned to its size. `status` may be NULL; a number other than 0 in it excludes the element. `values`
+/// and `status` are read once, when the call begins. `indices` has room for `count` numbers. OpenSHMEM 1.5
+/// section 9.10.7 (`shmem_wait_until_some_vector`).
 /// Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
 int32_t nvshmemrs_wait_until_some_vector(nvshmemrs_runtime_t runtime,
                                          const void *ivars,
@@ -1501,9 +1560,10 @@ int32_t nvshmemrs_wait_until_some_vector(nvshmemrs_runtime_t runtime,
 /// As `nvshmemrs_test_all`, but the element of index i is compared with the one of index i at `values`, of
 /// which there are `count`.
 ///
-/// Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or
-/// double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it excludes the
-/// element. `values` and `status` are read once, when the call begins. OpenSHMEM 1.5 section 9.10.12
+/// Local; never waits. Given a stream, it returns when the stream has run it. `cmp` is one of
+/// `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars` must be
+/// aligned to its size. `status` may be NULL; a number other than 0 in it excludes the element. `values`
+/// and `status` are read once, when the call begins. OpenSHMEM 1.5 section 9.10.12
 /// (`shmem_test_all_vector`).
 /// Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
 int32_t nvshmemrs_test_all_vector(nvshmemrs_runtime_t runtime,
@@ -1518,9 +1578,10 @@ int32_t nvshmemrs_test_all_vector(nvshmemrs_runtime_t runtime,
 /// As `nvshmemrs_test_any`, but the element of index i is compared with the one of index i at `values`, of
 /// which there are `count`.
 ///
-/// Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or
-/// double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it excludes the
-/// element. `values` and `status` are read once, when the call begins. OpenSHMEM 1.5 section 9.10.13
+/// Local; never waits. Given a stream, it returns when the stream has run it. `cmp` is one of
+/// `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars` must be
+/// aligned to its size. `status` may be NULL; a number other than 0 in it excludes the element. `values`
+/// and `status` are read once, when the call begins. OpenSHMEM 1.5 section 9.10.13
 /// (`shmem_test_any_vector`).
 /// Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
 int32_t nvshmemrs_test_any_vector(nvshmemrs_runtime_t runtime,
@@ -1535,10 +1596,11 @@ int32_t nvshmemrs_test_any_vector(nvshmemrs_runtime_t runtime,
 /// As `nvshmemrs_test_some`, but the element of index i is compared with the one of index i at `values`, of
 /// which there are `count`.
 ///
-/// Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or
-/// double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it excludes the
-/// element. `values` and `status` are read once, when the call begins. `indices` has room for `count` numbers.
-/// OpenSHMEM 1.5 section 9.10.14 (`shmem_test_some_vector`).
+/// Local; never waits. Given a stream, it returns when the stream has run it. `cmp` is one of
+/// `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars` must be
+/// aligned to its size. `status` may be NULL; a number other than 0 in it excludes the element. `values`
+/// and `status` are read once, when the call begins. `indices` has room for `count` numbers. OpenSHMEM 1.5
+/// section 9.10.14 (`shmem_test_some_vector`).
 /// Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
 int32_t nvshmemrs_test_some_vector(nvshmemrs_runtime_t runtime,
                                    const void *ivars,
@@ -1552,20 +1614,22 @@ int32_t nvshmemrs_test_some_vector(nvshmemrs_runtime_t runtime,
 
 /// Copies `bytes` bytes from local memory at `source` to the symmetric address `dest` on PE `pe`.
 ///
-/// One-sided. Returns when `source` may be reused; the data is visible on `pe` after quiet, barrier or a
-/// signal. `source` and `dest` may overlap on the same PE. OpenSHMEM 1.5 section 9.5.1 (`shmem_putmem`).
+/// One-sided; may be queued on a stream. Returns when `source` may be reused; the data is visible on `pe`
+/// after quiet, barrier or a signal. `source` and `dest` may overlap on the same PE. OpenSHMEM 1.5 section
+/// 9.5.1 (`shmem_putmem`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS; nothing is written.
 int32_t nvshmemrs_put(nvshmemrs_runtime_t runtime, void *dest, const void *source, size_t bytes, int32_t pe);
 
 /// Copies `bytes` bytes from the symmetric address `source` on PE `pe` to local memory at `dest`.
 ///
-/// One-sided. Returns when the data is in `dest`. OpenSHMEM 1.5 section 9.5.4 (`shmem_getmem`).
+/// One-sided; may be queued on a stream. Returns when the data is in `dest`. OpenSHMEM 1.5 section 9.5.4
+/// (`shmem_getmem`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS; nothing is written.
 int32_t nvshmemrs_get(nvshmemrs_runtime_t runtime, void *dest, const void *source, size_t bytes, int32_t pe);
 
 /// As `nvshmemrs_put`, but `source` may be reused only after `nvshmemrs_quiet`.
 ///
-/// One-sided. OpenSHMEM 1.5 section 9.6.1 (`shmem_putmem_nbi`).
+/// One-sided; may be queued on a stream. OpenSHMEM 1.5 section 9.6.1 (`shmem_putmem_nbi`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS; nothing is written.
 int32_t nvshmemrs_put_nbi(nvshmemrs_runtime_t runtime,
                           void *dest,
@@ -1575,7 +1639,7 @@ int32_t nvshmemrs_put_nbi(nvshmemrs_runtime_t runtime,
 
 /// As `nvshmemrs_get`, but the data is in `dest` only after `nvshmemrs_quiet`.
 ///
-/// One-sided. OpenSHMEM 1.5 section 9.6.2 (`shmem_getmem_nbi`).
+/// One-sided; may be queued on a stream. OpenSHMEM 1.5 section 9.6.2 (`shmem_getmem_nbi`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS; nothing is written.
 int32_t nvshmemrs_get_nbi(nvshmemrs_runtime_t runtime,
                           void *dest,
@@ -1585,53 +1649,57 @@ int32_t nvshmemrs_get_nbi(nvshmemrs_runtime_t runtime,
 
 /// Writes one 8-bit element to the symmetric address `dest` on PE `pe`, in one access.
 ///
-/// One-sided. Visible on `pe` after quiet, barrier or a signal. `dest` must be aligned to 1. OpenSHMEM 1.5
-/// section 9.5.2 (`shmem_p`).
+/// One-sided; may be queued on a stream. Visible on `pe` after quiet, barrier or a signal. `dest` must be
+/// aligned to 1. OpenSHMEM 1.5 section 9.5.2 (`shmem_p`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 int32_t nvshmemrs_p8(nvshmemrs_runtime_t runtime, void *dest, uint8_t value, int32_t pe);
 
 /// Reads one 8-bit element from the symmetric address `source` on PE `pe`, in one access.
 ///
-/// One-sided. `source` must be aligned to 1. OpenSHMEM 1.5 section 9.5.5 (`shmem_g`).
+/// One-sided. Given a stream, it returns when the stream has run it. `source` must be aligned to 1.
+/// OpenSHMEM 1.5 section 9.5.5 (`shmem_g`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
 int32_t nvshmemrs_g8(nvshmemrs_runtime_t runtime, const void *source, int32_t pe, uint8_t *value);
 
 /// Writes one 16-bit element to the symmetric address `dest` on PE `pe`, in one access.
 ///
-/// One-sided. Visible on `pe` after quiet, barrier or a signal. `dest` must be aligned to 2. OpenSHMEM 1.5
-/// section 9.5.2 (`shmem_p`).
+/// One-sided; may be queued on a stream. Visible on `pe` after quiet, barrier or a signal. `dest` must be
+/// aligned to 2. OpenSHMEM 1.5 section 9.5.2 (`shmem_p`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 int32_t nvshmemrs_p16(nvshmemrs_runtime_t runtime, void *dest, uint16_t value, int32_t pe);
 
 /// Reads one 16-bit element from the symmetric address `source` on PE `pe`, in one access.
 ///
-/// One-sided. `source` must be aligned to 2. OpenSHMEM 1.5 section 9.5.5 (`shmem_g`).
+/// One-sided. Given a stream, it returns when the stream has run it. `source` must be aligned to 2.
+/// OpenSHMEM 1.5 section 9.5.5 (`shmem_g`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
 int32_t nvshmemrs_g16(nvshmemrs_runtime_t runtime, const void *source, int32_t pe, uint16_t *value);
 
 /// Writes one 32-bit element to the symmetric address `dest` on PE `pe`, in one access.
 ///
-/// One-sided. Visible on `pe` after quiet, barrier or a signal. `dest` must be aligned to 4. OpenSHMEM 1.5
-/// section 9.5.2 (`shmem_p`).
+/// One-sided; may be queued on a stream. Visible on `pe` after quiet, barrier or a signal. `dest` must be
+/// aligned to 4. OpenSHMEM 1.5 section 9.5.2 (`shmem_p`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 int32_t nvshmemrs_p32(nvshmemrs_runtime_t runtime, void *dest, uint32_t value, int32_t pe);
 
 /// Reads one 32-bit element from the symmetric address `source` on PE `pe`, in one access.
 ///
-/// One-sided. `source` must be aligned to 4. OpenSHMEM 1.5 section 9.5.5 (`shmem_g`).
+/// One-sided. Given a stream, it returns when the stream has run it. `source` must be aligned to 4.
+/// OpenSHMEM 1.5 section 9.5.5 (`shmem_g`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
 int32_t nvshmemrs_g32(nvshmemrs_runtime_t runtime, const void *source, int32_t pe, uint32_t *value);
 
 /// Writes one 64-bit element to the symmetric address `dest` on PE `pe`, in one access.
 ///
-/// One-sided. Visible on `pe` after quiet, barrier or a signal. `dest` must be aligned to 8. OpenSHMEM 1.5
-/// section 9.5.2 (`shmem_p`).
+/// One-sided; may be queued on a stream. Visible on `pe` after quiet, barrier or a signal. `dest` must be
+/// aligned to 8. OpenSHMEM 1.5 section 9.5.2 (`shmem_p`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 int32_t nvshmemrs_p64(nvshmemrs_runtime_t runtime, void *dest, uint64_t value, int32_t pe);
 
 /// Reads one 64-bit element from the symmetric address `source` on PE `pe`, in one access.
 ///
-/// One-sided. `source` must be aligned to 8. OpenSHMEM 1.5 section 9.5.5 (`shmem_g`).
+/// One-sided. Given a stream, it returns when the stream has run it. `source` must be aligned to 8.
+/// OpenSHMEM 1.5 section 9.5.5 (`shmem_g`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
 int32_t nvshmemrs_g64(nvshmemrs_runtime_t runtime, const void *source, int32_t pe, uint64_t *value);
 
@@ -1943,12 +2011,12 @@ int32_t nvshmemrs_event_synchronize(nvshmemrs_event_t event);
 /// Errors: BAD_HANDLE, INVALID_VALUE.
 int32_t nvshmemrs_event_elapsed(nvshmemrs_event_t start, nvshmemrs_event_t end, double *milliseconds);
 
-/// Copies `count` elements of `element_bytes` bytes from local memory at `source`, `source_stride` elements apart, to
-/// the symmetric address `dest` on PE `pe`, `dest_stride` elements apart. Elements in between stay as they
-/// are. Strides may be negative; those of `dest` must keep its elements apart.
+/// Copies `count` elements of `element_bytes` bytes from local memory at `source`, `source_stride` elements
+/// apart, to the symmetric address `dest` on PE `pe`, `dest_stride` elements apart. Elements in between
+/// stay as they are. Strides may be negative; those of `dest` must keep its elements apart.
 ///
-/// One-sided; may be queued on a stream. Returns when `source` may be reused; the data is visible on `pe` after
-/// quiet, barrier or a signal. OpenSHMEM 1.5 section 9.5.3 (`shmem_iput`).
+/// One-sided; may be queued on a stream. Returns when `source` may be reused; the data is visible on `pe`
+/// after quiet, barrier or a signal. OpenSHMEM 1.5 section 9.5.3 (`shmem_iput`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 int32_t nvshmemrs_iput(nvshmemrs_runtime_t runtime,
                        void *dest,
@@ -1959,9 +2027,9 @@ int32_t nvshmemrs_iput(nvshmemrs_runtime_t runtime,
                        size_t count,
                        int32_t pe);
 
-/// Copies `count` elements of `element_bytes` bytes from the symmetric address `source` on PE `pe`, `source_stride`
-/// elements apart, to local memory at `dest`, `dest_stride` elements apart. Elements in between stay as they
-/// are. Strides may be negative; those of `dest` must keep its elements apart.
+/// Copies `count` elements of `element_bytes` bytes from the symmetric address `source` on PE `pe`,
+/// `source_stride` elements apart, to local memory at `dest`, `dest_stride` elements apart. Elements in
+/// between stay as they are. Strides may be negative; those of `dest` must keep its elements apart.
 ///
 /// One-sided; may be queued on a stream. Returns when the data is in `dest`. OpenSHMEM 1.5 section 9.5.6
 /// (`shmem_iget`).
@@ -1975,8 +2043,8 @@ int32_t nvshmemrs_iget(nvshmemrs_runtime_t runtime,
                        size_t count,
                        int32_t pe);
 
-/// As `nvshmemrs_iput` for `block_count` blocks of `block_elements` elements; strides are from the start of one block
-/// to the start of the next.
+/// As `nvshmemrs_iput` for `block_count` blocks of `block_elements` elements; strides are from the start of
+/// one block to the start of the next.
 ///
 /// One-sided; may be queued on a stream. Completion as `nvshmemrs_iput`. OpenSHMEM 1.6 (`shmem_ibput`).
 /// Errors: as `nvshmemrs_iput`.
@@ -1990,8 +2058,8 @@ int32_t nvshmemrs_ibput(nvshmemrs_runtime_t runtime,
                         size_t block_count,
                         int32_t pe);
 
-/// As `nvshmemrs_iget` for `block_count` blocks of `block_elements` elements; strides are from the start of one block
-/// to the start of the next.
+/// As `nvshmemrs_iget` for `block_count` blocks of `block_elements` elements; strides are from the start of
+/// one block to the start of the next.
 ///
 /// One-sided; may be queued on a stream. Completion as `nvshmemrs_iget`. OpenSHMEM 1.6 (`shmem_ibget`).
 /// Errors: as `nvshmemrs_iget`.

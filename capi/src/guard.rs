@@ -7,6 +7,7 @@ use nvshmem_core::{Error, Result, Runtime};
 use std::cell::RefCell;
 use std::ffi::{CStr, CString, c_char};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 thread_local! {
     static LAST: RefCell<Option<CString>> = const { RefCell::new(None) };
@@ -59,6 +60,11 @@ fn panicked(panic: &(dyn std::any::Any + Send)) -> i32 {
         "internal error in nvshmemrs, please report it: {what}"
     ));
     status::PANIC
+}
+
+/// Locks a mutex, also after a panic, which became a status: nothing that one of this crate guards is left half changed by it.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// For functions that return a status.
@@ -168,6 +174,18 @@ mod tests {
         assert!(last().contains("lost count"), "{}", last());
         assert_eq!(plain(7, || panic!("again")), 7);
         assert!(last().contains("again"));
+    }
+
+    #[test]
+    fn a_panic_does_not_keep_a_lock() {
+        let mutex = Mutex::new(1);
+        let poison = || {
+            let _held = lock(&mutex);
+            panic!("under the lock")
+        };
+        assert_eq!(status(poison), status::PANIC);
+        *lock(&mutex) += 1;
+        assert_eq!(*lock(&mutex), 2);
     }
 
     #[test]

@@ -18,6 +18,7 @@ pub(crate) use pointers::*;
 pub(crate) use values::*;
 
 use crate::generated::exports::exports;
+use crate::guard::lock;
 use nvshmem_core::{CudaStreamRef, Error, Event, Mapping, Place, Result, Runtime, Stream, local};
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering::*};
@@ -80,9 +81,7 @@ static CHANGES: [Mutex<()>; 8] = [const { Mutex::new(()) }; 8];
 
 fn changes() -> MutexGuard<'static, ()> {
     let generation = nvshmem_core::fork_generation() as usize;
-    CHANGES[generation % CHANGES.len()]
-        .lock()
-        .unwrap_or_else(|poison| poison.into_inner())
+    lock(&CHANGES[generation % CHANGES.len()])
 }
 
 fn kind_name(kind: u64) -> &'static str {
@@ -399,15 +398,13 @@ pub(crate) fn leave(handle: u64) -> Result<()> {
     if let Object::Runtime(runtime) = &*taken {
         runtime.leave();
     }
-    LEFT.lock()
-        .unwrap_or_else(|poison| poison.into_inner())
-        .push(taken);
+    lock(&LEFT).push(taken);
     Ok(())
 }
 
 /// Lets go of the runtimes that were left: their threads have returned by now, as the header demands.
 pub(crate) fn forget_left() {
-    let gone = std::mem::take(&mut *LEFT.lock().unwrap_or_else(|poison| poison.into_inner()));
+    let gone = std::mem::take(&mut *lock(&LEFT));
     // Outside of the lock.
     drop(gone);
 }

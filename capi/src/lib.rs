@@ -19,7 +19,6 @@
     reason = "C type names are written as C writes them"
 )]
 
-pub mod collectives;
 pub mod deadline;
 pub mod generated;
 mod guard;
@@ -27,13 +26,11 @@ mod handle;
 pub mod heap;
 pub mod library;
 pub mod order;
-pub mod point_to_point;
-pub mod rma;
 pub mod runtime;
 pub mod signal;
 pub mod sites;
 pub mod stream;
-pub mod strided;
 pub mod team;
 mod text;
 pub mod types;
+mod waits;

@@ -75,7 +75,7 @@ thread_local! {
 }
 
 fn change(change: impl FnOnce(&mut Vec<Checked>)) {
-    let mut checked = CHECKED.lock().unwrap_or_else(|poison| poison.into_inner());
+    let mut checked = guard::lock(&CHECKED);
     change(&mut checked);
     CHANGES.fetch_add(1, Release);
 }
@@ -102,7 +102,7 @@ pub(crate) fn left(runtime: nvshmemrs_runtime_t) {
 }
 
 fn mine() -> Option<Accesses> {
-    let checked = CHECKED.lock().unwrap_or_else(|poison| poison.into_inner());
+    let checked = guard::lock(&CHECKED);
     let own = std::thread::current().id();
     match &checked[..] {
         [only] => Some(only),

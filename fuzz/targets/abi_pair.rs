@@ -9,7 +9,7 @@ use libfuzzer_sys::{Corpus, fuzz_target};
 use nvshmemrs_abi::deadline::{nvshmemrs_deadline_begin, nvshmemrs_deadline_end};
 use nvshmemrs_abi::heap::nvshmemrs_malloc;
 use nvshmemrs_abi::order::nvshmemrs_quiet;
-use nvshmemrs_abi::rma::{nvshmemrs_get, nvshmemrs_put};
+use nvshmemrs_abi::generated::rma::{nvshmemrs_get, nvshmemrs_put};
 use nvshmemrs_abi::runtime::*;
 use nvshmemrs_abi::types::nvshmemrs_init_attr_t;
 use std::cell::RefCell;

@@ -12,13 +12,14 @@ use draw::Lot;
 use memory::Memory;
 use nvshmemrs::{Result, Runtime, Team};
 use nvshmemrs_suite::Tally;
+use nvshmemrs_tests::lock;
 use sample::Sample;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::*};
 use std::sync::mpsc;
-use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 use work::{Place, Work};
 
@@ -52,20 +53,6 @@ struct Progress {
     round: AtomicU64,
     tally: Mutex<Tally>,
     samples: Mutex<Vec<Sample>>,
-}
-
-impl Progress {
-    fn samples(&self) -> MutexGuard<'_, Vec<Sample>> {
-        self.samples
-            .lock()
-            .unwrap_or_else(|poison| poison.into_inner())
-    }
-
-    fn tally(&self) -> MutexGuard<'_, Tally> {
-        self.tally
-            .lock()
-            .unwrap_or_else(|poison| poison.into_inner())
-    }
 }
 
 fn main() -> ExitCode {
@@ -109,7 +96,7 @@ fn soak(rt: Runtime, arguments: &Arguments, progress: &Progress) -> Result<()> {
         scope.spawn(move || {
             sample::watch(&stopped, || {
                 let sample = Sample::now(rt, start, progress.round.load(Relaxed), false);
-                progress.samples().push(sample);
+                lock(&progress.samples).push(sample);
             });
         });
         // Dropped at the end, also by a panic.
@@ -158,12 +145,12 @@ fn rounds(rt: &Runtime, arguments: &Arguments, start: Instant, progress: &Progre
             if over || seen.is_none_or(|seen: Instant| seen.elapsed() > LOOK_EVERY) {
                 seen = Some(Instant::now());
                 let sample = Sample::now(rt, start, round, true);
-                progress.samples().push(sample);
+                lock(&progress.samples).push(sample);
             }
             // Nobody makes anything new before all have looked.
             rt.barrier_all()?;
         }
-        let mut all = progress.tally();
+        let mut all = lock(&progress.tally);
         for (name, checks) in tally {
             *all.entry(name).or_default() += checks;
         }
@@ -176,8 +163,8 @@ fn rounds(rt: &Runtime, arguments: &Arguments, start: Instant, progress: &Progre
 
 /// Leaves what was checked and sampled for `cargo xtask soak`.
 fn write(folder: &Path, me: i32, progress: &Progress) -> std::io::Result<()> {
-    let tally = progress.tally();
-    let samples = progress.samples();
+    let tally = lock(&progress.tally);
+    let samples = lock(&progress.samples);
     let checks: Vec<String> = tally
         .iter()
         .map(|(name, count)| format!("\"{name}\":{count}"))

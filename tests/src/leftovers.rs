@@ -217,7 +217,7 @@ mod tests {
     /// Files have no owner, so these tests would find each other's.
     fn alone() -> MutexGuard<'static, ()> {
         static ALONE: Mutex<()> = Mutex::new(());
-        ALONE.lock().unwrap_or_else(|poison| poison.into_inner())
+        crate::lock(&ALONE)
     }
 
     /// What `assert_none_new` says that is left.

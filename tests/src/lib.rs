@@ -23,10 +23,16 @@ pub use process::{Output, Running, alive, launch, launcher, run, spawn};
 use std::env;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// How long a test waits before it takes a program for hung. Generous: machines are slow and shared.
 pub const HANG: Duration = Duration::from_secs(60);
+
+/// Locks a mutex, also after a test has failed under the lock.
+pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// The root of the checkout.
 pub fn workspace() -> PathBuf {

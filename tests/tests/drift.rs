@@ -110,8 +110,12 @@ fn the_outputs_are_those_that_the_bindings_need() {
         "bindings/julia/src/ffi.jl",
         "bindings/python/src/nvshmemrs/_ffi.py",
         "capi/src/generated/atomics.rs",
+        "capi/src/generated/collectives.rs",
         "capi/src/generated/exports.rs",
         "capi/src/generated/mod.rs",
+        "capi/src/generated/point_to_point.rs",
+        "capi/src/generated/rma.rs",
+        "capi/src/generated/strided.rs",
         "include/nvshmemrs.h",
     ];
     assert_eq!(paths, expected.map(PathBuf::from));

@@ -221,8 +221,9 @@ module nvshmemrs_ffi
 
     !> Reads the 32-bit integer at the symmetric address `source` on PE `pe`. It serves signed and unsigned integers.
     !>
-    !> One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `source` must be
-    !> aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch`).
+    !> One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the stream
+    !> has run it. It is complete on return. `source` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1
+    !> (`shmem_atomic_fetch`).
     !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     function nvshmemrs_atomic_fetch32(runtime, source, pe, value) result(answer) bind(C, &
         name="nvshmemrs_atomic_fetch32")
@@ -236,8 +237,9 @@ module nvshmemrs_ffi
 
     !> Reads the 64-bit integer at the symmetric address `source` on PE `pe`. It serves signed and unsigned integers.
     !>
-    !> One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `source` must be
-    !> aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch`).
+    !> One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the stream
+    !> has run it. It is complete on return. `source` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1
+    !> (`shmem_atomic_fetch`).
     !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     function nvshmemrs_atomic_fetch64(runtime, source, pe, value) result(answer) bind(C, &
         name="nvshmemrs_atomic_fetch64")
@@ -251,8 +253,9 @@ module nvshmemrs_ffi
 
     !> Reads the `float` at the symmetric address `source` on PE `pe`.
     !>
-    !> One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `source` must be
-    !> aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch`).
+    !> One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the stream
+    !> has run it. It is complete on return. `source` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1
+    !> (`shmem_atomic_fetch`).
     !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     function nvshmemrs_atomic_fetch_float(runtime, source, pe, value) result(answer) bind(C, &
         name="nvshmemrs_atomic_fetch_float")
@@ -266,8 +269,9 @@ module nvshmemrs_ffi
 
     !> Reads the `double` at the symmetric address `source` on PE `pe`.
     !>
-    !> One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `source` must be
-    !> aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch`).
+    !> One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the stream
+    !> has run it. It is complete on return. `source` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1
+    !> (`shmem_atomic_fetch`).
     !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     function nvshmemrs_atomic_fetch_double(runtime, source, pe, value) result(answer) bind(C, &
         name="nvshmemrs_atomic_fetch_double")
@@ -282,8 +286,8 @@ module nvshmemrs_ffi
     !> Stores `value` in the 32-bit integer at the symmetric address `dest` on PE `pe`. It serves signed and unsigned
     !> integers.
     !>
-    !> One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be aligned
-    !> to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_set`).
+    !> One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is complete
+    !> on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_set`).
     !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     function nvshmemrs_atomic_set32(runtime, dest, value, pe) result(answer) bind(C, name="nvshmemrs_atomic_set32")
       import
@@ -297,8 +301,8 @@ module nvshmemrs_ffi
     !> Stores `value` in the 64-bit integer at the symmetric address `dest` on PE `pe`. It serves signed and unsigned
     !> integers.
     !>
-    !> One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be aligned
-    !> to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_set`).
+    !> One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is complete
+    !> on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_set`).
     !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     function nvshmemrs_atomic_set64(runtime, dest, value, pe) result(answer) bind(C, name="nvshmemrs_atomic_set64")
       import
@@ -311,8 +315,8 @@ module nvshmemrs_ffi
 
     !> Stores `value` in the `float` at the symmetric address `dest` on PE `pe`.
     !>
-    !> One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be aligned
-    !> to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_set`).
+    !> One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is complete
+    !> on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_set`).
     !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     function nvshmemrs_atomic_set_float(runtime, dest, value, pe) result(answer) bind(C, &
         name="nvshmemrs_atomic_set_float")
@@ -326,8 +330,8 @@ module nvshmemrs_ffi
 
     !> Stores `value` in the `double` at the symmetric address `dest` on PE `pe`.
     !>
-    !> One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be aligned
-    !> to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_set`).
+    !> One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is complete
+    !> on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_set`).
     !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     function nvshmemrs_atomic_set_double(runtime, dest, value, pe) result(answer) bind(C, &
         name="nvshmemrs_atomic_set_double")
@@ -339,11 +343,12 @@ module nvshmemrs_ffi
       integer(c_int32_t) :: answer
     end function nvshmemrs_atomic_set_double
 
-    !> Stores `value` in the 32-bit integer at the symmetric address `dest` on PE `pe` and gives the old value. It
+    !> Stores `value` in the 32-bit integer at the symmetric address `dest` on PE `pe`, and gives the old value. It
     !> serves signed and unsigned integers.
     !>
-    !> One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be aligned
-    !> to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_swap`).
+    !> One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the stream
+    !> has run it. It is complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1
+    !> (`shmem_atomic_swap`).
     !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     function nvshmemrs_atomic_swap32(runtime, dest, value, pe, old) result(answer) bind(C, &
         name="nvshmemrs_atomic_swap32")
@@ -356,11 +361,12 @@ module nvshmemrs_ffi
       integer(c_int32_t) :: answer
     end function nvshmemrs_atomic_swap32
 
-    !> Stores `value` in the 64-bit integer at the symmetric address `dest` on PE `pe` and gives the old value. It
+    !> Stores `value` in the 64-bit integer at the symmetric address `dest` on PE `pe`, and gives the old value. It
     !> serves signed and unsigned integers.
     !>
-    !> One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be aligned
-    !> to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_swap`).
+    !> One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the stream
+    !> has run it. It is complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1
+    !> (`shmem_atomic_swap`).
     !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     function nvshmemrs_atomic_swap64(runtime, dest, value, pe, old) result(answer) bind(C, &
         name="nvshmemrs_atomic_swap64")
@@ -373,10 +379,11 @@ module nvshmemrs_ffi
       integer(c_int32_t) :: answer
     end function nvshmemrs_atomic_swap64
 
-    !> Stores `value` in the `float` at the symmetric address `dest` on PE `pe` and gives the old value.
+    !> Stores `value` in the `float` at the symmetric address `dest` on PE `pe`, and gives the old value.
     !>
-    !> One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be aligned
-    !> to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_swap`).
+    !> One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the stream
+    !> has run it. It is complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1
+    !> (`shmem_atomic_swap`).
     !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     function nvshmemrs_atomic_swap_float(runtime, dest, value, pe, old) result(answer) bind(C, &
         name="nvshmemrs_atomic_swap_float")
@@ -389,10 +396,11 @@ module nvshmemrs_ffi
       integer(c_int32_t) :: answer
     end function nvshmemrs_atomic_swap_float
 
-    !> Stores `value` in the `double` at the symmetric address `dest` on PE `pe` and gives the old value.
+    !> Stores `value` in the `double` at the symmetric address `dest` on PE `pe`, and gives the old value.
     !>
-    !> One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be aligned
-    !> to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_swap`).
+    !> One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the stream
+    !> has run it. It is complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1
+    !> (`shmem_atomic_swap`).
     !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     function nvshmemrs_atomic_swap_double(runtime, dest, value, pe, old) result(answer) bind(C, &
         name="nvshmemrs_atomic_swap_double")
@@ -408,8 +416,9 @@ module nvshmemrs_ffi
     !> Stores `value` in the 32-bit integer at the symmetric address `dest` on PE `pe` if it equals `cond`, and gives
     !> the old value. It serves signed and unsigned integers.
     !>
-    !> One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be aligned
-    !> to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_compare_swap`).
+    !> One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the stream
+    !> has run it. It is complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1
+    !> (`shmem_atomic_compare_swap`).
     !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     function nvshmemrs_atomic_compare_swap32(runtime, dest, cond, value, pe, old) result(answer) bind(C, &
         name="nvshmemrs_atomic_compare_swap32")
@@ -426,8 +435,9 @@ module nvshmemrs_ffi
     !> Stores `value` in the 64-bit integer at the symmetric address `dest` on PE `pe` if it equals `cond`, and gives
     !> the old value. It serves signed and unsigned integers.
     !>
-    !> One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be aligned
-    !> to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_compare_swap`).
+    !> One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the stream
+    !> has run it. It is complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1
+    !> (`shmem_atomic_compare_swap`).
     !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     function nvshmemrs_atomic_compare_swap64(runtime, dest, cond, value, pe, old) result(answer) bind(C, &
         name="nvshmemrs_atomic_compare_swap64")
@@ -444,8 +454,8 @@ module nvshmemrs_ffi
     !> Adds 1 to the 32-bit integer at the symmetric address `dest` on PE `pe`. It wraps around, so it serves signed
     !> and unsigned integers.
     !>
-    !> One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be aligned
-    !> to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_inc`).
+    !> One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is complete
+    !> on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_inc`).
     !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     function nvshmemrs_atomic_inc32(runtime, dest, pe) result(answer) bind(C, name="nvshmemrs_atomic_inc32")
       import
@@ -458,8 +468,8 @@ module nvshmemrs_ffi
     !> Adds 1 to the 64-bit integer at the symmetric address `dest` on PE `pe`. It wraps around, so it serves signed
     !> and unsigned integers.
     !>
-    !> One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be aligned
-    !> to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_inc`).
+    !> One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is complete
+    !> on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_inc`).
     !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     function nvshmemrs_atomic_inc64(runtime, dest, pe) result(answer) bind(C, name="nvshmemrs_atomic_inc64")
       import
@@ -469,11 +479,12 @@ module nvshmemrs_ffi
       integer(c_int32_t) :: answer
     end function nvshmemrs_atomic_inc64
 
-    !> Adds 1 to the 32-bit integer at the symmetric address `dest` on PE `pe` and gives the old value. It wraps
+    !> Adds 1 to the 32-bit integer at the symmetric address `dest` on PE `pe`, and gives the old value. It wraps
     !> around, so it serves signed and unsigned integers.
     !>
-    !> One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be aligned
-    !> to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_inc`).
+    !> One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the stream
+    !> has run it. It is complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1
+    !> (`shmem_atomic_fetch_inc`).
     !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     function nvshmemrs_atomic_fetch_inc32(runtime, dest, pe, old) result(answer) bind(C, &
         name="nvshmemrs_atomic_fetch_inc32")
@@ -485,11 +496,12 @@ module nvshmemrs_ffi
       integer(c_int32_t) :: answer
     end function nvshmemrs_atomic_fetch_inc32
 
-    !> Adds 1 to the 64-bit integer at the symmetric address `dest` on PE `pe` and gives the old value. It wraps
+    !> Adds 1 to the 64-bit integer at the symmetric address `dest` on PE `pe`, and gives the old value. It wraps
     !> around, so it serves signed and unsigned integers.
     !>
-    !> One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be aligned
-    !> to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_inc`).
+    !> One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the stream
+    !> has run it. It is complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1
+    !> (`shmem_atomic_fetch_inc`).
     !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     function nvshmemrs_atomic_fetch_inc64(runtime, dest, pe, old) result(answer) bind(C, &
         name="nvshmemrs_atomic_fetch_inc64")
@@ -504,8 +516,8 @@ module nvshmemrs_ffi
     !> Adds `value` to the 32-bit integer at the symmetric address `dest` on PE `pe`. It wraps around, so it serves
     !> signed and unsigned integers.
     !>
-    !> One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be aligned
-    !> to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_add`).
+    !> One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is complete
+    !> on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_add`).
     !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     function nvshmemrs_atomic_add32(runtime, dest, value, pe) result(answer) bind(C, name="nvshmemrs_atomic_add32")
       import
@@ -519,8 +531,8 @@ module nvshmemrs_ffi
     !> Adds `value` to the 64-bit integer at the symmetric address `dest` on PE `pe`. It wraps around, so it serves
     !> signed and unsigned integers.
     !>
-    !> One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be aligned
-    !> to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_add`).
+    !> One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is complete
+    !> on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_add`).
     !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     function nvshmemrs_atomic_add64(runtime, dest, value, pe) result(answer) bind(C, name="nvshmemrs_atomic_add64")
       import
@@ -534,8 +546,8 @@ module nvshmemrs_ffi
     !> Adds `value` to the `float` at the symmetric address `dest` on PE `pe`. The order of additions of several PEs,
     !> and so the rounding of their sum, is not fixed.
     !>
-    !> One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be aligned
-    !> to 4. NVSHMEM `nvshmemx_float_atomic_add`.
+    !> One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is complete
+    !> on return. `dest` must be aligned to 4. NVSHMEM `nvshmemx_float_atomic_add`.
     !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     function nvshmemrs_atomic_add_float(runtime, dest, value, pe) result(answer) bind(C, &
         name="nvshmemrs_atomic_add_float")
@@ -550,8 +562,8 @@ module nvshmemrs_ffi
     !> Adds `value` to the `double` at the symmetric address `dest` on PE `pe`. The order of additions of several
     !> PEs, and so the rounding of their sum, is not fixed.
     !>
-    !> One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be aligned
-    !> to 8. NVSHMEM `nvshmemx_double_atomic_add`.
+    !> One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is complete
+    !> on return. `dest` must be aligned to 8. NVSHMEM `nvshmemx_double_atomic_add`.
     !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     function nvshmemrs_atomic_add_double(runtime, dest, value, pe) result(answer) bind(C, &
         name="nvshmemrs_atomic_add_double")
@@ -563,11 +575,12 @@ module nvshmemrs_ffi
       integer(c_int32_t) :: answer
     end function nvshmemrs_atomic_add_double
 
-    !> Adds `value` to the 32-bit integer at the symmetric address `dest` on PE `pe` and gives the old value. It
+    !> Adds `value` to the 32-bit integer at the symmetric address `dest` on PE `pe`, and gives the old value. It
     !> wraps around, so it serves signed and unsigned integers.
     !>
-    !> One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be aligned
-    !> to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_add`).
+    !> One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the stream
+    !> has run it. It is complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1
+    !> (`shmem_atomic_fetch_add`).
     !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     function nvshmemrs_atomic_fetch_add32(runtime, dest, value, pe, old) result(answer) bind(C, &
         name="nvshmemrs_atomic_fetch_add32")
@@ -580,11 +593,12 @@ module nvshmemrs_ffi
       integer(c_int32_t) :: answer
     end function nvshmemrs_atomic_fetch_add32
 
-    !> Adds `value` to the 64-bit integer at the symmetric address `dest` on PE `pe` and gives the old value. It
+    !> Adds `value` to the 64-bit integer at the symmetric address `dest` on PE `pe`, and gives the old value. It
     !> wraps around, so it serves signed and unsigned integers.
     !>
-    !> One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be aligned
-    !> to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_add`).
+    !> One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the stream
+    !> has run it. It is complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1
+    !> (`shmem_atomic_fetch_add`).
     !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     function nvshmemrs_atomic_fetch_add64(runtime, dest, value, pe, old) result(answer) bind(C, &
         name="nvshmemrs_atomic_fetch_add64")
@@ -597,11 +611,11 @@ module nvshmemrs_ffi
       integer(c_int32_t) :: answer
     end function nvshmemrs_atomic_fetch_add64
 
-    !> Adds `value` to the `float` at the symmetric address `dest` on PE `pe` and gives the old value. The order of
+    !> Adds `value` to the `float` at the symmetric address `dest` on PE `pe`, and gives the old value. The order of
     !> additions of several PEs, and so the rounding of their sum, is not fixed.
     !>
-    !> One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be aligned
-    !> to 4. NVSHMEM `nvshmemx_float_atomic_fetch_add`.
+    !> One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the stream
+    !> has run it. It is complete on return. `dest` must be aligned to 4. NVSHMEM `nvshmemx_float_atomic_fetch_add`.
     !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     function nvshmemrs_atomic_fetch_add_float(runtime, dest, value, pe, old) result(answer) bind(C, &
         name="nvshmemrs_atomic_fetch_add_float")
@@ -614,11 +628,11 @@ module nvshmemrs_ffi
       integer(c_int32_t) :: answer
     end function nvshmemrs_atomic_fetch_add_float
 
-    !> Adds `value` to the `double` at the symmetric address `dest` on PE `pe` and gives the old value. The order of
+    !> Adds `value` to the `double` at the symmetric address `dest` on PE `pe`, and gives the old value. The order of
     !> additions of several PEs, and so the rounding of their sum, is not fixed.
     !>
-    !> One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be aligned
-    !> to 8. NVSHMEM `nvshmemx_double_atomic_fetch_add`.
+    !> One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the stream
+    !> has run it. It is complete on return. `dest` must be aligned to 8. NVSHMEM `nvshmemx_double_atomic_fetch_add`.
     !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     function nvshmemrs_atomic_fetch_add_double(runtime, dest, value, pe, old) result(answer) bind(C, &
         name="nvshmemrs_atomic_fetch_add_double")
@@ -634,8 +648,8 @@ module nvshmemrs_ffi
     !> Replaces the 32-bit integer at the symmetric address `dest` on PE `pe` by its bitwise and with `value`. It
     !> serves signed and unsigned integers.
     !>
-    !> One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be aligned
-    !> to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_and`).
+    !> One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is complete
+    !> on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_and`).
     !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     function nvshmemrs_atomic_and32(runtime, dest, value, pe) result(answer) bind(C, name="nvshmemrs_atomic_and32")
       import
@@ -649,8 +663,8 @@ module nvshmemrs_ffi
     !> Replaces the 64-bit integer at the symmetric address `dest` on PE `pe` by its bitwise and with `value`. It
     !> serves signed and unsigned integers.
     !>
-    !> One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be aligned
-    !> to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_and`).
+    !> One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is complete
+    !> on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_and`).
     !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     function nvshmemrs_atomic_and64(runtime, dest, value, pe) result(answer) bind(C, name="nvshmemrs_atomic_and64")
       import
@@ -664,8 +678,9 @@ module nvshmemrs_ffi
     !> Replaces the 32-bit integer at the symmetric address `dest` on PE `pe` by its bitwise and with `value`, and
     !> gives the old value. It serves signed and unsigned integers.
     !>
-    !> One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be aligned
-    !> to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_and`).
+    !> One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the stream
+    !> has run it. It is complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1
+    !> (`shmem_atomic_fetch_and`).
     !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     function nvshmemrs_atomic_fetch_and32(runtime, dest, value, pe, old) result(answer) bind(C, &
         name="nvshmemrs_atomic_fetch_and32")
@@ -681,8 +696,9 @@ module nvshmemrs_ffi
     !> Replaces the 64-bit integer at the symmetric address `dest` on PE `pe` by its bitwise and with `value`, and
     !> gives the old value. It serves signed and unsigned integers.
     !>
-    !> One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be aligned
-    !> to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_and`).
+    !> One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the stream
+    !> has run it. It is complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1
+    !> (`shmem_atomic_fetch_and`).
     !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     function nvshmemrs_atomic_fetch_and64(runtime, dest, value, pe, old) result(answer) bind(C, &
         name="nvshmemrs_atomic_fetch_and64")
@@ -698,8 +714,8 @@ module nvshmemrs_ffi
     !> Replaces the 32-bit integer at the symmetric address `dest` on PE `pe` by its bitwise or with `value`. It
     !> serves signed and unsigned integers.
     !>
-    !> One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be aligned
-    !> to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_or`).
+    !> One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is complete
+    !> on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_or`).
     !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     function nvshmemrs_atomic_or32(runtime, dest, value, pe) result(answer) bind(C, name="nvshmemrs_atomic_or32")
       import
@@ -713,8 +729,8 @@ module nvshmemrs_ffi
     !> Replaces the 64-bit integer at the symmetric address `dest` on PE `pe` by its bitwise or with `value`. It
     !> serves signed and unsigned integers.
     !>
-    !> One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be aligned
-    !> to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_or`).
+    !> One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is complete
+    !> on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_or`).
     !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     function nvshmemrs_atomic_or64(runtime, dest, value, pe) result(answer) bind(C, name="nvshmemrs_atomic_or64")
       import
@@ -728,8 +744,9 @@ module nvshmemrs_ffi
     !> Replaces the 32-bit integer at the symmetric address `dest` on PE `pe` by its bitwise or with `value`, and
     !> gives the old value. It serves signed and unsigned integers.
     !>
-    !> One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be aligned
-    !> to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_or`).
+    !> One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the stream
+    !> has run it. It is complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1
+    !> (`shmem_atomic_fetch_or`).
     !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     function nvshmemrs_atomic_fetch_or32(runtime, dest, value, pe, old) result(answer) bind(C, &
         name="nvshmemrs_atomic_fetch_or32")
@@ -745,8 +762,9 @@ module nvshmemrs_ffi
     !> Replaces the 64-bit integer at the symmetric address `dest` on PE `pe` by its bitwise or with `value`, and
     !> gives the old value. It serves signed and unsigned integers.
     !>
-    !> One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be aligned
-    !> to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_or`).
+    !> One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the stream
+    !> has run it. It is complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1
+    !> (`shmem_atomic_fetch_or`).
     !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     function nvshmemrs_atomic_fetch_or64(runtime, dest, value, pe, old) result(answer) bind(C, &
         name="nvshmemrs_atomic_fetch_or64")
@@ -762,8 +780,8 @@ module nvshmemrs_ffi
     !> Replaces the 32-bit integer at the symmetric address `dest` on PE `pe` by its bitwise exclusive or with
     !> `value`. It serves signed and unsigned integers.
     !>
-    !> One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be aligned
-    !> to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_xor`).
+    !> One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is complete
+    !> on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_xor`).
     !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     function nvshmemrs_atomic_xor32(runtime, dest, value, pe) result(answer) bind(C, name="nvshmemrs_atomic_xor32")
       import
@@ -777,8 +795,8 @@ module nvshmemrs_ffi
     !> Replaces the 64-bit integer at the symmetric address `dest` on PE `pe` by its bitwise exclusive or with
     !> `value`. It serves signed and unsigned integers.
     !>
-    !> One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be aligned
-    !> to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_xor`).
+    !> One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is complete
+    !> on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_xor`).
     !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     function nvshmemrs_atomic_xor64(runtime, dest, value, pe) result(answer) bind(C, name="nvshmemrs_atomic_xor64")
       import
@@ -792,8 +810,9 @@ module nvshmemrs_ffi
     !> Replaces the 32-bit integer at the symmetric address `dest` on PE `pe` by its bitwise exclusive or with
     !> `value`, and gives the old value. It serves signed and unsigned integers.
     !>
-    !> One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be aligned
-    !> to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_xor`).
+    !> One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the stream
+    !> has run it. It is complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1
+    !> (`shmem_atomic_fetch_xor`).
     !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     function nvshmemrs_atomic_fetch_xor32(runtime, dest, value, pe, old) result(answer) bind(C, &
         name="nvshmemrs_atomic_fetch_xor32")
@@ -809,8 +828,9 @@ module nvshmemrs_ffi
     !> Replaces the 64-bit integer at the symmetric address `dest` on PE `pe` by its bitwise exclusive or with
     !> `value`, and gives the old value. It serves signed and unsigned integers.
     !>
-    !> One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be aligned
-    !> to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_xor`).
+    !> One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the stream
+    !> has run it. It is complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1
+    !> (`shmem_atomic_fetch_xor`).
     !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     function nvshmemrs_atomic_fetch_xor64(runtime, dest, value, pe, old) result(answer) bind(C, &
         name="nvshmemrs_atomic_fetch_xor64")
@@ -825,8 +845,9 @@ module nvshmemrs_ffi
 
     !> As `nvshmemrs_atomic_fetch32`, but what it gives is in local memory at `fetch` only after `nvshmemrs_quiet`.
     !>
-    !> One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`. `source`
-    !> must be aligned to 4. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_nbi`).
+    !> One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is complete
+    !> after `nvshmemrs_quiet`. `source` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
+    !> (`shmem_atomic_fetch_nbi`).
     !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     function nvshmemrs_atomic_fetch32_nbi(runtime, fetch, source, pe) result(answer) bind(C, &
         name="nvshmemrs_atomic_fetch32_nbi")
@@ -840,8 +861,9 @@ module nvshmemrs_ffi
 
     !> As `nvshmemrs_atomic_fetch64`, but what it gives is in local memory at `fetch` only after `nvshmemrs_quiet`.
     !>
-    !> One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`. `source`
-    !> must be aligned to 8. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_nbi`).
+    !> One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is complete
+    !> after `nvshmemrs_quiet`. `source` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
+    !> (`shmem_atomic_fetch_nbi`).
     !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     function nvshmemrs_atomic_fetch64_nbi(runtime, fetch, source, pe) result(answer) bind(C, &
         name="nvshmemrs_atomic_fetch64_nbi")
@@ -856,8 +878,9 @@ module nvshmemrs_ffi
     !> As `nvshmemrs_atomic_fetch_float`, but what it gives is in local memory at `fetch` only after
     !> `nvshmemrs_quiet`.
     !>
-    !> One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`. `source`
-    !> must be aligned to 4. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_nbi`).
+    !> One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is complete
+    !> after `nvshmemrs_quiet`. `source` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
+    !> (`shmem_atomic_fetch_nbi`).
     !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     function nvshmemrs_atomic_fetch_float_nbi(runtime, fetch, source, pe) result(answer) bind(C, &
         name="nvshmemrs_atomic_fetch_float_nbi")
@@ -872,8 +895,9 @@ module nvshmemrs_ffi
     !> As `nvshmemrs_atomic_fetch_double`, but what it gives is in local memory at `fetch` only after
     !> `nvshmemrs_quiet`.
     !>
-    !> One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`. `source`
-    !> must be aligned to 8. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_nbi`).
+    !> One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is complete
+    !> after `nvshmemrs_quiet`. `source` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
+    !> (`shmem_atomic_fetch_nbi`).
     !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     function nvshmemrs_atomic_fetch_double_nbi(runtime, fetch, source, pe) result(answer) bind(C, &
         name="nvshmemrs_atomic_fetch_double_nbi")
@@ -887,8 +911,8 @@ module nvshmemrs_ffi
 
     !> As `nvshmemrs_atomic_swap32`, but what it gives is in local memory at `fetch` only after `nvshmemrs_quiet`.
     !>
-    !> One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`. `dest`
-    !> must be aligned to 4. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_swap_nbi`).
+    !> One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is complete
+    !> after `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_swap_nbi`).
     !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     function nvshmemrs_atomic_swap32_nbi(runtime, fetch, dest, value, pe) result(answer) bind(C, &
         name="nvshmemrs_atomic_swap32_nbi")
@@ -903,8 +927,8 @@ module nvshmemrs_ffi
 
     !> As `nvshmemrs_atomic_swap64`, but what it gives is in local memory at `fetch` only after `nvshmemrs_quiet`.
     !>
-    !> One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`. `dest`
-    !> must be aligned to 8. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_swap_nbi`).
+    !> One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is complete
+    !> after `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_swap_nbi`).
     !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     function nvshmemrs_atomic_swap64_nbi(runtime, fetch, dest, value, pe) result(answer) bind(C, &
         name="nvshmemrs_atomic_swap64_nbi")
@@ -920,8 +944,8 @@ module nvshmemrs_ffi
     !> As `nvshmemrs_atomic_swap_float`, but what it gives is in local memory at `fetch` only after
     !> `nvshmemrs_quiet`.
     !>
-    !> One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`. `dest`
-    !> must be aligned to 4. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_swap_nbi`).
+    !> One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is complete
+    !> after `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_swap_nbi`).
     !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     function nvshmemrs_atomic_swap_float_nbi(runtime, fetch, dest, value, pe) result(answer) bind(C, &
         name="nvshmemrs_atomic_swap_float_nbi")
@@ -937,8 +961,8 @@ module nvshmemrs_ffi
     !> As `nvshmemrs_atomic_swap_double`, but what it gives is in local memory at `fetch` only after
     !> `nvshmemrs_quiet`.
     !>
-    !> One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`. `dest`
-    !> must be aligned to 8. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_swap_nbi`).
+    !> One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is complete
+    !> after `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_swap_nbi`).
     !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     function nvshmemrs_atomic_swap_double_nbi(runtime, fetch, dest, value, pe) result(answer) bind(C, &
         name="nvshmemrs_atomic_swap_double_nbi")
@@ -954,8 +978,9 @@ module nvshmemrs_ffi
     !> As `nvshmemrs_atomic_compare_swap32`, but what it gives is in local memory at `fetch` only after
     !> `nvshmemrs_quiet`.
     !>
-    !> One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`. `dest`
-    !> must be aligned to 4. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_compare_swap_nbi`).
+    !> One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is complete
+    !> after `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
+    !> (`shmem_atomic_compare_swap_nbi`).
     !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     function nvshmemrs_atomic_compare_swap32_nbi(runtime, fetch, dest, cond, value, pe) result(answer) bind(C, &
         name="nvshmemrs_atomic_compare_swap32_nbi")
@@ -972,8 +997,9 @@ module nvshmemrs_ffi
     !> As `nvshmemrs_atomic_compare_swap64`, but what it gives is in local memory at `fetch` only after
     !> `nvshmemrs_quiet`.
     !>
-    !> One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`. `dest`
-    !> must be aligned to 8. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_compare_swap_nbi`).
+    !> One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is complete
+    !> after `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
+    !> (`shmem_atomic_compare_swap_nbi`).
     !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     function nvshmemrs_atomic_compare_swap64_nbi(runtime, fetch, dest, cond, value, pe) result(answer) bind(C, &
         name="nvshmemrs_atomic_compare_swap64_nbi")
@@ -990,8 +1016,9 @@ module nvshmemrs_ffi
     !> As `nvshmemrs_atomic_fetch_inc32`, but what it gives is in local memory at `fetch` only after
     !> `nvshmemrs_quiet`.
     !>
-    !> One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`. `dest`
-    !> must be aligned to 4. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_inc_nbi`).
+    !> One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is complete
+    !> after `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
+    !> (`shmem_atomic_fetch_inc_nbi`).
     !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     function nvshmemrs_atomic_fetch_inc32_nbi(runtime, fetch, dest, pe) result(answer) bind(C, &
         name="nvshmemrs_atomic_fetch_inc32_nbi")
@@ -1006,8 +1033,9 @@ module nvshmemrs_ffi
     !> As `nvshmemrs_atomic_fetch_inc64`, but what it gives is in local memory at `fetch` only after
     !> `nvshmemrs_quiet`.
     !>
-    !> One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`. `dest`
-    !> must be aligned to 8. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_inc_nbi`).
+    !> One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is complete
+    !> after `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
+    !> (`shmem_atomic_fetch_inc_nbi`).
     !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     function nvshmemrs_atomic_fetch_inc64_nbi(runtime, fetch, dest, pe) result(answer) bind(C, &
         name="nvshmemrs_atomic_fetch_inc64_nbi")
@@ -1022,8 +1050,9 @@ module nvshmemrs_ffi
     !> As `nvshmemrs_atomic_fetch_add32`, but what it gives is in local memory at `fetch` only after
     !> `nvshmemrs_quiet`.
     !>
-    !> One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`. `dest`
-    !> must be aligned to 4. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_add_nbi`).
+    !> One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is complete
+    !> after `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
+    !> (`shmem_atomic_fetch_add_nbi`).
     !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     function nvshmemrs_atomic_fetch_add32_nbi(runtime, fetch, dest, value, pe) result(answer) bind(C, &
         name="nvshmemrs_atomic_fetch_add32_nbi")
@@ -1039,8 +1068,9 @@ module nvshmemrs_ffi
     !> As `nvshmemrs_atomic_fetch_add64`, but what it gives is in local memory at `fetch` only after
     !> `nvshmemrs_quiet`.
     !>
-    !> One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`. `dest`
-    !> must be aligned to 8. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_add_nbi`).
+    !> One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is complete
+    !> after `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
+    !> (`shmem_atomic_fetch_add_nbi`).
     !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     function nvshmemrs_atomic_fetch_add64_nbi(runtime, fetch, dest, value, pe) result(answer) bind(C, &
         name="nvshmemrs_atomic_fetch_add64_nbi")
@@ -1056,8 +1086,8 @@ module nvshmemrs_ffi
     !> As `nvshmemrs_atomic_fetch_add_float`, but what it gives is in local memory at `fetch` only after
     !> `nvshmemrs_quiet`.
     !>
-    !> One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`. `dest`
-    !> must be aligned to 4. NVSHMEM `nvshmemx_float_atomic_fetch_add`.
+    !> One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is complete
+    !> after `nvshmemrs_quiet`. `dest` must be aligned to 4. NVSHMEM `nvshmemx_float_atomic_fetch_add`.
     !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     function nvshmemrs_atomic_fetch_add_float_nbi(runtime, fetch, dest, value, pe) result(answer) bind(C, &
         name="nvshmemrs_atomic_fetch_add_float_nbi")
@@ -1073,8 +1103,8 @@ module nvshmemrs_ffi
     !> As `nvshmemrs_atomic_fetch_add_double`, but what it gives is in local memory at `fetch` only after
     !> `nvshmemrs_quiet`.
     !>
-    !> One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`. `dest`
-    !> must be aligned to 8. NVSHMEM `nvshmemx_double_atomic_fetch_add`.
+    !> One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is complete
+    !> after `nvshmemrs_quiet`. `dest` must be aligned to 8. NVSHMEM `nvshmemx_double_atomic_fetch_add`.
     !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     function nvshmemrs_atomic_fetch_add_double_nbi(runtime, fetch, dest, value, pe) result(answer) bind(C, &
         name="nvshmemrs_atomic_fetch_add_double_nbi")
@@ -1090,8 +1120,9 @@ module nvshmemrs_ffi
     !> As `nvshmemrs_atomic_fetch_and32`, but what it gives is in local memory at `fetch` only after
     !> `nvshmemrs_quiet`.
     !>
-    !> One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`. `dest`
-    !> must be aligned to 4. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_and_nbi`).
+    !> One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is complete
+    !> after `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
+    !> (`shmem_atomic_fetch_and_nbi`).
     !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     function nvshmemrs_atomic_fetch_and32_nbi(runtime, fetch, dest, value, pe) result(answer) bind(C, &
         name="nvshmemrs_atomic_fetch_and32_nbi")
@@ -1107,8 +1138,9 @@ module nvshmemrs_ffi
     !> As `nvshmemrs_atomic_fetch_and64`, but what it gives is in local memory at `fetch` only after
     !> `nvshmemrs_quiet`.
     !>
-    !> One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`. `dest`
-    !> must be aligned to 8. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_and_nbi`).
+    !> One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is complete
+    !> after `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
+    !> (`shmem_atomic_fetch_and_nbi`).
     !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     function nvshmemrs_atomic_fetch_and64_nbi(runtime, fetch, dest, value, pe) result(answer) bind(C, &
         name="nvshmemrs_atomic_fetch_and64_nbi")
@@ -1124,8 +1156,9 @@ module nvshmemrs_ffi
     !> As `nvshmemrs_atomic_fetch_or32`, but what it gives is in local memory at `fetch` only after
     !> `nvshmemrs_quiet`.
     !>
-    !> One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`. `dest`
-    !> must be aligned to 4. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_or_nbi`).
+    !> One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is complete
+    !> after `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
+    !> (`shmem_atomic_fetch_or_nbi`).
     !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     function nvshmemrs_atomic_fetch_or32_nbi(runtime, fetch, dest, value, pe) result(answer) bind(C, &
         name="nvshmemrs_atomic_fetch_or32_nbi")
@@ -1141,8 +1174,9 @@ module nvshmemrs_ffi
     !> As `nvshmemrs_atomic_fetch_or64`, but what it gives is in local memory at `fetch` only after
     !> `nvshmemrs_quiet`.
     !>
-    !> One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`. `dest`
-    !> must be aligned to 8. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_or_nbi`).
+    !> One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is complete
+    !> after `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
+    !> (`shmem_atomic_fetch_or_nbi`).
     !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     function nvshmemrs_atomic_fetch_or64_nbi(runtime, fetch, dest, value, pe) result(answer) bind(C, &
         name="nvshmemrs_atomic_fetch_or64_nbi")
@@ -1158,8 +1192,9 @@ module nvshmemrs_ffi
     !> As `nvshmemrs_atomic_fetch_xor32`, but what it gives is in local memory at `fetch` only after
     !> `nvshmemrs_quiet`.
     !>
-    !> One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`. `dest`
-    !> must be aligned to 4. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_xor_nbi`).
+    !> One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is complete
+    !> after `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
+    !> (`shmem_atomic_fetch_xor_nbi`).
     !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     function nvshmemrs_atomic_fetch_xor32_nbi(runtime, fetch, dest, value, pe) result(answer) bind(C, &
         name="nvshmemrs_atomic_fetch_xor32_nbi")
@@ -1175,8 +1210,9 @@ module nvshmemrs_ffi
     !> As `nvshmemrs_atomic_fetch_xor64`, but what it gives is in local memory at `fetch` only after
     !> `nvshmemrs_quiet`.
     !>
-    !> One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`. `dest`
-    !> must be aligned to 8. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_xor_nbi`).
+    !> One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is complete
+    !> after `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
+    !> (`shmem_atomic_fetch_xor_nbi`).
     !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     function nvshmemrs_atomic_fetch_xor64_nbi(runtime, fetch, dest, value, pe) result(answer) bind(C, &
         name="nvshmemrs_atomic_fetch_xor64_nbi")
@@ -1192,7 +1228,8 @@ module nvshmemrs_ffi
     !> Waits until every member of `team` has arrived, and completes all operations that the members issued before:
     !> they are visible to every member.
     !>
-    !> Collective over `team`. OpenSHMEM 1.5 section 9.9.1 (`shmem_barrier`, `shmem_barrier_all`).
+    !> Collective over `team`; may be queued on a stream. OpenSHMEM 1.5 section 9.9.1 (`shmem_barrier`,
+    !> `shmem_barrier_all`).
     !> Errors: BAD_HANDLE, PE_DIED, TIMEOUT, INTERRUPTED, MISMATCH when a member is in another collective.
     function nvshmemrs_barrier(runtime, team) result(answer) bind(C, name="nvshmemrs_barrier")
       import
@@ -1203,7 +1240,8 @@ module nvshmemrs_ffi
 
     !> Waits until every member of `team` has arrived. Non-blocking operations are not completed by it.
     !>
-    !> Collective over `team`. OpenSHMEM 1.5 section 9.9.3 (`shmem_team_sync`, `shmem_sync_all`).
+    !> Collective over `team`; may be queued on a stream. OpenSHMEM 1.5 section 9.9.3 (`shmem_team_sync`,
+    !> `shmem_sync_all`).
     !> Errors: as `nvshmemrs_barrier`.
     function nvshmemrs_sync(runtime, team) result(answer) bind(C, name="nvshmemrs_sync")
       import
@@ -1215,8 +1253,8 @@ module nvshmemrs_ffi
     !> Copies `bytes` bytes from `source` on the member with team number `root` to `dest` on every member, the root
     !> included. `source` may equal `dest`; they must not overlap otherwise.
     !>
-    !> Collective over `team`, same `bytes`, `root` and symmetric addresses. Returns when `dest` is written here and
-    !> `source` may be reused. OpenSHMEM 1.5 section 9.9.5 (`shmem_broadcastmem`).
+    !> Collective over `team`, same `bytes`, `root` and symmetric addresses; may be queued on a stream. Returns when
+    !> `dest` is written here and `source` may be reused. OpenSHMEM 1.5 section 9.9.5 (`shmem_broadcastmem`).
     !> Errors, on every member, and nothing is written: MISMATCH, NOT_SYMMETRIC, OUT_OF_BOUNDS, PE_RANGE,
     !> PEER_ARGUMENT; also PE_DIED, TIMEOUT, INTERRUPTED.
     function nvshmemrs_broadcast(runtime, team, dest, source, bytes, root) result(answer) bind(C, &
@@ -1235,8 +1273,9 @@ module nvshmemrs_ffi
     !> result to `dest` on every member. `source` may equal `dest`; they must not overlap otherwise. The result has
     !> the same bits on every member and in every run.
     !>
-    !> Collective over `team`, same `count`, `dtype`, `op` and symmetric addresses. `dtype` is one of
-    !> `nvshmemrs_dtype`, `op` one of `nvshmemrs_op`. OpenSHMEM 1.5 section 9.9.9 (`shmem_sum_reduce`, ...).
+    !> Collective over `team`, same `count`, `dtype`, `op` and symmetric addresses; may be queued on a stream.
+    !> `dtype` is one of `nvshmemrs_dtype`, `op` one of `nvshmemrs_op`. OpenSHMEM 1.5 section 9.9.9
+    !> (`shmem_<op>_reduce`).
     !> Errors, on every member, and nothing is written: MISMATCH, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE,
     !> PEER_ARGUMENT; also PE_DIED, TIMEOUT, INTERRUPTED.
     function nvshmemrs_reduce(runtime, team, dest, source, count, dtype, op) result(answer) bind(C, &
@@ -1256,8 +1295,8 @@ module nvshmemrs_ffi
     !> room for `n_pes * bytes`. In place: `source` is the member's own part, `dest + my_pe * bytes`; otherwise they
     !> must not overlap.
     !>
-    !> Collective over `team`, same `bytes` and symmetric addresses. Returns when `dest` is written here and `source`
-    !> may be reused. OpenSHMEM 1.5 section 9.9.6 (`shmem_fcollectmem`).
+    !> Collective over `team`, same `bytes` and symmetric addresses; may be queued on a stream. Returns when `dest`
+    !> is written here and `source` may be reused. OpenSHMEM 1.5 section 9.9.6 (`shmem_fcollectmem`).
     !> Errors: as `nvshmemrs_broadcast`.
     function nvshmemrs_fcollect(runtime, team, dest, source, bytes) result(answer) bind(C, &
         name="nvshmemrs_fcollect")
@@ -1273,8 +1312,8 @@ module nvshmemrs_ffi
     !> Puts together what every member brings, `bytes` bytes that may differ between members, in team order, in
     !> `dest` on every member, which has room for the sum. `source` and `dest` must not overlap.
     !>
-    !> Collective over `team`, same symmetric address `dest`. Returns when `dest` is written here and `source` may be
-    !> reused. OpenSHMEM 1.5 section 9.9.6 (`shmem_collectmem`).
+    !> Collective over `team`, same symmetric address `dest`; may be queued on a stream. Returns when `dest` is
+    !> written here and `source` may be reused. OpenSHMEM 1.5 section 9.9.6 (`shmem_collectmem`).
     !> Errors: as `nvshmemrs_broadcast`.
     function nvshmemrs_collect(runtime, team, dest, source, bytes) result(answer) bind(C, name="nvshmemrs_collect")
       import
@@ -1289,8 +1328,8 @@ module nvshmemrs_ffi
     !> Sends part j of `source`, `bytes` bytes, to member j, where it becomes part i of `dest`, i being the sender's
     !> number. Both have one part per member. `source` may equal `dest`; they must not overlap otherwise.
     !>
-    !> Collective over `team`, same `bytes` and symmetric addresses. Returns when `dest` is written here and `source`
-    !> may be reused. OpenSHMEM 1.5 section 9.9.7 (`shmem_alltoallmem`).
+    !> Collective over `team`, same `bytes` and symmetric addresses; may be queued on a stream. Returns when `dest`
+    !> is written here and `source` may be reused. OpenSHMEM 1.5 section 9.9.7 (`shmem_alltoallmem`).
     !> Errors: as `nvshmemrs_broadcast`.
     function nvshmemrs_alltoall(runtime, team, dest, source, bytes) result(answer) bind(C, &
         name="nvshmemrs_alltoall")
@@ -1307,8 +1346,8 @@ module nvshmemrs_ffi
     !> `source_stride` elements apart, each at least 1. Elements in between stay as they are. `source` and `dest`
     !> must not overlap.
     !>
-    !> Collective over `team`, same arguments and symmetric addresses. Returns when `dest` is written here and
-    !> `source` may be reused. OpenSHMEM 1.5 section 9.9.8 (`shmem_alltoallsmem`).
+    !> Collective over `team`, same arguments and symmetric addresses; may be queued on a stream. Returns when `dest`
+    !> is written here and `source` may be reused. OpenSHMEM 1.5 section 9.9.8 (`shmem_alltoallsmem`).
     !> Errors: as `nvshmemrs_broadcast`; INVALID_VALUE.
     function nvshmemrs_alltoalls(runtime, team, dest, source, dest_stride, source_stride, element_bytes, &
         count) result(answer) bind(C, name="nvshmemrs_alltoalls")
@@ -1328,8 +1367,8 @@ module nvshmemrs_ffi
     !> one such part per member. In place: `dest` is the member's own part, `source + my_pe * count` elements;
     !> otherwise they must not overlap.
     !>
-    !> Collective over `team`, same `count`, `dtype`, `op` and symmetric addresses. `dtype` is one of
-    !> `nvshmemrs_dtype`, `op` one of `nvshmemrs_op`. NVSHMEM `nvshmem_<type>_<op>_reducescatter`.
+    !> Collective over `team`, same `count`, `dtype`, `op` and symmetric addresses; may be queued on a stream.
+    !> `dtype` is one of `nvshmemrs_dtype`, `op` one of `nvshmemrs_op`. NVSHMEM `nvshmem_<type>_<op>_reducescatter`.
     !> Errors: as `nvshmemrs_reduce`.
     function nvshmemrs_reducescatter(runtime, team, dest, source, count, dtype, op) result(answer) bind(C, &
         name="nvshmemrs_reducescatter")
@@ -1348,8 +1387,8 @@ module nvshmemrs_ffi
     !> by element, in team order, and writes the result to the caller's `dest`. `source` may equal `dest`; they must
     !> not overlap otherwise.
     !>
-    !> Collective over `team`, same `count`, `dtype`, `op` and symmetric addresses. `dtype` is one of
-    !> `nvshmemrs_dtype`, `op` one of `nvshmemrs_op`. OpenSHMEM 1.6 (`shmem_sum_inscan`).
+    !> Collective over `team`, same `count`, `dtype`, `op` and symmetric addresses; may be queued on a stream.
+    !> `dtype` is one of `nvshmemrs_dtype`, `op` one of `nvshmemrs_op`. OpenSHMEM 1.6 (`shmem_sum_inscan`).
     !> Errors: as `nvshmemrs_reduce`.
     function nvshmemrs_inscan(runtime, team, dest, source, count, dtype, op) result(answer) bind(C, &
         name="nvshmemrs_inscan")
@@ -1368,8 +1407,8 @@ module nvshmemrs_ffi
     !> identity: 0 for sum, or and xor, 1 for prod, all bits for and, the largest value for min and the smallest for
     !> max (infinities for floating point).
     !>
-    !> Collective over `team`, same `count`, `dtype`, `op` and symmetric addresses. `dtype` is one of
-    !> `nvshmemrs_dtype`, `op` one of `nvshmemrs_op`. OpenSHMEM 1.6 (`shmem_sum_exscan`).
+    !> Collective over `team`, same `count`, `dtype`, `op` and symmetric addresses; may be queued on a stream.
+    !> `dtype` is one of `nvshmemrs_dtype`, `op` one of `nvshmemrs_op`. OpenSHMEM 1.6 (`shmem_sum_exscan`).
     !> Errors: as `nvshmemrs_reduce`.
     function nvshmemrs_exscan(runtime, team, dest, source, count, dtype, op) result(answer) bind(C, &
         name="nvshmemrs_exscan")
@@ -1706,9 +1745,10 @@ module nvshmemrs_ffi
     !> Waits until this PE's copy of the element at the symmetric address `ivar` compares to the one at `value` as
     !> `cmp` says. What was put before the value that does is visible on return.
     !>
-    !> Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an
-    !> integer, float or double; `ivar` must be aligned to its size. `value` is read once, when the call begins, and
-    !> may be reused on return, also if it is queued. OpenSHMEM 1.5 section 9.10.1 (`shmem_wait_until`).
+    !> Local: only the caller waits; may be queued on a stream. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of
+    !> `nvshmemrs_dtype`: an integer, float or double; `ivar` must be aligned to its size. `value` is read once, when
+    !> the call begins, and may be reused on return, also if it is queued. OpenSHMEM 1.5 section 9.10.1
+    !> (`shmem_wait_until`).
     !> Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
     function nvshmemrs_wait_until(runtime, ivar, cmp, value, dtype) result(answer) bind(C, &
         name="nvshmemrs_wait_until")
@@ -1724,9 +1764,9 @@ module nvshmemrs_ffi
     !> Whether this PE's copy of the element at the symmetric address `ivar` compares to the one at `value` as `cmp`
     !> says: gives 1 or 0. What was put before the value that does is visible on return.
     !>
-    !> Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or
-    !> double; `ivar` must be aligned to its size. `value` is read once, when the call begins. OpenSHMEM 1.5 section
-    !> 9.10.8 (`shmem_test`).
+    !> Local; never waits. Given a stream, it returns when the stream has run it. `cmp` is one of `nvshmemrs_cmp`,
+    !> `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivar` must be aligned to its size. `value`
+    !> is read once, when the call begins. OpenSHMEM 1.5 section 9.10.8 (`shmem_test`).
     !> Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
     function nvshmemrs_test(runtime, ivar, cmp, value, dtype, result) result(answer) bind(C, name="nvshmemrs_test")
       import
@@ -1743,10 +1783,10 @@ module nvshmemrs_ffi
     !> at `value` as `cmp` says. What was put before the values that do is visible on return. If there is no element
     !> to wait for, it returns at once.
     !>
-    !> Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an
-    !> integer, float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in
-    !> it excludes the element. `value` and `status` are read once, when the call begins, and may be reused on
-    !> return, also if it is queued. OpenSHMEM 1.5 section 9.10.2 (`shmem_wait_until_all`).
+    !> Local: only the caller waits; may be queued on a stream. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of
+    !> `nvshmemrs_dtype`: an integer, float or double; `ivars` must be aligned to its size. `status` may be NULL; a
+    !> number other than 0 in it excludes the element. `value` and `status` are read once, when the call begins, and
+    !> may be reused on return, also if it is queued. OpenSHMEM 1.5 section 9.10.2 (`shmem_wait_until_all`).
     !> Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
     function nvshmemrs_wait_until_all(runtime, ivars, count, status, cmp, value, dtype) result(answer) bind(C, &
         name="nvshmemrs_wait_until_all")
@@ -1766,10 +1806,10 @@ module nvshmemrs_ffi
     !> return. If several compare, calls with the same arguments take turns: in time they give each of them, also if
     !> other calls come in between. If there is no element to wait for, it returns at once and gives SIZE_MAX.
     !>
-    !> Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an
-    !> integer, float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in
-    !> it excludes the element. `value` and `status` are read once, when the call begins. OpenSHMEM 1.5 section
-    !> 9.10.3 (`shmem_wait_until_any`).
+    !> Local: only the caller waits. Given a stream, it returns when the stream has run it. `cmp` is one of
+    !> `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars` must be aligned to
+    !> its size. `status` may be NULL; a number other than 0 in it excludes the element. `value` and `status` are
+    !> read once, when the call begins. OpenSHMEM 1.5 section 9.10.3 (`shmem_wait_until_any`).
     !> Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
     function nvshmemrs_wait_until_any(runtime, ivars, count, status, cmp, value, dtype, &
         index) result(answer) bind(C, name="nvshmemrs_wait_until_any")
@@ -1790,10 +1830,11 @@ module nvshmemrs_ffi
     !> number. What was put before their values is visible on return. If there is no element to wait for, it returns
     !> at once and gives 0.
     !>
-    !> Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an
-    !> integer, float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in
-    !> it excludes the element. `value` and `status` are read once, when the call begins. `indices` has room for
-    !> `count` numbers. OpenSHMEM 1.5 section 9.10.4 (`shmem_wait_until_some`).
+    !> Local: only the caller waits. Given a stream, it returns when the stream has run it. `cmp` is one of
+    !> `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars` must be aligned to
+    !> its size. `status` may be NULL; a number other than 0 in it excludes the element. `value` and `status` are
+    !> read once, when the call begins. `indices` has room for `count` numbers. OpenSHMEM 1.5 section 9.10.4
+    !> (`shmem_wait_until_some`).
     !> Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
     function nvshmemrs_wait_until_some(runtime, ivars, count, indices, status, cmp, value, dtype, &
         found) result(answer) bind(C, name="nvshmemrs_wait_until_some")
@@ -1814,10 +1855,10 @@ module nvshmemrs_ffi
     !> as `cmp` says: gives 1 or 0. What was put before the values is visible on return if they do. If there is no
     !> element to look at, it gives 1.
     !>
-    !> Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or
-    !> double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it excludes the
-    !> element. `value` and `status` are read once, when the call begins. OpenSHMEM 1.5 section 9.10.9
-    !> (`shmem_test_all`).
+    !> Local; never waits. Given a stream, it returns when the stream has run it. `cmp` is one of `nvshmemrs_cmp`,
+    !> `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars` must be aligned to its size.
+    !> `status` may be NULL; a number other than 0 in it excludes the element. `value` and `status` are read once,
+    !> when the call begins. OpenSHMEM 1.5 section 9.10.9 (`shmem_test_all`).
     !> Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
     function nvshmemrs_test_all(runtime, ivars, count, status, cmp, value, dtype, result) result(answer) bind(C, &
         name="nvshmemrs_test_all")
@@ -1838,10 +1879,10 @@ module nvshmemrs_ffi
     !> If several compare, calls with the same arguments take turns: in time they give each of them, also if other
     !> calls come in between.
     !>
-    !> Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or
-    !> double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it excludes the
-    !> element. `value` and `status` are read once, when the call begins. OpenSHMEM 1.5 section 9.10.10
-    !> (`shmem_test_any`).
+    !> Local; never waits. Given a stream, it returns when the stream has run it. `cmp` is one of `nvshmemrs_cmp`,
+    !> `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars` must be aligned to its size.
+    !> `status` may be NULL; a number other than 0 in it excludes the element. `value` and `status` are read once,
+    !> when the call begins. OpenSHMEM 1.5 section 9.10.10 (`shmem_test_any`).
     !> Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
     function nvshmemrs_test_any(runtime, ivars, count, status, cmp, value, dtype, index) result(answer) bind(C, &
         name="nvshmemrs_test_any")
@@ -1861,10 +1902,11 @@ module nvshmemrs_ffi
     !> the one at `value` as `cmp` says to `indices`, in order, and gives their number, which may be 0. What was put
     !> before their values is visible on return.
     !>
-    !> Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or
-    !> double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it excludes the
-    !> element. `value` and `status` are read once, when the call begins. `indices` has room for `count` numbers.
-    !> OpenSHMEM 1.5 section 9.10.11 (`shmem_test_some`).
+    !> Local; never waits. Given a stream, it returns when the stream has run it. `cmp` is one of `nvshmemrs_cmp`,
+    !> `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars` must be aligned to its size.
+    !> `status` may be NULL; a number other than 0 in it excludes the element. `value` and `status` are read once,
+    !> when the call begins. `indices` has room for `count` numbers. OpenSHMEM 1.5 section 9.10.11
+    !> (`shmem_test_some`).
     !> Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
     function nvshmemrs_test_some(runtime, ivars, count, indices, status, cmp, value, dtype, &
         found) result(answer) bind(C, name="nvshmemrs_test_some")
@@ -1884,10 +1926,10 @@ module nvshmemrs_ffi
     !> As `nvshmemrs_wait_until_all`, but the element of index i is compared with the one of index i at `values`, of
     !> which there are `count`.
     !>
-    !> Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an
-    !> integer, float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in
-    !> it excludes the element. `values` and `status` are read once, when the call begins, and may be reused on
-    !> return, also if it is queued. OpenSHMEM 1.5 section 9.10.5 (`shmem_wait_until_all_vector`).
+    !> Local: only the caller waits; may be queued on a stream. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of
+    !> `nvshmemrs_dtype`: an integer, float or double; `ivars` must be aligned to its size. `status` may be NULL; a
+    !> number other than 0 in it excludes the element. `values` and `status` are read once, when the call begins, and
+    !> may be reused on return, also if it is queued. OpenSHMEM 1.5 section 9.10.5 (`shmem_wait_until_all_vector`).
     !> Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
     function nvshmemrs_wait_until_all_vector(runtime, ivars, count, status, cmp, values, &
         dtype) result(answer) bind(C, name="nvshmemrs_wait_until_all_vector")
@@ -1905,10 +1947,10 @@ module nvshmemrs_ffi
     !> As `nvshmemrs_wait_until_any`, but the element of index i is compared with the one of index i at `values`, of
     !> which there are `count`.
     !>
-    !> Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an
-    !> integer, float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in
-    !> it excludes the element. `values` and `status` are read once, when the call begins. OpenSHMEM 1.5 section
-    !> 9.10.6 (`shmem_wait_until_any_vector`).
+    !> Local: only the caller waits. Given a stream, it returns when the stream has run it. `cmp` is one of
+    !> `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars` must be aligned to
+    !> its size. `status` may be NULL; a number other than 0 in it excludes the element. `values` and `status` are
+    !> read once, when the call begins. OpenSHMEM 1.5 section 9.10.6 (`shmem_wait_until_any_vector`).
     !> Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
     function nvshmemrs_wait_until_any_vector(runtime, ivars, count, status, cmp, values, dtype, &
         index) result(answer) bind(C, name="nvshmemrs_wait_until_any_vector")
@@ -1927,10 +1969,11 @@ module nvshmemrs_ffi
     !> As `nvshmemrs_wait_until_some`, but the element of index i is compared with the one of index i at `values`, of
     !> which there are `count`.
     !>
-    !> Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an
-    !> integer, float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in
-    !> it excludes the element. `values` and `status` are read once, when the call begins. `indices` has room for
-    !> `count` numbers. OpenSHMEM 1.5 section 9.10.7 (`shmem_wait_until_some_vector`).
+    !> Local: only the caller waits. Given a stream, it returns when the stream has run it. `cmp` is one of
+    !> `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars` must be aligned to
+    !> its size. `status` may be NULL; a number other than 0 in it excludes the element. `values` and `status` are
+    !> read once, when the call begins. `indices` has room for `count` numbers. OpenSHMEM 1.5 section 9.10.7
+    !> (`shmem_wait_until_some_vector`).
     !> Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
     function nvshmemrs_wait_until_some_vector(runtime, ivars, count, indices, status, cmp, values, dtype, &
         found) result(answer) bind(C, name="nvshmemrs_wait_until_some_vector")
@@ -1950,10 +1993,10 @@ module nvshmemrs_ffi
     !> As `nvshmemrs_test_all`, but the element of index i is compared with the one of index i at `values`, of which
     !> there are `count`.
     !>
-    !> Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or
-    !> double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it excludes the
-    !> element. `values` and `status` are read once, when the call begins. OpenSHMEM 1.5 section 9.10.12
-    !> (`shmem_test_all_vector`).
+    !> Local; never waits. Given a stream, it returns when the stream has run it. `cmp` is one of `nvshmemrs_cmp`,
+    !> `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars` must be aligned to its size.
+    !> `status` may be NULL; a number other than 0 in it excludes the element. `values` and `status` are read once,
+    !> when the call begins. OpenSHMEM 1.5 section 9.10.12 (`shmem_test_all_vector`).
     !> Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
     function nvshmemrs_test_all_vector(runtime, ivars, count, status, cmp, values, dtype, &
         result) result(answer) bind(C, name="nvshmemrs_test_all_vector")
@@ -1972,10 +2015,10 @@ module nvshmemrs_ffi
     !> As `nvshmemrs_test_any`, but the element of index i is compared with the one of index i at `values`, of which
     !> there are `count`.
     !>
-    !> Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or
-    !> double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it excludes the
-    !> element. `values` and `status` are read once, when the call begins. OpenSHMEM 1.5 section 9.10.13
-    !> (`shmem_test_any_vector`).
+    !> Local; never waits. Given a stream, it returns when the stream has run it. `cmp` is one of `nvshmemrs_cmp`,
+    !> `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars` must be aligned to its size.
+    !> `status` may be NULL; a number other than 0 in it excludes the element. `values` and `status` are read once,
+    !> when the call begins. OpenSHMEM 1.5 section 9.10.13 (`shmem_test_any_vector`).
     !> Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
     function nvshmemrs_test_any_vector(runtime, ivars, count, status, cmp, values, dtype, &
         index) result(answer) bind(C, name="nvshmemrs_test_any_vector")
@@ -1994,10 +2037,11 @@ module nvshmemrs_ffi
     !> As `nvshmemrs_test_some`, but the element of index i is compared with the one of index i at `values`, of which
     !> there are `count`.
     !>
-    !> Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or
-    !> double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it excludes the
-    !> element. `values` and `status` are read once, when the call begins. `indices` has room for `count` numbers.
-    !> OpenSHMEM 1.5 section 9.10.14 (`shmem_test_some_vector`).
+    !> Local; never waits. Given a stream, it returns when the stream has run it. `cmp` is one of `nvshmemrs_cmp`,
+    !> `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars` must be aligned to its size.
+    !> `status` may be NULL; a number other than 0 in it excludes the element. `values` and `status` are read once,
+    !> when the call begins. `indices` has room for `count` numbers. OpenSHMEM 1.5 section 9.10.14
+    !> (`shmem_test_some_vector`).
     !> Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
     function nvshmemrs_test_some_vector(runtime, ivars, count, indices, status, cmp, values, dtype, &
         found) result(answer) bind(C, name="nvshmemrs_test_some_vector")
@@ -2016,8 +2060,9 @@ module nvshmemrs_ffi
 
     !> Copies `bytes` bytes from local memory at `source` to the symmetric address `dest` on PE `pe`.
     !>
-    !> One-sided. Returns when `source` may be reused; the data is visible on `pe` after quiet, barrier or a signal.
-    !> `source` and `dest` may overlap on the same PE. OpenSHMEM 1.5 section 9.5.1 (`shmem_putmem`).
+    !> One-sided; may be queued on a stream. Returns when `source` may be reused; the data is visible on `pe` after
+    !> quiet, barrier or a signal. `source` and `dest` may overlap on the same PE. OpenSHMEM 1.5 section 9.5.1
+    !> (`shmem_putmem`).
     !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS; nothing is written.
     function nvshmemrs_put(runtime, dest, source, bytes, pe) result(answer) bind(C, name="nvshmemrs_put")
       import
@@ -2031,7 +2076,8 @@ module nvshmemrs_ffi
 
     !> Copies `bytes` bytes from the symmetric address `source` on PE `pe` to local memory at `dest`.
     !>
-    !> One-sided. Returns when the data is in `dest`. OpenSHMEM 1.5 section 9.5.4 (`shmem_getmem`).
+    !> One-sided; may be queued on a stream. Returns when the data is in `dest`. OpenSHMEM 1.5 section 9.5.4
+    !> (`shmem_getmem`).
     !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS; nothing is written.
     function nvshmemrs_get(runtime, dest, source, bytes, pe) result(answer) bind(C, name="nvshmemrs_get")
       import
@@ -2045,7 +2091,7 @@ module nvshmemrs_ffi
 
     !> As `nvshmemrs_put`, but `source` may be reused only after `nvshmemrs_quiet`.
     !>
-    !> One-sided. OpenSHMEM 1.5 section 9.6.1 (`shmem_putmem_nbi`).
+    !> One-sided; may be queued on a stream. OpenSHMEM 1.5 section 9.6.1 (`shmem_putmem_nbi`).
     !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS; nothing is written.
     function nvshmemrs_put_nbi(runtime, dest, source, bytes, pe) result(answer) bind(C, name="nvshmemrs_put_nbi")
       import
@@ -2059,7 +2105,7 @@ module nvshmemrs_ffi
 
     !> As `nvshmemrs_get`, but the data is in `dest` only after `nvshmemrs_quiet`.
     !>
-    !> One-sided. OpenSHMEM 1.5 section 9.6.2 (`shmem_getmem_nbi`).
+    !> One-sided; may be queued on a stream. OpenSHMEM 1.5 section 9.6.2 (`shmem_getmem_nbi`).
     !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS; nothing is written.
     function nvshmemrs_get_nbi(runtime, dest, source, bytes, pe) result(answer) bind(C, name="nvshmemrs_get_nbi")
       import
@@ -2073,8 +2119,8 @@ module nvshmemrs_ffi
 
     !> Writes one 8-bit element to the symmetric address `dest` on PE `pe`, in one access.
     !>
-    !> One-sided. Visible on `pe` after quiet, barrier or a signal. `dest` must be aligned to 1. OpenSHMEM 1.5
-    !> section 9.5.2 (`shmem_p`).
+    !> One-sided; may be queued on a stream. Visible on `pe` after quiet, barrier or a signal. `dest` must be aligned
+    !> to 1. OpenSHMEM 1.5 section 9.5.2 (`shmem_p`).
     !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     function nvshmemrs_p8(runtime, dest, value, pe) result(answer) bind(C, name="nvshmemrs_p8")
       import
@@ -2087,7 +2133,8 @@ module nvshmemrs_ffi
 
     !> Reads one 8-bit element from the symmetric address `source` on PE `pe`, in one access.
     !>
-    !> One-sided. `source` must be aligned to 1. OpenSHMEM 1.5 section 9.5.5 (`shmem_g`).
+    !> One-sided. Given a stream, it returns when the stream has run it. `source` must be aligned to 1. OpenSHMEM 1.5
+    !> section 9.5.5 (`shmem_g`).
     !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
     function nvshmemrs_g8(runtime, source, pe, value) result(answer) bind(C, name="nvshmemrs_g8")
       import
@@ -2100,8 +2147,8 @@ module nvshmemrs_ffi
 
     !> Writes one 16-bit element to the symmetric address `dest` on PE `pe`, in one access.
     !>
-    !> One-sided. Visible on `pe` after quiet, barrier or a signal. `dest` must be aligned to 2. OpenSHMEM 1.5
-    !> section 9.5.2 (`shmem_p`).
+    !> One-sided; may be queued on a stream. Visible on `pe` after quiet, barrier or a signal. `dest` must be aligned
+    !> to 2. OpenSHMEM 1.5 section 9.5.2 (`shmem_p`).
     !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     function nvshmemrs_p16(runtime, dest, value, pe) result(answer) bind(C, name="nvshmemrs_p16")
       import
@@ -2114,7 +2161,8 @@ module nvshmemrs_ffi
 
     !> Reads one 16-bit element from the symmetric address `source` on PE `pe`, in one access.
     !>
-    !> One-sided. `source` must be aligned to 2. OpenSHMEM 1.5 section 9.5.5 (`shmem_g`).
+    !> One-sided. Given a stream, it returns when the stream has run it. `source` must be aligned to 2. OpenSHMEM 1.5
+    !> section 9.5.5 (`shmem_g`).
     !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
     function nvshmemrs_g16(runtime, source, pe, value) result(answer) bind(C, name="nvshmemrs_g16")
       import
@@ -2127,8 +2175,8 @@ module nvshmemrs_ffi
 
     !> Writes one 32-bit element to the symmetric address `dest` on PE `pe`, in one access.
     !>
-    !> One-sided. Visible on `pe` after quiet, barrier or a signal. `dest` must be aligned to 4. OpenSHMEM 1.5
-    !> section 9.5.2 (`shmem_p`).
+    !> One-sided; may be queued on a stream. Visible on `pe` after quiet, barrier or a signal. `dest` must be aligned
+    !> to 4. OpenSHMEM 1.5 section 9.5.2 (`shmem_p`).
     !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     function nvshmemrs_p32(runtime, dest, value, pe) result(answer) bind(C, name="nvshmemrs_p32")
       import
@@ -2141,7 +2189,8 @@ module nvshmemrs_ffi
 
     !> Reads one 32-bit element from the symmetric address `source` on PE `pe`, in one access.
     !>
-    !> One-sided. `source` must be aligned to 4. OpenSHMEM 1.5 section 9.5.5 (`shmem_g`).
+    !> One-sided. Given a stream, it returns when the stream has run it. `source` must be aligned to 4. OpenSHMEM 1.5
+    !> section 9.5.5 (`shmem_g`).
     !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
     function nvshmemrs_g32(runtime, source, pe, value) result(answer) bind(C, name="nvshmemrs_g32")
       import
@@ -2154,8 +2203,8 @@ module nvshmemrs_ffi
 
     !> Writes one 64-bit element to the symmetric address `dest` on PE `pe`, in one access.
     !>
-    !> One-sided. Visible on `pe` after quiet, barrier or a signal. `dest` must be aligned to 8. OpenSHMEM 1.5
-    !> section 9.5.2 (`shmem_p`).
+    !> One-sided; may be queued on a stream. Visible on `pe` after quiet, barrier or a signal. `dest` must be aligned
+    !> to 8. OpenSHMEM 1.5 section 9.5.2 (`shmem_p`).
     !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     function nvshmemrs_p64(runtime, dest, value, pe) result(answer) bind(C, name="nvshmemrs_p64")
       import
@@ -2168,7 +2217,8 @@ module nvshmemrs_ffi
 
     !> Reads one 64-bit element from the symmetric address `source` on PE `pe`, in one access.
     !>
-    !> One-sided. `source` must be aligned to 8. OpenSHMEM 1.5 section 9.5.5 (`shmem_g`).
+    !> One-sided. Given a stream, it returns when the stream has run it. `source` must be aligned to 8. OpenSHMEM 1.5
+    !> section 9.5.5 (`shmem_g`).
     !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
     function nvshmemrs_g64(runtime, source, pe, value) result(answer) bind(C, name="nvshmemrs_g64")
       import

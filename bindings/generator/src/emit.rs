@@ -1,8 +1,8 @@
 //! One file per output. Shared here: the first line of every file, rendering, and doc text.
 
-pub mod atomics;
 pub mod cpp;
 pub mod exports;
+pub mod family;
 pub mod fortran;
 pub mod hash;
 pub mod header;

@@ -1,7 +1,7 @@
 //! Writes every file that repeats the C ABI, so that nobody has to.
 //!
 //! ```text
-//! tables in emit::atomics --templates/atomics.rs.jinja--> capi/src/generated/atomics.rs
+//! table::families() --emit::family, templates/family.rs.jinja--> capi/src/generated/{atomics,rma,..}.rs
 //! capi/src/**/*.rs --syn--> model::Api --emit::*, templates/*.jinja--> header, hash, four low layers
 //! ```
 //!
@@ -14,13 +14,18 @@ use std::path::{Path, PathBuf};
 
 pub mod emit;
 pub mod model;
+pub mod table;
 
-/// The generated sources of the C ABI in the repository at `root`: path (below `root`) and contents. They must be in place
+/// The sources of the C ABI that come from the table, in the repository at `root`: path (below `root`) and contents. They must be in place
 /// before [`outputs`] reads them.
 pub fn families(root: &Path) -> anyhow::Result<Vec<(PathBuf, String)>> {
-    let path = "capi/src/generated/atomics.rs";
-    let text = emit::atomics::emit().with_context(|| format!("cannot generate {path}"))?;
-    Ok(vec![(root.join(path), text)])
+    let file = |family: table::Family| {
+        let path = format!("capi/src/generated/{}.rs", family.file);
+        let text =
+            emit::family::emit(&family).with_context(|| format!("cannot generate {path}"))?;
+        Ok((root.join(path), text))
+    };
+    table::families().into_iter().map(file).collect()
 }
 
 /// Every generated file of the repository at `root`: its path (below `root`) and its contents.

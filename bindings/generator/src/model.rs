@@ -6,6 +6,7 @@
 
 mod source;
 
+pub use crate::table::types::Scalar;
 use serde::Serialize;
 pub use source::sources;
 
@@ -135,25 +136,6 @@ pub struct Arg {
     pub one_of: Option<String>,
 }
 
-/// A number type.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[expect(missing_docs, reason = "the names say it")]
-pub enum Scalar {
-    I8,
-    I16,
-    I32,
-    I64,
-    U8,
-    U16,
-    U32,
-    U64,
-    Usize,
-    Isize,
-    F32,
-    F64,
-    Char,
-}
-
 /// A type in a signature.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub enum Type {
@@ -174,60 +156,6 @@ pub enum Type {
         /// What it points to.
         to: Box<Type>,
     },
-}
-
-impl Scalar {
-    /// Every number type with its name in Rust and in C, and its size.
-    const TABLE: [(Scalar, &'static str, &'static str, usize); 13] = [
-        (Scalar::I8, "i8", "int8_t", 1),
-        (Scalar::I16, "i16", "int16_t", 2),
-        (Scalar::I32, "i32", "int32_t", 4),
-        (Scalar::I64, "i64", "int64_t", 8),
-        (Scalar::U8, "u8", "uint8_t", 1),
-        (Scalar::U16, "u16", "uint16_t", 2),
-        (Scalar::U32, "u32", "uint32_t", 4),
-        (Scalar::U64, "u64", "uint64_t", 8),
-        (Scalar::Usize, "usize", "size_t", 8),
-        (Scalar::Isize, "isize", "ptrdiff_t", 8),
-        (Scalar::F32, "f32", "float", 4),
-        (Scalar::F64, "f64", "double", 8),
-        (Scalar::Char, "c_char", "char", 1),
-    ];
-
-    fn row(self) -> (Scalar, &'static str, &'static str, usize) {
-        Self::TABLE[self as usize]
-    }
-
-    /// The type that Rust calls `name`.
-    pub fn from_rust(name: &str) -> Option<Self> {
-        Self::TABLE
-            .iter()
-            .find(|row| row.1 == name)
-            .map(|row| row.0)
-    }
-
-    /// Name in C.
-    pub fn c(self) -> &'static str {
-        self.row().2
-    }
-
-    /// Name in Rust.
-    pub fn rust(self) -> &'static str {
-        self.row().1
-    }
-
-    /// Size and alignment in bytes, on the 64-bit machines that nvshmemrs supports.
-    pub fn size(self) -> usize {
-        self.row().3
-    }
-
-    /// Whether it is an unsigned integer.
-    pub fn unsigned(self) -> bool {
-        matches!(
-            self,
-            Self::U8 | Self::U16 | Self::U32 | Self::U64 | Self::Usize
-        )
-    }
 }
 
 impl Type {
@@ -288,13 +216,6 @@ pub fn camel(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_scalar_table_is_in_the_order_of_the_enum() {
-        for row in Scalar::TABLE {
-            assert_eq!(row.0.row(), row);
-        }
-    }
 
     #[test]
     fn names_and_declarations() {

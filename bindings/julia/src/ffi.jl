@@ -299,8 +299,9 @@ const pointer_atomic_fetch32 = Ref{Ptr{Cvoid}}(C_NULL)
 Reads the 32-bit integer at the symmetric address `source` on PE `pe`. It serves signed and
 unsigned integers.
 
-One-sided; atomic with respect to all atomic operations of all PEs; complete on return.
-`source` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch`).
+One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it
+returns when the stream has run it. It is complete on return. `source` must be aligned to 4.
+OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch`).
 Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
 """
 function nvshmemrs_atomic_fetch32(runtime, source, pe, value)
@@ -318,8 +319,9 @@ const pointer_atomic_fetch64 = Ref{Ptr{Cvoid}}(C_NULL)
 Reads the 64-bit integer at the symmetric address `source` on PE `pe`. It serves signed and
 unsigned integers.
 
-One-sided; atomic with respect to all atomic operations of all PEs; complete on return.
-`source` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch`).
+One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it
+returns when the stream has run it. It is complete on return. `source` must be aligned to 8.
+OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch`).
 Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
 """
 function nvshmemrs_atomic_fetch64(runtime, source, pe, value)
@@ -336,8 +338,9 @@ const pointer_atomic_fetch_float = Ref{Ptr{Cvoid}}(C_NULL)
 
 Reads the `float` at the symmetric address `source` on PE `pe`.
 
-One-sided; atomic with respect to all atomic operations of all PEs; complete on return.
-`source` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch`).
+One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it
+returns when the stream has run it. It is complete on return. `source` must be aligned to 4.
+OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch`).
 Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
 """
 function nvshmemrs_atomic_fetch_float(runtime, source, pe, value)
@@ -354,8 +357,9 @@ const pointer_atomic_fetch_double = Ref{Ptr{Cvoid}}(C_NULL)
 
 Reads the `double` at the symmetric address `source` on PE `pe`.
 
-One-sided; atomic with respect to all atomic operations of all PEs; complete on return.
-`source` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch`).
+One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it
+returns when the stream has run it. It is complete on return. `source` must be aligned to 8.
+OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch`).
 Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
 """
 function nvshmemrs_atomic_fetch_double(runtime, source, pe, value)
@@ -373,8 +377,9 @@ const pointer_atomic_set32 = Ref{Ptr{Cvoid}}(C_NULL)
 Stores `value` in the 32-bit integer at the symmetric address `dest` on PE `pe`. It serves
 signed and unsigned integers.
 
-One-sided; atomic with respect to all atomic operations of all PEs; complete on return.
-`dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_set`).
+One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a
+stream. It is complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1
+(`shmem_atomic_set`).
 Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
 """
 function nvshmemrs_atomic_set32(runtime, dest, value, pe)
@@ -392,8 +397,9 @@ const pointer_atomic_set64 = Ref{Ptr{Cvoid}}(C_NULL)
 Stores `value` in the 64-bit integer at the symmetric address `dest` on PE `pe`. It serves
 signed and unsigned integers.
 
-One-sided; atomic with respect to all atomic operations of all PEs; complete on return.
-`dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_set`).
+One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a
+stream. It is complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1
+(`shmem_atomic_set`).
 Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
 """
 function nvshmemrs_atomic_set64(runtime, dest, value, pe)
@@ -410,8 +416,9 @@ const pointer_atomic_set_float = Ref{Ptr{Cvoid}}(C_NULL)
 
 Stores `value` in the `float` at the symmetric address `dest` on PE `pe`.
 
-One-sided; atomic with respect to all atomic operations of all PEs; complete on return.
-`dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_set`).
+One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a
+stream. It is complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1
+(`shmem_atomic_set`).
 Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
 """
 function nvshmemrs_atomic_set_float(runtime, dest, value, pe)
@@ -428,8 +435,9 @@ const pointer_atomic_set_double = Ref{Ptr{Cvoid}}(C_NULL)
 
 Stores `value` in the `double` at the symmetric address `dest` on PE `pe`.
 
-One-sided; atomic with respect to all atomic operations of all PEs; complete on return.
-`dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_set`).
+One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a
+stream. It is complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1
+(`shmem_atomic_set`).
 Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
 """
 function nvshmemrs_atomic_set_double(runtime, dest, value, pe)
@@ -444,11 +452,12 @@ const pointer_atomic_swap32 = Ref{Ptr{Cvoid}}(C_NULL)
 """
     nvshmemrs_atomic_swap32(runtime, dest, value, pe, old)
 
-Stores `value` in the 32-bit integer at the symmetric address `dest` on PE `pe` and gives
+Stores `value` in the 32-bit integer at the symmetric address `dest` on PE `pe`, and gives
 the old value. It serves signed and unsigned integers.
 
-One-sided; atomic with respect to all atomic operations of all PEs; complete on return.
-`dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_swap`).
+One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it
+returns when the stream has run it. It is complete on return. `dest` must be aligned to 4.
+OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_swap`).
 Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
 """
 function nvshmemrs_atomic_swap32(runtime, dest, value, pe, old)
@@ -463,11 +472,12 @@ const pointer_atomic_swap64 = Ref{Ptr{Cvoid}}(C_NULL)
 """
     nvshmemrs_atomic_swap64(runtime, dest, value, pe, old)
 
-Stores `value` in the 64-bit integer at the symmetric address `dest` on PE `pe` and gives
+Stores `value` in the 64-bit integer at the symmetric address `dest` on PE `pe`, and gives
 the old value. It serves signed and unsigned integers.
 
-One-sided; atomic with respect to all atomic operations of all PEs; complete on return.
-`dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_swap`).
+One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it
+returns when the stream has run it. It is complete on return. `dest` must be aligned to 8.
+OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_swap`).
 Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
 """
 function nvshmemrs_atomic_swap64(runtime, dest, value, pe, old)
@@ -482,11 +492,12 @@ const pointer_atomic_swap_float = Ref{Ptr{Cvoid}}(C_NULL)
 """
     nvshmemrs_atomic_swap_float(runtime, dest, value, pe, old)
 
-Stores `value` in the `float` at the symmetric address `dest` on PE `pe` and gives the old
+Stores `value` in the `float` at the symmetric address `dest` on PE `pe`, and gives the old
 value.
 
-One-sided; atomic with respect to all atomic operations of all PEs; complete on return.
-`dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_swap`).
+One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it
+returns when the stream has run it. It is complete on return. `dest` must be aligned to 4.
+OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_swap`).
 Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
 """
 function nvshmemrs_atomic_swap_float(runtime, dest, value, pe, old)
@@ -501,11 +512,12 @@ const pointer_atomic_swap_double = Ref{Ptr{Cvoid}}(C_NULL)
 """
     nvshmemrs_atomic_swap_double(runtime, dest, value, pe, old)
 
-Stores `value` in the `double` at the symmetric address `dest` on PE `pe` and gives the old
+Stores `value` in the `double` at the symmetric address `dest` on PE `pe`, and gives the old
 value.
 
-One-sided; atomic with respect to all atomic operations of all PEs; complete on return.
-`dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_swap`).
+One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it
+returns when the stream has run it. It is complete on return. `dest` must be aligned to 8.
+OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_swap`).
 Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
 """
 function nvshmemrs_atomic_swap_double(runtime, dest, value, pe, old)
@@ -523,8 +535,9 @@ const pointer_atomic_compare_swap32 = Ref{Ptr{Cvoid}}(C_NULL)
 Stores `value` in the 32-bit integer at the symmetric address `dest` on PE `pe` if it equals
 `cond`, and gives the old value. It serves signed and unsigned integers.
 
-One-sided; atomic with respect to all atomic operations of all PEs; complete on return.
-`dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_compare_swap`).
+One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it
+returns when the stream has run it. It is complete on return. `dest` must be aligned to 4.
+OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_compare_swap`).
 Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
 """
 function nvshmemrs_atomic_compare_swap32(runtime, dest, cond, value, pe, old)
@@ -542,8 +555,9 @@ const pointer_atomic_compare_swap64 = Ref{Ptr{Cvoid}}(C_NULL)
 Stores `value` in the 64-bit integer at the symmetric address `dest` on PE `pe` if it equals
 `cond`, and gives the old value. It serves signed and unsigned integers.
 
-One-sided; atomic with respect to all atomic operations of all PEs; complete on return.
-`dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_compare_swap`).
+One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it
+returns when the stream has run it. It is complete on return. `dest` must be aligned to 8.
+OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_compare_swap`).
 Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
 """
 function nvshmemrs_atomic_compare_swap64(runtime, dest, cond, value, pe, old)
@@ -560,8 +574,9 @@ const pointer_atomic_inc32 = Ref{Ptr{Cvoid}}(C_NULL)
 Adds 1 to the 32-bit integer at the symmetric address `dest` on PE `pe`. It wraps around, so
 it serves signed and unsigned integers.
 
-One-sided; atomic with respect to all atomic operations of all PEs; complete on return.
-`dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_inc`).
+One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a
+stream. It is complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1
+(`shmem_atomic_inc`).
 Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
 """
 function nvshmemrs_atomic_inc32(runtime, dest, pe)
@@ -577,8 +592,9 @@ const pointer_atomic_inc64 = Ref{Ptr{Cvoid}}(C_NULL)
 Adds 1 to the 64-bit integer at the symmetric address `dest` on PE `pe`. It wraps around, so
 it serves signed and unsigned integers.
 
-One-sided; atomic with respect to all atomic operations of all PEs; complete on return.
-`dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_inc`).
+One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a
+stream. It is complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1
+(`shmem_atomic_inc`).
 Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
 """
 function nvshmemrs_atomic_inc64(runtime, dest, pe)
@@ -592,11 +608,12 @@ const pointer_atomic_fetch_inc32 = Ref{Ptr{Cvoid}}(C_NULL)
 """
     nvshmemrs_atomic_fetch_inc32(runtime, dest, pe, old)
 
-Adds 1 to the 32-bit integer at the symmetric address `dest` on PE `pe` and gives the old
+Adds 1 to the 32-bit integer at the symmetric address `dest` on PE `pe`, and gives the old
 value. It wraps around, so it serves signed and unsigned integers.
 
-One-sided; atomic with respect to all atomic operations of all PEs; complete on return.
-`dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_inc`).
+One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it
+returns when the stream has run it. It is complete on return. `dest` must be aligned to 4.
+OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_inc`).
 Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
 """
 function nvshmemrs_atomic_fetch_inc32(runtime, dest, pe, old)
@@ -611,11 +628,12 @@ const pointer_atomic_fetch_inc64 = Ref{Ptr{Cvoid}}(C_NULL)
 """
     nvshmemrs_atomic_fetch_inc64(runtime, dest, pe, old)
 
-Adds 1 to the 64-bit integer at the symmetric address `dest` on PE `pe` and gives the old
+Adds 1 to the 64-bit integer at the symmetric address `dest` on PE `pe`, and gives the old
 value. It wraps around, so it serves signed and unsigned integers.
 
-One-sided; atomic with respect to all atomic operations of all PEs; complete on return.
-`dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_inc`).
+One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it
+returns when the stream has run it. It is complete on return. `dest` must be aligned to 8.
+OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_inc`).
 Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
 """
 function nvshmemrs_atomic_fetch_inc64(runtime, dest, pe, old)
@@ -633,8 +651,9 @@ const pointer_atomic_add32 = Ref{Ptr{Cvoid}}(C_NULL)
 Adds `value` to the 32-bit integer at the symmetric address `dest` on PE `pe`. It wraps
 around, so it serves signed and unsigned integers.
 
-One-sided; atomic with respect to all atomic operations of all PEs; complete on return.
-`dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_add`).
+One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a
+stream. It is complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1
+(`shmem_atomic_add`).
 Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
 """
 function nvshmemrs_atomic_add32(runtime, dest, value, pe)
@@ -652,8 +671,9 @@ const pointer_atomic_add64 = Ref{Ptr{Cvoid}}(C_NULL)
 Adds `value` to the 64-bit integer at the symmetric address `dest` on PE `pe`. It wraps
 around, so it serves signed and unsigned integers.
 
-One-sided; atomic with respect to all atomic operations of all PEs; complete on return.
-`dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_add`).
+One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a
+stream. It is complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1
+(`shmem_atomic_add`).
 Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
 """
 function nvshmemrs_atomic_add64(runtime, dest, value, pe)
@@ -671,8 +691,9 @@ const pointer_atomic_add_float = Ref{Ptr{Cvoid}}(C_NULL)
 Adds `value` to the `float` at the symmetric address `dest` on PE `pe`. The order of
 additions of several PEs, and so the rounding of their sum, is not fixed.
 
-One-sided; atomic with respect to all atomic operations of all PEs; complete on return.
-`dest` must be aligned to 4. NVSHMEM `nvshmemx_float_atomic_add`.
+One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a
+stream. It is complete on return. `dest` must be aligned to 4. NVSHMEM
+`nvshmemx_float_atomic_add`.
 Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
 """
 function nvshmemrs_atomic_add_float(runtime, dest, value, pe)
@@ -690,8 +711,9 @@ const pointer_atomic_add_double = Ref{Ptr{Cvoid}}(C_NULL)
 Adds `value` to the `double` at the symmetric address `dest` on PE `pe`. The order of
 additions of several PEs, and so the rounding of their sum, is not fixed.
 
-One-sided; atomic with respect to all atomic operations of all PEs; complete on return.
-`dest` must be aligned to 8. NVSHMEM `nvshmemx_double_atomic_add`.
+One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a
+stream. It is complete on return. `dest` must be aligned to 8. NVSHMEM
+`nvshmemx_double_atomic_add`.
 Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
 """
 function nvshmemrs_atomic_add_double(runtime, dest, value, pe)
@@ -706,11 +728,12 @@ const pointer_atomic_fetch_add32 = Ref{Ptr{Cvoid}}(C_NULL)
 """
     nvshmemrs_atomic_fetch_add32(runtime, dest, value, pe, old)
 
-Adds `value` to the 32-bit integer at the symmetric address `dest` on PE `pe` and gives the
+Adds `value` to the 32-bit integer at the symmetric address `dest` on PE `pe`, and gives the
 old value. It wraps around, so it serves signed and unsigned integers.
 
-One-sided; atomic with respect to all atomic operations of all PEs; complete on return.
-`dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_add`).
+One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it
+returns when the stream has run it. It is complete on return. `dest` must be aligned to 4.
+OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_add`).
 Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
 """
 function nvshmemrs_atomic_fetch_add32(runtime, dest, value, pe, old)
@@ -725,11 +748,12 @@ const pointer_atomic_fetch_add64 = Ref{Ptr{Cvoid}}(C_NULL)
 """
     nvshmemrs_atomic_fetch_add64(runtime, dest, value, pe, old)
 
-Adds `value` to the 64-bit integer at the symmetric address `dest` on PE `pe` and gives the
+Adds `value` to the 64-bit integer at the symmetric address `dest` on PE `pe`, and gives the
 old value. It wraps around, so it serves signed and unsigned integers.
 
-One-sided; atomic with respect to all atomic operations of all PEs; complete on return.
-`dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_add`).
+One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it
+returns when the stream has run it. It is complete on return. `dest` must be aligned to 8.
+OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_add`).
 Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
 """
 function nvshmemrs_atomic_fetch_add64(runtime, dest, value, pe, old)
@@ -744,12 +768,13 @@ const pointer_atomic_fetch_add_float = Ref{Ptr{Cvoid}}(C_NULL)
 """
     nvshmemrs_atomic_fetch_add_float(runtime, dest, value, pe, old)
 
-Adds `value` to the `float` at the symmetric address `dest` on PE `pe` and gives the old
+Adds `value` to the `float` at the symmetric address `dest` on PE `pe`, and gives the old
 value. The order of additions of several PEs, and so the rounding of their sum, is not
 fixed.
 
-One-sided; atomic with respect to all atomic operations of all PEs; complete on return.
-`dest` must be aligned to 4. NVSHMEM `nvshmemx_float_atomic_fetch_add`.
+One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it
+returns when the stream has run it. It is complete on return. `dest` must be aligned to 4.
+NVSHMEM `nvshmemx_float_atomic_fetch_add`.
 Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
 """
 function nvshmemrs_atomic_fetch_add_float(runtime, dest, value, pe, old)
@@ -764,12 +789,13 @@ const pointer_atomic_fetch_add_double = Ref{Ptr{Cvoid}}(C_NULL)
 """
     nvshmemrs_atomic_fetch_add_double(runtime, dest, value, pe, old)
 
-Adds `value` to the `double` at the symmetric address `dest` on PE `pe` and gives the old
+Adds `value` to the `double` at the symmetric address `dest` on PE `pe`, and gives the old
 value. The order of additions of several PEs, and so the rounding of their sum, is not
 fixed.
 
-One-sided; atomic with respect to all atomic operations of all PEs; complete on return.
-`dest` must be aligned to 8. NVSHMEM `nvshmemx_double_atomic_fetch_add`.
+One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it
+returns when the stream has run it. It is complete on return. `dest` must be aligned to 8.
+NVSHMEM `nvshmemx_double_atomic_fetch_add`.
 Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
 """
 function nvshmemrs_atomic_fetch_add_double(runtime, dest, value, pe, old)
@@ -787,8 +813,9 @@ const pointer_atomic_and32 = Ref{Ptr{Cvoid}}(C_NULL)
 Replaces the 32-bit integer at the symmetric address `dest` on PE `pe` by its bitwise and
 with `value`. It serves signed and unsigned integers.
 
-One-sided; atomic with respect to all atomic operations of all PEs; complete on return.
-`dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_and`).
+One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a
+stream. It is complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1
+(`shmem_atomic_and`).
 Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
 """
 function nvshmemrs_atomic_and32(runtime, dest, value, pe)
@@ -806,8 +833,9 @@ const pointer_atomic_and64 = Ref{Ptr{Cvoid}}(C_NULL)
 Replaces the 64-bit integer at the symmetric address `dest` on PE `pe` by its bitwise and
 with `value`. It serves signed and unsigned integers.
 
-One-sided; atomic with respect to all atomic operations of all PEs; complete on return.
-`dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_and`).
+One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a
+stream. It is complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1
+(`shmem_atomic_and`).
 Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
 """
 function nvshmemrs_atomic_and64(runtime, dest, value, pe)
@@ -825,8 +853,9 @@ const pointer_atomic_fetch_and32 = Ref{Ptr{Cvoid}}(C_NULL)
 Replaces the 32-bit integer at the symmetric address `dest` on PE `pe` by its bitwise and
 with `value`, and gives the old value. It serves signed and unsigned integers.
 
-One-sided; atomic with respect to all atomic operations of all PEs; complete on return.
-`dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_and`).
+One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it
+returns when the stream has run it. It is complete on return. `dest` must be aligned to 4.
+OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_and`).
 Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
 """
 function nvshmemrs_atomic_fetch_and32(runtime, dest, value, pe, old)
@@ -844,8 +873,9 @@ const pointer_atomic_fetch_and64 = Ref{Ptr{Cvoid}}(C_NULL)
 Replaces the 64-bit integer at the symmetric address `dest` on PE `pe` by its bitwise and
 with `value`, and gives the old value. It serves signed and unsigned integers.
 
-One-sided; atomic with respect to all atomic operations of all PEs; complete on return.
-`dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_and`).
+One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it
+returns when the stream has run it. It is complete on return. `dest` must be aligned to 8.
+OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_and`).
 Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
 """
 function nvshmemrs_atomic_fetch_and64(runtime, dest, value, pe, old)
@@ -863,8 +893,9 @@ const pointer_atomic_or32 = Ref{Ptr{Cvoid}}(C_NULL)
 Replaces the 32-bit integer at the symmetric address `dest` on PE `pe` by its bitwise or
 with `value`. It serves signed and unsigned integers.
 
-One-sided; atomic with respect to all atomic operations of all PEs; complete on return.
-`dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_or`).
+One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a
+stream. It is complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1
+(`shmem_atomic_or`).
 Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
 """
 function nvshmemrs_atomic_or32(runtime, dest, value, pe)
@@ -882,8 +913,9 @@ const pointer_atomic_or64 = Ref{Ptr{Cvoid}}(C_NULL)
 Replaces the 64-bit integer at the symmetric address `dest` on PE `pe` by its bitwise or
 with `value`. It serves signed and unsigned integers.
 
-One-sided; atomic with respect to all atomic operations of all PEs; complete on return.
-`dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_or`).
+One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a
+stream. It is complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1
+(`shmem_atomic_or`).
 Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
 """
 function nvshmemrs_atomic_or64(runtime, dest, value, pe)
@@ -901,8 +933,9 @@ const pointer_atomic_fetch_or32 = Ref{Ptr{Cvoid}}(C_NULL)
 Replaces the 32-bit integer at the symmetric address `dest` on PE `pe` by its bitwise or
 with `value`, and gives the old value. It serves signed and unsigned integers.
 
-One-sided; atomic with respect to all atomic operations of all PEs; complete on return.
-`dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_or`).
+One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it
+returns when the stream has run it. It is complete on return. `dest` must be aligned to 4.
+OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_or`).
 Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
 """
 function nvshmemrs_atomic_fetch_or32(runtime, dest, value, pe, old)
@@ -920,8 +953,9 @@ const pointer_atomic_fetch_or64 = Ref{Ptr{Cvoid}}(C_NULL)
 Replaces the 64-bit integer at the symmetric address `dest` on PE `pe` by its bitwise or
 with `value`, and gives the old value. It serves signed and unsigned integers.
 
-One-sided; atomic with respect to all atomic operations of all PEs; complete on return.
-`dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_or`).
+One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it
+returns when the stream has run it. It is complete on return. `dest` must be aligned to 8.
+OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_or`).
 Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
 """
 function nvshmemrs_atomic_fetch_or64(runtime, dest, value, pe, old)
@@ -939,8 +973,9 @@ const pointer_atomic_xor32 = Ref{Ptr{Cvoid}}(C_NULL)
 Replaces the 32-bit integer at the symmetric address `dest` on PE `pe` by its bitwise
 exclusive or with `value`. It serves signed and unsigned integers.
 
-One-sided; atomic with respect to all atomic operations of all PEs; complete on return.
-`dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_xor`).
+One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a
+stream. It is complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1
+(`shmem_atomic_xor`).
 Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
 """
 function nvshmemrs_atomic_xor32(runtime, dest, value, pe)
@@ -958,8 +993,9 @@ const pointer_atomic_xor64 = Ref{Ptr{Cvoid}}(C_NULL)
 Replaces the 64-bit integer at the symmetric address `dest` on PE `pe` by its bitwise
 exclusive or with `value`. It serves signed and unsigned integers.
 
-One-sided; atomic with respect to all atomic operations of all PEs; complete on return.
-`dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_xor`).
+One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a
+stream. It is complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1
+(`shmem_atomic_xor`).
 Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
 """
 function nvshmemrs_atomic_xor64(runtime, dest, value, pe)
@@ -977,8 +1013,9 @@ const pointer_atomic_fetch_xor32 = Ref{Ptr{Cvoid}}(C_NULL)
 Replaces the 32-bit integer at the symmetric address `dest` on PE `pe` by its bitwise
 exclusive or with `value`, and gives the old value. It serves signed and unsigned integers.
 
-One-sided; atomic with respect to all atomic operations of all PEs; complete on return.
-`dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_xor`).
+One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it
+returns when the stream has run it. It is complete on return. `dest` must be aligned to 4.
+OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_xor`).
 Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
 """
 function nvshmemrs_atomic_fetch_xor32(runtime, dest, value, pe, old)
@@ -996,8 +1033,9 @@ const pointer_atomic_fetch_xor64 = Ref{Ptr{Cvoid}}(C_NULL)
 Replaces the 64-bit integer at the symmetric address `dest` on PE `pe` by its bitwise
 exclusive or with `value`, and gives the old value. It serves signed and unsigned integers.
 
-One-sided; atomic with respect to all atomic operations of all PEs; complete on return.
-`dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_xor`).
+One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it
+returns when the stream has run it. It is complete on return. `dest` must be aligned to 8.
+OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_xor`).
 Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
 """
 function nvshmemrs_atomic_fetch_xor64(runtime, dest, value, pe, old)
@@ -1015,9 +1053,9 @@ const pointer_atomic_fetch32_nbi = Ref{Ptr{Cvoid}}(C_NULL)
 As `nvshmemrs_atomic_fetch32`, but what it gives is in local memory at `fetch` only after
 `nvshmemrs_quiet`.
 
-One-sided; atomic with respect to all atomic operations of all PEs; complete after
-`nvshmemrs_quiet`. `source` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
-(`shmem_atomic_fetch_nbi`).
+One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a
+stream. It is complete after `nvshmemrs_quiet`. `source` must be aligned to 4. OpenSHMEM 1.5
+section 9.7.2 (`shmem_atomic_fetch_nbi`).
 Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
 """
 function nvshmemrs_atomic_fetch32_nbi(runtime, fetch, source, pe)
@@ -1035,9 +1073,9 @@ const pointer_atomic_fetch64_nbi = Ref{Ptr{Cvoid}}(C_NULL)
 As `nvshmemrs_atomic_fetch64`, but what it gives is in local memory at `fetch` only after
 `nvshmemrs_quiet`.
 
-One-sided; atomic with respect to all atomic operations of all PEs; complete after
-`nvshmemrs_quiet`. `source` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
-(`shmem_atomic_fetch_nbi`).
+One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a
+stream. It is complete after `nvshmemrs_quiet`. `source` must be aligned to 8. OpenSHMEM 1.5
+section 9.7.2 (`shmem_atomic_fetch_nbi`).
 Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
 """
 function nvshmemrs_atomic_fetch64_nbi(runtime, fetch, source, pe)
@@ -1055,9 +1093,9 @@ const pointer_atomic_fetch_float_nbi = Ref{Ptr{Cvoid}}(C_NULL)
 As `nvshmemrs_atomic_fetch_float`, but what it gives is in local memory at `fetch` only
 after `nvshmemrs_quiet`.
 
-One-sided; atomic with respect to all atomic operations of all PEs; complete after
-`nvshmemrs_quiet`. `source` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
-(`shmem_atomic_fetch_nbi`).
+One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a
+stream. It is complete after `nvshmemrs_quiet`. `source` must be aligned to 4. OpenSHMEM 1.5
+section 9.7.2 (`shmem_atomic_fetch_nbi`).
 Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
 """
 function nvshmemrs_atomic_fetch_float_nbi(runtime, fetch, source, pe)
@@ -1075,9 +1113,9 @@ const pointer_atomic_fetch_double_nbi = Ref{Ptr{Cvoid}}(C_NULL)
 As `nvshmemrs_atomic_fetch_double`, but what it gives is in local memory at `fetch` only
 after `nvshmemrs_quiet`.
 
-One-sided; atomic with respect to all atomic operations of all PEs; complete after
-`nvshmemrs_quiet`. `source` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
-(`shmem_atomic_fetch_nbi`).
+One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a
+stream. It is complete after `nvshmemrs_quiet`. `source` must be aligned to 8. OpenSHMEM 1.5
+section 9.7.2 (`shmem_atomic_fetch_nbi`).
 Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
 """
 function nvshmemrs_atomic_fetch_double_nbi(runtime, fetch, source, pe)
@@ -1095,9 +1133,9 @@ const pointer_atomic_swap32_nbi = Ref{Ptr{Cvoid}}(C_NULL)
 As `nvshmemrs_atomic_swap32`, but what it gives is in local memory at `fetch` only after
 `nvshmemrs_quiet`.
 
-One-sided; atomic with respect to all atomic operations of all PEs; complete after
-`nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
-(`shmem_atomic_swap_nbi`).
+One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a
+stream. It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5
+section 9.7.2 (`shmem_atomic_swap_nbi`).
 Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
 """
 function nvshmemrs_atomic_swap32_nbi(runtime, fetch, dest, value, pe)
@@ -1115,9 +1153,9 @@ const pointer_atomic_swap64_nbi = Ref{Ptr{Cvoid}}(C_NULL)
 As `nvshmemrs_atomic_swap64`, but what it gives is in local memory at `fetch` only after
 `nvshmemrs_quiet`.
 
-One-sided; atomic with respect to all atomic operations of all PEs; complete after
-`nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
-(`shmem_atomic_swap_nbi`).
+One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a
+stream. It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5
+section 9.7.2 (`shmem_atomic_swap_nbi`).
 Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
 """
 function nvshmemrs_atomic_swap64_nbi(runtime, fetch, dest, value, pe)
@@ -1135,9 +1173,9 @@ const pointer_atomic_swap_float_nbi = Ref{Ptr{Cvoid}}(C_NULL)
 As `nvshmemrs_atomic_swap_float`, but what it gives is in local memory at `fetch` only after
 `nvshmemrs_quiet`.
 
-One-sided; atomic with respect to all atomic operations of all PEs; complete after
-`nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
-(`shmem_atomic_swap_nbi`).
+One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a
+stream. It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5
+section 9.7.2 (`shmem_atomic_swap_nbi`).
 Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
 """
 function nvshmemrs_atomic_swap_float_nbi(runtime, fetch, dest, value, pe)
@@ -1155,9 +1193,9 @@ const pointer_atomic_swap_double_nbi = Ref{Ptr{Cvoid}}(C_NULL)
 As `nvshmemrs_atomic_swap_double`, but what it gives is in local memory at `fetch` only
 after `nvshmemrs_quiet`.
 
-One-sided; atomic with respect to all atomic operations of all PEs; complete after
-`nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
-(`shmem_atomic_swap_nbi`).
+One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a
+stream. It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5
+section 9.7.2 (`shmem_atomic_swap_nbi`).
 Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
 """
 function nvshmemrs_atomic_swap_double_nbi(runtime, fetch, dest, value, pe)
@@ -1175,9 +1213,9 @@ const pointer_atomic_compare_swap32_nbi = Ref{Ptr{Cvoid}}(C_NULL)
 As `nvshmemrs_atomic_compare_swap32`, but what it gives is in local memory at `fetch` only
 after `nvshmemrs_quiet`.
 
-One-sided; atomic with respect to all atomic operations of all PEs; complete after
-`nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
-(`shmem_atomic_compare_swap_nbi`).
+One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a
+stream. It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5
+section 9.7.2 (`shmem_atomic_compare_swap_nbi`).
 Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
 """
 function nvshmemrs_atomic_compare_swap32_nbi(runtime, fetch, dest, cond, value, pe)
@@ -1195,9 +1233,9 @@ const pointer_atomic_compare_swap64_nbi = Ref{Ptr{Cvoid}}(C_NULL)
 As `nvshmemrs_atomic_compare_swap64`, but what it gives is in local memory at `fetch` only
 after `nvshmemrs_quiet`.
 
-One-sided; atomic with respect to all atomic operations of all PEs; complete after
-`nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
-(`shmem_atomic_compare_swap_nbi`).
+One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a
+stream. It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5
+section 9.7.2 (`shmem_atomic_compare_swap_nbi`).
 Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
 """
 function nvshmemrs_atomic_compare_swap64_nbi(runtime, fetch, dest, cond, value, pe)
@@ -1215,9 +1253,9 @@ const pointer_atomic_fetch_inc32_nbi = Ref{Ptr{Cvoid}}(C_NULL)
 As `nvshmemrs_atomic_fetch_inc32`, but what it gives is in local memory at `fetch` only
 after `nvshmemrs_quiet`.
 
-One-sided; atomic with respect to all atomic operations of all PEs; complete after
-`nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
-(`shmem_atomic_fetch_inc_nbi`).
+One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a
+stream. It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5
+section 9.7.2 (`shmem_atomic_fetch_inc_nbi`).
 Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
 """
 function nvshmemrs_atomic_fetch_inc32_nbi(runtime, fetch, dest, pe)
@@ -1235,9 +1273,9 @@ const pointer_atomic_fetch_inc64_nbi = Ref{Ptr{Cvoid}}(C_NULL)
 As `nvshmemrs_atomic_fetch_inc64`, but what it gives is in local memory at `fetch` only
 after `nvshmemrs_quiet`.
 
-One-sided; atomic with respect to all atomic operations of all PEs; complete after
-`nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
-(`shmem_atomic_fetch_inc_nbi`).
+One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a
+stream. It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5
+section 9.7.2 (`shmem_atomic_fetch_inc_nbi`).
 Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
 """
 function nvshmemrs_atomic_fetch_inc64_nbi(runtime, fetch, dest, pe)
@@ -1255,9 +1293,9 @@ const pointer_atomic_fetch_add32_nbi = Ref{Ptr{Cvoid}}(C_NULL)
 As `nvshmemrs_atomic_fetch_add32`, but what it gives is in local memory at `fetch` only
 after `nvshmemrs_quiet`.
 
-One-sided; atomic with respect to all atomic operations of all PEs; complete after
-`nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
-(`shmem_atomic_fetch_add_nbi`).
+One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a
+stream. It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5
+section 9.7.2 (`shmem_atomic_fetch_add_nbi`).
 Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
 """
 function nvshmemrs_atomic_fetch_add32_nbi(runtime, fetch, dest, value, pe)
@@ -1275,9 +1313,9 @@ const pointer_atomic_fetch_add64_nbi = Ref{Ptr{Cvoid}}(C_NULL)
 As `nvshmemrs_atomic_fetch_add64`, but what it gives is in local memory at `fetch` only
 after `nvshmemrs_quiet`.
 
-One-sided; atomic with respect to all atomic operations of all PEs; complete after
-`nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
-(`shmem_atomic_fetch_add_nbi`).
+One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a
+stream. It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5
+section 9.7.2 (`shmem_atomic_fetch_add_nbi`).
 Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
 """
 function nvshmemrs_atomic_fetch_add64_nbi(runtime, fetch, dest, value, pe)
@@ -1295,8 +1333,9 @@ const pointer_atomic_fetch_add_float_nbi = Ref{Ptr{Cvoid}}(C_NULL)
 As `nvshmemrs_atomic_fetch_add_float`, but what it gives is in local memory at `fetch` only
 after `nvshmemrs_quiet`.
 
-One-sided; atomic with respect to all atomic operations of all PEs; complete after
-`nvshmemrs_quiet`. `dest` must be aligned to 4. NVSHMEM `nvshmemx_float_atomic_fetch_add`.
+One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a
+stream. It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 4. NVSHMEM
+`nvshmemx_float_atomic_fetch_add`.
 Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
 """
 function nvshmemrs_atomic_fetch_add_float_nbi(runtime, fetch, dest, value, pe)
@@ -1314,8 +1353,9 @@ const pointer_atomic_fetch_add_double_nbi = Ref{Ptr{Cvoid}}(C_NULL)
 As `nvshmemrs_atomic_fetch_add_double`, but what it gives is in local memory at `fetch` only
 after `nvshmemrs_quiet`.
 
-One-sided; atomic with respect to all atomic operations of all PEs; complete after
-`nvshmemrs_quiet`. `dest` must be aligned to 8. NVSHMEM `nvshmemx_double_atomic_fetch_add`.
+One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a
+stream. It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 8. NVSHMEM
+`nvshmemx_double_atomic_fetch_add`.
 Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
 """
 function nvshmemrs_atomic_fetch_add_double_nbi(runtime, fetch, dest, value, pe)
@@ -1333,9 +1373,9 @@ const pointer_atomic_fetch_and32_nbi = Ref{Ptr{Cvoid}}(C_NULL)
 As `nvshmemrs_atomic_fetch_and32`, but what it gives is in local memory at `fetch` only
 after `nvshmemrs_quiet`.
 
-One-sided; atomic with respect to all atomic operations of all PEs; complete after
-`nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
-(`shmem_atomic_fetch_and_nbi`).
+One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a
+stream. It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5
+section 9.7.2 (`shmem_atomic_fetch_and_nbi`).
 Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
 """
 function nvshmemrs_atomic_fetch_and32_nbi(runtime, fetch, dest, value, pe)
@@ -1353,9 +1393,9 @@ const pointer_atomic_fetch_and64_nbi = Ref{Ptr{Cvoid}}(C_NULL)
 As `nvshmemrs_atomic_fetch_and64`, but what it gives is in local memory at `fetch` only
 after `nvshmemrs_quiet`.
 
-One-sided; atomic with respect to all atomic operations of all PEs; complete after
-`nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
-(`shmem_atomic_fetch_and_nbi`).
+One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a
+stream. It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5
+section 9.7.2 (`shmem_atomic_fetch_and_nbi`).
 Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
 """
 function nvshmemrs_atomic_fetch_and64_nbi(runtime, fetch, dest, value, pe)
@@ -1373,9 +1413,9 @@ const pointer_atomic_fetch_or32_nbi = Ref{Ptr{Cvoid}}(C_NULL)
 As `nvshmemrs_atomic_fetch_or32`, but what it gives is in local memory at `fetch` only after
 `nvshmemrs_quiet`.
 
-One-sided; atomic with respect to all atomic operations of all PEs; complete after
-`nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
-(`shmem_atomic_fetch_or_nbi`).
+One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a
+stream. It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5
+section 9.7.2 (`shmem_atomic_fetch_or_nbi`).
 Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
 """
 function nvshmemrs_atomic_fetch_or32_nbi(runtime, fetch, dest, value, pe)
@@ -1393,9 +1433,9 @@ const pointer_atomic_fetch_or64_nbi = Ref{Ptr{Cvoid}}(C_NULL)
 As `nvshmemrs_atomic_fetch_or64`, but what it gives is in local memory at `fetch` only after
 `nvshmemrs_quiet`.
 
-One-sided; atomic with respect to all atomic operations of all PEs; complete after
-`nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
-(`shmem_atomic_fetch_or_nbi`).
+One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a
+stream. It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5
+section 9.7.2 (`shmem_atomic_fetch_or_nbi`).
 Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
 """
 function nvshmemrs_atomic_fetch_or64_nbi(runtime, fetch, dest, value, pe)
@@ -1413,9 +1453,9 @@ const pointer_atomic_fetch_xor32_nbi = Ref{Ptr{Cvoid}}(C_NULL)
 As `nvshmemrs_atomic_fetch_xor32`, but what it gives is in local memory at `fetch` only
 after `nvshmemrs_quiet`.
 
-One-sided; atomic with respect to all atomic operations of all PEs; complete after
-`nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
-(`shmem_atomic_fetch_xor_nbi`).
+One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a
+stream. It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5
+section 9.7.2 (`shmem_atomic_fetch_xor_nbi`).
 Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
 """
 function nvshmemrs_atomic_fetch_xor32_nbi(runtime, fetch, dest, value, pe)
@@ -1433,9 +1473,9 @@ const pointer_atomic_fetch_xor64_nbi = Ref{Ptr{Cvoid}}(C_NULL)
 As `nvshmemrs_atomic_fetch_xor64`, but what it gives is in local memory at `fetch` only
 after `nvshmemrs_quiet`.
 
-One-sided; atomic with respect to all atomic operations of all PEs; complete after
-`nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
-(`shmem_atomic_fetch_xor_nbi`).
+One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a
+stream. It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5
+section 9.7.2 (`shmem_atomic_fetch_xor_nbi`).
 Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
 """
 function nvshmemrs_atomic_fetch_xor64_nbi(runtime, fetch, dest, value, pe)
@@ -1452,7 +1492,8 @@ const pointer_barrier = Ref{Ptr{Cvoid}}(C_NULL)
 Waits until every member of `team` has arrived, and completes all operations that the
 members issued before: they are visible to every member.
 
-Collective over `team`. OpenSHMEM 1.5 section 9.9.1 (`shmem_barrier`, `shmem_barrier_all`).
+Collective over `team`; may be queued on a stream. OpenSHMEM 1.5 section 9.9.1
+(`shmem_barrier`, `shmem_barrier_all`).
 Errors: BAD\\_HANDLE, PE\\_DIED, TIMEOUT, INTERRUPTED, MISMATCH when a member is in another
 collective.
 """
@@ -1469,7 +1510,8 @@ const pointer_sync = Ref{Ptr{Cvoid}}(C_NULL)
 Waits until every member of `team` has arrived. Non-blocking operations are not completed by
 it.
 
-Collective over `team`. OpenSHMEM 1.5 section 9.9.3 (`shmem_team_sync`, `shmem_sync_all`).
+Collective over `team`; may be queued on a stream. OpenSHMEM 1.5 section 9.9.3
+(`shmem_team_sync`, `shmem_sync_all`).
 Errors: as `nvshmemrs_barrier`.
 """
 function nvshmemrs_sync(runtime, team)
@@ -1486,8 +1528,9 @@ const pointer_broadcast = Ref{Ptr{Cvoid}}(C_NULL)
 Copies `bytes` bytes from `source` on the member with team number `root` to `dest` on every
 member, the root included. `source` may equal `dest`; they must not overlap otherwise.
 
-Collective over `team`, same `bytes`, `root` and symmetric addresses. Returns when `dest` is
-written here and `source` may be reused. OpenSHMEM 1.5 section 9.9.5 (`shmem_broadcastmem`).
+Collective over `team`, same `bytes`, `root` and symmetric addresses; may be queued on a
+stream. Returns when `dest` is written here and `source` may be reused. OpenSHMEM 1.5
+section 9.9.5 (`shmem_broadcastmem`).
 Errors, on every member, and nothing is written: MISMATCH, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS,
 PE\\_RANGE, PEER\\_ARGUMENT; also PE\\_DIED, TIMEOUT, INTERRUPTED.
 """
@@ -1507,9 +1550,9 @@ Combines `count` elements of `source` of every member, element by element, in te
 and writes the result to `dest` on every member. `source` may equal `dest`; they must not
 overlap otherwise. The result has the same bits on every member and in every run.
 
-Collective over `team`, same `count`, `dtype`, `op` and symmetric addresses. `dtype` is one
-of `nvshmemrs_dtype`, `op` one of `nvshmemrs_op`. OpenSHMEM 1.5 section 9.9.9
-(`shmem_sum_reduce`, ...).
+Collective over `team`, same `count`, `dtype`, `op` and symmetric addresses; may be queued
+on a stream. `dtype` is one of `nvshmemrs_dtype`, `op` one of `nvshmemrs_op`. OpenSHMEM 1.5
+section 9.9.9 (`shmem_<op>_reduce`).
 Errors, on every member, and nothing is written: MISMATCH, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS,
 INVALID\\_VALUE, PEER\\_ARGUMENT; also PE\\_DIED, TIMEOUT, INTERRUPTED.
 """
@@ -1529,8 +1572,9 @@ Puts together `bytes` bytes of `source` of every member, in team order, in `dest
 member, which has room for `n_pes * bytes`. In place: `source` is the member's own part,
 `dest + my_pe * bytes`; otherwise they must not overlap.
 
-Collective over `team`, same `bytes` and symmetric addresses. Returns when `dest` is written
-here and `source` may be reused. OpenSHMEM 1.5 section 9.9.6 (`shmem_fcollectmem`).
+Collective over `team`, same `bytes` and symmetric addresses; may be queued on a stream.
+Returns when `dest` is written here and `source` may be reused. OpenSHMEM 1.5 section 9.9.6
+(`shmem_fcollectmem`).
 Errors: as `nvshmemrs_broadcast`.
 """
 function nvshmemrs_fcollect(runtime, team, dest, source, bytes)
@@ -1549,8 +1593,9 @@ Puts together what every member brings, `bytes` bytes that may differ between me
 team order, in `dest` on every member, which has room for the sum. `source` and `dest` must
 not overlap.
 
-Collective over `team`, same symmetric address `dest`. Returns when `dest` is written here
-and `source` may be reused. OpenSHMEM 1.5 section 9.9.6 (`shmem_collectmem`).
+Collective over `team`, same symmetric address `dest`; may be queued on a stream. Returns
+when `dest` is written here and `source` may be reused. OpenSHMEM 1.5 section 9.9.6
+(`shmem_collectmem`).
 Errors: as `nvshmemrs_broadcast`.
 """
 function nvshmemrs_collect(runtime, team, dest, source, bytes)
@@ -1569,8 +1614,9 @@ Sends part j of `source`, `bytes` bytes, to member j, where it becomes part i of
 being the sender's number. Both have one part per member. `source` may equal `dest`; they
 must not overlap otherwise.
 
-Collective over `team`, same `bytes` and symmetric addresses. Returns when `dest` is written
-here and `source` may be reused. OpenSHMEM 1.5 section 9.9.7 (`shmem_alltoallmem`).
+Collective over `team`, same `bytes` and symmetric addresses; may be queued on a stream.
+Returns when `dest` is written here and `source` may be reused. OpenSHMEM 1.5 section 9.9.7
+(`shmem_alltoallmem`).
 Errors: as `nvshmemrs_broadcast`.
 """
 function nvshmemrs_alltoall(runtime, team, dest, source, bytes)
@@ -1590,8 +1636,9 @@ As `nvshmemrs_alltoall` for parts of `count` elements of `element_bytes` bytes t
 `dest_stride` and `source_stride` elements apart, each at least 1. Elements in between stay
 as they are. `source` and `dest` must not overlap.
 
-Collective over `team`, same arguments and symmetric addresses. Returns when `dest` is
-written here and `source` may be reused. OpenSHMEM 1.5 section 9.9.8 (`shmem_alltoallsmem`).
+Collective over `team`, same arguments and symmetric addresses; may be queued on a stream.
+Returns when `dest` is written here and `source` may be reused. OpenSHMEM 1.5 section 9.9.8
+(`shmem_alltoallsmem`).
 Errors: as `nvshmemrs_broadcast`; INVALID\\_VALUE.
 """
 function nvshmemrs_alltoalls(runtime, team, dest, source, dest_stride, source_stride, element_bytes, count)
@@ -1611,8 +1658,8 @@ As `nvshmemrs_reduce`, but member i keeps only part i of the result, `count` ele
 `dest`. `source` has one such part per member. In place: `dest` is the member's own part,
 `source + my_pe * count` elements; otherwise they must not overlap.
 
-Collective over `team`, same `count`, `dtype`, `op` and symmetric addresses. `dtype` is one
-of `nvshmemrs_dtype`, `op` one of `nvshmemrs_op`. NVSHMEM
+Collective over `team`, same `count`, `dtype`, `op` and symmetric addresses; may be queued
+on a stream. `dtype` is one of `nvshmemrs_dtype`, `op` one of `nvshmemrs_op`. NVSHMEM
 `nvshmem_<type>_<op>_reducescatter`.
 Errors: as `nvshmemrs_reduce`.
 """
@@ -1632,8 +1679,9 @@ Inclusive scan: combines `count` elements of `source` of the members up to and i
 caller, element by element, in team order, and writes the result to the caller's `dest`.
 `source` may equal `dest`; they must not overlap otherwise.
 
-Collective over `team`, same `count`, `dtype`, `op` and symmetric addresses. `dtype` is one
-of `nvshmemrs_dtype`, `op` one of `nvshmemrs_op`. OpenSHMEM 1.6 (`shmem_sum_inscan`).
+Collective over `team`, same `count`, `dtype`, `op` and symmetric addresses; may be queued
+on a stream. `dtype` is one of `nvshmemrs_dtype`, `op` one of `nvshmemrs_op`. OpenSHMEM 1.6
+(`shmem_sum_inscan`).
 Errors: as `nvshmemrs_reduce`.
 """
 function nvshmemrs_inscan(runtime, team, dest, source, count, dtype, op)
@@ -1652,8 +1700,9 @@ Exclusive scan: as `nvshmemrs_inscan` over the members before the caller. Member
 operation's identity: 0 for sum, or and xor, 1 for prod, all bits for and, the largest value
 for min and the smallest for max (infinities for floating point).
 
-Collective over `team`, same `count`, `dtype`, `op` and symmetric addresses. `dtype` is one
-of `nvshmemrs_dtype`, `op` one of `nvshmemrs_op`. OpenSHMEM 1.6 (`shmem_sum_exscan`).
+Collective over `team`, same `count`, `dtype`, `op` and symmetric addresses; may be queued
+on a stream. `dtype` is one of `nvshmemrs_dtype`, `op` one of `nvshmemrs_op`. OpenSHMEM 1.6
+(`shmem_sum_exscan`).
 Errors: as `nvshmemrs_reduce`.
 """
 function nvshmemrs_exscan(runtime, team, dest, source, count, dtype, op)
@@ -2118,10 +2167,10 @@ const pointer_wait_until = Ref{Ptr{Cvoid}}(C_NULL)
 Waits until this PE's copy of the element at the symmetric address `ivar` compares to the
 one at `value` as `cmp` says. What was put before the value that does is visible on return.
 
-Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of
-`nvshmemrs_dtype`: an integer, float or double; `ivar` must be aligned to its size. `value`
-is read once, when the call begins, and may be reused on return, also if it is queued.
-OpenSHMEM 1.5 section 9.10.1 (`shmem_wait_until`).
+Local: only the caller waits; may be queued on a stream. `cmp` is one of `nvshmemrs_cmp`,
+`dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivar` must be aligned to
+its size. `value` is read once, when the call begins, and may be reused on return, also if
+it is queued. OpenSHMEM 1.5 section 9.10.1 (`shmem_wait_until`).
 Errors: PE\\_DIED, TIMEOUT, INTERRUPTED, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE.
 """
 function nvshmemrs_wait_until(runtime, ivar, cmp, value, dtype)
@@ -2140,9 +2189,10 @@ Whether this PE's copy of the element at the symmetric address `ivar` compares t
 `value` as `cmp` says: gives 1 or 0. What was put before the value that does is visible on
 return.
 
-Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an
-integer, float or double; `ivar` must be aligned to its size. `value` is read once, when the
-call begins. OpenSHMEM 1.5 section 9.10.8 (`shmem_test`).
+Local; never waits. Given a stream, it returns when the stream has run it. `cmp` is one of
+`nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivar`
+must be aligned to its size. `value` is read once, when the call begins. OpenSHMEM 1.5
+section 9.10.8 (`shmem_test`).
 Errors: NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE.
 """
 function nvshmemrs_test(runtime, ivar, cmp, value, dtype, result)
@@ -2161,11 +2211,11 @@ Waits until each of the `count` elements at the symmetric address `ivars` of thi
 compared to the one at `value` as `cmp` says. What was put before the values that do is
 visible on return. If there is no element to wait for, it returns at once.
 
-Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of
-`nvshmemrs_dtype`: an integer, float or double; `ivars` must be aligned to its size.
-`status` may be NULL; a number other than 0 in it excludes the element. `value` and `status`
-are read once, when the call begins, and may be reused on return, also if it is queued.
-OpenSHMEM 1.5 section 9.10.2 (`shmem_wait_until_all`).
+Local: only the caller waits; may be queued on a stream. `cmp` is one of `nvshmemrs_cmp`,
+`dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars` must be aligned to
+its size. `status` may be NULL; a number other than 0 in it excludes the element. `value`
+and `status` are read once, when the call begins, and may be reused on return, also if it is
+queued. OpenSHMEM 1.5 section 9.10.2 (`shmem_wait_until_all`).
 Errors: PE\\_DIED, TIMEOUT, INTERRUPTED, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE.
 """
 function nvshmemrs_wait_until_all(runtime, ivars, count, status, cmp, value, dtype)
@@ -2187,10 +2237,11 @@ before its value is visible on return. If several compare, calls with the same a
 take turns: in time they give each of them, also if other calls come in between. If there is
 no element to wait for, it returns at once and gives SIZE\\_MAX.
 
-Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of
-`nvshmemrs_dtype`: an integer, float or double; `ivars` must be aligned to its size.
-`status` may be NULL; a number other than 0 in it excludes the element. `value` and `status`
-are read once, when the call begins. OpenSHMEM 1.5 section 9.10.3 (`shmem_wait_until_any`).
+Local: only the caller waits. Given a stream, it returns when the stream has run it. `cmp`
+is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double;
+`ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it
+excludes the element. `value` and `status` are read once, when the call begins. OpenSHMEM
+1.5 section 9.10.3 (`shmem_wait_until_any`).
 Errors: PE\\_DIED, TIMEOUT, INTERRUPTED, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE.
 """
 function nvshmemrs_wait_until_any(runtime, ivars, count, status, cmp, value, dtype, index)
@@ -2212,11 +2263,11 @@ compares to the one at `value` as `cmp` says; writes the indices of all that do 
 `indices`, in order, and gives their number. What was put before their values is visible on
 return. If there is no element to wait for, it returns at once and gives 0.
 
-Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of
-`nvshmemrs_dtype`: an integer, float or double; `ivars` must be aligned to its size.
-`status` may be NULL; a number other than 0 in it excludes the element. `value` and `status`
-are read once, when the call begins. `indices` has room for `count` numbers. OpenSHMEM 1.5
-section 9.10.4 (`shmem_wait_until_some`).
+Local: only the caller waits. Given a stream, it returns when the stream has run it. `cmp`
+is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double;
+`ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it
+excludes the element. `value` and `status` are read once, when the call begins. `indices`
+has room for `count` numbers. OpenSHMEM 1.5 section 9.10.4 (`shmem_wait_until_some`).
 Errors: PE\\_DIED, TIMEOUT, INTERRUPTED, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE.
 """
 function nvshmemrs_wait_until_some(runtime, ivars, count, indices, status, cmp, value, dtype, found)
@@ -2236,10 +2287,11 @@ Whether all of the `count` elements at the symmetric address `ivars` of this PE 
 the one at `value` as `cmp` says: gives 1 or 0. What was put before the values is visible on
 return if they do. If there is no element to look at, it gives 1.
 
-Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an
-integer, float or double; `ivars` must be aligned to its size. `status` may be NULL; a
-number other than 0 in it excludes the element. `value` and `status` are read once, when the
-call begins. OpenSHMEM 1.5 section 9.10.9 (`shmem_test_all`).
+Local; never waits. Given a stream, it returns when the stream has run it. `cmp` is one of
+`nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars`
+must be aligned to its size. `status` may be NULL; a number other than 0 in it excludes the
+element. `value` and `status` are read once, when the call begins. OpenSHMEM 1.5 section
+9.10.9 (`shmem_test_all`).
 Errors: NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE.
 """
 function nvshmemrs_test_all(runtime, ivars, count, status, cmp, value, dtype, result)
@@ -2260,10 +2312,11 @@ that compares to the one at `value` as `cmp` says, SIZE\\_MAX if none does. What
 before its value is visible on return. If several compare, calls with the same arguments
 take turns: in time they give each of them, also if other calls come in between.
 
-Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an
-integer, float or double; `ivars` must be aligned to its size. `status` may be NULL; a
-number other than 0 in it excludes the element. `value` and `status` are read once, when the
-call begins. OpenSHMEM 1.5 section 9.10.10 (`shmem_test_any`).
+Local; never waits. Given a stream, it returns when the stream has run it. `cmp` is one of
+`nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars`
+must be aligned to its size. `status` may be NULL; a number other than 0 in it excludes the
+element. `value` and `status` are read once, when the call begins. OpenSHMEM 1.5 section
+9.10.10 (`shmem_test_any`).
 Errors: NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE.
 """
 function nvshmemrs_test_any(runtime, ivars, count, status, cmp, value, dtype, index)
@@ -2284,11 +2337,11 @@ Writes the indices of all of the `count` elements at the symmetric address `ivar
 PE that compare to the one at `value` as `cmp` says to `indices`, in order, and gives their
 number, which may be 0. What was put before their values is visible on return.
 
-Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an
-integer, float or double; `ivars` must be aligned to its size. `status` may be NULL; a
-number other than 0 in it excludes the element. `value` and `status` are read once, when the
-call begins. `indices` has room for `count` numbers. OpenSHMEM 1.5 section 9.10.11
-(`shmem_test_some`).
+Local; never waits. Given a stream, it returns when the stream has run it. `cmp` is one of
+`nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars`
+must be aligned to its size. `status` may be NULL; a number other than 0 in it excludes the
+element. `value` and `status` are read once, when the call begins. `indices` has room for
+`count` numbers. OpenSHMEM 1.5 section 9.10.11 (`shmem_test_some`).
 Errors: NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE.
 """
 function nvshmemrs_test_some(runtime, ivars, count, indices, status, cmp, value, dtype, found)
@@ -2307,10 +2360,10 @@ const pointer_wait_until_all_vector = Ref{Ptr{Cvoid}}(C_NULL)
 As `nvshmemrs_wait_until_all`, but the element of index i is compared with the one of index
 i at `values`, of which there are `count`.
 
-Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of
-`nvshmemrs_dtype`: an integer, float or double; `ivars` must be aligned to its size.
-`status` may be NULL; a number other than 0 in it excludes the element. `values` and
-`status` are read once, when the call begins, and may be reused on return, also if it is
+Local: only the caller waits; may be queued on a stream. `cmp` is one of `nvshmemrs_cmp`,
+`dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars` must be aligned to
+its size. `status` may be NULL; a number other than 0 in it excludes the element. `values`
+and `status` are read once, when the call begins, and may be reused on return, also if it is
 queued. OpenSHMEM 1.5 section 9.10.5 (`shmem_wait_until_all_vector`).
 Errors: PE\\_DIED, TIMEOUT, INTERRUPTED, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE.
 """
@@ -2330,11 +2383,11 @@ const pointer_wait_until_any_vector = Ref{Ptr{Cvoid}}(C_NULL)
 As `nvshmemrs_wait_until_any`, but the element of index i is compared with the one of index
 i at `values`, of which there are `count`.
 
-Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of
-`nvshmemrs_dtype`: an integer, float or double; `ivars` must be aligned to its size.
-`status` may be NULL; a number other than 0 in it excludes the element. `values` and
-`status` are read once, when the call begins. OpenSHMEM 1.5 section 9.10.6
-(`shmem_wait_until_any_vector`).
+Local: only the caller waits. Given a stream, it returns when the stream has run it. `cmp`
+is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double;
+`ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it
+excludes the element. `values` and `status` are read once, when the call begins. OpenSHMEM
+1.5 section 9.10.6 (`shmem_wait_until_any_vector`).
 Errors: PE\\_DIED, TIMEOUT, INTERRUPTED, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE.
 """
 function nvshmemrs_wait_until_any_vector(runtime, ivars, count, status, cmp, values, dtype, index)
@@ -2354,11 +2407,11 @@ const pointer_wait_until_some_vector = Ref{Ptr{Cvoid}}(C_NULL)
 As `nvshmemrs_wait_until_some`, but the element of index i is compared with the one of index
 i at `values`, of which there are `count`.
 
-Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of
-`nvshmemrs_dtype`: an integer, float or double; `ivars` must be aligned to its size.
-`status` may be NULL; a number other than 0 in it excludes the element. `values` and
-`status` are read once, when the call begins. `indices` has room for `count` numbers.
-OpenSHMEM 1.5 section 9.10.7 (`shmem_wait_until_some_vector`).
+Local: only the caller waits. Given a stream, it returns when the stream has run it. `cmp`
+is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double;
+`ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it
+excludes the element. `values` and `status` are read once, when the call begins. `indices`
+has room for `count` numbers. OpenSHMEM 1.5 section 9.10.7 (`shmem_wait_until_some_vector`).
 Errors: PE\\_DIED, TIMEOUT, INTERRUPTED, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE.
 """
 function nvshmemrs_wait_until_some_vector(runtime, ivars, count, indices, status, cmp, values, dtype, found)
@@ -2378,10 +2431,11 @@ const pointer_test_all_vector = Ref{Ptr{Cvoid}}(C_NULL)
 As `nvshmemrs_test_all`, but the element of index i is compared with the one of index i at
 `values`, of which there are `count`.
 
-Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an
-integer, float or double; `ivars` must be aligned to its size. `status` may be NULL; a
-number other than 0 in it excludes the element. `values` and `status` are read once, when
-the call begins. OpenSHMEM 1.5 section 9.10.12 (`shmem_test_all_vector`).
+Local; never waits. Given a stream, it returns when the stream has run it. `cmp` is one of
+`nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars`
+must be aligned to its size. `status` may be NULL; a number other than 0 in it excludes the
+element. `values` and `status` are read once, when the call begins. OpenSHMEM 1.5 section
+9.10.12 (`shmem_test_all_vector`).
 Errors: NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE.
 """
 function nvshmemrs_test_all_vector(runtime, ivars, count, status, cmp, values, dtype, result)
@@ -2401,10 +2455,11 @@ const pointer_test_any_vector = Ref{Ptr{Cvoid}}(C_NULL)
 As `nvshmemrs_test_any`, but the element of index i is compared with the one of index i at
 `values`, of which there are `count`.
 
-Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an
-integer, float or double; `ivars` must be aligned to its size. `status` may be NULL; a
-number other than 0 in it excludes the element. `values` and `status` are read once, when
-the call begins. OpenSHMEM 1.5 section 9.10.13 (`shmem_test_any_vector`).
+Local; never waits. Given a stream, it returns when the stream has run it. `cmp` is one of
+`nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars`
+must be aligned to its size. `status` may be NULL; a number other than 0 in it excludes the
+element. `values` and `status` are read once, when the call begins. OpenSHMEM 1.5 section
+9.10.13 (`shmem_test_any_vector`).
 Errors: NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE.
 """
 function nvshmemrs_test_any_vector(runtime, ivars, count, status, cmp, values, dtype, index)
@@ -2424,11 +2479,11 @@ const pointer_test_some_vector = Ref{Ptr{Cvoid}}(C_NULL)
 As `nvshmemrs_test_some`, but the element of index i is compared with the one of index i at
 `values`, of which there are `count`.
 
-Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an
-integer, float or double; `ivars` must be aligned to its size. `status` may be NULL; a
-number other than 0 in it excludes the element. `values` and `status` are read once, when
-the call begins. `indices` has room for `count` numbers. OpenSHMEM 1.5 section 9.10.14
-(`shmem_test_some_vector`).
+Local; never waits. Given a stream, it returns when the stream has run it. `cmp` is one of
+`nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars`
+must be aligned to its size. `status` may be NULL; a number other than 0 in it excludes the
+element. `values` and `status` are read once, when the call begins. `indices` has room for
+`count` numbers. OpenSHMEM 1.5 section 9.10.14 (`shmem_test_some_vector`).
 Errors: NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE.
 """
 function nvshmemrs_test_some_vector(runtime, ivars, count, indices, status, cmp, values, dtype, found)
@@ -2447,9 +2502,9 @@ const pointer_put = Ref{Ptr{Cvoid}}(C_NULL)
 Copies `bytes` bytes from local memory at `source` to the symmetric address `dest` on PE
 `pe`.
 
-One-sided. Returns when `source` may be reused; the data is visible on `pe` after quiet,
-barrier or a signal. `source` and `dest` may overlap on the same PE. OpenSHMEM 1.5 section
-9.5.1 (`shmem_putmem`).
+One-sided; may be queued on a stream. Returns when `source` may be reused; the data is
+visible on `pe` after quiet, barrier or a signal. `source` and `dest` may overlap on the
+same PE. OpenSHMEM 1.5 section 9.5.1 (`shmem_putmem`).
 Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS; nothing is written.
 """
 function nvshmemrs_put(runtime, dest, source, bytes, pe)
@@ -2467,7 +2522,8 @@ const pointer_get = Ref{Ptr{Cvoid}}(C_NULL)
 Copies `bytes` bytes from the symmetric address `source` on PE `pe` to local memory at
 `dest`.
 
-One-sided. Returns when the data is in `dest`. OpenSHMEM 1.5 section 9.5.4 (`shmem_getmem`).
+One-sided; may be queued on a stream. Returns when the data is in `dest`. OpenSHMEM 1.5
+section 9.5.4 (`shmem_getmem`).
 Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS; nothing is written.
 """
 function nvshmemrs_get(runtime, dest, source, bytes, pe)
@@ -2484,7 +2540,7 @@ const pointer_put_nbi = Ref{Ptr{Cvoid}}(C_NULL)
 
 As `nvshmemrs_put`, but `source` may be reused only after `nvshmemrs_quiet`.
 
-One-sided. OpenSHMEM 1.5 section 9.6.1 (`shmem_putmem_nbi`).
+One-sided; may be queued on a stream. OpenSHMEM 1.5 section 9.6.1 (`shmem_putmem_nbi`).
 Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS; nothing is written.
 """
 function nvshmemrs_put_nbi(runtime, dest, source, bytes, pe)
@@ -2501,7 +2557,7 @@ const pointer_get_nbi = Ref{Ptr{Cvoid}}(C_NULL)
 
 As `nvshmemrs_get`, but the data is in `dest` only after `nvshmemrs_quiet`.
 
-One-sided. OpenSHMEM 1.5 section 9.6.2 (`shmem_getmem_nbi`).
+One-sided; may be queued on a stream. OpenSHMEM 1.5 section 9.6.2 (`shmem_getmem_nbi`).
 Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS; nothing is written.
 """
 function nvshmemrs_get_nbi(runtime, dest, source, bytes, pe)
@@ -2517,8 +2573,8 @@ const pointer_p8 = Ref{Ptr{Cvoid}}(C_NULL)
 
 Writes one 8-bit element to the symmetric address `dest` on PE `pe`, in one access.
 
-One-sided. Visible on `pe` after quiet, barrier or a signal. `dest` must be aligned to 1.
-OpenSHMEM 1.5 section 9.5.2 (`shmem_p`).
+One-sided; may be queued on a stream. Visible on `pe` after quiet, barrier or a signal.
+`dest` must be aligned to 1. OpenSHMEM 1.5 section 9.5.2 (`shmem_p`).
 Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
 """
 function nvshmemrs_p8(runtime, dest, value, pe)
@@ -2534,7 +2590,8 @@ const pointer_g8 = Ref{Ptr{Cvoid}}(C_NULL)
 
 Reads one 8-bit element from the symmetric address `source` on PE `pe`, in one access.
 
-One-sided. `source` must be aligned to 1. OpenSHMEM 1.5 section 9.5.5 (`shmem_g`).
+One-sided. Given a stream, it returns when the stream has run it. `source` must be aligned
+to 1. OpenSHMEM 1.5 section 9.5.5 (`shmem_g`).
 Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE.
 """
 function nvshmemrs_g8(runtime, source, pe, value)
@@ -2550,8 +2607,8 @@ const pointer_p16 = Ref{Ptr{Cvoid}}(C_NULL)
 
 Writes one 16-bit element to the symmetric address `dest` on PE `pe`, in one access.
 
-One-sided. Visible on `pe` after quiet, barrier or a signal. `dest` must be aligned to 2.
-OpenSHMEM 1.5 section 9.5.2 (`shmem_p`).
+One-sided; may be queued on a stream. Visible on `pe` after quiet, barrier or a signal.
+`dest` must be aligned to 2. OpenSHMEM 1.5 section 9.5.2 (`shmem_p`).
 Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
 """
 function nvshmemrs_p16(runtime, dest, value, pe)
@@ -2567,7 +2624,8 @@ const pointer_g16 = Ref{Ptr{Cvoid}}(C_NULL)
 
 Reads one 16-bit element from the symmetric address `source` on PE `pe`, in one access.
 
-One-sided. `source` must be aligned to 2. OpenSHMEM 1.5 section 9.5.5 (`shmem_g`).
+One-sided. Given a stream, it returns when the stream has run it. `source` must be aligned
+to 2. OpenSHMEM 1.5 section 9.5.5 (`shmem_g`).
 Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE.
 """
 function nvshmemrs_g16(runtime, source, pe, value)
@@ -2583,8 +2641,8 @@ const pointer_p32 = Ref{Ptr{Cvoid}}(C_NULL)
 
 Writes one 32-bit element to the symmetric address `dest` on PE `pe`, in one access.
 
-One-sided. Visible on `pe` after quiet, barrier or a signal. `dest` must be aligned to 4.
-OpenSHMEM 1.5 section 9.5.2 (`shmem_p`).
+One-sided; may be queued on a stream. Visible on `pe` after quiet, barrier or a signal.
+`dest` must be aligned to 4. OpenSHMEM 1.5 section 9.5.2 (`shmem_p`).
 Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
 """
 function nvshmemrs_p32(runtime, dest, value, pe)
@@ -2600,7 +2658,8 @@ const pointer_g32 = Ref{Ptr{Cvoid}}(C_NULL)
 
 Reads one 32-bit element from the symmetric address `source` on PE `pe`, in one access.
 
-One-sided. `source` must be aligned to 4. OpenSHMEM 1.5 section 9.5.5 (`shmem_g`).
+One-sided. Given a stream, it returns when the stream has run it. `source` must be aligned
+to 4. OpenSHMEM 1.5 section 9.5.5 (`shmem_g`).
 Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE.
 """
 function nvshmemrs_g32(runtime, source, pe, value)
@@ -2616,8 +2675,8 @@ const pointer_p64 = Ref{Ptr{Cvoid}}(C_NULL)
 
 Writes one 64-bit element to the symmetric address `dest` on PE `pe`, in one access.
 
-One-sided. Visible on `pe` after quiet, barrier or a signal. `dest` must be aligned to 8.
-OpenSHMEM 1.5 section 9.5.2 (`shmem_p`).
+One-sided; may be queued on a stream. Visible on `pe` after quiet, barrier or a signal.
+`dest` must be aligned to 8. OpenSHMEM 1.5 section 9.5.2 (`shmem_p`).
 Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
 """
 function nvshmemrs_p64(runtime, dest, value, pe)
@@ -2633,7 +2692,8 @@ const pointer_g64 = Ref{Ptr{Cvoid}}(C_NULL)
 
 Reads one 64-bit element from the symmetric address `source` on PE `pe`, in one access.
 
-One-sided. `source` must be aligned to 8. OpenSHMEM 1.5 section 9.5.5 (`shmem_g`).
+One-sided. Given a stream, it returns when the stream has run it. `source` must be aligned
+to 8. OpenSHMEM 1.5 section 9.5.5 (`shmem_g`).
 Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE.
 """
 function nvshmemrs_g64(runtime, source, pe, value)

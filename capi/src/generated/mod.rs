@@ -2,8 +2,17 @@
 
 //! What the generator writes for this crate.
 
-pub mod atomics;
 pub(crate) mod exports;
+#[rustfmt::skip]
+pub mod atomics;
+#[rustfmt::skip]
+pub mod collectives;
+#[rustfmt::skip]
+pub mod point_to_point;
+#[rustfmt::skip]
+pub mod rma;
+#[rustfmt::skip]
+pub mod strided;
 
 /// Hash over the API model.
 pub(crate) const API_HASH: u64 = 0xfe7b_7cfc_99b9_a265;

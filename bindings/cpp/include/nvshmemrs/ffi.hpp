@@ -249,8 +249,9 @@ enum class Access : int32_t {
 /// Reads the 32-bit integer at the symmetric address `source` on PE `pe`. It serves signed and unsigned
 /// integers.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `source` must be
-/// aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch`).
+/// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
+/// stream has run it. It is complete on return. `source` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1
+/// (`shmem_atomic_fetch`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 [[nodiscard]] inline Status atomic_fetch32(nvshmemrs_runtime_t runtime, const uint32_t *source,
     int32_t pe, uint32_t *value) noexcept {
@@ -260,8 +261,9 @@ enum class Access : int32_t {
 /// Reads the 64-bit integer at the symmetric address `source` on PE `pe`. It serves signed and unsigned
 /// integers.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `source` must be
-/// aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch`).
+/// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
+/// stream has run it. It is complete on return. `source` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1
+/// (`shmem_atomic_fetch`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 [[nodiscard]] inline Status atomic_fetch64(nvshmemrs_runtime_t runtime, const uint64_t *source,
     int32_t pe, uint64_t *value) noexcept {
@@ -270,8 +272,9 @@ enum class Access : int32_t {
 
 /// Reads the `float` at the symmetric address `source` on PE `pe`.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `source` must be
-/// aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch`).
+/// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
+/// stream has run it. It is complete on return. `source` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1
+/// (`shmem_atomic_fetch`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 [[nodiscard]] inline Status atomic_fetch_float(nvshmemrs_runtime_t runtime, const float *source,
     int32_t pe, float *value) noexcept {
@@ -280,8 +283,9 @@ enum class Access : int32_t {
 
 /// Reads the `double` at the symmetric address `source` on PE `pe`.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `source` must be
-/// aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch`).
+/// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
+/// stream has run it. It is complete on return. `source` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1
+/// (`shmem_atomic_fetch`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 [[nodiscard]] inline Status atomic_fetch_double(nvshmemrs_runtime_t runtime, const double *source,
     int32_t pe, double *value) noexcept {
@@ -291,8 +295,8 @@ enum class Access : int32_t {
 /// Stores `value` in the 32-bit integer at the symmetric address `dest` on PE `pe`. It serves signed and
 /// unsigned integers.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
-/// aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_set`).
+/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
+/// complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_set`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 [[nodiscard]] inline Status atomic_set32(nvshmemrs_runtime_t runtime, uint32_t *dest, uint32_t value,
     int32_t pe) noexcept {
@@ -302,8 +306,8 @@ enum class Access : int32_t {
 /// Stores `value` in the 64-bit integer at the symmetric address `dest` on PE `pe`. It serves signed and
 /// unsigned integers.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
-/// aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_set`).
+/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
+/// complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_set`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 [[nodiscard]] inline Status atomic_set64(nvshmemrs_runtime_t runtime, uint64_t *dest, uint64_t value,
     int32_t pe) noexcept {
@@ -312,8 +316,8 @@ enum class Access : int32_t {
 
 /// Stores `value` in the `float` at the symmetric address `dest` on PE `pe`.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
-/// aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_set`).
+/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
+/// complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_set`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 [[nodiscard]] inline Status atomic_set_float(nvshmemrs_runtime_t runtime, float *dest, float value,
     int32_t pe) noexcept {
@@ -322,50 +326,54 @@ enum class Access : int32_t {
 
 /// Stores `value` in the `double` at the symmetric address `dest` on PE `pe`.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
-/// aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_set`).
+/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
+/// complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_set`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 [[nodiscard]] inline Status atomic_set_double(nvshmemrs_runtime_t runtime, double *dest, double value,
     int32_t pe) noexcept {
     return static_cast<Status>(nvshmemrs_atomic_set_double(runtime, dest, value, pe));
 }
 
-/// Stores `value` in the 32-bit integer at the symmetric address `dest` on PE `pe` and gives the old value.
-/// It serves signed and unsigned integers.
+/// Stores `value` in the 32-bit integer at the symmetric address `dest` on PE `pe`, and gives the old
+/// value. It serves signed and unsigned integers.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
-/// aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_swap`).
+/// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
+/// stream has run it. It is complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1
+/// (`shmem_atomic_swap`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 [[nodiscard]] inline Status atomic_swap32(nvshmemrs_runtime_t runtime, uint32_t *dest, uint32_t value,
     int32_t pe, uint32_t *old) noexcept {
     return static_cast<Status>(nvshmemrs_atomic_swap32(runtime, dest, value, pe, old));
 }
 
-/// Stores `value` in the 64-bit integer at the symmetric address `dest` on PE `pe` and gives the old value.
-/// It serves signed and unsigned integers.
+/// Stores `value` in the 64-bit integer at the symmetric address `dest` on PE `pe`, and gives the old
+/// value. It serves signed and unsigned integers.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
-/// aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_swap`).
+/// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
+/// stream has run it. It is complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1
+/// (`shmem_atomic_swap`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 [[nodiscard]] inline Status atomic_swap64(nvshmemrs_runtime_t runtime, uint64_t *dest, uint64_t value,
     int32_t pe, uint64_t *old) noexcept {
     return static_cast<Status>(nvshmemrs_atomic_swap64(runtime, dest, value, pe, old));
 }
 
-/// Stores `value` in the `float` at the symmetric address `dest` on PE `pe` and gives the old value.
+/// Stores `value` in the `float` at the symmetric address `dest` on PE `pe`, and gives the old value.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
-/// aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_swap`).
+/// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
+/// stream has run it. It is complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1
+/// (`shmem_atomic_swap`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 [[nodiscard]] inline Status atomic_swap_float(nvshmemrs_runtime_t runtime, float *dest, float value,
     int32_t pe, float *old) noexcept {
     return static_cast<Status>(nvshmemrs_atomic_swap_float(runtime, dest, value, pe, old));
 }
 
-/// Stores `value` in the `double` at the symmetric address `dest` on PE `pe` and gives the old value.
+/// Stores `value` in the `double` at the symmetric address `dest` on PE `pe`, and gives the old value.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
-/// aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_swap`).
+/// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
+/// stream has run it. It is complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1
+/// (`shmem_atomic_swap`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 [[nodiscard]] inline Status atomic_swap_double(nvshmemrs_runtime_t runtime, double *dest, double value,
     int32_t pe, double *old) noexcept {
@@ -375,8 +383,9 @@ enum class Access : int32_t {
 /// Stores `value` in the 32-bit integer at the symmetric address `dest` on PE `pe` if it equals `cond`, and
 /// gives the old value. It serves signed and unsigned integers.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
-/// aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_compare_swap`).
+/// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
+/// stream has run it. It is complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1
+/// (`shmem_atomic_compare_swap`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 [[nodiscard]] inline Status atomic_compare_swap32(nvshmemrs_runtime_t runtime, uint32_t *dest,
     uint32_t cond, uint32_t value, int32_t pe, uint32_t *old) noexcept {
@@ -386,8 +395,9 @@ enum class Access : int32_t {
 /// Stores `value` in the 64-bit integer at the symmetric address `dest` on PE `pe` if it equals `cond`, and
 /// gives the old value. It serves signed and unsigned integers.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
-/// aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_compare_swap`).
+/// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
+/// stream has run it. It is complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1
+/// (`shmem_atomic_compare_swap`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 [[nodiscard]] inline Status atomic_compare_swap64(nvshmemrs_runtime_t runtime, uint64_t *dest,
     uint64_t cond, uint64_t value, int32_t pe, uint64_t *old) noexcept {
@@ -397,8 +407,8 @@ enum class Access : int32_t {
 /// Adds 1 to the 32-bit integer at the symmetric address `dest` on PE `pe`. It wraps around, so it serves
 /// signed and unsigned integers.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
-/// aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_inc`).
+/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
+/// complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_inc`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 [[nodiscard]] inline Status atomic_inc32(nvshmemrs_runtime_t runtime, uint32_t *dest,
     int32_t pe) noexcept {
@@ -408,30 +418,32 @@ enum class Access : int32_t {
 /// Adds 1 to the 64-bit integer at the symmetric address `dest` on PE `pe`. It wraps around, so it serves
 /// signed and unsigned integers.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
-/// aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_inc`).
+/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
+/// complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_inc`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 [[nodiscard]] inline Status atomic_inc64(nvshmemrs_runtime_t runtime, uint64_t *dest,
     int32_t pe) noexcept {
     return static_cast<Status>(nvshmemrs_atomic_inc64(runtime, dest, pe));
 }
 
-/// Adds 1 to the 32-bit integer at the symmetric address `dest` on PE `pe` and gives the old value. It
+/// Adds 1 to the 32-bit integer at the symmetric address `dest` on PE `pe`, and gives the old value. It
 /// wraps around, so it serves signed and unsigned integers.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
-/// aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_inc`).
+/// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
+/// stream has run it. It is complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1
+/// (`shmem_atomic_fetch_inc`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 [[nodiscard]] inline Status atomic_fetch_inc32(nvshmemrs_runtime_t runtime, uint32_t *dest, int32_t pe,
     uint32_t *old) noexcept {
     return static_cast<Status>(nvshmemrs_atomic_fetch_inc32(runtime, dest, pe, old));
 }
 
-/// Adds 1 to the 64-bit integer at the symmetric address `dest` on PE `pe` and gives the old value. It
+/// Adds 1 to the 64-bit integer at the symmetric address `dest` on PE `pe`, and gives the old value. It
 /// wraps around, so it serves signed and unsigned integers.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
-/// aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_inc`).
+/// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
+/// stream has run it. It is complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1
+/// (`shmem_atomic_fetch_inc`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 [[nodiscard]] inline Status atomic_fetch_inc64(nvshmemrs_runtime_t runtime, uint64_t *dest, int32_t pe,
     uint64_t *old) noexcept {
@@ -441,8 +453,8 @@ enum class Access : int32_t {
 /// Adds `value` to the 32-bit integer at the symmetric address `dest` on PE `pe`. It wraps around, so it
 /// serves signed and unsigned integers.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
-/// aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_add`).
+/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
+/// complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_add`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 [[nodiscard]] inline Status atomic_add32(nvshmemrs_runtime_t runtime, uint32_t *dest, uint32_t value,
     int32_t pe) noexcept {
@@ -452,8 +464,8 @@ enum class Access : int32_t {
 /// Adds `value` to the 64-bit integer at the symmetric address `dest` on PE `pe`. It wraps around, so it
 /// serves signed and unsigned integers.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
-/// aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_add`).
+/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
+/// complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_add`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 [[nodiscard]] inline Status atomic_add64(nvshmemrs_runtime_t runtime, uint64_t *dest, uint64_t value,
     int32_t pe) noexcept {
@@ -463,8 +475,8 @@ enum class Access : int32_t {
 /// Adds `value` to the `float` at the symmetric address `dest` on PE `pe`. The order of additions of
 /// several PEs, and so the rounding of their sum, is not fixed.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
-/// aligned to 4. NVSHMEM `nvshmemx_float_atomic_add`.
+/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
+/// complete on return. `dest` must be aligned to 4. NVSHMEM `nvshmemx_float_atomic_add`.
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 [[nodiscard]] inline Status atomic_add_float(nvshmemrs_runtime_t runtime, float *dest, float value,
     int32_t pe) noexcept {
@@ -474,52 +486,56 @@ enum class Access : int32_t {
 /// Adds `value` to the `double` at the symmetric address `dest` on PE `pe`. The order of additions of
 /// several PEs, and so the rounding of their sum, is not fixed.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
-/// aligned to 8. NVSHMEM `nvshmemx_double_atomic_add`.
+/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
+/// complete on return. `dest` must be aligned to 8. NVSHMEM `nvshmemx_double_atomic_add`.
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 [[nodiscard]] inline Status atomic_add_double(nvshmemrs_runtime_t runtime, double *dest, double value,
     int32_t pe) noexcept {
     return static_cast<Status>(nvshmemrs_atomic_add_double(runtime, dest, value, pe));
 }
 
-/// Adds `value` to the 32-bit integer at the symmetric address `dest` on PE `pe` and gives the old value.
+/// Adds `value` to the 32-bit integer at the symmetric address `dest` on PE `pe`, and gives the old value.
 /// It wraps around, so it serves signed and unsigned integers.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
-/// aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_add`).
+/// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
+/// stream has run it. It is complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1
+/// (`shmem_atomic_fetch_add`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 [[nodiscard]] inline Status atomic_fetch_add32(nvshmemrs_runtime_t runtime, uint32_t *dest,
     uint32_t value, int32_t pe, uint32_t *old) noexcept {
     return static_cast<Status>(nvshmemrs_atomic_fetch_add32(runtime, dest, value, pe, old));
 }
 
-/// Adds `value` to the 64-bit integer at the symmetric address `dest` on PE `pe` and gives the old value.
+/// Adds `value` to the 64-bit integer at the symmetric address `dest` on PE `pe`, and gives the old value.
 /// It wraps around, so it serves signed and unsigned integers.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
-/// aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_add`).
+/// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
+/// stream has run it. It is complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1
+/// (`shmem_atomic_fetch_add`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 [[nodiscard]] inline Status atomic_fetch_add64(nvshmemrs_runtime_t runtime, uint64_t *dest,
     uint64_t value, int32_t pe, uint64_t *old) noexcept {
     return static_cast<Status>(nvshmemrs_atomic_fetch_add64(runtime, dest, value, pe, old));
 }
 
-/// Adds `value` to the `float` at the symmetric address `dest` on PE `pe` and gives the old value. The
+/// Adds `value` to the `float` at the symmetric address `dest` on PE `pe`, and gives the old value. The
 /// order of additions of several PEs, and so the rounding of their sum, is not fixed.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
-/// aligned to 4. NVSHMEM `nvshmemx_float_atomic_fetch_add`.
+/// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
+/// stream has run it. It is complete on return. `dest` must be aligned to 4. NVSHMEM
+/// `nvshmemx_float_atomic_fetch_add`.
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 [[nodiscard]] inline Status atomic_fetch_add_float(nvshmemrs_runtime_t runtime, float *dest, float value,
     int32_t pe, float *old) noexcept {
     return static_cast<Status>(nvshmemrs_atomic_fetch_add_float(runtime, dest, value, pe, old));
 }
 
-/// Adds `value` to the `double` at the symmetric address `dest` on PE `pe` and gives the old value. The
+/// Adds `value` to the `double` at the symmetric address `dest` on PE `pe`, and gives the old value. The
 /// order of additions of several PEs, and so the rounding of their sum, is not fixed.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
-/// aligned to 8. NVSHMEM `nvshmemx_double_atomic_fetch_add`.
+/// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
+/// stream has run it. It is complete on return. `dest` must be aligned to 8. NVSHMEM
+/// `nvshmemx_double_atomic_fetch_add`.
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 [[nodiscard]] inline Status atomic_fetch_add_double(nvshmemrs_runtime_t runtime, double *dest,
     double value, int32_t pe, double *old) noexcept {
@@ -529,8 +545,8 @@ enum class Access : int32_t {
 /// Replaces the 32-bit integer at the symmetric address `dest` on PE `pe` by its bitwise and with `value`.
 /// It serves signed and unsigned integers.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
-/// aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_and`).
+/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
+/// complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_and`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 [[nodiscard]] inline Status atomic_and32(nvshmemrs_runtime_t runtime, uint32_t *dest, uint32_t value,
     int32_t pe) noexcept {
@@ -540,8 +556,8 @@ enum class Access : int32_t {
 /// Replaces the 64-bit integer at the symmetric address `dest` on PE `pe` by its bitwise and with `value`.
 /// It serves signed and unsigned integers.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
-/// aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_and`).
+/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
+/// complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_and`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 [[nodiscard]] inline Status atomic_and64(nvshmemrs_runtime_t runtime, uint64_t *dest, uint64_t value,
     int32_t pe) noexcept {
@@ -551,8 +567,9 @@ enum class Access : int32_t {
 /// Replaces the 32-bit integer at the symmetric address `dest` on PE `pe` by its bitwise and with `value`,
 /// and gives the old value. It serves signed and unsigned integers.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
-/// aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_and`).
+/// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
+/// stream has run it. It is complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1
+/// (`shmem_atomic_fetch_and`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 [[nodiscard]] inline Status atomic_fetch_and32(nvshmemrs_runtime_t runtime, uint32_t *dest,
     uint32_t value, int32_t pe, uint32_t *old) noexcept {
@@ -562,8 +579,9 @@ enum class Access : int32_t {
 /// Replaces the 64-bit integer at the symmetric address `dest` on PE `pe` by its bitwise and with `value`,
 /// and gives the old value. It serves signed and unsigned integers.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
-/// aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_and`).
+/// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
+/// stream has run it. It is complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1
+/// (`shmem_atomic_fetch_and`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 [[nodiscard]] inline Status atomic_fetch_and64(nvshmemrs_runtime_t runtime, uint64_t *dest,
     uint64_t value, int32_t pe, uint64_t *old) noexcept {
@@ -573,8 +591,8 @@ enum class Access : int32_t {
 /// Replaces the 32-bit integer at the symmetric address `dest` on PE `pe` by its bitwise or with `value`.
 /// It serves signed and unsigned integers.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
-/// aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_or`).
+/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
+/// complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_or`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 [[nodiscard]] inline Status atomic_or32(nvshmemrs_runtime_t runtime, uint32_t *dest, uint32_t value,
     int32_t pe) noexcept {
@@ -584,8 +602,8 @@ enum class Access : int32_t {
 /// Replaces the 64-bit integer at the symmetric address `dest` on PE `pe` by its bitwise or with `value`.
 /// It serves signed and unsigned integers.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
-/// aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_or`).
+/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
+/// complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_or`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 [[nodiscard]] inline Status atomic_or64(nvshmemrs_runtime_t runtime, uint64_t *dest, uint64_t value,
     int32_t pe) noexcept {
@@ -595,8 +613,9 @@ enum class Access : int32_t {
 /// Replaces the 32-bit integer at the symmetric address `dest` on PE `pe` by its bitwise or with `value`,
 /// and gives the old value. It serves signed and unsigned integers.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
-/// aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_or`).
+/// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
+/// stream has run it. It is complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1
+/// (`shmem_atomic_fetch_or`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 [[nodiscard]] inline Status atomic_fetch_or32(nvshmemrs_runtime_t runtime, uint32_t *dest, uint32_t value,
     int32_t pe, uint32_t *old) noexcept {
@@ -606,8 +625,9 @@ enum class Access : int32_t {
 /// Replaces the 64-bit integer at the symmetric address `dest` on PE `pe` by its bitwise or with `value`,
 /// and gives the old value. It serves signed and unsigned integers.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
-/// aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_or`).
+/// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
+/// stream has run it. It is complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1
+/// (`shmem_atomic_fetch_or`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 [[nodiscard]] inline Status atomic_fetch_or64(nvshmemrs_runtime_t runtime, uint64_t *dest, uint64_t value,
     int32_t pe, uint64_t *old) noexcept {
@@ -617,8 +637,8 @@ enum class Access : int32_t {
 /// Replaces the 32-bit integer at the symmetric address `dest` on PE `pe` by its bitwise exclusive or with
 /// `value`. It serves signed and unsigned integers.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
-/// aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_xor`).
+/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
+/// complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_xor`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 [[nodiscard]] inline Status atomic_xor32(nvshmemrs_runtime_t runtime, uint32_t *dest, uint32_t value,
     int32_t pe) noexcept {
@@ -628,8 +648,8 @@ enum class Access : int32_t {
 /// Replaces the 64-bit integer at the symmetric address `dest` on PE `pe` by its bitwise exclusive or with
 /// `value`. It serves signed and unsigned integers.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
-/// aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_xor`).
+/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
+/// complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_xor`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 [[nodiscard]] inline Status atomic_xor64(nvshmemrs_runtime_t runtime, uint64_t *dest, uint64_t value,
     int32_t pe) noexcept {
@@ -639,8 +659,9 @@ enum class Access : int32_t {
 /// Replaces the 32-bit integer at the symmetric address `dest` on PE `pe` by its bitwise exclusive or with
 /// `value`, and gives the old value. It serves signed and unsigned integers.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
-/// aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_xor`).
+/// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
+/// stream has run it. It is complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1
+/// (`shmem_atomic_fetch_xor`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 [[nodiscard]] inline Status atomic_fetch_xor32(nvshmemrs_runtime_t runtime, uint32_t *dest,
     uint32_t value, int32_t pe, uint32_t *old) noexcept {
@@ -650,8 +671,9 @@ enum class Access : int32_t {
 /// Replaces the 64-bit integer at the symmetric address `dest` on PE `pe` by its bitwise exclusive or with
 /// `value`, and gives the old value. It serves signed and unsigned integers.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest` must be
-/// aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_xor`).
+/// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
+/// stream has run it. It is complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1
+/// (`shmem_atomic_fetch_xor`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 [[nodiscard]] inline Status atomic_fetch_xor64(nvshmemrs_runtime_t runtime, uint64_t *dest,
     uint64_t value, int32_t pe, uint64_t *old) noexcept {
@@ -661,8 +683,9 @@ enum class Access : int32_t {
 /// As `nvshmemrs_atomic_fetch32`, but what it gives is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`.
-/// `source` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_nbi`).
+/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
+/// complete after `nvshmemrs_quiet`. `source` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
+/// (`shmem_atomic_fetch_nbi`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 [[nodiscard]] inline Status atomic_fetch32_nbi(nvshmemrs_runtime_t runtime, uint32_t *fetch,
     const uint32_t *source, int32_t pe) noexcept {
@@ -672,8 +695,9 @@ enum class Access : int32_t {
 /// As `nvshmemrs_atomic_fetch64`, but what it gives is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`.
-/// `source` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_nbi`).
+/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
+/// complete after `nvshmemrs_quiet`. `source` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
+/// (`shmem_atomic_fetch_nbi`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 [[nodiscard]] inline Status atomic_fetch64_nbi(nvshmemrs_runtime_t runtime, uint64_t *fetch,
     const uint64_t *source, int32_t pe) noexcept {
@@ -683,8 +707,9 @@ enum class Access : int32_t {
 /// As `nvshmemrs_atomic_fetch_float`, but what it gives is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`.
-/// `source` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_nbi`).
+/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
+/// complete after `nvshmemrs_quiet`. `source` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
+/// (`shmem_atomic_fetch_nbi`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 [[nodiscard]] inline Status atomic_fetch_float_nbi(nvshmemrs_runtime_t runtime, float *fetch,
     const float *source, int32_t pe) noexcept {
@@ -694,8 +719,9 @@ enum class Access : int32_t {
 /// As `nvshmemrs_atomic_fetch_double`, but what it gives is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`.
-/// `source` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_nbi`).
+/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
+/// complete after `nvshmemrs_quiet`. `source` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
+/// (`shmem_atomic_fetch_nbi`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 [[nodiscard]] inline Status atomic_fetch_double_nbi(nvshmemrs_runtime_t runtime, double *fetch,
     const double *source, int32_t pe) noexcept {
@@ -705,8 +731,9 @@ enum class Access : int32_t {
 /// As `nvshmemrs_atomic_swap32`, but what it gives is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`.
-/// `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_swap_nbi`).
+/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
+/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
+/// (`shmem_atomic_swap_nbi`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 [[nodiscard]] inline Status atomic_swap32_nbi(nvshmemrs_runtime_t runtime, uint32_t *fetch,
     uint32_t *dest, uint32_t value, int32_t pe) noexcept {
@@ -716,8 +743,9 @@ enum class Access : int32_t {
 /// As `nvshmemrs_atomic_swap64`, but what it gives is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`.
-/// `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_swap_nbi`).
+/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
+/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
+/// (`shmem_atomic_swap_nbi`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 [[nodiscard]] inline Status atomic_swap64_nbi(nvshmemrs_runtime_t runtime, uint64_t *fetch,
     uint64_t *dest, uint64_t value, int32_t pe) noexcept {
@@ -727,8 +755,9 @@ enum class Access : int32_t {
 /// As `nvshmemrs_atomic_swap_float`, but what it gives is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`.
-/// `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_swap_nbi`).
+/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
+/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
+/// (`shmem_atomic_swap_nbi`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 [[nodiscard]] inline Status atomic_swap_float_nbi(nvshmemrs_runtime_t runtime, float *fetch, float *dest,
     float value, int32_t pe) noexcept {
@@ -738,8 +767,9 @@ enum class Access : int32_t {
 /// As `nvshmemrs_atomic_swap_double`, but what it gives is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`.
-/// `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_swap_nbi`).
+/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
+/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
+/// (`shmem_atomic_swap_nbi`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 [[nodiscard]] inline Status atomic_swap_double_nbi(nvshmemrs_runtime_t runtime, double *fetch,
     double *dest, double value, int32_t pe) noexcept {
@@ -749,8 +779,9 @@ enum class Access : int32_t {
 /// As `nvshmemrs_atomic_compare_swap32`, but what it gives is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`.
-/// `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_compare_swap_nbi`).
+/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
+/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
+/// (`shmem_atomic_compare_swap_nbi`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 [[nodiscard]] inline Status atomic_compare_swap32_nbi(nvshmemrs_runtime_t runtime, uint32_t *fetch,
     uint32_t *dest, uint32_t cond, uint32_t value, int32_t pe) noexcept {
@@ -760,8 +791,9 @@ enum class Access : int32_t {
 /// As `nvshmemrs_atomic_compare_swap64`, but what it gives is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`.
-/// `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_compare_swap_nbi`).
+/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
+/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
+/// (`shmem_atomic_compare_swap_nbi`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 [[nodiscard]] inline Status atomic_compare_swap64_nbi(nvshmemrs_runtime_t runtime, uint64_t *fetch,
     uint64_t *dest, uint64_t cond, uint64_t value, int32_t pe) noexcept {
@@ -771,8 +803,9 @@ enum class Access : int32_t {
 /// As `nvshmemrs_atomic_fetch_inc32`, but what it gives is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`.
-/// `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_inc_nbi`).
+/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
+/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
+/// (`shmem_atomic_fetch_inc_nbi`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 [[nodiscard]] inline Status atomic_fetch_inc32_nbi(nvshmemrs_runtime_t runtime, uint32_t *fetch,
     uint32_t *dest, int32_t pe) noexcept {
@@ -782,8 +815,9 @@ enum class Access : int32_t {
 /// As `nvshmemrs_atomic_fetch_inc64`, but what it gives is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`.
-/// `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_inc_nbi`).
+/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
+/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
+/// (`shmem_atomic_fetch_inc_nbi`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 [[nodiscard]] inline Status atomic_fetch_inc64_nbi(nvshmemrs_runtime_t runtime, uint64_t *fetch,
     uint64_t *dest, int32_t pe) noexcept {
@@ -793,8 +827,9 @@ enum class Access : int32_t {
 /// As `nvshmemrs_atomic_fetch_add32`, but what it gives is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`.
-/// `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_add_nbi`).
+/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
+/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
+/// (`shmem_atomic_fetch_add_nbi`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 [[nodiscard]] inline Status atomic_fetch_add32_nbi(nvshmemrs_runtime_t runtime, uint32_t *fetch,
     uint32_t *dest, uint32_t value, int32_t pe) noexcept {
@@ -804,8 +839,9 @@ enum class Access : int32_t {
 /// As `nvshmemrs_atomic_fetch_add64`, but what it gives is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`.
-/// `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_add_nbi`).
+/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
+/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
+/// (`shmem_atomic_fetch_add_nbi`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 [[nodiscard]] inline Status atomic_fetch_add64_nbi(nvshmemrs_runtime_t runtime, uint64_t *fetch,
     uint64_t *dest, uint64_t value, int32_t pe) noexcept {
@@ -815,8 +851,9 @@ enum class Access : int32_t {
 /// As `nvshmemrs_atomic_fetch_add_float`, but what it gives is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`.
-/// `dest` must be aligned to 4. NVSHMEM `nvshmemx_float_atomic_fetch_add`.
+/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
+/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 4. NVSHMEM
+/// `nvshmemx_float_atomic_fetch_add`.
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 [[nodiscard]] inline Status atomic_fetch_add_float_nbi(nvshmemrs_runtime_t runtime, float *fetch,
     float *dest, float value, int32_t pe) noexcept {
@@ -826,8 +863,9 @@ enum class Access : int32_t {
 /// As `nvshmemrs_atomic_fetch_add_double`, but what it gives is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`.
-/// `dest` must be aligned to 8. NVSHMEM `nvshmemx_double_atomic_fetch_add`.
+/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
+/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 8. NVSHMEM
+/// `nvshmemx_double_atomic_fetch_add`.
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 [[nodiscard]] inline Status atomic_fetch_add_double_nbi(nvshmemrs_runtime_t runtime, double *fetch,
     double *dest, double value, int32_t pe) noexcept {
@@ -837,8 +875,9 @@ enum class Access : int32_t {
 /// As `nvshmemrs_atomic_fetch_and32`, but what it gives is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`.
-/// `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_and_nbi`).
+/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
+/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
+/// (`shmem_atomic_fetch_and_nbi`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 [[nodiscard]] inline Status atomic_fetch_and32_nbi(nvshmemrs_runtime_t runtime, uint32_t *fetch,
     uint32_t *dest, uint32_t value, int32_t pe) noexcept {
@@ -848,8 +887,9 @@ enum class Access : int32_t {
 /// As `nvshmemrs_atomic_fetch_and64`, but what it gives is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`.
-/// `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_and_nbi`).
+/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
+/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
+/// (`shmem_atomic_fetch_and_nbi`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 [[nodiscard]] inline Status atomic_fetch_and64_nbi(nvshmemrs_runtime_t runtime, uint64_t *fetch,
     uint64_t *dest, uint64_t value, int32_t pe) noexcept {
@@ -859,8 +899,9 @@ enum class Access : int32_t {
 /// As `nvshmemrs_atomic_fetch_or32`, but what it gives is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`.
-/// `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_or_nbi`).
+/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
+/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
+/// (`shmem_atomic_fetch_or_nbi`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 [[nodiscard]] inline Status atomic_fetch_or32_nbi(nvshmemrs_runtime_t runtime, uint32_t *fetch,
     uint32_t *dest, uint32_t value, int32_t pe) noexcept {
@@ -870,8 +911,9 @@ enum class Access : int32_t {
 /// As `nvshmemrs_atomic_fetch_or64`, but what it gives is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`.
-/// `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_or_nbi`).
+/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
+/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
+/// (`shmem_atomic_fetch_or_nbi`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 [[nodiscard]] inline Status atomic_fetch_or64_nbi(nvshmemrs_runtime_t runtime, uint64_t *fetch,
     uint64_t *dest, uint64_t value, int32_t pe) noexcept {
@@ -881,8 +923,9 @@ enum class Access : int32_t {
 /// As `nvshmemrs_atomic_fetch_xor32`, but what it gives is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`.
-/// `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_xor_nbi`).
+/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
+/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
+/// (`shmem_atomic_fetch_xor_nbi`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 [[nodiscard]] inline Status atomic_fetch_xor32_nbi(nvshmemrs_runtime_t runtime, uint32_t *fetch,
     uint32_t *dest, uint32_t value, int32_t pe) noexcept {
@@ -892,8 +935,9 @@ enum class Access : int32_t {
 /// As `nvshmemrs_atomic_fetch_xor64`, but what it gives is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; complete after `nvshmemrs_quiet`.
-/// `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_xor_nbi`).
+/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
+/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
+/// (`shmem_atomic_fetch_xor_nbi`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 [[nodiscard]] inline Status atomic_fetch_xor64_nbi(nvshmemrs_runtime_t runtime, uint64_t *fetch,
     uint64_t *dest, uint64_t value, int32_t pe) noexcept {
@@ -903,7 +947,8 @@ enum class Access : int32_t {
 /// Waits until every member of `team` has arrived, and completes all operations that the members issued
 /// before: they are visible to every member.
 ///
-/// Collective over `team`. OpenSHMEM 1.5 section 9.9.1 (`shmem_barrier`, `shmem_barrier_all`).
+/// Collective over `team`; may be queued on a stream. OpenSHMEM 1.5 section 9.9.1 (`shmem_barrier`,
+/// `shmem_barrier_all`).
 /// Errors: BAD_HANDLE, PE_DIED, TIMEOUT, INTERRUPTED, MISMATCH when a member is in another collective.
 [[nodiscard]] inline Status barrier(nvshmemrs_runtime_t runtime, nvshmemrs_team_t team) noexcept {
     return static_cast<Status>(nvshmemrs_barrier(runtime, team));
@@ -911,7 +956,8 @@ enum class Access : int32_t {
 
 /// Waits until every member of `team` has arrived. Non-blocking operations are not completed by it.
 ///
-/// Collective over `team`. OpenSHMEM 1.5 section 9.9.3 (`shmem_team_sync`, `shmem_sync_all`).
+/// Collective over `team`; may be queued on a stream. OpenSHMEM 1.5 section 9.9.3 (`shmem_team_sync`,
+/// `shmem_sync_all`).
 /// Errors: as `nvshmemrs_barrier`.
 [[nodiscard]] inline Status sync(nvshmemrs_runtime_t runtime, nvshmemrs_team_t team) noexcept {
     return static_cast<Status>(nvshmemrs_sync(runtime, team));
@@ -920,8 +966,9 @@ enum class Access : int32_t {
 /// Copies `bytes` bytes from `source` on the member with team number `root` to `dest` on every member, the
 /// root included. `source` may equal `dest`; they must not overlap otherwise.
 ///
-/// Collective over `team`, same `bytes`, `root` and symmetric addresses. Returns when `dest` is written
-/// here and `source` may be reused. OpenSHMEM 1.5 section 9.9.5 (`shmem_broadcastmem`).
+/// Collective over `team`, same `bytes`, `root` and symmetric addresses; may be queued on a stream. Returns
+/// when `dest` is written here and `source` may be reused. OpenSHMEM 1.5 section 9.9.5
+/// (`shmem_broadcastmem`).
 /// Errors, on every member, and nothing is written: MISMATCH, NOT_SYMMETRIC, OUT_OF_BOUNDS, PE_RANGE,
 /// PEER_ARGUMENT; also PE_DIED, TIMEOUT, INTERRUPTED.
 [[nodiscard]] inline Status broadcast(nvshmemrs_runtime_t runtime, nvshmemrs_team_t team, void *dest,
@@ -933,8 +980,9 @@ enum class Access : int32_t {
 /// result to `dest` on every member. `source` may equal `dest`; they must not overlap otherwise. The result
 /// has the same bits on every member and in every run.
 ///
-/// Collective over `team`, same `count`, `dtype`, `op` and symmetric addresses. `dtype` is one of
-/// `nvshmemrs_dtype`, `op` one of `nvshmemrs_op`. OpenSHMEM 1.5 section 9.9.9 (`shmem_sum_reduce`, ...).
+/// Collective over `team`, same `count`, `dtype`, `op` and symmetric addresses; may be queued on a stream.
+/// `dtype` is one of `nvshmemrs_dtype`, `op` one of `nvshmemrs_op`. OpenSHMEM 1.5 section 9.9.9
+/// (`shmem_<op>_reduce`).
 /// Errors, on every member, and nothing is written: MISMATCH, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE,
 /// PEER_ARGUMENT; also PE_DIED, TIMEOUT, INTERRUPTED.
 [[nodiscard]] inline Status reduce(nvshmemrs_runtime_t runtime, nvshmemrs_team_t team, void *dest,
@@ -947,8 +995,8 @@ enum class Access : int32_t {
 /// has room for `n_pes * bytes`. In place: `source` is the member's own part, `dest + my_pe * bytes`;
 /// otherwise they must not overlap.
 ///
-/// Collective over `team`, same `bytes` and symmetric addresses. Returns when `dest` is written here and
-/// `source` may be reused. OpenSHMEM 1.5 section 9.9.6 (`shmem_fcollectmem`).
+/// Collective over `team`, same `bytes` and symmetric addresses; may be queued on a stream. Returns when
+/// `dest` is written here and `source` may be reused. OpenSHMEM 1.5 section 9.9.6 (`shmem_fcollectmem`).
 /// Errors: as `nvshmemrs_broadcast`.
 [[nodiscard]] inline Status fcollect(nvshmemrs_runtime_t runtime, nvshmemrs_team_t team, void *dest,
     const void *source, size_t bytes) noexcept {
@@ -958,8 +1006,8 @@ enum class Access : int32_t {
 /// Puts together what every member brings, `bytes` bytes that may differ between members, in team order, in
 /// `dest` on every member, which has room for the sum. `source` and `dest` must not overlap.
 ///
-/// Collective over `team`, same symmetric address `dest`. Returns when `dest` is written here and `source`
-/// may be reused. OpenSHMEM 1.5 section 9.9.6 (`shmem_collectmem`).
+/// Collective over `team`, same symmetric address `dest`; may be queued on a stream. Returns when `dest` is
+/// written here and `source` may be reused. OpenSHMEM 1.5 section 9.9.6 (`shmem_collectmem`).
 /// Errors: as `nvshmemrs_broadcast`.
 [[nodiscard]] inline Status collect(nvshmemrs_runtime_t runtime, nvshmemrs_team_t team, void *dest,
     const void *source, size_t bytes) noexcept {
@@ -970,8 +1018,8 @@ enum class Access : int32_t {
 /// sender's number. Both have one part per member. `source` may equal `dest`; they must not overlap
 /// otherwise.
 ///
-/// Collective over `team`, same `bytes` and symmetric addresses. Returns when `dest` is written here and
-/// `source` may be reused. OpenSHMEM 1.5 section 9.9.7 (`shmem_alltoallmem`).
+/// Collective over `team`, same `bytes` and symmetric addresses; may be queued on a stream. Returns when
+/// `dest` is written here and `source` may be reused. OpenSHMEM 1.5 section 9.9.7 (`shmem_alltoallmem`).
 /// Errors: as `nvshmemrs_broadcast`.
 [[nodiscard]] inline Status alltoall(nvshmemrs_runtime_t runtime, nvshmemrs_team_t team, void *dest,
     const void *source, size_t bytes) noexcept {
@@ -982,8 +1030,8 @@ enum class Access : int32_t {
 /// and `source_stride` elements apart, each at least 1. Elements in between stay as they are. `source` and
 /// `dest` must not overlap.
 ///
-/// Collective over `team`, same arguments and symmetric addresses. Returns when `dest` is written here and
-/// `source` may be reused. OpenSHMEM 1.5 section 9.9.8 (`shmem_alltoallsmem`).
+/// Collective over `team`, same arguments and symmetric addresses; may be queued on a stream. Returns when
+/// `dest` is written here and `source` may be reused. OpenSHMEM 1.5 section 9.9.8 (`shmem_alltoallsmem`).
 /// Errors: as `nvshmemrs_broadcast`; INVALID_VALUE.
 [[nodiscard]] inline Status alltoalls(nvshmemrs_runtime_t runtime, nvshmemrs_team_t team, void *dest,
     const void *source, ptrdiff_t dest_stride, ptrdiff_t source_stride, size_t element_bytes,
@@ -996,8 +1044,9 @@ enum class Access : int32_t {
 /// `source` has one such part per member. In place: `dest` is the member's own part, `source + my_pe *
 /// count` elements; otherwise they must not overlap.
 ///
-/// Collective over `team`, same `count`, `dtype`, `op` and symmetric addresses. `dtype` is one of
-/// `nvshmemrs_dtype`, `op` one of `nvshmemrs_op`. NVSHMEM `nvshmem_<type>_<op>_reducescatter`.
+/// Collective over `team`, same `count`, `dtype`, `op` and symmetric addresses; may be queued on a stream.
+/// `dtype` is one of `nvshmemrs_dtype`, `op` one of `nvshmemrs_op`. NVSHMEM
+/// `nvshmem_<type>_<op>_reducescatter`.
 /// Errors: as `nvshmemrs_reduce`.
 [[nodiscard]] inline Status reducescatter(nvshmemrs_runtime_t runtime, nvshmemrs_team_t team, void *dest,
     const void *source, size_t count, Dtype dtype, Op op) noexcept {
@@ -1009,8 +1058,8 @@ enum class Access : int32_t {
 /// element by element, in team order, and writes the result to the caller's `dest`. `source` may equal
 /// `dest`; they must not overlap otherwise.
 ///
-/// Collective over `team`, same `count`, `dtype`, `op` and symmetric addresses. `dtype` is one of
-/// `nvshmemrs_dtype`, `op` one of `nvshmemrs_op`. OpenSHMEM 1.6 (`shmem_sum_inscan`).
+/// Collective over `team`, same `count`, `dtype`, `op` and symmetric addresses; may be queued on a stream.
+/// `dtype` is one of `nvshmemrs_dtype`, `op` one of `nvshmemrs_op`. OpenSHMEM 1.6 (`shmem_sum_inscan`).
 /// Errors: as `nvshmemrs_reduce`.
 [[nodiscard]] inline Status inscan(nvshmemrs_runtime_t runtime, nvshmemrs_team_t team, void *dest,
     const void *source, size_t count, Dtype dtype, Op op) noexcept {
@@ -1022,8 +1071,8 @@ enum class Access : int32_t {
 /// identity: 0 for sum, or and xor, 1 for prod, all bits for and, the largest value for min and the
 /// smallest for max (infinities for floating point).
 ///
-/// Collective over `team`, same `count`, `dtype`, `op` and symmetric addresses. `dtype` is one of
-/// `nvshmemrs_dtype`, `op` one of `nvshmemrs_op`. OpenSHMEM 1.6 (`shmem_sum_exscan`).
+/// Collective over `team`, same `count`, `dtype`, `op` and symmetric addresses; may be queued on a stream.
+/// `dtype` is one of `nvshmemrs_dtype`, `op` one of `nvshmemrs_op`. OpenSHMEM 1.6 (`shmem_sum_exscan`).
 /// Errors: as `nvshmemrs_reduce`.
 [[nodiscard]] inline Status exscan(nvshmemrs_runtime_t runtime, nvshmemrs_team_t team, void *dest,
     const void *source, size_t count, Dtype dtype, Op op) noexcept {
@@ -1282,10 +1331,10 @@ enum class Access : int32_t {
 /// Waits until this PE's copy of the element at the symmetric address `ivar` compares to the one at `value`
 /// as `cmp` says. What was put before the value that does is visible on return.
 ///
-/// Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an
-/// integer, float or double; `ivar` must be aligned to its size. `value` is read once, when the call
-/// begins, and may be reused on return, also if it is queued. OpenSHMEM 1.5 section 9.10.1
-/// (`shmem_wait_until`).
+/// Local: only the caller waits; may be queued on a stream. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one
+/// of `nvshmemrs_dtype`: an integer, float or double; `ivar` must be aligned to its size. `value` is read
+/// once, when the call begins, and may be reused on return, also if it is queued. OpenSHMEM 1.5 section
+/// 9.10.1 (`shmem_wait_until`).
 /// Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
 [[nodiscard]] inline Status wait_until(nvshmemrs_runtime_t runtime, const void *ivar, Cmp cmp,
     const void *value, Dtype dtype) noexcept {
@@ -1296,9 +1345,10 @@ enum class Access : int32_t {
 /// Whether this PE's copy of the element at the symmetric address `ivar` compares to the one at `value` as
 /// `cmp` says: gives 1 or 0. What was put before the value that does is visible on return.
 ///
-/// Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer,
-/// float or double; `ivar` must be aligned to its size. `value` is read once, when the call begins.
-/// OpenSHMEM 1.5 section 9.10.8 (`shmem_test`).
+/// Local; never waits. Given a stream, it returns when the stream has run it. `cmp` is one of
+/// `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivar` must be
+/// aligned to its size. `value` is read once, when the call begins. OpenSHMEM 1.5 section 9.10.8
+/// (`shmem_test`).
 /// Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
 [[nodiscard]] inline Status test(nvshmemrs_runtime_t runtime, const void *ivar, Cmp cmp,
     const void *value, Dtype dtype, int32_t *result) noexcept {
@@ -1310,10 +1360,11 @@ enum class Access : int32_t {
 /// one at `value` as `cmp` says. What was put before the values that do is visible on return. If there is
 /// no element to wait for, it returns at once.
 ///
-/// Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an
-/// integer, float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than
-/// 0 in it excludes the element. `value` and `status` are read once, when the call begins, and may be
-/// reused on return, also if it is queued. OpenSHMEM 1.5 section 9.10.2 (`shmem_wait_until_all`).
+/// Local: only the caller waits; may be queued on a stream. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one
+/// of `nvshmemrs_dtype`: an integer, float or double; `ivars` must be aligned to its size. `status` may be
+/// NULL; a number other than 0 in it excludes the element. `value` and `status` are read once, when the
+/// call begins, and may be reused on return, also if it is queued. OpenSHMEM 1.5 section 9.10.2
+/// (`shmem_wait_until_all`).
 /// Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
 [[nodiscard]] inline Status wait_until_all(nvshmemrs_runtime_t runtime, const void *ivars, size_t count,
     const int32_t *status, Cmp cmp, const void *value, Dtype dtype) noexcept {
@@ -1327,10 +1378,10 @@ enum class Access : int32_t {
 /// of them, also if other calls come in between. If there is no element to wait for, it returns at once and
 /// gives SIZE_MAX.
 ///
-/// Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an
-/// integer, float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than
-/// 0 in it excludes the element. `value` and `status` are read once, when the call begins. OpenSHMEM 1.5
-/// section 9.10.3 (`shmem_wait_until_any`).
+/// Local: only the caller waits. Given a stream, it returns when the stream has run it. `cmp` is one of
+/// `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars` must be
+/// aligned to its size. `status` may be NULL; a number other than 0 in it excludes the element. `value` and
+/// `status` are read once, when the call begins. OpenSHMEM 1.5 section 9.10.3 (`shmem_wait_until_any`).
 /// Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
 [[nodiscard]] inline Status wait_until_any(nvshmemrs_runtime_t runtime, const void *ivars, size_t count,
     const int32_t *status, Cmp cmp, const void *value, Dtype dtype, size_t *index) noexcept {
@@ -1343,10 +1394,11 @@ enum class Access : int32_t {
 /// their number. What was put before their values is visible on return. If there is no element to wait for,
 /// it returns at once and gives 0.
 ///
-/// Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an
-/// integer, float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than
-/// 0 in it excludes the element. `value` and `status` are read once, when the call begins. `indices` has
-/// room for `count` numbers. OpenSHMEM 1.5 section 9.10.4 (`shmem_wait_until_some`).
+/// Local: only the caller waits. Given a stream, it returns when the stream has run it. `cmp` is one of
+/// `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars` must be
+/// aligned to its size. `status` may be NULL; a number other than 0 in it excludes the element. `value` and
+/// `status` are read once, when the call begins. `indices` has room for `count` numbers. OpenSHMEM 1.5
+/// section 9.10.4 (`shmem_wait_until_some`).
 /// Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
 [[nodiscard]] inline Status wait_until_some(nvshmemrs_runtime_t runtime, const void *ivars, size_t count,
     size_t *indices, const int32_t *status, Cmp cmp, const void *value, Dtype dtype,
@@ -1359,10 +1411,10 @@ enum class Access : int32_t {
 /// `value` as `cmp` says: gives 1 or 0. What was put before the values is visible on return if they do. If
 /// there is no element to look at, it gives 1.
 ///
-/// Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer,
-/// float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it
-/// excludes the element. `value` and `status` are read once, when the call begins. OpenSHMEM 1.5 section
-/// 9.10.9 (`shmem_test_all`).
+/// Local; never waits. Given a stream, it returns when the stream has run it. `cmp` is one of
+/// `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars` must be
+/// aligned to its size. `status` may be NULL; a number other than 0 in it excludes the element. `value` and
+/// `status` are read once, when the call begins. OpenSHMEM 1.5 section 9.10.9 (`shmem_test_all`).
 /// Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
 [[nodiscard]] inline Status test_all(nvshmemrs_runtime_t runtime, const void *ivars, size_t count,
     const int32_t *status, Cmp cmp, const void *value, Dtype dtype, int32_t *result) noexcept {
@@ -1375,10 +1427,10 @@ enum class Access : int32_t {
 /// return. If several compare, calls with the same arguments take turns: in time they give each of them,
 /// also if other calls come in between.
 ///
-/// Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer,
-/// float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it
-/// excludes the element. `value` and `status` are read once, when the call begins. OpenSHMEM 1.5 section
-/// 9.10.10 (`shmem_test_any`).
+/// Local; never waits. Given a stream, it returns when the stream has run it. `cmp` is one of
+/// `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars` must be
+/// aligned to its size. `status` may be NULL; a number other than 0 in it excludes the element. `value` and
+/// `status` are read once, when the call begins. OpenSHMEM 1.5 section 9.10.10 (`shmem_test_any`).
 /// Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
 [[nodiscard]] inline Status test_any(nvshmemrs_runtime_t runtime, const void *ivars, size_t count,
     const int32_t *status, Cmp cmp, const void *value, Dtype dtype, size_t *index) noexcept {
@@ -1390,10 +1442,11 @@ enum class Access : int32_t {
 /// compare to the one at `value` as `cmp` says to `indices`, in order, and gives their number, which may be
 /// 0. What was put before their values is visible on return.
 ///
-/// Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer,
-/// float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it
-/// excludes the element. `value` and `status` are read once, when the call begins. `indices` has room for
-/// `count` numbers. OpenSHMEM 1.5 section 9.10.11 (`shmem_test_some`).
+/// Local; never waits. Given a stream, it returns when the stream has run it. `cmp` is one of
+/// `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars` must be
+/// aligned to its size. `status` may be NULL; a number other than 0 in it excludes the element. `value` and
+/// `status` are read once, when the call begins. `indices` has room for `count` numbers. OpenSHMEM 1.5
+/// section 9.10.11 (`shmem_test_some`).
 /// Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
 [[nodiscard]] inline Status test_some(nvshmemrs_runtime_t runtime, const void *ivars, size_t count,
     size_t *indices, const int32_t *status, Cmp cmp, const void *value, Dtype dtype,
@@ -1405,10 +1458,11 @@ enum class Access : int32_t {
 /// As `nvshmemrs_wait_until_all`, but the element of index i is compared with the one of index i at
 /// `values`, of which there are `count`.
 ///
-/// Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an
-/// integer, float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than
-/// 0 in it excludes the element. `values` and `status` are read once, when the call begins, and may be
-/// reused on return, also if it is queued. OpenSHMEM 1.5 section 9.10.5 (`shmem_wait_until_all_vector`).
+/// Local: only the caller waits; may be queued on a stream. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one
+/// of `nvshmemrs_dtype`: an integer, float or double; `ivars` must be aligned to its size. `status` may be
+/// NULL; a number other than 0 in it excludes the element. `values` and `status` are read once, when the
+/// call begins, and may be reused on return, also if it is queued. OpenSHMEM 1.5 section 9.10.5
+/// (`shmem_wait_until_all_vector`).
 /// Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
 [[nodiscard]] inline Status wait_until_all_vector(nvshmemrs_runtime_t runtime, const void *ivars,
     size_t count, const int32_t *status, Cmp cmp, const void *values, Dtype dtype) noexcept {
@@ -1419,10 +1473,11 @@ enum class Access : int32_t {
 /// As `nvshmemrs_wait_until_any`, but the element of index i is compared with the one of index i at
 /// `values`, of which there are `count`.
 ///
-/// Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an
-/// integer, float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than
-/// 0 in it excludes the element. `values` and `status` are read once, when the call begins. OpenSHMEM 1.5
-/// section 9.10.6 (`shmem_wait_until_any_vector`).
+/// Local: only the caller waits. Given a stream, it returns when the stream has run it. `cmp` is one of
+/// `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars` must be
+/// aligned to its size. `status` may be NULL; a number other than 0 in it excludes the element. `values`
+/// and `status` are read once, when the call begins. OpenSHMEM 1.5 section 9.10.6
+/// (`shmem_wait_until_any_vector`).
 /// Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
 [[nodiscard]] inline Status wait_until_any_vector(nvshmemrs_runtime_t runtime, const void *ivars,
     size_t count, const int32_t *status, Cmp cmp, const void *values, Dtype dtype,
@@ -1434,10 +1489,11 @@ enum class Access : int32_t {
 /// As `nvshmemrs_wait_until_some`, but the element of index i is compared with the one of index i at
 /// `values`, of which there are `count`.
 ///
-/// Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an
-/// integer, float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than
-/// 0 in it excludes the element. `values` and `status` are read once, when the call begins. `indices` has
-/// room for `count` numbers. OpenSHMEM 1.5 section 9.10.7 (`shmem_wait_until_some_vector`).
+/// Local: only the caller waits. Given a stream, it returns when the stream has run it. `cmp` is one of
+/// `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars` must be
+/// aligned to its size. `status` may be NULL; a number other than 0 in it excludes the element. `values`
+/// and `status` are read once, when the call begins. `indices` has room for `count` numbers. OpenSHMEM 1.5
+/// section 9.10.7 (`shmem_wait_until_some_vector`).
 /// Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
 [[nodiscard]] inline Status wait_until_some_vector(nvshmemrs_runtime_t runtime, const void *ivars,
     size_t count, size_t *indices, const int32_t *status, Cmp cmp, const void *values, Dtype dtype,
@@ -1449,10 +1505,11 @@ enum class Access : int32_t {
 /// As `nvshmemrs_test_all`, but the element of index i is compared with the one of index i at `values`, of
 /// which there are `count`.
 ///
-/// Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer,
-/// float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it
-/// excludes the element. `values` and `status` are read once, when the call begins. OpenSHMEM 1.5 section
-/// 9.10.12 (`shmem_test_all_vector`).
+/// Local; never waits. Given a stream, it returns when the stream has run it. `cmp` is one of
+/// `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars` must be
+/// aligned to its size. `status` may be NULL; a number other than 0 in it excludes the element. `values`
+/// and `status` are read once, when the call begins. OpenSHMEM 1.5 section 9.10.12
+/// (`shmem_test_all_vector`).
 /// Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
 [[nodiscard]] inline Status test_all_vector(nvshmemrs_runtime_t runtime, const void *ivars, size_t count,
     const int32_t *status, Cmp cmp, const void *values, Dtype dtype, int32_t *result) noexcept {
@@ -1463,10 +1520,11 @@ enum class Access : int32_t {
 /// As `nvshmemrs_test_any`, but the element of index i is compared with the one of index i at `values`, of
 /// which there are `count`.
 ///
-/// Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer,
-/// float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it
-/// excludes the element. `values` and `status` are read once, when the call begins. OpenSHMEM 1.5 section
-/// 9.10.13 (`shmem_test_any_vector`).
+/// Local; never waits. Given a stream, it returns when the stream has run it. `cmp` is one of
+/// `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars` must be
+/// aligned to its size. `status` may be NULL; a number other than 0 in it excludes the element. `values`
+/// and `status` are read once, when the call begins. OpenSHMEM 1.5 section 9.10.13
+/// (`shmem_test_any_vector`).
 /// Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
 [[nodiscard]] inline Status test_any_vector(nvshmemrs_runtime_t runtime, const void *ivars, size_t count,
     const int32_t *status, Cmp cmp, const void *values, Dtype dtype, size_t *index) noexcept {
@@ -1477,10 +1535,11 @@ enum class Access : int32_t {
 /// As `nvshmemrs_test_some`, but the element of index i is compared with the one of index i at `values`, of
 /// which there are `count`.
 ///
-/// Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer,
-/// float or double; `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it
-/// excludes the element. `values` and `status` are read once, when the call begins. `indices` has room for
-/// `count` numbers. OpenSHMEM 1.5 section 9.10.14 (`shmem_test_some_vector`).
+/// Local; never waits. Given a stream, it returns when the stream has run it. `cmp` is one of
+/// `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars` must be
+/// aligned to its size. `status` may be NULL; a number other than 0 in it excludes the element. `values`
+/// and `status` are read once, when the call begins. `indices` has room for `count` numbers. OpenSHMEM 1.5
+/// section 9.10.14 (`shmem_test_some_vector`).
 /// Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
 [[nodiscard]] inline Status test_some_vector(nvshmemrs_runtime_t runtime, const void *ivars, size_t count,
     size_t *indices, const int32_t *status, Cmp cmp, const void *values, Dtype dtype,
@@ -1491,8 +1550,9 @@ enum class Access : int32_t {
 
 /// Copies `bytes` bytes from local memory at `source` to the symmetric address `dest` on PE `pe`.
 ///
-/// One-sided. Returns when `source` may be reused; the data is visible on `pe` after quiet, barrier or a
-/// signal. `source` and `dest` may overlap on the same PE. OpenSHMEM 1.5 section 9.5.1 (`shmem_putmem`).
+/// One-sided; may be queued on a stream. Returns when `source` may be reused; the data is visible on `pe`
+/// after quiet, barrier or a signal. `source` and `dest` may overlap on the same PE. OpenSHMEM 1.5 section
+/// 9.5.1 (`shmem_putmem`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS; nothing is written.
 [[nodiscard]] inline Status put(nvshmemrs_runtime_t runtime, void *dest, const void *source, size_t bytes,
     int32_t pe) noexcept {
@@ -1501,7 +1561,8 @@ enum class Access : int32_t {
 
 /// Copies `bytes` bytes from the symmetric address `source` on PE `pe` to local memory at `dest`.
 ///
-/// One-sided. Returns when the data is in `dest`. OpenSHMEM 1.5 section 9.5.4 (`shmem_getmem`).
+/// One-sided; may be queued on a stream. Returns when the data is in `dest`. OpenSHMEM 1.5 section 9.5.4
+/// (`shmem_getmem`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS; nothing is written.
 [[nodiscard]] inline Status get(nvshmemrs_runtime_t runtime, void *dest, const void *source, size_t bytes,
     int32_t pe) noexcept {
@@ -1510,7 +1571,7 @@ enum class Access : int32_t {
 
 /// As `nvshmemrs_put`, but `source` may be reused only after `nvshmemrs_quiet`.
 ///
-/// One-sided. OpenSHMEM 1.5 section 9.6.1 (`shmem_putmem_nbi`).
+/// One-sided; may be queued on a stream. OpenSHMEM 1.5 section 9.6.1 (`shmem_putmem_nbi`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS; nothing is written.
 [[nodiscard]] inline Status put_nbi(nvshmemrs_runtime_t runtime, void *dest, const void *source,
     size_t bytes, int32_t pe) noexcept {
@@ -1519,7 +1580,7 @@ enum class Access : int32_t {
 
 /// As `nvshmemrs_get`, but the data is in `dest` only after `nvshmemrs_quiet`.
 ///
-/// One-sided. OpenSHMEM 1.5 section 9.6.2 (`shmem_getmem_nbi`).
+/// One-sided; may be queued on a stream. OpenSHMEM 1.5 section 9.6.2 (`shmem_getmem_nbi`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS; nothing is written.
 [[nodiscard]] inline Status get_nbi(nvshmemrs_runtime_t runtime, void *dest, const void *source,
     size_t bytes, int32_t pe) noexcept {
@@ -1528,8 +1589,8 @@ enum class Access : int32_t {
 
 /// Writes one 8-bit element to the symmetric address `dest` on PE `pe`, in one access.
 ///
-/// One-sided. Visible on `pe` after quiet, barrier or a signal. `dest` must be aligned to 1. OpenSHMEM 1.5
-/// section 9.5.2 (`shmem_p`).
+/// One-sided; may be queued on a stream. Visible on `pe` after quiet, barrier or a signal. `dest` must be
+/// aligned to 1. OpenSHMEM 1.5 section 9.5.2 (`shmem_p`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 [[nodiscard]] inline Status p8(nvshmemrs_runtime_t runtime, void *dest, uint8_t value,
     int32_t pe) noexcept {
@@ -1538,7 +1599,8 @@ enum class Access : int32_t {
 
 /// Reads one 8-bit element from the symmetric address `source` on PE `pe`, in one access.
 ///
-/// One-sided. `source` must be aligned to 1. OpenSHMEM 1.5 section 9.5.5 (`shmem_g`).
+/// One-sided. Given a stream, it returns when the stream has run it. `source` must be aligned to 1.
+/// OpenSHMEM 1.5 section 9.5.5 (`shmem_g`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
 [[nodiscard]] inline Status g8(nvshmemrs_runtime_t runtime, const void *source, int32_t pe,
     uint8_t *value) noexcept {
@@ -1547,8 +1609,8 @@ enum class Access : int32_t {
 
 /// Writes one 16-bit element to the symmetric address `dest` on PE `pe`, in one access.
 ///
-/// One-sided. Visible on `pe` after quiet, barrier or a signal. `dest` must be aligned to 2. OpenSHMEM 1.5
-/// section 9.5.2 (`shmem_p`).
+/// One-sided; may be queued on a stream. Visible on `pe` after quiet, barrier or a signal. `dest` must be
+/// aligned to 2. OpenSHMEM 1.5 section 9.5.2 (`shmem_p`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 [[nodiscard]] inline Status p16(nvshmemrs_runtime_t runtime, void *dest, uint16_t value,
     int32_t pe) noexcept {
@@ -1557,7 +1619,8 @@ enum class Access : int32_t {
 
 /// Reads one 16-bit element from the symmetric address `source` on PE `pe`, in one access.
 ///
-/// One-sided. `source` must be aligned to 2. OpenSHMEM 1.5 section 9.5.5 (`shmem_g`).
+/// One-sided. Given a stream, it returns when the stream has run it. `source` must be aligned to 2.
+/// OpenSHMEM 1.5 section 9.5.5 (`shmem_g`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
 [[nodiscard]] inline Status g16(nvshmemrs_runtime_t runtime, const void *source, int32_t pe,
     uint16_t *value) noexcept {
@@ -1566,8 +1629,8 @@ enum class Access : int32_t {
 
 /// Writes one 32-bit element to the symmetric address `dest` on PE `pe`, in one access.
 ///
-/// One-sided. Visible on `pe` after quiet, barrier or a signal. `dest` must be aligned to 4. OpenSHMEM 1.5
-/// section 9.5.2 (`shmem_p`).
+/// One-sided; may be queued on a stream. Visible on `pe` after quiet, barrier or a signal. `dest` must be
+/// aligned to 4. OpenSHMEM 1.5 section 9.5.2 (`shmem_p`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 [[nodiscard]] inline Status p32(nvshmemrs_runtime_t runtime, void *dest, uint32_t value,
     int32_t pe) noexcept {
@@ -1576,7 +1639,8 @@ enum class Access : int32_t {
 
 /// Reads one 32-bit element from the symmetric address `source` on PE `pe`, in one access.
 ///
-/// One-sided. `source` must be aligned to 4. OpenSHMEM 1.5 section 9.5.5 (`shmem_g`).
+/// One-sided. Given a stream, it returns when the stream has run it. `source` must be aligned to 4.
+/// OpenSHMEM 1.5 section 9.5.5 (`shmem_g`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
 [[nodiscard]] inline Status g32(nvshmemrs_runtime_t runtime, const void *source, int32_t pe,
     uint32_t *value) noexcept {
@@ -1585,8 +1649,8 @@ enum class Access : int32_t {
 
 /// Writes one 64-bit element to the symmetric address `dest` on PE `pe`, in one access.
 ///
-/// One-sided. Visible on `pe` after quiet, barrier or a signal. `dest` must be aligned to 8. OpenSHMEM 1.5
-/// section 9.5.2 (`shmem_p`).
+/// One-sided; may be queued on a stream. Visible on `pe` after quiet, barrier or a signal. `dest` must be
+/// aligned to 8. OpenSHMEM 1.5 section 9.5.2 (`shmem_p`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 [[nodiscard]] inline Status p64(nvshmemrs_runtime_t runtime, void *dest, uint64_t value,
     int32_t pe) noexcept {
@@ -1595,7 +1659,8 @@ enum class Access : int32_t {
 
 /// Reads one 64-bit element from the symmetric address `source` on PE `pe`, in one access.
 ///
-/// One-sided. `source` must be aligned to 8. OpenSHMEM 1.5 section 9.5.5 (`shmem_g`).
+/// One-sided. Given a stream, it returns when the stream has run it. `source` must be aligned to 8.
+/// OpenSHMEM 1.5 section 9.5.5 (`shmem_g`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
 [[nodiscard]] inline Status g64(nvshmemrs_runtime_t runtime, const void *source, int32_t pe,
     uint64_t *value) noexcept {

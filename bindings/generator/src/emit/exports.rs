@@ -55,7 +55,7 @@ mod tests {
     #[test]
     fn modules_are_named_after_their_files() {
         for (file, name) in [
-            ("rma.rs", "crate::rma"),
+            ("heap.rs", "crate::heap"),
             ("generated/atomics.rs", "crate::generated::atomics"),
             ("generated/mod.rs", "crate::generated"),
             ("lib.rs", "crate"),

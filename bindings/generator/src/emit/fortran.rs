@@ -31,11 +31,12 @@ pub fn emit(api: &Api) -> Result<String> {
                 .map(|member| context! { name => member.name, value => signed(member.value) })
                 .collect();
             // A mask travels as an `int64_t`, so that it has room.
-            let kind = kind(if item.name.ends_with("_mask") {
+            let kind = if item.name.ends_with("_mask") {
                 Scalar::I64
             } else {
                 item.repr
-            });
+            };
+            let kind = kind.fortran();
             context! { docs => super::wrap(&item.docs, 110), kind, members }
         })
         .collect();
@@ -55,7 +56,7 @@ pub fn emit(api: &Api) -> Result<String> {
     let aliases: Vec<_> = api
         .aliases
         .iter()
-        .map(|item| context! { name => item.name, docs => super::wrap(&item.docs, 110), kind => kind(item.of) })
+        .map(|item| context! { name => item.name, docs => super::wrap(&item.docs, 110), kind => item.of.fortran() })
         .collect();
     let functions: Vec<_> = api
         .functions
@@ -188,21 +189,7 @@ fn scalar(scalar: Scalar) -> String {
         Scalar::Char => "character",
         _ => "integer",
     };
-    format!("{family}({})", kind(scalar))
-}
-
-fn kind(scalar: Scalar) -> &'static str {
-    match scalar {
-        Scalar::I8 | Scalar::U8 => "c_int8_t",
-        Scalar::I16 | Scalar::U16 => "c_int16_t",
-        Scalar::I32 | Scalar::U32 => "c_int32_t",
-        Scalar::I64 | Scalar::U64 => "c_int64_t",
-        Scalar::Usize => "c_size_t",
-        Scalar::Isize => "c_ptrdiff_t",
-        Scalar::F32 => "c_float",
-        Scalar::F64 => "c_double",
-        Scalar::Char => "c_char",
-    }
+    format!("{family}({})", scalar.fortran())
 }
 
 fn unsigned(scalar: Scalar) -> &'static str {

@@ -1,6 +1,7 @@
 //! `capi/src/generated/mod.rs`: the generated modules of the C ABI, and the API hash that the library answers with.
 
 use crate::model::{Api, Arg, Type};
+use crate::table;
 use anyhow::Result;
 use minijinja::context;
 use sha2::{Digest, Sha256};
@@ -9,9 +10,11 @@ use sha2::{Digest, Sha256};
 pub fn emit(api: &Api) -> Result<String> {
     let digits = format!("{:016x}", api_hash(api));
     let groups = [&digits[..4], &digits[4..8], &digits[8..12], &digits[12..]].join("_");
+    let mut families: Vec<_> = table::families().iter().map(|family| family.file).collect();
+    families.sort_unstable();
     super::render(
         include_str!("../../templates/hash.rs.jinja"),
-        context! { hash => groups },
+        context! { hash => groups, families },
     )
 }
 

@@ -16,7 +16,7 @@ pub fn emit(api: &Api) -> Result<String> {
                 .iter()
                 .map(|member| context! { short => member.short, value => member.value, docs => docs(&member.docs, 84) })
                 .collect();
-            context! { name => camel(&item.name), number => scalar(item.repr), docs => docs(&item.docs, 92), members }
+            context! { name => camel(&item.name), number => item.repr.julia(), docs => docs(&item.docs, 92), members }
         })
         .collect();
     let structs: Vec<_> = api
@@ -28,8 +28,8 @@ pub fn emit(api: &Api) -> Result<String> {
                 .iter()
                 .map(|field| {
                     let ty = match field.len {
-                        Some(len) => format!("NTuple{{{len}, {}}}", scalar(field.of)),
-                        None => scalar(field.of).to_owned(),
+                        Some(len) => format!("NTuple{{{len}, {}}}", field.of.julia()),
+                        None => field.of.julia().to_owned(),
                     };
                     context! { name => field.name, ty, docs => docs(&field.docs, 88) }
                 })
@@ -118,27 +118,9 @@ fn docs(lines: &[String], width: usize) -> Vec<String> {
     super::wrap(lines, width).into_iter().map(line).collect()
 }
 
-fn scalar(scalar: Scalar) -> &'static str {
-    match scalar {
-        Scalar::I8 => "Int8",
-        Scalar::I16 => "Int16",
-        Scalar::I32 => "Int32",
-        Scalar::I64 => "Int64",
-        Scalar::U8 => "UInt8",
-        Scalar::U16 => "UInt16",
-        Scalar::U32 => "UInt32",
-        Scalar::U64 => "UInt64",
-        Scalar::Usize => "Csize_t",
-        Scalar::Isize => "Cptrdiff_t",
-        Scalar::F32 => "Float32",
-        Scalar::F64 => "Float64",
-        Scalar::Char => "Cchar",
-    }
-}
-
 fn type_name(ty: &Type) -> String {
     match ty {
-        Type::Scalar(of) | Type::Alias(_, of) => scalar(*of).into(),
+        Type::Scalar(of) | Type::Alias(_, of) => of.julia().into(),
         // A function pointer, from @cfunction.
         Type::Callback(_) => "Ptr{Cvoid}".into(),
         Type::Struct(name) => camel(name),

@@ -22,8 +22,8 @@ pub fn emit(api: &Api) -> Result<String> {
                 .iter()
                 .map(|field| {
                     let ty = match field.len {
-                        Some(len) => format!("{} * {len}", scalar(field.of)),
-                        None => scalar(field.of).to_owned(),
+                        Some(len) => format!("{} * {len}", field.of.python()),
+                        None => field.of.python().to_owned(),
                     };
                     context! { name => field.name, ty => ty, docs => super::wrap(&field.docs, 90) }
                 })
@@ -61,19 +61,19 @@ fn imports(api: &Api) -> BTreeSet<&'static str> {
         api.structs
             .iter()
             .flat_map(|item| &item.fields)
-            .map(|field| scalar(field.of)),
+            .map(|field| field.of.python()),
     );
     let callbacks = api.callbacks.iter().map(|item| (&item.args, &item.result));
     let functions = api.functions.iter().map(|item| (&item.args, &item.result));
     for (args, result) in callbacks.chain(functions) {
         for ty in args.iter().map(|arg| &arg.ty).chain([result]) {
             match ty {
-                Type::Scalar(of) | Type::Alias(_, of) => names.insert(scalar(*of)),
+                Type::Scalar(of) | Type::Alias(_, of) => names.insert(of.python()),
                 Type::Pointer { to, mutable } => match &**to {
                     Type::Scalar(Scalar::Char) if !mutable => names.insert("c_char_p"),
                     Type::Scalar(Scalar::Char) => names.insert("c_void_p"),
                     Type::Scalar(of) | Type::Alias(_, of) => {
-                        names.insert(scalar(*of)) | names.insert("c_void_p")
+                        names.insert(of.python()) | names.insert("c_void_p")
                     }
                     _ => names.insert("c_void_p"),
                 },
@@ -105,29 +105,11 @@ fn function(item: &Function) -> minijinja::Value {
     }
 }
 
-fn scalar(scalar: Scalar) -> &'static str {
-    match scalar {
-        Scalar::I8 => "c_int8",
-        Scalar::I16 => "c_int16",
-        Scalar::I32 => "c_int32",
-        Scalar::I64 => "c_int64",
-        Scalar::U8 => "c_uint8",
-        Scalar::U16 => "c_uint16",
-        Scalar::U32 => "c_uint32",
-        Scalar::U64 => "c_uint64",
-        Scalar::Usize => "c_size_t",
-        Scalar::Isize => "c_ssize_t",
-        Scalar::F32 => "c_float",
-        Scalar::F64 => "c_double",
-        Scalar::Char => "c_char",
-    }
-}
-
 /// Addresses are `c_void_p`, so that plain ints pass quickly; outputs and structs are typed pointers, so that
 /// the value itself can be passed and a wrong one is an error.
 fn type_name(ty: &Type, output: bool) -> String {
     match ty {
-        Type::Scalar(of) | Type::Alias(_, of) => scalar(*of).into(),
+        Type::Scalar(of) | Type::Alias(_, of) => of.python().into(),
         Type::Callback(name) | Type::Struct(name) => camel(name),
         Type::Void => "None".into(),
         Type::Pointer { to, mutable } => match &**to {

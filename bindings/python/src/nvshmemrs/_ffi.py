@@ -339,8 +339,9 @@ _FUNCTIONS = (
     Reads the 32-bit integer at the symmetric address `source` on PE `pe`. It serves signed and
     unsigned integers.
 
-    One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `source`
-    must be aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch`).
+    One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns
+    when the stream has run it. It is complete on return. `source` must be aligned to 4. OpenSHMEM
+    1.5 section 9.7.1 (`shmem_atomic_fetch`).
     Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     """,
     ),
@@ -353,8 +354,9 @@ _FUNCTIONS = (
     Reads the 64-bit integer at the symmetric address `source` on PE `pe`. It serves signed and
     unsigned integers.
 
-    One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `source`
-    must be aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch`).
+    One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns
+    when the stream has run it. It is complete on return. `source` must be aligned to 8. OpenSHMEM
+    1.5 section 9.7.1 (`shmem_atomic_fetch`).
     Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     """,
     ),
@@ -366,8 +368,9 @@ _FUNCTIONS = (
 
     Reads the `float` at the symmetric address `source` on PE `pe`.
 
-    One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `source`
-    must be aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch`).
+    One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns
+    when the stream has run it. It is complete on return. `source` must be aligned to 4. OpenSHMEM
+    1.5 section 9.7.1 (`shmem_atomic_fetch`).
     Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     """,
     ),
@@ -379,8 +382,9 @@ _FUNCTIONS = (
 
     Reads the `double` at the symmetric address `source` on PE `pe`.
 
-    One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `source`
-    must be aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch`).
+    One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns
+    when the stream has run it. It is complete on return. `source` must be aligned to 8. OpenSHMEM
+    1.5 section 9.7.1 (`shmem_atomic_fetch`).
     Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     """,
     ),
@@ -393,8 +397,9 @@ _FUNCTIONS = (
     Stores `value` in the 32-bit integer at the symmetric address `dest` on PE `pe`. It serves
     signed and unsigned integers.
 
-    One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest`
-    must be aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_set`).
+    One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
+    It is complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1
+    (`shmem_atomic_set`).
     Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     """,
     ),
@@ -407,8 +412,9 @@ _FUNCTIONS = (
     Stores `value` in the 64-bit integer at the symmetric address `dest` on PE `pe`. It serves
     signed and unsigned integers.
 
-    One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest`
-    must be aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_set`).
+    One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
+    It is complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1
+    (`shmem_atomic_set`).
     Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     """,
     ),
@@ -420,8 +426,9 @@ _FUNCTIONS = (
 
     Stores `value` in the `float` at the symmetric address `dest` on PE `pe`.
 
-    One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest`
-    must be aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_set`).
+    One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
+    It is complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1
+    (`shmem_atomic_set`).
     Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     """,
     ),
@@ -433,8 +440,9 @@ _FUNCTIONS = (
 
     Stores `value` in the `double` at the symmetric address `dest` on PE `pe`.
 
-    One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest`
-    must be aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_set`).
+    One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
+    It is complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1
+    (`shmem_atomic_set`).
     Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     """,
     ),
@@ -444,11 +452,12 @@ _FUNCTIONS = (
         (c_uint64, c_void_p, c_uint32, c_int32, POINTER(c_uint32)),
         """(runtime, dest, value, pe, old)
 
-    Stores `value` in the 32-bit integer at the symmetric address `dest` on PE `pe` and gives the
+    Stores `value` in the 32-bit integer at the symmetric address `dest` on PE `pe`, and gives the
     old value. It serves signed and unsigned integers.
 
-    One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest`
-    must be aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_swap`).
+    One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns
+    when the stream has run it. It is complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5
+    section 9.7.1 (`shmem_atomic_swap`).
     Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     """,
     ),
@@ -458,11 +467,12 @@ _FUNCTIONS = (
         (c_uint64, c_void_p, c_uint64, c_int32, POINTER(c_uint64)),
         """(runtime, dest, value, pe, old)
 
-    Stores `value` in the 64-bit integer at the symmetric address `dest` on PE `pe` and gives the
+    Stores `value` in the 64-bit integer at the symmetric address `dest` on PE `pe`, and gives the
     old value. It serves signed and unsigned integers.
 
-    One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest`
-    must be aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_swap`).
+    One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns
+    when the stream has run it. It is complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5
+    section 9.7.1 (`shmem_atomic_swap`).
     Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     """,
     ),
@@ -472,11 +482,12 @@ _FUNCTIONS = (
         (c_uint64, c_void_p, c_float, c_int32, POINTER(c_float)),
         """(runtime, dest, value, pe, old)
 
-    Stores `value` in the `float` at the symmetric address `dest` on PE `pe` and gives the old
+    Stores `value` in the `float` at the symmetric address `dest` on PE `pe`, and gives the old
     value.
 
-    One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest`
-    must be aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_swap`).
+    One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns
+    when the stream has run it. It is complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5
+    section 9.7.1 (`shmem_atomic_swap`).
     Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     """,
     ),
@@ -486,11 +497,12 @@ _FUNCTIONS = (
         (c_uint64, c_void_p, c_double, c_int32, POINTER(c_double)),
         """(runtime, dest, value, pe, old)
 
-    Stores `value` in the `double` at the symmetric address `dest` on PE `pe` and gives the old
+    Stores `value` in the `double` at the symmetric address `dest` on PE `pe`, and gives the old
     value.
 
-    One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest`
-    must be aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_swap`).
+    One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns
+    when the stream has run it. It is complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5
+    section 9.7.1 (`shmem_atomic_swap`).
     Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     """,
     ),
@@ -503,8 +515,9 @@ _FUNCTIONS = (
     Stores `value` in the 32-bit integer at the symmetric address `dest` on PE `pe` if it equals
     `cond`, and gives the old value. It serves signed and unsigned integers.
 
-    One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest`
-    must be aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_compare_swap`).
+    One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns
+    when the stream has run it. It is complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5
+    section 9.7.1 (`shmem_atomic_compare_swap`).
     Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     """,
     ),
@@ -517,8 +530,9 @@ _FUNCTIONS = (
     Stores `value` in the 64-bit integer at the symmetric address `dest` on PE `pe` if it equals
     `cond`, and gives the old value. It serves signed and unsigned integers.
 
-    One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest`
-    must be aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_compare_swap`).
+    One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns
+    when the stream has run it. It is complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5
+    section 9.7.1 (`shmem_atomic_compare_swap`).
     Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     """,
     ),
@@ -531,8 +545,9 @@ _FUNCTIONS = (
     Adds 1 to the 32-bit integer at the symmetric address `dest` on PE `pe`. It wraps around, so it
     serves signed and unsigned integers.
 
-    One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest`
-    must be aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_inc`).
+    One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
+    It is complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1
+    (`shmem_atomic_inc`).
     Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     """,
     ),
@@ -545,8 +560,9 @@ _FUNCTIONS = (
     Adds 1 to the 64-bit integer at the symmetric address `dest` on PE `pe`. It wraps around, so it
     serves signed and unsigned integers.
 
-    One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest`
-    must be aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_inc`).
+    One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
+    It is complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1
+    (`shmem_atomic_inc`).
     Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     """,
     ),
@@ -556,11 +572,12 @@ _FUNCTIONS = (
         (c_uint64, c_void_p, c_int32, POINTER(c_uint32)),
         """(runtime, dest, pe, old)
 
-    Adds 1 to the 32-bit integer at the symmetric address `dest` on PE `pe` and gives the old value.
-    It wraps around, so it serves signed and unsigned integers.
+    Adds 1 to the 32-bit integer at the symmetric address `dest` on PE `pe`, and gives the old
+    value. It wraps around, so it serves signed and unsigned integers.
 
-    One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest`
-    must be aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_inc`).
+    One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns
+    when the stream has run it. It is complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5
+    section 9.7.1 (`shmem_atomic_fetch_inc`).
     Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     """,
     ),
@@ -570,11 +587,12 @@ _FUNCTIONS = (
         (c_uint64, c_void_p, c_int32, POINTER(c_uint64)),
         """(runtime, dest, pe, old)
 
-    Adds 1 to the 64-bit integer at the symmetric address `dest` on PE `pe` and gives the old value.
-    It wraps around, so it serves signed and unsigned integers.
+    Adds 1 to the 64-bit integer at the symmetric address `dest` on PE `pe`, and gives the old
+    value. It wraps around, so it serves signed and unsigned integers.
 
-    One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest`
-    must be aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_inc`).
+    One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns
+    when the stream has run it. It is complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5
+    section 9.7.1 (`shmem_atomic_fetch_inc`).
     Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     """,
     ),
@@ -587,8 +605,9 @@ _FUNCTIONS = (
     Adds `value` to the 32-bit integer at the symmetric address `dest` on PE `pe`. It wraps around,
     so it serves signed and unsigned integers.
 
-    One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest`
-    must be aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_add`).
+    One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
+    It is complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1
+    (`shmem_atomic_add`).
     Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     """,
     ),
@@ -601,8 +620,9 @@ _FUNCTIONS = (
     Adds `value` to the 64-bit integer at the symmetric address `dest` on PE `pe`. It wraps around,
     so it serves signed and unsigned integers.
 
-    One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest`
-    must be aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_add`).
+    One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
+    It is complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1
+    (`shmem_atomic_add`).
     Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     """,
     ),
@@ -615,8 +635,8 @@ _FUNCTIONS = (
     Adds `value` to the `float` at the symmetric address `dest` on PE `pe`. The order of additions
     of several PEs, and so the rounding of their sum, is not fixed.
 
-    One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest`
-    must be aligned to 4. NVSHMEM `nvshmemx_float_atomic_add`.
+    One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
+    It is complete on return. `dest` must be aligned to 4. NVSHMEM `nvshmemx_float_atomic_add`.
     Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     """,
     ),
@@ -629,8 +649,8 @@ _FUNCTIONS = (
     Adds `value` to the `double` at the symmetric address `dest` on PE `pe`. The order of additions
     of several PEs, and so the rounding of their sum, is not fixed.
 
-    One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest`
-    must be aligned to 8. NVSHMEM `nvshmemx_double_atomic_add`.
+    One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
+    It is complete on return. `dest` must be aligned to 8. NVSHMEM `nvshmemx_double_atomic_add`.
     Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     """,
     ),
@@ -640,11 +660,12 @@ _FUNCTIONS = (
         (c_uint64, c_void_p, c_uint32, c_int32, POINTER(c_uint32)),
         """(runtime, dest, value, pe, old)
 
-    Adds `value` to the 32-bit integer at the symmetric address `dest` on PE `pe` and gives the old
+    Adds `value` to the 32-bit integer at the symmetric address `dest` on PE `pe`, and gives the old
     value. It wraps around, so it serves signed and unsigned integers.
 
-    One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest`
-    must be aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_add`).
+    One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns
+    when the stream has run it. It is complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5
+    section 9.7.1 (`shmem_atomic_fetch_add`).
     Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     """,
     ),
@@ -654,11 +675,12 @@ _FUNCTIONS = (
         (c_uint64, c_void_p, c_uint64, c_int32, POINTER(c_uint64)),
         """(runtime, dest, value, pe, old)
 
-    Adds `value` to the 64-bit integer at the symmetric address `dest` on PE `pe` and gives the old
+    Adds `value` to the 64-bit integer at the symmetric address `dest` on PE `pe`, and gives the old
     value. It wraps around, so it serves signed and unsigned integers.
 
-    One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest`
-    must be aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_add`).
+    One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns
+    when the stream has run it. It is complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5
+    section 9.7.1 (`shmem_atomic_fetch_add`).
     Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     """,
     ),
@@ -668,11 +690,12 @@ _FUNCTIONS = (
         (c_uint64, c_void_p, c_float, c_int32, POINTER(c_float)),
         """(runtime, dest, value, pe, old)
 
-    Adds `value` to the `float` at the symmetric address `dest` on PE `pe` and gives the old value.
+    Adds `value` to the `float` at the symmetric address `dest` on PE `pe`, and gives the old value.
     The order of additions of several PEs, and so the rounding of their sum, is not fixed.
 
-    One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest`
-    must be aligned to 4. NVSHMEM `nvshmemx_float_atomic_fetch_add`.
+    One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns
+    when the stream has run it. It is complete on return. `dest` must be aligned to 4. NVSHMEM
+    `nvshmemx_float_atomic_fetch_add`.
     Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     """,
     ),
@@ -682,11 +705,12 @@ _FUNCTIONS = (
         (c_uint64, c_void_p, c_double, c_int32, POINTER(c_double)),
         """(runtime, dest, value, pe, old)
 
-    Adds `value` to the `double` at the symmetric address `dest` on PE `pe` and gives the old value.
-    The order of additions of several PEs, and so the rounding of their sum, is not fixed.
+    Adds `value` to the `double` at the symmetric address `dest` on PE `pe`, and gives the old
+    value. The order of additions of several PEs, and so the rounding of their sum, is not fixed.
 
-    One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest`
-    must be aligned to 8. NVSHMEM `nvshmemx_double_atomic_fetch_add`.
+    One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns
+    when the stream has run it. It is complete on return. `dest` must be aligned to 8. NVSHMEM
+    `nvshmemx_double_atomic_fetch_add`.
     Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     """,
     ),
@@ -699,8 +723,9 @@ _FUNCTIONS = (
     Replaces the 32-bit integer at the symmetric address `dest` on PE `pe` by its bitwise and with
     `value`. It serves signed and unsigned integers.
 
-    One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest`
-    must be aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_and`).
+    One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
+    It is complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1
+    (`shmem_atomic_and`).
     Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     """,
     ),
@@ -713,8 +738,9 @@ _FUNCTIONS = (
     Replaces the 64-bit integer at the symmetric address `dest` on PE `pe` by its bitwise and with
     `value`. It serves signed and unsigned integers.
 
-    One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest`
-    must be aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_and`).
+    One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
+    It is complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1
+    (`shmem_atomic_and`).
     Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     """,
     ),
@@ -727,8 +753,9 @@ _FUNCTIONS = (
     Replaces the 32-bit integer at the symmetric address `dest` on PE `pe` by its bitwise and with
     `value`, and gives the old value. It serves signed and unsigned integers.
 
-    One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest`
-    must be aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_and`).
+    One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns
+    when the stream has run it. It is complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5
+    section 9.7.1 (`shmem_atomic_fetch_and`).
     Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     """,
     ),
@@ -741,8 +768,9 @@ _FUNCTIONS = (
     Replaces the 64-bit integer at the symmetric address `dest` on PE `pe` by its bitwise and with
     `value`, and gives the old value. It serves signed and unsigned integers.
 
-    One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest`
-    must be aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_and`).
+    One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns
+    when the stream has run it. It is complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5
+    section 9.7.1 (`shmem_atomic_fetch_and`).
     Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     """,
     ),
@@ -755,8 +783,9 @@ _FUNCTIONS = (
     Replaces the 32-bit integer at the symmetric address `dest` on PE `pe` by its bitwise or with
     `value`. It serves signed and unsigned integers.
 
-    One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest`
-    must be aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_or`).
+    One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
+    It is complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1
+    (`shmem_atomic_or`).
     Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     """,
     ),
@@ -769,8 +798,9 @@ _FUNCTIONS = (
     Replaces the 64-bit integer at the symmetric address `dest` on PE `pe` by its bitwise or with
     `value`. It serves signed and unsigned integers.
 
-    One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest`
-    must be aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_or`).
+    One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
+    It is complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1
+    (`shmem_atomic_or`).
     Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     """,
     ),
@@ -783,8 +813,9 @@ _FUNCTIONS = (
     Replaces the 32-bit integer at the symmetric address `dest` on PE `pe` by its bitwise or with
     `value`, and gives the old value. It serves signed and unsigned integers.
 
-    One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest`
-    must be aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_or`).
+    One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns
+    when the stream has run it. It is complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5
+    section 9.7.1 (`shmem_atomic_fetch_or`).
     Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     """,
     ),
@@ -797,8 +828,9 @@ _FUNCTIONS = (
     Replaces the 64-bit integer at the symmetric address `dest` on PE `pe` by its bitwise or with
     `value`, and gives the old value. It serves signed and unsigned integers.
 
-    One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest`
-    must be aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_or`).
+    One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns
+    when the stream has run it. It is complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5
+    section 9.7.1 (`shmem_atomic_fetch_or`).
     Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     """,
     ),
@@ -811,8 +843,9 @@ _FUNCTIONS = (
     Replaces the 32-bit integer at the symmetric address `dest` on PE `pe` by its bitwise exclusive
     or with `value`. It serves signed and unsigned integers.
 
-    One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest`
-    must be aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_xor`).
+    One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
+    It is complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1
+    (`shmem_atomic_xor`).
     Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     """,
     ),
@@ -825,8 +858,9 @@ _FUNCTIONS = (
     Replaces the 64-bit integer at the symmetric address `dest` on PE `pe` by its bitwise exclusive
     or with `value`. It serves signed and unsigned integers.
 
-    One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest`
-    must be aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_xor`).
+    One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
+    It is complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1
+    (`shmem_atomic_xor`).
     Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     """,
     ),
@@ -839,8 +873,9 @@ _FUNCTIONS = (
     Replaces the 32-bit integer at the symmetric address `dest` on PE `pe` by its bitwise exclusive
     or with `value`, and gives the old value. It serves signed and unsigned integers.
 
-    One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest`
-    must be aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_xor`).
+    One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns
+    when the stream has run it. It is complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5
+    section 9.7.1 (`shmem_atomic_fetch_xor`).
     Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     """,
     ),
@@ -853,8 +888,9 @@ _FUNCTIONS = (
     Replaces the 64-bit integer at the symmetric address `dest` on PE `pe` by its bitwise exclusive
     or with `value`, and gives the old value. It serves signed and unsigned integers.
 
-    One-sided; atomic with respect to all atomic operations of all PEs; complete on return. `dest`
-    must be aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_xor`).
+    One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns
+    when the stream has run it. It is complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5
+    section 9.7.1 (`shmem_atomic_fetch_xor`).
     Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     """,
     ),
@@ -867,9 +903,9 @@ _FUNCTIONS = (
     As `nvshmemrs_atomic_fetch32`, but what it gives is in local memory at `fetch` only after
     `nvshmemrs_quiet`.
 
-    One-sided; atomic with respect to all atomic operations of all PEs; complete after
-    `nvshmemrs_quiet`. `source` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
-    (`shmem_atomic_fetch_nbi`).
+    One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
+    It is complete after `nvshmemrs_quiet`. `source` must be aligned to 4. OpenSHMEM 1.5 section
+    9.7.2 (`shmem_atomic_fetch_nbi`).
     Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     """,
     ),
@@ -882,9 +918,9 @@ _FUNCTIONS = (
     As `nvshmemrs_atomic_fetch64`, but what it gives is in local memory at `fetch` only after
     `nvshmemrs_quiet`.
 
-    One-sided; atomic with respect to all atomic operations of all PEs; complete after
-    `nvshmemrs_quiet`. `source` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
-    (`shmem_atomic_fetch_nbi`).
+    One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
+    It is complete after `nvshmemrs_quiet`. `source` must be aligned to 8. OpenSHMEM 1.5 section
+    9.7.2 (`shmem_atomic_fetch_nbi`).
     Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     """,
     ),
@@ -897,9 +933,9 @@ _FUNCTIONS = (
     As `nvshmemrs_atomic_fetch_float`, but what it gives is in local memory at `fetch` only after
     `nvshmemrs_quiet`.
 
-    One-sided; atomic with respect to all atomic operations of all PEs; complete after
-    `nvshmemrs_quiet`. `source` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
-    (`shmem_atomic_fetch_nbi`).
+    One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
+    It is complete after `nvshmemrs_quiet`. `source` must be aligned to 4. OpenSHMEM 1.5 section
+    9.7.2 (`shmem_atomic_fetch_nbi`).
     Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     """,
     ),
@@ -912,9 +948,9 @@ _FUNCTIONS = (
     As `nvshmemrs_atomic_fetch_double`, but what it gives is in local memory at `fetch` only after
     `nvshmemrs_quiet`.
 
-    One-sided; atomic with respect to all atomic operations of all PEs; complete after
-    `nvshmemrs_quiet`. `source` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
-    (`shmem_atomic_fetch_nbi`).
+    One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
+    It is complete after `nvshmemrs_quiet`. `source` must be aligned to 8. OpenSHMEM 1.5 section
+    9.7.2 (`shmem_atomic_fetch_nbi`).
     Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     """,
     ),
@@ -927,8 +963,8 @@ _FUNCTIONS = (
     As `nvshmemrs_atomic_swap32`, but what it gives is in local memory at `fetch` only after
     `nvshmemrs_quiet`.
 
-    One-sided; atomic with respect to all atomic operations of all PEs; complete after
-    `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
+    One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
+    It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
     (`shmem_atomic_swap_nbi`).
     Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     """,
@@ -942,8 +978,8 @@ _FUNCTIONS = (
     As `nvshmemrs_atomic_swap64`, but what it gives is in local memory at `fetch` only after
     `nvshmemrs_quiet`.
 
-    One-sided; atomic with respect to all atomic operations of all PEs; complete after
-    `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
+    One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
+    It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
     (`shmem_atomic_swap_nbi`).
     Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     """,
@@ -957,8 +993,8 @@ _FUNCTIONS = (
     As `nvshmemrs_atomic_swap_float`, but what it gives is in local memory at `fetch` only after
     `nvshmemrs_quiet`.
 
-    One-sided; atomic with respect to all atomic operations of all PEs; complete after
-    `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
+    One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
+    It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
     (`shmem_atomic_swap_nbi`).
     Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     """,
@@ -972,8 +1008,8 @@ _FUNCTIONS = (
     As `nvshmemrs_atomic_swap_double`, but what it gives is in local memory at `fetch` only after
     `nvshmemrs_quiet`.
 
-    One-sided; atomic with respect to all atomic operations of all PEs; complete after
-    `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
+    One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
+    It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
     (`shmem_atomic_swap_nbi`).
     Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     """,
@@ -987,8 +1023,8 @@ _FUNCTIONS = (
     As `nvshmemrs_atomic_compare_swap32`, but what it gives is in local memory at `fetch` only after
     `nvshmemrs_quiet`.
 
-    One-sided; atomic with respect to all atomic operations of all PEs; complete after
-    `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
+    One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
+    It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
     (`shmem_atomic_compare_swap_nbi`).
     Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     """,
@@ -1002,8 +1038,8 @@ _FUNCTIONS = (
     As `nvshmemrs_atomic_compare_swap64`, but what it gives is in local memory at `fetch` only after
     `nvshmemrs_quiet`.
 
-    One-sided; atomic with respect to all atomic operations of all PEs; complete after
-    `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
+    One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
+    It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
     (`shmem_atomic_compare_swap_nbi`).
     Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     """,
@@ -1017,8 +1053,8 @@ _FUNCTIONS = (
     As `nvshmemrs_atomic_fetch_inc32`, but what it gives is in local memory at `fetch` only after
     `nvshmemrs_quiet`.
 
-    One-sided; atomic with respect to all atomic operations of all PEs; complete after
-    `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
+    One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
+    It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
     (`shmem_atomic_fetch_inc_nbi`).
     Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     """,
@@ -1032,8 +1068,8 @@ _FUNCTIONS = (
     As `nvshmemrs_atomic_fetch_inc64`, but what it gives is in local memory at `fetch` only after
     `nvshmemrs_quiet`.
 
-    One-sided; atomic with respect to all atomic operations of all PEs; complete after
-    `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
+    One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
+    It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
     (`shmem_atomic_fetch_inc_nbi`).
     Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     """,
@@ -1047,8 +1083,8 @@ _FUNCTIONS = (
     As `nvshmemrs_atomic_fetch_add32`, but what it gives is in local memory at `fetch` only after
     `nvshmemrs_quiet`.
 
-    One-sided; atomic with respect to all atomic operations of all PEs; complete after
-    `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
+    One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
+    It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
     (`shmem_atomic_fetch_add_nbi`).
     Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     """,
@@ -1062,8 +1098,8 @@ _FUNCTIONS = (
     As `nvshmemrs_atomic_fetch_add64`, but what it gives is in local memory at `fetch` only after
     `nvshmemrs_quiet`.
 
-    One-sided; atomic with respect to all atomic operations of all PEs; complete after
-    `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
+    One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
+    It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
     (`shmem_atomic_fetch_add_nbi`).
     Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     """,
@@ -1077,8 +1113,9 @@ _FUNCTIONS = (
     As `nvshmemrs_atomic_fetch_add_float`, but what it gives is in local memory at `fetch` only
     after `nvshmemrs_quiet`.
 
-    One-sided; atomic with respect to all atomic operations of all PEs; complete after
-    `nvshmemrs_quiet`. `dest` must be aligned to 4. NVSHMEM `nvshmemx_float_atomic_fetch_add`.
+    One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
+    It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 4. NVSHMEM
+    `nvshmemx_float_atomic_fetch_add`.
     Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     """,
     ),
@@ -1091,8 +1128,9 @@ _FUNCTIONS = (
     As `nvshmemrs_atomic_fetch_add_double`, but what it gives is in local memory at `fetch` only
     after `nvshmemrs_quiet`.
 
-    One-sided; atomic with respect to all atomic operations of all PEs; complete after
-    `nvshmemrs_quiet`. `dest` must be aligned to 8. NVSHMEM `nvshmemx_double_atomic_fetch_add`.
+    One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
+    It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 8. NVSHMEM
+    `nvshmemx_double_atomic_fetch_add`.
     Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     """,
     ),
@@ -1105,8 +1143,8 @@ _FUNCTIONS = (
     As `nvshmemrs_atomic_fetch_and32`, but what it gives is in local memory at `fetch` only after
     `nvshmemrs_quiet`.
 
-    One-sided; atomic with respect to all atomic operations of all PEs; complete after
-    `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
+    One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
+    It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
     (`shmem_atomic_fetch_and_nbi`).
     Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     """,
@@ -1120,8 +1158,8 @@ _FUNCTIONS = (
     As `nvshmemrs_atomic_fetch_and64`, but what it gives is in local memory at `fetch` only after
     `nvshmemrs_quiet`.
 
-    One-sided; atomic with respect to all atomic operations of all PEs; complete after
-    `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
+    One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
+    It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
     (`shmem_atomic_fetch_and_nbi`).
     Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     """,
@@ -1135,8 +1173,8 @@ _FUNCTIONS = (
     As `nvshmemrs_atomic_fetch_or32`, but what it gives is in local memory at `fetch` only after
     `nvshmemrs_quiet`.
 
-    One-sided; atomic with respect to all atomic operations of all PEs; complete after
-    `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
+    One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
+    It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
     (`shmem_atomic_fetch_or_nbi`).
     Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     """,
@@ -1150,8 +1188,8 @@ _FUNCTIONS = (
     As `nvshmemrs_atomic_fetch_or64`, but what it gives is in local memory at `fetch` only after
     `nvshmemrs_quiet`.
 
-    One-sided; atomic with respect to all atomic operations of all PEs; complete after
-    `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
+    One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
+    It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
     (`shmem_atomic_fetch_or_nbi`).
     Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     """,
@@ -1165,8 +1203,8 @@ _FUNCTIONS = (
     As `nvshmemrs_atomic_fetch_xor32`, but what it gives is in local memory at `fetch` only after
     `nvshmemrs_quiet`.
 
-    One-sided; atomic with respect to all atomic operations of all PEs; complete after
-    `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
+    One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
+    It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
     (`shmem_atomic_fetch_xor_nbi`).
     Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     """,
@@ -1180,8 +1218,8 @@ _FUNCTIONS = (
     As `nvshmemrs_atomic_fetch_xor64`, but what it gives is in local memory at `fetch` only after
     `nvshmemrs_quiet`.
 
-    One-sided; atomic with respect to all atomic operations of all PEs; complete after
-    `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
+    One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
+    It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
     (`shmem_atomic_fetch_xor_nbi`).
     Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     """,
@@ -1195,7 +1233,8 @@ _FUNCTIONS = (
     Waits until every member of `team` has arrived, and completes all operations that the members
     issued before: they are visible to every member.
 
-    Collective over `team`. OpenSHMEM 1.5 section 9.9.1 (`shmem_barrier`, `shmem_barrier_all`).
+    Collective over `team`; may be queued on a stream. OpenSHMEM 1.5 section 9.9.1 (`shmem_barrier`,
+    `shmem_barrier_all`).
     Errors: BAD_HANDLE, PE_DIED, TIMEOUT, INTERRUPTED, MISMATCH when a member is in another
     collective.
     """,
@@ -1208,7 +1247,8 @@ _FUNCTIONS = (
 
     Waits until every member of `team` has arrived. Non-blocking operations are not completed by it.
 
-    Collective over `team`. OpenSHMEM 1.5 section 9.9.3 (`shmem_team_sync`, `shmem_sync_all`).
+    Collective over `team`; may be queued on a stream. OpenSHMEM 1.5 section 9.9.3
+    (`shmem_team_sync`, `shmem_sync_all`).
     Errors: as `nvshmemrs_barrier`.
     """,
     ),
@@ -1221,8 +1261,9 @@ _FUNCTIONS = (
     Copies `bytes` bytes from `source` on the member with team number `root` to `dest` on every
     member, the root included. `source` may equal `dest`; they must not overlap otherwise.
 
-    Collective over `team`, same `bytes`, `root` and symmetric addresses. Returns when `dest` is
-    written here and `source` may be reused. OpenSHMEM 1.5 section 9.9.5 (`shmem_broadcastmem`).
+    Collective over `team`, same `bytes`, `root` and symmetric addresses; may be queued on a stream.
+    Returns when `dest` is written here and `source` may be reused. OpenSHMEM 1.5 section 9.9.5
+    (`shmem_broadcastmem`).
     Errors, on every member, and nothing is written: MISMATCH, NOT_SYMMETRIC, OUT_OF_BOUNDS,
     PE_RANGE, PEER_ARGUMENT; also PE_DIED, TIMEOUT, INTERRUPTED.
     """,
@@ -1237,9 +1278,9 @@ _FUNCTIONS = (
     writes the result to `dest` on every member. `source` may equal `dest`; they must not overlap
     otherwise. The result has the same bits on every member and in every run.
 
-    Collective over `team`, same `count`, `dtype`, `op` and symmetric addresses. `dtype` is one of
-    `nvshmemrs_dtype`, `op` one of `nvshmemrs_op`. OpenSHMEM 1.5 section 9.9.9 (`shmem_sum_reduce`,
-    ...).
+    Collective over `team`, same `count`, `dtype`, `op` and symmetric addresses; may be queued on a
+    stream. `dtype` is one of `nvshmemrs_dtype`, `op` one of `nvshmemrs_op`. OpenSHMEM 1.5 section
+    9.9.9 (`shmem_<op>_reduce`).
     Errors, on every member, and nothing is written: MISMATCH, NOT_SYMMETRIC, OUT_OF_BOUNDS,
     INVALID_VALUE, PEER_ARGUMENT; also PE_DIED, TIMEOUT, INTERRUPTED.
     """,
@@ -1254,8 +1295,9 @@ _FUNCTIONS = (
     member, which has room for `n_pes * bytes`. In place: `source` is the member's own part, `dest +
     my_pe * bytes`; otherwise they must not overlap.
 
-    Collective over `team`, same `bytes` and symmetric addresses. Returns when `dest` is written
-    here and `source` may be reused. OpenSHMEM 1.5 section 9.9.6 (`shmem_fcollectmem`).
+    Collective over `team`, same `bytes` and symmetric addresses; may be queued on a stream. Returns
+    when `dest` is written here and `source` may be reused. OpenSHMEM 1.5 section 9.9.6
+    (`shmem_fcollectmem`).
     Errors: as `nvshmemrs_broadcast`.
     """,
     ),
@@ -1269,8 +1311,9 @@ _FUNCTIONS = (
     order, in `dest` on every member, which has room for the sum. `source` and `dest` must not
     overlap.
 
-    Collective over `team`, same symmetric address `dest`. Returns when `dest` is written here and
-    `source` may be reused. OpenSHMEM 1.5 section 9.9.6 (`shmem_collectmem`).
+    Collective over `team`, same symmetric address `dest`; may be queued on a stream. Returns when
+    `dest` is written here and `source` may be reused. OpenSHMEM 1.5 section 9.9.6
+    (`shmem_collectmem`).
     Errors: as `nvshmemrs_broadcast`.
     """,
     ),
@@ -1284,8 +1327,9 @@ _FUNCTIONS = (
     the sender's number. Both have one part per member. `source` may equal `dest`; they must not
     overlap otherwise.
 
-    Collective over `team`, same `bytes` and symmetric addresses. Returns when `dest` is written
-    here and `source` may be reused. OpenSHMEM 1.5 section 9.9.7 (`shmem_alltoallmem`).
+    Collective over `team`, same `bytes` and symmetric addresses; may be queued on a stream. Returns
+    when `dest` is written here and `source` may be reused. OpenSHMEM 1.5 section 9.9.7
+    (`shmem_alltoallmem`).
     Errors: as `nvshmemrs_broadcast`.
     """,
     ),
@@ -1299,8 +1343,9 @@ _FUNCTIONS = (
     `dest_stride` and `source_stride` elements apart, each at least 1. Elements in between stay as
     they are. `source` and `dest` must not overlap.
 
-    Collective over `team`, same arguments and symmetric addresses. Returns when `dest` is written
-    here and `source` may be reused. OpenSHMEM 1.5 section 9.9.8 (`shmem_alltoallsmem`).
+    Collective over `team`, same arguments and symmetric addresses; may be queued on a stream.
+    Returns when `dest` is written here and `source` may be reused. OpenSHMEM 1.5 section 9.9.8
+    (`shmem_alltoallsmem`).
     Errors: as `nvshmemrs_broadcast`; INVALID_VALUE.
     """,
     ),
@@ -1314,8 +1359,9 @@ _FUNCTIONS = (
     `dest`. `source` has one such part per member. In place: `dest` is the member's own part,
     `source + my_pe * count` elements; otherwise they must not overlap.
 
-    Collective over `team`, same `count`, `dtype`, `op` and symmetric addresses. `dtype` is one of
-    `nvshmemrs_dtype`, `op` one of `nvshmemrs_op`. NVSHMEM `nvshmem_<type>_<op>_reducescatter`.
+    Collective over `team`, same `count`, `dtype`, `op` and symmetric addresses; may be queued on a
+    stream. `dtype` is one of `nvshmemrs_dtype`, `op` one of `nvshmemrs_op`. NVSHMEM
+    `nvshmem_<type>_<op>_reducescatter`.
     Errors: as `nvshmemrs_reduce`.
     """,
     ),
@@ -1329,8 +1375,9 @@ _FUNCTIONS = (
     caller, element by element, in team order, and writes the result to the caller's `dest`.
     `source` may equal `dest`; they must not overlap otherwise.
 
-    Collective over `team`, same `count`, `dtype`, `op` and symmetric addresses. `dtype` is one of
-    `nvshmemrs_dtype`, `op` one of `nvshmemrs_op`. OpenSHMEM 1.6 (`shmem_sum_inscan`).
+    Collective over `team`, same `count`, `dtype`, `op` and symmetric addresses; may be queued on a
+    stream. `dtype` is one of `nvshmemrs_dtype`, `op` one of `nvshmemrs_op`. OpenSHMEM 1.6
+    (`shmem_sum_inscan`).
     Errors: as `nvshmemrs_reduce`.
     """,
     ),
@@ -1344,8 +1391,9 @@ _FUNCTIONS = (
     operation's identity: 0 for sum, or and xor, 1 for prod, all bits for and, the largest value for
     min and the smallest for max (infinities for floating point).
 
-    Collective over `team`, same `count`, `dtype`, `op` and symmetric addresses. `dtype` is one of
-    `nvshmemrs_dtype`, `op` one of `nvshmemrs_op`. OpenSHMEM 1.6 (`shmem_sum_exscan`).
+    Collective over `team`, same `count`, `dtype`, `op` and symmetric addresses; may be queued on a
+    stream. `dtype` is one of `nvshmemrs_dtype`, `op` one of `nvshmemrs_op`. OpenSHMEM 1.6
+    (`shmem_sum_exscan`).
     Errors: as `nvshmemrs_reduce`.
     """,
     ),
@@ -1703,10 +1751,10 @@ _FUNCTIONS = (
     Waits until this PE's copy of the element at the symmetric address `ivar` compares to the one at
     `value` as `cmp` says. What was put before the value that does is visible on return.
 
-    Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of
-    `nvshmemrs_dtype`: an integer, float or double; `ivar` must be aligned to its size. `value` is
-    read once, when the call begins, and may be reused on return, also if it is queued. OpenSHMEM
-    1.5 section 9.10.1 (`shmem_wait_until`).
+    Local: only the caller waits; may be queued on a stream. `cmp` is one of `nvshmemrs_cmp`,
+    `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivar` must be aligned to its
+    size. `value` is read once, when the call begins, and may be reused on return, also if it is
+    queued. OpenSHMEM 1.5 section 9.10.1 (`shmem_wait_until`).
     Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
     """,
     ),
@@ -1720,9 +1768,10 @@ _FUNCTIONS = (
     `value` as `cmp` says: gives 1 or 0. What was put before the value that does is visible on
     return.
 
-    Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an
-    integer, float or double; `ivar` must be aligned to its size. `value` is read once, when the
-    call begins. OpenSHMEM 1.5 section 9.10.8 (`shmem_test`).
+    Local; never waits. Given a stream, it returns when the stream has run it. `cmp` is one of
+    `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivar` must
+    be aligned to its size. `value` is read once, when the call begins. OpenSHMEM 1.5 section 9.10.8
+    (`shmem_test`).
     Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
     """,
     ),
@@ -1736,11 +1785,11 @@ _FUNCTIONS = (
     compared to the one at `value` as `cmp` says. What was put before the values that do is visible
     on return. If there is no element to wait for, it returns at once.
 
-    Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of
-    `nvshmemrs_dtype`: an integer, float or double; `ivars` must be aligned to its size. `status`
-    may be NULL; a number other than 0 in it excludes the element. `value` and `status` are read
-    once, when the call begins, and may be reused on return, also if it is queued. OpenSHMEM 1.5
-    section 9.10.2 (`shmem_wait_until_all`).
+    Local: only the caller waits; may be queued on a stream. `cmp` is one of `nvshmemrs_cmp`,
+    `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars` must be aligned to its
+    size. `status` may be NULL; a number other than 0 in it excludes the element. `value` and
+    `status` are read once, when the call begins, and may be reused on return, also if it is queued.
+    OpenSHMEM 1.5 section 9.10.2 (`shmem_wait_until_all`).
     Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
     """,
     ),
@@ -1756,10 +1805,11 @@ _FUNCTIONS = (
     time they give each of them, also if other calls come in between. If there is no element to wait
     for, it returns at once and gives SIZE_MAX.
 
-    Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of
-    `nvshmemrs_dtype`: an integer, float or double; `ivars` must be aligned to its size. `status`
-    may be NULL; a number other than 0 in it excludes the element. `value` and `status` are read
-    once, when the call begins. OpenSHMEM 1.5 section 9.10.3 (`shmem_wait_until_any`).
+    Local: only the caller waits. Given a stream, it returns when the stream has run it. `cmp` is
+    one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double;
+    `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it excludes
+    the element. `value` and `status` are read once, when the call begins. OpenSHMEM 1.5 section
+    9.10.3 (`shmem_wait_until_any`).
     Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
     """,
     ),
@@ -1775,11 +1825,11 @@ _FUNCTIONS = (
     order, and gives their number. What was put before their values is visible on return. If there
     is no element to wait for, it returns at once and gives 0.
 
-    Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of
-    `nvshmemrs_dtype`: an integer, float or double; `ivars` must be aligned to its size. `status`
-    may be NULL; a number other than 0 in it excludes the element. `value` and `status` are read
-    once, when the call begins. `indices` has room for `count` numbers. OpenSHMEM 1.5 section 9.10.4
-    (`shmem_wait_until_some`).
+    Local: only the caller waits. Given a stream, it returns when the stream has run it. `cmp` is
+    one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double;
+    `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it excludes
+    the element. `value` and `status` are read once, when the call begins. `indices` has room for
+    `count` numbers. OpenSHMEM 1.5 section 9.10.4 (`shmem_wait_until_some`).
     Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
     """,
     ),
@@ -1793,10 +1843,11 @@ _FUNCTIONS = (
     one at `value` as `cmp` says: gives 1 or 0. What was put before the values is visible on return
     if they do. If there is no element to look at, it gives 1.
 
-    Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an
-    integer, float or double; `ivars` must be aligned to its size. `status` may be NULL; a number
-    other than 0 in it excludes the element. `value` and `status` are read once, when the call
-    begins. OpenSHMEM 1.5 section 9.10.9 (`shmem_test_all`).
+    Local; never waits. Given a stream, it returns when the stream has run it. `cmp` is one of
+    `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars` must
+    be aligned to its size. `status` may be NULL; a number other than 0 in it excludes the element.
+    `value` and `status` are read once, when the call begins. OpenSHMEM 1.5 section 9.10.9
+    (`shmem_test_all`).
     Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
     """,
     ),
@@ -1811,10 +1862,11 @@ _FUNCTIONS = (
     value is visible on return. If several compare, calls with the same arguments take turns: in
     time they give each of them, also if other calls come in between.
 
-    Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an
-    integer, float or double; `ivars` must be aligned to its size. `status` may be NULL; a number
-    other than 0 in it excludes the element. `value` and `status` are read once, when the call
-    begins. OpenSHMEM 1.5 section 9.10.10 (`shmem_test_any`).
+    Local; never waits. Given a stream, it returns when the stream has run it. `cmp` is one of
+    `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars` must
+    be aligned to its size. `status` may be NULL; a number other than 0 in it excludes the element.
+    `value` and `status` are read once, when the call begins. OpenSHMEM 1.5 section 9.10.10
+    (`shmem_test_any`).
     Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
     """,
     ),
@@ -1829,11 +1881,11 @@ _FUNCTIONS = (
     that compare to the one at `value` as `cmp` says to `indices`, in order, and gives their number,
     which may be 0. What was put before their values is visible on return.
 
-    Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an
-    integer, float or double; `ivars` must be aligned to its size. `status` may be NULL; a number
-    other than 0 in it excludes the element. `value` and `status` are read once, when the call
-    begins. `indices` has room for `count` numbers. OpenSHMEM 1.5 section 9.10.11
-    (`shmem_test_some`).
+    Local; never waits. Given a stream, it returns when the stream has run it. `cmp` is one of
+    `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars` must
+    be aligned to its size. `status` may be NULL; a number other than 0 in it excludes the element.
+    `value` and `status` are read once, when the call begins. `indices` has room for `count`
+    numbers. OpenSHMEM 1.5 section 9.10.11 (`shmem_test_some`).
     Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
     """,
     ),
@@ -1846,11 +1898,11 @@ _FUNCTIONS = (
     As `nvshmemrs_wait_until_all`, but the element of index i is compared with the one of index i at
     `values`, of which there are `count`.
 
-    Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of
-    `nvshmemrs_dtype`: an integer, float or double; `ivars` must be aligned to its size. `status`
-    may be NULL; a number other than 0 in it excludes the element. `values` and `status` are read
-    once, when the call begins, and may be reused on return, also if it is queued. OpenSHMEM 1.5
-    section 9.10.5 (`shmem_wait_until_all_vector`).
+    Local: only the caller waits; may be queued on a stream. `cmp` is one of `nvshmemrs_cmp`,
+    `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars` must be aligned to its
+    size. `status` may be NULL; a number other than 0 in it excludes the element. `values` and
+    `status` are read once, when the call begins, and may be reused on return, also if it is queued.
+    OpenSHMEM 1.5 section 9.10.5 (`shmem_wait_until_all_vector`).
     Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
     """,
     ),
@@ -1863,10 +1915,11 @@ _FUNCTIONS = (
     As `nvshmemrs_wait_until_any`, but the element of index i is compared with the one of index i at
     `values`, of which there are `count`.
 
-    Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of
-    `nvshmemrs_dtype`: an integer, float or double; `ivars` must be aligned to its size. `status`
-    may be NULL; a number other than 0 in it excludes the element. `values` and `status` are read
-    once, when the call begins. OpenSHMEM 1.5 section 9.10.6 (`shmem_wait_until_any_vector`).
+    Local: only the caller waits. Given a stream, it returns when the stream has run it. `cmp` is
+    one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double;
+    `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it excludes
+    the element. `values` and `status` are read once, when the call begins. OpenSHMEM 1.5 section
+    9.10.6 (`shmem_wait_until_any_vector`).
     Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
     """,
     ),
@@ -1880,11 +1933,11 @@ _FUNCTIONS = (
     As `nvshmemrs_wait_until_some`, but the element of index i is compared with the one of index i
     at `values`, of which there are `count`.
 
-    Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of
-    `nvshmemrs_dtype`: an integer, float or double; `ivars` must be aligned to its size. `status`
-    may be NULL; a number other than 0 in it excludes the element. `values` and `status` are read
-    once, when the call begins. `indices` has room for `count` numbers. OpenSHMEM 1.5 section 9.10.7
-    (`shmem_wait_until_some_vector`).
+    Local: only the caller waits. Given a stream, it returns when the stream has run it. `cmp` is
+    one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double;
+    `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it excludes
+    the element. `values` and `status` are read once, when the call begins. `indices` has room for
+    `count` numbers. OpenSHMEM 1.5 section 9.10.7 (`shmem_wait_until_some_vector`).
     Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
     """,
     ),
@@ -1897,10 +1950,11 @@ _FUNCTIONS = (
     As `nvshmemrs_test_all`, but the element of index i is compared with the one of index i at
     `values`, of which there are `count`.
 
-    Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an
-    integer, float or double; `ivars` must be aligned to its size. `status` may be NULL; a number
-    other than 0 in it excludes the element. `values` and `status` are read once, when the call
-    begins. OpenSHMEM 1.5 section 9.10.12 (`shmem_test_all_vector`).
+    Local; never waits. Given a stream, it returns when the stream has run it. `cmp` is one of
+    `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars` must
+    be aligned to its size. `status` may be NULL; a number other than 0 in it excludes the element.
+    `values` and `status` are read once, when the call begins. OpenSHMEM 1.5 section 9.10.12
+    (`shmem_test_all_vector`).
     Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
     """,
     ),
@@ -1913,10 +1967,11 @@ _FUNCTIONS = (
     As `nvshmemrs_test_any`, but the element of index i is compared with the one of index i at
     `values`, of which there are `count`.
 
-    Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an
-    integer, float or double; `ivars` must be aligned to its size. `status` may be NULL; a number
-    other than 0 in it excludes the element. `values` and `status` are read once, when the call
-    begins. OpenSHMEM 1.5 section 9.10.13 (`shmem_test_any_vector`).
+    Local; never waits. Given a stream, it returns when the stream has run it. `cmp` is one of
+    `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars` must
+    be aligned to its size. `status` may be NULL; a number other than 0 in it excludes the element.
+    `values` and `status` are read once, when the call begins. OpenSHMEM 1.5 section 9.10.13
+    (`shmem_test_any_vector`).
     Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
     """,
     ),
@@ -1930,11 +1985,11 @@ _FUNCTIONS = (
     As `nvshmemrs_test_some`, but the element of index i is compared with the one of index i at
     `values`, of which there are `count`.
 
-    Local; never waits. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an
-    integer, float or double; `ivars` must be aligned to its size. `status` may be NULL; a number
-    other than 0 in it excludes the element. `values` and `status` are read once, when the call
-    begins. `indices` has room for `count` numbers. OpenSHMEM 1.5 section 9.10.14
-    (`shmem_test_some_vector`).
+    Local; never waits. Given a stream, it returns when the stream has run it. `cmp` is one of
+    `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars` must
+    be aligned to its size. `status` may be NULL; a number other than 0 in it excludes the element.
+    `values` and `status` are read once, when the call begins. `indices` has room for `count`
+    numbers. OpenSHMEM 1.5 section 9.10.14 (`shmem_test_some_vector`).
     Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
     """,
     ),
@@ -1946,9 +2001,9 @@ _FUNCTIONS = (
 
     Copies `bytes` bytes from local memory at `source` to the symmetric address `dest` on PE `pe`.
 
-    One-sided. Returns when `source` may be reused; the data is visible on `pe` after quiet, barrier
-    or a signal. `source` and `dest` may overlap on the same PE. OpenSHMEM 1.5 section 9.5.1
-    (`shmem_putmem`).
+    One-sided; may be queued on a stream. Returns when `source` may be reused; the data is visible
+    on `pe` after quiet, barrier or a signal. `source` and `dest` may overlap on the same PE.
+    OpenSHMEM 1.5 section 9.5.1 (`shmem_putmem`).
     Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS; nothing is written.
     """,
     ),
@@ -1960,7 +2015,8 @@ _FUNCTIONS = (
 
     Copies `bytes` bytes from the symmetric address `source` on PE `pe` to local memory at `dest`.
 
-    One-sided. Returns when the data is in `dest`. OpenSHMEM 1.5 section 9.5.4 (`shmem_getmem`).
+    One-sided; may be queued on a stream. Returns when the data is in `dest`. OpenSHMEM 1.5 section
+    9.5.4 (`shmem_getmem`).
     Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS; nothing is written.
     """,
     ),
@@ -1972,7 +2028,7 @@ _FUNCTIONS = (
 
     As `nvshmemrs_put`, but `source` may be reused only after `nvshmemrs_quiet`.
 
-    One-sided. OpenSHMEM 1.5 section 9.6.1 (`shmem_putmem_nbi`).
+    One-sided; may be queued on a stream. OpenSHMEM 1.5 section 9.6.1 (`shmem_putmem_nbi`).
     Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS; nothing is written.
     """,
     ),
@@ -1984,7 +2040,7 @@ _FUNCTIONS = (
 
     As `nvshmemrs_get`, but the data is in `dest` only after `nvshmemrs_quiet`.
 
-    One-sided. OpenSHMEM 1.5 section 9.6.2 (`shmem_getmem_nbi`).
+    One-sided; may be queued on a stream. OpenSHMEM 1.5 section 9.6.2 (`shmem_getmem_nbi`).
     Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS; nothing is written.
     """,
     ),
@@ -1996,8 +2052,8 @@ _FUNCTIONS = (
 
     Writes one 8-bit element to the symmetric address `dest` on PE `pe`, in one access.
 
-    One-sided. Visible on `pe` after quiet, barrier or a signal. `dest` must be aligned to 1.
-    OpenSHMEM 1.5 section 9.5.2 (`shmem_p`).
+    One-sided; may be queued on a stream. Visible on `pe` after quiet, barrier or a signal. `dest`
+    must be aligned to 1. OpenSHMEM 1.5 section 9.5.2 (`shmem_p`).
     Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     """,
     ),
@@ -2009,7 +2065,8 @@ _FUNCTIONS = (
 
     Reads one 8-bit element from the symmetric address `source` on PE `pe`, in one access.
 
-    One-sided. `source` must be aligned to 1. OpenSHMEM 1.5 section 9.5.5 (`shmem_g`).
+    One-sided. Given a stream, it returns when the stream has run it. `source` must be aligned to 1.
+    OpenSHMEM 1.5 section 9.5.5 (`shmem_g`).
     Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
     """,
     ),
@@ -2021,8 +2078,8 @@ _FUNCTIONS = (
 
     Writes one 16-bit element to the symmetric address `dest` on PE `pe`, in one access.
 
-    One-sided. Visible on `pe` after quiet, barrier or a signal. `dest` must be aligned to 2.
-    OpenSHMEM 1.5 section 9.5.2 (`shmem_p`).
+    One-sided; may be queued on a stream. Visible on `pe` after quiet, barrier or a signal. `dest`
+    must be aligned to 2. OpenSHMEM 1.5 section 9.5.2 (`shmem_p`).
     Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     """,
     ),
@@ -2034,7 +2091,8 @@ _FUNCTIONS = (
 
     Reads one 16-bit element from the symmetric address `source` on PE `pe`, in one access.
 
-    One-sided. `source` must be aligned to 2. OpenSHMEM 1.5 section 9.5.5 (`shmem_g`).
+    One-sided. Given a stream, it returns when the stream has run it. `source` must be aligned to 2.
+    OpenSHMEM 1.5 section 9.5.5 (`shmem_g`).
     Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
     """,
     ),
@@ -2046,8 +2104,8 @@ _FUNCTIONS = (
 
     Writes one 32-bit element to the symmetric address `dest` on PE `pe`, in one access.
 
-    One-sided. Visible on `pe` after quiet, barrier or a signal. `dest` must be aligned to 4.
-    OpenSHMEM 1.5 section 9.5.2 (`shmem_p`).
+    One-sided; may be queued on a stream. Visible on `pe` after quiet, barrier or a signal. `dest`
+    must be aligned to 4. OpenSHMEM 1.5 section 9.5.2 (`shmem_p`).
     Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     """,
     ),
@@ -2059,7 +2117,8 @@ _FUNCTIONS = (
 
     Reads one 32-bit element from the symmetric address `source` on PE `pe`, in one access.
 
-    One-sided. `source` must be aligned to 4. OpenSHMEM 1.5 section 9.5.5 (`shmem_g`).
+    One-sided. Given a stream, it returns when the stream has run it. `source` must be aligned to 4.
+    OpenSHMEM 1.5 section 9.5.5 (`shmem_g`).
     Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
     """,
     ),
@@ -2071,8 +2130,8 @@ _FUNCTIONS = (
 
     Writes one 64-bit element to the symmetric address `dest` on PE `pe`, in one access.
 
-    One-sided. Visible on `pe` after quiet, barrier or a signal. `dest` must be aligned to 8.
-    OpenSHMEM 1.5 section 9.5.2 (`shmem_p`).
+    One-sided; may be queued on a stream. Visible on `pe` after quiet, barrier or a signal. `dest`
+    must be aligned to 8. OpenSHMEM 1.5 section 9.5.2 (`shmem_p`).
     Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
     """,
     ),
@@ -2084,7 +2143,8 @@ _FUNCTIONS = (
 
     Reads one 64-bit element from the symmetric address `source` on PE `pe`, in one access.
 
-    One-sided. `source` must be aligned to 8. OpenSHMEM 1.5 section 9.5.5 (`shmem_g`).
+    One-sided. Given a stream, it returns when the stream has run it. `source` must be aligned to 8.
+    OpenSHMEM 1.5 section 9.5.5 (`shmem_g`).
     Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
     """,
     ),

@@ -1,0 +1,273 @@
+//! The one table of the operations that come in families: on several types, in several forms.
+//!
+//! A [`Row`] is one exported function: its name, its arguments, and what its documentation promises. `emit::family` writes the C ABI
+//! from the rows; header and bindings are made from that. [`types`] has the types and their names in every language, and each
+//! row says which names of the standards it answers, so that those can come from here, too.
+
+mod atomics;
+mod collectives;
+mod rma;
+pub mod types;
+pub mod waits;
+
+#[cfg(test)]
+mod tests;
+
+use types::{List, Scalar, Tag};
+use waits::Form;
+
+/// One file of `capi/src/generated`.
+pub struct Family {
+    /// Name of the file, and of the module.
+    pub file: &'static str,
+    /// The module's documentation.
+    pub about: &'static str,
+    /// What the module uses, besides what all do.
+    pub uses: &'static [&'static str],
+    /// Its functions.
+    pub rows: Vec<Row>,
+}
+
+/// Every family.
+pub fn families() -> Vec<Family> {
+    vec![
+        atomics::family(),
+        collectives::family(),
+        waits::family(),
+        rma::contiguous(),
+        rma::strided(),
+    ]
+}
+
+/// One exported function. In its texts and arguments `{T}` stands for the element's type in Rust.
+#[derive(Clone)]
+pub struct Row {
+    /// Name without `nvshmemrs_`.
+    pub name: String,
+    /// Arguments after the runtime.
+    pub args: Vec<Arg>,
+    /// What it does.
+    pub does: String,
+    /// Who must call it.
+    pub caller: Caller,
+    /// What the docs say of the callers: the rest of that sentence.
+    pub terms: &'static str,
+    /// When it completes: sentences.
+    pub completes: &'static str,
+    /// What must hold of the arguments: sentences.
+    pub demands: String,
+    /// Where it comes from.
+    pub standard: Standard,
+    /// The sentence that lists its errors.
+    pub errors: &'static str,
+    /// The element's type, if the function has one of its own.
+    pub of: Option<Scalar>,
+    /// How it is run.
+    pub body: Body,
+    /// The typed functions of the standards that this one can serve.
+    pub typed: Vec<Typed>,
+}
+
+/// An argument.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Arg {
+    /// Name.
+    pub name: &'static str,
+    /// Type in Rust.
+    pub ty: &'static str,
+    /// How it is handed to the core.
+    pub way: Way,
+}
+
+/// How an argument is handed to the core.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    /// As this expression.
+    As(&'static str),
+    /// Not by itself: others are made with it.
+    Within,
+    /// The function writes its answer there.
+    Output,
+}
+
+/// Who must call a function.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Caller {
+    /// One PE, for what is another's.
+    OneSided,
+    /// Every member of the team.
+    Collective,
+    /// One PE, for what is its own.
+    Local,
+}
+
+/// Where a function comes from.
+#[derive(Clone)]
+pub enum Standard {
+    /// OpenSHMEM 1.5: the section, and names there, with a space between.
+    Shmem15(&'static str, String),
+    /// OpenSHMEM 1.6: a name there.
+    Shmem16(&'static str),
+    /// NVSHMEM: a name there.
+    Nvshmem(String),
+}
+
+/// How a function is run.
+#[derive(Clone)]
+pub enum Body {
+    /// A function of the core gets the arguments.
+    Call {
+        /// A statement before it.
+        before: String,
+        /// Its name.
+        core: String,
+    },
+    /// A wait for elements, or a test of them: `value` is read while the caller is inside the call.
+    Wait(Form),
+}
+
+/// What a call on a stream does.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum OnStream {
+    /// It is queued.
+    Queued,
+    /// It returns when the stream has run it, because it has an output.
+    Waited,
+}
+
+/// Typed functions of the standards: one for each type of a list.
+#[derive(Clone)]
+pub struct Typed {
+    /// The name without its prefix, with `TYPE` for the type's.
+    pub name: String,
+    /// The types.
+    pub list: List,
+    /// Which of them the row serves.
+    pub serves: Serves,
+}
+
+/// Which types a function serves.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Serves {
+    /// All: bytes or a number of `nvshmemrs_dtype` say what the elements are.
+    All,
+    /// Those of so many bytes, as bits.
+    Bits(usize),
+    /// Those with the arithmetic of this one: integers of its size, or itself.
+    Like(Scalar),
+}
+
+impl Serves {
+    /// Whether the type is one of them.
+    pub fn serves(self, tag: &Tag) -> bool {
+        match self {
+            Self::All => true,
+            Self::Bits(size) => tag.size == size,
+            Self::Like(of) => tag.size == of.size() && tag.floating() == of.floating(),
+        }
+    }
+}
+
+/// OpenSHMEM 1.5.
+fn shmem(section: &'static str, names: impl Into<String>) -> Standard {
+    Standard::Shmem15(section, names.into())
+}
+
+impl Row {
+    /// What a call on a stream does. An output at the end is one that the caller has on return.
+    pub fn on_stream(&self) -> OnStream {
+        match self.args.last() {
+            Some(last) if last.way == Way::Output => OnStream::Waited,
+            _ => OnStream::Queued,
+        }
+    }
+
+    /// The documentation, line by line.
+    pub fn docs(&self) -> Vec<String> {
+        let caller = match self.caller {
+            Caller::OneSided => "One-sided",
+            Caller::Collective => "Collective over `team`",
+            Caller::Local => "Local",
+        };
+        let stream = match self.on_stream() {
+            OnStream::Queued => "; may be queued on a stream.",
+            OnStream::Waited => ". Given a stream, it returns when the stream has run it.",
+        };
+        let who = format!("{caller}{}{stream}", self.terms);
+        let standard = match &self.standard {
+            Standard::Shmem15(section, names) => {
+                format!(
+                    "OpenSHMEM 1.5 section {section} (`{}`).",
+                    names.replace(' ', "`, `")
+                )
+            }
+            Standard::Shmem16(name) => format!("OpenSHMEM 1.6 (`{name}`)."),
+            Standard::Nvshmem(name) => format!("NVSHMEM `{name}`."),
+        };
+        let promises = [&who, self.completes, &self.demands, &standard];
+        let promises = promises.into_iter().filter(|text| !text.is_empty());
+        let size = self.of.map_or(String::new(), |of| of.size().to_string());
+        [
+            self.does.clone(),
+            String::new(),
+            promises.collect::<Vec<_>>().join(" "),
+            self.errors.into(),
+        ]
+        .map(|line| line.replace("{size}", &size))
+        .into()
+    }
+}
+
+/// The typed functions `name` on every type of `list`.
+fn typed(name: impl Into<String>, list: List, serves: Serves) -> Typed {
+    let name = name.into();
+    Typed { name, list, serves }
+}
+
+/// An argument that the core gets as it is.
+const fn plain(name: &'static str, ty: &'static str) -> Arg {
+    passed(name, ty, name)
+}
+
+/// An argument that the core gets as `expression`.
+const fn passed(name: &'static str, ty: &'static str, expression: &'static str) -> Arg {
+    let way = Way::As(expression);
+    Arg { name, ty, way }
+}
+
+/// An argument that others are made with.
+const fn within(name: &'static str, ty: &'static str) -> Arg {
+    let way = Way::Within;
+    Arg { name, ty, way }
+}
+
+/// An output.
+const fn output(name: &'static str, ty: &'static str) -> Arg {
+    let way = Way::Output;
+    Arg { name, ty, way }
+}
+
+const PE: Arg = plain("pe", "i32");
+const DEST: Arg = passed("dest", "*mut c_void", "handle::symmetric(dest)");
+const SOURCE: Arg = passed("source", "*const c_void", "handle::symmetric(source)");
+
+/// A row that runs the function of its name in the core, and serves every type that remote memory access has.
+fn row(caller: Caller, name: &str, args: &[Arg], does: &str, standard: Standard) -> Row {
+    Row {
+        name: name.into(),
+        args: args.into(),
+        does: does.into(),
+        caller,
+        terms: "",
+        completes: "",
+        demands: String::new(),
+        standard,
+        errors: "",
+        of: None,
+        body: Body::Call {
+            before: String::new(),
+            core: name.into(),
+        },
+        typed: vec![typed(format!("TYPE_{name}"), List::Rma, Serves::All)],
+    }
+}

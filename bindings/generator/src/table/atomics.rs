@@ -1,0 +1,152 @@
+//! Atomic memory operations: each on 32-bit and 64-bit integers, some on floating-point numbers; those that give something in a
+//! non-blocking form, too.
+
+use super::types::{List, Scalar};
+use super::*;
+
+/// What an operation gives.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Gives {
+    Nothing,
+    Value,
+    Old,
+    /// Nothing; with `fetch_` before its name the old value.
+    Both,
+}
+
+/// An operation: its name in the standard, its list, its arguments between the address and the PE, what it does to `{}`, which is
+/// a place, and what it gives.
+type Operation = (&'static str, List, &'static [Arg], &'static str, Gives);
+
+const VALUE: &[Arg] = &[plain("value", "{T}")];
+const COND_VALUE: &[Arg] = &[plain("cond", "{T}"), plain("value", "{T}")];
+
+#[rustfmt::skip]
+const OPERATIONS: [Operation; 9] = [
+    ("fetch", List::AtomicMove, &[], "Reads {}", Gives::Value),
+    ("set", List::AtomicMove, VALUE, "Stores `value` in {}", Gives::Nothing),
+    ("swap", List::AtomicMove, VALUE, "Stores `value` in {}", Gives::Old),
+    ("compare_swap", List::Atomic, COND_VALUE, "Stores `value` in {} if it equals `cond`", Gives::Old),
+    ("inc", List::Atomic, &[], "Adds 1 to {}", Gives::Both),
+    ("add", List::Atomic, VALUE, "Adds `value` to {}", Gives::Both),
+    ("and", List::AtomicBits, VALUE, "Replaces {} by its bitwise and with `value`", Gives::Both),
+    ("or", List::AtomicBits, VALUE, "Replaces {} by its bitwise or with `value`", Gives::Both),
+    ("xor", List::AtomicBits, VALUE, "Replaces {} by its bitwise exclusive or with `value`", Gives::Both),
+];
+
+/// An element type: what follows the operation's name, the type itself, and its name in a sentence.
+const ELEMENTS: [(&str, Scalar, &str); 4] = [
+    ("32", Scalar::U32, "32-bit integer"),
+    ("64", Scalar::U64, "64-bit integer"),
+    ("_float", Scalar::F32, "`float`"),
+    ("_double", Scalar::F64, "`double`"),
+];
+
+/// What the docs add about the type.
+fn note(of: Scalar, adds: bool) -> &'static str {
+    match (of.floating(), adds) {
+        (false, true) => " It wraps around, so it serves signed and unsigned integers.",
+        (false, false) => " It serves signed and unsigned integers.",
+        (true, true) => {
+            " The order of additions of several PEs, and so the rounding of their sum, is not fixed."
+        }
+        (true, false) => "",
+    }
+}
+
+/// The function for an operation on a type; `fetch` names the form of [`Gives::Both`] that gives the old value.
+fn function(operation: &Operation, element: (&str, Scalar, &str), fetch: bool, nbi: bool) -> Row {
+    let (&(name, list, operands, does, gives), (tag, of, what)) = (operation, element);
+    let suffix = if nbi { "_nbi" } else { "" };
+    let core = format!("atomic_{}{name}", if fetch { "fetch_" } else { "" });
+    let (address, pointer, element) = match gives {
+        Gives::Value => (
+            "source",
+            "*const {T}",
+            "rt.element::<{T}>(\"source\", handle::addr(source))?",
+        ),
+        _ => (
+            "dest",
+            "*mut {T}",
+            "rt.element::<{T}>(\"dest\", handle::addr(dest))?",
+        ),
+    };
+    let (given, and_gives) = match gives {
+        Gives::Value => (Some("value"), ""),
+        Gives::Old => (Some("old"), ", and gives the old value"),
+        Gives::Both if fetch => (Some("old"), ", and gives the old value"),
+        Gives::Nothing | Gives::Both => (None, ""),
+    };
+    let mut args = vec![passed(address, pointer, element)];
+    args.extend(operands);
+    args.push(PE);
+    let does = if nbi {
+        args.insert(0, output("fetch", "*mut {T}"));
+        format!(
+            "As `nvshmemrs_{core}{tag}`, but what it gives is in local memory at `fetch` only after `nvshmemrs_quiet`."
+        )
+    } else {
+        args.extend(given.map(|given| output(given, "*mut {T}")));
+        let place = format!("the {what} at the symmetric address `{address}` on PE `pe`");
+        let adds = matches!(name, "inc" | "add");
+        format!(
+            "{}{and_gives}.{}",
+            does.replace("{}", &place),
+            note(of, adds)
+        )
+    };
+    let (standard, list) = if of.floating() && list != List::AtomicMove {
+        // OpenSHMEM adds integers only.
+        let name = format!("nvshmemx_{}_{core}", of.c());
+        (Standard::Nvshmem(name), List::AtomicMove)
+    } else {
+        let section = if nbi { "9.7.2" } else { "9.7.1" };
+        (shmem(section, format!("shmem_{core}{suffix}")), list)
+    };
+    Row {
+        name: format!("{core}{tag}{suffix}"),
+        terms: "; atomic with respect to all atomic operations of all PEs",
+        completes: match nbi {
+            true => "It is complete after `nvshmemrs_quiet`.",
+            false => "It is complete on return.",
+        },
+        demands: format!("`{address}` must be aligned to {{size}}."),
+        errors: "Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.",
+        of: Some(of),
+        typed: vec![typed(
+            format!("TYPE_{core}{suffix}"),
+            list,
+            Serves::Like(of),
+        )],
+        ..row(Caller::OneSided, &core, &args, &does, standard)
+    }
+}
+
+/// Every atomic operation.
+pub(super) fn family() -> Family {
+    let mut rows = Vec::new();
+    for nbi in [false, true] {
+        for operation in &OPERATIONS {
+            let &(name, list, .., gives) = operation;
+            let forms: &[bool] = match (gives, nbi) {
+                (Gives::Nothing, true) => &[],
+                (Gives::Both, true) => &[true],
+                (Gives::Both, false) => &[false, true],
+                _ => &[false],
+            };
+            let floating = list == List::AtomicMove || name == "add";
+            for fetch in forms {
+                let elements = ELEMENTS
+                    .into_iter()
+                    .filter(|element| floating || !element.1.floating());
+                rows.extend(elements.map(|element| function(operation, element, *fetch, nbi)));
+            }
+        }
+    }
+    Family {
+        file: "atomics",
+        about: "Atomic memory operations.",
+        uses: &[],
+        rows,
+    }
+}

@@ -1,0 +1,55 @@
+//! What the waits and tests in `generated::point_to_point` share.
+
+use crate::handle;
+use nvshmem_core::{Cmp, Error, Result, Runtime, SymSlice, WaitElement};
+use std::ffi::c_void;
+
+/// For a number that names no type which can be compared.
+#[cold]
+pub(crate) fn not_compared(dtype: i32) -> Error {
+    Error::InvalidValue {
+        argument: "dtype",
+        value: dtype.to_string(),
+        expected: "one of nvshmemrs_dtype that can be compared: an integer, float or double (1 to 8, 11 or 12)"
+            .into(),
+    }
+}
+
+/// What the forms for several elements read while the caller is inside the call.
+pub(crate) struct Chosen {
+    pub(crate) status: Option<Vec<i32>>,
+    pub(crate) cmp: Cmp,
+}
+
+pub(crate) fn chosen<T: WaitElement>(
+    rt: &Runtime,
+    ivars: *const c_void,
+    count: usize,
+    status: *const i32,
+    cmp: i32,
+) -> Result<Chosen> {
+    // A wrong count shall lead to an error, not past the end of the caller's arrays.
+    elements::<T>(rt, ivars, count)?;
+    Ok(Chosen {
+        status: handle::status_array(rt, status, count)?,
+        cmp: handle::cmp(cmp)?,
+    })
+}
+
+pub(crate) fn elements<T: WaitElement>(
+    rt: &Runtime,
+    ivars: *const c_void,
+    count: usize,
+) -> Result<SymSlice<'static, T>> {
+    rt.elements("ivars", handle::addr(ivars), count)
+}
+
+/// An index for C.
+pub(crate) fn index_to_c(index: Option<usize>) -> usize {
+    index.unwrap_or(usize::MAX)
+}
+
+pub(crate) fn some_to_c(indices: *mut usize, found: *mut usize, values: &[usize]) -> Result<()> {
+    handle::write_array(indices, values);
+    handle::write("found", found, values.len())
+}
