@@ -40,18 +40,21 @@ fn assert_line(output: &Output, start: &str, end: &str) {
 fn a_pe_that_executes_another_program_is_told_as_such() {
     let place = "outside of nvshmemrs' waits";
     let because = "because PE 0 had failed";
-    for (words, name, end) in [
+    for (grace, words, name, end) in [
         (
+            "0.5",
             &["sleep", "600"][..],
             "sleep",
             format!("nvshmemrs-run ended it with signal 15 (SIGTERM), {because}"),
         ),
         (
+            "0.5",
             &["sh", "-c", "trap '' TERM; while :; do sleep 0.1; done"],
             "sh",
             format!("nvshmemrs-run ended it with signal 9 (SIGKILL), {because}"),
         ),
         (
+            "5",
             &[
                 "sh",
                 "-c",
@@ -63,7 +66,7 @@ fn a_pe_that_executes_another_program_is_told_as_such() {
             ),
         ),
     ] {
-        let output = left("0.5", words);
+        let output = left(grace, words);
         output.assert_code(CALL_FAILED);
         let how = format!("left the job by executing another program ('{name}'), {place}; {end}");
         assert_line(&output, "before that, PE 1 (pid ", &how);
@@ -84,14 +87,17 @@ fn a_pe_that_executes_another_program_is_told_as_such() {
 #[test]
 fn what_another_program_ends_with_by_itself_is_its_own() {
     let how = "left the job by executing another program ('sh'), outside of nvshmemrs' waits";
-    let output = left("30", &["sh", "-c", "sleep 1; exit 7"]);
+    // It ends when the launcher has seen that the others have: it has two children then, this one and the guard.
+    let alone =
+        "while [ $(wc -w </proc/$PPID/task/$PPID/children) -gt 2 ]; do sleep 0.1; done; sleep 1";
+    let output = left("60", &["sh", "-c", &format!("{alone}; exit 7")]);
     output.assert_code(7);
     assert_line(
         &output,
         "PE 1 (pid ",
         &format!("exited with status 7; before that, it had {how}"),
     );
-    let output = left("30", &["sh", "-c", "sleep 1; exit 0"]);
+    let output = left("60", &["sh", "-c", &format!("{alone}; exit 0")]);
     output.assert_code(CALL_FAILED);
     assert_line(
         &output,
