@@ -66,6 +66,7 @@ mod transport;
 mod wait;
 
 pub use atomics::{AtomicElement, AtomicInteger};
+pub use bootstrap::roll::{End, Roll};
 pub use bootstrap::{LAUNCHERS, Launcher, UniqueId, local, set_init_interrupt_hook};
 pub use deadline::deadline;
 pub use dtype::{Dtype, Element};

@@ -12,13 +12,21 @@ pub struct Evidence {
     picture: Option<Picture>,
     /// Where that PE was.
     places: Vec<(usize, String)>,
+    /// The PE that went wrong before that one, as the PEs know where the board does not: one that did not join.
+    pub before: Option<usize>,
     /// What all were doing when the user interrupted the job.
     interrupted: Option<Picture>,
 }
 
 impl Evidence {
     /// Takes note that PE `index` has ended, if it should not have.
-    pub fn ended(&mut self, index: usize, end: End, board: Option<&Board>) {
+    pub fn ended(
+        &mut self,
+        index: usize,
+        end: End,
+        board: Option<&Board>,
+        forming: impl FnOnce() -> Option<Picture>,
+    ) {
         let state = board.and_then(|board| {
             let pes = board.pes();
             pes.get(index).map(|pe| pe.state)
@@ -32,6 +40,8 @@ impl Evidence {
                 self.picture = Some(board.picture());
             }
             self.places.push((index, board.end_of(index as i32)));
+        } else if self.picture.is_none() {
+            self.picture = forming();
         }
         if end.failed() {
             self.first.get_or_insert(index);
@@ -49,7 +59,9 @@ impl Evidence {
     /// left takes a moment to end, and those that noticed may be faster.
     fn culprit(&self, board: Option<&Board>) -> Option<usize> {
         let gone = board.and_then(Board::first_gone);
-        gone.and_then(|pe| usize::try_from(pe).ok()).or(self.first)
+        gone.and_then(|pe| usize::try_from(pe).ok())
+            .or(self.before)
+            .or(self.first)
     }
 
     /// The exit status of the job: that of the PE that went wrong first, unless it ended as if nothing were wrong.
@@ -80,10 +92,12 @@ impl Evidence {
             // It comes first, and the one that failed because of it after it.
             let text = line(culprit);
             match deserted(culprit) {
-                true => lines.push(format!(
-                    "before that, PE {culprit} exited with status 0 without calling finalize, {}",
-                    self.place(culprit)
-                )),
+                true => lines.push(match self.place(culprit) {
+                    "" => format!("before that, PE {culprit} exited with status 0 and had not joined the job"),
+                    place => format!(
+                        "before that, PE {culprit} exited with status 0 without calling finalize, {place}"
+                    ),
+                }),
                 false => {
                     lines.pop();
                     lines.push(text);

@@ -1,6 +1,7 @@
 //! The launcher's main loop: signals, ended PEs, deadlines, stalls.
 
 use super::args::Args;
+use super::ends::Ends;
 use super::findings::Findings;
 use super::job::{End, Job};
 use super::monitor::{Monitor, Position};
@@ -10,10 +11,11 @@ use super::{input, shim, signals};
 use crate::find;
 use anyhow::{Context, Result};
 use nvshmemrs::UniqueId;
-use nvshmemrs::board::{Board, State};
+use nvshmemrs::board::{self, Board, Forming, Picture, State};
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Signal, getpid, kill_process};
 use signal_hook::consts::signal::*;
+use std::io::Write;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::process::Stdio;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -55,6 +57,8 @@ struct Launcher<'a> {
     output: Option<Pump>,
     /// What `exec` said where a PE's command could not be started; the write end stays open for them.
     exec_errors: (OwnedFd, OwnedFd),
+    /// Which PEs have ended, for the others.
+    ends: Ends,
     /// What the checker has found, if it is on.
     findings: Option<Findings>,
     phase: Phase,
@@ -80,6 +84,7 @@ impl<'a> Launcher<'a> {
             job: Job::new()?,
             output: None,
             exec_errors: pipe.context("cannot make a pipe")?,
+            ends: Ends::new(args.n_pes)?,
             findings: args.check.then(Findings::new).transpose()?,
             phase: Phase::Running,
             failure: None,
@@ -103,8 +108,10 @@ impl<'a> Launcher<'a> {
         let errors = self.exec_errors.1.as_raw_fd();
         let mut pipes = args.tag.then(|| Pipes::reserve(args.n_pes)).transpose()?;
         let findings = self.findings.as_ref();
+        let (name, value) = self.ends.variable()?;
         for pe in 0..args.n_pes {
             let mut child = self.job.start_pe(args, &id, errors, findings, |command| {
+                command.env(name, &value);
                 if pe == 0 {
                     command.stdin(input::for_first_pe());
                 }
@@ -144,6 +151,9 @@ impl<'a> Launcher<'a> {
                     }
                 }
             }
+            if self.ends.are_open() {
+                self.ends.tell(&self.job)?;
+            }
             self.keep_deadlines(Instant::now());
         }
         Ok(())
@@ -158,7 +168,10 @@ impl<'a> Launcher<'a> {
     }
 
     fn next_deadline(&self) -> Option<Instant> {
-        match self.phase {
+        // Nothing tells when the last process of a PE has ended.
+        let open = (self.ends.are_open() && self.job.live() > 0)
+            .then(|| Instant::now() + LEFTOVER_INTERVAL);
+        let own = match self.phase {
             Phase::Running if self.board.is_none() => {
                 let find = self.next_find.0;
                 Some(self.next_look.map_or(find, |look| look.min(find)))
@@ -166,7 +179,8 @@ impl<'a> Launcher<'a> {
             Phase::Running => self.next_look,
             _ if self.job.live() == 0 => Some(Instant::now() + LEFTOVER_INTERVAL),
             Phase::Grace(until) | Phase::Terminating(until) | Phase::Killed(until) => Some(until),
-        }
+        };
+        [own, open].into_iter().flatten().min()
     }
 
     fn keep_deadlines(&mut self, now: Instant) {
@@ -208,10 +222,15 @@ impl<'a> Launcher<'a> {
             SIGCHLD => self.take_ended()?,
             SIGUSR1 => {
                 self.find_board();
+                let forming = self.forming();
+                if let Some(picture) = &forming {
+                    say(&format!("nvshmemrs-run: {picture}"));
+                }
                 match &self.board {
                     Some(board) => {
                         eprintln!("nvshmemrs-run: wait board\n{}", board.report().trim_end())
                     }
+                    None if forming.is_some() => {}
                     None => {
                         eprintln!(
                             "nvshmemrs-run: no wait board: no PE is between init and finalize"
@@ -260,9 +279,30 @@ impl<'a> Launcher<'a> {
         self.next_find = (Instant::now() + pause, pause);
     }
 
+    /// The PEs that wait in init.
+    fn inits(&self) -> Vec<Forming> {
+        find::forming(self.job.live_pids())
+    }
+
+    /// What all PEs do while the job comes together; none if no PE is in init.
+    fn forming(&self) -> Option<Picture> {
+        board::forming(&self.inits(), |pe| {
+            let pe = self.job.pes().get(usize::try_from(pe).ok()?)?;
+            let pid = pe.pid.as_raw_pid() as u32;
+            let doing = match pe.end {
+                Some(end) => end.to_string(),
+                None => format!("not in init ({})", board::doing(pid)),
+            };
+            Some((pid, doing))
+        })
+    }
+
     /// Takes note of the PEs that have ended; the first failure begins the end of the job.
     fn take_ended(&mut self) -> Result<()> {
         let ended = self.job.reap()?;
+        let own = matches!(self.phase, Phase::Running | Phase::Grace(_));
+        self.ends.add(&ended, own);
+        self.ends.tell(&self.job)?;
         if !ended.is_empty() && self.failure.is_none() {
             self.find_board();
         }
@@ -280,7 +320,9 @@ impl<'a> Launcher<'a> {
                 self.kill(now);
                 continue;
             }
-            self.evidence.ended(index, end, self.board.as_ref());
+            let mut evidence = std::mem::take(&mut self.evidence);
+            evidence.ended(index, end, self.board.as_ref(), || self.forming());
+            self.evidence = evidence;
             if end.failed() {
                 self.failure = Some(end.exit_status());
                 self.phase = Phase::Grace(now + self.args.grace);
@@ -303,19 +345,32 @@ impl<'a> Launcher<'a> {
 
     fn look_for_stall(&mut self, now: Instant) {
         self.find_board();
-        let board = self.board.as_ref();
-        if self.monitor.stalled(board.map(Position::of), now)
-            && let Some(board) = board
-        {
+        let position = self.board.as_ref().map(Position::of);
+        let inits = match &position {
+            Some(position) if position.waits() => Vec::new(),
+            _ => self.inits(),
+        };
+        let position = match inits.is_empty() {
+            true => position,
+            false => Some(Position::forming(&inits)),
+        };
+        if self.monitor.stalled(position, now) {
             let seconds = self.args.stall_after.as_secs_f64();
-            eprintln!("nvshmemrs-run: nothing has moved for {seconds} s");
-            eprintln!("{}", board.report().trim_end());
+            let report = match (inits.is_empty(), &self.board) {
+                (true, board) => board.as_ref().map(Board::report),
+                (false, _) => self.forming().map(|picture| picture.to_string()),
+            };
+            if let Some(report) = report {
+                say(&format!("nvshmemrs-run: nothing has moved for {seconds} s"));
+                say(&report);
+            }
         }
         self.next_look = self.monitor.interval().map(|interval| now + interval);
     }
 
     /// Says what went wrong, after all that the PEs have printed.
-    fn finish(self) -> Result<u8> {
+    fn finish(mut self) -> Result<u8> {
+        self.evidence.before = self.evidence.first.and_then(|pe| self.ends.before(pe));
         if let Some(output) = self.output {
             output.finish()?;
         }
@@ -335,6 +390,11 @@ impl<'a> Launcher<'a> {
         }
         Ok(status)
     }
+}
+
+/// Writes a text to standard error. Whoever closed that does not want to know.
+fn say(text: &str) {
+    let _ = writeln!(std::io::stderr(), "{}", text.trim_end());
 }
 
 /// "PE 3", or "PEs 1, 2 and 7".

@@ -7,6 +7,7 @@ mod stops;
 mod watchdog;
 
 use crate::board::State;
+use crate::bootstrap::roll::Word;
 use crate::bootstrap::{self, UniqueId};
 use crate::collectives::Parting;
 use crate::debug::Level;
@@ -165,6 +166,8 @@ pub(crate) struct Inner {
     /// What was made and is not freed, if somebody wants to know.
     pub(crate) ledger: Option<Ledger>,
     watchdog: Mutex<Option<Watchdog>>,
+    /// Where the launcher hears which PE this one has seen go wrong; until it has.
+    word: Mutex<Option<Word>>,
 }
 
 impl Inner {
@@ -321,6 +324,10 @@ impl Inner {
                 "the job's control block names PE {pe} of {}",
                 self.n_pes
             ));
+        }
+        let word = self.word.lock().map_or(None, |mut word| word.take());
+        if let Some(word) = word {
+            word.blame(pe);
         }
         let block = self.control.pe(pe);
         let how = match State::from_number(block.state.load(Acquire)) {
@@ -540,8 +547,12 @@ impl Runtime {
         Ok(())
     }
 
-    /// Takes back [`take_place`](Runtime::take_place), because the PE cannot go on: the others learn that it left.
-    pub(crate) fn give_up_place(control: &Control, me: Pe) {
+    /// Takes back [`take_place`](Runtime::take_place), because the PE cannot go on: the others learn that it left, and before that which
+    /// one is `gone` because of whom it does.
+    pub(crate) fn give_up_place(control: &Control, me: Pe, gone: Option<Pe>) {
+        if let Some(gone) = gone {
+            Inner::mark_gone(control, gone, State::Dead);
+        }
         Inner::mark_gone(control, me, State::Left);
     }
 
@@ -553,6 +564,7 @@ impl Runtime {
         membership: Membership,
         until: Instant,
         cuda: Option<CudaTransport>,
+        word: Option<Word>,
     ) -> Result<Runtime> {
         fork::watch();
         let heap_bytes = control.heap_bytes();
@@ -600,6 +612,7 @@ impl Runtime {
             ledger: sites.clone().filter(|_| attr.track).map(Ledger::new),
             sites,
             watchdog: Mutex::new(None),
+            word: Mutex::new(word),
             control,
         };
         if membership == Membership::Process && inner.n_pes > 1 {
