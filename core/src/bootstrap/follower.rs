@@ -75,13 +75,13 @@ impl Rendezvous<'_> {
 
     /// A PE other than 0: joins the job that PE 0 brings together. Gives the connection to it, too.
     pub(super) fn follow(&self, heap: Option<u64>) -> Result<(Control, Links)> {
-        let _room = Room::make(self.pe, 0)?;
+        let _room = Room::make(self.pe, 1)?;
         let (stream, control) = self.come(heap)?;
         self.page.say(Step::Mapped, "");
         let (gone, error) = match self.receive(&stream) {
             Ok(word) if word.kind == Kind::Go => return Ok((control, Links::Follower(stream))),
-            // Then nobody got the word to go.
-            Ok(word) => (None, self.refused(&word)),
+            // Then nobody got the word to go, and who was gone first is what PE 0 says.
+            Ok(word) => return Err(self.refused(&word)),
             Err(Failure::HungUp(why)) => {
                 let (pe, error) = self.ended(0, Some(why));
                 (Some(pe), error)

@@ -49,8 +49,8 @@ impl Room {
         };
         if least > most || setrlimit(Resource::Nofile, wanted).is_err() {
             return Err(bootstrap(format!(
-                "PE {pe} needs {needed} more open files to come together with {connections} other PEs, and its limit of {soft} open files \
-                 (`ulimit -n`) has room for {free}; raise it to {least} or more"
+                "PE {pe} needs {needed} more open files in init, {connections} of them for connections to other PEs; its limit of {soft} open \
+                 files (`ulimit -n`) has room for {free}: raise it to {least} or more"
             )));
         }
         let (users, before) = match *raised {

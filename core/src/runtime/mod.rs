@@ -551,6 +551,9 @@ impl Runtime {
     /// one is `gone` because of whom it does.
     pub(crate) fn give_up_place(control: &Control, me: Pe, gone: Option<Pe>) {
         if let Some(gone) = gone {
+            // Also if it had not taken its place.
+            let first = &control.header().first_gone;
+            let _ = first.compare_exchange(0, gone as u32 + 1, AcqRel, Relaxed);
             Inner::mark_gone(control, gone, State::Dead);
         }
         Inner::mark_gone(control, me, State::Left);
