@@ -151,6 +151,39 @@ fn a_pe_that_ends_before_init_ends_it_for_the_others() {
     before.assert_none_new();
 }
 
+/// Also where no launcher tells it, and PE 0 waits for somebody else.
+#[test]
+fn a_pe_that_dies_while_another_one_maps_the_memory_is_named() {
+    let id = job::unique_id();
+    let leader = pe_of(&id, 0, 3, &[]);
+    let mut one = pe_of(&id, 1, 3, &[]);
+    let pid = one.pid();
+    shown(&mut one, pid, &["to which it has come"]);
+    one.signal(Signal::STOP);
+    let mut two = pe_of(&id, 2, 3, &[]);
+    let pid = two.pid();
+    let words = [
+        "PEs 0 and 2 wait in init for PE 1",
+        "waits for PE 1 to map the job's memory",
+        "waits for the other PEs to map the job's memory",
+    ];
+    shown(&mut two, pid, &words);
+    two.signal(Signal::KILL);
+    let start = Instant::now();
+    let leader = leader.wait(HANG);
+    assert!(
+        start.elapsed() < Duration::from_secs(30),
+        "{}",
+        leader.describe()
+    );
+    one.signal(Signal::CONT);
+    for output in [leader, one.wait(HANG)] {
+        let words = ["PE 2 ended while the job came together"];
+        assert_refused(&output, BOOTSTRAP, &words);
+    }
+    two.wait(HANG).assert_code(128 + 9);
+}
+
 #[test]
 fn a_program_in_the_background_may_join_after_its_shell() {
     // In the shell's group, and in one of its own.

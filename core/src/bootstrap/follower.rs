@@ -5,7 +5,7 @@ use super::holder;
 use super::interrupt;
 use super::places::check_user;
 use super::room::Room;
-use super::socket::{GRACE, Hello, LOOK, Rendezvous, Unheard, bootstrap, nonce};
+use super::socket::{GRACE, Hello, Rendezvous, Unheard, bootstrap, nonce};
 use super::wire::{Arriving, Kind, MAX_MESSAGE, Message, send};
 use crate::debug::Level;
 use crate::runtime::Membership;
@@ -100,7 +100,6 @@ impl Rendezvous<'_> {
         let mut hung_up = None;
         let first = FIRST_LOOK + LOOK_LATER * self.n_pes as u32;
         let mut look = (Instant::now() + first, first);
-        let mut others = Instant::now();
         let (mut warned, mut shown, mut seen) = (false, false, String::new());
         loop {
             let is_over = self.is_over();
@@ -156,10 +155,7 @@ impl Rendezvous<'_> {
             if interrupt::asked() {
                 return Err(self.interrupted(format!("waits for PE 0; {tried}")));
             }
-            if now >= others {
-                self.check_others()?;
-                others = now + LOOK;
-            }
+            self.check_others()?;
             std::thread::sleep(pause);
             pause = (pause * 2).min(Duration::from_millis(5));
         }

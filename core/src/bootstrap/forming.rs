@@ -176,10 +176,10 @@ fn write(version: u64, said: &Said) -> String {
         ..
     } = said;
     let step = said.step.word();
-    let text = format!(
-        "{VERSION}\n{version}\n{pe}\n{n_pes}\n{name}\n{since}\n{until}\n{step}\n{leader}\n{missing}\n{note}\n{version}\n"
-    );
-    format!("{text:\0<BYTES$}")
+    // What was there behind it does not count.
+    format!(
+        "{VERSION}\n{version}\n{pe}\n{n_pes}\n{name}\n{since}\n{until}\n{step}\n{leader}\n{missing}\n{note}\n{version}\n\0"
+    )
 }
 
 /// What a page says; none if it makes no sense, or was read while it was written.

@@ -10,6 +10,7 @@ use super::{UniqueId, env};
 use crate::transport::host::segment;
 use crate::{InitAttr, MemoryKind, Pe, Result};
 use rustix::fs::{MemfdFlags, SealFlags};
+use std::cell::Cell;
 use std::fs::File;
 use std::io::Write;
 use std::net::Shutdown;
@@ -156,6 +157,7 @@ fn rendezvous<'a>(key: &'a Key, pe: Pe, n_pes: Pe, page: &'a Page) -> Rendezvous
         deadline: Duration::from_secs(60),
         until: far(),
         word: None,
+        look: Cell::new(far()),
         page,
     }
 }

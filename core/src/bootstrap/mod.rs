@@ -29,6 +29,7 @@ use crate::runtime::{Membership, machine};
 use crate::transport::cuda::{self, Company, CudaTransport, Device};
 use crate::transport::host::control::MAX_PES;
 use crate::{Error, InitAttr, MemoryKind, Pe, Result, Runtime};
+use std::cell::Cell;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -112,6 +113,7 @@ fn join(
         deadline: resolved.init_timeout,
         until,
         word: word.as_ref(),
+        look: Cell::new(Instant::now() + socket::LOOK),
         page: &page,
     };
     let (control, links) = match pe {
@@ -125,14 +127,6 @@ fn join(
     });
     // From here on the board tells what this PE waits for.
     drop(page);
-    match cuda.transpose() {
-        Ok(cuda) => {
-            let membership = Membership::Process;
-            Runtime::assemble(control, pe, &resolved, membership, until, cuda, word)
-        }
-        Err(error) => {
-            Runtime::give_up_place(&control, pe, None);
-            Err(error)
-        }
-    }
+    let (cuda, membership) = (cuda.transpose()?, Membership::Process);
+    Runtime::assemble(control, pe, &resolved, membership, until, cuda, word)
 }

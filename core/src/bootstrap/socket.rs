@@ -31,6 +31,7 @@ use crate::wait::Operation;
 use crate::{Error, MemoryKind, Pe, Result};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
+use std::cell::Cell;
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
@@ -58,8 +59,9 @@ pub(super) struct Rendezvous<'a> {
     pub(super) deadline: Duration,
     /// When that is over.
     pub(super) until: Instant,
-    /// What the launcher says, if it is ours.
+    /// What the launcher says, if it is ours, and when to look there next: a job that comes together soon need not.
     pub(super) word: Option<&'a Word>,
+    pub(super) look: Cell<Instant>,
     /// What this PE shows meanwhile.
     pub(super) page: &'a Page,
 }
@@ -172,7 +174,12 @@ impl Rendezvous<'_> {
 
     /// The PE that has ended as the launcher knows, so that the job cannot come together any more, and the error that says so.
     pub(super) fn gone(&self) -> Option<(Pe, Error)> {
-        let gone = self.word.and_then(Word::first)?;
+        let (word, now) = (self.word?, Instant::now());
+        if now < self.look.get() {
+            return None;
+        }
+        self.look.set(now + LOOK);
+        let gone = word.first()?;
         Some((gone.pe, self.names(gone.pe, gone.to_string())))
     }
 

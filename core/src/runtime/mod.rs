@@ -315,6 +315,14 @@ impl Inner {
         }
     }
 
+    /// Tells the launcher, once, which PE this one has seen go wrong.
+    fn blame(&self, pe: Pe) {
+        let word = self.word.lock().map_or(None, |mut word| word.take());
+        if let Some(word) = word {
+            word.blame(pe);
+        }
+    }
+
     #[cold]
     fn pe_gone(&self, operation: Operation) -> Error {
         let header = self.control.header();
@@ -325,10 +333,7 @@ impl Inner {
                 self.n_pes
             ));
         }
-        let word = self.word.lock().map_or(None, |mut word| word.take());
-        if let Some(word) = word {
-            word.blame(pe);
-        }
+        self.blame(pe);
         let block = self.control.pe(pe);
         let how = match State::from_number(block.state.load(Acquire)) {
             State::Left => "left without finalize",
