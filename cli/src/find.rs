@@ -1,24 +1,48 @@
-//! Finds the wait board of a job through its processes.
+//! Finds the wait board of a job through its processes, and those that wait in init, when there is no board yet.
 
-use nvshmemrs::board::Board;
+use nvshmemrs::board::{Board, Forming};
 use std::fs;
 
 /// Most processes that one search looks at, so that a job of thousands that never calls init costs little.
 const LIMIT: usize = 64;
 
-/// The wait board of the job that one of these processes, or one that they started, belongs to: a wrapper
-/// such as a shell may stand between. None while no PE has joined.
-pub fn board(pids: impl Iterator<Item = u32>) -> Option<Board> {
+/// Asks these processes, and those that they started, because a wrapper such as a shell may stand between, until one has an answer.
+fn search<T>(pids: impl Iterator<Item = u32>, mut ask: impl FnMut(u32) -> Option<T>) -> Option<T> {
     let mut todo: Vec<u32> = pids.take(LIMIT).collect();
     todo.reverse();
     for _ in 0..LIMIT {
         let pid = todo.pop()?;
-        if let Ok(board) = Board::of_process(pid) {
-            return Some(board);
+        if let Some(answer) = ask(pid) {
+            return Some(answer);
         }
         todo.extend(children(pid));
     }
     None
+}
+
+/// The wait board of the job that one of these processes, or one that they started, belongs to. None while no PE has joined.
+pub fn board(pids: impl Iterator<Item = u32>) -> Option<Board> {
+    search(pids, |pid| Board::of_process(pid).ok())
+}
+
+/// The PEs among these processes, and those that they started, that wait in init; and PE 0 where it is somewhere else.
+pub fn forming(pids: impl Iterator<Item = u32>) -> Vec<Forming> {
+    let mut found: Vec<Forming> = Vec::new();
+    let _: Option<()> = search(pids, |pid| {
+        found.extend(Forming::of_process(pid).unwrap_or_default());
+        None
+    });
+    let leaders: Vec<u32> = match found.iter().any(|init| init.pe() == 0) {
+        true => Vec::new(),
+        false => found.iter().filter_map(Forming::leader).take(1).collect(),
+    };
+    for pid in leaders {
+        let inits = Forming::of_process(pid).unwrap_or_default();
+        let same = |init: &Forming| found.iter().any(|one| one.name() == init.name());
+        let leading = inits.into_iter().find(|init| init.pe() == 0 && same(init));
+        found.extend(leading);
+    }
+    found
 }
 
 /// The processes that the main thread of `pid` started; none when it is gone.

@@ -48,7 +48,7 @@ pub fn main() -> ExitCode {
 fn text(args: &Args) -> Result<String> {
     let text = match (args.job, args.json) {
         (Some(pid), true) => serde_json::to_string_pretty(&job::Job::of_process(pid)?)?,
-        (Some(pid), false) => job::board(pid)?.report(),
+        (Some(pid), false) => job::report(pid)?,
         (None, true) => serde_json::to_string_pretty(&report::Report::gather()?)?,
         (None, false) => print::print(&report::Report::gather()?),
     };

@@ -4,11 +4,12 @@
 //! * [`job`]: the PEs as processes; [`shim`]: how a process becomes a PE; [`guard`]: how PEs end when the
 //!   launcher is killed; [`limits`]: why none can be started.
 //! * [`input`], [`output`]: the streams of the PEs.
-//! * [`findings`]: what the synchronisation checker has found.
+//! * [`ends`]: tells the PEs which of them have ended. [`findings`]: what the synchronisation checker has found.
 //! * [`signals`]: signals to the launcher. [`monitor`]: notices that nothing moves.
 //! * [`verdict`]: the last lines of a job that has failed; [`left`]: a PE that is gone while its process runs. [`watch`]: the loop that brings these together.
 
 pub mod args;
+pub mod ends;
 pub mod findings;
 pub mod guard;
 pub mod input;

@@ -1,11 +1,13 @@
 //! The board: who waits for what, read off a job's control block, by a PE of the job or from outside.
 //!
 //! * [`needs`]: what a wait needs to end; [`rings`] looks it up. [`graph`]: who needs whom, and who holds the others up.
+//! * [`forming`](mod@forming): a job that comes together, before there is a board.
 //! * [`circle`]: those who need each other. [`lists`]: how both follow who needs whom.
 //! * [`picture`]: all of it in words. [`words`](crate::words): lists, numbers.
 //! * [`process`]: what a PE does that is not waiting in nvshmemrs.
 
 mod circle;
+mod forming;
 mod graph;
 mod lists;
 #[cfg(test)]
@@ -19,7 +21,7 @@ use crate::dtype::Dtype;
 use crate::job::block::{Control, MAX_TEAMS, WaitSlot};
 use crate::job::process::{self, pid_of};
 use crate::job::published::{Limit, Seen, Target, Wait as Waiting, kind};
-use crate::job::segment::Segment;
+use crate::job::segment::{NAME, Segment};
 use crate::op::Cmp;
 use crate::operation::Operation;
 use crate::team;
@@ -30,6 +32,7 @@ use std::sync::atomic::fence;
 use std::time::Duration;
 
 pub use crate::job::state::State;
+pub use forming::{Forming, doing, forming};
 pub use picture::{PePicture, Picture};
 pub(crate) use picture::{detail, last_place};
 
@@ -101,23 +104,10 @@ impl Board {
         if pid == std::process::id() {
             return Err(Error::invalid("pid", pid, own));
         }
-        let folder = format!("/proc/{pid}/fd");
-        let entries = std::fs::read_dir(&folder).map_err(|error| match error.kind() {
-            std::io::ErrorKind::NotFound => Error::invalid(
-                "pid",
-                pid,
-                "the process id of a running PE; there is no such process",
-            ),
-            std::io::ErrorKind::PermissionDenied => Error::invalid(
-                "pid",
-                pid,
-                "a process of the same user; this one belongs to another user",
-            ),
-            _ => Error::system("reading /proc/PID/fd", error),
-        })?;
+        let files = process::memory_files(pid, NAME)?;
         let taken = process::own_jobs();
         let mut wrong = "a process that is a PE of an nvshmemrs job right now; this one is not";
-        for path in entries.flatten().map(|entry| entry.path()) {
+        for path in files {
             match process::job_file(&path) {
                 // Closing a second descriptor of it would drop the liveness locks of this process.
                 Some(file) if taken.contains(&file) => wrong = own,

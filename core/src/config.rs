@@ -102,6 +102,11 @@ pub const SETTINGS: &[Setting] = &[
         help: "the descriptor, device and inode of the file in which the checker counts what it finds; set by nvshmemrs-run --check",
     },
     Setting {
+        name: "NVSHMEMRS_LAUNCHER",
+        default: "",
+        help: "the process, descriptor, device and inode of the file in which the launcher says which PEs have ended; set by nvshmemrs-run",
+    },
+    Setting {
         name: "NVSHMEMRS_PE",
         default: "",
         help: "this PE's number; set by nvshmemrs-run",

@@ -74,6 +74,7 @@ mod wait;
 mod words;
 
 pub use atomics::{AtomicElement, AtomicInteger};
+pub use bootstrap::roll::{End, Roll};
 pub use bootstrap::{LAUNCHERS, Launcher, UniqueId, local, set_init_interrupt_hook};
 pub use buffer::{LocalDest, LocalSource, NbiDest, NbiSource, Registration, SymRange};
 pub use deadline::deadline;

@@ -1,8 +1,8 @@
-//! A running job, seen from outside through its wait board.
+//! A running job, seen from outside through its wait board, or, while it comes together, through what its PEs in init show.
 
 use crate::find;
 use anyhow::Result;
-use nvshmemrs::board::Board;
+use nvshmemrs::board::{self, Board, Forming, Picture};
 use serde::Serialize;
 
 /// A job's PEs and their waits.
@@ -45,19 +45,40 @@ pub struct Wait {
     id: u64,
 }
 
-/// The board of the job that process `pid` belongs to, or has started.
-pub fn board(pid: u32) -> Result<Board> {
-    match find::board([pid].into_iter()) {
-        Some(board) => Ok(board),
-        // Once more, for the reason.
-        None => Ok(Board::of_process(pid)?),
+/// What there is to see of the job that process `pid` belongs to, or has started.
+enum Seen {
+    /// PEs wait in init.
+    Forming(Vec<Forming>, Picture),
+    Board(Board),
+}
+
+fn look(pid: u32) -> Result<Seen> {
+    let inits = find::forming([pid].into_iter());
+    if let Some(picture) = board::forming(&inits, |_| None) {
+        return Ok(Seen::Forming(inits, picture));
     }
+    match find::board([pid].into_iter()) {
+        Some(board) => Ok(Seen::Board(board)),
+        // Once more, for the reason.
+        None => Ok(Seen::Board(Board::of_process(pid)?)),
+    }
+}
+
+/// In words.
+pub fn report(pid: u32) -> Result<String> {
+    Ok(match look(pid)? {
+        Seen::Forming(_, picture) => picture.to_string(),
+        Seen::Board(board) => board.report(),
+    })
 }
 
 impl Job {
     /// The job that process `pid` belongs to, as it is now.
     pub fn of_process(pid: u32) -> Result<Self> {
-        let board = board(pid)?;
+        let board = match look(pid)? {
+            Seen::Forming(inits, picture) => return Ok(Self::forming(&inits, picture)),
+            Seen::Board(board) => board,
+        };
         let picture = board.picture();
         let statuses = board.pes().into_iter();
         let pes = picture
@@ -93,5 +114,43 @@ impl Job {
             pes: pes.collect(),
             waits: waits.collect(),
         })
+    }
+
+    /// A job that comes together.
+    fn forming(inits: &[Forming], picture: Picture) -> Self {
+        let known = |pe: &i32| inits.iter().find(|init| init.pe() == *pe);
+        let waits = picture.pes.iter().filter_map(|pe| {
+            let init = known(&pe.pe)?;
+            Some(Wait {
+                pe: pe.pe,
+                thread: pe.pid,
+                operation: "init".into(),
+                team: None,
+                epoch: 0,
+                target: init.target(),
+                expected: String::new(),
+                actual: String::new(),
+                seconds: init.since().as_secs_f64(),
+                waits_for: init.waits_for(),
+                gives_up_in: Some(init.gives_up().as_secs_f64()),
+                limit: Some("NVSHMEMRS_INIT_TIMEOUT"),
+                id: init.position().0,
+            })
+        });
+        let waits = waits.collect();
+        let pes = picture.pes.into_iter().map(|pe| Pe {
+            pe: pe.pe,
+            pid: pe.pid,
+            state: pe.state.to_string(),
+            progress: 0,
+            doing: pe.doing,
+            waits_for: pe.waits_for,
+        });
+        Self {
+            n_pes: inits.first().map_or(0, Forming::n_pes),
+            summary: picture.summary,
+            pes: pes.collect(),
+            waits,
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! Notices that a job stands still.
 
-use nvshmemrs::board::{Board, State};
+use nvshmemrs::board::{Board, Forming, State};
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
@@ -21,6 +21,20 @@ impl Position {
         Self {
             waits: board.waits().iter().map(|wait| wait.id).collect(),
             progress: active.map(|pe| (pe.pe, pe.progress)).collect(),
+        }
+    }
+
+    /// Whether a PE waits.
+    pub fn waits(&self) -> bool {
+        !self.waits.is_empty()
+    }
+
+    /// Where a job stands whose PEs are in init.
+    pub fn forming(inits: &[Forming]) -> Self {
+        let at = |init: &Forming| (init.pe(), init.position().1);
+        Self {
+            waits: inits.iter().map(|init| init.position().0).collect(),
+            progress: inits.iter().map(at).collect(),
         }
     }
 }
@@ -60,9 +74,7 @@ impl Monitor {
     /// Takes the job's position, none while there is no board. True when it is time to say that nothing
     /// moves: once, until something does.
     pub fn stalled(&mut self, position: Option<Position>, now: Instant) -> bool {
-        let standing = position
-            .as_ref()
-            .is_some_and(|position| !position.waits.is_empty());
+        let standing = position.as_ref().is_some_and(Position::waits);
         if !standing || position != self.last {
             self.reset(now);
             self.last = position;

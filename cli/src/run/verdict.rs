@@ -15,13 +15,21 @@ pub struct Evidence {
     places: Vec<(usize, String)>,
     /// The PE because of which that one may have failed, if it was gone then though its process ran.
     left: Option<Left>,
+    /// The PE that went wrong before that one, as the PEs know where the board does not: one that did not join.
+    pub before: Option<usize>,
     /// What all were doing when the user interrupted the job.
     interrupted: Option<Picture>,
 }
 
 impl Evidence {
     /// Takes note that PE `index` has ended, if it should not have.
-    pub fn ended(&mut self, index: usize, end: End, board: Option<&Board>) {
+    pub fn ended(
+        &mut self,
+        index: usize,
+        end: End,
+        board: Option<&Board>,
+        forming: impl FnOnce() -> Option<Picture>,
+    ) {
         let state = board.and_then(|board| {
             let pes = board.pes();
             pes.get(index).map(|pe| pe.state)
@@ -35,6 +43,8 @@ impl Evidence {
                 self.picture = Some(board.picture());
             }
             self.places.push((index, board.end_of(index as i32)));
+        } else if self.picture.is_none() {
+            self.picture = forming();
         }
         if end.failed() && self.first.is_none() {
             self.first = Some(index);
@@ -54,7 +64,9 @@ impl Evidence {
     /// left takes a moment to end, and those that noticed may be faster.
     fn culprit(&self, board: Option<&Board>) -> Option<usize> {
         let gone = board.and_then(Board::first_gone);
-        gone.and_then(|pe| usize::try_from(pe).ok()).or(self.first)
+        gone.and_then(|pe| usize::try_from(pe).ok())
+            .or(self.before)
+            .or(self.first)
     }
 
     /// The exit status of the job: that of the PE that went wrong first, unless it ended as if nothing were wrong.
@@ -107,10 +119,14 @@ impl Evidence {
                     pe.pid.as_raw_pid(),
                     afterwards(pe, first)
                 )),
-                None => lines.push(format!(
-                    "before that, PE {culprit} exited with status 0 without calling finalize, {}",
-                    self.place(culprit)
-                )),
+                None => lines.push(match self.place(culprit) {
+                    "" => format!(
+                        "before that, PE {culprit} exited with status 0 and had not joined the job"
+                    ),
+                    place => format!(
+                        "before that, PE {culprit} exited with status 0 without calling finalize, {place}"
+                    ),
+                }),
             }
         }
         if let (Some(picture), None) = (&self.picture, &self.interrupted) {

@@ -1,6 +1,7 @@
 //! The launcher's main loop: signals, ended PEs, deadlines, stalls.
 
 use super::args::Args;
+use super::ends::Ends;
 use super::findings::Findings;
 use super::job::{End, Job, KILL_LIMIT, Why};
 use super::monitor::{Monitor, Position};
@@ -10,7 +11,7 @@ use super::{input, limits, shim, signals};
 use crate::{find, say};
 use anyhow::{Context, Error, Result};
 use nvshmemrs::UniqueId;
-use nvshmemrs::board::{Board, State};
+use nvshmemrs::board::{self, Board, Forming, Picture, State};
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Signal, getpid, kill_process};
 use signal_hook::consts::signal::*;
@@ -57,6 +58,8 @@ struct Launcher<'a> {
     output: Option<Pump>,
     /// What `exec` said where a PE's command could not be started; the write end stays open for them.
     exec_errors: (OwnedFd, OwnedFd),
+    /// Which PEs have ended, for the others.
+    ends: Ends,
     /// What the checker has found, if it is on.
     findings: Option<Findings>,
     phase: Phase,
@@ -82,6 +85,7 @@ impl<'a> Launcher<'a> {
             job: Job::new()?,
             output: None,
             exec_errors: pipe.map_err(limits::error("cannot make a pipe"))?,
+            ends: Ends::new(args.n_pes)?,
             findings: args.check.then(Findings::new).transpose()?,
             phase: Phase::Running,
             failure: None,
@@ -104,8 +108,10 @@ impl<'a> Launcher<'a> {
         let errors = self.exec_errors.1.as_raw_fd();
         let mut pipes = args.tag.then(|| Pipes::reserve(args.n_pes)).transpose()?;
         let findings = self.findings.as_ref();
+        let (name, value) = self.ends.variable()?;
         for pe in 0..args.n_pes {
             let mut child = self.job.start_pe(args, &id, errors, findings, |command| {
+                command.env(name, &value);
                 if pe == 0 {
                     command.stdin(input::for_first_pe());
                 }
@@ -154,6 +160,9 @@ impl<'a> Launcher<'a> {
                     }
                 }
             }
+            if self.ends.are_open() {
+                self.ends.tell(&self.job)?;
+            }
             self.keep_deadlines(Instant::now());
         }
         Ok(())
@@ -168,7 +177,10 @@ impl<'a> Launcher<'a> {
     }
 
     fn next_deadline(&self) -> Option<Instant> {
-        match self.phase {
+        // Nothing tells when the last process of a PE has ended.
+        let open = (self.ends.are_open() && self.job.live() > 0)
+            .then(|| Instant::now() + LEFTOVER_INTERVAL);
+        let own = match self.phase {
             Phase::Running if self.board.is_none() => {
                 let find = self.next_find.0;
                 Some(self.next_look.map_or(find, |look| look.min(find)))
@@ -176,7 +188,8 @@ impl<'a> Launcher<'a> {
             Phase::Running => self.next_look,
             _ if self.job.live() == 0 => Some(Instant::now() + LEFTOVER_INTERVAL),
             Phase::Grace(until) | Phase::Terminating(until) | Phase::Killed(until) => Some(until),
-        }
+        };
+        [own, open].into_iter().flatten().min()
     }
 
     fn keep_deadlines(&mut self, now: Instant) {
@@ -217,11 +230,16 @@ impl<'a> Launcher<'a> {
             SIGCHLD => self.take_ended()?,
             SIGUSR1 => {
                 self.find_board();
+                let forming = self.forming();
+                if let Some(picture) = &forming {
+                    say::error(format_args!("nvshmemrs-run: {picture}"));
+                }
                 match &self.board {
                     Some(board) => say::error(format_args!(
                         "nvshmemrs-run: wait board\n{}",
                         board.report().trim_end()
                     )),
+                    None if forming.is_some() => {}
                     None => say::error(
                         "nvshmemrs-run: no wait board: no PE is between init and finalize",
                     ),
@@ -268,9 +286,30 @@ impl<'a> Launcher<'a> {
         self.next_find = (Instant::now() + pause, pause);
     }
 
+    /// The PEs that wait in init.
+    fn inits(&self) -> Vec<Forming> {
+        find::forming(self.job.live_pids())
+    }
+
+    /// What all PEs do while the job comes together; none if no PE is in init.
+    fn forming(&self) -> Option<Picture> {
+        board::forming(&self.inits(), |pe| {
+            let pe = self.job.pes().get(usize::try_from(pe).ok()?)?;
+            let pid = pe.pid.as_raw_pid() as u32;
+            let doing = match pe.end {
+                Some(end) => end.to_string(),
+                None => format!("not in init ({})", board::doing(pid)),
+            };
+            Some((pid, doing))
+        })
+    }
+
     /// Takes note of the PEs that have ended; the first failure begins the end of the job.
     fn take_ended(&mut self) -> Result<()> {
         let ended = self.job.reap()?;
+        let own = matches!(self.phase, Phase::Running | Phase::Grace(_));
+        self.ends.add(&ended, own);
+        self.ends.tell(&self.job)?;
         if !ended.is_empty() && self.failure.is_none() {
             self.find_board();
         }
@@ -289,7 +328,9 @@ impl<'a> Launcher<'a> {
                 self.kill(now);
                 continue;
             }
-            self.evidence.ended(index, end, self.board.as_ref());
+            let mut evidence = std::mem::take(&mut self.evidence);
+            evidence.ended(index, end, self.board.as_ref(), || self.forming());
+            self.evidence = evidence;
             if end.failed() {
                 self.failure = Some(end.exit_status());
                 self.phase = Phase::Grace(now + self.args.grace);
@@ -312,21 +353,34 @@ impl<'a> Launcher<'a> {
 
     fn look_for_stall(&mut self, now: Instant) {
         self.find_board();
-        let board = self.board.as_ref();
-        if self.monitor.stalled(board.map(Position::of), now)
-            && let Some(board) = board
-        {
+        let position = self.board.as_ref().map(Position::of);
+        let inits = match &position {
+            Some(position) if position.waits() => Vec::new(),
+            _ => self.inits(),
+        };
+        let position = match inits.is_empty() {
+            true => position,
+            false => Some(Position::forming(&inits)),
+        };
+        if self.monitor.stalled(position, now) {
             let seconds = self.args.stall_after.as_secs_f64();
-            say::error(format_args!(
-                "nvshmemrs-run: nothing has moved for {seconds} s\n{}",
-                board.report().trim_end()
-            ));
+            let report = match (inits.is_empty(), &self.board) {
+                (true, board) => board.as_ref().map(Board::report),
+                (false, _) => self.forming().map(|picture| picture.to_string()),
+            };
+            if let Some(report) = report {
+                say::error(format_args!(
+                    "nvshmemrs-run: nothing has moved for {seconds} s\n{}",
+                    report.trim_end()
+                ));
+            }
         }
         self.next_look = self.monitor.interval().map(|interval| now + interval);
     }
 
     /// Says what went wrong, after all that the PEs have printed.
-    fn finish(self) -> Result<u8> {
+    fn finish(mut self) -> Result<u8> {
+        self.evidence.before = self.evidence.first.and_then(|pe| self.ends.before(pe));
         let printed = self.output.map_or(Ok(()), Pump::finish);
         let board = self.board.as_ref();
         let line = |line: &str| say::error(format_args!("nvshmemrs-run: {line}"));

@@ -101,6 +101,9 @@ fn place(rank: &'static str, pe: Pe, size: &'static str, n_pes: Pe) -> Result<(P
     Ok((pe, n_pes))
 }
 
+/// What our own launcher is called in messages.
+pub(super) const OURS: &str = "nvshmemrs-run";
+
 fn ours() -> Result<Option<Found>> {
     const PE: &str = "NVSHMEMRS_PE";
     const N_PES: &str = "NVSHMEMRS_N_PES";
@@ -127,7 +130,7 @@ fn ours() -> Result<Option<Found>> {
         key: id.key(),
         pe,
         n_pes,
-        launcher: "nvshmemrs-run",
+        launcher: OURS,
     }))
 }
 

@@ -1,6 +1,7 @@
 //! The bootstrap protocol, spoken by hostile peers. All that a peer says is there before anybody listens, so nothing waits and
 //! nothing depends on time.
 
+use super::forming::Page;
 use super::gather::Gathering;
 use super::socket::{Hello, Rendezvous};
 use super::unique_id::Key;
@@ -9,6 +10,7 @@ use super::{UniqueId, env};
 use crate::job::segment;
 use crate::{InitAttr, MemoryKind, Pe, Result};
 use rustix::fs::{MemfdFlags, SealFlags};
+use std::cell::Cell;
 use std::fs::File;
 use std::io::Write;
 use std::net::Shutdown;
@@ -139,7 +141,11 @@ fn say(mut stream: &UnixStream, what: &Say<'_>, key: &Key) {
     };
 }
 
-fn rendezvous(key: &Key, pe: Pe, n_pes: Pe) -> Rendezvous<'_> {
+fn page(key: &Key, pe: Pe, n_pes: Pe) -> Page {
+    Page::new(key.name(), pe, n_pes, far()).expect("a page")
+}
+
+fn rendezvous<'a>(key: &'a Key, pe: Pe, n_pes: Pe, page: &'a Page) -> Rendezvous<'a> {
     Rendezvous {
         key,
         pe,
@@ -150,6 +156,9 @@ fn rendezvous(key: &Key, pe: Pe, n_pes: Pe) -> Rendezvous<'_> {
         default_heap: 16 << 20,
         deadline: Duration::from_secs(60),
         until: far(),
+        word: None,
+        look: Cell::new(far()),
+        page,
     }
 }
 
@@ -160,7 +169,8 @@ fn rendezvous(key: &Key, pe: Pe, n_pes: Pe) -> Rendezvous<'_> {
 pub fn lead(n_pes: u8, heap: Option<u64>, connections: &[Vec<Say<'_>>]) -> usize {
     let key = Key::new(b"fuzzed");
     let n_pes = Pe::from(n_pes % 8) + 2;
-    let job = rendezvous(&key, 0, n_pes);
+    let page = page(&key, 0, n_pes);
+    let job = rendezvous(&key, 0, n_pes, &page);
     let mut gathering = Gathering::new(&job, heap);
     let mut peers = Vec::new();
     for _ in connections {
@@ -198,7 +208,8 @@ pub fn follow(pe: u8, n_pes: u8, heap: Option<u64>, says: &[Say<'_>]) -> bool {
     let key = Key::new(b"fuzzed");
     let n_pes = Pe::from(n_pes % 8) + 2;
     let pe = 1 + Pe::from(pe) % (n_pes - 1);
-    let job = rendezvous(&key, pe, n_pes);
+    let page = page(&key, pe, n_pes);
+    let job = rendezvous(&key, pe, n_pes, &page);
     let (theirs, ours) = UnixStream::pair().expect("a pair of sockets");
     for what in says {
         say(&theirs, what, &key);

@@ -4,15 +4,17 @@
 //! says who has connected: another user is turned away before a byte is read or written. There are bounds on how many may be
 //! introducing themselves at a time, on how long each may take, and on what is remembered of those who were refused.
 
+use super::forming::Step;
 use super::interrupt;
 use super::places::check_user;
 use super::socket::{Hello, Member, Rendezvous, bootstrap, nonce};
 use super::stride;
-use super::wire::{Arriving, Kind, send, timespec};
+use super::wire::{Arriving, Kind, send};
 use crate::debug::Level;
 use crate::{Error, Pe, Result};
-use rustix::event::{PollFd, PollFlags, poll};
+use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
+use rustix::net::Shutdown;
 use std::collections::HashMap;
 use std::io::ErrorKind;
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -78,6 +80,7 @@ impl<'a> Gathering<'a> {
         listener
             .set_nonblocking(true)
             .map_err(|error| Error::system("fcntl", error))?;
+        self.show();
         while self.members.iter().any(Option::is_none) {
             if self.job.is_over() {
                 return Err(bootstrap(self.missing()));
@@ -86,6 +89,7 @@ impl<'a> Gathering<'a> {
             if interrupt::asked() {
                 return Err(self.job.interrupted(self.missing()));
             }
+            self.job.check_others()?;
             self.hear_those(|index| ready[index])?;
             for _ in 0..AT_A_TIME {
                 match self.accept(listener)? {
@@ -97,8 +101,24 @@ impl<'a> Gathering<'a> {
         stride(self.heap.unwrap_or(self.job.default_heap))
     }
 
+    /// Says on this PE's page who is missing.
+    fn show(&self) {
+        let members = self.members.iter().zip(1 as Pe..);
+        let missing = members.filter(|(member, _)| member.is_none());
+        self.job.page.change(|said| {
+            said.step = Step::Gather;
+            said.missing = missing.map(|(_, pe)| pe).collect();
+            said.note = match &self.refused[..] {
+                [] => String::new(),
+                some => format!("refused: {}", some.join("; ")),
+            };
+        });
+    }
+
     /// Tells those who have connected, and are no members, why nobody will be one.
     pub(super) fn dismiss(&mut self, listener: &UnixListener, why: &str) {
+        // From now on nobody can connect any more who would then not be told.
+        let _ = rustix::net::shutdown(listener, Shutdown::Both);
         let most = MAX_STRANGERS + self.members.len();
         let waiting = (0..most).map_while(|_| self.accept(listener).ok().flatten());
         let waiting: Vec<UnixStream> = waiting.collect();
@@ -122,23 +142,17 @@ impl<'a> Gathering<'a> {
         let strangers = self.strangers.iter();
         fds.extend(strangers.map(|stranger| PollFd::new(&stranger.stream, PollFlags::IN)));
         let strangers = self.strangers.iter().map(|stranger| stranger.until);
-        let until = interrupt::slice(strangers.fold(self.job.until, Instant::min));
+        let until = strangers.fold(self.job.until, Instant::min);
         fds.extend(
             joined
                 .iter()
                 .map(|(_, member)| PollFd::new(&member.stream, PollFlags::RDHUP)),
         );
-        match poll(&mut fds, Some(&timespec(until))) {
-            Ok(_) | Err(Errno::INTR) => {}
-            Err(error) => return Err(Error::system("poll", error)),
-        }
+        self.job.poll(&mut fds, until)?;
         let (strangers, members) = fds[1..].split_at(self.strangers.len());
         let said = |fd: &PollFd<'_>| !fd.revents().is_empty();
         match members.iter().position(said) {
-            Some(gone) => Err(bootstrap(format!(
-                "PE {} ended while the job came together",
-                joined[gone].0 + 1
-            ))),
+            Some(gone) => Err(self.job.ended(joined[gone].0 as Pe + 1, None).1),
             None => Ok(strangers.iter().map(said).collect()),
         }
     }
@@ -260,6 +274,7 @@ impl<'a> Gathering<'a> {
         }
         let nonce = hello.nonce;
         self.members[hello.pe as usize - 1] = Some(Member { stream, nonce });
+        self.show();
         Ok(())
     }
 
@@ -272,6 +287,7 @@ impl<'a> Gathering<'a> {
                 format!("refused a connection: {why}")
             });
             self.refused.push(why);
+            self.show();
         }
     }
 

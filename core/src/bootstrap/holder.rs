@@ -1,7 +1,9 @@
 //! Which process has an abstract socket, where connecting to it does not tell: its queue of connections is full, or it does not listen.
 
-use super::places::another_user;
+use super::places::{another_user, check_user};
 use std::fs;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixStream};
 
 /// Who has a socket.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,6 +18,20 @@ pub(super) enum Holder {
     Unknown,
     /// There is no socket of that name, or the one that there was has gone meanwhile.
     Nobody,
+}
+
+/// Who is at the other end of a connection, in words: "pid 7 of this user has @name, and does not answer".
+pub(super) fn of_connection(stream: &UnixStream) -> String {
+    let who = match check_user(stream) {
+        Ok(pid) => format!("pid {pid} of this user"),
+        Err(who) => who,
+    };
+    let address = stream.peer_addr().ok();
+    let name = address.as_ref().and_then(SocketAddr::as_abstract_name);
+    match name.map(String::from_utf8_lossy) {
+        Some(name) => format!("{who}, which has @{name}, does not answer"),
+        None => format!("{who} does not answer"),
+    }
 }
 
 /// Looks through all processes for who has the socket of that name.
@@ -43,6 +59,11 @@ pub(super) fn of(name: &str) -> Holder {
         Some(now) if !sockets.iter().any(|socket| now.contains(socket)) => Holder::Nobody,
         _ => Holder::Unknown,
     })
+}
+
+/// Whether it can be told which names are taken.
+pub(super) fn can_tell() -> bool {
+    sockets("").is_some()
 }
 
 /// What descriptors of the sockets of that name lead to; none if there is no /proc.
@@ -74,8 +95,7 @@ mod tests {
     use super::super::wire::{Kind, receive, send_with_fd};
     use super::*;
     use std::os::fd::AsFd;
-    use std::os::linux::net::SocketAddrExt;
-    use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
+    use std::os::unix::net::UnixListener;
     use std::time::{Duration, Instant};
 
     fn soon() -> Instant {

@@ -87,9 +87,12 @@ impl Job {
         };
         Runtime::take_place(&control, pe, Membership::Thread)?;
         match cuda {
-            Ok(cuda) => Runtime::assemble(control, pe, &self.attr, Membership::Thread, until, cuda),
+            Ok(cuda) => {
+                let (attr, me) = (&self.attr, Membership::Thread);
+                Runtime::assemble(control, pe, attr, me, until, cuda, None)
+            }
             Err(error) => {
-                Runtime::give_up_place(&control, pe);
+                Runtime::give_up_place(&control, pe, None);
                 Err(error)
             }
         }
@@ -165,7 +168,7 @@ mod tests {
         Runtime::take_place(&control, 0, me).unwrap();
         // What came before has used up all but a moment of it.
         let until = Instant::now() + Duration::from_millis(20);
-        let late = Runtime::assemble(control, 0, &job.attr, me, until, None).unwrap_err();
+        let late = Runtime::assemble(control, 0, &job.attr, me, until, None, None).unwrap_err();
         assert!(matches!(late, Error::Timeout { .. }), "{late}");
         assert!(
             late.to_string().contains("NVSHMEMRS_INIT_TIMEOUT"),

@@ -1,14 +1,20 @@
-//! How the PEs of a job find each other: [`env`] reads what a launcher said, [`socket`] and [`gather`] bring processes of one host
-//! together, [`local`] the threads of one process.
+//! How the PEs of a job find each other: [`env`] reads what a launcher said, [`socket`] and what it names bring processes of one host
+//! together, [`local`] the threads of one process. [`forming`] shows the outside how far that has come, [`roll`] tells the PEs what the
+//! launcher sees.
 
 mod env;
+mod follower;
+pub(crate) mod forming;
 #[cfg(fuzzing)]
 pub(crate) mod fuzz;
 mod gather;
 mod holder;
 mod interrupt;
+mod leader;
 pub mod local;
 mod places;
+pub(crate) mod roll;
+mod room;
 mod socket;
 mod unique_id;
 pub(crate) mod wire;
@@ -24,6 +30,7 @@ use crate::job::machine;
 use crate::runtime::Membership;
 use crate::transport::cuda::{self, Company, CudaTransport, Device};
 use crate::{Error, InitAttr, MemoryKind, Pe, Result, Runtime};
+use std::cell::Cell;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -59,19 +66,34 @@ pub(crate) fn from_environment(attr: &InitAttr) -> Result<Runtime> {
             pe,
             n_pes,
             launcher,
-        } => join(&key, pe, n_pes, attr, launcher),
+        } => {
+            // A unique id of the program's own may number its PEs in another way.
+            let word = match launcher {
+                env::OURS => roll::Word::from_environment(pe, n_pes)?,
+                _ => None,
+            };
+            join(&key, pe, n_pes, attr, launcher, word)
+        }
     }
 }
 
 /// Joins the job that a unique id names.
 pub(crate) fn from_unique_id(id: &UniqueId, pe: Pe, n_pes: Pe, attr: &InitAttr) -> Result<Runtime> {
-    join(&id.key(), pe, n_pes, attr, "unique id")
+    join(&id.key(), pe, n_pes, attr, "unique id", None)
 }
 
-fn join(key: &unique_id::Key, pe: Pe, n_pes: Pe, attr: &InitAttr, how: &str) -> Result<Runtime> {
+fn join(
+    key: &unique_id::Key,
+    pe: Pe,
+    n_pes: Pe,
+    attr: &InitAttr,
+    how: &str,
+    word: Option<roll::Word>,
+) -> Result<Runtime> {
     check_job(pe, n_pes)?;
     let resolved = attr.resolve()?;
     let until = Instant::now() + resolved.init_timeout;
+    let page = forming::Page::new(key.name(), pe, n_pes, until)?;
     // A PE without a GPU joins, and tells the others why it cannot go on.
     let device = (resolved.memory == MemoryKind::Device).then(|| {
         let ordinal = cuda::device::choose(resolved.device, pe)?;
@@ -91,14 +113,21 @@ fn join(key: &unique_id::Key, pe: Pe, n_pes: Pe, attr: &InitAttr, how: &str) -> 
         default_heap,
         deadline: resolved.init_timeout,
         until,
+        word: word.as_ref(),
+        look: Cell::new(Instant::now() + socket::LOOK),
+        page: &page,
     };
     let (control, links) = match pe {
         0 => rendezvous.lead(resolved.heap_bytes)?,
         _ => rendezvous.follow(resolved.heap_bytes)?,
     };
     let company = Company::Processes(links);
-    let cuda = device
-        .map(|device| CudaTransport::join(&control, pe, device, company, until))
-        .transpose()?;
-    Runtime::assemble(control, pe, &resolved, Membership::Process, until, cuda)
+    let cuda = device.map(|device| {
+        page.say(forming::Step::Share, "");
+        CudaTransport::join(&control, pe, device, company, until)
+    });
+    // From here on the board tells what this PE waits for.
+    drop(page);
+    let (cuda, membership) = (cuda.transpose()?, Membership::Process);
+    Runtime::assemble(control, pe, &resolved, membership, until, cuda, word)
 }

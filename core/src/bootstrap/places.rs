@@ -41,6 +41,8 @@ pub(super) struct Tried {
     places: Vec<String>,
     /// Who sits on one: another user, or somebody of whom nothing is known.
     taken_by: Option<&'static str>,
+    /// Whether a process of this user has one, and does not take connections.
+    held: bool,
     /// Whether PE 0 may be at one all the same: its queue is full, or this process could not look.
     pub(super) open: bool,
 }
@@ -53,6 +55,17 @@ impl Tried {
     fn note_other(&mut self, name: &str, who: &str) {
         self.note(name, &format!("{who}, listens there"));
         self.taken_by = Some("another user's process");
+    }
+
+    /// Somebody of this user who has a name, and does not take connections.
+    fn note_own(&mut self, name: &str, pid: i32, why: &str) {
+        self.note(name, &format!("pid {pid} of this user has it, {why}"));
+        self.held = true;
+    }
+
+    /// Whether somebody has a name, but is not PE 0 as far as can be told.
+    pub(super) fn is_taken(&self) -> bool {
+        self.held || self.taken_by.is_some()
     }
 
     fn note_unknown(&mut self, name: &str) {
@@ -180,27 +193,35 @@ impl Rendezvous<'_> {
         Ok(None)
     }
 
-    /// Tries every place once; otherwise says what came of it, and if it is the `last` time also who has the places that cannot take
-    /// connections.
-    pub(super) fn connect(&self, last: bool) -> std::result::Result<UnixStream, Tried> {
+    /// Tries every place once; otherwise says what came of it, and if it is to `ask` also who has the places that take no connections.
+    pub(super) fn connect(&self, ask: bool) -> std::result::Result<UnixStream, Tried> {
         let mut tried = Tried::default();
         for name in (0..CANDIDATES).map(|candidate| self.name(candidate)) {
-            match look(&name) {
+            let (there, why) = match look(&name) {
                 Ok(There::Own(stream, _)) => return Ok(stream),
-                Ok(There::Other(who)) => tried.note_other(&name, &who),
+                Ok(There::Other(who)) => {
+                    tried.note_other(&name, &who);
+                    continue;
+                }
                 Ok(There::Busy) => {
                     tried.open = true;
-                    match last.then(|| holder::of(&name)) {
-                        Some(Holder::Other(who)) => tried.note_other(&name, &who),
-                        Some(Holder::Unknown) => tried.note_unknown(&name),
-                        _ => tried.note(&name, &"too many connections wait there"),
-                    }
+                    (None, "where too many connections wait")
                 }
-                Ok(There::Nobody(error)) => tried.note(&name, &error),
+                Ok(There::Nobody(error)) => (Some(error), "and does not listen there"),
                 Err(error) => {
                     tried.open = true;
                     tried.note(&name, &error);
+                    continue;
                 }
+            };
+            match (ask.then(|| holder::of(&name)), there) {
+                (Some(Holder::Own(pid)), _) => tried.note_own(&name, pid, why),
+                (Some(Holder::Other(who)), _) => tried.note_other(&name, &who),
+                (Some(Holder::Unknown), None) => tried.note_unknown(&name),
+                // Without /proc nothing is known of a place where nobody listens either.
+                (Some(Holder::Unknown), Some(_)) if holder::can_tell() => tried.note_unknown(&name),
+                (_, Some(error)) => tried.note(&name, &error),
+                (_, None) => tried.note(&name, &"too many connections wait there"),
             }
         }
         Err(tried)

@@ -14,25 +14,33 @@
 //!          <- Go                                       or Refusal { text }
 //! ```
 //!
-//! The messages are in [`wire`](super::wire), the places where the socket may be in [`places`](super::places).
+//! [`leader`](super::leader) and [`follower`](super::follower) are the two sides. The messages are in [`wire`](super::wire), the places
+//! where the socket may be in [`places`](super::places).
+//!
+//! A PE that is gone ends init for all. PE 0 sees that a connection has ended, and tells the others; they see that of PE 0. What has not
+//! connected nobody can see but the launcher, which says so in its [`roll`](super::roll): all waits look there. It also says how a PE has
+//! ended, and which was the first; so who has seen a PE hang up asks there before it names that one.
 
-use super::gather::Gathering;
+use super::forming::Page;
 use super::interrupt;
+use super::roll::Word;
 use super::unique_id::Key;
-use super::wire::{Kind, Message, receive, send, send_with_fd};
-use crate::job::block::Control;
-use crate::job::segment::Segment;
+use super::wire::{Arriving, MAX_MESSAGE, Message, timespec};
 use crate::operation::Operation;
-use crate::runtime::Membership;
 use crate::transport::check::Settings;
-use crate::transport::cuda::Links;
-use crate::{Error, MemoryKind, Pe, Result, Runtime};
-use std::io::ErrorKind;
+use crate::{Error, MemoryKind, Pe, Result};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
+use std::cell::Cell;
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
 /// How much longer than its deadline a PE waits for the word of PE 0.
-const GRACE: Duration = Duration::from_secs(1);
+pub(super) const GRACE: Duration = Duration::from_secs(1);
+/// How often a PE that waits looks whether the launcher knows of one that has ended.
+pub(super) const LOOK: Duration = Duration::from_millis(50);
+/// How long the launcher has to learn that a PE has ended which has hung up.
+const TOLD: Duration = Duration::from_millis(300);
 
 /// One PE's part in bringing a job together.
 pub(super) struct Rendezvous<'a> {
@@ -51,6 +59,11 @@ pub(super) struct Rendezvous<'a> {
     pub(super) deadline: Duration,
     /// When that is over.
     pub(super) until: Instant,
+    /// What the launcher says, if it is ours, and when to look there next: a job that comes together soon need not.
+    pub(super) word: Option<&'a Word>,
+    pub(super) look: Cell<Instant>,
+    /// What this PE shows meanwhile.
+    pub(super) page: &'a Page,
 }
 
 /// A PE that has introduced itself to PE 0.
@@ -110,51 +123,26 @@ pub(super) fn bootstrap(text: impl Into<String>) -> Error {
     Error::Bootstrap(text.into())
 }
 
-/// Why a follower is no member.
-pub(super) enum Failure {
-    /// The connection ended without a word: PE 0 is gone, or had turned this PE away because it was slow to introduce itself or there
-    /// were too many connections. Then it may come again.
-    HungUp(std::io::Error),
-    /// Anything else, which is final.
-    Other(Error),
-}
-
-impl Failure {
-    /// What to tell the program. A method, because a second `From` for `Error` would leave `?` in programs undecided.
-    fn error(self) -> Error {
-        match self {
-            Failure::HungUp(error) => gone(error),
-            Failure::Other(error) => error,
-        }
-    }
-
-    /// What it means that a connection to PE 0 broke.
-    fn of(error: std::io::Error) -> Failure {
-        match error.kind() {
-            ErrorKind::UnexpectedEof | ErrorKind::BrokenPipe | ErrorKind::ConnectionReset => {
-                Failure::HungUp(error)
-            }
-            _ => Failure::Other(gone(error)),
-        }
-    }
-}
-
-impl From<Error> for Failure {
-    fn from(error: Error) -> Failure {
-        Failure::Other(error)
-    }
-}
-
-fn gone(error: std::io::Error) -> Error {
-    bootstrap(format!("PE 0 ended while the job came together ({error})"))
-}
-
 /// What PE 0 tells the others about an error of its own.
-fn words(error: &Error) -> String {
+pub(super) fn words(error: &Error) -> String {
     match error {
         Error::Bootstrap(text) => text.clone(),
         error => format!("PE 0: {error}"),
     }
+}
+
+/// Why a PE heard nothing.
+pub(super) enum Unheard {
+    /// The connection broke.
+    Broken(std::io::Error),
+    /// The time is over.
+    Late,
+    /// The program does not want to wait any more.
+    Interrupted,
+    /// This PE is gone, as the launcher says.
+    Gone(Pe, Error),
+    /// Anything else.
+    Other(Error),
 }
 
 impl Rendezvous<'_> {
@@ -172,229 +160,78 @@ impl Rendezvous<'_> {
         }
     }
 
-    /// PE 0: brings the others together. Gives the connections to them, too.
-    pub(super) fn lead(&self, heap: Option<u64>) -> Result<(Control, Links)> {
-        let listener = self.listen()?;
-        let mut gathering = Gathering::new(self, heap);
-        let gathered = gathering.gather(&listener);
-        if let Err(error) = &gathered {
-            gathering.dismiss(&listener, &words(error));
-        }
-        let members = gathering.end();
-        let result = gathered.and_then(|stride| {
-            let control = match self.memory {
-                MemoryKind::Host => {
-                    Control::create(self.n_pes, stride, self.check.seed(self.n_pes)?)?
-                }
-                MemoryKind::Device => Control::create_for_device(self.n_pes, stride)?,
-            };
-            Runtime::take_place(&control, self.pe, Membership::Process)?;
-            self.welcome(&control, &members)?;
-            self.await_ready(&members)?;
-            Ok(control)
-        });
-        let word = match &result {
-            Ok(_) => (Kind::Go, String::new()),
-            Err(error) => (Kind::Refusal, words(error)),
+    /// Waits until something can be done with one of these, or it is time to look around.
+    pub(super) fn poll(&self, fds: &mut [PollFd<'_>], until: Instant) -> Result<()> {
+        let until = match self.word {
+            Some(_) => until.min(Instant::now() + LOOK),
+            None => until,
         };
-        for member in members.iter().flatten() {
-            // A member that is gone is noticed by its lock.
-            let _ = send(
-                &member.stream,
-                word.0,
-                word.1.as_bytes(),
-                self.until + GRACE,
-            );
+        match poll(fds, Some(&timespec(interrupt::slice(until)))) {
+            Ok(_) | Err(Errno::INTR) => Ok(()),
+            Err(error) => Err(Error::system("poll", error)),
         }
-        let streams = members.into_iter().flatten().map(|member| member.stream);
-        result.map(|control| (control, Links::Leader(streams.collect())))
     }
 
-    fn welcome(&self, control: &Control, members: &[Option<Member>]) -> Result<()> {
-        let length = control.segment().len().to_le_bytes();
-        for (index, member) in members.iter().enumerate() {
-            let Some(member) = member else { continue };
-            let proof = self.key.prove(&[b"welcome", &member.nonce, &length]);
-            let contents = [&length[..], &proof[..]].concat();
-            let fd = control.segment().fd();
-            send_with_fd(&member.stream, Kind::Welcome, &contents, fd, self.until).map_err(
-                |error| {
-                    let pe = index + 1;
-                    bootstrap(format!(
-                        "PE {pe} could not be given the job's memory: {error}"
-                    ))
-                },
-            )?;
+    /// The PE that has ended as the launcher knows, so that the job cannot come together any more, and the error that says so.
+    pub(super) fn gone(&self) -> Option<(Pe, Error)> {
+        let (word, now) = (self.word?, Instant::now());
+        if now < self.look.get() {
+            return None;
         }
-        Ok(())
+        self.look.set(now + LOOK);
+        let gone = word.first()?;
+        Some((gone.pe, self.names(gone.pe, gone.to_string())))
     }
 
-    fn await_ready(&self, members: &[Option<Member>]) -> Result<()> {
-        for (index, member) in members.iter().enumerate() {
-            let pe = index + 1;
-            let Some(member) = member else { continue };
-            match receive(&member.stream, self.until) {
-                Ok(Message {
-                    kind: Kind::Ready, ..
-                }) => {}
-                Ok(message) => return Err(bootstrap(format!("PE {pe}: {}", message.text()))),
-                Err(error) if error.kind() == ErrorKind::Interrupted => {
-                    return Err(
-                        self.interrupted(format!("waits for PE {pe} to map the job's memory"))
-                    );
-                }
-                Err(error) if error.kind() == ErrorKind::TimedOut => {
-                    return Err(bootstrap(format!(
-                        "after {:.1?} (NVSHMEMRS_INIT_TIMEOUT) PE {pe} had not mapped the job's memory",
-                        self.deadline
-                    )));
-                }
-                Err(error) => {
-                    return Err(bootstrap(format!(
-                        "PE {pe} ended while the job came together ({error})"
-                    )));
-                }
+    /// An error if there is such a PE.
+    pub(super) fn check_others(&self) -> Result<()> {
+        self.gone().map_or(Ok(()), |(_, error)| Err(error))
+    }
+
+    /// The error where PE `pe` has hung up, and the PE that it names.
+    pub(super) fn ended(&self, pe: Pe, why: Option<std::io::Error>) -> (Pe, Error) {
+        match self.word.and_then(|word| word.first_within(TOLD)) {
+            Some(gone) => (gone.pe, self.names(gone.pe, gone.to_string())),
+            None => {
+                let why = why.map_or(String::new(), |why| format!(" ({why})"));
+                let text = format!("PE {pe} ended while the job came together{why}");
+                (pe, self.names(pe, text))
             }
         }
-        Ok(())
     }
 
-    /// A PE other than 0: joins the job that PE 0 brings together. Gives the connection to it, too.
-    pub(super) fn follow(&self, heap: Option<u64>) -> Result<(Control, Links)> {
-        let mut pause = Duration::from_micros(200);
-        let mut hung_up = None;
-        let (stream, control) = loop {
-            let is_over = self.is_over();
-            let tried = match (self.connect(is_over), hung_up.take()) {
-                (Ok(stream), _) => match self.join(&stream, heap, nonce()?) {
-                    Ok(control) => break (stream, control),
-                    Err(Failure::HungUp(error)) => {
-                        let tried =
-                            format!("PE 0 hung up before it had taken this PE in ({error})");
-                        hung_up = Some(error);
-                        tried
-                    }
-                    Err(Failure::Other(error)) => return Err(error),
-                },
-                // Nobody listens any more: PE 0 did not turn this PE away, it is gone.
-                (Err(tried), Some(error)) if !tried.open => return Err(gone(error)),
-                (Err(tried), Some(error)) => {
-                    hung_up = Some(error);
-                    format!("tried {tried}")
-                }
-                (Err(tried), None) => format!("tried {tried}"),
-            };
-            if is_over {
-                return Err(bootstrap(format!(
-                    "after {:.1?} (NVSHMEMRS_INIT_TIMEOUT) PE 0 of {} was not there (told by {}); {tried}",
-                    self.deadline, self.n_pes, self.how
-                )));
-            }
-            if interrupt::asked() {
-                return Err(self.interrupted(format!("waits for PE 0; {tried}")));
-            }
-            std::thread::sleep(pause);
-            pause = (pause * 2).min(Duration::from_millis(5));
-        };
-        let word = self.receive(&stream).map_err(Failure::error)?;
-        match word.kind {
-            Kind::Go => Ok((control, Links::Follower(stream))),
-            _ => Err(bootstrap(word.text())),
+    /// An error that names PE `pe`. The launcher learns that, too.
+    pub(super) fn names(&self, pe: Pe, text: String) -> Error {
+        if let Some(word) = self.word {
+            word.blame(pe);
         }
+        bootstrap(text)
     }
 
-    fn receive(&self, stream: &UnixStream) -> std::result::Result<Message, Failure> {
-        // PE 0 most likely has the same deadline, and knows who is missing: let it speak first.
-        receive(stream, self.until.max(Instant::now()) + GRACE).map_err(|error| match error.kind() {
-            ErrorKind::TimedOut => Failure::Other(bootstrap(format!(
-                "after {:.1?} (NVSHMEMRS_INIT_TIMEOUT) PE 0 had not said that all {} PEs are there",
-                self.deadline, self.n_pes
-            ))),
-            ErrorKind::Interrupted => Failure::Other(self.interrupted(format!(
-                "waits for the word of PE 0 that all {} PEs are there",
-                self.n_pes
-            ))),
-            _ => Failure::of(error),
-        })
-    }
-
-    pub(super) fn join(
+    /// Receives a message, `until` when it must be there.
+    pub(super) fn hear(
         &self,
         stream: &UnixStream,
-        heap: Option<u64>,
-        nonce: [u8; 32],
-    ) -> std::result::Result<Control, Failure> {
-        let challenge = self.receive(stream)?;
-        if challenge.kind == Kind::Refusal {
-            return Err(bootstrap(challenge.text()).into());
-        }
-        if challenge.kind != Kind::Challenge || challenge.contents.len() != nonce.len() {
-            let why = "the process at PE 0's place does not speak this protocol";
-            return Err(bootstrap(why).into());
-        }
-        let hello = Hello {
-            pe: self.pe,
-            n_pes: self.n_pes,
-            heap: heap.unwrap_or(u64::MAX),
-            nonce,
-        };
-        let fields = hello.fields();
-        let proof = self.key.prove(&[b"join", &challenge.contents, &fields]);
-        let until = self.until + GRACE;
-        let contents = [&fields[..], &proof[..]].concat();
-        if let Err(error) = send(stream, Kind::Hello, &contents, until) {
-            // PE 0 may have given up before it heard this, and said so.
-            return Err(match receive(stream, Instant::now()) {
-                Ok(said) if said.kind == Kind::Refusal => bootstrap(said.text()).into(),
-                _ => Failure::of(error),
-            });
-        }
-        let welcome = self.receive(stream)?;
-        if welcome.kind != Kind::Welcome {
-            return Err(bootstrap(welcome.text()).into());
-        }
-        let contents = &welcome.contents;
-        let (Some(length), Some(proof), Some(fd)) =
-            (contents.first_chunk::<8>(), contents.get(8..40), welcome.fd)
-        else {
-            let why = "PE 0's welcome is incomplete; is this process's limit on open files (`ulimit -n`) reached?";
-            return Err(bootstrap(why).into());
-        };
-        if !self.key.verify(&[b"welcome", &hello.nonce, length], proof) {
-            let why = "the process at PE 0's place does not know the job's secret";
-            return Err(bootstrap(why).into());
-        }
-        let taken = Segment::open(fd, u64::from_le_bytes(*length)).and_then(|segment| {
-            let control = Control::attach(segment)?;
-            if control.n_pes() != self.n_pes {
-                let (theirs, ours) = (control.n_pes(), self.n_pes);
-                return Err(bootstrap(format!(
-                    "PE 0's job has {theirs} PEs, not {ours}"
-                )));
+        until: Instant,
+    ) -> std::result::Result<Message, Unheard> {
+        let mut arriving = Arriving::new(MAX_MESSAGE);
+        loop {
+            match arriving.take(stream) {
+                Ok(Some(message)) => return Ok(message),
+                Ok(None) => {}
+                Err(error) => return Err(Unheard::Broken(error)),
             }
-            if control.memory() != self.memory {
-                return Err(bootstrap(format!(
-                    "the PEs ask for different memory: PE 0 for {} memory, PE {} for {} memory; set NVSHMEMRS_MEMORY (or memory \
-                     at init) alike on all PEs",
-                    control.memory(),
-                    self.pe,
-                    self.memory
-                )));
+            if Instant::now() >= until {
+                return Err(Unheard::Late);
             }
-            self.check.agree(&control, self.pe)?;
-            Runtime::take_place(&control, self.pe, Membership::Process)?;
-            Ok(control)
-        });
-        match taken {
-            Ok(control) => {
-                send(stream, Kind::Ready, &[], until).map_err(gone)?;
-                Ok(control)
+            if interrupt::asked() {
+                return Err(Unheard::Interrupted);
             }
-            Err(error) => {
-                // PE 0 passes it on to the others; if it is gone, they find out by themselves.
-                let _ = send(stream, Kind::Failed, error.to_string().as_bytes(), until);
-                Err(error.into())
+            if let Some((pe, error)) = self.gone() {
+                return Err(Unheard::Gone(pe, error));
             }
+            let mut fds = [PollFd::new(stream, PollFlags::IN)];
+            self.poll(&mut fds, until).map_err(Unheard::Other)?;
         }
     }
 }

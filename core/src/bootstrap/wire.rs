@@ -225,6 +225,7 @@ impl Arriving {
 }
 
 /// Receives a message.
+#[cfg(test)]
 pub(crate) fn receive(stream: &UnixStream, until: Instant) -> Result<Message> {
     let mut arriving = Arriving::new(MAX_MESSAGE);
     loop {

@@ -1,15 +1,15 @@
 //! What a process is doing, as far as the kernel tells: for PEs that are not waiting in nvshmemrs.
 
-use crate::Pe;
 use crate::job::block::Control;
 use crate::job::locks::{self, Holder};
 use crate::job::machine;
 use crate::job::segment::NAME;
+use crate::{Error, Pe, Result};
 use std::collections::BTreeSet;
 use std::fmt;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::Relaxed;
 
 /// The library's threads that call nothing of their own accord: the watchdog's and the checker's.
@@ -123,6 +123,30 @@ pub(crate) fn others(pid: u32, waiting: &BTreeSet<u32>) -> Option<usize> {
 
 /// A file, as the kernel tells it from all others: the device and the number there.
 type File = (u64, u64);
+
+/// The descriptors of a process that lead to memory of this name. An error if they may not be seen.
+pub(crate) fn memory_files(pid: u32, name: &str) -> Result<Vec<PathBuf>> {
+    let folder = format!("/proc/{pid}/fd");
+    let entries = fs::read_dir(&folder).map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => Error::invalid(
+            "pid",
+            pid,
+            "the process id of a running PE; there is no such process",
+        ),
+        std::io::ErrorKind::PermissionDenied => Error::invalid(
+            "pid",
+            pid,
+            "a process of the same user; this one belongs to another user",
+        ),
+        _ => Error::system("reading /proc/PID/fd", error),
+    })?;
+    let start = format!("/memfd:{name}");
+    let leads = |path: &PathBuf| {
+        fs::read_link(path).is_ok_and(|link| link.to_string_lossy().starts_with(&start))
+    };
+    let paths = entries.flatten().map(|entry| entry.path());
+    Ok(paths.filter(leads).collect())
+}
 
 /// The job's memory that a descriptor in /proc leads to, if it is that.
 pub(crate) fn job_file(descriptor: &Path) -> Option<File> {

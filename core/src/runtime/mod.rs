@@ -5,6 +5,7 @@ mod damaged;
 mod stops;
 mod watchdog;
 
+use crate::bootstrap::roll::Word;
 use crate::bootstrap::{self, UniqueId};
 use crate::collectives::Parting;
 use crate::debug::Level;
@@ -169,6 +170,8 @@ pub(crate) struct Inner {
     /// What was made and is not freed, if somebody wants to know.
     pub(crate) ledger: Option<Ledger>,
     watchdog: Mutex<Option<Watchdog>>,
+    /// Where the launcher hears which PE this one has seen go wrong; until it has.
+    word: Mutex<Option<Word>>,
 }
 
 impl Inner {
@@ -316,6 +319,14 @@ impl Inner {
         }
     }
 
+    /// Tells the launcher, once, which PE this one has seen go wrong.
+    fn blame(&self, pe: Pe) {
+        let word = self.word.lock().map_or(None, |mut word| word.take());
+        if let Some(word) = word {
+            word.blame(pe);
+        }
+    }
+
     #[cold]
     fn pe_gone(&self, operation: Operation) -> Error {
         let header = self.control.header();
@@ -326,6 +337,7 @@ impl Inner {
                 self.n_pes
             ));
         }
+        self.blame(pe);
         let block = self.control.pe(pe);
         let how = match State::from_number(block.state.load(Acquire)) {
             State::Left => "left without finalize",
@@ -544,8 +556,15 @@ impl Runtime {
         Ok(())
     }
 
-    /// Takes back [`take_place`](Runtime::take_place), because the PE cannot go on: the others learn that it left.
-    pub(crate) fn give_up_place(control: &Control, me: Pe) {
+    /// Takes back [`take_place`](Runtime::take_place), because the PE cannot go on: the others learn that it left, and before that which
+    /// one is `gone` because of whom it does.
+    pub(crate) fn give_up_place(control: &Control, me: Pe, gone: Option<Pe>) {
+        if let Some(gone) = gone {
+            // Also if it had not taken its place.
+            let first = &control.header().first_gone;
+            let _ = first.compare_exchange(0, gone as u32 + 1, AcqRel, Relaxed);
+            Inner::mark_gone(control, gone, State::Dead);
+        }
         Inner::mark_gone(control, me, State::Left);
     }
 
@@ -557,6 +576,7 @@ impl Runtime {
         membership: Membership,
         until: Instant,
         cuda: Option<CudaTransport>,
+        word: Option<Word>,
     ) -> Result<Runtime> {
         fork::watch();
         let heap_bytes = control.heap_bytes();
@@ -604,6 +624,7 @@ impl Runtime {
             ledger: sites.clone().filter(|_| attr.track).map(Ledger::new),
             sites,
             watchdog: Mutex::new(None),
+            word: Mutex::new(word),
             control,
         };
         if membership == Membership::Process && inner.n_pes > 1 {

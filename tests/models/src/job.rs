@@ -396,6 +396,11 @@ pub(crate) struct Inner {
     pub(crate) patience: Option<u32>,
 }
 
+impl Inner {
+    /// A model has no launcher.
+    fn blame(&self, _: Pe) {}
+}
+
 /// The team numbers of a job, all but the last given to a team of all PEs; its handle is [`all`].
 pub(crate) struct Numbers {
     pub(crate) taken: u32,

@@ -1,0 +1,288 @@
+//! The side of the PEs other than 0: one looks for PE 0, proves that it belongs to the job, maps its memory and waits for the word to go.
+
+use super::forming::Step;
+use super::holder;
+use super::interrupt;
+use super::places::check_user;
+use super::room::Room;
+use super::socket::{GRACE, Hello, Rendezvous, Unheard, bootstrap, nonce};
+use super::wire::{Arriving, Kind, MAX_MESSAGE, Message, send};
+use crate::debug::Level;
+use crate::job::block::Control;
+use crate::job::segment::Segment;
+use crate::runtime::Membership;
+use crate::transport::cuda::Links;
+use crate::{Error, Pe, Result, Runtime};
+use std::io::ErrorKind;
+use std::os::unix::net::UnixStream;
+use std::time::{Duration, Instant};
+
+/// How long PE 0 has to answer before that is worth a word. It serves all connections at once.
+const ANSWER: Duration = Duration::from_secs(1);
+/// How long a PE looks for PE 0 before it asks who has the names, and the longest pause between two such looks, which cost a while.
+const FIRST_LOOK: Duration = Duration::from_millis(500);
+/// How much longer for each PE: the more there are, the longer PE 0 takes to take all in, and the more it costs that all ask.
+const LOOK_LATER: Duration = Duration::from_millis(5);
+const LAST_LOOK: Duration = Duration::from_secs(8);
+
+/// Why a follower is no member.
+pub(super) enum Failure {
+    /// The connection ended without a word: PE 0 is gone, or had turned this PE away because it was slow to introduce itself or there
+    /// were too many connections. Then it may come again.
+    HungUp(std::io::Error),
+    /// This PE is gone.
+    Gone(Pe, Error),
+    /// Anything else, which is final.
+    Other(Error),
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Failure {
+        Failure::Other(error)
+    }
+}
+
+impl Rendezvous<'_> {
+    /// What it means that a connection to PE 0 broke.
+    fn broken(&self, error: std::io::Error) -> Failure {
+        match error.kind() {
+            ErrorKind::UnexpectedEof | ErrorKind::BrokenPipe | ErrorKind::ConnectionReset => {
+                Failure::HungUp(error)
+            }
+            _ => {
+                let (pe, error) = self.ended(0, Some(error));
+                Failure::Gone(pe, error)
+            }
+        }
+    }
+
+    /// What it means that nothing could be sent to PE 0. It may have given up before it heard this, and said so.
+    fn unsent(&self, stream: &UnixStream, error: std::io::Error) -> Failure {
+        let mut arriving = Arriving::new(MAX_MESSAGE);
+        while let Ok(Some(said)) = arriving.take(stream) {
+            if said.kind == Kind::Refusal {
+                return self.refused(&said).into();
+            }
+            arriving = Arriving::new(MAX_MESSAGE);
+        }
+        self.broken(error)
+    }
+
+    /// The error that PE 0 has told.
+    fn refused(&self, said: &Message) -> Error {
+        self.names(0, said.text())
+    }
+
+    /// A PE other than 0: joins the job that PE 0 brings together. Gives the connection to it, too.
+    pub(super) fn follow(&self, heap: Option<u64>) -> Result<(Control, Links)> {
+        let _room = Room::make(self.pe, 1)?;
+        let (stream, control) = self.come(heap)?;
+        self.page.say(Step::Mapped, "");
+        let (gone, error) = match self.receive(&stream) {
+            Ok(word) if word.kind == Kind::Go => return Ok((control, Links::Follower(stream))),
+            // Then nobody got the word to go, and who was gone first is what PE 0 says.
+            Ok(word) => return Err(self.refused(&word)),
+            Err(Failure::HungUp(why)) => {
+                let (pe, error) = self.ended(0, Some(why));
+                (Some(pe), error)
+            }
+            Err(Failure::Gone(pe, error)) => (Some(pe), error),
+            Err(Failure::Other(error)) => (None, error),
+        };
+        // Others may have got it, and must not take this PE for the one that was gone first.
+        Runtime::give_up_place(&control, self.pe, gone);
+        Err(error)
+    }
+
+    /// Looks for PE 0 until it has taken this PE in.
+    fn come(&self, heap: Option<u64>) -> Result<(UnixStream, Control)> {
+        let mut pause = Duration::from_micros(200);
+        let mut hung_up = None;
+        let first = FIRST_LOOK + LOOK_LATER * self.n_pes as u32;
+        let mut look = (Instant::now() + first, first);
+        let (mut warned, mut shown, mut seen) = (false, false, String::new());
+        loop {
+            let is_over = self.is_over();
+            let now = Instant::now();
+            let ask = is_over || now >= look.0;
+            if ask {
+                look.1 = (look.1 * 2).min(first.max(LAST_LOOK));
+                look.0 = now + look.1;
+            }
+            let tried = match (self.connect(ask), hung_up.take()) {
+                (Ok(stream), _) => match self.join(&stream, heap, nonce()?) {
+                    Ok(control) => return Ok((stream, control)),
+                    Err(Failure::HungUp(error)) => {
+                        let tried =
+                            format!("PE 0 hung up before it had taken this PE in ({error})");
+                        hung_up = Some(error);
+                        tried
+                    }
+                    Err(Failure::Gone(_, error) | Failure::Other(error)) => return Err(error),
+                },
+                // Nobody listens any more: PE 0 did not turn this PE away, it is gone.
+                (Err(tried), Some(error)) if !tried.open => {
+                    return Err(self.ended(0, Some(error)).1);
+                }
+                (Err(tried), Some(error)) => {
+                    hung_up = Some(error);
+                    format!("tried {tried}")
+                }
+                (Err(tried), None) => {
+                    if tried.is_taken() && !warned {
+                        warned = true;
+                        self.warn(&format!("has not found PE 0; tried {tried}"));
+                    }
+                    seen = match tried.is_taken() {
+                        true => format!("tried {tried}"),
+                        false => format!("nobody listens at @{}", self.key.name()),
+                    };
+                    format!("tried {tried}")
+                }
+            };
+            // Who has the names is not known of every try.
+            if ask || hung_up.is_some() || !shown {
+                let seen = hung_up.as_ref().map_or(&seen, |_| &tried);
+                self.page.say(Step::Look, seen);
+                shown = true;
+            }
+            if is_over {
+                return Err(bootstrap(format!(
+                    "after {:.1?} (NVSHMEMRS_INIT_TIMEOUT) PE 0 of {} was not there (told by {}); {tried}",
+                    self.deadline, self.n_pes, self.how
+                )));
+            }
+            if interrupt::asked() {
+                return Err(self.interrupted(format!("waits for PE 0; {tried}")));
+            }
+            self.check_others()?;
+            std::thread::sleep(pause);
+            pause = (pause * 2).min(Duration::from_millis(5));
+        }
+    }
+
+    fn warn(&self, text: &str) {
+        Level::from_environment().write(Level::Warn, self.pe, || text.into());
+    }
+
+    fn receive(&self, stream: &UnixStream) -> std::result::Result<Message, Failure> {
+        // PE 0 most likely has the same deadline, and knows who is missing: let it speak first.
+        let until = self.until.max(Instant::now()) + GRACE;
+        self.hear(stream, until)
+            .map_err(|why| self.explain(why, ""))
+    }
+
+    /// What it means that nothing was heard; `who` says more of PE 0.
+    fn explain(&self, why: Unheard, who: &str) -> Failure {
+        match why {
+            Unheard::Late => Failure::Other(bootstrap(format!(
+                "after {:.1?} (NVSHMEMRS_INIT_TIMEOUT) PE 0 had not said that all {} PEs are there{who}",
+                self.deadline, self.n_pes
+            ))),
+            Unheard::Interrupted => Failure::Other(self.interrupted(format!(
+                "waits for the word of PE 0 that all {} PEs are there{who}",
+                self.n_pes
+            ))),
+            Unheard::Gone(pe, error) => Failure::Gone(pe, error),
+            Unheard::Other(error) => Failure::Other(error),
+            Unheard::Broken(error) => self.broken(error),
+        }
+    }
+
+    /// Receives the first word of the process at PE 0's place. One that does not answer soon is named: it may not be PE 0.
+    fn first_word(&self, stream: &UnixStream) -> std::result::Result<Message, Failure> {
+        let soon = (Instant::now() + ANSWER).min(self.until);
+        match self.hear(stream, soon) {
+            Err(Unheard::Late) => {}
+            heard => return heard.map_err(|why| self.explain(why, "")),
+        }
+        let who = holder::of_connection(stream);
+        self.page.say(Step::Connected, &who);
+        self.warn(&format!("waits for PE 0, which does not answer: {who}"));
+        let until = self.until.max(Instant::now()) + GRACE;
+        self.hear(stream, until)
+            .map_err(|why| self.explain(why, &format!("; {who}")))
+    }
+
+    pub(super) fn join(
+        &self,
+        stream: &UnixStream,
+        heap: Option<u64>,
+        nonce: [u8; 32],
+    ) -> std::result::Result<Control, Failure> {
+        self.page.change(|said| {
+            said.step = Step::Connected;
+            said.leader = check_user(stream).unwrap_or(0);
+            said.note.clear();
+        });
+        let challenge = self.first_word(stream)?;
+        if challenge.kind == Kind::Refusal {
+            return Err(self.refused(&challenge).into());
+        }
+        if challenge.kind != Kind::Challenge || challenge.contents.len() != nonce.len() {
+            let why = "the process at PE 0's place does not speak this protocol";
+            return Err(bootstrap(why).into());
+        }
+        let hello = Hello {
+            pe: self.pe,
+            n_pes: self.n_pes,
+            heap: heap.unwrap_or(u64::MAX),
+            nonce,
+        };
+        let fields = hello.fields();
+        let proof = self.key.prove(&[b"join", &challenge.contents, &fields]);
+        let until = self.until + GRACE;
+        let contents = [&fields[..], &proof[..]].concat();
+        if let Err(error) = send(stream, Kind::Hello, &contents, until) {
+            return Err(self.unsent(stream, error));
+        }
+        self.page.say(Step::Come, "");
+        let welcome = self.receive(stream)?;
+        if welcome.kind != Kind::Welcome {
+            return Err(self.refused(&welcome).into());
+        }
+        let contents = &welcome.contents;
+        let (Some(length), Some(proof), Some(fd)) =
+            (contents.first_chunk::<8>(), contents.get(8..40), welcome.fd)
+        else {
+            let why = "PE 0's welcome is incomplete; is this process's limit on open files (`ulimit -n`) reached?";
+            return Err(bootstrap(why).into());
+        };
+        if !self.key.verify(&[b"welcome", &hello.nonce, length], proof) {
+            let why = "the process at PE 0's place does not know the job's secret";
+            return Err(bootstrap(why).into());
+        }
+        let taken = Segment::open(fd, u64::from_le_bytes(*length)).and_then(|segment| {
+            let control = Control::attach(segment)?;
+            if control.n_pes() != self.n_pes {
+                let (theirs, ours) = (control.n_pes(), self.n_pes);
+                return Err(bootstrap(format!(
+                    "PE 0's job has {theirs} PEs, not {ours}"
+                )));
+            }
+            if control.memory() != self.memory {
+                return Err(bootstrap(format!(
+                    "the PEs ask for different memory: PE 0 for {} memory, PE {} for {} memory; set NVSHMEMRS_MEMORY (or memory \
+                     at init) alike on all PEs",
+                    control.memory(),
+                    self.pe,
+                    self.memory
+                )));
+            }
+            self.check.agree(&control, self.pe)?;
+            Runtime::take_place(&control, self.pe, Membership::Process)?;
+            Ok(control)
+        });
+        match taken {
+            Ok(control) => match send(stream, Kind::Ready, &[], until) {
+                Ok(()) => Ok(control),
+                Err(error) => Err(self.unsent(stream, error)),
+            },
+            Err(error) => {
+                // PE 0 passes it on to the others; if it is gone, they find out by themselves.
+                let _ = send(stream, Kind::Failed, error.to_string().as_bytes(), until);
+                Err(error.into())
+            }
+        }
+    }
+}
