@@ -144,7 +144,7 @@ impl<T: WaitElement> Set<'_, T> {
     /// Looks at the elements on the GPU, if the operation goes there. A wait for all that needs nothing of the caller's is put on the
     /// stream, and counts as ended.
     pub(super) fn on_gpu(&self, mode: WaitMode, waits: Option<Operation>) -> Option<Result<Found>> {
-        self.from_on_gpu(0, mode, waits)
+        self.search_on_gpu(0, mode, waits)
     }
 
     /// As [`on_gpu`](Set::on_gpu), for any element: the first from `start` on, or else the first one before it.
@@ -153,14 +153,14 @@ impl<T: WaitElement> Set<'_, T> {
         start: usize,
         waits: Option<Operation>,
     ) -> Option<Result<Option<usize>>> {
-        let found = self.from_on_gpu(start, WaitMode::Any, waits)?;
+        let found = self.search_on_gpu(start, WaitMode::Any, waits)?;
         Some(found.map(|found| {
             let index = usize::try_from(found.result).ok();
             index.filter(|&index| index < self.len)
         }))
     }
 
-    fn from_on_gpu(
+    fn search_on_gpu(
         &self,
         start: usize,
         mode: WaitMode,
