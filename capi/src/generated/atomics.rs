@@ -799,7 +799,7 @@ pub extern "C" fn nvshmemrs_atomic_fetch32_nbi(
         handle::check_out("fetch", fetch)?;
         let source = rt.element::<u32>("source", handle::addr(source))?;
         let given = rt.atomic_fetch(source, pe)?;
-        handle::write("fetch", fetch, given)
+        handle::write_until_quiet(rt, "fetch", fetch, given, "atomic_fetch_nbi")
     })
 }
 
@@ -820,7 +820,7 @@ pub extern "C" fn nvshmemrs_atomic_fetch64_nbi(
         handle::check_out("fetch", fetch)?;
         let source = rt.element::<u64>("source", handle::addr(source))?;
         let given = rt.atomic_fetch(source, pe)?;
-        handle::write("fetch", fetch, given)
+        handle::write_until_quiet(rt, "fetch", fetch, given, "atomic_fetch_nbi")
     })
 }
 
@@ -841,7 +841,7 @@ pub extern "C" fn nvshmemrs_atomic_fetch_float_nbi(
         handle::check_out("fetch", fetch)?;
         let source = rt.element::<f32>("source", handle::addr(source))?;
         let given = rt.atomic_fetch(source, pe)?;
-        handle::write("fetch", fetch, given)
+        handle::write_until_quiet(rt, "fetch", fetch, given, "atomic_fetch_nbi")
     })
 }
 
@@ -862,7 +862,7 @@ pub extern "C" fn nvshmemrs_atomic_fetch_double_nbi(
         handle::check_out("fetch", fetch)?;
         let source = rt.element::<f64>("source", handle::addr(source))?;
         let given = rt.atomic_fetch(source, pe)?;
-        handle::write("fetch", fetch, given)
+        handle::write_until_quiet(rt, "fetch", fetch, given, "atomic_fetch_nbi")
     })
 }
 
@@ -884,7 +884,7 @@ pub extern "C" fn nvshmemrs_atomic_swap32_nbi(
         handle::check_out("fetch", fetch)?;
         let dest = rt.element::<u32>("dest", handle::addr(dest))?;
         let given = rt.atomic_swap(dest, value, pe)?;
-        handle::write("fetch", fetch, given)
+        handle::write_until_quiet(rt, "fetch", fetch, given, "atomic_swap_nbi")
     })
 }
 
@@ -906,7 +906,7 @@ pub extern "C" fn nvshmemrs_atomic_swap64_nbi(
         handle::check_out("fetch", fetch)?;
         let dest = rt.element::<u64>("dest", handle::addr(dest))?;
         let given = rt.atomic_swap(dest, value, pe)?;
-        handle::write("fetch", fetch, given)
+        handle::write_until_quiet(rt, "fetch", fetch, given, "atomic_swap_nbi")
     })
 }
 
@@ -928,7 +928,7 @@ pub extern "C" fn nvshmemrs_atomic_swap_float_nbi(
         handle::check_out("fetch", fetch)?;
         let dest = rt.element::<f32>("dest", handle::addr(dest))?;
         let given = rt.atomic_swap(dest, value, pe)?;
-        handle::write("fetch", fetch, given)
+        handle::write_until_quiet(rt, "fetch", fetch, given, "atomic_swap_nbi")
     })
 }
 
@@ -950,7 +950,7 @@ pub extern "C" fn nvshmemrs_atomic_swap_double_nbi(
         handle::check_out("fetch", fetch)?;
         let dest = rt.element::<f64>("dest", handle::addr(dest))?;
         let given = rt.atomic_swap(dest, value, pe)?;
-        handle::write("fetch", fetch, given)
+        handle::write_until_quiet(rt, "fetch", fetch, given, "atomic_swap_nbi")
     })
 }
 
@@ -973,7 +973,7 @@ pub extern "C" fn nvshmemrs_atomic_compare_swap32_nbi(
         handle::check_out("fetch", fetch)?;
         let dest = rt.element::<u32>("dest", handle::addr(dest))?;
         let given = rt.atomic_compare_swap(dest, cond, value, pe)?;
-        handle::write("fetch", fetch, given)
+        handle::write_until_quiet(rt, "fetch", fetch, given, "atomic_compare_swap_nbi")
     })
 }
 
@@ -996,7 +996,7 @@ pub extern "C" fn nvshmemrs_atomic_compare_swap64_nbi(
         handle::check_out("fetch", fetch)?;
         let dest = rt.element::<u64>("dest", handle::addr(dest))?;
         let given = rt.atomic_compare_swap(dest, cond, value, pe)?;
-        handle::write("fetch", fetch, given)
+        handle::write_until_quiet(rt, "fetch", fetch, given, "atomic_compare_swap_nbi")
     })
 }
 
@@ -1017,7 +1017,7 @@ pub extern "C" fn nvshmemrs_atomic_fetch_inc32_nbi(
         handle::check_out("fetch", fetch)?;
         let dest = rt.element::<u32>("dest", handle::addr(dest))?;
         let given = rt.atomic_fetch_inc(dest, pe)?;
-        handle::write("fetch", fetch, given)
+        handle::write_until_quiet(rt, "fetch", fetch, given, "atomic_fetch_inc_nbi")
     })
 }
 
@@ -1038,7 +1038,7 @@ pub extern "C" fn nvshmemrs_atomic_fetch_inc64_nbi(
         handle::check_out("fetch", fetch)?;
         let dest = rt.element::<u64>("dest", handle::addr(dest))?;
         let given = rt.atomic_fetch_inc(dest, pe)?;
-        handle::write("fetch", fetch, given)
+        handle::write_until_quiet(rt, "fetch", fetch, given, "atomic_fetch_inc_nbi")
     })
 }
 
@@ -1060,7 +1060,7 @@ pub extern "C" fn nvshmemrs_atomic_fetch_add32_nbi(
         handle::check_out("fetch", fetch)?;
         let dest = rt.element::<u32>("dest", handle::addr(dest))?;
         let given = rt.atomic_fetch_add(dest, value, pe)?;
-        handle::write("fetch", fetch, given)
+        handle::write_until_quiet(rt, "fetch", fetch, given, "atomic_fetch_add_nbi")
     })
 }
 
@@ -1082,7 +1082,7 @@ pub extern "C" fn nvshmemrs_atomic_fetch_add64_nbi(
         handle::check_out("fetch", fetch)?;
         let dest = rt.element::<u64>("dest", handle::addr(dest))?;
         let given = rt.atomic_fetch_add(dest, value, pe)?;
-        handle::write("fetch", fetch, given)
+        handle::write_until_quiet(rt, "fetch", fetch, given, "atomic_fetch_add_nbi")
     })
 }
 
@@ -1104,7 +1104,7 @@ pub extern "C" fn nvshmemrs_atomic_fetch_add_float_nbi(
         handle::check_out("fetch", fetch)?;
         let dest = rt.element::<f32>("dest", handle::addr(dest))?;
         let given = rt.atomic_fetch_add(dest, value, pe)?;
-        handle::write("fetch", fetch, given)
+        handle::write_until_quiet(rt, "fetch", fetch, given, "atomic_fetch_add_nbi")
     })
 }
 
@@ -1126,7 +1126,7 @@ pub extern "C" fn nvshmemrs_atomic_fetch_add_double_nbi(
         handle::check_out("fetch", fetch)?;
         let dest = rt.element::<f64>("dest", handle::addr(dest))?;
         let given = rt.atomic_fetch_add(dest, value, pe)?;
-        handle::write("fetch", fetch, given)
+        handle::write_until_quiet(rt, "fetch", fetch, given, "atomic_fetch_add_nbi")
     })
 }
 
@@ -1148,7 +1148,7 @@ pub extern "C" fn nvshmemrs_atomic_fetch_and32_nbi(
         handle::check_out("fetch", fetch)?;
         let dest = rt.element::<u32>("dest", handle::addr(dest))?;
         let given = rt.atomic_fetch_and(dest, value, pe)?;
-        handle::write("fetch", fetch, given)
+        handle::write_until_quiet(rt, "fetch", fetch, given, "atomic_fetch_and_nbi")
     })
 }
 
@@ -1170,7 +1170,7 @@ pub extern "C" fn nvshmemrs_atomic_fetch_and64_nbi(
         handle::check_out("fetch", fetch)?;
         let dest = rt.element::<u64>("dest", handle::addr(dest))?;
         let given = rt.atomic_fetch_and(dest, value, pe)?;
-        handle::write("fetch", fetch, given)
+        handle::write_until_quiet(rt, "fetch", fetch, given, "atomic_fetch_and_nbi")
     })
 }
 
@@ -1192,7 +1192,7 @@ pub extern "C" fn nvshmemrs_atomic_fetch_or32_nbi(
         handle::check_out("fetch", fetch)?;
         let dest = rt.element::<u32>("dest", handle::addr(dest))?;
         let given = rt.atomic_fetch_or(dest, value, pe)?;
-        handle::write("fetch", fetch, given)
+        handle::write_until_quiet(rt, "fetch", fetch, given, "atomic_fetch_or_nbi")
     })
 }
 
@@ -1214,7 +1214,7 @@ pub extern "C" fn nvshmemrs_atomic_fetch_or64_nbi(
         handle::check_out("fetch", fetch)?;
         let dest = rt.element::<u64>("dest", handle::addr(dest))?;
         let given = rt.atomic_fetch_or(dest, value, pe)?;
-        handle::write("fetch", fetch, given)
+        handle::write_until_quiet(rt, "fetch", fetch, given, "atomic_fetch_or_nbi")
     })
 }
 
@@ -1236,7 +1236,7 @@ pub extern "C" fn nvshmemrs_atomic_fetch_xor32_nbi(
         handle::check_out("fetch", fetch)?;
         let dest = rt.element::<u32>("dest", handle::addr(dest))?;
         let given = rt.atomic_fetch_xor(dest, value, pe)?;
-        handle::write("fetch", fetch, given)
+        handle::write_until_quiet(rt, "fetch", fetch, given, "atomic_fetch_xor_nbi")
     })
 }
 
@@ -1258,6 +1258,6 @@ pub extern "C" fn nvshmemrs_atomic_fetch_xor64_nbi(
         handle::check_out("fetch", fetch)?;
         let dest = rt.element::<u64>("dest", handle::addr(dest))?;
         let given = rt.atomic_fetch_xor(dest, value, pe)?;
-        handle::write("fetch", fetch, given)
+        handle::write_until_quiet(rt, "fetch", fetch, given, "atomic_fetch_xor_nbi")
     })
 }

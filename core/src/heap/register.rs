@@ -234,8 +234,6 @@ impl Inner {
             Err(error) => return turn.fail(operation, [0; ARGS], error),
         };
         let args = [buffer.block.offset, 0, 0, 0, 0];
-        let start = self.layout.heap_bytes + buffer.block.offset;
-        self.tell_freed(&turn, start, buffer.block.bytes);
         let completed = self
             .transport
             .quiet_before_release(Lane::Blocking, "buffer_unregister");

@@ -189,6 +189,9 @@ impl Operation {
             address,
             ty,
             output,
+            // Its result is there only after quiet.
+            waits => nbi,
+            called => format!("atomic_{}{suffix}", self.name),
             call => format!("rt.atomic_{}({address}, {operands}pe)", self.name),
         }
     }
