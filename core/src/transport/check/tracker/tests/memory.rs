@@ -33,7 +33,7 @@ fn a_put_before_a_free_that_somebody_may_have_used() {
         ("fence", |a| a.fence()),
         ("signal", |a| a.signal(1, FLAG, Effect::Add(1))),
         ("atomic", |a| a.atomic(2, FLAG, Effect::Add(1))),
-        ("fetch", |a| drop(a.fetch_add(2, FLAG, 1))),
+        ("fetch", |a| assert_eq!(a.fetch_add(2, FLAG, 1), 0)),
     ];
     for (name, step) in steps {
         for free_first in [false, true] {
