@@ -4,8 +4,9 @@
 //! what a PE put before an atomic operation is visible to whoever has read its result.
 //!
 //! There are no non-blocking forms here. They would borrow the place of the result only until they return, so they would be the
-//! blocking ones; the C ABI has them.
+//! blocking ones; the C ABI has them, and gives the result by [`give_until_quiet`](Runtime::give_until_quiet).
 
+use crate::buffer::NbiDest;
 use crate::heap::sym::SymElement;
 use crate::point_to_point::WaitElement;
 use crate::transport::{Atomic, Width};
@@ -140,6 +141,27 @@ impl Runtime {
         )?;
         self.ring_for_words(dest.range(), pe);
         Ok(())
+    }
+
+    /// In a checked job, writes the result of an atomic operation, to `dest`, which has room for it, at some time before quiet. Else, and for
+    /// want of room, it does nothing and gives `false`: then the caller writes it at once, which is right as well. For the C ABI.
+    #[doc(hidden)]
+    #[inline(always)]
+    #[track_caller]
+    pub fn give_until_quiet<T: AtomicElement>(
+        &self,
+        dest: NbiDest<'_>,
+        value: T,
+        called: &'static str,
+    ) -> bool {
+        match self.inner.transport.checker() {
+            None => false,
+            Some(check) => {
+                let mut word = [0; 8];
+                word[..size_of::<T>()].copy_from_slice(bytemuck::bytes_of(&value));
+                check.give_until_quiet(&dest.dest, u64::from_ne_bytes(word), called)
+            }
+        }
     }
 
     /// Reads `source` on PE `pe`.

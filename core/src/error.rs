@@ -296,7 +296,7 @@ pub enum Error {
     },
     /// The checker has found problems, on whatever PE. Everything else was done as usual.
     #[error(
-        "the checker found {found} problems, {own} of them on PE {me}; the reports are on the PEs' standard error"
+        "the checker made {found} reports, {own} of them on PE {me}; they are on the PEs' standard error"
     )]
     CheckFailed {
         /// How many, on all PEs.

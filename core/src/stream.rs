@@ -71,6 +71,9 @@ impl std::fmt::Debug for Stream {
 impl Stream {
     fn start(inner: &Arc<Inner>) -> Result<Stream> {
         inner.ready()?;
+        if let Some(check) = inner.transport.checker() {
+            check.track(|tracker| tracker.streams());
+        }
         match inner.transport.cuda() {
             None => Ok(Stream {
                 runtime: Runtime::view(inner),

@@ -4,6 +4,7 @@
  * fetch, and the version must then be written by what these can see.
  * Expect: read early: put at A, load at B
  * Expect: read early or write early: p at C, g at D
+ * Problems: 2
  */
 #include "job.h"
 

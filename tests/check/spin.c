@@ -3,6 +3,7 @@
  * Bug: ordinary loads order nothing, so the block may be read before it is there although the flag is. It takes a wait.
  * Expect: read early: put at A, load at B
  * Expect: read early or write early: p at C, load at D
+ * Problems: 2
  */
 #include "job.h"
 

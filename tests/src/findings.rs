@@ -23,7 +23,7 @@ const KINDS: [(&str, &str, &str); 13] = [
     ("missed", "a wait can miss its value", ""),
     (
         "freed early",
-        "a block is freed that another PE may still write to",
+        "a block is freed, and nobody can have used what was put there",
         "",
     ),
     ("freed while pending", "a block is freed before the", ""),
@@ -70,6 +70,8 @@ pub struct Header {
     pub expected: Vec<Expected>,
     /// What may be found besides.
     pub possible: Vec<Expected>,
+    /// As how many problems the launcher counts that; none for one.
+    pub problems: Option<usize>,
     /// With how many PEs it runs; none for any.
     pub n_pes: Option<u32>,
     /// Whether its own loads and stores are shown to the checker.
@@ -185,6 +187,8 @@ impl Header {
                 header.expected.push(expected(words));
             } else if let Some(words) = words.strip_prefix("May: ") {
                 header.possible.push(expected(words));
+            } else if let Some(words) = words.strip_prefix("Problems: ") {
+                header.problems = Some(words.parse().expect("a number of problems"));
             } else if let Some(words) = words.strip_prefix("PEs: ") {
                 header.n_pes = Some(words.parse().expect("a number of PEs"));
             } else if words.starts_with("Not instrumented") {

@@ -1,6 +1,9 @@
 //! The synchronisation checker: it finds what is wrong with each program of `tests/check`, names both places, and says nothing else;
 //! of their correct twins, and of the project's other programs, it says nothing at all.
 
+#[path = "check/more.rs"]
+mod more;
+
 use nvshmemrs_tests::compile::{compile_as, compile_c_text, compile_instrumented};
 use nvshmemrs_tests::findings::{Header, findings};
 use nvshmemrs_tests::{
@@ -34,15 +37,21 @@ fn python() -> OsString {
     interpreter("NVSHMEMRS_PYTHON", ".venv/bin/python", "Python")
 }
 
-/// The lines of the checker and the launcher in a job without findings.
-fn lines_of_silence(n_pes: u32, seed: &str) -> [String; 2] {
+/// How the last line of a job without findings begins.
+const NOTHING: &str = "nvshmemrs-run: the checker found nothing (not watched: ";
+
+/// These are the lines of the checker and the launcher in a job without findings.
+#[track_caller]
+fn assert_silence(lines: &[&str], output: &Output, n_pes: u32, seed: &str) {
     let pes = if n_pes == 1 { "PE" } else { "PEs" };
-    [
-        format!(
-            "nvshmemrs check: on for {n_pes} {pes}, seed {seed} (NVSHMEMRS_CHECK_SEED={seed} repeats its choices)"
-        ),
-        "nvshmemrs-run: the checker found nothing".into(),
-    ]
+    let on = format!(
+        "nvshmemrs check: on for {n_pes} {pes}, seed {seed} (NVSHMEMRS_CHECK_SEED={seed} repeats its choices)"
+    );
+    let [first, last] = lines else {
+        panic!("{}", output.describe());
+    };
+    assert_eq!(*first, on, "{}", output.describe());
+    assert!(last.starts_with(NOTHING), "{}", output.describe());
 }
 
 /// Neither the checker nor the program has said anything to standard error.
@@ -50,12 +59,7 @@ fn lines_of_silence(n_pes: u32, seed: &str) -> [String; 2] {
 fn assert_silent(output: &Output, n_pes: u32, seed: &str) {
     output.assert_success();
     let lines: Vec<&str> = output.stderr.lines().collect();
-    assert_eq!(
-        lines,
-        lines_of_silence(n_pes, seed),
-        "{}",
-        output.describe()
-    );
+    assert_silence(&lines, output, n_pes, seed);
 }
 
 /// The checker has said nothing to standard error; the program may have.
@@ -64,7 +68,7 @@ fn assert_checker_silent(output: &Output, n_pes: u32, seed: &str) {
     output.assert_success();
     let said = output.stderr.lines();
     let said: Vec<&str> = said.filter(|line| line.starts_with("nvshmemrs")).collect();
-    assert_eq!(said, lines_of_silence(n_pes, seed), "{}", output.describe());
+    assert_silence(&said, output, n_pes, seed);
 }
 
 /// A program of `tests/check`.
@@ -128,18 +132,11 @@ impl Program {
                 let wanted = known().any(|expected| expected.is(finding));
                 assert!(wanted, "not there: {finding:?}\n{}", output.describe());
             }
-            let problems = if found.len() == 1 {
-                "problem"
-            } else {
-                "problems"
-            };
-            let last = format!(
-                "nvshmemrs-run: the checker found {} {problems}",
-                found.len()
-            );
+            // As a rule its bug is one problem, wherever it shows.
+            let count = self.header.problems.unwrap_or(1);
             assert_eq!(
-                output.stderr.lines().last(),
-                Some(&*last),
+                last_line(&output),
+                problems(count, found.len()),
                 "{}",
                 output.describe()
             );
@@ -218,6 +215,7 @@ programs! {
     mixed "mixed.c"
     on_stream "on_stream.py"
     other_collective "other_collective.c"
+    owner_sent "owner_sent.c"
     overshoot "overshoot.c"
     polled "polled.c"
     prefetch "prefetch.F90"
@@ -234,6 +232,7 @@ programs! {
     stream "stream.c"
     task_queue "task_queue.cpp"
     ticket "ticket.rs"
+    ticket_early "ticket_early.c"
     two_writers "two_writers.c"
     wrong_team "wrong_team.c"
 }
@@ -249,7 +248,7 @@ fn every_program_has_its_test() {
                 .to_string_lossy()
                 .into_owned()
         })
-        .filter(|name| !name.starts_with("job.") && name != "__pycache__")
+        .filter(|name| !name.starts_with("job.") && name != "correct" && name != "__pycache__")
         .collect();
     let tested: BTreeSet<String> = PROGRAMS.iter().map(|name| name.to_string()).collect();
     assert_eq!(files, tested);
@@ -411,6 +410,22 @@ fn the_documentation_shows_a_real_report() {
     assert_eq!(output.stderr, shown, "{}", output.describe());
 }
 
+/// What the last line says.
+fn problems(problems: usize, reports: usize) -> String {
+    let several = |count: usize, word: &str| {
+        let s = if count == 1 { "" } else { "s" };
+        format!("{count} {word}{s}")
+    };
+    let found = format!(
+        "nvshmemrs-run: the checker found {}",
+        several(problems, "problem")
+    );
+    match problems == reports {
+        true => found,
+        false => format!("{found} ({})", several(reports, "report")),
+    }
+}
+
 /// The last line of a job.
 #[track_caller]
 fn last_line(output: &Output) -> &str {
@@ -431,7 +446,7 @@ fn silence_of_the_launcher_is_explained() {
     let program = compile_c_text("check_fails_early", text);
     let output = run(&mut under_check(2, "1", &[program]), HANG);
     output.assert_code(3);
-    let nothing = "nvshmemrs-run: the checker found nothing before the job failed";
+    let nothing = "nvshmemrs-run: the checker found nothing before the job failed (not watched: the program's own loads and stores)";
     assert_eq!(last_line(&output), nothing, "{}", output.describe());
 }
 

@@ -783,7 +783,7 @@ pub extern "C" fn nvshmemrs_atomic_fetch32_nbi(
     guard::queued(runtime, move |rt| {
         handle::check_out("fetch", fetch)?;
         let given = rt.atomic_fetch(rt.element::<u32>("source", handle::addr(source))?, pe)?;
-        handle::write("fetch", fetch, given)
+        handle::write_until_quiet(rt, "fetch", fetch, given, "atomic_fetch_nbi")
     })
 }
 
@@ -804,7 +804,7 @@ pub extern "C" fn nvshmemrs_atomic_fetch64_nbi(
     guard::queued(runtime, move |rt| {
         handle::check_out("fetch", fetch)?;
         let given = rt.atomic_fetch(rt.element::<u64>("source", handle::addr(source))?, pe)?;
-        handle::write("fetch", fetch, given)
+        handle::write_until_quiet(rt, "fetch", fetch, given, "atomic_fetch_nbi")
     })
 }
 
@@ -825,7 +825,7 @@ pub extern "C" fn nvshmemrs_atomic_fetch_float_nbi(
     guard::queued(runtime, move |rt| {
         handle::check_out("fetch", fetch)?;
         let given = rt.atomic_fetch(rt.element::<f32>("source", handle::addr(source))?, pe)?;
-        handle::write("fetch", fetch, given)
+        handle::write_until_quiet(rt, "fetch", fetch, given, "atomic_fetch_nbi")
     })
 }
 
@@ -846,7 +846,7 @@ pub extern "C" fn nvshmemrs_atomic_fetch_double_nbi(
     guard::queued(runtime, move |rt| {
         handle::check_out("fetch", fetch)?;
         let given = rt.atomic_fetch(rt.element::<f64>("source", handle::addr(source))?, pe)?;
-        handle::write("fetch", fetch, given)
+        handle::write_until_quiet(rt, "fetch", fetch, given, "atomic_fetch_nbi")
     })
 }
 
@@ -868,7 +868,7 @@ pub extern "C" fn nvshmemrs_atomic_swap32_nbi(
     guard::queued(runtime, move |rt| {
         handle::check_out("fetch", fetch)?;
         let given = rt.atomic_swap(rt.element::<u32>("dest", handle::addr(dest))?, value, pe)?;
-        handle::write("fetch", fetch, given)
+        handle::write_until_quiet(rt, "fetch", fetch, given, "atomic_swap_nbi")
     })
 }
 
@@ -890,7 +890,7 @@ pub extern "C" fn nvshmemrs_atomic_swap64_nbi(
     guard::queued(runtime, move |rt| {
         handle::check_out("fetch", fetch)?;
         let given = rt.atomic_swap(rt.element::<u64>("dest", handle::addr(dest))?, value, pe)?;
-        handle::write("fetch", fetch, given)
+        handle::write_until_quiet(rt, "fetch", fetch, given, "atomic_swap_nbi")
     })
 }
 
@@ -912,7 +912,7 @@ pub extern "C" fn nvshmemrs_atomic_swap_float_nbi(
     guard::queued(runtime, move |rt| {
         handle::check_out("fetch", fetch)?;
         let given = rt.atomic_swap(rt.element::<f32>("dest", handle::addr(dest))?, value, pe)?;
-        handle::write("fetch", fetch, given)
+        handle::write_until_quiet(rt, "fetch", fetch, given, "atomic_swap_nbi")
     })
 }
 
@@ -934,7 +934,7 @@ pub extern "C" fn nvshmemrs_atomic_swap_double_nbi(
     guard::queued(runtime, move |rt| {
         handle::check_out("fetch", fetch)?;
         let given = rt.atomic_swap(rt.element::<f64>("dest", handle::addr(dest))?, value, pe)?;
-        handle::write("fetch", fetch, given)
+        handle::write_until_quiet(rt, "fetch", fetch, given, "atomic_swap_nbi")
     })
 }
 
@@ -957,7 +957,7 @@ pub extern "C" fn nvshmemrs_atomic_compare_swap32_nbi(
     guard::queued(runtime, move |rt| {
         handle::check_out("fetch", fetch)?;
         let given = rt.atomic_compare_swap(rt.element::<u32>("dest", handle::addr(dest))?, cond, value, pe)?;
-        handle::write("fetch", fetch, given)
+        handle::write_until_quiet(rt, "fetch", fetch, given, "atomic_compare_swap_nbi")
     })
 }
 
@@ -980,7 +980,7 @@ pub extern "C" fn nvshmemrs_atomic_compare_swap64_nbi(
     guard::queued(runtime, move |rt| {
         handle::check_out("fetch", fetch)?;
         let given = rt.atomic_compare_swap(rt.element::<u64>("dest", handle::addr(dest))?, cond, value, pe)?;
-        handle::write("fetch", fetch, given)
+        handle::write_until_quiet(rt, "fetch", fetch, given, "atomic_compare_swap_nbi")
     })
 }
 
@@ -1001,7 +1001,7 @@ pub extern "C" fn nvshmemrs_atomic_fetch_inc32_nbi(
     guard::queued(runtime, move |rt| {
         handle::check_out("fetch", fetch)?;
         let given = rt.atomic_fetch_inc(rt.element::<u32>("dest", handle::addr(dest))?, pe)?;
-        handle::write("fetch", fetch, given)
+        handle::write_until_quiet(rt, "fetch", fetch, given, "atomic_fetch_inc_nbi")
     })
 }
 
@@ -1022,7 +1022,7 @@ pub extern "C" fn nvshmemrs_atomic_fetch_inc64_nbi(
     guard::queued(runtime, move |rt| {
         handle::check_out("fetch", fetch)?;
         let given = rt.atomic_fetch_inc(rt.element::<u64>("dest", handle::addr(dest))?, pe)?;
-        handle::write("fetch", fetch, given)
+        handle::write_until_quiet(rt, "fetch", fetch, given, "atomic_fetch_inc_nbi")
     })
 }
 
@@ -1044,7 +1044,7 @@ pub extern "C" fn nvshmemrs_atomic_fetch_add32_nbi(
     guard::queued(runtime, move |rt| {
         handle::check_out("fetch", fetch)?;
         let given = rt.atomic_fetch_add(rt.element::<u32>("dest", handle::addr(dest))?, value, pe)?;
-        handle::write("fetch", fetch, given)
+        handle::write_until_quiet(rt, "fetch", fetch, given, "atomic_fetch_add_nbi")
     })
 }
 
@@ -1066,7 +1066,7 @@ pub extern "C" fn nvshmemrs_atomic_fetch_add64_nbi(
     guard::queued(runtime, move |rt| {
         handle::check_out("fetch", fetch)?;
         let given = rt.atomic_fetch_add(rt.element::<u64>("dest", handle::addr(dest))?, value, pe)?;
-        handle::write("fetch", fetch, given)
+        handle::write_until_quiet(rt, "fetch", fetch, given, "atomic_fetch_add_nbi")
     })
 }
 
@@ -1088,7 +1088,7 @@ pub extern "C" fn nvshmemrs_atomic_fetch_add_float_nbi(
     guard::queued(runtime, move |rt| {
         handle::check_out("fetch", fetch)?;
         let given = rt.atomic_fetch_add(rt.element::<f32>("dest", handle::addr(dest))?, value, pe)?;
-        handle::write("fetch", fetch, given)
+        handle::write_until_quiet(rt, "fetch", fetch, given, "atomic_fetch_add_nbi")
     })
 }
 
@@ -1110,7 +1110,7 @@ pub extern "C" fn nvshmemrs_atomic_fetch_add_double_nbi(
     guard::queued(runtime, move |rt| {
         handle::check_out("fetch", fetch)?;
         let given = rt.atomic_fetch_add(rt.element::<f64>("dest", handle::addr(dest))?, value, pe)?;
-        handle::write("fetch", fetch, given)
+        handle::write_until_quiet(rt, "fetch", fetch, given, "atomic_fetch_add_nbi")
     })
 }
 
@@ -1132,7 +1132,7 @@ pub extern "C" fn nvshmemrs_atomic_fetch_and32_nbi(
     guard::queued(runtime, move |rt| {
         handle::check_out("fetch", fetch)?;
         let given = rt.atomic_fetch_and(rt.element::<u32>("dest", handle::addr(dest))?, value, pe)?;
-        handle::write("fetch", fetch, given)
+        handle::write_until_quiet(rt, "fetch", fetch, given, "atomic_fetch_and_nbi")
     })
 }
 
@@ -1154,7 +1154,7 @@ pub extern "C" fn nvshmemrs_atomic_fetch_and64_nbi(
     guard::queued(runtime, move |rt| {
         handle::check_out("fetch", fetch)?;
         let given = rt.atomic_fetch_and(rt.element::<u64>("dest", handle::addr(dest))?, value, pe)?;
-        handle::write("fetch", fetch, given)
+        handle::write_until_quiet(rt, "fetch", fetch, given, "atomic_fetch_and_nbi")
     })
 }
 
@@ -1176,7 +1176,7 @@ pub extern "C" fn nvshmemrs_atomic_fetch_or32_nbi(
     guard::queued(runtime, move |rt| {
         handle::check_out("fetch", fetch)?;
         let given = rt.atomic_fetch_or(rt.element::<u32>("dest", handle::addr(dest))?, value, pe)?;
-        handle::write("fetch", fetch, given)
+        handle::write_until_quiet(rt, "fetch", fetch, given, "atomic_fetch_or_nbi")
     })
 }
 
@@ -1198,7 +1198,7 @@ pub extern "C" fn nvshmemrs_atomic_fetch_or64_nbi(
     guard::queued(runtime, move |rt| {
         handle::check_out("fetch", fetch)?;
         let given = rt.atomic_fetch_or(rt.element::<u64>("dest", handle::addr(dest))?, value, pe)?;
-        handle::write("fetch", fetch, given)
+        handle::write_until_quiet(rt, "fetch", fetch, given, "atomic_fetch_or_nbi")
     })
 }
 
@@ -1220,7 +1220,7 @@ pub extern "C" fn nvshmemrs_atomic_fetch_xor32_nbi(
     guard::queued(runtime, move |rt| {
         handle::check_out("fetch", fetch)?;
         let given = rt.atomic_fetch_xor(rt.element::<u32>("dest", handle::addr(dest))?, value, pe)?;
-        handle::write("fetch", fetch, given)
+        handle::write_until_quiet(rt, "fetch", fetch, given, "atomic_fetch_xor_nbi")
     })
 }
 
@@ -1242,6 +1242,6 @@ pub extern "C" fn nvshmemrs_atomic_fetch_xor64_nbi(
     guard::queued(runtime, move |rt| {
         handle::check_out("fetch", fetch)?;
         let given = rt.atomic_fetch_xor(rt.element::<u64>("dest", handle::addr(dest))?, value, pe)?;
-        handle::write("fetch", fetch, given)
+        handle::write_until_quiet(rt, "fetch", fetch, given, "atomic_fetch_xor_nbi")
     })
 }

@@ -1,7 +1,8 @@
 //! What a caller's pointers lead to: outputs, arrays, buffers.
 
 use nvshmem_core::{
-    Element, Error, LocalDest, LocalSource, NbiDest, NbiSource, Result, Runtime, Strides,
+    AtomicElement, Element, Error, LocalDest, LocalSource, NbiDest, NbiSource, Result, Runtime,
+    Strides,
 };
 use std::ffi::c_void;
 
@@ -30,6 +31,24 @@ pub(crate) fn write<T>(argument: &'static str, out: *mut T, value: T) -> Result<
     // SAFETY: rule 1: not NULL, so valid for a write. C may have aligned it as it liked.
     unsafe { out.write_unaligned(value) };
     Ok(())
+}
+
+/// Writes the result of an atomic operation that does not block: at once, or at some time before quiet if the job is checked.
+#[inline(always)]
+pub(crate) fn write_until_quiet<T: AtomicElement>(
+    rt: &Runtime,
+    argument: &'static str,
+    out: *mut T,
+    value: T,
+    called: &'static str,
+) -> Result<()> {
+    check_out(argument, out)?;
+    // SAFETY: rule 1: not NULL, so valid for a write; the header says that the result is there only after quiet.
+    let dest = unsafe { NbiDest::until_quiet(LocalDest::from_raw(out.cast(), size_of::<T>())) };
+    match rt.give_until_quiet(dest, value, called) {
+        true => Ok(()),
+        false => write(argument, out, value),
+    }
 }
 
 /// Writes an output that the caller may leave out.

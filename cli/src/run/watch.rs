@@ -392,7 +392,7 @@ impl<'a> Launcher<'a> {
         if let Some(findings) = &self.findings {
             let count = findings.count()?;
             line(&count.line(status != 0));
-            if count.found > 0 && status == 0 {
+            if count.reports > 0 && status == 0 {
                 status = 1;
             }
         }

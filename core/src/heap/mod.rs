@@ -399,6 +399,13 @@ impl Inner {
         }
     }
 
+    /// Tells it that all PEs have come to free that.
+    fn tell_all_freed(&self) {
+        if let Some(check) = self.transport.checker() {
+            check.all_freed();
+        }
+    }
+
     /// Agrees on a request, and frees what all PEs have released: PE 0 posts the ids with its arrival, in as many rounds as
     /// they need.
     fn agree(&self, turn: &Turn<'_>, request: Result<Request>) -> Result<Request> {
@@ -576,7 +583,10 @@ impl Inner {
         let met = turn.meet(call, &[]);
         if let Some(block) = block {
             match met {
-                Ok(_) => self.drop_block(&mut self.heap.lock(), block.offset),
+                Ok(_) => {
+                    self.tell_all_freed();
+                    self.drop_block(&mut self.heap.lock(), block.offset);
+                }
                 Err(_) => self.disown(block),
             }
             self.debug.write(Level::Trace, self.my_pe, || {

@@ -21,7 +21,9 @@ impl Inner {
         call.args[0] = block.map_or(NONE, |block| block.offset);
         call.args[1] = bytes as u64;
         if let Some(block) = &block {
-            self.tell_freed(&turn, block.offset, block.bytes);
+            // What is kept is not freed.
+            let kept = block.bytes.min(bytes as u64);
+            self.tell_freed(&turn, block.offset + kept, block.bytes - kept);
         }
         let completed = self
             .transport
@@ -41,6 +43,7 @@ impl Inner {
         let Some(old) = old else {
             return self.allocate_in(turn, Ok(Request::bytes(bytes)));
         };
+        self.tell_all_freed();
         if bytes == 0 {
             self.drop_block(&mut self.heap.lock(), old.offset);
             return Ok(None);

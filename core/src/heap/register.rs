@@ -237,8 +237,6 @@ impl Inner {
         if let Err(error) = self.transport.raw().check_give_back() {
             return turn.fail(operation, args, error);
         }
-        let start = self.layout.heap_bytes + buffer.block.offset;
-        self.tell_freed(&turn, start, buffer.block.bytes);
         let completed = self
             .transport
             .quiet_before_release(Lane::Blocking, "buffer_unregister");

@@ -42,7 +42,13 @@ fn function(row: &Row) -> Value {
                 Way::As(expression) => Some(typed(expression)),
                 Way::Within | Way::Output => None,
             });
-            context! { before, call => format!("rt.{core}({})", passed.collect::<Vec<_>>().join(", ")) }
+            // An output that the caller does not have on return is there after quiet.
+            let late = queued && output.is_some();
+            context! {
+                before,
+                call => format!("rt.{core}({})", passed.collect::<Vec<_>>().join(", ")),
+                late => late.then(|| format!("{core}_nbi")),
+            }
         }
         Body::Wait(form) => wait(row, *form),
     };

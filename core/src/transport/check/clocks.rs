@@ -40,6 +40,10 @@ mod head {
     pub(super) const POINTERS: usize = 6;
     /// Whether the program's own loads and stores are shown.
     pub(super) const SHOWS: usize = 7;
+    /// The PE has ordered its puts up to this tag before something that others can see: by fence, quiet, a signal, an atomic operation.
+    pub(super) const ORDERED: usize = 8;
+    /// The same, as it was when the PE came to its last free.
+    pub(super) const FREED: usize = 9;
 }
 
 /// Words of a moment of a PE's history.
@@ -160,6 +164,25 @@ impl Clocks {
     pub(super) fn fence(&self) {
         raise(&self.own[head::FENCED], self.tag());
         self.next();
+    }
+
+    /// What this PE has put up to `tag` is ordered before something that others can see.
+    #[inline(always)]
+    pub(super) fn order(&self, tag: u64) {
+        raise(&self.own[head::ORDERED], tag);
+    }
+
+    /// This PE comes to a free, before the quiet of that.
+    pub(super) fn free(&self) {
+        let own = &self.own;
+        let ordered = own[head::ORDERED].load(Relaxed);
+        let ordered = ordered.max(own[head::FENCED].load(Relaxed));
+        own[head::FREED].store(ordered, Relaxed);
+    }
+
+    /// Whether `pe` had ordered its puts up to `tag` before anything when it came to its last free. Once all have come to it.
+    pub(super) fn ordered_before_free(&self, pe: u64, tag: u64) -> bool {
+        self.head(pe)[head::FREED].load(Relaxed) >= tag
     }
 
     /// quiet: all operations so far are complete. One thread at a time.

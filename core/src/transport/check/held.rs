@@ -124,6 +124,12 @@ pub(super) enum What {
         dest: u64,
         lent: u64,
     },
+    /// The result of an atomic operation, which is written to its dest only now.
+    Give {
+        dest: u64,
+        value: u64,
+        lent: u64,
+    },
     Signal(u64, SignalOp),
 }
 
@@ -207,6 +213,12 @@ impl Checker {
                 digest,
             } => self.put_from(held, source, lent, digest),
             &mut What::GetTo { dest, lent } => self.get_to(held.reach, dest, lent),
+            &mut What::Give { dest, value, lent } => {
+                let value = &value.to_ne_bytes()[..bytes as usize];
+                if !memory::write(dest, value) {
+                    self.lent.changed(lent);
+                }
+            }
             &mut What::Signal(value, op) => {
                 let asked = self.tracker.delivered(pe, offset, bytes, &held.ticket);
                 let operation = match op {
@@ -222,7 +234,7 @@ impl Checker {
                 }
             }
         }
-        if !matches!(held.what, What::GetTo { .. }) {
+        if !matches!(held.what, What::GetTo { .. } | What::Give { .. }) {
             bell::ring_words(&self.control, pe, SymRange::new(offset, bytes));
         }
     }

@@ -1,7 +1,6 @@
 //! The local buffers of operations without blocking: the program's to leave alone until quiet.
 
 use super::Checker;
-use super::delay::Reach;
 use super::memory::Digest;
 use super::report::{Finding, Party, Place, Problem};
 use std::sync::atomic::AtomicU64;
@@ -20,8 +19,6 @@ struct Buffer {
     number: u64,
     address: u64,
     bytes: u64,
-    /// Where the other side lies.
-    far: Reach,
     site: u16,
     /// Of the source of a put; a get's dest has none.
     digest: Option<Digest>,
@@ -96,7 +93,7 @@ impl Lent {
     pub(super) fn enter(
         &self,
         address: u64,
-        far: Reach,
+        bytes: u64,
         digest: Option<Digest>,
         site: u16,
     ) -> Option<u64> {
@@ -107,15 +104,14 @@ impl Lent {
         buffers.last += 1;
         let number = buffers.last;
         self.low.fetch_min(address, Relaxed);
-        self.high.fetch_max(address + far.bytes, Relaxed);
-        for page in pages(address, far.bytes) {
+        self.high.fetch_max(address + bytes, Relaxed);
+        for page in pages(address, bytes) {
             self.pages[page / 64].fetch_or(1 << (page % 64), Relaxed);
         }
         buffers.list.push(Buffer {
             number,
             address,
-            bytes: far.bytes,
-            far,
+            bytes,
             site,
             digest,
             changed: false,
@@ -257,27 +253,16 @@ impl Checker {
         .collect()
     }
 
-    /// The program frees a block of its symmetric memory at a site.
+    /// The program frees a block of its symmetric memory at a site. That completes what is lent, so only what is fetched to the block
+    /// is lost.
     pub(super) fn freed_while_lent(&self, offset: u64, bytes: u64, site: u16) {
         let address = self.layout.address(self.me, offset);
-        let near = |buffer: &Buffer| buffer.overlaps(address, bytes);
-        let far = |buffer: &Buffer| {
-            buffer.far.offset < offset + bytes && offset < buffer.far.offset + buffer.far.bytes
-        };
-        for buffer in self.lent.tell(|buffer| near(buffer) || far(buffer)) {
+        let lost = |buffer: &Buffer| buffer.digest.is_none() && buffer.overlaps(address, bytes);
+        let why = "free completes it, but nobody can use what it fetches any more";
+        for buffer in self.lent.tell(lost) {
             let now = self.party("frees", bytes, site);
-            let mut finding = self.lent_finding(Problem::FreePending, &buffer, now, "");
-            if !near(&buffer) {
-                finding.place = Place::Symmetric {
-                    pe: buffer.far.pe,
-                    offset: buffer.far.offset,
-                };
-                finding.other.does = match buffer.digest {
-                    Some(_) => "puts to",
-                    None => "gets from",
-                };
-            }
-            self.tracker.found(finding);
+            self.tracker
+                .found(self.lent_finding(Problem::FreePending, &buffer, now, why));
         }
     }
 }

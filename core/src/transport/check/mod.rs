@@ -314,6 +314,11 @@ impl Checker {
         self.tracker.freed(range, site);
     }
 
+    /// All PEs have come to free it.
+    pub(crate) fn all_freed(&self) {
+        self.track(Tracker::all_freed);
+    }
+
     /// The program is about to look at own words: signals to them that this PE itself has sent are delivered first.
     #[cold]
     pub(crate) fn look(&self, words: SymRange) {

@@ -29,8 +29,8 @@ impl Checker {
     pub(crate) fn put(&self, pe: Pe, dest: u64, source: LocalSource<'_>, called: &'static str) {
         let _inside = Inside::enter();
         let site = self.site(called);
-        self.track_put(Kind::Put, pe, dest, source, site);
         self.read_local(Kind::Load, source, site);
+        self.track_put(Kind::Put, pe, dest, source, site);
         let mut state = self.state();
         let (_, finding) = self.issue_put(&mut state, pe, dest, source, From::Now, site);
         self.end(state, finding);
@@ -50,8 +50,8 @@ impl Checker {
     ) {
         let _inside = Inside::enter();
         let site = self.site(called);
-        self.track_put(Kind::Put, pe, dest, source, site);
         let from = self.lend_source(pe, dest, source, lasts, site);
+        self.track_put(Kind::Put, pe, dest, source, site);
         let mut state = self.state();
         let (_, finding) = self.issue_put(&mut state, pe, dest, source, from, site);
         self.end(state, finding);
@@ -72,7 +72,6 @@ impl Checker {
     ) {
         let _inside = Inside::enter();
         let site = self.site(called);
-        self.track_put(Kind::PutSignal, pe, dest, source, site);
         let from = match nbi {
             Nbi::Yes { lasts } => self.lend_source(pe, dest, source, lasts, site),
             Nbi::No => {
@@ -80,6 +79,7 @@ impl Checker {
                 From::Now
             }
         };
+        self.track_put(Kind::PutSignal, pe, dest, source, site);
         self.tracker.access(Kind::Atomic, pe, offset, 8, site);
         let ticket = self
             .tracker
@@ -254,10 +254,10 @@ impl Checker {
             bytes,
         };
         let address = dest.address() as u64;
-        let lent = match lasts && bytes > 0 {
+        let lent = match lasts && bytes > 0 && !self.overlap(reach, address) {
             true => {
                 self.touch(address, bytes, true, site);
-                self.lent.enter(address, reach, None, site)
+                self.lent.enter(address, bytes, None, site)
             }
             false => None,
         };
@@ -265,8 +265,44 @@ impl Checker {
             return self.get_now(Kind::GetNbi, pe, source, dest, site);
         };
         self.tracker.access(Kind::GetNbi, pe, source, bytes, site);
+        let dest = address;
+        self.issue_fetch(address, reach, What::GetTo { dest, lent }, site);
+    }
+
+    /// What a fetching atomic operation gives is `value`, of at most 8 bytes, which is in `dest` at some time before quiet. `false` if
+    /// there is no room to remember it: then the caller writes it.
+    #[cold]
+    #[inline(never)]
+    #[track_caller]
+    pub(crate) fn give_until_quiet(
+        &self,
+        dest: &LocalDest<'_>,
+        value: u64,
+        called: &'static str,
+    ) -> bool {
+        let _inside = Inside::enter();
+        let site = self.site(called);
+        let (address, bytes) = (dest.address() as u64, dest.bytes() as u64);
+        self.touch(address, bytes, true, site);
+        let Some(lent) = self.lent.enter(address, bytes, None, site) else {
+            self.write_local(dest, site);
+            return false;
+        };
+        let reach = Reach {
+            pe: self.me,
+            offset: 0,
+            bytes,
+        };
+        let dest = address;
+        self.issue_fetch(address, reach, What::Give { dest, value, lent }, site);
+        true
+    }
+
+    /// Holds back what writes to the lent buffer at `address`, or does it. `reach` is where it comes from.
+    fn issue_fetch(&self, address: u64, reach: Reach, what: What, site: u16) {
         if let Some((pe, offset)) = self.locate(address) {
-            self.tracker.access(Kind::Put, pe, offset, bytes, site);
+            self.tracker
+                .access(Kind::Put, pe, offset, reach.bytes, site);
         }
         let mut state = self.state();
         state.queue.tick(|held| self.deliver(held));
@@ -276,10 +312,7 @@ impl Checker {
             site,
             fences: 0,
             ticket: Default::default(),
-            what: What::GetTo {
-                dest: address,
-                lent,
-            },
+            what,
         };
         match due > state.queue.now() {
             true => state.queue.hold(due, None, false, 0, held),
@@ -376,6 +409,14 @@ impl Checker {
         }
     }
 
+    /// Whether the far side of an operation and its local buffer, at this address, overlap. Then it is done as if the source had
+    /// been copied away first.
+    fn overlap(&self, far: Reach, address: u64) -> bool {
+        self.locate(address).is_some_and(|(pe, offset)| {
+            pe == far.pe && offset < far.offset + far.bytes && far.offset < offset + far.bytes
+        })
+    }
+
     /// The program lends a dest that is written before the call returns.
     fn write_local(&self, dest: &LocalDest<'_>, site: u16) {
         let (address, bytes) = (dest.address() as u64, dest.bytes() as u64);
@@ -394,19 +435,19 @@ impl Checker {
         lasts: bool,
         site: u16,
     ) -> From {
-        if !lasts || source.bytes() == 0 {
-            self.read_local(Kind::Load, source, site);
-            return From::Now;
-        }
-        self.read_local(Kind::GetNbi, source, site);
         let far = Reach {
             pe,
             offset: dest,
             bytes: source.bytes() as u64,
         };
         let address = source.address() as u64;
+        if !lasts || far.bytes == 0 || self.overlap(far, address) {
+            self.read_local(Kind::Load, source, site);
+            return From::Now;
+        }
+        self.read_local(Kind::GetNbi, source, site);
         let lent = Digest::of(address, source.bytes()).and_then(|digest| {
-            let lent = self.lent.enter(address, far, Some(digest), site)?;
+            let lent = self.lent.enter(address, far.bytes, Some(digest), site)?;
             Some(From::Later { lent, digest })
         });
         lent.unwrap_or(From::Now)
@@ -511,7 +552,7 @@ impl Checker {
                     let start = source + part(held.reach).start as u64;
                     memory::read(start, &mut old) && old != new
                 }
-                What::GetTo { .. } | What::Signal(..) => false,
+                What::GetTo { .. } | What::Give { .. } | What::Signal(..) => false,
             };
             held.fences == fences && other
         };

@@ -15,6 +15,7 @@
 use crate::Pe;
 use std::collections::{HashMap, VecDeque};
 use std::fmt::Write as _;
+use std::hash::{DefaultHasher, Hash, Hasher as _};
 use std::sync::{Mutex, MutexGuard};
 
 /// What is wrong.
@@ -32,9 +33,9 @@ pub(crate) enum Problem {
     DestUsed,
     /// A value that a wait asks for is overwritten by an operation that is not ordered after the wait.
     Missed,
-    /// A write to a block that its PE frees, unordered.
+    /// A put to a block that is freed, which its PE has ordered before nothing.
     FreeEarly,
-    /// A non-blocking operation, or one of a stream, was not complete when its block was freed.
+    /// What a get_nbi fetches was not there when its block was freed.
     FreePending,
     /// A put of the PE's own, read back before quiet.
     ReadBack,
@@ -84,8 +85,35 @@ pub(crate) struct Finding {
     pub(crate) remedy: String,
 }
 
+/// What tells findings of one cause: two that have one of these numbers in common, except 0, are taken for one problem.
+///
+/// Which PE makes a finding, and which of the two operations comes first, is luck. So findings are of one problem if they are between the
+/// same two sites; and if they are of one kind, in one block, and have a site in common. A missing order, such as that of a lock that
+/// does not work, shows at any pair of lines that it should have kept apart: then the same two functions are enough.
+pub(crate) type Keys = [u64; 4];
+
+fn key(of: impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    of.hash(&mut hasher);
+    hasher.finish() | 1
+}
+
+/// The function in a site's name, if that tells one: of "put at heat.c:71 (send_halo)", or "put at send_halo+0x1c in ./heat".
+fn function(name: &str) -> Option<&str> {
+    let (_, place) = name.split_once(" at ")?;
+    match place.strip_suffix(')') {
+        Some(rest) => rest.rsplit_once(" (").map(|(_, function)| function),
+        None => {
+            let (function, rest) = place.split_once("+0x")?;
+            (rest.contains(" in ") && !function.contains('/')).then_some(function)
+        }
+    }
+}
+
 /// What a report calls things.
 pub(super) trait Names {
+    /// The block that an offset lies in: where it begins, and the name of the site that allocated it.
+    fn block(&self, offset: u64) -> Option<(u64, String)>;
     /// "put at heat.c:71 (send_halo)".
     fn site(&self, pe: Pe, site: u16) -> String;
     /// "on PE 1, from byte 0x400 on of ...".
@@ -110,12 +138,14 @@ impl Problem {
                 format!("the source of a {other} was changed before quiet")
             }
             Problem::DestUsed => {
-                format!("the dest of a {other} is used before quiet, by {now}")
+                format!("the dest of the {other} is used before quiet, by {now}")
             }
             Problem::Missed => {
                 "a wait can miss its value: another one can take its place before it is seen".into()
             }
-            Problem::FreeEarly => "a block is freed that another PE may still write to: what it puts there may never be seen".into(),
+            Problem::FreeEarly => {
+                "a block is freed, and nobody can have used what was put there".into()
+            }
             Problem::FreePending => {
                 format!("a block is freed before the {other} that uses it is complete")
             }
@@ -123,12 +153,28 @@ impl Problem {
                 format!("a PE reads what it has put before quiet: the {now} may give the old data")
             }
             Problem::TwoPuts => {
-                format!("two puts to one place without a fence between them: the {other} may come after the {now}")
+                format!(
+                    "two puts to one place without a fence between them: the {other} may come after the {now}"
+                )
             }
             Problem::Mixed => {
                 format!("a word is used by an atomic and by a plain operation at a time: {order}")
             }
             Problem::Unmatched => "the PEs of a team do not call the same collective".into(),
+        }
+    }
+
+    /// Of which kind it is, where one mistake has several.
+    fn kind(self) -> Problem {
+        match self {
+            // Which of them is seen depends on who comes first, and on which PE.
+            Problem::WriteEarly
+            | Problem::WriteWrite
+            | Problem::ReadBack
+            | Problem::TwoPuts
+            | Problem::Mixed
+            | Problem::FreeEarly => Problem::ReadEarly,
+            other => other,
         }
     }
 
@@ -145,12 +191,12 @@ impl Problem {
                 "quiet, then a signal that the other one waits for, between them; or a barrier; or atomic operations"
             }
             Problem::SourceReused => "quiet before the source is changed, or put",
-            Problem::DestUsed => "quiet before the dest is used, or get",
+            Problem::DestUsed => "quiet before the dest is used, or the operation that blocks",
             Problem::Missed => {
                 "a comparison that later values satisfy, too (>=), or an answer that the writer waits for before it writes again"
             }
             Problem::FreeEarly => "a barrier, or a signal that is waited for, before the free",
-            Problem::FreePending => "quiet, or stream_synchronize, before the free",
+            Problem::FreePending => "quiet before the free",
             Problem::ReadBack => "quiet between them",
             Problem::TwoPuts => "a fence between them",
             Problem::Mixed => {
@@ -164,6 +210,30 @@ impl Problem {
 }
 
 impl Finding {
+    /// What tells findings of the same cause.
+    fn keys(&self, names: &dyn Names) -> Keys {
+        let kind = self.problem.kind();
+        let mut sites = [self.now, self.other].map(|party| names.site(party.pe, party.site));
+        sites.sort_unstable();
+        let [one, other] = &sites;
+        let pair = key(("pair", kind, one, other));
+        let block = match self.place {
+            Place::Symmetric { offset, .. } => names.block(offset),
+            Place::Private { .. } | Place::Team { .. } => None,
+        };
+        let Some(block) = block else {
+            return [pair, 0, 0, 0];
+        };
+        let site = |name: &String| key(("site", kind, &block, name));
+        let functions = match (kind, function(one), function(other)) {
+            (Problem::ReadEarly, Some(one), Some(other)) => {
+                key(("functions", &block, one.min(other), one.max(other)))
+            }
+            _ => 0,
+        };
+        [pair, site(one), site(other), functions]
+    }
+
     /// The block of text, but for its last line.
     fn text(&self, me: Pe, names: &dyn Names) -> String {
         let now = names.site(self.now.pe, self.now.site);
@@ -258,7 +328,7 @@ impl Reports {
         &self,
         finding: &Finding,
         names: &dyn Names,
-        counted: impl FnOnce(),
+        counted: impl FnOnce(Keys),
     ) -> bool {
         let (problem, now, other) = (finding.problem, finding.now, finding.other);
         if self.repeated(problem, now.site, (other.pe, other.site)) {
@@ -267,6 +337,7 @@ impl Reports {
         let mut text = finding.text(self.me, names);
         let name = |party: Party| names.site(party.pe, party.site);
         let key = (problem, name(now), name(other));
+        let keys = finding.keys(names);
         let mut state = self.lock();
         let known = state.by_name.get(&key).copied();
         let index = known.unwrap_or(state.counts.len());
@@ -281,7 +352,7 @@ impl Reports {
         state.by_name.insert(key, index);
         let (number, me, seed) = (index + 1, self.me, self.seed);
         let _ = writeln!(text, "  (finding {number} of PE {me}; seed {seed})");
-        counted();
+        counted(keys);
         self.print(&text);
         if state.texts.len() == KEPT {
             state.texts.pop_front();
@@ -324,5 +395,24 @@ impl Reports {
             .collect();
         (!often.is_empty())
             .then(|| format!("nvshmemrs check: PE {}: {}\n", self.me, often.join(", ")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn functions_are_known_by_the_names_of_sites() {
+        for (name, expected) in [
+            ("put at heat.c:71 (send_halo)", Some("send_halo")),
+            ("put at heat (2).c:71 (f(int))", Some("f(int)")),
+            ("put at send_halo+0x1c in ./heat", Some("send_halo")),
+            ("put at ./heat+0x11f4", None),
+            ("put at src/heat.rs:71", None),
+            ("an operation at a place that is not known", None),
+        ] {
+            assert_eq!(function(name), expected, "{name}");
+        }
     }
 }

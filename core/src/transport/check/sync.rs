@@ -304,6 +304,16 @@ impl Sync<'_> {
         slot[4].store(self.checksum(fields), Relaxed);
     }
 
+    /// Forgets the waits for the word and its changes, which may be those of a block that was there before.
+    fn forget_past(&self) {
+        let sums = [(ASKED, ASKS, ASK), (RING, CHANGES, CHANGE)];
+        for (start, count, words) in sums {
+            for slot in self.words[start..][..count * words].chunks_exact(words) {
+                slot[words - 1].store(0, Relaxed);
+            }
+        }
+    }
+
     /// The last changes of the word, oldest first.
     pub(super) fn changes(&self) -> Vec<Change> {
         let word = self.word();
@@ -451,8 +461,13 @@ impl Syncs {
             let place = free.or_else(other)?;
             let taken = line[place].compare_exchange(keys[place], wanted | mark, AcqRel, Relaxed);
             if taken.is_ok() {
+                let sync = self.at(first + place as u64, wanted);
+                if free.is_none() {
+                    // The word may have had this place before.
+                    sync.forget_past();
+                }
                 self.mark(pe, word);
-                return Some((self.at(first + place as u64, wanted), true));
+                return Some((sync, true));
             }
         }
         self.crowd(first);
@@ -470,9 +485,10 @@ impl Syncs {
     /// Forgets the sync objects of some words.
     pub(super) fn forget(&self, pe: u64, word: u64, count: u64) {
         let keys = key(pe, word)..key(pe, word) + count;
-        for place in self.area.keys() {
+        for (number, place) in (0..).zip(self.area.keys()) {
             let one = place.load(Relaxed);
             if keys.contains(&(one & !WAITED)) {
+                self.at(number, one & !WAITED).forget_past();
                 let _ = place.compare_exchange(one, 0, AcqRel, Relaxed);
             }
         }

@@ -1,6 +1,9 @@
-//! Tells `nvshmemrs-run --check` whether the checker ran and how much it found, also by PEs that do not get as far as finalize: a
-//! file without a name, to whose end every PE adds a byte when it joins and one for each finding.
+//! Tells `nvshmemrs-run --check` whether the checker ran, what it found and what it could not watch, also for PEs that do not get as
+//! far as finalize: a file without a name, to whose end every PE adds a record when it joins and one for each finding.
+//!
+//! A record is five numbers of 64 bits: what it is, and for a finding its [keys](super::report::Keys). It is written in one go.
 
+use super::report::Keys;
 use super::write;
 use crate::{Error, Pe, Result, config};
 use rustix::fd::BorrowedFd;
@@ -8,24 +11,40 @@ use rustix::io::{FdFlags, fcntl_setfd};
 use std::fs::{File, OpenOptions};
 use std::io::Write as _;
 use std::os::unix::fs::MetadataExt as _;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// The setting with the descriptor's number and what to recognise the file by: "7:1:4711" (device and inode).
 const SETTING: &str = "NVSHMEMRS_CHECK_FD";
 
-/// What is added to the file.
-const JOINED: &[u8] = b"j";
-const FOUND: &[u8] = b"f";
+/// What is added to the file. The launcher knows the same numbers.
+const JOINED: u64 = 1;
+const FOUND: u64 = 2;
+
+/// What the launcher is told of once, because it says what is watched. The numbers go to the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Seen {
+    /// The program shows loads and stores of its own.
+    Accesses = 3,
+    /// It has symmetric memory that a line of Python has allocated.
+    PythonArrays = 4,
+    /// It has streams.
+    Streams = 5,
+}
 
 /// Where findings are counted for the launcher, if one asked for it.
 #[derive(Debug)]
-pub(crate) struct Tally(Option<File>);
+pub(crate) struct Tally {
+    file: Option<File>,
+    /// What it has been told of: bits.
+    told: AtomicU64,
+}
 
 impl Tally {
     /// The launcher's file, in which PE `me` now counts as joined. Where something between the launcher and the program has closed the
     /// descriptor, the checker works without it and says so.
     pub(crate) fn from_environment(me: Pe) -> Result<Tally> {
         let Some(text) = config::set(SETTING) else {
-            return Ok(Tally(None));
+            return Ok(Tally::to(None));
         };
         let Some((number, file)) = parse(&text) else {
             return Err(Error::invalid(
@@ -34,9 +53,9 @@ impl Tally {
                 "what nvshmemrs-run --check sets: a descriptor, a device and an inode, as in 7:1:4711",
             ));
         };
-        let tally = Tally(open(number, file));
-        match tally.0 {
-            Some(_) => tally.note(JOINED),
+        let tally = Tally::to(open(number, file));
+        match tally.file {
+            Some(_) => tally.note(JOINED, [0; 4]),
             None => write(&format!(
                 "nvshmemrs check: PE {me}: nvshmemrs-run will not count what this PE finds: whoever started the program has closed descriptor {number}\n"
             )),
@@ -44,15 +63,31 @@ impl Tally {
         Ok(tally)
     }
 
-    /// Counts a finding.
-    pub(crate) fn add(&self) {
-        self.note(FOUND);
+    fn to(file: Option<File>) -> Tally {
+        Tally {
+            file,
+            told: AtomicU64::new(0),
+        }
     }
 
-    fn note(&self, what: &[u8]) {
-        if let Some(mut file) = self.0.as_ref() {
-            // A launcher without memory for a byte has other sorrows; the report itself has been printed.
-            let _ = file.write_all(what);
+    /// Counts a finding.
+    pub(crate) fn add(&self, keys: Keys) {
+        self.note(FOUND, keys);
+    }
+
+    /// Tells of something, the first time.
+    #[inline]
+    pub(crate) fn tell(&self, seen: Seen) {
+        let bit = 1 << seen as u64;
+        if self.told.load(Relaxed) & bit == 0 && self.told.fetch_or(bit, Relaxed) & bit == 0 {
+            self.note(seen as u64, [0; 4]);
+        }
+    }
+
+    fn note(&self, what: u64, [a, b, c, d]: Keys) {
+        if let Some(mut file) = self.file.as_ref() {
+            // A launcher without memory for a record has other sorrows; the report itself has been printed.
+            let _ = file.write_all(bytemuck::bytes_of(&[what, a, b, c, d]));
         }
     }
 }
@@ -101,13 +136,17 @@ mod tests {
         }
 
         assert!(open(number, (place.0, place.1 + 1)).is_none());
-        let tally = Tally(open(number, place));
-        tally.note(JOINED);
-        tally.add();
-        tally.add();
-        let mut text = [0; 8];
-        assert_eq!(file.read_at(&mut text, 0).expect("its text"), 3);
-        assert_eq!(&text[..3], b"jff");
+        let tally = Tally::to(open(number, place));
+        tally.note(JOINED, [0; 4]);
+        tally.add([9, 8, 7, 6]);
+        tally.tell(Seen::Streams);
+        tally.tell(Seen::Streams);
+        let mut text = [0_u64; 20];
+        let bytes = bytemuck::bytes_of_mut(&mut text);
+        assert_eq!(file.read_at(bytes, 0).expect("its text"), 120);
+        assert_eq!(text[..5], [1, 0, 0, 0, 0]);
+        assert_eq!(text[5..10], [2, 9, 8, 7, 6]);
+        assert_eq!(text[10..15], [5, 0, 0, 0, 0]);
         let flags = rustix::io::fcntl_getfd(&file).expect("its flags");
         assert!(flags.contains(FdFlags::CLOEXEC));
         // No process has so many.

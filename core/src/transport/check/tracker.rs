@@ -27,8 +27,10 @@
 //!   reads all. Words for that are signals and atomic operations, or waits and tests.
 //! * **Barriers** come after quiet, so what members publish there is complete. sync and the other collectives publish what is over or
 //!   was completed before. `malloc` and `free` are barriers.
-//! * **free** is a write to the block by its owner, which only puts and stores of others conflict with, before it or after it. Words that
-//!   PEs synchronise by are left out: the last answer of a protocol need not be waited for.
+//! * **free** begins with a barrier, so nothing is wrong with a put before it. But a put that its PE has ordered before nothing, so that
+//!   nobody can have used it, and that its target's owner does not know of, is a finding: free is a write to the block by its owner,
+//!   which only puts and stores of others conflict with, before it or after it, and when all have come to it they are looked at. Words that
+//!   PEs synchronise by are left out: the last answer of a protocol need not be waited for. What realloc keeps is not freed.
 //! * **A wait can miss its value** if another PE replaces the value, by an operation that does not fetch (one that does knows what it
 //!   replaces: a lock's holder), and is not ordered after the wait; if the value was brought by another PE, too; and
 //!   if it is replaced only once, because a value that comes again and again (a busy mark) is seen in the end.
@@ -48,9 +50,9 @@ use super::area::{self, Area};
 pub(crate) use super::clocks::Ticket;
 use super::clocks::{self, Clock, Clocks};
 use super::report::{Finding, Reports};
-use super::shadow::{Access, Cell, Shadow};
+use super::shadow::{Access, Cell, Conflict, Shadow};
 use super::sync::Syncs;
-use super::tally::Tally;
+use super::tally::{Seen, Tally};
 use crate::job::block::Control;
 use crate::sites::Sites;
 use crate::{Error, Pe, Result};
@@ -174,6 +176,16 @@ struct State {
     blocks: BTreeMap<u64, Block>,
     /// Whether the meeting that this PE is in is a barrier.
     completing: bool,
+    /// Puts to the block that is being freed which nothing orders: this PE's accesses, their sites and with what they conflict.
+    freed: Vec<(Access, u16, Conflict)>,
+}
+
+impl State {
+    /// The block that an offset lies in, and where it begins.
+    fn block(&self, offset: u64) -> Option<(u64, Block)> {
+        let (&start, &block) = self.blocks.range(..=offset).next_back()?;
+        (offset - start < block.bytes).then_some((start, block))
+    }
 }
 
 /// One PE's tracker. All methods may be called from any thread of the PE.
@@ -313,6 +325,7 @@ impl Tracker {
             self.released.store(true, Relaxed);
             return ticket;
         }
+        self.clocks.order(ticket.tag);
         // Puts from here on are not covered.
         self.next();
         Ticket {
@@ -358,6 +371,12 @@ impl Tracker {
     /// The program tells of its own loads and stores, so none is unseen.
     pub(crate) fn shows_accesses(&self) {
         self.clocks.show();
+        self.tally.tell(Seen::Accesses);
+    }
+
+    /// The program has a stream.
+    pub(crate) fn streams(&self) {
+        self.tally.tell(Seen::Streams);
     }
 
     /// Learns what this PE may know by ways that nobody sees. Tells whether there are any.
@@ -374,9 +393,9 @@ impl Tracker {
 
     /// A finding of somebody else's; says whether it is new, not a repeated one.
     pub(crate) fn found(&self, finding: Finding) -> bool {
-        let count = || {
+        let count = |keys| {
             self.clocks.count_finding();
-            self.tally.add();
+            self.tally.add(keys);
         };
         self.reports.found(&finding, self, count)
     }

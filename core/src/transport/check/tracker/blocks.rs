@@ -3,6 +3,8 @@
 use super::{Block, Kind, Tracker};
 use crate::buffer::SymRange;
 use crate::transport::check::area;
+use crate::transport::check::report::Problem;
+use crate::transport::check::tally::Seen;
 use crate::{Error, Result};
 
 impl Tracker {
@@ -52,15 +54,41 @@ impl Tracker {
             blocks.remove(&offset);
         }
         blocks.insert(start, Block { bytes, site });
+        // Memory of a line of Python's is an array of NumPy's, or of a library that shares it.
+        if self.sites.name(site).contains(".py:") {
+            self.tally.tell(Seen::PythonArrays);
+        }
     }
 
-    /// This PE has called free (or unregister) for the block, before it meets the others.
+    /// This PE has called free for these bytes, before it completes its operations and meets the others.
     pub(crate) fn freed(&self, range: SymRange, site: u16) {
+        self.clocks.free();
         // Without a name of its own it could not be told from other stores.
-        if site != 0 {
+        if site != 0 && range.bytes() > 0 {
             self.area.set_frees(self.me, site);
             let (offset, bytes) = (range.offset(), range.bytes());
             self.record(Kind::Store, self.me, offset, bytes, site, true);
+        }
+    }
+
+    /// All PEs have called it: what was put and never ordered before anything is lost.
+    pub(crate) fn all_freed(&self) {
+        let conflicts = std::mem::take(&mut self.lock().freed);
+        for (access, site, conflict) in conflicts {
+            let put = if access.frees {
+                conflict.cell
+            } else {
+                access.cell
+            };
+            if self.clocks.ordered_before_free(put.pe(), put.tag()) {
+                continue;
+            }
+            let mut finding = self.finding(Problem::FreeEarly, &access, site, &conflict);
+            finding.why = format!(
+                "free completes it, but PE {} has called no fence, quiet or barrier and sent no signal between the two, so nobody knows of it",
+                put.pe()
+            );
+            self.found(finding);
         }
     }
 }

@@ -30,6 +30,10 @@ impl Tracker {
             let Some(problem) = self.problem(access, conflict.cell) else {
                 continue;
             };
+            if problem == Problem::FreeEarly {
+                self.lock().freed.push((*access, site, conflict));
+                continue;
+            }
             let (pe, other) = (conflict.cell.pe() as Pe, conflict.cell.site());
             if !self.reports.repeated(problem, site, (pe, other)) {
                 self.found(self.finding(problem, access, site, &conflict));
@@ -47,10 +51,10 @@ impl Tracker {
             });
         }
         if access.frees {
-            return Some(Problem::FreeEarly);
+            return (before != Kind::PutSignal).then_some(Problem::FreeEarly);
         }
         if before == Kind::Store && self.area.frees(cell.pe(), cell.site()) {
-            let writes = matches!(now, Kind::Store | Kind::Put | Kind::PutSignal);
+            let writes = matches!(now, Kind::Store | Kind::Put);
             return writes.then_some(Problem::FreeEarly);
         }
         Some(match (now.writes(), before.writes()) {
@@ -61,7 +65,7 @@ impl Tracker {
         })
     }
 
-    fn finding(
+    pub(super) fn finding(
         &self,
         problem: Problem,
         access: &Access,
@@ -226,6 +230,12 @@ impl Names for Tracker {
         }
     }
 
+    fn block(&self, offset: u64) -> Option<(u64, String)> {
+        let state = self.lock();
+        let (start, block) = state.block(offset)?;
+        Some((start, self.sites.name(block.site)))
+    }
+
     fn place(&self, place: Place) -> String {
         match place {
             Place::Team { number } => {
@@ -236,8 +246,7 @@ impl Names for Tracker {
             }
             Place::Symmetric { pe, offset } => {
                 let state = self.lock();
-                let block = state.blocks.range(..=offset).next_back();
-                match block.filter(|(start, block)| offset - **start < block.bytes) {
+                match state.block(offset) {
                     Some((start, block)) => format!(
                         "on PE {pe}, from byte {:#x} on of the block of {} bytes of {}",
                         offset - start,

@@ -4,20 +4,66 @@ use super::*;
 use crate::transport::check::clocks;
 
 #[test]
-fn a_block_is_freed_that_another_pe_still_writes_to() {
+fn a_block_is_freed_and_nobody_can_have_used_what_was_put_there() {
     for free_first in [false, true] {
         job!(job: a, b);
         if free_first {
             b.free(DATA, 4096);
             a.put(1, DATA + 64, 64);
-            job.one(0, Problem::FreeEarly);
         } else {
             a.put(1, DATA + 64, 64);
             b.free(DATA, 4096);
-            let text = job.one(1, Problem::FreeEarly);
-            assert!(text.contains("PE 1 frees 4096 bytes: free at"), "{text}");
+        }
+        a.free(DATA, 4096);
+        // Only now is it known that the put was ordered before nothing.
+        job.clean();
+        job.all_freed();
+        let text = job.one(if free_first { 0 } else { 1 }, Problem::FreeEarly);
+        assert!(text.contains(" bytes: free at"), "{text}");
+        assert!(text.contains("but PE 0 has called no fence"), "{text}");
+    }
+}
+
+/// free begins with a barrier. Who has used what was put there, need not be the block's owner.
+#[test]
+fn a_put_before_a_free_that_somebody_may_have_used() {
+    type Step = for<'a> fn(At<'a>);
+    let steps: [(&str, Step); 5] = [
+        ("quiet", |a| a.quiet()),
+        ("fence", |a| a.fence()),
+        ("signal", |a| a.signal(1, FLAG, Effect::Add(1))),
+        ("atomic", |a| a.atomic(2, FLAG, Effect::Add(1))),
+        ("fetch", |a| assert_eq!(a.fetch_add(2, FLAG, 1), 0)),
+    ];
+    for (name, step) in steps {
+        for free_first in [false, true] {
+            job!(job: a, b, c);
+            if free_first {
+                b.free(DATA, 4096);
+            }
+            a.put(1, DATA + 64, 64);
+            step(a);
+            if !free_first {
+                b.free(DATA, 4096);
+            }
+            a.free(DATA, 4096);
+            c.free(DATA, 4096);
+            job.all_freed();
+            let texts: Vec<String> = job.trackers.iter().flat_map(Tracker::reports).collect();
+            assert!(texts.is_empty(), "{name}: {texts:?}");
         }
     }
+}
+
+#[test]
+fn a_put_signal_before_a_free() {
+    job!(job: a, b);
+    a.put_signal(1, DATA, 64, FLAG, Effect::Set(1));
+    b.free(DATA, 4096);
+    a.put_signal(1, DATA + 64, 64, FLAG, Effect::Set(2));
+    a.free(DATA, 4096);
+    job.all_freed();
+    job.clean();
 }
 
 #[test]
@@ -27,6 +73,7 @@ fn a_barrier_before_the_free() {
     job.barrier();
     b.free(DATA, 4096);
     a.free(DATA, 4096);
+    job.all_freed();
     job.clean();
 }
 
@@ -49,6 +96,7 @@ fn reads_and_flags_before_a_free_do_no_harm() {
             b.free(DATA, 16384);
         }
         a.free(DATA, 16384);
+        job.all_freed();
         job.clean();
     }
 }
@@ -59,6 +107,39 @@ fn own_puts_before_a_free_do_no_harm() {
     a.put(0, DATA, 64);
     a.signal(0, FLAG, Effect::Set(1));
     a.free(DATA, 16384);
+    job.all_freed();
+    job.clean();
+}
+
+/// What was waited for in a block, and how its words changed, says nothing of the words of the next one.
+#[test]
+fn a_new_block_knows_nothing_of_the_waits_and_changes_in_the_old_one() {
+    job!(job: a, b, c);
+    let block = |job: &Job| {
+        for pe in 0..3 {
+            At { job, me: pe }.allocated(DATA, 16384);
+        }
+        job.barrier();
+    };
+    let freed = |job: &Job| {
+        job.barrier();
+        for pe in 0..3 {
+            let range = SymRange::new(DATA, 16384);
+            job.trackers[pe].decommit(range);
+        }
+        job.words.borrow_mut().clear();
+        job.barrier();
+    };
+    block(&job);
+    // PE 2 brings 1 and takes it away again, which is fine: nobody waits any more.
+    b.wait(FLAG, Cmp::Eq, 0);
+    c.signal(1, FLAG, Effect::Set(1));
+    c.signal(1, FLAG, Effect::Set(0));
+    freed(&job);
+    block(&job);
+    b.wait_begins(FLAG, Cmp::Eq, 1);
+    a.signal(1, FLAG, Effect::Set(1));
+    b.wait_over(FLAG, Cmp::Eq, 1);
     job.clean();
 }
 

@@ -183,6 +183,11 @@ impl Job {
         self.meet(&all, "sync_all", false);
     }
 
+    /// All PEs have come to a free.
+    pub(super) fn all_freed(&self) {
+        self.trackers.iter().for_each(Tracker::all_freed);
+    }
+
     /// What has been found so far: by whom, and what.
     pub(super) fn found(&self) -> Vec<(Pe, Problem)> {
         let all = self.trackers.iter().enumerate();

@@ -1,0 +1,109 @@
+//! What the checker counts and says at the end, what it delays, and programs of which it must say nothing.
+
+use super::*;
+
+/// Who hears that nothing was found hears what nobody has looked at: what applies to this job, and nothing else.
+#[test]
+fn the_last_line_says_what_was_not_watched() {
+    let own = "the program's own loads and stores";
+    let not_shown = "loads and stores that the program does not show";
+    let [numpy, streams] = [
+        "what NumPy does with arrays",
+        "the order of a stream and its caller",
+    ];
+    let cases: [(&str, &[&str]); 5] = [
+        ("source_reused.c", &[not_shown]),
+        ("owner_sent.c", &[own]),
+        ("stream.c", &[not_shown, streams]),
+        ("exchange.py", &[own, numpy]),
+        ("on_stream.py", &[own, numpy, streams]),
+    ];
+    for (name, not_watched) in cases {
+        let words = Program::new(name).words(true);
+        let output = run(&mut under_check(2, "1", &words), HANG);
+        assert_silent(&output, 2, "1");
+        let last = format!("{NOTHING}{})", not_watched.join("; "));
+        assert_eq!(last_line(&output), last, "{}", output.describe());
+    }
+}
+
+/// One mistake shows at many pairs of lines, and is one problem; two are two.
+#[test]
+fn problems_are_counted_by_their_causes() {
+    let source = program("check_causes.c");
+    let cases = [("LOCK", 1), ("TWO", 2), ("BOTH", 3)];
+    for (option, causes) in cases {
+        let name = format!("check-causes-{option}");
+        let words = [compile_instrumented(
+            &source,
+            &name,
+            &[&format!("-D{option}")],
+        )];
+        let output = run(&mut under_check(3, "1", &words), HANG);
+        output.assert_code(1);
+        let reports = findings(&output.stderr).len();
+        assert!(reports > causes, "{}", output.describe());
+        assert_eq!(
+            last_line(&output),
+            problems(causes, reports),
+            "{}",
+            output.describe()
+        );
+    }
+}
+
+/// The result of an atomic operation without blocking is there after quiet, and as a rule not before.
+#[test]
+fn results_of_atomic_operations_without_blocking_come_late() {
+    let program = compile_as(&program("check_late.c"), "check-late", &[]);
+    let early = |command: &mut Command| -> u64 {
+        let output = run(command, HANG);
+        output.assert_success();
+        let lines = output.stdout.lines();
+        let counts: Vec<u64> = lines
+            .filter_map(|line| line.strip_prefix("early: "))
+            .map(|count| count.parse().expect("a number"))
+            .collect();
+        assert_eq!(counts.len(), 2, "{}", output.describe());
+        counts.iter().sum()
+    };
+    assert_eq!(early(launcher(2, &[]).arg(&program)), 2 * 8 * 20);
+    let seen: u64 = ["1", "2", "3"]
+        .iter()
+        .map(|seed| early(&mut under_check(2, seed, &[&program])))
+        .sum();
+    assert!(seen < 3 * 2 * 8 * 20 / 2, "{seen} came at once");
+}
+
+/// The programs of `tests/check/correct` have many scenarios each, in the style of real codes; each checks its own result.
+#[test]
+fn nothing_is_said_of_correct_programs() {
+    let folder = workspace().join("tests/check/correct");
+    let entries = fs::read_dir(folder).expect("the programs");
+    let sources = entries.map(|entry| entry.expect("a program").path());
+    let mut sources: Vec<PathBuf> = sources
+        .filter(|source| source.extension() == Some(OsStr::new("c")))
+        .collect();
+    sources.sort_unstable();
+    assert_eq!(sources.len(), 5);
+    for source in sources {
+        let stem = source.file_stem().expect("a name").to_string_lossy();
+        let shown = compile_instrumented(&source, &format!("correct-{stem}-shown"), &[]);
+        let plain = compile_as(&source, &format!("correct-{stem}"), &[]);
+        let runs = [
+            (&shown, 3, "11"),
+            (&shown, 3, "12"),
+            (&shown, 2, "13"),
+            (&plain, 3, "14"),
+        ];
+        for (program, n_pes, seed) in runs {
+            let output = run(&mut under_check(n_pes, seed, &[program]), HANG);
+            assert_silent(&output, n_pes, seed);
+            let done = output
+                .stdout
+                .lines()
+                .filter(|line| line.starts_with("done PE"));
+            assert_eq!(done.count(), n_pes as usize, "{}", output.describe());
+        }
+    }
+}
