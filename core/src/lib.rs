@@ -74,7 +74,6 @@ mod wait;
 mod words;
 
 pub use atomics::{AtomicElement, AtomicInteger};
-pub use bootstrap::roll::{End, Roll};
 pub use bootstrap::{LAUNCHERS, Launcher, UniqueId, local, set_init_interrupt_hook};
 pub use buffer::{LocalDest, LocalSource, NbiDest, NbiSource, Registration, SymRange};
 pub use deadline::deadline;
@@ -85,6 +84,7 @@ pub use heap::sym::{SymArray, SymElement, SymSlice, Symmetric};
 pub use heap::{HeapStats, Request};
 pub use job::fork::generation as fork_generation;
 pub use job::machine;
+pub use job::roll::{End, Roll};
 pub use memory_kind::MemoryKind;
 pub use op::{Cmp, Op, SignalOp};
 pub use pe::Pe;

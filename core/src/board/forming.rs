@@ -2,8 +2,8 @@
 
 use super::process::{Process, memory_files};
 use super::{PePicture, Picture, State};
-use crate::bootstrap::forming::{self, BYTES, NAME, Said, Step};
 use crate::clock::now_ns;
+use crate::job::forming::{self, BYTES, NAME, Said, Step};
 use crate::words::{numbered, pes, seconds, verb};
 use crate::{Pe, Result};
 use std::collections::BTreeMap;

@@ -1,12 +1,12 @@
 //! The bootstrap protocol, spoken by hostile peers. All that a peer says is there before anybody listens, so nothing waits and
 //! nothing depends on time.
 
-use super::forming::Page;
 use super::gather::Gathering;
 use super::socket::{Hello, Rendezvous};
 use super::unique_id::Key;
 use super::wire::{Kind, send, send_with_fd};
 use super::{UniqueId, env};
+use crate::job::forming::Page;
 use crate::job::segment;
 use crate::{InitAttr, MemoryKind, Pe, Result};
 use rustix::fs::{MemfdFlags, SealFlags};

@@ -4,7 +4,6 @@
 
 mod env;
 mod follower;
-pub(crate) mod forming;
 #[cfg(fuzzing)]
 pub(crate) mod fuzz;
 mod gather;
@@ -13,7 +12,6 @@ mod interrupt;
 mod leader;
 pub mod local;
 mod places;
-pub(crate) mod roll;
 mod room;
 mod socket;
 mod unique_id;
@@ -27,6 +25,7 @@ pub use unique_id::UniqueId;
 use crate::job::block::MAX_PES;
 use crate::job::layout::HEAP_UNIT;
 use crate::job::machine;
+use crate::job::{forming, roll};
 use crate::runtime::Membership;
 use crate::transport::cuda::{self, Company, CudaTransport, Device};
 use crate::{Error, InitAttr, MemoryKind, Pe, Result, Runtime};

@@ -8,6 +8,7 @@
 //! | [`state`] | what a PE is doing, as the block says it |
 //! | [`published`] | the waits that others can see |
 //! | [`bell`] | wakes PEs that sleep |
+//! | [`forming`], [`roll`] | what is told before the block exists: by a PE in init, and by the launcher |
 //! | [`locks`] | which process holds a PE's place; the kernel drops it when the process ends |
 //! | [`liveness`] | the thread that notices PEs that have ended, or are stopped |
 //! | [`stops`] | PEs that are stopped |
@@ -18,11 +19,13 @@ pub(crate) mod bell;
 pub(crate) mod block;
 pub(crate) mod credentials;
 pub(crate) mod fork;
+pub(crate) mod forming;
 pub(crate) mod layout;
 pub(crate) mod locks;
 pub mod machine;
 pub(crate) mod process;
 pub(crate) mod published;
+pub(crate) mod roll;
 pub(crate) mod segment;
 pub(crate) mod signals;
 pub(crate) mod state;

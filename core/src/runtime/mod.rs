@@ -5,7 +5,6 @@ mod damaged;
 mod stops;
 mod watchdog;
 
-use crate::bootstrap::roll::Word;
 use crate::bootstrap::{self, UniqueId};
 use crate::collectives::Parting;
 use crate::debug::Level;
@@ -15,6 +14,7 @@ use crate::job::block::Control;
 use crate::job::layout::Layout;
 use crate::job::process::pid_of;
 use crate::job::published::{Target, Wait};
+use crate::job::roll::Word;
 use crate::job::segment::Segment;
 use crate::job::state::State;
 use crate::job::{fork, locks, machine};

@@ -90,14 +90,14 @@ pub(crate) struct Said {
 
 /// A PE's page.
 #[derive(Debug)]
-pub(super) struct Page {
+pub(crate) struct Page {
     file: File,
     said: RefCell<(u64, Said)>,
 }
 
 impl Page {
     /// The page of PE `pe`, which begins with init.
-    pub(super) fn new(name: &str, pe: Pe, n_pes: Pe, until: Instant) -> Result<Page> {
+    pub(crate) fn new(name: &str, pe: Pe, n_pes: Pe, until: Instant) -> Result<Page> {
         let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
         let made = rustix::fs::memfd_create(NAME, flags).and_then(|fd: OwnedFd| {
             rustix::fs::fchmod(&fd, Mode::RUSR | Mode::WUSR)?;
@@ -128,7 +128,7 @@ impl Page {
     }
 
     /// Says something else.
-    pub(super) fn change(&self, change: impl FnOnce(&mut Said)) {
+    pub(crate) fn change(&self, change: impl FnOnce(&mut Said)) {
         let mut said = self.said.borrow_mut();
         change(&mut said.1);
         said.0 += 1;
@@ -138,7 +138,7 @@ impl Page {
     }
 
     /// Says how far it has come and what it has seen, if that is not what the page says.
-    pub(super) fn say(&self, step: Step, note: &str) {
+    pub(crate) fn say(&self, step: Step, note: &str) {
         let same = {
             let said = &self.said.borrow().1;
             said.step == step && said.note == note
@@ -206,7 +206,7 @@ pub(crate) fn read(page: &[u8]) -> Option<Said> {
     let n_pes = n_pes
         .parse()
         .ok()
-        .filter(|n| (1..=super::MAX_PES).contains(n))?;
+        .filter(|n| (1..=super::block::MAX_PES).contains(n))?;
     let digits = missing.len() == 2 * (n_pes as usize).div_ceil(8);
     if version != last || !digits || name.len() > 100 || text.chars().any(strange) {
         return None;
