@@ -272,12 +272,11 @@ fn squatted(listens: bool, crowded: bool) -> (nvshmemrs::UniqueId, String, Vec<O
     if listens {
         listen(&held[0], 4).expect("a queue");
     }
-    while crowded {
-        let one = new();
-        if rustix::net::connect(&one, &address).is_err() {
-            break;
-        }
-        held.push(one);
+    if crowded {
+        held.extend(std::iter::from_fn(|| {
+            let one = new();
+            rustix::net::connect(&one, &address).ok().map(|()| one)
+        }));
     }
     (id, name, held)
 }

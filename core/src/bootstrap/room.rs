@@ -6,7 +6,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::sync::{Mutex, PoisonError};
 
 /// What a PE has open in init besides connections to the others, with some to spare.
-const OWN: u64 = 8;
+const OWN: u64 = 6;
 /// How much more is asked for than is needed: strangers may connect, and other threads open files.
 const SPARE: u64 = 64;
 
