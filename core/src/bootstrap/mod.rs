@@ -6,12 +6,10 @@ mod env;
 pub(crate) mod fuzz;
 mod gather;
 mod holder;
-mod interrupt;
 pub mod local;
 mod places;
 mod socket;
 mod unique_id;
-pub(crate) mod wire;
 
 pub use env::{LAUNCHERS, Launcher};
 pub(crate) use interrupt::hook;
@@ -20,7 +18,7 @@ pub use unique_id::UniqueId;
 
 use crate::job::block::MAX_PES;
 use crate::job::layout::MAX_ALIGNMENT;
-use crate::job::machine;
+use crate::job::{interrupt, machine, wire};
 use crate::runtime::Membership;
 use crate::transport::cuda::{self, Company, CudaTransport, Device};
 use crate::{Error, InitAttr, MemoryKind, Pe, Result, Runtime};
