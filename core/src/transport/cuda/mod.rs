@@ -38,21 +38,24 @@ use crate::job::layout::Layout;
 use crate::operation::Operation;
 use crate::wait::{self, Wait};
 use crate::{Error, Pe, Result};
+use driver::{OutsideCapture, check};
 use introduction::Introduction;
 use kernels::{Kernels, State};
 use memory::chunks::Chunks;
 use memory::exchange::{Exchange, Limit, Patience, Share};
 use memory::mailbox::Mailbox;
+use memory::segment::Memory;
 use memory::share::{hear, say};
+use memory::stage::{STAGE, Stage};
 use memory::{check_size, stride};
-use operations::blocking::BlockingStream;
+use operations::blocking::{BlockingStream, GivenUp};
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, Weak};
 use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 use streams::backpressure::Backpressure;
-use streams::order::{LOOK, StreamOrder};
+use streams::order::{LOOK, LentStream, PER_THREAD, StreamOrder};
 
 /// How long what the library itself has begun may take when the transport goes.
 const LEAVING: Duration = Duration::from_secs(2);
@@ -188,12 +191,8 @@ impl CudaTransport {
             }
             Company::Processes(links) => {
                 let exchange = Exchange::new(me, n_pes, links);
-                let share = Share {
-                    bytes: say(ready
-                        .as_ref()
-                        .map(|(device, _)| Introduction::of(device).bytes())),
-                    fds: Vec::new(),
-                };
+                let introduction = ready.as_ref().map(|(device, _)| Introduction::of(device));
+                let share = Share::saying(say(introduction.map(|one| one.bytes())));
                 let patience = Patience {
                     limit: Limit::Init(until),
                     whole: &|| whole(control, me),
@@ -401,7 +400,7 @@ fn whole(control: &Control, me: Pe) -> Result<()> {
         return match control.team(0, me).broken.load(Acquire) {
             0 => Ok(()),
             // Who has not come to the exchange, although it has come to the collective.
-            mark => Err(crate::team::broken(EXCHANGING, 0, mark)),
+            mark => Err(crate::job::team::broken(EXCHANGING, 0, mark)),
         };
     }
     let pe = header.first_gone.load(Acquire).saturating_sub(1) as Pe;

@@ -12,11 +12,7 @@
 use super::Plan;
 use super::launch::address;
 use crate::Result;
-use crate::transport::cuda::CudaEvent;
-use crate::transport::cuda::device::Device;
-use crate::transport::cuda::driver::{OutsideCapture, check};
-use crate::transport::cuda::lock;
-use crate::transport::cuda::streams::order::PER_THREAD;
+use crate::transport::cuda::{CudaEvent, Device, OutsideCapture, PER_THREAD, check, lock};
 use cudarc::driver::sys::{self, CUDA_KERNEL_NODE_PARAMS, CUfunction, CUgraph, CUgraphExec};
 use cudarc::driver::sys::{CUgraphNode, CUresult, CUstream};
 use std::collections::HashMap;

@@ -39,6 +39,14 @@ pub(crate) struct Share {
     pub(crate) fds: Vec<OwnedFd>,
 }
 
+impl Share {
+    /// Bytes without descriptors.
+    pub(crate) fn saying(bytes: Vec<u8>) -> Share {
+        let fds = Vec::new();
+        Share { bytes, fds }
+    }
+}
+
 /// Waits for a PE until the answer is yes.
 pub(crate) type Waits<'a> = &'a dyn Fn(Pe, &dyn Fn() -> Result<bool>) -> Result<()>;
 
@@ -184,10 +192,7 @@ impl Exchange {
         let mut shares = Vec::with_capacity(self.n_pes as usize);
         for pe in 0..self.n_pes {
             if pe == self.me {
-                shares.push(Share {
-                    bytes: own.bytes.clone(),
-                    fds: Vec::new(),
-                });
+                shares.push(Share::saying(own.bytes.clone()));
                 continue;
             }
             let (from, share) = take(stream, 0, patience)?;

@@ -7,11 +7,8 @@
 use super::stage::{STAGE, STAGES, Stages};
 use crate::heap::alloc::Allocator;
 use crate::job::block::MAX_TEAMS;
-use crate::transport::cuda::device::Device;
-use crate::transport::cuda::driver::check;
 use crate::transport::cuda::kernels::{ErrorRecord, WRITTEN};
-use crate::transport::cuda::lock;
-use crate::transport::cuda::streams::CudaEvent;
+use crate::transport::cuda::{CudaEvent, Device, check, lock};
 use crate::{Error, Result};
 use cudarc::driver::sys;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
@@ -193,7 +190,7 @@ impl Mailbox {
     }
 }
 
-/// Backlog for an array that a kernel reads or writes, for as long as the value lives.
+/// Room for an array that a kernel reads or writes, for as long as the value lives.
 pub(crate) struct Scratch<'a> {
     mailbox: &'a Mailbox,
     offset: u64,
@@ -201,7 +198,7 @@ pub(crate) struct Scratch<'a> {
 }
 
 impl Mailbox {
-    /// Backlog for `bytes` bytes, more than none; an error if there is none left.
+    /// Room for `bytes` bytes, more than none; an error if there is none left.
     pub(crate) fn scratch(&self, bytes: usize) -> Result<Scratch<'_>> {
         let mut block = self.arrays().allocate(bytes as u64, 64);
         if block.is_none() && self.take_back() {

@@ -8,10 +8,8 @@
 //!
 //! 4. `base` is the start of a reservation of `span` bytes, which lives as long as the `Segment`. What is mapped within it is in `mapped`.
 
-use crate::transport::cuda::collectives::completion::Completion;
-use crate::transport::cuda::device::{self, Device};
-use crate::transport::cuda::driver::check;
-use crate::transport::cuda::lock;
+use crate::transport::cuda::device;
+use crate::transport::cuda::{Completion, Device, check, lock};
 use crate::{Error, Result};
 use cudarc::driver::sys::{self, CUmemGenericAllocationHandle};
 use std::collections::BTreeMap;

@@ -3,8 +3,8 @@
 use crate::heap::sym::SymRange;
 use crate::operation::Operation;
 use crate::transport::cuda::memory::exchange::{Limit, MAX_BYTES, Patience, Share};
-use crate::transport::cuda::memory::segment::Memory;
-use crate::transport::cuda::{CudaTransport, whole};
+use crate::transport::cuda::whole;
+use crate::transport::cuda::{CudaTransport, Memory};
 use crate::wait::{Target, Wait};
 use crate::{Error, Pe, Result};
 use std::os::fd::OwnedFd;
@@ -81,16 +81,7 @@ impl CudaTransport {
                 let bytes = say(Ok(places));
                 (Share { bytes, fds }, Ok(pieces))
             }
-            Err(error) => {
-                let bytes = say(Err(&error));
-                (
-                    Share {
-                        bytes,
-                        fds: Vec::new(),
-                    },
-                    Err(error),
-                )
-            }
+            Err(error) => (Share::saying(say(Err(&error))), Err(error)),
         };
         let shares = exchange.all(share, &patience);
         let (pieces, mut shares) = (pieces?, shares?);
@@ -105,11 +96,7 @@ impl CudaTransport {
                     .map_err(|error| self.not_mapped(pe, error));
             }
         }
-        let bytes = say(mapped.as_ref().map(|()| Vec::new()));
-        let share = Share {
-            bytes,
-            fds: Vec::new(),
-        };
+        let share = Share::saying(say(mapped.as_ref().map(|()| Vec::new())));
         let met = exchange
             .all(share, &patience)
             .and_then(|shares| hear(&shares, operation.name()));

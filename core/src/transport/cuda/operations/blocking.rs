@@ -10,9 +10,8 @@
 
 use crate::operation::Operation;
 use crate::transport::Lane;
-use crate::transport::cuda::CudaTransport;
-use crate::transport::cuda::streams::CudaEvent;
 use crate::transport::cuda::streams::backpressure;
+use crate::transport::cuda::{CudaEvent, CudaTransport};
 use crate::wait::{Target, Wait, now_ns};
 use crate::{Error, Result};
 use cudarc::driver::sys::CUstream;

@@ -21,12 +21,9 @@ use crate::heap::sym::{LocalDest, LocalSource};
 use crate::operation::Operation;
 use crate::transport::Lane;
 use crate::transport::copy::copy;
-use crate::transport::cuda::CudaTransport;
-use crate::transport::cuda::driver::check;
-use crate::transport::cuda::memory::stage::{STAGE, Stage};
 use crate::transport::cuda::operations::What;
-use crate::transport::cuda::operations::blocking::GivenUp;
 use crate::transport::cuda::streams::backpressure::{PIECE, pieces};
+use crate::transport::cuda::{CudaTransport, GivenUp, STAGE, Stage, check};
 use cudarc::driver::sys;
 use std::mem::MaybeUninit;
 

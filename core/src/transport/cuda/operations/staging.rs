@@ -1,4 +1,4 @@
-//! Blocks of memory of the host's that kernels do not reach: as many as fit are packed into a stage (`copies.rs`), which a kernel empties
+//! Blocks of memory of the host's that kernels do not reach: as many as fit are gathered in a stage (`copies.rs`), which a kernel empties
 //! or fills, so that there is one wait for all of them.
 
 use crate::Result;
@@ -6,9 +6,8 @@ use crate::heap::sym::{LocalDest, LocalSource};
 use crate::operation::Operation;
 use crate::strided::Transfer;
 use crate::transport::Lane;
-use crate::transport::cuda::CudaTransport;
 use crate::transport::cuda::kernels::StridedArgs;
-use crate::transport::cuda::memory::stage::STAGE;
+use crate::transport::cuda::{CudaTransport, STAGE};
 use cudarc::driver::sys::CUstream;
 use std::ops::Range;
 
@@ -21,7 +20,7 @@ fn groups(transfer: &Transfer) -> impl Iterator<Item = Range<u64>> + use<> {
 }
 
 impl CudaTransport {
-    /// Whether the local blocks of a transfer are packed: they are the host's, which no kernel reaches, and several fit a stage. On a
+    /// Whether the local blocks of a transfer go through a stage: they are the host's, which no kernel reaches, and several fit a stage. On a
     /// captured stream nobody can wait for a stage.
     pub(crate) fn blocks_are_staged(
         &self,

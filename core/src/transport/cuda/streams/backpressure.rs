@@ -8,16 +8,14 @@
 use crate::Result;
 use crate::operation::Operation;
 use crate::transport::Lane;
-use crate::transport::cuda::streams::CudaEvent;
-use crate::transport::cuda::streams::order::PER_THREAD;
-use crate::transport::cuda::{CudaTransport, lock};
+use crate::transport::cuda::{CudaEvent, CudaTransport, PER_THREAD, lock};
 use crate::wait::{Target, Wait};
 use cudarc::driver::sys::CUstream;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 /// Pieces of work between two marks: up to twice as many are on a stream.
-const APART: u64 = 400;
+const BETWEEN_MARKS: u64 = 400;
 /// Bytes of pageable memory that are as much as one more piece: the driver copies them away, and a stream has room for 4 MiB of them.
 pub(crate) const PIECE: usize = 4 << 10;
 
@@ -35,7 +33,7 @@ struct Backlog {
 impl Backlog {
     /// Whether there is room for so many pieces before the next mark; then they are taken.
     fn take(&mut self, pieces: u64) -> bool {
-        let fits = self.taken + pieces < APART;
+        let fits = self.taken + pieces < BETWEEN_MARKS;
         if fits {
             self.taken += pieces;
         }
@@ -105,11 +103,11 @@ impl CudaTransport {
         loop {
             let before = {
                 let mut backpressure = self.backpressure.lock();
-                let room = backpressure.entry(stream).or_default();
-                if room.take(pieces) {
+                let backlog = backpressure.entry(stream).or_default();
+                if backlog.take(pieces) {
                     return Ok(());
                 }
-                room.mark.clone()
+                backlog.mark.clone()
             };
             if let Some(before) = &before {
                 // Other threads wait for it, too.
@@ -118,11 +116,11 @@ impl CudaTransport {
             }
             let mark = Some(Arc::new(self.mark_here(stream as CUstream)?));
             let mut backpressure = self.backpressure.lock();
-            let room = backpressure.entry(stream).or_default();
+            let backlog = backpressure.entry(stream).or_default();
             // Another thread may have been first; then its mark counts.
-            if room.has(before.as_ref()) {
+            if backlog.has(before.as_ref()) {
                 let taken = pieces;
-                *room = Backlog { taken, mark };
+                *backlog = Backlog { taken, mark };
                 drop(backpressure);
                 before
                     .and_then(Arc::into_inner)

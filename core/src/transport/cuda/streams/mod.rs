@@ -11,8 +11,8 @@
 pub(crate) mod backpressure;
 pub(crate) mod order;
 
-use crate::transport::cuda::device::Device;
-use crate::transport::cuda::driver::{OutsideCapture, check, done};
+use crate::transport::cuda::driver::done;
+use crate::transport::cuda::{Device, OutsideCapture, check};
 use crate::{Error, Result};
 use cudarc::driver::sys::{self, CUevent, CUresult, CUstream};
 use std::ffi::c_void;

@@ -7,9 +7,8 @@
 
 use crate::job::block::MAX_TEAMS;
 use crate::transport::Lane;
-use crate::transport::cuda::device::Device;
-use crate::transport::cuda::streams::{CudaEvent, CudaStream};
-use crate::transport::cuda::{CudaTransport, lock};
+use crate::transport::cuda::streams::CudaStream;
+use crate::transport::cuda::{CudaEvent, CudaTransport, Device, lock};
 use crate::{Error, Result};
 use cudarc::driver::sys::CUstream;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Release};
