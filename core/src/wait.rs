@@ -11,6 +11,7 @@
 use crate::clock::now_ns;
 use crate::deadline;
 use crate::job::block::{Control, PeBlock};
+use crate::job::interrupt::call_hook;
 use crate::job::process::pid_of;
 use crate::job::published::{Limit, Published, Seen, Target, Wait};
 use crate::job::state::State;
@@ -71,7 +72,6 @@ pub(crate) fn publish_cpus(block: &PeBlock) {
 }
 
 thread_local! {
-    static IN_HOOK: Cell<bool> = const { Cell::new(false) };
     /// What ends the waits of this thread, if it runs a stream.
     static STOP: RefCell<Option<Arc<AtomicBool>>> = const { RefCell::new(None) };
     /// When the long wait that this thread is in gives up, and why: what it looks at may be waited for, too.
@@ -105,18 +105,6 @@ pub fn on_stream() -> bool {
 
 fn stopped() -> bool {
     STOP.with_borrow(|stop| stop.as_ref().is_some_and(|stop| stop.load(Acquire)))
-}
-
-/// Whether this thread is inside an interrupt hook, hence inside a wait.
-pub fn in_interrupt_hook() -> bool {
-    IN_HOOK.get()
-}
-
-pub(crate) fn call_hook(hook: &dyn Fn() -> bool) -> bool {
-    let before = IN_HOOK.replace(true);
-    let answer = hook();
-    IN_HOOK.set(before);
-    answer
 }
 
 /// How long to sleep after a sleep of `before`, in a wait that has taken `waited`.

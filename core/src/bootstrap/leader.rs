@@ -34,7 +34,7 @@ impl Rendezvous<'_> {
         let result = gathered.and_then(|stride| {
             let control = match self.memory {
                 MemoryKind::Host => {
-                    Control::create(self.n_pes, stride, self.check.seed(self.n_pes)?)?
+                    Control::create(self.n_pes, stride, self.check.checked(self.n_pes, stride)?)?
                 }
                 MemoryKind::Device => Control::create_for_device(self.n_pes, stride)?,
             };

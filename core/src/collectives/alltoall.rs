@@ -7,7 +7,7 @@ use super::{
 use crate::buffer::{LocalDest, LocalSource};
 use crate::heap::sym::{SymSlice, Symmetric};
 use crate::operation::Operation;
-use crate::strided::Strides;
+use crate::strides::Strides;
 use crate::transport::Transport as _;
 use crate::{Error, Pe, Result, Runtime, Team};
 use bytemuck::Pod;

@@ -5,7 +5,7 @@ use super::Turn;
 use crate::buffer::SymRange;
 use crate::operation::{ARGS, Completes, Operation};
 use crate::runtime::Inner;
-use crate::strided::Strides;
+use crate::strides::Strides;
 use crate::transport::check::Checker;
 use crate::{Pe, Result};
 use std::sync::atomic::AtomicU32;

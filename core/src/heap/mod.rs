@@ -1,14 +1,14 @@
 //! The symmetric heap: collective allocation, deferred release, and the checks of symmetric addresses.
 //!
-//! [`layout`](crate::job::layout) is address arithmetic, [`alloc`] the deterministic allocator, [`sym`] the typed handles, [`lookup`] finds the
+//! [`layout`](crate::job::layout) is address arithmetic, [`allocator`](crate::allocator) the deterministic allocator, [`sym`] the typed handles, [`lookup`] finds the
 //! allocation an address lies in, [`register`] makes buffers of the program's symmetric.
 
-pub(crate) mod alloc;
 mod lookup;
 mod realloc;
 pub(crate) mod register;
 pub(crate) mod sym;
 
+use crate::allocator::{Allocator, Block};
 use crate::buffer::SymRange;
 use crate::collectives::{Call, Turn};
 use crate::debug::Level;
@@ -21,7 +21,6 @@ use crate::team::Team;
 use crate::track::Resource;
 use crate::transport::{Lane, Transport as _};
 use crate::{Error, MemoryKind, Pe, Result, Runtime};
-use alloc::{Allocator, Block};
 use bytemuck::Pod;
 use lookup::Lookup;
 use register::{Places, Registered};

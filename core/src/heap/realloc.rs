@@ -1,6 +1,7 @@
 //! Changing the size of an allocation.
 
-use super::{Request, alloc::Block};
+use super::Request;
+use crate::allocator::Block;
 use crate::collectives::{Call, Turn};
 use crate::operation::{NONE, Operation};
 use crate::runtime::Inner;

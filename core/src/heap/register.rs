@@ -4,7 +4,7 @@
 //! They appear at the buffer's own address as before, and at a preferred address if one was given; all of these are symmetric
 //! addresses afterwards. To everything else it is like an allocation.
 
-use super::alloc::{Allocator, Block};
+use crate::allocator::{Allocator, Block};
 use crate::buffer::{Registration, SymRange};
 use crate::collectives::Call;
 use crate::job::layout::Layout;

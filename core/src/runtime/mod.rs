@@ -11,6 +11,7 @@ use crate::debug::Level;
 use crate::heap::Heap;
 use crate::job::bell;
 use crate::job::block::Control;
+use crate::job::interrupt::InterruptHook;
 use crate::job::layout::Layout;
 use crate::job::process::pid_of;
 use crate::job::published::{Target, Wait};
@@ -77,7 +78,7 @@ impl InitAttr {
             Some(memory) => memory,
             None => config::memory()?,
         };
-        let check = check::Settings::of(self)?;
+        let check = check::Settings::of(self.check, self.check_seed)?;
         if memory == MemoryKind::Device && check.wanted() {
             return Err(Error::NotSupported(
                 "the checker looks at host memory only: switch it off (NVSHMEMRS_CHECK), or use NVSHMEMRS_MEMORY=host".into(),
@@ -124,9 +125,6 @@ pub struct Mapping {
     /// Tells whether the mapping is still there.
     _there: Arc<()>,
 }
-
-/// Called while a wait is long; `true` ends it with [`Error::Interrupted`].
-pub type InterruptHook = Arc<dyn Fn() -> bool + Send + Sync>;
 
 /// How a PE holds its place in the job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

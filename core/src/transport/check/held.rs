@@ -3,11 +3,12 @@
 use super::delay::Reach;
 use super::memory::{self, Digest};
 use super::tracker::Ticket;
-use super::{Checker, HELD_BYTES, inside};
+use super::{Checker, HELD_BYTES};
 use crate::Pe;
 use crate::buffer::{LocalDest, LocalSource, SymRange};
 use crate::job::bell;
 use crate::op::SignalOp;
+use crate::sites::inside;
 use crate::transport::copy::copy;
 use crate::transport::{Atomic, Transport as _, Width};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};

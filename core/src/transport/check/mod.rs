@@ -12,7 +12,6 @@ mod clocks;
 mod courier;
 mod delay;
 mod held;
-mod inside;
 mod lent;
 mod memory;
 mod operations;
@@ -29,12 +28,12 @@ use crate::dtype::Dtype;
 use crate::job::block::Control;
 use crate::job::layout::Layout;
 use crate::op::Cmp;
+pub(crate) use crate::sites::inside::{Inside, write};
 use crate::sites::{Access, Sites};
 use crate::{Pe, Result};
 use courier::Courier;
 use delay::{Queue, Random, Reach};
 use held::{Held, Spare};
-pub(crate) use inside::{Inside, write};
 use lent::Lent;
 use report::{Finding, Names as _, Party, Place, Problem};
 pub(crate) use settings::Settings;
@@ -245,7 +244,7 @@ impl Checker {
         let may = address.wrapping_sub(self.layout.base) < self.layout.span
             || self.lent.concerns(address, bytes)
             || self.any_adopted.load(Acquire);
-        may && !inside::is_inside()
+        may && !crate::sites::inside::is_inside()
     }
 
     /// The program itself reads or writes memory of this process.

@@ -5,7 +5,7 @@
 //! The rules are those of [`driver`](crate::transport::cuda::driver).
 
 use super::stage::{STAGE, STAGES, Stages};
-use crate::heap::alloc::Allocator;
+use crate::allocator::Allocator;
 use crate::job::block::MAX_TEAMS;
 use crate::transport::cuda::kernels::{ErrorRecord, WRITTEN};
 use crate::transport::cuda::{CudaEvent, Device, check, lock};

@@ -17,7 +17,7 @@ mod staging;
 use crate::buffer::{LocalDest, LocalSource, SymRange};
 use crate::op::SignalOp;
 use crate::operation::Operation;
-use crate::strided::Transfer;
+use crate::strides::Transfer;
 use crate::transport::cuda::kernels::{SignalWay, StridedArgs, WaitArgs};
 use crate::transport::cuda::memory::mailbox::{ResultWord, Scratch};
 use crate::transport::cuda::{CudaTransport, GivenUp, check, lock};

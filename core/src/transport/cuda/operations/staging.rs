@@ -4,7 +4,7 @@
 use crate::Result;
 use crate::buffer::{LocalDest, LocalSource};
 use crate::operation::Operation;
-use crate::strided::Transfer;
+use crate::strides::Transfer;
 use crate::transport::Lane;
 use crate::transport::cuda::kernels::StridedArgs;
 use crate::transport::cuda::{CudaTransport, STAGE};
