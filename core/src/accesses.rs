@@ -2,6 +2,7 @@
 //! places in the program are found.
 
 use crate::runtime::Inner;
+use crate::sites::inside::Inside;
 use crate::sites::{Access, Place, SiteHook};
 use crate::{Result, Runtime};
 use std::panic::Location;
@@ -37,18 +38,18 @@ impl Inner {
     #[inline]
     #[track_caller]
     fn announce(&self, access: Access, address: u64, bytes: usize, place: Option<Place>) {
-        if let Some(checker) = self.transport.checker()
-            && checker.concerns(address, bytes as u64)
+        if let Some(notes) = self.transport.notes()
+            && notes.concerns(address, bytes as u64)
             && self.ready().is_ok()
             && let Some(sites) = &self.sites
         {
             // What `concerns` says is no longer so inside.
-            let _inside = checker.enter();
+            let _inside = Inside::enter();
             let site = match place {
                 Some(place) => sites.at(access.name(), place),
                 None => sites.here(access.name(), Location::caller()),
             };
-            checker.plain_access(access, address, bytes as u64, site);
+            notes.plain_access(access, address, bytes as u64, site);
         }
     }
 }
@@ -74,7 +75,7 @@ impl Runtime {
 
     /// What takes the accesses of the program, if the checker is on. Local.
     pub fn accesses(&self) -> Option<Accesses> {
-        self.inner.transport.checker().map(|_| Accesses {
+        self.inner.transport.notes().map(|_| Accesses {
             inner: Arc::downgrade(&self.inner),
         })
     }

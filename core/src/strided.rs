@@ -29,19 +29,9 @@ impl Runtime {
         let dest = dest.into().resolve(inner, "dest", transfer.dest().span())?;
         let source = source.into();
         check_span("source", source.bytes(), transfer.source().span())?;
-        if let Some(cuda) = inner.transport.cuda() {
-            cuda.put_blocks(self.lane, pe, dest.offset(), source, transfer)?;
-            self.ring_for_words(dest, pe);
-            return Ok(());
-        }
-        let (_, block, _) = transfer.dest().parts();
-        let bytes = block as usize;
-        for (to, from) in transfer.blocks() {
-            let block = source.part(from as usize, bytes);
-            inner
-                .transport
-                .put(self.lane, pe, dest.offset() + to, block, "iput")?;
-        }
+        let at = dest.offset();
+        let transport = &inner.transport;
+        transport.put_blocks(self.lane, pe, at, source, transfer, "iput")?;
         self.ring_for_words(dest, pe);
         Ok(())
     }
@@ -65,20 +55,11 @@ impl Runtime {
         let source = source
             .into()
             .resolve(inner, "source", transfer.source().span())?;
-        let mut dest = dest.into();
+        let dest = dest.into();
         check_span("dest", dest.bytes(), transfer.dest().span())?;
-        if let Some(cuda) = inner.transport.cuda() {
-            return cuda.get_blocks(self.lane, pe, source.offset(), dest, transfer);
-        }
-        let (_, block, _) = transfer.dest().parts();
-        let bytes = block as usize;
-        for (to, from) in transfer.blocks() {
-            let block = dest.part(to as usize, bytes);
-            inner
-                .transport
-                .get(self.lane, pe, source.offset() + from, block, "iget")?;
-        }
-        Ok(())
+        let at = source.offset();
+        let transport = &inner.transport;
+        transport.get_blocks(self.lane, pe, at, dest, transfer, "iget")
     }
 
     /// Writes `count` elements of `source`, `source_stride` apart, to elements of `dest` on PE `pe` that are `dest_stride` apart. With a

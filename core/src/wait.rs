@@ -18,7 +18,6 @@ use crate::job::state::State;
 use crate::operation::Operation;
 use crate::runtime::Inner;
 use crate::team::TeamState;
-use crate::transport::Transport as _;
 use crate::{Error, MemoryKind, Result, board};
 use rustix::io::Errno;
 use rustix::thread::futex;
@@ -196,7 +195,7 @@ impl Inner {
     /// How often to look before the wait counts as long.
     #[inline]
     fn spins_for(&self, wait: &Wait) -> u32 {
-        match (wait.target, self.transport.raw().kind()) {
+        match (wait.target, self.transport.own().kind()) {
             // A look at a word of device memory is a copy, which takes as long as a thousand looks at a word of the host's.
             (
                 Target::Word { .. } | Target::Stream { .. } | Target::Device | Target::Share { .. },
@@ -236,7 +235,7 @@ impl Inner {
             waited: start.elapsed(),
             detail: board::detail(&self.control, self.my_pe, &wait, seen, start_ns),
         };
-        let memory = self.transport.raw().kind();
+        let memory = self.transport.own().kind();
         let mut nap = FIRST_NAP;
         let mut hook_at = HOOK_EVERY;
         loop {
@@ -251,7 +250,7 @@ impl Inner {
                 slot.actual.store(seen.actual, Relaxed);
             }
             // First, so that what a look of this thread has noted is not said again later.
-            self.transport.raw().failure()?;
+            self.transport.own().failure()?;
             match wait.target {
                 // Nobody else is waited for: what waits for others on the GPU is told to end.
                 Target::Device => {}
@@ -301,7 +300,7 @@ impl Inner {
                     .clone();
                 if hook.is_some_and(|hook| call_hook(&*hook)) {
                     // A look before the sleep may have given up: that is said here.
-                    let _ = self.transport.raw().failure();
+                    let _ = self.transport.own().failure();
                     return Err(interrupted(seen));
                 }
             }

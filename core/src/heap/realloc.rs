@@ -6,7 +6,7 @@ use crate::collectives::{Call, Turn};
 use crate::operation::{NONE, Operation};
 use crate::runtime::Inner;
 use crate::track::Resource;
-use crate::transport::{Lane, Transport as _};
+use crate::transport::Lane;
 use crate::{Result, Runtime, Team};
 
 impl Inner {
@@ -63,7 +63,7 @@ impl Inner {
         if let Some(new) = new {
             let me = self.my_pe;
             self.transport
-                .raw()
+                .own()
                 .copy(me, new, me, old.offset, old.bytes);
             // Nobody is to use the new block before every PE's contents are there.
             if let Err(error) = turn.meet_again(Operation::Realloc) {

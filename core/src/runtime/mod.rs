@@ -24,13 +24,13 @@ use crate::sites::Sites;
 use crate::stream::{GpuStream, Queue};
 use crate::team::Teams;
 use crate::track::{Ledger, Resource};
-use crate::transport::check::tracker::Tracker;
-use crate::transport::check::{self, Checker};
-use crate::transport::cuda::{self, CudaTransport};
+use crate::transport::check::{self, Checked, Checker};
+use crate::transport::cuda::CudaTransport;
 use crate::transport::host::HostTransport;
-use crate::transport::{Active, Lane, Transport as _};
+use crate::transport::{Lane, Route};
 use crate::wait;
 use crate::{Error, MemoryKind, Pe, Result, board, config};
+use std::any::Any;
 use std::cell::RefCell;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
@@ -121,7 +121,7 @@ impl InitAttr {
 #[derive(Debug)]
 pub struct Mapping {
     _segment: Arc<Segment>,
-    _device: Option<Arc<cuda::Segment>>,
+    _elsewhere: Option<Arc<dyn Any + Send + Sync>>,
     /// Tells whether the mapping is still there.
     _there: Arc<()>,
 }
@@ -147,7 +147,7 @@ pub(crate) struct Inner {
     pub(crate) my_pe: Pe,
     pub(crate) n_pes: Pe,
     pub(crate) layout: Layout,
-    pub(crate) transport: Active,
+    pub(crate) transport: Route,
     pub(crate) control: Control,
     pub(crate) heap: Heap,
     pub(crate) teams: Teams,
@@ -410,17 +410,17 @@ impl Inner {
 
     /// An error if the checker has found something on any PE that has come to finalize.
     fn check_findings(&self) -> Result<()> {
-        let Some(check) = self.transport.checker() else {
+        let Some(notes) = self.transport.notes() else {
             return Ok(());
         };
-        if let Some(summary) = check.track(Tracker::summary) {
+        if let Some(summary) = notes.summary() {
             check::write(&summary);
         }
-        match check.track(Tracker::job_findings) {
-            0 => Ok(()),
-            found => Err(Error::CheckFailed {
+        match notes.findings() {
+            (_, 0) => Ok(()),
+            (own, found) => Err(Error::CheckFailed {
                 found,
-                own: check.track(Tracker::findings),
+                own,
                 me: self.my_pe,
             }),
         }
@@ -444,14 +444,14 @@ impl Inner {
         for stream in self.live_streams() {
             stream.abandon();
         }
-        if let Some(check) = self.transport.checker() {
-            check.stop();
+        if let Some(notes) = self.transport.notes() {
+            notes.stop();
         }
         if state == State::Left {
             // Whoever sees a kernel of its own ended sees why.
             Inner::mark_gone(&self.control, self.my_pe, state);
         }
-        self.transport.end_kernels(state == State::Left);
+        self.transport.any().leave(state == State::Left);
         self.settle_gpu();
         self.forget_buffers();
         if state != State::Left {
@@ -482,8 +482,8 @@ impl Drop for Inner {
                 .get_mut()
                 .unwrap_or_else(|poison| poison.into_inner());
             std::mem::forget(std::mem::take(streams));
-            if let Some(check) = self.transport.checker() {
-                check.abandon();
+            if let Some(notes) = self.transport.notes() {
+                notes.abandon();
             }
         }
     }
@@ -581,7 +581,7 @@ impl Runtime {
         let seed = control.check_seed();
         let sites = (attr.track || seed.is_some()).then(Sites::new);
         let (layout, transport) = match cuda {
-            Some(cuda) => (cuda.layout(), Active::Cuda(Box::new(cuda))),
+            Some(cuda) => (cuda.layout(), Route::Other(Box::new(cuda))),
             None => {
                 let layout = Layout::new(
                     control.segment().base() + Control::heap_offset(control.n_pes()),
@@ -591,14 +591,15 @@ impl Runtime {
                     control.n_pes(),
                 );
                 let host = HostTransport::new(Arc::clone(control.segment()), layout, me);
-                let check = match (seed, &sites) {
+                let transport = match (seed, &sites) {
                     (Some(_), Some(sites)) => {
                         let sites = Arc::clone(sites);
-                        Some(Checker::start(&control, layout, me, host.clone(), sites)?)
+                        let check = Checker::start(&control, layout, me, Box::new(host), sites)?;
+                        Route::Other(Box::new(Checked(check)))
                     }
-                    _ => None,
+                    _ => Route::Host(host),
                 };
-                (layout, Active::new(host, check))
+                (layout, transport)
             }
         };
         let left = until.saturating_duration_since(Instant::now());
@@ -630,7 +631,10 @@ impl Runtime {
                 inner.control.clone(),
                 me,
                 attr.stop_timeout,
-                inner.transport.completion(),
+                inner
+                    .transport
+                    .cuda()
+                    .map(|cuda| Arc::clone(cuda.completion())),
             )?;
             *inner
                 .watchdog
@@ -676,7 +680,7 @@ impl Runtime {
             format!(
                 "joined; PEs in the job: {}; symmetric heap of each: {heap_bytes} bytes of {} memory",
                 inner.n_pes,
-                inner.transport.raw().kind()
+                inner.transport.any().kind()
             )
         });
         Ok(runtime)
@@ -749,7 +753,7 @@ impl Runtime {
             .note_while("heap_keep", Resource::Mapping, &there);
         Mapping {
             _segment: Arc::clone(self.inner.control.segment()),
-            _device: self.inner.transport.device_segment(),
+            _elsewhere: self.inner.transport.any().mapping(),
             _there: there,
         }
     }
@@ -768,8 +772,8 @@ impl Runtime {
     /// What the checker has found on this PE: how often, and the texts of the last findings, oldest first. Nothing in a job that is
     /// not checked. Local.
     pub fn check_reports(&self) -> (u64, Vec<String>) {
-        match self.inner.transport.checker() {
-            Some(check) => check.track(|tracker| (tracker.findings(), tracker.reports())),
+        match self.inner.transport.notes() {
+            Some(notes) => (notes.findings().0, notes.reports()),
             None => (0, Vec::new()),
         }
     }

@@ -3,7 +3,6 @@
 use super::{Team, TeamState, Teams};
 use crate::operation::Operation;
 use crate::runtime::Inner;
-use crate::transport::Transport as _;
 use crate::transport::cuda::CompletionCounts;
 use crate::{Error, Result};
 use std::cell::RefCell;
@@ -22,7 +21,7 @@ impl Inner {
     /// leave when a PE is gone, when one has reported something, and when a member cannot take part in a collective.
     pub(crate) fn check_kernels(&self, operation: Operation) -> Result<()> {
         // What the kernels have found says more than that they have ended.
-        self.transport.raw().failure()?;
+        self.transport.own().failure()?;
         self.check_job(operation)?;
         self.check_stream_teams(operation)
     }
@@ -52,7 +51,7 @@ impl Inner {
     pub(crate) fn why_ended(&self, operation: Operation, team: &TeamState) -> Error {
         let known = self
             .transport
-            .raw()
+            .own()
             .failure()
             .and_then(|()| self.check_job(operation))
             .and_then(|()| self.check_team(operation, team));

@@ -15,16 +15,17 @@ pub(crate) mod copies;
 mod staging;
 
 use crate::buffer::{LocalDest, LocalSource, SymRange};
-use crate::op::SignalOp;
 use crate::operation::Operation;
 use crate::strides::Transfer;
 use crate::transport::cuda::kernels::{SignalWay, StridedArgs, WaitArgs};
 use crate::transport::cuda::memory::mailbox::{ResultWord, Scratch};
 use crate::transport::cuda::{CudaTransport, GivenUp, check, lock};
-use crate::transport::{Atomic, Lane, MemoryKind, SignalUpdate, Transport, Width};
-use crate::{Pe, Result};
+use crate::transport::{Atomic, Call, Lane, Nbi, SignalUpdate, Transport, Width};
+use crate::{Error, MemoryKind, Pe, Result};
 use cudarc::driver::sys::{self, CUresult, CUstream};
+use std::any::Any;
 use std::ffi::c_void;
+use std::sync::Arc;
 
 /// What the driver knows of an address.
 #[derive(Clone, Copy)]
@@ -448,6 +449,10 @@ impl Transport for CudaTransport {
         CudaTransport::failure(self)
     }
 
+    fn keep(&self, error: Error) {
+        self.note::<()>(Err(error));
+    }
+
     fn commit(&self, range: SymRange) -> Result<()> {
         let missing = self.chunks().missing(range);
         if missing.is_empty() {
@@ -467,8 +472,8 @@ impl Transport for CudaTransport {
         // Chunks stay, for the next allocation.
     }
 
-    fn zero(&self, range: SymRange) {
-        self.note(self.set_zero(range, Operation::Malloc));
+    fn zero(&self, range: SymRange) -> Result<()> {
+        self.set_zero(range, Operation::Malloc)
     }
 
     fn check_adopt(&self, buffer: u64, bytes: u64, preferred: u64) -> Result<()> {
@@ -498,40 +503,120 @@ impl Transport for CudaTransport {
         Some(self.layout.address(pe, offset))
     }
 
-    fn put(&self, pe: Pe, dest: u64, source: LocalSource<'_>) {
-        self.note(CudaTransport::put(self, Lane::Blocking, pe, dest, source));
+    fn put(&self, call: Call, pe: Pe, dest: u64, source: LocalSource<'_>, nbi: Nbi) -> Result<()> {
+        match nbi {
+            Nbi::No => CudaTransport::put(self, call.lane, pe, dest, source),
+            Nbi::Yes { lasts } => self.put_nbi(call.lane, pe, dest, source, lasts),
+        }
     }
 
-    fn get(&self, pe: Pe, source: u64, dest: LocalDest<'_>) {
-        self.note(CudaTransport::get(self, Lane::Blocking, pe, source, dest));
+    fn get(&self, call: Call, pe: Pe, source: u64, dest: LocalDest<'_>, nbi: Nbi) -> Result<()> {
+        match nbi {
+            Nbi::No => CudaTransport::get(self, call.lane, pe, source, dest),
+            Nbi::Yes { lasts } => self.get_nbi(call.lane, pe, source, dest, lasts),
+        }
     }
 
-    fn copy(&self, to: Pe, dest: u64, from: Pe, source: u64, bytes: u64) {
-        self.note(self.copy_between(Lane::Blocking, (to, dest), (from, source), bytes));
+    fn put_value(&self, call: Call, pe: Pe, dest: u64, value: &[u8]) -> Result<()> {
+        CudaTransport::put_value(self, call.lane, pe, dest, value)
     }
 
-    fn atomic(&self, pe: Pe, offset: u64, width: Width, operation: Atomic) -> u64 {
-        self.note(self.atomic_fetch(Lane::Blocking, pe, offset, width, operation))
+    fn get_value(&self, call: Call, pe: Pe, source: u64, bytes: usize) -> Result<[u64; 2]> {
+        CudaTransport::get_value(self, call.lane, pe, source, bytes)
     }
 
-    fn load(&self, offset: u64, bytes: usize) -> u64 {
-        self.note(self.read_word(offset, bytes))
+    fn put_blocks(
+        &self,
+        call: Call,
+        pe: Pe,
+        dest: u64,
+        source: LocalSource<'_>,
+        transfer: &Transfer,
+    ) -> Result<()> {
+        CudaTransport::put_blocks(self, call.lane, pe, dest, source, transfer)
     }
 
-    fn signal(&self, pe: Pe, offset: u64, value: u64, op: SignalOp) {
-        let signal = SignalUpdate { offset, value, op };
-        self.note(self.update_signal(Lane::Blocking, pe, signal));
+    fn get_blocks(
+        &self,
+        call: Call,
+        pe: Pe,
+        source: u64,
+        dest: LocalDest<'_>,
+        transfer: &Transfer,
+    ) -> Result<()> {
+        CudaTransport::get_blocks(self, call.lane, pe, source, dest, transfer)
     }
 
-    fn signal_fetch(&self, offset: u64) -> u64 {
-        self.note(self.read_word(offset, size_of::<u64>()))
+    fn put_signal(
+        &self,
+        call: Call,
+        pe: Pe,
+        dest: u64,
+        source: LocalSource<'_>,
+        update: SignalUpdate,
+        _: Nbi,
+    ) -> Result<()> {
+        CudaTransport::put_signal(self, call.lane, pe, dest, source, update)
     }
 
-    fn fence(&self) {
-        // The blocking stream does one thing after the other.
+    fn atomic(
+        &self,
+        call: Call,
+        pe: Pe,
+        offset: u64,
+        width: Width,
+        operation: Atomic,
+        fetches: bool,
+    ) -> Result<u64> {
+        if fetches {
+            return self.atomic_fetch(call.lane, pe, offset, width, operation);
+        }
+        self.atomic_update(call.lane, pe, offset, width, operation)?;
+        Ok(0)
     }
 
-    fn quiet(&self) {
-        self.note(self.complete(Lane::Blocking));
+    fn signal(&self, call: Call, pe: Pe, update: SignalUpdate) -> Result<()> {
+        self.update_signal(call.lane, pe, update)
+    }
+
+    fn read(&self, _: Call, me: Pe, source: SymRange, dest: LocalDest<'_>) -> Result<()> {
+        CudaTransport::get(self, Lane::Blocking, me, source.offset(), dest)
+    }
+
+    fn write(&self, _: Call, me: Pe, dest: SymRange, source: LocalSource<'_>) -> Result<()> {
+        CudaTransport::put(self, Lane::Blocking, me, dest.offset(), source)
+    }
+
+    fn fence(&self, lane: Lane) -> Result<()> {
+        self.order(lane)
+    }
+
+    fn quiet(&self, call: Call) -> Result<()> {
+        CudaTransport::quiet(self, call.lane)
+    }
+
+    fn quiet_before_release(&self, call: Call) -> Result<()> {
+        self.complete(call.lane)
+    }
+
+    fn copy(&self, to: Pe, dest: u64, from: Pe, source: u64, bytes: u64) -> Result<()> {
+        self.copy_between(Lane::Blocking, (to, dest), (from, source), bytes)
+    }
+
+    fn load(&self, offset: u64, bytes: usize) -> Result<u64> {
+        self.read_word(offset, bytes)
+    }
+
+    fn cuda(&self) -> Option<&CudaTransport> {
+        Some(self)
+    }
+
+    fn leave(&self, gone: bool) {
+        self.abort(gone);
+    }
+
+    fn mapping(&self) -> Option<Arc<dyn Any + Send + Sync>> {
+        let segment: Arc<_> = Arc::clone(self.segment());
+        Some(segment)
     }
 }
