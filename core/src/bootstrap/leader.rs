@@ -1,12 +1,12 @@
 //! PE 0's side: it takes the others in ([`gather`](super::gather)), makes the job's memory, hands it out and gives the word to go.
 
 use super::gather::Gathering;
-use super::interrupt;
 use super::room::Room;
 use super::socket::{GRACE, Member, Rendezvous, bootstrap, words};
-use super::wire::{Arriving, Kind, MAX_MESSAGE, send, send_with_fd};
 use crate::job::block::Control;
 use crate::job::forming::Step;
+use crate::job::interrupt;
+use crate::job::wire::{Arriving, Kind, MAX_MESSAGE, send, send_with_fd};
 use crate::runtime::Membership;
 use crate::transport::cuda::Links;
 use crate::{MemoryKind, Pe, Result, Runtime};

@@ -15,14 +15,14 @@ mod broadcast;
 mod checked;
 mod collect;
 mod device;
-mod farewell;
 mod fcollect;
+mod finalize_notice;
 mod fold;
 mod reduce;
 mod reducescatter;
 mod scan;
 
-pub(crate) use farewell::Parting;
+pub(crate) use finalize_notice::FinalizeNotice;
 
 use crate::buffer::{LocalDest, LocalSource, SymRange};
 use crate::job::bell::ring_team;

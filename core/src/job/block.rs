@@ -10,7 +10,7 @@
 //! ```
 //!
 //! In a job whose heap is in GPU memory the segment ends at heap_offset; the parts are in a range of GPU addresses
-//! (transport/cuda/segment.rs).
+//! (transport/cuda/memory/segment.rs).
 //!
 //! All of it is atomics, zero at first, backed by memory when touched.
 

@@ -13,6 +13,8 @@
 //! | [`liveness`] | the thread that notices PEs that have ended, or are stopped |
 //! | [`stops`] | PEs that are stopped |
 //! | [`fork`], [`signals`] | forked children; the program's signals and the library's threads |
+//! | [`team`] | names of teams for messages, marks of broken ones |
+//! | [`wire`], [`interrupt`] | messages over the sockets that bring a job together; what ends init's waits |
 //! | [`process`], [`credentials`], [`machine`] | what the kernel says of a process, of a socket's other end and of the machine |
 
 pub(crate) mod bell;
@@ -20,6 +22,7 @@ pub(crate) mod block;
 pub(crate) mod credentials;
 pub(crate) mod fork;
 pub(crate) mod forming;
+pub(crate) mod interrupt;
 pub(crate) mod layout;
 pub(crate) mod locks;
 pub mod machine;
@@ -29,3 +32,5 @@ pub(crate) mod roll;
 pub(crate) mod segment;
 pub(crate) mod signals;
 pub(crate) mod state;
+pub(crate) mod team;
+pub(crate) mod wire;

@@ -6,7 +6,7 @@ mod stops;
 mod watchdog;
 
 use crate::bootstrap::{self, UniqueId};
-use crate::collectives::Parting;
+use crate::collectives::FinalizeNotice;
 use crate::debug::Level;
 use crate::heap::Heap;
 use crate::job::bell;
@@ -275,25 +275,25 @@ impl Inner {
     /// further collective: kernels of theirs may wait for one, and ours for what comes after it.
     fn drain_gpu_streams(&self) -> Result<()> {
         let streams = self.gpu_streams().clone();
-        let parting = RefCell::new(Parting::new(self));
+        let notice = RefCell::new(FinalizeNotice::new(self));
         let mut drained = Ok(());
         for stream in &streams {
             let done = self.wait_until_done(Operation::Finalize, &|| {
-                parting.borrow_mut().look()?;
+                notice.borrow_mut().look()?;
                 stream.query()
             });
             drained = drained.and(done);
         }
         if let Some(cuda) = self.transport.cuda() {
             let done = self.wait_until_done(Operation::Finalize, &|| {
-                parting.borrow_mut().look()?;
+                notice.borrow_mut().look()?;
                 cuda.left_nothing()
             });
             drained = drained.and(done);
         }
         // An error of the driver says that nothing runs any more.
         let idle = |done: Result<bool>| done.unwrap_or(true);
-        let told = parting.into_inner().finish(|| {
+        let told = notice.into_inner().finish(|| {
             let left = self
                 .transport
                 .cuda()
@@ -632,7 +632,7 @@ impl Runtime {
                 inner.control.clone(),
                 me,
                 attr.stop_timeout,
-                inner.transport.page(),
+                inner.transport.completion(),
             )?;
             *inner
                 .watchdog

@@ -11,7 +11,7 @@ use crate::job::block::Control;
 use crate::job::locks::Holder;
 use crate::job::state::State;
 use crate::job::{locks, machine, signals};
-use crate::transport::cuda::Page;
+use crate::transport::cuda::Completion;
 use crate::{Error, Pe, Result};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -33,13 +33,13 @@ pub(super) struct Watchdog {
 }
 
 impl Watchdog {
-    /// Starts watching on behalf of PE `me`; a PE may be stopped for `stop_timeout`. When one is gone, the kernels that wait on `page`
-    /// are told.
+    /// Starts watching on behalf of PE `me`; a PE may be stopped for `stop_timeout`. `kernels`: what ends those of
+    /// this PE's GPU.
     pub(super) fn start(
         control: Control,
         me: Pe,
         stop_timeout: Option<Duration>,
-        page: Option<Arc<Page>>,
+        kernels: Option<Arc<Completion>>,
     ) -> Result<Watchdog> {
         let stop = Arc::new(AtomicBool::new(false));
         let seen = Arc::clone(&stop);
@@ -52,7 +52,7 @@ impl Watchdog {
                     &control,
                     me,
                     Stops::new(stop_timeout),
-                    page.as_deref(),
+                    kernels.as_deref(),
                     &seen,
                 )
             })
@@ -70,7 +70,13 @@ impl Watchdog {
     }
 }
 
-fn watch(control: &Control, me: Pe, mut stops: Stops, page: Option<&Page>, stop: &AtomicBool) {
+fn watch(
+    control: &Control,
+    me: Pe,
+    mut stops: Stops,
+    kernels: Option<&Completion>,
+    stop: &AtomicBool,
+) {
     let n_pes = control.n_pes();
     let mut round = 0;
     loop {
@@ -79,11 +85,8 @@ fn watch(control: &Control, me: Pe, mut stops: Stops, page: Option<&Page>, stop:
             return;
         }
         round += 1;
-        if let Some(page) = page {
-            if control.header().gone.load(Acquire) != 0 {
-                page.abort();
-            }
-            page.end_broken_teams(control, me);
+        if let Some(kernels) = kernels {
+            kernels.watch(control, me);
         }
         stops.tick(control, me);
         // A failure shows as a death, which is what it then is: the descriptor is gone.

@@ -98,10 +98,10 @@ impl Active {
     }
 
     /// What tells the kernels of this PE's GPU to end, if there are any.
-    pub(crate) fn page(&self) -> Option<Arc<cuda::Page>> {
+    pub(crate) fn completion(&self) -> Option<Arc<cuda::Completion>> {
         match self {
             Active::Host(_) | Active::Checked(..) => None,
-            Active::Cuda(cuda) => Some(Arc::clone(cuda.page())),
+            Active::Cuda(cuda) => Some(Arc::clone(cuda.completion())),
         }
     }
 

@@ -196,7 +196,6 @@ pub(crate) const PIECES: &[Piece] = &[
         items: &[
             "struct Team",
             "impl Team",
-            "const NAMES",
             "struct TeamConfig",
             "struct Members",
             "impl Members",
@@ -223,8 +222,6 @@ pub(crate) const PIECES: &[Piece] = &[
             "Inner::put_on_device",
             "Inner::break_team",
             "fn no_team",
-            "fn breaks",
-            "fn broken",
         ],
         mutants: &[
             mutant(
@@ -246,9 +243,9 @@ pub(crate) const PIECES: &[Piece] = &[
         ],
     },
     Piece {
-        name: "launches",
-        file: "team/kernels.rs",
-        items: &["struct Launches", "impl Launches"],
+        name: "marks",
+        file: "job/team.rs",
+        items: &["const NAMES", "fn breaks", "fn broken"],
         mutants: &[],
     },
     Piece {

@@ -1,26 +1,34 @@
 //! The operations on GPU memory.
 //!
-//! An operation goes to a lane: the library's own stream, and then the call waits until it is done; or a stream of the program's, which
+//! | file | what it holds |
+//! |---|---|
+//! | [`blocking`] | the library's blocking stream, and waits for it with all that ends a wait |
+//! | [`copies`] | how a copy goes, by the kind of memory of the program's |
+//! | [`staging`] | many blocks of host memory through pinned memory, with one wait for all |
+//!
+//! An operation goes to a lane: the blocking stream, and then the call waits until it is done; or a stream of the program's, which
 //! takes operations in order, and then the call returns at once. Operations of one stream follow each other, so fences have nothing
-//! to do; quiet waits for what a call has left behind on the library's own stream.
+//! to do; quiet waits for what a call has left behind on the blocking stream.
 
-use super::driver::check;
-use super::kernels::{SignalWay, StridedArgs, WaitArgs};
-use super::own::GivenUp;
-use super::page::{ResultWord, Scratch};
-use super::{CudaTransport, Segment};
+pub(crate) mod blocking;
+pub(crate) mod copies;
+mod staging;
+
 use crate::buffer::{LocalDest, LocalSource, SymRange};
 use crate::op::SignalOp;
 use crate::operation::Operation;
 use crate::strided::Transfer;
+use crate::transport::cuda::kernels::{SignalWay, StridedArgs, WaitArgs};
+use crate::transport::cuda::memory::mailbox::{ResultWord, Scratch};
+use crate::transport::cuda::{CudaTransport, GivenUp, check, lock};
 use crate::transport::{Atomic, Lane, MemoryKind, SignalUpdate, Transport, Width};
-use crate::{Error, Pe, Result};
+use crate::{Pe, Result};
 use cudarc::driver::sys::{self, CUresult, CUstream};
 use std::ffi::c_void;
 
 /// What the driver knows of an address.
 #[derive(Clone, Copy)]
-pub(super) enum What {
+pub(crate) enum What {
     MemoryType,
     Device,
     AddressForKernels,
@@ -31,7 +39,7 @@ const NO_DEVICE: u64 = -2_i32 as u32 as u64;
 
 impl What {
     /// `None` if the address is none that the driver knows. The device's context is the current one.
-    pub(super) fn of(self, address: u64) -> Option<u64> {
+    pub(crate) fn of(self, address: u64) -> Option<u64> {
         use sys::CUpointer_attribute::*;
         let (attribute, nothing) = match self {
             What::MemoryType => (CU_POINTER_ATTRIBUTE_MEMORY_TYPE, 0),
@@ -46,10 +54,6 @@ impl What {
         (code == CUresult::CUDA_SUCCESS && value != nothing).then_some(value)
     }
 }
-
-/// What can be registered, for an error.
-const REGISTRABLE: &str = "whole mappings of GPU memory that cuMemCreate made on this PE's GPU with requestedHandleTypes = \
-                           CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR; memory of cudaMalloc cannot be mapped by other PEs";
 
 impl CudaTransport {
     /// See [`Transport::put`].
@@ -127,7 +131,7 @@ impl CudaTransport {
         let way = kernels.way_of_signal(stream, signal.op, bytes)?;
         let apart = to.abs_diff(from) >= bytes && self.layout.locate(from).is_some();
         let one_kernel = matches!(way, SignalWay::OneKernel) && apart && bytes > 0;
-        self.take_room(lane, Operation::PutSignal, u64::from(!one_kernel))?;
+        self.apply_backpressure(lane, Operation::PutSignal, u64::from(!one_kernel))?;
         // One after the other on a stream, so there is one wait for both.
         self.in_parts(lane, || {
             match way {
@@ -201,7 +205,7 @@ impl CudaTransport {
         drop(current);
         if reached.is_some() && lane == Lane::Blocking && !self.has_turn() {
             self.kernels.fence(self.stream(lane))?;
-            self.await_own(operation)?;
+            self.await_blocking(operation)?;
         }
         Ok(reached)
     }
@@ -222,8 +226,8 @@ impl CudaTransport {
             return self.copy_blocks(way, (dest, from), transfer);
         }
         // On a stream of the program's the driver copies blocks of up to 64 KiB away at once, and nobody waits.
-        if lane == Lane::Blocking && self.is_packed(lane, (from, borrowed), transfer)? {
-            return self.put_packed(dest, &local, transfer);
+        if lane == Lane::Blocking && self.blocks_are_staged(lane, (from, borrowed), transfer)? {
+            return self.put_blocks_staged(dest, &local, transfer);
         }
         let (_, bytes, _) = transfer.dest().parts();
         self.each(way, transfer.blocks(), |(to, from)| {
@@ -248,8 +252,8 @@ impl CudaTransport {
         if let Some(to) = self.for_kernel(way, borrowed, to)? {
             return self.copy_blocks(way, (to, source), transfer);
         }
-        if self.is_packed(lane, (to, borrowed), transfer)? {
-            return self.get_packed(lane, &mut local, source, transfer);
+        if self.blocks_are_staged(lane, (to, borrowed), transfer)? {
+            return self.get_blocks_staged(lane, &mut local, source, transfer);
         }
         let (_, bytes, _) = transfer.dest().parts();
         self.each(way, transfer.blocks(), |(to, from)| {
@@ -275,7 +279,7 @@ impl CudaTransport {
     }
 
     /// Sets this PE's copy of a range to 0.
-    pub(super) fn set_zero(&self, range: SymRange, operation: Operation) -> Result<()> {
+    pub(crate) fn set_zero(&self, range: SymRange, operation: Operation) -> Result<()> {
         let place = self.layout.address(self.me, range.offset());
         let stream = self.begin(Lane::Blocking, operation)?;
         let current = self.device.enter()?;
@@ -284,7 +288,7 @@ impl CudaTransport {
         let code = unsafe { sys::cuMemsetD8Async(place, 0, bytes, stream) };
         check("cuMemsetD8Async", code)?;
         drop(current);
-        self.await_own(operation)
+        self.await_blocking(operation)
     }
 
     /// An aligned word of this PE's own memory, zero-extended; 0 after a look that was given up, until somebody has asked why.
@@ -308,12 +312,12 @@ impl CudaTransport {
             self.device
                 .check_capture(stream, "an operation that gives something back")?;
         }
-        let place = self.take(operation, || self.page.result())?;
+        let place = self.take(operation, || self.mailbox.result())?;
         begin(stream, &place)?;
         match self.see_done(lane, operation) {
             Ok(()) => Ok(place.value()),
             Err(GivenUp { error, end }) => {
-                self.page.retire(place, std::mem::take(arrays), end);
+                self.mailbox.retire(place, std::mem::take(arrays), end);
                 Err(error)
             }
         }
@@ -406,7 +410,7 @@ impl CudaTransport {
     pub(crate) fn order(&self, lane: Lane) -> Result<()> {
         self.failure()?;
         match lane {
-            // The library's own stream does one thing after the other, and the host has waited for each.
+            // The blocking stream does one thing after the other, and the host has waited for each.
             Lane::Blocking => Ok(()),
             Lane::Stream(_) => self.kernels.fence(self.begin(lane, Operation::Fence)?),
         }
@@ -427,93 +431,7 @@ impl CudaTransport {
         if let Lane::Stream(_) = lane {
             return Ok(());
         }
-        self.complete_own()
-    }
-
-    /// The memory that is mapped at a buffer of the program's.
-    fn pieces(&self, buffer: u64, bytes: u64) -> Result<Vec<super::Memory>> {
-        let refuse = |why: String| {
-            Error::invalid(
-                "buffer",
-                format!("{bytes} bytes at {buffer:#x}"),
-                format!("{REGISTRABLE} ({why})"),
-            )
-        };
-        let _current = self.device.enter()?;
-        let end = buffer
-            .checked_add(bytes)
-            .ok_or_else(|| refuse("the range does not end".into()))?;
-        let mut at = buffer;
-        let mut pieces = Vec::new();
-        while at < end {
-            let (start, length) =
-                super::segment::mapping_of(at).map_err(|error| refuse(error.to_string()))?;
-            if start != at || length == 0 {
-                return Err(refuse(format!(
-                    "it begins inside a mapping that starts at {start:#x}"
-                )));
-            }
-            if length > end - at {
-                return Err(refuse(format!(
-                    "it ends inside a mapping of {length} bytes at {start:#x}"
-                )));
-            }
-            let piece =
-                super::Memory::mapped_at(at, length).map_err(|error| refuse(error.to_string()))?;
-            if let Some(why) = piece.unfit(&self.device)? {
-                return Err(refuse(why.into()));
-            }
-            pieces.push(piece);
-            at += length;
-        }
-        Ok(pieces)
-    }
-
-    /// Reserves addresses for a registered buffer to appear at, too.
-    fn reserve_preferred(&self, preferred: u64, bytes: u64) -> Result<Option<Segment>> {
-        if preferred == 0 {
-            return Ok(None);
-        }
-        let reserved = Segment::reserve(&self.device, bytes, 1, preferred);
-        match reserved {
-            Ok(reserved) if reserved.base() == preferred => Ok(Some(reserved)),
-            // The driver takes the address for a hint.
-            Ok(_) | Err(Error::Cuda { .. }) => Err(Error::invalid(
-                "preferred",
-                format!("{preferred:#x}"),
-                format!(
-                    "an address at which {bytes} bytes of this process's GPU addresses are unused"
-                ),
-            )),
-            Err(error) => Err(error),
-        }
-    }
-
-    fn take_buffer(&self, range: SymRange, buffer: u64, preferred: u64) -> Result<()> {
-        let mut at = range.offset();
-        let prepared = self.pieces(buffer, range.bytes()).and_then(|memories| {
-            let place = self.reserve_preferred(preferred, range.bytes())?;
-            let mut pieces = Vec::with_capacity(memories.len());
-            for memory in memories {
-                if let Some(place) = &place {
-                    place.map(preferred + (at - range.offset()), &memory)?;
-                }
-                let next = at + memory.bytes();
-                pieces.push((std::mem::replace(&mut at, next), memory));
-            }
-            Ok((pieces, place))
-        });
-        let (own, place) = match prepared {
-            Ok((pieces, place)) => (Ok(pieces), place),
-            Err(error) => (Err(error), None),
-        };
-        self.share_out(Operation::BufferRegister, &[range], own, None)?;
-        let mut places = self
-            .preferred
-            .lock()
-            .unwrap_or_else(|poison| poison.into_inner());
-        places.extend(place);
-        Ok(())
+        self.complete_blocking()
     }
 }
 
@@ -570,10 +488,7 @@ impl Transport for CudaTransport {
         // What the library has begun there is done: the collective began with a quiet, finalize has settled, and of a place whose
         // registration has failed nobody knows.
         self.unmap(&self.mapped_by_me(), &[range]);
-        let mut places = self
-            .preferred
-            .lock()
-            .unwrap_or_else(|poison| poison.into_inner());
+        let mut places = lock(&self.preferred);
         places.retain(|place| preferred == 0 || place.base() != preferred);
         Ok(())
     }
@@ -613,7 +528,7 @@ impl Transport for CudaTransport {
     }
 
     fn fence(&self) {
-        // The library's own stream does one thing after the other.
+        // The blocking stream does one thing after the other.
     }
 
     fn quiet(&self) {

@@ -23,7 +23,7 @@ pub(crate) fn hook() -> Option<InterruptHook> {
 }
 
 /// Until when to wait at a time: the hook is to be called in between.
-pub(super) fn slice(until: Instant) -> Instant {
+pub(crate) fn slice(until: Instant) -> Instant {
     match HOOK.with_borrow(Option::is_some) {
         true => until.min(Instant::now() + EVERY),
         false => until,
@@ -31,6 +31,6 @@ pub(super) fn slice(until: Instant) -> Instant {
 }
 
 /// Asks the hook.
-pub(super) fn asked() -> bool {
+pub(crate) fn asked() -> bool {
     hook().is_some_and(|hook| wait::call_hook(&*hook))
 }
