@@ -65,7 +65,7 @@ pub(crate) const PIECES: &[Piece] = &[
     },
     Piece {
         name: "alloc",
-        file: "heap/alloc.rs",
+        file: "allocator.rs",
         items: &["struct Block", "struct Allocator", "impl Allocator"],
         mutants: &[],
     },
