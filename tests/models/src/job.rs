@@ -378,7 +378,7 @@ pub(crate) struct Unchecked;
 pub(crate) enum Checker {}
 
 impl Unchecked {
-    pub(crate) fn checker(&self) -> Option<&Checker> {
+    pub(crate) fn notes(&self) -> Option<&Checker> {
         None
     }
 
@@ -386,7 +386,7 @@ impl Unchecked {
         None
     }
 
-    fn raw(&self) -> &Unchecked {
+    fn own(&self) -> &Unchecked {
         self
     }
 
