@@ -270,7 +270,7 @@ impl Rendezvous<'_> {
                 )));
             }
             self.check.agree(&control, self.pe)?;
-            Runtime::take_place(&control, self.pe, Membership::Process)?;
+            Runtime::take_place(&control, self.pe, Membership::Process, self.gpu)?;
             Ok(control)
         });
         match taken {

@@ -38,7 +38,7 @@ impl Rendezvous<'_> {
                 }
                 MemoryKind::Device => Control::create_for_device(self.n_pes, stride)?,
             };
-            Runtime::take_place(&control, self.pe, Membership::Process)?;
+            Runtime::take_place(&control, self.pe, Membership::Process, self.gpu)?;
             self.welcome(&control, &members)?;
             self.await_ready(&members)?;
             Ok(control)

@@ -85,7 +85,9 @@ impl Job {
                 CudaTransport::join(&control, pe, self.device(pe), company, until).map(Some)
             }
         };
-        Runtime::take_place(&control, pe, Membership::Thread)?;
+        let used = cuda.as_ref().ok().and_then(Option::as_ref);
+        let gpu = used.map(|cuda| cuda.device().uuid());
+        Runtime::take_place(&control, pe, Membership::Thread, gpu)?;
         match cuda {
             Ok(cuda) => {
                 let (attr, me) = (&self.attr, Membership::Thread);
@@ -165,7 +167,7 @@ mod tests {
         };
         let job = Job::new(2, &attr).unwrap();
         let (control, me) = (job.control.clone(), Membership::Thread);
-        Runtime::take_place(&control, 0, me).unwrap();
+        Runtime::take_place(&control, 0, me, None).unwrap();
         // What came before has used up all but a moment of it.
         let until = Instant::now() + Duration::from_millis(20);
         let late = Runtime::assemble(control, 0, &job.attr, me, until, None, None).unwrap_err();

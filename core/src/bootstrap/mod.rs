@@ -102,6 +102,7 @@ fn join(
         (0, None) => default_heap(device.as_ref(), n_pes)?,
         _ => HEAP_UNIT,
     };
+    let opened = device.as_ref().and_then(|device| device.as_ref().ok());
     let rendezvous = socket::Rendezvous {
         key,
         pe,
@@ -109,6 +110,7 @@ fn join(
         how,
         check: resolved.check,
         memory: resolved.memory,
+        gpu: opened.map(|device| device.uuid()),
         default_heap,
         deadline: resolved.init_timeout,
         until,

@@ -25,6 +25,7 @@ use super::interrupt;
 use super::unique_id::Key;
 use super::wire::{Arriving, MAX_MESSAGE, Message, timespec};
 use crate::job::forming::Page;
+use crate::job::places::Id;
 use crate::job::roll::Word;
 use crate::operation::Operation;
 use crate::transport::check::Settings;
@@ -53,6 +54,8 @@ pub(super) struct Rendezvous<'a> {
     pub(super) check: Settings,
     /// Where this PE wants the heap.
     pub(super) memory: MemoryKind,
+    /// The GPU that this PE uses.
+    pub(super) gpu: Option<Id>,
     /// PE 0: the bytes of heap per PE if nobody says otherwise.
     pub(super) default_heap: u64,
     /// How long it may take, for messages.

@@ -19,6 +19,7 @@ pub(crate) mod corrupt;
 
 use super::segment::{AllAtomic, Segment};
 use crate::job::layout::{self, HEAP_UNIT};
+use crate::job::{machine, places};
 use crate::operation::ARGS;
 use crate::transport::check::area;
 use crate::{Error, MemoryKind, Pe, Result};
@@ -27,7 +28,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 
 const PAGE: u64 = 4096;
 const MAGIC: u64 = u64::from_le_bytes(*b"nvshmRS\x01");
-const VERSION: u32 = 4;
+const VERSION: u32 = 5;
 
 /// The most PEs a job on one host can have.
 pub(crate) const MAX_PES: Pe = 4096;
@@ -76,6 +77,8 @@ pub(crate) struct Header {
     pub(crate) released: AtomicU32,
     /// How many PEs have been stopped for too long; long waits look at it.
     pub(crate) stopped: AtomicU32,
+    /// The number of the host that this memory is on (see [`places`](super::places)).
+    pub(crate) host: [AtomicU64; 2],
     /// Numbers for waits.
     pub(crate) wait_ids: AtomicU64,
     /// What PE 0 decided to free, by parity of WORLD's epoch: a count, then ids.
@@ -137,6 +140,9 @@ pub(crate) struct PeBlock {
     pub(crate) unfreed: [AtomicU64; UNFREED_WORDS],
     /// CPUs this PE may run on.
     pub(crate) cpus: [AtomicU64; CPU_WORDS],
+    /// The number of the host that the PE is on, and the UUID of its GPU, 0 if it has none.
+    pub(crate) host: [AtomicU64; 2],
+    pub(crate) gpu: [AtomicU64; 2],
     pub(crate) bell: Bell,
     pub(crate) waits: [WaitSlot; WAIT_SLOTS],
     pub(crate) joins: [JoinSlot; JOIN_SLOTS],
@@ -322,6 +328,9 @@ impl Control {
         header
             .memory
             .store((memory == MemoryKind::Device).into(), Relaxed);
+        for (word, value) in header.host.iter().zip(places::words(machine::host())) {
+            word.store(value, Relaxed);
+        }
         header.magic.store(MAGIC, Release);
         Ok(control)
     }

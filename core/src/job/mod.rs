@@ -5,6 +5,7 @@
 //! | [`block`] | the control block: the words that PEs write for each other |
 //! | [`segment`] | the shared memory that the block, and a heap in host memory, lie in |
 //! | [`layout`] | where each PE's part of the heap lies |
+//! | [`places`] | where the PEs are: the host of each, its index there, its GPU |
 //! | [`state`] | what a PE is doing, as the block says it |
 //! | [`published`] | the waits that others can see |
 //! | [`bell`] | wakes PEs that sleep |
@@ -23,6 +24,7 @@ pub(crate) mod forming;
 pub(crate) mod layout;
 pub(crate) mod locks;
 pub mod machine;
+pub(crate) mod places;
 pub(crate) mod process;
 pub(crate) mod published;
 pub(crate) mod roll;

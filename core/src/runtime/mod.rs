@@ -12,6 +12,7 @@ use crate::heap::Heap;
 use crate::job::bell;
 use crate::job::block::Control;
 use crate::job::layout::Layout;
+use crate::job::places::{self, Places};
 use crate::job::process::pid_of;
 use crate::job::published::{Target, Wait};
 use crate::job::roll::Word;
@@ -541,8 +542,13 @@ impl Runtime {
         bootstrap::from_unique_id(id, pe, n_pes, attr)
     }
 
-    /// Takes the place of PE `me` in a job whose control block all PEs share: from here on its end is noticed.
-    pub(crate) fn take_place(control: &Control, me: Pe, membership: Membership) -> Result<()> {
+    /// Takes the place of PE `me`, which uses `gpu`, in a job whose control block all PEs share: from here on its end is noticed.
+    pub(crate) fn take_place(
+        control: &Control,
+        me: Pe,
+        membership: Membership,
+        gpu: Option<places::Id>,
+    ) -> Result<()> {
         if membership == Membership::Process {
             locks::hold(control.segment().fd(), me)?;
         }
@@ -551,6 +557,7 @@ impl Runtime {
         block.namespace.store(machine::pid_namespace(), Relaxed);
         block.process.store(machine::process_token(), Relaxed);
         wait::publish_cpus(block);
+        places::publish(control, me, gpu);
         block.state.store(State::Active as u32, Release);
         bell::ring_everyone(control);
         Ok(())
@@ -611,7 +618,7 @@ impl Runtime {
             layout,
             transport,
             heap: Heap::new(&layout),
-            teams: Teams::predefined(&control, me),
+            teams: Teams::new(&control),
             streams: Mutex::default(),
             dropped_streams: Mutex::default(),
             gpu_streams: Mutex::default(),
@@ -652,12 +659,12 @@ impl Runtime {
                 None => Err(Error::NotInitialized("the runtime has been dropped")),
             }));
         }
-        inner.put_predefined_on_device();
         let wait = Wait {
             operation: Operation::Init,
             target: Target::Job,
         };
         inner.wait(wait, || inner.count_states(State::Active))?;
+        inner.make_predefined(&Places::read(&inner.control));
         inner.spins.store(wait::spins(&inner.control), Relaxed);
         if let (0, Some(seed)) = (me, seed) {
             check::write(&format!(

@@ -11,6 +11,7 @@ mod split;
 
 use crate::job::bell::ring_team;
 use crate::job::block::{Control, MAX_TEAMS, Row, TEAM_WORDS};
+use crate::job::places::Places;
 use crate::operation::Operation;
 use crate::runtime::Inner;
 use crate::track::Resource;
@@ -35,9 +36,10 @@ impl Team {
     pub const NODE: Team = Team(2);
     /// The PEs that have this PE's number on their own hosts: on one host, the PE itself.
     pub const SAME_MYPE_NODE: Team = Team(3);
-    /// The PEs that share this PE's GPU. A PE without a GPU shares it with nobody.
+    /// The PEs that use this PE's GPU for their heaps. A PE whose heap is in host memory is alone in it.
     pub const SAME_GPU: Team = Team(4);
-    /// The first PE of each GPU, and every PE without one.
+    /// The PE with the lowest number of each GPU, and every PE whose heap is in host memory. Other PEs are not members: for them
+    /// it is as [`Team::INVALID`], and an operation on it is an error.
     pub const GPU_LEADERS: Team = Team(5);
     /// No team.
     pub const INVALID: Team = Team(u64::MAX);
@@ -312,20 +314,11 @@ struct Pool {
 }
 
 impl Teams {
-    /// The predefined teams of PE `me` of a job on one host.
-    pub(crate) fn predefined(control: &Control, me: Pe) -> Teams {
-        let all = Members::strided(0, 1, control.n_pes());
-        let alone = Members::strided(me, 1, 1);
+    /// The numbers of a PE's teams, none of which is there yet; the predefined ones are kept free for those.
+    pub(crate) fn new(control: &Control) -> Teams {
         let states: Box<[TeamState]> = (0..MAX_TEAMS as u32)
             .map(|index| TeamState::free(control, index))
             .collect();
-        for (index, state) in states.iter().take(NAMES.len()).enumerate() {
-            let team = Team(index as u64);
-            match team {
-                Team::SAME_MYPE_NODE | Team::SAME_GPU => state.set(control, team, &alone, 0, 0),
-                _ => state.set(control, team, &all, me, 0),
-            }
-        }
         let mut used = [0; TEAM_WORDS];
         used[0] = (1 << NAMES.len()) - 1;
         Teams {
@@ -482,10 +475,22 @@ impl Inner {
         }
     }
 
-    /// Makes what the kernels of the predefined teams need, if the heap is GPU memory.
-    pub(crate) fn put_predefined_on_device(&self) {
+    /// Makes the predefined teams that this PE is a member of, once it knows where all PEs are.
+    pub(crate) fn make_predefined(&self, places: &Places) {
         for (index, state) in self.teams.states.iter().take(NAMES.len()).enumerate() {
-            self.put_on_device(Team(index as u64), &state.members(), state.my_pe(), 0);
+            let team = Team(index as u64);
+            let pes = match team {
+                Team::SHARED | Team::NODE => places.on_host_of(self.my_pe),
+                Team::SAME_MYPE_NODE => places.at_index_of(self.my_pe),
+                Team::SAME_GPU => places.on_gpu_of(self.my_pe),
+                Team::GPU_LEADERS => places.gpu_leaders(),
+                _ => (0..self.n_pes).collect(),
+            };
+            let members = Members::of(pes);
+            if let Some(my_pe) = members.member(self.my_pe) {
+                state.set(&self.control, team, &members, my_pe, 0);
+                self.put_on_device(team, &members, my_pe, 0);
+            }
         }
     }
 
@@ -541,6 +546,9 @@ pub(crate) fn broken(operation: &'static str, index: u32, mark: u64) -> Error {
 fn no_team(team: Team) -> Error {
     let expected = match team {
         Team::INVALID => "team of this PE; TEAM_INVALID is what a split gives to non-members",
+        Team::GPU_LEADERS => {
+            "team of this PE: only the first PE of each GPU is a member of GPU_LEADERS"
+        }
         _ => "team of this PE; it was destroyed, or never made",
     };
     Error::BadHandle {
@@ -558,29 +566,40 @@ impl Runtime {
             .note(operation.name(), Resource::Team, team.number(), 0);
     }
 
-    /// This PE's number in a team; -1 for [`Team::INVALID`]. Local. OpenSHMEM 1.5 section 9.4.1.
-    pub fn team_my_pe(&self, team: Team) -> Result<Pe> {
-        self.inner.ready()?;
+    /// Whether a handle is that of no team: [`Team::INVALID`], or [`Team::GPU_LEADERS`] on a PE that is none.
+    fn is_none(&self, team: Team) -> bool {
         match team {
-            Team::INVALID => Ok(-1),
-            _ => Ok(self.inner.team(team)?.my_pe()),
+            Team::INVALID => true,
+            Team::GPU_LEADERS => self.inner.team(team).is_err(),
+            _ => false,
         }
     }
 
-    /// The number of PEs in a team; -1 for [`Team::INVALID`]. Local. OpenSHMEM 1.5 section 9.4.2.
+    /// This PE's number in a team; -1 for [`Team::INVALID`], and for [`Team::GPU_LEADERS`] on a PE that is none. Local.
+    /// OpenSHMEM 1.5 section 9.4.1.
+    pub fn team_my_pe(&self, team: Team) -> Result<Pe> {
+        self.inner.ready()?;
+        match self.is_none(team) {
+            true => Ok(-1),
+            false => Ok(self.inner.team(team)?.my_pe()),
+        }
+    }
+
+    /// The number of PEs in a team; -1 for [`Team::INVALID`], and for [`Team::GPU_LEADERS`] on a PE that is none. Local.
+    /// OpenSHMEM 1.5 section 9.4.2.
     pub fn team_n_pes(&self, team: Team) -> Result<Pe> {
         self.inner.ready()?;
-        match team {
-            Team::INVALID => Ok(-1),
-            _ => Ok(self.inner.team(team)?.n_pes()),
+        match self.is_none(team) {
+            true => Ok(-1),
+            false => Ok(self.inner.team(team)?.n_pes()),
         }
     }
 
     /// The number in `dest_team` of the PE that is `src_pe` in `src_team`; -1 if it is not a member there, or if one of the
-    /// teams is [`Team::INVALID`]. Local. OpenSHMEM 1.5 section 9.4.4.
+    /// teams is [`Team::INVALID`], or [`Team::GPU_LEADERS`] on a PE that is none. Local. OpenSHMEM 1.5 section 9.4.4.
     pub fn team_translate_pe(&self, src_team: Team, src_pe: Pe, dest_team: Team) -> Result<Pe> {
         self.inner.ready()?;
-        if src_team == Team::INVALID || dest_team == Team::INVALID {
+        if self.is_none(src_team) || self.is_none(dest_team) {
             return Ok(-1);
         }
         let members = |argument, team| match self.inner.team(team) {
