@@ -10,10 +10,11 @@
 
 use crate::clock::now_ns;
 use crate::deadline;
-use crate::job::block::{Control, PeBlock};
+use crate::job::block::Control;
 use crate::job::process::pid_of;
 use crate::job::published::{Limit, Published, Seen, Target, Wait};
 use crate::job::state::State;
+use crate::job::stops;
 use crate::operation::Operation;
 use crate::runtime::Inner;
 use crate::team::TeamState;
@@ -54,19 +55,6 @@ pub(crate) fn spins(control: &Control) -> u32 {
         SPINS
     } else {
         0
-    }
-}
-
-/// Publishes the CPUs that this thread may run on.
-pub(crate) fn publish_cpus(block: &PeBlock) {
-    if let Ok(set) = rustix::thread::sched_getaffinity(None) {
-        for (index, word) in block.cpus.iter().enumerate() {
-            let bits = (0..64)
-                .filter(|bit| index * 64 + bit < rustix::thread::CpuSet::MAX_CPU)
-                .filter(|bit| set.is_set(index * 64 + bit))
-                .fold(0u64, |bits, bit| bits | 1 << bit);
-            word.store(bits, Relaxed);
-        }
     }
 }
 
@@ -269,7 +257,7 @@ impl Inner {
                 Target::Device => {}
                 _ => {
                     self.check_job(wait.operation)?;
-                    self.check_stopped(wait.operation)?;
+                    stops::check(&self.control, self.my_pe, wait.operation)?;
                 }
             }
             match wait.target {

@@ -9,10 +9,10 @@ use super::wire::{Arriving, Kind, MAX_MESSAGE, Message, send};
 use crate::debug::Level;
 use crate::job::block::Control;
 use crate::job::forming::Step;
+use crate::job::membership::{self, Membership};
 use crate::job::segment::Segment;
-use crate::runtime::Membership;
 use crate::transport::cuda::Links;
-use crate::{Error, Pe, Result, Runtime};
+use crate::{Error, Pe, Result};
 use std::io::ErrorKind;
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
@@ -90,7 +90,7 @@ impl Rendezvous<'_> {
             Err(Failure::Other(error)) => (None, error),
         };
         // Others may have got it, and must not take this PE for the one that was gone first.
-        Runtime::give_up_place(&control, self.pe, gone);
+        membership::give_up_place(&control, self.pe, gone);
         Err(error)
     }
 
@@ -270,7 +270,7 @@ impl Rendezvous<'_> {
                 )));
             }
             self.check.agree(&control, self.pe)?;
-            Runtime::take_place(&control, self.pe, Membership::Process, self.gpu)?;
+            membership::take_place(&control, self.pe, Membership::Process, self.gpu)?;
             Ok(control)
         });
         match taken {

@@ -2,8 +2,6 @@
 
 #[cfg(test)]
 mod damaged;
-mod stops;
-mod watchdog;
 
 use crate::bootstrap::{self, UniqueId};
 use crate::collectives::Parting;
@@ -11,14 +9,16 @@ use crate::debug::Level;
 use crate::heap::Heap;
 use crate::job::bell;
 use crate::job::block::Control;
+use crate::job::fork;
 use crate::job::layout::Layout;
-use crate::job::places::{self, Places};
+use crate::job::liveness::{self, Chore, Watchdog};
+use crate::job::membership::Membership;
+use crate::job::places::Places;
 use crate::job::process::pid_of;
 use crate::job::published::{Target, Wait};
 use crate::job::roll::Word;
 use crate::job::segment::Segment;
 use crate::job::state::State;
-use crate::job::{fork, locks, machine};
 use crate::operation::Operation;
 use crate::sites::Sites;
 use crate::stream::{GpuStream, Queue};
@@ -32,12 +32,11 @@ use crate::transport::{Active, Lane, Transport as _};
 use crate::wait;
 use crate::{Error, MemoryKind, Pe, Result, board, config};
 use std::cell::RefCell;
-use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
-use watchdog::Watchdog;
 
 /// What a job may be told at init. All PEs must agree on `heap_bytes`, `memory` and `check`.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -128,15 +127,6 @@ pub struct Mapping {
 
 /// Called while a wait is long; `true` ends it with [`Error::Interrupted`].
 pub type InterruptHook = Arc<dyn Fn() -> bool + Send + Sync>;
-
-/// How a PE holds its place in the job.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Membership {
-    /// A process of its own: liveness locks and a watchdog tell when another one dies.
-    Process,
-    /// A thread of the one process of the job.
-    Thread,
-}
 
 /// How long a PE that leaves waits for kernels that were told to end.
 const SETTLE: Duration = Duration::from_secs(2);
@@ -311,6 +301,18 @@ impl Inner {
             .store(state as u32, Release);
     }
 
+    /// Ends the kernels of this PE that wait for one that is gone, or on a broken team; for the watchdog.
+    fn kernels_chore(&self) -> Option<Chore> {
+        let page = self.transport.page()?;
+        let (control, me) = (self.control.clone(), self.my_pe);
+        Some(Box::new(move || {
+            if control.header().gone.load(Acquire) != 0 {
+                page.abort();
+            }
+            page.end_broken_teams(&control, me);
+        }))
+    }
+
     /// An error if a PE of the job is gone.
     #[inline(always)]
     pub(crate) fn check_job(&self, operation: Operation) -> Result<()> {
@@ -355,26 +357,6 @@ impl Inner {
         }
     }
 
-    /// Says to all PEs that `pe` is gone. A PE that ends inside finalize keeps its state: those who only wait for it to
-    /// arrive there go on.
-    fn mark_gone(control: &Control, pe: Pe, state: State) {
-        let block = control.pe(pe);
-        let active = State::Active as u32;
-        let was_active = block
-            .state
-            .compare_exchange(active, state as u32, AcqRel, Relaxed)
-            .is_ok();
-        let header = control.header();
-        let finalizing = block.state.load(Acquire) == State::Finalizing as u32;
-        if was_active || (finalizing && header.gone.load(Acquire) == 0) {
-            let _ = header
-                .first_gone
-                .compare_exchange(0, pe as u32 + 1, AcqRel, Relaxed);
-            header.gone.fetch_add(1, SeqCst);
-            bell::ring_everyone(control);
-        }
-    }
-
     fn finalize(&self) -> Result<()> {
         self.ready()?;
         let mut drained = Ok(());
@@ -398,7 +380,7 @@ impl Inner {
             operation: Operation::Finalize,
             target: Target::Job,
         };
-        let result = self.wait(wait, || self.count_states(State::Finalizing));
+        let result = self.wait(wait, || liveness::all_are(&self.control, State::Finalizing));
         if let Some(report) = report {
             self.write_unfreed(&report, result.is_ok());
         }
@@ -429,19 +411,6 @@ impl Inner {
         }
     }
 
-    /// `Ok` once every PE is at least in `state`.
-    fn count_states(&self, state: State) -> std::result::Result<(), u64> {
-        let there = (0..self.n_pes)
-            .filter(|&pe| self.control.pe(pe).state.load(Acquire) >= state as u32)
-            .filter(|&pe| self.control.pe(pe).state.load(Acquire) <= State::Finalized as u32)
-            .count();
-        if there == self.n_pes as usize {
-            Ok(())
-        } else {
-            Err(there as u64)
-        }
-    }
-
     fn end(&self, state: State) {
         self.live.store(ENDED, Release);
         for stream in self.live_streams() {
@@ -452,7 +421,7 @@ impl Inner {
         }
         if state == State::Left {
             // Whoever sees a kernel of its own ended sees why.
-            Inner::mark_gone(&self.control, self.my_pe, state);
+            liveness::mark_gone(&self.control, self.my_pe, state);
         }
         self.transport.end_kernels(state == State::Left);
         self.settle_gpu();
@@ -542,39 +511,6 @@ impl Runtime {
         bootstrap::from_unique_id(id, pe, n_pes, attr)
     }
 
-    /// Takes the place of PE `me`, which uses `gpu`, in a job whose control block all PEs share: from here on its end is noticed.
-    pub(crate) fn take_place(
-        control: &Control,
-        me: Pe,
-        membership: Membership,
-        gpu: Option<places::Id>,
-    ) -> Result<()> {
-        if membership == Membership::Process {
-            locks::hold(control.segment().fd(), me)?;
-        }
-        let block = control.pe(me);
-        block.pid.store(std::process::id(), Relaxed);
-        block.namespace.store(machine::pid_namespace(), Relaxed);
-        block.process.store(machine::process_token(), Relaxed);
-        wait::publish_cpus(block);
-        places::publish(control, me, gpu);
-        block.state.store(State::Active as u32, Release);
-        bell::ring_everyone(control);
-        Ok(())
-    }
-
-    /// Takes back [`take_place`](Runtime::take_place), because the PE cannot go on: the others learn that it left, and before that which
-    /// one is `gone` because of whom it does.
-    pub(crate) fn give_up_place(control: &Control, me: Pe, gone: Option<Pe>) {
-        if let Some(gone) = gone {
-            // Also if it had not taken its place.
-            let first = &control.header().first_gone;
-            let _ = first.compare_exchange(0, gone as u32 + 1, AcqRel, Relaxed);
-            Inner::mark_gone(control, gone, State::Dead);
-        }
-        Inner::mark_gone(control, me, State::Left);
-    }
-
     /// Makes the runtime of PE `me`, which has taken its place, and waits for the others, `until` when they must be there.
     pub(crate) fn assemble(
         control: Control,
@@ -635,12 +571,9 @@ impl Runtime {
             control,
         };
         if membership == Membership::Process && inner.n_pes > 1 {
-            let watchdog = Watchdog::start(
-                inner.control.clone(),
-                me,
-                attr.stop_timeout,
-                inner.transport.page(),
-            )?;
+            let control = inner.control.clone();
+            let chore = inner.kernels_chore();
+            let watchdog = Watchdog::start(control, me, attr.stop_timeout, chore)?;
             *inner
                 .watchdog
                 .lock()
@@ -663,7 +596,7 @@ impl Runtime {
             operation: Operation::Init,
             target: Target::Job,
         };
-        inner.wait(wait, || inner.count_states(State::Active))?;
+        inner.wait(wait, || liveness::all_are(&inner.control, State::Active))?;
         inner.make_predefined(&Places::read(&inner.control));
         inner.spins.store(wait::spins(&inner.control), Relaxed);
         if let (0, Some(seed)) = (me, seed) {

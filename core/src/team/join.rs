@@ -10,6 +10,7 @@ use crate::collectives::Call;
 use crate::job::bell;
 use crate::job::block::{JOIN_SLOTS, JoinSlot, TEAM_WORDS};
 use crate::job::published::{Target, Wait};
+use crate::job::stops;
 use crate::operation::Operation;
 use crate::runtime::Inner;
 use crate::{Error, Pe, Result, Runtime};
@@ -157,7 +158,7 @@ impl<'a> Seat<'a> {
     fn check_member(&self, pe: Pe, slot: &JoinSlot) -> Result<()> {
         if failed(slot) {
             self.inner.check_job(Operation::TeamInit)?;
-            self.inner.check_stopped(Operation::TeamInit)?;
+            stops::check(&self.inner.control, self.inner.my_pe, Operation::TeamInit)?;
         }
         check_failed(pe, slot)
     }

@@ -12,6 +12,7 @@ mod split;
 use crate::job::bell::ring_team;
 use crate::job::block::{Control, MAX_TEAMS, Row, TEAM_WORDS};
 use crate::job::places::Places;
+use crate::job::stops;
 use crate::operation::Operation;
 use crate::runtime::Inner;
 use crate::track::Resource;
@@ -508,7 +509,7 @@ impl Inner {
             return Ok(());
         }
         // The member may have left because of another one, whom the caller should hear of.
-        self.check_stopped(operation)?;
+        stops::check(&self.control, self.my_pe, operation)?;
         Err(self::broken(operation.name(), team.index, broken))
     }
 }

@@ -329,18 +329,24 @@ pub(crate) const PIECES: &[Piece] = &[
         ],
     },
     Piece {
-        name: "liveness",
+        name: "runtime",
         file: "runtime/mod.rs",
-        items: &["Inner::state", "Inner::check_job", "Inner::pe_gone", "Inner::mark_gone", "Inner::count_states"],
+        items: &["Inner::state", "Inner::check_job", "Inner::pe_gone"],
+        mutants: &[],
+    },
+    Piece {
+        name: "liveness",
+        file: "job/liveness.rs",
+        items: &["fn mark_gone", "fn all_are"],
         mutants: &[
             mutant(
-                "Inner::mark_gone",
+                "fn mark_gone",
                 "let _ = header.first_gone.compare_exchange(0, pe as u32 + 1, AcqRel, Relaxed); header.gone.fetch_add(1, SeqCst);",
                 "if weak(\"gone: counted before it is named\") { header.gone.fetch_add(1, SeqCst); }
                  let _ = header.first_gone.compare_exchange(0, pe as u32 + 1, AcqRel, Relaxed);
                  if !weak(\"gone: counted before it is named\") { header.gone.fetch_add(1, ordering(\"gone: relaxed count\", Relaxed, SeqCst)); }",
             ),
-            mutant("Inner::mark_gone", "if was_active ||", "if (was_active && !weak(\"gone: nobody is told\")) ||"),
+            mutant("fn mark_gone", "if was_active ||", "if (was_active && !weak(\"gone: nobody is told\")) ||"),
         ],
     },
 ];

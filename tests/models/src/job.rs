@@ -46,11 +46,21 @@ include!(concat!(env!("OUT_DIR"), "/numbers.rs"));
 include!(concat!(env!("OUT_DIR"), "/split.rs"));
 include!(concat!(env!("OUT_DIR"), "/join.rs"));
 include!(concat!(env!("OUT_DIR"), "/releases.rs"));
+include!(concat!(env!("OUT_DIR"), "/runtime.rs"));
 include!(concat!(env!("OUT_DIR"), "/liveness.rs"));
 
 /// The names by which the core's files call each other.
 mod bell {
     pub(super) use super::{ring_everyone, ring_pe, ring_team};
+}
+
+/// Mirrors job/stops.rs: nobody is stopped here.
+mod stops {
+    use super::{Control, Operation, Pe, Result};
+
+    pub(super) fn check(_control: &Control, _me: Pe, _operation: Operation) -> Result<()> {
+        Ok(())
+    }
 }
 
 mod wait {
@@ -512,11 +522,6 @@ impl Inner {
 
     /// Mirrors `ready` of runtime/mod.rs: nobody forks or finalizes here.
     fn ready(&self) -> Result<()> {
-        Ok(())
-    }
-
-    /// Mirrors `check_stopped` of runtime/stops.rs: nobody is stopped here.
-    fn check_stopped(&self, _operation: Operation) -> Result<()> {
         Ok(())
     }
 

@@ -6,12 +6,10 @@
 //!
 //! Only time in which the observer runs counts, so a job that is stopped and continued as a whole is not hurt.
 
-use super::Inner;
+use super::bell;
+use super::block::Control;
+use super::process::{letter, pid_of};
 use crate::clock::now_ns;
-use crate::job::bell;
-use crate::job::block::Control;
-use crate::job::process::letter;
-use crate::job::process::pid_of;
 use crate::operation::Operation;
 use crate::{Error, Pe, Result};
 use std::collections::HashMap;
@@ -83,31 +81,28 @@ impl Stops {
     }
 }
 
-impl Inner {
-    /// An error if another PE has been stopped for too long.
-    #[inline(always)]
-    pub(crate) fn check_stopped(&self, operation: Operation) -> Result<()> {
-        match self.control.header().stopped.load(Acquire) {
-            0 => Ok(()),
-            _ => self.find_stopped(operation),
-        }
+/// An error if another PE than `me` has been stopped for too long.
+#[inline(always)]
+pub(crate) fn check(control: &Control, me: Pe, operation: Operation) -> Result<()> {
+    match control.header().stopped.load(Acquire) {
+        0 => Ok(()),
+        _ => find(control, me, operation),
     }
+}
 
-    #[cold]
-    fn find_stopped(&self, operation: Operation) -> Result<()> {
-        for pe in (0..self.n_pes).filter(|&pe| pe != self.my_pe) {
-            let block = self.control.pe(pe);
-            let since = block.stopped.load(Acquire);
-            if since != 0 {
-                return Err(Error::PeStopped {
-                    pe,
-                    pid: pid_of(&self.control, pe),
-                    stopped_for: Duration::from_nanos(now_ns().saturating_sub(since)),
-                    operation: operation.name(),
-                    me: self.my_pe,
-                });
-            }
+#[cold]
+fn find(control: &Control, me: Pe, operation: Operation) -> Result<()> {
+    for pe in (0..control.n_pes()).filter(|&pe| pe != me) {
+        let since = control.pe(pe).stopped.load(Acquire);
+        if since != 0 {
+            return Err(Error::PeStopped {
+                pe,
+                pid: pid_of(control, pe),
+                stopped_for: Duration::from_nanos(now_ns().saturating_sub(since)),
+                operation: operation.name(),
+                me,
+            });
         }
-        Ok(())
     }
+    Ok(())
 }
