@@ -10,11 +10,11 @@ use super::block::Control;
 use super::locks::Holder;
 use super::state::State;
 use super::stops::Stops;
-use super::{bell, locks, machine, signals};
+use super::{bell, locks, machine, signals, tell};
 use crate::{Error, Pe, Result};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -32,18 +32,11 @@ pub(crate) type Chore = Box<dyn FnMut() + Send>;
 /// arrive there go on.
 pub(crate) fn mark_gone(control: &Control, pe: Pe, state: State) {
     let block = control.pe(pe);
-    let active = State::Active as u32;
-    let was_active = block
-        .state
-        .compare_exchange(active, state as u32, AcqRel, Relaxed)
-        .is_ok();
+    let was_active = tell::ended(block, state);
     let header = control.header();
     let finalizing = block.state.load(Acquire) == State::Finalizing as u32;
     if was_active || (finalizing && header.gone.load(Acquire) == 0) {
-        let _ = header
-            .first_gone
-            .compare_exchange(0, pe as u32 + 1, AcqRel, Relaxed);
-        header.gone.fetch_add(1, SeqCst);
+        tell::gone(header, pe);
         bell::ring_everyone(control);
     }
 }

@@ -1,11 +1,10 @@
 //! How a PE takes its place in a job, and gives it up before it has come far.
 
-use super::block::{Control, PeBlock};
+use super::block::{CPU_WORDS, Control, PeBlock};
 use super::places::{self, Id};
 use super::state::State;
-use super::{bell, liveness, locks, machine};
+use super::{bell, liveness, locks, machine, tell};
 use crate::{Pe, Result};
-use std::sync::atomic::Ordering::{AcqRel, Relaxed, Release};
 
 /// How a PE holds its place in the job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,12 +26,15 @@ pub(crate) fn take_place(
         locks::hold(control.segment().fd(), me)?;
     }
     let block = control.pe(me);
-    block.pid.store(std::process::id(), Relaxed);
-    block.namespace.store(machine::pid_namespace(), Relaxed);
-    block.process.store(machine::process_token(), Relaxed);
+    tell::process(
+        block,
+        std::process::id(),
+        machine::pid_namespace(),
+        machine::process_token(),
+    );
     publish_cpus(block);
     places::publish(control, me, gpu);
-    block.state.store(State::Active as u32, Release);
+    tell::state(block, State::Active);
     bell::ring_everyone(control);
     Ok(())
 }
@@ -42,8 +44,7 @@ pub(crate) fn take_place(
 pub(crate) fn give_up_place(control: &Control, me: Pe, gone: Option<Pe>) {
     if let Some(gone) = gone {
         // Also if it had not taken its place.
-        let first = &control.header().first_gone;
-        let _ = first.compare_exchange(0, gone as u32 + 1, AcqRel, Relaxed);
+        tell::first_gone(control.header(), gone);
         liveness::mark_gone(control, gone, State::Dead);
     }
     liveness::mark_gone(control, me, State::Left);
@@ -52,12 +53,12 @@ pub(crate) fn give_up_place(control: &Control, me: Pe, gone: Option<Pe>) {
 /// Publishes the CPUs that this thread may run on.
 fn publish_cpus(block: &PeBlock) {
     if let Ok(set) = rustix::thread::sched_getaffinity(None) {
-        for (index, word) in block.cpus.iter().enumerate() {
-            let bits = (0..64)
+        let word = |index: usize| {
+            (0..64)
                 .filter(|bit| index * 64 + bit < rustix::thread::CpuSet::MAX_CPU)
                 .filter(|bit| set.is_set(index * 64 + bit))
-                .fold(0u64, |bits, bit| bits | 1 << bit);
-            word.store(bits, Relaxed);
-        }
+                .fold(0u64, |bits, bit| bits | 1 << bit)
+        };
+        tell::cpus(block, (0..CPU_WORDS).map(word));
     }
 }

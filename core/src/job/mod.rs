@@ -3,6 +3,7 @@
 //! | file | what it holds |
 //! |---|---|
 //! | [`block`] | the control block: the words that PEs write for each other |
+//! | [`tell`] | the only writer of these words |
 //! | [`segment`] | the shared memory that the block, and a heap in host memory, lie in |
 //! | [`layout`] | where each PE's part of the heap lies |
 //! | [`places`] | where the PEs are: the host of each, its index there, its GPU |
@@ -35,3 +36,4 @@ pub(crate) mod segment;
 pub(crate) mod signals;
 pub(crate) mod state;
 pub(crate) mod stops;
+pub(crate) mod tell;

@@ -4,6 +4,7 @@
 //! the same table as they do.
 
 use super::block::{Control, PeBlock};
+use super::tell;
 use crate::Pe;
 use std::collections::HashMap;
 use std::sync::atomic::Ordering::Relaxed;
@@ -13,7 +14,7 @@ pub(crate) type Id = [u8; 16];
 
 /// Where a PE is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Place {
+pub(super) struct Place {
     host: Id,
     /// None: its heap is in host memory.
     gpu: Option<Id>,
@@ -24,13 +25,8 @@ const NO_GPU: Id = [0; 16];
 
 /// Says in the block of PE `me` where it is: on the host that the job's memory is on, with this GPU.
 pub(crate) fn publish(control: &Control, me: Pe, gpu: Option<Id>) {
-    let block = control.pe(me);
-    for (word, host) in block.host.iter().zip(&control.header().host) {
-        word.store(host.load(Relaxed), Relaxed);
-    }
-    for (word, value) in block.gpu.iter().zip(words(gpu.unwrap_or(NO_GPU))) {
-        word.store(value, Relaxed);
-    }
+    let host = id([0, 1].map(|word| control.header().host[word].load(Relaxed)));
+    tell::place(control.pe(me), &Place { host, gpu });
 }
 
 /// A number in the words of a block.
@@ -50,6 +46,12 @@ impl Place {
             host: id([0, 1].map(|word| block.host[word].load(Relaxed))),
             gpu: (gpu != NO_GPU).then_some(gpu),
         }
+    }
+
+    /// As a block has it: the host, then the GPU.
+    pub(super) fn words(&self) -> impl Iterator<Item = u64> {
+        let gpu = self.gpu.unwrap_or(NO_GPU);
+        [self.host, gpu].into_iter().flat_map(words)
     }
 }
 

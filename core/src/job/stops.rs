@@ -6,14 +6,14 @@
 //!
 //! Only time in which the observer runs counts, so a job that is stopped and continued as a whole is not hurt.
 
-use super::bell;
 use super::block::Control;
 use super::process::{letter, pid_of};
+use super::{bell, tell};
 use crate::clock::now_ns;
 use crate::operation::Operation;
 use crate::{Error, Pe, Result};
 use std::collections::HashMap;
-use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, SeqCst};
+use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::time::{Duration, Instant};
 
 /// What a watchdog knows of stopped PEs.
@@ -44,12 +44,8 @@ impl Stops {
         let most = limit / 3;
         self.ran += self.last.elapsed().min(most);
         self.last = Instant::now();
-        control.pe(me).beats.fetch_add(1, Relaxed);
-        if control.pe(me).stopped.swap(0, AcqRel) != 0 {
-            // Where somebody else has written to it, it may be 0 already.
-            let less = |stopped: u32| stopped.checked_sub(1);
-            let _ = control.header().stopped.fetch_update(SeqCst, Relaxed, less);
-        }
+        tell::beat(control.pe(me));
+        tell::goes_on(control, me);
     }
 
     /// Looks at `pe`, which is process `pid` here.
@@ -70,12 +66,7 @@ impl Stops {
             return;
         }
         let since = now_ns().saturating_sub(stopped_for.as_nanos() as u64);
-        let block = control.pe(pe);
-        let told = block
-            .stopped
-            .compare_exchange(0, since.max(1), AcqRel, Relaxed);
-        if told.is_ok() {
-            control.header().stopped.fetch_add(1, SeqCst);
+        if tell::stopped(control, pe, since.max(1)) {
             bell::ring_everyone(control);
         }
     }

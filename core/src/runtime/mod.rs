@@ -9,7 +9,6 @@ use crate::debug::Level;
 use crate::heap::Heap;
 use crate::job::bell;
 use crate::job::block::Control;
-use crate::job::fork;
 use crate::job::layout::Layout;
 use crate::job::liveness::{self, Chore, Watchdog};
 use crate::job::membership::Membership;
@@ -19,6 +18,7 @@ use crate::job::published::{Target, Wait};
 use crate::job::roll::Word;
 use crate::job::segment::Segment;
 use crate::job::state::State;
+use crate::job::{fork, tell};
 use crate::operation::Operation;
 use crate::sites::Sites;
 use crate::stream::{GpuStream, Queue};
@@ -295,10 +295,7 @@ impl Inner {
     }
 
     fn state(&self, state: State) {
-        self.control
-            .pe(self.my_pe)
-            .state
-            .store(state as u32, Release);
+        tell::state(self.control.pe(self.my_pe), state);
     }
 
     /// Ends the kernels of this PE that wait for one that is gone, or on a broken team; for the watchdog.

@@ -12,14 +12,14 @@ mod split;
 use crate::job::bell::ring_team;
 use crate::job::block::{Control, MAX_TEAMS, Row, TEAM_WORDS};
 use crate::job::places::Places;
-use crate::job::stops;
+use crate::job::{stops, tell};
 use crate::operation::Operation;
 use crate::runtime::Inner;
 use crate::track::Resource;
 use crate::transport::cuda::kernels::TeamArgs;
 use crate::{Error, Pe, Result, Runtime};
-use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, fence};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64};
 use std::sync::{Arc, Mutex, RwLock};
 
 pub(crate) use kernels::Launches;
@@ -284,17 +284,12 @@ impl TeamState {
         // anything else in the slot changes. Nobody looks for this epoch in this slot.
         let (me, last) = (members.pe(my_pe), self.epoch.load(Relaxed));
         let slot = control.slot(self.row, me, last);
-        slot.epoch.store(last + 1, Release);
-        fence(Release);
+        tell::gone_on(slot, last + 1);
         self.epoch.store(born, Relaxed);
         self.born.store(born, Relaxed);
         self.launches.clear();
-        let block = control.block(self.row, me);
-        block
-            .next
-            .store(members.pe((my_pe + 1) % members.n_pes) as u32, Relaxed);
-        block.calls.store(0, Relaxed);
-        block.n_pes.store(members.n_pes as u32, Release);
+        let next = members.pe((my_pe + 1) % members.n_pes);
+        tell::membership(control.block(self.row, me), next, members.n_pes);
         self.handle.store(handle.0, Release);
     }
 }
@@ -521,8 +516,7 @@ impl Inner {
         let mark = team.epoch_to_break() << 20 | (self.my_pe as u64 + 1);
         let members = team.members();
         for pe in (0..members.n_pes).map(|member| members.pe(member)) {
-            let broken = &self.control.team(team.index, pe).broken;
-            broken.fetch_max(mark, AcqRel);
+            tell::broken(self.control.team(team.index, pe), mark);
         }
         ring_team(&self.control);
     }
