@@ -122,7 +122,7 @@ def correctness(n: int, most: str) -> list[Check]:
         checks.append(Check(f"{n} processes: {scenario}, Rust", command, rf"{scenario} ok PE \d+ of {n} \(Rust\)", n, gpus=n))
     command = processes(n, program("device_register-c"))
     checks.append(Check(f"{n} processes: registered memory, C", command, r"registered PE \d+", n, gpus=n))
-    parts = "graph teams nbi let_go stuck function places result two_streams pageable overshoot repeated crowd room"
+    parts = "graph teams nbi let_go stuck function places result two_streams pageable overshoot repeated crowd backpressure"
     for part in parts.split():
         command = [*processes(n, program("device_streams-c")), part]
         checks.append(Check(f"{n} processes: streams, {part}, C", command, f"streams ok: {part}$", n, gpus=n))
@@ -162,7 +162,7 @@ def held(n: int) -> list[Check]:
 
 def beside(n: int) -> list[Check]:
     """What must go on while something else on the GPUs waits."""
-    parts = ["beside", "beside_two", "waits", "freed", "replayed"] + (["parting", "parting_unheard"] if n > 1 else [])
+    parts = ["beside", "beside_two", "waits", "freed", "replayed"] + (["notice", "notice_unheard"] if n > 1 else [])
     checks = []
     for part in parts:
         command = [*processes(n, program("device_beside-c")), part]

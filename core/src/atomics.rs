@@ -11,6 +11,7 @@ use crate::heap::sym::SymElement;
 use crate::point_to_point::WaitElement;
 use crate::transport::{Atomic, Width};
 use crate::{Pe, Result, Runtime};
+use std::panic::Location;
 
 /// A number that atomic operations can read, write, exchange and add to: 32 or 64 bits.
 ///
@@ -154,12 +155,13 @@ impl Runtime {
         value: T,
         called: &'static str,
     ) -> bool {
-        match self.inner.transport.checker() {
+        match self.inner.transport.notes() {
             None => false,
-            Some(check) => {
+            Some(notes) => {
                 let mut word = [0; 8];
                 word[..size_of::<T>()].copy_from_slice(bytemuck::bytes_of(&value));
-                check.give_until_quiet(&dest.dest, u64::from_ne_bytes(word), called)
+                let site = notes.site(called, Location::caller());
+                notes.give_until_quiet(&dest.dest, u64::from_ne_bytes(word), site)
             }
         }
     }

@@ -39,6 +39,8 @@
 
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 
+mod accesses;
+mod allocator;
 mod atomics;
 pub mod board;
 mod bootstrap;
@@ -67,36 +69,39 @@ mod signal;
 mod sites;
 mod stream;
 mod strided;
+mod strides;
 mod team;
 mod track;
 mod transport;
 mod wait;
 mod words;
 
+pub use accesses::Accesses;
+pub use allocator::{Allocator, Block};
 pub use atomics::{AtomicElement, AtomicInteger};
 pub use bootstrap::{LAUNCHERS, Launcher, UniqueId, local, set_init_interrupt_hook};
 pub use buffer::{LocalDest, LocalSource, NbiDest, NbiSource, Registration, SymRange};
 pub use deadline::deadline;
 pub use dtype::{Dtype, Element};
 pub use error::{Error, Result};
-pub use heap::alloc::{Allocator, Block};
 pub use heap::sym::{SymArray, SymElement, SymSlice, Symmetric};
 pub use heap::{HeapStats, Request};
 pub use job::fork::generation as fork_generation;
+pub use job::interrupt::{InterruptHook, in_interrupt_hook};
 pub use job::machine;
 pub use job::roll::{End, Roll};
 pub use memory_kind::MemoryKind;
 pub use op::{Cmp, Op, SignalOp};
 pub use pe::Pe;
 pub use point_to_point::WaitElement;
-pub use runtime::{InitAttr, InterruptHook, Mapping, Runtime};
-pub use sites::{Access, Accesses, Place, SiteHook};
+pub use runtime::{InitAttr, Mapping, Runtime};
+pub use sites::{Access, Place, SiteHook};
 pub use stream::{Event, Stream};
-pub use strided::{Strides, Transfer};
+pub use strides::{Strides, Transfer};
 pub use team::{Team, TeamConfig};
 pub use track::{Resource, Unfreed};
 pub use transport::cuda::CudaStreamRef;
 #[doc(hidden)]
 pub use transport::cuda::images::{Made as KernelImage, make as make_kernel_images};
 pub use transport::cuda::survey as gpus;
-pub use wait::{in_interrupt_hook, on_stream};
+pub use wait::on_stream;

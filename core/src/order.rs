@@ -10,7 +10,7 @@ impl Runtime {
     #[track_caller]
     pub fn fence(&self) -> Result<()> {
         self.inner.ready()?;
-        self.inner.transport.fence(self.lane)
+        self.inner.transport.fence(self.lane, "fence")
     }
 
     /// Completes this PE's earlier operations: their data is visible to every PE, their local buffers may be reused.

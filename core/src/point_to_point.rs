@@ -14,11 +14,11 @@ use crate::job::published::{Seen, Target, Wait};
 use crate::op::Cmp;
 use crate::operation::Operation;
 use crate::runtime::Inner;
-use crate::transport::Transport as _;
-use crate::transport::check::{Checker, Watch};
 use crate::transport::cuda::kernels::WaitMode;
+use crate::transport::{Notes, Watch};
 use crate::{Error, Result, Runtime};
 use std::cell::RefCell;
+use std::panic::Location;
 use turns::Key;
 
 /// A number that waits and tests can compare.
@@ -126,7 +126,7 @@ impl<'a, T: WaitElement> Set<'a, T> {
         Ok(Set {
             rt,
             called,
-            held: rt.inner.transport.checker().map(|_| RefCell::default()),
+            held: rt.inner.transport.notes().map(|_| RefCell::default()),
             offset: ivars.range().offset(),
             len,
             status,
@@ -152,7 +152,7 @@ impl<'a, T: WaitElement> Set<'a, T> {
     }
 
     fn check(&self, index: usize) -> std::result::Result<(), Seen> {
-        let transport = self.rt.inner.transport.raw();
+        let transport = self.rt.inner.transport.own();
         let actual = transport.load(self.place(index), size_of::<T>());
         let value = self.value(index);
         if self.cmp.holds(T::from_bits(actual), value) {
@@ -258,7 +258,7 @@ impl<'a, T: WaitElement> Set<'a, T> {
     /// What the elements' values came to, if they could be read.
     #[inline(always)]
     fn seen<R>(&self, result: R) -> Result<R> {
-        self.rt.inner.transport.raw().failure().map(|()| result)
+        self.rt.inner.transport.own().failure().map(|()| result)
     }
 
     fn wait<R>(
@@ -291,9 +291,9 @@ impl<'a, T: WaitElement> Set<'a, T> {
         if result.is_ok() {
             self.acquire();
         }
-        if let Some(check) = self.rt.inner.transport.checker() {
+        if let Some(notes) = self.rt.inner.transport.notes() {
             for watch in watches {
-                check.unwatch(&watch, result.is_ok());
+                notes.unwatch(&watch, result.is_ok());
             }
         }
         result
@@ -302,10 +302,10 @@ impl<'a, T: WaitElement> Set<'a, T> {
     /// Tells the checker that none of the elements' values must be missed.
     #[track_caller]
     fn watch(&self) -> Vec<Watch> {
-        let Some(check) = self.rt.inner.transport.checker() else {
+        let Some(notes) = self.rt.inner.transport.notes() else {
             return Vec::new();
         };
-        let site = check.site(self.called);
+        let site = notes.site(self.called, Location::caller());
         let watch = |index| {
             let watch = Watch {
                 offset: self.place(index),
@@ -314,7 +314,7 @@ impl<'a, T: WaitElement> Set<'a, T> {
                 expected: self.value(index).to_bits(),
                 site,
             };
-            check.watch(&watch);
+            notes.watch(&watch);
             watch
         };
         let included = (0..self.len).filter(|&index| !self.excluded(index));
@@ -385,12 +385,12 @@ impl Inner {
         wait: Wait,
         ready: impl FnMut() -> std::result::Result<u64, u64>,
     ) -> Result<u64> {
-        match self.transport.checker() {
+        match self.transport.notes() {
             None => {
                 let value = self.wait(wait, ready)?;
-                self.transport.raw().failure().map(|()| value)
+                self.transport.own().failure().map(|()| value)
             }
-            Some(check) => self.wait_watched(check, wait, ready),
+            Some(notes) => self.wait_watched(notes, wait, ready),
         }
     }
 
@@ -400,7 +400,7 @@ impl Inner {
     #[track_caller]
     fn wait_watched(
         &self,
-        check: &Checker,
+        notes: &dyn Notes,
         wait: Wait,
         ready: impl FnMut() -> std::result::Result<u64, u64>,
     ) -> Result<u64> {
@@ -419,16 +419,16 @@ impl Inner {
             dtype,
             cmp,
             expected,
-            site: check.site(wait.operation.name()),
+            site: notes.site(wait.operation.name(), Location::caller()),
         };
-        check.look(SymRange::new(offset, dtype.size() as u64));
-        check.watch(&watch);
+        notes.look(SymRange::new(offset, dtype.size() as u64));
+        notes.watch(&watch);
         let result = self.wait(wait, ready);
         if let Ok(value) = result {
             let element = SymRange::new(offset, dtype.size() as u64);
-            check.acquired(element, value, watch.site);
+            notes.acquired(element, value, watch.site);
         }
-        check.unwatch(&watch, result.is_ok());
+        notes.unwatch(&watch, result.is_ok());
         result
     }
 }
@@ -462,7 +462,7 @@ impl Runtime {
             },
         };
         let seen = self.inner.wait_word(wait, || {
-            let transport = self.inner.transport.raw();
+            let transport = self.inner.transport.own();
             let seen = transport.load(offset, size_of::<T>());
             if cmp.holds(T::from_bits(seen), value) {
                 Ok(seen)
@@ -620,8 +620,8 @@ impl Runtime {
         }
         let transport = &self.inner.transport;
         transport.look(ivar.range());
-        let seen = transport.raw().load(ivar.offset(), size_of::<T>());
-        transport.raw().failure()?;
+        let seen = transport.own().load(ivar.offset(), size_of::<T>());
+        transport.own().failure()?;
         let holds = cmp.holds(T::from_bits(seen), value);
         if holds {
             transport.acquired(ivar.range(), seen, "test");

@@ -6,7 +6,7 @@ use crate::heap::sym::{SymElement, Symmetric};
 use crate::job::published::{Target, Wait};
 use crate::op::{Cmp, SignalOp};
 use crate::operation::Operation;
-use crate::transport::{Nbi, SignalUpdate, Transport as _};
+use crate::transport::{Nbi, SignalUpdate};
 use crate::{Pe, Result, Runtime};
 
 impl Runtime {
@@ -115,7 +115,7 @@ impl Runtime {
             },
         };
         self.inner.wait_word(wait, || {
-            let seen = self.inner.transport.raw().signal_fetch(offset);
+            let seen = self.inner.transport.own().signal_fetch(offset);
             if cmp.holds(seen, value) {
                 Ok(seen)
             } else {
@@ -157,8 +157,8 @@ impl Runtime {
         }
         let transport = &self.inner.transport;
         transport.look(signal.range());
-        let seen = transport.raw().signal_fetch(signal.offset());
-        transport.raw().failure()?;
+        let seen = transport.own().signal_fetch(signal.offset());
+        transport.own().failure()?;
         transport.acquired(signal.range(), seen, "signal_fetch");
         Ok(seen)
     }

@@ -71,8 +71,8 @@ impl std::fmt::Debug for Stream {
 impl Stream {
     fn start(inner: &Arc<Inner>) -> Result<Stream> {
         inner.ready()?;
-        if let Some(check) = inner.transport.checker() {
-            check.track(|tracker| tracker.streams());
+        if let Some(notes) = inner.transport.notes() {
+            notes.streams();
         }
         match inner.transport.cuda() {
             None => Ok(Stream {

@@ -11,6 +11,7 @@
 use crate::clock::now_ns;
 use crate::deadline;
 use crate::job::block::Control;
+use crate::job::interrupt::call_hook;
 use crate::job::process::pid_of;
 use crate::job::published::{Limit, Published, Seen, Target, Wait};
 use crate::job::state::State;
@@ -18,7 +19,6 @@ use crate::job::{stops, tell};
 use crate::operation::Operation;
 use crate::runtime::Inner;
 use crate::team::TeamState;
-use crate::transport::Transport as _;
 use crate::{Error, MemoryKind, Result, board};
 use rustix::io::Errno;
 use std::cell::{Cell, RefCell};
@@ -58,7 +58,6 @@ pub(crate) fn spins(control: &Control) -> u32 {
 }
 
 thread_local! {
-    static IN_HOOK: Cell<bool> = const { Cell::new(false) };
     /// What ends the waits of this thread, if it runs a stream.
     static STOP: RefCell<Option<Arc<AtomicBool>>> = const { RefCell::new(None) };
     /// When the long wait that this thread is in gives up, and why: what it looks at may be waited for, too.
@@ -92,18 +91,6 @@ pub fn on_stream() -> bool {
 
 fn stopped() -> bool {
     STOP.with_borrow(|stop| stop.as_ref().is_some_and(|stop| stop.load(Acquire)))
-}
-
-/// Whether this thread is inside an interrupt hook, hence inside a wait.
-pub fn in_interrupt_hook() -> bool {
-    IN_HOOK.get()
-}
-
-pub(crate) fn call_hook(hook: &dyn Fn() -> bool) -> bool {
-    let before = IN_HOOK.replace(true);
-    let answer = hook();
-    IN_HOOK.set(before);
-    answer
 }
 
 /// How long to sleep after a sleep of `before`, in a wait that has taken `waited`.
@@ -195,7 +182,7 @@ impl Inner {
     /// How often to look before the wait counts as long.
     #[inline]
     fn spins_for(&self, wait: &Wait) -> u32 {
-        match (wait.target, self.transport.raw().kind()) {
+        match (wait.target, self.transport.own().kind()) {
             // A look at a word of device memory is a copy, which takes as long as a thousand looks at a word of the host's.
             (
                 Target::Word { .. } | Target::Stream { .. } | Target::Device | Target::Share { .. },
@@ -235,7 +222,7 @@ impl Inner {
             waited: start.elapsed(),
             detail: board::detail(&self.control, self.my_pe, &wait, seen, start_ns),
         };
-        let memory = self.transport.raw().kind();
+        let memory = self.transport.own().kind();
         let mut nap = FIRST_NAP;
         let mut hook_at = HOOK_EVERY;
         loop {
@@ -246,7 +233,7 @@ impl Inner {
                 tell::seen(slot, seen.element, seen.actual);
             }
             // First, so that what a look of this thread has noted is not said again later.
-            self.transport.raw().failure()?;
+            self.transport.own().failure()?;
             match wait.target {
                 // Nobody else is waited for: what waits for others on the GPU is told to end.
                 Target::Device => {}
@@ -296,7 +283,7 @@ impl Inner {
                     .clone();
                 if hook.is_some_and(|hook| call_hook(&*hook)) {
                     // A look before the sleep may have given up: that is said here.
-                    let _ = self.transport.raw().failure();
+                    let _ = self.transport.own().failure();
                     return Err(interrupted(seen));
                 }
             }

@@ -386,13 +386,13 @@ static void finalize_while_waiting(int comes)
     leave();
 }
 
-static void parting(void) { finalize_while_waiting(1); }
+static void notice(void) { finalize_while_waiting(1); }
 
-static void parting_unheard(void) { finalize_while_waiting(0); }
+static void notice_unheard(void) { finalize_while_waiting(0); }
 
 int main(int argc, char **argv)
 {
     static const part_t all[] = {{"beside", beside}, {"beside_two", beside_two}, {"waits", waits}, {"freed", freed}, {"replayed", replayed},
-                                 {"parting", parting}, {"parting_unheard", parting_unheard}};
+                                 {"notice", notice}, {"notice_unheard", notice_unheard}};
     return run_part(argc, argv, all, sizeof all / sizeof *all, "beside");
 }

@@ -674,7 +674,7 @@ static int32_t meet(nvshmemrs_stream_t stream, uint64_t value)
     return nvshmemrs_reduce(stream, NVSHMEMRS_TEAM_WORLD, room_words, room_numbers + value, 1, NVSHMEMRS_DTYPE_UINT64, NVSHMEMRS_OP_MAX);
 }
 
-static void room(void)
+static void backpressure(void)
 {
     static const struct {
         int32_t (*call)(nvshmemrs_stream_t, uint64_t);
@@ -732,7 +732,7 @@ int main(int argc, char **argv)
 {
     static const part_t all[] = {{"graph", graph}, {"teams", teams}, {"nbi", nbi}, {"let_go", let_go}, {"stuck", stuck},
                                  {"function", function}, {"places", places}, {"result", result}, {"two_streams", two_streams},
-                                 {"pageable", pageable}, {"overshoot", overshoot}, {"repeated", repeated}, {"crowd", crowd}, {"room", room},
+                                 {"pageable", pageable}, {"overshoot", overshoot}, {"repeated", repeated}, {"crowd", crowd}, {"backpressure", backpressure},
                                  {"late_memory", late_memory}};
     return run_part(argc, argv, all, sizeof all / sizeof *all, "streams");
 }

@@ -234,8 +234,8 @@ fn a_graph_sends_what_is_there_when_it_runs() {
 #[test]
 fn finalize_is_announced_while_a_stream_still_waits() {
     for n in [2, 4] {
-        goes_on_beside("parting", n, &[]);
-        goes_on_beside("parting_unheard", n, &[]);
+        goes_on_beside("notice", n, &[]);
+        goes_on_beside("notice_unheard", n, &[]);
     }
 }
 
@@ -284,8 +284,8 @@ fn the_number_of_a_broken_team_is_not_used_again() {
 #[test]
 fn a_stream_that_is_full_is_waited_for_within_the_limits() {
     for n in [1, 2] {
-        let output = output("room", n, &[("FAKE_CUDA_ROOM", "1000")]);
-        all_say(&output, "streams ok: room\n", n);
+        let output = output("backpressure", n, &[("FAKE_CUDA_ROOM", "1000")]);
+        all_say(&output, "streams ok: backpressure\n", n);
     }
 }
 

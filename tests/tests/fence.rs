@@ -89,6 +89,26 @@ fn unsafe_is_where_it_may_be() {
     );
 }
 
+/// What a transport takes for granted lies below it.
+#[test]
+fn the_transport_of_gpus_knows_no_layer_above() {
+    let mut files = Vec::new();
+    rust_files(&workspace().join("core/src/transport/cuda"), &mut files);
+    assert!(files.len() > 25, "only {} files", files.len());
+    for file in files {
+        let text = fs::read_to_string(&file).expect("a source file");
+        for layer in ["bootstrap", "board", "team", "runtime"] {
+            let path = format!("crate::{layer}::");
+            assert!(!text.contains(&path), "{} names {path}", file.display());
+            let together = text.lines().any(|line| {
+                let names = line.strip_prefix("use crate::{").unwrap_or_default();
+                names.split([',', ' ', '}', ':']).any(|name| name == layer)
+            });
+            assert!(!together, "{} imports {layer}", file.display());
+        }
+    }
+}
+
 #[test]
 fn the_architecture_page_says_the_same() {
     let page = fs::read_to_string(workspace().join("docs/architecture.md")).expect("the page");

@@ -4,7 +4,7 @@
 use nvshmemrs::{Dtype, Op, Team, local};
 use nvshmemrs_tests::compile::compile_as;
 use nvshmemrs_tests::fakes::{broken_nvrtc, fakes};
-use nvshmemrs_tests::{HANG, Output, launcher, program, run};
+use nvshmemrs_tests::{HANG, Output, launcher, program, run, workspace};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, OnceLock};
@@ -42,6 +42,31 @@ fn collectives_drawn_by_lot_move_every_byte_and_no_other() {
 #[test]
 fn mismatches_aborts_waits_copies_and_atomics() {
     kernels_pass(&["errors"]);
+}
+
+/// The header that Rust's declaration writes says where each field is; images/tests.rs has the same for NVRTC.
+#[test]
+fn a_state_that_differs_does_not_compile() {
+    let header = workspace().join("core/src/transport/cuda/kernels/state.cuh");
+    let header = std::fs::read_to_string(header).expect("the header of State");
+    let types = "typedef unsigned u32; typedef int i32; typedef unsigned long long u64;\n";
+    let folder = tempfile::tempdir().expect("a folder for a header");
+    let compile = |state: &str| {
+        let source = folder.path().join("state.cpp");
+        // As a program, the pragma would be a warning.
+        let text = state.replace("#pragma once", "");
+        std::fs::write(&source, format!("{types}{text}")).expect("cannot write a source file");
+        let mut compiler = Command::new("c++");
+        compiler.args(["-std=c++17", "-Wall", "-Wextra", "-Werror", "-fsyntax-only"]);
+        run(compiler.arg(&source), HANG)
+    };
+    compile(&header).assert_success();
+    let swapped = header.replace("u64 base;", "u64 other;");
+    let swapped = swapped.replace("u64 stride;", "u64 base;");
+    let output = compile(&swapped.replace("u64 other;", "u64 stride;"));
+    output.assert_code(1);
+    output.assert_stderr("base");
+    output.assert_stderr("stride");
 }
 
 /// A reduction by its number of the C ABI, and how its result is shared out.

@@ -6,7 +6,11 @@ use std::fs;
 use std::path::Path;
 
 /// The pages, and the fewest names of tests that each must have, so that a change of style is noticed.
-const PAGES: [(&str, usize); 2] = [("docs/trust.md", 20), ("SECURITY.md", 10)];
+const PAGES: [(&str, usize); 3] = [
+    ("docs/trust.md", 20),
+    ("SECURITY.md", 10),
+    ("docs/device-memory.md", 12),
+];
 
 /// Where tests are.
 const FOLDERS: [&str; 3] = ["tests", "core", "bindings/python/tests"];
@@ -80,6 +84,62 @@ fn the_pages_name_tests_that_exist() {
         assert!(missing.is_empty(), "{page} names {missing:?}");
         let lost: Vec<&str> = quoted(&text)
             .filter(|word| is_path(word) && !workspace().join(word).exists())
+            .collect();
+        assert!(lost.is_empty(), "{page} names {lost:?}");
+    }
+}
+
+/// The heading of the table in docs/contributing.md, and the fewest rows that it must have.
+const CHANGES: (&str, usize) = ("## To change X, touch these files", 15);
+
+/// The pages about the code, whose paths may begin in `core/src`.
+const INSIDE: [&str; 6] = [
+    "docs/architecture.md",
+    "docs/bootstrap.md",
+    "docs/collectives.md",
+    "docs/contributing.md",
+    "docs/host-memory.md",
+    "docs/waiting.md",
+];
+
+#[test]
+fn each_change_names_files_that_exist() {
+    let page = fs::read_to_string(workspace().join("docs/contributing.md")).expect("the page");
+    let (_, table) = page.split_once(CHANGES.0).expect("the table's heading");
+    let rows = table.lines().skip_while(|line| !line.starts_with('|'));
+    let rows: Vec<&str> = rows
+        .take_while(|line| line.starts_with('|'))
+        .skip(2)
+        .collect();
+    assert!(rows.len() >= CHANGES.1, "only {} rows", rows.len());
+    for row in rows {
+        let paths: Vec<&str> = quoted(row).filter(|word| is_path(word)).collect();
+        assert!(!paths.is_empty(), "no path in: {row}");
+        let lost: Vec<&&str> = paths
+            .iter()
+            .filter(|path| !workspace().join(path).exists())
+            .collect();
+        assert!(lost.is_empty(), "{lost:?} do not exist, in: {row}");
+    }
+}
+
+#[test]
+fn the_pages_about_the_code_name_files_that_exist() {
+    for page in INSIDE {
+        let text = fs::read_to_string(workspace().join(page)).expect("a page");
+        let source = |word: &str| {
+            let name = word.rsplit('/').next().unwrap_or_default();
+            is_path(word) && !word.contains('{') && (name.is_empty() || name.contains('.'))
+        };
+        let paths: Vec<&str> = quoted(&text).filter(|word| source(word)).collect();
+        assert!(paths.len() >= 5, "{page} names only {} files", paths.len());
+        let lost: Vec<&&str> = paths
+            .iter()
+            .filter(|path| {
+                !["", "core/src"]
+                    .iter()
+                    .any(|root| workspace().join(root).join(path).exists())
+            })
             .collect();
         assert!(lost.is_empty(), "{page} names {lost:?}");
     }

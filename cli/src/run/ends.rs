@@ -5,6 +5,7 @@
 //! and that has a group of its own.
 
 use super::job::{End, Job, Pe};
+use crate::say;
 use anyhow::Result;
 use nvshmemrs::Roll;
 use rustix::io::Errno;
@@ -15,7 +16,8 @@ use std::io::ErrorKind;
 /// The ends of a job's PEs.
 #[derive(Debug)]
 pub struct Ends {
-    roll: Roll,
+    /// There unless the launcher cannot have the file: then who waits in init for a PE that has ended waits until its deadline.
+    roll: Option<Roll>,
     /// Those that have ended, but of which something may be left.
     open: Vec<usize>,
     /// Those that have ended before the launcher ended the job.
@@ -24,17 +26,22 @@ pub struct Ends {
 
 impl Ends {
     /// Those of a job of `n_pes` PEs.
-    pub fn new(n_pes: u32) -> Result<Self> {
-        Ok(Self {
-            roll: Roll::new(n_pes)?,
+    pub fn new(n_pes: u32) -> Self {
+        let roll = Roll::new(n_pes).inspect_err(|error| {
+            say::error(format_args!(
+                "nvshmemrs-run: PEs in init cannot be told of others that end: {error}"
+            ));
+        });
+        Self {
+            roll: roll.ok(),
             open: Vec::new(),
             own: Vec::new(),
-        })
+        }
     }
 
     /// The variable by which PEs find out, and its value.
-    pub fn variable(&self) -> Result<(&'static str, String)> {
-        Ok(self.roll.setting()?)
+    pub fn variable(&self) -> Result<Option<(&'static str, String)>> {
+        Ok(self.roll.as_ref().map(Roll::setting).transpose()?)
     }
 
     /// Takes note that PEs have ended; `own`: the launcher has not told any to.
@@ -63,7 +70,9 @@ impl Ends {
                 left.push(index);
             } else {
                 let pid = pe.pid.as_raw_pid() as u32;
-                self.roll.ended(pe.pe, pid, words(end))?;
+                if let Some(roll) = &self.roll {
+                    roll.ended(pe.pe, pid, words(end))?;
+                }
             }
         }
         self.open = left;
@@ -72,7 +81,8 @@ impl Ends {
 
     /// The PE that went wrong before PE `index` did, if the PEs know of one that ended by itself.
     pub fn before(&self, index: usize) -> Option<usize> {
-        let culprit = self.roll.culprit(u32::try_from(index).ok()?) as usize;
+        let roll = self.roll.as_ref()?;
+        let culprit = roll.culprit(u32::try_from(index).ok()?) as usize;
         (culprit != index && self.own.contains(&culprit)).then_some(culprit)
     }
 }

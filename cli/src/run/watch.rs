@@ -85,7 +85,7 @@ impl<'a> Launcher<'a> {
             job: Job::new()?,
             output: None,
             exec_errors: pipe.map_err(limits::error("cannot make a pipe"))?,
-            ends: Ends::new(args.n_pes)?,
+            ends: Ends::new(args.n_pes),
             findings: args.check.then(Findings::new).transpose()?,
             phase: Phase::Running,
             failure: None,
@@ -108,10 +108,12 @@ impl<'a> Launcher<'a> {
         let errors = self.exec_errors.1.as_raw_fd();
         let mut pipes = args.tag.then(|| Pipes::reserve(args.n_pes)).transpose()?;
         let findings = self.findings.as_ref();
-        let (name, value) = self.ends.variable()?;
+        let variable = self.ends.variable()?;
         for pe in 0..args.n_pes {
             let mut child = self.job.start_pe(args, &id, errors, findings, |command| {
-                command.env(name, &value);
+                if let Some((name, value)) = &variable {
+                    command.env(name, value);
+                }
                 if pe == 0 {
                     command.stdin(input::for_first_pe());
                 }

@@ -1,16 +1,16 @@
 //! The side of the PEs other than 0: one looks for PE 0, proves that it belongs to the job, maps its memory and waits for the word to go.
 
 use super::holder;
-use super::interrupt;
 use super::places::check_user;
 use super::room::Room;
 use super::socket::{GRACE, Hello, Rendezvous, Unheard, bootstrap, nonce};
-use super::wire::{Arriving, Kind, MAX_MESSAGE, Message, send};
 use crate::debug::Level;
 use crate::job::block::Control;
 use crate::job::forming::Step;
+use crate::job::interrupt;
 use crate::job::membership::{self, Membership};
 use crate::job::segment::Segment;
+use crate::job::wire::{Arriving, Kind, MAX_MESSAGE, Message, send};
 use crate::transport::cuda::Links;
 use crate::{Error, Pe, Result};
 use std::io::ErrorKind;

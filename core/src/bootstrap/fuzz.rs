@@ -4,10 +4,10 @@
 use super::gather::Gathering;
 use super::socket::{Hello, Rendezvous};
 use super::unique_id::Key;
-use super::wire::{Kind, send, send_with_fd};
 use super::{UniqueId, env};
 use crate::job::forming::Page;
 use crate::job::segment;
+use crate::job::wire::{Kind, send, send_with_fd};
 use crate::{InitAttr, MemoryKind, Pe, Result};
 use rustix::fs::{MemfdFlags, SealFlags};
 use std::cell::Cell;

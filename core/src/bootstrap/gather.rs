@@ -4,13 +4,13 @@
 //! says who has connected: another user is turned away before a byte is read or written. There are bounds on how many may be
 //! introducing themselves at a time, on how long each may take, and on what is remembered of those who were refused.
 
-use super::interrupt;
 use super::places::check_user;
 use super::socket::{Hello, Member, Rendezvous, bootstrap, nonce};
 use super::stride;
-use super::wire::{Arriving, Kind, send};
 use crate::debug::Level;
 use crate::job::forming::Step;
+use crate::job::interrupt;
+use crate::job::wire::{Arriving, Kind, send};
 use crate::{Error, Pe, Result};
 use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;

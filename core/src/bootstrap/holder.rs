@@ -92,8 +92,8 @@ fn user(pid: i32) -> Option<u32> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::wire::{Kind, receive, send_with_fd};
     use super::*;
+    use crate::job::wire::{Kind, receive, send_with_fd};
     use std::os::fd::AsFd;
     use std::os::unix::net::UnixListener;
     use std::time::{Duration, Instant};

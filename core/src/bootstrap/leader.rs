@@ -1,13 +1,13 @@
 //! PE 0's side: it takes the others in ([`gather`](super::gather)), makes the job's memory, hands it out and gives the word to go.
 
 use super::gather::Gathering;
-use super::interrupt;
 use super::room::Room;
 use super::socket::{GRACE, Member, Rendezvous, bootstrap, words};
-use super::wire::{Arriving, Kind, MAX_MESSAGE, send, send_with_fd};
 use crate::job::block::Control;
 use crate::job::forming::Step;
+use crate::job::interrupt;
 use crate::job::membership::{self, Membership};
+use crate::job::wire::{Arriving, Kind, MAX_MESSAGE, send, send_with_fd};
 use crate::transport::cuda::Links;
 use crate::{MemoryKind, Pe, Result};
 use rustix::event::{PollFd, PollFlags};
@@ -34,7 +34,7 @@ impl Rendezvous<'_> {
         let result = gathered.and_then(|stride| {
             let control = match self.memory {
                 MemoryKind::Host => {
-                    Control::create(self.n_pes, stride, self.check.seed(self.n_pes)?)?
+                    Control::create(self.n_pes, stride, self.check.checked(self.n_pes, stride)?)?
                 }
                 MemoryKind::Device => Control::create_for_device(self.n_pes, stride)?,
             };

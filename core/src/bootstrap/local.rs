@@ -42,7 +42,7 @@ impl Job {
         };
         let control = match on_device {
             true => Control::create_for_device(n_pes, heap_bytes)?,
-            false => Control::create(n_pes, heap_bytes, attr.check.seed(n_pes)?)?,
+            false => Control::create(n_pes, heap_bytes, attr.check.checked(n_pes, heap_bytes)?)?,
         };
         Ok(Job {
             control,

@@ -8,14 +8,12 @@ mod follower;
 pub(crate) mod fuzz;
 mod gather;
 mod holder;
-mod interrupt;
 mod leader;
 pub mod local;
 mod places;
 mod room;
 mod socket;
 mod unique_id;
-pub(crate) mod wire;
 
 pub use env::{LAUNCHERS, Launcher};
 pub(crate) use interrupt::hook;
@@ -24,9 +22,8 @@ pub use unique_id::UniqueId;
 
 use crate::job::block::MAX_PES;
 use crate::job::layout::HEAP_UNIT;
-use crate::job::machine;
 use crate::job::membership::Membership;
-use crate::job::{forming, roll};
+use crate::job::{forming, interrupt, machine, roll};
 use crate::transport::cuda::{self, Company, CudaTransport, Device};
 use crate::{Error, InitAttr, MemoryKind, Pe, Result, Runtime};
 use std::cell::Cell;

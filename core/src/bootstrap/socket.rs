@@ -14,19 +14,19 @@
 //!          <- Go                                       or Refusal { text }
 //! ```
 //!
-//! [`leader`](super::leader) and [`follower`](super::follower) are the two sides. The messages are in [`wire`](super::wire), the places
+//! [`leader`](super::leader) and [`follower`](super::follower) are the two sides. The messages are in [`wire`](crate::job::wire), the places
 //! where the socket may be in [`places`](super::places).
 //!
 //! A PE that is gone ends init for all. PE 0 sees that a connection has ended, and tells the others; they see that of PE 0. What has not
 //! connected nobody can see but the launcher, which says so in its [`roll`](crate::job::roll): all waits look there. It also says how a PE has
 //! ended, and which was the first; so who has seen a PE hang up asks there before it names that one.
 
-use super::interrupt;
 use super::unique_id::Key;
-use super::wire::{Arriving, MAX_MESSAGE, Message, timespec};
 use crate::job::forming::Page;
+use crate::job::interrupt;
 use crate::job::places::Id;
 use crate::job::roll::Word;
+use crate::job::wire::{Arriving, MAX_MESSAGE, Message, timespec};
 use crate::operation::Operation;
 use crate::transport::check::Settings;
 use crate::{Error, MemoryKind, Pe, Result};

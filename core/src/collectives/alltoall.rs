@@ -7,8 +7,7 @@ use super::{
 use crate::buffer::{LocalDest, LocalSource};
 use crate::heap::sym::{SymSlice, Symmetric};
 use crate::operation::Operation;
-use crate::strided::Strides;
-use crate::transport::Transport as _;
+use crate::strides::Strides;
 use crate::{Error, Pe, Result, Runtime, Team};
 use bytemuck::Pod;
 
@@ -109,7 +108,7 @@ impl Runtime {
         } else {
             for step in 0..turn.n_pes() {
                 let member = (me + step) % turn.n_pes();
-                inner.transport.raw().copy(
+                inner.transport.own().copy(
                     inner.my_pe,
                     to + (member as usize * bytes) as u64,
                     turn.pe(member),
@@ -197,7 +196,7 @@ impl Runtime {
             let pe = turn.pe(member);
             for _ in 0..count {
                 let bytes = element_bytes as u64;
-                inner.transport.raw().copy(inner.my_pe, at, pe, from, bytes);
+                inner.transport.own().copy(inner.my_pe, at, pe, from, bytes);
                 at = at.wrapping_add(dest_step);
                 from = from.wrapping_add(source_step);
             }
@@ -264,7 +263,7 @@ fn swap_parts(turn: &Turn<'_>, inner: &crate::runtime::Inner, at: u64, bytes: u6
 
 /// Exchanges two ranges of symmetric memory.
 fn swap(inner: &crate::runtime::Inner, a: (Pe, u64), b: (Pe, u64), bytes: u64) {
-    let transport = inner.transport.raw();
+    let transport = inner.transport.own();
     with_work(WORK_WORDS, |work| {
         let mut done = 0;
         while done < bytes {

@@ -4,7 +4,6 @@ use super::device::Task;
 use super::{PAYLOAD_BYTES, check_overlap, with_work};
 use crate::heap::sym::{SymSlice, Symmetric};
 use crate::operation::Operation;
-use crate::transport::Transport as _;
 use crate::{Pe, Result, Runtime, Team};
 use bytemuck::Pod;
 
@@ -78,7 +77,7 @@ impl Runtime {
             let root = turn.pe(root);
             inner
                 .transport
-                .raw()
+                .own()
                 .copy(inner.my_pe, to, root, from, bytes as u64);
         }
         turn.meet_again(Operation::Broadcast)?;

@@ -6,9 +6,10 @@ use crate::buffer::SymRange;
 use crate::job::tell::{self, Told32};
 use crate::operation::{ARGS, Completes, Operation};
 use crate::runtime::Inner;
-use crate::strided::Strides;
-use crate::transport::check::Checker;
+use crate::strides::Strides;
+use crate::transport::Notes;
 use crate::{Pe, Result};
+use std::panic::Location;
 use std::sync::atomic::Ordering::Relaxed;
 
 impl Inner {
@@ -16,9 +17,9 @@ impl Inner {
     #[inline(always)]
     #[track_caller]
     pub(super) fn site(&self, called: &'static str) -> u16 {
-        match self.transport.checker() {
+        match self.transport.notes() {
             None => 0,
-            Some(check) => check.site(called),
+            Some(notes) => notes.site(called, Location::caller()),
         }
     }
 }
@@ -29,7 +30,7 @@ impl Turn<'_> {
     #[inline(never)]
     pub(super) fn come_checked(
         &self,
-        check: &Checker,
+        notes: &dyn Notes,
         operation: Operation,
         args: [u64; ARGS],
         payload: &[u64],
@@ -40,12 +41,12 @@ impl Turn<'_> {
         let first = !self.met.replace(true);
         if first {
             let completes = operation.completes() == Completes::Earlier;
-            check.track(|tracker| tracker.arrive(self.team.index, epoch, completes));
+            notes.arrive(self.team.index, epoch, completes);
         }
         let epoch = self.come(operation, args, payload)?;
         if first {
-            let members = (0..self.n_pes()).map(|member| self.pe(member));
-            check.track(|tracker| tracker.met(self.team.index, members, epoch, self.site));
+            let mut members = (0..self.n_pes()).map(|member| self.pe(member));
+            notes.met(self.team.index, &mut members, epoch, self.site);
         }
         Ok(epoch)
     }
@@ -62,14 +63,14 @@ impl Turn<'_> {
 
     /// What a member came with to an epoch, and where: "barrier at ring.c:42 (main)". `None` if the job is not checked.
     pub(super) fn place(&self, member: Pe, epoch: u64) -> Option<String> {
-        let check = self.inner.transport.checker()?;
+        let notes = self.inner.transport.notes()?;
         let site = self.site_of(member, epoch).load(Relaxed) as u16;
-        Some(check.site_name(self.pe(member), site))
+        Some(notes.site_name(self.pe(member), site))
     }
 
     /// Makes a finding of a mismatch between member 0 and `member`: on one PE of them all.
     pub(super) fn tell_mismatch(&self, member: Pe, epoch: u64, theirs: &str, ours: &str) {
-        if let Some(check) = self.inner.transport.checker()
+        if let Some(notes) = self.inner.transport.notes()
             && self.my_pe() == 0
         {
             let site = |member| self.site_of(member, epoch).load(Relaxed) as u16;
@@ -80,46 +81,46 @@ impl Turn<'_> {
                 self.pe(member),
                 self.pe(0)
             );
-            check.unmatched(team, party(0), party(member), why);
+            notes.unmatched(team, party(0), party(member), why);
         }
     }
 
     /// The collective reads this PE's own memory, before it arrives.
     #[inline(always)]
     pub(super) fn reads(&self, range: SymRange) {
-        if let Some(check) = self.inner.transport.checker() {
-            check.own(false, range, self.site);
+        if let Some(notes) = self.inner.transport.notes() {
+            notes.own(false, range, self.site);
         }
     }
 
     /// The collective has written this PE's own memory, and is about to return.
     #[inline(always)]
     pub(super) fn writes(&self, range: SymRange) {
-        if let Some(check) = self.inner.transport.checker() {
-            check.own(true, range, self.site);
+        if let Some(notes) = self.inner.transport.notes() {
+            notes.own(true, range, self.site);
         }
     }
 
     /// As [`reads`](Turn::reads), of blocks that begin at `offset`.
     #[inline(always)]
     pub(super) fn reads_blocks(&self, offset: u64, blocks: &Strides) {
-        if let Some(check) = self.inner.transport.checker() {
-            self.blocks(check, false, offset, blocks);
+        if let Some(notes) = self.inner.transport.notes() {
+            self.blocks(notes, false, offset, blocks);
         }
     }
 
     /// As [`writes`](Turn::writes), of blocks that begin at `offset`.
     #[inline(always)]
     pub(super) fn writes_blocks(&self, offset: u64, blocks: &Strides) {
-        if let Some(check) = self.inner.transport.checker() {
-            self.blocks(check, true, offset, blocks);
+        if let Some(notes) = self.inner.transport.notes() {
+            self.blocks(notes, true, offset, blocks);
         }
     }
 
     #[cold]
-    fn blocks(&self, check: &Checker, write: bool, offset: u64, blocks: &Strides) {
+    fn blocks(&self, notes: &dyn Notes, write: bool, offset: u64, blocks: &Strides) {
         for (start, bytes) in blocks.ranges() {
-            check.own(write, SymRange::new(offset + start, bytes), self.site);
+            notes.own(write, SymRange::new(offset + start, bytes), self.site);
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::buffer::SymRange;
 use crate::heap::sym::{SymSlice, Symmetric};
 use crate::job::block::PAYLOAD_WORDS;
 use crate::operation::{NONE, Operation};
-use crate::transport::{Lane, Transport as _};
+use crate::transport::Lane;
 use crate::{Error, Result, Runtime, Team};
 use bytemuck::Pod;
 
@@ -134,7 +134,7 @@ impl Runtime {
                     let (pe, from) = (turn.pe(member), source.offset());
                     inner
                         .transport
-                        .raw()
+                        .own()
                         .copy(inner.my_pe, at, pe, from, source.bytes());
                 }
                 at += source.bytes();

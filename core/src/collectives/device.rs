@@ -105,11 +105,9 @@ impl Turn<'_> {
             self.inner.await_launches(operation, self.team())?;
             cuda.all_have_run(self.team().index);
         }
-        self.team().launches.add(captured, on_stream);
-        if on_stream {
-            cuda.page()
-                .watch_team(self.team().index, self.team().born());
-        }
+        let since = on_stream.then(|| self.team().born());
+        cuda.completion()
+            .add_launch(self.team().index, captured, since);
         Ok(())
     }
 
@@ -132,7 +130,7 @@ impl Turn<'_> {
                 if let Err(error) = cuda.failure() {
                     return self.refuse(lane, operation, error);
                 }
-                match cuda.take_room(lane, operation, 1) {
+                match cuda.apply_backpressure(lane, operation, 1) {
                     Ok(()) => {}
                     // Nothing has begun: the program may call again.
                     Err(error @ (Error::Timeout { .. } | Error::Interrupted { .. })) => {
@@ -174,24 +172,22 @@ impl Turn<'_> {
                 return Err(error);
             }
         };
-        let done = self
-            .inner
-            .wait(wait, || match cuda.is_over(index, epoch, &stream) {
-                Ok(true) => Ok(Ok(())),
-                Ok(false) => Err(epoch),
-                Err(error) => Ok(Err(error)),
-            });
+        let done = self.inner.wait(wait, || match stream.is_over(epoch) {
+            Ok(true) => Ok(Ok(())),
+            Ok(false) => Err(epoch),
+            Err(error) => Ok(Err(error)),
+        });
         match done {
             Ok(Ok(())) => {
                 stream.done();
-                if cuda.is_ended(index) {
+                if cuda.completion().is_told(index) {
                     return Err(self.inner.why_ended(operation, self.team()));
                 }
                 cuda.failure()
             }
             Ok(Err(error)) | Err(error) => {
                 self.leave(&error);
-                cuda.end_collective(index, &stream);
+                stream.abandon();
                 Err(error)
             }
         }

@@ -5,7 +5,6 @@ use super::{PAYLOAD_BYTES, Turn, check_overlap, times, with_work};
 use crate::buffer::SymRange;
 use crate::heap::sym::{SymSlice, Symmetric};
 use crate::operation::{IN_PLACE, Operation};
-use crate::transport::Transport as _;
 use crate::{Result, Runtime, Team};
 use bytemuck::Pod;
 
@@ -83,7 +82,7 @@ impl Runtime {
                 let pe = turn.pe(member);
                 inner
                     .transport
-                    .raw()
+                    .own()
                     .copy(inner.my_pe, at, pe, from, bytes as u64);
             }
         }

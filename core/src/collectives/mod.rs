@@ -15,14 +15,14 @@ mod broadcast;
 mod checked;
 mod collect;
 mod device;
-mod farewell;
 mod fcollect;
+mod finalize_notice;
 mod fold;
 mod reduce;
 mod reducescatter;
 mod scan;
 
-pub(crate) use farewell::Parting;
+pub(crate) use finalize_notice::FinalizeNotice;
 
 use crate::buffer::{LocalDest, LocalSource, SymRange};
 use crate::job::bell::ring_team;
@@ -32,7 +32,6 @@ use crate::job::tell::{self, Arrival};
 use crate::operation::{ARGS, Caller, Operation};
 use crate::runtime::Inner;
 use crate::team::{self, Members, Team, TeamState};
-use crate::transport::Transport as _;
 use crate::{Error, Pe, Result};
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
@@ -225,12 +224,12 @@ impl<'a> Turn<'a> {
         args: [u64; ARGS],
         payload: &[u64],
     ) -> Result<u64> {
-        if let Err(error) = self.inner.transport.raw().failure() {
+        if let Err(error) = self.inner.transport.own().failure() {
             return self.fail(operation, args, error);
         }
-        match self.inner.transport.checker() {
+        match self.inner.transport.notes() {
             None => self.come(operation, args, payload),
-            Some(check) => self.come_checked(check, operation, args, payload),
+            Some(notes) => self.come_checked(notes, operation, args, payload),
         }
     }
 
@@ -342,7 +341,7 @@ impl<'a> Turn<'a> {
 
     /// Meets once more, when the data of a large collective has been moved.
     pub(crate) fn meet_again(&self, operation: Operation) -> Result<()> {
-        self.inner.transport.raw().quiet_before_release();
+        self.inner.transport.own().quiet_before_release();
         // Arguments that nobody enters a collective with.
         self.join(operation, [u64::MAX; ARGS], &[]).map(|_| ())
     }
@@ -528,14 +527,14 @@ impl Inner {
     #[inline]
     fn load_words(&self, source: SymRange, words: &mut [u64]) {
         let dest = LocalDest::from(bytes_of_mut(words, source.bytes() as usize));
-        self.transport.raw().get(self.my_pe, source.offset(), dest);
+        self.transport.own().get(self.my_pe, source.offset(), dest);
     }
 
     /// Writes `bytes` bytes of a buffer of words to this PE's copy.
     #[inline]
     fn store_words(&self, dest: u64, words: &[u64], bytes: usize) -> Result<()> {
         let source = LocalSource::from(bytes_of(words, bytes));
-        let transport = self.transport.raw();
+        let transport = self.transport.own();
         transport.put(self.my_pe, dest, source);
         transport.failure()
     }

@@ -14,7 +14,6 @@ use crate::dtype::{Dtype, Element};
 use crate::heap::sym::{SymSlice, Symmetric};
 use crate::op::Op;
 use crate::runtime::Inner;
-use crate::transport::Transport as _;
 
 use crate::operation::{ARGS, Operation};
 use crate::{Error, Pe, Result, Runtime, Team};
@@ -94,7 +93,7 @@ impl Kernel {
     pub(super) fn load(&self, inner: &Inner, pe: Pe, at: u64, work: &mut Work<'_>, count: usize) {
         if self.widen.is_none() {
             let dest = bytes_of_mut(work.acc, count * self.size);
-            inner.transport.raw().get(pe, at, LocalDest::from(dest));
+            inner.transport.own().get(pe, at, LocalDest::from(dest));
         } else {
             self.fetch(inner, pe, at, work, count);
             self.start(work, count);
@@ -116,7 +115,7 @@ impl Kernel {
     /// Reads `count` elements at byte `at` of `pe`, to be folded.
     pub(super) fn fetch(&self, inner: &Inner, pe: Pe, at: u64, work: &mut Work<'_>, count: usize) {
         let dest = bytes_of_mut(work.next, count * self.size);
-        inner.transport.raw().get(pe, at, LocalDest::from(dest));
+        inner.transport.own().get(pe, at, LocalDest::from(dest));
     }
 
     /// Writes the accumulator's `count` elements to byte `at` of each of `pes`.
@@ -137,7 +136,7 @@ impl Kernel {
             }
         };
         for pe in pes {
-            inner.transport.raw().put(pe, at, LocalSource::from(result));
+            inner.transport.own().put(pe, at, LocalSource::from(result));
         }
     }
 

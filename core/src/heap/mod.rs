@@ -1,14 +1,14 @@
 //! The symmetric heap: collective allocation, deferred release, and the checks of symmetric addresses.
 //!
-//! [`layout`](crate::job::layout) is address arithmetic, [`alloc`] the deterministic allocator, [`sym`] the typed handles, [`lookup`] finds the
+//! [`layout`](crate::job::layout) is address arithmetic, [`allocator`](crate::allocator) the deterministic allocator, [`sym`] the typed handles, [`lookup`] finds the
 //! allocation an address lies in, [`register`] makes buffers of the program's symmetric.
 
-pub(crate) mod alloc;
 mod lookup;
 mod realloc;
 pub(crate) mod register;
 pub(crate) mod sym;
 
+use crate::allocator::{Allocator, Block};
 use crate::buffer::SymRange;
 use crate::collectives::{Call, Turn};
 use crate::debug::Level;
@@ -20,9 +20,8 @@ use crate::operation::{NONE, Operation};
 use crate::runtime::Inner;
 use crate::team::Team;
 use crate::track::Resource;
-use crate::transport::{Lane, Transport as _};
+use crate::transport::Lane;
 use crate::{Error, MemoryKind, Pe, Result, Runtime};
-use alloc::{Allocator, Block};
 use bytemuck::Pod;
 use lookup::Lookup;
 use register::{Places, Registered};
@@ -366,9 +365,9 @@ impl Inner {
             block.ok_or_else(|| state.full(request.bytes))?
         };
         let range = SymRange::new(block.offset, block.taken);
-        let committed = self.transport.commit(range);
+        let committed = self.transport.any().commit(range);
         if committed.is_ok() && request.zero {
-            self.transport.raw().zero(range);
+            self.transport.own().zero(range);
         }
         let call = Call {
             error: committed.err(),
@@ -387,23 +386,23 @@ impl Inner {
 
     /// Tells the checker of a block that all PEs have now.
     fn tell_allocated(&self, turn: &Turn<'_>, offset: u64, bytes: u64) {
-        if let Some(check) = self.transport.checker() {
+        if let Some(notes) = self.transport.notes() {
             let range = SymRange::new(offset, bytes);
-            check.track(|tracker| tracker.allocated(range, turn.site()));
+            notes.allocated(range, turn.site());
         }
     }
 
     /// Tells the checker that this PE frees a block.
     fn tell_freed(&self, turn: &Turn<'_>, offset: u64, bytes: u64) {
-        if let Some(check) = self.transport.checker() {
-            check.freed(SymRange::new(offset, bytes), turn.site());
+        if let Some(notes) = self.transport.notes() {
+            notes.freed(SymRange::new(offset, bytes), turn.site());
         }
     }
 
     /// Tells it that all PEs have come to free that.
     fn tell_all_freed(&self) {
-        if let Some(check) = self.transport.checker() {
-            check.all_freed();
+        if let Some(notes) = self.transport.notes() {
+            notes.all_freed();
         }
     }
 
@@ -414,7 +413,7 @@ impl Inner {
         let request = request.and_then(|request| request.fits(self.layout.heap_bytes));
         let checked = request.and_then(|request| {
             // Each GPU's own memory is asked for by its PE, in `commit`.
-            if leader && self.transport.raw().kind() == MemoryKind::Host {
+            if leader && self.transport.any().kind() == MemoryKind::Host {
                 let mut state = self.heap.lock();
                 let released = self.released_bytes(&state);
                 state.check_machine(request.bytes, released, self.n_pes)?;
@@ -482,6 +481,7 @@ impl Inner {
             state.released.remove(&block.id);
             self.heap.lookup.forget();
             self.transport
+                .any()
                 .decommit(SymRange::new(block.offset, block.taken));
         }
     }
@@ -777,12 +777,12 @@ impl Runtime {
         crate::error::check_pe("pe", pe, self.inner.n_pes)?;
         let object = self.inner.symmetric("ptr", address, 1)?;
         let transport = &self.inner.transport;
-        if let Some(check) = transport.checker()
+        if let Some(notes) = transport.notes()
             && pe != self.inner.my_pe
         {
-            check.track(|tracker| tracker.pointer_given(pe));
+            notes.pointer_given(pe);
         }
-        Ok(transport.raw().local_ptr(pe, object.offset()))
+        Ok(transport.any().local_ptr(pe, object.offset()))
     }
 
     /// Where an address of the symmetric heap (anybody's part) lives. Local.
@@ -790,8 +790,8 @@ impl Runtime {
         self.inner.ready()?;
         let registered = || self.inner.registered_offset(address);
         match self.inner.layout.locate(address) {
-            Some(_) => Ok(self.inner.transport.raw().kind()),
-            None if registered().is_some() => Ok(self.inner.transport.raw().kind()),
+            Some(_) => Ok(self.inner.transport.any().kind()),
+            None if registered().is_some() => Ok(self.inner.transport.any().kind()),
             None => Err(self.inner.layout.not_symmetric("ptr", address)),
         }
     }

@@ -1,11 +1,12 @@
 //! Changing the size of an allocation.
 
-use super::{Request, alloc::Block};
+use super::Request;
+use crate::allocator::Block;
 use crate::collectives::{Call, Turn};
 use crate::operation::{NONE, Operation};
 use crate::runtime::Inner;
 use crate::track::Resource;
-use crate::transport::{Lane, Transport as _};
+use crate::transport::Lane;
 use crate::{Result, Runtime, Team};
 
 impl Inner {
@@ -62,7 +63,7 @@ impl Inner {
         if let Some(new) = new {
             let me = self.my_pe;
             self.transport
-                .raw()
+                .own()
                 .copy(me, new, me, old.offset, old.bytes);
             // Nobody is to use the new block before every PE's contents are there.
             if let Err(error) = turn.meet_again(Operation::Realloc) {

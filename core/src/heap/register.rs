@@ -4,7 +4,7 @@
 //! They appear at the buffer's own address as before, and at a preferred address if one was given; all of these are symmetric
 //! addresses afterwards. To everything else it is like an allocation.
 
-use super::alloc::{Allocator, Block};
+use crate::allocator::{Allocator, Block};
 use crate::buffer::{Registration, SymRange};
 use crate::collectives::Call;
 use crate::job::layout::Layout;
@@ -12,7 +12,7 @@ use crate::runtime::Inner;
 use crate::track::Resource;
 
 use crate::operation::{ARGS, Operation};
-use crate::transport::{Lane, Transport as _};
+use crate::transport::Lane;
 use crate::{Error, MemoryKind, Result, Runtime, Team};
 use std::collections::BTreeMap;
 use std::sync::RwLock;
@@ -116,7 +116,7 @@ impl Inner {
     }
 
     fn check_registration(&self, registration: &Registration) -> Result<()> {
-        let transport = self.transport.raw();
+        let transport = self.transport.any();
         let page = transport.page_bytes();
         let makers = match transport.kind() {
             MemoryKind::Host => "mmap and posix_memalign give such memory",
@@ -167,7 +167,7 @@ impl Inner {
         // Every PE comes to the same answer.
         let place = {
             let mut state = self.heap.lock();
-            let page = self.transport.raw().page_bytes();
+            let page = self.transport.any().page_bytes();
             let window = &mut state.registered.window;
             let largest = window.largest();
             window.allocate(bytes, page).ok_or_else(|| {
@@ -182,7 +182,10 @@ impl Inner {
             })?
         };
         let range = SymRange::new(self.layout.heap_bytes + place.offset, bytes);
-        let adopted = self.transport.adopt(range, registration.buffer, preferred);
+        let adopted = self
+            .transport
+            .any()
+            .adopt(range, registration.buffer, preferred);
         let mine = adopted.is_ok();
         let args = [bytes, preferred, place.offset, 0, 0];
         let met = match adopted {
@@ -194,6 +197,7 @@ impl Inner {
             if mine {
                 let _ = self
                     .transport
+                    .any()
                     .give_back(range, registration.buffer, preferred);
             }
             self.heap.lock().registered.window.free(place.offset);
@@ -234,7 +238,7 @@ impl Inner {
             Err(error) => return turn.fail(operation, [0; ARGS], error),
         };
         let args = [buffer.block.offset, 0, 0, 0, 0];
-        if let Err(error) = self.transport.raw().check_give_back() {
+        if let Err(error) = self.transport.any().check_give_back() {
             return turn.fail(operation, args, error);
         }
         let completed = self
@@ -268,7 +272,9 @@ impl Inner {
         drop(state);
         let range = SymRange::new(offset, buffer.block.bytes);
         let preferred = buffer.preferred.unwrap_or(0);
-        self.transport.give_back(range, buffer.address, preferred)
+        self.transport
+            .any()
+            .give_back(range, buffer.address, preferred)
     }
 
     /// Makes all buffers the program's own again, when the runtime ends.

@@ -8,7 +8,7 @@
 
 use crate::buffer::{LocalDest, LocalSource, SymRange};
 use crate::runtime::Inner;
-use crate::transport::Transport as _;
+use crate::transport::Lane;
 use crate::{Element, Error, MemoryKind, Result};
 use bytemuck::Pod;
 use std::marker::PhantomData;
@@ -205,7 +205,9 @@ impl<T: Pod> SymArray<T> {
         let range = self.slice(start..start.saturating_add(dest.len()))?.range();
         self.runtime.ready()?;
         let (me, dest) = (self.runtime.my_pe, LocalDest::from(dest));
-        self.runtime.transport.read(me, range, dest, "read")
+        self.runtime
+            .transport
+            .read(Lane::Blocking, me, range, dest, "read")
     }
 
     /// Copies `source` to the elements from `start` on of this PE's copy.
@@ -216,7 +218,9 @@ impl<T: Pod> SymArray<T> {
             .range();
         self.runtime.ready()?;
         let (me, source) = (self.runtime.my_pe, LocalSource::from(source));
-        self.runtime.transport.write(me, range, source, "write")
+        self.runtime
+            .transport
+            .write(Lane::Blocking, me, range, source, "write")
     }
 
     /// All elements of this PE's copy.
@@ -256,7 +260,7 @@ impl<T: Pod> SymArray<T> {
     }
 
     fn on_host(&self) -> Result<()> {
-        match self.runtime.transport.raw().kind() {
+        match self.runtime.transport.any().kind() {
             MemoryKind::Host => Ok(()),
             MemoryKind::Device => Err(Error::NotSupported(
                 "the array is in device memory, which the CPU cannot use as a slice; copy with `read`, `write` or `to_vec`"

@@ -10,7 +10,7 @@
 //! ```
 //!
 //! In a job whose heap is in GPU memory the segment ends at heap_offset; the parts are in a range of GPU addresses
-//! (transport/cuda/segment.rs).
+//! (transport/cuda/memory/segment.rs).
 //!
 //! All of it is atomics, zero at first, backed by memory when touched. Every file may read it; what writes it is in [`tell`].
 
@@ -22,7 +22,6 @@ use super::tell::{self, Facts, Told32, Told64};
 use crate::job::layout::{self, HEAP_UNIT};
 use crate::job::{machine, places};
 use crate::operation::ARGS;
-use crate::transport::check::area;
 use crate::{Error, MemoryKind, Pe, Result};
 use std::sync::Arc;
 
@@ -234,6 +233,15 @@ unsafe impl AllAtomic for Slot {}
 // SAFETY: as above.
 unsafe impl AllAtomic for ReleaseCount {}
 
+/// What a job that is checked has besides.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Checked {
+    /// What the checker's choices follow from.
+    pub(crate) seed: u64,
+    /// Bytes of the checker's area behind the PEs' parts, a multiple of the page size.
+    pub(crate) area_bytes: u64,
+}
+
 /// A segment seen as a job.
 #[derive(Clone, Debug)]
 pub(crate) struct Control {
@@ -288,17 +296,17 @@ impl Control {
     }
 
     /// Makes the job's segment; with the checker's area if the job is to be checked, and its seed.
-    pub(crate) fn create(n_pes: Pe, heap_bytes: u64, check: Option<u64>) -> Result<Control> {
-        let area_bytes = match check {
-            Some(_) => area::bytes(n_pes, Control::stride(heap_bytes)),
-            None => 0,
+    pub(crate) fn create(n_pes: Pe, heap_bytes: u64, check: Option<Checked>) -> Result<Control> {
+        let (area_bytes, seed) = match check {
+            Some(Checked { area_bytes, seed }) => (area_bytes, Some(seed)),
+            None => (0, None),
         };
         let length = Control::segment_len(n_pes, heap_bytes, area_bytes)?;
         Control::make(
             length,
             n_pes,
             heap_bytes,
-            (area_bytes, check),
+            (area_bytes, seed),
             MemoryKind::Host,
         )
     }
@@ -358,9 +366,7 @@ impl Control {
             && heap_bytes > 0
             && heap_bytes.is_multiple_of(HEAP_UNIT)
             && Control::segment_len(n_pes as Pe, heap_bytes, 0).is_ok()
-            && (area_bytes == 0
-                || n_pes as Pe <= area::MAX_PES
-                    && area_bytes == area::bytes(n_pes as Pe, Control::stride(heap_bytes)))
+            && area_bytes.is_multiple_of(PAGE)
             && (area_bytes == 0 || memory == MemoryKind::Host)
             && expected(n_pes as Pe).is_ok_and(|len| len == segment.len());
         if !sound {
@@ -413,6 +419,11 @@ impl Control {
     /// Where the heap lives.
     pub(crate) fn memory(&self) -> MemoryKind {
         self.memory
+    }
+
+    /// Bytes of the checker's area; 0 if the job is not checked. Whoever uses the area compares them with what it needs.
+    pub(crate) fn area_bytes(&self) -> u64 {
+        self.area_bytes
     }
 
     /// Whether the job is checked: then the checker's area starts here.

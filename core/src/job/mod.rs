@@ -16,6 +16,8 @@
 //! | [`liveness`] | the thread that notices PEs that have ended, or are stopped |
 //! | [`stops`] | PEs that are stopped |
 //! | [`fork`], [`signals`] | forked children; the program's signals and the library's threads |
+//! | [`team`] | names of teams for messages, marks of broken ones |
+//! | [`wire`], [`interrupt`] | messages over the sockets that bring a job together; what ends init's waits |
 //! | [`process`], [`credentials`], [`machine`] | what the kernel says of a process, of a socket's other end and of the machine |
 
 pub(crate) mod bell;
@@ -23,6 +25,7 @@ pub(crate) mod block;
 pub(crate) mod credentials;
 pub(crate) mod fork;
 pub(crate) mod forming;
+pub(crate) mod interrupt;
 pub(crate) mod layout;
 pub(crate) mod liveness;
 pub(crate) mod locks;
@@ -36,4 +39,6 @@ pub(crate) mod segment;
 pub(crate) mod signals;
 pub(crate) mod state;
 pub(crate) mod stops;
+pub(crate) mod team;
 pub(crate) mod tell;
+pub(crate) mod wire;

@@ -183,10 +183,10 @@ impl<T: WaitElement> Set<'_, T> {
         let mut args = lane.args::<T>(range, self.cmp, mode);
         args.test = waits.is_none().into();
         args.start = start as u64;
-        let page = lane.cuda.page();
+        let mailbox = lane.cuda.mailbox();
         let mut arrays = Vec::new();
         if let Some(status) = self.status {
-            let array = page.scratch(size_of_val(status))?;
+            let array = mailbox.scratch(size_of_val(status))?;
             array.write(bytemuck::cast_slice(status));
             args.status = array.address();
             arrays.push(array);
@@ -194,7 +194,7 @@ impl<T: WaitElement> Set<'_, T> {
         match self.values {
             Values::Same(value) => args.value = value.to_bits(),
             Values::Each(values) => {
-                let array = page.scratch(size_of_val(values))?;
+                let array = mailbox.scratch(size_of_val(values))?;
                 array.write(bytemuck::cast_slice(values));
                 args.values = array.address();
                 arrays.push(array);
@@ -208,7 +208,7 @@ impl<T: WaitElement> Set<'_, T> {
             });
         }
         if mode == WaitMode::Some {
-            let array = page.scratch(self.len * size_of::<u64>())?;
+            let array = mailbox.scratch(self.len * size_of::<u64>())?;
             args.indices = array.address();
             arrays.push(array);
         }

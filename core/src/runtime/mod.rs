@@ -4,11 +4,12 @@
 mod damaged;
 
 use crate::bootstrap::{self, UniqueId};
-use crate::collectives::Parting;
+use crate::collectives::FinalizeNotice;
 use crate::debug::Level;
 use crate::heap::Heap;
 use crate::job::bell;
 use crate::job::block::Control;
+use crate::job::interrupt::InterruptHook;
 use crate::job::layout::Layout;
 use crate::job::liveness::{self, Chore, Watchdog};
 use crate::job::membership::Membership;
@@ -24,13 +25,13 @@ use crate::sites::Sites;
 use crate::stream::{GpuStream, Queue};
 use crate::team::Teams;
 use crate::track::{Ledger, Resource};
-use crate::transport::check::tracker::Tracker;
-use crate::transport::check::{self, Checker};
-use crate::transport::cuda::{self, CudaTransport};
+use crate::transport::check::{self, Checked, Checker};
+use crate::transport::cuda::CudaTransport;
 use crate::transport::host::HostTransport;
-use crate::transport::{Active, Lane, Transport as _};
+use crate::transport::{Lane, Route};
 use crate::wait;
 use crate::{Error, MemoryKind, Pe, Result, board, config};
+use std::any::Any;
 use std::cell::RefCell;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
@@ -77,7 +78,7 @@ impl InitAttr {
             Some(memory) => memory,
             None => config::memory()?,
         };
-        let check = check::Settings::of(self)?;
+        let check = check::Settings::of(self.check, self.check_seed)?;
         if memory == MemoryKind::Device && check.wanted() {
             return Err(Error::NotSupported(
                 "the checker looks at host memory only: switch it off (NVSHMEMRS_CHECK), or use NVSHMEMRS_MEMORY=host".into(),
@@ -120,13 +121,10 @@ impl InitAttr {
 #[derive(Debug)]
 pub struct Mapping {
     _segment: Arc<Segment>,
-    _device: Option<Arc<cuda::Segment>>,
+    _elsewhere: Option<Arc<dyn Any + Send + Sync>>,
     /// Tells whether the mapping is still there.
     _there: Arc<()>,
 }
-
-/// Called while a wait is long; `true` ends it with [`Error::Interrupted`].
-pub type InterruptHook = Arc<dyn Fn() -> bool + Send + Sync>;
 
 /// How long a PE that leaves waits for kernels that were told to end.
 const SETTLE: Duration = Duration::from_secs(2);
@@ -140,7 +138,7 @@ pub(crate) struct Inner {
     pub(crate) my_pe: Pe,
     pub(crate) n_pes: Pe,
     pub(crate) layout: Layout,
-    pub(crate) transport: Active,
+    pub(crate) transport: Route,
     pub(crate) control: Control,
     pub(crate) heap: Heap,
     pub(crate) teams: Teams,
@@ -266,25 +264,25 @@ impl Inner {
     /// further collective: kernels of theirs may wait for one, and ours for what comes after it.
     fn drain_gpu_streams(&self) -> Result<()> {
         let streams = self.gpu_streams().clone();
-        let parting = RefCell::new(Parting::new(self));
+        let notice = RefCell::new(FinalizeNotice::new(self));
         let mut drained = Ok(());
         for stream in &streams {
             let done = self.wait_until_done(Operation::Finalize, &|| {
-                parting.borrow_mut().look()?;
+                notice.borrow_mut().look()?;
                 stream.query()
             });
             drained = drained.and(done);
         }
         if let Some(cuda) = self.transport.cuda() {
             let done = self.wait_until_done(Operation::Finalize, &|| {
-                parting.borrow_mut().look()?;
+                notice.borrow_mut().look()?;
                 cuda.left_nothing()
             });
             drained = drained.and(done);
         }
         // An error of the driver says that nothing runs any more.
         let idle = |done: Result<bool>| done.unwrap_or(true);
-        let told = parting.into_inner().finish(|| {
+        let told = notice.into_inner().finish(|| {
             let left = self
                 .transport
                 .cuda()
@@ -300,14 +298,9 @@ impl Inner {
 
     /// Ends the kernels of this PE that wait for one that is gone, or on a broken team; for the watchdog.
     fn kernels_chore(&self) -> Option<Chore> {
-        let page = self.transport.page()?;
+        let completion = Arc::clone(self.transport.cuda()?.completion());
         let (control, me) = (self.control.clone(), self.my_pe);
-        Some(Box::new(move || {
-            if control.header().gone.load(Acquire) != 0 {
-                page.abort();
-            }
-            page.end_broken_teams(&control, me);
-        }))
+        Some(Box::new(move || completion.watch(&control, me)))
     }
 
     /// An error if a PE of the job is gone.
@@ -392,17 +385,17 @@ impl Inner {
 
     /// An error if the checker has found something on any PE that has come to finalize.
     fn check_findings(&self) -> Result<()> {
-        let Some(check) = self.transport.checker() else {
+        let Some(notes) = self.transport.notes() else {
             return Ok(());
         };
-        if let Some(summary) = check.track(Tracker::summary) {
+        if let Some(summary) = notes.summary() {
             check::write(&summary);
         }
-        match check.track(Tracker::job_findings) {
-            0 => Ok(()),
-            found => Err(Error::CheckFailed {
+        match notes.findings() {
+            (_, 0) => Ok(()),
+            (own, found) => Err(Error::CheckFailed {
                 found,
-                own: check.track(Tracker::findings),
+                own,
                 me: self.my_pe,
             }),
         }
@@ -413,14 +406,14 @@ impl Inner {
         for stream in self.live_streams() {
             stream.abandon();
         }
-        if let Some(check) = self.transport.checker() {
-            check.stop();
+        if let Some(notes) = self.transport.notes() {
+            notes.stop();
         }
         if state == State::Left {
             // Whoever sees a kernel of its own ended sees why.
             liveness::mark_gone(&self.control, self.my_pe, state);
         }
-        self.transport.end_kernels(state == State::Left);
+        self.transport.any().leave(state == State::Left);
         self.settle_gpu();
         self.forget_buffers();
         if state != State::Left {
@@ -451,8 +444,8 @@ impl Drop for Inner {
                 .get_mut()
                 .unwrap_or_else(|poison| poison.into_inner());
             std::mem::forget(std::mem::take(streams));
-            if let Some(check) = self.transport.checker() {
-                check.abandon();
+            if let Some(notes) = self.transport.notes() {
+                notes.abandon();
             }
         }
     }
@@ -523,7 +516,7 @@ impl Runtime {
         let seed = control.check_seed();
         let sites = (attr.track || seed.is_some()).then(Sites::new);
         let (layout, transport) = match cuda {
-            Some(cuda) => (cuda.layout(), Active::Cuda(Box::new(cuda))),
+            Some(cuda) => (cuda.layout(), Route::Other(Box::new(cuda))),
             None => {
                 let layout = Layout::new(
                     control.segment().base() + Control::heap_offset(control.n_pes()),
@@ -533,14 +526,15 @@ impl Runtime {
                     control.n_pes(),
                 );
                 let host = HostTransport::new(Arc::clone(control.segment()), layout, me);
-                let check = match (seed, &sites) {
+                let transport = match (seed, &sites) {
                     (Some(_), Some(sites)) => {
                         let sites = Arc::clone(sites);
-                        Some(Checker::start(&control, layout, me, host.clone(), sites)?)
+                        let check = Checker::start(&control, layout, me, Box::new(host), sites)?;
+                        Route::Other(Box::new(Checked(check)))
                     }
-                    _ => None,
+                    _ => Route::Host(host),
                 };
-                (layout, Active::new(host, check))
+                (layout, transport)
             }
         };
         let left = until.saturating_duration_since(Instant::now());
@@ -615,7 +609,7 @@ impl Runtime {
             format!(
                 "joined; PEs in the job: {}; symmetric heap of each: {heap_bytes} bytes of {} memory",
                 inner.n_pes,
-                inner.transport.raw().kind()
+                inner.transport.any().kind()
             )
         });
         Ok(runtime)
@@ -688,7 +682,7 @@ impl Runtime {
             .note_while("heap_keep", Resource::Mapping, &there);
         Mapping {
             _segment: Arc::clone(self.inner.control.segment()),
-            _device: self.inner.transport.device_segment(),
+            _elsewhere: self.inner.transport.any().mapping(),
             _there: there,
         }
     }
@@ -707,8 +701,8 @@ impl Runtime {
     /// What the checker has found on this PE: how often, and the texts of the last findings, oldest first. Nothing in a job that is
     /// not checked. Local.
     pub fn check_reports(&self) -> (u64, Vec<String>) {
-        match self.inner.transport.checker() {
-            Some(check) => check.track(|tracker| (tracker.findings(), tracker.reports())),
+        match self.inner.transport.notes() {
+            Some(notes) => (notes.findings().0, notes.reports()),
             None => (0, Vec::new()),
         }
     }

@@ -7,14 +7,14 @@
 //! and [`native`] its line. A language whose calls come from elsewhere (Python's from libffi) sets a hook that names them.
 
 mod access;
+pub(crate) mod inside;
 mod native;
 mod rules;
 mod walk;
 
-pub use access::{Access, Accesses};
+pub use access::Access;
 
-use crate::Runtime;
-use crate::transport::check::Inside;
+use inside::Inside;
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::panic::Location;
@@ -291,35 +291,21 @@ impl Sites {
     }
 }
 
-impl Runtime {
-    /// Says that operations are called through the C ABI, whose functions begin where `exports` says: then places are those of the
-    /// native callers. Local.
-    pub fn name_native_callers(&self, exports: impl FnOnce() -> Vec<u64>) {
-        if let Some(sites) = &self.inner.sites {
-            rules::set_exports(exports);
-            sites.native.store(true, Relaxed);
-        }
+impl Sites {
+    /// Operations are called through the C ABI, whose functions begin where `exports` says: places are those of the native callers.
+    pub(crate) fn name_native_callers(&self, exports: impl FnOnce() -> Vec<u64>) {
+        rules::set_exports(exports);
+        self.native.store(true, Relaxed);
     }
 
-    /// The place from which the C ABI was called, if this runtime names places: for work that another thread is to do. Local.
-    #[inline]
-    pub fn calling_place(&self) -> Option<Place> {
-        let sites = self.inner.sites.as_ref()?;
-        // In a forked child other threads' locks may be held for ever.
-        self.inner.ready().ok()?;
-        Some(sites.calling())
-    }
-
-    /// Sets, or removes, the function that is asked for the place of each call through the C ABI. Local.
-    pub fn set_site_hook(&self, hook: Option<SiteHook>) {
-        if let Some(sites) = &self.inner.sites {
-            let hooked = hook.is_some();
-            *sites
-                .hook
-                .write()
-                .unwrap_or_else(|poison| poison.into_inner()) = hook;
-            sites.hooked.store(hooked, Release);
-        }
+    /// Sets, or removes, the function that is asked for the place of each call through the C ABI.
+    pub(crate) fn set_hook(&self, hook: Option<SiteHook>) {
+        let hooked = hook.is_some();
+        *self
+            .hook
+            .write()
+            .unwrap_or_else(|poison| poison.into_inner()) = hook;
+        self.hooked.store(hooked, Release);
     }
 }
 

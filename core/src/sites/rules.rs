@@ -1,7 +1,7 @@
 //! How to step over the frame of a call, by the address to which the call returns; and where the library ends.
 
+use super::inside::Inside;
 use super::{native, walk};
-use crate::transport::check::Inside;
 use gimli::{
     BaseAddresses, CfaRule, EhFrame, EhFrameHdr, NativeEndian, Register, RegisterRule,
     UnwindContext, UnwindSection as _,

@@ -12,6 +12,8 @@ mod split;
 use crate::job::bell::ring_team;
 use crate::job::block::{Control, MAX_TEAMS, Row, TEAM_WORDS};
 use crate::job::places::Places;
+use crate::job::team::NAMES;
+pub(crate) use crate::job::team::{breaks, broken, name, short_name};
 use crate::job::{stops, tell};
 use crate::operation::Operation;
 use crate::runtime::Inner;
@@ -21,8 +23,6 @@ use crate::{Error, Pe, Result, Runtime};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64};
 use std::sync::{Arc, Mutex, RwLock};
-
-pub(crate) use kernels::Launches;
 
 /// A team's handle: number in the low 32 bits, generation in the high ones (0 for the predefined teams).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -58,31 +58,6 @@ impl Team {
 
     fn index(self) -> usize {
         (self.0 & 0xffff_ffff) as usize
-    }
-}
-
-const NAMES: [&str; 6] = [
-    "WORLD",
-    "SHARED",
-    "NODE",
-    "SAME_MYPE_NODE",
-    "SAME_GPU",
-    "GPU_LEADERS",
-];
-
-/// The name of the team with a number, for messages.
-pub(crate) fn name(index: u32) -> String {
-    match NAMES.get(index as usize) {
-        Some(name) => (*name).to_string(),
-        None => format!("{index} (made by a split or team_init)"),
-    }
-}
-
-/// As [`name`], in few words: "team 7".
-pub(crate) fn short_name(index: u32) -> String {
-    match NAMES.get(index as usize) {
-        Some(name) => (*name).to_string(),
-        None => format!("team {index}"),
     }
 }
 
@@ -174,7 +149,6 @@ pub(crate) struct TeamState {
     config: Mutex<TeamConfig>,
     /// On GPU memory: what the team's kernels get, or why it has none.
     device: Mutex<Option<Result<TeamArgs>>>,
-    pub(crate) launches: Launches,
     /// The last epoch this PE has entered; it survives the team.
     pub(crate) epoch: AtomicU64,
     /// The epoch after which the team's first one comes.
@@ -197,7 +171,6 @@ impl TeamState {
             list: RwLock::new(None),
             config: Mutex::new(TeamConfig::default()),
             device: Mutex::new(None),
-            launches: Launches::default(),
             epoch: AtomicU64::new(0),
             born: AtomicU64::new(0),
             busy: AtomicBool::new(false),
@@ -287,7 +260,6 @@ impl TeamState {
         tell::gone_on(slot, last + 1);
         self.epoch.store(born, Relaxed);
         self.born.store(born, Relaxed);
-        self.launches.clear();
         let next = members.pe((my_pe + 1) % members.n_pes);
         tell::membership(control.block(self.row, me), next, members.n_pes);
         self.handle.store(handle.0, Release);
@@ -519,21 +491,6 @@ impl Inner {
             tell::broken(self.control.team(team.index, pe), mark);
         }
         ring_team(&self.control);
-    }
-}
-
-/// Whether a mark says that a team is broken, and not an earlier one with its number.
-pub(crate) fn breaks(mark: u64, born: u64) -> bool {
-    mark >> 20 > born
-}
-
-/// The error that a mark of a broken team stands for.
-#[cold]
-pub(crate) fn broken(operation: &'static str, index: u32, mark: u64) -> Error {
-    Error::TeamBroken {
-        operation,
-        pe: (mark & 0xf_ffff) as Pe - 1,
-        team: name(index),
     }
 }
 

@@ -122,11 +122,12 @@ impl Inner {
         }
         match self.enter(team, Operation::TeamDestroy) {
             Ok(turn) => {
-                let launches = &turn.team().launches;
+                let index = turn.team().index;
+                let kernels = self.transport.cuda().map(|cuda| cuda.completion());
                 let mut call = Call::plain(Operation::TeamDestroy);
-                call.args[0] = launches.count();
+                call.args[0] = kernels.map_or(0, |kernels| kernels.count(index));
                 turn.meet(call, &[])?;
-                if launches.on_stream() {
+                if kernels.is_some_and(|kernels| kernels.is_on_stream(index)) {
                     // The same on every member, as many as there were.
                     let call = Call {
                         error: self

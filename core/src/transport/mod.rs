@@ -1,24 +1,36 @@
-//! The transport contract: what each kind of memory implements.
+//! The transport contract: what every kind of memory implements, and the checker around any of them.
 //!
 //! Callers above have checked bounds, PE, team and alignment, once. A transport takes them for granted: an offset and
 //! its length lie within `stride`, a PE is one of the job, an atomic's offset is aligned to its width. It reports
 //! only what the machine refuses.
 //!
-//! `active.rs` is the transport as the program's operations see it: itself, or behind the checker of `check/`. What the
-//! PEs share whatever the memory kind is in [`crate::job`].
+//! | file | what it holds |
+//! |---|---|
+//! | [`route`] | the way of an operation: host memory inlined, all else by one cold call |
+//! | [`notes`] | what a transport that watches the program is told |
+//! | [`host`], [`cuda`] | memory of the host, memory of GPUs |
+//! | [`check`] | the checker, which wraps another transport |
+//! | [`copy`] | the one copy primitive |
+//!
+//! What the PEs share whatever the memory kind is in [`crate::job`].
 
-mod active;
 pub(crate) mod check;
 pub(crate) mod copy;
 pub(crate) mod cuda;
 pub(crate) mod host;
-mod raw;
+pub(crate) mod notes;
+mod route;
 
-pub(crate) use active::{Active, Nbi, SignalUpdate};
+pub(crate) use notes::{Notes, Watch};
+pub(crate) use route::{Own, Route};
 
 use crate::buffer::{LocalDest, LocalSource, SymRange};
 use crate::op::SignalOp;
-use crate::{MemoryKind, Pe, Result};
+use crate::strides::Transfer;
+use crate::{Error, MemoryKind, Pe, Result};
+use std::any::Any;
+use std::panic::Location;
+use std::sync::Arc;
 
 /// Where an operation goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,8 +78,7 @@ impl Width {
 }
 
 impl Atomic {
-    /// Its parts: passed in registers where the whole would be passed in memory.
-    #[inline(always)]
+    /// Its number for kernels, its operand, and what it compares with.
     fn parts(self) -> (u8, u64, u64) {
         match self {
             Atomic::Fetch => (0, 0, 0),
@@ -81,32 +92,35 @@ impl Atomic {
             Atomic::Xor(value) => (8, value, 0),
         }
     }
-
-    /// The operation with these parts.
-    fn from_parts((number, value, cond): (u8, u64, u64)) -> Atomic {
-        match number {
-            0 => Atomic::Fetch,
-            1 => Atomic::Set(value),
-            2 => Atomic::Swap(value),
-            3 => Atomic::CompareSwap { cond, value },
-            4 => Atomic::Add(value),
-            5 => Atomic::AddFloat(value),
-            6 => Atomic::And(value),
-            7 => Atomic::Or(value),
-            _ => Atomic::Xor(value),
-        }
-    }
 }
 
-/// The transport proper of a runtime. Not behind a table of functions: an 8-byte put takes a few nanoseconds, and an indirect call
-/// would be a good part of them.
-#[derive(Clone, Copy)]
-pub(crate) enum Raw<'a> {
-    Host(&'a host::HostTransport),
-    Cuda(&'a cuda::CudaTransport),
+/// A signal's update.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SignalUpdate {
+    pub(crate) offset: u64,
+    pub(crate) value: u64,
+    pub(crate) op: SignalOp,
 }
 
-/// What a kind of memory does. See the module for what it may take for granted.
+/// Whether an operation may be incomplete when it returns; `lasts`: it may even use its local memory until quiet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Nbi {
+    No,
+    Yes { lasts: bool },
+}
+
+/// An operation as the program calls it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Call {
+    pub(crate) lane: Lane,
+    /// The name by which the program knows it, and where it is called: for what watches the program.
+    pub(crate) called: &'static str,
+    pub(crate) at: &'static Location<'static>,
+}
+
+/// What a kind of memory does, and whatever wraps one. See the module for what it may take for granted.
+///
+/// A lane that is [`Lane::Blocking`] means that the operation is done, as its description says, when the call returns.
 pub(crate) trait Transport: Send + Sync {
     /// Where the heap lives.
     fn kind(&self) -> MemoryKind;
@@ -114,8 +128,13 @@ pub(crate) trait Transport: Send + Sync {
     /// Memory of the program's becomes symmetric in multiples of this.
     fn page_bytes(&self) -> u64;
 
-    /// What went wrong in an operation that does not say so itself; it stays.
-    fn failure(&self) -> Result<()>;
+    /// What went wrong in an operation that could not say so itself; it stays.
+    fn failure(&self) -> Result<()> {
+        Ok(())
+    }
+
+    /// Keeps an error for [`failure`](Transport::failure), unless there is one.
+    fn keep(&self, error: Error);
 
     /// Backs this PE's copy of `range` with memory, so that later accesses cannot fail.
     fn commit(&self, range: SymRange) -> Result<()>;
@@ -124,17 +143,17 @@ pub(crate) trait Transport: Send + Sync {
     fn decommit(&self, range: SymRange);
 
     /// Sets this PE's copy of `range` to 0.
-    fn zero(&self, range: SymRange);
+    fn zero(&self, range: SymRange) -> Result<()>;
 
     /// Checks that `bytes` bytes of the program's memory at `buffer` can become symmetric, and appear at `preferred` (0 for nowhere
     /// else), too.
     fn check_adopt(&self, buffer: u64, bytes: u64, preferred: u64) -> Result<()>;
 
+    /// Checks that what `adopt` took can be given back now.
+    fn check_give_back(&self) -> Result<()>;
+
     /// Makes memory of the program's, which was checked, this PE's copy of `range`, with its contents.
     fn adopt(&self, range: SymRange, buffer: u64, preferred: u64) -> Result<()>;
-
-    /// An error if what `adopt` took cannot be given back now.
-    fn check_give_back(&self) -> Result<()>;
 
     /// Makes what `adopt` took the program's own memory again, with its contents.
     fn give_back(&self, range: SymRange, buffer: u64, preferred: u64) -> Result<()>;
@@ -142,47 +161,136 @@ pub(crate) trait Transport: Send + Sync {
     /// The address at which this process can load and store `offset` of `pe`, if it can.
     fn local_ptr(&self, pe: Pe, offset: u64) -> Option<u64>;
 
-    /// Copies `source` to `dest` bytes of `pe`; returns when `source` may be reused.
-    fn put(&self, pe: Pe, dest: u64, source: LocalSource<'_>);
+    /// Copies `source` to `dest` bytes of `pe`. Returns when `source` may be reused; with [`Nbi::Yes`] it may be in use until
+    /// [`quiet`](Transport::quiet) if it lasts.
+    fn put(&self, call: Call, pe: Pe, dest: u64, source: LocalSource<'_>, nbi: Nbi) -> Result<()>;
 
-    /// Copies from `source` of `pe` to `dest`; returns when the data is there.
-    fn get(&self, pe: Pe, source: u64, dest: LocalDest<'_>);
+    /// Copies from `source` of `pe` to `dest`. Returns when the data is there; with [`Nbi::Yes`] it may be incomplete until
+    /// [`quiet`](Transport::quiet) if `dest` lasts.
+    fn get(&self, call: Call, pe: Pe, source: u64, dest: LocalDest<'_>, nbi: Nbi) -> Result<()>;
 
-    /// As `put`; `source` may be in use until `quiet`.
-    fn put_nbi(&self, pe: Pe, dest: u64, source: LocalSource<'_>) {
-        self.put(pe, dest, source);
+    /// As [`put`](Transport::put), of a value of the library's own, of at most 16 bytes.
+    fn put_value(&self, call: Call, pe: Pe, dest: u64, value: &[u8]) -> Result<()> {
+        self.put(call, pe, dest, LocalSource::from(value), Nbi::No)
     }
 
-    /// As `get`; `dest` may be incomplete until `quiet`.
-    fn get_nbi(&self, pe: Pe, source: u64, dest: LocalDest<'_>) {
-        self.get(pe, source, dest);
+    /// As [`get`](Transport::get), of a value of `bytes` bytes, at most 16.
+    fn get_value(&self, call: Call, pe: Pe, source: u64, bytes: usize) -> Result<[u64; 2]> {
+        let mut words = [0; 2];
+        let value = &mut bytemuck::bytes_of_mut(&mut words)[..bytes];
+        self.get(call, pe, source, LocalDest::from(value), Nbi::No)?;
+        Ok(words)
     }
 
-    /// Copies symmetric memory of `from` to symmetric memory of `to`, both at most once per byte.
-    fn copy(&self, to: Pe, dest: u64, from: Pe, source: u64, bytes: u64);
+    /// As [`put`](Transport::put), of the blocks of a transfer; `source` covers their span.
+    fn put_blocks(
+        &self,
+        call: Call,
+        pe: Pe,
+        dest: u64,
+        source: LocalSource<'_>,
+        transfer: &Transfer,
+    ) -> Result<()> {
+        let (_, block, _) = transfer.dest().parts();
+        transfer.blocks().try_for_each(|(to, from)| {
+            let block = source.part(from as usize, block as usize);
+            self.put(call, pe, dest + to, block, Nbi::No)
+        })
+    }
 
-    /// Does `operation` at `offset` of `pe` and returns the old value; 0 for `Set`. Inlined, it costs what the operation that
-    /// does not fetch costs if nobody uses the result.
-    fn atomic(&self, pe: Pe, offset: u64, width: Width, operation: Atomic) -> u64;
+    /// As [`get`](Transport::get), of the blocks of a transfer; `dest` covers their span.
+    fn get_blocks(
+        &self,
+        call: Call,
+        pe: Pe,
+        source: u64,
+        mut dest: LocalDest<'_>,
+        transfer: &Transfer,
+    ) -> Result<()> {
+        let (_, block, _) = transfer.dest().parts();
+        transfer.blocks().try_for_each(|(to, from)| {
+            let block = dest.part(to as usize, block as usize);
+            self.get(call, pe, source + from, block, Nbi::No)
+        })
+    }
 
-    /// Reads `bytes` (1, 2, 4 or 8) aligned bytes of this PE's copy at `offset`, zero-extended; what was put before them is
-    /// visible afterwards.
-    fn load(&self, offset: u64, bytes: usize) -> u64;
+    /// A put, then an update of a signal that is seen after the put's data.
+    fn put_signal(
+        &self,
+        call: Call,
+        pe: Pe,
+        dest: u64,
+        source: LocalSource<'_>,
+        update: SignalUpdate,
+        nbi: Nbi,
+    ) -> Result<()>;
 
-    /// Updates the signal at `offset` of `pe`, after all earlier puts of this PE to `pe`.
-    fn signal(&self, pe: Pe, offset: u64, value: u64, op: SignalOp);
+    /// Does `operation` at `offset` of `pe` and returns the old value; 0 for `Set`, and if nobody `fetches` it.
+    fn atomic(
+        &self,
+        call: Call,
+        pe: Pe,
+        offset: u64,
+        width: Width,
+        operation: Atomic,
+        fetches: bool,
+    ) -> Result<u64>;
 
-    /// Reads this PE's copy of the signal at `offset`; what was put before it is visible afterwards.
-    fn signal_fetch(&self, offset: u64) -> u64;
+    /// Updates the signal at `update.offset` of `pe`, after all earlier puts of this PE to `pe`.
+    fn signal(&self, call: Call, pe: Pe, update: SignalUpdate) -> Result<()>;
+
+    /// Copies from this PE's own memory for the program.
+    fn read(&self, call: Call, me: Pe, source: SymRange, dest: LocalDest<'_>) -> Result<()> {
+        self.get(call, me, source.offset(), dest, Nbi::No)
+    }
+
+    /// Copies to this PE's own memory for the program.
+    fn write(&self, call: Call, me: Pe, dest: SymRange, source: LocalSource<'_>) -> Result<()> {
+        self.put(call, me, dest.offset(), source, Nbi::No)
+    }
 
     /// Orders this PE's earlier puts, atomics and signals before its later ones, for each PE.
-    fn fence(&self);
+    fn fence(&self, lane: Lane) -> Result<()>;
 
     /// Completes this PE's earlier operations, visibly for all PEs.
-    fn quiet(&self);
+    fn quiet(&self, call: Call) -> Result<()>;
 
     /// Completes this PE's earlier operations, visibly for whoever sees a later release of this PE: all that a meeting needs.
-    fn quiet_before_release(&self) {
-        self.quiet();
+    fn quiet_before_release(&self, call: Call) -> Result<()> {
+        self.quiet(call)
+    }
+
+    /// Copies symmetric memory of `from` to symmetric memory of `to`, both at most once per byte: the data of a collective.
+    fn copy(&self, to: Pe, dest: u64, from: Pe, source: u64, bytes: u64) -> Result<()>;
+
+    /// Reads `bytes` (1, 2, 4 or 8) aligned bytes of this PE's copy at `offset`, zero-extended; what was put before them is
+    /// visible afterwards: a word that is waited for.
+    fn load(&self, offset: u64, bytes: usize) -> Result<u64>;
+
+    /// The transport that this one wraps: what the library does for its own ends goes there.
+    fn wrapped(&self) -> Option<&dyn Transport> {
+        None
+    }
+
+    /// What is to be told of the program, if this transport watches it.
+    fn notes(&self) -> Option<&dyn Notes> {
+        None
+    }
+
+    /// The transport of GPU memory, if it is that, for streams and collectives of its own.
+    fn cuda(&self) -> Option<&cuda::CudaTransport> {
+        None
+    }
+
+    /// A wait goes on; what is held back may be delivered meanwhile.
+    fn progress(&self) {}
+
+    /// The PE leaves the job: what it has left running ends. So does what others have running that waits for it, if it has
+    /// `gone` without a word.
+    fn leave(&self, _gone: bool) {}
+
+    /// What keeps the heap's memory mapped, where the job's segment does not.
+    fn mapping(&self) -> Option<Arc<dyn Any + Send + Sync>> {
+        None
     }
 }

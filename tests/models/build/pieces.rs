@@ -124,7 +124,7 @@ pub(crate) const PIECES: &[Piece] = &[
     },
     Piece {
         name: "alloc",
-        file: "heap/alloc.rs",
+        file: "allocator.rs",
         items: &["struct Block", "struct Allocator", "impl Allocator"],
         mutants: &[],
     },
@@ -250,7 +250,6 @@ pub(crate) const PIECES: &[Piece] = &[
         items: &[
             "struct Team",
             "impl Team",
-            "const NAMES",
             "struct TeamConfig",
             "struct Members",
             "impl Members",
@@ -277,8 +276,6 @@ pub(crate) const PIECES: &[Piece] = &[
             "Inner::put_on_device",
             "Inner::break_team",
             "fn no_team",
-            "fn breaks",
-            "fn broken",
         ],
         mutants: &[
             mutant(
@@ -294,9 +291,9 @@ pub(crate) const PIECES: &[Piece] = &[
         ],
     },
     Piece {
-        name: "launches",
-        file: "team/kernels.rs",
-        items: &["struct Launches", "impl Launches"],
+        name: "marks",
+        file: "job/team.rs",
+        items: &["const NAMES", "fn breaks", "fn broken"],
         mutants: &[],
     },
     Piece {

@@ -43,7 +43,7 @@ include!(concat!(env!("OUT_DIR"), "/lookup.rs"));
 include!(concat!(env!("OUT_DIR"), "/alloc.rs"));
 include!(concat!(env!("OUT_DIR"), "/meeting.rs"));
 include!(concat!(env!("OUT_DIR"), "/team.rs"));
-include!(concat!(env!("OUT_DIR"), "/launches.rs"));
+include!(concat!(env!("OUT_DIR"), "/marks.rs"));
 include!(concat!(env!("OUT_DIR"), "/numbers.rs"));
 include!(concat!(env!("OUT_DIR"), "/split.rs"));
 include!(concat!(env!("OUT_DIR"), "/join.rs"));
@@ -378,6 +378,18 @@ impl Cuda {
     fn give_up_team(&self, _index: u32) {
         match *self {}
     }
+
+    fn completion(&self) -> &Cuda {
+        match *self {}
+    }
+
+    fn count(&self, _index: u32) -> u64 {
+        match *self {}
+    }
+
+    fn is_on_stream(&self, _index: u32) -> bool {
+        match *self {}
+    }
 }
 
 /// The transport of a job that is not checked.
@@ -387,7 +399,7 @@ pub(crate) struct Unchecked;
 pub(crate) enum Checker {}
 
 impl Unchecked {
-    pub(crate) fn checker(&self) -> Option<&Checker> {
+    pub(crate) fn notes(&self) -> Option<&Checker> {
         None
     }
 
@@ -395,7 +407,7 @@ impl Unchecked {
         None
     }
 
-    fn raw(&self) -> &Unchecked {
+    fn own(&self) -> &Unchecked {
         self
     }
 

@@ -29,7 +29,7 @@ typedef void (*CollectiveKernel)(Collective);
 class Job {
   public:
     static constexpr u64 SYNC = 64 << 10;
-    static constexpr u32 BORN = 3;
+    static constexpr u32 GENERATION = 3;
     // The first collectives go past what a flag holds of an epoch.
     static constexpr u64 START = (1ull << 32) - 5;
     i32 n;
@@ -47,11 +47,11 @@ class Job {
         memset(base_, 0xee, n * stride);
         for (i32 m = 0; m < n; m++) {
             members[m] = n - 1 - m;
-            locals[m] = {START, 0, BORN, START * ENDS};
+            locals[m] = {START, 0, GENERATION, START * ENDS};
             memset(part(m), 0, SYNC);
         }
         team.n = n;
-        team.born = BORN;
+        team.generation = GENERATION;
         team.index = 7;
         team.blocks = 4;
         team.members = (u64)members.data();
@@ -74,7 +74,7 @@ class Job {
     u8 *part(i32 m) { return base_ + members[m] * stride; }
 
     State state(i32 m) {
-        return {1, members[m], n, 0, (u64)base_, stride, (u64)&aborts[m], (u64)&errors[m]};
+        return {0, 0, members[m], n, (u64)base_, stride, (u64)&aborts[m], (u64)&errors[m], 0, 0};
     }
 
     Collective call(i32 m, u32 operation, u32 signature) {

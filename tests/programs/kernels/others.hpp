@@ -98,7 +98,7 @@ static void counts(CollectiveKernel kernel, u32 operation, bool flags) {
 // A kernel of a team that was destroyed does nothing, and says so.
 static void stale(CollectiveKernel kernel, u32 operation, bool flags) {
     Job job(2, 64 << 10, 1024);
-    job.locals[0].born = ~0u;
+    job.locals[0].generation = ~0u;
     Collective c = job.call(0, operation, 5);
     c.dest = Job::SYNC, c.source = Job::SYNC + 4096, c.bytes = 64, c.op = SUM, c.root = 0;
     Bytes before(job.part(1), job.part(1) + job.stride);
@@ -110,7 +110,7 @@ static void stale(CollectiveKernel kernel, u32 operation, bool flags) {
 }
 
 // A member that says what it does instead ends the others' next collective; its own epoch is not counted.
-static void farewell() {
+static void finalize_notice() {
     Job job(3, 64 << 10, 1024);
     std::vector<std::thread> streams;
     for (i32 m = 0; m < 3; m++)
@@ -123,8 +123,8 @@ static void farewell() {
     for (auto &stream : streams) stream.join();
     for (i32 m = 0; m < 2; m++) {
         const ErrorRecord &error = job.errors[m];
-        check(error.state == 2 && error.code == MISMATCH && error.pe == job.members[2], "a farewell is not reported");
-        check(error.operation == REDUCE && error.their_operation == FINALIZE, "a farewell names the wrong operation");
+        check(error.state == 2 && error.code == MISMATCH && error.pe == job.members[2], "a finalize notice is not reported");
+        check(error.operation == REDUCE && error.their_operation == FINALIZE, "a finalize notice names the wrong operation");
     }
     check(job.errors[2].state == 0 && job.aborts[2] == 0 && job.epochs(2) == 0, "who leaves has an error");
 }
@@ -358,7 +358,7 @@ static void errors() {
         stale(flags, operation, herald);
         stale(direct, operation, false);
     }
-    farewell();
+    finalize_notice();
     large_wait();
     overrun(1199, false);
     overrun(1199, true);

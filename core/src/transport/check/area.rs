@@ -156,10 +156,13 @@ impl Deref for Words {
 }
 
 impl Area {
-    /// `None` if the job is not checked.
+    /// `None` if the job is not checked, or its area has another size than this checker's.
     pub(super) fn new(control: &Control) -> Option<Area> {
         let offset = control.area_offset()?;
         let n_pes = control.n_pes();
+        if control.area_bytes() != bytes(n_pes, Control::stride(control.heap_bytes())) {
+            return None;
+        }
         let places = Places::new(n_pes, Control::stride(control.heap_bytes()));
         let segment = Arc::clone(control.segment());
         let base = segment.base() + offset;

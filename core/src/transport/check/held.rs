@@ -3,13 +3,14 @@
 use super::delay::Reach;
 use super::memory::{self, Digest};
 use super::tracker::Ticket;
-use super::{Checker, HELD_BYTES, inside};
+use super::{Checker, HELD_BYTES};
 use crate::Pe;
 use crate::buffer::{LocalDest, LocalSource, SymRange};
 use crate::job::bell;
 use crate::op::SignalOp;
+use crate::sites::inside;
 use crate::transport::copy::copy;
-use crate::transport::{Atomic, Transport as _, Width};
+use crate::transport::{Atomic, Width};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard};
 
@@ -199,7 +200,7 @@ impl Checker {
     /// Does what was held back. Under the lock of the queue, whose order it keeps.
     pub(super) fn deliver(&self, held: &mut Held) {
         // What was delivered before, by whatever thread, is seen before.
-        self.raw.fence();
+        self.below().fence();
         let Reach { pe, offset, bytes } = held.reach;
         match &mut held.what {
             What::Put(copied) => {
@@ -226,11 +227,11 @@ impl Checker {
                     SignalOp::Add => Atomic::Add(value),
                 };
                 if asked {
-                    let old = self.raw.atomic(pe, offset, Width::Bits64, operation);
+                    let old = self.below().atomic(pe, offset, Width::Bits64, operation);
                     let new = result(Width::Bits64, operation, old);
                     self.updated(held.reach, old, new, &held.ticket, held.site);
                 } else {
-                    self.raw.signal(pe, offset, value, op);
+                    self.below().signal(pe, offset, value, op);
                 }
             }
         }
@@ -241,15 +242,15 @@ impl Checker {
 
     /// Puts now.
     pub(super) fn do_put(&self, reach: Reach, source: LocalSource<'_>, ticket: &Ticket, site: u16) {
-        self.raw.fence();
+        self.below().fence();
         let Reach { pe, offset, bytes } = reach;
         let asked = self.tracker.delivered(pe, offset, bytes, ticket);
         let word = matches!(bytes, 1 | 2 | 4 | 8) && offset.is_multiple_of(bytes);
         if !(asked && word) {
-            return self.raw.put(pe, offset, source);
+            return self.below().put(pe, offset, source);
         }
         let old = self.word(pe, offset, bytes);
-        self.raw.put(pe, offset, source);
+        self.below().put(pe, offset, source);
         let new = match Bytes::of(source, &self.spare) {
             Bytes::Few(words) => words[0],
             Bytes::Many(words) => words[0],
@@ -294,7 +295,7 @@ impl Checker {
         memory::in_parts(bytes, PART, |at, part| {
             let readable = memory::read(source + at as u64, part);
             if readable {
-                self.raw
+                self.below()
                     .put(pe, offset + at as u64, LocalSource::from(&*part));
             }
             found = found.filter(|_| readable).map(|found| found.with(part));
@@ -308,7 +309,8 @@ impl Checker {
     fn get_to(&self, reach: Reach, dest: u64, lent: u64) {
         memory::in_parts(reach.bytes as usize, PART, |at, part| {
             let from = reach.offset + at as u64;
-            self.raw.get(reach.pe, from, LocalDest::from(&mut *part));
+            self.below()
+                .get(reach.pe, from, LocalDest::from(&mut *part));
             if !memory::write(dest + at as u64, part) {
                 self.lent.changed(lent);
             }

@@ -10,9 +10,9 @@
 pub(crate) mod area;
 mod clocks;
 mod courier;
+mod decorator;
 mod delay;
 mod held;
-mod inside;
 mod lent;
 mod memory;
 mod operations;
@@ -23,22 +23,20 @@ mod sync;
 mod tally;
 pub(crate) mod tracker;
 
-use super::host::HostTransport;
+use super::{Call, Own, Transport, Watch};
 use crate::buffer::SymRange;
-use crate::dtype::Dtype;
 use crate::job::block::Control;
 use crate::job::layout::Layout;
-use crate::op::Cmp;
+pub(crate) use crate::sites::inside::{Inside, write};
 use crate::sites::{Access, Sites};
 use crate::{Pe, Result};
 use courier::Courier;
+pub(crate) use decorator::Checked;
 use delay::{Queue, Random, Reach};
 use held::{Held, Spare};
-pub(crate) use inside::{Inside, write};
 use lent::Lent;
-use report::{Finding, Names as _, Party, Place, Problem};
+use report::{Finding, Party, Place, Problem};
 pub(crate) use settings::Settings;
-use std::panic::Location;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::{Arc, Mutex, MutexGuard, RwLock};
@@ -46,16 +44,6 @@ use tracker::{Kind, Tracker};
 
 /// Bytes that a PE holds back at most.
 const HELD_BYTES: usize = 8 << 20;
-
-/// A wait for one own word.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Watch {
-    pub(crate) offset: u64,
-    pub(crate) dtype: Dtype,
-    pub(crate) cmp: Cmp,
-    pub(crate) expected: u64,
-    pub(crate) site: u16,
-}
 
 /// What the lock guards.
 struct State {
@@ -75,7 +63,7 @@ struct Adopted {
 
 /// One PE's checker.
 pub(crate) struct Checker {
-    raw: HostTransport,
+    below: Box<dyn Transport>,
     control: Control,
     layout: Layout,
     me: Pe,
@@ -100,13 +88,13 @@ impl Checker {
         control: &Control,
         layout: Layout,
         me: Pe,
-        raw: HostTransport,
+        below: Box<dyn Transport>,
         sites: Arc<Sites>,
     ) -> Result<Arc<Checker>> {
         memory::check()?;
         let seed = control.check_seed().unwrap_or(0).wrapping_add(me as u64);
         let check = Arc::new(Checker {
-            raw,
+            below,
             control: control.clone(),
             layout,
             me,
@@ -174,27 +162,21 @@ impl Checker {
         }
     }
 
-    /// Marks this thread as one that is inside the checker, so that a signal handler's accesses stay out.
-    pub(crate) fn enter(&self) -> Inside {
-        Inside::enter()
-    }
-
     /// Asks, or tells, the tracker.
     pub(crate) fn track<T>(&self, body: impl FnOnce(&Tracker) -> T) -> T {
         let _inside = Inside::enter();
         body(&self.tracker)
     }
 
-    /// The site of an operation that the caller's caller calls.
-    #[track_caller]
-    #[inline]
-    pub(crate) fn site(&self, called: &'static str) -> u16 {
-        self.sites.here(called, Location::caller())
+    /// What operations are delivered to.
+    fn below(&self) -> Own<'_> {
+        Own::Other(&*self.below)
     }
 
-    /// What a site of any PE is called: "put at heat.c:71 (send_halo)".
-    pub(crate) fn site_name(&self, pe: Pe, site: u16) -> String {
-        self.tracker.site(pe, site)
+    /// The site of an operation.
+    #[inline]
+    fn site_of(&self, call: Call) -> u16 {
+        self.sites.here(call.called, call.at)
     }
 
     /// The PE and offset of an address of this process, if it is symmetric.
@@ -245,7 +227,7 @@ impl Checker {
         let may = address.wrapping_sub(self.layout.base) < self.layout.span
             || self.lent.concerns(address, bytes)
             || self.any_adopted.load(Acquire);
-        may && !inside::is_inside()
+        may && !crate::sites::inside::is_inside()
     }
 
     /// The program itself reads or writes memory of this process.
@@ -312,11 +294,6 @@ impl Checker {
         let _inside = Inside::enter();
         self.freed_while_lent(range.offset(), range.bytes(), site);
         self.tracker.freed(range, site);
-    }
-
-    /// All PEs have come to free it.
-    pub(crate) fn all_freed(&self) {
-        self.track(Tracker::all_freed);
     }
 
     /// The program is about to look at own words: signals to them that this PE itself has sent are delivered first.

@@ -10,7 +10,7 @@ use crate::Pe;
 use crate::buffer::{LocalDest, LocalSource, SymRange};
 use crate::job::bell;
 use crate::op::SignalOp;
-use crate::transport::{Atomic, Nbi, Transport as _, Width};
+use crate::transport::{Atomic, Call, Nbi, Width};
 
 /// Where the bytes of a put come from.
 #[derive(Clone, Copy)]
@@ -22,13 +22,12 @@ enum From {
 }
 
 impl Checker {
-    /// See [`Active::put`](crate::transport::Active::put).
+    /// See [`Transport::put`](crate::transport::Transport::put).
     #[cold]
     #[inline(never)]
-    #[track_caller]
-    pub(crate) fn put(&self, pe: Pe, dest: u64, source: LocalSource<'_>, called: &'static str) {
+    pub(crate) fn put(&self, pe: Pe, dest: u64, source: LocalSource<'_>, call: Call) {
         let _inside = Inside::enter();
-        let site = self.site(called);
+        let site = self.site_of(call);
         self.read_local(Kind::Load, source, site);
         self.track_put(Kind::Put, pe, dest, source, site);
         let mut state = self.state();
@@ -36,20 +35,19 @@ impl Checker {
         self.end(state, finding);
     }
 
-    /// See [`Active::put_nbi`](crate::transport::Active::put_nbi).
+    /// See [`Transport::put_nbi`](crate::transport::Transport::put_nbi).
     #[cold]
     #[inline(never)]
-    #[track_caller]
     pub(crate) fn put_nbi(
         &self,
         pe: Pe,
         dest: u64,
         source: LocalSource<'_>,
         lasts: bool,
-        called: &'static str,
+        call: Call,
     ) {
         let _inside = Inside::enter();
-        let site = self.site(called);
+        let site = self.site_of(call);
         let from = self.lend_source(pe, dest, source, lasts, site);
         self.track_put(Kind::Put, pe, dest, source, site);
         let mut state = self.state();
@@ -57,10 +55,9 @@ impl Checker {
         self.end(state, finding);
     }
 
-    /// See [`Active::put_signal`](crate::transport::Active::put_signal).
+    /// See [`Transport::put_signal`](crate::transport::Transport::put_signal).
     #[cold]
     #[inline(never)]
-    #[track_caller]
     pub(crate) fn put_signal(
         &self,
         pe: Pe,
@@ -68,10 +65,10 @@ impl Checker {
         source: LocalSource<'_>,
         (offset, value, op): (u64, u64, SignalOp),
         nbi: Nbi,
-        called: &'static str,
+        call: Call,
     ) {
         let _inside = Inside::enter();
-        let site = self.site(called);
+        let site = self.site_of(call);
         let from = match nbi {
             Nbi::Yes { lasts } => self.lend_source(pe, dest, source, lasts, site),
             Nbi::No => {
@@ -91,20 +88,12 @@ impl Checker {
         self.end(state, finding);
     }
 
-    /// See [`Active::signal`](crate::transport::Active::signal).
+    /// See [`Transport::signal`](crate::transport::Transport::signal).
     #[cold]
     #[inline(never)]
-    #[track_caller]
-    pub(crate) fn signal(
-        &self,
-        pe: Pe,
-        offset: u64,
-        value: u64,
-        op: SignalOp,
-        called: &'static str,
-    ) {
+    pub(crate) fn signal(&self, pe: Pe, offset: u64, value: u64, op: SignalOp, call: Call) {
         let _inside = Inside::enter();
-        let site = self.site(called);
+        let site = self.site_of(call);
         self.tracker.access(Kind::Atomic, pe, offset, 8, site);
         let ticket = self.tracker.release(pe, offset, true);
         let signal = Held::signal(pe, offset, value, op, ticket, site);
@@ -113,37 +102,35 @@ impl Checker {
         self.end(state, None);
     }
 
-    /// See [`Active::atomic_update`](crate::transport::Active::atomic_update); `parts` are those of the operation.
+    /// See [`Transport::atomic_update`](crate::transport::Transport::atomic_update).
     #[cold]
     #[inline(never)]
-    #[track_caller]
     pub(crate) fn atomic_update(
         &self,
         pe: Pe,
         offset: u64,
         width: Width,
-        parts: (u8, u64, u64),
-        called: &'static str,
+        operation: Atomic,
+        call: Call,
     ) {
         let _inside = Inside::enter();
-        let (site, operation) = (self.site(called), Atomic::from_parts(parts));
+        let site = self.site_of(call);
         self.atomically(pe, offset, width, operation, false, site);
     }
 
-    /// See [`Active::atomic`](crate::transport::Active::atomic); `parts` are those of the operation.
+    /// See [`Transport::atomic`](crate::transport::Transport::atomic).
     #[cold]
     #[inline(never)]
-    #[track_caller]
     pub(crate) fn atomic(
         &self,
         pe: Pe,
         offset: u64,
         width: Width,
-        parts: (u8, u64, u64),
-        called: &'static str,
+        operation: Atomic,
+        call: Call,
     ) -> u64 {
         let _inside = Inside::enter();
-        let (site, operation) = (self.site(called), Atomic::from_parts(parts));
+        let site = self.site_of(call);
         let old = self.atomically(pe, offset, width, operation, true, site);
         self.tracker.acquire(pe, offset, width.bytes(), old, site);
         old
@@ -170,8 +157,8 @@ impl Checker {
         let mut state = self.state();
         let before = state.queue.before_fetch(reach, reads_only);
         state.queue.deliver_until(before, |held| self.deliver(held));
-        self.raw.fence();
-        let fetch = || self.raw.atomic(pe, offset, width, Atomic::Fetch);
+        self.below().fence();
+        let fetch = || self.below().atomic(pe, offset, width, Atomic::Fetch);
         let old = match operation {
             Atomic::Fetch => fetch(),
             // One that does not swap publishes nothing: it is a fetch.
@@ -205,7 +192,7 @@ impl Checker {
             Atomic::Set(value) if asked => Atomic::Swap(value),
             other => other,
         };
-        let old = self.raw.atomic(pe, offset, width, operation);
+        let old = self.below().atomic(pe, offset, width, operation);
         if asked {
             let new = result(width, operation, old);
             self.updated(reach, old, new, &ticket, site);
@@ -213,13 +200,12 @@ impl Checker {
         old
     }
 
-    /// See [`Active::get`](crate::transport::Active::get).
+    /// See [`Transport::get`](crate::transport::Transport::get).
     #[cold]
     #[inline(never)]
-    #[track_caller]
-    pub(crate) fn get(&self, pe: Pe, source: u64, dest: LocalDest<'_>, called: &'static str) {
+    pub(crate) fn get(&self, pe: Pe, source: u64, dest: LocalDest<'_>, call: Call) {
         let _inside = Inside::enter();
-        let site = self.site(called);
+        let site = self.site_of(call);
         self.progress();
         self.get_now(Kind::Get, pe, source, dest, site);
     }
@@ -229,24 +215,23 @@ impl Checker {
         if bytes > 0 {
             self.tracker.access(kind, pe, source, bytes, site);
             self.write_local(&dest, site);
-            self.raw.get(pe, source, dest);
+            self.below().get(pe, source, dest);
         }
     }
 
-    /// See [`Active::get_nbi`](crate::transport::Active::get_nbi).
+    /// See [`Transport::get_nbi`](crate::transport::Transport::get_nbi).
     #[cold]
     #[inline(never)]
-    #[track_caller]
     pub(crate) fn get_nbi(
         &self,
         pe: Pe,
         source: u64,
         dest: LocalDest<'_>,
         lasts: bool,
-        called: &'static str,
+        call: Call,
     ) {
         let _inside = Inside::enter();
-        let site = self.site(called);
+        let site = self.site_of(call);
         let bytes = dest.bytes() as u64;
         let reach = Reach {
             pe,
@@ -273,15 +258,8 @@ impl Checker {
     /// there is no room to remember it: then the caller writes it.
     #[cold]
     #[inline(never)]
-    #[track_caller]
-    pub(crate) fn give_until_quiet(
-        &self,
-        dest: &LocalDest<'_>,
-        value: u64,
-        called: &'static str,
-    ) -> bool {
+    pub(crate) fn give_until_quiet(&self, dest: &LocalDest<'_>, value: u64, site: u16) -> bool {
         let _inside = Inside::enter();
-        let site = self.site(called);
         let (address, bytes) = (dest.address() as u64, dest.bytes() as u64);
         self.touch(address, bytes, true, site);
         let Some(lent) = self.lent.enter(address, bytes, None, site) else {
@@ -321,31 +299,30 @@ impl Checker {
         self.end(state, None);
     }
 
-    /// See [`Active::fence`](crate::transport::Active::fence).
+    /// See [`Transport::fence`](crate::transport::Transport::fence).
     #[cold]
     #[inline(never)]
     pub(crate) fn fence(&self) {
         let _inside = Inside::enter();
         self.state().queue.fence();
         self.tracker.fence();
-        self.raw.fence();
+        self.below().fence();
     }
 
-    /// See [`Active::quiet`](crate::transport::Active::quiet).
+    /// See [`Transport::quiet`](crate::transport::Transport::quiet).
     #[cold]
     #[inline(never)]
-    #[track_caller]
-    pub(crate) fn quiet(&self, called: &'static str) {
+    pub(crate) fn quiet(&self, call: Call) {
         let _inside = Inside::enter();
         let findings = {
             let mut state = self.state();
             state.queue.deliver_all(|held| self.deliver(held));
-            self.raw.quiet();
+            self.below().quiet();
             // Under the lock: another thread whose quiet returns may change what it has lent.
             let returned = self.take_lent();
             match returned.is_empty() {
                 true => Vec::new(),
-                false => self.look_at(returned, self.site(called)),
+                false => self.look_at(returned, self.site_of(call)),
             }
         };
         self.tracker.quiet();
@@ -582,7 +559,7 @@ impl Checker {
     pub(super) fn word(&self, pe: Pe, offset: u64, bytes: u64) -> u64 {
         let mut word = [0_u64];
         let part: &mut [u8] = &mut bytemuck::cast_slice_mut(&mut word)[..bytes as usize];
-        self.raw.get(pe, offset, LocalDest::from(part));
+        self.below().get(pe, offset, LocalDest::from(part));
         word[0]
     }
 }

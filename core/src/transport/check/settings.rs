@@ -1,8 +1,8 @@
 //! Whether a job is checked, and what the checker's choices follow from: PE 0 decides, and nobody may want something else.
 
-use super::area::MAX_PES;
-use crate::job::block::Control;
-use crate::{Error, InitAttr, Pe, Result, config};
+use super::area::{self, MAX_PES};
+use crate::job::block::{Checked, Control};
+use crate::{Error, Pe, Result, config};
 
 /// What a PE asks for.
 #[derive(Clone, Copy, Debug, Default)]
@@ -13,12 +13,12 @@ pub(crate) struct Settings {
 
 impl Settings {
     /// What init was told, else what the environment says.
-    pub(crate) fn of(attr: &InitAttr) -> Result<Settings> {
-        let on = match attr.check {
+    pub(crate) fn of(on: Option<bool>, seed: Option<u64>) -> Result<Settings> {
+        let on = match on {
             Some(on) => on,
             None => config::check()?,
         };
-        let seed = match attr.check_seed {
+        let seed = match seed {
             Some(seed) => Some(seed),
             None => config::check_seed()?,
         };
@@ -30,8 +30,8 @@ impl Settings {
         self.on
     }
 
-    /// PE 0, or whoever makes the job: the seed of a job that is checked, drawn if nobody has said one.
-    pub(crate) fn seed(self, n_pes: Pe) -> Result<Option<u64>> {
+    /// PE 0, or whoever makes the job: what a job that is checked has, with a seed that is drawn if nobody has said one.
+    pub(crate) fn checked(self, n_pes: Pe, heap_bytes: u64) -> Result<Option<Checked>> {
         if !self.on {
             return Ok(None);
         }
@@ -40,12 +40,15 @@ impl Settings {
                 "the checker (NVSHMEMRS_CHECK=1) takes jobs of up to {MAX_PES} PEs; this one has {n_pes}"
             )));
         }
-        if self.seed.is_some() {
-            return Ok(self.seed);
-        }
-        // Few digits, to be typed again.
-        let drawn = getrandom::u32().map_err(|error| Error::system("getrandom", error))?;
-        Ok(Some(drawn.into()))
+        let seed = match self.seed {
+            Some(seed) => seed,
+            // Few digits, to be typed again.
+            None => getrandom::u32()
+                .map_err(|error| Error::system("getrandom", error))?
+                .into(),
+        };
+        let area_bytes = area::bytes(n_pes, Control::stride(heap_bytes));
+        Ok(Some(Checked { seed, area_bytes }))
     }
 
     /// PE `me`: an error if PE 0 has decided otherwise.

@@ -2,7 +2,7 @@
 //!
 //! The rules are those of [`driver`](super::driver).
 
-use super::driver::{self, Apart, check};
+use super::driver::{self, OutsideCapture, check};
 use crate::job::fork;
 use crate::{Error, Pe, Result, config};
 use cudarc::driver::sys::{
@@ -375,14 +375,14 @@ impl Device {
 
     /// Whether everything on a stream of its context has run.
     pub(super) fn is_idle(&self, stream: CUstream) -> Result<bool> {
-        let (_current, _apart) = (self.enter()?, Apart::new()?);
+        let (_current, _outside) = (self.enter()?, OutsideCapture::new()?);
         // SAFETY: rules 1 and 3.
         driver::done("cuStreamQuery", unsafe { sys::cuStreamQuery(stream) })
     }
 
     /// As [`is_idle`](Device::is_idle), asked without a pause until it is, or `again` says no.
     pub(super) fn is_idle_soon(&self, stream: CUstream, again: impl Fn() -> bool) -> Result<bool> {
-        let (_current, _apart) = (self.enter()?, Apart::new()?);
+        let (_current, _outside) = (self.enter()?, OutsideCapture::new()?);
         loop {
             // SAFETY: rules 1 and 3.
             let code = unsafe { sys::cuStreamQuery(stream) };

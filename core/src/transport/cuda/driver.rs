@@ -83,26 +83,26 @@ pub(super) fn done(call: &'static str, code: CUresult) -> Result<bool> {
 
 /// As long as it lives, calls of this thread that are no part of a graph do not disturb one that the program captures meanwhile. They
 /// must not wait for what is captured.
-pub(super) struct Apart {
+pub(super) struct OutsideCapture {
     before: CUstreamCaptureMode,
     /// It belongs to the thread that made it.
     here: PhantomData<*const ()>,
 }
 
-impl Apart {
-    pub(super) fn new() -> Result<Apart> {
+impl OutsideCapture {
+    pub(super) fn new() -> Result<OutsideCapture> {
         let mut mode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED;
         // SAFETY: rules 1 and 2.
         let code = unsafe { sys::cuThreadExchangeStreamCaptureMode(&mut mode) };
         check("cuThreadExchangeStreamCaptureMode", code)?;
-        Ok(Apart {
+        Ok(OutsideCapture {
             before: mode,
             here: PhantomData,
         })
     }
 }
 
-impl Drop for Apart {
+impl Drop for OutsideCapture {
     fn drop(&mut self) {
         // SAFETY: rules 1 and 2. It fails only where the driver has shut down.
         let _ = unsafe { sys::cuThreadExchangeStreamCaptureMode(&mut self.before) };

@@ -1,69 +1,61 @@
 //! GPU memory: the heap of every PE is memory of its GPU, which the GPUs of the other PEs can load from and store to.
+//! docs/device-memory.md tells how it works; what the PEs share besides the heap stays in the job's segment of host memory.
 //!
-//! What the PEs share besides the heap stays in the job's segment of host memory. A PE's part of the heap is made in chunks as
-//! allocations need it ([`chunks`]), brought to the other processes as descriptors ([`exchange`]), and mapped into one range of
-//! addresses ([`segment`]). Threads of one process share the range, and have a GPU each; processes may share a GPU.
-//!
-//! The blocking operations use the library's own stream and wait for it; blocking collectives have one each ([`lanes`]). Copies go
-//! through the driver, whose copy engine takes host memory and GPU memory alike; atomic operations and signals are kernels
-//! ([`kernels`]).
+//! | folder or file | what it holds |
+//! |---|---|
+//! | [`memory`] | the heap's memory: made, mapped for all PEs, registered; pinned memory that host and kernels share |
+//! | [`operations`] | put, get, atomics, signals, waits; the blocking stream; staging |
+//! | [`streams`] | streams and events; their order among a team's collectives; backpressure |
+//! | [`collectives`] | what the kernels of teams need, and how they end |
+//! | [`kernels`] | the device code, what it is given, and its launches |
+//! | [`images`] | where the compiled device code comes from |
+//! | [`driver`], [`device`] | the driver and its errors; a GPU with its context |
+//! | [`introduction`] | what PEs tell each other of their GPUs at init |
+//! | [`survey`], [`nvml`] | what `nvshmemrs-info` shows of the GPUs |
 
-mod chunks;
-mod copies;
+pub(crate) mod collectives;
 pub(crate) mod device;
 pub(crate) mod driver;
-mod ends;
-mod exchange;
 pub(crate) mod images;
+mod introduction;
 pub(crate) mod kernels;
-mod lanes;
+pub(crate) mod memory;
 mod nvml;
 mod operations;
-mod own;
-mod packed;
-mod page;
-mod peers;
-mod room;
-mod segment;
-mod share;
-mod streams;
+pub(crate) mod streams;
 pub mod survey;
-pub(crate) mod sync;
-mod team;
 
+pub(crate) use collectives::completion::{Completion, CompletionCounts};
 pub(crate) use device::Device;
-pub(crate) use ends::EpochLook;
-pub(crate) use exchange::Links;
-pub(crate) use lanes::LentStream;
-pub(crate) use page::Page;
-pub(crate) use segment::Segment;
+pub(crate) use memory::default_heap_bytes;
+pub(crate) use memory::exchange::Links;
+pub(crate) use memory::segment::Segment;
 pub use streams::CudaStreamRef;
 pub(crate) use streams::{CudaEvent, CudaStream};
 
-use crate::buffer::SymRange;
 use crate::job::block::Control;
-use crate::job::layout::{self, HEAP_UNIT, Layout};
+use crate::job::layout::{self, Layout};
 use crate::job::published::Wait;
 use crate::operation::Operation;
 use crate::{Error, Pe, Result};
-use chunks::Chunks;
-use device::Facts;
-use exchange::{Exchange, Limit, Patience, Share};
+use driver::{OutsideCapture, check};
+use introduction::Introduction;
 use kernels::{Kernels, State};
-use lanes::{LOOK, Lanes};
-use own::Own;
-use peers::Introduction;
-use room::Rooms;
-use segment::Memory;
-use share::{Pieces, hear, say};
+use memory::chunks::Chunks;
+use memory::exchange::{Exchange, Limit, Patience, Share};
+use memory::mailbox::Mailbox;
+use memory::segment::Memory;
+use memory::share::{hear, say};
+use memory::stage::{STAGE, Stage};
+use memory::{check_size, stride};
+use operations::blocking::{BlockingStream, GivenUp};
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, Weak};
 use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
-
-/// The share of a GPU's free memory that is the heap if nobody says otherwise, in percent.
-const DEFAULT_SHARE: u64 = 80;
+use streams::backpressure::Backpressure;
+use streams::order::{LOOK, LentStream, PER_THREAD, StreamOrder};
 
 /// How long what the library itself has begun may take when the transport goes.
 const LEAVING: Duration = Duration::from_secs(2);
@@ -83,10 +75,11 @@ pub(crate) struct CudaTransport {
     /// Ranges at which registered buffers appear, too.
     preferred: Mutex<Vec<Segment>>,
     kernels: Arc<Kernels>,
-    page: Arc<Page>,
-    lanes: Lanes,
-    own: Own,
-    rooms: Rooms,
+    mailbox: Arc<Mailbox>,
+    completion: Arc<Completion>,
+    stream_order: StreamOrder,
+    blocking: BlockingStream,
+    backpressure: Backpressure,
     /// Whether the memory stays mapped for good, because a kernel may still use it.
     kept: AtomicBool,
     /// What went wrong where it could not be returned.
@@ -104,6 +97,10 @@ struct Failed {
     lasting: Option<Error>,
     /// In a thread that has given up a wait, or found no room because of such.
     passing: Vec<(ThreadId, Error)>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(|poison| poison.into_inner())
 }
 
 /// Waits, with all that ends a wait of this PE, until what it is given says that it is done.
@@ -146,10 +143,7 @@ impl Threads {
 
     /// The range, for one more GPU.
     fn segment(&self, device: &Arc<Device>, span: u64, alignment: u64) -> Result<Arc<Segment>> {
-        let mut slot = self
-            .segment
-            .lock()
-            .unwrap_or_else(|poison| poison.into_inner());
+        let mut slot = lock(&self.segment);
         match slot.upgrade() {
             Some(segment) => {
                 segment.attach(device)?;
@@ -162,50 +156,6 @@ impl Threads {
             }
         }
     }
-}
-
-/// Bytes of heap per PE if nobody says otherwise: a share of what the GPU has free, among the PEs that may use it. It is address space;
-/// memory is taken when allocations need it.
-pub(crate) fn default_heap_bytes(device: &Device, n_pes: Pe) -> Result<u64> {
-    let sharers = sharers(n_pes, device::count()?, device::on_host());
-    let free = device.free()?.saturating_sub(sync::BYTES * sharers);
-    Ok((free / 100 * DEFAULT_SHARE / sharers).max(16 << 20))
-}
-
-/// How many of a host's PEs a GPU has, if each has its turn. A process that sees one GPU only (CUDA_VISIBLE_DEVICES) has one of the host's.
-fn sharers(n_pes: Pe, visible: i32, on_host: i32) -> u64 {
-    let gpus = match visible {
-        1 => on_host.max(1),
-        _ => visible.max(1),
-    };
-    (n_pes as u64).div_ceil(gpus as u64)
-}
-
-/// Bytes from one PE's part of the heap to the next one's.
-fn stride(heap_bytes: u64) -> u64 {
-    layout::stride(heap_bytes, sync::BYTES)
-}
-
-/// An error if a heap does not fit a GPU at all.
-fn check_size(me: Pe, heap_bytes: u64, device: &Device) -> Result<()> {
-    let Facts {
-        total, granularity, ..
-    } = *device.facts();
-    if !HEAP_UNIT.is_multiple_of(granularity) {
-        return Err(Error::NotSupported(format!(
-            "{device} maps memory in pages of {granularity} bytes; nvshmemrs can use those of at most {HEAP_UNIT}"
-        )));
-    }
-    if heap_bytes > total {
-        return Err(Error::DeviceMemory {
-            requested: heap_bytes,
-            free: device.free()?,
-            total,
-            device: device.to_string(),
-            me,
-        });
-    }
-    Ok(())
 }
 
 impl CudaTransport {
@@ -225,9 +175,9 @@ impl CudaTransport {
         let ready = device.and_then(|device| {
             check_size(me, heap_bytes, &device)?;
             let tools = (
-                Page::new(&device)?,
+                Arc::new(Mailbox::new(&device)?),
                 Kernels::load(&device)?,
-                Lanes::new(&device)?,
+                StreamOrder::new(&device)?,
             );
             Ok((device, tools))
         });
@@ -242,12 +192,8 @@ impl CudaTransport {
             }
             Company::Processes(links) => {
                 let exchange = Exchange::new(me, n_pes, links);
-                let share = Share {
-                    bytes: say(ready
-                        .as_ref()
-                        .map(|(device, _)| Introduction::of(device).bytes())),
-                    fds: Vec::new(),
-                };
+                let introduction = ready.as_ref().map(|(device, _)| Introduction::of(device));
+                let share = Share::saying(say(introduction.map(|one| one.bytes())));
                 let patience = Patience {
                     limit: Limit::Init(until),
                     whole: &|| whole(control, me),
@@ -270,7 +216,7 @@ impl CudaTransport {
                 (parts, Some(exchange))
             }
         };
-        let (device, (page, kernels, lanes), segment) = match parts {
+        let (device, (mailbox, kernels, stream_order), segment) = match parts {
             Ok(parts) => parts,
             Err(error) => {
                 if let Some(exchange) = exchange {
@@ -293,16 +239,17 @@ impl CudaTransport {
             chunks: Mutex::new(Chunks::new(granularity, heap_bytes)),
             preferred: Mutex::default(),
             kernels: Arc::new(kernels),
-            page: Arc::new(page),
-            lanes,
-            own: Own::default(),
-            rooms: Rooms::default(),
+            completion: Arc::new(Completion::new(&mailbox)),
+            mailbox,
+            stream_order,
+            blocking: BlockingStream::default(),
+            backpressure: Backpressure::default(),
             kept: AtomicBool::new(false),
             failed: Mutex::default(),
             waiter: OnceLock::new(),
             init_until: until,
         };
-        transport.segment.report_to(&transport.page);
+        transport.segment.join(&transport.completion);
         transport.make_sync_area(until)?;
         Ok(transport)
     }
@@ -353,19 +300,9 @@ impl CudaTransport {
         &self.device
     }
 
-    /// The page that kernels report to.
-    pub(crate) fn page(&self) -> &Arc<Page> {
-        &self.page
-    }
-
-    /// Ends this PE's kernels that wait for others, now and later; with `everybody`, those of the PEs that are threads of this process,
-    /// too, because this one will not come any more.
-    pub(crate) fn abort(&self, everybody: bool) {
-        match &self.exchange {
-            // The other processes' watchdogs see to theirs.
-            None if everybody => self.segment.abort(),
-            _ => self.page.abort(),
-        }
+    /// What the host and this PE's kernels tell each other.
+    pub(crate) fn mailbox(&self) -> &Mailbox {
+        &self.mailbox
     }
 
     /// The kernels of this PE's GPU.
@@ -380,105 +317,21 @@ impl CudaTransport {
 
     /// The job as this PE's kernels see it.
     pub(crate) fn state(&self) -> State {
-        let (abort, error) = (self.page.abort_address(), self.page.error_address());
+        let (abort, error) = (self.mailbox.abort_address(), self.mailbox.error_address());
         State::new(&self.layout, self.me, self.control.n_pes(), abort, error)
     }
 
     /// As [`state`](CudaTransport::state), for the collectives of a team, which are ended by an abort word of their own.
     pub(crate) fn team_state(&self, team: u32) -> State {
-        let (abort, error) = (self.page.team_address(team), self.page.error_address());
+        let (abort, error) = (
+            self.mailbox.team_address(team),
+            self.mailbox.error_address(),
+        );
         State::new(&self.layout, self.me, self.control.n_pes(), abort, error)
     }
 
-    /// Where the sync area begins in each PE's part.
-    pub(crate) fn sync_area(&self) -> u64 {
-        self.layout.heap_bytes + self.layout.window_bytes
-    }
-
-    /// Makes the sync area, all zero.
-    fn make_sync_area(&self, until: Instant) -> Result<()> {
-        let area = SymRange::new(self.sync_area(), sync::BYTES);
-        let own = self.make(&[area]).and_then(|pieces| {
-            // Zero before any other PE can see it.
-            let place = self.layout.address(self.me, area.offset());
-            self.segment.map(place, &pieces[0].1)?;
-            let zeroed = self.set_zero(area, Operation::Init);
-            // If init gives up before, it stays until the GPU has done that. After an error of the driver nothing runs any more.
-            if zeroed.is_ok() || self.is_idle().unwrap_or(true) {
-                self.segment.unmap(place, area.bytes());
-            }
-            zeroed.map(|()| pieces)
-        });
-        self.share_out(Operation::Init, &[area], own, Some(until))
-    }
-
-    /// Makes memory for ranges of this PE's part.
-    fn make(&self, ranges: &[SymRange]) -> Result<Pieces> {
-        let _current = self.device.enter()?;
-        let piece = |range: &SymRange| {
-            let memory = Memory::make(&self.device, range.bytes());
-            let memory = memory.map_err(|error| self.no_memory(range.bytes(), error))?;
-            Ok((range.offset(), memory))
-        };
-        ranges.iter().map(piece).collect()
-    }
-
-    /// An error of the driver when memory was asked for, with figures.
-    fn no_memory(&self, requested: u64, error: Error) -> Error {
-        use cudarc::driver::sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY;
-        match (error, self.device.free()) {
-            (Error::Cuda { code, .. }, Ok(free)) if code == CUDA_ERROR_OUT_OF_MEMORY as i32 => {
-                Error::DeviceMemory {
-                    requested,
-                    free,
-                    total: self.device.facts().total,
-                    device: self.device.to_string(),
-                    me: self.me,
-                }
-            }
-            (error, _) => error,
-        }
-    }
-
-    /// Maps pieces of a PE's part.
-    fn map(&self, pe: Pe, pieces: &Pieces) -> Result<()> {
-        let mut each = pieces.iter();
-        each.try_for_each(|(place, memory)| {
-            self.segment.map(self.layout.address(pe, *place), memory)
-        })
-    }
-
-    /// Takes ranges of some PEs' parts out, which nothing uses any more.
-    fn unmap(&self, pes: &[Pe], ranges: &[SymRange]) {
-        if self.kept.load(Acquire) {
-            return;
-        }
-        for &pe in pes {
-            for range in ranges {
-                let start = self.layout.address(pe, range.offset());
-                self.segment.unmap(start, range.bytes());
-            }
-        }
-    }
-
-    /// The PEs whose memory this PE maps: all, or of threads each its own.
-    fn mapped_by_me(&self) -> Vec<Pe> {
-        match self.exchange {
-            Some(_) => (0..self.control.n_pes()).collect(),
-            None => vec![self.me],
-        }
-    }
-
-    fn chunks(&self) -> MutexGuard<'_, Chunks> {
-        self.chunks
-            .lock()
-            .unwrap_or_else(|poison| poison.into_inner())
-    }
-
     fn failed(&self) -> MutexGuard<'_, Failed> {
-        self.failed
-            .lock()
-            .unwrap_or_else(|poison| poison.into_inner())
+        lock(&self.failed)
     }
 
     /// Notes what went wrong where it cannot be returned. The first error that lasts stays; one that has only ended a wait is for the
@@ -548,7 +401,7 @@ fn whole(control: &Control, me: Pe) -> Result<()> {
         return match control.team(0, me).broken.load(Acquire) {
             0 => Ok(()),
             // Who has not come to the exchange, although it has come to the collective.
-            mark => Err(crate::team::broken(EXCHANGING, 0, mark)),
+            mark => Err(crate::job::team::broken(EXCHANGING, 0, mark)),
         };
     }
     let pe = header.first_gone.load(Acquire).saturating_sub(1) as Pe;
@@ -565,22 +418,4 @@ fn whole(control: &Control, me: Pe) -> Result<()> {
         operation: EXCHANGING,
         me,
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_pes_of_a_gpu_share_what_it_has() {
-        assert_eq!(sharers(8, 8, 8), 1);
-        assert_eq!(sharers(9, 8, 8), 2);
-        // Each process sees one of the eight.
-        assert_eq!(sharers(8, 1, 8), 1);
-        // There is one, or the driver does not tell.
-        assert_eq!(sharers(8, 1, 1), 8);
-        assert_eq!(sharers(8, 1, 0), 8);
-        // All see the same two.
-        assert_eq!(sharers(4, 2, 8), 2);
-    }
 }

@@ -6,12 +6,13 @@
 mod adopt;
 mod hold;
 
-use super::{Atomic, MemoryKind, Transport, Width, copy::copy};
+use super::{Atomic, Call, Lane, Nbi, SignalUpdate, Transport, Width, copy::copy};
 use crate::buffer::{LocalDest, LocalSource, SymRange};
 use crate::job::layout::Layout;
 use crate::job::segment::Segment;
 use crate::op::SignalOp;
-use crate::{Pe, Result};
+use crate::strides::Transfer;
+use crate::{Error, MemoryKind, Pe, Result};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::*, fence};
 
@@ -101,6 +102,109 @@ macro_rules! atomically {
     }};
 }
 
+impl HostTransport {
+    #[inline(always)]
+    pub(super) fn put(&self, pe: Pe, dest: u64, source: LocalSource<'_>) {
+        // SAFETY: the destination lies within the mapped part of `pe` (checked above this layer), the source is valid by
+        // the rules of `buffer`.
+        unsafe { copy::<true, false>(self.pointer(pe, dest), source.address(), source.bytes()) }
+    }
+
+    #[inline(always)]
+    pub(super) fn get(&self, pe: Pe, source: u64, dest: LocalDest<'_>) {
+        // SAFETY: as in `put`, the other way round.
+        unsafe { copy::<false, true>(dest.address(), self.pointer(pe, source), dest.bytes()) }
+    }
+
+    #[inline]
+    pub(super) fn put_blocks(
+        &self,
+        pe: Pe,
+        dest: u64,
+        source: LocalSource<'_>,
+        transfer: &Transfer,
+    ) {
+        let (_, block, _) = transfer.dest().parts();
+        for (to, from) in transfer.blocks() {
+            self.put(pe, dest + to, source.part(from as usize, block as usize));
+        }
+    }
+
+    #[inline]
+    pub(super) fn get_blocks(
+        &self,
+        pe: Pe,
+        source: u64,
+        mut dest: LocalDest<'_>,
+        transfer: &Transfer,
+    ) {
+        let (_, block, _) = transfer.dest().parts();
+        for (to, from) in transfer.blocks() {
+            self.get(pe, source + from, dest.part(to as usize, block as usize));
+        }
+    }
+
+    pub(super) fn copy(&self, to: Pe, dest: u64, from: Pe, source: u64, bytes: u64) {
+        // SAFETY: both ranges lie within mapped parts (checked above this layer).
+        unsafe {
+            copy::<true, true>(
+                self.pointer(to, dest),
+                self.pointer(from, source),
+                bytes as usize,
+            )
+        }
+    }
+
+    pub(super) fn zero(&self, range: SymRange) {
+        // SAFETY: the range lies within this PE's part, which is mapped; no reference to it exists.
+        unsafe {
+            std::ptr::write_bytes(
+                self.pointer(self.me, range.offset()),
+                0,
+                range.bytes() as usize,
+            );
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn atomic(&self, pe: Pe, offset: u64, width: Width, operation: Atomic) -> u64 {
+        match width {
+            Width::Bits32 => u64::from(atomically!(self.atomic32(pe, offset), u32, f32, operation)),
+            Width::Bits64 => atomically!(self.atomic64(pe, offset), u64, f64, operation),
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn load(&self, offset: u64, bytes: usize) -> u64 {
+        match bytes {
+            1 => u64::from(self.atomic8(self.me, offset).load(Acquire)),
+            2 => u64::from(self.atomic16(self.me, offset).load(Acquire)),
+            4 => u64::from(self.atomic32(self.me, offset).load(Acquire)),
+            _ => self.atomic64(self.me, offset).load(Acquire),
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn signal(&self, pe: Pe, offset: u64, value: u64, op: SignalOp) {
+        match op {
+            SignalOp::Set => self.atomic64(pe, offset).store(value, Release),
+            SignalOp::Add => {
+                self.atomic64(pe, offset).fetch_add(value, AcqRel);
+            }
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn fence(&self) {
+        fence(Release);
+    }
+
+    #[inline(always)]
+    pub(super) fn quiet(&self) {
+        fence(SeqCst);
+    }
+}
+
 impl Transport for HostTransport {
     fn kind(&self) -> MemoryKind {
         MemoryKind::Host
@@ -110,9 +214,8 @@ impl Transport for HostTransport {
         rustix::param::page_size() as u64
     }
 
-    #[inline(always)]
-    fn failure(&self) -> Result<()> {
-        Ok(())
+    fn keep(&self, _: Error) {
+        // Loads and stores do not fail.
     }
 
     fn commit(&self, range: SymRange) -> Result<()> {
@@ -125,15 +228,9 @@ impl Transport for HostTransport {
             .decommit(self.layout.address(self.me, range.offset()), range.bytes());
     }
 
-    fn zero(&self, range: SymRange) {
-        // SAFETY: the range lies within this PE's part, which is mapped; no reference to it exists.
-        unsafe {
-            std::ptr::write_bytes(
-                self.pointer(self.me, range.offset()),
-                0,
-                range.bytes() as usize,
-            );
-        }
+    fn zero(&self, range: SymRange) -> Result<()> {
+        HostTransport::zero(self, range);
+        Ok(())
     }
 
     fn check_adopt(&self, buffer: u64, bytes: u64, preferred: u64) -> Result<()> {
@@ -158,75 +255,68 @@ impl Transport for HostTransport {
         Some(self.layout.address(pe, offset))
     }
 
-    #[inline(always)]
-    fn put(&self, pe: Pe, dest: u64, source: LocalSource<'_>) {
-        // SAFETY: the destination lies within the mapped part of `pe` (checked above this layer), the source is valid by
-        // the rules of `heap::sym`.
-        unsafe { copy::<true, false>(self.pointer(pe, dest), source.address(), source.bytes()) }
+    fn put(&self, _: Call, pe: Pe, dest: u64, source: LocalSource<'_>, _: Nbi) -> Result<()> {
+        HostTransport::put(self, pe, dest, source);
+        Ok(())
     }
 
-    #[inline(always)]
-    fn get(&self, pe: Pe, source: u64, dest: LocalDest<'_>) {
-        // SAFETY: as in `put`, the other way round.
-        unsafe { copy::<false, true>(dest.address(), self.pointer(pe, source), dest.bytes()) }
+    fn get(&self, _: Call, pe: Pe, source: u64, dest: LocalDest<'_>, _: Nbi) -> Result<()> {
+        HostTransport::get(self, pe, source, dest);
+        Ok(())
     }
 
-    fn copy(&self, to: Pe, dest: u64, from: Pe, source: u64, bytes: u64) {
-        // SAFETY: both ranges lie within mapped parts (checked above this layer).
-        unsafe {
-            copy::<true, true>(
-                self.pointer(to, dest),
-                self.pointer(from, source),
-                bytes as usize,
-            )
-        }
+    fn put_signal(
+        &self,
+        _: Call,
+        pe: Pe,
+        dest: u64,
+        source: LocalSource<'_>,
+        update: SignalUpdate,
+        _: Nbi,
+    ) -> Result<()> {
+        HostTransport::put(self, pe, dest, source);
+        HostTransport::signal(self, pe, update.offset, update.value, update.op);
+        Ok(())
     }
 
-    #[inline(always)]
-    fn atomic(&self, pe: Pe, offset: u64, width: Width, operation: Atomic) -> u64 {
-        match width {
-            Width::Bits32 => u64::from(atomically!(self.atomic32(pe, offset), u32, f32, operation)),
-            Width::Bits64 => atomically!(self.atomic64(pe, offset), u64, f64, operation),
-        }
+    fn atomic(
+        &self,
+        _: Call,
+        pe: Pe,
+        offset: u64,
+        width: Width,
+        operation: Atomic,
+        _: bool,
+    ) -> Result<u64> {
+        Ok(HostTransport::atomic(self, pe, offset, width, operation))
     }
 
-    #[inline(always)]
-    fn load(&self, offset: u64, bytes: usize) -> u64 {
-        match bytes {
-            1 => u64::from(self.atomic8(self.me, offset).load(Acquire)),
-            2 => u64::from(self.atomic16(self.me, offset).load(Acquire)),
-            4 => u64::from(self.atomic32(self.me, offset).load(Acquire)),
-            _ => self.atomic64(self.me, offset).load(Acquire),
-        }
+    fn signal(&self, _: Call, pe: Pe, update: SignalUpdate) -> Result<()> {
+        HostTransport::signal(self, pe, update.offset, update.value, update.op);
+        Ok(())
     }
 
-    #[inline(always)]
-    fn signal(&self, pe: Pe, offset: u64, value: u64, op: SignalOp) {
-        match op {
-            SignalOp::Set => self.atomic64(pe, offset).store(value, Release),
-            SignalOp::Add => {
-                self.atomic64(pe, offset).fetch_add(value, AcqRel);
-            }
-        }
+    fn fence(&self, _: Lane) -> Result<()> {
+        HostTransport::fence(self);
+        Ok(())
     }
 
-    #[inline(always)]
-    fn signal_fetch(&self, offset: u64) -> u64 {
-        self.atomic64(self.me, offset).load(Acquire)
+    fn quiet(&self, _: Call) -> Result<()> {
+        HostTransport::quiet(self);
+        Ok(())
     }
 
-    #[inline(always)]
-    fn fence(&self) {
-        fence(Release);
-    }
-
-    #[inline(always)]
-    fn quiet(&self) {
-        fence(SeqCst);
-    }
-
-    #[inline(always)]
-    fn quiet_before_release(&self) {
+    fn quiet_before_release(&self, _: Call) -> Result<()> {
         // The release itself orders the stores that came before it.
+        Ok(())
+    }
+
+    fn copy(&self, to: Pe, dest: u64, from: Pe, source: u64, bytes: u64) -> Result<()> {
+        HostTransport::copy(self, to, dest, from, source, bytes);
+        Ok(())
+    }
+
+    fn load(&self, offset: u64, bytes: usize) -> Result<u64> {
+        Ok(HostTransport::load(self, offset, bytes))
     }
 }

@@ -153,8 +153,13 @@ impl Nvrtc {
 
     /// Compiles all kernels.
     pub(super) fn compile(&self, target: Target) -> Result<Compiled> {
+        self.compile_text(&program(), target)
+    }
+
+    /// Compiles a program, which may include [`SOURCES`].
+    pub(super) fn compile_text(&self, program: &str, target: Target) -> Result<Compiled> {
         let text = |text: &str| CString::new(text).expect("sources and options have no NUL");
-        let main = text(&program());
+        let main = text(program);
         let name = text("nvshmemrs.cu");
         let names = SOURCES.map(|(name, _)| text(name));
         let headers = SOURCES.map(|(_, source)| text(source));

@@ -175,6 +175,31 @@ fn nvrtc_compiles_code_for_the_gpu_or_ptx_for_a_later_one() {
     assert!(why.contains("/nonexistent/libnvrtc.so"), "{why}");
 }
 
+/// A declaration of `State` in which two fields have changed places.
+#[test]
+fn a_state_that_differs_does_not_compile() {
+    use crate::transport::cuda::kernels::State;
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../.venv/lib");
+    let wheels = fs::read_dir(root).into_iter().flatten().flatten();
+    let library = "site-packages/nvidia/cuda_nvrtc/lib/libnvrtc.so.12";
+    let places: Vec<_> = wheels.map(|one| one.path().join(library)).collect();
+    let Some(library) = places.iter().find(|library| library.exists()) else {
+        eprintln!("no NVRTC in .venv, where `cargo xtask images` installs it: not tried with it");
+        return;
+    };
+    let nvrtc = Nvrtc::open(library).unwrap();
+    let compile = |state: &str| {
+        let program = format!("#include \"ptx.cuh\"\n{state}");
+        nvrtc.compile_text(&program, SM_80)
+    };
+    compile("#include \"state.cuh\"\n#include \"common.cuh\"\n").unwrap();
+    let state = State::HEADER.replace("u64 base;", "u64 other;");
+    let state = state.replace("u64 stride;", "u64 base;");
+    let why = compile(&state.replace("u64 other;", "u64 stride;"));
+    let why = why.err().unwrap().to_string();
+    assert!(why.contains("base") && why.contains("stride"), "{why}");
+}
+
 /// The smallest cubin with attributes of two functions, made by hand: `second` has a frame of so many bytes.
 fn cubin(second: u32) -> Vec<u8> {
     let names = b"\0.nv.info\0.symtab\0.strtab\0";

@@ -11,7 +11,7 @@ struct AtomicCall {
     // Bytes of the word: 4 or 8.
     u32 bytes;
 };
-static_assert(sizeof(AtomicCall) == 40, "as AtomicCall in kernels.rs");
+static_assert(sizeof(AtomicCall) == 40, "as AtomicCall in mod.rs");
 
 // The hardware's addition of single precision makes subnormal numbers 0, so this one compares and swaps.
 DEVICE u32 add_float(u64 at, u32 value) {

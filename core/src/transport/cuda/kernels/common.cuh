@@ -7,27 +7,11 @@
 // 3. Whoever polls looks at the abort word every POLLS polls, and leaves without a trap when it is set.
 // 4. No kernel has a stack frame: the driver may have to wait for kernels that run before it gives a launch local memory. So functions
 //    are inlined, and what is in registers has no address. ../images/frames.rs looks.
-// 5. Structs that the host passes have the same layout in ../kernels.rs; sizes are asserted on both sides.
+// 5. Structs that the host passes have the same layout in mod.rs; sizes are asserted on both sides. State is declared once (state.rs).
 #pragma once
 
 // Polls between two looks at the abort word, which lies behind PCIe.
 static constexpr u32 POLLS = 1024;
-
-// The job as a kernel sees it. Addresses are numbers: they belong to this GPU's address space.
-struct State {
-    u32 version;
-    i32 my_pe;
-    i32 n_pes;
-    u32 reserved;
-    // PE p's copy of symmetric offset o is at base + p * stride + o.
-    u64 base;
-    u64 stride;
-    // A u32 in pinned host memory; not 0: leave.
-    u64 abort;
-    // An ErrorRecord in pinned host memory.
-    u64 error;
-};
-static_assert(sizeof(State) == 48, "as State in kernels.rs");
 
 // The first error of a PE's kernels. `state` is 0 for none, 1 while it is written, 2 when it can be read.
 struct ErrorRecord {
@@ -41,7 +25,7 @@ struct ErrorRecord {
     i32 pe;
     u32 their_operation;
 };
-static_assert(sizeof(ErrorRecord) == 48, "as ErrorRecord in kernels.rs");
+static_assert(sizeof(ErrorRecord) == 48, "as ErrorRecord in mod.rs");
 
 // Values of ErrorRecord::code and of the abort word.
 static constexpr u32 MISMATCH = 1;
@@ -51,7 +35,6 @@ static constexpr u32 STALE = 3;
 DEVICE bool aborted(const State &state) {
     return load_relaxed_u32(state.abort) != 0;
 }
-
 
 // The largest power of two, at most 16, that divides all bits of `mixed`.
 DEVICE u32 common_power(u64 mixed) {

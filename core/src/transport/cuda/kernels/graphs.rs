@@ -12,15 +12,12 @@
 use super::Plan;
 use super::launch::address;
 use crate::Result;
-use crate::transport::cuda::CudaEvent;
-use crate::transport::cuda::device::Device;
-use crate::transport::cuda::driver::{Apart, check};
-use crate::transport::cuda::lanes::PER_THREAD;
+use crate::transport::cuda::{CudaEvent, Device, OutsideCapture, PER_THREAD, check, lock};
 use cudarc::driver::sys::{self, CUDA_KERNEL_NODE_PARAMS, CUfunction, CUgraph, CUgraphExec};
 use cudarc::driver::sys::{CUgraphNode, CUresult, CUstream};
 use std::collections::HashMap;
 use std::ffi::c_void;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex};
 
 /// How many there are. One takes some 40 us to make, and 128 KiB of the GPU's memory.
 const GRAPHS: usize = 64;
@@ -123,10 +120,6 @@ struct Graph {
 
 // SAFETY: graphs may be used from any thread, by one at a time.
 unsafe impl Send for Graph {}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(|poison| poison.into_inner())
-}
 
 impl Graphs {
     /// Makes the graphs, as those of a kernel that is not launched so; its arguments are of no matter. `stream` readies them.
@@ -275,7 +268,7 @@ impl Graph {
     /// one.
     fn new(device: &Arc<Device>, stream: CUstream, kernel: &Launch<'_>) -> Result<Graph> {
         // The program may capture another stream meanwhile.
-        let _apart = Apart::new()?;
+        let _outside = OutsideCapture::new()?;
         let mut made = Graph {
             device: Arc::clone(device),
             graph: std::ptr::null_mut(),
@@ -305,7 +298,7 @@ impl Graph {
 
     /// Puts a kernel on a stream, by this graph.
     fn launch(&mut self, stream: CUstream, kernel: &Launch<'_>) -> Result<()> {
-        let _apart = Apart::new()?;
+        let _outside = OutsideCapture::new()?;
         if !kernel.is(&self.now) {
             kernel.with_params(|params| {
                 // SAFETY: rules 1 to 3; the parameters are copied. What is launched already has its own.
@@ -331,7 +324,7 @@ impl Drop for Graph {
         if !self.device.is_ours() {
             return;
         }
-        let (Ok(_current), _apart) = (self.device.enter(), Apart::new()) else {
+        let (Ok(_current), _outside) = (self.device.enter(), OutsideCapture::new()) else {
             return;
         };
         // SAFETY: rules 1 and 3. Launches that have not ended go on; the driver frees what they use then. An error changes nothing.

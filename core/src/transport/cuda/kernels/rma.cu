@@ -63,7 +63,7 @@ struct Strided {
     u64 block;
     u64 count;
 };
-static_assert(sizeof(Strided) == 48, "as Strided in kernels.rs");
+static_assert(sizeof(Strided) == 48, "as Strided in mod.rs");
 
 template <class T>
 DEVICE void copy_strided(const Strided &s) {

@@ -6,7 +6,7 @@
 // arguments that do not match, and no member leaves an epoch before all have entered it. What is written in one epoch is doubled by the epoch's parity: it is written
 // again only two epochs later, which no member enters before all have left this one.
 //
-// A team's sync block, the same on every PE (SyncLayout in ../kernels.rs):
+// A team's sync block, the same on every PE (TeamArgs::new in mod.rs):
 //
 //   calls    [2][n]                      8 bytes: flag
 //   lengths  [2][n]                     16 bytes: length, flag (collect)
@@ -22,8 +22,8 @@ struct Team {
     u32 index;
     // How many blocks have places for steps; no grid is larger.
     u32 blocks;
-    // How many teams had the number before.
-    u32 born;
+    // Which of the teams with the number it is.
+    u32 generation;
     // Member m is PE first + m * step; if step is 0, `members` says which.
     i32 step;
     i32 first;
@@ -39,7 +39,7 @@ struct Team {
     // Bytes of staging per member and parity.
     u64 slot;
 };
-static_assert(sizeof(Team) == 72, "as Team in kernels.rs");
+static_assert(sizeof(Team) == 72, "as Team in mod.rs");
 
 struct TeamLocal {
     // Collectives of the team that this PE has counted: what the next one begins with.
@@ -47,14 +47,14 @@ struct TeamLocal {
     // Blocks of the running one that know its epoch, but the first.
     u32 begun;
     // As in Team; another number once the team is no more.
-    u32 born;
+    u32 generation;
     // Collectives of the team that are over, times ENDS; below that, blocks of the running one that have ended. For the host.
     u64 over;
 };
 static constexpr u64 ENDS = 1 << 16;
 // That number if the team was broken while it was used: its members have had their errors.
 static constexpr u32 GIVEN_UP = 0xfffffffe;
-static_assert(sizeof(TeamLocal) == 24, "as TeamLocal in kernels.rs");
+static_assert(sizeof(TeamLocal) == 24, "as TeamLocal in mod.rs");
 
 // The arguments of every collective.
 struct Collective {
@@ -80,7 +80,7 @@ struct Collective {
     u64 finished;
     u64 ticket;
 };
-static_assert(sizeof(Collective) == 208, "as Collective in kernels.rs");
+static_assert(sizeof(Collective) == 224, "as Collective in mod.rs");
 
 // Threads of a block beside those that move data: one warp, which in block 0 meets the other members meanwhile.
 static constexpr u32 HERALD = 32;
@@ -115,18 +115,18 @@ class Turn {
     u64 over;
     u64 flag;
     u32 parity;
-    // Of the team that has the number now.
-    u32 born;
+    // That of the team that has the number now.
+    u32 generation;
 
     __device__ explicit Turn(const Collective &call) : c(call) {
         for (i32 m = threadIdx.x; m < c.team.n; m += blockDim.x)
             parts[m] = c.state.base + (u64)pe_of(m) * c.state.stride;
         epoch = local()->epoch + 1;
         over = local()->over;
-        born = local()->born;
+        generation = local()->generation;
         parity = epoch & 1;
         // Never 0, which is what the sync block holds at first.
-        u32 mixed = (c.signature ^ (u32)(epoch >> 32) ^ c.team.born) & 0xffffff;
+        u32 mixed = (c.signature ^ (u32)(epoch >> 32) ^ c.team.generation) & 0xffffff;
         flag = (u64)(1u << 31 | c.operation << 24 | mixed) << 32 | (u32)epoch;
     }
 
@@ -136,11 +136,11 @@ class Turn {
     // blocks but the first are counted here, when all their threads have read the epoch, which the first one may change then. The
     // comparison with 0, which it never is, makes the threads' meeting wait for what they read.
     __device__ bool live() const {
-        if (!__syncthreads_or(born != c.team.born || epoch == 0)) {
+        if (!__syncthreads_or(generation != c.team.generation || epoch == 0)) {
             if (blockIdx.x != 0 && threadIdx.x == 0) add_gpu((u64)&local()->begun, 1u);
             return true;
         }
-        if (grid_thread() == 0 && born != GIVEN_UP) report(c, STALE, epoch, 0, 0, c.state.my_pe, c.operation);
+        if (grid_thread() == 0 && generation != GIVEN_UP) report(c, STALE, epoch, 0, 0, c.state.my_pe, c.operation);
         return false;
     }
 

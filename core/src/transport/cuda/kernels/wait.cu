@@ -23,7 +23,7 @@ struct WaitCall {
     // Do not wait.
     u32 test;
 };
-static_assert(sizeof(WaitCall) == 128, "as WaitCall in kernels.rs");
+static_assert(sizeof(WaitCall) == 144, "as WaitCall in mod.rs");
 
 static constexpr u32 WAIT_ONE = 0, WAIT_ALL = 1, WAIT_ANY = 2, WAIT_SOME = 3;
 // Numbers of Dtype: 1 to 4 are signed, 5 to 8 unsigned, 11 and 12 floating-point numbers.

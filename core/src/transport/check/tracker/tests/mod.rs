@@ -20,11 +20,11 @@ mod texts;
 mod threads;
 mod waits;
 
-use super::{Kind, Ticket, Tracker};
+use super::{Kind, Ticket, Tracker, area};
 use crate::Pe;
 use crate::buffer::SymRange;
 use crate::dtype::Dtype;
-use crate::job::block::Control;
+use crate::job::block::{Checked, Control};
 use crate::op::Cmp;
 use crate::sites::Sites;
 use crate::transport::check::report::Problem;
@@ -79,7 +79,11 @@ pub(super) struct At<'a> {
 
 impl Job {
     pub(super) fn new(n_pes: Pe) -> Job {
-        let control = Control::create(n_pes, HEAP, Some(1234)).unwrap();
+        let checked = Checked {
+            seed: 1234,
+            area_bytes: area::bytes(n_pes, Control::stride(HEAP)),
+        };
+        let control = Control::create(n_pes, HEAP, Some(checked)).unwrap();
         let sites: Vec<Arc<Sites>> = (0..n_pes).map(|_| Sites::new()).collect();
         let tracker = |(pe, sites): (usize, &Arc<Sites>)| {
             Tracker::with(&control, pe as Pe, Arc::clone(sites), false).unwrap()

@@ -5,37 +5,35 @@
 //! What the program itself puts there is not counted, nor are its events and functions, nor anything on the stream that each thread has of
 //! its own. What is captured may count as if it were there.
 
-use super::CudaTransport;
-use super::lanes::PER_THREAD;
-use super::streams::CudaEvent;
 use crate::Result;
 use crate::job::published::{Target, Wait};
 use crate::operation::Operation;
 use crate::transport::Lane;
+use crate::transport::cuda::{CudaEvent, CudaTransport, PER_THREAD, lock};
 use cudarc::driver::sys::CUstream;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 /// Pieces of work between two marks: up to twice as many are on a stream.
-const APART: u64 = 400;
+const BETWEEN_MARKS: u64 = 400;
 /// Bytes of pageable memory that are as much as one more piece: the driver copies them away, and a stream has room for 4 MiB of them.
-pub(super) const PIECE: usize = 4 << 10;
+pub(crate) const PIECE: usize = 4 << 10;
 
 /// By stream.
 #[derive(Default)]
-pub(super) struct Rooms(Mutex<HashMap<u64, Room>>);
+pub(crate) struct Backpressure(Mutex<HashMap<u64, Backlog>>);
 
 #[derive(Default)]
-struct Room {
+struct Backlog {
     /// Pieces since the latest mark.
     taken: u64,
     mark: Option<Arc<CudaEvent>>,
 }
 
-impl Room {
+impl Backlog {
     /// Whether there is room for so many pieces before the next mark; then they are taken.
     fn take(&mut self, pieces: u64) -> bool {
-        let fits = self.taken + pieces < APART;
+        let fits = self.taken + pieces < BETWEEN_MARKS;
         if fits {
             self.taken += pieces;
         }
@@ -48,58 +46,68 @@ impl Room {
 }
 
 /// The pieces that bytes are which the driver copies away.
-pub(super) fn pieces(bytes: usize) -> u64 {
+pub(crate) fn pieces(bytes: usize) -> u64 {
     (bytes / PIECE) as u64
 }
 
-impl Rooms {
-    fn lock(&self) -> MutexGuard<'_, HashMap<u64, Room>> {
-        self.0.lock().unwrap_or_else(|poison| poison.into_inner())
+impl Backpressure {
+    fn lock(&self) -> MutexGuard<'_, HashMap<u64, Backlog>> {
+        lock(&self.0)
     }
 
     /// So many pieces more were put on a stream, for which its next call may wait.
-    pub(super) fn count(&self, stream: u64, pieces: u64) {
+    pub(crate) fn count(&self, stream: u64, pieces: u64) {
         self.lock().entry(stream).or_default().taken += pieces;
     }
 
     /// There is nothing on a stream.
-    pub(super) fn clear(&self, stream: u64) {
+    pub(crate) fn clear(&self, stream: u64) {
         let cleared = self.lock().remove(&stream);
         drop(cleared);
     }
 }
 
 impl CudaTransport {
-    /// Before so many pieces are put on a lane; on the library's own, others count (`own.rs`).
+    /// Before so many pieces are put on a lane; on the library's own, others count (`blocking.rs`).
     #[inline]
-    pub(crate) fn take_room(&self, lane: Lane, operation: Operation, pieces: u64) -> Result<()> {
+    pub(crate) fn apply_backpressure(
+        &self,
+        lane: Lane,
+        operation: Operation,
+        pieces: u64,
+    ) -> Result<()> {
         let Lane::Stream(stream) = lane else {
             return Ok(());
         };
         if pieces == 0 {
             return Ok(());
         }
-        let fits = self.rooms.lock().entry(stream).or_default().take(pieces);
+        let fits = self
+            .backpressure
+            .lock()
+            .entry(stream)
+            .or_default()
+            .take(pieces);
         if fits {
             return Ok(());
         }
-        self.make_room(stream, operation, pieces)
+        self.await_backlog(stream, operation, pieces)
     }
 
     #[cold]
-    fn make_room(&self, stream: u64, operation: Operation, pieces: u64) -> Result<()> {
+    fn await_backlog(&self, stream: u64, operation: Operation, pieces: u64) -> Result<()> {
         // Another thread's mark would be in another stream, and a graph's pieces are on none.
         if stream == PER_THREAD || self.device.is_captured(stream as CUstream)? {
             return Ok(());
         }
         loop {
             let before = {
-                let mut rooms = self.rooms.lock();
-                let room = rooms.entry(stream).or_default();
-                if room.take(pieces) {
+                let mut backpressure = self.backpressure.lock();
+                let backlog = backpressure.entry(stream).or_default();
+                if backlog.take(pieces) {
                     return Ok(());
                 }
-                room.mark.clone()
+                backlog.mark.clone()
             };
             if let Some(before) = &before {
                 // Other threads wait for it, too.
@@ -107,13 +115,13 @@ impl CudaTransport {
                 self.wait(Wait { operation, target }, &|| before.query())?;
             }
             let mark = Some(Arc::new(self.mark_here(stream as CUstream)?));
-            let mut rooms = self.rooms.lock();
-            let room = rooms.entry(stream).or_default();
+            let mut backpressure = self.backpressure.lock();
+            let backlog = backpressure.entry(stream).or_default();
             // Another thread may have been first; then its mark counts.
-            if room.has(before.as_ref()) {
+            if backlog.has(before.as_ref()) {
                 let taken = pieces;
-                *room = Room { taken, mark };
-                drop(rooms);
+                *backlog = Backlog { taken, mark };
+                drop(backpressure);
                 before
                     .and_then(Arc::into_inner)
                     .into_iter()

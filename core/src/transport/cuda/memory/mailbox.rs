@@ -2,23 +2,16 @@
 //! something back, for arrays that a kernel gets, and for copies of slices that are borrowed. It is made at init, because making pinned
 //! memory may wait for kernels that run.
 //!
-//! The rules are those of [`driver`](super::driver).
+//! The rules are those of [`driver`](crate::transport::cuda::driver).
 
-mod stage;
-
-pub(super) use stage::{STAGE, Stage};
-
-use super::device::Device;
-use super::driver::check;
-use super::kernels::{ErrorRecord, WRITTEN};
-use super::streams::CudaEvent;
-use crate::heap::alloc::Allocator;
-use crate::job::block::{Control, MAX_TEAMS};
-use crate::team::breaks;
-use crate::{Error, Pe, Result};
+use super::stage::{STAGE, STAGES, Stages};
+use crate::allocator::Allocator;
+use crate::job::block::MAX_TEAMS;
+use crate::transport::cuda::kernels::{ErrorRecord, WRITTEN};
+use crate::transport::cuda::{CudaEvent, Device, check, lock};
+use crate::{Error, Result};
 use cudarc::driver::sys;
-use stage::{STAGES, Stages};
-use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
+use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::sync::atomic::{AtomicU32, AtomicU64};
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -27,28 +20,24 @@ const SCRATCH: usize = 8192;
 /// Bytes of that room.
 const SCRATCH_BYTES: usize = 256 << 10;
 /// Where the room for copies of borrowed slices begins.
-const STAGED: usize = SCRATCH + SCRATCH_BYTES;
+pub(super) const STAGED: usize = SCRATCH + SCRATCH_BYTES;
 /// Bytes of all.
 const BYTES: usize = STAGED + STAGES * STAGE;
-/// What the host writes to an abort word; kernels write what went wrong.
-const ENDED: u32 = 1 << 16;
 /// Places for results.
 const SLOTS: usize = 128;
-/// For a team without collectives on streams.
-const UNWATCHED: u64 = u64::MAX;
 
-/// What is in the page.
+/// What is in it. How the words that end kernels, and tell of their ends, are used is told in `collectives/completion.rs`.
 #[repr(C)]
 pub(crate) struct Contents {
     /// Not 0: kernels that wait shall end.
-    abort: AtomicU32,
+    pub(crate) abort: AtomicU32,
     reserved: [AtomicU32; 15],
     error: ErrorRecord,
     results: [[AtomicU64; 2]; SLOTS],
     /// Not 0: kernels of the collectives of this team shall end.
-    teams: [AtomicU32; MAX_TEAMS],
-    /// What the kernel of the team's latest blocking collective that is over was told to write here.
-    finished: [AtomicU64; MAX_TEAMS],
+    pub(crate) teams: [AtomicU32; MAX_TEAMS],
+    /// The ticket of the team's latest blocking collective that is over.
+    pub(crate) finished: [AtomicU64; MAX_TEAMS],
 }
 const _: () =
     assert!(size_of::<Contents>() <= SCRATCH && std::mem::offset_of!(Contents, error) == 64);
@@ -60,34 +49,28 @@ struct Retired {
     arrays: Vec<u64>,
 }
 
-/// The page of a PE.
-pub(crate) struct Page {
+/// The mailbox of a PE.
+pub(crate) struct Mailbox {
     device: Arc<Device>,
-    host: *mut Contents,
+    pub(super) host: *mut Contents,
     /// Its address for kernels.
-    address: u64,
+    pub(super) address: u64,
     /// The places for results that nobody uses.
     unused: Mutex<Vec<usize>>,
     /// What a kernel may still write though nobody waits for it any more.
     retired: Mutex<Vec<Retired>>,
     /// What of the room for arrays is in use.
     arrays: Mutex<Allocator>,
-    stages: Stages,
-    /// By team number, the epoch after which the first one of a team comes that has collectives on streams, or [`UNWATCHED`].
-    born: [AtomicU64; MAX_TEAMS],
+    pub(super) stages: Stages,
 }
 
 // SAFETY: the contents are atomics, the list is behind a lock.
-unsafe impl Send for Page {}
+unsafe impl Send for Mailbox {}
 // SAFETY: as above.
-unsafe impl Sync for Page {}
+unsafe impl Sync for Mailbox {}
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(|poison| poison.into_inner())
-}
-
-impl Page {
-    pub(super) fn new(device: &Arc<Device>) -> Result<Page> {
+impl Mailbox {
+    pub(crate) fn new(device: &Arc<Device>) -> Result<Mailbox> {
         let _current = device.enter()?;
         let flags = sys::CU_MEMHOSTALLOC_PORTABLE | sys::CU_MEMHOSTALLOC_DEVICEMAP;
         let mut host = std::ptr::null_mut();
@@ -96,7 +79,7 @@ impl Page {
         check("cuMemHostAlloc", code)?;
         // SAFETY: it is that long, and nobody else knows it yet. Zeros are valid atomics.
         unsafe { std::ptr::write_bytes(host.cast::<u8>(), 0, BYTES) };
-        let mut page = Page {
+        let mut mailbox = Mailbox {
             device: Arc::clone(device),
             host: host.cast(),
             address: 0,
@@ -104,15 +87,14 @@ impl Page {
             retired: Mutex::default(),
             arrays: Mutex::new(Allocator::new(SCRATCH_BYTES as u64)),
             stages: Stages::new(),
-            born: [const { AtomicU64::new(UNWATCHED) }; MAX_TEAMS],
         };
         // SAFETY: rules 1 to 3.
-        let code = unsafe { sys::cuMemHostGetDevicePointer_v2(&mut page.address, host, 0) };
+        let code = unsafe { sys::cuMemHostGetDevicePointer_v2(&mut mailbox.address, host, 0) };
         check("cuMemHostGetDevicePointer", code)?;
-        Ok(page)
+        Ok(mailbox)
     }
 
-    fn contents(&self) -> &Contents {
+    pub(crate) fn contents(&self) -> &Contents {
         // SAFETY: `new` made it, it lives as long as `self`, and it is atomics only.
         unsafe { &*self.host }
     }
@@ -127,65 +109,16 @@ impl Page {
         self.address + std::mem::offset_of!(Contents, error) as u64
     }
 
-    /// The abort word's address for the collectives of a team.
-    pub(super) fn team_address(&self, team: u32) -> u64 {
+    /// The address of a team's abort word, for kernels.
+    pub(crate) fn team_address(&self, team: u32) -> u64 {
         let teams = std::mem::offset_of!(Contents, teams);
         self.address + (teams + team as usize * size_of::<u32>()) as u64
     }
 
-    /// Where, for kernels, a blocking collective of a team writes its ticket when it is over.
-    pub(super) fn finished_address(&self, team: u32) -> u64 {
+    /// Where, for kernels, a team's blocking collective writes its ticket.
+    pub(crate) fn finished_address(&self, team: u32) -> u64 {
         let finished = std::mem::offset_of!(Contents, finished);
         self.address + (finished + team as usize * size_of::<u64>()) as u64
-    }
-
-    /// Whether the team's blocking collective with this ticket is over.
-    pub(super) fn has_finished(&self, team: u32, ticket: u64) -> bool {
-        self.contents().finished[team as usize].load(Acquire) == ticket
-    }
-
-    /// Ends the kernels that wait, now and later.
-    pub(crate) fn abort(&self) {
-        self.contents().abort.store(ENDED, SeqCst);
-        for team in &self.contents().teams {
-            team.store(ENDED, SeqCst);
-        }
-    }
-
-    /// Ends the kernels of a team's collectives, now and until another team has the number.
-    pub(super) fn end_team(&self, team: u32) {
-        self.contents().teams[team as usize].store(ENDED, Release);
-    }
-
-    /// A team, whose first epoch comes after `born`, has collectives on streams, for which no call of the program's need be waiting.
-    pub(crate) fn watch_team(&self, team: u32, born: u64) {
-        self.born[team as usize].store(born, Release);
-    }
-
-    /// Ends the kernels of collectives on streams for which a member of the team cannot come any more. For the watchdog.
-    pub(crate) fn end_broken_teams(&self, control: &Control, me: Pe) {
-        for (team, born) in (0..).zip(&self.born) {
-            let born = born.load(Acquire);
-            if born != UNWATCHED && breaks(control.team(team, me).broken.load(Acquire), born) {
-                self.end_team(team);
-            }
-        }
-    }
-
-    /// Whether the kernels of a team's collectives shall end, by the host's word or by one of theirs.
-    pub(super) fn is_ended(&self, team: u32) -> bool {
-        self.contents().teams[team as usize].load(Acquire) != 0
-    }
-
-    /// Lets the kernels of a new team wait.
-    pub(super) fn let_team_wait(&self, team: u32) {
-        self.born[team as usize].store(UNWATCHED, Release);
-        let contents = self.contents();
-        contents.teams[team as usize].store(0, SeqCst);
-        // Who ends all kernels at the same time has set the one word before the other.
-        if contents.abort.load(SeqCst) != 0 {
-            self.end_team(team);
-        }
     }
 
     /// What went wrong first in a kernel.
@@ -213,12 +146,15 @@ impl Page {
         for word in &self.contents().results[index] {
             word.store(0, Relaxed);
         }
-        Ok(Some(ResultWord { page: self, index }))
+        Ok(Some(ResultWord {
+            mailbox: self,
+            index,
+        }))
     }
 
     /// Keeps a place and arrays from other operations until `end` is reached, or for good if nobody will know, because a kernel may still
     /// write there.
-    pub(super) fn retire(
+    pub(crate) fn retire(
         &self,
         place: ResultWord<'_>,
         arrays: Vec<Scratch<'_>>,
@@ -256,12 +192,12 @@ impl Page {
 
 /// Room for an array that a kernel reads or writes, for as long as the value lives.
 pub(crate) struct Scratch<'a> {
-    page: &'a Page,
+    mailbox: &'a Mailbox,
     offset: u64,
     bytes: u64,
 }
 
-impl Page {
+impl Mailbox {
     /// Room for `bytes` bytes, more than none; an error if there is none left.
     pub(crate) fn scratch(&self, bytes: usize) -> Result<Scratch<'_>> {
         let mut block = self.arrays().allocate(bytes as u64, 64);
@@ -275,7 +211,7 @@ impl Page {
             ))
         })?;
         Ok(Scratch {
-            page: self,
+            mailbox: self,
             offset: block.offset,
             bytes: bytes as u64,
         })
@@ -289,11 +225,11 @@ impl Page {
 impl Scratch<'_> {
     /// Its address for kernels.
     pub(crate) fn address(&self) -> u64 {
-        self.page.address + SCRATCH as u64 + self.offset
+        self.mailbox.address + SCRATCH as u64 + self.offset
     }
 
     fn host(&self) -> *mut u8 {
-        self.page
+        self.mailbox
             .host
             .cast::<u8>()
             .wrapping_add(SCRATCH + self.offset as usize)
@@ -322,11 +258,11 @@ impl Scratch<'_> {
 
 impl Drop for Scratch<'_> {
     fn drop(&mut self) {
-        self.page.arrays().free(self.offset);
+        self.mailbox.arrays().free(self.offset);
     }
 }
 
-impl Drop for Page {
+impl Drop for Mailbox {
     fn drop(&mut self) {
         if !self.device.is_ours() {
             return;
@@ -340,7 +276,7 @@ impl Drop for Page {
 
 /// A place that a kernel, or a copy, writes a result to.
 pub(crate) struct ResultWord<'a> {
-    page: &'a Page,
+    mailbox: &'a Mailbox,
     index: usize,
 }
 
@@ -348,18 +284,18 @@ impl ResultWord<'_> {
     /// Its address for kernels.
     pub(crate) fn address(&self) -> u64 {
         let results = std::mem::offset_of!(Contents, results);
-        self.page.address + (results + self.index * 2 * size_of::<u64>()) as u64
+        self.mailbox.address + (results + self.index * 2 * size_of::<u64>()) as u64
     }
 
     /// What the kernel, which has ended, has written; the rest is zero.
     pub(crate) fn value(&self) -> [u64; 2] {
-        let words = &self.page.contents().results[self.index];
+        let words = &self.mailbox.contents().results[self.index];
         [words[0].load(Acquire), words[1].load(Acquire)]
     }
 }
 
 impl Drop for ResultWord<'_> {
     fn drop(&mut self) {
-        lock(&self.page.unused).push(self.index);
+        lock(&self.mailbox.unused).push(self.index);
     }
 }

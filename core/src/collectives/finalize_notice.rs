@@ -9,7 +9,7 @@ use crate::Result;
 use crate::operation::{ARGS, Operation};
 use crate::runtime::Inner;
 use crate::team::TeamState;
-use crate::transport::cuda::{CudaTransport, EpochLook};
+use crate::transport::cuda::{CompletionCounts, CudaTransport};
 use std::time::{Duration, Instant};
 
 /// Between two looks at what the GPU has run, each of which copies a word per team.
@@ -19,29 +19,29 @@ const LOOK: Duration = Duration::from_micros(100);
 const LEAVING: Duration = Duration::from_millis(500);
 
 /// The teams whose members have not been told yet.
-pub(crate) struct Parting<'a> {
+pub(crate) struct FinalizeNotice<'a> {
     inner: &'a Inner,
     teams: Vec<&'a TeamState>,
     looked: Option<Instant>,
     /// There if the heap is GPU memory.
-    epochs: Option<EpochLook<'a>>,
+    epochs: Option<CompletionCounts<'a>>,
     /// What went wrong first.
     told: Result<()>,
 }
 
-impl<'a> Parting<'a> {
-    pub(crate) fn new(inner: &'a Inner) -> Parting<'a> {
+impl<'a> FinalizeNotice<'a> {
+    pub(crate) fn new(inner: &'a Inner) -> FinalizeNotice<'a> {
         let others = |team: &&TeamState| team.n_pes() > 1;
         let cuda = inner.transport.cuda();
         let teams = match cuda {
             None => Vec::new(),
             Some(_) => inner.teams.live().filter(others).collect(),
         };
-        Parting {
+        FinalizeNotice {
             inner,
             teams,
             looked: None,
-            epochs: cuda.map(EpochLook::new),
+            epochs: cuda.map(CompletionCounts::new),
             told: Ok(()),
         }
     }
@@ -54,16 +54,17 @@ impl<'a> Parting<'a> {
             return Ok(());
         }
         self.looked = Some(Instant::now());
-        let Some(epochs) = &mut self.epochs else {
+        let (Some(cuda), Some(epochs)) = (self.inner.transport.cuda(), &mut self.epochs) else {
             return Ok(());
         };
+        let ends = cuda.completion();
         let Some(counts) = epochs.counts()? else {
             return Ok(());
         };
         let (done, others) = self
             .teams
             .iter()
-            .partition(|team| team.have_run(&counts) && !team.is_captured());
+            .partition(|team| ends.have_run(team.index, &counts) && !ends.is_captured(team.index));
         self.teams = others;
         self.tell(done);
         Ok(())
@@ -95,7 +96,7 @@ impl<'a> Parting<'a> {
             return;
         };
         for team in teams {
-            let told = farewell(cuda, team);
+            let told = announce(cuda, team);
             if told.is_err() {
                 // Then those who wait learn it on the host.
                 self.inner.break_team(team);
@@ -105,9 +106,9 @@ impl<'a> Parting<'a> {
     }
 }
 
-fn farewell(cuda: &CudaTransport, team: &TeamState) -> Result<()> {
+fn announce(cuda: &CudaTransport, team: &TeamState) -> Result<()> {
     let device = team.device()?;
     let state = cuda.team_state(team.index);
     let sign = signature(Operation::Finalize, &[0; ARGS], true);
-    cuda.farewell(state, device, sign)
+    cuda.announce_finalize(state, device, sign)
 }

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 const LEAST: u64 = 16 << 20;
 
 /// The pages that are backed.
-pub(super) struct Chunks {
+pub(crate) struct Chunks {
     /// Bytes of a page.
     page: u64,
     /// Where the heap ends.
@@ -21,7 +21,7 @@ pub(super) struct Chunks {
 
 impl Chunks {
     /// Nothing is backed yet. `page` is a power of two that divides `limit`.
-    pub(super) fn new(page: u64, limit: u64) -> Chunks {
+    pub(crate) fn new(page: u64, limit: u64) -> Chunks {
         Chunks {
             page,
             limit,
@@ -30,7 +30,7 @@ impl Chunks {
     }
 
     /// The chunks that `range` lacks.
-    pub(super) fn missing(&self, range: SymRange) -> Vec<SymRange> {
+    pub(crate) fn missing(&self, range: SymRange) -> Vec<SymRange> {
         let end = (range.offset() + range.bytes()).next_multiple_of(self.page);
         let mut at = range.offset() / self.page * self.page;
         let mut missing = Vec::new();
@@ -53,7 +53,7 @@ impl Chunks {
     }
 
     /// A range is backed from now on.
-    pub(super) fn add(&mut self, range: SymRange) {
+    pub(crate) fn add(&mut self, range: SymRange) {
         let (mut start, mut end) = (range.offset(), range.offset() + range.bytes());
         if let Some((&before, &until)) = self.backed.range(..start).next_back()
             && until == start

@@ -21,18 +21,19 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 /// The device code, by the names that it includes itself by.
-pub(super) const SOURCES: [(&str, &str); 11] = [
-    ("ptx.cuh", include_str!("kernels/ptx.cuh")),
-    ("common.cuh", include_str!("kernels/common.cuh")),
-    ("copy.cuh", include_str!("kernels/copy.cuh")),
-    ("team.cuh", include_str!("kernels/team.cuh")),
-    ("fold.cuh", include_str!("kernels/fold.cuh")),
-    ("rma.cu", include_str!("kernels/rma.cu")),
-    ("atomics.cu", include_str!("kernels/atomics.cu")),
-    ("wait.cu", include_str!("kernels/wait.cu")),
-    ("sync.cu", include_str!("kernels/sync.cu")),
-    ("moves.cu", include_str!("kernels/moves.cu")),
-    ("reduce.cu", include_str!("kernels/reduce.cu")),
+pub(super) const SOURCES: [(&str, &str); 12] = [
+    ("ptx.cuh", include_str!("../kernels/ptx.cuh")),
+    ("state.cuh", include_str!("../kernels/state.cuh")),
+    ("common.cuh", include_str!("../kernels/common.cuh")),
+    ("copy.cuh", include_str!("../kernels/copy.cuh")),
+    ("team.cuh", include_str!("../kernels/team.cuh")),
+    ("fold.cuh", include_str!("../kernels/fold.cuh")),
+    ("rma.cu", include_str!("../kernels/rma.cu")),
+    ("atomics.cu", include_str!("../kernels/atomics.cu")),
+    ("wait.cu", include_str!("../kernels/wait.cu")),
+    ("sync.cu", include_str!("../kernels/sync.cu")),
+    ("moves.cu", include_str!("../kernels/moves.cu")),
+    ("reduce.cu", include_str!("../kernels/reduce.cu")),
 ];
 
 /// How they are compiled; the architecture comes on top.

@@ -1,13 +1,18 @@
-//! Interrupts of init: until there is a runtime, the hook belongs to the thread that joins.
+//! Interrupt hooks: what the program wants to be asked while a wait is long. Until there is a runtime, the hook belongs to the
+//! thread that joins.
 
-use crate::{InterruptHook, wait};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// How often a wait of init calls the hook.
 const EVERY: Duration = Duration::from_millis(50);
 
+/// Called while a wait is long; `true` ends it with [`Error::Interrupted`](crate::Error::Interrupted).
+pub type InterruptHook = Arc<dyn Fn() -> bool + Send + Sync>;
+
 thread_local! {
+    static IN_HOOK: Cell<bool> = const { Cell::new(false) };
     static HOOK: RefCell<Option<InterruptHook>> = const { RefCell::new(None) };
 }
 
@@ -23,7 +28,7 @@ pub(crate) fn hook() -> Option<InterruptHook> {
 }
 
 /// Until when to wait at a time: the hook is to be called in between.
-pub(super) fn slice(until: Instant) -> Instant {
+pub(crate) fn slice(until: Instant) -> Instant {
     match HOOK.with_borrow(Option::is_some) {
         true => until.min(Instant::now() + EVERY),
         false => until,
@@ -31,6 +36,18 @@ pub(super) fn slice(until: Instant) -> Instant {
 }
 
 /// Asks the hook.
-pub(super) fn asked() -> bool {
-    hook().is_some_and(|hook| wait::call_hook(&*hook))
+pub(crate) fn asked() -> bool {
+    hook().is_some_and(|hook| call_hook(&*hook))
+}
+
+/// Whether this thread is inside an interrupt hook, hence inside a wait.
+pub fn in_interrupt_hook() -> bool {
+    IN_HOOK.get()
+}
+
+pub(crate) fn call_hook(hook: &dyn Fn() -> bool) -> bool {
+    let before = IN_HOOK.replace(true);
+    let answer = hook();
+    IN_HOOK.set(before);
+    answer
 }

@@ -8,7 +8,7 @@
 //! A borrowed slice is the caller's again when the call returns, with an error, too. So on a stream the GPU never has one: what it might
 //! use later is copied from or to a stage, which a call that gives up leaves to the GPU.
 //!
-//! A blocking operation that gives up leaves its copy on the library's own stream. So little goes through memory of the library's own, as
+//! A blocking operation that gives up leaves its copy on the blocking stream. So little goes through memory of the library's own, as
 //! does what the GPU reads and writes itself though it is borrowed or pageable; and more begins when the stream has its turn: streams that
 //! wait do not hold it up any more, but for those that have taken the last queue in the microseconds since. An event does not show that for
 //! what comes next (on an H200 one was reached, and a kernel behind it was held up), a thing of the same kind does: for pinned memory the
@@ -16,17 +16,14 @@
 //! memory (a little put from there begins at once, for speed), the GPU may use GPU memory and pinned memory after the error, until a quiet
 //! says that it is done.
 
-use super::CudaTransport;
-use super::driver::check;
-use super::operations::What;
-use super::own::GivenUp;
-use super::page::{STAGE, Stage};
-use super::room::{PIECE, pieces};
 use crate::Result;
 use crate::buffer::{LocalDest, LocalSource};
 use crate::operation::Operation;
 use crate::transport::Lane;
 use crate::transport::copy::copy;
+use crate::transport::cuda::operations::What;
+use crate::transport::cuda::streams::backpressure::{PIECE, pieces};
+use crate::transport::cuda::{CudaTransport, GivenUp, STAGE, Stage, check};
 use cudarc::driver::sys;
 use std::mem::MaybeUninit;
 
@@ -42,7 +39,7 @@ const BORROWED: &str = "a transfer with a slice that is borrowed for the call";
 
 impl CudaTransport {
     /// Puts a copy on a lane.
-    pub(super) fn begin_copy(
+    pub(crate) fn begin_copy(
         &self,
         lane: Lane,
         dest: u64,
@@ -67,7 +64,7 @@ impl CudaTransport {
     }
 
     /// Puts a copy from memory of the program's on a lane. A borrowed slice is read before this returns.
-    pub(super) fn begin_put(&self, lane: Lane, to: u64, source: LocalSource<'_>) -> Result<()> {
+    pub(crate) fn begin_put(&self, lane: Lane, to: u64, source: LocalSource<'_>) -> Result<()> {
         let (from, bytes) = (source.address() as u64, source.bytes());
         if self.layout.locate(from).is_some() {
             return self.begin_copy(lane, to, from, bytes);
@@ -76,10 +73,10 @@ impl CudaTransport {
             return self.put_borrowed(lane, to, source);
         }
         match lane {
-            Lane::Blocking => self.put_own(to, source),
+            Lane::Blocking => self.put_blocking(to, source),
             Lane::Stream(_) if bytes <= AT_ONCE => {
                 let away = self.copied_away(from, bytes)?;
-                self.take_room(lane, Operation::Put, pieces(away))?;
+                self.apply_backpressure(lane, Operation::Put, pieces(away))?;
                 self.begin_copy(lane, to, from, bytes)
             }
             Lane::Stream(_) => {
@@ -108,12 +105,12 @@ impl CudaTransport {
             return self.begin_copy(lane, to, away as u64, bytes);
         }
         if lane == Lane::Blocking {
-            return self.put_own(to, source);
+            return self.put_blocking(to, source);
         }
         if bytes > AT_ONCE {
             return self.put_staged(lane, to, source);
         }
-        self.take_room(lane, Operation::Put, pieces(bytes))?;
+        self.apply_backpressure(lane, Operation::Put, pieces(bytes))?;
         if !self.is_known(from)? {
             return self.begin_copy(lane, to, from, bytes);
         }
@@ -123,8 +120,8 @@ impl CudaTransport {
         self.begin_copy(lane, to, away.as_ptr() as u64, bytes)
     }
 
-    /// Puts a copy from memory outside the heap on the library's own stream.
-    fn put_own(&self, to: u64, source: LocalSource<'_>) -> Result<()> {
+    /// Puts a copy from memory outside the heap on the blocking stream.
+    fn put_blocking(&self, to: u64, source: LocalSource<'_>) -> Result<()> {
         let (from, bytes) = (source.address() as u64, source.bytes());
         let (little, borrowed) = (bytes <= AT_ONCE, source.is_borrowed());
         let reads_pages = self.device.facts().reads_pages;
@@ -147,8 +144,8 @@ impl CudaTransport {
         self.begin_copy(Lane::Blocking, to, from, bytes - first)
     }
 
-    /// Puts a copy on the library's own stream, which nobody waits for, from memory that is the GPU's until quiet.
-    pub(super) fn issue_put(&self, to: u64, source: LocalSource<'_>) -> Result<()> {
+    /// Puts a copy on the blocking stream, which nobody waits for, from memory that is the GPU's until quiet.
+    pub(crate) fn issue_put(&self, to: u64, source: LocalSource<'_>) -> Result<()> {
         let (from, bytes) = (source.address() as u64, source.bytes());
         let of_heap = self.layout.locate(from).is_some();
         let away = match of_heap || self.device.facts().reads_pages {
@@ -186,11 +183,11 @@ impl CudaTransport {
     }
 
     /// Puts a copy to memory of the program's on a lane. A borrowed slice is written before this returns. Whether it is done already.
-    pub(super) fn begin_get(&self, lane: Lane, dest: LocalDest<'_>, from: u64) -> Result<bool> {
+    pub(crate) fn begin_get(&self, lane: Lane, dest: LocalDest<'_>, from: u64) -> Result<bool> {
         let (to, bytes) = (dest.address() as u64, dest.bytes());
         if self.layout.locate(to).is_none() {
             let Lane::Stream(stream) = lane else {
-                return self.get_own(dest, from);
+                return self.get_blocking(dest, from);
             };
             let stream = stream as sys::CUstream;
             let borrowed = dest.is_borrowed();
@@ -204,8 +201,8 @@ impl CudaTransport {
         self.begin_copy(lane, to, from, bytes).map(|()| false)
     }
 
-    /// Puts a copy to memory outside the heap on the library's own stream. Whether it is done already.
-    fn get_own(&self, mut dest: LocalDest<'_>, from: u64) -> Result<bool> {
+    /// Puts a copy to memory outside the heap on the blocking stream. Whether it is done already.
+    fn get_blocking(&self, mut dest: LocalDest<'_>, from: u64) -> Result<bool> {
         let (to, bytes) = (dest.address() as u64, dest.bytes());
         let little = bytes <= AT_ONCE;
         if dest.is_borrowed() && little {
@@ -242,7 +239,7 @@ impl CudaTransport {
     }
 
     /// Before a transfer in parts: there are few stages, which the streams of the program's shall not hold up.
-    pub(super) fn await_turn_on(&self, lane: Lane, operation: Operation) -> Result<()> {
+    pub(crate) fn await_turn_on(&self, lane: Lane, operation: Operation) -> Result<()> {
         match lane {
             Lane::Blocking => Ok(()),
             Lane::Stream(_) => self.await_here(lane, operation),
@@ -250,12 +247,12 @@ impl CudaTransport {
     }
 
     /// A stage for a lane, when another thread is done with one.
-    pub(super) fn stage(&self, lane: Lane, operation: Operation) -> Result<Stage<'_>> {
-        self.take(operation, || self.page.stage(lane))
+    pub(crate) fn stage(&self, lane: Lane, operation: Operation) -> Result<Stage<'_>> {
+        self.take(operation, || self.mailbox.stage(lane))
     }
 
     /// Begins a copy from or to a stage, and waits until it is done. If the wait ends before, the stage is the GPU's until then.
-    pub(super) fn through_stage<'a>(
+    pub(crate) fn through_stage<'a>(
         &'a self,
         lane: Lane,
         operation: Operation,
@@ -273,7 +270,7 @@ impl CudaTransport {
     }
 
     /// Whether the driver knows an address: memory of a GPU, managed memory, or pinned memory of the host.
-    pub(super) fn is_known(&self, address: u64) -> Result<bool> {
+    pub(crate) fn is_known(&self, address: u64) -> Result<bool> {
         Ok(self.kind_of(address)?.is_some())
     }
 

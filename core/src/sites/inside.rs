@@ -39,7 +39,7 @@ impl Drop for Inside {
 
 /// Whether this thread is inside the checker.
 #[inline]
-pub(super) fn is_inside() -> bool {
+pub(crate) fn is_inside() -> bool {
     DEPTH.get() > 0
 }
 
@@ -55,7 +55,7 @@ pub(crate) fn write(text: &str) {
 
 /// Runs `body`, and gives what it wanted to write, to be written later.
 #[inline]
-pub(super) fn keep(body: impl FnOnce()) -> String {
+pub(crate) fn keep(body: impl FnOnce()) -> String {
     KEEPING.set(Keeping::Nothing);
     body();
     match KEEPING.replace(Keeping::No) {

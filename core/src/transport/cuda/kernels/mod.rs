@@ -1,4 +1,14 @@
-//! The kernels: what they are given, and how they are launched. The device code is in `kernels/`.
+//! The kernels: the device code, what it is given, and how it is launched.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | this one | what the kernels get, as the host passes it |
+//! | [`state`] | what all of them get, declared for both sides; `state.cuh` is written from it |
+//! | [`plan`] | which kernel does a collective, with how many threads |
+//! | [`launch`], [`graphs`] | the kernels, loaded; launches by graphs, which cost less |
+//! | `ptx.cuh`, `common.cuh`, `copy.cuh` | accesses with an order; what all kernels share; copies |
+//! | `team.cuh`, `fold.cuh` | how the members of a team meet; reductions of elements |
+//! | `rma.cu`, `atomics.cu`, `wait.cu`, `sync.cu`, `moves.cu`, `reduce.cu` | the kernels |
 //!
 //! A launch puts a kernel on a stream and returns. Arguments are checked above: addresses are of this GPU's address space, and what
 //! they name stays until the kernel has run.
@@ -7,7 +17,7 @@
 //!
 //! * The rules of [`driver`](super::driver).
 //! * A team's sync block is zero on every member when the meeting that makes the team ends. A kernel of an earlier team with the number
-//!   that is still queued then finds that another one was born, and reports it.
+//!   that is still queued then finds that another generation has it, and reports that.
 //! * A PE has one collective of a team under way at a time, and all members have the collectives of a team in one order.
 //! * Every GPU of the job can run the blocks of a plan at the same time, which is what `blocks` of [`plan`] says; and those of the
 //!   collectives of two teams (NVSHMEMRS_COLLECTIVES_AT_ONCE: of more), with multiprocessors left for other kernels. More large ones at a time
@@ -16,18 +26,16 @@
 mod graphs;
 mod launch;
 mod plan;
+mod state;
 
 pub(crate) use launch::{Kernels, SignalWay};
 pub(crate) use plan::{Plan, Reduction, collect_plan, plan};
+pub(crate) use state::State;
 
 use crate::buffer::SymRange;
-use crate::job::layout::Layout;
 use crate::op::Op;
 use crate::{Error, Pe, Result};
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64};
-
-/// The version of [`State`].
-const VERSION: u32 = 1;
 
 /// Values of the abort word and of [`ErrorRecord::code`]: what a kernel writes. The host writes any other number but 0.
 pub(crate) const MISMATCH: u32 = 1;
@@ -37,36 +45,6 @@ pub(crate) const OVERRUN: u32 = 2;
 pub(crate) const STALE: u32 = 3;
 /// [`ErrorRecord::state`] when the rest can be read.
 pub(crate) const WRITTEN: u32 = 2;
-
-/// The job as a kernel sees it.
-#[derive(Clone, Copy, Debug, bytemuck::NoUninit)]
-#[repr(C)]
-pub(crate) struct State {
-    version: u32,
-    my_pe: i32,
-    n_pes: i32,
-    reserved: u32,
-    base: u64,
-    stride: u64,
-    abort: u64,
-    error: u64,
-}
-
-impl State {
-    /// `abort` and `error` are the kernels' addresses of a `u32` and an [`ErrorRecord`] in pinned host memory.
-    pub(crate) fn new(layout: &Layout, my_pe: Pe, n_pes: Pe, abort: u64, error: u64) -> State {
-        State {
-            version: VERSION,
-            my_pe,
-            n_pes,
-            reserved: 0,
-            base: layout.base,
-            stride: layout.stride,
-            abort,
-            error,
-        }
-    }
-}
 
 /// The first error of a PE's kernels, in pinned host memory, zero at first.
 #[derive(Debug, Default)]
@@ -94,7 +72,7 @@ pub(crate) struct ErrorRecord {
 pub(crate) struct TeamLocal {
     epoch: u64,
     begun: u32,
-    pub(crate) born: u32,
+    pub(crate) generation: u32,
     over: u64,
 }
 
@@ -105,9 +83,9 @@ impl TeamLocal {
     pub(crate) const GIVEN_UP: u32 = u32::MAX - 1;
 
     /// That of a new team.
-    pub(crate) fn new(born: u32) -> TeamLocal {
+    pub(crate) fn new(generation: u32) -> TeamLocal {
         TeamLocal {
-            born,
+            generation,
             ..TeamLocal::default()
         }
     }
@@ -134,7 +112,7 @@ pub(crate) struct TeamArgs {
     me: i32,
     index: u32,
     blocks: u32,
-    born: u32,
+    generation: u32,
     step: i32,
     first: i32,
     uncounted: u32,
@@ -146,13 +124,13 @@ pub(crate) struct TeamArgs {
 }
 
 impl TeamArgs {
-    /// Member `me` of the team `index`, which `born` others had before; `pes` are the members. `own`: the address of this PE's part.
+    /// Member `me` of the team `index`, of which it is this `generation`; `pes` are the members. `own`: the address of this PE's part.
     /// `local`: where the team's [`TeamLocal`] is there. `sync`: the team's sync block, at the same place on all members.
     pub(crate) fn new(
         index: u32,
         me: Pe,
         pes: &[Pe],
-        born: u32,
+        generation: u32,
         own: u64,
         local: SymRange,
         sync: SymRange,
@@ -177,7 +155,7 @@ impl TeamArgs {
             me,
             index,
             blocks: blocks as u32,
-            born,
+            generation,
             step,
             first,
             uncounted: 0,
@@ -353,14 +331,13 @@ pub(crate) struct WaitArgs {
 
 // The same numbers are in the .cuh and .cu files.
 const _: () = {
-    assert!(size_of::<State>() == 48);
     assert!(size_of::<ErrorRecord>() == 48);
     assert!(size_of::<TeamArgs>() == 72);
-    assert!(size_of::<CollectiveArgs>() == 208);
+    assert!(size_of::<CollectiveArgs>() == 224);
     assert!(size_of::<TeamLocal>() == 24);
     assert!(size_of::<StridedArgs>() == 48);
     assert!(size_of::<AtomicArgs>() == 40);
-    assert!(size_of::<WaitArgs>() == 128);
+    assert!(size_of::<WaitArgs>() == 144);
     assert!(Op::Sum as u32 == 1 && Op::Xor as u32 == 7);
 };
 

@@ -1,20 +1,20 @@
 //! Brings memory that PEs have made, or that the program has, to all PEs: every one of them maps all of it, or none does.
 
-use super::exchange::{Limit, MAX_BYTES, Patience, Share};
-use super::segment::Memory;
-use super::{CudaTransport, whole};
 use crate::buffer::SymRange;
 use crate::job::published::{Target, Wait};
 use crate::operation::Operation;
+use crate::transport::cuda::memory::exchange::{Limit, MAX_BYTES, Patience, Share};
+use crate::transport::cuda::whole;
+use crate::transport::cuda::{CudaTransport, Memory};
 use crate::{Error, Pe, Result};
 use std::os::fd::OwnedFd;
 use std::time::Instant;
 
 /// What a PE brings to an exchange of memory: pieces, by their place in its part.
-pub(super) type Pieces = Vec<(u64, Memory)>;
+pub(crate) type Pieces = Vec<(u64, Memory)>;
 
 /// The bytes of a share: a 0 and what there is to say, or a 1 and what went wrong.
-pub(super) fn say(outcome: std::result::Result<Vec<u8>, &Error>) -> Vec<u8> {
+pub(crate) fn say(outcome: std::result::Result<Vec<u8>, &Error>) -> Vec<u8> {
     match outcome {
         Ok(bytes) => [&[0], &bytes[..]].concat(),
         Err(error) => {
@@ -27,7 +27,7 @@ pub(super) fn say(outcome: std::result::Result<Vec<u8>, &Error>) -> Vec<u8> {
 }
 
 /// What the PEs said, or the error of the first that has one.
-pub(super) fn hear(shares: &[Share], operation: &'static str) -> Result<Vec<Vec<u8>>> {
+pub(crate) fn hear(shares: &[Share], operation: &'static str) -> Result<Vec<Vec<u8>>> {
     let mut said = Vec::with_capacity(shares.len());
     for (share, pe) in shares.iter().zip(0..) {
         match share.bytes.split_first() {
@@ -51,7 +51,7 @@ impl CudaTransport {
     ///
     /// Collective over all PEs of the job if they are processes. They wait for each other as in other collectives, in init until its
     /// limit.
-    pub(super) fn share_out(
+    pub(crate) fn share_out(
         &self,
         operation: Operation,
         ranges: &[SymRange],
@@ -81,16 +81,7 @@ impl CudaTransport {
                 let bytes = say(Ok(places));
                 (Share { bytes, fds }, Ok(pieces))
             }
-            Err(error) => {
-                let bytes = say(Err(&error));
-                (
-                    Share {
-                        bytes,
-                        fds: Vec::new(),
-                    },
-                    Err(error),
-                )
-            }
+            Err(error) => (Share::saying(say(Err(&error))), Err(error)),
         };
         let shares = exchange.all(share, &patience);
         let (pieces, mut shares) = (pieces?, shares?);
@@ -105,11 +96,7 @@ impl CudaTransport {
                     .map_err(|error| self.not_mapped(pe, error));
             }
         }
-        let bytes = say(mapped.as_ref().map(|()| Vec::new()));
-        let share = Share {
-            bytes,
-            fds: Vec::new(),
-        };
+        let share = Share::saying(say(mapped.as_ref().map(|()| Vec::new())));
         let met = exchange
             .all(share, &patience)
             .and_then(|shares| hear(&shares, operation.name()));

@@ -1,30 +1,30 @@
 //! Pinned memory through which passes what the program has lent for a call: whatever ends the call, the GPU has no address of the
 //! program's.
 
-use super::{Page, STAGED, lock};
+use super::mailbox::{Mailbox, STAGED};
 use crate::buffer::{LocalDest, LocalSource};
 use crate::transport::Lane;
 use crate::transport::copy::copy;
-use crate::transport::cuda::CudaEvent;
+use crate::transport::cuda::{CudaEvent, lock};
 use crate::{Error, Result};
 use std::sync::Mutex;
 
 /// Bytes of a stage.
-pub(in crate::transport::cuda) const STAGE: usize = 256 << 10;
+pub(crate) const STAGE: usize = 256 << 10;
 /// How many there are.
-pub(super) const STAGES: usize = 8;
+pub(crate) const STAGES: usize = 8;
 /// Those that streams of the program's leave to the library's own: they may keep what they have had for long.
 const KEPT: usize = 2;
 
-/// The stages of a page.
-pub(super) struct Stages {
+/// The stages of a mailbox.
+pub(crate) struct Stages {
     unused: Mutex<Vec<usize>>,
     /// What a copy may still use though nobody waits for it any more, each until its event, or for good if it has none.
     retired: Mutex<Vec<(Option<CudaEvent>, usize)>>,
 }
 
 impl Stages {
-    pub(super) fn new() -> Stages {
+    pub(crate) fn new() -> Stages {
         Stages {
             unused: Mutex::new((0..STAGES).rev().collect()),
             retired: Mutex::default(),
@@ -46,15 +46,15 @@ impl Stages {
     }
 }
 
-/// A part of a page for copies of up to [`STAGE`] bytes, for as long as the value lives.
-pub(in crate::transport::cuda) struct Stage<'a> {
-    page: &'a Page,
+/// A part of a mailbox for copies of up to [`STAGE`] bytes, for as long as the value lives.
+pub(crate) struct Stage<'a> {
+    mailbox: &'a Mailbox,
     index: usize,
 }
 
-impl Page {
+impl Mailbox {
     /// A stage for a lane if there is one now; an error if all are given up to copies that have not been done.
-    pub(in crate::transport::cuda) fn stage(&self, lane: Lane) -> Result<Option<Stage<'_>>> {
+    pub(crate) fn stage(&self, lane: Lane) -> Result<Option<Stage<'_>>> {
         let stages = &self.stages;
         let kept = match lane {
             Lane::Blocking => 0,
@@ -76,7 +76,10 @@ impl Page {
                 )));
             }
         }
-        Ok(index.map(|index| Stage { page: self, index }))
+        Ok(index.map(|index| Stage {
+            mailbox: self,
+            index,
+        }))
     }
 }
 
@@ -88,37 +91,37 @@ impl Stage<'_> {
             "more than a stage holds"
         );
         let start = STAGED + self.index * STAGE + at;
-        self.page.host.cast::<u8>().wrapping_add(start)
+        self.mailbox.host.cast::<u8>().wrapping_add(start)
     }
 
     /// Its address for the GPU.
-    pub(in crate::transport::cuda) fn address(&self) -> u64 {
-        self.page.address + (STAGED + self.index * STAGE) as u64
+    pub(crate) fn address(&self) -> u64 {
+        self.mailbox.address + (STAGED + self.index * STAGE) as u64
     }
 
     /// Copies a slice into it from byte `at` on, before the GPU gets it.
-    pub(in crate::transport::cuda) fn fill(&self, at: usize, source: &LocalSource<'_>) {
+    pub(crate) fn fill(&self, at: usize, source: &LocalSource<'_>) {
         let place = self.place(at, source.bytes());
         // SAFETY: the source is valid for reads (rule 3 of heap/sym.rs); the stage is mapped, this value's alone and long enough.
         unsafe { copy::<false, false>(place, source.address(), source.bytes()) };
     }
 
     /// Copies out of it, from byte `at` on, what the GPU, which is done with it, has written.
-    pub(in crate::transport::cuda) fn empty(&self, at: usize, dest: &mut LocalDest<'_>) {
+    pub(crate) fn empty(&self, at: usize, dest: &mut LocalDest<'_>) {
         let place = self.place(at, dest.bytes());
         // SAFETY: as in `fill`; the destination is valid for writes.
         unsafe { copy::<false, false>(dest.address(), place, dest.bytes()) };
     }
 
     /// Keeps it from others until `end` is reached, or for good if nobody will know, because a copy may still use it.
-    pub(in crate::transport::cuda) fn retire(self, end: Option<CudaEvent>) {
-        lock(&self.page.stages.retired).push((end, self.index));
+    pub(crate) fn retire(self, end: Option<CudaEvent>) {
+        lock(&self.mailbox.stages.retired).push((end, self.index));
         std::mem::forget(self);
     }
 }
 
 impl Drop for Stage<'_> {
     fn drop(&mut self) {
-        lock(&self.page.stages.unused).push(self.index);
+        lock(&self.mailbox.stages.unused).push(self.index);
     }
 }

@@ -1,26 +1,35 @@
 //! The operations on GPU memory.
 //!
-//! An operation goes to a lane: the library's own stream, and then the call waits until it is done; or a stream of the program's, which
+//! | file | what it holds |
+//! |---|---|
+//! | [`blocking`] | the library's blocking stream, and waits for it with all that ends a wait |
+//! | [`copies`] | how a copy goes, by the kind of memory of the program's |
+//! | [`staging`] | many blocks of host memory through pinned memory, with one wait for all |
+//!
+//! An operation goes to a lane: the blocking stream, and then the call waits until it is done; or a stream of the program's, which
 //! takes operations in order, and then the call returns at once. Operations of one stream follow each other, so fences have nothing
-//! to do; quiet waits for what a call has left behind on the library's own stream.
+//! to do; quiet waits for what a call has left behind on the blocking stream.
 
-use super::driver::check;
-use super::kernels::{SignalWay, StridedArgs, WaitArgs};
-use super::own::GivenUp;
-use super::page::{ResultWord, Scratch};
-use super::{CudaTransport, Segment};
+pub(crate) mod blocking;
+pub(crate) mod copies;
+mod staging;
+
 use crate::buffer::{LocalDest, LocalSource, SymRange};
-use crate::op::SignalOp;
 use crate::operation::Operation;
-use crate::strided::Transfer;
-use crate::transport::{Atomic, Lane, MemoryKind, SignalUpdate, Transport, Width};
-use crate::{Error, Pe, Result};
+use crate::strides::Transfer;
+use crate::transport::cuda::kernels::{SignalWay, StridedArgs, WaitArgs};
+use crate::transport::cuda::memory::mailbox::{ResultWord, Scratch};
+use crate::transport::cuda::{CudaTransport, GivenUp, check, lock};
+use crate::transport::{Atomic, Call, Lane, Nbi, SignalUpdate, Transport, Width};
+use crate::{Error, MemoryKind, Pe, Result};
 use cudarc::driver::sys::{self, CUresult, CUstream};
+use std::any::Any;
 use std::ffi::c_void;
+use std::sync::Arc;
 
 /// What the driver knows of an address.
 #[derive(Clone, Copy)]
-pub(super) enum What {
+pub(crate) enum What {
     MemoryType,
     Device,
     AddressForKernels,
@@ -31,7 +40,7 @@ const NO_DEVICE: u64 = -2_i32 as u32 as u64;
 
 impl What {
     /// `None` if the address is none that the driver knows. The device's context is the current one.
-    pub(super) fn of(self, address: u64) -> Option<u64> {
+    pub(crate) fn of(self, address: u64) -> Option<u64> {
         use sys::CUpointer_attribute::*;
         let (attribute, nothing) = match self {
             What::MemoryType => (CU_POINTER_ATTRIBUTE_MEMORY_TYPE, 0),
@@ -46,10 +55,6 @@ impl What {
         (code == CUresult::CUDA_SUCCESS && value != nothing).then_some(value)
     }
 }
-
-/// What can be registered, for an error.
-const REGISTRABLE: &str = "whole mappings of GPU memory that cuMemCreate made on this PE's GPU with requestedHandleTypes = \
-                           CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR; memory of cudaMalloc cannot be mapped by other PEs";
 
 impl CudaTransport {
     /// See [`Transport::put`].
@@ -127,7 +132,7 @@ impl CudaTransport {
         let way = kernels.way_of_signal(stream, signal.op, bytes)?;
         let apart = to.abs_diff(from) >= bytes && self.layout.locate(from).is_some();
         let one_kernel = matches!(way, SignalWay::OneKernel) && apart && bytes > 0;
-        self.take_room(lane, Operation::PutSignal, u64::from(!one_kernel))?;
+        self.apply_backpressure(lane, Operation::PutSignal, u64::from(!one_kernel))?;
         // One after the other on a stream, so there is one wait for both.
         self.in_parts(lane, || {
             match way {
@@ -201,7 +206,7 @@ impl CudaTransport {
         drop(current);
         if reached.is_some() && lane == Lane::Blocking && !self.has_turn() {
             self.kernels.fence(self.stream(lane))?;
-            self.await_own(operation)?;
+            self.await_blocking(operation)?;
         }
         Ok(reached)
     }
@@ -222,8 +227,8 @@ impl CudaTransport {
             return self.copy_blocks(way, (dest, from), transfer);
         }
         // On a stream of the program's the driver copies blocks of up to 64 KiB away at once, and nobody waits.
-        if lane == Lane::Blocking && self.is_packed(lane, (from, borrowed), transfer)? {
-            return self.put_packed(dest, &local, transfer);
+        if lane == Lane::Blocking && self.blocks_are_staged(lane, (from, borrowed), transfer)? {
+            return self.put_blocks_staged(dest, &local, transfer);
         }
         let (_, bytes, _) = transfer.dest().parts();
         self.each(way, transfer.blocks(), |(to, from)| {
@@ -248,8 +253,8 @@ impl CudaTransport {
         if let Some(to) = self.for_kernel(way, borrowed, to)? {
             return self.copy_blocks(way, (to, source), transfer);
         }
-        if self.is_packed(lane, (to, borrowed), transfer)? {
-            return self.get_packed(lane, &mut local, source, transfer);
+        if self.blocks_are_staged(lane, (to, borrowed), transfer)? {
+            return self.get_blocks_staged(lane, &mut local, source, transfer);
         }
         let (_, bytes, _) = transfer.dest().parts();
         self.each(way, transfer.blocks(), |(to, from)| {
@@ -275,7 +280,7 @@ impl CudaTransport {
     }
 
     /// Sets this PE's copy of a range to 0.
-    pub(super) fn set_zero(&self, range: SymRange, operation: Operation) -> Result<()> {
+    pub(crate) fn set_zero(&self, range: SymRange, operation: Operation) -> Result<()> {
         let place = self.layout.address(self.me, range.offset());
         let stream = self.begin(Lane::Blocking, operation)?;
         let current = self.device.enter()?;
@@ -284,7 +289,7 @@ impl CudaTransport {
         let code = unsafe { sys::cuMemsetD8Async(place, 0, bytes, stream) };
         check("cuMemsetD8Async", code)?;
         drop(current);
-        self.await_own(operation)
+        self.await_blocking(operation)
     }
 
     /// An aligned word of this PE's own memory, zero-extended; 0 after a look that was given up, until somebody has asked why.
@@ -308,12 +313,12 @@ impl CudaTransport {
             self.device
                 .check_capture(stream, "an operation that gives something back")?;
         }
-        let place = self.take(operation, || self.page.result())?;
+        let place = self.take(operation, || self.mailbox.result())?;
         begin(stream, &place)?;
         match self.see_done(lane, operation) {
             Ok(()) => Ok(place.value()),
             Err(GivenUp { error, end }) => {
-                self.page.retire(place, std::mem::take(arrays), end);
+                self.mailbox.retire(place, std::mem::take(arrays), end);
                 Err(error)
             }
         }
@@ -406,7 +411,7 @@ impl CudaTransport {
     pub(crate) fn order(&self, lane: Lane) -> Result<()> {
         self.failure()?;
         match lane {
-            // The library's own stream does one thing after the other, and the host has waited for each.
+            // The blocking stream does one thing after the other, and the host has waited for each.
             Lane::Blocking => Ok(()),
             Lane::Stream(_) => self.kernels.fence(self.begin(lane, Operation::Fence)?),
         }
@@ -427,93 +432,7 @@ impl CudaTransport {
         if let Lane::Stream(_) = lane {
             return Ok(());
         }
-        self.complete_own()
-    }
-
-    /// The memory that is mapped at a buffer of the program's.
-    fn pieces(&self, buffer: u64, bytes: u64) -> Result<Vec<super::Memory>> {
-        let refuse = |why: String| {
-            Error::invalid(
-                "buffer",
-                format!("{bytes} bytes at {buffer:#x}"),
-                format!("{REGISTRABLE} ({why})"),
-            )
-        };
-        let _current = self.device.enter()?;
-        let end = buffer
-            .checked_add(bytes)
-            .ok_or_else(|| refuse("the range does not end".into()))?;
-        let mut at = buffer;
-        let mut pieces = Vec::new();
-        while at < end {
-            let (start, length) =
-                super::segment::mapping_of(at).map_err(|error| refuse(error.to_string()))?;
-            if start != at || length == 0 {
-                return Err(refuse(format!(
-                    "it begins inside a mapping that starts at {start:#x}"
-                )));
-            }
-            if length > end - at {
-                return Err(refuse(format!(
-                    "it ends inside a mapping of {length} bytes at {start:#x}"
-                )));
-            }
-            let piece =
-                super::Memory::mapped_at(at, length).map_err(|error| refuse(error.to_string()))?;
-            if let Some(why) = piece.unfit(&self.device)? {
-                return Err(refuse(why.into()));
-            }
-            pieces.push(piece);
-            at += length;
-        }
-        Ok(pieces)
-    }
-
-    /// Reserves addresses for a registered buffer to appear at, too.
-    fn reserve_preferred(&self, preferred: u64, bytes: u64) -> Result<Option<Segment>> {
-        if preferred == 0 {
-            return Ok(None);
-        }
-        let reserved = Segment::reserve(&self.device, bytes, 1, preferred);
-        match reserved {
-            Ok(reserved) if reserved.base() == preferred => Ok(Some(reserved)),
-            // The driver takes the address for a hint.
-            Ok(_) | Err(Error::Cuda { .. }) => Err(Error::invalid(
-                "preferred",
-                format!("{preferred:#x}"),
-                format!(
-                    "an address at which {bytes} bytes of this process's GPU addresses are unused"
-                ),
-            )),
-            Err(error) => Err(error),
-        }
-    }
-
-    fn take_buffer(&self, range: SymRange, buffer: u64, preferred: u64) -> Result<()> {
-        let mut at = range.offset();
-        let prepared = self.pieces(buffer, range.bytes()).and_then(|memories| {
-            let place = self.reserve_preferred(preferred, range.bytes())?;
-            let mut pieces = Vec::with_capacity(memories.len());
-            for memory in memories {
-                if let Some(place) = &place {
-                    place.map(preferred + (at - range.offset()), &memory)?;
-                }
-                let next = at + memory.bytes();
-                pieces.push((std::mem::replace(&mut at, next), memory));
-            }
-            Ok((pieces, place))
-        });
-        let (own, place) = match prepared {
-            Ok((pieces, place)) => (Ok(pieces), place),
-            Err(error) => (Err(error), None),
-        };
-        self.share_out(Operation::BufferRegister, &[range], own, None)?;
-        let mut places = self
-            .preferred
-            .lock()
-            .unwrap_or_else(|poison| poison.into_inner());
-        places.extend(place);
-        Ok(())
+        self.complete_blocking()
     }
 }
 
@@ -528,6 +447,10 @@ impl Transport for CudaTransport {
 
     fn failure(&self) -> Result<()> {
         CudaTransport::failure(self)
+    }
+
+    fn keep(&self, error: Error) {
+        self.note::<()>(Err(error));
     }
 
     fn commit(&self, range: SymRange) -> Result<()> {
@@ -549,8 +472,8 @@ impl Transport for CudaTransport {
         // Chunks stay, for the next allocation.
     }
 
-    fn zero(&self, range: SymRange) {
-        self.note(self.set_zero(range, Operation::Malloc));
+    fn zero(&self, range: SymRange) -> Result<()> {
+        self.set_zero(range, Operation::Malloc)
     }
 
     fn check_adopt(&self, buffer: u64, bytes: u64, preferred: u64) -> Result<()> {
@@ -570,10 +493,7 @@ impl Transport for CudaTransport {
         // What the library has begun there is done: the collective began with a quiet, finalize has settled, and of a place whose
         // registration has failed nobody knows.
         self.unmap(&self.mapped_by_me(), &[range]);
-        let mut places = self
-            .preferred
-            .lock()
-            .unwrap_or_else(|poison| poison.into_inner());
+        let mut places = lock(&self.preferred);
         places.retain(|place| preferred == 0 || place.base() != preferred);
         Ok(())
     }
@@ -583,40 +503,120 @@ impl Transport for CudaTransport {
         Some(self.layout.address(pe, offset))
     }
 
-    fn put(&self, pe: Pe, dest: u64, source: LocalSource<'_>) {
-        self.note(CudaTransport::put(self, Lane::Blocking, pe, dest, source));
+    fn put(&self, call: Call, pe: Pe, dest: u64, source: LocalSource<'_>, nbi: Nbi) -> Result<()> {
+        match nbi {
+            Nbi::No => CudaTransport::put(self, call.lane, pe, dest, source),
+            Nbi::Yes { lasts } => self.put_nbi(call.lane, pe, dest, source, lasts),
+        }
     }
 
-    fn get(&self, pe: Pe, source: u64, dest: LocalDest<'_>) {
-        self.note(CudaTransport::get(self, Lane::Blocking, pe, source, dest));
+    fn get(&self, call: Call, pe: Pe, source: u64, dest: LocalDest<'_>, nbi: Nbi) -> Result<()> {
+        match nbi {
+            Nbi::No => CudaTransport::get(self, call.lane, pe, source, dest),
+            Nbi::Yes { lasts } => self.get_nbi(call.lane, pe, source, dest, lasts),
+        }
     }
 
-    fn copy(&self, to: Pe, dest: u64, from: Pe, source: u64, bytes: u64) {
-        self.note(self.copy_between(Lane::Blocking, (to, dest), (from, source), bytes));
+    fn put_value(&self, call: Call, pe: Pe, dest: u64, value: &[u8]) -> Result<()> {
+        CudaTransport::put_value(self, call.lane, pe, dest, value)
     }
 
-    fn atomic(&self, pe: Pe, offset: u64, width: Width, operation: Atomic) -> u64 {
-        self.note(self.atomic_fetch(Lane::Blocking, pe, offset, width, operation))
+    fn get_value(&self, call: Call, pe: Pe, source: u64, bytes: usize) -> Result<[u64; 2]> {
+        CudaTransport::get_value(self, call.lane, pe, source, bytes)
     }
 
-    fn load(&self, offset: u64, bytes: usize) -> u64 {
-        self.note(self.read_word(offset, bytes))
+    fn put_blocks(
+        &self,
+        call: Call,
+        pe: Pe,
+        dest: u64,
+        source: LocalSource<'_>,
+        transfer: &Transfer,
+    ) -> Result<()> {
+        CudaTransport::put_blocks(self, call.lane, pe, dest, source, transfer)
     }
 
-    fn signal(&self, pe: Pe, offset: u64, value: u64, op: SignalOp) {
-        let signal = SignalUpdate { offset, value, op };
-        self.note(self.update_signal(Lane::Blocking, pe, signal));
+    fn get_blocks(
+        &self,
+        call: Call,
+        pe: Pe,
+        source: u64,
+        dest: LocalDest<'_>,
+        transfer: &Transfer,
+    ) -> Result<()> {
+        CudaTransport::get_blocks(self, call.lane, pe, source, dest, transfer)
     }
 
-    fn signal_fetch(&self, offset: u64) -> u64 {
-        self.note(self.read_word(offset, size_of::<u64>()))
+    fn put_signal(
+        &self,
+        call: Call,
+        pe: Pe,
+        dest: u64,
+        source: LocalSource<'_>,
+        update: SignalUpdate,
+        _: Nbi,
+    ) -> Result<()> {
+        CudaTransport::put_signal(self, call.lane, pe, dest, source, update)
     }
 
-    fn fence(&self) {
-        // The library's own stream does one thing after the other.
+    fn atomic(
+        &self,
+        call: Call,
+        pe: Pe,
+        offset: u64,
+        width: Width,
+        operation: Atomic,
+        fetches: bool,
+    ) -> Result<u64> {
+        if fetches {
+            return self.atomic_fetch(call.lane, pe, offset, width, operation);
+        }
+        self.atomic_update(call.lane, pe, offset, width, operation)?;
+        Ok(0)
     }
 
-    fn quiet(&self) {
-        self.note(self.complete(Lane::Blocking));
+    fn signal(&self, call: Call, pe: Pe, update: SignalUpdate) -> Result<()> {
+        self.update_signal(call.lane, pe, update)
+    }
+
+    fn read(&self, _: Call, me: Pe, source: SymRange, dest: LocalDest<'_>) -> Result<()> {
+        CudaTransport::get(self, Lane::Blocking, me, source.offset(), dest)
+    }
+
+    fn write(&self, _: Call, me: Pe, dest: SymRange, source: LocalSource<'_>) -> Result<()> {
+        CudaTransport::put(self, Lane::Blocking, me, dest.offset(), source)
+    }
+
+    fn fence(&self, lane: Lane) -> Result<()> {
+        self.order(lane)
+    }
+
+    fn quiet(&self, call: Call) -> Result<()> {
+        CudaTransport::quiet(self, call.lane)
+    }
+
+    fn quiet_before_release(&self, call: Call) -> Result<()> {
+        self.complete(call.lane)
+    }
+
+    fn copy(&self, to: Pe, dest: u64, from: Pe, source: u64, bytes: u64) -> Result<()> {
+        self.copy_between(Lane::Blocking, (to, dest), (from, source), bytes)
+    }
+
+    fn load(&self, offset: u64, bytes: usize) -> Result<u64> {
+        self.read_word(offset, bytes)
+    }
+
+    fn cuda(&self) -> Option<&CudaTransport> {
+        Some(self)
+    }
+
+    fn leave(&self, gone: bool) {
+        self.abort(gone);
+    }
+
+    fn mapping(&self) -> Option<Arc<dyn Any + Send + Sync>> {
+        let segment: Arc<_> = Arc::clone(self.segment());
+        Some(segment)
     }
 }

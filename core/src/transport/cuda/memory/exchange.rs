@@ -4,7 +4,8 @@
 //! has failed: its bytes then say so. A PE that ends, or is too slow, is an error for all, and ends the exchange for good, because
 //! nobody can tell what is still under way.
 
-use crate::bootstrap::wire::{Arriving, Kind, MAX_MESSAGE, Message, send, send_with_fd};
+use crate::job::wire::{Arriving, Kind, MAX_MESSAGE, Message, send, send_with_fd};
+use crate::transport::cuda::lock;
 use crate::{Error, Pe, Result};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::cell::RefCell;
@@ -20,7 +21,7 @@ const SOON: Duration = Duration::from_secs(1);
 /// Bytes before a PE's own ones: its number, and how many descriptors follow.
 const HEAD: usize = 8;
 /// The most that a PE can say at a time.
-pub(super) const MAX_BYTES: usize = MAX_MESSAGE - HEAD;
+pub(crate) const MAX_BYTES: usize = MAX_MESSAGE - HEAD;
 
 /// The sockets of a PE.
 #[derive(Debug)]
@@ -33,16 +34,24 @@ pub(crate) enum Links {
 
 /// What a PE has for the others.
 #[derive(Debug, Default)]
-pub(super) struct Share {
-    pub(super) bytes: Vec<u8>,
-    pub(super) fds: Vec<OwnedFd>,
+pub(crate) struct Share {
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) fds: Vec<OwnedFd>,
+}
+
+impl Share {
+    /// Bytes without descriptors.
+    pub(crate) fn saying(bytes: Vec<u8>) -> Share {
+        let fds = Vec::new();
+        Share { bytes, fds }
+    }
 }
 
 /// Waits for a PE until the answer is yes.
-pub(super) type Waits<'a> = &'a dyn Fn(Pe, &dyn Fn() -> Result<bool>) -> Result<()>;
+pub(crate) type Waits<'a> = &'a dyn Fn(Pe, &dyn Fn() -> Result<bool>) -> Result<()>;
 
 /// How long a PE waits for the others.
-pub(super) enum Limit<'a> {
+pub(crate) enum Limit<'a> {
     /// In init, while there is no runtime yet.
     Init(Instant),
     /// As long as this PE's other waits.
@@ -50,10 +59,10 @@ pub(super) enum Limit<'a> {
 }
 
 /// How a PE waits for the others.
-pub(super) struct Patience<'a> {
-    pub(super) limit: Limit<'a>,
+pub(crate) struct Patience<'a> {
+    pub(crate) limit: Limit<'a>,
     /// An error if it is pointless to wait on.
-    pub(super) whole: &'a dyn Fn() -> Result<()>,
+    pub(crate) whole: &'a dyn Fn() -> Result<()>,
 }
 
 impl Patience<'_> {
@@ -93,7 +102,7 @@ fn timespec(time: Duration) -> Timespec {
 
 /// The way to the other PEs.
 #[derive(Debug)]
-pub(super) struct Exchange {
+pub(crate) struct Exchange {
     me: Pe,
     n_pes: Pe,
     /// `None` once something went wrong: then the sockets are closed, and the others learn of it.
@@ -101,7 +110,7 @@ pub(super) struct Exchange {
 }
 
 impl Exchange {
-    pub(super) fn new(me: Pe, n_pes: Pe, links: Links) -> Exchange {
+    pub(crate) fn new(me: Pe, n_pes: Pe, links: Links) -> Exchange {
         Exchange {
             me,
             n_pes,
@@ -112,11 +121,8 @@ impl Exchange {
     /// Gives every PE what all PEs have, by PE. This PE's own entry has no descriptors.
     ///
     /// Collective over all PEs of the job.
-    pub(super) fn all(&self, own: Share, patience: &Patience<'_>) -> Result<Vec<Share>> {
-        let mut slot = self
-            .links
-            .lock()
-            .unwrap_or_else(|poison| poison.into_inner());
+    pub(crate) fn all(&self, own: Share, patience: &Patience<'_>) -> Result<Vec<Share>> {
+        let mut slot = lock(&self.links);
         let links = slot
             .as_ref()
             .ok_or_else(|| lost("an earlier exchange of GPU memory failed".into()))?;
@@ -138,7 +144,7 @@ impl Exchange {
     }
 
     /// Says one last thing, that this PE cannot take part, and hangs up.
-    pub(super) fn leave(&self, bytes: Vec<u8>, until: Instant) {
+    pub(crate) fn leave(&self, bytes: Vec<u8>, until: Instant) {
         let share = Share {
             bytes,
             fds: Vec::new(),
@@ -186,10 +192,7 @@ impl Exchange {
         let mut shares = Vec::with_capacity(self.n_pes as usize);
         for pe in 0..self.n_pes {
             if pe == self.me {
-                shares.push(Share {
-                    bytes: own.bytes.clone(),
-                    fds: Vec::new(),
-                });
+                shares.push(Share::saying(own.bytes.clone()));
                 continue;
             }
             let (from, share) = take(stream, 0, patience)?;

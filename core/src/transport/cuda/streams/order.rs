@@ -5,34 +5,33 @@
 //! is full makes the driver wait when an event is recorded in it. A stream that is captured into a graph may have work from before, whose
 //! end nobody can mark then; the order of what is in a graph, and its end, are the program's.
 
-use super::CudaTransport;
-use super::device::Device;
-use super::streams::{CudaEvent, CudaStream};
 use crate::job::block::MAX_TEAMS;
 use crate::transport::Lane;
+use crate::transport::cuda::streams::CudaStream;
+use crate::transport::cuda::{CudaEvent, CudaTransport, Device, lock};
 use crate::{Error, Result};
 use cudarc::driver::sys::CUstream;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Release};
 use std::sync::atomic::{AtomicBool, AtomicU64};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 /// `cudaStreamPerThread`: a stream of each thread's own.
-pub(super) const PER_THREAD: u64 = 2;
+pub(crate) const PER_THREAD: u64 = 2;
 /// The number of no stream.
 const NO_STREAM: u64 = u64::MAX;
 /// Streams for blocking collectives that are there from the beginning: so many threads can be in one at a time.
 const STREAMS: usize = 4;
 /// Between two looks at what is left behind, or is to leave.
-pub(super) const LOOK: Duration = Duration::from_micros(100);
+pub(crate) const LOOK: Duration = Duration::from_micros(100);
 
-pub(super) struct Lanes {
+pub(crate) struct StreamOrder {
     /// Streams for blocking collectives, idle ones.
     streams: Mutex<Vec<CudaStream>>,
     /// Events that nobody uses.
     marks: Mutex<Vec<CudaEvent>>,
     /// By team number.
-    teams: Box<[TeamLane]>,
+    teams: Box<[TeamOrder]>,
     /// The ends of what was on streams when the program took them back.
     left: Mutex<Vec<Arc<CudaEvent>>>,
     /// Whether something is under way whose end cannot be known.
@@ -40,7 +39,7 @@ pub(super) struct Lanes {
 }
 
 /// Where a team's latest collective is.
-struct TeamLane {
+struct TeamOrder {
     /// Its stream, or [`NO_STREAM`] if it is done, or the program has taken the stream back. Written with the lock only; who looks for the
     /// teams of a stream needs no lock of the others.
     stream: AtomicU64,
@@ -57,27 +56,23 @@ struct Latest {
     lost: bool,
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(|poison| poison.into_inner())
-}
-
-impl Lanes {
+impl StreamOrder {
     /// With some streams for collectives: now and then the driver makes one only when no kernel runs.
-    pub(super) fn new(device: &Arc<Device>) -> Result<Lanes> {
+    pub(crate) fn new(device: &Arc<Device>) -> Result<StreamOrder> {
         let streams = (0..STREAMS).map(|_| CudaStream::new(device));
-        Ok(Lanes {
+        Ok(StreamOrder {
             streams: Mutex::new(streams.collect::<Result<_>>()?),
             marks: Mutex::default(),
-            teams: (0..MAX_TEAMS).map(|_| TeamLane::new()).collect(),
+            teams: (0..MAX_TEAMS).map(|_| TeamOrder::new()).collect(),
             left: Mutex::default(),
             unknown: AtomicBool::new(false),
         })
     }
 }
 
-impl TeamLane {
-    fn new() -> TeamLane {
-        TeamLane {
+impl TeamOrder {
+    fn new() -> TeamOrder {
+        TeamOrder {
             stream: AtomicU64::new(NO_STREAM),
             latest: Mutex::default(),
         }
@@ -95,8 +90,8 @@ impl TeamLane {
 
 /// A stream that a blocking collective has to itself.
 pub(crate) struct LentStream<'a> {
-    cuda: &'a CudaTransport,
-    team: u32,
+    pub(crate) cuda: &'a CudaTransport,
+    pub(crate) team: u32,
     /// There until it is given back.
     stream: Option<CudaStream>,
 }
@@ -119,7 +114,7 @@ impl LentStream<'_> {
     /// The collective is done, so the stream is idle.
     pub(crate) fn done(mut self) {
         self.cuda.all_have_run(self.team);
-        lock(&self.cuda.lanes.streams).extend(self.stream.take());
+        lock(&self.cuda.stream_order.streams).extend(self.stream.take());
     }
 }
 
@@ -130,7 +125,7 @@ impl Drop for LentStream<'_> {
             let idle = stream.query().unwrap_or(false);
             self.cuda.let_go(stream.raw(), None);
             if idle {
-                lock(&self.cuda.lanes.streams).push(stream);
+                lock(&self.cuda.stream_order.streams).push(stream);
             }
         }
     }
@@ -139,7 +134,7 @@ impl Drop for LentStream<'_> {
 impl CudaTransport {
     /// A stream for one blocking collective of a team: what waits for other PEs must not hold up what another thread does.
     pub(crate) fn lend_stream(&self, team: u32) -> Result<LentStream<'_>> {
-        let unused = lock(&self.lanes.streams).pop();
+        let unused = lock(&self.stream_order.streams).pop();
         let stream = match unused {
             Some(stream) => stream,
             None => CudaStream::new(&self.device)?,
@@ -153,20 +148,20 @@ impl CudaTransport {
 
     /// Before a collective of a team is put on a stream that is not captured: it begins when the team's latest one, if that is on another
     /// stream, is done. False: nobody can mark the end of that one now.
-    pub(super) fn take_turn(&self, team: u32, stream: CUstream) -> Result<bool> {
-        let (raw, lane) = (stream as u64, &self.lanes.teams[team as usize]);
+    pub(crate) fn take_turn(&self, team: u32, stream: CUstream) -> Result<bool> {
+        let (raw, order) = (stream as u64, &self.stream_order.teams[team as usize]);
         let before = {
-            let mut latest = lock(&lane.latest);
-            let same = lane.stream() == Some(raw) && raw != PER_THREAD;
-            if !same && !self.mark_latest(lane, &mut latest)? {
+            let mut latest = lock(&order.latest);
+            let same = order.stream() == Some(raw) && raw != PER_THREAD;
+            if !same && !self.mark_latest(order, &mut latest)? {
                 return Ok(false);
             }
-            lane.set_stream(Some(raw));
+            order.set_stream(Some(raw));
             latest.changes |= !same && latest.mark.is_some();
             match latest.mark.take() {
                 Some(mark) if !same => mark,
                 mark => {
-                    lock(&self.lanes.marks).extend(mark);
+                    lock(&self.stream_order.marks).extend(mark);
                     return Ok(true);
                 }
             }
@@ -176,8 +171,8 @@ impl CudaTransport {
         match held {
             Ok(()) => self.give_mark_back(before),
             Err(_) => {
-                let mut latest = lock(&lane.latest);
-                lane.set_stream(None);
+                let mut latest = lock(&order.latest);
+                order.set_stream(None);
                 latest.mark = Some(before);
             }
         }
@@ -185,27 +180,27 @@ impl CudaTransport {
     }
 
     /// After a collective of a team was put on a stream.
-    pub(super) fn end_turn(&self, team: u32, stream: CUstream) -> Result<()> {
-        let lane = &self.lanes.teams[team as usize];
-        let mut latest = lock(&lane.latest);
+    pub(crate) fn end_turn(&self, team: u32, stream: CUstream) -> Result<()> {
+        let order = &self.stream_order.teams[team as usize];
+        let mut latest = lock(&order.latest);
         let own = stream as u64 == PER_THREAD;
         if !latest.changes && !own {
             return Ok(());
         }
-        let marked = self.mark_latest(lane, &mut latest);
+        let marked = self.mark_latest(order, &mut latest);
         // The mark, and the one that held the stream up.
-        self.rooms.count(stream as u64, 2);
+        self.backpressure.count(stream as u64, 2);
         if own && !matches!(marked, Ok(true)) {
             // Another thread's mark would be in another stream.
-            lane.set_stream(None);
+            order.set_stream(None);
             latest.lost = true;
         }
         marked.map(drop)
     }
 
     /// Marks the end of a team's latest collective, unless it is done or marked. False: that is not possible now.
-    fn mark_latest(&self, lane: &TeamLane, latest: &mut Latest) -> Result<bool> {
-        match lane.stream() {
+    fn mark_latest(&self, order: &TeamOrder, latest: &mut Latest) -> Result<bool> {
+        match order.stream() {
             _ if latest.lost => return Ok(false),
             Some(stream) if latest.mark.is_none() => {
                 if self.device.is_captured(stream as CUstream)? {
@@ -222,12 +217,21 @@ impl CudaTransport {
 
     /// The collectives of a team that this PE has put on streams are done.
     pub(crate) fn all_have_run(&self, team: u32) {
-        let lane = &self.lanes.teams[team as usize];
-        let mut latest = lock(&lane.latest);
-        lane.set_stream(None);
+        let order = &self.stream_order.teams[team as usize];
+        let mut latest = lock(&order.latest);
+        order.set_stream(None);
         latest.lost = false;
         // It may be about to be reached; who takes it records it anew.
-        lock(&self.lanes.marks).extend(latest.mark.take());
+        lock(&self.stream_order.marks).extend(latest.mark.take());
+    }
+
+    /// Whether what is put on a lane becomes part of a graph.
+    pub(crate) fn is_captured(&self, lane: Lane) -> bool {
+        match lane {
+            Lane::Blocking => false,
+            // Where the driver cannot tell, no kernel is counted on.
+            Lane::Stream(_) => self.device.is_captured(self.stream(lane)).unwrap_or(true),
+        }
     }
 
     /// The capture that a stream is in, by its number; none where nobody can tell.
@@ -249,23 +253,23 @@ impl CudaTransport {
         });
         let idle = matches!(end, Ok(None));
         match idle {
-            true => self.rooms.clear(stream),
+            true => self.backpressure.clear(stream),
             // Other handles of it may be in use.
-            false => self.rooms.count(stream, 1),
+            false => self.backpressure.count(stream, 1),
         }
-        for lane in &self.lanes.teams {
-            if lane.stream() != Some(stream) {
+        for order in &self.stream_order.teams {
+            if order.stream() != Some(stream) {
                 continue;
             }
-            let mut latest = lock(&lane.latest);
-            if lane.stream() == Some(stream) {
-                latest.lost = !idle && !matches!(self.mark_latest(lane, &mut latest), Ok(true));
-                lane.set_stream(None);
+            let mut latest = lock(&order.latest);
+            if order.stream() == Some(stream) {
+                latest.lost = !idle && !matches!(self.mark_latest(order, &mut latest), Ok(true));
+                order.set_stream(None);
             }
         }
         match end {
-            Ok(mark) => lock(&self.lanes.left).extend(mark),
-            Err(_) => self.lanes.unknown.store(true, Release),
+            Ok(mark) => lock(&self.stream_order.left).extend(mark),
+            Err(_) => self.stream_order.unknown.store(true, Release),
         }
     }
 
@@ -281,19 +285,19 @@ impl CudaTransport {
     }
 
     /// An event of the library's own.
-    pub(super) fn take_mark(&self) -> Result<CudaEvent> {
-        let unused = lock(&self.lanes.marks).pop();
+    pub(crate) fn take_mark(&self) -> Result<CudaEvent> {
+        let unused = lock(&self.stream_order.marks).pop();
         unused.map_or_else(|| CudaEvent::mark(&self.device), Ok)
     }
 
     /// Takes back an event that was reached.
-    pub(super) fn give_mark_back(&self, mark: CudaEvent) {
-        lock(&self.lanes.marks).push(mark);
+    pub(crate) fn give_mark_back(&self, mark: CudaEvent) {
+        lock(&self.stream_order.marks).push(mark);
     }
 
     /// Whether everything is done that was on streams when the program took them back.
     pub(crate) fn left_nothing(&self) -> Result<bool> {
-        let mut left = lock(&self.lanes.left);
+        let mut left = lock(&self.stream_order.left);
         let mut failed = Ok(());
         left.retain(|mark| match mark.query() {
             Ok(done) => !done,
@@ -311,14 +315,17 @@ impl CudaTransport {
     /// Local, after this PE's kernels were told to end.
     pub(crate) fn settle(&self, limit: Duration) -> bool {
         let until = Instant::now() + limit;
-        // An error of the driver says that nothing runs on the library's own stream any more.
-        let own_idle = || self.is_idle().unwrap_or(true);
+        // An error of the driver says that nothing runs on the blocking stream any more.
+        let blocking_idle = || self.is_idle().unwrap_or(true);
         loop {
             if self.kept.load(Acquire) {
                 return false;
             }
-            match self.left_nothing().map(|nothing| nothing && own_idle()) {
-                Ok(true) if !self.lanes.unknown.load(Acquire) => return true,
+            match self
+                .left_nothing()
+                .map(|nothing| nothing && blocking_idle())
+            {
+                Ok(true) if !self.stream_order.unknown.load(Acquire) => return true,
                 Ok(false) if Instant::now() < until => std::thread::sleep(LOOK),
                 _ => break,
             }
@@ -327,7 +334,7 @@ impl CudaTransport {
             // What a kernel may use.
             std::mem::forget((
                 Arc::clone(&self.segment),
-                Arc::clone(&self.page),
+                Arc::clone(&self.completion),
                 Arc::clone(&self.kernels),
                 std::mem::take(&mut *lock(&self.preferred)),
             ));

@@ -4,13 +4,12 @@
 //! by one PE on its GPU; the PEs of other processes map it from a file descriptor. A range's memory is there until the range is
 //! dropped, or `unmap` takes it out; the driver keeps memory as long as anybody maps it.
 //!
-//! The rules are those of [`driver`](super::driver), and:
+//! The rules are those of [`driver`](crate::transport::cuda::driver), and:
 //!
 //! 4. `base` is the start of a reservation of `span` bytes, which lives as long as the `Segment`. What is mapped within it is in `mapped`.
 
-use super::device::{self, Device};
-use super::driver::check;
-use super::page::Page;
+use crate::transport::cuda::device;
+use crate::transport::cuda::{Completion, Device, check, lock};
 use crate::{Error, Result};
 use cudarc::driver::sys::{self, CUmemGenericAllocationHandle};
 use std::collections::BTreeMap;
@@ -23,14 +22,14 @@ const BY_FD: sys::CUmemAllocationHandleType =
 
 /// A piece of a GPU's memory, wherever it is mapped.
 #[derive(Debug)]
-pub(super) struct Memory {
+pub(crate) struct Memory {
     handle: CUmemGenericAllocationHandle,
     bytes: u64,
 }
 
 impl Memory {
     /// Makes `bytes` bytes, a multiple of the granularity, on a GPU.
-    pub(super) fn make(device: &Device, bytes: u64) -> Result<Memory> {
+    pub(crate) fn make(device: &Device, bytes: u64) -> Result<Memory> {
         let mut handle = 0;
         let properties = device::properties(device.raw());
         // SAFETY: rules 1 and 2; `drop` releases it.
@@ -40,7 +39,7 @@ impl Memory {
     }
 
     /// Takes memory that another PE made and exported.
-    pub(super) fn import(fd: OwnedFd, bytes: u64) -> Result<Memory> {
+    pub(crate) fn import(fd: OwnedFd, bytes: u64) -> Result<Memory> {
         let mut handle = 0;
         let fd_as_pointer = fd.as_raw_fd() as usize as *mut _;
         // SAFETY: rules 1 and 2; the descriptor is open, and the driver takes what it needs of it.
@@ -51,7 +50,7 @@ impl Memory {
     }
 
     /// The memory that is mapped at an address of this process, `bytes` bytes.
-    pub(super) fn mapped_at(address: u64, bytes: u64) -> Result<Memory> {
+    pub(crate) fn mapped_at(address: u64, bytes: u64) -> Result<Memory> {
         let mut handle = 0;
         // SAFETY: rules 1 and 2; an address that is no mapping is an error of the driver's.
         let code = unsafe { sys::cuMemRetainAllocationHandle(&mut handle, address as *mut _) };
@@ -59,12 +58,12 @@ impl Memory {
         Ok(Memory { handle, bytes })
     }
 
-    pub(super) fn bytes(&self) -> u64 {
+    pub(crate) fn bytes(&self) -> u64 {
         self.bytes
     }
 
     /// A descriptor with which other processes can map it.
-    pub(super) fn export(&self) -> Result<OwnedFd> {
+    pub(crate) fn export(&self) -> Result<OwnedFd> {
         let mut fd = -1;
         // SAFETY: rules 1 to 3: for this type of handle the driver writes an `int`.
         let code = unsafe {
@@ -80,7 +79,7 @@ impl Memory {
     }
 
     /// Why it cannot be part of the symmetric heap of `device`, if it cannot.
-    pub(super) fn unfit(&self, device: &Device) -> Result<Option<&'static str>> {
+    pub(crate) fn unfit(&self, device: &Device) -> Result<Option<&'static str>> {
         let mut properties = device::properties(device.raw());
         // SAFETY: rules 1 to 3.
         let code =
@@ -109,7 +108,7 @@ impl Drop for Memory {
 }
 
 /// The mapping of `cuMemMap` that an address lies in: its start and length.
-pub(super) fn mapping_of(address: u64) -> Result<(u64, u64)> {
+pub(crate) fn mapping_of(address: u64) -> Result<(u64, u64)> {
     let (mut base, mut bytes) = (0, 0);
     // SAFETY: rules 1 and 2; an address that is no mapping is an error of the driver's.
     let code = unsafe { sys::cuMemGetAddressRange_v2(&mut base, &mut bytes, address) };
@@ -129,8 +128,8 @@ struct State {
     devices: Vec<Arc<Device>>,
     /// What is mapped: start and bytes.
     mapped: BTreeMap<u64, u64>,
-    /// The pages of the PEs of this process.
-    pages: Vec<Weak<Page>>,
+    /// How the kernels of the PEs of this process end.
+    completions: Vec<Weak<Completion>>,
 }
 
 impl std::fmt::Debug for Segment {
@@ -146,7 +145,7 @@ impl std::fmt::Debug for Segment {
 impl Segment {
     /// Reserves `span` bytes for the GPUs of this process, of which `device` is the first; at `preferred`, unless it is 0. They begin at a
     /// multiple of `alignment`, a power of two, and of what the GPU maps.
-    pub(super) fn reserve(
+    pub(crate) fn reserve(
         device: &Arc<Device>,
         span: u64,
         alignment: u64,
@@ -165,7 +164,7 @@ impl Segment {
             state: Mutex::new(State {
                 devices: vec![Arc::clone(device)],
                 mapped: BTreeMap::new(),
-                pages: Vec::new(),
+                completions: Vec::new(),
             }),
         })
     }
@@ -175,32 +174,30 @@ impl Segment {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state
-            .lock()
-            .unwrap_or_else(|poison| poison.into_inner())
+        lock(&self.state)
     }
 
     /// The least blocks of a collective that the GPUs of this process that use it run at the same time.
-    pub(super) fn blocks(&self) -> i32 {
+    pub(crate) fn blocks(&self) -> i32 {
         let state = self.lock();
         let all = state.devices.iter().map(|device| device.blocks());
         all.min().unwrap_or(0)
     }
 
-    /// Adds a PE of this process to those that [`abort`](Segment::abort) reaches.
-    pub(super) fn report_to(&self, page: &Arc<Page>) {
-        self.lock().pages.push(Arc::downgrade(page));
+    /// Adds a PE of this process to those whose kernels [`end_all`](Segment::end_all) ends.
+    pub(crate) fn join(&self, completion: &Arc<Completion>) {
+        self.lock().completions.push(Arc::downgrade(completion));
     }
 
     /// Ends the kernels that wait, of all PEs of this process.
-    pub(super) fn abort(&self) {
-        for page in self.lock().pages.iter().filter_map(Weak::upgrade) {
-            page.abort();
+    pub(crate) fn end_all(&self) {
+        for completion in self.lock().completions.iter().filter_map(Weak::upgrade) {
+            completion.end_all();
         }
     }
 
     /// Lets a further GPU of this process use the range. It must not be there yet: PEs that are threads have a GPU each.
-    pub(super) fn attach(&self, device: &Arc<Device>) -> Result<()> {
+    pub(crate) fn attach(&self, device: &Arc<Device>) -> Result<()> {
         let mut state = self.lock();
         if state
             .devices
@@ -221,7 +218,7 @@ impl Segment {
     }
 
     /// Maps memory at an address of the range, for all GPUs of this process.
-    pub(super) fn map(&self, address: u64, memory: &Memory) -> Result<()> {
+    pub(crate) fn map(&self, address: u64, memory: &Memory) -> Result<()> {
         let end = address.checked_add(memory.bytes);
         assert!(
             address >= self.base && end.is_some_and(|end| end <= self.base + self.span),
@@ -241,7 +238,7 @@ impl Segment {
     }
 
     /// Takes what is mapped in `bytes` bytes from `address` on out of the range. Nobody may be using it.
-    pub(super) fn unmap(&self, address: u64, bytes: u64) {
+    pub(crate) fn unmap(&self, address: u64, bytes: u64) {
         let mut state = self.lock();
         let Ok(_current) = state.devices[0].enter() else {
             return;

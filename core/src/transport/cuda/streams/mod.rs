@@ -1,9 +1,18 @@
 //! Streams and events of a GPU.
 //!
-//! The rules are those of [`driver`](super::driver).
+//! | file | what it holds |
+//! |---|---|
+//! | this one | a stream, an event |
+//! | [`order`] | which streams have work of this PE, and the order of a team's collectives on them |
+//! | [`backpressure`] | how much is on a stream, so that the driver never waits for one that is full |
+//!
+//! The rules are those of [`driver`](crate::transport::cuda::driver).
 
-use super::device::Device;
-use super::driver::{Apart, check, done};
+pub(crate) mod backpressure;
+pub(crate) mod order;
+
+use crate::transport::cuda::driver::done;
+use crate::transport::cuda::{Device, OutsideCapture, check};
 use crate::{Error, Result};
 use cudarc::driver::sys::{self, CUevent, CUresult, CUstream};
 use std::ffi::c_void;
@@ -44,7 +53,7 @@ unsafe impl Sync for CudaStream {}
 impl CudaStream {
     /// A new one, not ordered with the default stream.
     pub(crate) fn new(device: &Arc<Device>) -> Result<CudaStream> {
-        let _apart = Apart::new()?;
+        let _outside = OutsideCapture::new()?;
         // `drop` destroys it.
         let raw = device.new_stream()?;
         Ok(CudaStream {
@@ -160,12 +169,12 @@ impl CudaEvent {
     }
 
     /// One of the library's own, which keeps no time and so costs less.
-    pub(super) fn mark(device: &Arc<Device>) -> Result<CudaEvent> {
+    pub(crate) fn mark(device: &Arc<Device>) -> Result<CudaEvent> {
         CudaEvent::with(device, sys::CUevent_flags::CU_EVENT_DISABLE_TIMING)
     }
 
     fn with(device: &Arc<Device>, flags: sys::CUevent_flags) -> Result<CudaEvent> {
-        let (_current, _apart) = (device.enter()?, Apart::new()?);
+        let (_current, _outside) = (device.enter()?, OutsideCapture::new()?);
         let mut raw = std::ptr::null_mut();
         let flags = flags as u32;
         // SAFETY: rules 1 and 2; `drop` destroys it.
@@ -183,7 +192,7 @@ impl CudaEvent {
     }
 
     /// As [`record`](CudaEvent::record), on a stream of the device's context.
-    pub(super) fn record_on(&self, stream: CUstream) -> Result<()> {
+    pub(crate) fn record_on(&self, stream: CUstream) -> Result<()> {
         let _current = self.device.enter()?;
         // SAFETY: rules 1 and 3.
         let code = unsafe { sys::cuEventRecord(self.raw, stream) };
@@ -191,7 +200,7 @@ impl CudaEvent {
     }
 
     /// Makes what comes later on a stream wait for the latest record.
-    pub(super) fn hold_up(&self, stream: CUstream) -> Result<()> {
+    pub(crate) fn hold_up(&self, stream: CUstream) -> Result<()> {
         let _current = self.device.enter()?;
         // SAFETY: rules 1 and 3.
         let code = unsafe { sys::cuStreamWaitEvent(stream, self.raw, 0) };
@@ -200,7 +209,7 @@ impl CudaEvent {
 
     /// Whether the latest record has been reached; one that was never recorded counts as reached.
     pub(crate) fn query(&self) -> Result<bool> {
-        let (_current, _apart) = (self.device.enter()?, Apart::new()?);
+        let (_current, _outside) = (self.device.enter()?, OutsideCapture::new()?);
         // SAFETY: rules 1 and 3.
         done("cuEventQuery", unsafe { sys::cuEventQuery(self.raw) })
     }

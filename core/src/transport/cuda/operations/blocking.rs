@@ -1,4 +1,4 @@
-//! The library's own stream: a call puts its work there, and waits until it is done with all that ends a wait of this PE.
+//! The blocking stream: a call puts its work there, and waits until it is done with all that ends a wait of this PE.
 //!
 //! Most work is done in some microseconds, so a call asks the driver for those without a pause. Then it waits as everything else does,
 //! because streams of the program's that wait may have all queues of the GPU, and nothing of ours starts.
@@ -8,13 +8,12 @@
 //!
 //! A stream that is full makes the driver wait, which nothing ends. So of what nobody waits for, only some is on the stream at a time.
 
-use super::CudaTransport;
-use super::room;
-use super::streams::CudaEvent;
 use crate::clock::now_ns;
 use crate::job::published::{Target, Wait};
 use crate::operation::Operation;
 use crate::transport::Lane;
+use crate::transport::cuda::streams::backpressure;
+use crate::transport::cuda::{CudaEvent, CudaTransport};
 use crate::{Error, Result};
 use cudarc::driver::sys::CUstream;
 use std::cell::RefCell;
@@ -31,7 +30,7 @@ const MOST: u64 = 256;
 
 /// What is known of the stream.
 #[derive(Default)]
-pub(super) struct Own {
+pub(crate) struct BlockingStream {
     /// Threads that ask without a pause.
     asking: AtomicU32,
     /// When a call has seen its work done, in ns on the monotonic clock.
@@ -45,12 +44,12 @@ pub(super) struct Own {
 }
 
 /// Why a call has given up, and an event behind what it has left on its lane; none if nobody will know when that is done.
-pub(super) struct GivenUp {
-    pub(super) error: Error,
-    pub(super) end: Option<CudaEvent>,
+pub(crate) struct GivenUp {
+    pub(crate) error: Error,
+    pub(crate) end: Option<CudaEvent>,
 }
 
-impl Own {
+impl BlockingStream {
     /// All is done that was issued before `issued` was read.
     fn see(&self, issued: u64) {
         self.seen.store(now_ns(), Relaxed);
@@ -66,70 +65,70 @@ fn of(operation: Operation) -> Wait {
 }
 
 impl CudaTransport {
-    pub(super) fn stream(&self, lane: Lane) -> CUstream {
+    pub(crate) fn stream(&self, lane: Lane) -> CUstream {
         match lane {
             Lane::Blocking => self.device.stream(),
             Lane::Stream(stream) => stream as CUstream,
         }
     }
 
-    /// The stream of a lane, for something new, when there is room; the library's own when what was given up there is done.
+    /// The stream of a lane, for something new, when there is room; the blocking one when what was given up there is done.
     #[inline]
-    pub(super) fn begin(&self, lane: Lane, operation: Operation) -> Result<CUstream> {
+    pub(crate) fn begin(&self, lane: Lane, operation: Operation) -> Result<CUstream> {
         if lane == Lane::Blocking
-            && self.own.completed.load(Acquire) < self.own.issued.load(Acquire)
+            && self.blocking.completed.load(Acquire) < self.blocking.issued.load(Acquire)
         {
             self.make_way(operation)?;
         }
-        self.take_room(lane, operation, 1)?;
+        self.apply_backpressure(lane, operation, 1)?;
         Ok(self.stream(lane))
     }
 
-    /// Waits until something new on the library's own stream is behind nothing that was given up, and not behind too much.
+    /// Waits until something new on the blocking stream is behind nothing that was given up, and not behind too much.
     fn make_way(&self, operation: Operation) -> Result<()> {
-        let own = &self.own;
-        let given_up = own.given_up.load(Acquire);
-        if own.cleared.load(Acquire) < given_up {
-            let issued = own.issued.load(Acquire);
+        let blocking = &self.blocking;
+        let given_up = blocking.given_up.load(Acquire);
+        if blocking.cleared.load(Acquire) < given_up {
+            let issued = blocking.issued.load(Acquire);
             self.wait(of(operation), &|| self.is_idle())?;
-            own.cleared.fetch_max(given_up, AcqRel);
-            own.see(issued);
+            blocking.cleared.fetch_max(given_up, AcqRel);
+            blocking.see(issued);
         }
-        let completed = own.completed.load(Acquire);
-        match own.issued.load(Acquire).saturating_sub(completed) < MOST {
+        let completed = blocking.completed.load(Acquire);
+        match blocking.issued.load(Acquire).saturating_sub(completed) < MOST {
             true => Ok(()),
             false => self.await_here(Lane::Blocking, operation),
         }
     }
 
-    /// Whether something new on the library's own stream would come behind work that was given up, without a wait.
-    pub(super) fn is_held_up(&self) -> Result<bool> {
-        let cleared = self.own.cleared.load(Acquire);
-        Ok(cleared < self.own.given_up.load(Acquire) && !self.is_idle()?)
+    /// Whether something new on the blocking stream would come behind work that was given up, without a wait.
+    pub(crate) fn is_held_up(&self) -> Result<bool> {
+        let cleared = self.blocking.cleared.load(Acquire);
+        Ok(cleared < self.blocking.given_up.load(Acquire) && !self.is_idle()?)
     }
 
     /// Waits until a blocking operation is done.
     #[inline]
-    pub(super) fn finish(&self, lane: Lane, operation: Operation) -> Result<()> {
+    pub(crate) fn finish(&self, lane: Lane, operation: Operation) -> Result<()> {
         match lane {
-            Lane::Blocking => self.await_own(operation),
+            Lane::Blocking => self.await_blocking(operation),
             Lane::Stream(_) => Ok(()),
         }
     }
 
-    /// Waits until what is on the library's own stream now is done.
-    pub(super) fn await_own(&self, operation: Operation) -> Result<()> {
-        let (own, stream) = (&self.own, self.device.stream());
-        let issued = own.issued.load(Acquire);
-        let alone = own.asking.fetch_add(1, Relaxed) == 0;
+    /// Waits until what is on the blocking stream now is done.
+    pub(crate) fn await_blocking(&self, operation: Operation) -> Result<()> {
+        let (blocking, stream) = (&self.blocking, self.device.stream());
+        let issued = blocking.issued.load(Acquire);
+        let alone = blocking.asking.fetch_add(1, Relaxed) == 0;
         let until = Instant::now() + BUSY;
         // Between two threads' operations the stream may never be idle; then each waits for an event of its own.
-        let again = || alone && own.asking.load(Relaxed) == 1 && Instant::now() < until;
+        let again = || alone && blocking.asking.load(Relaxed) == 1 && Instant::now() < until;
         let idle = self.device.is_idle_soon(stream, again);
-        own.asking.fetch_sub(1, Relaxed);
+        blocking.asking.fetch_sub(1, Relaxed);
         match idle {
             Ok(true) => {
-                own.see(issued);
+                blocking.see(issued);
                 Ok(())
             }
             Ok(false) => self.await_here(Lane::Blocking, operation),
@@ -138,9 +137,9 @@ impl CudaTransport {
     }
 
     /// Waits until a stream has come to here.
-    pub(super) fn await_here(&self, lane: Lane, operation: Operation) -> Result<()> {
+    pub(crate) fn await_here(&self, lane: Lane, operation: Operation) -> Result<()> {
         let stream = self.stream(lane);
-        let issued = self.own.issued.load(Acquire);
+        let issued = self.blocking.issued.load(Acquire);
         let come = self.mark_here(stream).and_then(|mark| {
             match lane {
                 Lane::Blocking => self.wait(of(operation), &|| mark.query())?,
@@ -151,7 +150,7 @@ impl CudaTransport {
         });
         match (lane, come) {
             (Lane::Blocking, Ok(())) => {
-                self.own.see(issued);
+                self.blocking.see(issued);
                 Ok(())
             }
             (Lane::Blocking, Err(error)) => Err(self.give_up(error)),
@@ -160,7 +159,7 @@ impl CudaTransport {
     }
 
     /// Waits until a stream of the program's has come to an event, with all that ends a wait of this PE.
-    pub(super) fn await_mark(&self, mark: &CudaEvent) -> Result<()> {
+    pub(crate) fn await_mark(&self, mark: &CudaEvent) -> Result<()> {
         let wait = Wait {
             operation: Operation::StreamSynchronize,
             target: Target::Stream { goal: 0 },
@@ -169,13 +168,13 @@ impl CudaTransport {
     }
 
     /// Waits until what a call has put on a lane is done.
-    pub(super) fn see_done(
+    pub(crate) fn see_done(
         &self,
         lane: Lane,
         operation: Operation,
     ) -> std::result::Result<(), GivenUp> {
         if lane == Lane::Blocking {
-            return self.await_own(operation).map_err(|error| GivenUp {
+            return self.await_blocking(operation).map_err(|error| GivenUp {
                 error,
                 end: self.mark_here(self.stream(lane)).ok(),
             });
@@ -197,7 +196,7 @@ impl CudaTransport {
     }
 
     /// An event at the end of what is on a stream now.
-    pub(super) fn mark_here(&self, stream: CUstream) -> Result<CudaEvent> {
+    pub(crate) fn mark_here(&self, stream: CUstream) -> Result<CudaEvent> {
         let mark = self.take_mark()?;
         mark.record_on(stream)?;
         Ok(mark)
@@ -207,12 +206,12 @@ impl CudaTransport {
     #[cold]
     fn give_up(&self, error: Error) -> Error {
         self.issue();
-        self.own.given_up.fetch_add(1, Release);
+        self.blocking.given_up.fetch_add(1, Release);
         error
     }
 
     /// Does something in parts on a lane, of which an error may leave some there.
-    pub(super) fn in_parts(&self, lane: Lane, parts: impl FnOnce() -> Result<()>) -> Result<()> {
+    pub(crate) fn in_parts(&self, lane: Lane, parts: impl FnOnce() -> Result<()>) -> Result<()> {
         parts().map_err(|error| match lane {
             Lane::Blocking => self.give_up(error),
             Lane::Stream(_) => error,
@@ -220,7 +219,7 @@ impl CudaTransport {
     }
 
     /// Puts each of many on a lane, when there is room for it.
-    pub(super) fn each<T>(
+    pub(crate) fn each<T>(
         &self,
         (lane, operation): (Lane, Operation),
         many: impl Iterator<Item = T>,
@@ -239,7 +238,7 @@ impl CudaTransport {
     }
 
     /// Waits until there is one of what threads share.
-    pub(super) fn take<T>(
+    pub(crate) fn take<T>(
         &self,
         operation: Operation,
         one: impl Fn() -> Result<Option<T>>,
@@ -260,49 +259,51 @@ impl CudaTransport {
         found.into_inner().ok_or_else(none)
     }
 
-    /// Waits until the library's own stream gets its turn, as far as an event shows that, unless it had it just now: what is put there next
+    /// Waits until the blocking stream gets its turn, as far as an event shows that, unless it had it just now: what is put there next
     /// is not held up by streams that wait. Only those that have taken the last queue since can do that.
-    pub(super) fn await_turn(&self, operation: Operation) -> Result<()> {
+    pub(crate) fn await_turn(&self, operation: Operation) -> Result<()> {
         match self.has_turn() {
             true => Ok(()),
             false => self.await_here(Lane::Blocking, operation),
         }
     }
 
-    /// Whether the library's own stream had its turn just now.
-    pub(super) fn has_turn(&self) -> bool {
-        now_ns().wrapping_sub(self.own.seen.load(Relaxed)) < STILL
+    /// Whether the blocking stream had its turn just now.
+    pub(crate) fn has_turn(&self) -> bool {
+        now_ns().wrapping_sub(self.blocking.seen.load(Relaxed)) < STILL
     }
 
     /// What waits is about to be put on a lane: on another stream, it may take the last queue.
     pub(crate) fn lose_turn(&self, lane: Lane) {
         if lane != Lane::Blocking {
-            self.own.seen.store(0, Relaxed);
+            self.blocking.seen.store(0, Relaxed);
         }
     }
 
-    /// Something was put on the library's own stream that nobody waits for: raised afterwards, so that who sees it sees that on the
+    /// Something was put on the blocking stream that nobody waits for: raised afterwards, so that who sees it sees that on the
     /// stream.
-    pub(super) fn issue(&self) {
+    pub(crate) fn issue(&self) {
         self.issue_copied(0);
     }
 
     /// As [`issue`](CudaTransport::issue), where the driver has copied so many bytes away.
-    pub(super) fn issue_copied(&self, bytes: usize) {
-        self.own.issued.fetch_add(1 + room::pieces(bytes), Release);
+    pub(crate) fn issue_copied(&self, bytes: usize) {
+        self.blocking
+            .issued
+            .fetch_add(1 + backpressure::pieces(bytes), Release);
     }
 
     /// Waits for what [`issue`](CudaTransport::issue) has told of.
-    pub(super) fn complete_own(&self) -> Result<()> {
+    pub(crate) fn complete_blocking(&self) -> Result<()> {
         // Behind what was given up it puts nothing, so that quiets that give up do not fill the stream.
         self.begin(Lane::Blocking, Operation::Quiet)?;
-        match self.own.completed.load(Acquire) < self.own.issued.load(Acquire) {
-            true => self.await_own(Operation::Quiet),
+        match self.blocking.completed.load(Acquire) < self.blocking.issued.load(Acquire) {
+            true => self.await_blocking(Operation::Quiet),
             false => Ok(()),
         }
     }
 
-    /// Whether everything on the library's own stream has run.
+    /// Whether everything on the blocking stream has run.
     pub(crate) fn is_idle(&self) -> Result<bool> {
         self.device.is_idle(self.device.stream())
     }

@@ -1,14 +1,13 @@
-//! Blocks of memory of the host's that kernels do not reach: as many as fit are packed into a stage (`copies.rs`), which a kernel empties
+//! Blocks of memory of the host's that kernels do not reach: as many as fit are gathered in a stage (`copies.rs`), which a kernel empties
 //! or fills, so that there is one wait for all of them.
 
-use super::CudaTransport;
-use super::kernels::StridedArgs;
-use super::page::STAGE;
 use crate::Result;
 use crate::buffer::{LocalDest, LocalSource};
 use crate::operation::Operation;
-use crate::strided::Transfer;
+use crate::strides::Transfer;
 use crate::transport::Lane;
+use crate::transport::cuda::kernels::StridedArgs;
+use crate::transport::cuda::{CudaTransport, STAGE};
 use cudarc::driver::sys::CUstream;
 use std::ops::Range;
 
@@ -21,9 +20,9 @@ fn groups(transfer: &Transfer) -> impl Iterator<Item = Range<u64>> + use<> {
 }
 
 impl CudaTransport {
-    /// Whether the local blocks of a transfer are packed: they are the host's, which no kernel reaches, and several fit a stage. On a
+    /// Whether the local blocks of a transfer go through a stage: they are the host's, which no kernel reaches, and several fit a stage. On a
     /// captured stream nobody can wait for a stage.
-    pub(super) fn is_packed(
+    pub(crate) fn blocks_are_staged(
         &self,
         lane: Lane,
         (address, borrowed): (u64, bool),
@@ -40,8 +39,8 @@ impl CudaTransport {
         }
     }
 
-    /// Sends blocks of `local`, by the library's own stream, to `dest`, where the lowest of them goes.
-    pub(super) fn put_packed(
+    /// Sends blocks of `local`, by the blocking stream, to `dest`, where the lowest of them goes.
+    pub(crate) fn put_blocks_staged(
         &self,
         dest: u64,
         local: &LocalSource<'_>,
@@ -72,7 +71,7 @@ impl CudaTransport {
     }
 
     /// Fills blocks of `local` from `source`, where the lowest of them is, and waits for it.
-    pub(super) fn get_packed(
+    pub(crate) fn get_blocks_staged(
         &self,
         lane: Lane,
         local: &mut LocalDest<'_>,

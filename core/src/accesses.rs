@@ -1,0 +1,108 @@
+//! Loads and stores of the program itself, announced to the checker: by the hooks of an instrumented program, or by hand. And how
+//! places in the program are found.
+
+use crate::runtime::Inner;
+use crate::sites::inside::Inside;
+use crate::sites::{Access, Place, SiteHook};
+use crate::{Result, Runtime};
+use std::panic::Location;
+use std::sync::{Arc, Weak};
+
+/// Takes the accesses of a PE's program, also after the PE has left: then they mean nothing. It keeps nothing of the PE's alive.
+#[derive(Clone)]
+pub struct Accesses {
+    inner: Weak<Inner>,
+}
+
+impl std::fmt::Debug for Accesses {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.inner.upgrade() {
+            Some(inner) => write!(f, "Accesses(PE {})", inner.my_pe),
+            None => write!(f, "Accesses(of a PE that has left)"),
+        }
+    }
+}
+
+impl Accesses {
+    /// As [`Runtime::check_access`]. It costs a few nanoseconds if the access does not concern the checker.
+    #[inline]
+    #[track_caller]
+    pub fn announce(&self, access: Access, address: u64, bytes: usize, place: Option<Place>) {
+        if let Some(inner) = self.inner.upgrade() {
+            inner.announce(access, address, bytes, place);
+        }
+    }
+}
+
+impl Inner {
+    #[inline]
+    #[track_caller]
+    fn announce(&self, access: Access, address: u64, bytes: usize, place: Option<Place>) {
+        if let Some(notes) = self.transport.notes()
+            && notes.concerns(address, bytes as u64)
+            && self.ready().is_ok()
+            && let Some(sites) = &self.sites
+        {
+            // What `concerns` says is no longer so inside.
+            let _inside = Inside::enter();
+            let site = match place {
+                Some(place) => sites.at(access.name(), place),
+                None => sites.here(access.name(), Location::caller()),
+            };
+            notes.plain_access(access, address, bytes as u64, site);
+        }
+    }
+}
+
+impl Runtime {
+    /// Announces an access of this PE's program to `bytes` bytes at `address`, in its own symmetric memory, where
+    /// [`ptr`](Runtime::ptr) has found another PE's, or in a buffer that a non-blocking operation uses; at `place`, else at the
+    /// caller's. Without the checker, or elsewhere, it does nothing.
+    ///
+    /// Local. Errors: the runtime has ended.
+    #[track_caller]
+    pub fn check_access(
+        &self,
+        access: Access,
+        address: u64,
+        bytes: usize,
+        place: Option<Place>,
+    ) -> Result<()> {
+        self.inner.ready()?;
+        self.inner.announce(access, address, bytes, place);
+        Ok(())
+    }
+
+    /// What takes the accesses of the program, if the checker is on. Local.
+    pub fn accesses(&self) -> Option<Accesses> {
+        self.inner.transport.notes().map(|_| Accesses {
+            inner: Arc::downgrade(&self.inner),
+        })
+    }
+}
+
+impl Runtime {
+    /// Says that operations are called through the C ABI, whose functions begin where `exports` says: then places are those of the
+    /// native callers. Local.
+    pub fn name_native_callers(&self, exports: impl FnOnce() -> Vec<u64>) {
+        if let Some(sites) = &self.inner.sites {
+            sites.name_native_callers(exports);
+        }
+    }
+
+    /// The place from which the C ABI was called, if this runtime names places: for work that another thread is to do. Local.
+    #[inline]
+    pub fn calling_place(&self) -> Option<Place> {
+        let sites = self.inner.sites.as_ref()?;
+        // In a forked child other threads' locks may be held for ever.
+        self.inner.ready().ok()?;
+        Some(sites.calling())
+    }
+
+    /// Sets, or removes, the function that is asked for the place of each call through the C ABI. Local.
+    pub fn set_site_hook(&self, hook: Option<SiteHook>) {
+        if let Some(sites) = &self.inner.sites {
+            sites.set_hook(hook);
+        }
+    }
+}

@@ -1,0 +1,277 @@
+//! The checker as a transport around another one, and as what is told of the program.
+
+use super::report::Names as _;
+use super::tracker::Tracker;
+use super::{Checker, Watch};
+use crate::buffer::{LocalDest, LocalSource, SymRange};
+use crate::sites::Access;
+use crate::transport::{Atomic, Call, Lane, Nbi, Notes, SignalUpdate, Transport, Width};
+use crate::{Error, MemoryKind, Pe, Result};
+use std::any::Any;
+use std::panic::Location;
+use std::sync::Arc;
+
+/// The checker of a PE, around the transport that it delivers to.
+pub(crate) struct Checked(pub(crate) Arc<Checker>);
+
+impl Transport for Checked {
+    fn kind(&self) -> MemoryKind {
+        self.0.below.kind()
+    }
+
+    fn page_bytes(&self) -> u64 {
+        self.0.below.page_bytes()
+    }
+
+    fn failure(&self) -> Result<()> {
+        self.0.below.failure()
+    }
+
+    fn keep(&self, error: Error) {
+        self.0.below.keep(error);
+    }
+
+    fn commit(&self, range: SymRange) -> Result<()> {
+        self.0.below.commit(range)?;
+        self.0
+            .track(|tracker| tracker.commit(range))
+            .inspect_err(|_| self.0.below.decommit(range))
+    }
+
+    fn decommit(&self, range: SymRange) {
+        self.0.track(|tracker| tracker.decommit(range));
+        self.0.below.decommit(range);
+    }
+
+    fn zero(&self, range: SymRange) -> Result<()> {
+        self.0.below.zero(range)
+    }
+
+    fn check_adopt(&self, buffer: u64, bytes: u64, preferred: u64) -> Result<()> {
+        self.0.below.check_adopt(buffer, bytes, preferred)
+    }
+
+    fn check_give_back(&self) -> Result<()> {
+        self.0.below.check_give_back()
+    }
+
+    fn adopt(&self, range: SymRange, buffer: u64, preferred: u64) -> Result<()> {
+        self.0.below.adopt(range, buffer, preferred)?;
+        match self.0.track(|tracker| tracker.commit(range)) {
+            Ok(()) => {
+                self.0.adopt(range, [buffer, preferred]);
+                Ok(())
+            }
+            Err(error) => self
+                .0
+                .below
+                .give_back(range, buffer, preferred)
+                .and(Err(error)),
+        }
+    }
+
+    fn give_back(&self, range: SymRange, buffer: u64, preferred: u64) -> Result<()> {
+        self.0.give_back(range);
+        self.0.track(|tracker| tracker.decommit(range));
+        self.0.below.give_back(range, buffer, preferred)
+    }
+
+    fn local_ptr(&self, pe: Pe, offset: u64) -> Option<u64> {
+        self.0.below.local_ptr(pe, offset)
+    }
+
+    fn put(&self, call: Call, pe: Pe, dest: u64, source: LocalSource<'_>, nbi: Nbi) -> Result<()> {
+        match nbi {
+            Nbi::No => self.0.put(pe, dest, source, call),
+            Nbi::Yes { lasts } => self.0.put_nbi(pe, dest, source, lasts, call),
+        }
+        Ok(())
+    }
+
+    fn get(&self, call: Call, pe: Pe, source: u64, dest: LocalDest<'_>, nbi: Nbi) -> Result<()> {
+        match nbi {
+            Nbi::No => self.0.get(pe, source, dest, call),
+            Nbi::Yes { lasts } => self.0.get_nbi(pe, source, dest, lasts, call),
+        }
+        Ok(())
+    }
+
+    fn put_signal(
+        &self,
+        call: Call,
+        pe: Pe,
+        dest: u64,
+        source: LocalSource<'_>,
+        update: SignalUpdate,
+        nbi: Nbi,
+    ) -> Result<()> {
+        let signal = (update.offset, update.value, update.op);
+        self.0.put_signal(pe, dest, source, signal, nbi, call);
+        Ok(())
+    }
+
+    fn atomic(
+        &self,
+        call: Call,
+        pe: Pe,
+        offset: u64,
+        width: Width,
+        operation: Atomic,
+        fetches: bool,
+    ) -> Result<u64> {
+        if fetches {
+            return Ok(self.0.atomic(pe, offset, width, operation, call));
+        }
+        self.0.atomic_update(pe, offset, width, operation, call);
+        Ok(0)
+    }
+
+    fn signal(&self, call: Call, pe: Pe, update: SignalUpdate) -> Result<()> {
+        let SignalUpdate { offset, value, op } = update;
+        self.0.signal(pe, offset, value, op, call);
+        Ok(())
+    }
+
+    fn read(&self, call: Call, me: Pe, source: SymRange, dest: LocalDest<'_>) -> Result<()> {
+        self.0.own(false, source, self.0.site_of(call));
+        self.0.below.read(call, me, source, dest)
+    }
+
+    fn write(&self, call: Call, me: Pe, dest: SymRange, source: LocalSource<'_>) -> Result<()> {
+        self.0.own(true, dest, self.0.site_of(call));
+        self.0.below.write(call, me, dest, source)
+    }
+
+    fn fence(&self, _: Lane) -> Result<()> {
+        self.0.fence();
+        Ok(())
+    }
+
+    fn quiet(&self, call: Call) -> Result<()> {
+        self.0.quiet(call);
+        Ok(())
+    }
+
+    fn copy(&self, to: Pe, dest: u64, from: Pe, source: u64, bytes: u64) -> Result<()> {
+        self.0.below.copy(to, dest, from, source, bytes)
+    }
+
+    fn load(&self, offset: u64, bytes: usize) -> Result<u64> {
+        self.0.below.load(offset, bytes)
+    }
+
+    fn wrapped(&self) -> Option<&dyn Transport> {
+        Some(&*self.0.below)
+    }
+
+    fn notes(&self) -> Option<&dyn Notes> {
+        Some(&*self.0)
+    }
+
+    fn progress(&self) {
+        self.0.progress();
+        self.0.below.progress();
+    }
+
+    fn leave(&self, gone: bool) {
+        self.0.below.leave(gone);
+    }
+
+    fn mapping(&self) -> Option<Arc<dyn Any + Send + Sync>> {
+        self.0.below.mapping()
+    }
+}
+
+impl Notes for Checker {
+    fn site(&self, called: &'static str, at: &'static Location<'static>) -> u16 {
+        self.sites.here(called, at)
+    }
+
+    fn site_name(&self, pe: Pe, site: u16) -> String {
+        self.tracker.site(pe, site)
+    }
+
+    fn allocated(&self, range: SymRange, site: u16) {
+        self.track(|tracker| tracker.allocated(range, site));
+    }
+
+    fn freed(&self, range: SymRange, site: u16) {
+        Checker::freed(self, range, site);
+    }
+
+    fn all_freed(&self) {
+        self.track(Tracker::all_freed);
+    }
+
+    fn pointer_given(&self, pe: Pe) {
+        self.track(|tracker| tracker.pointer_given(pe));
+    }
+
+    fn arrive(&self, team: u32, epoch: u64, completes: bool) {
+        self.track(|tracker| tracker.arrive(team, epoch, completes));
+    }
+
+    fn met(&self, team: u32, members: &mut dyn Iterator<Item = Pe>, epoch: u64, site: u16) {
+        self.track(|tracker| tracker.met(team, members, epoch, site));
+    }
+
+    fn unmatched(&self, team: u32, mine: (Pe, u16), theirs: (Pe, u16), why: String) {
+        Checker::unmatched(self, team, mine, theirs, why);
+    }
+
+    fn own(&self, write: bool, range: SymRange, site: u16) {
+        Checker::own(self, write, range, site);
+    }
+
+    fn look(&self, words: SymRange) {
+        Checker::look(self, words);
+    }
+
+    fn watch(&self, watch: &Watch) {
+        Checker::watch(self, watch);
+    }
+
+    fn unwatch(&self, watch: &Watch, held: bool) {
+        Checker::unwatch(self, watch, held);
+    }
+
+    fn acquired(&self, element: SymRange, value: u64, site: u16) {
+        Checker::acquired(self, element, value, site);
+    }
+
+    fn streams(&self) {
+        self.track(Tracker::streams);
+    }
+
+    fn give_until_quiet(&self, dest: &LocalDest<'_>, value: u64, site: u16) -> bool {
+        Checker::give_until_quiet(self, dest, value, site)
+    }
+
+    fn concerns(&self, address: u64, bytes: u64) -> bool {
+        Checker::concerns(self, address, bytes)
+    }
+
+    fn plain_access(&self, access: Access, address: u64, bytes: u64, site: u16) {
+        Checker::plain_access(self, access, address, bytes, site);
+    }
+
+    fn findings(&self) -> (u64, u64) {
+        self.track(|tracker| (tracker.findings(), tracker.job_findings()))
+    }
+
+    fn reports(&self) -> Vec<String> {
+        self.track(Tracker::reports)
+    }
+
+    fn summary(&self) -> Option<String> {
+        self.track(Tracker::summary)
+    }
+
+    fn stop(&self) {
+        Checker::stop(self);
+    }
+
+    fn abandon(&self) {
+        Checker::abandon(self);
+    }
+}

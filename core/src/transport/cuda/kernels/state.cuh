@@ -1,0 +1,41 @@
+// Written from kernels/state.rs, where it is declared; a test compares the two.
+#pragma once
+
+// NVRTC has no other one that is constant.
+#ifdef __CUDACC_RTC__
+#define OFFSET_OF(type, field) __INTADDR__(&((type *)0)->field)
+#else
+#define OFFSET_OF(type, field) __builtin_offsetof(type, field)
+#endif
+
+// The job as a kernel sees it. Addresses are numbers: they belong to the address space of the PE's own GPU.
+struct State {
+    // "nvsh" in ASCII, the first letter lowest.
+    u32 magic;
+    // Changes whenever a field does.
+    u32 version;
+    i32 my_pe;
+    i32 n_pes;
+    // PE p's copy of symmetric offset o is at base + p * stride + o.
+    u64 base;
+    u64 stride;
+    // A u32 in the mailbox, in pinned host memory; not 0: leave.
+    u64 abort;
+    // An ErrorRecord in the mailbox.
+    u64 error;
+    // 0: for the teams of kernels that call collectives themselves.
+    u64 reserved_teams;
+    // 0.
+    u64 reserved;
+};
+static_assert(sizeof(State) == 64, "size");
+static_assert(OFFSET_OF(State, magic) == 0, "magic");
+static_assert(OFFSET_OF(State, version) == 4, "version");
+static_assert(OFFSET_OF(State, my_pe) == 8, "my_pe");
+static_assert(OFFSET_OF(State, n_pes) == 12, "n_pes");
+static_assert(OFFSET_OF(State, base) == 16, "base");
+static_assert(OFFSET_OF(State, stride) == 24, "stride");
+static_assert(OFFSET_OF(State, abort) == 32, "abort");
+static_assert(OFFSET_OF(State, error) == 40, "error");
+static_assert(OFFSET_OF(State, reserved_teams) == 48, "reserved_teams");
+static_assert(OFFSET_OF(State, reserved) == 56, "reserved");

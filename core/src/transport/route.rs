@@ -1,0 +1,396 @@
+//! The way of an operation: host memory is inlined, all else is one cold call.
+//!
+//! An operation says by which name the program knows it, `called`; what watches the program reports that name and the place of the
+//! call, so these methods are `#[track_caller]`, as are the functions that lead to them. On host memory an operation costs
+//! one comparison more than the transport's own. What the library does for its own ends (moving the data of a collective, looking
+//! at a word that is waited for) goes to the transport proper, [`own`](Route::own).
+
+use super::cuda::CudaTransport;
+use super::host::HostTransport;
+use super::{Atomic, Call, Lane, Nbi, Notes, SignalUpdate, Transport, Width};
+use crate::buffer::{LocalDest, LocalSource, SymRange};
+use crate::op::SignalOp;
+use crate::strides::Transfer;
+use crate::{MemoryKind, Pe, Result};
+use bytemuck::Pod;
+use std::panic::Location;
+
+/// The transport of a runtime.
+pub(crate) enum Route {
+    /// Host memory. Not behind a table of functions: an 8-byte put takes a few nanoseconds, and an indirect call would be a good
+    /// part of them.
+    Host(HostTransport),
+    /// Any other.
+    Other(Box<dyn Transport>),
+}
+
+/// Marks the branch that calls it as the one that is not taken.
+#[cold]
+fn rarely() {}
+
+impl Route {
+    /// Whatever it is.
+    pub(crate) fn any(&self) -> &dyn Transport {
+        match self {
+            Route::Host(host) => host,
+            Route::Other(other) => &**other,
+        }
+    }
+
+    /// The transport proper, for what the library does for its own ends.
+    #[inline(always)]
+    pub(crate) fn own(&self) -> Own<'_> {
+        match self {
+            Route::Host(host) => Own::Host(host),
+            Route::Other(other) => {
+                rarely();
+                Own::Other(other.wrapped().unwrap_or(&**other))
+            }
+        }
+    }
+
+    /// What is to be told of the program, if something watches it.
+    #[inline(always)]
+    pub(crate) fn notes(&self) -> Option<&dyn Notes> {
+        match self {
+            Route::Host(_) => None,
+            Route::Other(other) => {
+                rarely();
+                other.notes()
+            }
+        }
+    }
+
+    /// The transport of GPU memory, if that is where the heap is.
+    #[inline(always)]
+    pub(crate) fn cuda(&self) -> Option<&CudaTransport> {
+        match self {
+            Route::Host(_) => None,
+            Route::Other(other) => {
+                rarely();
+                other.cuda()
+            }
+        }
+    }
+
+    /// A wait goes on; what is held back may be delivered meanwhile.
+    pub(crate) fn progress(&self) {
+        if let Route::Other(other) = self {
+            other.progress();
+        }
+    }
+
+    /// The program is about to look at own words.
+    #[inline(always)]
+    pub(crate) fn look(&self, words: SymRange) {
+        if let Some(notes) = self.notes() {
+            notes.look(words);
+        }
+    }
+
+    /// The program has seen the value of an own word that is written atomically, or that it waits for.
+    #[inline(always)]
+    #[track_caller]
+    pub(crate) fn acquired(&self, element: SymRange, value: u64, called: &'static str) {
+        if let Some(notes) = self.notes() {
+            notes.acquired(element, value, notes.site(called, Location::caller()));
+        }
+    }
+
+    /// A put of a value of at most 16 bytes.
+    #[inline(always)]
+    #[track_caller]
+    pub(crate) fn put_value<T: Pod>(
+        &self,
+        lane: Lane,
+        pe: Pe,
+        dest: u64,
+        value: T,
+        called: &'static str,
+    ) -> Result<()> {
+        match self {
+            Route::Host(host) => {
+                host.put(pe, dest, LocalSource::from(&[value]));
+                Ok(())
+            }
+            Route::Other(other) => put_value(&**other, here(lane, called), pe, dest, value),
+        }
+    }
+
+    /// A get of a value of at most 16 bytes.
+    #[inline(always)]
+    #[track_caller]
+    pub(crate) fn get_value<T: Pod>(
+        &self,
+        lane: Lane,
+        pe: Pe,
+        source: u64,
+        called: &'static str,
+    ) -> Result<T> {
+        match self {
+            Route::Host(host) => {
+                let mut value = [T::zeroed()];
+                host.get(pe, source, LocalDest::from(&mut value));
+                Ok(value[0])
+            }
+            Route::Other(other) => get_value(&**other, here(lane, called), pe, source),
+        }
+    }
+}
+
+/// A call of the caller's caller.
+#[inline(always)]
+#[track_caller]
+fn here(lane: Lane, called: &'static str) -> Call {
+    Call {
+        lane,
+        called,
+        at: Location::caller(),
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn put_value<T: Pod>(other: &dyn Transport, call: Call, pe: Pe, dest: u64, value: T) -> Result<()> {
+    other.put_value(call, pe, dest, bytemuck::bytes_of(&value))
+}
+
+#[cold]
+#[inline(never)]
+fn get_value<T: Pod>(other: &dyn Transport, call: Call, pe: Pe, source: u64) -> Result<T> {
+    let words = other.get_value(call, pe, source, size_of::<T>())?;
+    let bytes = &bytemuck::bytes_of(&words)[..size_of::<T>()];
+    Ok(bytemuck::pod_read_unaligned(bytes))
+}
+
+/// Writes the program's operations, each in two: on host memory it is inlined; all else stands out of line, so that nothing of it
+/// is in an operation's way there.
+macro_rules! operations {
+    ($(
+        $(#[$about:meta])*
+        fn $name:ident / $rarely:ident($($argument:ident: $kind:ty),*) -> $out:ty {
+            host: |$host:ident| $on_host:expr,
+            other: |$other:ident, $call:ident| $elsewhere:expr $(,)?
+        }
+    )*) => { $(
+        #[allow(clippy::too_many_arguments, reason = "they are the operation's, and where it goes")]
+        #[allow(unused_variables, reason = "what has no argument for it needs no name")]
+        #[cold]
+        #[inline(never)]
+        fn $rarely($other: &dyn Transport, $call: Call, $($argument: $kind),*) -> Result<$out> {
+            $elsewhere
+        }
+
+        impl Route {
+            $(#[$about])*
+            #[allow(clippy::too_many_arguments, reason = "they are the operation's, and where it goes")]
+            #[inline(always)]
+            #[track_caller]
+            pub(crate) fn $name(&self, lane: Lane, $($argument: $kind,)* called: &'static str) -> Result<$out> {
+                match self {
+                    Route::Host($host) => Ok($on_host),
+                    Route::Other(other) => $rarely(&**other, here(lane, called), $($argument),*),
+                }
+            }
+        }
+    )* };
+}
+
+// Each on a lane. Those of host memory are done when they return; a lane that is a stream takes them in order.
+operations! {
+    /// See [`Transport::put`].
+    fn put / put_elsewhere(pe: Pe, dest: u64, source: LocalSource<'_>) -> () {
+        host: |host| host.put(pe, dest, source),
+        other: |other, call| other.put(call, pe, dest, source, Nbi::No),
+    }
+
+    /// See [`Transport::get`].
+    fn get / get_elsewhere(pe: Pe, source: u64, dest: LocalDest<'_>) -> () {
+        host: |host| host.get(pe, source, dest),
+        other: |other, call| other.get(call, pe, source, dest, Nbi::No),
+    }
+
+    /// See [`Transport::put`]. `lasts`: the source may be read until quiet.
+    fn put_nbi / put_nbi_elsewhere(pe: Pe, dest: u64, source: LocalSource<'_>, lasts: bool) -> () {
+        host: |host| host.put(pe, dest, source),
+        other: |other, call| other.put(call, pe, dest, source, Nbi::Yes { lasts }),
+    }
+
+    /// See [`Transport::get`]. `lasts`: `dest` may be written until quiet.
+    fn get_nbi / get_nbi_elsewhere(pe: Pe, source: u64, dest: LocalDest<'_>, lasts: bool) -> () {
+        host: |host| host.get(pe, source, dest),
+        other: |other, call| other.get(call, pe, source, dest, Nbi::Yes { lasts }),
+    }
+
+    /// See [`Transport::put_blocks`].
+    fn put_blocks / put_blocks_elsewhere(pe: Pe, dest: u64, source: LocalSource<'_>, transfer: &Transfer) -> () {
+        host: |host| host.put_blocks(pe, dest, source, transfer),
+        other: |other, call| other.put_blocks(call, pe, dest, source, transfer),
+    }
+
+    /// See [`Transport::get_blocks`].
+    fn get_blocks / get_blocks_elsewhere(pe: Pe, source: u64, dest: LocalDest<'_>, transfer: &Transfer) -> () {
+        host: |host| host.get_blocks(pe, source, dest, transfer),
+        other: |other, call| other.get_blocks(call, pe, source, dest, transfer),
+    }
+
+    /// See [`Transport::atomic`].
+    fn atomic / atomic_elsewhere(pe: Pe, offset: u64, width: Width, operation: Atomic) -> u64 {
+        host: |host| host.atomic(pe, offset, width, operation),
+        other: |other, call| other.atomic(call, pe, offset, width, operation, true),
+    }
+
+    /// As [`atomic`](Route::atomic), for who does not want the old value.
+    fn atomic_update / atomic_update_elsewhere(pe: Pe, offset: u64, width: Width, operation: Atomic) -> () {
+        host: |host| {
+            host.atomic(pe, offset, width, operation);
+        },
+        other: |other, call| other.atomic(call, pe, offset, width, operation, false).map(drop),
+    }
+
+    /// See [`Transport::signal`].
+    fn signal / signal_elsewhere(pe: Pe, update: SignalUpdate) -> () {
+        host: |host| host.signal(pe, update.offset, update.value, update.op),
+        other: |other, call| other.signal(call, pe, update),
+    }
+
+    /// See [`Transport::put_signal`].
+    fn put_signal / put_signal_elsewhere(
+        pe: Pe, dest: u64, source: LocalSource<'_>, update: SignalUpdate, nbi: Nbi
+    ) -> () {
+        host: |host| {
+            host.put(pe, dest, source);
+            host.signal(pe, update.offset, update.value, update.op);
+        },
+        other: |other, call| other.put_signal(call, pe, dest, source, update, nbi),
+    }
+
+    /// See [`Transport::read`].
+    fn read / read_elsewhere(me: Pe, source: SymRange, dest: LocalDest<'_>) -> () {
+        host: |host| host.get(me, source.offset(), dest),
+        other: |other, call| other.read(call, me, source, dest),
+    }
+
+    /// See [`Transport::write`].
+    fn write / write_elsewhere(me: Pe, dest: SymRange, source: LocalSource<'_>) -> () {
+        host: |host| host.put(me, dest.offset(), source),
+        other: |other, call| other.write(call, me, dest, source),
+    }
+
+    /// See [`Transport::fence`].
+    fn fence / fence_elsewhere() -> () {
+        host: |host| host.fence(),
+        other: |other, call| other.fence(call.lane),
+    }
+
+    /// See [`Transport::quiet`].
+    fn quiet / quiet_elsewhere() -> () {
+        host: |host| host.quiet(),
+        other: |other, call| other.quiet(call),
+    }
+
+    /// See [`Transport::quiet_before_release`].
+    fn quiet_before_release / quiet_before_release_elsewhere() -> () {
+        // The release itself orders the stores that came before it.
+        host: |_host| (),
+        other: |other, call| other.quiet_before_release(call),
+    }
+}
+
+/// The transport proper, as the library uses it for its own ends. What goes wrong is kept, and the next meeting, or whoever asks for
+/// [`failure`](Own::failure), learns of it.
+#[derive(Clone, Copy)]
+pub(crate) enum Own<'a> {
+    Host(&'a HostTransport),
+    Other(&'a dyn Transport),
+}
+
+/// A call of the library's own.
+#[track_caller]
+fn own_call() -> Call {
+    here(Lane::Blocking, "collective")
+}
+
+/// Keeps the error of what cannot return one.
+#[cold]
+#[inline(never)]
+fn kept<T: Default>(
+    other: &dyn Transport,
+    operation: impl FnOnce(&dyn Transport) -> Result<T>,
+) -> T {
+    operation(other).unwrap_or_else(|error| {
+        other.keep(error);
+        T::default()
+    })
+}
+
+/// Writes what the library does for its own ends.
+macro_rules! own {
+    ($($(#[$about:meta])* fn $name:ident($($argument:ident: $kind:ty),*) -> $out:ty
+        = |$host:ident| $on_host:expr, |$other:ident| $elsewhere:expr;)*) => {
+        impl Own<'_> { $(
+            $(#[$about])*
+            #[inline(always)]
+            pub(crate) fn $name(self, $($argument: $kind),*) -> $out {
+                match self {
+                    Own::Host($host) => $on_host,
+                    Own::Other(other) => kept(other, |$other| $elsewhere),
+                }
+            }
+        )* }
+    };
+}
+
+own! {
+    /// See [`Transport::put`].
+    fn put(pe: Pe, dest: u64, source: LocalSource<'_>) -> ()
+        = |host| host.put(pe, dest, source), |other| other.put(own_call(), pe, dest, source, Nbi::No);
+    /// See [`Transport::get`].
+    fn get(pe: Pe, source: u64, dest: LocalDest<'_>) -> ()
+        = |host| host.get(pe, source, dest), |other| other.get(own_call(), pe, source, dest, Nbi::No);
+    /// See [`Transport::copy`].
+    fn copy(to: Pe, dest: u64, from: Pe, source: u64, bytes: u64) -> ()
+        = |host| host.copy(to, dest, from, source, bytes), |other| other.copy(to, dest, from, source, bytes);
+    /// See [`Transport::atomic`].
+    fn atomic(pe: Pe, offset: u64, width: Width, operation: Atomic) -> u64
+        = |host| host.atomic(pe, offset, width, operation),
+        |other| other.atomic(own_call(), pe, offset, width, operation, true);
+    /// See [`Transport::load`].
+    fn load(offset: u64, bytes: usize) -> u64
+        = |host| host.load(offset, bytes), |other| other.load(offset, bytes);
+    /// See [`Transport::signal`].
+    fn signal(pe: Pe, offset: u64, value: u64, op: SignalOp) -> ()
+        = |host| host.signal(pe, offset, value, op),
+        |other| other.signal(own_call(), pe, SignalUpdate { offset, value, op });
+    /// Reads this PE's copy of the signal at `offset`; what was put before it is visible afterwards.
+    fn signal_fetch(offset: u64) -> u64
+        = |host| host.load(offset, size_of::<u64>()), |other| other.load(offset, size_of::<u64>());
+    /// See [`Transport::fence`].
+    fn fence() -> () = |host| host.fence(), |other| other.fence(Lane::Blocking);
+    /// See [`Transport::quiet`].
+    fn quiet() -> () = |host| host.quiet(), |other| other.quiet(own_call());
+    /// See [`Transport::quiet_before_release`].
+    fn quiet_before_release() -> () = |_host| (), |other| other.quiet_before_release(own_call());
+    /// See [`Transport::zero`].
+    fn zero(range: SymRange) -> () = |host| host.zero(range), |other| other.zero(range);
+}
+
+impl Own<'_> {
+    /// See [`Transport::failure`].
+    #[inline(always)]
+    pub(crate) fn failure(self) -> Result<()> {
+        match self {
+            Own::Host(_) => Ok(()),
+            Own::Other(other) => other.failure(),
+        }
+    }
+
+    /// See [`Transport::kind`].
+    #[inline(always)]
+    pub(crate) fn kind(self) -> MemoryKind {
+        match self {
+            Own::Host(_) => MemoryKind::Host,
+            Own::Other(other) => other.kind(),
+        }
+    }
+}
