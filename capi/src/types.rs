@@ -121,9 +121,10 @@ pub enum nvshmemrs_team {
     NVSHMEMRS_TEAM_NODE = 2,
     /// The PEs that have this PE's number on their own hosts: on one host, the PE itself.
     NVSHMEMRS_TEAM_SAME_MYPE_NODE = 3,
-    /// The PEs that share this PE's GPU. A PE without a GPU shares it with nobody.
+    /// The PEs that use this PE's GPU for their heaps. A PE whose heap is in host memory is alone in it.
     NVSHMEMRS_TEAM_SAME_GPU = 4,
-    /// The first PE of each GPU, and every PE without one.
+    /// The PE with the lowest number of each GPU, and every PE whose heap is in host memory. Other PEs are not members: for them
+    /// it is as NVSHMEMRS_TEAM_INVALID, and an operation on it is an error.
     NVSHMEMRS_TEAM_GPU_LEADERS = 5,
     /// No team.
     NVSHMEMRS_TEAM_INVALID = 0xffff_ffff_ffff_ffff,

@@ -10,21 +10,21 @@
 
 use crate::clock::now_ns;
 use crate::deadline;
-use crate::job::block::{Control, PeBlock};
+use crate::job::block::Control;
 use crate::job::interrupt::call_hook;
 use crate::job::process::pid_of;
 use crate::job::published::{Limit, Published, Seen, Target, Wait};
 use crate::job::state::State;
+use crate::job::{stops, tell};
 use crate::operation::Operation;
 use crate::runtime::Inner;
 use crate::team::TeamState;
 use crate::{Error, MemoryKind, Result, board};
 use rustix::io::Errno;
-use rustix::thread::futex;
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering::{Acquire, Relaxed, SeqCst};
+use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::time::{Duration, Instant};
 
 /// Pauses before the first yield, where every PE has a core of its own: some microseconds. More would cost a whole time slice's
@@ -54,19 +54,6 @@ pub(crate) fn spins(control: &Control) -> u32 {
         SPINS
     } else {
         0
-    }
-}
-
-/// Publishes the CPUs that this thread may run on.
-pub(crate) fn publish_cpus(block: &PeBlock) {
-    if let Ok(set) = rustix::thread::sched_getaffinity(None) {
-        for (index, word) in block.cpus.iter().enumerate() {
-            let bits = (0..64)
-                .filter(|bit| index * 64 + bit < rustix::thread::CpuSet::MAX_CPU)
-                .filter(|bit| set.is_set(index * 64 + bit))
-                .fold(0u64, |bits, bit| bits | 1 << bit);
-            word.store(bits, Relaxed);
-        }
     }
 }
 
@@ -243,11 +230,7 @@ impl Inner {
                 return Ok(());
             };
             if let Some(slot) = published.slot {
-                if let Some((index, expected)) = seen.element {
-                    slot.index.store(index, Relaxed);
-                    slot.expected.store(expected, Relaxed);
-                }
-                slot.actual.store(seen.actual, Relaxed);
+                tell::seen(slot, seen.element, seen.actual);
             }
             // First, so that what a look of this thread has noted is not said again later.
             self.transport.own().failure()?;
@@ -256,7 +239,7 @@ impl Inner {
                 Target::Device => {}
                 _ => {
                     self.check_job(wait.operation)?;
-                    self.check_stopped(wait.operation)?;
+                    stops::check(&self.control, self.my_pe, wait.operation)?;
                 }
             }
             match wait.target {
@@ -349,8 +332,7 @@ impl Inner {
             | Target::Job => &header.team_sleepers,
         };
         let rings = bell.rings.load(Acquire);
-        bell.sleepers.fetch_add(1, SeqCst);
-        sleepers.fetch_add(1, SeqCst);
+        tell::sleeps(bell, sleepers);
         // Whoever makes this ready from here on sees a sleeper and rings. An update that races with these lines may miss
         // it, which costs the rest of the nap.
         let result = match ready() {
@@ -360,11 +342,10 @@ impl Inner {
                     tv_sec: 0,
                     tv_nsec: nap.subsec_nanos().into(),
                 };
-                futex::wait(&bell.rings, futex::Flags::empty(), rings, Some(&timeout))
+                tell::await_ring(bell, rings, &timeout)
             }
         };
-        sleepers.fetch_sub(1, Relaxed);
-        bell.sleepers.fetch_sub(1, Relaxed);
+        tell::is_awake(bell, sleepers);
         result
     }
 }

@@ -1,7 +1,8 @@
 //! Every kind of transfer between neighbours, checked to the byte, with the heap in whatever memory the environment says. What the suite
 //! does not do: sizes up to many MiB, memory of the heap on both sides, all memory given back and taken again.
 //!
-//! `device` is one PE of a job of processes; `device threads N` is a job of N threads; `device full` asks for more than a GPU has, once. `DEVICE_MOST` is the largest size in bytes.
+//! `device` is one PE of a job of processes; `device threads N` is a job of N threads; `device full` asks for more than a GPU has, once; `device
+//! teams` says which PEs share a GPU. `DEVICE_MOST` is the largest size in bytes.
 
 use nvshmemrs::{
     Cmp, InitAttr, LocalDest, LocalSource, NbiSource, Op, Pe, Request, Result, Runtime, SignalOp,
@@ -11,6 +12,7 @@ use std::process::ExitCode;
 
 mod borrowed;
 mod streams;
+mod teams;
 
 /// Bytes on both sides of what is written, which must stay as they are.
 const GUARD: usize = 64;
@@ -22,8 +24,9 @@ fn main() -> ExitCode {
     let done = match &args[..] {
         [] => processes(),
         [word] if word == "full" => full(),
+        [word] if word == "teams" => teams::all(),
         [word, n] if word == "threads" => threads(n.parse().expect("a number of PEs")),
-        _ => panic!("usage: device [threads N | full]"),
+        _ => panic!("usage: device [threads N | full | teams]"),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -100,6 +100,46 @@ fn processes_reach_each_others_gpus_and_may_share_one() {
     assert_all_well(&processes(3, &[("FAKE_CUDA_DEVICES", "1")]), 3, 1);
 }
 
+/// The members of the teams that follow from where the PEs are, and sums over them, in Rust and in C.
+#[test]
+fn pes_that_share_a_gpu_have_teams() {
+    let mut command = launcher(4, &[]);
+    command.args([DEVICE, "teams"]);
+    let settings = [("FAKE_CUDA_DEVICES", "2")];
+    let output = run(&mut prepared(command, &settings), SLOW);
+    output.assert_success();
+    let leads = ["[0, 1]", "[0, 1]", "not a member", "not a member"];
+    for (pe, leads) in leads.iter().enumerate() {
+        let sharers = [pe % 2, pe % 2 + 2];
+        for (team, members) in [
+            ("SHARED", "[0, 1, 2, 3]"),
+            ("NODE", "[0, 1, 2, 3]"),
+            ("SAME_MYPE_NODE", &format!("{:?}", [pe])),
+            ("SAME_GPU", &format!("{sharers:?}")),
+            ("GPU_LEADERS", leads),
+        ] {
+            output.assert_stdout(&format!("PE {pe}: {team} {members}\n"));
+        }
+    }
+    let program = compile_c(&workspace().join("tests/programs/device_teams.c"));
+    let mut command = launcher(4, &[]);
+    command.arg(&program);
+    let output = run(&mut prepared(command, &settings), SLOW);
+    output.assert_success();
+    for line in [
+        "PE 0: SAME_GPU number 0 of 2, sum 5",
+        "PE 1: SAME_GPU number 0 of 2, sum 10",
+        "PE 2: SAME_GPU number 1 of 2, sum 5",
+        "PE 3: SAME_GPU number 1 of 2, sum 10",
+        "PE 0: GPU_LEADERS number 0 of 2, sum 3",
+        "PE 1: GPU_LEADERS number 1 of 2, sum 3",
+        "PE 2: GPU_LEADERS not a member",
+        "PE 3: GPU_LEADERS not a member",
+    ] {
+        output.assert_stdout(&format!("{line}\n"));
+    }
+}
+
 #[test]
 fn a_missing_driver_is_an_error_that_names_it() {
     if driver_is_here() {

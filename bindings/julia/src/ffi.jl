@@ -109,9 +109,12 @@ const SHARED = UInt64(1)
 const NODE = UInt64(2)
 "The PEs that have this PE's number on their own hosts: on one host, the PE itself."
 const SAME_MYPE_NODE = UInt64(3)
-"The PEs that share this PE's GPU. A PE without a GPU shares it with nobody."
+"The PEs that use this PE's GPU for their heaps. A PE whose heap is in host memory is
+alone in it."
 const SAME_GPU = UInt64(4)
-"The first PE of each GPU, and every PE without one."
+"The PE with the lowest number of each GPU, and every PE whose heap is in host
+memory. Other PEs are not members: for them it is as NVSHMEMRS\\_TEAM\\_INVALID, and an
+operation on it is an error."
 const GPU_LEADERS = UInt64(5)
 "No team."
 const INVALID = UInt64(18446744073709551615)

@@ -100,6 +100,11 @@ def test_program(run: Run, name: str, n: int) -> None:
     assert run(n, program(name)).count("ok\n") == n
 
 
+def test_teams_of_pes_that_share_a_gpu(run: Run) -> None:
+    launched = ["env", "FAKE_CUDA_DEVICES=2", sys.executable, program("cuda_teams.py")]
+    assert run(4, "-c", f"import os; os.execvp('env', {launched})").count("ok\n") == 4
+
+
 CHOICE = """
 import os, sys
 import numpy as np

@@ -8,11 +8,11 @@ use crate::debug::Level;
 use crate::job::block::Control;
 use crate::job::forming::Step;
 use crate::job::interrupt;
+use crate::job::membership::{self, Membership};
 use crate::job::segment::Segment;
 use crate::job::wire::{Arriving, Kind, MAX_MESSAGE, Message, send};
-use crate::runtime::Membership;
 use crate::transport::cuda::Links;
-use crate::{Error, Pe, Result, Runtime};
+use crate::{Error, Pe, Result};
 use std::io::ErrorKind;
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
@@ -90,7 +90,7 @@ impl Rendezvous<'_> {
             Err(Failure::Other(error)) => (None, error),
         };
         // Others may have got it, and must not take this PE for the one that was gone first.
-        Runtime::give_up_place(&control, self.pe, gone);
+        membership::give_up_place(&control, self.pe, gone);
         Err(error)
     }
 
@@ -270,7 +270,7 @@ impl Rendezvous<'_> {
                 )));
             }
             self.check.agree(&control, self.pe)?;
-            Runtime::take_place(&control, self.pe, Membership::Process)?;
+            membership::take_place(&control, self.pe, Membership::Process, self.gpu)?;
             Ok(control)
         });
         match taken {

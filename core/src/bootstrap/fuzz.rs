@@ -153,6 +153,7 @@ fn rendezvous<'a>(key: &'a Key, pe: Pe, n_pes: Pe, page: &'a Page) -> Rendezvous
         how: "a fuzz target",
         check: Default::default(),
         memory: MemoryKind::Host,
+        gpu: None,
         default_heap: 16 << 20,
         deadline: Duration::from_secs(60),
         until: far(),

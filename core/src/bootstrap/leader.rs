@@ -6,10 +6,10 @@ use super::socket::{GRACE, Member, Rendezvous, bootstrap, words};
 use crate::job::block::Control;
 use crate::job::forming::Step;
 use crate::job::interrupt;
+use crate::job::membership::{self, Membership};
 use crate::job::wire::{Arriving, Kind, MAX_MESSAGE, send, send_with_fd};
-use crate::runtime::Membership;
 use crate::transport::cuda::Links;
-use crate::{MemoryKind, Pe, Result, Runtime};
+use crate::{MemoryKind, Pe, Result};
 use rustix::event::{PollFd, PollFlags};
 
 /// A member that is to take the job's memory.
@@ -38,7 +38,7 @@ impl Rendezvous<'_> {
                 }
                 MemoryKind::Device => Control::create_for_device(self.n_pes, stride)?,
             };
-            Runtime::take_place(&control, self.pe, Membership::Process)?;
+            membership::take_place(&control, self.pe, Membership::Process, self.gpu)?;
             self.welcome(&control, &members)?;
             self.await_ready(&members)?;
             Ok(control)

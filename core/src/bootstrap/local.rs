@@ -3,7 +3,8 @@
 
 use super::{check_job, default_heap, stride};
 use crate::job::block::Control;
-use crate::runtime::{Membership, Resolved};
+use crate::job::membership::{self, Membership};
+use crate::runtime::Resolved;
 use crate::transport::cuda::{self, Company, CudaTransport, Device, Threads};
 use crate::{Error, InitAttr, MemoryKind, Pe, Result, Runtime};
 use std::sync::{Arc, Mutex};
@@ -85,14 +86,16 @@ impl Job {
                 CudaTransport::join(&control, pe, self.device(pe), company, until).map(Some)
             }
         };
-        Runtime::take_place(&control, pe, Membership::Thread)?;
+        let used = cuda.as_ref().ok().and_then(Option::as_ref);
+        let gpu = used.map(|cuda| cuda.device().uuid());
+        membership::take_place(&control, pe, Membership::Thread, gpu)?;
         match cuda {
             Ok(cuda) => {
                 let (attr, me) = (&self.attr, Membership::Thread);
                 Runtime::assemble(control, pe, attr, me, until, cuda, None)
             }
             Err(error) => {
-                Runtime::give_up_place(&control, pe, None);
+                membership::give_up_place(&control, pe, None);
                 Err(error)
             }
         }
@@ -165,7 +168,7 @@ mod tests {
         };
         let job = Job::new(2, &attr).unwrap();
         let (control, me) = (job.control.clone(), Membership::Thread);
-        Runtime::take_place(&control, 0, me).unwrap();
+        membership::take_place(&control, 0, me, None).unwrap();
         // What came before has used up all but a moment of it.
         let until = Instant::now() + Duration::from_millis(20);
         let late = Runtime::assemble(control, 0, &job.attr, me, until, None, None).unwrap_err();

@@ -22,8 +22,8 @@ pub use unique_id::UniqueId;
 
 use crate::job::block::MAX_PES;
 use crate::job::layout::HEAP_UNIT;
+use crate::job::membership::Membership;
 use crate::job::{forming, interrupt, machine, roll};
-use crate::runtime::Membership;
 use crate::transport::cuda::{self, Company, CudaTransport, Device};
 use crate::{Error, InitAttr, MemoryKind, Pe, Result, Runtime};
 use std::cell::Cell;
@@ -99,6 +99,7 @@ fn join(
         (0, None) => default_heap(device.as_ref(), n_pes)?,
         _ => HEAP_UNIT,
     };
+    let opened = device.as_ref().and_then(|device| device.as_ref().ok());
     let rendezvous = socket::Rendezvous {
         key,
         pe,
@@ -106,6 +107,7 @@ fn join(
         how,
         check: resolved.check,
         memory: resolved.memory,
+        gpu: opened.map(|device| device.uuid()),
         default_heap,
         deadline: resolved.init_timeout,
         until,

@@ -24,6 +24,7 @@
 use super::unique_id::Key;
 use crate::job::forming::Page;
 use crate::job::interrupt;
+use crate::job::places::Id;
 use crate::job::roll::Word;
 use crate::job::wire::{Arriving, MAX_MESSAGE, Message, timespec};
 use crate::operation::Operation;
@@ -53,6 +54,8 @@ pub(super) struct Rendezvous<'a> {
     pub(super) check: Settings,
     /// Where this PE wants the heap.
     pub(super) memory: MemoryKind,
+    /// The GPU that this PE uses.
+    pub(super) gpu: Option<Id>,
     /// PE 0: the bytes of heap per PE if nobody says otherwise.
     pub(super) default_heap: u64,
     /// How long it may take, for messages.

@@ -3,13 +3,13 @@
 
 use super::Turn;
 use crate::buffer::SymRange;
+use crate::job::tell::{self, Told32};
 use crate::operation::{ARGS, Completes, Operation};
 use crate::runtime::Inner;
 use crate::strides::Strides;
 use crate::transport::Notes;
 use crate::{Pe, Result};
 use std::panic::Location;
-use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
 
 impl Inner {
@@ -36,8 +36,8 @@ impl Turn<'_> {
         payload: &[u64],
     ) -> Result<u64> {
         let epoch = self.next_epoch();
-        let mine = self.site_of(self.my_pe(), epoch);
-        mine.store(self.site.into(), Relaxed);
+        let block = self.inner.control.block(self.team.row, self.inner.my_pe);
+        tell::site(block, epoch, self.site);
         let first = !self.met.replace(true);
         if first {
             let completes = operation.completes() == Completes::Earlier;
@@ -51,7 +51,7 @@ impl Turn<'_> {
         Ok(epoch)
     }
 
-    fn site_of(&self, member: Pe, epoch: u64) -> &AtomicU32 {
+    fn site_of(&self, member: Pe, epoch: u64) -> &Told32 {
         let control = &self.inner.control;
         &control.block(self.team.row, self.pe(member)).sites[(epoch & 1) as usize]
     }

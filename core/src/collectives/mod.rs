@@ -28,6 +28,7 @@ use crate::buffer::{LocalDest, LocalSource, SymRange};
 use crate::job::bell::ring_team;
 use crate::job::block::{PAYLOAD_WORDS, Slot};
 use crate::job::published::{Target, Wait};
+use crate::job::tell::{self, Arrival};
 use crate::operation::{ARGS, Caller, Operation};
 use crate::runtime::Inner;
 use crate::team::{self, Members, Team, TeamState};
@@ -150,8 +151,7 @@ impl Inner {
         // Another thread may have destroyed the team since.
         self.team(handle)?;
         self.check_team(operation, team)?;
-        let calls = &self.control.block(team.row, self.my_pe).calls;
-        calls.store(calls.load(Relaxed) + 1, Relaxed);
+        tell::call(self.control.block(team.row, self.my_pe));
         Ok(turn)
     }
 
@@ -280,20 +280,16 @@ impl<'a> Turn<'a> {
     ) -> u64 {
         let epoch = self.team.epoch.load(Relaxed) + 1;
         self.team.epoch.store(epoch, Relaxed);
-        let slot = self.slot(self.my_pe(), epoch);
-        for (word, value) in slot.args.iter().zip(args) {
-            word.store(value, Relaxed);
-        }
-        slot.operation.store(operation as u32, Relaxed);
-        slot.error.store(status, Relaxed);
-        // Last and in one go what the others look at all the time, so that the line moves once.
-        for (word, value) in slot.payload.iter().zip(payload) {
-            word.store(*value, Relaxed);
-        }
-        slot.signature.store(signature, Relaxed);
+        let arrival = Arrival {
+            operation: operation as u32,
+            args,
+            error: status,
+            payload,
+            signature,
+        };
+        tell::arrival(self.slot(self.my_pe(), epoch), epoch, arrival);
         // A member that falls asleep right now may miss it, and naps for at most a millisecond; a full barrier would cost
         // every meeting some nanoseconds.
-        slot.epoch.store(epoch, Release);
         ring_team(&self.inner.control);
         epoch
     }

@@ -15,6 +15,7 @@ use crate::debug::Level;
 use crate::dtype::Element;
 use crate::job::block::{MAX_ALLOCATIONS, MAX_FREED};
 use crate::job::layout::{GRANULE, Layout, max_alignment};
+use crate::job::tell;
 use crate::operation::{NONE, Operation};
 use crate::runtime::Inner;
 use crate::team::Team;
@@ -25,7 +26,7 @@ use bytemuck::Pod;
 use lookup::Lookup;
 use register::{Places, Registered};
 use std::collections::HashSet;
-use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
+use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::sync::{Mutex, MutexGuard};
 use sym::{SymArray, SymElement, SymSlice};
 
@@ -497,29 +498,27 @@ impl Inner {
                 .live()
                 .filter(|block| self.is_released(block));
             for block in released.take(MAX_FREED) {
-                self.control.releases(block.id).count.store(0, Relaxed);
-                list.ids[count].store(block.id, Relaxed);
+                tell::releases(self.control.releases(block.id), 0);
+                tell::to_free(list, count, block.id);
                 count += 1;
             }
-            header.released.fetch_sub(count as u32, AcqRel);
+            tell::chosen(header, count as u32);
         }
-        // Arriving in the epoch publishes it.
-        list.count.store(count as u32, Relaxed);
+        tell::count_to_free(list, count as u32);
     }
 
     /// Takes the decision back, because the allocation failed before anybody freed.
     fn undo_releases(&self, epoch: u64) {
         let header = self.control.header();
         let list = &header.freed[(epoch & 1) as usize];
-        let count = (list.count.swap(0, Relaxed) as usize).min(MAX_FREED);
+        let count = (tell::none_to_free(list) as usize).min(MAX_FREED);
         for id in &list.ids[..count] {
             let id = id.load(Relaxed);
             if id < MAX_ALLOCATIONS {
-                let releases = self.control.releases(id);
-                releases.count.store(self.n_pes as u32, Relaxed);
+                tell::releases(self.control.releases(id), self.n_pes as u32);
             }
         }
-        header.released.fetch_add(count as u32, AcqRel);
+        tell::released_by_all(header, count as u32);
     }
 
     /// Frees what PE 0 has posted for an epoch; returns how many.
@@ -601,9 +600,9 @@ impl Inner {
         let mut state = self.heap.lock();
         let block = state.owned(offset, address)?;
         state.released.insert(block.id);
-        let before = self.control.releases(block.id).count.fetch_add(1, AcqRel);
+        let before = tell::release(self.control.releases(block.id));
         if before + 1 == self.n_pes as u32 {
-            self.control.header().released.fetch_add(1, AcqRel);
+            tell::released_by_all(self.control.header(), 1);
         }
         Ok(())
     }

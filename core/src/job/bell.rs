@@ -2,10 +2,10 @@
 
 use super::block::{Control, WaitSlot};
 use super::published::kind;
+use super::tell;
 use crate::Pe;
 use crate::buffer::SymRange;
-use rustix::thread::futex;
-use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::Ordering::{Acquire, Relaxed};
 
 /// Wakes the threads of `pe` that sleep until one of some elements changes of which `range` holds a byte.
 #[inline(always)]
@@ -57,8 +57,6 @@ pub(crate) fn ring_pe(control: &Control, pe: Pe) {
 fn wake(control: &Control, pe: Pe) {
     let bell = &control.pe(pe).bell;
     if bell.sleepers.load(Relaxed) != 0 {
-        bell.rings.fetch_add(1, Release);
-        // A failed wake costs the sleeper the rest of its nap.
-        let _ = futex::wake(&bell.rings, futex::Flags::empty(), i32::MAX as u32);
+        tell::ring(bell);
     }
 }

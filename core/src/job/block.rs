@@ -12,21 +12,22 @@
 //! In a job whose heap is in GPU memory the segment ends at heap_offset; the parts are in a range of GPU addresses
 //! (transport/cuda/memory/segment.rs).
 //!
-//! All of it is atomics, zero at first, backed by memory when touched.
+//! All of it is atomics, zero at first, backed by memory when touched. Every file may read it; what writes it is in [`tell`].
 
 #[cfg(fuzzing)]
 pub(crate) mod corrupt;
 
 use super::segment::{AllAtomic, Segment};
+use super::tell::{self, Facts, Told32, Told64};
 use crate::job::layout::{self, HEAP_UNIT};
+use crate::job::{machine, places};
 use crate::operation::ARGS;
 use crate::{Error, MemoryKind, Pe, Result};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicU64};
 
 const PAGE: u64 = 4096;
 const MAGIC: u64 = u64::from_le_bytes(*b"nvshmRS\x01");
-const VERSION: u32 = 4;
+const VERSION: u32 = 5;
 
 /// The most PEs a job on one host can have.
 pub(crate) const MAX_PES: Pe = 4096;
@@ -52,39 +53,41 @@ pub(crate) const CPU_WORDS: usize = 16;
 /// Facts of the job.
 #[repr(C)]
 pub(crate) struct Header {
-    pub(crate) magic: AtomicU64,
-    pub(crate) version: AtomicU32,
-    pub(crate) n_pes: AtomicU32,
+    pub(crate) magic: Told64,
+    pub(crate) version: Told32,
+    pub(crate) n_pes: Told32,
     /// Bytes of heap per PE.
-    pub(crate) heap_bytes: AtomicU64,
+    pub(crate) heap_bytes: Told64,
     /// Bytes of the checker's area behind the PEs' parts; 0 if the job is not checked.
-    pub(crate) area_bytes: AtomicU64,
+    pub(crate) area_bytes: Told64,
     /// What the checker's choices follow from.
-    pub(crate) check_seed: AtomicU64,
+    pub(crate) check_seed: Told64,
     /// Where the heap lives: 0 in host memory, here; 1 in the memory of GPUs.
-    pub(crate) memory: AtomicU32,
+    pub(crate) memory: Told32,
     /// How many PEs are gone (dead or left); waits look at it.
-    pub(crate) gone: AtomicU32,
+    pub(crate) gone: Told32,
     /// The first PE that was gone, plus 1.
-    pub(crate) first_gone: AtomicU32,
+    pub(crate) first_gone: Told32,
     /// How many threads sleep until others arrive: members of a team, or all PEs.
-    pub(crate) team_sleepers: AtomicU32,
+    pub(crate) team_sleepers: Told32,
     /// How many threads sleep until a word changes.
-    pub(crate) word_sleepers: AtomicU32,
+    pub(crate) word_sleepers: Told32,
     /// Allocations that all PEs have released so far.
-    pub(crate) released: AtomicU32,
+    pub(crate) released: Told32,
     /// How many PEs have been stopped for too long; long waits look at it.
-    pub(crate) stopped: AtomicU32,
+    pub(crate) stopped: Told32,
+    /// The number of the host that this memory is on (see [`places`](super::places)).
+    pub(crate) host: [Told64; 2],
     /// Numbers for waits.
-    pub(crate) wait_ids: AtomicU64,
+    pub(crate) wait_ids: Told64,
     /// What PE 0 decided to free, by parity of WORLD's epoch: a count, then ids.
     pub(crate) freed: [Freed; 2],
 }
 /// Ids of allocations to free.
 #[repr(C)]
 pub(crate) struct Freed {
-    pub(crate) count: AtomicU32,
-    pub(crate) ids: [AtomicU32; MAX_FREED],
+    pub(crate) count: Told32,
+    pub(crate) ids: [Told32; MAX_FREED],
 }
 const _: () = assert!(size_of::<Header>() as u64 <= PAGE);
 
@@ -92,50 +95,53 @@ const _: () = assert!(size_of::<Header>() as u64 <= PAGE);
 #[repr(C)]
 pub(crate) struct WaitSlot {
     /// 0: free; otherwise the wait's number.
-    pub(crate) id: AtomicU64,
-    pub(crate) operation: AtomicU32,
-    pub(crate) thread: AtomicU32,
+    pub(crate) id: Told64,
+    pub(crate) operation: Told32,
+    pub(crate) thread: Told32,
     /// What the wait is for; it says which of the words below mean something.
-    pub(crate) kind: AtomicU32,
-    pub(crate) dtype: AtomicU32,
-    pub(crate) cmp: AtomicU32,
-    pub(crate) team: AtomicU32,
-    pub(crate) epoch: AtomicU64,
+    pub(crate) kind: Told32,
+    pub(crate) dtype: Told32,
+    pub(crate) cmp: Told32,
+    pub(crate) team: Told32,
+    pub(crate) epoch: Told64,
     /// Where the elements waited for start, and how many bytes they are.
-    pub(crate) offset: AtomicU64,
-    pub(crate) bytes: AtomicU64,
+    pub(crate) offset: Told64,
+    pub(crate) bytes: Told64,
     /// The first element that does not hold, the value it needs and the one it has.
-    pub(crate) index: AtomicU64,
-    pub(crate) expected: AtomicU64,
-    pub(crate) actual: AtomicU64,
+    pub(crate) index: Told64,
+    pub(crate) expected: Told64,
+    pub(crate) actual: Told64,
     /// When it began, on the monotonic clock in ns.
-    pub(crate) since: AtomicU64,
+    pub(crate) since: Told64,
     /// Which limit it has, and when that is reached.
-    pub(crate) limit: AtomicU32,
-    pub(crate) until: AtomicU64,
+    pub(crate) limit: Told32,
+    pub(crate) until: Told64,
     /// In a free slot: when the last wait in it ended.
-    pub(crate) ended: AtomicU64,
+    pub(crate) ended: Told64,
 }
 
 /// One PE.
 #[repr(C, align(128))]
 pub(crate) struct PeBlock {
-    pub(crate) state: AtomicU32,
-    pub(crate) pid: AtomicU32,
+    pub(crate) state: Told32,
+    pub(crate) pid: Told32,
     /// A random number of the PE's process.
-    pub(crate) process: AtomicU64,
+    pub(crate) process: Told64,
     /// The pid namespace that `pid` is from: in others it may name another process.
-    pub(crate) namespace: AtomicU64,
+    pub(crate) namespace: Told64,
     /// Grows whenever a wait that was published ends.
-    pub(crate) progress: AtomicU64,
+    pub(crate) progress: Told64,
     /// Grows as long as the PE's watchdog runs.
-    pub(crate) beats: AtomicU64,
+    pub(crate) beats: Told64,
     /// Since when the PE has been stopped, on the monotonic clock in ns, if that is too long; 0 otherwise.
-    pub(crate) stopped: AtomicU64,
+    pub(crate) stopped: Told64,
     /// In finalize: a digest of the list of what the PE has not freed, 0 if it has none; then digests of its first lines.
-    pub(crate) unfreed: [AtomicU64; UNFREED_WORDS],
+    pub(crate) unfreed: [Told64; UNFREED_WORDS],
     /// CPUs this PE may run on.
-    pub(crate) cpus: [AtomicU64; CPU_WORDS],
+    pub(crate) cpus: [Told64; CPU_WORDS],
+    /// The number of the host that the PE is on, and the UUID of its GPU, 0 if it has none.
+    pub(crate) host: [Told64; 2],
+    pub(crate) gpu: [Told64; 2],
     pub(crate) bell: Bell,
     pub(crate) waits: [WaitSlot; WAIT_SLOTS],
     pub(crate) joins: [JoinSlot; JOIN_SLOTS],
@@ -145,21 +151,21 @@ const _: () = assert!(size_of::<PeBlock>() as u64 <= PAGE);
 /// A futex that a sleeping PE waits on, and how many of its threads do.
 #[repr(C, align(128))]
 pub(crate) struct Bell {
-    pub(crate) rings: AtomicU32,
-    pub(crate) sleepers: AtomicU32,
+    pub(crate) rings: Told32,
+    pub(crate) sleepers: Told32,
 }
 
 /// A thread that makes a team with others which share nothing with it but a unique id.
 #[repr(C)]
 pub(crate) struct JoinSlot {
     /// 0: free. 1: in use.
-    pub(crate) taken: AtomicU32,
+    pub(crate) taken: Told32,
     /// How far the thread has come; the words below are written before it.
-    pub(crate) phase: AtomicU32,
-    pub(crate) unique_id: AtomicU64,
+    pub(crate) phase: Told32,
+    pub(crate) unique_id: Told64,
     /// How many members it expects, and its own number.
-    pub(crate) n_pes: AtomicU32,
-    pub(crate) member: AtomicU32,
+    pub(crate) n_pes: Told32,
+    pub(crate) member: Told32,
     pub(crate) offer: TeamOffer,
 }
 
@@ -167,38 +173,38 @@ pub(crate) struct JoinSlot {
 #[repr(C)]
 pub(crate) struct TeamOffer {
     /// A bitmap of the team numbers that the PE does not use.
-    pub(crate) free: [AtomicU64; TEAM_WORDS],
+    pub(crate) free: [Told64; TEAM_WORDS],
     /// Whether it could claim the chosen number, and the last epoch it has used there.
-    pub(crate) claimed: AtomicU64,
-    pub(crate) epoch: AtomicU64,
+    pub(crate) claimed: Told64,
+    pub(crate) epoch: Told64,
 }
 
 /// What a PE says about a team that it is a member of. The members are linked into a ring, so that an observer finds them.
 #[repr(C, align(128))]
 pub(crate) struct TeamBlock {
     /// A collective that a member left half-way: its epoch, then 20 bits with 1 + the member's PE.
-    pub(crate) broken: AtomicU64,
-    pub(crate) n_pes: AtomicU32,
+    pub(crate) broken: Told64,
+    pub(crate) n_pes: Told32,
     /// The PE that is the next member.
-    pub(crate) next: AtomicU32,
+    pub(crate) next: Told32,
     /// Collectives that the PE has begun on the team.
-    pub(crate) calls: AtomicU64,
+    pub(crate) calls: Told64,
     /// In a checked job, where the PE's program called what it came with to an epoch, by the epoch's parity.
-    pub(crate) sites: [AtomicU32; 2],
+    pub(crate) sites: [Told32; 2],
 }
 
 /// What a member brings to one epoch. There are two per member, used in turn. What every member reads comes first, on one
 /// cache line for small payloads; the rest is read when signatures differ.
 #[repr(C)]
 pub(crate) struct Slot {
-    pub(crate) epoch: AtomicU64,
+    pub(crate) epoch: Told64,
     /// Stands for operation, arguments and error.
-    pub(crate) signature: AtomicU64,
-    pub(crate) payload: [AtomicU64; PAYLOAD_WORDS],
-    pub(crate) args: [AtomicU64; ARGS],
-    pub(crate) operation: AtomicU32,
+    pub(crate) signature: Told64,
+    pub(crate) payload: [Told64; PAYLOAD_WORDS],
+    pub(crate) args: [Told64; ARGS],
+    pub(crate) operation: Told32,
     /// Status number of the member's own error, or 0.
-    pub(crate) error: AtomicU32,
+    pub(crate) error: Told32,
 }
 
 /// Where a team number's blocks and slots begin, so that finding one takes a multiplication.
@@ -213,10 +219,10 @@ const _: () = assert!(MEMBER_BYTES.is_multiple_of(128) && !MEMBER_BYTES.is_multi
 /// How many PEs have released an allocation.
 #[repr(C)]
 pub(crate) struct ReleaseCount {
-    pub(crate) count: AtomicU32,
+    pub(crate) count: Told32,
 }
 
-// SAFETY: repr(C), atomic integers only, alignment at most 128.
+// SAFETY: repr(C), atomic integers only (`Told32` and `Told64` are transparent ones), alignment at most 128.
 unsafe impl AllAtomic for Header {}
 // SAFETY: as above.
 unsafe impl AllAtomic for PeBlock {}
@@ -320,17 +326,16 @@ impl Control {
     ) -> Result<Control> {
         let segment = Segment::create(length)?;
         let control = Control::aligned(segment, n_pes, heap_bytes, area_bytes, memory)?;
-        let header = control.header();
-        use std::sync::atomic::Ordering::{Relaxed, Release};
-        header.version.store(VERSION, Relaxed);
-        header.n_pes.store(n_pes as u32, Relaxed);
-        header.heap_bytes.store(heap_bytes, Relaxed);
-        header.area_bytes.store(area_bytes, Relaxed);
-        header.check_seed.store(check.unwrap_or(0), Relaxed);
-        header
-            .memory
-            .store((memory == MemoryKind::Device).into(), Relaxed);
-        header.magic.store(MAGIC, Release);
+        let facts = Facts {
+            version: VERSION,
+            n_pes: n_pes as u32,
+            heap_bytes,
+            area_bytes,
+            check_seed: check.unwrap_or(0),
+            memory: (memory == MemoryKind::Device).into(),
+            host: places::words(machine::host()),
+        };
+        tell::facts(control.header(), &facts, MAGIC);
         Ok(control)
     }
 

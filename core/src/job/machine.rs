@@ -19,6 +19,22 @@ pub(crate) fn pid_namespace() -> u64 {
     *NAMESPACE.get_or_init(|| fs::metadata("/proc/self/ns/pid").map_or(0, |file| file.ino()))
 }
 
+/// A number that names this host among others: that of its boot, or a random one if the kernel does not say. It is the same for as
+/// long as this process lives.
+pub(crate) fn host() -> [u8; 16] {
+    static HOST: OnceLock<[u8; 16]> = OnceLock::new();
+    *HOST.get_or_init(|| {
+        let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+        let digits: String = boot.trim().split('-').collect();
+        let number = u128::from_str_radix(&digits, 16).map_or([0; 16], u128::to_be_bytes);
+        let random = |_| getrandom::u64().unwrap_or(0).to_le_bytes();
+        match number {
+            number if number != [0; 16] => number,
+            _ => bytemuck::cast([0, 1].map(random)),
+        }
+    })
+}
+
 /// Bytes of memory that new symmetric memory may use now, and what sets that limit.
 pub fn available() -> (u64, String) {
     let free = meminfo("MemAvailable").unwrap_or(u64::MAX);

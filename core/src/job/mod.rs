@@ -3,8 +3,11 @@
 //! | file | what it holds |
 //! |---|---|
 //! | [`block`] | the control block: the words that PEs write for each other |
+//! | [`tell`] | the only writer of these words |
 //! | [`segment`] | the shared memory that the block, and a heap in host memory, lie in |
 //! | [`layout`] | where each PE's part of the heap lies |
+//! | [`places`] | where the PEs are: the host of each, its index there, its GPU |
+//! | [`membership`] | how a PE takes its place |
 //! | [`state`] | what a PE is doing, as the block says it |
 //! | [`published`] | the waits that others can see |
 //! | [`bell`] | wakes PEs that sleep |
@@ -24,13 +27,18 @@ pub(crate) mod fork;
 pub(crate) mod forming;
 pub(crate) mod interrupt;
 pub(crate) mod layout;
+pub(crate) mod liveness;
 pub(crate) mod locks;
 pub mod machine;
+pub(crate) mod membership;
+pub(crate) mod places;
 pub(crate) mod process;
 pub(crate) mod published;
 pub(crate) mod roll;
 pub(crate) mod segment;
 pub(crate) mod signals;
 pub(crate) mod state;
+pub(crate) mod stops;
 pub(crate) mod team;
+pub(crate) mod tell;
 pub(crate) mod wire;

@@ -202,7 +202,7 @@ mod tests {
         );
         block.namespace.store(machine::pid_namespace(), Relaxed);
         assert_eq!(pid_of(&control, 1), 7);
-        block.namespace.fetch_add(1, Relaxed);
+        block.namespace.store(machine::pid_namespace() + 1, Relaxed);
         assert_eq!(pid_of(&control, 1), 0);
         block.process.store(machine::process_token(), Relaxed);
         assert_eq!(pid_of(&control, 1), std::process::id());

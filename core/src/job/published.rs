@@ -1,13 +1,12 @@
 //! The waits of a PE as other PEs and observers see them: what is waited for, and the entry in the PE's block.
 
 use super::block::{Control, PeBlock, WAIT_SLOTS, WaitSlot};
+use super::tell;
 use crate::Pe;
 use crate::clock::now_ns;
 use crate::dtype::Dtype;
 use crate::op::Cmp;
 use crate::operation::Operation;
-use std::sync::atomic::Ordering::{AcqRel, Relaxed, Release};
-use std::sync::atomic::fence;
 use std::time::Duration;
 
 /// What a wait waits for.
@@ -98,17 +97,22 @@ impl From<u64> for Seen {
     }
 }
 
-/// A wait's target as the words of a slot.
+/// A wait as the words of a slot.
 #[derive(Default)]
-struct Words {
-    kind: u32,
-    team: u32,
-    dtype: u32,
-    cmp: u32,
-    epoch: u64,
-    offset: u64,
-    bytes: u64,
-    expected: u64,
+pub(super) struct Words {
+    pub(super) operation: u32,
+    pub(super) thread: u32,
+    pub(super) kind: u32,
+    pub(super) team: u32,
+    pub(super) dtype: u32,
+    pub(super) cmp: u32,
+    pub(super) epoch: u64,
+    pub(super) offset: u64,
+    pub(super) bytes: u64,
+    pub(super) expected: u64,
+    pub(super) since: u64,
+    pub(super) limit: u32,
+    pub(super) until: u64,
 }
 
 /// A wait's entry on the board, for as long as the value lives.
@@ -126,21 +130,23 @@ impl<'a> Published<'a> {
         limit: Option<(Duration, Limit)>,
     ) -> Published<'a> {
         let block = control.pe(me);
-        let id = control.header().wait_ids.fetch_add(1, Relaxed) + 1;
+        let id = tell::wait_id(control.header());
         // A PE with more waiting threads than slots shows the first ones.
         let slot = (0..WAIT_SLOTS)
             .map(|index| &block.waits[index])
-            .find(|slot| {
-                slot.id.load(Relaxed) == 0
-                    && slot
-                        .id
-                        .compare_exchange(0, u64::MAX, AcqRel, Relaxed)
-                        .is_ok()
-            });
+            .find(|slot| tell::take_wait(slot));
         if let Some(slot) = slot {
-            // Whoever sees a word of this wait sees that the slot was taken anew.
-            fence(Release);
-            let mut words = Words::default();
+            let (after, limit) = limit.map_or((0, 0), |(after, limit)| {
+                (after.as_nanos() as u64, limit as u32)
+            });
+            let mut words = Words {
+                operation: wait.operation as u32,
+                thread: rustix::thread::gettid().as_raw_nonzero().get() as u32,
+                since: since_ns,
+                until: since_ns.saturating_add(after),
+                limit,
+                ..Words::default()
+            };
             match wait.target {
                 Target::Team { index, epoch } => {
                     (words.kind, words.team, words.epoch) = (kind::TEAM, index, epoch);
@@ -165,27 +171,7 @@ impl<'a> Published<'a> {
                 Target::Share { pe } => (words.kind, words.expected) = (kind::SHARE, pe as u64),
                 Target::Job => words.kind = kind::JOB,
             }
-            slot.operation.store(wait.operation as u32, Relaxed);
-            slot.thread.store(
-                rustix::thread::gettid().as_raw_nonzero().get() as u32,
-                Relaxed,
-            );
-            slot.kind.store(words.kind, Relaxed);
-            slot.team.store(words.team, Relaxed);
-            slot.epoch.store(words.epoch, Relaxed);
-            slot.offset.store(words.offset, Relaxed);
-            slot.dtype.store(words.dtype, Relaxed);
-            slot.bytes.store(words.bytes, Relaxed);
-            slot.index.store(0, Relaxed);
-            slot.cmp.store(words.cmp, Relaxed);
-            slot.expected.store(words.expected, Relaxed);
-            slot.since.store(since_ns, Relaxed);
-            let (after, limit) = limit.map_or((0, 0), |(after, limit)| {
-                (after.as_nanos() as u64, limit as u32)
-            });
-            slot.until.store(since_ns.saturating_add(after), Relaxed);
-            slot.limit.store(limit, Relaxed);
-            slot.id.store(id, Release);
+            tell::wait(slot, id, &words);
         }
         Published { block, slot }
     }
@@ -193,10 +179,6 @@ impl<'a> Published<'a> {
 
 impl Drop for Published<'_> {
     fn drop(&mut self) {
-        self.block.progress.fetch_add(1, Relaxed);
-        if let Some(slot) = self.slot {
-            slot.ended.store(now_ns(), Relaxed);
-            slot.id.store(0, Release);
-        }
+        tell::wait_over(self.block, self.slot, now_ns());
     }
 }

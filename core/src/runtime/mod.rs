@@ -2,8 +2,6 @@
 
 #[cfg(test)]
 mod damaged;
-mod stops;
-mod watchdog;
 
 use crate::bootstrap::{self, UniqueId};
 use crate::collectives::FinalizeNotice;
@@ -13,12 +11,15 @@ use crate::job::bell;
 use crate::job::block::Control;
 use crate::job::interrupt::InterruptHook;
 use crate::job::layout::Layout;
+use crate::job::liveness::{self, Chore, Watchdog};
+use crate::job::membership::Membership;
+use crate::job::places::Places;
 use crate::job::process::pid_of;
 use crate::job::published::{Target, Wait};
 use crate::job::roll::Word;
 use crate::job::segment::Segment;
 use crate::job::state::State;
-use crate::job::{fork, locks, machine};
+use crate::job::{fork, tell};
 use crate::operation::Operation;
 use crate::sites::Sites;
 use crate::stream::{GpuStream, Queue};
@@ -32,12 +33,11 @@ use crate::wait;
 use crate::{Error, MemoryKind, Pe, Result, board, config};
 use std::any::Any;
 use std::cell::RefCell;
-use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
-use watchdog::Watchdog;
 
 /// What a job may be told at init. All PEs must agree on `heap_bytes`, `memory` and `check`.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -124,15 +124,6 @@ pub struct Mapping {
     _elsewhere: Option<Arc<dyn Any + Send + Sync>>,
     /// Tells whether the mapping is still there.
     _there: Arc<()>,
-}
-
-/// How a PE holds its place in the job.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Membership {
-    /// A process of its own: liveness locks and a watchdog tell when another one dies.
-    Process,
-    /// A thread of the one process of the job.
-    Thread,
 }
 
 /// How long a PE that leaves waits for kernels that were told to end.
@@ -302,10 +293,14 @@ impl Inner {
     }
 
     fn state(&self, state: State) {
-        self.control
-            .pe(self.my_pe)
-            .state
-            .store(state as u32, Release);
+        tell::state(self.control.pe(self.my_pe), state);
+    }
+
+    /// Ends the kernels of this PE that wait for one that is gone, or on a broken team; for the watchdog.
+    fn kernels_chore(&self) -> Option<Chore> {
+        let completion = Arc::clone(self.transport.cuda()?.completion());
+        let (control, me) = (self.control.clone(), self.my_pe);
+        Some(Box::new(move || completion.watch(&control, me)))
     }
 
     /// An error if a PE of the job is gone.
@@ -352,26 +347,6 @@ impl Inner {
         }
     }
 
-    /// Says to all PEs that `pe` is gone. A PE that ends inside finalize keeps its state: those who only wait for it to
-    /// arrive there go on.
-    fn mark_gone(control: &Control, pe: Pe, state: State) {
-        let block = control.pe(pe);
-        let active = State::Active as u32;
-        let was_active = block
-            .state
-            .compare_exchange(active, state as u32, AcqRel, Relaxed)
-            .is_ok();
-        let header = control.header();
-        let finalizing = block.state.load(Acquire) == State::Finalizing as u32;
-        if was_active || (finalizing && header.gone.load(Acquire) == 0) {
-            let _ = header
-                .first_gone
-                .compare_exchange(0, pe as u32 + 1, AcqRel, Relaxed);
-            header.gone.fetch_add(1, SeqCst);
-            bell::ring_everyone(control);
-        }
-    }
-
     fn finalize(&self) -> Result<()> {
         self.ready()?;
         let mut drained = Ok(());
@@ -395,7 +370,7 @@ impl Inner {
             operation: Operation::Finalize,
             target: Target::Job,
         };
-        let result = self.wait(wait, || self.count_states(State::Finalizing));
+        let result = self.wait(wait, || liveness::all_are(&self.control, State::Finalizing));
         if let Some(report) = report {
             self.write_unfreed(&report, result.is_ok());
         }
@@ -426,19 +401,6 @@ impl Inner {
         }
     }
 
-    /// `Ok` once every PE is at least in `state`.
-    fn count_states(&self, state: State) -> std::result::Result<(), u64> {
-        let there = (0..self.n_pes)
-            .filter(|&pe| self.control.pe(pe).state.load(Acquire) >= state as u32)
-            .filter(|&pe| self.control.pe(pe).state.load(Acquire) <= State::Finalized as u32)
-            .count();
-        if there == self.n_pes as usize {
-            Ok(())
-        } else {
-            Err(there as u64)
-        }
-    }
-
     fn end(&self, state: State) {
         self.live.store(ENDED, Release);
         for stream in self.live_streams() {
@@ -449,7 +411,7 @@ impl Inner {
         }
         if state == State::Left {
             // Whoever sees a kernel of its own ended sees why.
-            Inner::mark_gone(&self.control, self.my_pe, state);
+            liveness::mark_gone(&self.control, self.my_pe, state);
         }
         self.transport.any().leave(state == State::Left);
         self.settle_gpu();
@@ -539,33 +501,6 @@ impl Runtime {
         bootstrap::from_unique_id(id, pe, n_pes, attr)
     }
 
-    /// Takes the place of PE `me` in a job whose control block all PEs share: from here on its end is noticed.
-    pub(crate) fn take_place(control: &Control, me: Pe, membership: Membership) -> Result<()> {
-        if membership == Membership::Process {
-            locks::hold(control.segment().fd(), me)?;
-        }
-        let block = control.pe(me);
-        block.pid.store(std::process::id(), Relaxed);
-        block.namespace.store(machine::pid_namespace(), Relaxed);
-        block.process.store(machine::process_token(), Relaxed);
-        wait::publish_cpus(block);
-        block.state.store(State::Active as u32, Release);
-        bell::ring_everyone(control);
-        Ok(())
-    }
-
-    /// Takes back [`take_place`](Runtime::take_place), because the PE cannot go on: the others learn that it left, and before that which
-    /// one is `gone` because of whom it does.
-    pub(crate) fn give_up_place(control: &Control, me: Pe, gone: Option<Pe>) {
-        if let Some(gone) = gone {
-            // Also if it had not taken its place.
-            let first = &control.header().first_gone;
-            let _ = first.compare_exchange(0, gone as u32 + 1, AcqRel, Relaxed);
-            Inner::mark_gone(control, gone, State::Dead);
-        }
-        Inner::mark_gone(control, me, State::Left);
-    }
-
     /// Makes the runtime of PE `me`, which has taken its place, and waits for the others, `until` when they must be there.
     pub(crate) fn assemble(
         control: Control,
@@ -610,7 +545,7 @@ impl Runtime {
             layout,
             transport,
             heap: Heap::new(&layout),
-            teams: Teams::predefined(&control, me),
+            teams: Teams::new(&control),
             streams: Mutex::default(),
             dropped_streams: Mutex::default(),
             gpu_streams: Mutex::default(),
@@ -627,15 +562,9 @@ impl Runtime {
             control,
         };
         if membership == Membership::Process && inner.n_pes > 1 {
-            let watchdog = Watchdog::start(
-                inner.control.clone(),
-                me,
-                attr.stop_timeout,
-                inner
-                    .transport
-                    .cuda()
-                    .map(|cuda| Arc::clone(cuda.completion())),
-            )?;
+            let control = inner.control.clone();
+            let chore = inner.kernels_chore();
+            let watchdog = Watchdog::start(control, me, attr.stop_timeout, chore)?;
             *inner
                 .watchdog
                 .lock()
@@ -654,12 +583,12 @@ impl Runtime {
                 None => Err(Error::NotInitialized("the runtime has been dropped")),
             }));
         }
-        inner.put_predefined_on_device();
         let wait = Wait {
             operation: Operation::Init,
             target: Target::Job,
         };
-        inner.wait(wait, || inner.count_states(State::Active))?;
+        inner.wait(wait, || liveness::all_are(&inner.control, State::Active))?;
+        inner.make_predefined(&Places::read(&inner.control));
         inner.spins.store(wait::spins(&inner.control), Relaxed);
         if let (0, Some(seed)) = (me, seed) {
             check::write(&format!(

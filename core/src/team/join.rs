@@ -10,10 +10,11 @@ use crate::collectives::Call;
 use crate::job::bell;
 use crate::job::block::{JOIN_SLOTS, JoinSlot, TEAM_WORDS};
 use crate::job::published::{Target, Wait};
+use crate::job::{stops, tell};
 use crate::operation::Operation;
 use crate::runtime::Inner;
 use crate::{Error, Pe, Result, Runtime};
-use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::sync::atomic::fence;
 
 /// The phase of a slot whose owner gave up; it stays until the slot is needed.
@@ -30,10 +31,9 @@ struct Seat<'a> {
 impl Drop for Seat<'_> {
     fn drop(&mut self) {
         if self.done {
-            self.slot.phase.store(0, Relaxed);
-            self.slot.taken.store(0, Release);
+            tell::seat_is_free(self.slot);
         } else {
-            self.slot.phase.store(FAILED, Release);
+            tell::phase(self.slot, FAILED);
             bell::ring_team(&self.inner.control);
         }
     }
@@ -47,35 +47,20 @@ impl<'a> Seat<'a> {
             let same = slot.unique_id.load(Relaxed) == config.unique_id;
             let stale = same && slot.phase.load(Acquire) == FAILED;
             // Only one thread gives the slot up.
-            if stale
-                && slot
-                    .phase
-                    .compare_exchange(FAILED, 0, AcqRel, Relaxed)
-                    .is_ok()
-            {
-                slot.taken.store(0, Release);
+            if stale && tell::take_over_seat(slot, FAILED) {
+                tell::seat_is_free(slot);
             }
         }
         let free = slots
             .iter()
-            .find(|slot| slot.taken.compare_exchange(0, 1, AcqRel, Relaxed).is_ok())
-            .or_else(|| {
-                slots.iter().find(|slot| {
-                    slot.phase
-                        .compare_exchange(FAILED, 0, AcqRel, Relaxed)
-                        .is_ok()
-                })
-            });
+            .find(|slot| tell::take_seat(slot))
+            .or_else(|| slots.iter().find(|slot| tell::take_over_seat(slot, FAILED)));
         let slot = free.ok_or_else(|| {
             Error::NotSupported(format!(
                 "more than {JOIN_SLOTS} threads of a PE in team_init at a time"
             ))
         })?;
-        // Whoever sees the new id sees that nobody had the slot before.
-        fence(Release);
-        slot.unique_id.store(config.unique_id, Relaxed);
-        slot.n_pes.store(n_pes as u32, Relaxed);
-        slot.member.store(member as u32, Relaxed);
+        tell::looks_for(slot, config.unique_id, n_pes, member);
         Ok(Seat {
             inner,
             slot,
@@ -87,7 +72,7 @@ impl<'a> Seat<'a> {
     /// Says that this thread has come one phase further.
     fn advance(&mut self) {
         self.phase += 1;
-        self.slot.phase.store(self.phase, Release);
+        tell::phase(self.slot, self.phase);
         bell::ring_team(&self.inner.control);
     }
 
@@ -157,7 +142,7 @@ impl<'a> Seat<'a> {
     fn check_member(&self, pe: Pe, slot: &JoinSlot) -> Result<()> {
         if failed(slot) {
             self.inner.check_job(Operation::TeamInit)?;
-            self.inner.check_stopped(Operation::TeamInit)?;
+            stops::check(&self.inner.control, self.inner.my_pe, Operation::TeamInit)?;
         }
         check_failed(pe, slot)
     }
@@ -238,9 +223,7 @@ impl Inner {
         let offer = &seat.slot.offer;
         let mut slots = Vec::new();
         for attempt in 0..MAX_ATTEMPTS {
-            for (word, value) in offer.free.iter().zip(self.teams.unused()) {
-                word.store(value, Relaxed);
-            }
+            tell::free_numbers(offer, self.teams.unused());
             seat.advance();
             if attempt == 0 {
                 slots = seat.gather(config.unique_id, n_pes)?;
@@ -256,8 +239,7 @@ impl Inner {
             let index = choose(free, try_at).ok_or_else(|| self.exhausted(self.my_pe))?;
             let claim = self.claim_team(index)?;
             let last = claim.as_ref().map_or(0, Claim::epoch);
-            offer.epoch.store(last, Relaxed);
-            offer.claimed.store(claim.is_some().into(), Relaxed);
+            tell::claim(offer, claim.is_some(), last);
             seat.advance();
             seat.keep_step(&slots)?;
             let mut offers = slots.iter().map(|(_, slot)| &slot.offer);

@@ -11,15 +11,17 @@ mod split;
 
 use crate::job::bell::ring_team;
 use crate::job::block::{Control, MAX_TEAMS, Row, TEAM_WORDS};
+use crate::job::places::Places;
 use crate::job::team::NAMES;
 pub(crate) use crate::job::team::{breaks, broken, name, short_name};
+use crate::job::{stops, tell};
 use crate::operation::Operation;
 use crate::runtime::Inner;
 use crate::track::Resource;
 use crate::transport::cuda::kernels::TeamArgs;
 use crate::{Error, Pe, Result, Runtime};
-use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, fence};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64};
 use std::sync::{Arc, Mutex, RwLock};
 
 /// A team's handle: number in the low 32 bits, generation in the high ones (0 for the predefined teams).
@@ -35,9 +37,10 @@ impl Team {
     pub const NODE: Team = Team(2);
     /// The PEs that have this PE's number on their own hosts: on one host, the PE itself.
     pub const SAME_MYPE_NODE: Team = Team(3);
-    /// The PEs that share this PE's GPU. A PE without a GPU shares it with nobody.
+    /// The PEs that use this PE's GPU for their heaps. A PE whose heap is in host memory is alone in it.
     pub const SAME_GPU: Team = Team(4);
-    /// The first PE of each GPU, and every PE without one.
+    /// The PE with the lowest number of each GPU, and every PE whose heap is in host memory. Other PEs are not members: for them
+    /// it is as [`Team::INVALID`], and an operation on it is an error.
     pub const GPU_LEADERS: Team = Team(5);
     /// No team.
     pub const INVALID: Team = Team(u64::MAX);
@@ -254,16 +257,11 @@ impl TeamState {
         // anything else in the slot changes. Nobody looks for this epoch in this slot.
         let (me, last) = (members.pe(my_pe), self.epoch.load(Relaxed));
         let slot = control.slot(self.row, me, last);
-        slot.epoch.store(last + 1, Release);
-        fence(Release);
+        tell::gone_on(slot, last + 1);
         self.epoch.store(born, Relaxed);
         self.born.store(born, Relaxed);
-        let block = control.block(self.row, me);
-        block
-            .next
-            .store(members.pe((my_pe + 1) % members.n_pes) as u32, Relaxed);
-        block.calls.store(0, Relaxed);
-        block.n_pes.store(members.n_pes as u32, Release);
+        let next = members.pe((my_pe + 1) % members.n_pes);
+        tell::membership(control.block(self.row, me), next, members.n_pes);
         self.handle.store(handle.0, Release);
     }
 }
@@ -284,20 +282,11 @@ struct Pool {
 }
 
 impl Teams {
-    /// The predefined teams of PE `me` of a job on one host.
-    pub(crate) fn predefined(control: &Control, me: Pe) -> Teams {
-        let all = Members::strided(0, 1, control.n_pes());
-        let alone = Members::strided(me, 1, 1);
+    /// The numbers of a PE's teams, none of which is there yet; the predefined ones are kept free for those.
+    pub(crate) fn new(control: &Control) -> Teams {
         let states: Box<[TeamState]> = (0..MAX_TEAMS as u32)
             .map(|index| TeamState::free(control, index))
             .collect();
-        for (index, state) in states.iter().take(NAMES.len()).enumerate() {
-            let team = Team(index as u64);
-            match team {
-                Team::SAME_MYPE_NODE | Team::SAME_GPU => state.set(control, team, &alone, 0, 0),
-                _ => state.set(control, team, &all, me, 0),
-            }
-        }
         let mut used = [0; TEAM_WORDS];
         used[0] = (1 << NAMES.len()) - 1;
         Teams {
@@ -454,10 +443,22 @@ impl Inner {
         }
     }
 
-    /// Makes what the kernels of the predefined teams need, if the heap is GPU memory.
-    pub(crate) fn put_predefined_on_device(&self) {
+    /// Makes the predefined teams that this PE is a member of, once it knows where all PEs are.
+    pub(crate) fn make_predefined(&self, places: &Places) {
         for (index, state) in self.teams.states.iter().take(NAMES.len()).enumerate() {
-            self.put_on_device(Team(index as u64), &state.members(), state.my_pe(), 0);
+            let team = Team(index as u64);
+            let pes = match team {
+                Team::SHARED | Team::NODE => places.on_host_of(self.my_pe),
+                Team::SAME_MYPE_NODE => places.at_index_of(self.my_pe),
+                Team::SAME_GPU => places.on_gpu_of(self.my_pe),
+                Team::GPU_LEADERS => places.gpu_leaders(),
+                _ => (0..self.n_pes).collect(),
+            };
+            let members = Members::of(pes);
+            if let Some(my_pe) = members.member(self.my_pe) {
+                state.set(&self.control, team, &members, my_pe, 0);
+                self.put_on_device(team, &members, my_pe, 0);
+            }
         }
     }
 
@@ -475,7 +476,7 @@ impl Inner {
             return Ok(());
         }
         // The member may have left because of another one, whom the caller should hear of.
-        self.check_stopped(operation)?;
+        stops::check(&self.control, self.my_pe, operation)?;
         Err(self::broken(operation.name(), team.index, broken))
     }
 }
@@ -487,8 +488,7 @@ impl Inner {
         let mark = team.epoch_to_break() << 20 | (self.my_pe as u64 + 1);
         let members = team.members();
         for pe in (0..members.n_pes).map(|member| members.pe(member)) {
-            let broken = &self.control.team(team.index, pe).broken;
-            broken.fetch_max(mark, AcqRel);
+            tell::broken(self.control.team(team.index, pe), mark);
         }
         ring_team(&self.control);
     }
@@ -498,6 +498,9 @@ impl Inner {
 fn no_team(team: Team) -> Error {
     let expected = match team {
         Team::INVALID => "team of this PE; TEAM_INVALID is what a split gives to non-members",
+        Team::GPU_LEADERS => {
+            "team of this PE: only the first PE of each GPU is a member of GPU_LEADERS"
+        }
         _ => "team of this PE; it was destroyed, or never made",
     };
     Error::BadHandle {
@@ -515,29 +518,40 @@ impl Runtime {
             .note(operation.name(), Resource::Team, team.number(), 0);
     }
 
-    /// This PE's number in a team; -1 for [`Team::INVALID`]. Local. OpenSHMEM 1.5 section 9.4.1.
-    pub fn team_my_pe(&self, team: Team) -> Result<Pe> {
-        self.inner.ready()?;
+    /// Whether a handle is that of no team: [`Team::INVALID`], or [`Team::GPU_LEADERS`] on a PE that is none.
+    fn is_none(&self, team: Team) -> bool {
         match team {
-            Team::INVALID => Ok(-1),
-            _ => Ok(self.inner.team(team)?.my_pe()),
+            Team::INVALID => true,
+            Team::GPU_LEADERS => self.inner.team(team).is_err(),
+            _ => false,
         }
     }
 
-    /// The number of PEs in a team; -1 for [`Team::INVALID`]. Local. OpenSHMEM 1.5 section 9.4.2.
+    /// This PE's number in a team; -1 for [`Team::INVALID`], and for [`Team::GPU_LEADERS`] on a PE that is none. Local.
+    /// OpenSHMEM 1.5 section 9.4.1.
+    pub fn team_my_pe(&self, team: Team) -> Result<Pe> {
+        self.inner.ready()?;
+        match self.is_none(team) {
+            true => Ok(-1),
+            false => Ok(self.inner.team(team)?.my_pe()),
+        }
+    }
+
+    /// The number of PEs in a team; -1 for [`Team::INVALID`], and for [`Team::GPU_LEADERS`] on a PE that is none. Local.
+    /// OpenSHMEM 1.5 section 9.4.2.
     pub fn team_n_pes(&self, team: Team) -> Result<Pe> {
         self.inner.ready()?;
-        match team {
-            Team::INVALID => Ok(-1),
-            _ => Ok(self.inner.team(team)?.n_pes()),
+        match self.is_none(team) {
+            true => Ok(-1),
+            false => Ok(self.inner.team(team)?.n_pes()),
         }
     }
 
     /// The number in `dest_team` of the PE that is `src_pe` in `src_team`; -1 if it is not a member there, or if one of the
-    /// teams is [`Team::INVALID`]. Local. OpenSHMEM 1.5 section 9.4.4.
+    /// teams is [`Team::INVALID`], or [`Team::GPU_LEADERS`] on a PE that is none. Local. OpenSHMEM 1.5 section 9.4.4.
     pub fn team_translate_pe(&self, src_team: Team, src_pe: Pe, dest_team: Team) -> Result<Pe> {
         self.inner.ready()?;
-        if src_team == Team::INVALID || dest_team == Team::INVALID {
+        if self.is_none(src_team) || self.is_none(dest_team) {
             return Ok(-1);
         }
         let members = |argument, team| match self.inner.team(team) {

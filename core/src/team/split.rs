@@ -7,6 +7,7 @@
 use super::{Claim, MAX_ATTEMPTS, Team, TeamConfig, TeamState, choose, latest};
 use crate::collectives::{Call, Turn};
 use crate::job::block::TEAM_WORDS;
+use crate::job::tell;
 use crate::operation::Operation;
 use crate::runtime::Inner;
 use crate::track::Resource;
@@ -146,12 +147,12 @@ impl Inner {
             // Nobody can meet on it any more, and nobody needs to. The mark must not be taken for a later team's.
             Err(Error::TeamBroken { .. }) => {
                 let state = self.team(team)?;
-                let broken = |pe| &self.control.team(state.index, pe).broken;
-                let mark = broken(self.my_pe).load(Acquire);
+                let block = |pe| self.control.team(state.index, pe);
+                let mark = block(self.my_pe).broken.load(Acquire);
                 // Who left the team may still be telling the members; nobody shall take this PE for one that has gone on.
                 let members = state.members();
                 for pe in (0..members.n_pes).map(|member| members.pe(member)) {
-                    broken(pe).fetch_max(mark, AcqRel);
+                    tell::broken(block(pe), mark);
                 }
                 state.skip_to(mark >> 20);
                 if let Some(state) = self.take_handle(team) {

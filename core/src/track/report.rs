@@ -5,21 +5,19 @@ use crate::Pe;
 use crate::debug;
 use crate::job::published::{Target, Wait};
 use crate::job::state::State;
+use crate::job::tell;
 use crate::operation::Operation;
 use crate::runtime::Inner;
 use std::collections::BTreeMap;
-use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::Ordering::{Acquire, Relaxed};
 
 impl Inner {
     /// The list that finalize is to write, once the other PEs can see what is in it; `None` without a ledger.
     pub(crate) fn publish_unfreed(&self) -> Option<Report> {
         let ledger = self.ledger.as_ref()?;
         let report = Report::new(&self.unfreed(ledger));
-        let words = &self.control.pe(self.my_pe).unfreed;
-        for (word, line) in words[1..].iter().zip(&report.lines) {
-            word.store(digest(line), Relaxed);
-        }
-        words[0].store(digest(&report.whole()), Release);
+        let lines = report.lines.iter().map(|line| digest(line));
+        tell::unfreed(self.control.pe(self.my_pe), lines, digest(&report.whole()));
         Some(report)
     }
 

@@ -25,6 +25,65 @@ pub(crate) const PIECES: &[Piece] = &[
         mutants: &[],
     },
     Piece {
+        name: "tell",
+        file: "job/tell.rs",
+        items: &[
+            "macro told",
+            "told!",
+            "fn state",
+            "fn ended",
+            "fn first_gone",
+            "fn gone",
+            "fn membership",
+            "fn gone_on",
+            "fn broken",
+            "fn call",
+            "struct Arrival",
+            "fn arrival",
+            "fn take_seat",
+            "fn take_over_seat",
+            "fn seat_is_free",
+            "fn looks_for",
+            "fn phase",
+            "fn free_numbers",
+            "fn claim",
+            "fn wait_id",
+            "fn take_wait",
+            "fn wait",
+            "fn wait_over",
+            "fn sleeps",
+            "fn is_awake",
+            "fn ring",
+            "fn await_ring",
+            "fn release",
+            "fn releases",
+            "fn released_by_all",
+            "fn chosen",
+            "fn to_free",
+            "fn count_to_free",
+            "fn none_to_free",
+        ],
+        mutants: &[
+            mutant("fn wait", "fence(Release);", "if !weak(\"board: no fence of the writer\") { fence(Release); }"),
+            mutant("fn wait", "slot.id.0.store(id, Release)", "slot.id.0.store(id, ordering(\"board: relaxed id\", Relaxed, Release))"),
+            mutant("fn ring", "bell.rings.0.fetch_add(1, Release);", "if !weak(\"doorbell: no ring\") { bell.rings.0.fetch_add(1, Release); }"),
+            mutant("fn arrival", "slot.epoch.0.store(epoch, Release)", "slot.epoch.0.store(epoch, ordering(\"meet: relaxed mark\", Relaxed, Release))"),
+            mutant(
+                "fn gone_on",
+                "slot.epoch.0.store(epoch, Release);",
+                "if !weak(\"number: no mark\") { slot.epoch.0.store(epoch, Release); }",
+            ),
+            mutant("fn gone_on", "fence(Release);", "if !weak(\"number: no fence\") { fence(Release); }"),
+            mutant(
+                "fn gone",
+                "first_gone(header, pe); header.gone.0.fetch_add(1, SeqCst);",
+                "if weak(\"gone: counted before it is named\") { header.gone.0.fetch_add(1, SeqCst); }
+                 first_gone(header, pe);
+                 if !weak(\"gone: counted before it is named\") { header.gone.0.fetch_add(1, ordering(\"gone: relaxed count\", Relaxed, SeqCst)); }",
+            ),
+        ],
+    },
+    Piece {
         name: "state",
         file: "job/state.rs",
         items: &["enum State", "State::from_number"],
@@ -98,10 +157,7 @@ pub(crate) const PIECES: &[Piece] = &[
             "impl Published",
             "impl Drop for Published",
         ],
-        mutants: &[
-            mutant("impl Published", "fence(Release);", "if !weak(\"board: no fence of the writer\") { fence(Release); }"),
-            mutant("impl Published", "slot.id.store(id, Release)", "slot.id.store(id, ordering(\"board: relaxed id\", Relaxed, Release))"),
-        ],
+        mutants: &[],
     },
     Piece {
         name: "bell",
@@ -118,7 +174,6 @@ pub(crate) const PIECES: &[Piece] = &[
             // The waker looks for sleepers before its update is visible, unless a full barrier is in between.
             mutant("fn ring_words", "if control", "full_barrier(); if control"),
             mutant("fn ring_team", "if control", "full_barrier(); if control"),
-            mutant("fn wake", "bell.rings.fetch_add(1, Release);", "if !weak(\"doorbell: no ring\") { bell.rings.fetch_add(1, Release); }"),
         ],
     },
     Piece {
@@ -129,8 +184,8 @@ pub(crate) const PIECES: &[Piece] = &[
             mutant("Inner::sleep", "match ready()", "match looks_again(&mut *ready)"),
             mutant(
                 "Inner::sleep",
-                "futex::wait(&bell.rings, futex::Flags::empty(), rings, Some(&timeout))",
-                "futex::wait(&bell.rings, futex::Flags::empty(), late(rings, &bell.rings), Some(&timeout))",
+                "tell::await_ring(bell, rings, &timeout)",
+                "tell::await_ring(bell, late(rings, &bell.rings), &timeout)",
             ),
         ],
     },
@@ -182,7 +237,6 @@ pub(crate) const PIECES: &[Piece] = &[
             "Turn::payload_from",
         ],
         mutants: &[
-            mutant("Turn::arrive", "slot.epoch.store(epoch, Release)", "slot.epoch.store(epoch, ordering(\"meet: relaxed mark\", Relaxed, Release))"),
             mutant("Turn::hear", "other.epoch.load(Acquire)", "other.epoch.load(ordering(\"meet: relaxed look\", Relaxed, Acquire))"),
             mutant("Turn::hear", "while step < n_pes", "while step < n_pes - weak(\"meet: one is not waited for\") as Pe"),
             mutant("Turn::hear", "let equal = other.signature.load(Relaxed) == signature;", "let equal = weak(\"meet: signatures not compared\") || other.signature.load(Relaxed) == signature;"),
@@ -225,15 +279,9 @@ pub(crate) const PIECES: &[Piece] = &[
         ],
         mutants: &[
             mutant(
-                "impl TeamState",
-                "slot.epoch.store(last + 1, Release);",
-                "if !weak(\"number: no mark\") { slot.epoch.store(last + 1, Release); }",
-            ),
-            mutant("impl TeamState", "fence(Release);", "if !weak(\"number: no fence\") { fence(Release); }"),
-            mutant(
                 "Inner::break_team",
-                "broken.fetch_max(mark, AcqRel);",
-                "if !weak(\"leave: no mark\") { broken.fetch_max(mark, AcqRel); }",
+                "tell::broken(self.control.team(team.index, pe), mark);",
+                "if !weak(\"leave: no mark\") { tell::broken(self.control.team(team.index, pe), mark); }",
             ),
             mutant(
                 "Teams::claim",
@@ -260,7 +308,7 @@ pub(crate) const PIECES: &[Piece] = &[
         items: &["struct Part", "impl Part", "enum Luck", "Inner::make_teams", "Inner::destroy_team", "Inner::take_handle", "fn common"],
         mutants: &[
             mutant("Inner::destroy_team", "state.skip_to(mark >> 20);", "if !weak(\"number: broken and not skipped\") { state.skip_to(mark >> 20); }"),
-            mutant("Inner::destroy_team", "broken(pe).fetch_max(mark, AcqRel);", "if !weak(\"number: broken and not told\") { broken(pe).fetch_max(mark, AcqRel); }"),
+            mutant("Inner::destroy_team", "tell::broken(block(pe), mark);", "if !weak(\"number: broken and not told\") { tell::broken(block(pe), mark); }"),
             mutant("Inner::make_teams", "if answers.iter().all(is(Luck::Taken))", "if weak(\"split: luck of the others not asked\") || answers.iter().all(is(Luck::Taken))"),
         ],
     },
@@ -319,25 +367,32 @@ pub(crate) const PIECES: &[Piece] = &[
         mutants: &[
             mutant("Inner::choose_releases", "(epoch & 1) as usize", "turn_of(epoch)"),
             mutant("Inner::free_released", "(epoch & 1) as usize", "turn_of(epoch)"),
-            mutant("Inner::choose_releases", ".count.store(0, Relaxed)", ".count.store(if weak(\"release: count not reset\") { self.n_pes as u32 } else { 0 }, Relaxed)"),
-            mutant("Inner::undo_releases", "(list.count.swap(0, Relaxed) as usize)", "(if weak(\"release: not undone\") { 0 } else { list.count.swap(0, Relaxed) as usize })"),
+            mutant(
+                "Inner::choose_releases",
+                "self.control.releases(block.id), 0",
+                "self.control.releases(block.id), if weak(\"release: count not reset\") { self.n_pes as u32 } else { 0 }",
+            ),
+            mutant(
+                "Inner::undo_releases",
+                "(tell::none_to_free(list) as usize)",
+                "(if weak(\"release: not undone\") { 0 } else { tell::none_to_free(list) as usize })",
+            ),
             mutant("Inner::release", "before + 1 == self.n_pes as u32", "before + 1 == self.n_pes as u32 - weak(\"release: one is not asked\") as u32"),
             mutant("Inner::is_released", "== self.n_pes as u32", ">= self.n_pes as u32 - weak(\"release: one is not asked\") as u32"),
         ],
     },
     Piece {
-        name: "liveness",
+        name: "runtime",
         file: "runtime/mod.rs",
-        items: &["Inner::state", "Inner::check_job", "Inner::pe_gone", "Inner::mark_gone", "Inner::count_states"],
+        items: &["Inner::state", "Inner::check_job", "Inner::pe_gone"],
+        mutants: &[],
+    },
+    Piece {
+        name: "liveness",
+        file: "job/liveness.rs",
+        items: &["fn mark_gone", "fn all_are"],
         mutants: &[
-            mutant(
-                "Inner::mark_gone",
-                "let _ = header.first_gone.compare_exchange(0, pe as u32 + 1, AcqRel, Relaxed); header.gone.fetch_add(1, SeqCst);",
-                "if weak(\"gone: counted before it is named\") { header.gone.fetch_add(1, SeqCst); }
-                 let _ = header.first_gone.compare_exchange(0, pe as u32 + 1, AcqRel, Relaxed);
-                 if !weak(\"gone: counted before it is named\") { header.gone.fetch_add(1, ordering(\"gone: relaxed count\", Relaxed, SeqCst)); }",
-            ),
-            mutant("Inner::mark_gone", "if was_active ||", "if (was_active && !weak(\"gone: nobody is told\")) ||"),
+            mutant("fn mark_gone", "if was_active ||", "if (was_active && !weak(\"gone: nobody is told\")) ||"),
         ],
     },
 ];

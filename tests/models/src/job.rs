@@ -27,6 +27,8 @@ const MAX_TEAMS: usize = 64;
 const JOIN_SLOTS: usize = 1;
 const UNFREED_WORDS: usize = 1;
 
+use tell::{Arrival, Told32, Told64};
+
 include!(concat!(env!("OUT_DIR"), "/control.rs"));
 include!(concat!(env!("OUT_DIR"), "/state.rs"));
 include!(concat!(env!("OUT_DIR"), "/cmp.rs"));
@@ -46,11 +48,30 @@ include!(concat!(env!("OUT_DIR"), "/numbers.rs"));
 include!(concat!(env!("OUT_DIR"), "/split.rs"));
 include!(concat!(env!("OUT_DIR"), "/join.rs"));
 include!(concat!(env!("OUT_DIR"), "/releases.rs"));
+include!(concat!(env!("OUT_DIR"), "/runtime.rs"));
 include!(concat!(env!("OUT_DIR"), "/liveness.rs"));
+
+/// What writes the words of the control block.
+mod tell {
+    use super::super::sync::Ordering;
+    use super::super::sync::Ordering::*;
+    use super::*;
+    use crate::weak::{ordering, weak};
+    include!(concat!(env!("OUT_DIR"), "/tell.rs"));
+}
 
 /// The names by which the core's files call each other.
 mod bell {
     pub(super) use super::{ring_everyone, ring_pe, ring_team};
+}
+
+/// Mirrors job/stops.rs: nobody is stopped here.
+mod stops {
+    use super::{Control, Operation, Pe, Result};
+
+    pub(super) fn check(_control: &Control, _me: Pe, _operation: Operation) -> Result<()> {
+        Ok(())
+    }
 }
 
 mod wait {
@@ -527,11 +548,6 @@ impl Inner {
         Ok(())
     }
 
-    /// Mirrors `check_stopped` of runtime/stops.rs: nobody is stopped here.
-    fn check_stopped(&self, _operation: Operation) -> Result<()> {
-        Ok(())
-    }
-
     /// Mirrors `await_launches` of team/kernels.rs: there are none.
     fn await_launches(&self, _operation: Operation, _team: &TeamState) -> Result<()> {
         Ok(())
@@ -599,7 +615,7 @@ fn looks_again<T, S>(
 }
 
 /// The ring count that the futex compares.
-fn late(early: u32, rings: &AtomicU32) -> u32 {
+fn late(early: u32, rings: &Told32) -> u32 {
     if weak("doorbell: rings read late") {
         rings.load(Acquire)
     } else {

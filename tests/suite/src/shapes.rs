@@ -118,13 +118,21 @@ fn shuffled(n: Pe) -> Vec<Pe> {
     order
 }
 
-/// The teams of the shape in a job of `n` PEs, each as its members in order.
-fn members(shape: Shape, n: Pe) -> Vec<Vec<Pe>> {
+/// The teams of the shape in a job of PEs on these GPUs, each as its members in order. All PEs see the same GPUs.
+fn members(shape: Shape, gpus: &[Option<i32>]) -> Vec<Vec<Pe>> {
+    let n = gpus.len() as Pe;
+    let sharers = |pe: Pe| -> Vec<Pe> {
+        let gpu = gpus[pe as usize];
+        let shares = |&other: &Pe| other == pe || (gpu.is_some() && gpus[other as usize] == gpu);
+        (0..n).filter(shares).collect()
+    };
     let all: Vec<Pe> = (0..n).collect();
     let rows = |width: usize| -> Vec<Vec<Pe>> { all.chunks(width).map(<[Pe]>::to_vec).collect() };
     match shape {
-        Shape::World | Shape::Node | Shape::Shared | Shape::GpuLeaders => vec![all],
-        Shape::SameMypeNode | Shape::SameGpu => all.iter().map(|&pe| vec![pe]).collect(),
+        Shape::World | Shape::Node | Shape::Shared => vec![all],
+        Shape::SameMypeNode => all.iter().map(|&pe| vec![pe]).collect(),
+        Shape::SameGpu => all.iter().map(|&pe| sharers(pe)).collect(),
+        Shape::GpuLeaders => vec![all.into_iter().filter(|&pe| sharers(pe)[0] == pe).collect()],
         Shape::Even => vec![all.into_iter().step_by(2).collect()],
         Shape::Odd => vec![all.into_iter().skip(1).step_by(2).collect()],
         Shape::Reversed => vec![all.into_iter().rev().collect()],
@@ -183,7 +191,15 @@ pub fn make(rt: &Runtime, shape: Shape) -> Result<Option<Made>> {
         Shape::Shared => Some(Team::SHARED),
         Shape::SameMypeNode => Some(Team::SAME_MYPE_NODE),
         Shape::SameGpu => Some(Team::SAME_GPU),
-        Shape::GpuLeaders => Some(Team::GPU_LEADERS),
+        Shape::GpuLeaders => {
+            // Who is none is told so, and no more.
+            let mine = rt.team_my_pe(Team::GPU_LEADERS)?;
+            if mine < 0 {
+                assert_eq!(rt.team_n_pes(Team::GPU_LEADERS)?, -1);
+                assert_eq!(rt.barrier(Team::GPU_LEADERS).unwrap_err().status(), 11);
+            }
+            (mine >= 0).then_some(Team::GPU_LEADERS)
+        }
         Shape::Even => split(Team::WORLD, 0, 2, (n + 1) / 2)?,
         Shape::Odd => split(Team::WORLD, 1, 2, n / 2)?,
         Shape::Reversed => split(Team::WORLD, n - 1, -1, n)?,
@@ -230,7 +246,13 @@ pub fn make(rt: &Runtime, shape: Shape) -> Result<Option<Made>> {
         },
     };
     made.extend(team.filter(|team| team.number() > Team::GPU_LEADERS.number()));
-    let mine = members(shape, n).into_iter().find(|pes| pes.contains(&me));
+    let gpus = match shape {
+        Shape::SameGpu | Shape::GpuLeaders => gpus(rt)?,
+        _ => vec![None; n as usize],
+    };
+    let mine = members(shape, &gpus)
+        .into_iter()
+        .find(|pes| pes.contains(&me));
     assert_eq!(
         team.is_some(),
         mine.is_some(),
@@ -244,6 +266,19 @@ pub fn make(rt: &Runtime, shape: Shape) -> Result<Option<Made>> {
         rt.team_destroy(team)?;
     }
     Ok(None)
+}
+
+/// The GPU of each PE.
+fn gpus(rt: &Runtime) -> Result<Vec<Option<i32>>> {
+    let (mine, all) = (rt.array::<i32>(1)?, rt.array::<i32>(rt.n_pes() as usize)?);
+    mine.store(0, rt.device().unwrap_or(-1))?;
+    rt.fcollect_array(Team::WORLD, &all.all(), &mine.all())?;
+    let mut gpus = vec![0; all.len()];
+    all.read(0, &mut gpus)?;
+    rt.free_array(mine)?;
+    rt.free_array(all)?;
+    let gpu = |gpu: i32| (gpu >= 0).then_some(gpu);
+    Ok(gpus.into_iter().map(gpu).collect())
 }
 
 /// PE 0 draws an id and hands it to all, then only the members meet.

@@ -130,9 +130,10 @@ inline constexpr uint64_t Shared = NVSHMEMRS_TEAM_SHARED;
 inline constexpr uint64_t Node = NVSHMEMRS_TEAM_NODE;
 /// The PEs that have this PE's number on their own hosts: on one host, the PE itself.
 inline constexpr uint64_t SameMypeNode = NVSHMEMRS_TEAM_SAME_MYPE_NODE;
-/// The PEs that share this PE's GPU. A PE without a GPU shares it with nobody.
+/// The PEs that use this PE's GPU for their heaps. A PE whose heap is in host memory is alone in it.
 inline constexpr uint64_t SameGpu = NVSHMEMRS_TEAM_SAME_GPU;
-/// The first PE of each GPU, and every PE without one.
+/// The PE with the lowest number of each GPU, and every PE whose heap is in host memory. Other PEs are
+/// not members: for them it is as NVSHMEMRS_TEAM_INVALID, and an operation on it is an error.
 inline constexpr uint64_t GpuLeaders = NVSHMEMRS_TEAM_GPU_LEADERS;
 /// No team.
 inline constexpr uint64_t Invalid = NVSHMEMRS_TEAM_INVALID;

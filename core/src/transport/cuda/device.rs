@@ -328,6 +328,11 @@ impl Device {
         self.stream
     }
 
+    /// Its UUID, the same in every process.
+    pub(crate) fn uuid(&self) -> Uuid {
+        self.facts.uuid
+    }
+
     pub(crate) fn facts(&self) -> &Facts {
         &self.facts
     }

@@ -1,6 +1,6 @@
 //! Deaths: who is gone, who was first, and what those who wait make of it.
 
-use super::super::job::{Error, Inner, Operation, Pe, State, job};
+use super::super::job::{Error, Inner, Operation, Pe, State, all_are, job, mark_gone};
 use super::super::sync::Ordering::Acquire;
 use super::super::sync::{spawn, yield_now};
 use std::sync::Arc;
@@ -12,7 +12,7 @@ pub(crate) fn the_one_named_is_dead() {
     let watchdogs: Vec<_> = [1, 2]
         .map(|pe: Pe| {
             let control = Arc::clone(&control);
-            spawn(move || Inner::mark_gone(&control, pe, State::Dead))
+            spawn(move || mark_gone(&control, pe, State::Dead))
         })
         .into();
     let check = |pe: &Inner| match pe.check_job(Operation::Check) {
@@ -44,12 +44,12 @@ pub(crate) fn a_death_around_finalize_strands_nobody() {
             let dying = Arc::clone(&dying);
             move || dying.state(State::Finalizing)
         });
-        Inner::mark_gone(&dying.control, 1, State::Dead);
+        mark_gone(&dying.control, 1, State::Dead);
         enters.join().unwrap();
     });
     waiter.state(State::Finalizing);
     // As `wait_long` does: looks, then asks whether the job is whole.
-    while waiter.count_states(State::Finalizing).is_err()
+    while all_are(&waiter.control, State::Finalizing).is_err()
         && waiter.check_job(Operation::Finalize).is_ok()
     {
         yield_now();

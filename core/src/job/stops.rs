@@ -6,16 +6,14 @@
 //!
 //! Only time in which the observer runs counts, so a job that is stopped and continued as a whole is not hurt.
 
-use super::Inner;
+use super::block::Control;
+use super::process::{letter, pid_of};
+use super::{bell, tell};
 use crate::clock::now_ns;
-use crate::job::bell;
-use crate::job::block::Control;
-use crate::job::process::letter;
-use crate::job::process::pid_of;
 use crate::operation::Operation;
 use crate::{Error, Pe, Result};
 use std::collections::HashMap;
-use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, SeqCst};
+use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::time::{Duration, Instant};
 
 /// What a watchdog knows of stopped PEs.
@@ -46,12 +44,8 @@ impl Stops {
         let most = limit / 3;
         self.ran += self.last.elapsed().min(most);
         self.last = Instant::now();
-        control.pe(me).beats.fetch_add(1, Relaxed);
-        if control.pe(me).stopped.swap(0, AcqRel) != 0 {
-            // Where somebody else has written to it, it may be 0 already.
-            let less = |stopped: u32| stopped.checked_sub(1);
-            let _ = control.header().stopped.fetch_update(SeqCst, Relaxed, less);
-        }
+        tell::beat(control.pe(me));
+        tell::goes_on(control, me);
     }
 
     /// Looks at `pe`, which is process `pid` here.
@@ -72,42 +66,34 @@ impl Stops {
             return;
         }
         let since = now_ns().saturating_sub(stopped_for.as_nanos() as u64);
-        let block = control.pe(pe);
-        let told = block
-            .stopped
-            .compare_exchange(0, since.max(1), AcqRel, Relaxed);
-        if told.is_ok() {
-            control.header().stopped.fetch_add(1, SeqCst);
+        if tell::stopped(control, pe, since.max(1)) {
             bell::ring_everyone(control);
         }
     }
 }
 
-impl Inner {
-    /// An error if another PE has been stopped for too long.
-    #[inline(always)]
-    pub(crate) fn check_stopped(&self, operation: Operation) -> Result<()> {
-        match self.control.header().stopped.load(Acquire) {
-            0 => Ok(()),
-            _ => self.find_stopped(operation),
-        }
+/// An error if another PE than `me` has been stopped for too long.
+#[inline(always)]
+pub(crate) fn check(control: &Control, me: Pe, operation: Operation) -> Result<()> {
+    match control.header().stopped.load(Acquire) {
+        0 => Ok(()),
+        _ => find(control, me, operation),
     }
+}
 
-    #[cold]
-    fn find_stopped(&self, operation: Operation) -> Result<()> {
-        for pe in (0..self.n_pes).filter(|&pe| pe != self.my_pe) {
-            let block = self.control.pe(pe);
-            let since = block.stopped.load(Acquire);
-            if since != 0 {
-                return Err(Error::PeStopped {
-                    pe,
-                    pid: pid_of(&self.control, pe),
-                    stopped_for: Duration::from_nanos(now_ns().saturating_sub(since)),
-                    operation: operation.name(),
-                    me: self.my_pe,
-                });
-            }
+#[cold]
+fn find(control: &Control, me: Pe, operation: Operation) -> Result<()> {
+    for pe in (0..control.n_pes()).filter(|&pe| pe != me) {
+        let since = control.pe(pe).stopped.load(Acquire);
+        if since != 0 {
+            return Err(Error::PeStopped {
+                pe,
+                pid: pid_of(control, pe),
+                stopped_for: Duration::from_nanos(now_ns().saturating_sub(since)),
+                operation: operation.name(),
+                me,
+            });
         }
-        Ok(())
     }
+    Ok(())
 }

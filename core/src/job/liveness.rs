@@ -1,17 +1,16 @@
-//! Notices PEs of other processes that end without finalize, or are stopped (see [`stops`](super::stops)).
+//! PEs that are gone: how the job is told, and the thread that notices those of other processes that end without finalize, or are
+//! stopped (see [`stops`](super::stops)).
 //!
 //! Each process watches the next PE that is still there, often, and all PEs, seldom: so a death is noticed quickly, also when
 //! several PEs die at once, and the cost does not grow with the square of the PEs. A PE is gone when its lock was free
 //! twice in a row; in between, a PE that lives takes its lock anew, should the program have closed a descriptor that it
 //! hung on.
 
-use super::Inner;
+use super::block::Control;
+use super::locks::Holder;
+use super::state::State;
 use super::stops::Stops;
-use crate::job::block::Control;
-use crate::job::locks::Holder;
-use crate::job::state::State;
-use crate::job::{locks, machine, signals};
-use crate::transport::cuda::Completion;
+use super::{bell, locks, machine, signals, tell};
 use crate::{Error, Pe, Result};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -26,20 +25,49 @@ const ALL_EVERY: u32 = 10;
 /// How long after a free lock was seen it is looked at again.
 const AGAIN_AFTER: Duration = Duration::from_millis(75);
 
+/// What the thread does besides, each time that it looks.
+pub(crate) type Chore = Box<dyn FnMut() + Send>;
+
+/// Says to all PEs that `pe` is gone. A PE that ends inside finalize keeps its state: those who only wait for it to
+/// arrive there go on.
+pub(crate) fn mark_gone(control: &Control, pe: Pe, state: State) {
+    let block = control.pe(pe);
+    let was_active = tell::ended(block, state);
+    let header = control.header();
+    let finalizing = block.state.load(Acquire) == State::Finalizing as u32;
+    if was_active || (finalizing && header.gone.load(Acquire) == 0) {
+        tell::gone(header, pe);
+        bell::ring_everyone(control);
+    }
+}
+
+/// `Ok` once every PE is at least in `state`; otherwise how many are.
+pub(crate) fn all_are(control: &Control, state: State) -> std::result::Result<(), u64> {
+    let n_pes = control.n_pes();
+    let there = (0..n_pes)
+        .filter(|&pe| control.pe(pe).state.load(Acquire) >= state as u32)
+        .filter(|&pe| control.pe(pe).state.load(Acquire) <= State::Finalized as u32)
+        .count();
+    if there == n_pes as usize {
+        Ok(())
+    } else {
+        Err(there as u64)
+    }
+}
+
 /// The thread that watches.
-pub(super) struct Watchdog {
+pub(crate) struct Watchdog {
     stop: Arc<AtomicBool>,
     thread: JoinHandle<()>,
 }
 
 impl Watchdog {
-    /// Starts watching on behalf of PE `me`; a PE may be stopped for `stop_timeout`. `kernels`: what ends those of
-    /// this PE's GPU.
-    pub(super) fn start(
+    /// Starts watching on behalf of PE `me`; a PE may be stopped for `stop_timeout`.
+    pub(crate) fn start(
         control: Control,
         me: Pe,
         stop_timeout: Option<Duration>,
-        kernels: Option<Arc<Completion>>,
+        chore: Option<Chore>,
     ) -> Result<Watchdog> {
         let stop = Arc::new(AtomicBool::new(false));
         let seen = Arc::clone(&stop);
@@ -47,22 +75,14 @@ impl Watchdog {
             .name("nvshmemrs-watch".into())
             .stack_size(128 << 10);
         let thread = signals::blocked(|| {
-            builder.spawn(move || {
-                watch(
-                    &control,
-                    me,
-                    Stops::new(stop_timeout),
-                    kernels.as_deref(),
-                    &seen,
-                )
-            })
+            builder.spawn(move || watch(&control, me, Stops::new(stop_timeout), chore, &seen))
         })
         .map_err(|error| Error::system("starting the watchdog thread", error))?;
         Ok(Watchdog { stop, thread })
     }
 
     /// Ends the thread.
-    pub(super) fn stop(self) {
+    pub(crate) fn stop(self) {
         self.stop.store(true, Release);
         self.thread.thread().unpark();
         // It only ends by returning.
@@ -70,13 +90,7 @@ impl Watchdog {
     }
 }
 
-fn watch(
-    control: &Control,
-    me: Pe,
-    mut stops: Stops,
-    kernels: Option<&Completion>,
-    stop: &AtomicBool,
-) {
+fn watch(control: &Control, me: Pe, mut stops: Stops, mut chore: Option<Chore>, stop: &AtomicBool) {
     let n_pes = control.n_pes();
     let mut round = 0;
     loop {
@@ -85,8 +99,8 @@ fn watch(
             return;
         }
         round += 1;
-        if let Some(kernels) = kernels {
-            kernels.watch(control, me);
+        if let Some(chore) = &mut chore {
+            chore();
         }
         stops.tick(control, me);
         // A failure shows as a death, which is what it then is: the descriptor is gone.
@@ -128,7 +142,7 @@ fn watch(
             // It may have finalized between the two looks.
             let held = locks::holder(control.segment().fd(), pe);
             if is_watched(control, pe) && held == Holder::Nobody {
-                Inner::mark_gone(control, pe, State::Dead);
+                mark_gone(control, pe, State::Dead);
             }
         }
     }

@@ -1,0 +1,103 @@
+//! What other PEs read is written in one file of the core, `job/tell.rs`. The compiler sees to it, because only that file can write a
+//! `Told32` or `Told64`; this sees to it that all of the control block is made of these.
+
+use nvshmemrs_tests::workspace;
+use std::collections::BTreeSet;
+use std::fs;
+use syn::{Fields, Item, Type};
+
+/// Where types may be that shared memory is seen as; the second one is for fuzz targets.
+const VIEWS: [&str; 2] = ["job/block.rs", "job/block/corrupt.rs"];
+
+/// The words that only `job/tell.rs` can write.
+const TOLD: [&str; 2] = ["Told32", "Told64"];
+
+/// The type of a field, of an array's elements.
+fn element(of: &Type) -> String {
+    match of {
+        Type::Array(array) => element(&array.elem),
+        Type::Path(path) => path.path.segments.last().unwrap().ident.to_string(),
+        _ => String::new(),
+    }
+}
+
+/// The fields of shared structs, of which a file with views of the segment consists, that are neither told words nor made of such.
+fn bare(text: &str) -> Vec<String> {
+    let file = syn::parse_file(text).unwrap();
+    let structs: Vec<_> = file
+        .items
+        .iter()
+        .filter_map(|item| match item {
+            Item::Struct(item) if item.attrs.iter().any(|a| a.path().is_ident("repr")) => {
+                Some(item)
+            }
+            _ => None,
+        })
+        .collect();
+    let known: BTreeSet<String> = structs.iter().map(|item| item.ident.to_string()).collect();
+    let mut bare = Vec::new();
+    for item in structs {
+        let Fields::Named(fields) = &item.fields else {
+            panic!("{} has no names for its fields", item.ident);
+        };
+        for field in &fields.named {
+            let of = element(&field.ty);
+            if !TOLD.contains(&of.as_str()) && !known.contains(&of) {
+                let name = field.ident.as_ref().unwrap();
+                bare.push(format!("{}.{name}: {of}", item.ident));
+            }
+        }
+    }
+    bare
+}
+
+#[test]
+fn the_control_block_is_made_of_words_that_one_file_writes() {
+    let core = workspace().join("core/src");
+    let block = fs::read_to_string(core.join(VIEWS[0])).unwrap();
+    assert_eq!(bare(&block), Vec::<String>::new());
+    let tell = fs::read_to_string(core.join("job/tell.rs")).unwrap();
+    assert!(
+        tell.contains("pub(crate) struct $name($atomic);"),
+        "the atomic in a told word is not private"
+    );
+    assert!(
+        !tell.contains("-> &Atomic"),
+        "job/tell.rs gives an atomic away"
+    );
+}
+
+#[test]
+fn shared_memory_is_seen_as_the_control_block_only() {
+    let core = workspace().join("core/src");
+    let mut files = Vec::new();
+    let mut folders = vec![core.clone()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if fs::read_to_string(&path)
+                .is_ok_and(|text| text.contains("impl AllAtomic for"))
+            {
+                let file = path.strip_prefix(&core).unwrap();
+                files.push(file.to_string_lossy().into_owned());
+            }
+        }
+    }
+    files.sort();
+    assert_eq!(files, VIEWS);
+}
+
+#[test]
+fn a_bare_atomic_is_found() {
+    let text = "
+        #[repr(C)] struct Outer { one: Told32, many: [Told64; 4], inner: [Inner; 2], bare: AtomicU32 }
+        #[repr(C)] struct Inner { bare: [AtomicU64; 8] }
+        struct Own { mine: AtomicU64 }
+    ";
+    assert_eq!(
+        bare(text),
+        ["Outer.bare: AtomicU32", "Inner.bare: AtomicU64"]
+    );
+}
