@@ -57,6 +57,7 @@ mod error;
 pub mod fuzz;
 mod heap;
 mod job;
+mod lock;
 mod memory_kind;
 mod op;
 mod operation;

@@ -276,11 +276,7 @@ impl Inner {
             nap = next_nap(memory, nap, waited);
             if signalled || waited >= hook_at {
                 hook_at = waited + HOOK_EVERY;
-                let hook = self
-                    .hook
-                    .lock()
-                    .unwrap_or_else(|poison| poison.into_inner())
-                    .clone();
+                let hook = crate::lock::lock(&self.hook).clone();
                 if hook.is_some_and(|hook| call_hook(&*hook)) {
                     // A look before the sleep may have given up: that is said here.
                     let _ = self.transport.own().failure();

@@ -65,10 +65,7 @@ impl Job {
     pub fn join(&self, pe: Pe) -> Result<Runtime> {
         crate::error::check_pe("pe", pe, self.control.n_pes())?;
         let until = Instant::now() + self.attr.init_timeout;
-        let mut joined = self
-            .joined
-            .lock()
-            .unwrap_or_else(|poison| poison.into_inner());
+        let mut joined = crate::lock::lock(&self.joined);
         if std::mem::replace(&mut joined[pe as usize], true) {
             return Err(Error::invalid(
                 "pe",
@@ -104,10 +101,7 @@ impl Job {
     /// The GPU of PE `pe`.
     fn device(&self, pe: Pe) -> Result<Arc<Device>> {
         let ordinal = cuda::device::choose(self.attr.device, pe)?;
-        let mut first = self
-            .first
-            .lock()
-            .unwrap_or_else(|poison| poison.into_inner());
+        let mut first = crate::lock::lock(&self.first);
         match first.take_if(|device| device.ordinal() == ordinal) {
             Some(device) => Ok(device),
             None => Device::open(ordinal).map(Arc::new),

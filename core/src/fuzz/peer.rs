@@ -108,8 +108,7 @@ impl Partner<'_> {
     }
 
     fn brings(&self) -> Vec<u64> {
-        let brings = self.brings.lock();
-        brings.unwrap_or_else(|poison| poison.into_inner()).clone()
+        crate::lock::lock(&self.brings).clone()
     }
 
     fn arrive(&mut self, team: u32, parity: u64) {
@@ -288,7 +287,7 @@ pub fn peer(acts: &[Act], checked: bool) {
             match act {
                 Act::Corrupt(place, value) => drop(control.corrupt(*place, *value)),
                 Act::Bring(words) => {
-                    let mut brings = brings.lock().unwrap_or_else(|poison| poison.into_inner());
+                    let mut brings = crate::lock::lock(&brings);
                     brings.clone_from(words);
                     brings.truncate(PAYLOAD_WORDS);
                 }

@@ -79,10 +79,7 @@ impl Places {
         if !self.any.load(Acquire) {
             return None;
         }
-        let list = self
-            .list
-            .read()
-            .unwrap_or_else(|poison| poison.into_inner());
+        let list = crate::lock::read(&self.list);
         list.iter().find_map(|place| {
             let distance = address.checked_sub(place.start)?;
             (distance < place.bytes).then_some(place.offset + distance)
@@ -91,10 +88,7 @@ impl Places {
 
     /// Adds, or removes, the places of a buffer.
     fn change(&self, offset: u64, buffer: &Buffer, there: bool) {
-        let mut list = self
-            .list
-            .write()
-            .unwrap_or_else(|poison| poison.into_inner());
+        let mut list = crate::lock::write(&self.list);
         list.retain(|place| place.offset != offset);
         if there {
             let starts = [Some(buffer.address), buffer.preferred];

@@ -189,10 +189,7 @@ impl Inner {
 
     /// The streams of this PE, to add one to.
     pub(crate) fn streams(&self) -> MutexGuard<'_, Vec<Weak<Queue>>> {
-        let mut streams = self
-            .streams
-            .lock()
-            .unwrap_or_else(|poison| poison.into_inner());
+        let mut streams = crate::lock::lock(&self.streams);
         streams.retain(|stream| stream.strong_count() > 0);
         streams
     }
@@ -203,9 +200,7 @@ impl Inner {
     }
 
     fn dropped_streams(&self) -> MutexGuard<'_, Vec<JoinHandle<()>>> {
-        self.dropped_streams
-            .lock()
-            .unwrap_or_else(|poison| poison.into_inner())
+        crate::lock::lock(&self.dropped_streams)
     }
 
     /// Lets the thread of a stream that was dropped go on until its queue is empty.
@@ -218,9 +213,7 @@ impl Inner {
     }
 
     fn gpu_streams(&self) -> MutexGuard<'_, Vec<Arc<GpuStream>>> {
-        self.gpu_streams
-            .lock()
-            .unwrap_or_else(|poison| poison.into_inner())
+        crate::lock::lock(&self.gpu_streams)
     }
 
     /// Adds a stream to those that finalize waits for. Of those that were dropped, the idle ones are forgotten.
@@ -419,11 +412,7 @@ impl Inner {
         if state != State::Left {
             self.state(state);
         }
-        let watchdog = self
-            .watchdog
-            .lock()
-            .unwrap_or_else(|poison| poison.into_inner())
-            .take();
+        let watchdog = crate::lock::lock(&self.watchdog).take();
         if let Some(watchdog) = watchdog {
             watchdog.stop();
         }
@@ -565,10 +554,7 @@ impl Runtime {
             let control = inner.control.clone();
             let chore = inner.kernels_chore();
             let watchdog = Watchdog::start(control, me, attr.stop_timeout, chore)?;
-            *inner
-                .watchdog
-                .lock()
-                .unwrap_or_else(|poison| poison.into_inner()) = Some(watchdog);
+            *crate::lock::lock(&inner.watchdog) = Some(watchdog);
         }
         let runtime = Runtime {
             inner: Arc::new(inner),
@@ -724,10 +710,6 @@ impl Runtime {
 
     /// Sets, or removes, the function that long waits of this PE call when a signal arrives and at least every 50 ms. Local.
     pub fn set_interrupt_hook(&self, hook: Option<InterruptHook>) {
-        *self
-            .inner
-            .hook
-            .lock()
-            .unwrap_or_else(|poison| poison.into_inner()) = hook;
+        *crate::lock::lock(&self.inner.hook) = hook;
     }
 }

@@ -131,15 +131,11 @@ impl Sites {
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {
-        self.known
-            .lock()
-            .unwrap_or_else(|poison| poison.into_inner())
+        crate::lock::lock(&self.known)
     }
 
     fn texts(&self) -> MutexGuard<'_, Texts> {
-        self.texts
-            .lock()
-            .unwrap_or_else(|poison| poison.into_inner())
+        crate::lock::lock(&self.texts)
     }
 
     /// The site of `operation`, called at `location`: 1 to 4095, or 0 when there are too many.
@@ -178,11 +174,7 @@ impl Sites {
     #[cold]
     fn ask(&self, place: Place) -> Place {
         let _inside = Inside::enter();
-        let hook = self
-            .hook
-            .read()
-            .unwrap_or_else(|poison| poison.into_inner())
-            .clone();
+        let hook = crate::lock::read(&self.hook).clone();
         let Some(text) = hook.and_then(|hook| hook(place.0)) else {
             return place;
         };
@@ -301,10 +293,7 @@ impl Sites {
     /// Sets, or removes, the function that is asked for the place of each call through the C ABI.
     pub(crate) fn set_hook(&self, hook: Option<SiteHook>) {
         let hooked = hook.is_some();
-        *self
-            .hook
-            .write()
-            .unwrap_or_else(|poison| poison.into_inner()) = hook;
+        *crate::lock::write(&self.hook) = hook;
         self.hooked.store(hooked, Release);
     }
 }

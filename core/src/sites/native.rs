@@ -98,10 +98,7 @@ fn look_up(address: u64) -> Option<Known> {
         module: module.file,
         address,
     };
-    let mut files = FILES
-        .get_or_init(Mutex::default)
-        .lock()
-        .unwrap_or_else(|poison| poison.into_inner());
+    let mut files = crate::lock::lock(FILES.get_or_init(Mutex::default));
     let file = files
         .entry(known.module.clone())
         .or_insert_with(|| Loader::new(&known.module).ok());

@@ -162,7 +162,7 @@ fn probe(pc: u64) -> impl Iterator<Item = &'static Entry> {
 fn find(pc: u64) -> Rule {
     let _inside = Inside::enter();
     let rule = work_out(pc);
-    let _adding = ADDING.lock().unwrap_or_else(|poison| poison.into_inner());
+    let _adding = crate::lock::lock(&ADDING);
     let known =
         |entry: &&Entry| matches!(entry.pc.load(Relaxed), found if found == 0 || found == pc);
     if let Some(entry) = probe(pc).find(known) {

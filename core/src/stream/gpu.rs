@@ -105,9 +105,7 @@ impl GpuStream {
     }
 
     fn kept(&self) -> std::sync::MutexGuard<'_, Option<Error>> {
-        self.error
-            .lock()
-            .unwrap_or_else(|poison| poison.into_inner())
+        crate::lock::lock(&self.error)
     }
 
     /// Runs a function of the program's when what came before has run.

@@ -37,9 +37,7 @@ struct State {
 
 impl Queue {
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state
-            .lock()
-            .unwrap_or_else(|poison| poison.into_inner())
+        crate::lock::lock(&self.state)
     }
 
     /// Takes no more jobs; what is queued still runs.
@@ -286,9 +284,7 @@ enum Phase<T> {
 
 impl<T> Call<T> {
     fn lock(&self) -> MutexGuard<'_, Phase<T>> {
-        self.phase
-            .lock()
-            .unwrap_or_else(|poison| poison.into_inner())
+        crate::lock::lock(&self.phase)
     }
 
     fn begin(&self) -> bool {
@@ -383,7 +379,7 @@ impl QueueMarks {
 
     /// When the latest record was reached.
     pub(super) fn at(&self) -> MutexGuard<'_, Option<Instant>> {
-        self.at.lock().unwrap_or_else(|poison| poison.into_inner())
+        crate::lock::lock(&self.at)
     }
 
     /// Whether the latest record has been reached.

@@ -206,10 +206,7 @@ impl TeamState {
 
     #[cold]
     fn read_list(&self) -> Option<Arc<[Pe]>> {
-        self.list
-            .read()
-            .unwrap_or_else(|poison| poison.into_inner())
-            .clone()
+        crate::lock::read(&self.list).clone()
     }
 
     pub(crate) fn members(&self) -> Members {
@@ -223,8 +220,7 @@ impl TeamState {
 
     /// What the team's kernels get, if it is on a GPU.
     pub(crate) fn on_device(&self) -> Option<Result<TeamArgs>> {
-        let device = self.device.lock();
-        device.unwrap_or_else(|poison| poison.into_inner()).clone()
+        crate::lock::lock(&self.device).clone()
     }
 
     /// The epoch after which the team's first one comes.
@@ -249,10 +245,7 @@ impl TeamState {
         self.start.store(members.start, Relaxed);
         self.stride.store(members.stride, Relaxed);
         self.listed.store(members.list.is_some(), Relaxed);
-        *self
-            .list
-            .write()
-            .unwrap_or_else(|poison| poison.into_inner()) = members.list.clone();
+        *crate::lock::write(&self.list) = members.list.clone();
         // Who is slow to leave the last meeting of an earlier team with this number must see that this PE has gone on, before
         // anything else in the slot changes. Nobody looks for this epoch in this slot.
         let (me, last) = (members.pe(my_pe), self.epoch.load(Relaxed));
@@ -300,9 +293,7 @@ impl Teams {
     }
 
     fn pool(&self) -> std::sync::MutexGuard<'_, Pool> {
-        self.pool
-            .lock()
-            .unwrap_or_else(|poison| poison.into_inner())
+        crate::lock::lock(&self.pool)
     }
 
     /// The numbers that no team of this PE has.
@@ -358,10 +349,7 @@ impl Claim<'_> {
         config: TeamConfig,
     ) -> Team {
         let state = &self.teams.states[self.index];
-        *state
-            .config
-            .lock()
-            .unwrap_or_else(|poison| poison.into_inner()) = config;
+        *crate::lock::lock(&state.config) = config;
         let generation = {
             let mut pool = self.teams.pool();
             pool.generation = pool.generation % 0x7fff_ffff + 1;
@@ -436,10 +424,7 @@ impl Inner {
                 .collect();
             let state = &self.teams.states[team.index()];
             let made = cuda.make_team(state.index, &pes, my_pe, born);
-            *state
-                .device
-                .lock()
-                .unwrap_or_else(|poison| poison.into_inner()) = Some(made);
+            *crate::lock::lock(&state.device) = Some(made);
         }
     }
 
@@ -568,10 +553,7 @@ impl Runtime {
     pub fn team_config(&self, team: Team) -> Result<TeamConfig> {
         self.inner.ready()?;
         let state = self.inner.team(team)?;
-        Ok(*state
-            .config
-            .lock()
-            .unwrap_or_else(|poison| poison.into_inner()))
+        Ok(*crate::lock::lock(&state.config))
     }
 
     /// As [`ptr`](Runtime::ptr), for the PE that is number `pe` in `team`. Local. OpenSHMEM 1.6 `shmem_team_ptr`.

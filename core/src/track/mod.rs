@@ -82,9 +82,7 @@ impl Ledger {
     }
 
     fn entries(&self) -> MutexGuard<'_, Entries> {
-        self.entries
-            .lock()
-            .unwrap_or_else(|poison| poison.into_inner())
+        crate::lock::lock(&self.entries)
     }
 
     fn add(&self, key: (Resource, u64), entry: Entry) {

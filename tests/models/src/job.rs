@@ -60,6 +60,24 @@ mod tell {
     include!(concat!(env!("OUT_DIR"), "/tell.rs"));
 }
 
+/// A panic ends a model, so no lock is poisoned.
+mod lock {
+    use super::super::sync::{Mutex, MutexGuard, RwLock};
+    use std::ops::{Deref, DerefMut};
+
+    pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+        mutex.lock().unwrap()
+    }
+
+    pub(super) fn read<T>(lock: &RwLock<T>) -> impl Deref<Target = T> {
+        lock.read().unwrap()
+    }
+
+    pub(super) fn write<T>(lock: &RwLock<T>) -> impl DerefMut<Target = T> {
+        lock.write().unwrap()
+    }
+}
+
 /// The names by which the core's files call each other.
 mod bell {
     pub(super) use super::{ring_everyone, ring_pe, ring_team};
@@ -122,7 +140,7 @@ pub(crate) mod stream {
     use super::super::sync::{
         AtomicBool, AtomicU64, Condvar, JoinHandle, Mutex, MutexGuard, spawn,
     };
-    use super::{Error, Inner, Operation, Result, Target, Wait, bell, wait};
+    use super::{Error, Inner, Operation, Result, Target, Wait, bell, lock, wait};
     use crate::weak::{ordering, weak};
     use std::collections::VecDeque;
     use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -77,7 +77,7 @@ pub(super) struct Spare(Mutex<Vec<Vec<u64>>>);
 
 impl Spare {
     fn lock(&self) -> MutexGuard<'_, Vec<Vec<u64>>> {
-        self.0.lock().unwrap_or_else(|poison| poison.into_inner())
+        crate::lock::lock(&self.0)
     }
 
     /// An empty buffer for so many words.

@@ -71,9 +71,7 @@ impl Lent {
     }
 
     fn lock(&self) -> MutexGuard<'_, Buffers> {
-        self.buffers
-            .lock()
-            .unwrap_or_else(|poison| poison.into_inner())
+        crate::lock::lock(&self.buffers)
     }
 
     /// Whether some bytes may lie in a buffer. Two loads when nothing is lent.

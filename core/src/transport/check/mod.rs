@@ -135,21 +135,15 @@ impl Checker {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state
-            .lock()
-            .unwrap_or_else(|poison| poison.into_inner())
+        crate::lock::lock(&self.state)
     }
 
     fn courier(&self) -> MutexGuard<'_, Option<Courier>> {
-        self.courier
-            .lock()
-            .unwrap_or_else(|poison| poison.into_inner())
+        crate::lock::lock(&self.courier)
     }
 
     fn said(&self) -> MutexGuard<'_, String> {
-        self.said
-            .lock()
-            .unwrap_or_else(|poison| poison.into_inner())
+        crate::lock::lock(&self.said)
     }
 
     /// Writes what was found while the lock was held. Without the lock.
@@ -185,10 +179,7 @@ impl Checker {
             if !self.any_adopted.load(Acquire) {
                 return None;
             }
-            let adopted = self
-                .adopted
-                .read()
-                .unwrap_or_else(|poison| poison.into_inner());
+            let adopted = crate::lock::read(&self.adopted);
             adopted.iter().find_map(|place| {
                 let distance = address.checked_sub(place.address)?;
                 (distance < place.bytes).then_some((self.me, place.offset + distance))
@@ -198,10 +189,7 @@ impl Checker {
 
     /// Memory of the program's has become symmetric, at one or two addresses; 0 is none.
     pub(crate) fn adopt(&self, range: SymRange, addresses: [u64; 2]) {
-        let mut adopted = self
-            .adopted
-            .write()
-            .unwrap_or_else(|poison| poison.into_inner());
+        let mut adopted = crate::lock::write(&self.adopted);
         let addresses = addresses.into_iter().filter(|&address| address != 0);
         adopted.extend(addresses.map(|address| Adopted {
             address,
@@ -213,10 +201,7 @@ impl Checker {
 
     /// It is the program's own again.
     pub(crate) fn give_back(&self, range: SymRange) {
-        let mut adopted = self
-            .adopted
-            .write()
-            .unwrap_or_else(|poison| poison.into_inner());
+        let mut adopted = crate::lock::write(&self.adopted);
         adopted.retain(|place| place.offset != range.offset());
         self.any_adopted.store(!adopted.is_empty(), Release);
     }

@@ -305,9 +305,7 @@ impl Reports {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state
-            .lock()
-            .unwrap_or_else(|poison| poison.into_inner())
+        crate::lock::lock(&self.state)
     }
 
     /// Counts a finding whose sites are known already; `false` if they are not.

@@ -244,9 +244,7 @@ impl Tracker {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state
-            .lock()
-            .unwrap_or_else(|poison| poison.into_inner())
+        crate::lock::lock(&self.state)
     }
 
     /// As [`release`](Tracker::release), for the signal of put_signal: whoever sees it may use the data, and nothing else

@@ -136,7 +136,7 @@ fn new_enough(version: i32) -> Result<()> {
 /// Finds the driver and starts it; gives its version, such as 12080. A failure is tried again by the next call.
 pub(super) fn start() -> Result<i32> {
     static STARTED: Mutex<Option<i32>> = Mutex::new(None);
-    let mut started = STARTED.lock().unwrap_or_else(|poison| poison.into_inner());
+    let mut started = crate::lock::lock(&STARTED);
     if let Some(version) = *started {
         return Ok(version);
     }

@@ -33,6 +33,8 @@ pub(crate) use memory::segment::Segment;
 pub use streams::CudaStreamRef;
 pub(crate) use streams::{CudaEvent, CudaStream};
 
+use crate::lock::lock;
+
 use crate::job::block::Control;
 use crate::job::layout::{self, Layout};
 use crate::job::published::Wait;
@@ -97,10 +99,6 @@ struct Failed {
     lasting: Option<Error>,
     /// In a thread that has given up a wait, or found no room because of such.
     passing: Vec<(ThreadId, Error)>,
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(|poison| poison.into_inner())
 }
 
 /// Waits, with all that ends a wait of this PE, until what it is given says that it is done.

@@ -23,7 +23,7 @@ static ADOPTED: Mutex<Vec<(u64, u64)>> = Mutex::new(Vec::new());
 
 /// Enters a range into the list, unless part of it is there.
 fn claim(buffer: u64, bytes: u64) -> Result<()> {
-    let mut adopted = ADOPTED.lock().unwrap_or_else(|poison| poison.into_inner());
+    let mut adopted = crate::lock::lock(&ADOPTED);
     let taken = adopted
         .iter()
         .any(|&(start, len)| buffer < start + len && start < buffer + bytes);
@@ -39,7 +39,7 @@ fn claim(buffer: u64, bytes: u64) -> Result<()> {
 }
 
 fn unclaim(buffer: u64) {
-    let mut adopted = ADOPTED.lock().unwrap_or_else(|poison| poison.into_inner());
+    let mut adopted = crate::lock::lock(&ADOPTED);
     adopted.retain(|&(start, _)| start != buffer);
 }
 

@@ -12,7 +12,8 @@
 use super::Plan;
 use super::launch::address;
 use crate::Result;
-use crate::transport::cuda::{CudaEvent, Device, OutsideCapture, PER_THREAD, check, lock};
+use crate::lock::lock;
+use crate::transport::cuda::{CudaEvent, Device, OutsideCapture, PER_THREAD, check};
 use cudarc::driver::sys::{self, CUDA_KERNEL_NODE_PARAMS, CUfunction, CUgraph, CUgraphExec};
 use cudarc::driver::sys::{CUgraphNode, CUresult, CUstream};
 use std::collections::HashMap;

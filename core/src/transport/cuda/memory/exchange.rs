@@ -5,7 +5,7 @@
 //! nobody can tell what is still under way.
 
 use crate::job::wire::{Arriving, Kind, MAX_MESSAGE, Message, send, send_with_fd};
-use crate::transport::cuda::lock;
+use crate::lock::lock;
 use crate::{Error, Pe, Result};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::cell::RefCell;

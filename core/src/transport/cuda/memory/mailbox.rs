@@ -7,8 +7,9 @@
 use super::stage::{STAGE, STAGES, Stages};
 use crate::allocator::Allocator;
 use crate::job::block::MAX_TEAMS;
+use crate::lock::lock;
 use crate::transport::cuda::kernels::{ErrorRecord, WRITTEN};
-use crate::transport::cuda::{CudaEvent, Device, check, lock};
+use crate::transport::cuda::{CudaEvent, Device, check};
 use crate::{Error, Result};
 use cudarc::driver::sys;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};

@@ -2,8 +2,9 @@
 
 use super::segment::{Memory, Segment, mapping_of};
 use crate::buffer::SymRange;
+use crate::lock::lock;
 use crate::operation::Operation;
-use crate::transport::cuda::{CudaTransport, lock};
+use crate::transport::cuda::CudaTransport;
 use crate::{Error, Result};
 
 /// What can be registered, for an error.

@@ -8,8 +8,9 @@
 //!
 //! 4. `base` is the start of a reservation of `span` bytes, which lives as long as the `Segment`. What is mapped within it is in `mapped`.
 
+use crate::lock::lock;
 use crate::transport::cuda::device;
-use crate::transport::cuda::{Completion, Device, check, lock};
+use crate::transport::cuda::{Completion, Device, check};
 use crate::{Error, Result};
 use cudarc::driver::sys::{self, CUmemGenericAllocationHandle};
 use std::collections::BTreeMap;

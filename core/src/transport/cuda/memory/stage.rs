@@ -3,9 +3,10 @@
 
 use super::mailbox::{Mailbox, STAGED};
 use crate::buffer::{LocalDest, LocalSource};
+use crate::lock::lock;
 use crate::transport::Lane;
 use crate::transport::copy::copy;
-use crate::transport::cuda::{CudaEvent, lock};
+use crate::transport::cuda::CudaEvent;
 use crate::{Error, Result};
 use std::sync::Mutex;
 

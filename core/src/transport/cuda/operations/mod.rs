@@ -15,11 +15,12 @@ pub(crate) mod copies;
 mod staging;
 
 use crate::buffer::{LocalDest, LocalSource, SymRange};
+use crate::lock::lock;
 use crate::operation::Operation;
 use crate::strides::Transfer;
 use crate::transport::cuda::kernels::{SignalWay, StridedArgs, WaitArgs};
 use crate::transport::cuda::memory::mailbox::{ResultWord, Scratch};
-use crate::transport::cuda::{CudaTransport, GivenUp, check, lock};
+use crate::transport::cuda::{CudaTransport, GivenUp, check};
 use crate::transport::{Atomic, Call, Lane, Nbi, SignalUpdate, Transport, Width};
 use crate::{Error, MemoryKind, Pe, Result};
 use cudarc::driver::sys::{self, CUresult, CUstream};

@@ -7,9 +7,10 @@
 
 use crate::Result;
 use crate::job::published::{Target, Wait};
+use crate::lock::lock;
 use crate::operation::Operation;
 use crate::transport::Lane;
-use crate::transport::cuda::{CudaEvent, CudaTransport, PER_THREAD, lock};
+use crate::transport::cuda::{CudaEvent, CudaTransport, PER_THREAD};
 use cudarc::driver::sys::CUstream;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard};

@@ -6,9 +6,10 @@
 //! end nobody can mark then; the order of what is in a graph, and its end, are the program's.
 
 use crate::job::block::MAX_TEAMS;
+use crate::lock::lock;
 use crate::transport::Lane;
 use crate::transport::cuda::streams::CudaStream;
-use crate::transport::cuda::{CudaEvent, CudaTransport, Device, lock};
+use crate::transport::cuda::{CudaEvent, CudaTransport, Device};
 use crate::{Error, Result};
 use cudarc::driver::sys::CUstream;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Release};
