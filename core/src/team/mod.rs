@@ -7,11 +7,11 @@
 mod join;
 mod kernels;
 mod numbers;
+mod predefined;
 mod split;
 
 use crate::job::bell::ring_team;
 use crate::job::block::{Control, MAX_TEAMS, Row, TEAM_WORDS};
-use crate::job::places::Places;
 use crate::job::team::NAMES;
 pub(crate) use crate::job::team::{breaks, broken, name, short_name};
 use crate::job::{stops, tell};
@@ -428,25 +428,6 @@ impl Inner {
         }
     }
 
-    /// Makes the predefined teams that this PE is a member of, once it knows where all PEs are.
-    pub(crate) fn make_predefined(&self, places: &Places) {
-        for (index, state) in self.teams.states.iter().take(NAMES.len()).enumerate() {
-            let team = Team(index as u64);
-            let pes = match team {
-                Team::SHARED | Team::NODE => places.on_host_of(self.my_pe),
-                Team::SAME_MYPE_NODE => places.at_index_of(self.my_pe),
-                Team::SAME_GPU => places.on_gpu_of(self.my_pe),
-                Team::GPU_LEADERS => places.gpu_leaders(),
-                _ => (0..self.n_pes).collect(),
-            };
-            let members = Members::of(pes);
-            if let Some(my_pe) = members.member(self.my_pe) {
-                state.set(&self.control, team, &members, my_pe, 0);
-                self.put_on_device(team, &members, my_pe, 0);
-            }
-        }
-    }
-
     /// The team with a number, for messages and checks of this PE's own waits.
     pub(crate) fn team_state(&self, index: u32) -> &TeamState {
         &self.teams.states[index as usize]
@@ -501,15 +482,6 @@ impl Runtime {
     fn note_team(&self, operation: Operation, team: Team) {
         self.inner
             .note(operation.name(), Resource::Team, team.number(), 0);
-    }
-
-    /// Whether a handle is that of no team: [`Team::INVALID`], or [`Team::GPU_LEADERS`] on a PE that is none.
-    fn is_none(&self, team: Team) -> bool {
-        match team {
-            Team::INVALID => true,
-            Team::GPU_LEADERS => self.inner.team(team).is_err(),
-            _ => false,
-        }
     }
 
     /// This PE's number in a team; -1 for [`Team::INVALID`], and for [`Team::GPU_LEADERS`] on a PE that is none. Local.

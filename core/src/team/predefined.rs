@@ -1,0 +1,38 @@
+//! The predefined teams: they follow from where the PEs are.
+
+use super::{Members, NAMES, Team};
+use crate::Runtime;
+use crate::job::places::Places;
+use crate::runtime::Inner;
+
+impl Inner {
+    /// Makes the predefined teams that this PE is a member of, once it knows where all PEs are.
+    pub(crate) fn make_predefined(&self, places: &Places) {
+        for (index, state) in self.teams.states.iter().take(NAMES.len()).enumerate() {
+            let team = Team(index as u64);
+            let pes = match team {
+                Team::SHARED | Team::NODE => places.on_host_of(self.my_pe),
+                Team::SAME_MYPE_NODE => places.at_index_of(self.my_pe),
+                Team::SAME_GPU => places.on_gpu_of(self.my_pe),
+                Team::GPU_LEADERS => places.gpu_leaders(),
+                _ => (0..self.n_pes).collect(),
+            };
+            let members = Members::of(pes);
+            if let Some(my_pe) = members.member(self.my_pe) {
+                state.set(&self.control, team, &members, my_pe, 0);
+                self.put_on_device(team, &members, my_pe, 0);
+            }
+        }
+    }
+}
+
+impl Runtime {
+    /// Whether a handle is that of no team: [`Team::INVALID`], or [`Team::GPU_LEADERS`] on a PE that is none.
+    pub(super) fn is_none(&self, team: Team) -> bool {
+        match team {
+            Team::INVALID => true,
+            Team::GPU_LEADERS => self.inner.team(team).is_err(),
+            _ => false,
+        }
+    }
+}
