@@ -9,6 +9,10 @@
 
 mod message;
 mod service;
+#[allow(
+    clippy::duplicate_mod,
+    reason = "each file of core/tests has its own copy of what several use"
+)]
 mod tests;
 
 use super::host::HostTransport;

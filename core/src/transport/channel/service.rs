@@ -160,7 +160,7 @@ impl Drop for Service {
         self.desk.all_gone();
         for pe in 0..self.links.n_pes() {
             if pe != self.near.me {
-                let _ = self.send(pe as u64, Kind::Gone, 0, Data::zeroed(0));
+                self.send(pe as u64, Kind::Gone, 0, Data::zeroed(0));
             }
         }
     }
