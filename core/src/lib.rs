@@ -39,6 +39,10 @@
 
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 
+// Unit tests compile files of `core/tests`, which know the crate by its name.
+#[cfg(test)]
+extern crate self as nvshmemrs;
+
 mod accesses;
 mod allocator;
 mod atomics;

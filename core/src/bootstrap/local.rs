@@ -5,6 +5,8 @@ use super::{check_job, default_heap, stride};
 use crate::job::block::Control;
 use crate::job::membership::{self, Membership};
 use crate::runtime::Resolved;
+#[cfg(test)]
+use crate::transport::channel::Links;
 use crate::transport::cuda::{self, Company, CudaTransport, Device, Threads};
 use crate::{Error, InitAttr, MemoryKind, Pe, Result, Runtime};
 use std::sync::{Arc, Mutex};
@@ -24,9 +26,15 @@ pub struct Job {
 
 impl Job {
     /// Makes a job of `n_pes` PEs. Local.
+    #[cfg_attr(test, track_caller)]
     pub fn new(n_pes: Pe, attr: &InitAttr) -> Result<Job> {
         check_job(0, n_pes)?;
         let attr = attr.resolve()?;
+        #[cfg(test)]
+        let attr = Resolved {
+            links: Links::wanted(n_pes, std::panic::Location::caller()),
+            ..attr
+        };
         let on_device = attr.memory == MemoryKind::Device;
         let first = match on_device {
             true => {
@@ -57,6 +65,12 @@ impl Job {
     #[cfg(fuzzing)]
     pub(crate) fn control(&self) -> &Control {
         &self.control
+    }
+
+    /// How the PEs reach each other, if by messages only.
+    #[cfg(test)]
+    pub(crate) fn links(&self) -> Option<&Arc<Links>> {
+        self.attr.links.as_ref()
     }
 
     /// Joins the job as PE `pe`.
@@ -113,6 +127,7 @@ impl Job {
 ///
 /// # Panics
 /// If `body` panics on a PE, after every thread has ended.
+#[cfg_attr(test, track_caller)]
 pub fn run<F>(n_pes: Pe, body: F) -> Result<()>
 where
     F: Fn(Runtime) -> Result<()> + Sync,
@@ -121,6 +136,7 @@ where
 }
 
 /// As [`run`], with attributes.
+#[cfg_attr(test, track_caller)]
 pub fn run_with<F>(n_pes: Pe, attr: &InitAttr, body: F) -> Result<()>
 where
     F: Fn(Runtime) -> Result<()> + Sync,

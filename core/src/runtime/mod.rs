@@ -25,6 +25,8 @@ use crate::sites::Sites;
 use crate::stream::{GpuStream, Queue};
 use crate::team::Teams;
 use crate::track::{Ledger, Resource};
+#[cfg(test)]
+use crate::transport::channel::{ChannelTransport, Links};
 use crate::transport::check::{self, Checked, Checker};
 use crate::transport::cuda::CudaTransport;
 use crate::transport::host::HostTransport;
@@ -70,6 +72,9 @@ pub(crate) struct Resolved {
     pub(crate) stop_timeout: Option<Duration>,
     pub(crate) track: bool,
     pub(crate) check: check::Settings,
+    /// How the PEs reach each other, if by messages only.
+    #[cfg(test)]
+    pub(crate) links: Option<Arc<Links>>,
 }
 
 impl InitAttr {
@@ -113,6 +118,8 @@ impl InitAttr {
             stop_timeout: config::stop_timeout()?,
             track: config::track()?,
             check,
+            #[cfg(test)]
+            links: None,
         })
     }
 }
@@ -515,13 +522,16 @@ impl Runtime {
                     control.n_pes(),
                 );
                 let host = HostTransport::new(Arc::clone(control.segment()), layout, me);
+                let proper = Route::Host(host);
+                #[cfg(test)]
+                let proper = ChannelTransport::over(proper, attr.links.as_ref(), &control, me)?;
                 let transport = match (seed, &sites) {
                     (Some(_), Some(sites)) => {
-                        let sites = Arc::clone(sites);
-                        let check = Checker::start(&control, layout, me, Box::new(host), sites)?;
+                        let (sites, below) = (Arc::clone(sites), proper.boxed());
+                        let check = Checker::start(&control, layout, me, below, sites)?;
                         Route::Other(Box::new(Checked(check)))
                     }
-                    _ => Route::Host(host),
+                    _ => proper,
                 };
                 (layout, transport)
             }

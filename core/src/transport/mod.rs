@@ -10,10 +10,13 @@
 //! | [`notes`] | what a transport that watches the program is told |
 //! | [`host`], [`cuda`] | memory of the host, memory of GPUs |
 //! | [`check`] | the checker, which wraps another transport |
+//! | `channel` | in tests: PEs that reach each other by messages only |
 //! | [`copy`] | the one copy primitive |
 //!
 //! What the PEs share whatever the memory kind is in [`crate::job`].
 
+#[cfg(test)]
+pub(crate) mod channel;
 pub(crate) mod check;
 pub(crate) mod copy;
 pub(crate) mod cuda;

@@ -37,6 +37,14 @@ impl Route {
         }
     }
 
+    /// The same, to wrap.
+    pub(crate) fn boxed(self) -> Box<dyn Transport> {
+        match self {
+            Route::Host(host) => Box::new(host),
+            Route::Other(other) => other,
+        }
+    }
+
     /// The transport proper, for what the library does for its own ends.
     #[inline(always)]
     pub(crate) fn own(&self) -> Own<'_> {
