@@ -87,7 +87,8 @@ fn who_waits_in_init_for_whom_is_seen_from_outside() {
         let words = [told[0], "): not in init (", "nothing has moved for 0.3 s"];
         words.iter().all(|word| text.contains(word)).then_some(())
     });
-    assert_eq!(job.stderr().matches("nothing has moved").count(), 1);
+    // It is not said again and again; where a PE came late to init, there may have been one before that.
+    assert!(job.stderr().matches("nothing has moved").count() <= 2);
     file.close().expect("nobody else takes the file away");
     job.wait(HANG).assert_code(BOOTSTRAP);
 }

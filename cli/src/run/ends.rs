@@ -27,16 +27,24 @@ pub struct Ends {
 impl Ends {
     /// Those of a job of `n_pes` PEs.
     pub fn new(n_pes: u32) -> Self {
-        let roll = Roll::new(n_pes).inspect_err(|error| {
-            say::error(format_args!(
-                "nvshmemrs-run: PEs in init cannot be told of others that end: {error}"
-            ));
-        });
-        Self {
-            roll: roll.ok(),
+        let mut ends = Self {
+            roll: None,
             open: Vec::new(),
             own: Vec::new(),
+        };
+        match Roll::new(n_pes) {
+            Ok(roll) => ends.roll = Some(roll),
+            Err(error) => ends.lose(&error),
         }
+        ends
+    }
+
+    /// Goes on without the file.
+    fn lose(&mut self, error: &nvshmemrs::Error) {
+        say::error(format_args!(
+            "nvshmemrs-run: PEs in init cannot be told of others that end: {error}"
+        ));
+        self.roll = None;
     }
 
     /// The variable by which PEs find out, and its value.
@@ -58,7 +66,7 @@ impl Ends {
     }
 
     /// Tells the PEs of those that have ended for good.
-    pub fn tell(&mut self, job: &Job) -> Result<()> {
+    pub fn tell(&mut self, job: &Job) {
         let mut orphans = None;
         let mut left = Vec::new();
         for index in std::mem::take(&mut self.open) {
@@ -70,13 +78,16 @@ impl Ends {
                 left.push(index);
             } else {
                 let pid = pe.pid.as_raw_pid() as u32;
-                if let Some(roll) = &self.roll {
-                    roll.ended(pe.pe, pid, words(end))?;
+                let told = self
+                    .roll
+                    .as_ref()
+                    .map(|roll| roll.ended(pe.pe, pid, words(end)));
+                if let Some(Err(error)) = told {
+                    self.lose(&error);
                 }
             }
         }
         self.open = left;
-        Ok(())
     }
 
     /// The PE that went wrong before PE `index` did, if the PEs know of one that ended by itself.

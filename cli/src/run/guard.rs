@@ -29,6 +29,8 @@ impl Guard {
         let mut process = Command::new("/proc/self/exe")
             .arg0("nvshmemrs-run")
             .arg(FLAG)
+            // It is none of the PEs, whatever the launcher itself is.
+            .env_remove("NVSHMEMRS_PE")
             .process_group(0)
             .current_dir("/")
             .stdin(Stdio::piped())

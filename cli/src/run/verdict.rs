@@ -119,6 +119,7 @@ impl Evidence {
                     pe.pid.as_raw_pid(),
                     afterwards(pe, first)
                 )),
+                None if pe.end.is_none() => lines.push(line(culprit)),
                 None => lines.push(match self.place(culprit) {
                     "" => format!(
                         "before that, PE {culprit} exited with status 0 and had not joined the job"

@@ -163,7 +163,7 @@ impl<'a> Launcher<'a> {
                 }
             }
             if self.ends.are_open() {
-                self.ends.tell(&self.job)?;
+                self.ends.tell(&self.job);
             }
             self.keep_deadlines(Instant::now());
         }
@@ -311,7 +311,6 @@ impl<'a> Launcher<'a> {
         let ended = self.job.reap()?;
         let own = matches!(self.phase, Phase::Running | Phase::Grace(_));
         self.ends.add(&ended, own);
-        self.ends.tell(&self.job)?;
         if !ended.is_empty() && self.failure.is_none() {
             self.find_board();
         }
@@ -338,6 +337,8 @@ impl<'a> Launcher<'a> {
                 self.phase = Phase::Grace(now + self.args.grace);
             }
         }
+        // What the others did is on record: now they may learn of it, and end.
+        self.ends.tell(&self.job);
         Ok(())
     }
 

@@ -49,10 +49,8 @@ impl Rendezvous<'_> {
             ErrorKind::UnexpectedEof | ErrorKind::BrokenPipe | ErrorKind::ConnectionReset => {
                 Failure::HungUp(error)
             }
-            _ => {
-                let (pe, error) = self.ended(0, Some(error));
-                Failure::Gone(pe, error)
-            }
+            // This PE's own trouble says nothing of PE 0.
+            _ => Failure::Other(Error::system("hearing PE 0", error)),
         }
     }
 

@@ -38,7 +38,13 @@ impl Room {
             return Ok(Room { raised: false });
         };
         let Some(free) = free(soft).filter(|&free| free < needed) else {
-            return Ok(Room { raised: false });
+            // There may be room only because another init has raised the limit: then it must stay for this one, too.
+            if let Some((users, ..)) = raised.as_mut() {
+                *users += 1;
+            }
+            return Ok(Room {
+                raised: raised.is_some(),
+            });
         };
         let used = soft - free;
         let least = used + needed;

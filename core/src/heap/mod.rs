@@ -397,10 +397,12 @@ impl Inner {
         }
     }
 
-    /// Tells it that all PEs have come to free that.
-    fn tell_all_freed(&self) {
-        if let Some(notes) = self.transport.notes() {
-            notes.all_freed();
+    /// Tells it whether all PEs have come to free that.
+    fn tell_all_freed<T>(&self, met: &Result<T>) {
+        match (self.transport.notes(), met) {
+            (None, _) => {}
+            (Some(notes), Ok(_)) => notes.all_freed(),
+            (Some(notes), Err(_)) => notes.not_freed(),
         }
     }
 
@@ -579,9 +581,9 @@ impl Inner {
         call.error = call.error.or(completed.err());
         let met = turn.meet(call, &[]);
         if let Some(block) = block {
+            self.tell_all_freed(&met);
             match met {
                 Ok(_) => {
-                    self.tell_all_freed();
                     self.drop_block(&mut self.heap.lock(), block.offset);
                 }
                 Err(_) => self.disown(block),

@@ -30,9 +30,11 @@ impl Inner {
             .transport
             .quiet_before_release(Lane::Blocking, "realloc");
         call.error = call.error.or(completed.err());
-        let result = turn
-            .meet(call, &[])
-            .and_then(|_| self.change(&turn, block, bytes));
+        let met = turn.meet(call, &[]);
+        if block.is_some() {
+            self.tell_all_freed(&met);
+        }
+        let result = met.and_then(|_| self.change(&turn, block, bytes));
         if let (Some(block), Err(_)) = (block, &result) {
             self.disown(block);
         }
@@ -44,7 +46,6 @@ impl Inner {
         let Some(old) = old else {
             return self.allocate_in(turn, Ok(Request::bytes(bytes)));
         };
-        self.tell_all_freed();
         if bytes == 0 {
             self.drop_block(&mut self.heap.lock(), old.offset);
             return Ok(None);

@@ -7,6 +7,7 @@
 use crate::allocator::{Allocator, Block};
 use crate::buffer::{Registration, SymRange};
 use crate::collectives::Call;
+use crate::debug::Level;
 use crate::job::layout::Layout;
 use crate::runtime::Inner;
 use crate::track::Resource;
@@ -187,14 +188,14 @@ impl Inner {
             Err(error) => turn.fail(operation, args, error),
         };
         if let Err(error) = met {
-            // Some PE could not: the others take it back. A buffer that cannot be taken back stays shared; the first error says why.
+            // Some PE could not: the others take it back. A buffer that cannot be taken back stays shared, and nobody knows of which PE's
+            // that is true: so no other buffer gets the place.
             if mine {
                 let _ = self
                     .transport
                     .any()
                     .give_back(range, registration.buffer, preferred);
             }
-            self.heap.lock().registered.window.free(place.offset);
             return Err(error);
         }
         let buffer = Buffer {
@@ -278,8 +279,12 @@ impl Inner {
             state.registered.buffers.values().copied().collect()
         };
         for buffer in buffers {
-            // One that cannot be stays shared, with its contents.
-            let _ = self.forget_buffer(&buffer);
+            if let Err(error) = self.forget_buffer(&buffer) {
+                self.debug.write(Level::Warn, self.my_pe, || {
+                    let address = buffer.address;
+                    format!("the registered buffer at {address:#x} stays shared memory, with its contents: {error}")
+                });
+            }
         }
     }
 }

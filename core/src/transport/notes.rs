@@ -34,6 +34,9 @@ pub(crate) trait Notes: Send + Sync {
     /// All PEs have come to a collective that frees.
     fn all_freed(&self);
 
+    /// They have not: nothing is freed.
+    fn not_freed(&self);
+
     /// The program has a pointer to another PE's memory.
     fn pointer_given(&self, pe: Pe);
 

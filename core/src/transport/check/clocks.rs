@@ -42,8 +42,9 @@ mod head {
     pub(super) const SHOWS: usize = 7;
     /// The PE has ordered its puts up to this tag before something that others can see: by fence, quiet, a signal, an atomic operation.
     pub(super) const ORDERED: usize = 8;
-    /// The same, as it was when the PE came to its last free.
-    pub(super) const FREED: usize = 9;
+    /// The same, as it was when the PE came to its last two frees, by the parity of their number: who has left one may be in the
+    /// next while others still judge the first.
+    pub(super) const FREED: [usize; 2] = [9, 10];
 }
 
 /// Words of a moment of a PE's history.
@@ -173,16 +174,16 @@ impl Clocks {
     }
 
     /// This PE comes to a free, before the quiet of that.
-    pub(super) fn free(&self) {
+    pub(super) fn free(&self, number: u64) {
         let own = &self.own;
         let ordered = own[head::ORDERED].load(Relaxed);
         let ordered = ordered.max(own[head::FENCED].load(Relaxed));
-        own[head::FREED].store(ordered, Relaxed);
+        own[head::FREED[number as usize & 1]].store(ordered, Relaxed);
     }
 
-    /// Whether `pe` had ordered its puts up to `tag` before anything when it came to its last free. Once all have come to it.
-    pub(super) fn ordered_before_free(&self, pe: u64, tag: u64) -> bool {
-        self.head(pe)[head::FREED].load(Relaxed) >= tag
+    /// Whether `pe` had ordered its puts up to `tag` before anything when it came to this free. Once all have come to it.
+    pub(super) fn ordered_before_free(&self, pe: u64, tag: u64, number: u64) -> bool {
+        self.head(pe)[head::FREED[number as usize & 1]].load(Relaxed) >= tag
     }
 
     /// quiet: all operations so far are complete. One thread at a time.

@@ -203,6 +203,10 @@ impl Notes for Checker {
         self.track(Tracker::all_freed);
     }
 
+    fn not_freed(&self) {
+        self.track(Tracker::not_freed);
+    }
+
     fn pointer_given(&self, pe: Pe) {
         self.track(|tracker| tracker.pointer_given(pe));
     }

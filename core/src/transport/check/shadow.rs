@@ -414,7 +414,13 @@ fn collect(cells: &[u64; CELLS], which: u8, new: Cell, word: u64, conflicts: &mu
             (known.pe(), known.kind(), known.site()) == (cell.pe(), cell.kind(), cell.site())
         };
         match conflicts.iter_mut().find(same) {
-            Some(known) => known.end = end,
+            Some(known) => {
+                known.end = end;
+                // The last of them stands for all: the others come before it.
+                if cell.tag() > known.cell.tag() {
+                    known.cell = cell;
+                }
+            }
             None => conflicts.push(Conflict { cell, start, end }),
         }
     }

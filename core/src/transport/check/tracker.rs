@@ -178,6 +178,8 @@ struct State {
     completing: bool,
     /// Puts to the block that is being freed which nothing orders: this PE's accesses, their sites and with what they conflict.
     freed: Vec<(Access, u16, Conflict)>,
+    /// Frees that all PEs have come to, which is the number of the next one.
+    frees: u64,
 }
 
 impl State {

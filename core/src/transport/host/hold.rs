@@ -16,7 +16,7 @@ use linux_raw_sys::general::{
     UFFD_API, UFFD_FEATURE_MINOR_SHMEM, UFFD_FEATURE_MISSING_SHMEM, UFFD_USER_MODE_ONLY,
     uffdio_api, uffdio_range, uffdio_register,
 };
-use linux_raw_sys::ioctl::{UFFDIO_API, UFFDIO_REGISTER};
+use linux_raw_sys::ioctl::{UFFDIO_API, UFFDIO_REGISTER, UFFDIO_UNREGISTER, UFFDIO_WAKE};
 use procfs::process::Process;
 use rustix::io::Errno;
 use rustix::ioctl::{Opcode, Updater, ioctl};
@@ -63,23 +63,29 @@ impl Holder {
         shared: bool,
         body: impl FnOnce() -> std::result::Result<T, Errno>,
     ) -> std::result::Result<T, Errno> {
-        let Some(fault) = self.fault else {
-            return body();
-        };
-        // A signal handler on this thread that touched the range would wait for itself.
+        // A signal handler on this thread that touched the range would wait for itself, or its store could be lost.
         signals::blocked(|| {
+            let Some(fault) = self.fault else {
+                return body();
+            };
             let mode = if shared { MISSING | MINOR } else { MISSING };
             let mut register = uffdio_register {
                 range: uffdio_range { start, len: bytes },
                 mode,
                 ioctls: 0,
             };
-            // SAFETY: rule 1; whoever touches the range waits until `fault` is closed, below.
+            // SAFETY: rule 1; whoever touches the range waits until it is woken, below.
             unsafe { request::<UFFDIO_REGISTER, _>(&fault, &mut register) }?;
             let result = body();
-            // Ends the hold: those that wait look again.
+            // Ends the hold: those that wait look again. Closing it would not do if a child that was forked meanwhile has it, too.
+            // What was mapped anew is not registered any more, so the first request may find nothing.
+            let mut range = uffdio_range { start, len: bytes };
+            // SAFETY: rules 1 and 2.
+            let _ = unsafe { request::<UFFDIO_UNREGISTER, _>(&fault, &mut range) };
+            // SAFETY: as above.
+            let woken = unsafe { request::<UFFDIO_WAKE, _>(&fault, &mut range) };
             drop(fault);
-            result
+            result.and_then(|result| woken.map(|()| result))
         })
     }
 

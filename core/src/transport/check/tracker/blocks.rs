@@ -62,7 +62,8 @@ impl Tracker {
 
     /// This PE has called free for these bytes, before it completes its operations and meets the others.
     pub(crate) fn freed(&self, range: SymRange, site: u16) {
-        self.clocks.free();
+        let number = self.lock().frees;
+        self.clocks.free(number);
         // Without a name of its own it could not be told from other stores.
         if site != 0 && range.bytes() > 0 {
             self.area.set_frees(self.me, site);
@@ -71,16 +72,25 @@ impl Tracker {
         }
     }
 
+    /// The PEs have not come together to free it.
+    pub(crate) fn not_freed(&self) {
+        self.lock().freed.clear();
+    }
+
     /// All PEs have called it: what was put and never ordered before anything is lost.
     pub(crate) fn all_freed(&self) {
-        let conflicts = std::mem::take(&mut self.lock().freed);
+        let (conflicts, number) = {
+            let mut state = self.lock();
+            state.frees += 1;
+            (std::mem::take(&mut state.freed), state.frees - 1)
+        };
         for (access, site, conflict) in conflicts {
             let put = if access.frees {
                 conflict.cell
             } else {
                 access.cell
             };
-            if self.clocks.ordered_before_free(put.pe(), put.tag()) {
+            if self.clocks.ordered_before_free(put.pe(), put.tag(), number) {
                 continue;
             }
             let mut finding = self.finding(Problem::FreeEarly, &access, site, &conflict);

@@ -55,6 +55,36 @@ fn a_put_before_a_free_that_somebody_may_have_used() {
     }
 }
 
+/// Conflicts of one place are one finding; the last of them says whether it is one.
+#[test]
+fn the_last_put_of_a_place_counts_at_a_free() {
+    job!(job: a, b);
+    for part in 0..2 {
+        if part == 1 {
+            a.quiet();
+        }
+        a.put(1, DATA + 64 * part, 64);
+    }
+    b.free(DATA, 4096);
+    a.free(DATA, 4096);
+    job.all_freed();
+    job.one(1, Problem::FreeEarly);
+}
+
+/// Who has left one free may be in the next while another PE still judges the first.
+#[test]
+fn the_next_free_of_a_fast_pe_hides_nothing() {
+    job!(job: a, b);
+    a.put(1, DATA + 64, 64);
+    b.free(DATA, 4096);
+    a.free(DATA, 4096);
+    a.quiet();
+    a.tracker().all_freed();
+    a.free(DATA + 8192, 64);
+    b.tracker().all_freed();
+    job.one(1, Problem::FreeEarly);
+}
+
 #[test]
 fn a_put_signal_before_a_free() {
     job!(job: a, b);
