@@ -1,6 +1,7 @@
-//! The table of the operations that can wait: the one place that names them.
+//! The table of the operations that can wait.
 //!
-//! The board, the checker, error texts, signatures of collectives and the kernels of GPUs know an operation by its row here.
+//! The board, error texts, meetings and their signatures, and the kernels of GPUs know an operation by its row here. The checker
+//! learns there what a collective completes; the names of its sites are those that the program called.
 //! A new collective is one row here, one file in `collectives/` and one function in `capi/`.
 
 use crate::dtype::Dtype;
