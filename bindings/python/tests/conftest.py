@@ -15,6 +15,9 @@ import pytest
 
 import nvshmemrs.core as nvshmem
 
+# A program then writes each line at once, so the lines of several PEs do not mix.
+os.environ["PYTHONUNBUFFERED"] = ""
+
 PROGRAMS = Path(__file__).parent / "programs"
 LAUNCHED = ("NVSHMEMRS_PE", "NVSHMEMRS_N_PES", "NVSHMEMRS_UNIQUE_ID")
 
