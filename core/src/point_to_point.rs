@@ -4,7 +4,6 @@
 //! `_vector` forms compare every element with a value of its own. What a PE put before the value that holds is visible
 //! afterwards.
 
-mod gpu;
 mod turns;
 
 use crate::buffer::SymRange;
@@ -14,8 +13,7 @@ use crate::job::published::{Seen, Target, Wait};
 use crate::op::Cmp;
 use crate::operation::Operation;
 use crate::runtime::Inner;
-use crate::transport::cuda::kernels::WaitMode;
-use crate::transport::{Notes, Watch};
+use crate::transport::{Expected, Found, Goal, Notes, Search, Watch};
 use crate::{Error, Result, Runtime};
 use std::cell::RefCell;
 use std::panic::Location;
@@ -280,9 +278,31 @@ impl<'a, T: WaitElement> Set<'a, T> {
         self.seen(result)
     }
 
+    /// Looks at the elements on a stream of the transport's, if the operation goes there. A wait for all that needs nothing of the
+    /// caller's is put on the stream, and counts as ended. Where nothing is to be looked at, the host knows the answer.
+    fn on_stream(&self, goal: Goal, waits: Option<Operation>) -> Option<Result<Found>> {
+        if self.len == 0 {
+            return None;
+        }
+        self.rt.inner.transport.search(self.rt.lane, || Search {
+            offset: self.offset,
+            count: self.len,
+            dtype: T::DTYPE,
+            cmp: self.cmp,
+            expected: match self.values {
+                Values::Same(value) => Expected::Same(value.to_bits()),
+                Values::Each(values) => Expected::Each(bytemuck::cast_slice(values)),
+            },
+            status: self.status,
+            goal,
+            waits,
+            answers: waits.is_none() || goal != Goal::All,
+        })
+    }
+
     #[track_caller]
     fn wait_all(&self) -> Result<()> {
-        if let Some(found) = self.on_gpu(WaitMode::All, Some(Operation::WaitUntilAll)) {
+        if let Some(found) = self.on_stream(Goal::All, Some(Operation::WaitUntilAll)) {
             return found.map(drop);
         }
         let watches = self.watch();
@@ -324,17 +344,20 @@ impl<'a, T: WaitElement> Set<'a, T> {
     #[track_caller]
     fn wait_any(&self) -> Result<Option<usize>> {
         let operation = Operation::WaitUntilAny;
-        let found = self.in_turn(|start| match self.any_on_gpu(start, Some(operation)) {
-            Some(found) => found,
-            None => self.wait(operation, || self.any(start)),
-        })?;
+        let found =
+            self.in_turn(
+                |start| match self.on_stream(Goal::Any { start }, Some(operation)) {
+                    Some(found) => found.map(|found| found.indices.first().copied()),
+                    None => self.wait(operation, || self.any(start)),
+                },
+            )?;
         self.acquire();
         Ok(found)
     }
 
     #[track_caller]
     fn wait_some(&self) -> Result<Vec<usize>> {
-        if let Some(found) = self.on_gpu(WaitMode::Some, Some(Operation::WaitUntilSome)) {
+        if let Some(found) = self.on_stream(Goal::Some, Some(Operation::WaitUntilSome)) {
             return found.map(|found| found.indices);
         }
         let first = self.wait(Operation::WaitUntilSome, || self.any(0))?;
@@ -345,8 +368,8 @@ impl<'a, T: WaitElement> Set<'a, T> {
 
     #[track_caller]
     fn test_all(&self) -> Result<bool> {
-        if let Some(found) = self.on_gpu(WaitMode::All, None) {
-            return found.map(|found| found.result == 1);
+        if let Some(found) = self.on_stream(Goal::All, None) {
+            return found.map(|found| found.held);
         }
         let all = self.all(&mut 0).is_ok();
         if all {
@@ -357,8 +380,8 @@ impl<'a, T: WaitElement> Set<'a, T> {
 
     #[track_caller]
     fn test_any(&self) -> Result<Option<usize>> {
-        let found = self.in_turn(|start| match self.any_on_gpu(start, None) {
-            Some(found) => found,
+        let found = self.in_turn(|start| match self.on_stream(Goal::Any { start }, None) {
+            Some(found) => found.map(|found| found.indices.first().copied()),
             None => self.seen(self.any(start).unwrap_or(None)),
         })?;
         self.acquire();
@@ -367,7 +390,7 @@ impl<'a, T: WaitElement> Set<'a, T> {
 
     #[track_caller]
     fn test_some(&self) -> Result<Vec<usize>> {
-        if let Some(found) = self.on_gpu(WaitMode::Some, None) {
+        if let Some(found) = self.on_stream(Goal::Some, None) {
             return found.map(|found| found.indices);
         }
         let found = self.some(self.any(0).unwrap_or(None));
@@ -433,6 +456,29 @@ impl Inner {
     }
 }
 
+impl Search<'static> {
+    /// A look at one element.
+    pub(crate) fn one<T: WaitElement>(
+        ivar: SymElement<T>,
+        cmp: Cmp,
+        value: T,
+        waits: Option<Operation>,
+        answers: bool,
+    ) -> Search<'static> {
+        Search {
+            offset: ivar.offset(),
+            count: 1,
+            dtype: T::DTYPE,
+            cmp,
+            expected: Expected::Same(value.to_bits()),
+            status: None,
+            goal: Goal::One,
+            waits,
+            answers,
+        }
+    }
+}
+
 impl Runtime {
     /// Waits until this PE's copy of `ivar` compares to `value`.
     ///
@@ -447,8 +493,9 @@ impl Runtime {
     ) -> Result<()> {
         self.inner.ready()?;
         self.inner.within(ivar.range())?;
-        if let Some(lane) = self.gpu_lane() {
-            return lane.wait_until(ivar, cmp, value);
+        let search = || Search::one(ivar, cmp, value, Some(Operation::WaitUntil), false);
+        if let Some(found) = self.inner.transport.search(self.lane, search) {
+            return found.map(drop);
         }
         let offset = ivar.offset();
         let wait = Wait {
@@ -615,8 +662,9 @@ impl Runtime {
     pub fn test<T: WaitElement>(&self, ivar: SymElement<T>, cmp: Cmp, value: T) -> Result<bool> {
         self.inner.ready()?;
         self.inner.within(ivar.range())?;
-        if let Some(lane) = self.gpu_lane() {
-            return lane.test(ivar, cmp, value);
+        let search = || Search::one(ivar, cmp, value, None, true);
+        if let Some(found) = self.inner.transport.search(self.lane, search) {
+            return found.map(|found| found.held);
         }
         let transport = &self.inner.transport;
         transport.look(ivar.range());

@@ -174,7 +174,7 @@ impl Inner {
             Err(error) => Ok(Err(error)),
         })??;
         match wait.target {
-            Target::Stream { .. } => self.check_kernels(wait.operation),
+            Target::Stream { .. } => self.check_running(wait.operation),
             _ => Ok(()),
         }
     }

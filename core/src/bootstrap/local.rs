@@ -98,7 +98,7 @@ impl Job {
             }
         };
         let used = cuda.as_ref().ok().and_then(Option::as_ref);
-        let gpu = used.map(|cuda| cuda.device().uuid());
+        let gpu = used.map(|cuda| cuda.uuid());
         membership::take_place(&control, pe, Membership::Thread, gpu)?;
         match cuda {
             Ok(cuda) => {

@@ -4,14 +4,13 @@
 mod damaged;
 
 use crate::bootstrap::{self, UniqueId};
-use crate::collectives::FinalizeNotice;
 use crate::debug::Level;
 use crate::heap::Heap;
 use crate::job::bell;
 use crate::job::block::Control;
 use crate::job::interrupt::InterruptHook;
 use crate::job::layout::Layout;
-use crate::job::liveness::{self, Chore, Watchdog};
+use crate::job::liveness::{self, Watchdog};
 use crate::job::membership::Membership;
 use crate::job::places::Places;
 use crate::job::process::pid_of;
@@ -22,7 +21,7 @@ use crate::job::state::State;
 use crate::job::{fork, tell};
 use crate::operation::Operation;
 use crate::sites::Sites;
-use crate::stream::{GpuStream, Queue};
+use crate::stream::Queue;
 use crate::team::Teams;
 use crate::track::{Ledger, Resource};
 #[cfg(test)]
@@ -30,11 +29,10 @@ use crate::transport::channel::{ChannelTransport, Links};
 use crate::transport::check::{self, Checked, Checker};
 use crate::transport::cuda::CudaTransport;
 use crate::transport::host::HostTransport;
-use crate::transport::{Lane, Route};
+use crate::transport::{Lane, Owner, Route};
 use crate::wait;
 use crate::{Error, MemoryKind, Pe, Result, board, config};
 use std::any::Any;
-use std::cell::RefCell;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
@@ -133,8 +131,40 @@ pub struct Mapping {
     _there: Arc<()>,
 }
 
-/// How long a PE that leaves waits for kernels that were told to end.
-const SETTLE: Duration = Duration::from_secs(2);
+/// The PE, as its transport may ask it.
+struct TransportOwner(Weak<Inner>);
+
+impl TransportOwner {
+    fn ask<T>(&self, question: impl FnOnce(&Inner) -> Result<T>) -> Result<T> {
+        match self.0.upgrade() {
+            Some(inner) => question(&inner),
+            None => Err(Error::NotInitialized("the runtime has been dropped")),
+        }
+    }
+}
+
+impl Owner for TransportOwner {
+    fn wait(&self, wait: Wait, done: &dyn Fn() -> Result<bool>) -> Result<()> {
+        self.ask(|inner| inner.wait_for(wait, done))
+    }
+
+    fn check(&self, operation: Operation) -> Result<()> {
+        self.ask(|inner| {
+            inner.check_job(operation)?;
+            inner.ready()
+        })
+    }
+
+    fn check_team(&self, operation: Operation, team: u32) -> Result<()> {
+        self.ask(|inner| inner.check_team(operation, inner.team_state(team)))
+    }
+
+    fn break_team(&self, team: u32) {
+        if let Some(inner) = self.0.upgrade() {
+            inner.break_team(inner.team_state(team));
+        }
+    }
+}
 
 /// Marks a runtime that is no longer live, where the fork generation would be.
 const ENDED: u64 = u64::MAX;
@@ -152,8 +182,6 @@ pub(crate) struct Inner {
     streams: Mutex<Vec<Weak<Queue>>>,
     /// The threads of streams that were dropped; finalize waits for them.
     dropped_streams: Mutex<Vec<JoinHandle<()>>>,
-    /// The streams of the GPU that finalize waits for.
-    gpu_streams: Mutex<Vec<Arc<GpuStream>>>,
     pub(crate) spins: AtomicU32,
     pub(crate) timeout: Option<Duration>,
     /// When init is over, on the monotonic clock in ns.
@@ -219,88 +247,8 @@ impl Inner {
         }
     }
 
-    fn gpu_streams(&self) -> MutexGuard<'_, Vec<Arc<GpuStream>>> {
-        crate::lock::lock(&self.gpu_streams)
-    }
-
-    /// Adds a stream to those that finalize waits for. Of those that were dropped, the idle ones are forgotten.
-    pub(crate) fn add_gpu_stream(&self, stream: &Arc<GpuStream>) {
-        let mut streams = self.gpu_streams();
-        streams.retain(|stream| Arc::strong_count(stream) > 1 || !stream.query().unwrap_or(true));
-        streams.push(Arc::clone(stream));
-    }
-
-    /// The program drops a stream. One of its own it may destroy now, so that is not touched any more; ours goes on until it is idle.
-    /// What is on it is waited for by finalize.
-    pub(crate) fn let_gpu_stream_go(&self, stream: &Arc<GpuStream>) {
-        if self.ready().is_err() {
-            // A forked child; or the runtime has ended, and has let go of all streams.
-            return;
-        }
-        if let Some(cuda) = self.transport.cuda() {
-            cuda.let_go(stream.raw(), stream.made_in());
-        }
-        if stream.is_foreign() {
-            self.gpu_streams().retain(|one| !Arc::ptr_eq(one, stream));
-        }
-    }
-
-    /// Lets all streams of the GPU go, and waits until their work has ended, which was told to.
-    fn settle_gpu(&self) {
-        let Some(cuda) = self.transport.cuda() else {
-            return;
-        };
-        for stream in std::mem::take(&mut *self.gpu_streams()) {
-            cuda.let_go(stream.raw(), stream.made_in());
-        }
-        if !cuda.settle(SETTLE) {
-            self.debug.write(Level::Warn, self.my_pe, || {
-                "the GPU memory of the heap stays mapped until this process ends: work on a stream has not come to its end".into()
-            });
-        }
-    }
-
-    /// Waits for the streams of the GPU, and tells the members of each team, as soon as this PE is done with it, that it comes to no
-    /// further collective: kernels of theirs may wait for one, and ours for what comes after it.
-    fn drain_gpu_streams(&self) -> Result<()> {
-        let streams = self.gpu_streams().clone();
-        let notice = RefCell::new(FinalizeNotice::new(self));
-        let mut drained = Ok(());
-        for stream in &streams {
-            let done = self.wait_until_done(Operation::Finalize, &|| {
-                notice.borrow_mut().look()?;
-                stream.query()
-            });
-            drained = drained.and(done);
-        }
-        if let Some(cuda) = self.transport.cuda() {
-            let done = self.wait_until_done(Operation::Finalize, &|| {
-                notice.borrow_mut().look()?;
-                cuda.left_nothing()
-            });
-            drained = drained.and(done);
-        }
-        // An error of the driver says that nothing runs any more.
-        let idle = |done: Result<bool>| done.unwrap_or(true);
-        let told = notice.into_inner().finish(|| {
-            let left = self
-                .transport
-                .cuda()
-                .map_or(Ok(true), |cuda| cuda.left_nothing());
-            idle(left) && streams.iter().all(|stream| idle(stream.query()))
-        });
-        drained.and(told)
-    }
-
     fn state(&self, state: State) {
         tell::state(self.control.pe(self.my_pe), state);
-    }
-
-    /// Ends the kernels of this PE that wait for one that is gone, or on a broken team; for the watchdog.
-    fn kernels_chore(&self) -> Option<Chore> {
-        let completion = Arc::clone(self.transport.cuda()?.completion());
-        let (control, me) = (self.control.clone(), self.my_pe);
-        Some(Box::new(move || completion.watch(&control, me)))
     }
 
     /// An error if a PE of the job is gone.
@@ -354,7 +302,7 @@ impl Inner {
             stream.close();
             drained = drained.and(stream.drain(self, Operation::Finalize));
         }
-        drained = drained.and(self.drain_gpu_streams());
+        drained = drained.and(self.transport.any().drain());
         let threads = std::mem::take(&mut *self.dropped_streams());
         if drained.is_ok() {
             for thread in threads {
@@ -413,8 +361,9 @@ impl Inner {
             // Whoever sees a kernel of its own ended sees why.
             liveness::mark_gone(&self.control, self.my_pe, state);
         }
-        self.transport.any().leave(state == State::Left);
-        self.settle_gpu();
+        if let Some(warning) = self.transport.any().leave(state == State::Left) {
+            self.debug.write(Level::Warn, self.my_pe, || warning);
+        }
         self.forget_buffers();
         if state != State::Left {
             self.state(state);
@@ -547,7 +496,6 @@ impl Runtime {
             teams: Teams::new(&control),
             streams: Mutex::default(),
             dropped_streams: Mutex::default(),
-            gpu_streams: Mutex::default(),
             spins: AtomicU32::new(0),
             timeout: attr.timeout,
             init_until: crate::clock::now_ns().saturating_add(left.as_nanos() as u64),
@@ -562,7 +510,7 @@ impl Runtime {
         };
         if membership == Membership::Process && inner.n_pes > 1 {
             let control = inner.control.clone();
-            let chore = inner.kernels_chore();
+            let chore = inner.transport.any().chore();
             let watchdog = Watchdog::start(control, me, attr.stop_timeout, chore)?;
             *crate::lock::lock(&inner.watchdog) = Some(watchdog);
         }
@@ -572,13 +520,8 @@ impl Runtime {
             lane: Lane::Blocking,
         };
         let inner = &runtime.inner;
-        if let Some(cuda) = inner.transport.cuda() {
-            let weak = Arc::downgrade(inner);
-            cuda.wait_by(Box::new(move |wait, done| match weak.upgrade() {
-                Some(inner) => inner.wait_for(wait, done),
-                None => Err(Error::NotInitialized("the runtime has been dropped")),
-            }));
-        }
+        let owner = TransportOwner(Arc::downgrade(inner));
+        inner.transport.any().owned_by(Box::new(owner));
         let wait = Wait {
             operation: Operation::Init,
             target: Target::Job,
@@ -592,14 +535,8 @@ impl Runtime {
                 inner.n_pes
             ));
         }
-        if let Some(cuda) = inner.transport.cuda() {
-            inner.debug.write(Level::Info, me, || {
-                format!(
-                    "{}, kernels from {}",
-                    cuda.device(),
-                    cuda.kernels().origin()
-                )
-            });
+        if let Some(about) = inner.transport.any().about() {
+            inner.debug.write(Level::Info, me, || about);
         }
         inner.debug.write(Level::Info, me, || {
             format!(
@@ -664,10 +601,7 @@ impl Runtime {
 
     /// The GPU that this PE uses, as this process counts them; `None` if the heap is in host memory. Local.
     pub fn device(&self) -> Option<i32> {
-        self.inner
-            .transport
-            .cuda()
-            .map(|cuda| cuda.device().ordinal())
+        self.inner.transport.any().device()
     }
 
     /// This process's mapping of the heap, which stays valid as long as the value lives. Local.
@@ -691,7 +625,7 @@ impl Runtime {
     /// Whether the job is whole: otherwise the error that every waiting call would return. Local; never waits.
     pub fn check(&self) -> Result<()> {
         self.inner.ready()?;
-        self.inner.check_kernels(Operation::Check)
+        self.inner.check_running(Operation::Check)
     }
 
     /// What the checker has found on this PE: how often, and the texts of the last findings, oldest first. Nothing in a job that is

@@ -18,7 +18,6 @@ use crate::job::{stops, tell};
 use crate::operation::Operation;
 use crate::runtime::Inner;
 use crate::track::Resource;
-use crate::transport::cuda::kernels::TeamArgs;
 use crate::{Error, Pe, Result, Runtime};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64};
@@ -147,8 +146,6 @@ pub(crate) struct TeamState {
     listed: AtomicBool,
     list: RwLock<Option<Arc<[Pe]>>>,
     config: Mutex<TeamConfig>,
-    /// On GPU memory: what the team's kernels get, or why it has none.
-    device: Mutex<Option<Result<TeamArgs>>>,
     /// The last epoch this PE has entered; it survives the team.
     pub(crate) epoch: AtomicU64,
     /// The epoch after which the team's first one comes.
@@ -170,7 +167,6 @@ impl TeamState {
             listed: AtomicBool::new(false),
             list: RwLock::new(None),
             config: Mutex::new(TeamConfig::default()),
-            device: Mutex::new(None),
             epoch: AtomicU64::new(0),
             born: AtomicU64::new(0),
             busy: AtomicBool::new(false),
@@ -216,11 +212,6 @@ impl TeamState {
             stride: self.stride.load(Relaxed),
             list: self.list(),
         }
-    }
-
-    /// What the team's kernels get, if it is on a GPU.
-    pub(crate) fn on_device(&self) -> Option<Result<TeamArgs>> {
-        crate::lock::lock(&self.device).clone()
     }
 
     /// The epoch after which the team's first one comes.
@@ -410,21 +401,19 @@ impl Inner {
         let Some(claim) = self.teams.claim(index) else {
             return Ok(None);
         };
-        if let Some(cuda) = self.transport.cuda() {
-            cuda.clear_team(index as u32)?;
+        if let Some(own) = self.transport.collectives() {
+            own.clear_team(index as u32)?;
         }
         Ok(Some(claim))
     }
 
-    /// Makes what the kernels of a team need, if the heap is GPU memory.
-    fn put_on_device(&self, team: Team, members: &Members, my_pe: Pe, born: u64) {
-        if let Some(cuda) = self.transport.cuda() {
+    /// Lets the transport make what it needs of a team, if it does collectives itself.
+    fn tell_transport(&self, team: Team, members: &Members, my_pe: Pe, born: u64) {
+        if let Some(own) = self.transport.collectives() {
             let pes: Vec<Pe> = (0..members.n_pes)
                 .map(|member| members.pe(member))
                 .collect();
-            let state = &self.teams.states[team.index()];
-            let made = cuda.make_team(state.index, &pes, my_pe, born);
-            *crate::lock::lock(&state.device) = Some(made);
+            own.make_team(team.index() as u32, &pes, my_pe, born);
         }
     }
 

@@ -25,13 +25,12 @@ mod operations;
 pub(crate) mod streams;
 pub mod survey;
 
-pub(crate) use collectives::completion::{Completion, CompletionCounts};
+pub(crate) use collectives::completion::Completion;
 pub(crate) use device::Device;
 pub(crate) use memory::default_heap_bytes;
 pub(crate) use memory::exchange::Links;
 pub(crate) use memory::segment::Segment;
-pub use streams::CudaStreamRef;
-pub(crate) use streams::{CudaEvent, CudaStream};
+pub(crate) use streams::CudaEvent;
 
 use crate::lock::lock;
 
@@ -39,7 +38,9 @@ use crate::job::block::Control;
 use crate::job::layout::{self, Layout};
 use crate::job::published::Wait;
 use crate::operation::Operation;
+use crate::transport::Owner;
 use crate::{Error, Pe, Result};
+use collectives::TeamTable;
 use driver::{OutsideCapture, check};
 use introduction::Introduction;
 use kernels::{Kernels, State};
@@ -58,6 +59,7 @@ use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 use streams::backpressure::Backpressure;
 use streams::order::{LOOK, LentStream, PER_THREAD, StreamOrder};
+use streams::program::ProgramStream;
 
 /// How long what the library itself has begun may take when the transport goes.
 const LEAVING: Duration = Duration::from_secs(2);
@@ -86,8 +88,12 @@ pub(crate) struct CudaTransport {
     kept: AtomicBool,
     /// What went wrong where it could not be returned.
     failed: Mutex<Failed>,
-    /// How this PE waits, once there is a runtime.
-    waiter: OnceLock<Waiter>,
+    /// The PE that it belongs to, once there is a runtime.
+    owner: OnceLock<Box<dyn Owner>>,
+    /// What the kernels of this PE's teams get.
+    teams: TeamTable,
+    /// The streams that finalize waits for.
+    program_streams: Mutex<Vec<Arc<ProgramStream>>>,
     /// Until when it waits before.
     init_until: Instant,
 }
@@ -100,9 +106,6 @@ struct Failed {
     /// In a thread that has given up a wait, or found no room because of such.
     passing: Vec<(ThreadId, Error)>,
 }
-
-/// Waits, with all that ends a wait of this PE, until what it is given says that it is done.
-type Waiter = Box<dyn Fn(Wait, &dyn Fn() -> Result<bool>) -> Result<()> + Send + Sync>;
 
 /// The PEs of a job on GPUs.
 pub(crate) enum Company {
@@ -244,7 +247,9 @@ impl CudaTransport {
             backpressure: Backpressure::default(),
             kept: AtomicBool::new(false),
             failed: Mutex::default(),
-            waiter: OnceLock::new(),
+            owner: OnceLock::new(),
+            teams: TeamTable::new(),
+            program_streams: Mutex::default(),
             init_until: until,
         };
         transport.segment.join(&transport.completion);
@@ -252,15 +257,20 @@ impl CudaTransport {
         Ok(transport)
     }
 
-    /// Says how this PE waits.
-    pub(crate) fn wait_by(&self, waiter: Waiter) {
-        // It is said once, when the runtime is made.
-        let _ = self.waiter.set(waiter);
+    /// What tells this PE's GPU from the others of the host.
+    pub(crate) fn uuid(&self) -> device::Uuid {
+        self.device.uuid()
+    }
+
+    /// The PE that it belongs to.
+    fn owner(&self) -> Result<&dyn Owner> {
+        let owner = self.owner.get().map(|owner| &**owner);
+        owner.ok_or(Error::NotInitialized("init has not returned yet"))
     }
 
     fn wait(&self, wait: Wait, done: &dyn Fn() -> Result<bool>) -> Result<()> {
-        match self.waiter.get() {
-            Some(waiter) => waiter(wait, done),
+        match self.owner.get() {
+            Some(owner) => owner.wait(wait, done),
             None => self.wait_in_init(done),
         }
     }
@@ -289,38 +299,14 @@ impl CudaTransport {
         self.layout
     }
 
-    /// Keeps the heap mapped as long as the value lives.
-    pub(crate) fn segment(&self) -> &Arc<Segment> {
-        &self.segment
-    }
-
-    pub(crate) fn device(&self) -> &Arc<Device> {
-        &self.device
-    }
-
-    /// What the host and this PE's kernels tell each other.
-    pub(crate) fn mailbox(&self) -> &Mailbox {
-        &self.mailbox
-    }
-
-    /// The kernels of this PE's GPU.
-    pub(crate) fn kernels(&self) -> &Kernels {
-        &self.kernels
-    }
-
-    /// Blocks of a collective that every PE's GPU runs at the same time: the same on every PE, once all have joined.
-    pub(crate) fn blocks(&self) -> i32 {
-        self.least.unwrap_or_else(|| self.segment.blocks())
-    }
-
     /// The job as this PE's kernels see it.
-    pub(crate) fn state(&self) -> State {
+    fn state(&self) -> State {
         let (abort, error) = (self.mailbox.abort_address(), self.mailbox.error_address());
         State::new(&self.layout, self.me, self.control.n_pes(), abort, error)
     }
 
     /// As [`state`](CudaTransport::state), for the collectives of a team, which are ended by an abort word of their own.
-    pub(crate) fn team_state(&self, team: u32) -> State {
+    fn team_state(&self, team: u32) -> State {
         let (abort, error) = (
             self.mailbox.team_address(team),
             self.mailbox.error_address(),
@@ -359,24 +345,6 @@ impl CudaTransport {
     fn has_given_up(&self) -> bool {
         let passing = &self.failed().passing;
         !passing.is_empty() && passing.iter().any(|(id, _)| *id == thread::current().id())
-    }
-
-    /// What went wrong where it could not be returned, or in a kernel. It stays: after most errors of the driver nothing works any
-    /// more, and members of a collective that has ended like that are in different epochs. That this thread gave up is said once.
-    pub(crate) fn failure(&self) -> Result<()> {
-        let mut failed = self.failed();
-        let mut gave_up = None;
-        if !failed.passing.is_empty() {
-            let me = thread::current().id();
-            let mut own = failed.passing.extract_if(.., |(id, _)| *id == me);
-            gave_up = own.next();
-            own.for_each(drop);
-        }
-        let lasting = failed.lasting.clone().or_else(|| self.reported());
-        match lasting.or(gave_up.map(|(_, error)| error)) {
-            None => Ok(()),
-            Some(error) => Err(error),
-        }
     }
 }
 
