@@ -30,8 +30,6 @@
 mod lane;
 mod queue;
 
-pub(crate) use queue::Queue;
-
 use crate::operation::Operation;
 use crate::runtime::Inner;
 use crate::track::Resource;

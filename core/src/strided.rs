@@ -5,8 +5,8 @@
 
 use crate::buffer::{LocalDest, LocalSource, SymRange};
 use crate::dtype::Element;
-use crate::heap::sym::{SymSlice, Symmetric};
 use crate::strides::{Strides, Transfer};
+use crate::symmetric::{SymSlice, Symmetric};
 use crate::{Error, Pe, Result, Runtime};
 
 impl Runtime {

@@ -1,8 +1,8 @@
 //! Broadcast: small ones travel with the meeting; otherwise every member copies from the root.
 
 use super::{PAYLOAD_BYTES, check_overlap, with_work};
-use crate::heap::sym::{SymSlice, Symmetric};
 use crate::operation::Operation;
+use crate::symmetric::{SymSlice, Symmetric};
 use crate::transport::Task;
 use crate::{Pe, Result, Runtime, Team};
 use bytemuck::Pod;

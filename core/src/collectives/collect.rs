@@ -2,9 +2,9 @@
 
 use super::{PAYLOAD_BYTES, check_overlap, with_work};
 use crate::buffer::SymRange;
-use crate::heap::sym::{SymSlice, Symmetric};
 use crate::job::block::PAYLOAD_WORDS;
 use crate::operation::{NONE, Operation};
+use crate::symmetric::{SymSlice, Symmetric};
 use crate::transport::{Form, Task};
 use crate::{Error, Result, Runtime, Team};
 use bytemuck::Pod;

@@ -1,8 +1,8 @@
 //! What runs on without a call of the program's: why it may have ended before it was done.
 
+use super::Inner;
 use crate::Result;
 use crate::operation::Operation;
-use crate::runtime::Inner;
 
 impl Inner {
     /// An error if what this PE has put on streams may have ended before it was done, or will never be done: what waits for others there

@@ -1,0 +1,126 @@
+//! The end of a PE's membership: finalize, with the others, or leaving without them.
+
+use crate::debug::Level;
+use crate::job::published::{Target, Wait};
+use crate::job::state::State;
+use crate::job::{bell, liveness};
+use crate::operation::Operation;
+use crate::runtime::{ENDED, Inner};
+use crate::transport::{Lane, check};
+use crate::{Error, Result, Runtime};
+use std::sync::atomic::Ordering::Release;
+
+impl Inner {
+    fn finalize(&self) -> Result<()> {
+        self.ready()?;
+        let mut drained = Ok(());
+        for stream in self.live_streams() {
+            stream.close();
+            drained = drained.and(stream.drain(self, Operation::Finalize));
+        }
+        drained = drained.and(self.transport.any().drain());
+        let threads = std::mem::take(&mut *self.dropped_streams());
+        if drained.is_ok() {
+            for thread in threads {
+                // Its queue is closed and empty, so it is about to return.
+                let _ = thread.join();
+            }
+        }
+        let completed = self.transport.quiet(Lane::Blocking, "finalize");
+        let report = self.publish_unfreed();
+        self.state(State::Finalizing);
+        bell::ring_everyone(&self.control);
+        let wait = Wait {
+            operation: Operation::Finalize,
+            target: Target::Job,
+        };
+        let result = self.wait(wait, || liveness::all_are(&self.control, State::Finalizing));
+        if let Some(report) = report {
+            self.write_unfreed(&report, result.is_ok());
+        }
+        let checked = self.check_findings();
+        self.end(State::Finalized);
+        self.debug.write(Level::Info, self.my_pe, || match &result {
+            Ok(()) => "finalized".to_string(),
+            Err(error) => format!("finalized, but {error}"),
+        });
+        drained.and(completed).and(result).and(checked)
+    }
+
+    /// An error if the checker has found something on any PE that has come to finalize.
+    fn check_findings(&self) -> Result<()> {
+        let Some(notes) = self.transport.notes() else {
+            return Ok(());
+        };
+        if let Some(summary) = notes.summary() {
+            check::write(&summary);
+        }
+        match notes.findings() {
+            (_, 0) => Ok(()),
+            (own, found) => Err(Error::CheckFailed {
+                found,
+                own,
+                me: self.my_pe,
+            }),
+        }
+    }
+
+    fn end(&self, state: State) {
+        self.live.store(ENDED, Release);
+        for stream in self.live_streams() {
+            stream.abandon();
+        }
+        if let Some(notes) = self.transport.notes() {
+            notes.stop();
+        }
+        if state == State::Left {
+            // Whoever sees a kernel of its own ended sees why.
+            liveness::mark_gone(&self.control, self.my_pe, state);
+        }
+        if let Some(warning) = self.transport.any().leave(state == State::Left) {
+            self.debug.write(Level::Warn, self.my_pe, || warning);
+        }
+        self.forget_buffers();
+        if state != State::Left {
+            self.state(state);
+        }
+        let watchdog = crate::lock::lock(&self.watchdog).take();
+        if let Some(watchdog) = watchdog {
+            watchdog.stop();
+        }
+    }
+}
+
+impl Drop for Runtime {
+    fn drop(&mut self) {
+        // Arrays may outlive the runtime; the PE's membership must not.
+        self.leave();
+    }
+}
+
+impl Runtime {
+    /// Leaves the job: completes outstanding operations, then waits for the other PEs. The runtime has ended afterwards, also
+    /// when the result is an error.
+    ///
+    /// Collective over WORLD. OpenSHMEM 1.5 section 9.1.4.
+    pub fn finalize(self) -> Result<()> {
+        self.finalize_in_place()
+    }
+
+    /// As [`finalize`](Runtime::finalize), for a value that a signal handler must be able to [`interrupt`](Runtime::interrupt)
+    /// meanwhile. One thread may call it, once.
+    pub fn finalize_in_place(&self) -> Result<()> {
+        if !self.member {
+            return Err(Error::OnStream("finalize"));
+        }
+        self.inner.finalize()
+    }
+
+    /// Leaves the job without the other PEs, which learn that this PE left, as dropping the runtime does. Waits of this PE's own
+    /// other threads end, too. Local; never waits for other PEs.
+    pub fn leave(&self) {
+        if self.member && self.inner.ready().is_ok() {
+            self.inner.end(State::Left);
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! The streams of host memory of a PE, as far as its membership is concerned: finalize waits for what is on them.
+
+use super::{ENDED, Inner};
+use crate::Result;
+use crate::operation::Operation;
+use std::sync::atomic::Ordering::Acquire;
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
+use std::thread::JoinHandle;
+
+/// The queue of a stream of host memory.
+pub(crate) trait WorkQueue: Send + Sync {
+    /// Takes no more jobs; what is queued still runs.
+    fn close(&self);
+
+    /// Takes no more jobs, and forgets those that have not begun.
+    fn abandon(&self);
+
+    /// Waits until the jobs submitted before have run.
+    fn drain(&self, inner: &Inner, operation: Operation) -> Result<()>;
+}
+
+/// The streams that the end of a runtime concerns.
+#[derive(Default)]
+pub(crate) struct Streams {
+    queues: Mutex<Vec<Weak<dyn WorkQueue>>>,
+    /// The threads of streams that were dropped; finalize waits for them.
+    dropped: Mutex<Vec<JoinHandle<()>>>,
+}
+
+impl Streams {
+    /// In a forked child: the threads are the parent's and cannot be joined or let go there.
+    pub(super) fn forget_threads(&mut self) {
+        let dropped = self
+            .dropped
+            .get_mut()
+            .unwrap_or_else(|poison| poison.into_inner());
+        std::mem::forget(std::mem::take(dropped));
+    }
+}
+
+impl Inner {
+    /// The streams of this PE, to add one to.
+    pub(crate) fn streams(&self) -> MutexGuard<'_, Vec<Weak<dyn WorkQueue>>> {
+        let mut streams = crate::lock::lock(&self.streams.queues);
+        streams.retain(|stream| stream.strong_count() > 0);
+        streams
+    }
+
+    /// The streams that still exist.
+    pub(crate) fn live_streams(&self) -> Vec<Arc<dyn WorkQueue>> {
+        self.streams().iter().filter_map(Weak::upgrade).collect()
+    }
+
+    pub(crate) fn dropped_streams(&self) -> MutexGuard<'_, Vec<JoinHandle<()>>> {
+        crate::lock::lock(&self.streams.dropped)
+    }
+
+    /// Lets the thread of a stream that was dropped go on until its queue is empty.
+    pub(crate) fn leave_running(&self, thread: JoinHandle<()>) {
+        let mut threads = self.dropped_streams();
+        threads.retain(|thread| !thread.is_finished());
+        if self.live.load(Acquire) != ENDED {
+            threads.push(thread);
+        }
+    }
+}
