@@ -3,7 +3,6 @@
 use crate::debug::Level;
 use crate::heap::Heap;
 use crate::job::block::Control;
-use crate::job::layout::Layout;
 use crate::job::liveness::{self, Watchdog};
 use crate::job::membership::Membership;
 use crate::job::places::Places;
@@ -14,14 +13,13 @@ use crate::job::{fork, interrupt};
 use crate::operation::Operation;
 use crate::runtime::{Inner, Resolved, Streams};
 use crate::sites::Sites;
+use crate::sites::inside::write;
 use crate::team::Teams;
 use crate::track::Ledger;
 #[cfg(test)]
 use crate::transport::channel::ChannelTransport;
-use crate::transport::check::{self, Checked, Checker};
-use crate::transport::cuda::CudaTransport;
-use crate::transport::host::HostTransport;
-use crate::transport::{Lane, Owner, Route};
+use crate::transport::check::{Checked, Checker};
+use crate::transport::{Joined, Lane, Owner, Route};
 use crate::{Error, Pe, Result, Runtime, wait};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
@@ -71,37 +69,25 @@ impl Runtime {
         attr: &Resolved,
         membership: Membership,
         until: Instant,
-        cuda: Option<CudaTransport>,
+        joined: Joined,
         word: Option<Word>,
     ) -> Result<Runtime> {
         fork::watch();
         let heap_bytes = control.heap_bytes();
         let seed = control.check_seed();
         let sites = (attr.track || seed.is_some()).then(Sites::new);
-        let (layout, transport) = match cuda {
-            Some(cuda) => (cuda.layout(), Route::Other(Box::new(cuda))),
-            None => {
-                let layout = Layout::new(
-                    control.segment().base() + Control::heap_offset(control.n_pes()),
-                    Control::stride(heap_bytes),
-                    heap_bytes,
-                    me,
-                    control.n_pes(),
-                );
-                let host = HostTransport::new(Arc::clone(control.segment()), layout, me);
-                let proper = Route::Host(host);
-                #[cfg(test)]
-                let proper = ChannelTransport::over(proper, attr.links.as_ref(), &control, me)?;
-                let transport = match (seed, &sites) {
-                    (Some(_), Some(sites)) => {
-                        let (sites, below) = (Arc::clone(sites), proper.boxed());
-                        let check = Checker::start(&control, layout, me, below, sites)?;
-                        Route::Other(Box::new(Checked(check)))
-                    }
-                    _ => proper,
-                };
-                (layout, transport)
+        let Joined {
+            layout, transport, ..
+        } = joined;
+        #[cfg(test)]
+        let transport = ChannelTransport::over(transport, attr.links.as_ref(), &control, me)?;
+        let transport = match (seed, &sites) {
+            (Some(_), Some(sites)) => {
+                let (sites, below) = (Arc::clone(sites), transport.boxed());
+                let check = Checker::start(&control, layout, me, below, sites)?;
+                Route::Other(Box::new(Checked(check)))
             }
+            _ => transport,
         };
         let left = until.saturating_duration_since(Instant::now());
         let inner = Inner {
@@ -147,7 +133,7 @@ impl Runtime {
         inner.make_predefined(&Places::read(&inner.control));
         inner.spins.store(wait::spins(&inner.control), Relaxed);
         if let (0, Some(seed)) = (me, seed) {
-            check::write(&format!(
+            write(&format!(
                 "nvshmemrs check: on for {} PEs, seed {seed} (NVSHMEMRS_CHECK_SEED={seed} repeats its choices)\n",
                 inner.n_pes
             ));

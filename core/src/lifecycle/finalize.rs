@@ -6,7 +6,8 @@ use crate::job::state::State;
 use crate::job::{bell, liveness};
 use crate::operation::Operation;
 use crate::runtime::{ENDED, Inner};
-use crate::transport::{Lane, check};
+use crate::sites::inside::write;
+use crate::transport::Lane;
 use crate::{Error, Result, Runtime};
 use std::sync::atomic::Ordering::Release;
 
@@ -53,7 +54,7 @@ impl Inner {
             return Ok(());
         };
         if let Some(summary) = notes.summary() {
-            check::write(&summary);
+            write(&summary);
         }
         match notes.findings() {
             (_, 0) => Ok(()),

@@ -9,7 +9,7 @@ use crate::job::block::{Control, MAX_TEAMS, Row, TEAM_WORDS};
 use crate::job::team::NAMES;
 use crate::job::tell;
 use crate::{Error, Pe, Result};
-use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::Ordering::{Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64};
 use std::sync::{Arc, Mutex, RwLock};
 
@@ -280,12 +280,6 @@ impl Teams {
                 generation: 0,
             }),
         }
-    }
-
-    /// Those that there are.
-    pub(crate) fn live(&self) -> impl Iterator<Item = &TeamState> {
-        let is_live = |state: &&TeamState| state.handle.load(Acquire) != Team::INVALID.0;
-        self.states.iter().filter(is_live)
     }
 
     fn pool(&self) -> std::sync::MutexGuard<'_, Pool> {

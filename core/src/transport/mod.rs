@@ -8,6 +8,7 @@
 //! |---|---|
 //! | [`route`] | the way of an operation: host memory inlined, all else by one cold call |
 //! | [`hooks`] | what a transport may do by itself: collectives, waits on streams, streams; what it may ask of its PE |
+//! | [`origin`] | a kind of memory before there is a job on it; how a PE joins |
 //! | [`notes`] | what a transport that watches the program is told |
 //! | [`host`], [`cuda`] | memory of the host, memory of GPUs |
 //! | [`check`] | the checker, which wraps another transport |
@@ -24,8 +25,10 @@ pub(crate) mod cuda;
 mod hooks;
 pub(crate) mod host;
 pub(crate) mod notes;
+mod origin;
 mod route;
 
+pub(crate) use check::Settings as CheckSettings;
 pub use cuda::images::{Made as KernelImage, make as make_kernel_images};
 pub use cuda::survey as gpus;
 pub use hooks::CudaStreamRef;
@@ -34,6 +37,7 @@ pub(crate) use hooks::{
     TransportEvent, TransportStream,
 };
 pub(crate) use notes::{Notes, Watch};
+pub(crate) use origin::{Company, Joined, Origin, of_process, of_threads};
 pub(crate) use route::{Own, Route};
 
 use crate::buffer::{LocalDest, LocalSource, SymRange};
@@ -140,6 +144,26 @@ pub(crate) trait Transport: Send + Sync {
 
     /// Memory of the program's becomes symmetric in multiples of this.
     fn page_bytes(&self) -> u64;
+
+    /// Whether this process can load and store its part of the heap.
+    fn may_load(&self) -> bool {
+        true
+    }
+
+    /// Whether the heap takes the machine's memory, so that one PE asks for what all need. Else each asks for its own, in `commit`.
+    fn takes_machine_memory(&self) -> bool {
+        true
+    }
+
+    /// Whether a look at a word takes long, and who writes it rings no bell.
+    fn looks_are_slow(&self) -> bool {
+        false
+    }
+
+    /// What gives the program memory that can become symmetric.
+    fn makers_of_memory(&self) -> &'static str {
+        "mmap and posix_memalign give such memory"
+    }
 
     /// What went wrong in an operation that could not say so itself; it stays.
     fn failure(&self) -> Result<()> {

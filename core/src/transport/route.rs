@@ -13,7 +13,7 @@ use super::{
 use crate::buffer::{LocalDest, LocalSource, SymRange};
 use crate::op::SignalOp;
 use crate::strides::Transfer;
-use crate::{MemoryKind, Pe, Result};
+use crate::{Pe, Result};
 use bytemuck::Pod;
 use std::panic::Location;
 
@@ -416,12 +416,12 @@ impl Own<'_> {
         }
     }
 
-    /// See [`Transport::kind`].
+    /// See [`Transport::looks_are_slow`].
     #[inline(always)]
-    pub(crate) fn kind(self) -> MemoryKind {
+    pub(crate) fn looks_are_slow(self) -> bool {
         match self {
-            Own::Host(_) => MemoryKind::Host,
-            Own::Other(other) => other.kind(),
+            Own::Host(_) => false,
+            Own::Other(other) => other.looks_are_slow(),
         }
     }
 }

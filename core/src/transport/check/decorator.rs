@@ -24,6 +24,22 @@ impl Transport for Checked {
         self.0.below.page_bytes()
     }
 
+    fn may_load(&self) -> bool {
+        self.0.below.may_load()
+    }
+
+    fn takes_machine_memory(&self) -> bool {
+        self.0.below.takes_machine_memory()
+    }
+
+    fn looks_are_slow(&self) -> bool {
+        self.0.below.looks_are_slow()
+    }
+
+    fn makers_of_memory(&self) -> &'static str {
+        self.0.below.makers_of_memory()
+    }
+
     fn failure(&self) -> Result<()> {
         self.0.below.failure()
     }

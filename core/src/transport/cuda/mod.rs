@@ -10,6 +10,7 @@
 //! | [`kernels`] | the device code, what it is given, and its launches |
 //! | [`images`] | where the compiled device code comes from |
 //! | [`driver`], [`device`] | the driver and its errors; a GPU with its context |
+//! | [`origin`] | which GPU a PE uses, and what it joins with |
 //! | [`introduction`] | what PEs tell each other of their GPUs at init |
 //! | [`survey`], [`nvml`] | what `nvshmemrs-info` shows of the GPUs |
 
@@ -22,14 +23,15 @@ pub(crate) mod kernels;
 pub(crate) mod memory;
 mod nvml;
 mod operations;
+mod origin;
 pub(crate) mod streams;
 pub mod survey;
 
 pub(crate) use collectives::completion::Completion;
 pub(crate) use device::Device;
-pub(crate) use memory::default_heap_bytes;
-pub(crate) use memory::exchange::Links;
+use memory::default_heap_bytes;
 pub(crate) use memory::segment::Segment;
+pub(crate) use origin::CudaOrigin;
 pub(crate) use streams::CudaEvent;
 
 use crate::lock::lock;
@@ -38,7 +40,7 @@ use crate::job::block::Control;
 use crate::job::layout::{self, Layout};
 use crate::job::published::Wait;
 use crate::operation::Operation;
-use crate::transport::Owner;
+use crate::transport::{Company, Owner};
 use crate::{Error, Pe, Result};
 use collectives::TeamTable;
 use driver::{OutsideCapture, check};
@@ -52,9 +54,10 @@ use memory::share::{hear, say};
 use memory::stage::{STAGE, Stage};
 use memory::{check_size, stride};
 use operations::blocking::{BlockingStream, GivenUp};
+use origin::Threads;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 use streams::backpressure::Backpressure;
@@ -107,67 +110,15 @@ struct Failed {
     passing: Vec<(ThreadId, Error)>,
 }
 
-/// The PEs of a job on GPUs.
-pub(crate) enum Company {
-    /// All are threads of this process; the range that they share, once one of them has reserved it.
-    Threads(Arc<Threads>),
-    /// Each is a process.
-    Processes(Links),
-}
-
-/// What the PEs that are threads of a process share.
-#[derive(Default)]
-pub(crate) struct Threads {
-    segment: Mutex<Weak<Segment>>,
-}
-
-impl std::fmt::Debug for Threads {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Threads")
-    }
-}
-
-impl Threads {
-    /// An error if `n_pes` threads of this process cannot have a GPU each.
-    pub(crate) fn check(n_pes: Pe, asked: Option<i32>) -> Result<()> {
-        let count = device::count()?;
-        let why = match asked {
-            Some(asked) if n_pes > 1 => format!("all of them were told to use GPU {asked}"),
-            None if n_pes > count => format!("this process sees {count}"),
-            _ => return Ok(()),
-        };
-        Err(Error::NotSupported(format!(
-            "{n_pes} PEs that are threads of one process need a GPU each, but {why}; start fewer, or start processes, which may \
-             share a GPU"
-        )))
-    }
-
-    /// The range, for one more GPU.
-    fn segment(&self, device: &Arc<Device>, span: u64, alignment: u64) -> Result<Arc<Segment>> {
-        let mut slot = lock(&self.segment);
-        match slot.upgrade() {
-            Some(segment) => {
-                segment.attach(device)?;
-                Ok(segment)
-            }
-            None => {
-                let segment = Arc::new(Segment::reserve(device, span, alignment, 0)?);
-                *slot = Arc::downgrade(&segment);
-                Ok(segment)
-            }
-        }
-    }
-}
-
 impl CudaTransport {
     /// Joins the heap of a job, whose control block all PEs share. A PE whose GPU could not be opened takes part with that error.
     ///
     /// Collective over all PEs of the job if they are processes.
-    pub(crate) fn join(
+    fn join(
         control: &Control,
         me: Pe,
         device: Result<Arc<Device>>,
-        company: Company,
+        (company, threads): (Company, &Threads),
         until: Instant,
     ) -> Result<CudaTransport> {
         let (heap_bytes, n_pes) = (control.heap_bytes(), control.n_pes());
@@ -184,7 +135,7 @@ impl CudaTransport {
         });
         let mut least = None;
         let (parts, exchange) = match company {
-            Company::Threads(threads) => {
+            Company::Threads => {
                 let parts = ready.and_then(|(device, tools)| {
                     let segment = threads.segment(&device, stride * n_pes as u64, alignment)?;
                     Ok((device, tools, segment))
@@ -257,11 +208,6 @@ impl CudaTransport {
         Ok(transport)
     }
 
-    /// What tells this PE's GPU from the others of the host.
-    pub(crate) fn uuid(&self) -> device::Uuid {
-        self.device.uuid()
-    }
-
     /// The PE that it belongs to.
     fn owner(&self) -> Result<&dyn Owner> {
         let owner = self.owner.get().map(|owner| &**owner);
@@ -292,11 +238,6 @@ impl CudaTransport {
             std::thread::sleep(LOOK);
         }
         Ok(())
-    }
-
-    /// Where the addresses are.
-    pub(crate) fn layout(&self) -> Layout {
-        self.layout
     }
 
     /// The job as this PE's kernels see it.

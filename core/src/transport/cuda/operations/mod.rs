@@ -47,6 +47,22 @@ impl Transport for CudaTransport {
         self.device.facts().granularity
     }
 
+    fn may_load(&self) -> bool {
+        false
+    }
+
+    fn takes_machine_memory(&self) -> bool {
+        false
+    }
+
+    fn looks_are_slow(&self) -> bool {
+        true
+    }
+
+    fn makers_of_memory(&self) -> &'static str {
+        "cuMemAddressReserve and cuMemCreate give such memory"
+    }
+
     /// What went wrong where it could not be returned, or in a kernel. It stays: after most errors of the driver nothing works any
     /// more, and members of a collective that has ended like that are in different epochs. That this thread gave up is said once.
     fn failure(&self) -> Result<()> {
