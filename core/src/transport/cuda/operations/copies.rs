@@ -129,7 +129,7 @@ impl CudaTransport {
         if bytes <= LITTLE {
             let mut away = [MaybeUninit::<u8>::uninit(); LITTLE];
             let away = away.as_mut_ptr().cast();
-            // SAFETY: the source is valid for reads (rule 3 of memory_management/array.rs), `away` is long enough (just checked) and nobody else's.
+            // SAFETY: the source is valid for reads (rule 2 of buffer.rs), `away` is long enough (just checked) and nobody else's.
             unsafe { copy::<false, false>(away, source.address(), bytes) };
             return self.begin_copy(lane, to, away as u64, bytes);
         }
@@ -144,7 +144,7 @@ impl CudaTransport {
             return self.begin_copy(lane, to, from, bytes);
         }
         let mut away = vec![0_u8; bytes];
-        // SAFETY: the source is valid for reads (rule 3 of memory_management/array.rs), `away` is as long and nobody else's.
+        // SAFETY: the source is valid for reads (rule 2 of buffer.rs), `away` is as long and nobody else's.
         unsafe { copy::<false, false>(away.as_mut_ptr(), source.address(), bytes) };
         self.begin_copy(lane, to, away.as_ptr() as u64, bytes)
     }
