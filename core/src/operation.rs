@@ -15,6 +15,30 @@ pub(crate) const NONE: u64 = u64::MAX;
 /// The value of an argument [`Says::Offset`] where it differs between the members by design.
 pub(crate) const IN_PLACE: u64 = u64::MAX - 1;
 
+/// Odd numbers without a pattern, one for each argument.
+const FACTORS: [u64; ARGS] = [
+    0x9e37_79b9_7f4a_7c15,
+    0xbf58_476d_1ce4_e5b9,
+    0x94d0_49bb_1331_11eb,
+    0xd6e8_feb8_6659_fd93,
+    0xa076_1d64_78bd_642f,
+];
+
+/// A hash that stands for operation and arguments. Calls that differ in one argument always have different hashes, but for the
+/// last bit; others have the same one with a chance of about 2^-63. An error has an odd signature, a call an even one.
+#[inline(always)]
+pub(crate) fn signature(operation: Operation, args: &[u64; ARGS], failed: bool) -> u64 {
+    // Every step is a bijection in the argument.
+    let hash = args
+        .iter()
+        .zip(FACTORS)
+        .fold(operation as u64, |hash, (arg, factor)| {
+            hash.rotate_left(23) ^ arg.wrapping_mul(factor)
+        });
+    let hash = (hash ^ hash >> 32).wrapping_mul(FACTORS[0]);
+    (hash ^ hash >> 32) & !1 | u64::from(failed)
+}
+
 /// An argument that all members of a collective must pass alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Argument {

@@ -6,7 +6,7 @@ use crate::job::published::{Target, Wait};
 use crate::op::{Cmp, SignalOp};
 use crate::operation::Operation;
 use crate::symmetric::{SymElement, Symmetric};
-use crate::transport::{Nbi, SignalUpdate};
+use crate::transport::{Lane, Nbi, Search, SignalUpdate};
 use crate::{Pe, Result, Runtime};
 
 impl Runtime {
@@ -100,8 +100,9 @@ impl Runtime {
     pub fn signal_wait(&self, signal: SymElement<u64>, cmp: Cmp, value: u64) -> Result<u64> {
         self.inner.ready()?;
         self.inner.within(signal.range())?;
-        if let Some(lane) = self.gpu_lane() {
-            return lane.wait_for(signal, cmp, value, Operation::SignalWait);
+        let search = || Search::one(signal, cmp, value, Some(Operation::SignalWait), true);
+        if let Some(found) = self.inner.transport.search(self.lane, search) {
+            return found.map(|found| found.bits);
         }
         let offset = signal.offset();
         let wait = Wait {
@@ -130,13 +131,9 @@ impl Runtime {
     #[inline(always)]
     #[track_caller]
     pub fn signal_await(&self, signal: SymElement<u64>, cmp: Cmp, value: u64) -> Result<()> {
-        match self.gpu_lane() {
-            None => self.signal_wait(signal, cmp, value).map(drop),
-            Some(lane) => {
-                self.inner.ready()?;
-                self.inner.within(signal.range())?;
-                lane.wait_until(signal, cmp, value)
-            }
+        match self.lane {
+            Lane::Blocking => self.signal_wait(signal, cmp, value).map(drop),
+            Lane::Stream(_) => self.wait_until(signal, cmp, value),
         }
     }
 
@@ -148,7 +145,7 @@ impl Runtime {
     pub fn signal_fetch(&self, signal: SymElement<u64>) -> Result<u64> {
         self.inner.ready()?;
         self.inner.within(signal.range())?;
-        if self.gpu_lane().is_some() {
+        if self.lane != Lane::Blocking {
             let (me, at) = (self.inner.my_pe, signal.offset());
             return self
                 .inner

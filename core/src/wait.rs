@@ -19,7 +19,7 @@ use crate::job::{stops, tell};
 use crate::operation::Operation;
 use crate::runtime::Inner;
 use crate::team::TeamState;
-use crate::{Error, MemoryKind, Result, board};
+use crate::{Error, Result, board};
 use rustix::io::Errno;
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
@@ -93,11 +93,11 @@ fn stopped() -> bool {
     STOP.with_borrow(|stop| stop.as_ref().is_some_and(|stop| stop.load(Acquire)))
 }
 
-/// How long to sleep after a sleep of `before`, in a wait that has taken `waited`.
-fn next_nap(memory: MemoryKind, before: Duration, waited: Duration) -> Duration {
-    match memory {
-        MemoryKind::Host => (before * 2).min(NAP),
-        MemoryKind::Device => (waited / NAP_PART).clamp(FIRST_NAP, NAP),
+/// How long to sleep after a sleep of `before`, in a wait that has taken `waited`. `rung`: who makes it ready rings a bell.
+fn next_nap(rung: bool, before: Duration, waited: Duration) -> Duration {
+    match rung {
+        true => (before * 2).min(NAP),
+        false => (waited / NAP_PART).clamp(FIRST_NAP, NAP),
     }
 }
 
@@ -174,7 +174,7 @@ impl Inner {
             Err(error) => Ok(Err(error)),
         })??;
         match wait.target {
-            Target::Stream { .. } => self.check_kernels(wait.operation),
+            Target::Stream { .. } => self.check_running(wait.operation),
             _ => Ok(()),
         }
     }
@@ -182,11 +182,11 @@ impl Inner {
     /// How often to look before the wait counts as long.
     #[inline]
     fn spins_for(&self, wait: &Wait) -> u32 {
-        match (wait.target, self.transport.own().kind()) {
+        match (wait.target, self.transport.own().looks_are_slow()) {
             // A look at a word of device memory is a copy, which takes as long as a thousand looks at a word of the host's.
             (
                 Target::Word { .. } | Target::Stream { .. } | Target::Device | Target::Share { .. },
-                MemoryKind::Device,
+                true,
             ) => 0,
             _ => self.spins.load(Relaxed),
         }
@@ -222,7 +222,7 @@ impl Inner {
             waited: start.elapsed(),
             detail: board::detail(&self.control, self.my_pe, &wait, seen, start_ns),
         };
-        let memory = self.transport.own().kind();
+        let rung = !self.transport.own().looks_are_slow();
         let mut nap = FIRST_NAP;
         let mut hook_at = HOOK_EVERY;
         loop {
@@ -273,7 +273,7 @@ impl Inner {
             }
             self.transport.progress();
             let signalled = self.sleep(&wait, nap, &mut ready) == Err(Errno::INTR);
-            nap = next_nap(memory, nap, waited);
+            nap = next_nap(rung, nap, waited);
             if signalled || waited >= hook_at {
                 hook_at = waited + HOOK_EVERY;
                 let hook = crate::lock::lock(&self.hook).clone();
@@ -354,17 +354,17 @@ mod tests {
     #[test]
     fn naps_are_a_part_of_the_time_waited_where_no_bell_is_rung() {
         for waited in [1, 2, 5, 10, 15].map(Duration::from_millis) {
-            let nap = next_nap(MemoryKind::Device, FIRST_NAP, waited);
+            let nap = next_nap(false, FIRST_NAP, waited);
             assert!(
                 nap <= waited / 20 && nap >= FIRST_NAP,
                 "{waited:?}: {nap:?}"
             );
         }
-        let long = next_nap(MemoryKind::Device, FIRST_NAP, Duration::from_secs(100));
+        let long = next_nap(false, FIRST_NAP, Duration::from_secs(100));
         assert_eq!(long, NAP);
         let mut nap = FIRST_NAP;
         for _ in 0..5 {
-            nap = next_nap(MemoryKind::Host, nap, Duration::ZERO);
+            nap = next_nap(true, nap, Duration::ZERO);
         }
         assert_eq!(nap, NAP);
     }

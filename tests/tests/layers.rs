@@ -324,3 +324,78 @@ fn an_arrow_is_found_in_each_form() {
         ["alpha", "beta", "epsilon", "gamma", "pe", "top", "zeta"]
     );
 }
+
+/// Where kinds of memory and the checker may be named outside their folders: init reads what it was told, and one place puts a
+/// runtime together.
+const MAY_NAME_KINDS: [&str; 3] = [
+    "config.rs",
+    "runtime/attributes.rs",
+    "lifecycle/assemble.rs",
+];
+
+/// How many lines may name them there.
+const MOST_LINES: usize = 10;
+
+/// What names a kind of memory or the checker.
+const NAMES_OF_KINDS: [&str; 9] = [
+    ".cuda(",
+    ".checker(",
+    "Raw::",
+    "Active::",
+    "Kind::Gpu",
+    "MemoryKind::",
+    "transport::host",
+    "transport::cuda",
+    "transport::check",
+];
+
+/// Whether a line names a kind of memory or the checker, also in a group of imports.
+fn names_a_kind(line: &str) -> bool {
+    let grouped = line.split_once("transport::{").is_some_and(|(_, group)| {
+        let mut words = group.split(|c: char| !c.is_alphanumeric() && c != '_');
+        words.any(|word| matches!(word, "host" | "cuda" | "check"))
+    });
+    grouped || NAMES_OF_KINDS.iter().any(|name| line.contains(name))
+}
+
+#[test]
+fn kinds_of_memory_are_named_by_init_and_the_transports_only() {
+    let root = workspace().join("core/src");
+    let mut files = Vec::new();
+    sources(&root, &root, &mut files);
+    let (mut allowed, mut elsewhere) = (0, Vec::new());
+    for file in files.iter().filter(|file| !file.starts_with("transport")) {
+        let text = fs::read_to_string(root.join(file)).unwrap();
+        for (line, number) in text.lines().zip(1..).filter(|(line, _)| names_a_kind(line)) {
+            match MAY_NAME_KINDS.iter().any(|place| file == Path::new(place)) {
+                true => allowed += 1,
+                false => elsewhere.push(format!("{}:{number}: {}", file.display(), line.trim())),
+            }
+        }
+    }
+    assert!(
+        elsewhere.is_empty(),
+        "these lines name a kind of memory or the checker, which a hook of the transport must tell them:\n{}",
+        elsewhere.join("\n")
+    );
+    assert!(allowed > 0, "init names no kind: the search is broken");
+    assert!(allowed <= MOST_LINES, "{allowed} lines of init name kinds");
+}
+
+#[test]
+fn a_name_of_a_kind_is_found_in_each_form() {
+    for line in [
+        "if let Some(cuda) = self.transport.cuda() {",
+        "use crate::transport::{Lane, check};",
+        "match kind { MemoryKind::Host => 1 }",
+        "use crate::transport::cuda::Links;",
+    ] {
+        assert!(names_a_kind(line), "{line}");
+    }
+    for line in [
+        "use crate::transport::{CheckSettings, Lane};",
+        "memory: MemoryKind,",
+    ] {
+        assert!(!names_a_kind(line), "{line}");
+    }
+}

@@ -19,7 +19,7 @@ struct Job(Control);
 
 impl Job {
     fn new() -> Job {
-        let control = Control::create(MAX_PES, 2 << 20, None).unwrap();
+        let control = Control::create(MAX_PES, 2 << 20, Default::default(), None).unwrap();
         for pe in 0..MAX_PES {
             control.pe(pe).state.store(State::Active as u32, Relaxed);
         }

@@ -280,7 +280,7 @@ mod tests {
 
     #[test]
     fn a_look_at_a_pe_of_ones_own_job_is_refused_and_keeps_the_place_in_it() {
-        let control = Control::create(2, 2 << 20, None).unwrap();
+        let control = Control::create(2, 2 << 20, Default::default(), None).unwrap();
         let fd = control.segment().fd().try_clone_to_owned().unwrap();
         let inode = std::fs::File::from(fd.try_clone().unwrap());
         let inode = inode.metadata().unwrap().ino();

@@ -164,7 +164,7 @@ mod tests {
 
     #[test]
     fn waits_that_make_no_sense_do_not_take_all_memory() {
-        let control = Control::create(MAX_PES, 2 << 20, None).unwrap();
+        let control = Control::create(MAX_PES, 2 << 20, Default::default(), None).unwrap();
         for pe in 0..MAX_PES {
             let team = control.team(1, pe);
             team.n_pes.store(u32::MAX, Relaxed);
@@ -206,7 +206,7 @@ mod tests {
 
     #[test]
     fn a_team_init_of_more_pes_than_the_job_has_is_no_wait() {
-        let control = Control::create(3, 2 << 20, None).unwrap();
+        let control = Control::create(3, 2 << 20, Default::default(), None).unwrap();
         let board = Board::of_job(&control);
         let slot = &control.pe(0).waits[0];
         slot.operation.store(Operation::TeamInit as u32, Relaxed);

@@ -8,7 +8,7 @@ use super::{UniqueId, env};
 use crate::job::forming::Page;
 use crate::job::segment;
 use crate::job::wire::{Kind, send, send_with_fd};
-use crate::{InitAttr, MemoryKind, Pe, Result};
+use crate::{InitAttr, Pe, Result};
 use rustix::fs::{MemfdFlags, SealFlags};
 use std::cell::Cell;
 use std::fs::File;
@@ -152,7 +152,8 @@ fn rendezvous<'a>(key: &'a Key, pe: Pe, n_pes: Pe, page: &'a Page) -> Rendezvous
         n_pes,
         how: "a fuzz target",
         check: Default::default(),
-        memory: MemoryKind::Host,
+        memory: Default::default(),
+        exchanges: false,
         gpu: None,
         default_heap: 16 << 20,
         deadline: Duration::from_secs(60),

@@ -7,9 +7,8 @@ use crate::job::block::Control;
 use crate::job::forming::Step;
 use crate::job::interrupt;
 use crate::job::membership::{self, Membership};
-use crate::job::wire::{Arriving, Kind, MAX_MESSAGE, send, send_with_fd};
-use crate::transport::cuda::Links;
-use crate::{MemoryKind, Pe, Result};
+use crate::job::wire::{Arriving, Kind, Links, MAX_MESSAGE, send, send_with_fd};
+use crate::{Pe, Result};
 use rustix::event::{PollFd, PollFlags};
 
 /// A member that is to take the job's memory.
@@ -32,12 +31,8 @@ impl Rendezvous<'_> {
         }
         let members = gathering.end();
         let result = gathered.and_then(|stride| {
-            let control = match self.memory {
-                MemoryKind::Host => {
-                    Control::create(self.n_pes, stride, self.check.checked(self.n_pes, stride)?)?
-                }
-                MemoryKind::Device => Control::create_for_device(self.n_pes, stride)?,
-            };
+            let check = self.check.checked(self.n_pes, stride)?;
+            let control = Control::create(self.n_pes, stride, self.memory, check)?;
             membership::take_place(&control, self.pe, Membership::Process, self.gpu)?;
             self.welcome(&control, &members)?;
             self.await_ready(&members)?;
@@ -58,7 +53,7 @@ impl Rendezvous<'_> {
         }
         let streams = members.into_iter().flatten().map(|member| member.stream);
         let streams: Vec<_> = streams.collect();
-        if result.is_ok() && self.memory == MemoryKind::Device {
+        if result.is_ok() && self.exchanges {
             room.keep();
         }
         result.map(|control| (control, Links::Leader(streams)))

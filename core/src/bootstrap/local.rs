@@ -1,15 +1,15 @@
 //! Jobs whose PEs are threads of one process, for tests, notebooks and programs with one thread per device. A job of one PE needs
 //! nothing else, so a program that no launcher started is one, too.
 
-use super::{check_job, default_heap, stride};
+use super::{check_job, stride};
 use crate::job::block::Control;
 use crate::job::membership::{self, Membership};
 use crate::runtime::Resolved;
 #[cfg(test)]
 use crate::transport::channel::Links;
-use crate::transport::cuda::{self, Company, CudaTransport, Device, Threads};
-use crate::{Error, InitAttr, MemoryKind, Pe, Result, Runtime};
-use std::sync::{Arc, Mutex};
+use crate::transport::{self, Company, Origin};
+use crate::{Error, InitAttr, Pe, Result, Runtime};
+use std::sync::Mutex;
 use std::time::Instant;
 
 /// A job that threads of this process join.
@@ -18,10 +18,8 @@ pub struct Job {
     control: Control,
     attr: Resolved,
     joined: Mutex<Vec<bool>>,
-    /// On GPUs: what the PEs share besides the control block.
-    threads: Option<Arc<Threads>>,
-    /// The GPU that the size of the heap was taken from, for the PE that uses it.
-    first: Mutex<Option<Arc<Device>>>,
+    /// What the PEs join with.
+    origin: Box<dyn Origin>,
 }
 
 impl Job {
@@ -35,29 +33,18 @@ impl Job {
             links: Links::wanted(n_pes, std::panic::Location::caller()),
             ..attr
         };
-        let on_device = attr.memory == MemoryKind::Device;
-        let first = match on_device {
-            true => {
-                Threads::check(n_pes, attr.device)?;
-                let ordinal = cuda::device::choose(attr.device, 0)?;
-                Some(Ok(Arc::new(Device::open(ordinal)?)))
-            }
-            false => None,
-        };
+        let origin = transport::of_threads(attr.memory, attr.device, n_pes)?;
         let heap_bytes = match attr.heap_bytes {
             Some(bytes) => stride(bytes)?,
-            None => stride(default_heap(first.as_ref(), n_pes)?)?,
+            None => stride(origin.default_heap(n_pes)?)?,
         };
-        let control = match on_device {
-            true => Control::create_for_device(n_pes, heap_bytes)?,
-            false => Control::create(n_pes, heap_bytes, attr.check.checked(n_pes, heap_bytes)?)?,
-        };
+        let check = attr.check.checked(n_pes, heap_bytes)?;
+        let control = Control::create(n_pes, heap_bytes, attr.memory, check)?;
         Ok(Job {
             control,
             attr,
             joined: Mutex::new(vec![false; n_pes as usize]),
-            threads: on_device.then(Arc::default),
-            first: Mutex::new(first.transpose()?),
+            origin,
         })
     }
 
@@ -69,7 +56,7 @@ impl Job {
 
     /// How the PEs reach each other, if by messages only.
     #[cfg(test)]
-    pub(crate) fn links(&self) -> Option<&Arc<Links>> {
+    pub(crate) fn links(&self) -> Option<&std::sync::Arc<Links>> {
         self.attr.links.as_ref()
     }
 
@@ -90,35 +77,18 @@ impl Job {
         drop(joined);
         let control = self.control.clone();
         // The others take a PE that has its place to be there: then its memory must be.
-        let cuda = match &self.threads {
-            None => Ok(None),
-            Some(threads) => {
-                let company = Company::Threads(Arc::clone(threads));
-                CudaTransport::join(&control, pe, self.device(pe), company, until).map(Some)
-            }
-        };
-        let used = cuda.as_ref().ok().and_then(Option::as_ref);
-        let gpu = used.map(|cuda| cuda.device().uuid());
+        let joined = self.origin.join(&control, pe, Company::Threads, until);
+        let gpu = joined.as_ref().ok().and_then(|joined| joined.gpu);
         membership::take_place(&control, pe, Membership::Thread, gpu)?;
-        match cuda {
-            Ok(cuda) => {
+        match joined {
+            Ok(joined) => {
                 let (attr, me) = (&self.attr, Membership::Thread);
-                Runtime::assemble(control, pe, attr, me, until, cuda, None)
+                Runtime::assemble(control, pe, attr, me, until, joined, None)
             }
             Err(error) => {
                 membership::give_up_place(&control, pe, None);
                 Err(error)
             }
-        }
-    }
-
-    /// The GPU of PE `pe`.
-    fn device(&self, pe: Pe) -> Result<Arc<Device>> {
-        let ordinal = cuda::device::choose(self.attr.device, pe)?;
-        let mut first = crate::lock::lock(&self.first);
-        match first.take_if(|device| device.ordinal() == ordinal) {
-            Some(device) => Ok(device),
-            None => Device::open(ordinal).map(Arc::new),
         }
     }
 }
@@ -181,7 +151,9 @@ mod tests {
         membership::take_place(&control, 0, me, None).unwrap();
         // What came before has used up all but a moment of it.
         let until = Instant::now() + Duration::from_millis(20);
-        let late = Runtime::assemble(control, 0, &job.attr, me, until, None, None).unwrap_err();
+        let joined = job.origin.join(&control, 0, Company::Threads, until);
+        let joined = joined.unwrap();
+        let late = Runtime::assemble(control, 0, &job.attr, me, until, joined, None).unwrap_err();
         assert!(matches!(late, Error::Timeout { .. }), "{late}");
         assert!(
             late.to_string().contains("NVSHMEMRS_INIT_TIMEOUT"),

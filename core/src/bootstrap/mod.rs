@@ -22,11 +22,10 @@ pub use unique_id::UniqueId;
 use crate::job::block::MAX_PES;
 use crate::job::layout::HEAP_UNIT;
 use crate::job::membership::Membership;
-use crate::job::{forming, interrupt, machine, roll};
-use crate::transport::cuda::{self, Company, CudaTransport, Device};
-use crate::{Error, InitAttr, MemoryKind, Pe, Result, Runtime};
+use crate::job::{forming, interrupt, roll};
+use crate::transport::{self, Company};
+use crate::{Error, InitAttr, Pe, Result, Runtime};
 use std::cell::Cell;
-use std::sync::Arc;
 use std::time::Instant;
 
 fn check_job(pe: Pe, n_pes: Pe) -> Result<()> {
@@ -34,16 +33,6 @@ fn check_job(pe: Pe, n_pes: Pe) -> Result<()> {
         return Err(Error::invalid("n_pes", n_pes, format!("1 to {MAX_PES}")));
     }
     crate::error::check_pe("pe", pe, n_pes)
-}
-
-/// The bytes of heap per PE if nobody says otherwise. `device` is the GPU that memory is on, unless there is none.
-fn default_heap(device: Option<&Result<Arc<Device>>>, n_pes: Pe) -> Result<u64> {
-    match device {
-        None => Ok(machine::default_heap_bytes(n_pes)),
-        Some(Ok(device)) => cuda::default_heap_bytes(device, n_pes),
-        // The job will not come to be.
-        Some(Err(_)) => Ok(HEAP_UNIT),
-    }
 }
 
 /// The heap size in force, rounded up so that every PE's part is aligned alike.
@@ -89,16 +78,11 @@ fn join(
     let resolved = attr.resolve()?;
     let until = Instant::now() + resolved.init_timeout;
     let page = forming::Page::new(key.name(), pe, n_pes, until)?;
-    // A PE without a GPU joins, and tells the others why it cannot go on.
-    let device = (resolved.memory == MemoryKind::Device).then(|| {
-        let ordinal = cuda::device::choose(resolved.device, pe)?;
-        Device::open(ordinal).map(Arc::new)
-    });
+    let origin = transport::of_process(resolved.memory, resolved.device, pe);
     let default_heap = match (pe, resolved.heap_bytes) {
-        (0, None) => default_heap(device.as_ref(), n_pes)?,
+        (0, None) => origin.default_heap(n_pes)?,
         _ => HEAP_UNIT,
     };
-    let opened = device.as_ref().and_then(|device| device.as_ref().ok());
     let rendezvous = socket::Rendezvous {
         key,
         pe,
@@ -106,7 +90,8 @@ fn join(
         how,
         check: resolved.check,
         memory: resolved.memory,
-        gpu: opened.map(|device| device.uuid()),
+        exchanges: origin.exchanges(),
+        gpu: origin.gpu(),
         default_heap,
         deadline: resolved.init_timeout,
         until,
@@ -118,15 +103,14 @@ fn join(
         0 => rendezvous.lead(resolved.heap_bytes)?,
         _ => rendezvous.follow(resolved.heap_bytes)?,
     };
-    let company = Company::Processes(links);
-    let cuda = device.map(|device| {
+    if origin.exchanges() {
         page.say(forming::Step::Share, "");
-        CudaTransport::join(&control, pe, device, company, until)
-    });
+    }
+    let joined = origin.join(&control, pe, Company::Processes(links), until);
     // From here on the board tells what this PE waits for.
     drop(page);
-    let (cuda, membership) = (cuda.transpose()?, Membership::Process);
-    Runtime::assemble(control, pe, &resolved, membership, until, cuda, word)
+    let membership = Membership::Process;
+    Runtime::assemble(control, pe, &resolved, membership, until, joined?, word)
 }
 
 impl Runtime {

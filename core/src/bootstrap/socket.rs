@@ -28,7 +28,7 @@ use crate::job::places::Id;
 use crate::job::roll::Word;
 use crate::job::wire::{Arriving, MAX_MESSAGE, Message, timespec};
 use crate::operation::Operation;
-use crate::transport::check::Settings;
+use crate::transport::CheckSettings;
 use crate::{Error, MemoryKind, Pe, Result};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
@@ -51,9 +51,11 @@ pub(super) struct Rendezvous<'a> {
     /// Who told this PE about the job, for messages.
     pub(super) how: &'a str,
     /// Whether this PE wants the job to be checked.
-    pub(super) check: Settings,
+    pub(super) check: CheckSettings,
     /// Where this PE wants the heap.
     pub(super) memory: MemoryKind,
+    /// Whether the connections are used after init.
+    pub(super) exchanges: bool,
     /// The GPU that this PE uses.
     pub(super) gpu: Option<Id>,
     /// PE 0: the bytes of heap per PE if nobody says otherwise.

@@ -1,6 +1,5 @@
 //! Alltoall and alltoalls: every member sends each member a part of its own.
 
-use super::device::{Form, Task};
 use super::{
     PAYLOAD_BYTES, Turn, WORK_WORDS, bytes_of, bytes_of_mut, check_overlap, times, with_work,
 };
@@ -8,6 +7,7 @@ use crate::buffer::{LocalDest, LocalSource};
 use crate::operation::Operation;
 use crate::strides::Strides;
 use crate::symmetric::{SymSlice, Symmetric};
+use crate::transport::{Form, Task};
 use crate::{Error, Pe, Result, Runtime, Team};
 use bytemuck::Pod;
 
@@ -75,14 +75,14 @@ impl Runtime {
         };
         let (to, from) = (dest.offset(), source.offset());
         let args = [bytes as u64, to, from, 0, 0];
-        if let Some(cuda) = turn.cuda() {
-            let task = Task {
-                dest: to,
-                source: from,
-                bytes: bytes as u64,
-                ..Task::default()
-            };
-            return turn.run_on_device(cuda, self.lane, Operation::Alltoall, args, task);
+        let task = || Task {
+            dest: to,
+            source: from,
+            bytes: bytes as u64,
+            ..Task::default()
+        };
+        if let Some(done) = turn.by_transport(self.lane, Operation::Alltoall, args, task) {
+            return done;
         }
         // Parts of whole words only: a member reads its part straight from the others' slots.
         if source.bytes() as usize <= PAYLOAD_BYTES && bytes.is_multiple_of(8) {
@@ -172,19 +172,19 @@ impl Runtime {
             (dest_stride as u64).wrapping_mul(element_bytes as u64),
             (source_stride as u64).wrapping_mul(element_bytes as u64),
         );
-        if let Some(cuda) = turn.cuda() {
-            let task = Task {
-                dest: to,
-                source: from,
-                form: Form::Strided {
-                    count: count as u64,
-                    element: element_bytes as u64,
-                    dest_step,
-                    source_step,
-                },
-                ..Task::default()
-            };
-            return turn.run_on_device(cuda, self.lane, Operation::Alltoalls, args, task);
+        let task = || Task {
+            dest: to,
+            source: from,
+            form: Form::Strided {
+                count: count as u64,
+                element: element_bytes as u64,
+                dest_step,
+                source_step,
+            },
+            ..Task::default()
+        };
+        if let Some(done) = turn.by_transport(self.lane, Operation::Alltoalls, args, task) {
+            return done;
         }
         turn.reads_blocks(from, &source);
         turn.join(Operation::Alltoalls, args, &[])?;

@@ -1,9 +1,7 @@
 //! Barrier and sync.
 
-use super::device::Task;
-use crate::transport::Lane;
-
 use crate::operation::{ARGS, Operation};
+use crate::transport::Task;
 use crate::{Result, Runtime, Team};
 
 impl Runtime {
@@ -20,9 +18,10 @@ impl Runtime {
         if let Err(error) = completed {
             return turn.refuse(self.lane, Operation::Barrier, error);
         }
-        if let (Some(cuda), Lane::Stream(_)) = (turn.cuda(), self.lane) {
-            let task = Task::default();
-            return turn.run_on_device(cuda, self.lane, Operation::Barrier, [0; ARGS], task);
+        if let Some(done) =
+            turn.by_transport(self.lane, Operation::Barrier, [0; ARGS], Task::default)
+        {
+            return done;
         }
         turn.join(Operation::Barrier, [0; ARGS], &[]).map(|_| ())
     }
@@ -39,9 +38,9 @@ impl Runtime {
     #[track_caller]
     pub fn sync(&self, team: Team) -> Result<()> {
         let turn = self.inner.enter(team, Operation::Sync)?;
-        if let (Some(cuda), Lane::Stream(_)) = (turn.cuda(), self.lane) {
-            let task = Task::default();
-            return turn.run_on_device(cuda, self.lane, Operation::Sync, [0; ARGS], task);
+        if let Some(done) = turn.by_transport(self.lane, Operation::Sync, [0; ARGS], Task::default)
+        {
+            return done;
         }
         turn.join(Operation::Sync, [0; ARGS], &[]).map(|_| ())
     }

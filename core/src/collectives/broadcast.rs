@@ -1,9 +1,9 @@
 //! Broadcast: small ones travel with the meeting; otherwise every member copies from the root.
 
-use super::device::Task;
 use super::{PAYLOAD_BYTES, check_overlap, with_work};
 use crate::operation::Operation;
 use crate::symmetric::{SymSlice, Symmetric};
+use crate::transport::Task;
 use crate::{Pe, Result, Runtime, Team};
 use bytemuck::Pod;
 
@@ -44,15 +44,15 @@ impl Runtime {
             turn.reads(source);
         }
         let args = [bytes as u64, root as u64, to, from, 0];
-        if let Some(cuda) = turn.cuda() {
-            let task = Task {
-                dest: to,
-                source: from,
-                bytes: bytes as u64,
-                root,
-                ..Task::default()
-            };
-            return turn.run_on_device(cuda, self.lane, Operation::Broadcast, args, task);
+        let task = || Task {
+            dest: to,
+            source: from,
+            bytes: bytes as u64,
+            root,
+            ..Task::default()
+        };
+        if let Some(done) = turn.by_transport(self.lane, Operation::Broadcast, args, task) {
+            return done;
         }
         if bytes <= PAYLOAD_BYTES {
             let words = bytes.div_ceil(8);

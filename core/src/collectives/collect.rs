@@ -1,12 +1,11 @@
 //! Collect: what every member brings, put together in team order; lengths may differ.
 
-use super::device::{Form, Task};
 use super::{PAYLOAD_BYTES, check_overlap, with_work};
 use crate::buffer::SymRange;
 use crate::job::block::PAYLOAD_WORDS;
 use crate::operation::{NONE, Operation};
 use crate::symmetric::{SymSlice, Symmetric};
-use crate::transport::Lane;
+use crate::transport::{Form, Task};
 use crate::{Error, Result, Runtime, Team};
 use bytemuck::Pod;
 
@@ -52,37 +51,38 @@ impl Runtime {
             Err(error) => return turn.refuse(self.lane, Operation::Collect, error),
         };
         let args = [to, room, 0, 0, 0];
-        if let (Some(cuda), Lane::Stream(_)) = (turn.cuda(), self.lane) {
-            // What all bring together is known to the kernels only.
-            let form = match dest {
-                Symmetric::Address(0) => Form::Collected {
-                    room: 0,
-                    filled: false,
-                },
-                Symmetric::Address(_) => Form::Collected {
-                    room: inner.room_at(to),
-                    filled: false,
-                },
-                Symmetric::Range(range) => Form::Collected {
-                    room: range.bytes(),
-                    filled: true,
-                },
-            };
-            let task = Task {
-                dest: to,
-                source: source.offset(),
-                bytes: bytes as u64,
-                form,
-                ..Task::default()
-            };
-            return turn.run_on_device(cuda, self.lane, Operation::Collect, args, task);
+        // On a stream what all bring together is known when it runs.
+        let form = || match dest {
+            Symmetric::Address(0) => Form::Collected {
+                room: 0,
+                filled: false,
+            },
+            Symmetric::Address(_) => Form::Collected {
+                room: inner.room_at(to),
+                filled: false,
+            },
+            Symmetric::Range(range) => Form::Collected {
+                room: range.bytes(),
+                filled: true,
+            },
+        };
+        let task = |dest, form| Task {
+            dest,
+            source: source.offset(),
+            bytes: bytes as u64,
+            form,
+            ..Task::default()
+        };
+        let (lane, operation) = (self.lane, Operation::Collect);
+        if let Some(done) = turn.by_transport(lane, operation, args, || task(to, form())) {
+            return done;
         }
         turn.reads(source);
         with_work(PAYLOAD_WORDS, |work| {
             let words = &mut work.acc[..PAYLOAD_WORDS];
             let mut brought = HEAD;
             (words[0], words[1]) = (bytes as u64, source.offset());
-            if bytes <= SMALL && turn.cuda().is_none() {
+            if bytes <= SMALL && !turn.is_moved_by_transport() {
                 inner.load_words(source, &mut words[HEAD..]);
                 brought += bytes.div_ceil(8);
             }
@@ -110,18 +110,13 @@ impl Runtime {
             for source in &sources {
                 check_overlap(dest, *source, None)?;
             }
-            if let Some(cuda) = turn.cuda() {
-                let task = Task {
-                    dest: dest.offset(),
-                    source: source.offset(),
-                    bytes: bytes as u64,
-                    form: Form::Collected {
-                        room: total,
-                        filled: true,
-                    },
-                    ..Task::default()
-                };
-                return turn.finish_on_device(cuda, Operation::Collect, args, task, epoch);
+            let form = Form::Collected {
+                room: total,
+                filled: true,
+            };
+            let task = || task(dest.offset(), form);
+            if let Some(done) = turn.moved_by_transport(epoch, operation, args, task) {
+                return done;
             }
             let mut at = dest.offset();
             for (member, source) in (0..).zip(&sources) {

@@ -1,10 +1,10 @@
 //! Fcollect: the same number of bytes from every member, put together in team order.
 
-use super::device::Task;
 use super::{PAYLOAD_BYTES, Turn, check_overlap, times, with_work};
 use crate::buffer::SymRange;
 use crate::operation::{IN_PLACE, Operation};
 use crate::symmetric::{SymSlice, Symmetric};
+use crate::transport::Task;
 use crate::{Result, Runtime, Team};
 use bytemuck::Pod;
 
@@ -49,14 +49,14 @@ impl Runtime {
         let (to, from) = (dest.offset(), source.offset());
         let shown = if in_place { IN_PLACE } else { from };
         let args = [bytes as u64, to, shown, 0, 0];
-        if let Some(cuda) = turn.cuda() {
-            let task = Task {
-                dest: to,
-                source: from,
-                bytes: bytes as u64,
-                ..Task::default()
-            };
-            return turn.run_on_device(cuda, self.lane, Operation::Fcollect, args, task);
+        let task = || Task {
+            dest: to,
+            source: from,
+            bytes: bytes as u64,
+            ..Task::default()
+        };
+        if let Some(done) = turn.by_transport(self.lane, Operation::Fcollect, args, task) {
+            return done;
         }
         if bytes <= PAYLOAD_BYTES {
             let words = bytes.div_ceil(8);

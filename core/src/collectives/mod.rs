@@ -15,16 +15,13 @@ mod barrier;
 mod broadcast;
 mod checked;
 mod collect;
-mod device;
 mod fcollect;
-mod finalize_notice;
 mod fold;
+mod handed;
 mod reduce;
 mod reducescatter;
 mod scan;
 mod work;
-
-pub(crate) use finalize_notice::FinalizeNotice;
 
 use arguments::{check_overlap, times};
 use work::{WORK_WORDS, Work, bytes_of, bytes_of_mut, with_work};
@@ -34,7 +31,7 @@ use crate::job::block::{PAYLOAD_WORDS, Slot};
 use crate::job::published::{Target, Wait};
 use crate::job::team;
 use crate::job::tell::{self, Arrival};
-use crate::operation::{ARGS, Caller, Operation};
+use crate::operation::{ARGS, Caller, Operation, signature};
 use crate::runtime::Inner;
 use crate::team::{Members, Team, TeamState};
 use crate::{Error, Pe, Result};
@@ -56,15 +53,6 @@ pub(crate) struct Call {
     pub(crate) error: Option<Error>,
 }
 
-/// Odd numbers without a pattern, one for each argument.
-const FACTORS: [u64; ARGS] = [
-    0x9e37_79b9_7f4a_7c15,
-    0xbf58_476d_1ce4_e5b9,
-    0x94d0_49bb_1331_11eb,
-    0xd6e8_feb8_6659_fd93,
-    0xa076_1d64_78bd_642f,
-];
-
 impl Call {
     /// A call without arguments.
     pub(crate) fn plain(operation: Operation) -> Call {
@@ -74,21 +62,6 @@ impl Call {
             error: None,
         }
     }
-}
-
-/// A hash that stands for operation and arguments. Calls that differ in one argument always have different hashes, but for the
-/// last bit; others have the same one with a chance of about 2^-63. An error has an odd signature, a call an even one.
-#[inline(always)]
-fn signature(operation: Operation, args: &[u64; ARGS], failed: bool) -> u64 {
-    // Every step is a bijection in the argument.
-    let hash = args
-        .iter()
-        .zip(FACTORS)
-        .fold(operation as u64, |hash, (arg, factor)| {
-            hash.rotate_left(23) ^ arg.wrapping_mul(factor)
-        });
-    let hash = (hash ^ hash >> 32).wrapping_mul(FACTORS[0]);
-    (hash ^ hash >> 32) & !1 | u64::from(failed)
 }
 
 /// The words of an error as a payload, up to a 0.

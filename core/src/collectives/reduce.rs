@@ -4,7 +4,6 @@
 //! Every element is a left fold over the members in team order, whatever the algorithm, so the result has the same bits on every
 //! member and in every run.
 
-use super::device::Task;
 use super::fold::{Kernel, kernel};
 use super::{
     PAYLOAD_BYTES, Turn, WORK_WORDS, Work, bytes_of, bytes_of_mut, check_overlap, times, with_work,
@@ -16,21 +15,24 @@ use crate::runtime::Inner;
 use crate::symmetric::{SymSlice, Symmetric};
 
 use crate::operation::{ARGS, Operation};
+use crate::transport::Task;
 use crate::{Error, Pe, Result, Runtime, Team};
 
 /// What is reduced, and how: the same on every member.
 #[derive(Clone, Copy)]
 pub(super) struct Reduction {
     pub(super) kernel: &'static Kernel,
+    pub(super) op: Op,
     pub(super) count: usize,
     pub(super) dest: SymRange,
     pub(super) source: SymRange,
 }
 
-/// The kernel for a type and an operation, by their numbers.
+/// The kernel for a type and an operation, by their numbers, and the operation.
 #[inline]
-pub(super) fn check_kernel(dtype: i32, op: i32) -> Result<&'static Kernel> {
-    kernel(Dtype::from_number(dtype)?, Op::from_number(op)?)
+pub(super) fn check_kernel(dtype: i32, op: i32) -> Result<(&'static Kernel, Op)> {
+    let op = Op::from_number(op)?;
+    Ok((kernel(Dtype::from_number(dtype)?, op)?, op))
 }
 
 /// Checks that elements begin where their type wants it.
@@ -67,7 +69,7 @@ impl Reduction {
         dtype: i32,
         op: i32,
     ) -> Result<Reduction> {
-        let kernel = check_kernel(dtype, op)?;
+        let (kernel, op) = check_kernel(dtype, op)?;
         let bytes = times("count", count, kernel.size)?;
         let dest = dest.resolve(inner, "dest", bytes)?;
         let source = source.resolve(inner, "source", bytes)?;
@@ -76,6 +78,7 @@ impl Reduction {
         check_overlap(dest, source, Some(source.offset()))?;
         Ok(Reduction {
             kernel,
+            op,
             count,
             dest,
             source,
@@ -187,9 +190,9 @@ impl Runtime {
         };
         let (to, from) = (reduction.dest.offset(), reduction.source.offset());
         let args = [count as u64, dtype as u64, op as u64, to, from];
-        if let Some(cuda) = turn.cuda() {
-            let task = reduction.task(op)?;
-            return turn.run_on_device(cuda, self.lane, Operation::Reduce, args, task);
+        let task = || reduction.task();
+        if let Some(done) = turn.by_transport(self.lane, Operation::Reduce, args, task) {
+            return done;
         }
         turn.reads(reduction.source);
         if reduction.source.bytes() as usize <= PAYLOAD_BYTES {
@@ -216,16 +219,16 @@ impl Runtime {
 }
 
 impl Reduction {
-    /// What the kernel of GPU memory does; `op` is a number that was checked.
+    /// What a transport does that does reductions itself.
     #[cold]
-    pub(super) fn task(&self, op: i32) -> Result<Task> {
-        Ok(Task {
+    pub(super) fn task(&self) -> Task {
+        Task {
             dest: self.dest.offset(),
             source: self.source.offset(),
             bytes: self.dest.bytes(),
-            reduction: Some((self.kernel.dtype, Op::from_number(op)?)),
+            reduction: Some((self.kernel.dtype, self.op)),
             ..Task::default()
-        })
+        }
     }
 
     /// The sources travel with the meeting, and every member combines them all.

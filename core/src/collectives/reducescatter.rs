@@ -26,7 +26,7 @@ impl Runtime {
         let inner = &*self.inner;
         let turn = inner.enter(team, Operation::Reducescatter)?;
         let (n_pes, me) = (turn.n_pes(), turn.my_pe());
-        let checked = check_kernel(dtype, op).and_then(|kernel| {
+        let checked = check_kernel(dtype, op).and_then(|(kernel, op)| {
             let bytes = times("count", count, kernel.size)?;
             let total = times("count", count, kernel.size * n_pes as usize)?;
             let dest = dest.into().resolve(inner, "dest", bytes)?;
@@ -35,12 +35,25 @@ impl Runtime {
             check_aligned("source", source, kernel)?;
             let own = source.offset() + me as u64 * bytes;
             let in_place = check_overlap(dest, source, Some(own))?;
-            Ok((kernel, dest, source, in_place))
+            let reduction = Reduction {
+                kernel,
+                op,
+                count,
+                dest,
+                source,
+            };
+            Ok((reduction, in_place))
         });
-        let (kernel, dest, source, in_place) = match checked {
+        let (reduction, in_place) = match checked {
             Ok(checked) => checked,
             Err(error) => return turn.refuse(self.lane, Operation::Reducescatter, error),
         };
+        let Reduction {
+            kernel,
+            dest,
+            source,
+            ..
+        } = reduction;
         let shown = if in_place { IN_PLACE } else { dest.offset() };
         let args = [
             count as u64,
@@ -49,15 +62,9 @@ impl Runtime {
             shown,
             source.offset(),
         ];
-        if let Some(cuda) = turn.cuda() {
-            let reduction = Reduction {
-                kernel,
-                count,
-                dest,
-                source,
-            };
-            let task = reduction.task(op)?;
-            return turn.run_on_device(cuda, self.lane, Operation::Reducescatter, args, task);
+        let task = || reduction.task();
+        if let Some(done) = turn.by_transport(self.lane, Operation::Reducescatter, args, task) {
+            return done;
         }
         let bytes = dest.bytes() as usize;
         turn.reads(source);

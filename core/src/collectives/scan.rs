@@ -92,9 +92,9 @@ impl Runtime {
         };
         let (to, from) = (reduction.dest.offset(), reduction.source.offset());
         let args = [count as u64, dtype as u64, op as u64, to, from];
-        if let Some(cuda) = turn.cuda() {
-            let task = reduction.task(op)?;
-            return turn.run_on_device(cuda, self.lane, operation, args, task);
+        let task = || reduction.task();
+        if let Some(done) = turn.by_transport(self.lane, operation, args, task) {
+            return done;
         }
         turn.reads(reduction.source);
         if reduction.source.bytes() as usize <= PAYLOAD_BYTES {

@@ -24,7 +24,7 @@ pub fn board(n_pes: u8, changes: &[(Place, u64)]) -> Result<()> {
         let job = match jobs.get(&n_pes) {
             Some(job) => job.clone(),
             None => {
-                let job = Control::create(n_pes, HEAP, None)?;
+                let job = Control::create(n_pes, HEAP, Default::default(), None)?;
                 jobs.insert(n_pes, job.clone());
                 job
             }

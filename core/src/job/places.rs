@@ -166,7 +166,7 @@ mod tests {
 
     #[test]
     fn what_is_published_is_read() {
-        let control = Control::create(2, 2 << 20, None).unwrap();
+        let control = Control::create(2, 2 << 20, Default::default(), None).unwrap();
         let gpu = std::array::from_fn(|i| 1 + i as u8);
         publish(&control, 0, Some(gpu));
         publish(&control, 1, None);

@@ -191,7 +191,7 @@ mod tests {
 
     #[test]
     fn a_number_from_another_pid_namespace_is_not_taken() {
-        let control = Control::create(2, 2 << 20, None).unwrap();
+        let control = Control::create(2, 2 << 20, Default::default(), None).unwrap();
         let block = control.pe(1);
         block.process.store(1, Relaxed);
         block.pid.store(7, Relaxed);

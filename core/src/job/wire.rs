@@ -225,6 +225,15 @@ impl Arriving {
 }
 
 /// Receives a message.
+/// The connections of a PE, a process, to the others that brought the job together.
+#[derive(Debug)]
+pub(crate) enum Links {
+    /// PE 0's: to PE 1 and so on.
+    Leader(Vec<UnixStream>),
+    /// Another PE's, to PE 0.
+    Follower(UnixStream),
+}
+
 #[cfg(test)]
 pub(crate) fn receive(stream: &UnixStream, until: Instant) -> Result<Message> {
     let mut arriving = Arriving::new(MAX_MESSAGE);

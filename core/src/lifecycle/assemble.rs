@@ -3,8 +3,7 @@
 use crate::debug::Level;
 use crate::heap::Heap;
 use crate::job::block::Control;
-use crate::job::layout::Layout;
-use crate::job::liveness::{self, Chore, Watchdog};
+use crate::job::liveness::{self, Watchdog};
 use crate::job::membership::Membership;
 use crate::job::places::Places;
 use crate::job::published::{Target, Wait};
@@ -14,26 +13,51 @@ use crate::job::{fork, interrupt};
 use crate::operation::Operation;
 use crate::runtime::{Inner, Resolved, Streams};
 use crate::sites::Sites;
+use crate::sites::inside::write;
 use crate::team::Teams;
 use crate::track::Ledger;
 #[cfg(test)]
 use crate::transport::channel::ChannelTransport;
-use crate::transport::check::{self, Checked, Checker};
-use crate::transport::cuda::CudaTransport;
-use crate::transport::host::HostTransport;
-use crate::transport::{Lane, Route};
+use crate::transport::check::{Checked, Checker};
+use crate::transport::{Joined, Lane, Owner, Route};
 use crate::{Error, Pe, Result, Runtime, wait};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::Instant;
 
-impl Inner {
-    /// Ends the kernels of this PE that wait for one that is gone, or on a broken team; for the watchdog.
-    fn kernels_chore(&self) -> Option<Chore> {
-        let completion = Arc::clone(self.transport.cuda()?.completion());
-        let (control, me) = (self.control.clone(), self.my_pe);
-        Some(Box::new(move || completion.watch(&control, me)))
+/// The PE, as its transport may ask it.
+struct TransportOwner(Weak<Inner>);
+
+impl TransportOwner {
+    fn ask<T>(&self, question: impl FnOnce(&Inner) -> Result<T>) -> Result<T> {
+        match self.0.upgrade() {
+            Some(inner) => question(&inner),
+            None => Err(Error::NotInitialized("the runtime has been dropped")),
+        }
+    }
+}
+
+impl Owner for TransportOwner {
+    fn wait(&self, wait: Wait, done: &dyn Fn() -> Result<bool>) -> Result<()> {
+        self.ask(|inner| inner.wait_for(wait, done))
+    }
+
+    fn check(&self, operation: Operation) -> Result<()> {
+        self.ask(|inner| {
+            inner.check_job(operation)?;
+            inner.ready()
+        })
+    }
+
+    fn check_team(&self, operation: Operation, team: u32) -> Result<()> {
+        self.ask(|inner| inner.check_team(operation, inner.team_state(team)))
+    }
+
+    fn break_team(&self, team: u32) {
+        if let Some(inner) = self.0.upgrade() {
+            inner.break_team(inner.team_state(team));
+        }
     }
 }
 
@@ -45,37 +69,25 @@ impl Runtime {
         attr: &Resolved,
         membership: Membership,
         until: Instant,
-        cuda: Option<CudaTransport>,
+        joined: Joined,
         word: Option<Word>,
     ) -> Result<Runtime> {
         fork::watch();
         let heap_bytes = control.heap_bytes();
         let seed = control.check_seed();
         let sites = (attr.track || seed.is_some()).then(Sites::new);
-        let (layout, transport) = match cuda {
-            Some(cuda) => (cuda.layout(), Route::Other(Box::new(cuda))),
-            None => {
-                let layout = Layout::new(
-                    control.segment().base() + Control::heap_offset(control.n_pes()),
-                    Control::stride(heap_bytes),
-                    heap_bytes,
-                    me,
-                    control.n_pes(),
-                );
-                let host = HostTransport::new(Arc::clone(control.segment()), layout, me);
-                let proper = Route::Host(host);
-                #[cfg(test)]
-                let proper = ChannelTransport::over(proper, attr.links.as_ref(), &control, me)?;
-                let transport = match (seed, &sites) {
-                    (Some(_), Some(sites)) => {
-                        let (sites, below) = (Arc::clone(sites), proper.boxed());
-                        let check = Checker::start(&control, layout, me, below, sites)?;
-                        Route::Other(Box::new(Checked(check)))
-                    }
-                    _ => proper,
-                };
-                (layout, transport)
+        let Joined {
+            layout, transport, ..
+        } = joined;
+        #[cfg(test)]
+        let transport = ChannelTransport::over(transport, attr.links.as_ref(), &control, me)?;
+        let transport = match (seed, &sites) {
+            (Some(_), Some(sites)) => {
+                let (sites, below) = (Arc::clone(sites), transport.boxed());
+                let check = Checker::start(&control, layout, me, below, sites)?;
+                Route::Other(Box::new(Checked(check)))
             }
+            _ => transport,
         };
         let left = until.saturating_duration_since(Instant::now());
         let inner = Inner {
@@ -101,7 +113,7 @@ impl Runtime {
         };
         if membership == Membership::Process && inner.n_pes > 1 {
             let control = inner.control.clone();
-            let chore = inner.kernels_chore();
+            let chore = inner.transport.any().chore();
             let watchdog = Watchdog::start(control, me, attr.stop_timeout, chore)?;
             *crate::lock::lock(&inner.watchdog) = Some(watchdog);
         }
@@ -111,13 +123,8 @@ impl Runtime {
             lane: Lane::Blocking,
         };
         let inner = &runtime.inner;
-        if let Some(cuda) = inner.transport.cuda() {
-            let weak = Arc::downgrade(inner);
-            cuda.wait_by(Box::new(move |wait, done| match weak.upgrade() {
-                Some(inner) => inner.wait_for(wait, done),
-                None => Err(Error::NotInitialized("the runtime has been dropped")),
-            }));
-        }
+        let owner = TransportOwner(Arc::downgrade(inner));
+        inner.transport.any().owned_by(Box::new(owner));
         let wait = Wait {
             operation: Operation::Init,
             target: Target::Job,
@@ -126,19 +133,13 @@ impl Runtime {
         inner.make_predefined(&Places::read(&inner.control));
         inner.spins.store(wait::spins(&inner.control), Relaxed);
         if let (0, Some(seed)) = (me, seed) {
-            check::write(&format!(
+            write(&format!(
                 "nvshmemrs check: on for {} PEs, seed {seed} (NVSHMEMRS_CHECK_SEED={seed} repeats its choices)\n",
                 inner.n_pes
             ));
         }
-        if let Some(cuda) = inner.transport.cuda() {
-            inner.debug.write(Level::Info, me, || {
-                format!(
-                    "{}, kernels from {}",
-                    cuda.device(),
-                    cuda.kernels().origin()
-                )
-            });
+        if let Some(about) = inner.transport.any().about() {
+            inner.debug.write(Level::Info, me, || about);
         }
         inner.debug.write(Level::Info, me, || {
             format!(

@@ -1,69 +1,17 @@
 //! The end of a PE's membership: finalize, with the others, or leaving without them.
 
-use crate::collectives::FinalizeNotice;
 use crate::debug::Level;
 use crate::job::published::{Target, Wait};
 use crate::job::state::State;
 use crate::job::{bell, liveness};
 use crate::operation::Operation;
 use crate::runtime::{ENDED, Inner};
-use crate::transport::{Lane, check};
+use crate::sites::inside::write;
+use crate::transport::Lane;
 use crate::{Error, Result, Runtime};
-use std::cell::RefCell;
 use std::sync::atomic::Ordering::Release;
-use std::time::Duration;
-
-/// How long a PE that leaves waits for kernels that were told to end.
-const SETTLE: Duration = Duration::from_secs(2);
 
 impl Inner {
-    /// Lets all streams of the GPU go, and waits until their work has ended, which was told to.
-    fn settle_gpu(&self) {
-        let Some(cuda) = self.transport.cuda() else {
-            return;
-        };
-        for stream in std::mem::take(&mut *self.gpu_streams()) {
-            cuda.let_go(stream.raw(), stream.made_in());
-        }
-        if !cuda.settle(SETTLE) {
-            self.debug.write(Level::Warn, self.my_pe, || {
-                "the GPU memory of the heap stays mapped until this process ends: work on a stream has not come to its end".into()
-            });
-        }
-    }
-
-    /// Waits for the streams of the GPU, and tells the members of each team, as soon as this PE is done with it, that it comes to no
-    /// further collective: kernels of theirs may wait for one, and ours for what comes after it.
-    fn drain_gpu_streams(&self) -> Result<()> {
-        let streams = self.gpu_streams().clone();
-        let notice = RefCell::new(FinalizeNotice::new(self));
-        let mut drained = Ok(());
-        for stream in &streams {
-            let done = self.wait_until_done(Operation::Finalize, &|| {
-                notice.borrow_mut().look()?;
-                stream.query()
-            });
-            drained = drained.and(done);
-        }
-        if let Some(cuda) = self.transport.cuda() {
-            let done = self.wait_until_done(Operation::Finalize, &|| {
-                notice.borrow_mut().look()?;
-                cuda.left_nothing()
-            });
-            drained = drained.and(done);
-        }
-        // An error of the driver says that nothing runs any more.
-        let idle = |done: Result<bool>| done.unwrap_or(true);
-        let told = notice.into_inner().finish(|| {
-            let left = self
-                .transport
-                .cuda()
-                .map_or(Ok(true), |cuda| cuda.left_nothing());
-            idle(left) && streams.iter().all(|stream| idle(stream.query()))
-        });
-        drained.and(told)
-    }
-
     fn finalize(&self) -> Result<()> {
         self.ready()?;
         let mut drained = Ok(());
@@ -71,7 +19,7 @@ impl Inner {
             stream.close();
             drained = drained.and(stream.drain(self, Operation::Finalize));
         }
-        drained = drained.and(self.drain_gpu_streams());
+        drained = drained.and(self.transport.any().drain());
         let threads = std::mem::take(&mut *self.dropped_streams());
         if drained.is_ok() {
             for thread in threads {
@@ -106,7 +54,7 @@ impl Inner {
             return Ok(());
         };
         if let Some(summary) = notes.summary() {
-            check::write(&summary);
+            write(&summary);
         }
         match notes.findings() {
             (_, 0) => Ok(()),
@@ -130,8 +78,9 @@ impl Inner {
             // Whoever sees a kernel of its own ended sees why.
             liveness::mark_gone(&self.control, self.my_pe, state);
         }
-        self.transport.any().leave(state == State::Left);
-        self.settle_gpu();
+        if let Some(warning) = self.transport.any().leave(state == State::Left) {
+            self.debug.write(Level::Warn, self.my_pe, || warning);
+        }
         self.forget_buffers();
         if state != State::Left {
             self.state(state);

@@ -14,7 +14,7 @@ use crate::runtime::Inner;
 use crate::symmetric::{SymElement, SymSlice};
 use crate::track::Resource;
 use crate::transport::Lane;
-use crate::{Error, MemoryKind, Result, Runtime};
+use crate::{Error, Result, Runtime};
 use bytemuck::Pod;
 use std::marker::PhantomData;
 use std::ops::RangeBounds;
@@ -163,12 +163,13 @@ impl<T: Pod> SymArray<T> {
     }
 
     fn on_host(&self) -> Result<()> {
-        match self.runtime.transport.any().kind() {
-            MemoryKind::Host => Ok(()),
-            MemoryKind::Device => Err(Error::NotSupported(
-                "the array is in device memory, which the CPU cannot use as a slice; copy with `read`, `write` or `to_vec`"
-                    .into(),
-            )),
+        let transport = self.runtime.transport.any();
+        match transport.may_load() {
+            true => Ok(()),
+            false => Err(Error::NotSupported(format!(
+                "the array is in {} memory, which the CPU cannot use as a slice; copy with `read`, `write` or `to_vec`",
+                transport.kind()
+            ))),
         }
     }
 }

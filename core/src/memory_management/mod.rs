@@ -22,7 +22,7 @@ use crate::runtime::Inner;
 use crate::team::Team;
 use crate::track::Resource;
 use crate::transport::Lane;
-use crate::{Error, MemoryKind, Result, Runtime};
+use crate::{Error, Result, Runtime};
 
 /// What a request is noted as, if it is granted: the operation, and the bytes.
 fn noted(request: &Result<Request>) -> (&'static str, u64) {
@@ -112,8 +112,7 @@ impl Inner {
         let leader = self.my_pe == 0;
         let request = request.and_then(|request| request.fits(self.layout.heap_bytes));
         let checked = request.and_then(|request| {
-            // Each GPU's own memory is asked for by its PE, in `commit`.
-            if leader && self.transport.any().kind() == MemoryKind::Host {
+            if leader && self.transport.any().takes_machine_memory() {
                 let mut state = self.heap.lock();
                 let released = self.released_bytes(&state);
                 state.check_machine(request.bytes, released, self.n_pes)?;

@@ -12,16 +12,13 @@ use crate::operation::{ARGS, Operation};
 use crate::runtime::Inner;
 use crate::track::Resource;
 use crate::transport::Lane;
-use crate::{Error, MemoryKind, Result, Runtime, Team};
+use crate::{Error, Result, Runtime, Team};
 
 impl Inner {
     fn check_registration(&self, registration: &Registration) -> Result<()> {
         let transport = self.transport.any();
         let page = transport.page_bytes();
-        let makers = match transport.kind() {
-            MemoryKind::Host => "mmap and posix_memalign give such memory",
-            MemoryKind::Device => "cuMemAddressReserve and cuMemCreate give such memory",
-        };
+        let makers = transport.makers_of_memory();
         let aligned = |argument, value: u64| match value.is_multiple_of(page) && value > 0 {
             true => Ok(()),
             false => Err(Error::invalid(
@@ -35,7 +32,7 @@ impl Inner {
         if registration.preferred != 0 {
             aligned("preferred", registration.preferred)?;
         }
-        if self.my_pe == 0 && transport.kind() == MemoryKind::Host {
+        if self.my_pe == 0 && transport.takes_machine_memory() {
             let mut state = self.heap.lock();
             state.check_machine(registration.bytes, 0, self.n_pes)?;
         }

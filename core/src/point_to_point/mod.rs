@@ -4,7 +4,6 @@
 //! `_vector` forms compare every element with a value of its own. What a PE put before the value that holds is visible
 //! afterwards.
 
-mod gpu;
 mod set;
 mod turns;
 
@@ -15,7 +14,7 @@ use crate::op::Cmp;
 use crate::operation::Operation;
 use crate::runtime::Inner;
 use crate::symmetric::{SymElement, SymSlice};
-use crate::transport::{Notes, Watch};
+use crate::transport::{Expected, Goal, Notes, Search, Watch};
 use crate::{Result, Runtime};
 use set::{Set, Values};
 use std::panic::Location;
@@ -127,6 +126,29 @@ impl Inner {
     }
 }
 
+impl Search<'static> {
+    /// A look at one element.
+    pub(crate) fn one<T: WaitElement>(
+        ivar: SymElement<T>,
+        cmp: Cmp,
+        value: T,
+        waits: Option<Operation>,
+        answers: bool,
+    ) -> Search<'static> {
+        Search {
+            offset: ivar.offset(),
+            count: 1,
+            dtype: T::DTYPE,
+            cmp,
+            expected: Expected::Same(value.to_bits()),
+            status: None,
+            goal: Goal::One,
+            waits,
+            answers,
+        }
+    }
+}
+
 impl Runtime {
     /// Waits until this PE's copy of `ivar` compares to `value`.
     ///
@@ -141,8 +163,9 @@ impl Runtime {
     ) -> Result<()> {
         self.inner.ready()?;
         self.inner.within(ivar.range())?;
-        if let Some(lane) = self.gpu_lane() {
-            return lane.wait_until(ivar, cmp, value);
+        let search = || Search::one(ivar, cmp, value, Some(Operation::WaitUntil), false);
+        if let Some(found) = self.inner.transport.search(self.lane, search) {
+            return found.map(drop);
         }
         let offset = ivar.offset();
         let wait = Wait {
@@ -309,8 +332,9 @@ impl Runtime {
     pub fn test<T: WaitElement>(&self, ivar: SymElement<T>, cmp: Cmp, value: T) -> Result<bool> {
         self.inner.ready()?;
         self.inner.within(ivar.range())?;
-        if let Some(lane) = self.gpu_lane() {
-            return lane.test(ivar, cmp, value);
+        let search = || Search::one(ivar, cmp, value, None, true);
+        if let Some(found) = self.inner.transport.search(self.lane, search) {
+            return found.map(|found| found.held);
         }
         let transport = &self.inner.transport;
         transport.look(ivar.range());

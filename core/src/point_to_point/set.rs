@@ -1,4 +1,4 @@
-//! The elements that one call waits for, or tests.
+//! Waits and tests for several elements.
 
 use super::WaitElement;
 use super::turns::{self, Key};
@@ -7,8 +7,7 @@ use crate::job::published::{Seen, Target, Wait};
 use crate::op::Cmp;
 use crate::operation::Operation;
 use crate::symmetric::SymSlice;
-use crate::transport::Watch;
-use crate::transport::cuda::kernels::WaitMode;
+use crate::transport::{Expected, Found, Goal, Search, Watch};
 use crate::{Error, Result, Runtime};
 use std::cell::RefCell;
 use std::panic::Location;
@@ -22,15 +21,15 @@ pub(super) enum Values<'a, T> {
 
 /// The elements of one call, and when they hold.
 pub(super) struct Set<'a, T> {
-    pub(super) rt: &'a Runtime,
+    rt: &'a Runtime,
     called: &'static str,
     /// In a checked job: which elements have held, and with which values.
     held: Option<RefCell<Vec<(usize, u64)>>>,
-    pub(super) offset: u64,
-    pub(super) len: usize,
-    pub(super) status: Option<&'a [i32]>,
-    pub(super) cmp: Cmp,
-    pub(super) values: Values<'a, T>,
+    offset: u64,
+    len: usize,
+    status: Option<&'a [i32]>,
+    cmp: Cmp,
+    values: Values<'a, T>,
 }
 
 #[cold]
@@ -77,7 +76,7 @@ impl<'a, T: WaitElement> Set<'a, T> {
         })
     }
 
-    pub(super) fn excluded(&self, index: usize) -> bool {
+    fn excluded(&self, index: usize) -> bool {
         self.status.is_some_and(|status| status[index] != 0)
     }
 
@@ -222,9 +221,31 @@ impl<'a, T: WaitElement> Set<'a, T> {
         self.seen(result)
     }
 
+    /// Looks at the elements on a stream of the transport's, if the operation goes there. A wait for all that needs nothing of the
+    /// caller's is put on the stream, and counts as ended. Where nothing is to be looked at, the host knows the answer.
+    fn on_stream(&self, goal: Goal, waits: Option<Operation>) -> Option<Result<Found>> {
+        if self.len == 0 {
+            return None;
+        }
+        self.rt.inner.transport.search(self.rt.lane, || Search {
+            offset: self.offset,
+            count: self.len,
+            dtype: T::DTYPE,
+            cmp: self.cmp,
+            expected: match self.values {
+                Values::Same(value) => Expected::Same(value.to_bits()),
+                Values::Each(values) => Expected::Each(bytemuck::cast_slice(values)),
+            },
+            status: self.status,
+            goal,
+            waits,
+            answers: waits.is_none() || goal != Goal::All,
+        })
+    }
+
     #[track_caller]
     pub(super) fn wait_all(&self) -> Result<()> {
-        if let Some(found) = self.on_gpu(WaitMode::All, Some(Operation::WaitUntilAll)) {
+        if let Some(found) = self.on_stream(Goal::All, Some(Operation::WaitUntilAll)) {
             return found.map(drop);
         }
         let watches = self.watch();
@@ -266,17 +287,20 @@ impl<'a, T: WaitElement> Set<'a, T> {
     #[track_caller]
     pub(super) fn wait_any(&self) -> Result<Option<usize>> {
         let operation = Operation::WaitUntilAny;
-        let found = self.in_turn(|start| match self.any_on_gpu(start, Some(operation)) {
-            Some(found) => found,
-            None => self.wait(operation, || self.any(start)),
-        })?;
+        let found =
+            self.in_turn(
+                |start| match self.on_stream(Goal::Any { start }, Some(operation)) {
+                    Some(found) => found.map(|found| found.indices.first().copied()),
+                    None => self.wait(operation, || self.any(start)),
+                },
+            )?;
         self.acquire();
         Ok(found)
     }
 
     #[track_caller]
     pub(super) fn wait_some(&self) -> Result<Vec<usize>> {
-        if let Some(found) = self.on_gpu(WaitMode::Some, Some(Operation::WaitUntilSome)) {
+        if let Some(found) = self.on_stream(Goal::Some, Some(Operation::WaitUntilSome)) {
             return found.map(|found| found.indices);
         }
         let first = self.wait(Operation::WaitUntilSome, || self.any(0))?;
@@ -287,8 +311,8 @@ impl<'a, T: WaitElement> Set<'a, T> {
 
     #[track_caller]
     pub(super) fn test_all(&self) -> Result<bool> {
-        if let Some(found) = self.on_gpu(WaitMode::All, None) {
-            return found.map(|found| found.result == 1);
+        if let Some(found) = self.on_stream(Goal::All, None) {
+            return found.map(|found| found.held);
         }
         let all = self.all(&mut 0).is_ok();
         if all {
@@ -299,8 +323,8 @@ impl<'a, T: WaitElement> Set<'a, T> {
 
     #[track_caller]
     pub(super) fn test_any(&self) -> Result<Option<usize>> {
-        let found = self.in_turn(|start| match self.any_on_gpu(start, None) {
-            Some(found) => found,
+        let found = self.in_turn(|start| match self.on_stream(Goal::Any { start }, None) {
+            Some(found) => found.map(|found| found.indices.first().copied()),
             None => self.seen(self.any(start).unwrap_or(None)),
         })?;
         self.acquire();
@@ -309,7 +333,7 @@ impl<'a, T: WaitElement> Set<'a, T> {
 
     #[track_caller]
     pub(super) fn test_some(&self) -> Result<Vec<usize>> {
-        if let Some(found) = self.on_gpu(WaitMode::Some, None) {
+        if let Some(found) = self.on_stream(Goal::Some, None) {
             return found.map(|found| found.indices);
         }
         let found = self.some(self.any(0).unwrap_or(None));

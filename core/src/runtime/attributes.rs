@@ -1,8 +1,8 @@
 //! What a job may be told at init, and what of it holds once the environment has been asked.
 
+use crate::transport::CheckSettings;
 #[cfg(test)]
 use crate::transport::channel::Links;
-use crate::transport::check;
 use crate::{Error, MemoryKind, Result, config};
 #[cfg(test)]
 use std::sync::Arc;
@@ -38,7 +38,7 @@ pub(crate) struct Resolved {
     pub(crate) init_timeout: Duration,
     pub(crate) stop_timeout: Option<Duration>,
     pub(crate) track: bool,
-    pub(crate) check: check::Settings,
+    pub(crate) check: CheckSettings,
     /// How the PEs reach each other, if by messages only.
     #[cfg(test)]
     pub(crate) links: Option<Arc<Links>>,
@@ -50,7 +50,7 @@ impl InitAttr {
             Some(memory) => memory,
             None => config::memory()?,
         };
-        let check = check::Settings::of(self.check, self.check_seed)?;
+        let check = CheckSettings::of(self.check, self.check_seed)?;
         if memory == MemoryKind::Device && check.wanted() {
             return Err(Error::NotSupported(
                 "the checker looks at host memory only: switch it off (NVSHMEMRS_CHECK), or use NVSHMEMRS_MEMORY=host".into(),

@@ -18,7 +18,7 @@ fn alone() -> Runtime {
 
 /// What a second process would make of a job of three PEs whose header was changed.
 fn attach(change: impl FnOnce(&Control)) -> crate::Result<Control> {
-    let job = Control::create(3, HEAP, None).unwrap();
+    let job = Control::create(3, HEAP, Default::default(), None).unwrap();
     change(&job);
     attach_to(&job)
 }
@@ -102,9 +102,9 @@ fn a_header_that_does_not_fit_its_memory() {
 
 #[test]
 fn a_job_of_more_pes_than_there_can_be() {
-    let most = Control::create(MAX_PES, HEAP, None).unwrap();
+    let most = Control::create(MAX_PES, HEAP, Default::default(), None).unwrap();
     attach_to(&most).unwrap();
-    let more = Control::create(MAX_PES + 1, HEAP, None).unwrap();
+    let more = Control::create(MAX_PES + 1, HEAP, Default::default(), None).unwrap();
     let error = attach_to(&more).unwrap_err().to_string();
     assert!(error.contains("does not fit 4097 PEs"), "{error}");
 }

@@ -6,14 +6,14 @@
 mod attributes;
 #[cfg(test)]
 mod damaged;
-mod kernels;
 mod ledger;
+mod running;
 mod streams;
 mod teams;
 
 pub use attributes::InitAttr;
 pub(crate) use attributes::Resolved;
-pub(crate) use streams::{DeviceStream, Streams, WorkQueue};
+pub(crate) use streams::{Streams, WorkQueue};
 
 use crate::debug::Level;
 use crate::heap::Heap;
@@ -218,10 +218,7 @@ impl Runtime {
 
     /// The GPU that this PE uses, as this process counts them; `None` if the heap is in host memory. Local.
     pub fn device(&self) -> Option<i32> {
-        self.inner
-            .transport
-            .cuda()
-            .map(|cuda| cuda.device().ordinal())
+        self.inner.transport.any().device()
     }
 
     /// This process's mapping of the heap, which stays valid as long as the value lives. Local.
@@ -245,7 +242,7 @@ impl Runtime {
     /// Whether the job is whole: otherwise the error that every waiting call would return. Local; never waits.
     pub fn check(&self) -> Result<()> {
         self.inner.ready()?;
-        self.inner.check_kernels(Operation::Check)
+        self.inner.check_running(Operation::Check)
     }
 
     /// What the checker has found on this PE: how often, and the texts of the last findings, oldest first. Nothing in a job that is

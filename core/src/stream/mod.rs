@@ -24,18 +24,18 @@
 //! What was submitted to one stream runs in order; streams run side by side. An error does not stop a stream, because that could
 //! strand the other PEs of a collective: the first one is kept, and [`Stream::synchronize`] returns it.
 //!
-//! On device memory a stream is one of the GPU's, the library's own or the program's. What is submitted is called at once, on a runtime
-//! whose operations put their work on that stream and return; an error that shows then is returned by the call.
+//! A transport may have streams of its own ([`lane`]): on device memory a stream is one of the GPU's, the library's own or the
+//! program's. What is submitted is called at once, on a runtime whose operations put their work on that stream and return; an error that shows then is returned by the call.
 
-mod gpu;
+mod lane;
 mod queue;
 
 use crate::operation::Operation;
-use crate::runtime::{DeviceStream, Inner};
+use crate::runtime::Inner;
 use crate::track::Resource;
-use crate::transport::cuda::CudaStreamRef;
+use crate::transport::{CudaStreamRef, Lane, TransportStream};
 use crate::{Error, Result, Runtime};
-use gpu::{GpuEvent, GpuStream};
+use lane::{LaneEvent, LaneStream};
 use queue::{QueueMarks, QueueStream};
 use std::sync::Arc;
 use std::time::Duration;
@@ -52,15 +52,15 @@ pub struct Stream {
 #[derive(Debug)]
 enum Kind {
     Queue(QueueStream),
-    /// The stream, and the runtime whose operations go there.
-    Gpu(Arc<GpuStream>, Runtime),
+    /// The transport's stream, and the runtime whose operations go there.
+    Lane(Arc<LaneStream>, Runtime),
 }
 
 impl std::fmt::Debug for Stream {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match &self.kind {
             Kind::Queue(queue) => write!(f, "Stream({queue:?})"),
-            Kind::Gpu(gpu, _) => write!(f, "Stream({gpu:?})"),
+            Kind::Lane(lane, _) => write!(f, "Stream({lane:?})"),
         }
     }
 }
@@ -71,22 +71,20 @@ impl Stream {
         if let Some(notes) = inner.transport.notes() {
             notes.streams();
         }
-        match inner.transport.cuda() {
+        match inner.transport.streams() {
             None => Ok(Stream {
                 runtime: Runtime::view(inner),
                 kind: Kind::Queue(QueueStream::start(inner)?),
             }),
-            Some(transport) => Ok(Stream::on_gpu(inner, GpuStream::new(transport)?)),
+            Some(streams) => Ok(Stream::on_lane(inner, streams.make()?)),
         }
     }
 
-    fn on_gpu(inner: &Arc<Inner>, stream: GpuStream) -> Stream {
+    fn on_lane(inner: &Arc<Inner>, stream: Arc<dyn TransportStream>) -> Stream {
         let view = Runtime::view_on(inner, stream.lane());
-        let stream = Arc::new(stream);
-        inner.add_gpu_stream(Arc::<GpuStream>::clone(&stream));
         Stream {
             runtime: Runtime::view(inner),
-            kind: Kind::Gpu(stream, view),
+            kind: Kind::Lane(Arc::new(LaneStream::new(stream)), view),
         }
     }
 
@@ -99,7 +97,7 @@ impl Stream {
         self.runtime.inner.ready()?;
         match &self.kind {
             Kind::Queue(queue) => queue.submit(Box::new(job)),
-            Kind::Gpu(_, runtime) => job(runtime),
+            Kind::Lane(_, runtime) => job(runtime),
         }
     }
 
@@ -111,7 +109,7 @@ impl Stream {
         self.runtime.inner.ready()?;
         match &self.kind {
             Kind::Queue(queue) => queue.submit(Box::new(work)),
-            Kind::Gpu(gpu, _) => gpu.call(Runtime::view(&self.runtime.inner), work),
+            Kind::Lane(lane, _) => lane.call(Runtime::view(&self.runtime.inner), work),
         }
     }
 
@@ -126,12 +124,12 @@ impl Stream {
         self.runtime.inner.ready()?;
         match &self.kind {
             Kind::Queue(queue) => queue.run(&self.runtime.inner, Box::new(job)),
-            Kind::Gpu(gpu, runtime) => {
-                gpu.check_result()?;
+            Kind::Lane(lane, runtime) => {
+                lane.check_result()?;
                 let result = job(runtime)?;
                 self.runtime
                     .inner
-                    .check_kernels(Operation::StreamSynchronize)?;
+                    .check_running(Operation::StreamSynchronize)?;
                 Ok(result)
             }
         }
@@ -144,7 +142,7 @@ impl Stream {
         self.runtime.inner.ready()?;
         match &self.kind {
             Kind::Queue(queue) => queue.synchronize(&self.runtime.inner),
-            Kind::Gpu(gpu, _) => gpu.synchronize(&self.runtime.inner),
+            Kind::Lane(lane, _) => lane.synchronize(&self.runtime.inner),
         }
     }
 
@@ -153,7 +151,7 @@ impl Stream {
         self.runtime.inner.ready()?;
         match &self.kind {
             Kind::Queue(queue) => Ok(queue.query()),
-            Kind::Gpu(gpu, _) => gpu.is_done(&self.runtime.inner),
+            Kind::Lane(lane, _) => lane.is_done(&self.runtime.inner),
         }
     }
 
@@ -164,7 +162,7 @@ impl Stream {
     pub fn wait(&self, event: &Event) -> Result<()> {
         self.runtime.inner.ready()?;
         match (&self.kind, &event.marks) {
-            (Kind::Gpu(gpu, _), Marks::Gpu(mark)) => gpu.wait(mark),
+            (Kind::Lane(lane, _), Marks::Lane(mark)) => lane.wait(mark),
             (Kind::Queue(queue), Marks::Queue(marks)) => queue.wait(marks),
             _ => Err(event.of_another_runtime()),
         }
@@ -198,7 +196,10 @@ impl Stream {
     /// The `cudaStream_t`, as a number; an error for a stream of host memory. Local.
     pub fn cuda(&self) -> Result<u64> {
         match &self.kind {
-            Kind::Gpu(gpu, _) => Ok(gpu.raw()),
+            Kind::Lane(lane, _) => match lane.lane() {
+                Lane::Stream(stream) => Ok(stream),
+                Lane::Blocking => Err(Error::Internal("a stream without a number".into())),
+            },
             Kind::Queue(_) => Err(Error::NotSupported(
                 "a stream of host memory is none of the GPU's; set NVSHMEMRS_MEMORY=device to have those".into(),
             )),
@@ -219,7 +220,7 @@ impl Stream {
     fn number(&self) -> u64 {
         match &self.kind {
             Kind::Queue(queue) => queue.number(),
-            Kind::Gpu(gpu, _) => Arc::as_ptr(gpu) as u64,
+            Kind::Lane(lane, _) => Arc::as_ptr(lane) as u64,
         }
     }
 }
@@ -232,7 +233,7 @@ impl Drop for Stream {
         }
         match &mut self.kind {
             Kind::Queue(queue) => queue.let_go(inner),
-            Kind::Gpu(gpu, _) => inner.let_gpu_stream_go(Arc::<GpuStream>::clone(gpu)),
+            Kind::Lane(lane, _) => lane.let_go(inner),
         }
     }
 }
@@ -247,13 +248,13 @@ pub struct Event {
 #[derive(Clone)]
 enum Marks {
     Queue(Arc<QueueMarks>),
-    Gpu(Arc<GpuEvent>),
+    Lane(Arc<LaneEvent>),
 }
 
 impl std::fmt::Debug for Event {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match &self.marks {
-            Marks::Gpu(mark) => write!(f, "Event({mark:?})"),
+            Marks::Lane(mark) => write!(f, "Event({mark:?})"),
             Marks::Queue(marks) => write!(f, "Event({marks:?})"),
         }
     }
@@ -266,7 +267,7 @@ impl Event {
     pub fn record(&self, stream: &Stream) -> Result<()> {
         stream.runtime.inner.ready()?;
         match (&self.marks, &stream.kind) {
-            (Marks::Gpu(mark), Kind::Gpu(gpu, _)) => mark.record(gpu),
+            (Marks::Lane(mark), Kind::Lane(lane, _)) => mark.record(lane),
             (Marks::Queue(marks), Kind::Queue(queue)) => marks.record(queue),
             _ => Err(self.of_another_runtime()),
         }
@@ -290,7 +291,7 @@ impl Event {
         self.inner.ready()?;
         match &self.marks {
             Marks::Queue(marks) => Ok(marks.is_reached()),
-            Marks::Gpu(mark) => mark.is_done(&self.inner),
+            Marks::Lane(mark) => mark.is_done(&self.inner),
         }
     }
 
@@ -301,7 +302,7 @@ impl Event {
         self.inner.ready()?;
         match &self.marks {
             Marks::Queue(marks) => marks.synchronize(&self.inner),
-            Marks::Gpu(mark) => mark.synchronize(&self.inner),
+            Marks::Lane(mark) => mark.synchronize(&self.inner),
         }
     }
 
@@ -310,7 +311,7 @@ impl Event {
         for (argument, event) in [("start", self), ("end", end)] {
             let known = match &event.marks {
                 Marks::Queue(marks) => marks.at().is_some() && marks.is_reached(),
-                Marks::Gpu(mark) => mark.is_reached()?,
+                Marks::Lane(mark) => mark.is_reached()?,
             };
             if !known {
                 return Err(Error::invalid(
@@ -321,7 +322,7 @@ impl Event {
             }
         }
         match (&self.marks, &end.marks) {
-            (Marks::Gpu(start), Marks::Gpu(end)) => start.elapsed(end),
+            (Marks::Lane(start), Marks::Lane(end)) => start.elapsed(end),
             (Marks::Queue(start), Marks::Queue(end)) => Ok(start.elapsed(end)),
             _ => Err(end.of_another_runtime()),
         }
@@ -347,12 +348,12 @@ impl Runtime {
     #[track_caller]
     pub fn stream_from_cuda(&self, stream: CudaStreamRef) -> Result<Stream> {
         self.inner.ready()?;
-        let transport = self.inner.transport.cuda().ok_or_else(|| {
+        let streams = self.inner.transport.streams().ok_or_else(|| {
             Error::NotSupported(
                 "a stream of a GPU was given, but the heap is in host memory; set NVSHMEMRS_MEMORY=device, or use stream_new".into(),
             )
         })?;
-        let stream = Stream::on_gpu(&self.inner, GpuStream::foreign(transport, stream)?);
+        let stream = Stream::on_lane(&self.inner, streams.adopt(stream)?);
         self.inner
             .note("stream_from_cuda", Resource::Stream, stream.number(), 0);
         Ok(stream)
@@ -364,12 +365,12 @@ impl Runtime {
     #[track_caller]
     pub fn event(&self) -> Result<Event> {
         let inner = Arc::clone(&self.inner);
-        let marks = match self.inner.transport.cuda() {
-            Some(transport) => {
+        let marks = match self.inner.transport.streams() {
+            Some(streams) => {
                 self.inner.ready()?;
-                let mark = Arc::new(GpuEvent::new(transport)?);
+                let mark = Arc::new(LaneEvent::new(streams.event()?));
                 self.inner.note_while("event", Resource::Event, &mark);
-                Marks::Gpu(mark)
+                Marks::Lane(mark)
             }
             None => {
                 let marks = Arc::new(QueueMarks::new());

@@ -8,9 +8,8 @@
 use crate::job::block::{Control, MAX_TEAMS, Row, TEAM_WORDS};
 use crate::job::team::NAMES;
 use crate::job::tell;
-use crate::transport::cuda::kernels::TeamArgs;
 use crate::{Error, Pe, Result};
-use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::Ordering::{Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64};
 use std::sync::{Arc, Mutex, RwLock};
 
@@ -139,8 +138,6 @@ pub(crate) struct TeamState {
     listed: AtomicBool,
     list: RwLock<Option<Arc<[Pe]>>>,
     pub(crate) config: Mutex<TeamConfig>,
-    /// On GPU memory: what the team's kernels get, or why it has none.
-    pub(crate) device: Mutex<Option<Result<TeamArgs>>>,
     /// The last epoch this PE has entered; it survives the team.
     pub(crate) epoch: AtomicU64,
     /// The epoch after which the team's first one comes.
@@ -162,7 +159,6 @@ impl TeamState {
             listed: AtomicBool::new(false),
             list: RwLock::new(None),
             config: Mutex::new(TeamConfig::default()),
-            device: Mutex::new(None),
             epoch: AtomicU64::new(0),
             born: AtomicU64::new(0),
             busy: AtomicBool::new(false),
@@ -208,11 +204,6 @@ impl TeamState {
             stride: self.stride.load(Relaxed),
             list: self.list(),
         }
-    }
-
-    /// What the team's kernels get, if it is on a GPU.
-    pub(crate) fn on_device(&self) -> Option<Result<TeamArgs>> {
-        crate::lock::lock(&self.device).clone()
     }
 
     /// The epoch after which the team's first one comes.
@@ -289,12 +280,6 @@ impl Teams {
                 generation: 0,
             }),
         }
-    }
-
-    /// Those that there are.
-    pub(crate) fn live(&self) -> impl Iterator<Item = &TeamState> {
-        let is_live = |state: &&TeamState| state.handle.load(Acquire) != Team::INVALID.0;
-        self.states.iter().filter(is_live)
     }
 
     fn pool(&self) -> std::sync::MutexGuard<'_, Pool> {

@@ -250,7 +250,7 @@ impl Inner {
                 let born = latest(epochs)?;
                 let members = Members::of(slots.iter().map(|(pe, _)| *pe).collect());
                 let team = claim.settle(&self.control, &members, member, born, config);
-                self.put_on_device(team, &members, member, born);
+                self.tell_transport(team, &members, member, born);
                 let met = self
                     .enter(team, Operation::TeamInit)
                     .and_then(|turn| turn.meet(Call::plain(Operation::TeamInit), &[]));

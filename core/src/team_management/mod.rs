@@ -18,21 +18,19 @@ impl Inner {
         let Some(claim) = self.teams.claim(index) else {
             return Ok(None);
         };
-        if let Some(cuda) = self.transport.cuda() {
-            cuda.clear_team(index as u32)?;
+        if let Some(own) = self.transport.collectives() {
+            own.clear_team(index as u32)?;
         }
         Ok(Some(claim))
     }
 
-    /// Makes what the kernels of a team need, if the heap is GPU memory.
-    fn put_on_device(&self, team: Team, members: &Members, my_pe: Pe, born: u64) {
-        if let Some(cuda) = self.transport.cuda() {
+    /// Lets the transport make what it needs of a team, if it does collectives itself.
+    fn tell_transport(&self, team: Team, members: &Members, my_pe: Pe, born: u64) {
+        if let Some(own) = self.transport.collectives() {
             let pes: Vec<Pe> = (0..members.n_pes)
                 .map(|member| members.pe(member))
                 .collect();
-            let state = &self.teams.states[team.index()];
-            let made = cuda.make_team(state.index, &pes, my_pe, born);
-            *crate::lock::lock(&state.device) = Some(made);
+            own.make_team(team.index() as u32, &pes, my_pe, born);
         }
     }
 }

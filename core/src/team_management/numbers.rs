@@ -9,21 +9,18 @@ use crate::{Error, Pe};
 impl Inner {
     /// Frees the number of a team whose collectives all members have done.
     pub(super) fn free_number(&self, state: &TeamState) {
-        if let Some(cuda) = self.transport.cuda() {
-            cuda.end_team(state.index);
+        if let Some(own) = self.transport.collectives() {
+            own.end_team(state.index);
         }
         self.teams.give_back(state.index as usize);
     }
 
-    /// As [`free_number`](Inner::free_number), of a team that a member has left half-way. On GPUs the number stays out of use: a kernel of any
-    /// member's may come late, and write to the blocks that all have at that number.
+    /// As [`free_number`](Inner::free_number), of a team that a member has left half-way. Where a transport does collectives itself, the
+    /// number may have to stay out of use.
     pub(super) fn free_broken(&self, state: &TeamState) {
-        match self.transport.cuda() {
-            Some(cuda) => {
-                cuda.give_up_team(state.index);
-                self.teams.lose();
-            }
-            None => self.teams.give_back(state.index as usize),
+        match self.transport.collectives() {
+            Some(own) if !own.give_up_team(state.index) => self.teams.lose(),
+            _ => self.teams.give_back(state.index as usize),
         }
     }
 

@@ -21,7 +21,7 @@ impl Inner {
             let members = Members::of(pes);
             if let Some(my_pe) = members.member(self.my_pe) {
                 state.set(&self.control, team, &members, my_pe, 0);
-                self.put_on_device(team, &members, my_pe, 0);
+                self.tell_transport(team, &members, my_pe, 0);
             }
         }
     }

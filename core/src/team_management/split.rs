@@ -102,7 +102,7 @@ impl Inner {
                 let members = turn.members().pick(part.start, part.stride, part.n_pes);
                 let me = part.member(turn.my_pe()).unwrap_or(0);
                 let team = claim.settle(&self.control, &members, me, born, config);
-                self.put_on_device(team, &members, me, born);
+                self.tell_transport(team, &members, me, born);
                 return Ok(Some(team));
             }
             call = Call::plain(operation);
@@ -124,16 +124,15 @@ impl Inner {
         match self.enter(team, Operation::TeamDestroy) {
             Ok(turn) => {
                 let index = turn.team().index;
-                let kernels = self.transport.cuda().map(|cuda| cuda.completion());
+                let own = self.transport.collectives();
                 let mut call = Call::plain(Operation::TeamDestroy);
-                call.args[0] = kernels.map_or(0, |kernels| kernels.count(index));
+                call.args[0] = own.map_or(0, |own| own.begun(index));
                 turn.meet(call, &[])?;
-                if kernels.is_some_and(|kernels| kernels.is_on_stream(index)) {
-                    // The same on every member, as many as there were.
+                // On every member, or on none: all have begun as many.
+                let ended = own.and_then(|own| own.await_team(Operation::TeamDestroy, index));
+                if let Some(ended) = ended {
                     let call = Call {
-                        error: self
-                            .await_launches(Operation::TeamDestroy, turn.team())
-                            .err(),
+                        error: ended.err(),
                         ..Call::plain(Operation::TeamDestroy)
                     };
                     turn.meet(call, &[])?;

@@ -7,6 +7,8 @@
 //! | file | what it holds |
 //! |---|---|
 //! | [`route`] | the way of an operation: host memory inlined, all else by one cold call |
+//! | [`hooks`] | what a transport may do by itself: collectives, waits on streams, streams; what it may ask of its PE |
+//! | [`origin`] | a kind of memory before there is a job on it; how a PE joins |
 //! | [`notes`] | what a transport that watches the program is told |
 //! | [`host`], [`cuda`] | memory of the host, memory of GPUs |
 //! | [`check`] | the checker, which wraps another transport |
@@ -20,14 +22,26 @@ pub(crate) mod channel;
 pub(crate) mod check;
 pub(crate) mod copy;
 pub(crate) mod cuda;
+mod hooks;
 pub(crate) mod host;
 pub(crate) mod notes;
+mod origin;
 mod route;
 
+pub(crate) use check::Settings as CheckSettings;
+pub use cuda::images::{Made as KernelImage, make as make_kernel_images};
+pub use cuda::survey as gpus;
+pub use hooks::CudaStreamRef;
+pub(crate) use hooks::{
+    Collective, Collectives, Expected, Form, Found, Goal, Meeting, Owner, Search, Streams, Task,
+    TransportEvent, TransportStream,
+};
 pub(crate) use notes::{Notes, Watch};
+pub(crate) use origin::{Company, Joined, Origin, of_process, of_threads};
 pub(crate) use route::{Own, Route};
 
 use crate::buffer::{LocalDest, LocalSource, SymRange};
+use crate::job::liveness::Chore;
 use crate::op::SignalOp;
 use crate::strides::Transfer;
 use crate::{Error, MemoryKind, Pe, Result};
@@ -130,6 +144,26 @@ pub(crate) trait Transport: Send + Sync {
 
     /// Memory of the program's becomes symmetric in multiples of this.
     fn page_bytes(&self) -> u64;
+
+    /// Whether this process can load and store its part of the heap.
+    fn may_load(&self) -> bool {
+        true
+    }
+
+    /// Whether the heap takes the machine's memory, so that one PE asks for what all need. Else each asks for its own, in `commit`.
+    fn takes_machine_memory(&self) -> bool {
+        true
+    }
+
+    /// Whether a look at a word takes long, and who writes it rings no bell.
+    fn looks_are_slow(&self) -> bool {
+        false
+    }
+
+    /// What gives the program memory that can become symmetric.
+    fn makers_of_memory(&self) -> &'static str {
+        "mmap and posix_memalign give such memory"
+    }
 
     /// What went wrong in an operation that could not say so itself; it stays.
     fn failure(&self) -> Result<()> {
@@ -280,17 +314,53 @@ pub(crate) trait Transport: Send + Sync {
         None
     }
 
-    /// The transport of GPU memory, if it is that, for streams and collectives of its own.
-    fn cuda(&self) -> Option<&cuda::CudaTransport> {
-        None
-    }
-
     /// A wait goes on; what is held back may be delivered meanwhile.
     fn progress(&self) {}
 
+    /// The PE that this transport belongs to, which can wait from now on.
+    fn owned_by(&self, _owner: Box<dyn Owner>) {}
+
+    /// Collectives that it does by itself.
+    fn collectives(&self) -> Option<&dyn Collectives> {
+        None
+    }
+
+    /// Puts a wait or a test on a lane that is a stream of its own; `None`: it has none.
+    fn search(&self, _lane: Lane, _search: &Search<'_>) -> Option<Result<Found>> {
+        None
+    }
+
+    /// Streams of its own.
+    fn streams(&self) -> Option<&dyn Streams> {
+        None
+    }
+
+    /// The PE is in finalize: waits for what the program has left running, and tells the members of its teams, where that is not seen,
+    /// that it comes to no further collective.
+    fn drain(&self) -> Result<()> {
+        Ok(())
+    }
+
     /// The PE leaves the job: what it has left running ends. So does what others have running that waits for it, if it has
-    /// `gone` without a word.
-    fn leave(&self, _gone: bool) {}
+    /// `gone` without a word. Gives what the user may want to know.
+    fn leave(&self, _gone: bool) -> Option<String> {
+        None
+    }
+
+    /// What the watchdog is to do with each of its looks.
+    fn chore(&self) -> Option<Chore> {
+        None
+    }
+
+    /// The GPU that this PE uses, as this process counts them.
+    fn device(&self) -> Option<i32> {
+        None
+    }
+
+    /// What it works with, for a message.
+    fn about(&self) -> Option<String> {
+        None
+    }
 
     /// What keeps the heap's memory mapped, where the job's segment does not.
     fn mapping(&self) -> Option<Arc<dyn Any + Send + Sync>> {

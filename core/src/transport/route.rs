@@ -5,13 +5,15 @@
 //! one comparison more than the transport's own. What the library does for its own ends (moving the data of a collective, looking
 //! at a word that is waited for) goes to the transport proper, [`own`](Route::own).
 
-use super::cuda::CudaTransport;
 use super::host::HostTransport;
-use super::{Atomic, Call, Lane, Nbi, Notes, SignalUpdate, Transport, Width};
+use super::{
+    Atomic, Call, Collectives, Found, Lane, Nbi, Notes, Search, SignalUpdate, Streams, Transport,
+    Width,
+};
 use crate::buffer::{LocalDest, LocalSource, SymRange};
 use crate::op::SignalOp;
 use crate::strides::Transfer;
-use crate::{MemoryKind, Pe, Result};
+use crate::{Pe, Result};
 use bytemuck::Pod;
 use std::panic::Location;
 
@@ -69,16 +71,37 @@ impl Route {
         }
     }
 
-    /// The transport of GPU memory, if that is where the heap is.
+    /// See [`Transport::collectives`].
     #[inline(always)]
-    pub(crate) fn cuda(&self) -> Option<&CudaTransport> {
+    pub(crate) fn collectives(&self) -> Option<&dyn Collectives> {
         match self {
             Route::Host(_) => None,
             Route::Other(other) => {
                 rarely();
-                other.cuda()
+                other.collectives()
             }
         }
+    }
+
+    /// See [`Transport::search`].
+    #[inline(always)]
+    pub(crate) fn search<'a>(
+        &self,
+        lane: Lane,
+        search: impl FnOnce() -> Search<'a>,
+    ) -> Option<Result<Found>> {
+        match (self, lane) {
+            (Route::Host(_), _) | (_, Lane::Blocking) => None,
+            (Route::Other(other), Lane::Stream(_)) => {
+                rarely();
+                other.search(lane, &search())
+            }
+        }
+    }
+
+    /// See [`Transport::streams`].
+    pub(crate) fn streams(&self) -> Option<&dyn Streams> {
+        self.any().streams()
     }
 
     /// A wait goes on; what is held back may be delivered meanwhile.
@@ -393,12 +416,12 @@ impl Own<'_> {
         }
     }
 
-    /// See [`Transport::kind`].
+    /// See [`Transport::looks_are_slow`].
     #[inline(always)]
-    pub(crate) fn kind(self) -> MemoryKind {
+    pub(crate) fn looks_are_slow(self) -> bool {
         match self {
-            Own::Host(_) => MemoryKind::Host,
-            Own::Other(other) => other.kind(),
+            Own::Host(_) => false,
+            Own::Other(other) => other.looks_are_slow(),
         }
     }
 }

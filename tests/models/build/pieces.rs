@@ -138,6 +138,8 @@ pub(crate) const PIECES: &[Piece] = &[
             "enum Completes",
             "macro operations",
             "operations!",
+            "const FACTORS",
+            "fn signature",
         ],
         mutants: &[],
     },
@@ -210,9 +212,7 @@ pub(crate) const PIECES: &[Piece] = &[
         file: "collectives/mod.rs",
         items: &[
             "struct Call",
-            "const FACTORS",
             "Call::plain",
-            "fn signature",
             "struct Turn",
             "Inner::enter",
             "Inner::enter_as",
@@ -297,7 +297,7 @@ pub(crate) const PIECES: &[Piece] = &[
     Piece {
         name: "making",
         file: "team_management/mod.rs",
-        items: &["Inner::claim_team", "Inner::put_on_device"],
+        items: &["Inner::claim_team", "Inner::tell_transport"],
         mutants: &[],
     },
     Piece {

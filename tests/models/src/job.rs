@@ -377,19 +377,15 @@ impl HeapState {
     }
 }
 
-/// What the kernels of a team get. GPU memory is not modelled.
-#[derive(Clone)]
-pub(crate) enum TeamArgs {}
+/// A transport that does collectives by itself, which no model has.
+pub(crate) enum Collectives {}
 
-/// The transport of GPU memory, which no model has.
-pub(crate) enum Cuda {}
-
-impl Cuda {
+impl Collectives {
     fn clear_team(&self, _index: u32) -> Result<()> {
         match *self {}
     }
 
-    fn make_team(&self, _index: u32, _pes: &[Pe], _me: Pe, _born: u64) -> Result<TeamArgs> {
+    fn make_team(&self, _index: u32, _pes: &[Pe], _me: Pe, _born: u64) {
         match *self {}
     }
 
@@ -397,19 +393,15 @@ impl Cuda {
         match *self {}
     }
 
-    fn give_up_team(&self, _index: u32) {
+    fn give_up_team(&self, _index: u32) -> bool {
         match *self {}
     }
 
-    fn completion(&self) -> &Cuda {
+    fn begun(&self, _index: u32) -> u64 {
         match *self {}
     }
 
-    fn count(&self, _index: u32) -> u64 {
-        match *self {}
-    }
-
-    fn is_on_stream(&self, _index: u32) -> bool {
+    fn await_team(&self, _operation: Operation, _index: u32) -> Option<Result<()>> {
         match *self {}
     }
 }
@@ -425,7 +417,7 @@ impl Unchecked {
         None
     }
 
-    fn cuda(&self) -> Option<&Cuda> {
+    fn collectives(&self) -> Option<&Collectives> {
         None
     }
 

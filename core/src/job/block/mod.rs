@@ -290,40 +290,24 @@ impl Control {
             })
     }
 
-    /// The length of the segment of a job whose heap is in GPU memory; an error if that does not fit an address space.
-    fn device_segment_len(n_pes: Pe, heap_bytes: u64) -> Result<u64> {
-        Control::segment_len(n_pes, heap_bytes, 0).map(|_| Control::heap_offset(n_pes))
+    /// The length of a job's segment, with `area` bytes for the checker; an error if the heap does not fit an address space.
+    fn length(n_pes: Pe, heap_bytes: u64, memory: MemoryKind, area: u64) -> Result<u64> {
+        let with_parts = Control::segment_len(n_pes, heap_bytes, area)?;
+        Ok(match memory.is_in_segment() {
+            true => with_parts,
+            false => Control::heap_offset(n_pes),
+        })
     }
 
     /// Makes the job's segment; with the checker's area if the job is to be checked, and its seed.
-    pub(crate) fn create(n_pes: Pe, heap_bytes: u64, check: Option<Checked>) -> Result<Control> {
-        let (area_bytes, seed) = match check {
-            Some(Checked { area_bytes, seed }) => (area_bytes, Some(seed)),
-            None => (0, None),
-        };
-        let length = Control::segment_len(n_pes, heap_bytes, area_bytes)?;
-        Control::make(
-            length,
-            n_pes,
-            heap_bytes,
-            (area_bytes, seed),
-            MemoryKind::Host,
-        )
-    }
-
-    /// As [`create`](Control::create), for a job whose heap is in GPU memory, elsewhere.
-    pub(crate) fn create_for_device(n_pes: Pe, heap_bytes: u64) -> Result<Control> {
-        let length = Control::device_segment_len(n_pes, heap_bytes)?;
-        Control::make(length, n_pes, heap_bytes, (0, None), MemoryKind::Device)
-    }
-
-    fn make(
-        length: u64,
+    pub(crate) fn create(
         n_pes: Pe,
         heap_bytes: u64,
-        (area_bytes, check): (u64, Option<u64>),
         memory: MemoryKind,
+        check: Option<Checked>,
     ) -> Result<Control> {
+        let area_bytes = check.map_or(0, |check| check.area_bytes);
+        let length = Control::length(n_pes, heap_bytes, memory, area_bytes)?;
         let segment = Segment::create(length)?;
         let control = Control::aligned(segment, n_pes, heap_bytes, area_bytes, memory)?;
         let facts = Facts {
@@ -331,8 +315,8 @@ impl Control {
             n_pes: n_pes as u32,
             heap_bytes,
             area_bytes,
-            check_seed: check.unwrap_or(0),
-            memory: (memory == MemoryKind::Device).into(),
+            check_seed: check.map_or(0, |check| check.seed),
+            memory: memory.number(),
             host: places::words(machine::host()),
         };
         tell::facts(control.header(), &facts, MAGIC);
@@ -354,20 +338,14 @@ impl Control {
         let n_pes = header.n_pes.load(Relaxed);
         let heap_bytes = header.heap_bytes.load(Relaxed);
         let area_bytes = header.area_bytes.load(Relaxed);
-        let memory = match header.memory.load(Relaxed) {
-            0 => MemoryKind::Host,
-            _ => MemoryKind::Device,
-        };
-        let expected = |n_pes| match memory {
-            MemoryKind::Host => Control::segment_len(n_pes, heap_bytes, area_bytes),
-            MemoryKind::Device => Control::device_segment_len(n_pes, heap_bytes),
-        };
+        let memory: MemoryKind = header.memory.load(Relaxed).into();
+        let expected = |n_pes| Control::length(n_pes, heap_bytes, memory, area_bytes);
         let sound = (1..=MAX_PES as u32).contains(&n_pes)
             && heap_bytes > 0
             && heap_bytes.is_multiple_of(HEAP_UNIT)
             && Control::segment_len(n_pes as Pe, heap_bytes, 0).is_ok()
             && area_bytes.is_multiple_of(PAGE)
-            && (area_bytes == 0 || memory == MemoryKind::Host)
+            && (area_bytes == 0 || memory.is_in_segment())
             && expected(n_pes as Pe).is_ok_and(|len| len == segment.len());
         if !sound {
             return refuse(format!(
@@ -386,13 +364,12 @@ impl Control {
         area_bytes: u64,
         memory: MemoryKind,
     ) -> Result<Control> {
-        let segment = match memory {
-            MemoryKind::Host => segment.aligned(
+        let segment = match memory.is_in_segment() {
+            true => segment.aligned(
                 Control::heap_offset(n_pes),
                 layout::max_alignment(heap_bytes),
             )?,
-            // The parts are elsewhere.
-            MemoryKind::Device => segment,
+            false => segment,
         };
         Ok(Control {
             segment: Arc::new(segment),

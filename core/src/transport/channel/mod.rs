@@ -361,7 +361,8 @@ impl Transport for ChannelTransport {
         Ok(self.near.load(offset, bytes))
     }
 
-    fn leave(&self, _gone: bool) {
+    fn leave(&self, _gone: bool) -> Option<String> {
         self.stop();
+        None
     }
 }

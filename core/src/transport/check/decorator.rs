@@ -4,8 +4,9 @@ use super::report::Names as _;
 use super::tracker::Tracker;
 use super::{Checker, Watch};
 use crate::buffer::{LocalDest, LocalSource, SymRange};
+use crate::job::liveness::Chore;
 use crate::sites::Access;
-use crate::transport::{Atomic, Call, Lane, Nbi, Notes, SignalUpdate, Transport, Width};
+use crate::transport::{Atomic, Call, Lane, Nbi, Notes, Owner, SignalUpdate, Transport, Width};
 use crate::{Error, MemoryKind, Pe, Result};
 use std::any::Any;
 use std::panic::Location;
@@ -21,6 +22,22 @@ impl Transport for Checked {
 
     fn page_bytes(&self) -> u64 {
         self.0.below.page_bytes()
+    }
+
+    fn may_load(&self) -> bool {
+        self.0.below.may_load()
+    }
+
+    fn takes_machine_memory(&self) -> bool {
+        self.0.below.takes_machine_memory()
+    }
+
+    fn looks_are_slow(&self) -> bool {
+        self.0.below.looks_are_slow()
+    }
+
+    fn makers_of_memory(&self) -> &'static str {
+        self.0.below.makers_of_memory()
     }
 
     fn failure(&self) -> Result<()> {
@@ -173,8 +190,26 @@ impl Transport for Checked {
         self.0.below.progress();
     }
 
-    fn leave(&self, gone: bool) {
-        self.0.below.leave(gone);
+    // A transport that does collectives, waits and streams by itself is not checked: nobody would see what it does.
+
+    fn owned_by(&self, owner: Box<dyn Owner>) {
+        self.0.below.owned_by(owner);
+    }
+
+    fn leave(&self, gone: bool) -> Option<String> {
+        self.0.below.leave(gone)
+    }
+
+    fn chore(&self) -> Option<Chore> {
+        self.0.below.chore()
+    }
+
+    fn device(&self) -> Option<i32> {
+        self.0.below.device()
+    }
+
+    fn about(&self) -> Option<String> {
+        self.0.below.about()
     }
 
     fn mapping(&self) -> Option<Arc<dyn Any + Send + Sync>> {

@@ -4,6 +4,7 @@
 
 use super::driver::{self, OutsideCapture, check};
 use crate::job::fork;
+use crate::transport::Lane;
 use crate::{Error, Pe, Result, config};
 use cudarc::driver::sys::{
     self, CUcontext, CUdevice, CUdevice_attribute, CUresult, CUstream, CUstreamCaptureStatus,
@@ -326,6 +327,14 @@ impl Device {
     /// The stream for what the library does itself.
     pub(crate) fn stream(&self) -> CUstream {
         self.stream
+    }
+
+    /// The stream of a lane.
+    pub(crate) fn stream_of(&self, lane: Lane) -> CUstream {
+        match lane {
+            Lane::Blocking => self.stream,
+            Lane::Stream(stream) => stream as CUstream,
+        }
     }
 
     /// Its UUID, the same in every process.

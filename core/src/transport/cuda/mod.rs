@@ -10,6 +10,7 @@
 //! | [`kernels`] | the device code, what it is given, and its launches |
 //! | [`images`] | where the compiled device code comes from |
 //! | [`driver`], [`device`] | the driver and its errors; a GPU with its context |
+//! | [`origin`] | which GPU a PE uses, and what it joins with |
 //! | [`introduction`] | what PEs tell each other of their GPUs at init |
 //! | [`survey`], [`nvml`] | what `nvshmemrs-info` shows of the GPUs |
 
@@ -22,16 +23,16 @@ pub(crate) mod kernels;
 pub(crate) mod memory;
 mod nvml;
 mod operations;
+mod origin;
 pub(crate) mod streams;
 pub mod survey;
 
-pub(crate) use collectives::completion::{Completion, CompletionCounts};
+pub(crate) use collectives::completion::Completion;
 pub(crate) use device::Device;
-pub(crate) use memory::default_heap_bytes;
-pub(crate) use memory::exchange::Links;
+use memory::default_heap_bytes;
 pub(crate) use memory::segment::Segment;
-pub use streams::CudaStreamRef;
-pub(crate) use streams::{CudaEvent, CudaStream};
+pub(crate) use origin::CudaOrigin;
+pub(crate) use streams::CudaEvent;
 
 use crate::lock::lock;
 
@@ -39,7 +40,9 @@ use crate::job::block::Control;
 use crate::job::layout::{self, Layout};
 use crate::job::published::Wait;
 use crate::operation::Operation;
+use crate::transport::{Company, Owner};
 use crate::{Error, Pe, Result};
+use collectives::TeamTable;
 use driver::{OutsideCapture, check};
 use introduction::Introduction;
 use kernels::{Kernels, State};
@@ -51,13 +54,15 @@ use memory::share::{hear, say};
 use memory::stage::{STAGE, Stage};
 use memory::{check_size, stride};
 use operations::blocking::{BlockingStream, GivenUp};
+use origin::Threads;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 use streams::backpressure::Backpressure;
 use streams::order::{LOOK, LentStream, PER_THREAD, StreamOrder};
+use streams::program::ProgramStream;
 
 /// How long what the library itself has begun may take when the transport goes.
 const LEAVING: Duration = Duration::from_secs(2);
@@ -86,8 +91,12 @@ pub(crate) struct CudaTransport {
     kept: AtomicBool,
     /// What went wrong where it could not be returned.
     failed: Mutex<Failed>,
-    /// How this PE waits, once there is a runtime.
-    waiter: OnceLock<Waiter>,
+    /// The PE that it belongs to, once there is a runtime.
+    owner: OnceLock<Box<dyn Owner>>,
+    /// What the kernels of this PE's teams get.
+    teams: TeamTable,
+    /// The streams that finalize waits for.
+    program_streams: Mutex<Vec<Arc<ProgramStream>>>,
     /// Until when it waits before.
     init_until: Instant,
 }
@@ -101,70 +110,15 @@ struct Failed {
     passing: Vec<(ThreadId, Error)>,
 }
 
-/// Waits, with all that ends a wait of this PE, until what it is given says that it is done.
-type Waiter = Box<dyn Fn(Wait, &dyn Fn() -> Result<bool>) -> Result<()> + Send + Sync>;
-
-/// The PEs of a job on GPUs.
-pub(crate) enum Company {
-    /// All are threads of this process; the range that they share, once one of them has reserved it.
-    Threads(Arc<Threads>),
-    /// Each is a process.
-    Processes(Links),
-}
-
-/// What the PEs that are threads of a process share.
-#[derive(Default)]
-pub(crate) struct Threads {
-    segment: Mutex<Weak<Segment>>,
-}
-
-impl std::fmt::Debug for Threads {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Threads")
-    }
-}
-
-impl Threads {
-    /// An error if `n_pes` threads of this process cannot have a GPU each.
-    pub(crate) fn check(n_pes: Pe, asked: Option<i32>) -> Result<()> {
-        let count = device::count()?;
-        let why = match asked {
-            Some(asked) if n_pes > 1 => format!("all of them were told to use GPU {asked}"),
-            None if n_pes > count => format!("this process sees {count}"),
-            _ => return Ok(()),
-        };
-        Err(Error::NotSupported(format!(
-            "{n_pes} PEs that are threads of one process need a GPU each, but {why}; start fewer, or start processes, which may \
-             share a GPU"
-        )))
-    }
-
-    /// The range, for one more GPU.
-    fn segment(&self, device: &Arc<Device>, span: u64, alignment: u64) -> Result<Arc<Segment>> {
-        let mut slot = lock(&self.segment);
-        match slot.upgrade() {
-            Some(segment) => {
-                segment.attach(device)?;
-                Ok(segment)
-            }
-            None => {
-                let segment = Arc::new(Segment::reserve(device, span, alignment, 0)?);
-                *slot = Arc::downgrade(&segment);
-                Ok(segment)
-            }
-        }
-    }
-}
-
 impl CudaTransport {
     /// Joins the heap of a job, whose control block all PEs share. A PE whose GPU could not be opened takes part with that error.
     ///
     /// Collective over all PEs of the job if they are processes.
-    pub(crate) fn join(
+    fn join(
         control: &Control,
         me: Pe,
         device: Result<Arc<Device>>,
-        company: Company,
+        (company, threads): (Company, &Threads),
         until: Instant,
     ) -> Result<CudaTransport> {
         let (heap_bytes, n_pes) = (control.heap_bytes(), control.n_pes());
@@ -181,7 +135,7 @@ impl CudaTransport {
         });
         let mut least = None;
         let (parts, exchange) = match company {
-            Company::Threads(threads) => {
+            Company::Threads => {
                 let parts = ready.and_then(|(device, tools)| {
                     let segment = threads.segment(&device, stride * n_pes as u64, alignment)?;
                     Ok((device, tools, segment))
@@ -244,7 +198,9 @@ impl CudaTransport {
             backpressure: Backpressure::default(),
             kept: AtomicBool::new(false),
             failed: Mutex::default(),
-            waiter: OnceLock::new(),
+            owner: OnceLock::new(),
+            teams: TeamTable::new(),
+            program_streams: Mutex::default(),
             init_until: until,
         };
         transport.segment.join(&transport.completion);
@@ -252,15 +208,15 @@ impl CudaTransport {
         Ok(transport)
     }
 
-    /// Says how this PE waits.
-    pub(crate) fn wait_by(&self, waiter: Waiter) {
-        // It is said once, when the runtime is made.
-        let _ = self.waiter.set(waiter);
+    /// The PE that it belongs to.
+    fn owner(&self) -> Result<&dyn Owner> {
+        let owner = self.owner.get().map(|owner| &**owner);
+        owner.ok_or(Error::NotInitialized("init has not returned yet"))
     }
 
     fn wait(&self, wait: Wait, done: &dyn Fn() -> Result<bool>) -> Result<()> {
-        match self.waiter.get() {
-            Some(waiter) => waiter(wait, done),
+        match self.owner.get() {
+            Some(owner) => owner.wait(wait, done),
             None => self.wait_in_init(done),
         }
     }
@@ -284,43 +240,14 @@ impl CudaTransport {
         Ok(())
     }
 
-    /// Where the addresses are.
-    pub(crate) fn layout(&self) -> Layout {
-        self.layout
-    }
-
-    /// Keeps the heap mapped as long as the value lives.
-    pub(crate) fn segment(&self) -> &Arc<Segment> {
-        &self.segment
-    }
-
-    pub(crate) fn device(&self) -> &Arc<Device> {
-        &self.device
-    }
-
-    /// What the host and this PE's kernels tell each other.
-    pub(crate) fn mailbox(&self) -> &Mailbox {
-        &self.mailbox
-    }
-
-    /// The kernels of this PE's GPU.
-    pub(crate) fn kernels(&self) -> &Kernels {
-        &self.kernels
-    }
-
-    /// Blocks of a collective that every PE's GPU runs at the same time: the same on every PE, once all have joined.
-    pub(crate) fn blocks(&self) -> i32 {
-        self.least.unwrap_or_else(|| self.segment.blocks())
-    }
-
     /// The job as this PE's kernels see it.
-    pub(crate) fn state(&self) -> State {
+    fn state(&self) -> State {
         let (abort, error) = (self.mailbox.abort_address(), self.mailbox.error_address());
         State::new(&self.layout, self.me, self.control.n_pes(), abort, error)
     }
 
     /// As [`state`](CudaTransport::state), for the collectives of a team, which are ended by an abort word of their own.
-    pub(crate) fn team_state(&self, team: u32) -> State {
+    fn team_state(&self, team: u32) -> State {
         let (abort, error) = (
             self.mailbox.team_address(team),
             self.mailbox.error_address(),
@@ -359,24 +286,6 @@ impl CudaTransport {
     fn has_given_up(&self) -> bool {
         let passing = &self.failed().passing;
         !passing.is_empty() && passing.iter().any(|(id, _)| *id == thread::current().id())
-    }
-
-    /// What went wrong where it could not be returned, or in a kernel. It stays: after most errors of the driver nothing works any
-    /// more, and members of a collective that has ended like that are in different epochs. That this thread gave up is said once.
-    pub(crate) fn failure(&self) -> Result<()> {
-        let mut failed = self.failed();
-        let mut gave_up = None;
-        if !failed.passing.is_empty() {
-            let me = thread::current().id();
-            let mut own = failed.passing.extract_if(.., |(id, _)| *id == me);
-            gave_up = own.next();
-            own.for_each(drop);
-        }
-        let lasting = failed.lasting.clone().or_else(|| self.reported());
-        match lasting.or(gave_up.map(|(_, error)| error)) {
-            None => Ok(()),
-            Some(error) => Err(error),
-        }
     }
 }
 

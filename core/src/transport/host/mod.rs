@@ -5,6 +5,9 @@
 
 mod adopt;
 mod hold;
+mod origin;
+
+pub(crate) use origin::HostOrigin;
 
 use super::{Atomic, Call, Lane, Nbi, SignalUpdate, Transport, Width, copy::copy};
 use crate::buffer::{LocalDest, LocalSource, SymRange};

@@ -16,13 +16,13 @@
 //! | the watchdog | a PE is gone: all kernels; a member has broken a team with collectives on streams: those of the team | [`Completion::watch`] |
 //! | a call that waits or checks | it finds such a team | [`Completion::end_kernels`] |
 //! | a blocking collective | its wait ends with an error | [`LentStream::abandon`] |
-//! | destroy | the team is no more, or is broken | [`CudaTransport::end_team`], [`CudaTransport::give_up_team`] |
-//! | a PE in finalize | it comes to no further collective of a team: the kernels of the other members report it | [`CudaTransport::announce_finalize`] |
-//! | a PE that leaves | from then on, all of its kernels; those of all PEs of the process if it leaves without finalize | [`CudaTransport::abort`] |
+//! | destroy | the team is no more, or is broken | [`CudaTransport::end_generation`] |
+//! | a PE in finalize | it comes to no further collective of a team: the kernels of the other members report it | `finalize.rs` |
+//! | a PE that leaves | from then on, all of its kernels; those of all PEs of the process if it leaves without finalize | [`Transport::leave`](crate::transport::Transport::leave) |
 //!
 //! The host finds the end of a blocking collective by its ticket, or by the driver's word for its stream ([`LentStream::is_over`]); of
 //! those on streams by their counts, which a copy brings ([`CompletionCounts`], [`Completion::have_run`]). Whether the work was done says
-//! [`Completion::is_told`]; why not, the report, or the job's control block (`team/kernels.rs`). What else is on streams when a PE
+//! [`Completion::is_told`]; why not, the report, or the job's control block ([`CudaTransport::why_ended`]). What else is on streams when a PE
 //! leaves is waited for by events (`streams/order.rs`).
 
 use super::sync_area;
@@ -31,9 +31,8 @@ use crate::Result;
 use crate::buffer::LocalDest;
 use crate::job::block::{Control, MAX_TEAMS};
 use crate::job::team::breaks;
-use crate::operation::Operation;
 use crate::transport::Lane;
-use crate::transport::cuda::kernels::{self, CollectiveArgs, State, TeamArgs, TeamLocal};
+use crate::transport::cuda::kernels::{CollectiveArgs, TeamLocal};
 use crate::transport::cuda::{CudaEvent, CudaTransport, LOOK, LentStream, Mailbox, STAGE, Stage};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -170,37 +169,8 @@ impl Completion {
 }
 
 impl CudaTransport {
-    pub(crate) fn completion(&self) -> &Arc<Completion> {
-        &self.completion
-    }
-
-    /// Ends this PE's kernels that wait for others, now and later; with `everybody`, those of the PEs that are threads of this process,
-    /// too, because this one will not come any more.
-    pub(crate) fn abort(&self, everybody: bool) {
-        match &self.exchange {
-            // The other processes' watchdogs see to theirs.
-            None if everybody => self.segment.end_all(),
-            _ => self.completion.end_all(),
-        }
-    }
-
-    /// The team at a number is no more: a kernel of it that is replayed from a graph reports that.
-    ///
-    /// Local; waits for nothing: the blocking stream comes to it before it comes to anything of the next team's.
-    pub(crate) fn end_team(&self, index: u32) {
-        self.end_generation(index, TeamLocal::NO_TEAM);
-    }
-
-    /// The team at a number is broken, and its members have had their errors: its kernels end, and those that begin after the blocking
-    /// stream has come to this do nothing. The number is not to be used again.
-    ///
-    /// Local; waits for nothing.
-    pub(crate) fn give_up_team(&self, index: u32) {
-        self.end_generation(index, TeamLocal::GIVEN_UP);
-    }
-
     /// Ends a team's kernels, and says on the blocking stream that the number has another generation; waits for nothing.
-    fn end_generation(&self, index: u32, generation: u32) {
+    pub(super) fn end_generation(&self, index: u32, generation: u32) {
         self.completion.end_kernels(index);
         let place = std::mem::offset_of!(TeamLocal, generation) as u64;
         let place = sync_area::epoch(self.sync_area(), index).offset() + place;
@@ -214,23 +184,6 @@ impl CudaTransport {
     /// Has a blocking collective say when it is over; no other one of the team's number has this ticket.
     pub(crate) fn asks_when(&self, args: &mut CollectiveArgs, ticket: u64) {
         args.says_when(self.mailbox.finished_address(args.team_index()), ticket);
-    }
-
-    /// Announces that this PE comes to no further collective of a team. Nothing on the program's streams holds it up: whoever calls this
-    /// knows that the team's collectives have run, or that nobody waits for them.
-    pub(crate) fn announce_finalize(
-        &self,
-        state: State,
-        team: TeamArgs,
-        signature: u64,
-    ) -> Result<()> {
-        let mut args = CollectiveArgs::new(state, team, Operation::Finalize as u32, signature);
-        // It does not wait for the others.
-        args.count = 1;
-        match kernels::plan(Operation::Barrier, None, 0, &team, 1) {
-            Some(plan) => self.kernels.collective(self.device.stream(), plan, &args),
-            None => Ok(()),
-        }
     }
 }
 
@@ -261,7 +214,7 @@ impl LentStream<'_> {
         };
         if let Ok(false) = left {
             // When it begins, it finds that it is not meant any more.
-            cuda.give_up_team(team);
+            cuda.end_generation(team, TeamLocal::GIVEN_UP);
         }
         cuda.note(left);
     }

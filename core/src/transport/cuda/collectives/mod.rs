@@ -1,88 +1,218 @@
-//! Teams and their collectives on a GPU.
+//! Teams and their collectives on a GPU: one kernel for each collective.
 //!
 //! | file | what it holds |
 //! |---|---|
-//! | this one | what the kernels of a team get, and their launches |
+//! | this one | what the library asks of the transport, and what it keeps of a team |
+//! | [`run`] | how a collective becomes a kernel on a stream |
 //! | [`completion`] | how the kernels of collectives end, and how the host finds that out |
+//! | [`finalize`] | what a PE in finalize tells its teams |
 //! | [`report`] | what a kernel has reported, as an error |
 //! | [`sync_area`] | the memory by which the kernels of a team meet: arithmetic |
 
 pub(crate) mod completion;
+pub(crate) mod finalize;
 mod report;
+mod run;
 pub(crate) mod sync_area;
 
 use crate::buffer::LocalSource;
+use crate::job::block::MAX_TEAMS;
+use crate::job::published::{Target, Wait};
+use crate::lock::lock;
 use crate::operation::Operation;
-use crate::transport::Lane;
 use crate::transport::cuda::CudaTransport;
-use crate::transport::cuda::kernels::{CollectiveArgs, Plan, TeamArgs, TeamLocal};
-use crate::{Pe, Result};
+use crate::transport::cuda::kernels::{TeamArgs, TeamLocal};
+use crate::transport::{Collective, Collectives, Lane, Meeting, Transport as _};
+use crate::{Error, Pe, Result};
+use completion::CompletionCounts;
+use std::cell::RefCell;
+use std::sync::Mutex;
 
 /// What a member announces in place of its operation's number when it could not accept its own arguments: this bit beside it. Both
 /// have room in the 7 bits of a flag.
 const REFUSED: u32 = 1 << 6;
 
-impl CudaTransport {
-    /// Clears what the other members of an earlier team have left at a number, before any member of the next one can write there.
-    ///
-    /// Local; before the meeting after which the new team's members may use it.
-    pub(crate) fn clear_team(&self, index: u32) -> Result<()> {
-        self.set_zero(
-            sync_area::block(self.sync_area(), index),
-            Operation::TeamInit,
-        )?;
-        self.all_have_run(index);
-        self.completion.begin_team(index);
-        Ok(())
+/// A team of this PE.
+#[derive(Clone)]
+struct OnGpu {
+    /// What its kernels get, or why there is nothing.
+    args: Result<TeamArgs>,
+    n_pes: usize,
+    /// The epoch after which its first one comes.
+    born: u64,
+}
+
+/// The teams of this PE, by their numbers.
+pub(crate) struct TeamTable(Box<[Mutex<Option<OnGpu>>]>);
+
+impl TeamTable {
+    pub(crate) fn new() -> TeamTable {
+        TeamTable((0..MAX_TEAMS).map(|_| Mutex::default()).collect())
     }
 
-    /// Makes what the kernels of a team need. `generation`: how many teams had the number before. `members`: their PEs.
-    pub(crate) fn make_team(
-        &self,
-        index: u32,
-        members: &[i32],
-        me: Pe,
-        generation: u64,
-    ) -> Result<TeamArgs> {
+    fn set(&self, index: u32, team: Option<OnGpu>) {
+        *lock(&self.0[index as usize]) = team;
+    }
+
+    fn get(&self, index: u32) -> Result<OnGpu> {
+        let team = lock(&self.0[index as usize]).clone();
+        team.ok_or_else(|| Error::Internal(format!("team {index} is not on the GPU")))
+    }
+
+    /// The numbers of those that there are, and of how many PEs each is.
+    fn live(&self) -> impl Iterator<Item = (u32, usize)> {
+        let teams = (0..).zip(&self.0);
+        teams.filter_map(|(index, team)| Some((index, lock(team).as_ref()?.n_pes)))
+    }
+}
+
+impl CudaTransport {
+    /// The operation that is announced by a member whose own arguments are wrong.
+    fn refused(operation: Operation) -> u32 {
+        operation as u32 | REFUSED
+    }
+
+    /// Writes what the kernels of a team use, in this PE's memory.
+    fn put_team(&self, index: u32, members: &[Pe], me: Pe, generation: u64) -> Result<TeamArgs> {
         let block = sync_area::block(self.sync_area(), index);
         let epoch = sync_area::epoch(self.sync_area(), index);
         let own = self.layout.address(self.me, 0);
         let generation = (generation % u64::from(TeamLocal::GIVEN_UP)) as u32;
         let team = TeamArgs::new(index, me, members, generation, own, epoch, block)?;
         let table = team.members().wrapping_sub(own);
-        self.put(Lane::Blocking, self.me, table, LocalSource::from(members))?;
+        self.put_on(Lane::Blocking, self.me, table, LocalSource::from(members))?;
         let local = [TeamLocal::new(generation)];
-        self.put(
-            Lane::Blocking,
-            self.me,
-            epoch.offset(),
-            LocalSource::from(&local),
-        )?;
+        let local = LocalSource::from(&local);
+        self.put_on(Lane::Blocking, self.me, epoch.offset(), local)?;
         Ok(team)
     }
 
-    /// Puts a collective of a team on a lane, after the team's earlier ones, unless it becomes part of a graph: what comes before it there
-    /// is the program's affair. False: nothing was put there, because nobody can mark the end of the one before; it must have run first.
-    pub(crate) fn collective(
-        &self,
-        lane: Lane,
-        captured: bool,
-        plan: Plan,
-        args: &CollectiveArgs,
-    ) -> Result<bool> {
-        let (team, stream) = (args.team_index(), self.stream(lane));
-        if !captured && !self.take_turn(team, stream)? {
-            return Ok(false);
+    /// Waits until the collectives of a team that this PE has put on streams have run.
+    fn await_launches(&self, operation: Operation, team: u32) -> Result<()> {
+        let look = RefCell::new(CompletionCounts::new(self));
+        let wait = Wait {
+            operation,
+            target: Target::Stream { goal: 0 },
+        };
+        self.wait(wait, &|| {
+            let counts = look.borrow_mut().counts()?;
+            Ok(counts.is_some_and(|counts| self.completion.have_run(team, &counts)))
+        })
+    }
+}
+
+impl Collectives for CudaTransport {
+    fn run(&self, lane: Lane, call: &Collective, meeting: &dyn Meeting) -> Option<Result<()>> {
+        match (lane, call.operation) {
+            // The meeting is all that there is to do; or the members learn there what each brings.
+            (Lane::Blocking, Operation::Barrier | Operation::Sync | Operation::Collect) => None,
+            (Lane::Blocking, _) => Some(
+                meeting
+                    .join(call.operation, call.args)
+                    .and_then(|epoch| self.move_data(call, epoch, meeting)),
+            ),
+            (Lane::Stream(_), _) => Some(self.run_on_stream(lane, call, meeting)),
         }
-        self.kernels().collective(stream, plan, args)?;
-        if !captured {
-            self.end_turn(team, stream)?;
-        }
-        Ok(true)
     }
 
-    /// The operation that is announced by a member whose own arguments are wrong.
-    pub(crate) fn refused(operation: Operation) -> u32 {
-        operation as u32 | REFUSED
+    fn move_data(&self, call: &Collective, epoch: u64, meeting: &dyn Meeting) -> Result<()> {
+        let index = meeting.team();
+        // On a stream of its own: another thread may be in a collective of another team.
+        let launched = self.lend_stream(index).and_then(|stream| {
+            self.launch((stream.lane()?, Some(epoch)), call, meeting)?;
+            Ok(stream)
+        });
+        let stream = match launched {
+            Ok(stream) => stream,
+            Err(error) => {
+                // The others wait in their kernels for this one.
+                meeting.break_team();
+                return Err(error);
+            }
+        };
+        let wait = Wait {
+            operation: call.operation,
+            target: Target::Team { index, epoch },
+        };
+        match self.wait(wait, &|| stream.is_over(epoch)) {
+            Ok(()) => {
+                stream.done();
+                match self.completion.is_told(index) {
+                    true => Err(self.why_ended(call.operation, index)),
+                    false => self.failure(),
+                }
+            }
+            Err(error) => {
+                meeting.leave(&error);
+                stream.abandon();
+                Err(error)
+            }
+        }
+    }
+
+    fn refuse(&self, lane: Lane, operation: Operation, meeting: &dyn Meeting) -> bool {
+        if lane == Lane::Blocking {
+            return false;
+        }
+        if self.announce_refusal(lane, operation, meeting).is_err() {
+            // Then those who wait learn it on the host.
+            meeting.break_team();
+        }
+        true
+    }
+
+    /// The other members of an earlier team may have left something, which must go before any member of the next one can write there.
+    fn clear_team(&self, team: u32) -> Result<()> {
+        self.set_zero(
+            sync_area::block(self.sync_area(), team),
+            Operation::TeamInit,
+        )?;
+        self.all_have_run(team);
+        self.completion.begin_team(team);
+        Ok(())
+    }
+
+    fn make_team(&self, team: u32, members: &[Pe], me: Pe, born: u64) {
+        let made = OnGpu {
+            args: self.put_team(team, members, me, born),
+            n_pes: members.len(),
+            born,
+        };
+        self.teams.set(team, Some(made));
+    }
+
+    /// A kernel of the team that is replayed from a graph reports that. The blocking stream comes to it before it comes to anything of
+    /// the next team's.
+    fn end_team(&self, team: u32) {
+        self.teams.set(team, None);
+        self.end_generation(team, TeamLocal::NO_TEAM);
+    }
+
+    /// The team's kernels end, and those that begin after the blocking stream has come to this do nothing. The number stays out of
+    /// use: a kernel of any member's may come late, and write to the blocks that all have at that number.
+    fn give_up_team(&self, team: u32) -> bool {
+        self.teams.set(team, None);
+        self.end_generation(team, TeamLocal::GIVEN_UP);
+        false
+    }
+
+    fn begun(&self, team: u32) -> u64 {
+        self.completion.count(team)
+    }
+
+    fn await_team(&self, operation: Operation, team: u32) -> Option<Result<()>> {
+        let some = self.completion.is_on_stream(team);
+        some.then(|| self.await_launches(operation, team))
+    }
+
+    fn check_teams(&self, operation: Operation) -> Result<()> {
+        let on_streams = |(team, _): &(u32, usize)| self.completion.is_on_stream(*team);
+        for (team, _) in self.teams.live().filter(on_streams) {
+            if let Err(error) = self.owner()?.check_team(operation, team) {
+                self.completion.end_kernels(team);
+                return Err(error);
+            }
+        }
+        Ok(())
     }
 }

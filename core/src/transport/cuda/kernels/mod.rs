@@ -167,6 +167,11 @@ impl TeamArgs {
         })
     }
 
+    /// The number of the team.
+    pub(crate) fn index(&self) -> u32 {
+        self.index
+    }
+
     /// The address of the members' PEs, an `i32` each, which the caller of [`new`](TeamArgs::new) writes.
     pub(crate) fn members(&self) -> u64 {
         self.members

@@ -4,7 +4,7 @@
 //! has failed: its bytes then say so. A PE that ends, or is too slow, is an error for all, and ends the exchange for good, because
 //! nobody can tell what is still under way.
 
-use crate::job::wire::{Arriving, Kind, MAX_MESSAGE, Message, send, send_with_fd};
+use crate::job::wire::{Arriving, Kind, Links, MAX_MESSAGE, Message, send, send_with_fd};
 use crate::lock::lock;
 use crate::{Error, Pe, Result};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -22,15 +22,6 @@ const SOON: Duration = Duration::from_secs(1);
 const HEAD: usize = 8;
 /// The most that a PE can say at a time.
 pub(crate) const MAX_BYTES: usize = MAX_MESSAGE - HEAD;
-
-/// The sockets of a PE.
-#[derive(Debug)]
-pub(crate) enum Links {
-    /// PE 0's, to PE 1 and so on.
-    Leader(Vec<UnixStream>),
-    /// Another PE's, to PE 0.
-    Follower(UnixStream),
-}
 
 /// What a PE has for the others.
 #[derive(Debug, Default)]

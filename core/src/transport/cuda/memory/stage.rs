@@ -103,7 +103,7 @@ impl Stage<'_> {
     /// Copies a slice into it from byte `at` on, before the GPU gets it.
     pub(crate) fn fill(&self, at: usize, source: &LocalSource<'_>) {
         let place = self.place(at, source.bytes());
-        // SAFETY: the source is valid for reads (rule 3 of heap/sym.rs); the stage is mapped, this value's alone and long enough.
+        // SAFETY: the source is valid for reads (rule 2 of buffer.rs); the stage is mapped, this value's alone and long enough.
         unsafe { copy::<false, false>(place, source.address(), source.bytes()) };
     }
 

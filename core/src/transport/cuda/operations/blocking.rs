@@ -66,10 +66,7 @@ fn of(operation: Operation) -> Wait {
 
 impl CudaTransport {
     pub(crate) fn stream(&self, lane: Lane) -> CUstream {
-        match lane {
-            Lane::Blocking => self.device.stream(),
-            Lane::Stream(stream) => stream as CUstream,
-        }
+        self.device.stream_of(lane)
     }
 
     /// The stream of a lane, for something new, when there is room; the blocking one when what was given up there is done.

@@ -21,10 +21,10 @@ use crate::buffer::{LocalDest, LocalSource};
 use crate::operation::Operation;
 use crate::transport::Lane;
 use crate::transport::copy::copy;
-use crate::transport::cuda::operations::What;
 use crate::transport::cuda::streams::backpressure::{PIECE, pieces};
 use crate::transport::cuda::{CudaTransport, GivenUp, STAGE, Stage, check};
-use cudarc::driver::sys;
+use cudarc::driver::sys::{self, CUresult};
+use std::ffi::c_void;
 use std::mem::MaybeUninit;
 
 /// Bytes of pageable memory that the driver copies away at once.
@@ -36,6 +36,35 @@ const OF_GPU: u64 = sys::CUmemorytype::CU_MEMORYTYPE_DEVICE as u64;
 
 /// What a captured stream refuses, for an error.
 const BORROWED: &str = "a transfer with a slice that is borrowed for the call";
+
+/// What the driver knows of an address.
+#[derive(Clone, Copy)]
+pub(crate) enum What {
+    MemoryType,
+    Device,
+    AddressForKernels,
+}
+
+/// `CU_DEVICE_INVALID`, in 4 bytes.
+const NO_DEVICE: u64 = -2_i32 as u32 as u64;
+
+impl What {
+    /// `None` if the address is none that the driver knows. The device's context is the current one.
+    pub(crate) fn of(self, address: u64) -> Option<u64> {
+        use sys::CUpointer_attribute::*;
+        let (attribute, nothing) = match self {
+            What::MemoryType => (CU_POINTER_ATTRIBUTE_MEMORY_TYPE, 0),
+            What::Device => (CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, NO_DEVICE),
+            What::AddressForKernels => (CU_POINTER_ATTRIBUTE_DEVICE_POINTER, 0),
+        };
+        let (mut value, mut attribute) = (0_u64, attribute);
+        let mut place: *mut c_void = (&raw mut value).cast();
+        // Unlike cuPointerGetAttribute, it is no error that the driver does not know the address.
+        // SAFETY: rules 1 and 2 of driver.rs: the driver writes 4 bytes for the first two, 8 for the last one.
+        let code = unsafe { sys::cuPointerGetAttributes(1, &mut attribute, &mut place, address) };
+        (code == CUresult::CUDA_SUCCESS && value != nothing).then_some(value)
+    }
+}
 
 impl CudaTransport {
     /// Puts a copy on a lane.
@@ -100,7 +129,7 @@ impl CudaTransport {
         if bytes <= LITTLE {
             let mut away = [MaybeUninit::<u8>::uninit(); LITTLE];
             let away = away.as_mut_ptr().cast();
-            // SAFETY: the source is valid for reads (rule 3 of heap/sym.rs), `away` is long enough (just checked) and nobody else's.
+            // SAFETY: the source is valid for reads (rule 2 of buffer.rs), `away` is long enough (just checked) and nobody else's.
             unsafe { copy::<false, false>(away, source.address(), bytes) };
             return self.begin_copy(lane, to, away as u64, bytes);
         }
@@ -115,7 +144,7 @@ impl CudaTransport {
             return self.begin_copy(lane, to, from, bytes);
         }
         let mut away = vec![0_u8; bytes];
-        // SAFETY: the source is valid for reads (rule 3 of heap/sym.rs), `away` is as long and nobody else's.
+        // SAFETY: the source is valid for reads (rule 2 of buffer.rs), `away` is as long and nobody else's.
         unsafe { copy::<false, false>(away.as_mut_ptr(), source.address(), bytes) };
         self.begin_copy(lane, to, away.as_ptr() as u64, bytes)
     }

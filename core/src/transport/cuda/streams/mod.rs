@@ -3,6 +3,7 @@
 //! | file | what it holds |
 //! |---|---|
 //! | this one | a stream, an event |
+//! | [`program`] | the streams that the program uses |
 //! | [`order`] | which streams have work of this PE, and the order of a team's collectives on them |
 //! | [`backpressure`] | how much is on a stream, so that the driver never waits for one that is full |
 //!
@@ -10,11 +11,14 @@
 
 pub(crate) mod backpressure;
 pub(crate) mod order;
+pub(crate) mod program;
 
 use crate::transport::cuda::driver::done;
 use crate::transport::cuda::{Device, OutsideCapture, check};
+use crate::transport::{CudaStreamRef, Lane, TransportEvent};
 use crate::{Error, Result};
 use cudarc::driver::sys::{self, CUevent, CUresult, CUstream};
+use std::any::Any;
 use std::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -22,20 +26,6 @@ use std::time::Duration;
 
 /// `cudaStream_t` values that are no streams but name one of the calling thread's context.
 const DEFAULT_STREAMS: std::ops::RangeInclusive<u64> = 0..=2;
-
-/// A stream of the program's, by its number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CudaStreamRef(u64);
-
-impl CudaStreamRef {
-    /// A `cudaStream_t` (`CUstream`): 0 is the default stream.
-    ///
-    /// # Safety
-    /// It must exist as long as the [`Stream`](crate::Stream) that is made of it.
-    pub unsafe fn from_raw(stream: u64) -> CudaStreamRef {
-        CudaStreamRef(stream)
-    }
-}
 
 /// A stream of a GPU.
 pub(crate) struct CudaStream {
@@ -65,7 +55,7 @@ impl CudaStream {
 
     /// A stream of the program's.
     pub(crate) fn foreign(device: &Arc<Device>, stream: CudaStreamRef) -> Result<CudaStream> {
-        let raw = stream.0;
+        let raw = stream.number();
         let stream = CudaStream {
             device: Arc::clone(device),
             raw: raw as CUstream,
@@ -109,11 +99,6 @@ impl CudaStream {
     /// Whether everything on it has run.
     pub(crate) fn query(&self) -> Result<bool> {
         self.device.is_idle(self.raw)
-    }
-
-    /// Makes what comes later on it wait for an event.
-    pub(crate) fn wait(&self, event: &CudaEvent) -> Result<()> {
-        event.hold_up(self.raw)
     }
 
     /// Runs a function of the host's when what came before has run. It must not call the driver. A graph would run it again with each
@@ -186,12 +171,7 @@ impl CudaEvent {
         })
     }
 
-    /// Marks the end of what is on a stream.
-    pub(crate) fn record(&self, stream: &CudaStream) -> Result<()> {
-        self.record_on(stream.raw)
-    }
-
-    /// As [`record`](CudaEvent::record), on a stream of the device's context.
+    /// Marks the end of what is on a stream of the device's context.
     pub(crate) fn record_on(&self, stream: CUstream) -> Result<()> {
         let _current = self.device.enter()?;
         // SAFETY: rules 1 and 3.
@@ -200,7 +180,7 @@ impl CudaEvent {
     }
 
     /// Makes what comes later on a stream wait for the latest record.
-    pub(crate) fn hold_up(&self, stream: CUstream) -> Result<()> {
+    pub(crate) fn hold_stream(&self, stream: CUstream) -> Result<()> {
         let _current = self.device.enter()?;
         // SAFETY: rules 1 and 3.
         let code = unsafe { sys::cuStreamWaitEvent(stream, self.raw, 0) };
@@ -213,9 +193,24 @@ impl CudaEvent {
         // SAFETY: rules 1 and 3.
         done("cuEventQuery", unsafe { sys::cuEventQuery(self.raw) })
     }
+}
 
-    /// The time from this event to another one, both reached; zero if the other one came first.
-    pub(crate) fn elapsed(&self, end: &CudaEvent) -> Result<Duration> {
+impl TransportEvent for CudaEvent {
+    fn record(&self, lane: Lane) -> Result<()> {
+        self.record_on(self.device.stream_of(lane))
+    }
+
+    fn hold_up(&self, lane: Lane) -> Result<()> {
+        self.hold_stream(self.device.stream_of(lane))
+    }
+
+    fn is_reached(&self) -> Result<bool> {
+        self.query()
+    }
+
+    fn elapsed(&self, end: &dyn TransportEvent) -> Result<Duration> {
+        let end: Option<&CudaEvent> = (end as &dyn Any).downcast_ref();
+        let end = end.ok_or_else(|| Error::Internal("an event of another transport".into()))?;
         let _current = self.device.enter()?;
         let mut milliseconds = 0.0;
         // SAFETY: rules 1 to 3.

@@ -124,7 +124,7 @@ impl Drop for LentStream<'_> {
         if let Some(stream) = self.stream.take() {
             // If it is not idle, it runs on, and the driver frees it then.
             let idle = stream.query().unwrap_or(false);
-            self.cuda.let_go(stream.raw(), None);
+            self.cuda.let_go_of(stream.raw(), None);
             if idle {
                 lock(&self.cuda.stream_order.streams).push(stream);
             }
@@ -168,7 +168,7 @@ impl CudaTransport {
             }
         };
         // It waits if the stream is full, and nobody shall wait for that stream who lets the other one go.
-        let held = before.hold_up(stream);
+        let held = before.hold_stream(stream);
         match held {
             Ok(()) => self.give_mark_back(before),
             Err(_) => {
@@ -242,7 +242,7 @@ impl CudaTransport {
 
     /// The program, or the library, has no use for a stream any more, and may destroy it after this call. What is on it goes on.
     /// `made_in`: the capture that it was in when the program made it known.
-    pub(crate) fn let_go(&self, stream: u64, made_in: Option<u64>) {
+    pub(crate) fn let_go_of(&self, stream: u64, made_in: Option<u64>) {
         if made_in.is_some() && self.capture_of(stream) == made_in {
             // All of it is in the graph, and what else is known of the stream is there by another handle.
             return;

@@ -83,7 +83,7 @@ impl Job {
             seed: 1234,
             area_bytes: area::bytes(n_pes, Control::stride(HEAP)),
         };
-        let control = Control::create(n_pes, HEAP, Some(checked)).unwrap();
+        let control = Control::create(n_pes, HEAP, Default::default(), Some(checked)).unwrap();
         let sites: Vec<Arc<Sites>> = (0..n_pes).map(|_| Sites::new()).collect();
         let tracker = |(pe, sites): (usize, &Arc<Sites>)| {
             Tracker::with(&control, pe as Pe, Arc::clone(sites), false).unwrap()

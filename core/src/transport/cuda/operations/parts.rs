@@ -1,0 +1,134 @@
+//! What several operations have in common: a put and a get on a lane, and results that a stream writes.
+
+use super::blocking::GivenUp;
+use crate::buffer::{LocalDest, LocalSource, SymRange};
+use crate::operation::Operation;
+use crate::transport::Lane;
+use crate::transport::cuda::memory::mailbox::{ResultWord, Scratch};
+use crate::transport::cuda::{CudaTransport, check};
+use crate::{Pe, Result};
+use cudarc::driver::sys::{self, CUstream};
+
+impl CudaTransport {
+    /// A put on a lane.
+    pub(crate) fn put_on(
+        &self,
+        lane: Lane,
+        pe: Pe,
+        dest: u64,
+        source: LocalSource<'_>,
+    ) -> Result<()> {
+        self.begin(lane, Operation::Put)?;
+        self.begin_put(lane, self.layout.address(pe, dest), source)?;
+        self.finish(lane, Operation::Put)
+    }
+
+    /// A get on a lane.
+    pub(crate) fn get_on(
+        &self,
+        lane: Lane,
+        pe: Pe,
+        source: u64,
+        dest: LocalDest<'_>,
+    ) -> Result<()> {
+        self.begin(lane, Operation::Get)?;
+        match self.begin_get(lane, dest, self.layout.address(pe, source))? {
+            true => Ok(()),
+            false => self.finish(lane, Operation::Get),
+        }
+    }
+
+    /// A put that may be incomplete when it returns; `lasts`: the source is there until quiet.
+    pub(crate) fn put_nbi(
+        &self,
+        lane: Lane,
+        pe: Pe,
+        dest: u64,
+        source: LocalSource<'_>,
+        lasts: bool,
+    ) -> Result<()> {
+        match (lane, lasts) {
+            (_, false) => return self.put_on(lane, pe, dest, source),
+            (Lane::Stream(_), true) => return self.put_on(lane, pe, dest, source.lasting()),
+            (Lane::Blocking, true) => {}
+        }
+        self.begin(lane, Operation::Put)?;
+        self.issue_put(self.layout.address(pe, dest), source)
+    }
+
+    /// A get that may be incomplete when it returns; `lasts`: `dest` is there until quiet.
+    pub(crate) fn get_nbi(
+        &self,
+        lane: Lane,
+        pe: Pe,
+        source: u64,
+        dest: LocalDest<'_>,
+        lasts: bool,
+    ) -> Result<()> {
+        match (lane, lasts) {
+            (_, false) => return self.get_on(lane, pe, source, dest),
+            (Lane::Stream(_), true) => return self.get_on(lane, pe, source, dest.lasting()),
+            (Lane::Blocking, true) => {}
+        }
+        let to = dest.address() as u64;
+        if self.layout.locate(to).is_none() && !self.is_known(to)? {
+            // The driver's own call would wait.
+            return self.get_on(lane, pe, source, dest);
+        }
+        self.begin(lane, Operation::Get)?;
+        self.begin_copy(lane, to, self.layout.address(pe, source), dest.bytes())?;
+        self.issue();
+        Ok(())
+    }
+
+    /// Reads up to 16 bytes of `pe`'s memory.
+    pub(super) fn get_words(
+        &self,
+        lane: Lane,
+        pe: Pe,
+        source: u64,
+        bytes: usize,
+    ) -> Result<[u64; 2]> {
+        let from = self.layout.address(pe, source);
+        self.fetch((lane, Operation::Get), &mut Vec::new(), |_, place| {
+            self.begin_copy(lane, place.address(), from, bytes)
+        })
+    }
+
+    /// Sets this PE's copy of a range to 0.
+    pub(crate) fn set_zero(&self, range: SymRange, operation: Operation) -> Result<()> {
+        let place = self.layout.address(self.me, range.offset());
+        let stream = self.begin(Lane::Blocking, operation)?;
+        let current = self.device.enter()?;
+        let bytes = range.bytes() as usize;
+        // SAFETY: rules 1 and 3 of driver.rs; the range lies within mapped memory of this PE.
+        let code = unsafe { sys::cuMemsetD8Async(place, 0, bytes, stream) };
+        check("cuMemsetD8Async", code)?;
+        drop(current);
+        self.await_blocking(operation)
+    }
+
+    /// Begins something that writes a result to a place, waits for it and gives what is there. What it uses of `arrays` may be used
+    /// again afterwards: if it has not ended, it takes them.
+    pub(crate) fn fetch<'a>(
+        &'a self,
+        (lane, operation): (Lane, Operation),
+        arrays: &mut Vec<Scratch<'a>>,
+        begin: impl FnOnce(CUstream, &ResultWord<'_>) -> Result<()>,
+    ) -> Result<[u64; 2]> {
+        let stream = self.begin(lane, operation)?;
+        if lane != Lane::Blocking {
+            self.device
+                .check_capture(stream, "an operation that gives something back")?;
+        }
+        let place = self.take(operation, || self.mailbox.result())?;
+        begin(stream, &place)?;
+        match self.see_done(lane, operation) {
+            Ok(()) => Ok(place.value()),
+            Err(GivenUp { error, end }) => {
+                self.mailbox.retire(place, std::mem::take(arrays), end);
+                Err(error)
+            }
+        }
+    }
+}

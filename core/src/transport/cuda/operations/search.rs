@@ -1,0 +1,140 @@
+//! Waits and tests on a stream: a kernel looks at the elements when its turn comes.
+//!
+//! A wait that gives nothing back is put on the stream, and the call returns. One that gives something back, a test, and a call with
+//! arrays of the caller's (a status, a value for each element) waits until the stream has run it.
+
+use crate::operation::Operation;
+use crate::transport::cuda::CudaTransport;
+use crate::transport::cuda::kernels::{WaitArgs, WaitMode};
+use crate::transport::cuda::memory::mailbox::Scratch;
+use crate::transport::{Expected, Found, Goal, Lane, Search, Transport as _};
+use crate::{Error, Result};
+
+impl CudaTransport {
+    /// See [`Transport::search`](crate::transport::Transport::search).
+    pub(super) fn search_on(&self, lane: Lane, search: &Search<'_>) -> Result<Found> {
+        self.failure()?;
+        let mut args = self.wait_args(search);
+        let mut arrays = Vec::new();
+        let mut array = |bytes: &[u8]| -> Result<u64> {
+            let array = self.mailbox.scratch(bytes.len())?;
+            array.write(bytes);
+            let address = array.address();
+            arrays.push(array);
+            Ok(address)
+        };
+        if let Some(status) = search.status {
+            args.status = array(bytemuck::cast_slice(status))?;
+        }
+        match search.expected {
+            Expected::Same(bits) => args.value = bits,
+            Expected::Each(values) => args.values = array(values)?,
+        }
+        if !search.answers && arrays.is_empty() {
+            self.begin_wait(lane, &args)?;
+            return Ok(Found {
+                held: true,
+                ..Found::default()
+            });
+        }
+        if search.goal == Goal::Some {
+            let array = self.mailbox.scratch(search.count * size_of::<u64>())?;
+            args.indices = array.address();
+            arrays.push(array);
+        }
+        let words = self.fetch_wait(lane, &mut arrays, |place| WaitArgs {
+            result: place,
+            indices: match search.goal {
+                Goal::One => place + size_of::<u64>() as u64,
+                _ => args.indices,
+            },
+            ..args
+        })?;
+        let found = found(search, words, arrays.last());
+        // A kernel that has nothing to wait for leaves; else it was told to.
+        match search.waits {
+            Some(operation) if !found.held && !search.finds_nothing() => {
+                Err(self.left_early(operation))
+            }
+            _ => Ok(found),
+        }
+    }
+
+    fn wait_args(&self, search: &Search<'_>) -> WaitArgs {
+        let (mode, start) = match search.goal {
+            Goal::One => (WaitMode::One, 0),
+            Goal::All => (WaitMode::All, 0),
+            Goal::Any { start } => (WaitMode::Any, start),
+            Goal::Some => (WaitMode::Some, 0),
+        };
+        WaitArgs {
+            state: self.state(),
+            ivars: self.layout.address(self.me, search.offset),
+            count: search.count as u64,
+            status: 0,
+            values: 0,
+            value: 0,
+            result: 0,
+            indices: 0,
+            start: start as u64,
+            cmp: search.cmp as u32,
+            dtype: search.dtype as u32,
+            mode,
+            test: search.waits.is_none().into(),
+        }
+    }
+
+    /// Puts a wait on a lane; only the lane waits.
+    fn begin_wait(&self, lane: Lane, args: &WaitArgs) -> Result<()> {
+        let stream = self.begin(lane, Operation::WaitUntil)?;
+        self.lose_turn(lane);
+        self.kernels.wait(stream, args)
+    }
+
+    /// Runs a wait, or a test, whose arguments follow from where its result goes, a place of 16 bytes; gives what is there then. As for
+    /// `arrays`, see [`fetch`](CudaTransport::fetch).
+    fn fetch_wait<'a>(
+        &'a self,
+        lane: Lane,
+        arrays: &mut Vec<Scratch<'a>>,
+        args: impl FnOnce(u64) -> WaitArgs,
+    ) -> Result<[u64; 2]> {
+        self.fetch((lane, Operation::WaitUntil), arrays, |stream, place| {
+            self.lose_turn(lane);
+            self.kernels.wait(stream, &args(place.address()))
+        })
+    }
+
+    /// Why a kernel has left before what it waited for.
+    fn left_early(&self, operation: Operation) -> Error {
+        let known = self.failure().and_then(|()| self.owner()?.check(operation));
+        known.err().unwrap_or_else(|| {
+            Error::Internal(format!("{} ended before its time", operation.name()))
+        })
+    }
+}
+
+/// What the words say that a kernel has written, see [`WaitArgs::result`].
+fn found(search: &Search<'_>, [result, held]: [u64; 2], indices: Option<&Scratch<'_>>) -> Found {
+    let index = |word: u64| usize::try_from(word).ok();
+    let indices: Vec<usize> = match (search.goal, indices) {
+        (Goal::Any { .. }, _) => index(result)
+            .filter(|&index| index < search.count)
+            .into_iter()
+            .collect(),
+        (Goal::Some, Some(array)) => {
+            let words = array.words((result as usize).min(search.count));
+            words.into_iter().filter_map(index).collect()
+        }
+        _ => Vec::new(),
+    };
+    Found {
+        held: match search.goal {
+            Goal::One => held == 1,
+            Goal::All => result == 1,
+            Goal::Any { .. } | Goal::Some => !indices.is_empty(),
+        },
+        bits: result,
+        indices,
+    }
+}

@@ -1,0 +1,257 @@
+//! What a transport may do by itself, and what it may ask of the PE that it belongs to.
+//!
+//! All of it is optional: the methods of [`Transport`](super::Transport) that lead here say "not mine" by default. Then streams are
+//! queues of the host's, a wait polls its words, and a collective is a meeting and copies.
+//!
+//! | trait or type | what it is |
+//! |---|---|
+//! | [`Owner`] | the PE, as its transport may ask it to wait or to break a team |
+//! | [`Collectives`], [`Meeting`] | collectives that the transport does, and the members' meeting, which it may use for them |
+//! | [`Search`], [`Found`] | a wait or a test that is put on a stream, and what came of it |
+//! | [`Streams`], [`TransportStream`], [`TransportEvent`] | streams of the transport's |
+
+use super::Lane;
+use crate::dtype::Dtype;
+use crate::job::published::Wait;
+use crate::op::{Cmp, Op};
+use crate::operation::{ARGS, Operation};
+use crate::{Error, Pe, Result};
+use std::any::Any;
+use std::fmt::Debug;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The PE that a transport belongs to.
+pub(crate) trait Owner: Send + Sync {
+    /// Waits, with all that ends a wait of this PE, until what it is given says that it is done.
+    fn wait(&self, wait: Wait, done: &dyn Fn() -> Result<bool>) -> Result<()>;
+
+    /// An error if a PE of the job is gone, or this one is no longer live.
+    fn check(&self, operation: Operation) -> Result<()>;
+
+    /// An error if a member of a team has left one of its collectives half-way.
+    fn check_team(&self, operation: Operation, team: u32) -> Result<()>;
+
+    /// Tells the members of a team that its collectives cannot go on, because of this PE.
+    fn break_team(&self, team: u32);
+}
+
+/// This PE's turn in the collectives of a team, as a transport uses it that does a collective itself.
+pub(crate) trait Meeting {
+    /// The team's number.
+    fn team(&self) -> u32;
+
+    /// Meets the members. Returns the epoch once all have come with equal calls.
+    fn join(&self, operation: Operation, args: [u64; ARGS]) -> Result<u64>;
+
+    /// This member's wait ended early, so the others can never finish this team's collectives: tells those that do not know.
+    fn leave(&self, error: &Error);
+
+    /// Tells the members that the team's collectives cannot go on.
+    fn break_team(&self);
+}
+
+/// A collective, as every member calls it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Collective {
+    pub(crate) operation: Operation,
+    /// The arguments that all members have alike.
+    pub(crate) args: [u64; ARGS],
+    pub(crate) task: Task,
+}
+
+/// What a collective moves. Symmetric offsets, and bytes of the message, or of one part where there is a part per member.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Task {
+    pub(crate) dest: u64,
+    pub(crate) source: u64,
+    pub(crate) bytes: u64,
+    pub(crate) root: Pe,
+    pub(crate) reduction: Option<(Dtype, Op)>,
+    pub(crate) form: Form,
+}
+
+/// What some collectives have besides.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) enum Form {
+    #[default]
+    Plain,
+    /// Parts of `count` elements of `element` bytes, with steps in bytes from one to the next.
+    Strided {
+        count: u64,
+        element: u64,
+        dest_step: u64,
+        source_step: u64,
+    },
+    /// `dest` has room for so many bytes, and if `filled` just for them.
+    Collected { room: u64, filled: bool },
+}
+
+/// Collectives that a transport does by itself, and what it keeps of teams for them.
+///
+/// A PE has one collective of a team under way at a time, and all members have those of a team in one order.
+pub(crate) trait Collectives {
+    /// Does a collective on a lane. `None`: on this lane the members meet, and what they learn there decides.
+    fn run(&self, lane: Lane, call: &Collective, meeting: &dyn Meeting) -> Option<Result<()>>;
+
+    /// Does a blocking collective whose members have met in `epoch`.
+    fn move_data(&self, call: &Collective, epoch: u64, meeting: &dyn Meeting) -> Result<()>;
+
+    /// This member cannot take part in what it has called on a lane, and the others are to learn of it. False: they learn it in a
+    /// meeting.
+    fn refuse(&self, lane: Lane, operation: Operation, meeting: &dyn Meeting) -> bool;
+
+    /// Forgets what an earlier team has left at a number.
+    ///
+    /// Local; before the meeting after which the new team's members may use it.
+    fn clear_team(&self, team: u32) -> Result<()>;
+
+    /// Makes what a team needs. `members`: their PEs. `born`: the epoch after which the team's first one comes. What goes wrong is
+    /// the error of the team's first collective.
+    fn make_team(&self, team: u32, members: &[Pe], me: Pe, born: u64);
+
+    /// The team at a number is no more, and all members have done its collectives.
+    ///
+    /// Local; waits for nothing.
+    fn end_team(&self, team: u32);
+
+    /// The team at a number is broken, and its members have had their errors. Says whether the number may be used again.
+    ///
+    /// Local; waits for nothing.
+    fn give_up_team(&self, team: u32) -> bool;
+
+    /// How many collectives of a team were begun: the same on every member that has called what the others have called.
+    fn begun(&self, team: u32) -> u64;
+
+    /// Waits until the collectives of a team that this PE has put on streams have run. `None`: there are none.
+    fn await_team(&self, operation: Operation, team: u32) -> Option<Result<()>>;
+
+    /// An error if a member has left a team with collectives on streams half-way; what waits for it there ends.
+    fn check_teams(&self, operation: Operation) -> Result<()>;
+}
+
+/// What a wait or a test looks for among elements of this PE's own memory, one after the other from `offset` on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Search<'a> {
+    pub(crate) offset: u64,
+    pub(crate) count: usize,
+    pub(crate) dtype: Dtype,
+    pub(crate) cmp: Cmp,
+    pub(crate) expected: Expected<'a>,
+    /// Not 0 for the elements that are left out.
+    pub(crate) status: Option<&'a [i32]>,
+    pub(crate) goal: Goal,
+    /// The operation that waits; a test looks once.
+    pub(crate) waits: Option<Operation>,
+    /// Whether the call gives something back, and so waits for the stream itself.
+    pub(crate) answers: bool,
+}
+
+impl Search<'_> {
+    /// Whether it looks for some elements, of which all are left out.
+    pub(crate) fn finds_nothing(&self) -> bool {
+        matches!(self.goal, Goal::Any { .. } | Goal::Some)
+            && self
+                .status
+                .is_some_and(|status| status.iter().all(|&one| one != 0))
+    }
+}
+
+/// What the elements are compared with.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Expected<'a> {
+    /// All with the value of these bits.
+    Same(u64),
+    /// Each with its own, whose bytes follow each other.
+    Each(&'a [u8]),
+}
+
+/// Which elements must hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Goal {
+    /// The only one.
+    One,
+    All,
+    /// Any: the first from `start` on, or else the first one before it.
+    Any {
+        start: usize,
+    },
+    /// At least one; all that do are found.
+    Some,
+}
+
+/// What came of a search.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Found {
+    /// Whether the goal was reached; of a search that gives nothing back, that it was put on the stream.
+    pub(crate) held: bool,
+    /// For [`Goal::One`] the bits that were seen last.
+    pub(crate) bits: u64,
+    /// For [`Goal::Any`] the index that held, for [`Goal::Some`] those that did, in order.
+    pub(crate) indices: Vec<usize>,
+}
+
+/// A stream of the program's, by its number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CudaStreamRef(u64);
+
+impl CudaStreamRef {
+    /// A `cudaStream_t` (`CUstream`): 0 is the default stream.
+    ///
+    /// # Safety
+    /// It must exist as long as the [`Stream`](crate::Stream) that is made of it.
+    pub unsafe fn from_raw(stream: u64) -> CudaStreamRef {
+        CudaStreamRef(stream)
+    }
+
+    /// The number.
+    pub(crate) fn number(self) -> u64 {
+        self.0
+    }
+}
+
+/// Streams of a transport's own: operations are put on one at once, and run there in order.
+pub(crate) trait Streams {
+    /// A new stream.
+    fn make(&self) -> Result<Arc<dyn TransportStream>>;
+
+    /// A stream of the program's.
+    fn adopt(&self, stream: CudaStreamRef) -> Result<Arc<dyn TransportStream>>;
+
+    /// The program drops a stream. One of its own it may destroy now, so that is not touched any more; ours goes on until it is idle.
+    /// What is on it is waited for by finalize.
+    fn let_go(&self, stream: &Arc<dyn TransportStream>);
+
+    /// A new event.
+    fn event(&self) -> Result<Box<dyn TransportEvent>>;
+}
+
+/// A stream of a transport's own, or one of the program's.
+pub(crate) trait TransportStream: Any + Debug + Send + Sync {
+    /// Where operations go that are called on it.
+    fn lane(&self) -> Lane;
+
+    /// Whether everything on it has run.
+    fn is_idle(&self) -> Result<bool>;
+
+    /// An error while it is captured into a graph: then `what` is not possible.
+    fn check_capture(&self, what: &str) -> Result<()>;
+
+    /// Runs a function of the host's when what came before has run. The function must not call the transport.
+    fn call(&self, work: Box<dyn FnOnce() + Send>) -> Result<()>;
+}
+
+/// A mark in a stream of a transport's own.
+pub(crate) trait TransportEvent: Any + Send + Sync {
+    /// Marks the end of what is on a lane, which is a stream of the same transport. A later record replaces an earlier one.
+    fn record(&self, lane: Lane) -> Result<()>;
+
+    /// Makes what comes later on a lane wait for the latest record.
+    fn hold_up(&self, lane: Lane) -> Result<()>;
+
+    /// Whether the latest record has been reached; one that was never recorded counts as reached.
+    fn is_reached(&self) -> Result<bool>;
+
+    /// The time to another event of the same transport, both reached; zero if the other one came first.
+    fn elapsed(&self, end: &dyn TransportEvent) -> Result<Duration>;
+}
