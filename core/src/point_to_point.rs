@@ -81,7 +81,7 @@ enum Values<'a, T> {
 /// The elements of one call, and when they hold.
 struct Set<'a, T> {
     rt: &'a Runtime,
-    called: &'static str,
+    called: Operation,
     /// In a checked job: which elements have held, and with which values.
     held: Option<RefCell<Vec<(usize, u64)>>>,
     offset: u64,
@@ -103,7 +103,7 @@ fn wrong_length(argument: &'static str, len: usize, ivars: usize) -> Error {
 impl<'a, T: WaitElement> Set<'a, T> {
     fn new(
         rt: &'a Runtime,
-        called: &'static str,
+        called: Operation,
         ivars: &SymSlice<'_, T>,
         status: Option<&'a [i32]>,
         cmp: Cmp,
@@ -198,7 +198,7 @@ impl<'a, T: WaitElement> Set<'a, T> {
     /// What a search for any element has in common with those that take turns with it.
     fn key(&self) -> Key {
         let called = (
-            self.called.as_ptr() as u64,
+            self.called as u64,
             std::ptr::from_ref(&*self.rt.inner) as u64,
         );
         let mut key = Key::NONE
@@ -419,7 +419,7 @@ impl Inner {
             dtype,
             cmp,
             expected,
-            site: notes.site(wait.operation.name(), Location::caller()),
+            site: notes.site(wait.operation, Location::caller()),
         };
         notes.look(SymRange::new(offset, dtype.size() as u64));
         notes.watch(&watch);
@@ -486,7 +486,7 @@ impl Runtime {
     ) -> Result<()> {
         Set::new(
             self,
-            "wait_until_all",
+            Operation::WaitUntilAll,
             ivars,
             status,
             cmp,
@@ -509,7 +509,7 @@ impl Runtime {
     ) -> Result<Option<usize>> {
         Set::new(
             self,
-            "wait_until_any",
+            Operation::WaitUntilAny,
             ivars,
             status,
             cmp,
@@ -532,7 +532,7 @@ impl Runtime {
     ) -> Result<Vec<usize>> {
         Set::new(
             self,
-            "wait_until_some",
+            Operation::WaitUntilSome,
             ivars,
             status,
             cmp,
@@ -554,7 +554,7 @@ impl Runtime {
     ) -> Result<()> {
         Set::new(
             self,
-            "wait_until_all_vector",
+            Operation::WaitUntilAllVector,
             ivars,
             status,
             cmp,
@@ -576,7 +576,7 @@ impl Runtime {
     ) -> Result<Option<usize>> {
         Set::new(
             self,
-            "wait_until_any_vector",
+            Operation::WaitUntilAnyVector,
             ivars,
             status,
             cmp,
@@ -598,7 +598,7 @@ impl Runtime {
     ) -> Result<Vec<usize>> {
         Set::new(
             self,
-            "wait_until_some_vector",
+            Operation::WaitUntilSomeVector,
             ivars,
             status,
             cmp,
@@ -624,7 +624,7 @@ impl Runtime {
         transport.own().failure()?;
         let holds = cmp.holds(T::from_bits(seen), value);
         if holds {
-            transport.acquired(ivar.range(), seen, "test");
+            transport.acquired(ivar.range(), seen, Operation::Test);
         }
         Ok(holds)
     }
@@ -640,7 +640,14 @@ impl Runtime {
         cmp: Cmp,
         value: T,
     ) -> Result<bool> {
-        let set = Set::new(self, "test_all", ivars, status, cmp, Values::Same(value))?;
+        let set = Set::new(
+            self,
+            Operation::TestAll,
+            ivars,
+            status,
+            cmp,
+            Values::Same(value),
+        )?;
         set.test_all()
     }
 
@@ -656,7 +663,14 @@ impl Runtime {
         cmp: Cmp,
         value: T,
     ) -> Result<Option<usize>> {
-        let set = Set::new(self, "test_any", ivars, status, cmp, Values::Same(value))?;
+        let set = Set::new(
+            self,
+            Operation::TestAny,
+            ivars,
+            status,
+            cmp,
+            Values::Same(value),
+        )?;
         set.test_any()
     }
 
@@ -671,7 +685,14 @@ impl Runtime {
         cmp: Cmp,
         value: T,
     ) -> Result<Vec<usize>> {
-        let set = Set::new(self, "test_some", ivars, status, cmp, Values::Same(value))?;
+        let set = Set::new(
+            self,
+            Operation::TestSome,
+            ivars,
+            status,
+            cmp,
+            Values::Same(value),
+        )?;
         set.test_some()
     }
 
@@ -688,7 +709,7 @@ impl Runtime {
     ) -> Result<bool> {
         let set = Set::new(
             self,
-            "test_all_vector",
+            Operation::TestAllVector,
             ivars,
             status,
             cmp,
@@ -710,7 +731,7 @@ impl Runtime {
     ) -> Result<Option<usize>> {
         let set = Set::new(
             self,
-            "test_any_vector",
+            Operation::TestAnyVector,
             ivars,
             status,
             cmp,
@@ -732,7 +753,7 @@ impl Runtime {
     ) -> Result<Vec<usize>> {
         let set = Set::new(
             self,
-            "test_some_vector",
+            Operation::TestSomeVector,
             ivars,
             status,
             cmp,

@@ -339,7 +339,7 @@ impl Runtime {
     pub fn stream(&self) -> Result<Stream> {
         let stream = Stream::start(&self.inner)?;
         self.inner
-            .note("stream", Resource::Stream, stream.number(), 0);
+            .note(Operation::StreamNew, Resource::Stream, stream.number(), 0);
         Ok(stream)
     }
 
@@ -356,8 +356,12 @@ impl Runtime {
             )
         })?;
         let stream = Stream::on_gpu(&self.inner, GpuStream::foreign(transport, stream)?);
-        self.inner
-            .note("stream_from_cuda", Resource::Stream, stream.number(), 0);
+        self.inner.note(
+            Operation::StreamFromCuda,
+            Resource::Stream,
+            stream.number(),
+            0,
+        );
         Ok(stream)
     }
 
@@ -371,12 +375,14 @@ impl Runtime {
             Some(transport) => {
                 self.inner.ready()?;
                 let mark = Arc::new(GpuEvent::new(transport)?);
-                self.inner.note_while("event", Resource::Event, &mark);
+                self.inner
+                    .note_while(Operation::EventNew, Resource::Event, &mark);
                 Marks::Gpu(mark)
             }
             None => {
                 let marks = Arc::new(QueueMarks::new());
-                self.inner.note_while("event", Resource::Event, &marks);
+                self.inner
+                    .note_while(Operation::EventNew, Resource::Event, &marks);
                 Marks::Queue(marks)
             }
         };

@@ -7,6 +7,7 @@
 //! 2. Ranges and local memory follow the rules of [`crate::buffer`].
 
 use crate::buffer::{LocalDest, LocalSource, SymRange};
+use crate::operation::Operation;
 use crate::runtime::Inner;
 use crate::transport::Lane;
 use crate::{Element, Error, MemoryKind, Result};
@@ -207,7 +208,7 @@ impl<T: Pod> SymArray<T> {
         let (me, dest) = (self.runtime.my_pe, LocalDest::from(dest));
         self.runtime
             .transport
-            .read(Lane::Blocking, me, range, dest, "read")
+            .read(Lane::Blocking, me, range, dest, Operation::Read)
     }
 
     /// Copies `source` to the elements from `start` on of this PE's copy.
@@ -220,7 +221,7 @@ impl<T: Pod> SymArray<T> {
         let (me, source) = (self.runtime.my_pe, LocalSource::from(source));
         self.runtime
             .transport
-            .write(Lane::Blocking, me, range, source, "write")
+            .write(Lane::Blocking, me, range, source, Operation::Write)
     }
 
     /// All elements of this PE's copy.

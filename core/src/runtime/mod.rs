@@ -362,7 +362,7 @@ impl Inner {
                 let _ = thread.join();
             }
         }
-        let completed = self.transport.quiet(Lane::Blocking, "finalize");
+        let completed = self.transport.quiet(Lane::Blocking, Operation::Finalize);
         let report = self.publish_unfreed();
         self.state(State::Finalizing);
         bell::ring_everyone(&self.control);
@@ -623,7 +623,7 @@ impl Runtime {
     /// meanwhile. One thread may call it, once.
     pub fn finalize_in_place(&self) -> Result<()> {
         if !self.member {
-            return Err(Error::OnStream("finalize"));
+            return Err(Error::OnStream(Operation::Finalize.name()));
         }
         self.inner.finalize()
     }
@@ -675,7 +675,7 @@ impl Runtime {
     pub fn mapping(&self) -> Mapping {
         let there = Arc::default();
         self.inner
-            .note_while("heap_keep", Resource::Mapping, &there);
+            .note_while(Operation::HeapKeep, Resource::Mapping, &there);
         Mapping {
             _segment: Arc::clone(self.inner.control.segment()),
             _elsewhere: self.inner.transport.any().mapping(),

@@ -4,6 +4,7 @@
 
 mod report;
 
+use crate::operation::Operation;
 use crate::runtime::Inner;
 use crate::sites::Sites;
 use crate::{Error, Result, Runtime};
@@ -113,13 +114,7 @@ impl Ledger {
 impl Inner {
     /// Notes that the program has made something, with `operation`.
     #[track_caller]
-    pub(crate) fn note(
-        &self,
-        operation: &'static str,
-        resource: Resource,
-        number: u64,
-        bytes: u64,
-    ) {
+    pub(crate) fn note(&self, operation: Operation, resource: Resource, number: u64, bytes: u64) {
         if let Some(ledger) = &self.ledger {
             let entry = Entry {
                 bytes,
@@ -134,7 +129,7 @@ impl Inner {
     #[track_caller]
     pub(crate) fn note_while<T: Any + Send + Sync>(
         &self,
-        operation: &'static str,
+        operation: Operation,
         resource: Resource,
         object: &Arc<T>,
     ) {

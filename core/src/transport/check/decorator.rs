@@ -4,6 +4,7 @@ use super::report::Names as _;
 use super::tracker::Tracker;
 use super::{Checker, Watch};
 use crate::buffer::{LocalDest, LocalSource, SymRange};
+use crate::operation::Operation;
 use crate::sites::Access;
 use crate::transport::{Atomic, Call, Lane, Nbi, Notes, SignalUpdate, Transport, Width};
 use crate::{Error, MemoryKind, Pe, Result};
@@ -183,7 +184,7 @@ impl Transport for Checked {
 }
 
 impl Notes for Checker {
-    fn site(&self, called: &'static str, at: &'static Location<'static>) -> u16 {
+    fn site(&self, called: Operation, at: &'static Location<'static>) -> u16 {
         self.sites.here(called, at)
     }
 

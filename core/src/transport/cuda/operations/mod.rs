@@ -328,7 +328,7 @@ impl CudaTransport {
     /// See [`Transport::atomic`]; it gives the old value.
     pub(crate) fn atomic_fetch(
         &self,
-        lane: Lane,
+        (lane, called): (Lane, Operation),
         pe: Pe,
         offset: u64,
         width: Width,
@@ -339,7 +339,7 @@ impl CudaTransport {
             self.kernels
                 .atomic(stream, at, width, operation, place.address())
         };
-        Ok(self.fetch((lane, Operation::Atomic), &mut Vec::new(), begin)?[0])
+        Ok(self.fetch((lane, called), &mut Vec::new(), begin)?[0])
     }
 
     /// Puts a wait on a lane; only the lane waits.
@@ -388,16 +388,16 @@ impl CudaTransport {
     /// See [`Transport::atomic`], for who does not want the old value.
     pub(crate) fn atomic_update(
         &self,
-        lane: Lane,
+        (lane, called): (Lane, Operation),
         pe: Pe,
         offset: u64,
         width: Width,
         operation: Atomic,
     ) -> Result<()> {
         let at = self.layout.address(pe, offset);
-        let stream = self.begin(lane, Operation::Atomic)?;
+        let stream = self.begin(lane, called)?;
         self.kernels.atomic(stream, at, width, operation, 0)?;
-        self.finish(lane, Operation::Atomic)
+        self.finish(lane, called)
     }
 
     /// See [`Transport::signal`].
@@ -570,9 +570,9 @@ impl Transport for CudaTransport {
         fetches: bool,
     ) -> Result<u64> {
         if fetches {
-            return self.atomic_fetch(call.lane, pe, offset, width, operation);
+            return self.atomic_fetch((call.lane, call.called), pe, offset, width, operation);
         }
-        self.atomic_update(call.lane, pe, offset, width, operation)?;
+        self.atomic_update((call.lane, call.called), pe, offset, width, operation)?;
         Ok(0)
     }
 
