@@ -7,9 +7,9 @@
 //! blocking ones; the C ABI has them, and gives the result by [`give_until_quiet`](Runtime::give_until_quiet).
 
 use crate::buffer::NbiDest;
-use crate::heap::sym::SymElement;
 use crate::operation::Operation;
 use crate::point_to_point::WaitElement;
+use crate::symmetric::SymElement;
 use crate::transport::{Atomic, Width};
 use crate::{Pe, Result, Runtime};
 use std::panic::Location;

@@ -14,12 +14,13 @@
 //!
 //! | layer | modules |
 //! |---|---|
-//! | a PE's membership in a job | [`Runtime`] |
-//! | operations: they check every argument, once | `rma`, `atomics`, `signal`, `point_to_point`, `order`, `collectives`, `heap`, `team` |
-//! | operations that run later, in order | [`Stream`] |
-//! | waiting, and who waits for what | `wait`, [`board`] |
-//! | memory and data movement, which take arguments for granted | `transport` |
 //! | how the PEs of a job find each other | `bootstrap`, [`local`] |
+//! | init and finalize | `lifecycle` |
+//! | operations that run later, in order | [`Stream`] |
+//! | operations: they check every argument, once | `memory_management`, `team_management`, `collectives`, `rma`, `atomics`, `signal`, `point_to_point`, `order` |
+//! | waiting, and who waits for what | `wait`, [`board`] |
+//! | a PE's membership in a job, its heap and its teams | [`Runtime`], `heap`, `team`, `symmetric` |
+//! | memory and data movement, which take arguments for granted | `transport` |
 //!
 //! # Example
 //!
@@ -61,8 +62,10 @@ mod error;
 pub mod fuzz;
 mod heap;
 mod job;
+mod lifecycle;
 mod lock;
 mod memory_kind;
+mod memory_management;
 mod op;
 mod operation;
 mod order;
@@ -75,7 +78,9 @@ mod sites;
 mod stream;
 mod strided;
 mod strides;
+mod symmetric;
 mod team;
+mod team_management;
 mod track;
 mod transport;
 mod wait;
@@ -89,13 +94,13 @@ pub use buffer::{LocalDest, LocalSource, NbiDest, NbiSource, Registration, SymRa
 pub use deadline::deadline;
 pub use dtype::{Dtype, Element};
 pub use error::{Error, Result};
-pub use heap::sym::{SymArray, SymElement, SymSlice, Symmetric};
 pub use heap::{HeapStats, Request};
 pub use job::fork::generation as fork_generation;
 pub use job::interrupt::{InterruptHook, in_interrupt_hook};
 pub use job::machine;
 pub use job::roll::{End, Roll};
 pub use memory_kind::MemoryKind;
+pub use memory_management::SymArray;
 pub use op::{Cmp, Op, SignalOp};
 #[doc(hidden)]
 pub use operation::Operation;
@@ -105,6 +110,7 @@ pub use runtime::{InitAttr, Mapping, Runtime};
 pub use sites::{Access, Place, SiteHook};
 pub use stream::{Event, Stream};
 pub use strides::{Strides, Transfer};
+pub use symmetric::{SymElement, SymSlice, Symmetric};
 pub use team::{Team, TeamConfig};
 pub use track::{Resource, Unfreed};
 pub use transport::cuda::CudaStreamRef;

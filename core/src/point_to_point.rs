@@ -9,11 +9,11 @@ mod turns;
 
 use crate::buffer::SymRange;
 use crate::dtype::Element;
-use crate::heap::sym::{SymElement, SymSlice};
 use crate::job::published::{Seen, Target, Wait};
 use crate::op::Cmp;
 use crate::operation::Operation;
 use crate::runtime::Inner;
+use crate::symmetric::{SymElement, SymSlice};
 use crate::transport::cuda::kernels::WaitMode;
 use crate::transport::{Notes, Watch};
 use crate::{Error, Result, Runtime};

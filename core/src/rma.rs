@@ -2,9 +2,9 @@
 
 use crate::buffer::{LocalDest, LocalSource, NbiDest, NbiSource, SymRange};
 use crate::dtype::Element;
-use crate::heap::sym::{SymElement, Symmetric};
 use crate::job::bell;
 use crate::operation::Operation;
+use crate::symmetric::{SymElement, Symmetric};
 use crate::{Pe, Result, Runtime};
 
 impl Runtime {

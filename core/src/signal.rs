@@ -2,10 +2,10 @@
 
 use crate::buffer::{LocalSource, NbiSource};
 use crate::dtype::Dtype;
-use crate::heap::sym::{SymElement, Symmetric};
 use crate::job::published::{Target, Wait};
 use crate::op::{Cmp, SignalOp};
 use crate::operation::Operation;
+use crate::symmetric::{SymElement, Symmetric};
 use crate::transport::{Nbi, SignalUpdate};
 use crate::{Pe, Result, Runtime};
 

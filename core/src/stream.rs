@@ -30,15 +30,12 @@
 mod gpu;
 mod queue;
 
-pub(crate) use gpu::GpuStream;
-pub(crate) use queue::Queue;
-
 use crate::operation::Operation;
-use crate::runtime::Inner;
+use crate::runtime::{DeviceStream, Inner};
 use crate::track::Resource;
 use crate::transport::cuda::CudaStreamRef;
 use crate::{Error, Result, Runtime};
-use gpu::GpuEvent;
+use gpu::{GpuEvent, GpuStream};
 use queue::{QueueMarks, QueueStream};
 use std::sync::Arc;
 use std::time::Duration;
@@ -86,7 +83,7 @@ impl Stream {
     fn on_gpu(inner: &Arc<Inner>, stream: GpuStream) -> Stream {
         let view = Runtime::view_on(inner, stream.lane());
         let stream = Arc::new(stream);
-        inner.add_gpu_stream(&stream);
+        inner.add_gpu_stream(Arc::<GpuStream>::clone(&stream));
         Stream {
             runtime: Runtime::view(inner),
             kind: Kind::Gpu(stream, view),
@@ -235,7 +232,7 @@ impl Drop for Stream {
         }
         match &mut self.kind {
             Kind::Queue(queue) => queue.let_go(inner),
-            Kind::Gpu(gpu, _) => inner.let_gpu_stream_go(gpu),
+            Kind::Gpu(gpu, _) => inner.let_gpu_stream_go(Arc::<GpuStream>::clone(gpu)),
         }
     }
 }

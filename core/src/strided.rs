@@ -5,9 +5,9 @@
 
 use crate::buffer::{LocalDest, LocalSource, SymRange};
 use crate::dtype::Element;
-use crate::heap::sym::{SymSlice, Symmetric};
 use crate::operation::Operation;
 use crate::strides::{Strides, Transfer};
+use crate::symmetric::{SymSlice, Symmetric};
 use crate::{Error, Pe, Result, Runtime};
 
 impl Runtime {

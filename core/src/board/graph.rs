@@ -11,7 +11,7 @@ use crate::Pe;
 use crate::clock::now_ns;
 use crate::job::process::{self, Process};
 use crate::job::published::Target;
-use crate::team;
+use crate::job::team;
 use crate::words::{continued, pes, seconds, verb};
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};

@@ -3,8 +3,8 @@
 use super::{Board, Entry, State};
 use crate::Pe;
 use crate::job::published::{Target, Wait as Waiting};
+use crate::job::team;
 use crate::operation::Operation;
-use crate::team;
 use crate::words::{ordinal, pes, seconds};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};

@@ -8,7 +8,7 @@ use crate::Pe;
 use crate::clock::now_ns;
 use crate::job::block::Control;
 use crate::job::published::{Seen, Target, Wait as Waiting};
-use crate::team;
+use crate::job::team;
 use crate::words::{numbered, pes, seconds};
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;

@@ -16,7 +16,6 @@ mod socket;
 mod unique_id;
 
 pub use env::{LAUNCHERS, Launcher};
-pub(crate) use interrupt::hook;
 pub use interrupt::set_init_interrupt_hook;
 pub use unique_id::UniqueId;
 
@@ -54,7 +53,7 @@ fn stride(bytes: u64) -> Result<u64> {
 }
 
 /// Joins the job that the environment describes.
-pub(crate) fn from_environment(attr: &InitAttr) -> Result<Runtime> {
+fn from_environment(attr: &InitAttr) -> Result<Runtime> {
     match env::find()? {
         env::Found::Single => local::Job::new(1, attr)?.join(0),
         env::Found::Member {
@@ -74,7 +73,7 @@ pub(crate) fn from_environment(attr: &InitAttr) -> Result<Runtime> {
 }
 
 /// Joins the job that a unique id names.
-pub(crate) fn from_unique_id(id: &UniqueId, pe: Pe, n_pes: Pe, attr: &InitAttr) -> Result<Runtime> {
+fn from_unique_id(id: &UniqueId, pe: Pe, n_pes: Pe, attr: &InitAttr) -> Result<Runtime> {
     join(&id.key(), pe, n_pes, attr, "unique id", None)
 }
 
@@ -128,4 +127,26 @@ fn join(
     drop(page);
     let (cuda, membership) = (cuda.transpose()?, Membership::Process);
     Runtime::assemble(control, pe, &resolved, membership, until, cuda, word)
+}
+
+impl Runtime {
+    /// Joins the job that the environment describes: `nvshmemrs-run`, `torchrun`, `mpirun`, `srun` on one host. Without any
+    /// of them the caller is the only PE.
+    ///
+    /// Collective over all PEs of the job. OpenSHMEM 1.5 section 9.1.1.
+    pub fn init() -> Result<Runtime> {
+        Runtime::init_with(&InitAttr::default())
+    }
+
+    /// As [`init`](Runtime::init), with attributes.
+    pub fn init_with(attr: &InitAttr) -> Result<Runtime> {
+        from_environment(attr)
+    }
+
+    /// Joins the job that `id` names, as PE `pe` of `n_pes`. The PEs are processes of one host, or threads of them.
+    ///
+    /// Collective over all PEs of the job. NVSHMEM `nvshmemx_init_attr` with a unique id.
+    pub fn init_unique_id(id: &UniqueId, pe: Pe, n_pes: Pe, attr: &InitAttr) -> Result<Runtime> {
+        from_unique_id(id, pe, n_pes, attr)
+    }
 }

@@ -5,9 +5,9 @@ use super::{
     PAYLOAD_BYTES, Turn, WORK_WORDS, bytes_of, bytes_of_mut, check_overlap, times, with_work,
 };
 use crate::buffer::{LocalDest, LocalSource};
-use crate::heap::sym::{SymSlice, Symmetric};
 use crate::operation::Operation;
 use crate::strides::Strides;
+use crate::symmetric::{SymSlice, Symmetric};
 use crate::{Error, Pe, Result, Runtime, Team};
 use bytemuck::Pod;
 

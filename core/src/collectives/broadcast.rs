@@ -2,8 +2,8 @@
 
 use super::device::Task;
 use super::{PAYLOAD_BYTES, check_overlap, with_work};
-use crate::heap::sym::{SymSlice, Symmetric};
 use crate::operation::Operation;
+use crate::symmetric::{SymSlice, Symmetric};
 use crate::{Pe, Result, Runtime, Team};
 use bytemuck::Pod;
 

@@ -3,9 +3,9 @@
 use super::device::{Form, Task};
 use super::{PAYLOAD_BYTES, check_overlap, with_work};
 use crate::buffer::SymRange;
-use crate::heap::sym::{SymSlice, Symmetric};
 use crate::job::block::PAYLOAD_WORDS;
 use crate::operation::{NONE, Operation};
+use crate::symmetric::{SymSlice, Symmetric};
 use crate::transport::Lane;
 use crate::{Error, Result, Runtime, Team};
 use bytemuck::Pod;

@@ -11,11 +11,13 @@ use crate::dtype::Dtype;
 use crate::job::published::{Target, Wait};
 use crate::op::Op;
 use crate::operation::{ARGS, Operation};
+use crate::runtime::Inner;
 use crate::team::TeamState;
 use crate::transport::Lane;
-use crate::transport::cuda::CudaTransport;
 use crate::transport::cuda::kernels::{self, CollectiveArgs, Plan, Reduction, TeamArgs};
+use crate::transport::cuda::{CompletionCounts, CudaTransport};
 use crate::{Error, Pe, Result};
+use std::cell::RefCell;
 
 /// What a collective's kernel does. Symmetric offsets, and bytes of the message, or of one part where there is a part per member.
 #[derive(Clone, Copy, Debug, Default)]
@@ -267,5 +269,19 @@ impl TeamState {
     pub(super) fn device(&self) -> Result<TeamArgs> {
         self.on_device()
             .ok_or_else(|| Error::Internal(format!("team {} is not on the GPU", self.index)))?
+    }
+}
+
+impl Inner {
+    /// Waits until the collectives of a team that this PE has put on streams have run.
+    pub(crate) fn await_launches(&self, operation: Operation, team: &TeamState) -> Result<()> {
+        let Some(cuda) = self.transport.cuda() else {
+            return Ok(());
+        };
+        let look = RefCell::new(CompletionCounts::new(cuda));
+        self.wait_until_done(operation, &|| {
+            let counts = look.borrow_mut().counts()?;
+            Ok(counts.is_some_and(|counts| cuda.completion().have_run(team.index, &counts)))
+        })
     }
 }

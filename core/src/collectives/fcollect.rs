@@ -3,8 +3,8 @@
 use super::device::Task;
 use super::{PAYLOAD_BYTES, Turn, check_overlap, times, with_work};
 use crate::buffer::SymRange;
-use crate::heap::sym::{SymSlice, Symmetric};
 use crate::operation::{IN_PLACE, Operation};
+use crate::symmetric::{SymSlice, Symmetric};
 use crate::{Result, Runtime, Team};
 use bytemuck::Pod;
 

@@ -11,9 +11,9 @@ use super::{
 };
 use crate::buffer::{LocalDest, LocalSource, SymRange};
 use crate::dtype::{Dtype, Element};
-use crate::heap::sym::{SymSlice, Symmetric};
 use crate::op::Op;
 use crate::runtime::Inner;
+use crate::symmetric::{SymSlice, Symmetric};
 
 use crate::operation::{ARGS, Operation};
 use crate::{Error, Pe, Result, Runtime, Team};

@@ -3,9 +3,9 @@
 use super::reduce::{Reduction, check_aligned, check_kernel, pieces};
 use super::{PAYLOAD_BYTES, check_overlap, times, with_work};
 use crate::dtype::Element;
-use crate::heap::sym::{SymSlice, Symmetric};
 use crate::op::Op;
 use crate::operation::{IN_PLACE, Operation};
+use crate::symmetric::{SymSlice, Symmetric};
 use crate::{Result, Runtime, Team};
 
 impl Runtime {

@@ -4,9 +4,9 @@ use super::fold::Kernel;
 use super::reduce::{Reduction, share};
 use super::{PAYLOAD_BYTES, Turn, Work, with_work};
 use crate::dtype::Element;
-use crate::heap::sym::{SymSlice, Symmetric};
 use crate::op::Op;
 use crate::runtime::Inner;
+use crate::symmetric::{SymSlice, Symmetric};
 
 use crate::operation::{ARGS, Operation};
 use crate::{Pe, Result, Runtime, Team};

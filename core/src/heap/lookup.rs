@@ -52,13 +52,13 @@ fn spread(number: u64) -> usize {
 }
 
 /// The cache.
-pub(super) struct Lookup {
+pub(crate) struct Lookup {
     small: [Line; LINES],
     large: [Line; LINES],
 }
 
 impl Lookup {
-    pub(super) fn new() -> Lookup {
+    pub(crate) fn new() -> Lookup {
         Lookup {
             small: [const { Line::new() }; LINES],
             large: [const { Line::new() }; LINES],
@@ -77,12 +77,12 @@ impl Lookup {
 
     /// Whether a remembered allocation holds `bytes` bytes (at least 1) at `offset`. `false` says nothing.
     #[inline(always)]
-    pub(super) fn contains(&self, offset: u64, bytes: u64) -> bool {
+    pub(crate) fn contains(&self, offset: u64, bytes: u64) -> bool {
         self.large(offset).contains(offset, bytes) || self.small(offset).contains(offset, bytes)
     }
 
     /// Remembers that `offset` lies in the allocation from `start` to `end`. Under the heap's lock only.
-    pub(super) fn remember(&self, offset: u64, start: u64, end: u64) {
+    pub(crate) fn remember(&self, offset: u64, start: u64, end: u64) {
         let line = if end - start < LARGE {
             self.small(offset)
         } else {
@@ -92,7 +92,7 @@ impl Lookup {
     }
 
     /// Forgets everything. Under the heap's lock only.
-    pub(super) fn forget(&self) {
+    pub(crate) fn forget(&self) {
         for line in self.small.iter().chain(&self.large) {
             if line.end.load(Relaxed) != 0 {
                 line.set(0, 0);

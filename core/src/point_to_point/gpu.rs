@@ -5,10 +5,10 @@
 
 use super::{Set, Values, WaitElement};
 use crate::buffer::SymRange;
-use crate::heap::sym::SymElement;
 use crate::op::Cmp;
 use crate::operation::Operation;
 use crate::runtime::Inner;
+use crate::symmetric::SymElement;
 use crate::transport::Lane;
 use crate::transport::cuda::CudaTransport;
 use crate::transport::cuda::kernels::{WaitArgs, WaitMode};

@@ -2,7 +2,7 @@
 
 use crate::job::signals;
 use crate::operation::Operation;
-use crate::runtime::Inner;
+use crate::runtime::{DeviceStream, Inner};
 use crate::transport::Lane;
 use crate::transport::cuda::{CudaEvent, CudaStream, CudaStreamRef, CudaTransport};
 use crate::{Error, Result, Runtime};
@@ -28,6 +28,25 @@ impl std::fmt::Debug for GpuStream {
     }
 }
 
+impl DeviceStream for GpuStream {
+    fn raw(&self) -> u64 {
+        self.cuda.raw()
+    }
+
+    fn made_in(&self) -> Option<u64> {
+        self.made_in
+    }
+
+    fn is_foreign(&self) -> bool {
+        self.cuda.is_foreign()
+    }
+
+    fn query(&self) -> Result<bool> {
+        self.cuda.check_capture("asking whether a stream is done")?;
+        self.cuda.query()
+    }
+}
+
 impl GpuStream {
     pub(super) fn new(transport: &CudaTransport) -> Result<GpuStream> {
         let cuda = CudaStream::new(transport.device())?;
@@ -48,32 +67,12 @@ impl GpuStream {
         }
     }
 
-    pub(crate) fn raw(&self) -> u64 {
-        self.cuda.raw()
-    }
-
-    /// The capture that it was in when it was made.
-    pub(crate) fn made_in(&self) -> Option<u64> {
-        self.made_in
-    }
-
     /// Where operations go that are called on it.
     pub(super) fn lane(&self) -> Lane {
         Lane::Stream(self.cuda.raw())
     }
 
-    /// Whether the program made it, and may destroy it once it has dropped ours.
-    pub(crate) fn is_foreign(&self) -> bool {
-        self.cuda.is_foreign()
-    }
-
-    /// Whether everything on it has run; an error while it is captured.
-    pub(crate) fn query(&self) -> Result<bool> {
-        self.cuda.check_capture("asking whether a stream is done")?;
-        self.cuda.query()
-    }
-
-    /// As [`query`](GpuStream::query); an error if it may have ended before it was done.
+    /// As [`query`](DeviceStream::query); an error if it may have ended before it was done.
     pub(super) fn is_done(&self, inner: &Inner) -> Result<bool> {
         let done = self.query()?;
         inner.check_kernels(Operation::StreamSynchronize)?;

@@ -4,7 +4,7 @@ use crate::job::bell;
 use crate::job::published::{Target, Wait};
 use crate::job::signals;
 use crate::operation::Operation;
-use crate::runtime::Inner;
+use crate::runtime::{Inner, WorkQueue};
 use crate::wait;
 use crate::{Error, Result, Runtime, deadline};
 use std::collections::VecDeque;
@@ -111,6 +111,20 @@ impl Queue {
     }
 }
 
+impl WorkQueue for Queue {
+    fn close(&self) {
+        Queue::close(self);
+    }
+
+    fn abandon(&self) {
+        Queue::abandon(self);
+    }
+
+    fn drain(&self, inner: &Inner, operation: Operation) -> Result<()> {
+        Queue::drain(self, inner, operation)
+    }
+}
+
 /// A queue and its thread.
 pub(super) struct QueueStream {
     queue: Arc<Queue>,
@@ -137,7 +151,7 @@ impl QueueStream {
         let builder = std::thread::Builder::new().name("nvshmemrs-stream".into());
         let thread = signals::blocked(|| builder.spawn(move || served.serve(&runtime)))
             .map_err(|error| Error::system("starting a stream's thread", error))?;
-        inner.streams().push(Arc::downgrade(&queue));
+        inner.streams().push(Arc::<Queue>::downgrade(&queue));
         Ok(QueueStream {
             queue,
             thread: Some(thread),

@@ -1,25 +1,15 @@
-//! Teams: ordered sets of PEs.
+//! Teams: ordered sets of PEs. What one PE knows of its own.
 //!
-//! A team has a number below [`MAX_TEAMS`], which its members agree on when they make it ([`split`], [`join`]). Each PE has slots of its
-//! own for each number, so teams without a common member may have the same one, and no PE outside a team is asked. The number is
-//! used again after the team is destroyed; its epochs go on counting, so what an earlier team left in a slot is always older.
+//! A team has a number below [`MAX_TEAMS`], which its members agree on when they make it
+//! ([`team_management`](crate::team_management)). Each PE has slots of its own for each number, so teams without a common member may
+//! have the same one, and no PE outside a team is asked. The number is used again after the team is destroyed; its epochs go on
+//! counting, so what an earlier team left in a slot is always older.
 
-mod join;
-mod kernels;
-mod numbers;
-mod predefined;
-mod split;
-
-use crate::job::bell::ring_team;
 use crate::job::block::{Control, MAX_TEAMS, Row, TEAM_WORDS};
 use crate::job::team::NAMES;
-pub(crate) use crate::job::team::{breaks, broken, name, short_name};
-use crate::job::{stops, tell};
-use crate::operation::Operation;
-use crate::runtime::Inner;
-use crate::track::Resource;
+use crate::job::tell;
 use crate::transport::cuda::kernels::TeamArgs;
-use crate::{Error, Pe, Result, Runtime};
+use crate::{Error, Pe, Result};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64};
 use std::sync::{Arc, Mutex, RwLock};
@@ -52,11 +42,13 @@ impl Team {
     }
 
     /// The handle's number in the C ABI.
+    #[inline(always)]
     pub fn number(self) -> u64 {
         self.0
     }
 
-    fn index(self) -> usize {
+    #[inline(always)]
+    pub(crate) fn index(self) -> usize {
         (self.0 & 0xffff_ffff) as usize
     }
 }
@@ -81,7 +73,7 @@ pub(crate) struct Members {
 }
 
 impl Members {
-    fn strided(start: Pe, stride: Pe, n_pes: Pe) -> Members {
+    pub(crate) fn strided(start: Pe, stride: Pe, n_pes: Pe) -> Members {
         Members {
             n_pes,
             start,
@@ -90,7 +82,7 @@ impl Members {
         }
     }
 
-    fn listed(list: Vec<Pe>) -> Members {
+    pub(crate) fn listed(list: Vec<Pe>) -> Members {
         Members {
             n_pes: list.len() as Pe,
             start: 0,
@@ -100,7 +92,7 @@ impl Members {
     }
 
     /// These PEs, in this order.
-    fn of(pes: Vec<Pe>) -> Members {
+    pub(crate) fn of(pes: Vec<Pe>) -> Members {
         let start = pes[0];
         let stride = pes.get(1).map_or(1, |second| second - start);
         let strided = pes.windows(2).all(|pair| pair[1] - pair[0] == stride);
@@ -121,12 +113,12 @@ impl Members {
     }
 
     /// The number of `pe` in the team.
-    fn member(&self, pe: Pe) -> Option<Pe> {
+    pub(crate) fn member(&self, pe: Pe) -> Option<Pe> {
         (0..self.n_pes).find(|&member| self.pe(member) == pe)
     }
 
     /// Some of the members, by their numbers here: `start`, `start + stride`, ...
-    fn pick(&self, start: Pe, stride: Pe, n_pes: Pe) -> Members {
+    pub(crate) fn pick(&self, start: Pe, stride: Pe, n_pes: Pe) -> Members {
         match &self.list {
             None => Members::strided(self.pe(start), self.stride * stride, n_pes),
             Some(_) => Members::listed((0..n_pes).map(|m| self.pe(start + m * stride)).collect()),
@@ -139,16 +131,16 @@ pub(crate) struct TeamState {
     pub(crate) index: u32,
     pub(crate) row: Row,
     /// The handle of the team that has the number now, or that of [`Team::INVALID`].
-    handle: AtomicU64,
+    pub(crate) handle: AtomicU64,
     my_pe: AtomicI32,
     n_pes: AtomicI32,
     start: AtomicI32,
     stride: AtomicI32,
     listed: AtomicBool,
     list: RwLock<Option<Arc<[Pe]>>>,
-    config: Mutex<TeamConfig>,
+    pub(crate) config: Mutex<TeamConfig>,
     /// On GPU memory: what the team's kernels get, or why it has none.
-    device: Mutex<Option<Result<TeamArgs>>>,
+    pub(crate) device: Mutex<Option<Result<TeamArgs>>>,
     /// The last epoch this PE has entered; it survives the team.
     pub(crate) epoch: AtomicU64,
     /// The epoch after which the team's first one comes.
@@ -158,7 +150,7 @@ pub(crate) struct TeamState {
 }
 
 impl TeamState {
-    fn free(control: &Control, index: u32) -> TeamState {
+    pub(crate) fn free(control: &Control, index: u32) -> TeamState {
         TeamState {
             index,
             row: control.row(index),
@@ -234,12 +226,19 @@ impl TeamState {
     }
 
     /// Lets later teams with this number begin after `epoch`.
-    fn skip_to(&self, epoch: u64) {
+    pub(crate) fn skip_to(&self, epoch: u64) {
         self.epoch.fetch_max(epoch, Relaxed);
     }
 
     /// Makes this number the team of `members`, in which this PE has number `my_pe`.
-    fn set(&self, control: &Control, handle: Team, members: &Members, my_pe: Pe, born: u64) {
+    pub(crate) fn set(
+        &self,
+        control: &Control,
+        handle: Team,
+        members: &Members,
+        my_pe: Pe,
+        born: u64,
+    ) {
         self.my_pe.store(my_pe, Relaxed);
         self.n_pes.store(members.n_pes, Relaxed);
         self.start.store(members.start, Relaxed);
@@ -261,7 +260,7 @@ impl TeamState {
 
 /// The teams of one PE.
 pub(crate) struct Teams {
-    states: Box<[TeamState]>,
+    pub(crate) states: Box<[TeamState]>,
     pool: Mutex<Pool>,
 }
 
@@ -292,17 +291,23 @@ impl Teams {
         }
     }
 
+    /// Those that there are.
+    pub(crate) fn live(&self) -> impl Iterator<Item = &TeamState> {
+        let is_live = |state: &&TeamState| state.handle.load(Acquire) != Team::INVALID.0;
+        self.states.iter().filter(is_live)
+    }
+
     fn pool(&self) -> std::sync::MutexGuard<'_, Pool> {
         crate::lock::lock(&self.pool)
     }
 
     /// The numbers that no team of this PE has.
-    fn unused(&self) -> [u64; TEAM_WORDS] {
+    pub(crate) fn unused(&self) -> [u64; TEAM_WORDS] {
         self.pool().used.map(|word| !word)
     }
 
     /// Takes a number, unless another thread was faster.
-    fn claim(&self, index: usize) -> Option<Claim<'_>> {
+    pub(crate) fn claim(&self, index: usize) -> Option<Claim<'_>> {
         let mut pool = self.pool();
         let (word, bit) = (&mut pool.used[index / 64], 1 << (index % 64));
         if *word & bit != 0 {
@@ -312,35 +317,35 @@ impl Teams {
         Some(Claim { teams: self, index })
     }
 
-    fn give_back(&self, index: usize) {
+    pub(crate) fn give_back(&self, index: usize) {
         self.pool().used[index / 64] &= !(1 << (index % 64));
     }
 
     /// A number is not given back.
-    fn lose(&self) {
+    pub(crate) fn lose(&self) {
         self.pool().lost += 1;
     }
 
     /// How many numbers were not given back.
-    fn lost(&self) -> u32 {
+    pub(crate) fn lost(&self) -> u32 {
         self.pool().lost
     }
 }
 
 /// A number that this PE has taken and does not use yet.
-struct Claim<'a> {
+pub(crate) struct Claim<'a> {
     teams: &'a Teams,
     index: usize,
 }
 
 impl Claim<'_> {
     /// The last epoch of this PE at that number.
-    fn epoch(&self) -> u64 {
+    pub(crate) fn epoch(&self) -> u64 {
         self.teams.states[self.index].epoch.load(Relaxed)
     }
 
     /// Makes it the team of `members`.
-    fn settle(
+    pub(crate) fn settle(
         self,
         control: &Control,
         members: &Members,
@@ -370,7 +375,7 @@ impl Drop for Claim<'_> {
 
 /// The number that all of some PEs can use, if there is one. Each attempt prefers another one, so that two threads that make teams with
 /// the same PEs come apart.
-fn choose(free: [u64; TEAM_WORDS], attempt: usize) -> Option<usize> {
+pub(crate) fn choose(free: [u64; TEAM_WORDS], attempt: usize) -> Option<usize> {
     let count: u32 = free.iter().map(|word| word.count_ones()).sum();
     if count == 0 {
         return None;
@@ -382,157 +387,16 @@ fn choose(free: [u64; TEAM_WORDS], attempt: usize) -> Option<usize> {
 
 /// How often members try to agree on a number: once for each. Every failure means that another thread was faster, so a few times do;
 /// memory that is no longer what the members wrote must not keep them at it for ever.
-const MAX_ATTEMPTS: usize = MAX_TEAMS;
+pub(crate) const MAX_ATTEMPTS: usize = MAX_TEAMS;
 
 /// The last epoch that any member has used at a number. A mark for a broken team has 44 bits for it, which nobody counts to.
-fn latest(epochs: impl Iterator<Item = u64>) -> Result<u64> {
+pub(crate) fn latest(epochs: impl Iterator<Item = u64>) -> Result<u64> {
     let latest = epochs.max().unwrap_or(0);
     match latest >> 43 {
         0 => Ok(latest),
         _ => Err(Error::Internal(format!(
             "the job's control block has a team in epoch {latest}"
         ))),
-    }
-}
-
-impl Inner {
-    /// The team that a handle names.
-    #[inline(always)]
-    pub(crate) fn team(&self, team: Team) -> Result<&TeamState> {
-        match self.teams.states.get(team.index()) {
-            Some(state) if state.handle.load(Acquire) == team.0 => Ok(state),
-            _ => Err(no_team(team)),
-        }
-    }
-
-    /// Takes a number, unless another thread was faster; what an earlier team has left there is cleared.
-    fn claim_team(&self, index: usize) -> Result<Option<Claim<'_>>> {
-        let Some(claim) = self.teams.claim(index) else {
-            return Ok(None);
-        };
-        if let Some(cuda) = self.transport.cuda() {
-            cuda.clear_team(index as u32)?;
-        }
-        Ok(Some(claim))
-    }
-
-    /// Makes what the kernels of a team need, if the heap is GPU memory.
-    fn put_on_device(&self, team: Team, members: &Members, my_pe: Pe, born: u64) {
-        if let Some(cuda) = self.transport.cuda() {
-            let pes: Vec<Pe> = (0..members.n_pes)
-                .map(|member| members.pe(member))
-                .collect();
-            let state = &self.teams.states[team.index()];
-            let made = cuda.make_team(state.index, &pes, my_pe, born);
-            *crate::lock::lock(&state.device) = Some(made);
-        }
-    }
-
-    /// The team with a number, for messages and checks of this PE's own waits.
-    pub(crate) fn team_state(&self, index: u32) -> &TeamState {
-        &self.teams.states[index as usize]
-    }
-
-    /// An error if a member left a collective of the team half-way.
-    #[inline(always)]
-    pub(crate) fn check_team(&self, operation: Operation, team: &TeamState) -> Result<()> {
-        let block = self.control.block(team.row, self.my_pe);
-        let broken = block.broken.load(Acquire);
-        if broken == 0 || !breaks(broken, team.born()) {
-            return Ok(());
-        }
-        // The member may have left because of another one, whom the caller should hear of.
-        stops::check(&self.control, self.my_pe, operation)?;
-        Err(self::broken(operation.name(), team.index, broken))
-    }
-}
-
-impl Inner {
-    /// Tells the members that a team's collectives cannot go on, because of this PE.
-    #[cold]
-    pub(crate) fn break_team(&self, team: &TeamState) {
-        let mark = team.epoch_to_break() << 20 | (self.my_pe as u64 + 1);
-        let members = team.members();
-        for pe in (0..members.n_pes).map(|member| members.pe(member)) {
-            tell::broken(self.control.team(team.index, pe), mark);
-        }
-        ring_team(&self.control);
-    }
-}
-
-#[cold]
-fn no_team(team: Team) -> Error {
-    let expected = match team {
-        Team::INVALID => "team of this PE; TEAM_INVALID is what a split gives to non-members",
-        Team::GPU_LEADERS => {
-            "team of this PE: only the first PE of each GPU is a member of GPU_LEADERS"
-        }
-        _ => "team of this PE; it was destroyed, or never made",
-    };
-    Error::BadHandle {
-        argument: "team",
-        handle: team.0,
-        expected,
-    }
-}
-
-impl Runtime {
-    /// Notes that the program has made a team.
-    #[track_caller]
-    fn note_team(&self, operation: Operation, team: Team) {
-        self.inner.note(operation, Resource::Team, team.number(), 0);
-    }
-
-    /// This PE's number in a team; -1 for [`Team::INVALID`], and for [`Team::GPU_LEADERS`] on a PE that is none. Local.
-    /// OpenSHMEM 1.5 section 9.4.1.
-    pub fn team_my_pe(&self, team: Team) -> Result<Pe> {
-        self.inner.ready()?;
-        match self.is_none(team) {
-            true => Ok(-1),
-            false => Ok(self.inner.team(team)?.my_pe()),
-        }
-    }
-
-    /// The number of PEs in a team; -1 for [`Team::INVALID`], and for [`Team::GPU_LEADERS`] on a PE that is none. Local.
-    /// OpenSHMEM 1.5 section 9.4.2.
-    pub fn team_n_pes(&self, team: Team) -> Result<Pe> {
-        self.inner.ready()?;
-        match self.is_none(team) {
-            true => Ok(-1),
-            false => Ok(self.inner.team(team)?.n_pes()),
-        }
-    }
-
-    /// The number in `dest_team` of the PE that is `src_pe` in `src_team`; -1 if it is not a member there, or if one of the
-    /// teams is [`Team::INVALID`], or [`Team::GPU_LEADERS`] on a PE that is none. Local. OpenSHMEM 1.5 section 9.4.4.
-    pub fn team_translate_pe(&self, src_team: Team, src_pe: Pe, dest_team: Team) -> Result<Pe> {
-        self.inner.ready()?;
-        if self.is_none(src_team) || self.is_none(dest_team) {
-            return Ok(-1);
-        }
-        let members = |argument, team| match self.inner.team(team) {
-            Ok(state) => Ok(state.members()),
-            Err(error) => Err(error.naming(argument)),
-        };
-        let src = members("src_team", src_team)?;
-        let dest = members("dest_team", dest_team)?;
-        crate::error::check_pe("src_pe", src_pe, src.n_pes)?;
-        Ok(dest.member(src.pe(src_pe)).unwrap_or(-1))
-    }
-
-    /// What a team was made with. Local. OpenSHMEM 1.5 section 9.4.3.
-    pub fn team_config(&self, team: Team) -> Result<TeamConfig> {
-        self.inner.ready()?;
-        let state = self.inner.team(team)?;
-        Ok(*crate::lock::lock(&state.config))
-    }
-
-    /// As [`ptr`](Runtime::ptr), for the PE that is number `pe` in `team`. Local. OpenSHMEM 1.6 `shmem_team_ptr`.
-    pub fn team_ptr(&self, team: Team, address: u64, pe: Pe) -> Result<Option<u64>> {
-        self.inner.ready()?;
-        let members = self.inner.team(team)?.members();
-        crate::error::check_pe("pe", pe, members.n_pes)?;
-        self.ptr(address, members.pe(pe))
     }
 }
 

@@ -4,11 +4,10 @@
 
 mod report;
 
+pub(crate) use report::{Report, digest};
+
 use crate::operation::Operation;
-use crate::runtime::Inner;
 use crate::sites::Sites;
-use crate::{Error, Result, Runtime};
-use report::Report;
 use std::any::Any;
 use std::collections::{BTreeMap, HashSet};
 use std::panic::Location;
@@ -86,6 +85,40 @@ impl Ledger {
         crate::lock::lock(&self.entries)
     }
 
+    /// Notes that the program has made something, with `operation`.
+    #[track_caller]
+    pub(crate) fn note(&self, operation: Operation, resource: Resource, number: u64, bytes: u64) {
+        let entry = Entry {
+            bytes,
+            site: self.sites.here(operation, Location::caller()),
+            alive: None,
+        };
+        self.add((resource, number), entry);
+    }
+
+    /// As [`note`](Ledger::note), for what is there as long as `object` is.
+    #[track_caller]
+    pub(crate) fn note_while<T: Any + Send + Sync>(
+        &self,
+        operation: Operation,
+        resource: Resource,
+        object: &Arc<T>,
+    ) {
+        let weak: Weak<T> = Arc::downgrade(object);
+        let entry = Entry {
+            bytes: 0,
+            site: self.sites.here(operation, Location::caller()),
+            alive: Some(weak),
+        };
+        // The weak reference keeps the address from being used again.
+        self.add((resource, Arc::as_ptr(object) as u64), entry);
+    }
+
+    /// Notes that something is freed.
+    pub(crate) fn note_freed(&self, resource: Resource, number: u64) {
+        self.entries().there.remove(&(resource, number));
+    }
+
     fn add(&self, key: (Resource, u64), entry: Entry) {
         let mut entries = self.entries();
         entries.there.insert(key, entry);
@@ -96,7 +129,7 @@ impl Ledger {
     }
 
     /// What is there, by resource and number; `released` are the offsets of allocations that this PE has released.
-    fn unfreed(&self, released: &HashSet<u64>) -> Vec<Unfreed> {
+    pub(crate) fn unfreed(&self, released: &HashSet<u64>) -> Vec<Unfreed> {
         let entries = self.entries();
         let there = entries.there.iter().filter(|(_, entry)| entry.is_there());
         there
@@ -108,79 +141,6 @@ impl Ledger {
                 released: resource == Resource::Allocation && released.contains(&number),
             })
             .collect()
-    }
-}
-
-impl Inner {
-    /// Notes that the program has made something, with `operation`.
-    #[track_caller]
-    pub(crate) fn note(&self, operation: Operation, resource: Resource, number: u64, bytes: u64) {
-        if let Some(ledger) = &self.ledger {
-            let entry = Entry {
-                bytes,
-                site: ledger.sites.here(operation, Location::caller()),
-                alive: None,
-            };
-            ledger.add((resource, number), entry);
-        }
-    }
-
-    /// As [`note`](Inner::note), for what is there as long as `object` is.
-    #[track_caller]
-    pub(crate) fn note_while<T: Any + Send + Sync>(
-        &self,
-        operation: Operation,
-        resource: Resource,
-        object: &Arc<T>,
-    ) {
-        if let Some(ledger) = &self.ledger {
-            let weak: Weak<T> = Arc::downgrade(object);
-            let entry = Entry {
-                bytes: 0,
-                site: ledger.sites.here(operation, Location::caller()),
-                alive: Some(weak),
-            };
-            // The weak reference keeps the address from being used again.
-            ledger.add((resource, Arc::as_ptr(object) as u64), entry);
-        }
-    }
-
-    /// Notes that something is freed.
-    pub(crate) fn note_freed(&self, resource: Resource, number: u64) {
-        if let Some(ledger) = &self.ledger {
-            ledger.entries().there.remove(&(resource, number));
-        }
-    }
-
-    fn unfreed(&self, ledger: &Ledger) -> Vec<Unfreed> {
-        ledger.unfreed(&self.released_offsets())
-    }
-}
-
-impl Runtime {
-    /// What this PE has made and not freed, if `NVSHMEMRS_TRACK` is set: the list that finalize writes to standard error.
-    ///
-    /// Local.
-    pub fn unfreed(&self) -> Result<Vec<Unfreed>> {
-        self.inner.ready()?;
-        let ledger = self.ledger()?;
-        Ok(self.inner.unfreed(ledger))
-    }
-
-    /// [`unfreed`](Runtime::unfreed) in words, as finalize writes it.
-    ///
-    /// Local.
-    pub fn unfreed_text(&self) -> Result<String> {
-        let unfreed = self.unfreed()?;
-        Ok(Report::new(&unfreed).whole())
-    }
-
-    fn ledger(&self) -> Result<&Ledger> {
-        self.inner.ledger.as_ref().ok_or_else(|| {
-            Error::NotSupported(
-                "the list of what is not freed needs NVSHMEMRS_TRACK=1 at init".into(),
-            )
-        })
     }
 }
 

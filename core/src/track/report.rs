@@ -1,60 +1,7 @@
 //! The list in words: what finalize writes to standard error.
 
 use super::{Resource, Unfreed};
-use crate::Pe;
-use crate::debug;
-use crate::job::published::{Target, Wait};
-use crate::job::state::State;
-use crate::job::tell;
-use crate::operation::Operation;
-use crate::runtime::Inner;
 use std::collections::BTreeMap;
-use std::sync::atomic::Ordering::{Acquire, Relaxed};
-
-impl Inner {
-    /// The list that finalize is to write, once the other PEs can see what is in it; `None` without a ledger.
-    pub(crate) fn publish_unfreed(&self) -> Option<Report> {
-        let ledger = self.ledger.as_ref()?;
-        let report = Report::new(&self.unfreed(ledger));
-        let lines = report.lines.iter().map(|line| digest(line));
-        tell::unfreed(self.control.pe(self.my_pe), lines, digest(&report.whole()));
-        Some(report)
-    }
-
-    /// Writes a list to standard error, in one go. If all PEs have `met` in finalize, of those that have the same list only the first
-    /// writes it, PE 0 before the others, and these leave out the lines that PE 0 has written.
-    pub(crate) fn write_unfreed(&self, report: &Report, met: bool) {
-        let whole = report.whole();
-        let mut same = vec![self.my_pe];
-        let mut written = Vec::new();
-        if met {
-            let list = |pe: Pe| &self.control.pe(pe).unfreed;
-            let equal = |&pe: &Pe| list(pe)[0].load(Acquire) == digest(&whole);
-            same = (0..self.n_pes).filter(equal).collect();
-            let there = list(0)[0].load(Acquire) != 0;
-            if self.my_pe != 0 && there && same.first() == Some(&self.my_pe) {
-                written = list(0)[1..].iter().map(|word| word.load(Relaxed)).collect();
-                let first = Wait {
-                    operation: Operation::Finalize,
-                    target: Target::Job,
-                };
-                // If PE 0 cannot write its list any more, the order is the least of the worries.
-                let _ = self.wait(first, || match self.control.pe(0).state.load(Acquire) {
-                    state if state >= State::Finalized as u32 => Ok(()),
-                    state => Err(u64::from(state)),
-                });
-            }
-        }
-        if same.first() == Some(&self.my_pe) {
-            let block = format!(
-                "nvshmemrs track: {}: {}",
-                crate::words::pes(&same),
-                report.without(&written)
-            );
-            debug::tell(&block);
-        }
-    }
-}
 
 impl Resource {
     /// "1 allocation", "2 teams".
@@ -89,7 +36,7 @@ impl Resource {
 }
 
 /// FNV-1a: the PEs of a job must come to the same number. Never 0, which says that there is no text.
-fn digest(text: &str) -> u64 {
+pub(crate) fn digest(text: &str) -> u64 {
     let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     });
@@ -99,7 +46,7 @@ fn digest(text: &str) -> u64 {
 /// A list of what is not freed, in words.
 pub(crate) struct Report {
     title: String,
-    lines: Vec<String>,
+    pub(crate) lines: Vec<String>,
 }
 
 /// Things of a kind that were made at one place.
@@ -123,7 +70,7 @@ const SHOWN: usize = 3;
 
 impl Report {
     /// The largest first, what was made at one place in one line.
-    pub(super) fn new(unfreed: &[Unfreed]) -> Report {
+    pub(crate) fn new(unfreed: &[Unfreed]) -> Report {
         let mut sums = BTreeMap::<(Resource, &str), Sum>::new();
         let mut kinds = BTreeMap::<Resource, usize>::new();
         let (mut all, mut released) = (Sum::default(), Sum::default());
@@ -171,12 +118,12 @@ impl Report {
     }
 
     /// All of it.
-    pub(super) fn whole(&self) -> String {
+    pub(crate) fn whole(&self) -> String {
         self.without(&[])
     }
 
     /// All but the lines whose digests are in `written`, which PE 0 has written.
-    fn without(&self, written: &[u64]) -> String {
+    pub(crate) fn without(&self, written: &[u64]) -> String {
         let is_new = |line: &&String| !written.contains(&digest(line));
         let new: Vec<&str> = self
             .lines

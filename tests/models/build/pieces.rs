@@ -269,26 +269,36 @@ pub(crate) const PIECES: &[Piece] = &[
             "fn choose",
             "const MAX_ATTEMPTS",
             "fn latest",
-            "Inner::team",
-            "Inner::team_state",
-            "Inner::check_team",
-            "Inner::claim_team",
-            "Inner::put_on_device",
-            "Inner::break_team",
-            "fn no_team",
         ],
         mutants: &[
-            mutant(
-                "Inner::break_team",
-                "tell::broken(self.control.team(team.index, pe), mark);",
-                "if !weak(\"leave: no mark\") { tell::broken(self.control.team(team.index, pe), mark); }",
-            ),
             mutant(
                 "Teams::claim",
                 "if *word & bit != 0",
                 "if *word & bit != 0 && !weak(\"claim: not asked\")",
             ),
         ],
+    },
+    Piece {
+        name: "teams",
+        file: "runtime/teams.rs",
+        items: &[
+            "Inner::team",
+            "Inner::team_state",
+            "Inner::check_team",
+            "Inner::break_team",
+            "fn no_team",
+        ],
+        mutants: &[mutant(
+            "Inner::break_team",
+            "tell::broken(self.control.team(team.index, pe), mark);",
+            "if !weak(\"leave: no mark\") { tell::broken(self.control.team(team.index, pe), mark); }",
+        )],
+    },
+    Piece {
+        name: "making",
+        file: "team_management/mod.rs",
+        items: &["Inner::claim_team", "Inner::put_on_device"],
+        mutants: &[],
     },
     Piece {
         name: "marks",
@@ -298,13 +308,13 @@ pub(crate) const PIECES: &[Piece] = &[
     },
     Piece {
         name: "numbers",
-        file: "team/numbers.rs",
+        file: "team_management/numbers.rs",
         items: &["Inner::free_number", "Inner::free_broken", "Inner::exhausted"],
         mutants: &[],
     },
     Piece {
         name: "split",
-        file: "team/split.rs",
+        file: "team_management/split.rs",
         items: &["struct Part", "impl Part", "enum Luck", "Inner::make_teams", "Inner::destroy_team", "Inner::take_handle", "fn common"],
         mutants: &[
             mutant("Inner::destroy_team", "state.skip_to(mark >> 20);", "if !weak(\"number: broken and not skipped\") { state.skip_to(mark >> 20); }"),
@@ -314,7 +324,7 @@ pub(crate) const PIECES: &[Piece] = &[
     },
     Piece {
         name: "join",
-        file: "team/join.rs",
+        file: "team_management/join.rs",
         items: &[
             "const FAILED",
             "struct Seat",
@@ -356,7 +366,7 @@ pub(crate) const PIECES: &[Piece] = &[
     },
     Piece {
         name: "releases",
-        file: "heap/mod.rs",
+        file: "memory_management/released.rs",
         items: &[
             "Inner::is_released",
             "Inner::choose_releases",

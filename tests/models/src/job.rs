@@ -43,6 +43,8 @@ include!(concat!(env!("OUT_DIR"), "/lookup.rs"));
 include!(concat!(env!("OUT_DIR"), "/alloc.rs"));
 include!(concat!(env!("OUT_DIR"), "/meeting.rs"));
 include!(concat!(env!("OUT_DIR"), "/team.rs"));
+include!(concat!(env!("OUT_DIR"), "/teams.rs"));
+include!(concat!(env!("OUT_DIR"), "/making.rs"));
 include!(concat!(env!("OUT_DIR"), "/marks.rs"));
 include!(concat!(env!("OUT_DIR"), "/numbers.rs"));
 include!(concat!(env!("OUT_DIR"), "/split.rs"));
@@ -260,6 +262,8 @@ pub(crate) mod stream {
 }
 
 mod team {
+    pub(super) use super::{breaks, broken};
+
     pub(super) fn name(_index: u32) -> String {
         String::new()
     }
@@ -566,7 +570,7 @@ impl Inner {
         Ok(())
     }
 
-    /// Mirrors `await_launches` of team/kernels.rs: there are none.
+    /// Mirrors `await_launches` of collectives/device.rs: there are none.
     fn await_launches(&self, _operation: Operation, _team: &TeamState) -> Result<()> {
         Ok(())
     }
@@ -581,7 +585,7 @@ impl Inner {
         }
     }
 
-    /// Mirrors `drop_block` of heap/mod.rs.
+    /// Mirrors `drop_block` of memory_management/mod.rs.
     fn drop_block(&self, state: &mut HeapState, offset: u64) {
         if let Some(block) = state.allocator.free(offset) {
             state.released.remove(&block.id);

@@ -5,7 +5,7 @@ use super::super::sync::Ordering::Acquire;
 use super::super::sync::spawn;
 use std::sync::Arc;
 
-/// A meeting of the collective allocation, as `agree` of heap/mod.rs; gives how many blocks were freed.
+/// A meeting of the collective allocation, as `agree` of memory_management/mod.rs; gives how many blocks were freed.
 fn round(pe: &Inner, error: Option<Error>) -> Option<usize> {
     let turn = pe.turn();
     let epoch = turn.next_epoch();

@@ -239,7 +239,10 @@ impl Names for Tracker {
     fn place(&self, place: Place) -> String {
         match place {
             Place::Team { number } => {
-                format!("in the collectives of team {}", crate::team::name(number))
+                format!(
+                    "in the collectives of team {}",
+                    crate::job::team::name(number)
+                )
             }
             Place::Private { address } => {
                 format!("private memory of PE {}, at address {address:#x}", self.me)

@@ -1,15 +1,16 @@
 //! The predefined teams: they follow from where the PEs are.
 
-use super::{Members, NAMES, Team};
+use super::NAMES;
 use crate::Runtime;
 use crate::job::places::Places;
 use crate::runtime::Inner;
+use crate::team::{Members, Team};
 
 impl Inner {
     /// Makes the predefined teams that this PE is a member of, once it knows where all PEs are.
     pub(crate) fn make_predefined(&self, places: &Places) {
         for (index, state) in self.teams.states.iter().take(NAMES.len()).enumerate() {
-            let team = Team(index as u64);
+            let team = Team::from_number(index as u64);
             let pes = match team {
                 Team::SHARED | Team::NODE => places.on_host_of(self.my_pe),
                 Team::SAME_MYPE_NODE => places.at_index_of(self.my_pe),

@@ -1,20 +1,9 @@
-//! The kernels of a PE's teams: waits until they have run, and why one may have ended before it was done.
+//! The kernels of a PE's teams: why one may have ended before it was done.
 
-use super::{Team, TeamState, Teams};
+use super::Inner;
 use crate::operation::Operation;
-use crate::runtime::Inner;
-use crate::transport::cuda::CompletionCounts;
+use crate::team::TeamState;
 use crate::{Error, Result};
-use std::cell::RefCell;
-use std::sync::atomic::Ordering::Acquire;
-
-impl Teams {
-    /// Those that there are.
-    pub(crate) fn live(&self) -> impl Iterator<Item = &TeamState> {
-        let is_live = |state: &&TeamState| state.handle.load(Acquire) != Team::INVALID.0;
-        self.states.iter().filter(is_live)
-    }
-}
 
 impl Inner {
     /// An error if what this PE has put on its GPU may have ended before it was done, or will never be done: kernels that wait for others
@@ -62,17 +51,5 @@ impl Inner {
                 operation.name()
             )),
         }
-    }
-
-    /// Waits until the collectives of a team that this PE has put on streams have run.
-    pub(crate) fn await_launches(&self, operation: Operation, team: &TeamState) -> Result<()> {
-        let Some(cuda) = self.transport.cuda() else {
-            return Ok(());
-        };
-        let look = RefCell::new(CompletionCounts::new(cuda));
-        self.wait_until_done(operation, &|| {
-            let counts = look.borrow_mut().counts()?;
-            Ok(counts.is_some_and(|counts| cuda.completion().have_run(team.index, &counts)))
-        })
     }
 }

@@ -4,112 +4,17 @@
 //! They appear at the buffer's own address as before, and at a preferred address if one was given; all of these are symmetric
 //! addresses afterwards. To everything else it is like an allocation.
 
-use crate::allocator::{Allocator, Block};
 use crate::buffer::{Registration, SymRange};
 use crate::collectives::Call;
 use crate::debug::Level;
-use crate::job::layout::Layout;
+use crate::heap::registered::Buffer;
+use crate::operation::{ARGS, Operation};
 use crate::runtime::Inner;
 use crate::track::Resource;
-
-use crate::operation::{ARGS, Operation};
 use crate::transport::Lane;
 use crate::{Error, MemoryKind, Result, Runtime, Team};
-use std::collections::BTreeMap;
-use std::sync::RwLock;
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering::{Acquire, Release};
-
-/// A registered buffer.
-#[derive(Clone, Copy, Debug)]
-struct Buffer {
-    /// Its address in the program.
-    address: u64,
-    /// A second address, if one was asked for.
-    preferred: Option<u64>,
-    block: Block,
-}
-
-/// The buffers of one PE that are registered.
-pub(super) struct Registered {
-    /// Places within the window; the same on every PE.
-    window: Allocator,
-    /// Where the window begins.
-    start: u64,
-    /// By place.
-    buffers: BTreeMap<u64, Buffer>,
-}
-
-impl Registered {
-    pub(super) fn new(layout: &Layout) -> Registered {
-        Registered {
-            window: Allocator::new(layout.window_bytes),
-            start: layout.heap_bytes,
-            buffers: BTreeMap::new(),
-        }
-    }
-
-    /// The buffer that a symmetric offset lies in, as an allocation.
-    pub(super) fn find(&self, offset: u64) -> Option<Block> {
-        let block = self.window.find(offset.checked_sub(self.start)?)?;
-        Some(Block {
-            offset: block.offset + self.start,
-            ..*block
-        })
-    }
-}
-
-/// Where registered buffers appear outside the window, for who looks up an address.
-#[derive(Default)]
-pub(super) struct Places {
-    /// Whether there are any, so that a program without them pays nothing.
-    any: AtomicBool,
-    list: RwLock<Vec<Place>>,
-}
-
-#[derive(Clone, Copy)]
-struct Place {
-    start: u64,
-    bytes: u64,
-    offset: u64,
-}
-
-impl Places {
-    /// The symmetric offset of an address.
-    fn offset(&self, address: u64) -> Option<u64> {
-        if !self.any.load(Acquire) {
-            return None;
-        }
-        let list = crate::lock::read(&self.list);
-        list.iter().find_map(|place| {
-            let distance = address.checked_sub(place.start)?;
-            (distance < place.bytes).then_some(place.offset + distance)
-        })
-    }
-
-    /// Adds, or removes, the places of a buffer.
-    fn change(&self, offset: u64, buffer: &Buffer, there: bool) {
-        let mut list = crate::lock::write(&self.list);
-        list.retain(|place| place.offset != offset);
-        if there {
-            let starts = [Some(buffer.address), buffer.preferred];
-            list.extend(starts.into_iter().flatten().map(|start| Place {
-                start,
-                bytes: buffer.block.bytes,
-                offset,
-            }));
-        }
-        self.any.store(!list.is_empty(), Release);
-    }
-}
 
 impl Inner {
-    /// The symmetric offset of a registered buffer's own, or preferred, address.
-    #[cold]
-    pub(super) fn registered_offset(&self, address: u64) -> Option<u64> {
-        self.heap.places.offset(address)
-    }
-
     fn check_registration(&self, registration: &Registration) -> Result<()> {
         let transport = self.transport.any();
         let page = transport.page_bytes();

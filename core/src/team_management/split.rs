@@ -4,12 +4,13 @@
 //! more to learn whether each could take the number that its new team has chosen: a thread that makes another team at the same time
 //! may have been faster, and then all try again.
 
-use super::{Claim, MAX_ATTEMPTS, Team, TeamConfig, TeamState, choose, latest};
+use super::NAMES;
 use crate::collectives::{Call, Turn};
 use crate::job::block::TEAM_WORDS;
-use crate::job::tell;
+use crate::job::{team, tell};
 use crate::operation::Operation;
 use crate::runtime::Inner;
+use crate::team::{Claim, MAX_ATTEMPTS, Team, TeamConfig, TeamState, choose, latest};
 use crate::track::Resource;
 use crate::{Error, Pe, Result, Runtime};
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
@@ -113,10 +114,10 @@ impl Inner {
         if team == Team::INVALID {
             return self.ready();
         }
-        if (team.number() as usize) < super::NAMES.len() {
+        if (team.number() as usize) < NAMES.len() {
             return Err(Error::invalid(
                 "team",
-                super::name(team.number() as u32),
+                team::name(team.number() as u32),
                 "a team made by a split or by team_init; the predefined teams stay",
             ));
         }

@@ -5,7 +5,6 @@
 //! they could take it, and try again if one could not. A last meeting on the new team makes sure that everyone has read
 //! everything before the slots are given up.
 
-use super::{Claim, MAX_ATTEMPTS, Members, Team, TeamConfig, choose, latest};
 use crate::collectives::Call;
 use crate::job::bell;
 use crate::job::block::{JOIN_SLOTS, JoinSlot, TEAM_WORDS};
@@ -13,6 +12,7 @@ use crate::job::published::{Target, Wait};
 use crate::job::{stops, tell};
 use crate::operation::Operation;
 use crate::runtime::Inner;
+use crate::team::{Claim, MAX_ATTEMPTS, Members, Team, TeamConfig, choose, latest};
 use crate::{Error, Pe, Result, Runtime};
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::sync::atomic::fence;

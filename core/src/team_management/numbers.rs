@@ -1,8 +1,9 @@
 //! The numbers of teams that are no more.
 
-use super::{NAMES, TeamState};
+use super::NAMES;
 use crate::job::block::MAX_TEAMS;
 use crate::runtime::Inner;
+use crate::team::TeamState;
 use crate::{Error, Pe};
 
 impl Inner {

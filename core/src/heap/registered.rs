@@ -1,0 +1,91 @@
+//! The buffers of the program's that are symmetric: where they lie in the window behind the heap, and where they appear.
+
+use crate::allocator::{Allocator, Block};
+use crate::job::layout::Layout;
+use std::collections::BTreeMap;
+use std::sync::RwLock;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::{Acquire, Release};
+
+/// A registered buffer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Buffer {
+    /// Its address in the program.
+    pub(crate) address: u64,
+    /// A second address, if one was asked for.
+    pub(crate) preferred: Option<u64>,
+    pub(crate) block: Block,
+}
+
+/// The buffers of one PE that are registered.
+pub(crate) struct Registered {
+    /// Places within the window; the same on every PE.
+    pub(crate) window: Allocator,
+    /// Where the window begins.
+    pub(crate) start: u64,
+    /// By place.
+    pub(crate) buffers: BTreeMap<u64, Buffer>,
+}
+
+impl Registered {
+    pub(crate) fn new(layout: &Layout) -> Registered {
+        Registered {
+            window: Allocator::new(layout.window_bytes),
+            start: layout.heap_bytes,
+            buffers: BTreeMap::new(),
+        }
+    }
+
+    /// The buffer that a symmetric offset lies in, as an allocation.
+    pub(crate) fn find(&self, offset: u64) -> Option<Block> {
+        let block = self.window.find(offset.checked_sub(self.start)?)?;
+        Some(Block {
+            offset: block.offset + self.start,
+            ..*block
+        })
+    }
+}
+
+/// Where registered buffers appear outside the window, for who looks up an address.
+#[derive(Default)]
+pub(crate) struct Places {
+    /// Whether there are any, so that a program without them pays nothing.
+    any: AtomicBool,
+    list: RwLock<Vec<Place>>,
+}
+
+#[derive(Clone, Copy)]
+struct Place {
+    start: u64,
+    bytes: u64,
+    offset: u64,
+}
+
+impl Places {
+    /// The symmetric offset of an address.
+    pub(crate) fn offset(&self, address: u64) -> Option<u64> {
+        if !self.any.load(Acquire) {
+            return None;
+        }
+        let list = crate::lock::read(&self.list);
+        list.iter().find_map(|place| {
+            let distance = address.checked_sub(place.start)?;
+            (distance < place.bytes).then_some(place.offset + distance)
+        })
+    }
+
+    /// Adds, or removes, the places of a buffer.
+    pub(crate) fn change(&self, offset: u64, buffer: &Buffer, there: bool) {
+        let mut list = crate::lock::write(&self.list);
+        list.retain(|place| place.offset != offset);
+        if there {
+            let starts = [Some(buffer.address), buffer.preferred];
+            list.extend(starts.into_iter().flatten().map(|start| Place {
+                start,
+                bytes: buffer.block.bytes,
+                offset,
+            }));
+        }
+        self.any.store(!list.is_empty(), Release);
+    }
+}

@@ -1,0 +1,178 @@
+//! The end of a PE's membership: finalize, with the others, or leaving without them.
+
+use crate::collectives::FinalizeNotice;
+use crate::debug::Level;
+use crate::job::published::{Target, Wait};
+use crate::job::state::State;
+use crate::job::{bell, liveness};
+use crate::operation::Operation;
+use crate::runtime::{ENDED, Inner};
+use crate::transport::{Lane, check};
+use crate::{Error, Result, Runtime};
+use std::cell::RefCell;
+use std::sync::atomic::Ordering::Release;
+use std::time::Duration;
+
+/// How long a PE that leaves waits for kernels that were told to end.
+const SETTLE: Duration = Duration::from_secs(2);
+
+impl Inner {
+    /// Lets all streams of the GPU go, and waits until their work has ended, which was told to.
+    fn settle_gpu(&self) {
+        let Some(cuda) = self.transport.cuda() else {
+            return;
+        };
+        for stream in std::mem::take(&mut *self.gpu_streams()) {
+            cuda.let_go(stream.raw(), stream.made_in());
+        }
+        if !cuda.settle(SETTLE) {
+            self.debug.write(Level::Warn, self.my_pe, || {
+                "the GPU memory of the heap stays mapped until this process ends: work on a stream has not come to its end".into()
+            });
+        }
+    }
+
+    /// Waits for the streams of the GPU, and tells the members of each team, as soon as this PE is done with it, that it comes to no
+    /// further collective: kernels of theirs may wait for one, and ours for what comes after it.
+    fn drain_gpu_streams(&self) -> Result<()> {
+        let streams = self.gpu_streams().clone();
+        let notice = RefCell::new(FinalizeNotice::new(self));
+        let mut drained = Ok(());
+        for stream in &streams {
+            let done = self.wait_until_done(Operation::Finalize, &|| {
+                notice.borrow_mut().look()?;
+                stream.query()
+            });
+            drained = drained.and(done);
+        }
+        if let Some(cuda) = self.transport.cuda() {
+            let done = self.wait_until_done(Operation::Finalize, &|| {
+                notice.borrow_mut().look()?;
+                cuda.left_nothing()
+            });
+            drained = drained.and(done);
+        }
+        // An error of the driver says that nothing runs any more.
+        let idle = |done: Result<bool>| done.unwrap_or(true);
+        let told = notice.into_inner().finish(|| {
+            let left = self
+                .transport
+                .cuda()
+                .map_or(Ok(true), |cuda| cuda.left_nothing());
+            idle(left) && streams.iter().all(|stream| idle(stream.query()))
+        });
+        drained.and(told)
+    }
+
+    fn finalize(&self) -> Result<()> {
+        self.ready()?;
+        let mut drained = Ok(());
+        for stream in self.live_streams() {
+            stream.close();
+            drained = drained.and(stream.drain(self, Operation::Finalize));
+        }
+        drained = drained.and(self.drain_gpu_streams());
+        let threads = std::mem::take(&mut *self.dropped_streams());
+        if drained.is_ok() {
+            for thread in threads {
+                // Its queue is closed and empty, so it is about to return.
+                let _ = thread.join();
+            }
+        }
+        let completed = self.transport.quiet(Lane::Blocking, Operation::Finalize);
+        let report = self.publish_unfreed();
+        self.state(State::Finalizing);
+        bell::ring_everyone(&self.control);
+        let wait = Wait {
+            operation: Operation::Finalize,
+            target: Target::Job,
+        };
+        let result = self.wait(wait, || liveness::all_are(&self.control, State::Finalizing));
+        if let Some(report) = report {
+            self.write_unfreed(&report, result.is_ok());
+        }
+        let checked = self.check_findings();
+        self.end(State::Finalized);
+        self.debug.write(Level::Info, self.my_pe, || match &result {
+            Ok(()) => "finalized".to_string(),
+            Err(error) => format!("finalized, but {error}"),
+        });
+        drained.and(completed).and(result).and(checked)
+    }
+
+    /// An error if the checker has found something on any PE that has come to finalize.
+    fn check_findings(&self) -> Result<()> {
+        let Some(notes) = self.transport.notes() else {
+            return Ok(());
+        };
+        if let Some(summary) = notes.summary() {
+            check::write(&summary);
+        }
+        match notes.findings() {
+            (_, 0) => Ok(()),
+            (own, found) => Err(Error::CheckFailed {
+                found,
+                own,
+                me: self.my_pe,
+            }),
+        }
+    }
+
+    fn end(&self, state: State) {
+        self.live.store(ENDED, Release);
+        for stream in self.live_streams() {
+            stream.abandon();
+        }
+        if let Some(notes) = self.transport.notes() {
+            notes.stop();
+        }
+        if state == State::Left {
+            // Whoever sees a kernel of its own ended sees why.
+            liveness::mark_gone(&self.control, self.my_pe, state);
+        }
+        self.transport.any().leave(state == State::Left);
+        self.settle_gpu();
+        self.forget_buffers();
+        if state != State::Left {
+            self.state(state);
+        }
+        let watchdog = crate::lock::lock(&self.watchdog).take();
+        if let Some(watchdog) = watchdog {
+            watchdog.stop();
+        }
+    }
+}
+
+impl Drop for Runtime {
+    fn drop(&mut self) {
+        // Arrays may outlive the runtime; the PE's membership must not.
+        self.leave();
+    }
+}
+
+impl Runtime {
+    /// Leaves the job: completes outstanding operations, then waits for the other PEs. The runtime has ended afterwards, also
+    /// when the result is an error.
+    ///
+    /// Collective over WORLD. OpenSHMEM 1.5 section 9.1.4.
+    pub fn finalize(self) -> Result<()> {
+        self.finalize_in_place()
+    }
+
+    /// As [`finalize`](Runtime::finalize), for a value that a signal handler must be able to [`interrupt`](Runtime::interrupt)
+    /// meanwhile. One thread may call it, once.
+    pub fn finalize_in_place(&self) -> Result<()> {
+        if !self.member {
+            return Err(Error::OnStream(Operation::Finalize.name()));
+        }
+        self.inner.finalize()
+    }
+
+    /// Leaves the job without the other PEs, which learn that this PE left, as dropping the runtime does. Waits of this PE's own
+    /// other threads end, too. Local; never waits for other PEs.
+    pub fn leave(&self) {
+        if self.member && self.inner.ready().is_ok() {
+            self.inner.end(State::Left);
+        }
+    }
+}

@@ -1,0 +1,261 @@
+//! Symmetric memory: allocating, freeing and registering it, all of which are collectives over WORLD.
+//!
+//! The allocator is deterministic, so every PE comes to the same answer by itself. [`released`] is how a PE gives memory up without a
+//! collective, [`array`] the typed form, [`register`] makes buffers of the program's symmetric.
+
+mod array;
+mod realloc;
+mod register;
+mod released;
+
+pub use array::SymArray;
+
+use crate::allocator::Block;
+use crate::buffer::SymRange;
+use crate::collectives::{Call, Turn};
+use crate::debug::Level;
+use crate::heap::{HeapStats, Request, State};
+use crate::job::block::{MAX_ALLOCATIONS, MAX_FREED};
+use crate::job::layout::GRANULE;
+use crate::operation::{NONE, Operation};
+use crate::runtime::Inner;
+use crate::team::Team;
+use crate::track::Resource;
+use crate::transport::Lane;
+use crate::{Error, MemoryKind, Result, Runtime};
+
+/// What a request is noted as, if it is granted: the operation, and the bytes.
+fn noted(request: &Result<Request>) -> (Operation, u64) {
+    match request {
+        Ok(request) if request.zero => (Operation::Calloc, request.bytes),
+        Ok(request) if request.alignment > GRANULE => (Operation::Align, request.bytes),
+        Ok(request) => (Operation::Malloc, request.bytes),
+        Err(_) => (Operation::Malloc, 0),
+    }
+}
+
+impl Inner {
+    /// Allocates; collective over WORLD. `None` for 0 bytes.
+    #[track_caller]
+    fn allocate(&self, called: Operation, request: Result<Request>) -> Result<Option<u64>> {
+        let turn = self.enter_as(Team::WORLD, Operation::Malloc, called)?;
+        let completed = self.transport.quiet_before_release(Lane::Blocking, called);
+        self.allocate_in(&turn, completed.and(request))
+    }
+
+    /// As [`allocate`](Inner::allocate), by members that have met for something else.
+    fn allocate_in(&self, turn: &Turn<'_>, request: Result<Request>) -> Result<Option<u64>> {
+        let request = self.agree(turn, request)?;
+        let block = {
+            let mut state = self.heap.lock();
+            if request.bytes == 0 {
+                return Ok(None);
+            }
+            // Every PE comes to the same answer, so nobody waits for a member that returns here.
+            if state.allocator.count() >= u64::from(MAX_ALLOCATIONS) {
+                return Err(Error::NotSupported(format!(
+                    "more than {MAX_ALLOCATIONS} live allocations; free some"
+                )));
+            }
+            let block = state.allocator.allocate(request.bytes, request.alignment);
+            block.ok_or_else(|| state.full(request.bytes))?
+        };
+        let range = SymRange::new(block.offset, block.taken);
+        let committed = self.transport.any().commit(range);
+        if committed.is_ok() && request.zero {
+            self.transport.own().zero(range);
+        }
+        let call = Call {
+            error: committed.err(),
+            ..Call::plain(Operation::Malloc)
+        };
+        if let Err(error) = turn.meet(call, &[]) {
+            self.drop_block(&mut self.heap.lock(), block.offset);
+            return Err(error);
+        }
+        self.tell_allocated(turn, block.offset, request.bytes);
+        self.debug.write(Level::Trace, self.my_pe, || {
+            format!("malloc {} bytes: {block:?}", request.bytes)
+        });
+        Ok(Some(block.offset))
+    }
+
+    /// Tells the checker of a block that all PEs have now.
+    fn tell_allocated(&self, turn: &Turn<'_>, offset: u64, bytes: u64) {
+        if let Some(notes) = self.transport.notes() {
+            let range = SymRange::new(offset, bytes);
+            notes.allocated(range, turn.site());
+        }
+    }
+
+    /// Tells the checker that this PE frees a block.
+    fn tell_freed(&self, turn: &Turn<'_>, offset: u64, bytes: u64) {
+        if let Some(notes) = self.transport.notes() {
+            notes.freed(SymRange::new(offset, bytes), turn.site());
+        }
+    }
+
+    /// Tells it whether all PEs have come to free that.
+    fn tell_all_freed<T>(&self, met: &Result<T>) {
+        match (self.transport.notes(), met) {
+            (None, _) => {}
+            (Some(notes), Ok(_)) => notes.all_freed(),
+            (Some(notes), Err(_)) => notes.not_freed(),
+        }
+    }
+
+    /// Agrees on a request, and frees what all PEs have released: PE 0 posts the ids with its arrival, in as many rounds as
+    /// they need.
+    fn agree(&self, turn: &Turn<'_>, request: Result<Request>) -> Result<Request> {
+        let leader = self.my_pe == 0;
+        let request = request.and_then(|request| request.fits(self.layout.heap_bytes));
+        let checked = request.and_then(|request| {
+            // Each GPU's own memory is asked for by its PE, in `commit`.
+            if leader && self.transport.any().kind() == MemoryKind::Host {
+                let mut state = self.heap.lock();
+                let released = self.released_bytes(&state);
+                state.check_machine(request.bytes, released, self.n_pes)?;
+            }
+            Ok(request)
+        });
+        let request = checked.as_ref().copied().unwrap_or(Request::bytes(0));
+        let memory = match &checked {
+            Err(Error::MachineMemory {
+                requested,
+                available,
+                ..
+            }) => [*requested, *available],
+            _ => [0; 2],
+        };
+        let mut call = Call {
+            operation: Operation::Malloc,
+            args: [
+                request.bytes,
+                request.alignment,
+                request.zero.into(),
+                memory[0],
+                memory[1],
+            ],
+            error: checked.err(),
+        };
+        loop {
+            let epoch = turn.next_epoch();
+            if leader {
+                self.choose_releases(epoch);
+            }
+            if let Err(error) = turn.meet(call, &[]) {
+                if leader {
+                    self.undo_releases(epoch);
+                }
+                return Err(error);
+            }
+            if self.free_released(epoch) < MAX_FREED {
+                return Ok(request);
+            }
+            call = Call::plain(Operation::Malloc);
+        }
+    }
+
+    /// Frees the allocation at `offset` on this PE.
+    fn drop_block(&self, state: &mut State, offset: u64) {
+        if let Some(block) = state.allocator.free(offset) {
+            self.note_freed(Resource::Allocation, offset);
+            state.released.remove(&block.id);
+            self.heap.lookup.forget();
+            self.transport
+                .any()
+                .decommit(SymRange::new(block.offset, block.taken));
+        }
+    }
+
+    /// The allocation that starts at an address, `None` for address 0, to be freed or moved by this PE: from here on a release
+    /// of it is an error.
+    fn own(&self, address: u64) -> Result<Option<Block>> {
+        if address == 0 {
+            return Ok(None);
+        }
+        let offset = self.symmetric_offset("ptr", address)?;
+        let mut state = self.heap.lock();
+        let block = state.owned(offset, address)?;
+        state.released.insert(block.id);
+        Ok(Some(block))
+    }
+
+    /// Takes back [`own`](Inner::own), because the other PEs did not agree.
+    fn disown(&self, block: Block) {
+        self.heap.lock().released.remove(&block.id);
+    }
+
+    /// Frees the allocation at an address, 0 for none; collective over WORLD. `address` may be an error found before.
+    #[track_caller]
+    fn free(&self, address: Result<u64>) -> Result<()> {
+        let turn = self.enter(Team::WORLD, Operation::Free)?;
+        let found = address.and_then(|address| self.own(address));
+        let block = found.as_ref().ok().copied().flatten();
+        let mut call = Call {
+            error: found.err(),
+            ..Call::plain(Operation::Free)
+        };
+        call.args[0] = block.map_or(NONE, |block| block.offset);
+        if let Some(block) = &block {
+            self.tell_freed(&turn, block.offset, block.bytes);
+        }
+        let completed = self
+            .transport
+            .quiet_before_release(Lane::Blocking, Operation::Free);
+        call.error = call.error.or(completed.err());
+        let met = turn.meet(call, &[]);
+        if let Some(block) = block {
+            self.tell_all_freed(&met);
+            match met {
+                Ok(_) => {
+                    self.drop_block(&mut self.heap.lock(), block.offset);
+                }
+                Err(_) => self.disown(block),
+            }
+            self.debug.write(Level::Trace, self.my_pe, || {
+                format!("free {block:?}: {met:?}")
+            });
+        }
+        met.map(|_| ())
+    }
+}
+
+impl Runtime {
+    /// Allocates symmetric memory; the address is this PE's, `None` for 0 bytes. `request` may be an error found before: the
+    /// other PEs then learn of it.
+    ///
+    /// Collective over WORLD with equal requests; includes a barrier. OpenSHMEM 1.5 section 9.3.1.
+    #[track_caller]
+    pub fn malloc(&self, request: Result<Request>) -> Result<Option<u64>> {
+        let (operation, bytes) = noted(&request);
+        let offset = self.inner.allocate(operation, request)?;
+        if let Some(offset) = offset {
+            self.inner
+                .note(operation, Resource::Allocation, offset, bytes);
+        }
+        Ok(offset.map(|offset| self.inner.layout.address(self.inner.my_pe, offset)))
+    }
+
+    /// Frees an allocation on every PE; 0 (NULL) does nothing if every PE passes it.
+    ///
+    /// Collective over WORLD with the same symmetric address; a barrier comes first. OpenSHMEM 1.5 section 9.3.1.
+    #[track_caller]
+    pub fn free(&self, address: u64) -> Result<()> {
+        self.inner.free(Ok(address))
+    }
+
+    /// How full the symmetric heap is. Local.
+    pub fn heap_stats(&self) -> HeapStats {
+        let state = self.inner.heap.lock();
+        let allocator = &state.allocator;
+        HeapStats {
+            heap_bytes: allocator.size(),
+            used_bytes: allocator.used(),
+            free_bytes: allocator.size() - allocator.used(),
+            largest_free_bytes: allocator.largest(),
+            allocations: allocator.count(),
+            released: state.released.len() as u64,
+        }
+    }
+}

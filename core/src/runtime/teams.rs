@@ -1,0 +1,65 @@
+//! The teams of a PE, as operations ask for them.
+
+use super::Inner;
+use crate::job::bell::ring_team;
+use crate::job::{stops, team, tell};
+use crate::operation::Operation;
+use crate::team::{Team, TeamState};
+use crate::{Error, Result};
+use std::sync::atomic::Ordering::Acquire;
+
+impl Inner {
+    /// The team that a handle names.
+    #[inline(always)]
+    pub(crate) fn team(&self, team: Team) -> Result<&TeamState> {
+        match self.teams.states.get(team.index()) {
+            Some(state) if state.handle.load(Acquire) == team.number() => Ok(state),
+            _ => Err(no_team(team)),
+        }
+    }
+
+    /// The team with a number, for messages and checks of this PE's own waits.
+    pub(crate) fn team_state(&self, index: u32) -> &TeamState {
+        &self.teams.states[index as usize]
+    }
+
+    /// An error if a member left a collective of the team half-way.
+    #[inline(always)]
+    pub(crate) fn check_team(&self, operation: Operation, team: &TeamState) -> Result<()> {
+        let block = self.control.block(team.row, self.my_pe);
+        let broken = block.broken.load(Acquire);
+        if broken == 0 || !team::breaks(broken, team.born()) {
+            return Ok(());
+        }
+        // The member may have left because of another one, whom the caller should hear of.
+        stops::check(&self.control, self.my_pe, operation)?;
+        Err(team::broken(operation.name(), team.index, broken))
+    }
+
+    /// Tells the members that a team's collectives cannot go on, because of this PE.
+    #[cold]
+    pub(crate) fn break_team(&self, team: &TeamState) {
+        let mark = team.epoch_to_break() << 20 | (self.my_pe as u64 + 1);
+        let members = team.members();
+        for pe in (0..members.n_pes).map(|member| members.pe(member)) {
+            tell::broken(self.control.team(team.index, pe), mark);
+        }
+        ring_team(&self.control);
+    }
+}
+
+#[cold]
+fn no_team(team: Team) -> Error {
+    let expected = match team {
+        Team::INVALID => "team of this PE; TEAM_INVALID is what a split gives to non-members",
+        Team::GPU_LEADERS => {
+            "team of this PE: only the first PE of each GPU is a member of GPU_LEADERS"
+        }
+        _ => "team of this PE; it was destroyed, or never made",
+    };
+    Error::BadHandle {
+        argument: "team",
+        handle: team.number(),
+        expected,
+    }
+}

@@ -1,0 +1,98 @@
+//! Making and destroying teams, which are collectives, and what a PE asks of its own.
+
+mod join;
+mod numbers;
+mod predefined;
+mod split;
+
+use crate::job::team::NAMES;
+use crate::operation::Operation;
+use crate::runtime::Inner;
+use crate::team::{Claim, Members, Team, TeamConfig};
+use crate::track::Resource;
+use crate::{Pe, Result, Runtime};
+
+impl Inner {
+    /// Takes a number, unless another thread was faster; what an earlier team has left there is cleared.
+    fn claim_team(&self, index: usize) -> Result<Option<Claim<'_>>> {
+        let Some(claim) = self.teams.claim(index) else {
+            return Ok(None);
+        };
+        if let Some(cuda) = self.transport.cuda() {
+            cuda.clear_team(index as u32)?;
+        }
+        Ok(Some(claim))
+    }
+
+    /// Makes what the kernels of a team need, if the heap is GPU memory.
+    fn put_on_device(&self, team: Team, members: &Members, my_pe: Pe, born: u64) {
+        if let Some(cuda) = self.transport.cuda() {
+            let pes: Vec<Pe> = (0..members.n_pes)
+                .map(|member| members.pe(member))
+                .collect();
+            let state = &self.teams.states[team.index()];
+            let made = cuda.make_team(state.index, &pes, my_pe, born);
+            *crate::lock::lock(&state.device) = Some(made);
+        }
+    }
+}
+
+impl Runtime {
+    /// Notes that the program has made a team.
+    #[track_caller]
+    fn note_team(&self, operation: Operation, team: Team) {
+        self.inner.note(operation, Resource::Team, team.number(), 0);
+    }
+
+    /// This PE's number in a team; -1 for [`Team::INVALID`], and for [`Team::GPU_LEADERS`] on a PE that is none. Local.
+    /// OpenSHMEM 1.5 section 9.4.1.
+    pub fn team_my_pe(&self, team: Team) -> Result<Pe> {
+        self.inner.ready()?;
+        match self.is_none(team) {
+            true => Ok(-1),
+            false => Ok(self.inner.team(team)?.my_pe()),
+        }
+    }
+
+    /// The number of PEs in a team; -1 for [`Team::INVALID`], and for [`Team::GPU_LEADERS`] on a PE that is none. Local.
+    /// OpenSHMEM 1.5 section 9.4.2.
+    pub fn team_n_pes(&self, team: Team) -> Result<Pe> {
+        self.inner.ready()?;
+        match self.is_none(team) {
+            true => Ok(-1),
+            false => Ok(self.inner.team(team)?.n_pes()),
+        }
+    }
+
+    /// The number in `dest_team` of the PE that is `src_pe` in `src_team`; -1 if it is not a member there, or if one of the
+    /// teams is [`Team::INVALID`], or [`Team::GPU_LEADERS`] on a PE that is none. Local. OpenSHMEM 1.5 section 9.4.4.
+    pub fn team_translate_pe(&self, src_team: Team, src_pe: Pe, dest_team: Team) -> Result<Pe> {
+        self.inner.ready()?;
+        if self.is_none(src_team) || self.is_none(dest_team) {
+            return Ok(-1);
+        }
+        let members = |argument, team| match self.inner.team(team) {
+            Ok(state) => Ok(state.members()),
+            Err(error) => Err(error.naming(argument)),
+        };
+        let src = members("src_team", src_team)?;
+        let dest = members("dest_team", dest_team)?;
+        crate::error::check_pe("src_pe", src_pe, src.n_pes)?;
+        Ok(dest.member(src.pe(src_pe)).unwrap_or(-1))
+    }
+
+    /// What a team was made with. Local. OpenSHMEM 1.5 section 9.4.3.
+    pub fn team_config(&self, team: Team) -> Result<TeamConfig> {
+        self.inner.ready()?;
+        let state = self.inner.team(team)?;
+        Ok(*crate::lock::lock(&state.config))
+    }
+
+    /// As [`ptr`](Runtime::ptr), for the PE that is number `pe` in `team`. Local. OpenSHMEM 1.6 `shmem_team_ptr`.
+    pub fn team_ptr(&self, team: Team, address: u64, pe: Pe) -> Result<Option<u64>> {
+        self.inner.ready()?;
+        let members = self.inner.team(team)?.members();
+        crate::error::check_pe("pe", pe, members.n_pes)?;
+        self.ptr(address, members.pe(pe))
+    }
+}
