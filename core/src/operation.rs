@@ -316,13 +316,13 @@ mod tests {
         };
         let types = ["8", "16", "32", "64", "_float", "_double"];
         let stems = types.iter().filter_map(|of| stem.strip_suffix(of));
-        let typed = stems.filter_map(|stem| named(&format!("{stem}{nbi}")));
+        let mut typed = stems.filter_map(|stem| named(&format!("{stem}{nbi}")));
         let other = match function {
             // Other ways into a job.
             "init_unique_id" | "local_job_join" => Some(Operation::Init),
             _ => None,
         };
-        named(function).or(other).or_else(|| typed.last())
+        named(function).or(other).or_else(|| typed.next())
     }
 
     /// Every operation of the C ABI has a row, and every row a function; they agree on whom it reaches, and on names of arguments.
