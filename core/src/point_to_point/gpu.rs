@@ -3,7 +3,8 @@
 //! A wait that gives nothing back is put on the stream, and the call returns. One that gives something back, a test, and a call with
 //! arrays of the caller's (a status, a value for each element) waits until the stream has run it.
 
-use super::{Set, Values, WaitElement};
+use super::WaitElement;
+use super::set::{Set, Values};
 use crate::buffer::SymRange;
 use crate::op::Cmp;
 use crate::operation::Operation;

@@ -1,0 +1,319 @@
+//! The elements that one call waits for, or tests.
+
+use super::WaitElement;
+use super::turns::{self, Key};
+use crate::buffer::SymRange;
+use crate::job::published::{Seen, Target, Wait};
+use crate::op::Cmp;
+use crate::operation::Operation;
+use crate::symmetric::SymSlice;
+use crate::transport::Watch;
+use crate::transport::cuda::kernels::WaitMode;
+use crate::{Error, Result, Runtime};
+use std::cell::RefCell;
+use std::panic::Location;
+
+/// What the elements are compared with.
+#[derive(Clone, Copy)]
+pub(super) enum Values<'a, T> {
+    Same(T),
+    Each(&'a [T]),
+}
+
+/// The elements of one call, and when they hold.
+pub(super) struct Set<'a, T> {
+    pub(super) rt: &'a Runtime,
+    called: Operation,
+    /// In a checked job: which elements have held, and with which values.
+    held: Option<RefCell<Vec<(usize, u64)>>>,
+    pub(super) offset: u64,
+    pub(super) len: usize,
+    pub(super) status: Option<&'a [i32]>,
+    pub(super) cmp: Cmp,
+    pub(super) values: Values<'a, T>,
+}
+
+#[cold]
+fn wrong_length(argument: &'static str, len: usize, ivars: usize) -> Error {
+    Error::invalid(
+        argument,
+        format!("a slice of {len} elements"),
+        format!("as many as `ivars` has: {ivars}"),
+    )
+}
+
+impl<'a, T: WaitElement> Set<'a, T> {
+    pub(super) fn new(
+        rt: &'a Runtime,
+        called: Operation,
+        ivars: &SymSlice<'_, T>,
+        status: Option<&'a [i32]>,
+        cmp: Cmp,
+        values: Values<'a, T>,
+    ) -> Result<Set<'a, T>> {
+        rt.inner.ready()?;
+        rt.inner.within(ivars.range())?;
+        rt.inner.transport.look(ivars.range());
+        let len = ivars.len();
+        if let Some(status) = status
+            && status.len() != len
+        {
+            return Err(wrong_length("status", status.len(), len));
+        }
+        if let Values::Each(values) = values
+            && values.len() != len
+        {
+            return Err(wrong_length("values", values.len(), len));
+        }
+        Ok(Set {
+            rt,
+            called,
+            held: rt.inner.transport.notes().map(|_| RefCell::default()),
+            offset: ivars.range().offset(),
+            len,
+            status,
+            cmp,
+            values,
+        })
+    }
+
+    pub(super) fn excluded(&self, index: usize) -> bool {
+        self.status.is_some_and(|status| status[index] != 0)
+    }
+
+    fn value(&self, index: usize) -> T {
+        match self.values {
+            Values::Same(value) => value,
+            Values::Each(values) => values[index],
+        }
+    }
+
+    /// Where an element lies.
+    fn place(&self, index: usize) -> u64 {
+        self.offset + (index * size_of::<T>()) as u64
+    }
+
+    fn check(&self, index: usize) -> std::result::Result<(), Seen> {
+        let transport = self.rt.inner.transport.own();
+        let actual = transport.load(self.place(index), size_of::<T>());
+        let value = self.value(index);
+        if self.cmp.holds(T::from_bits(actual), value) {
+            if let Some(held) = &self.held {
+                held.borrow_mut().push((index, actual));
+            }
+            Ok(())
+        } else {
+            Err(Seen {
+                actual,
+                element: Some((index as u64, value.to_bits())),
+            })
+        }
+    }
+
+    /// `Ok` once every element from `next` on has held; `next` moves past those that have.
+    fn all(&self, next: &mut usize) -> std::result::Result<(), Seen> {
+        while *next < self.len {
+            if !self.excluded(*next) {
+                self.check(*next)?;
+            }
+            *next += 1;
+        }
+        Ok(())
+    }
+
+    /// The first index from `start` on that holds, or else the first one before it; `None` if there is no element to look at.
+    fn any(&self, start: usize) -> std::result::Result<Option<usize>, Seen> {
+        let mut lowest = None;
+        for part in [start..self.len, 0..start] {
+            let mut first = None;
+            for index in part.filter(|&index| !self.excluded(index)) {
+                match self.check(index) {
+                    Ok(()) => return Ok(Some(index)),
+                    Err(seen) => first = first.or(Some(seen)),
+                }
+            }
+            lowest = first.or(lowest);
+        }
+        lowest.map_or(Ok(None), Err)
+    }
+
+    /// What a search for any element has in common with those that take turns with it.
+    fn key(&self) -> Key {
+        let called = (
+            self.called as u64,
+            std::ptr::from_ref(&*self.rt.inner) as u64,
+        );
+        let mut key = Key::NONE
+            .and(called.0)
+            .and(called.1)
+            .and(self.offset)
+            .and(self.len as u64)
+            .and(T::DTYPE as u64)
+            .and(self.cmp as u64);
+        for &status in self.status.into_iter().flatten() {
+            key = key.and((status != 0).into());
+        }
+        match self.values {
+            Values::Same(value) => key.and(value.to_bits()),
+            Values::Each(values) => values
+                .iter()
+                .fold(key, |key, value| key.and(value.to_bits())),
+        }
+    }
+
+    /// Searches for any element, from the one on whose turn it is.
+    fn in_turn(
+        &self,
+        search: impl FnOnce(usize) -> Result<Option<usize>>,
+    ) -> Result<Option<usize>> {
+        let key = self.key();
+        let found = search(turns::begin(key, self.len));
+        if let Ok(Some(index)) = found {
+            turns::returned(key, index, self.len);
+        }
+        found
+    }
+
+    /// `first`, which held, and all after it that hold now.
+    fn some(&self, first: Option<usize>) -> Vec<usize> {
+        let Some(first) = first else {
+            return Vec::new();
+        };
+        let mut found = vec![first];
+        found.extend(
+            (first + 1..self.len)
+                .filter(|&index| !self.excluded(index) && self.check(index).is_ok()),
+        );
+        found
+    }
+
+    /// Tells the checker which elements have held, and that these are all the call has seen.
+    #[track_caller]
+    fn acquire(&self) {
+        let transport = &self.rt.inner.transport;
+        for (index, value) in self.held.iter().flat_map(RefCell::take) {
+            let element = SymRange::new(self.place(index), size_of::<T>() as u64);
+            transport.acquired(element, value, self.called);
+        }
+    }
+
+    /// What the elements' values came to, if they could be read.
+    #[inline(always)]
+    fn seen<R>(&self, result: R) -> Result<R> {
+        self.rt.inner.transport.own().failure().map(|()| result)
+    }
+
+    fn wait<R>(
+        &self,
+        operation: Operation,
+        ready: impl FnMut() -> std::result::Result<R, Seen>,
+    ) -> Result<R> {
+        let wait = Wait {
+            operation,
+            target: Target::Word {
+                offset: self.offset,
+                dtype: T::DTYPE,
+                count: self.len as u64,
+                cmp: self.cmp,
+                expected: 0,
+            },
+        };
+        let result = self.rt.inner.wait(wait, ready)?;
+        self.seen(result)
+    }
+
+    #[track_caller]
+    pub(super) fn wait_all(&self) -> Result<()> {
+        if let Some(found) = self.on_gpu(WaitMode::All, Some(Operation::WaitUntilAll)) {
+            return found.map(drop);
+        }
+        let watches = self.watch();
+        let mut next = 0;
+        let result = self.wait(Operation::WaitUntilAll, || self.all(&mut next));
+        if result.is_ok() {
+            self.acquire();
+        }
+        if let Some(notes) = self.rt.inner.transport.notes() {
+            for watch in watches {
+                notes.unwatch(&watch, result.is_ok());
+            }
+        }
+        result
+    }
+
+    /// Tells the checker that none of the elements' values must be missed.
+    #[track_caller]
+    fn watch(&self) -> Vec<Watch> {
+        let Some(notes) = self.rt.inner.transport.notes() else {
+            return Vec::new();
+        };
+        let site = notes.site(self.called, Location::caller());
+        let watch = |index| {
+            let watch = Watch {
+                offset: self.place(index),
+                dtype: T::DTYPE,
+                cmp: self.cmp,
+                expected: self.value(index).to_bits(),
+                site,
+            };
+            notes.watch(&watch);
+            watch
+        };
+        let included = (0..self.len).filter(|&index| !self.excluded(index));
+        included.map(watch).collect()
+    }
+
+    #[track_caller]
+    pub(super) fn wait_any(&self) -> Result<Option<usize>> {
+        let operation = Operation::WaitUntilAny;
+        let found = self.in_turn(|start| match self.any_on_gpu(start, Some(operation)) {
+            Some(found) => found,
+            None => self.wait(operation, || self.any(start)),
+        })?;
+        self.acquire();
+        Ok(found)
+    }
+
+    #[track_caller]
+    pub(super) fn wait_some(&self) -> Result<Vec<usize>> {
+        if let Some(found) = self.on_gpu(WaitMode::Some, Some(Operation::WaitUntilSome)) {
+            return found.map(|found| found.indices);
+        }
+        let first = self.wait(Operation::WaitUntilSome, || self.any(0))?;
+        let found = self.some(first);
+        self.acquire();
+        Ok(found)
+    }
+
+    #[track_caller]
+    pub(super) fn test_all(&self) -> Result<bool> {
+        if let Some(found) = self.on_gpu(WaitMode::All, None) {
+            return found.map(|found| found.result == 1);
+        }
+        let all = self.all(&mut 0).is_ok();
+        if all {
+            self.acquire();
+        }
+        self.seen(all)
+    }
+
+    #[track_caller]
+    pub(super) fn test_any(&self) -> Result<Option<usize>> {
+        let found = self.in_turn(|start| match self.any_on_gpu(start, None) {
+            Some(found) => found,
+            None => self.seen(self.any(start).unwrap_or(None)),
+        })?;
+        self.acquire();
+        Ok(found)
+    }
+
+    #[track_caller]
+    pub(super) fn test_some(&self) -> Result<Vec<usize>> {
+        if let Some(found) = self.on_gpu(WaitMode::Some, None) {
+            return found.map(|found| found.indices);
+        }
+        let found = self.some(self.any(0).unwrap_or(None));
+        self.acquire();
+        self.seen(found)
+    }
+}
