@@ -46,8 +46,8 @@ impl Inner {
             // What `concerns` says is no longer so inside.
             let _inside = Inside::enter();
             let site = match place {
-                Some(place) => sites.at(access.name(), place),
-                None => sites.here(access.name(), Location::caller()),
+                Some(place) => sites.at(access.operation(), place),
+                None => sites.here(access.operation(), Location::caller()),
             };
             notes.plain_access(access, address, bytes as u64, site);
         }

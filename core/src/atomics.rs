@@ -7,6 +7,7 @@
 //! blocking ones; the C ABI has them, and gives the result by [`give_until_quiet`](Runtime::give_until_quiet).
 
 use crate::buffer::NbiDest;
+use crate::operation::Operation;
 use crate::point_to_point::WaitElement;
 use crate::symmetric::SymElement;
 use crate::transport::{Atomic, Width};
@@ -102,7 +103,7 @@ impl Runtime {
         dest: SymElement<T>,
         operation: Atomic,
         pe: Pe,
-        called: &'static str,
+        called: Operation,
     ) -> Result<T> {
         self.check_target(dest.range(), pe)?;
         let transport = &self.inner.transport;
@@ -128,7 +129,7 @@ impl Runtime {
         dest: SymElement<T>,
         operation: Atomic,
         pe: Pe,
-        called: &'static str,
+        called: Operation,
     ) -> Result<()> {
         self.check_target(dest.range(), pe)?;
         let transport = &self.inner.transport;
@@ -153,7 +154,7 @@ impl Runtime {
         &self,
         dest: NbiDest<'_>,
         value: T,
-        called: &'static str,
+        called: Operation,
     ) -> bool {
         match self.inner.transport.notes() {
             None => false,
@@ -172,7 +173,7 @@ impl Runtime {
     #[inline(always)]
     #[track_caller]
     pub fn atomic_fetch<T: AtomicElement>(&self, source: SymElement<T>, pe: Pe) -> Result<T> {
-        self.atomic(source, Atomic::Fetch, pe, "atomic_fetch")
+        self.atomic(source, Atomic::Fetch, pe, Operation::AtomicFetch)
     }
 
     /// Stores `value` in `dest` on PE `pe`.
@@ -186,7 +187,7 @@ impl Runtime {
         value: T,
         pe: Pe,
     ) -> Result<()> {
-        self.atomic_update(dest, Atomic::Set(value.to_bits()), pe, "atomic_set")
+        self.atomic_update(dest, Atomic::Set(value.to_bits()), pe, Operation::AtomicSet)
     }
 
     /// Stores `value` in `dest` on PE `pe` and returns the old value.
@@ -200,7 +201,12 @@ impl Runtime {
         value: T,
         pe: Pe,
     ) -> Result<T> {
-        self.atomic(dest, Atomic::Swap(value.to_bits()), pe, "atomic_swap")
+        self.atomic(
+            dest,
+            Atomic::Swap(value.to_bits()),
+            pe,
+            Operation::AtomicSwap,
+        )
     }
 
     /// Stores `value` in `dest` on PE `pe` if it equals `cond`, and returns the old value.
@@ -219,7 +225,7 @@ impl Runtime {
             cond: cond.to_bits(),
             value: value.to_bits(),
         };
-        self.atomic(dest, operation, pe, "atomic_compare_swap")
+        self.atomic(dest, operation, pe, Operation::AtomicCompareSwap)
     }
 
     /// Adds 1 to `dest` on PE `pe`, wrapping around.
@@ -228,7 +234,7 @@ impl Runtime {
     #[inline(always)]
     #[track_caller]
     pub fn atomic_inc<T: AtomicInteger>(&self, dest: SymElement<T>, pe: Pe) -> Result<()> {
-        self.atomic_update(dest, addition(T::ONE), pe, "atomic_inc")
+        self.atomic_update(dest, addition(T::ONE), pe, Operation::AtomicInc)
     }
 
     /// Adds 1 to `dest` on PE `pe`, wrapping around, and returns the old value.
@@ -237,7 +243,7 @@ impl Runtime {
     #[inline(always)]
     #[track_caller]
     pub fn atomic_fetch_inc<T: AtomicInteger>(&self, dest: SymElement<T>, pe: Pe) -> Result<T> {
-        self.atomic(dest, addition(T::ONE), pe, "atomic_fetch_inc")
+        self.atomic(dest, addition(T::ONE), pe, Operation::AtomicFetchInc)
     }
 
     /// Adds `value` to `dest` on PE `pe`; integers wrap around.
@@ -251,7 +257,7 @@ impl Runtime {
         value: T,
         pe: Pe,
     ) -> Result<()> {
-        self.atomic_update(dest, addition(value), pe, "atomic_add")
+        self.atomic_update(dest, addition(value), pe, Operation::AtomicAdd)
     }
 
     /// Adds `value` to `dest` on PE `pe` and returns the old value; integers wrap around.
@@ -265,12 +271,12 @@ impl Runtime {
         value: T,
         pe: Pe,
     ) -> Result<T> {
-        self.atomic(dest, addition(value), pe, "atomic_fetch_add")
+        self.atomic(dest, addition(value), pe, Operation::AtomicFetchAdd)
     }
 }
 
 macro_rules! bitwise {
-    ($($name:ident, $fetching:ident, $operation:ident, $word:literal;)*) => {
+    ($($name:ident = $called:ident, $fetching:ident = $fetched:ident, $operation:ident, $word:literal;)*) => {
         impl Runtime { $(
             #[doc = concat!("Replaces `dest` on PE `pe` by its bitwise ", $word, " with `value`.")]
             ///
@@ -284,7 +290,7 @@ macro_rules! bitwise {
                 pe: Pe,
             ) -> Result<()> {
                 let operation = Atomic::$operation(value.to_bits());
-                self.atomic_update(dest, operation, pe, stringify!($name))
+                self.atomic_update(dest, operation, pe, Operation::$called)
             }
 
             #[doc = concat!("Replaces `dest` on PE `pe` by its bitwise ", $word, " with `value` and returns the old value.")]
@@ -299,13 +305,13 @@ macro_rules! bitwise {
                 pe: Pe,
             ) -> Result<T> {
                 let operation = Atomic::$operation(value.to_bits());
-                self.atomic(dest, operation, pe, stringify!($fetching))
+                self.atomic(dest, operation, pe, Operation::$fetched)
             }
         )* }
     };
 }
 bitwise! {
-    atomic_and, atomic_fetch_and, And, "and";
-    atomic_or, atomic_fetch_or, Or, "or";
-    atomic_xor, atomic_fetch_xor, Xor, "exclusive or";
+    atomic_and = AtomicAnd, atomic_fetch_and = AtomicFetchAnd, And, "and";
+    atomic_or = AtomicOr, atomic_fetch_or = AtomicFetchOr, Or, "or";
+    atomic_xor = AtomicXor, atomic_fetch_xor = AtomicFetchXor, Xor, "exclusive or";
 }

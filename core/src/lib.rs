@@ -102,6 +102,8 @@ pub use job::roll::{End, Roll};
 pub use memory_kind::MemoryKind;
 pub use memory_management::SymArray;
 pub use op::{Cmp, Op, SignalOp};
+#[doc(hidden)]
+pub use operation::Operation;
 pub use pe::Pe;
 pub use point_to_point::WaitElement;
 pub use runtime::{InitAttr, Mapping, Runtime};

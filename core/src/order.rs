@@ -1,5 +1,6 @@
 //! Ordering and completion of one-sided operations.
 
+use crate::operation::Operation;
 use crate::{Result, Runtime};
 
 impl Runtime {
@@ -10,7 +11,7 @@ impl Runtime {
     #[track_caller]
     pub fn fence(&self) -> Result<()> {
         self.inner.ready()?;
-        self.inner.transport.fence(self.lane, "fence")
+        self.inner.transport.fence(self.lane, Operation::Fence)
     }
 
     /// Completes this PE's earlier operations: their data is visible to every PE, their local buffers may be reused.
@@ -20,6 +21,6 @@ impl Runtime {
     #[track_caller]
     pub fn quiet(&self) -> Result<()> {
         self.inner.ready()?;
-        self.inner.transport.quiet(self.lane, "quiet")
+        self.inner.transport.quiet(self.lane, Operation::Quiet)
     }
 }

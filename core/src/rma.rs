@@ -3,6 +3,7 @@
 use crate::buffer::{LocalDest, LocalSource, NbiDest, NbiSource, SymRange};
 use crate::dtype::Element;
 use crate::job::bell;
+use crate::operation::Operation;
 use crate::symmetric::{SymElement, Symmetric};
 use crate::{Pe, Result, Runtime};
 
@@ -25,14 +26,14 @@ impl Runtime {
     #[inline(always)]
     pub(crate) fn check_transfer(
         &self,
-        argument: &'static str,
+        called: Operation,
         sym: Symmetric,
         bytes: usize,
         pe: Pe,
     ) -> Result<SymRange> {
         self.inner.ready()?;
         crate::error::check_pe("pe", pe, self.inner.n_pes)?;
-        sym.resolve(&self.inner, argument, bytes as u64)
+        sym.resolve(&self.inner, called.symmetric(), bytes as u64)
     }
 
     /// Copies `source` to `dest` on PE `pe`, of the same length in bytes.
@@ -48,10 +49,10 @@ impl Runtime {
         pe: Pe,
     ) -> Result<()> {
         let source = source.into();
-        let dest = self.check_transfer("dest", dest.into(), source.bytes(), pe)?;
+        let dest = self.check_transfer(Operation::Put, dest.into(), source.bytes(), pe)?;
         self.inner
             .transport
-            .put(self.lane, pe, dest.offset(), source, "put")?;
+            .put(self.lane, pe, dest.offset(), source, Operation::Put)?;
         self.ring_for_words(dest, pe);
         Ok(())
     }
@@ -68,10 +69,10 @@ impl Runtime {
         pe: Pe,
     ) -> Result<()> {
         let dest = dest.into();
-        let source = self.check_transfer("source", source.into(), dest.bytes(), pe)?;
+        let source = self.check_transfer(Operation::Get, source.into(), dest.bytes(), pe)?;
         self.inner
             .transport
-            .get(self.lane, pe, source.offset(), dest, "get")
+            .get(self.lane, pe, source.offset(), dest, Operation::Get)
     }
 
     /// As [`put`](Runtime::put), complete after [`quiet`](Runtime::quiet). A borrow of `source` ends on return, so a borrowed source
@@ -87,9 +88,16 @@ impl Runtime {
         pe: Pe,
     ) -> Result<()> {
         let NbiSource { source, lasts } = source.into();
-        let dest = self.check_transfer("dest", dest.into(), source.bytes(), pe)?;
+        let dest = self.check_transfer(Operation::PutNbi, dest.into(), source.bytes(), pe)?;
         let transport = &self.inner.transport;
-        transport.put_nbi(self.lane, pe, dest.offset(), source, lasts, "put_nbi")?;
+        transport.put_nbi(
+            self.lane,
+            pe,
+            dest.offset(),
+            source,
+            lasts,
+            Operation::PutNbi,
+        )?;
         self.ring_for_words(dest, pe);
         Ok(())
     }
@@ -107,9 +115,16 @@ impl Runtime {
         pe: Pe,
     ) -> Result<()> {
         let NbiDest { dest, lasts } = dest.into();
-        let source = self.check_transfer("source", source.into(), dest.bytes(), pe)?;
+        let source = self.check_transfer(Operation::GetNbi, source.into(), dest.bytes(), pe)?;
         let transport = &self.inner.transport;
-        transport.get_nbi(self.lane, pe, source.offset(), dest, lasts, "get_nbi")
+        transport.get_nbi(
+            self.lane,
+            pe,
+            source.offset(),
+            dest,
+            lasts,
+            Operation::GetNbi,
+        )
     }
 
     /// Writes one element to `dest` on PE `pe`, in one access.
@@ -121,7 +136,7 @@ impl Runtime {
         self.check_target(dest.range(), pe)?;
         self.inner
             .transport
-            .put_value(self.lane, pe, dest.offset(), value, "p")?;
+            .put_value(self.lane, pe, dest.offset(), value, Operation::P)?;
         self.ring_for_words(dest.range(), pe);
         Ok(())
     }
@@ -135,6 +150,6 @@ impl Runtime {
         self.check_target(source.range(), pe)?;
         self.inner
             .transport
-            .get_value(self.lane, pe, source.offset(), "g")
+            .get_value(self.lane, pe, source.offset(), Operation::G)
     }
 }

@@ -25,7 +25,14 @@ impl Runtime {
         pe: Pe,
     ) -> Result<()> {
         let (source, update) = (source.into(), (signal, value, op));
-        self.put_then_signal(dest.into(), source, update, pe, Nbi::No, "put_signal")
+        self.put_then_signal(
+            dest.into(),
+            source,
+            update,
+            pe,
+            Nbi::No,
+            Operation::PutSignal,
+        )
     }
 
     /// As [`put_signal`](Runtime::put_signal), complete after [`quiet`](Runtime::quiet).
@@ -44,7 +51,14 @@ impl Runtime {
     ) -> Result<()> {
         let NbiSource { source, lasts } = source.into();
         let (nbi, update) = (Nbi::Yes { lasts }, (signal, value, op));
-        self.put_then_signal(dest.into(), source, update, pe, nbi, "put_signal_nbi")
+        self.put_then_signal(
+            dest.into(),
+            source,
+            update,
+            pe,
+            nbi,
+            Operation::PutSignalNbi,
+        )
     }
 
     #[inline(always)]
@@ -56,9 +70,9 @@ impl Runtime {
         (signal, value, op): (SymElement<u64>, u64, SignalOp),
         pe: Pe,
         nbi: Nbi,
-        called: &'static str,
+        called: Operation,
     ) -> Result<()> {
-        let dest = self.check_transfer("dest", dest, source.bytes(), pe)?;
+        let dest = self.check_transfer(called, dest, source.bytes(), pe)?;
         self.inner.within(signal.range())?;
         let offset = signal.offset();
         let update = SignalUpdate { offset, value, op };
@@ -86,7 +100,7 @@ impl Runtime {
         let update = SignalUpdate { offset, value, op };
         self.inner
             .transport
-            .signal(self.lane, pe, update, "signal_op")?;
+            .signal(self.lane, pe, update, Operation::SignalOp)?;
         self.ring_for_words(signal.range(), pe);
         Ok(())
     }
@@ -150,13 +164,13 @@ impl Runtime {
             return self
                 .inner
                 .transport
-                .get_value(self.lane, me, at, "signal_fetch");
+                .get_value(self.lane, me, at, Operation::SignalFetch);
         }
         let transport = &self.inner.transport;
         transport.look(signal.range());
         let seen = transport.own().signal_fetch(signal.offset());
         transport.own().failure()?;
-        transport.acquired(signal.range(), seen, "signal_fetch");
+        transport.acquired(signal.range(), seen, Operation::SignalFetch);
         Ok(seen)
     }
 }

@@ -5,6 +5,7 @@
 
 use crate::buffer::{LocalDest, LocalSource, SymRange};
 use crate::dtype::Element;
+use crate::operation::Operation;
 use crate::strides::{Strides, Transfer};
 use crate::symmetric::{SymSlice, Symmetric};
 use crate::{Error, Pe, Result, Runtime};
@@ -26,12 +27,14 @@ impl Runtime {
         let inner = &*self.inner;
         inner.ready()?;
         crate::error::check_pe("pe", pe, inner.n_pes)?;
-        let dest = dest.into().resolve(inner, "dest", transfer.dest().span())?;
+        let called = transfer.called(Operation::Iput, Operation::Ibput);
+        let span = transfer.dest().span();
+        let dest = dest.into().resolve(inner, called.symmetric(), span)?;
         let source = source.into();
         check_span("source", source.bytes(), transfer.source().span())?;
         let at = dest.offset();
         let transport = &inner.transport;
-        transport.put_blocks(self.lane, pe, at, source, transfer, "iput")?;
+        transport.put_blocks(self.lane, pe, at, source, transfer, called)?;
         self.ring_for_words(dest, pe);
         Ok(())
     }
@@ -52,14 +55,14 @@ impl Runtime {
         let inner = &*self.inner;
         inner.ready()?;
         crate::error::check_pe("pe", pe, inner.n_pes)?;
-        let source = source
-            .into()
-            .resolve(inner, "source", transfer.source().span())?;
+        let called = transfer.called(Operation::Iget, Operation::Ibget);
+        let span = transfer.source().span();
+        let source = source.into().resolve(inner, called.symmetric(), span)?;
         let dest = dest.into();
         check_span("dest", dest.bytes(), transfer.dest().span())?;
         let at = source.offset();
         let transport = &inner.transport;
-        transport.get_blocks(self.lane, pe, at, dest, transfer, "iget")
+        transport.get_blocks(self.lane, pe, at, dest, transfer, called)
     }
 
     /// Writes `count` elements of `source`, `source_stride` apart, to elements of `dest` on PE `pe` that are `dest_stride` apart. With a
@@ -76,7 +79,8 @@ impl Runtime {
         count: usize,
         pe: Pe,
     ) -> Result<()> {
-        self.ibput(dest, source, dest_stride, source_stride, 1, count, pe)
+        let transfer = Transfer::elements(dest_stride, source_stride, size_of::<T>(), count)?;
+        self.put_spans(dest, source, &transfer, pe)
     }
 
     /// Reads `count` elements of `source` on PE `pe`, `source_stride` apart, to elements of `dest` that are `dest_stride` apart. With a
@@ -93,7 +97,8 @@ impl Runtime {
         count: usize,
         pe: Pe,
     ) -> Result<()> {
-        self.ibget(dest, source, dest_stride, source_stride, 1, count, pe)
+        let transfer = Transfer::elements(dest_stride, source_stride, size_of::<T>(), count)?;
+        self.get_spans(dest, source, &transfer, pe)
     }
 
     /// As [`iput`](Runtime::iput), for blocks of `block_elements` elements.
@@ -118,9 +123,7 @@ impl Runtime {
             block_elements,
             block_count,
         )?;
-        let dest = symmetric_span("dest", dest, transfer.dest())?;
-        let from = span_of("source", source.len(), size_of::<T>(), transfer.source())?;
-        self.put_blocks(dest, LocalSource::from(&source[from]), &transfer, pe)
+        self.put_spans(dest, source, &transfer, pe)
     }
 
     /// As [`iget`](Runtime::iget), for blocks of `block_elements` elements.
@@ -145,9 +148,35 @@ impl Runtime {
             block_elements,
             block_count,
         )?;
+        self.get_spans(dest, source, &transfer, pe)
+    }
+
+    /// [`put_blocks`](Runtime::put_blocks) of the spans that the transfer uses.
+    #[track_caller]
+    fn put_spans<T: Element>(
+        &self,
+        dest: SymSlice<'_, T>,
+        source: &[T],
+        transfer: &Transfer,
+        pe: Pe,
+    ) -> Result<()> {
+        let dest = symmetric_span("dest", dest, transfer.dest())?;
+        let from = span_of("source", source.len(), size_of::<T>(), transfer.source())?;
+        self.put_blocks(dest, LocalSource::from(&source[from]), transfer, pe)
+    }
+
+    /// [`get_blocks`](Runtime::get_blocks) of the spans that the transfer uses.
+    #[track_caller]
+    fn get_spans<T: Element>(
+        &self,
+        dest: &mut [T],
+        source: SymSlice<'_, T>,
+        transfer: &Transfer,
+        pe: Pe,
+    ) -> Result<()> {
         let source = symmetric_span("source", source, transfer.source())?;
         let to = span_of("dest", dest.len(), size_of::<T>(), transfer.dest())?;
-        self.get_blocks(LocalDest::from(&mut dest[to]), source, &transfer, pe)
+        self.get_blocks(LocalDest::from(&mut dest[to]), source, transfer, pe)
     }
 }
 

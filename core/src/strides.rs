@@ -1,5 +1,6 @@
 //! How the blocks of a strided transfer lie.
 
+use crate::operation::Operation;
 use crate::{Error, Result};
 
 /// Bytes that no side of a transfer can span: more than an address space has for a heap.
@@ -109,9 +110,24 @@ impl Strides {
 pub struct Transfer {
     dest: Strides,
     source: Strides,
+    /// Whether the program speaks of elements, not of blocks.
+    of_elements: bool,
 }
 
 impl Transfer {
+    /// `count` elements of `element_bytes` bytes; strides in elements.
+    pub fn elements(
+        dest_stride: isize,
+        source_stride: isize,
+        element_bytes: usize,
+        count: usize,
+    ) -> Result<Transfer> {
+        Ok(Transfer {
+            of_elements: true,
+            ..Transfer::new(dest_stride, source_stride, element_bytes, 1, count)?
+        })
+    }
+
     /// `block_count` blocks of `block_elements` elements of `element_bytes` bytes; strides in elements.
     pub fn new(
         dest_stride: isize,
@@ -128,7 +144,16 @@ impl Transfer {
         Ok(Transfer {
             dest,
             source: side("source_stride", source_stride)?,
+            of_elements: false,
         })
+    }
+
+    /// What the program knows it as: the operation on elements, or the one on blocks.
+    pub(crate) fn called(&self, elements: Operation, blocks: Operation) -> Operation {
+        match self.of_elements {
+            true => elements,
+            false => blocks,
+        }
     }
 
     /// How the destination's blocks lie.

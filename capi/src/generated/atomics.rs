@@ -5,6 +5,7 @@
 use crate::guard;
 use crate::handle;
 use crate::types::*;
+use nvshmem_core::Operation;
 
 /// Reads the 32-bit integer at the symmetric address `source` on PE `pe`. It serves signed and unsigned
 /// integers.
@@ -783,7 +784,7 @@ pub extern "C" fn nvshmemrs_atomic_fetch32_nbi(
     guard::queued(runtime, move |rt| {
         handle::check_out("fetch", fetch)?;
         let given = rt.atomic_fetch(rt.element::<u32>("source", handle::addr(source))?, pe)?;
-        handle::write_until_quiet(rt, "fetch", fetch, given, "atomic_fetch_nbi")
+        handle::write_until_quiet(rt, "fetch", fetch, given, Operation::AtomicFetchNbi)
     })
 }
 
@@ -804,7 +805,7 @@ pub extern "C" fn nvshmemrs_atomic_fetch64_nbi(
     guard::queued(runtime, move |rt| {
         handle::check_out("fetch", fetch)?;
         let given = rt.atomic_fetch(rt.element::<u64>("source", handle::addr(source))?, pe)?;
-        handle::write_until_quiet(rt, "fetch", fetch, given, "atomic_fetch_nbi")
+        handle::write_until_quiet(rt, "fetch", fetch, given, Operation::AtomicFetchNbi)
     })
 }
 
@@ -825,7 +826,7 @@ pub extern "C" fn nvshmemrs_atomic_fetch_float_nbi(
     guard::queued(runtime, move |rt| {
         handle::check_out("fetch", fetch)?;
         let given = rt.atomic_fetch(rt.element::<f32>("source", handle::addr(source))?, pe)?;
-        handle::write_until_quiet(rt, "fetch", fetch, given, "atomic_fetch_nbi")
+        handle::write_until_quiet(rt, "fetch", fetch, given, Operation::AtomicFetchNbi)
     })
 }
 
@@ -846,7 +847,7 @@ pub extern "C" fn nvshmemrs_atomic_fetch_double_nbi(
     guard::queued(runtime, move |rt| {
         handle::check_out("fetch", fetch)?;
         let given = rt.atomic_fetch(rt.element::<f64>("source", handle::addr(source))?, pe)?;
-        handle::write_until_quiet(rt, "fetch", fetch, given, "atomic_fetch_nbi")
+        handle::write_until_quiet(rt, "fetch", fetch, given, Operation::AtomicFetchNbi)
     })
 }
 
@@ -868,7 +869,7 @@ pub extern "C" fn nvshmemrs_atomic_swap32_nbi(
     guard::queued(runtime, move |rt| {
         handle::check_out("fetch", fetch)?;
         let given = rt.atomic_swap(rt.element::<u32>("dest", handle::addr(dest))?, value, pe)?;
-        handle::write_until_quiet(rt, "fetch", fetch, given, "atomic_swap_nbi")
+        handle::write_until_quiet(rt, "fetch", fetch, given, Operation::AtomicSwapNbi)
     })
 }
 
@@ -890,7 +891,7 @@ pub extern "C" fn nvshmemrs_atomic_swap64_nbi(
     guard::queued(runtime, move |rt| {
         handle::check_out("fetch", fetch)?;
         let given = rt.atomic_swap(rt.element::<u64>("dest", handle::addr(dest))?, value, pe)?;
-        handle::write_until_quiet(rt, "fetch", fetch, given, "atomic_swap_nbi")
+        handle::write_until_quiet(rt, "fetch", fetch, given, Operation::AtomicSwapNbi)
     })
 }
 
@@ -912,7 +913,7 @@ pub extern "C" fn nvshmemrs_atomic_swap_float_nbi(
     guard::queued(runtime, move |rt| {
         handle::check_out("fetch", fetch)?;
         let given = rt.atomic_swap(rt.element::<f32>("dest", handle::addr(dest))?, value, pe)?;
-        handle::write_until_quiet(rt, "fetch", fetch, given, "atomic_swap_nbi")
+        handle::write_until_quiet(rt, "fetch", fetch, given, Operation::AtomicSwapNbi)
     })
 }
 
@@ -934,7 +935,7 @@ pub extern "C" fn nvshmemrs_atomic_swap_double_nbi(
     guard::queued(runtime, move |rt| {
         handle::check_out("fetch", fetch)?;
         let given = rt.atomic_swap(rt.element::<f64>("dest", handle::addr(dest))?, value, pe)?;
-        handle::write_until_quiet(rt, "fetch", fetch, given, "atomic_swap_nbi")
+        handle::write_until_quiet(rt, "fetch", fetch, given, Operation::AtomicSwapNbi)
     })
 }
 
@@ -957,7 +958,7 @@ pub extern "C" fn nvshmemrs_atomic_compare_swap32_nbi(
     guard::queued(runtime, move |rt| {
         handle::check_out("fetch", fetch)?;
         let given = rt.atomic_compare_swap(rt.element::<u32>("dest", handle::addr(dest))?, cond, value, pe)?;
-        handle::write_until_quiet(rt, "fetch", fetch, given, "atomic_compare_swap_nbi")
+        handle::write_until_quiet(rt, "fetch", fetch, given, Operation::AtomicCompareSwapNbi)
     })
 }
 
@@ -980,7 +981,7 @@ pub extern "C" fn nvshmemrs_atomic_compare_swap64_nbi(
     guard::queued(runtime, move |rt| {
         handle::check_out("fetch", fetch)?;
         let given = rt.atomic_compare_swap(rt.element::<u64>("dest", handle::addr(dest))?, cond, value, pe)?;
-        handle::write_until_quiet(rt, "fetch", fetch, given, "atomic_compare_swap_nbi")
+        handle::write_until_quiet(rt, "fetch", fetch, given, Operation::AtomicCompareSwapNbi)
     })
 }
 
@@ -1001,7 +1002,7 @@ pub extern "C" fn nvshmemrs_atomic_fetch_inc32_nbi(
     guard::queued(runtime, move |rt| {
         handle::check_out("fetch", fetch)?;
         let given = rt.atomic_fetch_inc(rt.element::<u32>("dest", handle::addr(dest))?, pe)?;
-        handle::write_until_quiet(rt, "fetch", fetch, given, "atomic_fetch_inc_nbi")
+        handle::write_until_quiet(rt, "fetch", fetch, given, Operation::AtomicFetchIncNbi)
     })
 }
 
@@ -1022,7 +1023,7 @@ pub extern "C" fn nvshmemrs_atomic_fetch_inc64_nbi(
     guard::queued(runtime, move |rt| {
         handle::check_out("fetch", fetch)?;
         let given = rt.atomic_fetch_inc(rt.element::<u64>("dest", handle::addr(dest))?, pe)?;
-        handle::write_until_quiet(rt, "fetch", fetch, given, "atomic_fetch_inc_nbi")
+        handle::write_until_quiet(rt, "fetch", fetch, given, Operation::AtomicFetchIncNbi)
     })
 }
 
@@ -1044,7 +1045,7 @@ pub extern "C" fn nvshmemrs_atomic_fetch_add32_nbi(
     guard::queued(runtime, move |rt| {
         handle::check_out("fetch", fetch)?;
         let given = rt.atomic_fetch_add(rt.element::<u32>("dest", handle::addr(dest))?, value, pe)?;
-        handle::write_until_quiet(rt, "fetch", fetch, given, "atomic_fetch_add_nbi")
+        handle::write_until_quiet(rt, "fetch", fetch, given, Operation::AtomicFetchAddNbi)
     })
 }
 
@@ -1066,7 +1067,7 @@ pub extern "C" fn nvshmemrs_atomic_fetch_add64_nbi(
     guard::queued(runtime, move |rt| {
         handle::check_out("fetch", fetch)?;
         let given = rt.atomic_fetch_add(rt.element::<u64>("dest", handle::addr(dest))?, value, pe)?;
-        handle::write_until_quiet(rt, "fetch", fetch, given, "atomic_fetch_add_nbi")
+        handle::write_until_quiet(rt, "fetch", fetch, given, Operation::AtomicFetchAddNbi)
     })
 }
 
@@ -1088,7 +1089,7 @@ pub extern "C" fn nvshmemrs_atomic_fetch_add_float_nbi(
     guard::queued(runtime, move |rt| {
         handle::check_out("fetch", fetch)?;
         let given = rt.atomic_fetch_add(rt.element::<f32>("dest", handle::addr(dest))?, value, pe)?;
-        handle::write_until_quiet(rt, "fetch", fetch, given, "atomic_fetch_add_nbi")
+        handle::write_until_quiet(rt, "fetch", fetch, given, Operation::AtomicFetchAddNbi)
     })
 }
 
@@ -1110,7 +1111,7 @@ pub extern "C" fn nvshmemrs_atomic_fetch_add_double_nbi(
     guard::queued(runtime, move |rt| {
         handle::check_out("fetch", fetch)?;
         let given = rt.atomic_fetch_add(rt.element::<f64>("dest", handle::addr(dest))?, value, pe)?;
-        handle::write_until_quiet(rt, "fetch", fetch, given, "atomic_fetch_add_nbi")
+        handle::write_until_quiet(rt, "fetch", fetch, given, Operation::AtomicFetchAddNbi)
     })
 }
 
@@ -1132,7 +1133,7 @@ pub extern "C" fn nvshmemrs_atomic_fetch_and32_nbi(
     guard::queued(runtime, move |rt| {
         handle::check_out("fetch", fetch)?;
         let given = rt.atomic_fetch_and(rt.element::<u32>("dest", handle::addr(dest))?, value, pe)?;
-        handle::write_until_quiet(rt, "fetch", fetch, given, "atomic_fetch_and_nbi")
+        handle::write_until_quiet(rt, "fetch", fetch, given, Operation::AtomicFetchAndNbi)
     })
 }
 
@@ -1154,7 +1155,7 @@ pub extern "C" fn nvshmemrs_atomic_fetch_and64_nbi(
     guard::queued(runtime, move |rt| {
         handle::check_out("fetch", fetch)?;
         let given = rt.atomic_fetch_and(rt.element::<u64>("dest", handle::addr(dest))?, value, pe)?;
-        handle::write_until_quiet(rt, "fetch", fetch, given, "atomic_fetch_and_nbi")
+        handle::write_until_quiet(rt, "fetch", fetch, given, Operation::AtomicFetchAndNbi)
     })
 }
 
@@ -1176,7 +1177,7 @@ pub extern "C" fn nvshmemrs_atomic_fetch_or32_nbi(
     guard::queued(runtime, move |rt| {
         handle::check_out("fetch", fetch)?;
         let given = rt.atomic_fetch_or(rt.element::<u32>("dest", handle::addr(dest))?, value, pe)?;
-        handle::write_until_quiet(rt, "fetch", fetch, given, "atomic_fetch_or_nbi")
+        handle::write_until_quiet(rt, "fetch", fetch, given, Operation::AtomicFetchOrNbi)
     })
 }
 
@@ -1198,7 +1199,7 @@ pub extern "C" fn nvshmemrs_atomic_fetch_or64_nbi(
     guard::queued(runtime, move |rt| {
         handle::check_out("fetch", fetch)?;
         let given = rt.atomic_fetch_or(rt.element::<u64>("dest", handle::addr(dest))?, value, pe)?;
-        handle::write_until_quiet(rt, "fetch", fetch, given, "atomic_fetch_or_nbi")
+        handle::write_until_quiet(rt, "fetch", fetch, given, Operation::AtomicFetchOrNbi)
     })
 }
 
@@ -1220,7 +1221,7 @@ pub extern "C" fn nvshmemrs_atomic_fetch_xor32_nbi(
     guard::queued(runtime, move |rt| {
         handle::check_out("fetch", fetch)?;
         let given = rt.atomic_fetch_xor(rt.element::<u32>("dest", handle::addr(dest))?, value, pe)?;
-        handle::write_until_quiet(rt, "fetch", fetch, given, "atomic_fetch_xor_nbi")
+        handle::write_until_quiet(rt, "fetch", fetch, given, Operation::AtomicFetchXorNbi)
     })
 }
 
@@ -1242,6 +1243,6 @@ pub extern "C" fn nvshmemrs_atomic_fetch_xor64_nbi(
     guard::queued(runtime, move |rt| {
         handle::check_out("fetch", fetch)?;
         let given = rt.atomic_fetch_xor(rt.element::<u64>("dest", handle::addr(dest))?, value, pe)?;
-        handle::write_until_quiet(rt, "fetch", fetch, given, "atomic_fetch_xor_nbi")
+        handle::write_until_quiet(rt, "fetch", fetch, given, Operation::AtomicFetchXorNbi)
     })
 }

@@ -28,7 +28,7 @@ pub extern "C" fn nvshmemrs_iput(
     pe: i32,
 ) -> i32 {
     guard::queued(runtime, move |rt| {
-        let transfer = Transfer::new(dest_stride, source_stride, element_bytes, 1, count)?;
+        let transfer = Transfer::elements(dest_stride, source_stride, element_bytes, count)?;
         rt.put_blocks(handle::strided_symmetric(rt, "dest", dest, transfer.dest())?, handle::strided_source(rt, source, transfer.source())?, &transfer, pe)
     })
 }
@@ -52,7 +52,7 @@ pub extern "C" fn nvshmemrs_iget(
     pe: i32,
 ) -> i32 {
     guard::queued(runtime, move |rt| {
-        let transfer = Transfer::new(dest_stride, source_stride, element_bytes, 1, count)?;
+        let transfer = Transfer::elements(dest_stride, source_stride, element_bytes, count)?;
         rt.get_blocks(handle::strided_dest(rt, dest, transfer.dest())?, handle::strided_symmetric(rt, "source", source, transfer.source())?, &transfer, pe)
     })
 }

@@ -1,8 +1,8 @@
 //! What a caller's pointers lead to: outputs, arrays, buffers.
 
 use nvshmem_core::{
-    AtomicElement, Element, Error, LocalDest, LocalSource, NbiDest, NbiSource, Result, Runtime,
-    Strides,
+    AtomicElement, Element, Error, LocalDest, LocalSource, NbiDest, NbiSource, Operation, Result,
+    Runtime, Strides,
 };
 use std::ffi::c_void;
 
@@ -40,7 +40,7 @@ pub(crate) fn write_until_quiet<T: AtomicElement>(
     argument: &'static str,
     out: *mut T,
     value: T,
-    called: &'static str,
+    called: Operation,
 ) -> Result<()> {
     check_out(argument, out)?;
     // SAFETY: rule 1: not NULL, so valid for a write; the header says that the result is there only after quiet.

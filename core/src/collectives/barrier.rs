@@ -14,7 +14,7 @@ impl Runtime {
         let completed = self
             .inner
             .transport
-            .quiet_before_release(self.lane, "barrier");
+            .quiet_before_release(self.lane, Operation::Barrier);
         if let Err(error) = completed {
             return turn.refuse(self.lane, Operation::Barrier, error);
         }

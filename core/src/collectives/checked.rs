@@ -16,7 +16,7 @@ impl Inner {
     /// Where the program calls a collective; 0 if the job is not checked.
     #[inline(always)]
     #[track_caller]
-    pub(super) fn site(&self, called: &'static str) -> u16 {
+    pub(super) fn site(&self, called: Operation) -> u16 {
         match self.transport.notes() {
             None => 0,
             Some(notes) => notes.site(called, Location::caller()),

@@ -31,7 +31,7 @@ use crate::job::block::{PAYLOAD_WORDS, Slot};
 use crate::job::published::{Target, Wait};
 use crate::job::team;
 use crate::job::tell::{self, Arrival};
-use crate::operation::{ARGS, Caller, Operation, signature};
+use crate::operation::{ARGS, Operation, Reach, signature};
 use crate::runtime::Inner;
 use crate::team::{Members, Team, TeamState};
 use crate::{Error, Pe, Result};
@@ -98,19 +98,19 @@ impl Inner {
     #[inline(always)]
     #[track_caller]
     pub(crate) fn enter(&self, team: Team, operation: Operation) -> Result<Turn<'_>> {
-        self.enter_as(team, operation, operation.name())
+        self.enter_as(team, operation, operation)
     }
 
-    /// As [`enter`](Inner::enter), for a collective that the program knows by another name.
+    /// As [`enter`](Inner::enter), for a collective that the program knows as another one.
     #[inline(always)]
     #[track_caller]
     pub(crate) fn enter_as(
         &self,
         team: Team,
         operation: Operation,
-        called: &'static str,
+        called: Operation,
     ) -> Result<Turn<'_>> {
-        debug_assert!(operation.caller() == Caller::All, "{operation:?}");
+        debug_assert!(operation.reach() == Reach::Collective, "{operation:?}");
         self.ready()?;
         // Who has given up on a PE that is gone must not arrive once more in its place.
         self.check_job(operation)?;

@@ -27,7 +27,7 @@ impl Inner {
                 let _ = thread.join();
             }
         }
-        let completed = self.transport.quiet(Lane::Blocking, "finalize");
+        let completed = self.transport.quiet(Lane::Blocking, Operation::Finalize);
         let report = self.publish_unfreed();
         self.state(State::Finalizing);
         bell::ring_everyone(&self.control);
@@ -112,7 +112,7 @@ impl Runtime {
     /// meanwhile. One thread may call it, once.
     pub fn finalize_in_place(&self) -> Result<()> {
         if !self.member {
-            return Err(Error::OnStream("finalize"));
+            return Err(Error::OnStream(Operation::Finalize.name()));
         }
         self.inner.finalize()
     }

@@ -10,6 +10,7 @@ use super::noted;
 use crate::buffer::{LocalDest, LocalSource};
 use crate::heap::Request;
 use crate::job::layout::GRANULE;
+use crate::operation::Operation;
 use crate::runtime::Inner;
 use crate::symmetric::{SymElement, SymSlice};
 use crate::track::Resource;
@@ -110,7 +111,7 @@ impl<T: Pod> SymArray<T> {
         let (me, dest) = (self.runtime.my_pe, LocalDest::from(dest));
         self.runtime
             .transport
-            .read(Lane::Blocking, me, range, dest, "read")
+            .read(Lane::Blocking, me, range, dest, Operation::Read)
     }
 
     /// Copies `source` to the elements from `start` on of this PE's copy.
@@ -123,7 +124,7 @@ impl<T: Pod> SymArray<T> {
         let (me, source) = (self.runtime.my_pe, LocalSource::from(source));
         self.runtime
             .transport
-            .write(Lane::Blocking, me, range, source, "write")
+            .write(Lane::Blocking, me, range, source, Operation::Write)
     }
 
     /// All elements of this PE's copy.
@@ -197,10 +198,10 @@ impl Runtime {
             })
         });
         let (_, bytes) = noted(&request);
-        let offset = self.inner.allocate("array", request)?;
+        let offset = self.inner.allocate(Operation::Array, request)?;
         if let Some(offset) = offset {
             self.inner
-                .note("array", Resource::Allocation, offset, bytes);
+                .note(Operation::Array, Resource::Allocation, offset, bytes);
         }
         let len = if offset.is_some() { len } else { 0 };
         Ok(SymArray::new(

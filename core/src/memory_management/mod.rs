@@ -25,23 +25,21 @@ use crate::transport::Lane;
 use crate::{Error, Result, Runtime};
 
 /// What a request is noted as, if it is granted: the operation, and the bytes.
-fn noted(request: &Result<Request>) -> (&'static str, u64) {
+fn noted(request: &Result<Request>) -> (Operation, u64) {
     match request {
-        Ok(request) if request.zero => ("calloc", request.bytes),
-        Ok(request) if request.alignment > GRANULE => ("align", request.bytes),
-        Ok(request) => ("malloc", request.bytes),
-        Err(_) => ("malloc", 0),
+        Ok(request) if request.zero => (Operation::Calloc, request.bytes),
+        Ok(request) if request.alignment > GRANULE => (Operation::Align, request.bytes),
+        Ok(request) => (Operation::Malloc, request.bytes),
+        Err(_) => (Operation::Malloc, 0),
     }
 }
 
 impl Inner {
     /// Allocates; collective over WORLD. `None` for 0 bytes.
     #[track_caller]
-    fn allocate(&self, called: &'static str, request: Result<Request>) -> Result<Option<u64>> {
+    fn allocate(&self, called: Operation, request: Result<Request>) -> Result<Option<u64>> {
         let turn = self.enter_as(Team::WORLD, Operation::Malloc, called)?;
-        let completed = self
-            .transport
-            .quiet_before_release(Lane::Blocking, "malloc");
+        let completed = self.transport.quiet_before_release(Lane::Blocking, called);
         self.allocate_in(&turn, completed.and(request))
     }
 
@@ -201,7 +199,9 @@ impl Inner {
         if let Some(block) = &block {
             self.tell_freed(&turn, block.offset, block.bytes);
         }
-        let completed = self.transport.quiet_before_release(Lane::Blocking, "free");
+        let completed = self
+            .transport
+            .quiet_before_release(Lane::Blocking, Operation::Free);
         call.error = call.error.or(completed.err());
         let met = turn.meet(call, &[]);
         if let Some(block) = block {

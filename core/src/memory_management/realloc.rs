@@ -28,7 +28,7 @@ impl Inner {
         }
         let completed = self
             .transport
-            .quiet_before_release(Lane::Blocking, "realloc");
+            .quiet_before_release(Lane::Blocking, Operation::Realloc);
         call.error = call.error.or(completed.err());
         let met = turn.meet(call, &[]);
         if block.is_some() {
@@ -87,8 +87,12 @@ impl Runtime {
     pub fn realloc(&self, address: Result<u64>, bytes: usize) -> Result<Option<u64>> {
         let offset = self.inner.reallocate(address, bytes)?;
         if let Some(offset) = offset {
-            self.inner
-                .note("realloc", Resource::Allocation, offset, bytes as u64);
+            self.inner.note(
+                Operation::Realloc,
+                Resource::Allocation,
+                offset,
+                bytes as u64,
+            );
         }
         Ok(offset.map(|offset| self.inner.layout.address(self.inner.my_pe, offset)))
     }

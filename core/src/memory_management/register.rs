@@ -50,7 +50,7 @@ impl Inner {
         let turn = self.enter(Team::WORLD, operation)?;
         let completed = self
             .transport
-            .quiet_before_release(Lane::Blocking, "buffer_register");
+            .quiet_before_release(Lane::Blocking, operation);
         let checked = completed.and(registration).and_then(|registration| {
             self.check_registration(&registration)?;
             Ok(registration)
@@ -140,7 +140,7 @@ impl Inner {
         }
         let completed = self
             .transport
-            .quiet_before_release(Lane::Blocking, "buffer_unregister");
+            .quiet_before_release(Lane::Blocking, operation);
         let call = Call {
             operation,
             args,
@@ -215,7 +215,7 @@ impl Runtime {
         let bytes = registration.as_ref().map_or(0, |one| one.bytes);
         let (address, offset) = self.inner.register(registration)?;
         self.inner
-            .note("buffer_register", Resource::Buffer, offset, bytes);
+            .note(Operation::BufferRegister, Resource::Buffer, offset, bytes);
         Ok(address)
     }
 

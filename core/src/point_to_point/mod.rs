@@ -112,7 +112,7 @@ impl Inner {
             dtype,
             cmp,
             expected,
-            site: notes.site(wait.operation.name(), Location::caller()),
+            site: notes.site(wait.operation, Location::caller()),
         };
         notes.look(SymRange::new(offset, dtype.size() as u64));
         notes.watch(&watch);
@@ -203,7 +203,7 @@ impl Runtime {
     ) -> Result<()> {
         Set::new(
             self,
-            "wait_until_all",
+            Operation::WaitUntilAll,
             ivars,
             status,
             cmp,
@@ -226,7 +226,7 @@ impl Runtime {
     ) -> Result<Option<usize>> {
         Set::new(
             self,
-            "wait_until_any",
+            Operation::WaitUntilAny,
             ivars,
             status,
             cmp,
@@ -249,7 +249,7 @@ impl Runtime {
     ) -> Result<Vec<usize>> {
         Set::new(
             self,
-            "wait_until_some",
+            Operation::WaitUntilSome,
             ivars,
             status,
             cmp,
@@ -271,7 +271,7 @@ impl Runtime {
     ) -> Result<()> {
         Set::new(
             self,
-            "wait_until_all_vector",
+            Operation::WaitUntilAllVector,
             ivars,
             status,
             cmp,
@@ -293,7 +293,7 @@ impl Runtime {
     ) -> Result<Option<usize>> {
         Set::new(
             self,
-            "wait_until_any_vector",
+            Operation::WaitUntilAnyVector,
             ivars,
             status,
             cmp,
@@ -315,7 +315,7 @@ impl Runtime {
     ) -> Result<Vec<usize>> {
         Set::new(
             self,
-            "wait_until_some_vector",
+            Operation::WaitUntilSomeVector,
             ivars,
             status,
             cmp,
@@ -342,7 +342,7 @@ impl Runtime {
         transport.own().failure()?;
         let holds = cmp.holds(T::from_bits(seen), value);
         if holds {
-            transport.acquired(ivar.range(), seen, "test");
+            transport.acquired(ivar.range(), seen, Operation::Test);
         }
         Ok(holds)
     }
@@ -358,7 +358,14 @@ impl Runtime {
         cmp: Cmp,
         value: T,
     ) -> Result<bool> {
-        let set = Set::new(self, "test_all", ivars, status, cmp, Values::Same(value))?;
+        let set = Set::new(
+            self,
+            Operation::TestAll,
+            ivars,
+            status,
+            cmp,
+            Values::Same(value),
+        )?;
         set.test_all()
     }
 
@@ -374,7 +381,14 @@ impl Runtime {
         cmp: Cmp,
         value: T,
     ) -> Result<Option<usize>> {
-        let set = Set::new(self, "test_any", ivars, status, cmp, Values::Same(value))?;
+        let set = Set::new(
+            self,
+            Operation::TestAny,
+            ivars,
+            status,
+            cmp,
+            Values::Same(value),
+        )?;
         set.test_any()
     }
 
@@ -389,7 +403,14 @@ impl Runtime {
         cmp: Cmp,
         value: T,
     ) -> Result<Vec<usize>> {
-        let set = Set::new(self, "test_some", ivars, status, cmp, Values::Same(value))?;
+        let set = Set::new(
+            self,
+            Operation::TestSome,
+            ivars,
+            status,
+            cmp,
+            Values::Same(value),
+        )?;
         set.test_some()
     }
 
@@ -406,7 +427,7 @@ impl Runtime {
     ) -> Result<bool> {
         let set = Set::new(
             self,
-            "test_all_vector",
+            Operation::TestAllVector,
             ivars,
             status,
             cmp,
@@ -428,7 +449,7 @@ impl Runtime {
     ) -> Result<Option<usize>> {
         let set = Set::new(
             self,
-            "test_any_vector",
+            Operation::TestAnyVector,
             ivars,
             status,
             cmp,
@@ -450,7 +471,7 @@ impl Runtime {
     ) -> Result<Vec<usize>> {
         let set = Set::new(
             self,
-            "test_some_vector",
+            Operation::TestSomeVector,
             ivars,
             status,
             cmp,

@@ -22,7 +22,7 @@ pub(super) enum Values<'a, T> {
 /// The elements of one call, and when they hold.
 pub(super) struct Set<'a, T> {
     rt: &'a Runtime,
-    called: &'static str,
+    called: Operation,
     /// In a checked job: which elements have held, and with which values.
     held: Option<RefCell<Vec<(usize, u64)>>>,
     offset: u64,
@@ -44,7 +44,7 @@ fn wrong_length(argument: &'static str, len: usize, ivars: usize) -> Error {
 impl<'a, T: WaitElement> Set<'a, T> {
     pub(super) fn new(
         rt: &'a Runtime,
-        called: &'static str,
+        called: Operation,
         ivars: &SymSlice<'_, T>,
         status: Option<&'a [i32]>,
         cmp: Cmp,
@@ -139,7 +139,7 @@ impl<'a, T: WaitElement> Set<'a, T> {
     /// What a search for any element has in common with those that take turns with it.
     fn key(&self) -> Key {
         let called = (
-            self.called.as_ptr() as u64,
+            self.called as u64,
             std::ptr::from_ref(&*self.rt.inner) as u64,
         );
         let mut key = Key::NONE

@@ -1,6 +1,7 @@
 //! Notes of what the program makes and frees, if somebody wants to know.
 
 use super::Inner;
+use crate::operation::Operation;
 use crate::track::Resource;
 use std::any::Any;
 use std::sync::Arc;
@@ -8,13 +9,7 @@ use std::sync::Arc;
 impl Inner {
     /// Notes that the program has made something, with `operation`.
     #[track_caller]
-    pub(crate) fn note(
-        &self,
-        operation: &'static str,
-        resource: Resource,
-        number: u64,
-        bytes: u64,
-    ) {
+    pub(crate) fn note(&self, operation: Operation, resource: Resource, number: u64, bytes: u64) {
         if let Some(ledger) = &self.ledger {
             ledger.note(operation, resource, number, bytes);
         }
@@ -24,7 +19,7 @@ impl Inner {
     #[track_caller]
     pub(crate) fn note_while<T: Any + Send + Sync>(
         &self,
-        operation: &'static str,
+        operation: Operation,
         resource: Resource,
         object: &Arc<T>,
     ) {

@@ -226,7 +226,7 @@ impl Runtime {
     pub fn mapping(&self) -> Mapping {
         let there = Arc::default();
         self.inner
-            .note_while("heap_keep", Resource::Mapping, &there);
+            .note_while(Operation::HeapKeep, Resource::Mapping, &there);
         Mapping {
             _segment: Arc::clone(self.inner.control.segment()),
             _elsewhere: self.inner.transport.any().mapping(),

@@ -1,5 +1,7 @@
 //! What the program itself does to memory.
 
+use crate::operation::Operation;
+
 /// What the program does to memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
@@ -14,12 +16,12 @@ pub enum Access {
 }
 
 impl Access {
-    pub(crate) fn name(self) -> &'static str {
+    pub(crate) fn operation(self) -> Operation {
         match self {
-            Access::Load => "load",
-            Access::Store => "store",
-            Access::AtomicLoad => "atomic load",
-            Access::AtomicStore => "atomic store",
+            Access::Load => Operation::Load,
+            Access::Store => Operation::Store,
+            Access::AtomicLoad => Operation::AtomicLoad,
+            Access::AtomicStore => Operation::AtomicStore,
         }
     }
 }

@@ -14,6 +14,7 @@ mod walk;
 
 pub use access::Access;
 
+use crate::operation::Operation;
 use inside::Inside;
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -59,7 +60,7 @@ impl Place {
 /// A key that was seen, and its site. `site` is written last.
 struct Slot {
     place: AtomicU64,
-    operation: AtomicU64,
+    operation: AtomicU16,
     site: AtomicU16,
 }
 
@@ -95,13 +96,13 @@ struct Known {
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Site {
-    operation: &'static str,
+    operation: Operation,
     place: String,
 }
 
 impl std::fmt::Display for Site {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} at {}", self.operation, self.place)
+        write!(f, "{} at {}", self.operation.name(), self.place)
     }
 }
 
@@ -116,7 +117,7 @@ impl Sites {
     pub(crate) fn new() -> Arc<Sites> {
         let slot = |_| Slot {
             place: AtomicU64::new(0),
-            operation: AtomicU64::new(0),
+            operation: AtomicU16::new(0),
             site: AtomicU16::new(0),
         };
         Arc::new(Sites {
@@ -139,11 +140,7 @@ impl Sites {
     }
 
     /// The site of `operation`, called at `location`: 1 to 4095, or 0 when there are too many.
-    pub(crate) fn here(
-        &self,
-        operation: &'static str,
-        location: &'static Location<'static>,
-    ) -> u16 {
+    pub(crate) fn here(&self, operation: Operation, location: &'static Location<'static>) -> u16 {
         if self.native.load(Relaxed) {
             return self.at(operation, self.calling());
         }
@@ -154,7 +151,7 @@ impl Sites {
     }
 
     /// The site of `operation` at a place that [`calling`](Sites::calling) gave.
-    pub(crate) fn at(&self, operation: &'static str, place: Place) -> u16 {
+    pub(crate) fn at(&self, operation: Operation, place: Place) -> u16 {
         self.find(operation, place.0, || self.describe(place))
     }
 
@@ -223,8 +220,8 @@ impl Sites {
     }
 
     /// The site of `operation` at the place with the key `place`, which `describe` can put into words.
-    fn find(&self, operation: &'static str, place: u64, describe: impl FnOnce() -> String) -> u16 {
-        let key = operation.as_ptr() as u64;
+    fn find(&self, operation: Operation, place: u64, describe: impl FnOnce() -> String) -> u16 {
+        let key = operation as u16;
         for slot in self.probe(place, key) {
             match slot.site.load(Acquire) {
                 0 => break,
@@ -243,14 +240,14 @@ impl Sites {
     }
 
     /// Where a key can be.
-    fn probe(&self, place: u64, operation: u64) -> impl Iterator<Item = &Slot> {
-        let hash = (place ^ operation.rotate_left(32)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    fn probe(&self, place: u64, operation: u16) -> impl Iterator<Item = &Slot> {
+        let hash = (place ^ u64::from(operation) << 32).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let first = (hash >> 51) as usize;
         (0..SLOTS).map(move |step| &self.slots[(first + step) % SLOTS])
     }
 
     #[cold]
-    fn add(&self, operation: &'static str, place: u64, describe: impl FnOnce() -> String) -> u16 {
+    fn add(&self, operation: Operation, place: u64, describe: impl FnOnce() -> String) -> u16 {
         // Before any lock is taken: a signal handler that shows an access must not come to it.
         let _inside = Inside::enter();
         let site = Site {
@@ -267,7 +264,7 @@ impl Sites {
             None => known.add(site),
         };
         // Another thread may have added the key meanwhile: then it is there twice, with one number.
-        let key = operation.as_ptr() as u64;
+        let key = operation as u16;
         match self
             .probe(place, key)
             .find(|slot| slot.site.load(Relaxed) == 0)
@@ -315,18 +312,18 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn here(sites: &Sites, operation: &'static str) -> u16 {
+    fn here(sites: &Sites, operation: Operation) -> u16 {
         sites.here(operation, Location::caller())
     }
 
     #[test]
     fn a_site_is_an_operation_at_a_place() {
         let sites = Sites::new();
-        let both: Vec<u16> = (0..2).map(|_| here(&sites, "put")).collect();
+        let both: Vec<u16> = (0..2).map(|_| here(&sites, Operation::Put)).collect();
         assert_eq!(both, [1, 1]);
         let line = line!() - 2;
-        assert_eq!(here(&sites, "put"), 2);
-        assert_eq!(here(&sites, "get"), 3);
+        assert_eq!(here(&sites, Operation::Put), 2);
+        assert_eq!(here(&sites, Operation::Get), 3);
         assert_eq!(sites.name(1), format!("put at {}:{line}", file!()));
         assert_eq!(sites.name(3), format!("get at {}:{}", file!(), line + 4));
         assert_eq!(sites.name(0), "an operation at a place that is not known");
@@ -335,12 +332,12 @@ mod tests {
     #[test]
     fn who_asks_is_told_of_each_site_once() {
         let sites = Sites::new();
-        here(&sites, "put");
+        here(&sites, Operation::Put);
         let told: Arc<Mutex<Vec<(u16, String)>>> = Arc::default();
         let list = Arc::clone(&told);
         sites.on_new(move |site, name| list.lock().unwrap().push((site, name.to_string())));
         for _ in 0..3 {
-            here(&sites, "get");
+            here(&sites, Operation::Get);
         }
         let told = told.lock().unwrap();
         assert_eq!(
@@ -353,7 +350,7 @@ mod tests {
     #[test]
     fn a_full_table_gives_0_and_keeps_what_it_has() {
         let sites = Sites::new();
-        let number = |place: u64| sites.find("put", place, || format!("line {place}"));
+        let number = |place: u64| sites.find(Operation::Put, place, || format!("line {place}"));
         for place in 1..SITES as u64 {
             assert_eq!(u64::from(number(place)), place);
         }
@@ -370,7 +367,7 @@ mod tests {
         let named = |name: &'static str| {
             let hook: SiteHook = Arc::new(move |_| Some(name.into()));
             *sites.hook.write().unwrap() = Some(hook);
-            sites.at("put", sites.ask(address))
+            sites.at(Operation::Put, sites.ask(address))
         };
         let numbers = ["a.jl:1", "b.jl:2", "a.jl:1"].map(named);
         assert_eq!(numbers, [1, 2, 1]);
@@ -384,7 +381,8 @@ mod tests {
             let threads: Vec<_> = (0..4)
                 .map(|_| {
                     scope.spawn(|| {
-                        let number = |place| sites.find("put", place, || place.to_string());
+                        let number =
+                            |place| sites.find(Operation::Put, place, || place.to_string());
                         (1..500).map(number).collect()
                     })
                 })

@@ -337,7 +337,7 @@ impl Runtime {
     pub fn stream(&self) -> Result<Stream> {
         let stream = Stream::start(&self.inner)?;
         self.inner
-            .note("stream", Resource::Stream, stream.number(), 0);
+            .note(Operation::StreamNew, Resource::Stream, stream.number(), 0);
         Ok(stream)
     }
 
@@ -354,8 +354,12 @@ impl Runtime {
             )
         })?;
         let stream = Stream::on_lane(&self.inner, streams.adopt(stream)?);
-        self.inner
-            .note("stream_from_cuda", Resource::Stream, stream.number(), 0);
+        self.inner.note(
+            Operation::StreamFromCuda,
+            Resource::Stream,
+            stream.number(),
+            0,
+        );
         Ok(stream)
     }
 
@@ -369,12 +373,13 @@ impl Runtime {
             Some(streams) => {
                 self.inner.ready()?;
                 let mark = Arc::new(LaneEvent::new(streams.event()?));
-                self.inner.note_while("event", Resource::Event, &mark);
+                self.inner.note_while(Operation::EventNew, Resource::Event, &mark);
                 Marks::Lane(mark)
             }
             None => {
                 let marks = Arc::new(QueueMarks::new());
-                self.inner.note_while("event", Resource::Event, &marks);
+                self.inner
+                    .note_while(Operation::EventNew, Resource::Event, &marks);
                 Marks::Queue(marks)
             }
         };

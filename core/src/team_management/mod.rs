@@ -39,8 +39,7 @@ impl Runtime {
     /// Notes that the program has made a team.
     #[track_caller]
     fn note_team(&self, operation: Operation, team: Team) {
-        self.inner
-            .note(operation.name(), Resource::Team, team.number(), 0);
+        self.inner.note(operation, Resource::Team, team.number(), 0);
     }
 
     /// This PE's number in a team; -1 for [`Team::INVALID`], and for [`Team::GPU_LEADERS`] on a PE that is none. Local.

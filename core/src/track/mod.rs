@@ -6,6 +6,7 @@ mod report;
 
 pub(crate) use report::{Report, digest};
 
+use crate::operation::Operation;
 use crate::sites::Sites;
 use std::any::Any;
 use std::collections::{BTreeMap, HashSet};
@@ -86,13 +87,7 @@ impl Ledger {
 
     /// Notes that the program has made something, with `operation`.
     #[track_caller]
-    pub(crate) fn note(
-        &self,
-        operation: &'static str,
-        resource: Resource,
-        number: u64,
-        bytes: u64,
-    ) {
+    pub(crate) fn note(&self, operation: Operation, resource: Resource, number: u64, bytes: u64) {
         let entry = Entry {
             bytes,
             site: self.sites.here(operation, Location::caller()),
@@ -105,7 +100,7 @@ impl Ledger {
     #[track_caller]
     pub(crate) fn note_while<T: Any + Send + Sync>(
         &self,
-        operation: &'static str,
+        operation: Operation,
         resource: Resource,
         object: &Arc<T>,
     ) {

@@ -43,6 +43,7 @@ pub(crate) use route::{Own, Route};
 use crate::buffer::{LocalDest, LocalSource, SymRange};
 use crate::job::liveness::Chore;
 use crate::op::SignalOp;
+use crate::operation::Operation;
 use crate::strides::Transfer;
 use crate::{Error, MemoryKind, Pe, Result};
 use std::any::Any;
@@ -95,6 +96,20 @@ impl Width {
 }
 
 impl Atomic {
+    /// The operation that does it and gives the old value, or the only one that does it.
+    fn fetching(self) -> Operation {
+        match self {
+            Atomic::Fetch => Operation::AtomicFetch,
+            Atomic::Set(_) => Operation::AtomicSet,
+            Atomic::Swap(_) => Operation::AtomicSwap,
+            Atomic::CompareSwap { .. } => Operation::AtomicCompareSwap,
+            Atomic::Add(_) | Atomic::AddFloat(_) => Operation::AtomicFetchAdd,
+            Atomic::And(_) => Operation::AtomicFetchAnd,
+            Atomic::Or(_) => Operation::AtomicFetchOr,
+            Atomic::Xor(_) => Operation::AtomicFetchXor,
+        }
+    }
+
     /// Its number for kernels, its operand, and what it compares with.
     fn parts(self) -> (u8, u64, u64) {
         match self {
@@ -130,8 +145,8 @@ pub(crate) enum Nbi {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Call {
     pub(crate) lane: Lane,
-    /// The name by which the program knows it, and where it is called: for what watches the program.
-    pub(crate) called: &'static str,
+    /// What the program knows it as, and where it is called: for what watches the program.
+    pub(crate) called: Operation,
     pub(crate) at: &'static Location<'static>,
 }
 

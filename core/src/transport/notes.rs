@@ -4,6 +4,7 @@ use crate::Pe;
 use crate::buffer::{LocalDest, SymRange};
 use crate::dtype::Dtype;
 use crate::op::Cmp;
+use crate::operation::Operation;
 use crate::sites::Access;
 use std::panic::Location;
 
@@ -20,7 +21,7 @@ pub(crate) struct Watch {
 /// Takes notes of what the program does. A site is an operation at a place in the program, by its number.
 pub(crate) trait Notes: Send + Sync {
     /// The site of an operation that is called at `at`.
-    fn site(&self, called: &'static str, at: &'static Location<'static>) -> u16;
+    fn site(&self, called: Operation, at: &'static Location<'static>) -> u16;
 
     /// What a site of any PE is called: "put at heat.c:71 (send_halo)".
     fn site_name(&self, pe: Pe, site: u16) -> String;

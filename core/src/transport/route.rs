@@ -1,6 +1,6 @@
 //! The way of an operation: host memory is inlined, all else is one cold call.
 //!
-//! An operation says by which name the program knows it, `called`; what watches the program reports that name and the place of the
+//! An operation says what the program knows it as, `called`; what watches the program reports that name and the place of the
 //! call, so these methods are `#[track_caller]`, as are the functions that lead to them. On host memory an operation costs
 //! one comparison more than the transport's own. What the library does for its own ends (moving the data of a collective, looking
 //! at a word that is waited for) goes to the transport proper, [`own`](Route::own).
@@ -12,6 +12,7 @@ use super::{
 };
 use crate::buffer::{LocalDest, LocalSource, SymRange};
 use crate::op::SignalOp;
+use crate::operation::Operation;
 use crate::strides::Transfer;
 use crate::{Pe, Result};
 use bytemuck::Pod;
@@ -122,7 +123,7 @@ impl Route {
     /// The program has seen the value of an own word that is written atomically, or that it waits for.
     #[inline(always)]
     #[track_caller]
-    pub(crate) fn acquired(&self, element: SymRange, value: u64, called: &'static str) {
+    pub(crate) fn acquired(&self, element: SymRange, value: u64, called: Operation) {
         if let Some(notes) = self.notes() {
             notes.acquired(element, value, notes.site(called, Location::caller()));
         }
@@ -137,7 +138,7 @@ impl Route {
         pe: Pe,
         dest: u64,
         value: T,
-        called: &'static str,
+        called: Operation,
     ) -> Result<()> {
         match self {
             Route::Host(host) => {
@@ -156,7 +157,7 @@ impl Route {
         lane: Lane,
         pe: Pe,
         source: u64,
-        called: &'static str,
+        called: Operation,
     ) -> Result<T> {
         match self {
             Route::Host(host) => {
@@ -172,7 +173,7 @@ impl Route {
 /// A call of the caller's caller.
 #[inline(always)]
 #[track_caller]
-fn here(lane: Lane, called: &'static str) -> Call {
+fn here(lane: Lane, called: Operation) -> Call {
     Call {
         lane,
         called,
@@ -217,7 +218,7 @@ macro_rules! operations {
             #[allow(clippy::too_many_arguments, reason = "they are the operation's, and where it goes")]
             #[inline(always)]
             #[track_caller]
-            pub(crate) fn $name(&self, lane: Lane, $($argument: $kind,)* called: &'static str) -> Result<$out> {
+            pub(crate) fn $name(&self, lane: Lane, $($argument: $kind,)* called: Operation) -> Result<$out> {
                 match self {
                     Route::Host($host) => Ok($on_host),
                     Route::Other(other) => $rarely(&**other, here(lane, called), $($argument),*),
@@ -338,8 +339,8 @@ pub(crate) enum Own<'a> {
 
 /// A call of the library's own.
 #[track_caller]
-fn own_call() -> Call {
-    here(Lane::Blocking, "collective")
+fn own_call(called: Operation) -> Call {
+    here(Lane::Blocking, called)
 }
 
 /// Keeps the error of what cannot return one.
@@ -375,33 +376,33 @@ macro_rules! own {
 own! {
     /// See [`Transport::put`].
     fn put(pe: Pe, dest: u64, source: LocalSource<'_>) -> ()
-        = |host| host.put(pe, dest, source), |other| other.put(own_call(), pe, dest, source, Nbi::No);
+        = |host| host.put(pe, dest, source), |other| other.put(own_call(Operation::Put), pe, dest, source, Nbi::No);
     /// See [`Transport::get`].
     fn get(pe: Pe, source: u64, dest: LocalDest<'_>) -> ()
-        = |host| host.get(pe, source, dest), |other| other.get(own_call(), pe, source, dest, Nbi::No);
+        = |host| host.get(pe, source, dest), |other| other.get(own_call(Operation::Get), pe, source, dest, Nbi::No);
     /// See [`Transport::copy`].
     fn copy(to: Pe, dest: u64, from: Pe, source: u64, bytes: u64) -> ()
         = |host| host.copy(to, dest, from, source, bytes), |other| other.copy(to, dest, from, source, bytes);
     /// See [`Transport::atomic`].
     fn atomic(pe: Pe, offset: u64, width: Width, operation: Atomic) -> u64
         = |host| host.atomic(pe, offset, width, operation),
-        |other| other.atomic(own_call(), pe, offset, width, operation, true);
+        |other| other.atomic(own_call(operation.fetching()), pe, offset, width, operation, true);
     /// See [`Transport::load`].
     fn load(offset: u64, bytes: usize) -> u64
         = |host| host.load(offset, bytes), |other| other.load(offset, bytes);
     /// See [`Transport::signal`].
     fn signal(pe: Pe, offset: u64, value: u64, op: SignalOp) -> ()
         = |host| host.signal(pe, offset, value, op),
-        |other| other.signal(own_call(), pe, SignalUpdate { offset, value, op });
+        |other| other.signal(own_call(Operation::SignalOp), pe, SignalUpdate { offset, value, op });
     /// Reads this PE's copy of the signal at `offset`; what was put before it is visible afterwards.
     fn signal_fetch(offset: u64) -> u64
         = |host| host.load(offset, size_of::<u64>()), |other| other.load(offset, size_of::<u64>());
     /// See [`Transport::fence`].
     fn fence() -> () = |host| host.fence(), |other| other.fence(Lane::Blocking);
     /// See [`Transport::quiet`].
-    fn quiet() -> () = |host| host.quiet(), |other| other.quiet(own_call());
+    fn quiet() -> () = |host| host.quiet(), |other| other.quiet(own_call(Operation::Quiet));
     /// See [`Transport::quiet_before_release`].
-    fn quiet_before_release() -> () = |_host| (), |other| other.quiet_before_release(own_call());
+    fn quiet_before_release() -> () = |_host| (), |other| other.quiet_before_release(own_call(Operation::Quiet));
     /// See [`Transport::zero`].
     fn zero(range: SymRange) -> () = |host| host.zero(range), |other| other.zero(range);
 }

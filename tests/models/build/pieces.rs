@@ -134,7 +134,7 @@ pub(crate) const PIECES: &[Piece] = &[
         items: &[
             "struct Argument",
             "enum Says",
-            "enum Caller",
+            "enum Reach",
             "enum Completes",
             "macro operations",
             "operations!",

@@ -530,7 +530,7 @@ impl Inner {
             .expect("the team is whole")
     }
 
-    fn site(&self, _called: &'static str) -> u16 {
+    fn site(&self, _called: Operation) -> u16 {
         0
     }
 

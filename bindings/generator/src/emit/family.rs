@@ -47,7 +47,7 @@ fn function(row: &Row) -> Value {
             context! {
                 before,
                 call => format!("rt.{core}({})", passed.collect::<Vec<_>>().join(", ")),
-                late => late.then(|| format!("{core}_nbi")),
+                late => late.then(|| crate::model::camel(&format!("{core}_nbi"))),
             }
         }
         Body::Wait(form) => wait(row, *form),

@@ -146,7 +146,7 @@ pub(super) fn family() -> Family {
     Family {
         file: "atomics",
         about: "Atomic memory operations.",
-        uses: &[],
+        uses: &["nvshmem_core::Operation"],
         rows,
     }
 }

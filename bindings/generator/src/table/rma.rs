@@ -101,16 +101,16 @@ pub(super) fn strided() -> Family {
             &[within("block_elements", "usize"), passed("block_count", "usize", "&transfer"), PE]].concat(),
         ..row
     };
-    let body = |core: &str, block_elements: &str, count: &str| Body::Call {
-        before: format!(
-            "let transfer = Transfer::new(dest_stride, source_stride, element_bytes, {block_elements}, {count})?;"
-        ),
+    let body = |core: &str, of: &str| Body::Call {
+        before: format!("let transfer = Transfer::{of}?;"),
         core: core.into(),
     };
+    let elements_of = "elements(dest_stride, source_stride, element_bytes, count)";
+    let blocks_of = "new(dest_stride, source_stride, element_bytes, block_elements, block_count)";
     let rows = vec![
         elements(Row {
             completes: PUT,
-            body: body("put_blocks", "1", "count"),
+            body: body("put_blocks", elements_of),
             ..one_sided("iput", &PUTS,
                 "Copies `count` elements of `element_bytes` bytes from local memory at `source`, `source_stride` elements \
                  apart, to the symmetric address `dest` on PE `pe`, `dest_stride` elements apart. Elements in between stay \
@@ -119,7 +119,7 @@ pub(super) fn strided() -> Family {
         }),
         elements(Row {
             completes: GET,
-            body: body("get_blocks", "1", "count"),
+            body: body("get_blocks", elements_of),
             ..one_sided("iget", &GETS,
                 "Copies `count` elements of `element_bytes` bytes from the symmetric address `source` on PE `pe`, \
                  `source_stride` elements apart, to local memory at `dest`, `dest_stride` elements apart. Elements in \
@@ -129,7 +129,7 @@ pub(super) fn strided() -> Family {
         blocks(Row {
             completes: "Completion as `nvshmemrs_iput`.",
             errors: "Errors: as `nvshmemrs_iput`.",
-            body: body("put_blocks", "block_elements", "block_count"),
+            body: body("put_blocks", blocks_of),
             ..one_sided("ibput", &PUTS,
                 "As `nvshmemrs_iput` for `block_count` blocks of `block_elements` elements; strides are from the start of \
                  one block to the start of the next.",
@@ -138,7 +138,7 @@ pub(super) fn strided() -> Family {
         blocks(Row {
             completes: "Completion as `nvshmemrs_iget`.",
             errors: "Errors: as `nvshmemrs_iget`.",
-            body: body("get_blocks", "block_elements", "block_count"),
+            body: body("get_blocks", blocks_of),
             ..one_sided("ibget", &GETS,
                 "As `nvshmemrs_iget` for `block_count` blocks of `block_elements` elements; strides are from the start of \
                  one block to the start of the next.",

@@ -5,6 +5,7 @@ use super::tracker::Tracker;
 use super::{Checker, Watch};
 use crate::buffer::{LocalDest, LocalSource, SymRange};
 use crate::job::liveness::Chore;
+use crate::operation::Operation;
 use crate::sites::Access;
 use crate::transport::{Atomic, Call, Lane, Nbi, Notes, Owner, SignalUpdate, Transport, Width};
 use crate::{Error, MemoryKind, Pe, Result};
@@ -218,7 +219,7 @@ impl Transport for Checked {
 }
 
 impl Notes for Checker {
-    fn site(&self, called: &'static str, at: &'static Location<'static>) -> u16 {
+    fn site(&self, called: Operation, at: &'static Location<'static>) -> u16 {
         self.sites.here(called, at)
     }
 

@@ -152,7 +152,7 @@ impl CudaTransport {
                 };
                 let said = exchange
                     .all(share, &patience)
-                    .and_then(|shares| hear(&shares, "init"));
+                    .and_then(|shares| hear(&shares, Operation::Init.name()));
                 // An error of its own is the better one.
                 let parts = ready.and_then(|(device, tools)| {
                     for (introduction, pe) in said?.iter().zip(0..) {

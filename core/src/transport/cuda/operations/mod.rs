@@ -264,11 +264,11 @@ impl Transport for CudaTransport {
                 self.kernels
                     .atomic(stream, at, width, operation, place.address())
             };
-            return Ok(self.fetch((lane, Operation::Atomic), &mut Vec::new(), begin)?[0]);
+            return Ok(self.fetch((lane, call.called), &mut Vec::new(), begin)?[0]);
         }
-        let stream = self.begin(lane, Operation::Atomic)?;
+        let stream = self.begin(lane, call.called)?;
         self.kernels.atomic(stream, at, width, operation, 0)?;
-        self.finish(lane, Operation::Atomic)?;
+        self.finish(lane, call.called)?;
         Ok(0)
     }
 

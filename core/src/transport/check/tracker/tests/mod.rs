@@ -26,6 +26,7 @@ use crate::buffer::SymRange;
 use crate::dtype::Dtype;
 use crate::job::block::{Checked, Control};
 use crate::op::Cmp;
+use crate::operation::Operation;
 use crate::sites::Sites;
 use crate::transport::check::report::Problem;
 use std::cell::{Cell, RefCell};
@@ -170,7 +171,7 @@ impl Job {
             self.trackers[pe as usize].arrive(1, epoch, completing);
         }
         for &pe in members {
-            let site = self.sites[pe as usize].here(operation, place);
+            let site = self.sites[pe as usize].here(Operation::named(operation), place);
             self.trackers[pe as usize].met(1, members.iter().copied(), epoch, site);
         }
     }
@@ -178,13 +179,13 @@ impl Job {
     #[track_caller]
     pub(super) fn barrier(&self) {
         let all: Vec<Pe> = (0..self.trackers.len() as Pe).collect();
-        self.meet(&all, "barrier_all", true);
+        self.meet(&all, "barrier", true);
     }
 
     #[track_caller]
     pub(super) fn sync(&self) {
         let all: Vec<Pe> = (0..self.trackers.len() as Pe).collect();
-        self.meet(&all, "sync_all", false);
+        self.meet(&all, "sync", false);
     }
 
     /// All PEs have come to a free.
@@ -225,7 +226,7 @@ impl<'a> At<'a> {
 
     #[track_caller]
     fn here(self, operation: &'static str) -> u16 {
-        self.job.sites[self.me as usize].here(operation, Location::caller())
+        self.job.sites[self.me as usize].here(Operation::named(operation), Location::caller())
     }
 
     #[expect(clippy::too_many_arguments, reason = "they are what happened")]
@@ -337,19 +338,19 @@ impl<'a> At<'a> {
             to,
             offset,
             |old| old.wrapping_add(value),
-            self.here("fetch_add"),
+            self.here("atomic_fetch_add"),
         )
     }
 
     #[track_caller]
     pub(super) fn compare_swap(self, to: Pe, offset: u64, cond: u64, value: u64) -> u64 {
         let swap = |old| if old == cond { value } else { old };
-        self.fetching(to, offset, swap, self.here("compare_swap"))
+        self.fetching(to, offset, swap, self.here("atomic_compare_swap"))
     }
 
     #[track_caller]
     pub(super) fn swap(self, to: Pe, offset: u64, value: u64) -> u64 {
-        self.fetching(to, offset, |_| value, self.here("swap"))
+        self.fetching(to, offset, |_| value, self.here("atomic_swap"))
     }
 
     fn fetching(self, to: Pe, offset: u64, change: impl Fn(u64) -> u64, site: u16) -> u64 {

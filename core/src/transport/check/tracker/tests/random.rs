@@ -240,7 +240,7 @@ impl Run {
                     if completing {
                         members.iter().for_each(|&pe| run.complete(pe));
                     }
-                    run.job.meet(&members, "meeting", completing);
+                    run.job.meet(&members, "broadcast", completing);
                     run.exact.meet(&members, completing);
                     run.loose.meet(&members, completing);
                 }
