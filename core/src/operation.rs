@@ -427,6 +427,24 @@ mod tests {
         }
     }
 
+    /// The fuzz targets' PE whose partner has gone mad calls every collective.
+    #[test]
+    fn the_fuzz_targets_call_every_collective() {
+        let code = text("core/src/fuzz/peer.rs");
+        let all = Operation::ALL.iter().copied();
+        for operation in all.filter(|operation| operation.reach() == Reach::Collective) {
+            let elsewhere = match operation {
+                // Other forms of malloc.
+                Operation::Calloc | Operation::Align | Operation::Array => true,
+                // The job of threads begins otherwise, and buffers need pages of processes of their own.
+                Operation::Init | Operation::BufferRegister | Operation::BufferUnregister => true,
+                _ => false,
+            };
+            let called = code.contains(&format!("rt.{}(", operation.name()));
+            assert_eq!(called, !elsewhere, "{operation:?}");
+        }
+    }
+
     #[test]
     fn arguments_read_as_the_caller_wrote_them() {
         let said = |operation: Operation, index: usize, value: u64| {
