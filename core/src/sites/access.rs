@@ -11,6 +11,8 @@ pub enum Access {
     AtomicLoad,
     /// Writes it, or reads and writes it, by an atomic instruction; announced before it.
     AtomicStore,
+    /// It is handed to something whose loads and stores nobody announces.
+    Unseen,
 }
 
 impl Access {
@@ -20,6 +22,7 @@ impl Access {
             Access::Store => "store",
             Access::AtomicLoad => "atomic load",
             Access::AtomicStore => "atomic store",
+            Access::Unseen => "handing out",
         }
     }
 }

@@ -13,7 +13,9 @@ from typing import Callable, Dict, Optional, Tuple
 
 from .. import _ffi
 
-_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+skipped: Tuple[str, ...] = (PACKAGE,)
+"""How the names of files begin that are no places; `_watch` adds NumPy."""
 _texts: Dict[Tuple[CodeType, int], bytes] = {}
 
 try:
@@ -37,7 +39,7 @@ def _place(user: Optional[int], address: Optional[int], out: int, size: int) -> 
     # Nothing may be raised into the library, and what a signal handler raises must not get lost.
     try:
         frame = sys._getframe().f_back
-        while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        while frame is not None and frame.f_code.co_filename.startswith(skipped):
             frame = frame.f_back
         if frame is None:
             return 1

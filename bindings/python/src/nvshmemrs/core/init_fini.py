@@ -13,6 +13,7 @@ from .. import _ffi
 from . import _device, _job
 from ._job import check, job, lib
 from ._operand import c_int
+from .interop.numpy import announce_if_checked
 from .nvshmem_types import (
     ForkedError,
     NotInitializedError,
@@ -196,6 +197,7 @@ def init(
                 pointer, number, count, ctypes.byref(attr), ctypes.byref(runtime)
             )
         )
+    announce_if_checked()
     _job.joined(runtime.value)
     if job.device >= 0:
         _device.use(job.device)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import mmap
-from typing import Any, Literal, Optional, Tuple, Union
+import os
+from typing import Any, Literal, Optional, Tuple, Type, Union
 
 import numpy as np
 
@@ -76,6 +77,22 @@ class SymmetricArray(np.ndarray):
         return self.view(np.ndarray).__reduce__()
 
 
+_made: Type[SymmetricArray] = SymmetricArray
+"""The class of the arrays that are made here."""
+
+
+def announce_if_checked() -> None:
+    """Under the checker arrays announce what NumPy does with them; see `_watch`."""
+    global _made
+    if _made is SymmetricArray and os.environ.get("NVSHMEMRS_CHECK", "").strip() == "1":
+        from .. import _watch
+
+        _made = _watch.install(SymmetricArray)
+
+
+announce_if_checked()
+
+
 def array(
     shape: Union[int, Tuple[int, ...]],
     dtype: Any = "float32",
@@ -95,7 +112,7 @@ def array(
     except NvshmemInvalid as error:
         fail_allocation(error)
     memory = allocate(lib.nvshmemrs_calloc, math.prod(dims), kind.itemsize)
-    return np.ndarray.__new__(SymmetricArray, dims, kind, buffer=np.asarray(memory), order=morder)
+    return np.ndarray.__new__(_made, dims, kind, buffer=np.asarray(memory), order=morder)
 
 
 empty = array
@@ -145,7 +162,7 @@ def get_peer_array(array: np.ndarray, peer_pe: Optional[int] = None) -> Symmetri
     offset = address_of(array) - owner.live_address()
     memory = np.asarray(get_peer_buffer(owner, peer_pe or 0))
     return np.ndarray.__new__(
-        SymmetricArray, array.shape, array.dtype, memory, offset, array.strides
+        _made, array.shape, array.dtype, memory, offset, array.strides
     )
 
 
@@ -183,7 +200,7 @@ def register_external_array(array: np.ndarray) -> SymmetricArray:
     memory = register_external_buffer(pages)
     order: Literal["C", "F"] = "C" if array.flags.c_contiguous else "F"
     return np.ndarray.__new__(
-        SymmetricArray, array.shape, array.dtype, buffer=np.asarray(memory), order=order
+        _made, array.shape, array.dtype, buffer=np.asarray(memory), order=order
     )
 
 
