@@ -118,7 +118,7 @@ CASES: List[Tuple[str, Callable[[Any], Any], Set[int], Set[int]]] = [
     ("indices", lambda x: x[[0, 3], [1, 2]], {1, 20}, NONE),
     ("rows", lambda x: x[[0, 3]], at([0, 3]), NONE),
     ("indices of all", lambda x: x[np.ix_([0, 1], [2, 5])], {2, 5, 8, 11}, NONE),
-    ("new axis", lambda x: (x[1, None, :2] + 1), {6, 7}, NONE),
+    ("new axis", lambda x: x[1, None, :2] + 1, {6, 7}, NONE),
     ("take", lambda x: np.take(x, [3, 5]), {3, 5}, NONE),
     ("take along an axis", lambda x: x.take([1], axis=1), at(np.s_[:, 1]), NONE),
     ("compress", lambda x: x.compress([True, False, True], axis=0), at([0, 2]), NONE),

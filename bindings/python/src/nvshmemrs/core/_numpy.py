@@ -4,11 +4,11 @@ all of them; these do not.
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, Iterable, Set
+from typing import Any, Callable, Dict, Set
 
 import numpy as np
 
-from ._places import runs, selected
+from ._places import masked, runs, selected
 from ._watch import LOAD, STORE, Watching, plain, read, tell, unwrapped, write
 
 # Those that read nothing: they ask for shapes, or make views that need no copy.
@@ -65,8 +65,6 @@ def _given(value: Any, where: Any) -> None:
 
 
 def _offsets_mask(here: np.ndarray, where: Any) -> np.ndarray:
-    from ._places import masked
-
     where = np.asarray(where, bool)
     return masked(here.shape, where, np.broadcast_shapes(here.shape, where.shape))
 
@@ -140,5 +138,3 @@ _special: Dict[Any, Callable[..., bool]] = {
     np.diag: _diag,
     np.full_like: _full_like,
 }
-
-__all__: Iterable[str] = ()

@@ -54,7 +54,7 @@ def masked(own: Tuple[int, ...], where: Any, shape: Tuple[int, ...]) -> np.ndarr
     """Which elements of an operand of shape `own` a ufunc uses that is done in `shape`, `where` a
     mask says.
     """
-    chosen = np.broadcast_to(where, shape)
+    chosen: Any = np.broadcast_to(where, shape)
     chosen = chosen.any(axis=tuple(range(len(shape) - len(own))))
     for axis, n in enumerate(own):
         if n == 1 and chosen.shape[axis] != 1:

@@ -13,7 +13,7 @@ import site
 import sys
 import sysconfig
 from types import FrameType
-from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Tuple, Type
+from typing import Any, Callable, Dict, Iterable, Iterator, Optional, Tuple, Type
 
 import numpy as np
 
@@ -45,6 +45,12 @@ def tell(access: int, places: _Runs) -> None:
 def hand_out(array: np.ndarray) -> None:
     """Notes that somebody gets the memory whose accesses nobody announces."""
     tell(_UNSEEN, runs(plain(array)))
+
+
+def _hand_out_buffer(address: int, size: int) -> None:
+    """The same for a Buffer, unless this package asks for its address."""
+    if not _is_ours(sys._getframe(2)):
+        tell(_UNSEEN, [(address, size)])
 
 
 def watched_in(value: Any) -> Iterator["Watching"]:
@@ -192,6 +198,21 @@ def _gives_away(name: str) -> Any:
     return property(giving)
 
 
+def _flat() -> Any:
+    """All elements one after the other: an iterator of NumPy's, which announces nothing."""
+
+    def iterator(self: "Watching") -> Any:
+        hand_out(self)
+        return plain(self).flat
+
+    def assign(self: "Watching", value: Any) -> None:
+        read(value)
+        write(self)
+        plain(self).flat = unwrapped(value)  # type: ignore[misc, unused-ignore]
+
+    return property(iterator, assign)
+
+
 def _part(name: str) -> Any:
     """The real or the imaginary part."""
     attribute = getattr(np.ndarray, name)
@@ -304,7 +325,7 @@ class Watching(np.ndarray):
         if not args:
             read(self)
         else:
-            one = args[0] if len(args) == 1 else args
+            one: Any = args[0] if len(args) == 1 else args
             key = np.unravel_index(one % self.size, self.shape) if np.ndim(one) == 0 else one
             tell(LOAD, runs(plain(self)[(*key, Ellipsis)]))
         return found
@@ -419,18 +440,6 @@ class Watching(np.ndarray):
                 hand_out(self)
             return plain(self).__buffer__(flags)
 
-    @property
-    def flat(self) -> Any:
-        """All elements one after the other: an iterator of NumPy's, which announces nothing."""
-        hand_out(self)
-        return plain(self).flat
-
-    @flat.setter
-    def flat(self, value: Any) -> None:
-        read(value)
-        write(self)
-        plain(self).flat = unwrapped(value)
-
     argmax = _reads_all("argmax")
     argmin = _reads_all("argmin")
     argpartition = _reads_all("argpartition")
@@ -457,6 +466,7 @@ class Watching(np.ndarray):
     __float__ = _converts("__float__")
     __index__ = _converts("__index__")
     __int__ = _converts("__int__")
+    flat = _flat()
     data = _gives_away("data")
     ctypes = _gives_away("ctypes")
     __array_interface__ = _gives_away("__array_interface__")
@@ -515,7 +525,8 @@ def _making(function: Any) -> Any:
     dispatches = hasattr(function, "_implementation")
 
     def make(*args: Any, **named: Any) -> Any:
-        users = _is_users(sys._getframe(1))
+        caller = sys._getframe(1)
+        users = _is_users(caller)
         sources = list(watched_in((args, named)))
         if not sources or dispatches:
             result = function(*args, **named)
@@ -528,7 +539,7 @@ def _making(function: Any) -> Any:
         for source in sources:
             if not np.may_share_memory(result, plain(source)):
                 read(source)
-            elif not users:
+            elif not users and not _is_ours(caller):
                 hand_out(source)
         if not users:
             return result
@@ -559,6 +570,7 @@ def install(base: Type[np.ndarray]) -> Type[np.ndarray]:
     from . import _numpy  # which knows the functions as they are
 
     assert _numpy
+    _job.hand_out = _hand_out_buffer
     for name in _MAKERS:
         function: Optional[Any] = getattr(np, name, None)
         if function is not None and name not in _replaced:
@@ -573,6 +585,3 @@ def install(base: Type[np.ndarray]) -> Type[np.ndarray]:
     Symmetric.__module__ = base.__module__
     Symmetric.__doc__ = base.__doc__
     return Symmetric
-
-
-__all__: List[str] = []
