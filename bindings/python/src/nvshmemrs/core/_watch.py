@@ -37,9 +37,15 @@ def plain(array: np.ndarray) -> np.ndarray:
 
 def tell(access: int, places: _Runs) -> None:
     """Announces an access of the program to bytes: pairs of an address and a number."""
-    if _job.job.runtime:
+    if not _job.job.runtime:
+        return
+    here = _sites.here
+    here.keeps = True
+    try:
         for address, nbytes in places:
             _announce(address, nbytes, access, None)
+    finally:
+        here.keeps, here.text = False, None
 
 
 def hand_out(array: np.ndarray) -> None:
