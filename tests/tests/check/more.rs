@@ -52,7 +52,11 @@ fn what_was_handed_out_is_told() {
             &mut under_check(1, "1", &[python(), source.clone().into()]),
             HANG,
         );
-        let not_watched = if told { format!("{numpy}; {out}") } else { numpy.into() };
+        let not_watched = if told {
+            format!("{numpy}; {out}")
+        } else {
+            numpy.into()
+        };
         let last = format!("{NOTHING}{not_watched})");
         assert_eq!(last_line(&output), last, "{text}\n{}", output.describe());
     }
