@@ -8,7 +8,7 @@
 
 /* What `nvshmemrs_abi_version` and `nvshmemrs_api_hash` answered when this header was made. */
 #define NVSHMEMRS_ABI_VERSION UINT32_C(2)
-#define NVSHMEMRS_API_HASH UINT64_C(0xfe7b7cfc99b9a265)
+#define NVSHMEMRS_API_HASH UINT64_C(0xd5f2d8d5487ed0c2)
 
 /// What a call came to. Functions return these numbers as `int32_t`.
 enum nvshmemrs_status
@@ -239,6 +239,8 @@ enum nvshmemrs_access
     NVSHMEMRS_ACCESS_ATOMIC_LOAD = 2,
     /// Writes it, or reads and writes it, by an atomic instruction: announced before it; the reading part again after it.
     NVSHMEMRS_ACCESS_ATOMIC_STORE = 3,
+    /// Hands symmetric memory to something whose loads and stores nobody announces: `nvshmemrs-run --check` says so at the end.
+    NVSHMEMRS_ACCESS_UNSEEN = 4,
 };
 
 /// A PE's membership in a job. 0 is the null handle.

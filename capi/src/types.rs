@@ -248,6 +248,8 @@ pub enum nvshmemrs_access {
     NVSHMEMRS_ACCESS_ATOMIC_LOAD = 2,
     /// Writes it, or reads and writes it, by an atomic instruction: announced before it; the reading part again after it.
     NVSHMEMRS_ACCESS_ATOMIC_STORE = 3,
+    /// Hands symmetric memory to something whose loads and stores nobody announces: `nvshmemrs-run --check` says so at the end.
+    NVSHMEMRS_ACCESS_UNSEEN = 4,
 }
 
 /// What a job may be told at init. Fill it with `nvshmemrs_init_attr_default`, then change fields.

@@ -45,6 +45,10 @@ impl Inner {
         {
             // What `concerns` says is no longer so inside.
             let _inside = Inside::enter();
+            if place.is_some() {
+                // Instructions are announced by hooks, which announce all; what is announced by hand may not be all.
+                notes.shows_accesses();
+            }
             let site = match place {
                 Some(place) => sites.at(access.operation(), place),
                 None => sites.here(access.operation(), Location::caller()),

@@ -280,6 +280,7 @@ operations! {
     AtomicStore = 103, "atomic store", Program, Own, [];
     Read = 104, "read", Program, Own, [];
     Write = 105, "write", Program, Own, [];
+    HandOut = 106, "handing out", Program, Own, [];
 }
 
 #[cfg(test)]

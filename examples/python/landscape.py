@@ -233,7 +233,8 @@ def simulate(
 
         t1 = time.perf_counter()
         diffuse(z[: count + 2], new[: count + 2], cx, cy, change, work)
-        new[:, 0], new[:, -1] = new[:, 1], new[:, -2]  # zero flux to the west and east
+        own = new[1 : count + 1]  # the neighbours put the halo rows, perhaps now
+        own[:, 0], own[:, -1] = own[:, 1], own[:, -2]  # zero flux to the west and east
         if north < 0:
             new[0] = new[1]  # zero flux to the north
         if south == n:

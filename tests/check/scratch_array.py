@@ -1,8 +1,7 @@
 # A scratch array is sent to the neighbour, and used again for the next block.
 #
-# Bug: put_nbi may read the array until quiet, but it is filled with the next block before. NumPy's
-# own stores are not seen; what they have changed is, when the put is done.
-# Expect: source reused: put_nbi at A, quiet at B
+# Bug: put_nbi may read the array until quiet, but it is filled with the next block before.
+# Expect: source reused: put_nbi at A, store at B
 import numpy as np
 
 import nvshmemrs.core as nvshmem
@@ -19,9 +18,9 @@ def main():
     nvshmem.put_nbi(blocks[0], scratch, right)  # A
     if MENDED:
         nvshmem.quiet()
-    scratch[:] = -me - 1
+    scratch[:] = -me - 1  # B
     nvshmem.put(blocks[1], scratch, right)
-    nvshmem.quiet()  # B
+    nvshmem.quiet()
     nvshmem.barrier_all()
     expect(blocks[0, 0] == (me + n - 1) % n)
 

@@ -429,9 +429,9 @@ static int32_t special_site_hook(void)
 
 static int32_t special_check_access(void)
 {
-    static const int32_t wrong[4] = {4, -1, INT32_MAX, INT32_MIN};
+    static const int32_t wrong[4] = {5, -1, INT32_MAX, INT32_MIN};
     const void *anywhere = (const void *)(uintptr_t)next();
-    return nvshmemrs_check_access(anywhere, (size_t)next(), percent(60) ? (int32_t)below(4) : wrong[below(4)], anywhere);
+    return nvshmemrs_check_access(anywhere, (size_t)next(), percent(60) ? (int32_t)below(5) : wrong[below(4)], anywhere);
 }
 
 /* Every deadline is far away, and ended again: the waits of other calls are to go their own ways. */

@@ -14,7 +14,7 @@ module nvshmemrs_ffi
   integer(c_int32_t), parameter :: NVSHMEMRS_ABI_VERSION_EXPECTED = 2_c_int32_t
 
   !> The API hash that this file was generated with.
-  integer(c_int64_t), parameter :: NVSHMEMRS_API_HASH_EXPECTED = int(z'fe7b7cfc99b9a265', c_int64_t)
+  integer(c_int64_t), parameter :: NVSHMEMRS_API_HASH_EXPECTED = int(z'd5f2d8d5487ed0c2', c_int64_t)
 
   !> A PE's membership in a job. 0 is the null handle.
   integer, parameter :: nvshmemrs_runtime_t = c_int64_t
@@ -128,6 +128,7 @@ module nvshmemrs_ffi
   integer(c_int32_t), parameter :: NVSHMEMRS_ACCESS_STORE = 1_c_int32_t
   integer(c_int32_t), parameter :: NVSHMEMRS_ACCESS_ATOMIC_LOAD = 2_c_int32_t
   integer(c_int32_t), parameter :: NVSHMEMRS_ACCESS_ATOMIC_STORE = 3_c_int32_t
+  integer(c_int32_t), parameter :: NVSHMEMRS_ACCESS_UNSEEN = 4_c_int32_t
 
   !> What a job may be told at init. Fill it with `nvshmemrs_init_attr_default`, then change fields.
   type, bind(C) :: nvshmemrs_init_attr_t

@@ -28,7 +28,7 @@ using Libdl
 const ABI_VERSION = UInt32(2)
 
 "The API hash that this file was generated with."
-const API_HASH = 0xfe7b7cfc99b9a265
+const API_HASH = 0xd5f2d8d5487ed0c2
 
 "What a call came to. Functions return these numbers as `int32_t`."
 module Status
@@ -227,6 +227,9 @@ const ATOMIC_LOAD = Int32(2)
 "Writes it, or reads and writes it, by an atomic instruction: announced before it;
 the reading part again after it."
 const ATOMIC_STORE = Int32(3)
+"Hands symmetric memory to something whose loads and stores nobody announces:
+`nvshmemrs-run --check` says so at the end."
+const UNSEEN = Int32(4)
 end
 
 "What a job may be told at init. Fill it with `nvshmemrs_init_attr_default`, then change

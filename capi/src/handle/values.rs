@@ -279,10 +279,11 @@ pub(crate) fn access(access: i32) -> Result<Access> {
         1 => Ok(Access::Store),
         2 => Ok(Access::AtomicLoad),
         3 => Ok(Access::AtomicStore),
+        4 => Ok(Access::Unseen),
         other => Err(Error::InvalidValue {
             argument: "access",
             value: other.to_string(),
-            expected: "one of nvshmemrs_access: 0, 1, 2 or 3".into(),
+            expected: "one of nvshmemrs_access: 0 to 4".into(),
         }),
     }
 }

@@ -23,6 +23,8 @@ mod what {
     pub(super) const PYTHON_ARRAYS: u64 = 4;
     /// It has streams.
     pub(super) const STREAMS: u64 = 5;
+    /// It has handed symmetric memory to something that shows nothing.
+    pub(super) const HANDED_OUT: u64 = 6;
 }
 
 /// The file of a job.
@@ -38,10 +40,11 @@ pub struct Count {
     pub reports: u64,
     /// How many causes these have.
     problems: u64,
-    /// Whether a PE's program shows loads and stores, has arrays in Python, has streams.
+    /// Whether a PE's program shows loads and stores, has arrays in Python, has streams, hands memory out.
     accesses: bool,
     python_arrays: bool,
     streams: bool,
+    handed_out: bool,
 }
 
 impl Findings {
@@ -127,6 +130,7 @@ impl Count {
             Some(what::ACCESSES) => self.accesses = true,
             Some(what::PYTHON_ARRAYS) => self.python_arrays = true,
             Some(what::STREAMS) => self.streams = true,
+            Some(what::HANDED_OUT) => self.handed_out = true,
             _ => {}
         }
     }
@@ -160,12 +164,16 @@ impl Count {
 
     /// What the checker cannot see in this job.
     fn not_watched(&self) -> String {
-        let loads = match self.accesses {
-            true => "loads and stores that the program does not show",
-            false => "the program's own loads and stores",
+        let loads = match (self.accesses, self.python_arrays) {
+            (true, _) => "loads and stores that the program does not show",
+            (false, true) => "what other libraries than NumPy do with arrays",
+            (false, false) => "the program's own loads and stores",
         };
         let mut all = vec![loads];
-        all.extend(self.python_arrays.then_some("what NumPy does with arrays"));
+        all.extend(
+            self.handed_out
+                .then_some("memory that was handed out as a plain view, by address or by DLPack"),
+        );
         all.extend(
             self.streams
                 .then_some("the order of a stream and its caller"),
@@ -272,16 +280,24 @@ mod tests {
             plain.line(true),
             "the checker found nothing before the job failed (not watched: the program's own loads and stores)"
         );
-        let all = Count {
-            accesses: true,
+        let python = Count {
             python_arrays: true,
-            streams: true,
             ..plain
         };
         assert_eq!(
+            python.line(false),
+            "the checker found nothing (not watched: what other libraries than NumPy do with arrays)"
+        );
+        let all = Count {
+            accesses: true,
+            streams: true,
+            handed_out: true,
+            ..python
+        };
+        assert_eq!(
             all.line(false),
-            "the checker found nothing (not watched: loads and stores that the program does not show; what NumPy does with arrays; \
-             the order of a stream and its caller)"
+            "the checker found nothing (not watched: loads and stores that the program does not show; \
+             memory that was handed out as a plain view, by address or by DLPack; the order of a stream and its caller)"
         );
     }
 }

@@ -13,6 +13,8 @@ pub enum Access {
     AtomicLoad,
     /// Writes it, or reads and writes it, by an atomic instruction; announced before it.
     AtomicStore,
+    /// It is handed to something whose loads and stores nobody announces.
+    Unseen,
 }
 
 impl Access {
@@ -22,6 +24,7 @@ impl Access {
             Access::Store => Operation::Store,
             Access::AtomicLoad => Operation::AtomicLoad,
             Access::AtomicStore => Operation::AtomicStore,
+            Access::Unseen => Operation::HandOut,
         }
     }
 }

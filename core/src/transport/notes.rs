@@ -77,6 +77,9 @@ pub(crate) trait Notes: Send + Sync {
     /// The program itself reads or writes memory of this process.
     fn plain_access(&self, access: Access, address: u64, bytes: u64, site: u16);
 
+    /// The program announces all of its loads and stores.
+    fn shows_accesses(&self);
+
     /// How much was found on this PE, and on all that have come to finalize.
     fn findings(&self) -> (u64, u64);
 

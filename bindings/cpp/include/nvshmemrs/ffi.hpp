@@ -20,7 +20,7 @@ namespace nvshmemrs::ffi {
 inline constexpr std::uint32_t expected_abi_version = 2;
 
 /// The API hash that this header was generated with.
-inline constexpr std::uint64_t expected_api_hash = 0xfe7b7cfc99b9a265;
+inline constexpr std::uint64_t expected_api_hash = 0xd5f2d8d5487ed0c2;
 
 static_assert(expected_abi_version == NVSHMEMRS_ABI_VERSION && expected_api_hash == NVSHMEMRS_API_HASH,
               "nvshmemrs/ffi.hpp and nvshmemrs.h are of different versions");
@@ -245,6 +245,9 @@ enum class Access : int32_t {
     /// Writes it, or reads and writes it, by an atomic instruction: announced before it; the reading part
     /// again after it.
     AtomicStore = NVSHMEMRS_ACCESS_ATOMIC_STORE,
+    /// Hands symmetric memory to something whose loads and stores nobody announces: `nvshmemrs-run --check`
+    /// says so at the end.
+    Unseen = NVSHMEMRS_ACCESS_UNSEEN,
 };
 
 /// Reads the 32-bit integer at the symmetric address `source` on PE `pe`. It serves signed and unsigned

@@ -37,7 +37,7 @@ from ctypes import (
 ABI_VERSION = 2
 """The ABI version that this file was generated with."""
 
-API_HASH = 0xfe7b7cfc99b9a265
+API_HASH = 0xd5f2d8d5487ed0c2
 """The API hash that this file was generated with."""
 
 
@@ -239,6 +239,8 @@ class Access(enum.IntEnum):
     """Reads it by an atomic instruction: announced after it."""
     ATOMIC_STORE = 3
     """Writes it, or reads and writes it, by an atomic instruction: announced before it; the reading part again after it."""
+    UNSEEN = 4
+    """Hands symmetric memory to something whose loads and stores nobody announces: `nvshmemrs-run --check` says so at the end."""
 
 
 class InitAttr(Structure):

@@ -114,7 +114,8 @@ def figures() -> Dict[str, int]:
         status = dict(line.split(":", 1) for line in file)
     with open("/proc/self/maps", encoding="utf-8") as file:
         maps = sum(1 for _ in file)
-    kept = [_job.operands, _job.external, _job.abandoned, _job.dropped, _job.team_sizes]
+    kept = [_job.operands, _job.external, _job.abandoned, _job.team_sizes, _job.live]
+    kept += _job.dropped.values()
     return {
         "resident KiB": int(status["RssAnon"].split()[0]) + int(status["RssShmem"].split()[0]),
         "descriptors": len(os.listdir("/proc/self/fd")),

@@ -295,6 +295,10 @@ impl Notes for Checker {
         Checker::plain_access(self, access, address, bytes, site);
     }
 
+    fn shows_accesses(&self) {
+        self.track(|tracker| tracker.shows_accesses());
+    }
+
     fn findings(&self) -> (u64, u64) {
         self.track(|tracker| (tracker.findings(), tracker.job_findings()))
     }

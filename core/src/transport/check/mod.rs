@@ -218,7 +218,12 @@ impl Checker {
     /// The program itself reads or writes memory of this process.
     pub(crate) fn plain_access(&self, access: Access, address: u64, bytes: u64, site: u16) {
         let _inside = Inside::enter();
-        self.tracker.shows_accesses();
+        if access == Access::Unseen {
+            if self.locate(address).is_some() {
+                self.tracker.hands_out();
+            }
+            return;
+        }
         let write = matches!(access, Access::Store | Access::AtomicStore);
         let lent = self.touch(address, bytes, write, site);
         let Some((pe, offset)) = self.locate(address).filter(|_| !lent) else {
@@ -239,6 +244,7 @@ impl Checker {
                 let ticket = self.tracker.release(pe, offset, false);
                 self.tracker.delivered(pe, offset, bytes, &ticket);
             }
+            Access::Unseen => {}
         }
     }
 

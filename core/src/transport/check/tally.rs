@@ -29,6 +29,8 @@ pub(crate) enum Seen {
     PythonArrays = 4,
     /// It has streams.
     Streams = 5,
+    /// It has handed symmetric memory to something that shows nothing.
+    HandedOut = 6,
 }
 
 /// Where findings are counted for the launcher, if one asked for it.

@@ -33,6 +33,7 @@ from . import (
     utils,
     waits,
 )
+from ._local import LocalJob, LocalJobError, local
 from .amo import (
     atomic_add,
     atomic_and,
@@ -227,6 +228,8 @@ __all__ = [
     "HeapExhaustedError",
     "HeapStats",
     "InitStatus",
+    "LocalJob",
+    "LocalJobError",
     "MismatchError",
     "MutableEnum",
     "NotInitializedError",
@@ -333,6 +336,7 @@ __all__ = [
     "job",
     "kernels",
     "leave",
+    "local",
     "library_finalize",
     "library_init",
     "memory",

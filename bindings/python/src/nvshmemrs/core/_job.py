@@ -23,13 +23,21 @@ from typing import (
     List,
     NoReturn,
     Optional,
+    Set,
     Tuple,
     Type,
 )
 
 from .. import _ffi
 from . import _sites
-from .nvshmem_types import NotSupportedError, NvshmemInvalid, Teams, error_of
+from .nvshmem_types import (
+    NotSupportedError,
+    NvshmemInvalid,
+    Teams,
+    TeamsOfProcess,
+    TeamsOfThread,
+    error_of,
+)
 
 lib = _ffi.lib
 _NOT_INITIALIZED = int(_ffi.Status.NOT_INITIALIZED)
@@ -90,6 +98,86 @@ class Job:
 
 job = Job()
 
+
+class _Mine(threading.local):
+    """The job of a thread that is a PE of a local job."""
+
+    job: Optional[Job] = None
+
+
+_mine = _Mine()
+
+
+def is_thread() -> bool:
+    """Whether this thread is a PE of a local job."""
+    return _mine.job is not None
+
+
+def _of_thread(name: str) -> Any:
+    slot = vars(Job)[name]
+
+    def get(self: Job) -> Any:
+        return slot.__get__(_mine.job or self)
+
+    def put(self: Job, value: Any) -> None:
+        slot.__set__(_mine.job or self, value)
+
+    return property(get, put)
+
+
+class _JobOfThread(Job):
+    """What `job` is while there are local jobs: each of their threads has its own."""
+
+    __slots__ = ()
+    runtime = _of_thread("runtime")
+    handle = _of_thread("handle")
+    direct = _of_thread("direct")
+    device = _of_thread("device")
+    mapping = _of_thread("mapping")
+    my_pe = _of_thread("my_pe")
+
+
+class Sizes(Dict[int, int]):
+    """Numbers that are remembered."""
+
+    __slots__ = ()
+
+
+class _NoSizes(Sizes):
+    """A handle means different teams to different threads, so nothing is remembered."""
+
+    __slots__ = ()
+
+    def __setitem__(self, team: int, size: int) -> None:
+        pass
+
+
+_local_jobs = 0
+_changing = threading.Lock()
+
+
+def count_local_jobs(more: int) -> None:
+    """Takes note that a local job begins (1) or has ended (-1). Without one, nothing is asked for
+    the thread.
+    """
+    global _local_jobs
+    with _changing:
+        _local_jobs += more
+        there = _local_jobs > 0
+        job.__class__ = _JobOfThread if there else Job
+        team_sizes.__class__ = _NoSizes if there else Sizes
+        Teams.__class__ = TeamsOfThread if there else TeamsOfProcess
+        team_sizes.clear()
+
+
+def become(made: Optional[Job]) -> None:
+    """Makes the calling thread a PE of a local job, which `joined` then describes; None ends it."""
+    _mine.job = made
+
+
+# The runtimes of this process that have not ended.
+live: Set[int] = set()
+
 # What is known of arrays used before, by id; see _operand. It is emptied when memory goes away.
 operands: Dict[int, Any] = {}
 
@@ -106,16 +194,19 @@ adopted: Dict[int, ctypes.c_uint64] = {}
 lent: Dict[int, Any] = {}
 
 # How many members the teams that were used have, by handle; see collective.
-team_sizes: Dict[int, int] = {}
+team_sizes = Sizes()
 
 # Buffers in device memory by address; arrays there have no other way to their Buffer.
 on_device: "weakref.WeakValueDictionary[int, Any]" = weakref.WeakValueDictionary()
 
-# (runtime, address) of allocations whose last reference went away. A finaliser may run anywhere,
-# even inside a wait, so it only appends here; `release_dropped` tells the library at the next
+# By runtime the addresses of allocations whose last reference went away. A finaliser may run
+# anywhere, even inside a wait, so it only appends here; `release_dropped` tells the library at the next
 # allocation.
-dropped: Deque[Tuple[int, int]] = collections.deque()
+dropped: Dict[int, Deque[int]] = {}
 
+
+# Takes note, under the checker, of memory that is handed out unwatched; `_watch` sets it.
+hand_out: Optional[Callable[[int, int], None]] = None
 
 # Which of the allocations that were dropped no stream of CUDA uses any more; streams sets it.
 unused: Callable[[List[int]], List[int]] = list
@@ -125,14 +216,13 @@ def release_dropped() -> None:
     """Releases what the garbage collector has dropped. Local; the next collective allocation frees
     it.
     """
+    waiting = dropped.get(job.runtime)
     addresses = []
-    while True:
+    while waiting:
         try:
-            runtime, address = dropped.popleft()
-        except IndexError:  # another thread may have been faster
+            addresses.append(waiting.popleft())
+        except IndexError:  # another thread was faster
             break
-        if runtime == job.runtime:
-            addresses.append(address)
     for address in addresses if job.device < 0 else unused(addresses):
         check(lib.nvshmemrs_release(job.runtime, address))
 
@@ -157,6 +247,9 @@ def raise_status(status: int) -> NoReturn:
         raise error
     if status == _NOT_INITIALIZED and not job.runtime:
         message = "this process is not a PE: call init first"
+        if _local_jobs:
+            message = "this thread is no PE: the PEs of a local job are the threads that run() uses"
+            raise error_of(status, message)
         if job.pid:
             message = (
                 "this process is not a PE any more, after finalize; call init to join a job again"
@@ -242,7 +335,9 @@ def interruptible() -> None:
 
 
 def joined(runtime: int) -> None:
-    """Makes `runtime` the job of this process."""
+    """Makes `runtime` the job of this process, or of this thread of a local job."""
+    live.add(runtime)
+    dropped[runtime] = collections.deque()
     job.runtime = runtime
     job.handle = ctypes.c_uint64(runtime)
     device = ctypes.c_int32(-1)
@@ -263,6 +358,8 @@ def joined(runtime: int) -> None:
 
 def left() -> None:
     """Forgets the runtime; every array, stream and team of it is unusable from now on."""
+    runtime = job.runtime
+    live.discard(runtime)
     job.runtime = 0
     job.handle = ctypes.c_uint64()
     job.direct = None
@@ -275,10 +372,14 @@ def left() -> None:
     on_device.clear()
     team_sizes.clear()
     operands.clear()
-    dropped.clear()
-    external.clear()
-    while abandoned:
-        abandoned.pop().discard()
+    dropped.pop(runtime, None)
+    for address, (_, made) in list(external.items()):
+        if made._runtime == runtime:
+            external.pop(address, None)
+    for stream in abandoned[:]:
+        if stream._runtime == runtime:
+            abandoned.remove(stream)
+            stream.discard()
     Teams.reset()
 
 

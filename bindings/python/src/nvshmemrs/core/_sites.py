@@ -8,12 +8,15 @@ from __future__ import annotations
 import ctypes
 import os
 import sys
+import threading
 from types import CodeType
 from typing import Callable, Dict, Optional, Tuple
 
 from .. import _ffi
 
-_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+skipped: Tuple[str, ...] = (PACKAGE,)
+"""How the names of files begin that are no places; `_watch` adds NumPy."""
 _texts: Dict[Tuple[CodeType, int], bytes] = {}
 
 try:
@@ -33,19 +36,37 @@ def _text(code: CodeType, line: int) -> bytes:
     return f"{name}:{line}{function}".encode("utf-8", "replace") + b"\0"
 
 
+def _find() -> Optional[bytes]:
+    """The line of the program that calls."""
+    frame = sys._getframe().f_back
+    while frame is not None and frame.f_code.co_filename.startswith(skipped):
+        frame = frame.f_back
+    if frame is None:
+        return None
+    key = (frame.f_code, frame.f_lineno)
+    text = _texts.get(key)
+    if text is None:
+        text = _texts[key] = _text(*key)
+    return text
+
+
+class _Here(threading.local):
+    """Whether calls of this thread come from one line, and that line once it is known."""
+
+    keeps = False
+    text: Optional[bytes] = None
+
+
+here = _Here()
+
+
 def _place(user: Optional[int], address: Optional[int], out: int, size: int) -> int:
     # Nothing may be raised into the library, and what a signal handler raises must not get lost.
     try:
-        frame = sys._getframe().f_back
-        while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
-            frame = frame.f_back
-        if frame is None:
-            return 1
-        key = (frame.f_code, frame.f_lineno)
-        text = _texts.get(key)
-        if text is None:
-            text = _texts[key] = _text(*key)
-        if len(text) > size:
+        text = here.text or _find()
+        if here.keeps:
+            here.text = text
+        if text is None or len(text) > size:
             return 1
         ctypes.memmove(out, text, len(text))
         return 0

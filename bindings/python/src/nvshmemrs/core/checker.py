@@ -17,8 +17,8 @@ _STORE = int(_ffi.Access.STORE)
 
 def check_access(array: Any, write: bool = False) -> None:
     """Tells the checker that the program is about to read, or to write, `array`, a NumPy array or
-    a Buffer. The checker sees what goes through this package; NumPy's own loads and stores of
-    symmetric memory it does not. Without the checker this does nothing.
+    a Buffer. The checker sees what goes through this package, and what NumPy does with arrays. This
+    is for what other libraries do. Without the checker it does nothing.
 
     Local.
     """

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import logging
+import threading
 from typing import Any, Iterator, Optional
 
 import numpy as np
@@ -13,6 +14,7 @@ from .. import _ffi
 from . import _device, _job
 from ._job import check, job, lib
 from ._operand import c_int
+from .interop.numpy import announce_if_checked
 from .nvshmem_types import (
     ForkedError,
     NotInitializedError,
@@ -143,15 +145,22 @@ def init(
         raise ForkedError(
             "init: a forked child of a PE cannot join a job; start it with exec, as spawn does"
         )
+    if _job.is_thread():
+        raise NvshmemInvalid(
+            f"init: this thread is PE {job.my_pe} of a local job already, and needs no init"
+        )
     if job.runtime:
-        raise NvshmemInvalid("init: this process is a PE already; call finalize first")
+        raise NvshmemInvalid(
+            "init: this process is a PE already; call finalize first. All threads of a process are "
+            "one PE; local() makes jobs whose PEs are threads"
+        )
     if stream is not None:
         handle_of(stream)  # raises: nothing is queued before init
     device = _either(device, dev)
     method = initializer_method or (
         "uid" if uid is not None else "mpi" if mpi_comm is not None else ""
     )
-    attr = _attributes(device, heap_bytes, timeout, init_timeout)
+    attr = attributes(device, heap_bytes, timeout, init_timeout)
     if method == "uid":
         if uid is None or rank is None or nranks is None:
             missing = [
@@ -180,6 +189,23 @@ def init(
         raise NvshmemInvalid(
             "rank and nranks need a uid; without one the environment says who this PE is"
         )
+    if not _joining.acquire(blocking=False):
+        raise NvshmemInvalid(
+            "init: another thread of this process is in init. All threads of a process are one PE: "
+            "call init once; local() makes jobs whose PEs are threads"
+        )
+    try:
+        if job.runtime:
+            raise NvshmemInvalid("init: another thread has just made this process a PE")
+        _join(attr, uid, rank, nranks)
+    finally:
+        _joining.release()
+
+
+_joining = threading.Lock()
+
+
+def _join(attr: Any, uid: Optional[UniqueID], rank: Optional[int], nranks: Optional[int]) -> None:
     runtime = ctypes.c_uint64()
     _job.interruptible()
     if uid is None:
@@ -196,6 +222,7 @@ def init(
                 pointer, number, count, ctypes.byref(attr), ctypes.byref(runtime)
             )
         )
+    announce_if_checked()
     _job.joined(runtime.value)
     if job.device >= 0:
         _device.use(job.device)
@@ -224,9 +251,10 @@ def _choose(attr: Any, device: Any) -> None:
         attr.device = number
 
 
-def _attributes(
+def attributes(
     device: Any, heap_bytes: Optional[int], timeout: Optional[float], init_timeout: Optional[float]
 ) -> Any:
+    """What the library is told at init."""
     attr = _ffi.InitAttr()
     check(lib.nvshmemrs_init_attr_default(ctypes.byref(attr)))
     _choose(attr, device)
@@ -253,6 +281,11 @@ def finalize(*, dev: Any = None, stream: Optional[Stream] = None) -> None:
     """
     if dev is not None and dev != "host":
         _device.number_of(dev)
+    if _job.is_thread():
+        raise NvshmemInvalid(
+            f"finalize: this thread is PE {job.my_pe} of a local job, which close() ends, or the "
+            "end of its with block"
+        )
     runtime = job.runtime
     if not runtime:  # which the library takes for a null handle, and releases in silence
         raise NotInitializedError("finalize: this process is not a PE; call init first")
@@ -260,6 +293,12 @@ def finalize(*, dev: Any = None, stream: Optional[Stream] = None) -> None:
         raise ForkedError("finalize: a forked child is not a PE; its parent finalizes")
     if stream is not None:
         handle_of(stream)  # raises for what is none
+    end_together()
+
+
+def end_together() -> None:
+    """What finalize does once it may. Collective over all PEs."""
+    runtime = job.runtime
     if _log.isEnabledFor(logging.INFO):
         _log_leaks()
     try:

@@ -120,6 +120,8 @@ class Buffer:
     @property
     def memoryview(self) -> "memoryview":
         """The bytes, writable."""
+        if _job.hand_out is not None:
+            _job.hand_out(self._address, self._size)
         return np.asarray(self).data
 
     def close(self, stream: Any = None) -> None:
@@ -155,8 +157,8 @@ class Buffer:
         )
 
     def _release_when_collected(self) -> None:
-        record = (self._runtime, self._address)
-        self._finalizer = weakref.finalize(self, _job.dropped.append, record)
+        forgotten = _job.dropped[self._runtime]
+        self._finalizer = weakref.finalize(self, forgotten.append, self._address)
         self._finalizer.atexit = False
 
     def forget_for(self, function: Callable[..., int], *arguments: Any) -> None:
@@ -181,6 +183,8 @@ class Buffer:
     def __array_interface__(self) -> Dict[str, Any]:
         if self._device >= 0:
             raise AttributeError("__array_interface__: the memory is a GPU's")
+        if _job.hand_out is not None:
+            _job.hand_out(self._address, self._size)
         return self._interface()
 
     @property
@@ -200,6 +204,8 @@ class Buffer:
 
     def __dlpack__(self, **arguments: Any) -> Any:
         if self._device < 0:
+            if _job.hand_out is not None:
+                _job.hand_out(self._address, self._size)
             return np.asarray(self).__dlpack__(**arguments)
         return _foreign.dlpack(as_numpy(self), self._device)
 
@@ -586,7 +592,7 @@ def leave_scope(buffer: Buffer, failed: Optional[type]) -> None:
     elif buffer._exporter is None:
         address = buffer._address
         buffer._forget()
-        _job.dropped.append((job.runtime, address))
+        _job.dropped[job.runtime].append(address)
 
 
 def peer_address(address: int, pe: int) -> int:

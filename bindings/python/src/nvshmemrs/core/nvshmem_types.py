@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import threading
 from typing import (
     Any,
     Dict,
@@ -219,7 +220,7 @@ class MutableEnum:
         return f"{type(self).__name__}({', '.join(f'{k}={v}' for k, v in self._members.items())})"
 
 
-class _Teams(MutableEnum):
+class TeamsOfProcess(MutableEnum):
     """Teams by name; ``WORLD`` is short for ``TEAM_WORLD``. Teams that are made add their names."""
 
     def __getitem__(self, name: str) -> int:
@@ -249,7 +250,27 @@ _PREDEFINED: Dict[str, int] = {
     "TEAMS_MIN": 7,
     "TEAM_INDEX_MAX": 32767,
 }
-Teams = _Teams(**_PREDEFINED)
+Teams = TeamsOfProcess(**_PREDEFINED)
+
+
+class _Names(threading.local):
+    def __init__(self) -> None:
+        self.members = dict(_PREDEFINED)
+
+
+_names = _Names()
+
+
+class TeamsOfThread(TeamsOfProcess):
+    """What `Teams` is while PEs are threads: each has names of its own."""
+
+    @property
+    def _members(self) -> Dict[str, int]:
+        return _names.members
+
+    @_members.setter
+    def _members(self, members: Dict[str, int]) -> None:
+        _names.members = members
 
 
 class NvshmemStream:

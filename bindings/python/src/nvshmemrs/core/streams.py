@@ -240,7 +240,7 @@ class Stream:
         # It must not wait, and queued operations use what it holds: it goes on until it is idle.
         if not self._handle or job.is_forked():
             return
-        if self._runtime == job.runtime:
+        if self._runtime in _job.live:
             abandoned.append(self)
         else:
             self.discard()
@@ -266,7 +266,7 @@ def _made(function: Callable[..., int]) -> int:
 def _close_idle() -> None:
     """Closes streams that nobody refers to and that have nothing left to do."""
     for stream in abandoned[:]:
-        if stream.query():
+        if stream._runtime == job.runtime and stream.query():
             abandoned.remove(stream)
             stream.discard()
 
@@ -410,7 +410,7 @@ def _unused(addresses: List[int]) -> List[int]:
     if addresses:
         events = _behind_all()
         if events is None:
-            _job.dropped.extend((job.runtime, address) for address in addresses)
+            _job.dropped[job.runtime].extend(addresses)
         else:
             _dropped.append((job.runtime, events, addresses))
     ready: List[int] = []

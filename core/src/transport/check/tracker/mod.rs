@@ -374,6 +374,11 @@ impl Tracker {
         self.tally.tell(Seen::Accesses);
     }
 
+    /// The program hands symmetric memory to something that tells of nothing.
+    pub(crate) fn hands_out(&self) {
+        self.tally.tell(Seen::HandedOut);
+    }
+
     /// The program has a stream.
     pub(crate) fn streams(&self) {
         self.tally.tell(Seen::Streams);

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import mmap
-from typing import Any, Literal, Optional, Tuple, Union
+import os
+from typing import Any, Literal, Optional, Tuple, Type, Union
 
 import numpy as np
 
@@ -76,6 +77,29 @@ class SymmetricArray(np.ndarray):
         return self.view(np.ndarray).__reduce__()
 
 
+_made: Type[Any] = SymmetricArray
+"""The class of arrays on the symmetric heap."""
+_private: Type[Any] = np.ndarray
+"""The class of arrays in private memory."""
+
+
+def _symmetric(*args: Any, **named: Any) -> SymmetricArray:
+    made: SymmetricArray = np.ndarray.__new__(_made, *args, **named)
+    return made
+
+
+def announce_if_checked() -> None:
+    """Under the checker arrays announce what NumPy does with them; see `_watch`."""
+    global _made, _private
+    if _made is SymmetricArray and os.environ.get("NVSHMEMRS_CHECK", "").strip() == "1":
+        from .. import _watch
+
+        _made, _private = _watch.install(SymmetricArray), _watch.Private
+
+
+announce_if_checked()
+
+
 def array(
     shape: Union[int, Tuple[int, ...]],
     dtype: Any = "float32",
@@ -95,7 +119,7 @@ def array(
     except NvshmemInvalid as error:
         fail_allocation(error)
     memory = allocate(lib.nvshmemrs_calloc, math.prod(dims), kind.itemsize)
-    return np.ndarray.__new__(SymmetricArray, dims, kind, buffer=np.asarray(memory), order=morder)
+    return _symmetric(dims, kind, buffer=np.asarray(memory), order=morder)
 
 
 empty = array
@@ -144,9 +168,7 @@ def get_peer_array(array: np.ndarray, peer_pe: Optional[int] = None) -> Symmetri
     owner = _common.owner_for_peer(array, peer_pe, "get_peer_array")
     offset = address_of(array) - owner.live_address()
     memory = np.asarray(get_peer_buffer(owner, peer_pe or 0))
-    return np.ndarray.__new__(
-        SymmetricArray, array.shape, array.dtype, memory, offset, array.strides
-    )
+    return _symmetric(array.shape, array.dtype, memory, offset, array.strides)
 
 
 def get_multicast_array(team: Any, array: np.ndarray) -> np.ndarray:
@@ -166,7 +188,7 @@ def aligned_empty(
         raise NvshmemInvalid(f"shape={shape!r}, dtype={kind}: that is {nbytes} bytes, at least 1")
     private = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
     pages = mmap.mmap(-1, _rounded(nbytes), flags=private)
-    return np.ndarray(dims, kind, buffer=pages, order=morder)
+    return np.ndarray.__new__(_private, dims, kind, buffer=pages, order=morder)
 
 
 def register_external_array(array: np.ndarray) -> SymmetricArray:
@@ -182,9 +204,7 @@ def register_external_array(array: np.ndarray) -> SymmetricArray:
         pages = _pages_of(array)
     memory = register_external_buffer(pages)
     order: Literal["C", "F"] = "C" if array.flags.c_contiguous else "F"
-    return np.ndarray.__new__(
-        SymmetricArray, array.shape, array.dtype, buffer=np.asarray(memory), order=order
-    )
+    return _symmetric(array.shape, array.dtype, buffer=np.asarray(memory), order=order)
 
 
 def unregister_external_array(array: np.ndarray) -> None:
