@@ -87,10 +87,15 @@ def test_a_reader_finds_the_output_of_four_pes() -> None:
     assert NOTEBOOK.stat().st_size < 120_000, "the pictures have become large"
 
 
-def test_one_process() -> None:
-    notebook = with_settings(ENGINES=0)
+@pytest.mark.parametrize("installed", [True, False])
+def test_one_process(installed: bool) -> None:
+    notebook = with_settings(ENGINES=0 if installed else 4)
+    if not installed:
+        hidden = nbformat.v4.new_code_cell("import sys\nsys.modules['ipyparallel'] = None")
+        notebook.cells.insert(0, hidden)
     make.execute(notebook)
     assert_complete(notebook, 1)
+    assert ("ipyparallel is not installed" in said(notebook)) == (not installed)
 
 
 def test_engines() -> None:
@@ -127,7 +132,7 @@ def test_engines_of_mpi(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
         cluster = subprocess.Popen([*ipcluster, "start", *options], stdout=file, stderr=file)
     try:
         client = tmp_path / "profile_mpi" / "security" / "ipcontroller-client.json"
-        end = time.monotonic() + 60
+        end = time.monotonic() + 120
         while not client.is_file():
             assert cluster.poll() is None and time.monotonic() < end, log.read_text()
             time.sleep(0.05)
@@ -136,4 +141,4 @@ def test_engines_of_mpi(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
         assert_complete(notebook, 2)
     finally:
         cluster.terminate()
-        cluster.wait(60)
+        cluster.wait(120)
