@@ -207,10 +207,21 @@ def examples(n: int, land: Path, python: str, has_cupy: bool) -> list[Check]:
         if has_cupy or language != "Python"
     ]
     if has_cupy:
-        for name, words, times in (("tutorial", "^every check passed$", 1), ("hello", r"PE \d+ of \d+: my neighbour", n)):
+        shown = f"^every check passed\nnot shown here: {not_shown(n, python)}$"
+        for name, words, times in (("tutorial", shown, 1), ("hello", r"PE \d+ of \d+: my neighbour", n)):
             command = processes(n, python, str(EXAMPLES / f"{name}.py"))
             checks.append(Check(f"{n} processes: {name}, Python", command, words, times, gpus=n, env=paths))
     return checks
+
+
+def not_shown(n: int, python: str) -> str:
+    """What the tutorial leaves out with `n` PEs; its cells for cuda.core and Numba must run where these are installed."""
+    cells = ["team_split_2d", "team_init"] if n < 4 else []
+    for module, cell in (("cuda", "VirtualMemoryResource"), ("numba", "the kernel of Numba")):
+        find = f"from importlib.util import find_spec; raise SystemExit(not find_spec({module!r}))"
+        if subprocess.run([python, "-c", find], timeout=120).returncode:
+            cells.append(cell)
+    return "; ".join(cells) or "nothing"
 
 
 def python_checks(python: str) -> list[Check]:

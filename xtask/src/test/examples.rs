@@ -31,19 +31,28 @@ pub(super) fn python(tree: &Tree) -> Result<String> {
     Ok(fingerprint)
 }
 
-/// `examples/python/tutorial.py`, which checks its own results.
+/// `examples/python/tutorial.py`, which checks its own results, with its pictures.
 pub(super) fn tutorial(tree: &Tree) -> Result<()> {
+    let folder = tree.scratch("tutorial")?;
+    let pictures = ["teams", "heap", "ring"].map(|name| folder.join(name).with_extension("png"));
     for n_pes in [1, 2, N_PES] {
+        for picture in pictures.iter().filter(|picture| picture.exists()) {
+            std::fs::remove_file(picture)?;
+        }
         let mut command = tree.launch(n_pes);
         command
             .arg(tree.python())
-            .arg("examples/python/tutorial.py");
+            .args(["examples/python/tutorial.py", "--pictures"])
+            .arg(&folder);
         let shown = run::tee(&mut command, run::LIMIT)?;
         shown.outcome?;
         ensure!(
             shown.text.contains("every check passed"),
             "with {n_pes} PEs the tutorial did not come to its end"
         );
+        for picture in &pictures {
+            ensure!(picture.exists(), "there is no {}", picture.display());
+        }
     }
     Ok(())
 }
