@@ -95,7 +95,7 @@ def run(request: pytest.FixtureRequest) -> Iterator[Run]:
 
 
 @pytest.mark.parametrize("n", [1, 2, 4])
-@pytest.mark.parametrize("name", ["cuda_arrays.py", "cuda_streams.py"])
+@pytest.mark.parametrize("name", ["cuda_arrays.py", "cuda_streams.py", "cuda_pool.py"])
 def test_program(run: Run, name: str, n: int) -> None:
     assert run(n, program(name)).count("ok\n") == n
 

@@ -15,4 +15,4 @@ pub mod rma;
 pub mod strided;
 
 /// Hash over the API model.
-pub(crate) const API_HASH: u64 = 0xfe7b_7cfc_99b9_a265;
+pub(crate) const API_HASH: u64 = 0x774b_ae28_f050_0fc6;
