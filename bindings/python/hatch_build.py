@@ -60,7 +60,7 @@ class CustomBuildHook(BuildHookInterface):
         else:
             build_data["force_include"].update({str(file): place for place, file in files.items()})
             images = library.parent / IMAGES
-            if images.is_dir():  # without them, NVRTC compiles the GPU's kernels when they are needed
+            if images.is_dir():  # without them, NVRTC compiles the kernels when they are needed
                 build_data["force_include"][str(images)] = f"nvshmemrs/lib/{IMAGES}"
         for program in PROGRAMS:
             path = library.parent / program

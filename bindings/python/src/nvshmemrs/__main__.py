@@ -1,4 +1,4 @@
-"""``python -m nvshmemrs``: starts programs of NVSHMEM4Py, and says how to compile against nvshmemrs."""
+"""``python -m nvshmemrs``: starts programs of NVSHMEM4Py, and says how to compile against us."""
 
 from __future__ import annotations
 
@@ -55,11 +55,11 @@ def told(option: str) -> Optional[List[str]]:
 
 
 def run(arguments: List[str]) -> int:
-    """Becomes ``python ARGUMENTS`` with our `nvshmem` in PYTHONPATH: the process stays the same one,
-    and all else is as Python does it. Returns only if that cannot be.
+    """Becomes ``python ARGUMENTS`` with our `nvshmem` in PYTHONPATH: the process stays the same
+    one, and all else is as Python does it. Returns only if that cannot be.
     """
     if sys.flags.ignore_environment:
-        return refuse("python -E and -I ignore PYTHONPATH, through which nvshmem is found: leave it out")
+        return refuse("nvshmem is found through PYTHONPATH, which python -E and -I ignore")
     other = first_nvshmem(arguments)
     if other is not None:
         return refuse(

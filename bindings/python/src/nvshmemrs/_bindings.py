@@ -14,7 +14,7 @@ from typing import Any, Callable, Dict, List, Optional
 from . import core
 from .core import my_pe, n_pes, team_my_pe, team_n_pes, team_translate_pe
 from .core._dtypes import SIZES, code_of_name
-from .core._job import check, job, lib
+from .core._job import check, job, lib, unsupported
 from .core._operand import Operand
 from .core.direct import ComparisonType as Cmp_type
 from .core.direct import InitStatus as Init_status
@@ -103,8 +103,7 @@ def ptr(dest: int, pe: int) -> int:
 
 def mc_ptr(team: int, ptr: int) -> int:
     """NotSupportedError: this version offers no multicast memory."""
-    core.get_multicast_buffer(team, ptr)
-    return 0
+    raise unsupported("mc_ptr")
 
 
 def barrier(team: int) -> None:

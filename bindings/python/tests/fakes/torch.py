@@ -326,5 +326,3 @@ class cuda:
 
         def __exit__(self, *_: object) -> None:
             cuda.current = self.before
-
-

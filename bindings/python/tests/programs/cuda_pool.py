@@ -1,7 +1,8 @@
-"""Tensors of a torch.cuda.MemPool over the symmetric heap: operations on them, peers' copies, and what
-becomes of the memory when they are gone, also after finalize.
+"""Tensors of a torch.cuda.MemPool over the symmetric heap: operations on them, peers' copies, and
+what becomes of the memory when they are gone, also after finalize.
 """
 
+import functools
 import gc
 import os
 
@@ -55,7 +56,7 @@ nvshmem.barrier_all()
 nvshmem.put(box[1, 8:16], send[0, :8], right)
 nvshmem.reduce("TEAM_WORLD", send, send, "sum")
 assert send.tolist() == [[n * (n + 1) / 2] * 256] * 4
-raises(nvshmem.NvshmemError, "symmetric", lambda: nvshmem.put(private, send, right))
+raises(nvshmem.NvshmemError, "symmetric", lambda: nvshmem.put(private, private, right))
 raises(nvshmem.NvshmemInvalid, "not made by", lambda: nvshmem.get_peer_tensor(private, right))
 
 # What a peer has, for kernels.
@@ -68,7 +69,8 @@ nvshmem.barrier_all()
 assert box[2].tolist() == [10.0 + left] * 256
 found, nbytes, kind = nvshmem.tensor_get_buffer(box)
 assert (found.handle, nbytes, kind) == (box.data_ptr(), 4096, "float32")
-raises(nvshmem.NvshmemInvalid, "with the pool", lambda: nvshmem.free_tensor(box))
+raises(nvshmem.NvshmemInvalid, "with the pool", functools.partial(nvshmem.free_tensor, box))
+
 
 # A block that is too large for the heap: torch's error on every PE, and all goes on.
 def large():
