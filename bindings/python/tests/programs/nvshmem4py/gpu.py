@@ -71,4 +71,4 @@ assert all_of_them.tolist() == [[pe] * 4 for pe in range(n) for _ in range(4)]
 nvshmem.core.free_tensor(one)
 nvshmem.core.free_tensor(all_of_them)
 nvshmem.core.finalize()
-print("ok")
+print("ok\n", end="")

@@ -89,7 +89,7 @@ def main() -> None:
         pass
     n = nvshmem.core.n_pes()
     nvshmem.core.finalize()
-    print(f"ok of {n}")
+    print(f"ok of {n}\n", end="")
 
 
 if __name__ == "__main__":
