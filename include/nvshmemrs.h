@@ -8,7 +8,7 @@
 
 /* What `nvshmemrs_abi_version` and `nvshmemrs_api_hash` answered when this header was made. */
 #define NVSHMEMRS_ABI_VERSION UINT32_C(2)
-#define NVSHMEMRS_API_HASH UINT64_C(0xd5f2d8d5487ed0c2)
+#define NVSHMEMRS_API_HASH UINT64_C(0x90405ff1d14853bc)
 
 /// What a call came to. Functions return these numbers as `int32_t`.
 enum nvshmemrs_status
@@ -1614,6 +1614,28 @@ int32_t nvshmemrs_test_some_vector(nvshmemrs_runtime_t runtime,
                                    const void *values,
                                    int32_t dtype,
                                    size_t *found);
+
+/// Allocates symmetric memory of GPU `device`, in the form in which torch's CUDAPluggableAllocator asks for it: a
+/// `torch.cuda.MemPool` of this function and `nvshmemrs_pool_free` gives tensors on the symmetric heap. The runtime is the
+/// one whose heap is on that GPU. `cuda_stream` does not matter. NULL after an error, which `nvshmemrs_last_error` has:
+/// no heap is on that GPU, or as for `nvshmemrs_malloc`.
+///
+/// Collective over TEAM_WORLD with the same `bytes`; includes a barrier. So every PE must ask its pool for the same
+/// blocks in the same order.
+void *nvshmemrs_pool_alloc(size_t bytes,
+                           int32_t device,
+                           void *cuda_stream);
+
+/// Gives back what `nvshmemrs_pool_alloc` gave, once what is on `cuda_stream` has run; the next collective allocation frees what
+/// all PEs have given back. `bytes` and `device` do not matter. After finalize the memory goes with the last that is given
+/// back. NULL does nothing.
+///
+/// Local; waits for the stream.
+/// Errors: BAD_FREE for an address that no pool has; those of `nvshmemrs_stream_synchronize`.
+int32_t nvshmemrs_pool_free(void *ptr,
+                            size_t bytes,
+                            int32_t device,
+                            void *cuda_stream);
 
 /// Copies `bytes` bytes from local memory at `source` to the symmetric address `dest` on PE `pe`.
 ///

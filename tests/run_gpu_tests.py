@@ -234,6 +234,13 @@ def python_checks(python: str) -> list[Check]:
     return [Check("Python: CuPy, torch and cuda.core (pytest)", command, r"^\d+ passed(, \d+ deselected)? in ", gpus=4, env=env, limit=600)]
 
 
+def pools(n: int, python: str) -> Check:
+    """torch's memory pools over the symmetric heap."""
+    paths = {"PYTHONPATH": os.pathsep.join(filter(None, [str(DIST / "python"), os.environ.get("PYTHONPATH")]))}
+    command = processes(n, python, str(PYTEST.parent / "programs/cuda_pool.py"))
+    return Check(f"{n} processes: torch.cuda.MemPool, Python", command, "^ok$", n, gpus=n, env=paths)
+
+
 def lacks(python: str, *modules: str) -> str:
     """Why modules cannot be imported; nothing if they can."""
     code = "import importlib, sys\nfor name in sys.argv[1:]: importlib.import_module(name)"
@@ -436,6 +443,11 @@ def python_part(numbers: list[int], land: Path, python: str) -> list[Check]:
     if no_cupy:
         print(f"not run: the examples in Python: {python}: {no_cupy}")
     checks = [check for n in numbers for check in examples(n, land, python, not no_cupy)]
+    no_torch = lacks(python, "numpy", "torch")
+    if no_torch:
+        print(f"not run: the memory pools of torch: {python}: {no_torch}")
+    else:
+        checks += [pools(n, python) for n in numbers]
     no_pytest = no_cupy or lacks(python, "pytest", "torch", "cuda.core")
     if no_pytest:
         print(f"not run: the tests in Python: {python}: {no_pytest}")

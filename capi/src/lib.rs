@@ -26,6 +26,7 @@ mod handle;
 pub mod heap;
 pub mod library;
 pub mod order;
+pub mod pool;
 pub mod runtime;
 pub mod signal;
 pub mod sites;

@@ -109,7 +109,8 @@ Examples:
   nvshmemrs-perf --ops reduce --dtype int32 --op max --sizes 4..64K -n 4
 
 It needs a C compiler; --peer oshmem needs oshcc and oshrun, --peer mpi mpicc and mpirun (Debian: libopenmpi-dev and
-openmpi-bin). nvshmemrs-run and libnvshmemrs.so.0 are taken from beside this program (the library also from ../lib).";
+openmpi-bin). nvshmemrs-run and libnvshmemrs.so.0 are taken from beside this program (the library also from ../lib,
+and from the Python package that brought the program).";
 
 /// Element types of reductions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -2,9 +2,9 @@
 
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
-use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::{env, fs};
 
 /// The libraries that nvshmemrs can be compared with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -45,7 +45,8 @@ impl Installation {
             );
         }
         let name = "libnvshmemrs.so.0";
-        let places = [folder.join(name), folder.join("../lib").join(name)];
+        let mut places = vec![folder.join(name), folder.join("../lib").join(name)];
+        places.extend(in_python(folder).into_iter().map(|place| place.join(name)));
         let Some(library) = places.iter().find(|place| place.is_file()) else {
             bail!(
                 "{} is missing, and {} too: nvshmemrs-perf measures the library beside it (in a checkout, \
@@ -68,6 +69,18 @@ impl Installation {
         command.args(["-n", &n_pes.to_string(), "--"]);
         command
     }
+}
+
+/// Where Python's package has the library, if this program came with it.
+fn in_python(folder: &Path) -> Vec<PathBuf> {
+    let versions = fs::read_dir(folder.join("../lib")).into_iter().flatten();
+    let versions = versions.flatten().map(|version| version.path());
+    versions
+        .flat_map(|version| {
+            ["site-packages", "dist-packages"].map(|packages| version.join(packages))
+        })
+        .map(|packages| packages.join("nvshmemrs/lib"))
+        .collect()
 }
 
 impl Side {

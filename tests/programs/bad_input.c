@@ -400,6 +400,9 @@ static void heap(void)
     BAD(BAD_FREE, free, ptr, rt, (char *)dest + 8);
     BAD(NOT_SYMMETRIC, free, ptr, rt, local);
     BAD(BAD_FREE, release, ptr, rt, (char *)dest + 8);
+    BAD(BAD_FREE, pool_free, ptr, dest, sizeof(double), 0, NULL);
+    /* It has no status: NULL says that there was an error. */
+    refused("pool_alloc", "device", "memory of GPU 7", 1, nvshmemrs_pool_alloc(64, 7, NULL) == NULL);
     BAD(BAD_FREE, realloc, ptr, rt, (char *)dest + 8, 64, &at);
     SAYS("NVSHMEM_SYMMETRIC_SIZE", OUT_OF_MEMORY, realloc, bytes, rt, dest, SIZE_MAX, &at);
     BAD(INVALID_VALUE, realloc, new_ptr, rt, dest, 64, NULL);

@@ -519,6 +519,8 @@ static int32_t special_plain(void)
         FAIL("a status has no text");
     if (nvshmemrs_thread_support() != NVSHMEMRS_THREAD_MULTIPLE)
         FAIL("threads");
+    if (nvshmemrs_pool_alloc(pick_size(), pick_pe(), pick_local()) != NULL)
+        FAIL("memory of a GPU");
     return NVSHMEMRS_SUCCESS;
 }
 

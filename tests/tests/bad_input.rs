@@ -44,6 +44,12 @@ const LEFT_OUT: &[(&str, &str)] = &[
     // Every length of memory is fine to ask about, and so is every address.
     ("is_symmetric", "bytes"),
     ("is_symmetric", "ptr"),
+    // What a pool's allocation refuses of them is malloc's to refuse; the others are there because torch passes them.
+    ("pool_alloc", "bytes"),
+    ("pool_alloc", "cuda_stream"),
+    ("pool_free", "bytes"),
+    ("pool_free", "device"),
+    ("pool_free", "cuda_stream"),
     // Unknown bits of a mask are refused together with the config that they are for.
     ("team_split_strided", "config_mask"),
     ("team_split_2d", "xconfig_mask"),

@@ -62,10 +62,17 @@ const PLAIN: &[&str] = &[
     "status_string",
     "last_error",
     "thread_support",
+    "pool_alloc",
 ];
 
 /// Calls that cannot succeed as they are made; streams of a GPU are not had on host memory.
-const NEVER: &[&str] = &["init", "unfreed", "stream_from_cuda", "stream_cuda"];
+const NEVER: &[&str] = &[
+    "init",
+    "unfreed",
+    "stream_from_cuda",
+    "stream_cuda",
+    "pool_free",
+];
 
 /// An expression in C for one argument. `wait` says that the call waits until a comparison holds.
 fn expression(function: &Function, arg: &Arg, outputs: &mut usize) -> String {
@@ -93,6 +100,7 @@ fn expression(function: &Function, arg: &Arg, outputs: &mut usize) -> String {
         ("fetch", Type::Pointer { .. }) => "pick_local()",
         // Refused unread on host memory.
         ("cuda_stream", Type::Pointer { .. }) => "pick_local()",
+        ("device", Type::Scalar(Scalar::I32)) => "pick_pe()",
         ("config", Type::Pointer { .. }) => "pick_config()",
         ("config_mask", _) => "pick_mask()",
         // One side of one-sided operations is local.

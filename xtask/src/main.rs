@@ -18,6 +18,7 @@ mod setup;
 mod soak;
 mod test;
 mod tree;
+mod wheel;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
@@ -50,6 +51,8 @@ enum Command {
     },
     /// Compile the GPU kernels for every architecture that is shipped; needs no GPU
     Images,
+    /// Make Python's wheel for people without Rust, in `target/wheels`
+    Wheel,
     /// Make `dist/`, which runs on GPU nodes without Rust
     Bundle,
     /// Hillslope diffusion over a real elevation model on four PEs
@@ -114,6 +117,7 @@ fn dispatch(command: Command) -> Result<ExitCode> {
         Command::Build => build(&tree)?,
         Command::Generate { check } => run::run(&mut generate(&tree, check))?,
         Command::Images => images::images(&tree)?,
+        Command::Wheel => wheel::wheel(&tree)?,
         Command::Bundle => bundle::bundle(&tree)?,
         Command::Demo { out } => demo::demo(&tree, &out)?,
         Command::Test { quick } => return test::test(&tree, quick),

@@ -44,6 +44,16 @@ impl Tree {
         self.target.join("release")
     }
 
+    /// Where the release profile's results for another target are, named as rustc names it.
+    pub(crate) fn release_for(&self, target: &str) -> PathBuf {
+        self.target.join(target).join("release")
+    }
+
+    /// Where wheels for others are.
+    pub(crate) fn wheels(&self) -> PathBuf {
+        self.target.join("wheels")
+    }
+
     /// A folder below the build folder for what the xtask itself makes.
     pub(crate) fn scratch(&self, name: &str) -> Result<PathBuf> {
         let folder = self.target.join("xtask").join(name);

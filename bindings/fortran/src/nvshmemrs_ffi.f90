@@ -14,7 +14,7 @@ module nvshmemrs_ffi
   integer(c_int32_t), parameter :: NVSHMEMRS_ABI_VERSION_EXPECTED = 2_c_int32_t
 
   !> The API hash that this file was generated with.
-  integer(c_int64_t), parameter :: NVSHMEMRS_API_HASH_EXPECTED = int(z'd5f2d8d5487ed0c2', c_int64_t)
+  integer(c_int64_t), parameter :: NVSHMEMRS_API_HASH_EXPECTED = int(z'90405ff1d14853bc', c_int64_t)
 
   !> A PE's membership in a job. 0 is the null handle.
   integer, parameter :: nvshmemrs_runtime_t = c_int64_t
@@ -2058,6 +2058,36 @@ module nvshmemrs_ffi
       integer(c_size_t), intent(inout) :: found ! unsigned in C
       integer(c_int32_t) :: answer
     end function nvshmemrs_test_some_vector
+
+    !> Allocates symmetric memory of GPU `device`, in the form in which torch's CUDAPluggableAllocator asks for it: a
+    !> `torch.cuda.MemPool` of this function and `nvshmemrs_pool_free` gives tensors on the symmetric heap. The
+    !> runtime is the one whose heap is on that GPU. `cuda_stream` does not matter. NULL after an error, which
+    !> `nvshmemrs_last_error` has: no heap is on that GPU, or as for `nvshmemrs_malloc`.
+    !>
+    !> Collective over TEAM_WORLD with the same `bytes`; includes a barrier. So every PE must ask its pool for the
+    !> same blocks in the same order.
+    function nvshmemrs_pool_alloc(bytes, device, cuda_stream) result(answer) bind(C, name="nvshmemrs_pool_alloc")
+      import
+      integer(c_size_t), value :: bytes ! unsigned in C
+      integer(c_int32_t), value :: device
+      type(c_ptr), value :: cuda_stream
+      type(c_ptr) :: answer
+    end function nvshmemrs_pool_alloc
+
+    !> Gives back what `nvshmemrs_pool_alloc` gave, once what is on `cuda_stream` has run; the next collective
+    !> allocation frees what all PEs have given back. `bytes` and `device` do not matter. After finalize the memory
+    !> goes with the last that is given back. NULL does nothing.
+    !>
+    !> Local; waits for the stream.
+    !> Errors: BAD_FREE for an address that no pool has; those of `nvshmemrs_stream_synchronize`.
+    function nvshmemrs_pool_free(ptr, bytes, device, cuda_stream) result(answer) bind(C, name="nvshmemrs_pool_free")
+      import
+      type(c_ptr), value :: ptr
+      integer(c_size_t), value :: bytes ! unsigned in C
+      integer(c_int32_t), value :: device
+      type(c_ptr), value :: cuda_stream
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_pool_free
 
     !> Copies `bytes` bytes from local memory at `source` to the symmetric address `dest` on PE `pe`.
     !>

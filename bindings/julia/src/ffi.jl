@@ -28,7 +28,7 @@ using Libdl
 const ABI_VERSION = UInt32(2)
 
 "The API hash that this file was generated with."
-const API_HASH = 0xd5f2d8d5487ed0c2
+const API_HASH = 0x90405ff1d14853bc
 
 "What a call came to. Functions return these numbers as `int32_t`."
 module Status
@@ -2498,6 +2498,44 @@ function nvshmemrs_test_some_vector(runtime, ivars, count, indices, status, cmp,
         status, cmp, values, dtype, found)
 end
 
+const pointer_pool_alloc = Ref{Ptr{Cvoid}}(C_NULL)
+
+# void *nvshmemrs_pool_alloc(size_t bytes, int32_t device, void *cuda_stream)
+"""
+    nvshmemrs_pool_alloc(bytes, device, cuda_stream)
+
+Allocates symmetric memory of GPU `device`, in the form in which torch's
+CUDAPluggableAllocator asks for it: a `torch.cuda.MemPool` of this function and
+`nvshmemrs_pool_free` gives tensors on the symmetric heap. The runtime is the one whose heap
+is on that GPU. `cuda_stream` does not matter. NULL after an error, which
+`nvshmemrs_last_error` has: no heap is on that GPU, or as for `nvshmemrs_malloc`.
+
+Collective over TEAM\\_WORLD with the same `bytes`; includes a barrier. So every PE must ask
+its pool for the same blocks in the same order.
+"""
+function nvshmemrs_pool_alloc(bytes, device, cuda_stream)
+    ccall(pointer_pool_alloc[], Ptr{Cvoid}, (Csize_t, Int32, Ptr{Cvoid}), bytes, device,
+        cuda_stream)
+end
+
+const pointer_pool_free = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_pool_free(void *ptr, size_t bytes, int32_t device, void *cuda_stream)
+"""
+    nvshmemrs_pool_free(ptr, bytes, device, cuda_stream)
+
+Gives back what `nvshmemrs_pool_alloc` gave, once what is on `cuda_stream` has run; the next
+collective allocation frees what all PEs have given back. `bytes` and `device` do not
+matter. After finalize the memory goes with the last that is given back. NULL does nothing.
+
+Local; waits for the stream.
+Errors: BAD\\_FREE for an address that no pool has; those of `nvshmemrs_stream_synchronize`.
+"""
+function nvshmemrs_pool_free(ptr, bytes, device, cuda_stream)
+    ccall(pointer_pool_free[], Int32, (Ptr{Cvoid}, Csize_t, Int32, Ptr{Cvoid}), ptr, bytes,
+        device, cuda_stream)
+end
+
 const pointer_put = Ref{Ptr{Cvoid}}(C_NULL)
 
 # int32_t nvshmemrs_put(nvshmemrs_runtime_t runtime, void *dest, const void *source,
@@ -3776,6 +3814,8 @@ const POINTERS = (
     :nvshmemrs_test_all_vector => pointer_test_all_vector,
     :nvshmemrs_test_any_vector => pointer_test_any_vector,
     :nvshmemrs_test_some_vector => pointer_test_some_vector,
+    :nvshmemrs_pool_alloc => pointer_pool_alloc,
+    :nvshmemrs_pool_free => pointer_pool_free,
     :nvshmemrs_put => pointer_put,
     :nvshmemrs_get => pointer_get,
     :nvshmemrs_put_nbi => pointer_put_nbi,

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Callable, Iterator, List
+from typing import Callable, Dict, Iterator, List
 
 import pytest
 
@@ -18,7 +18,10 @@ import nvshmemrs.core as nvshmem
 # A program then writes each line at once, so the lines of several PEs do not mix.
 os.environ["PYTHONUNBUFFERED"] = ""
 
-PROGRAMS = Path(__file__).parent / "programs"
+HERE = Path(__file__).parent
+PROGRAMS = HERE / "programs"
+FAKES = HERE / "fakes"
+DRIVER = HERE.parents[2] / "tests" / "programs"
 LAUNCHED = ("NVSHMEMRS_PE", "NVSHMEMRS_N_PES", "NVSHMEMRS_UNIQUE_ID")
 
 
@@ -123,3 +126,36 @@ def spawn() -> Iterator[Callable[..., List["subprocess.Popen[str]"]]]:
         if process.poll() is None:
             process.kill()
         process.communicate()
+
+
+def compiled(folder: Path) -> None:
+    """The stand-in for the driver, with the real kernels compiled for the host."""
+    common = ["-O1", "-shared", "-fPIC", "-pthread"]
+    kernels = ["c++", "-std=c++17", *common, "-fvisibility=hidden", "-fno-strict-aliasing"]
+    kernels += ["-ffp-contract=off", "-Wno-unknown-pragmas", str(DRIVER / "kernels/library.cpp")]
+    linked = [f"-L{folder}", "-lfakekernels", "-Wl,-rpath,$ORIGIN"]
+    for command in (
+        [*kernels, "-o", str(folder / "libfakekernels.so")],
+        ["cc", "-std=gnu11", *common, str(DRIVER / "fake_cuda.c"), "-o"]
+        + [str(folder / "libcuda.so.1"), *linked],
+        ["cc", "-std=gnu11", *common, str(DRIVER / "fake_nvrtc.c"), "-o"]
+        + [str(folder / "libnvrtc.so.12")],
+    ):
+        done = subprocess.run(command, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+    (folder / "libcuda.so").symlink_to("libcuda.so.1")
+
+
+@pytest.fixture(scope="session")
+def fakes(tmp_path_factory: pytest.TempPathFactory) -> Dict[str, str]:
+    """The environment in which the stand-ins are found, and nothing of the user's."""
+    if not (DRIVER / "fake_cuda.c").is_file():
+        pytest.skip("the stand-in for the driver is in the repository only")
+    folder = tmp_path_factory.mktemp("cuda")
+    compiled(folder)
+    path = os.pathsep.join(p for p in (os.environ.get("PYTHONPATH"), str(FAKES)) if p)
+    environment = dict(os.environ, LD_LIBRARY_PATH=str(folder), PYTHONPATH=path)
+    environment["XDG_CACHE_HOME"] = str(folder)
+    for name in ("CUDA_HOME", "CUDA_PATH", "VIRTUAL_ENV", "NVSHMEMRS_MEMORY"):
+        environment.pop(name, None)
+    return environment

@@ -20,43 +20,8 @@ import pytest
 from conftest import program
 
 HERE = Path(__file__).parent
-FAKES = HERE / "fakes"
-DRIVER = HERE.parents[2] / "tests" / "programs"
 EXAMPLES = HERE.parents[2] / "examples" / "python"
 NEEDED = "import cupy, torch, cuda.core; assert torch.cuda.is_available(), 'torch sees no GPU'"
-
-
-def compiled(folder: Path) -> None:
-    """The stand-in for the driver, with the real kernels compiled for the host."""
-    common = ["-O1", "-shared", "-fPIC", "-pthread"]
-    kernels = ["c++", "-std=c++17", *common, "-fvisibility=hidden", "-fno-strict-aliasing"]
-    kernels += ["-ffp-contract=off", "-Wno-unknown-pragmas", str(DRIVER / "kernels/library.cpp")]
-    linked = [f"-L{folder}", "-lfakekernels", "-Wl,-rpath,$ORIGIN"]
-    for command in (
-        [*kernels, "-o", str(folder / "libfakekernels.so")],
-        ["cc", "-std=gnu11", *common, str(DRIVER / "fake_cuda.c"), "-o"]
-        + [str(folder / "libcuda.so.1"), *linked],
-        ["cc", "-std=gnu11", *common, str(DRIVER / "fake_nvrtc.c"), "-o"]
-        + [str(folder / "libnvrtc.so.12")],
-    ):
-        done = subprocess.run(command, capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
-    (folder / "libcuda.so").symlink_to("libcuda.so.1")
-
-
-@pytest.fixture(scope="session")
-def fakes(tmp_path_factory: pytest.TempPathFactory) -> Dict[str, str]:
-    """The environment in which the stand-ins are found, and nothing of the user's."""
-    if not (DRIVER / "fake_cuda.c").is_file():
-        pytest.skip("the stand-in for the driver is in the repository only")
-    folder = tmp_path_factory.mktemp("cuda")
-    compiled(folder)
-    path = os.pathsep.join(p for p in (os.environ.get("PYTHONPATH"), str(FAKES)) if p)
-    environment = dict(os.environ, LD_LIBRARY_PATH=str(folder), PYTHONPATH=path)
-    environment["XDG_CACHE_HOME"] = str(folder)
-    for name in ("CUDA_HOME", "CUDA_PATH", "VIRTUAL_ENV", "NVSHMEMRS_MEMORY"):
-        environment.pop(name, None)
-    return environment
 
 
 @pytest.fixture(scope="session")
@@ -95,7 +60,7 @@ def run(request: pytest.FixtureRequest) -> Iterator[Run]:
 
 
 @pytest.mark.parametrize("n", [1, 2, 4])
-@pytest.mark.parametrize("name", ["cuda_arrays.py", "cuda_streams.py"])
+@pytest.mark.parametrize("name", ["cuda_arrays.py", "cuda_streams.py", "cuda_pool.py"])
 def test_program(run: Run, name: str, n: int) -> None:
     assert run(n, program(name)).count("ok\n") == n
 

@@ -202,6 +202,23 @@ pub(crate) fn with_runtime<T>(handle: u64, body: impl FnOnce(&Runtime) -> Result
     }
 }
 
+/// The handle of the runtime whose heap is in the memory of a GPU.
+pub(crate) fn runtime_on(device: i32) -> Result<u64> {
+    // Under it no runtime is taken out.
+    let _changes = changes();
+    let slots = TABLE[..RUNTIMES].iter();
+    let handles = slots.map(|slot| slot.handle.load(Acquire));
+    let mut live = handles.filter(|handle| {
+        find_runtime(*handle)
+            .is_some_and(|rt| rt.device() == Some(device) && rt.check_live().is_ok())
+    });
+    live.next().ok_or_else(|| {
+        Error::NotSupported(format!(
+            "memory of GPU {device} was asked for, and no runtime of this process has its symmetric heap there"
+        ))
+    })
+}
+
 /// Calls `body` with the runtime that a handle names, or that a stream belongs to.
 #[inline(always)]
 pub(crate) fn with_view<T>(handle: u64, body: impl FnOnce(&Runtime) -> Result<T>) -> Result<T> {

@@ -99,7 +99,7 @@ pub(super) fn texts(tree: &Tree, dist: &Path) -> Result<()> {
 }
 
 /// All files below a folder, but what was compiled there.
-pub(super) fn copy_folder(from: &Path, to: &Path) -> Result<()> {
+pub(crate) fn copy_folder(from: &Path, to: &Path) -> Result<()> {
     for file in files(from)? {
         let path = file.strip_prefix(from)?;
         let compiled = path
@@ -114,7 +114,7 @@ pub(super) fn copy_folder(from: &Path, to: &Path) -> Result<()> {
 }
 
 /// A copy of a file, in a folder that need not be there.
-pub(super) fn copy(from: &Path, to: &Path) -> Result<()> {
+pub(crate) fn copy(from: &Path, to: &Path) -> Result<()> {
     if let Some(folder) = to.parent() {
         fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
     }

@@ -1,11 +1,11 @@
 //! `cargo xtask bundle`: a folder `dist/` that runs on GPU nodes without Rust: library, programs, wheel, kernel images, tests. No path
 //! leads out of it, so it can be copied anywhere. Its programs are for this machine's processor, and a glibc that is not older.
 
-mod content;
+pub(crate) mod content;
 
 use crate::setup::{Purpose, python};
 use crate::tree::Tree;
-use crate::{build_only, images, run};
+use crate::{build_only, images, run, wheel};
 use anyhow::{Context, Result, ensure};
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -55,34 +55,7 @@ pub(crate) fn bundle(tree: &Tree) -> Result<()> {
 /// Makes the wheel from what is bundled, and unpacks it, so that `PYTHONPATH=dist/python` does without pip.
 fn wheel(tree: &Tree, dist: &Path) -> Result<()> {
     python::packages(tree, Purpose::Bench)?;
-    // The wheel takes the programs and the images that are beside the library.
-    let stage = tree.scratch("bundle")?.join("stage");
-    empty(&stage)?;
-    for name in ["libnvshmemrs.so", "nvshmemrs-run", "nvshmemrs-info"] {
-        content::copy(&tree.release().join(name), &stage.join(name))?;
-        strip(&stage.join(name))?;
-    }
-    content::copy_folder(&tree.images(), &stage.join("nvshmemrs-images"))?;
-    let mut pip = tree.command(tree.python());
-    pip.args([
-        "-m",
-        "pip",
-        "wheel",
-        "--quiet",
-        "--disable-pip-version-check",
-    ])
-    .args([
-        "--no-build-isolation",
-        "--no-deps",
-        "--no-index",
-        "--wheel-dir",
-    ])
-    .args([dist, &tree.root.join("bindings/python")])
-    .env("NVSHMEMRS_BUILD_LIBRARY", stage.join("libnvshmemrs.so"));
-    run::run(&mut pip)?;
-    let is_wheel = |file: &PathBuf| file.extension().is_some_and(|end| end == "whl");
-    let wheel = files(dist)?.into_iter().find(is_wheel);
-    let wheel = wheel.context("pip has made no wheel")?;
+    let wheel = wheel::make(tree, &tree.release(), dist)?;
     let mut unpack = tree.command(tree.python());
     let python = dist.join("python");
     unpack.args(["-m", "zipfile", "-e"]).arg(wheel).arg(&python);
@@ -129,7 +102,7 @@ fn c_programs(tree: &Tree, dist: &Path) -> Result<()> {
 }
 
 /// Takes out what only a debugger reads, if the file is a program or a library.
-fn strip(file: &Path) -> Result<()> {
+pub(crate) fn strip(file: &Path) -> Result<()> {
     let start = fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
     // An image of a kernel is ELF, too, behind a header of its own.
     if start.starts_with(b"\x7fELF") {
@@ -164,7 +137,7 @@ fn works(dist: &Path) -> Result<()> {
     Ok(())
 }
 
-fn empty(folder: &Path) -> Result<()> {
+pub(crate) fn empty(folder: &Path) -> Result<()> {
     if folder.exists() {
         fs::remove_dir_all(folder).with_context(|| format!("cannot empty {}", folder.display()))?;
     }
@@ -172,7 +145,7 @@ fn empty(folder: &Path) -> Result<()> {
 }
 
 /// All files below `folder`; links are not followed.
-fn files(folder: &Path) -> Result<Vec<PathBuf>> {
+pub(crate) fn files(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut all = Vec::new();
     let entries =
         fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;

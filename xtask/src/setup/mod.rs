@@ -21,6 +21,8 @@ pub(crate) enum Purpose {
     Test,
     /// `cargo xtask bench`
     Bench,
+    /// `cargo xtask wheel`
+    Wheel,
 }
 
 /// Prepares for `purpose`.

@@ -1,8 +1,9 @@
 //! The virtual environment `.venv`: pinned packages, and nvshmemrs as a user would install it.
 
 use super::{Purpose, done, fingerprint, is_done, say};
-use crate::run;
+use crate::bundle::empty;
 use crate::tree::Tree;
+use crate::{run, wheel};
 use anyhow::{Context, Result};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,6 +15,7 @@ pub(crate) fn packages(tree: &Tree, purpose: Purpose) -> Result<()> {
         Purpose::Bench => "requirements.txt",
         Purpose::Demo => "requirements-demo.txt",
         Purpose::Test => "requirements-test.txt",
+        Purpose::Wheel => "requirements-wheel.txt",
     };
     if !run::works(Command::new(tree.python()).args(["-m", "pip", "--version"])) {
         say("making .venv");
@@ -23,11 +25,12 @@ pub(crate) fn packages(tree: &Tree, purpose: Purpose) -> Result<()> {
                 .arg(tree.venv()),
         )?;
     }
-    // The longer files include the shorter ones, so all three say whether anything has changed.
+    // The longer files include the shorter ones, so all of them say whether anything has changed.
     let files = [
         "requirements.txt",
         "requirements-demo.txt",
         "requirements-test.txt",
+        "requirements-wheel.txt",
     ];
     let print = fingerprint("", &files.map(|file| tree.root.join(file)))?;
     let stamp = tree.venv().join(name).with_extension("stamp");
@@ -47,6 +50,7 @@ pub(crate) fn wheel(tree: &Tree) -> Result<()> {
         tree.library(),
         tree.launcher(),
         tree.release().join("nvshmemrs-info"),
+        tree.release().join("nvshmemrs-perf"),
         tree.root.join("Cargo.toml"),
         package.join("pyproject.toml"),
     ];
@@ -57,23 +61,25 @@ pub(crate) fn wheel(tree: &Tree) -> Result<()> {
     files.sort();
     let print = fingerprint("", &files)?;
     let stamp = tree.venv().join("wheel.stamp");
-    if is_done(&stamp, &print) {
+    // The build folder may have been emptied since.
+    if is_done(&stamp, &print) && wheel_folder(tree)?.is_dir() {
         return Ok(());
     }
     say("installing nvshmemrs into .venv");
-    // What the build needs is there, in the versions that requirements.txt names.
+    let out = wheel_folder(tree)?;
+    empty(&out)?;
+    let made = wheel::make(tree, &tree.release(), &out)?;
     run::run(
         pip(tree)
-            .args([
-                "--no-build-isolation",
-                "--no-deps",
-                "--no-index",
-                "--force-reinstall",
-            ])
-            .arg(&package)
-            .env("NVSHMEMRS_BUILD_LIBRARY", tree.library()),
+            .args(["--no-deps", "--no-index", "--force-reinstall"])
+            .arg(made),
     )?;
     done(&stamp, &print)
+}
+
+/// Where the wheel that `.venv` has was made.
+pub(crate) fn wheel_folder(tree: &Tree) -> Result<PathBuf> {
+    Ok(tree.scratch("wheel")?.join("own"))
 }
 
 fn pip(tree: &Tree) -> Command {
@@ -97,7 +103,7 @@ fn sources(folder: &Path, into: &mut Vec<PathBuf>) -> Result<()> {
         let path = entry?.path();
         let made = path
             .file_name()
-            .is_some_and(|name| name == "__pycache__" || name == "lib")
+            .is_some_and(|name| name == "__pycache__" || name == "lib" || name == "include")
             || path
                 .extension()
                 .is_some_and(|extension| extension == "egg-info");

@@ -24,6 +24,10 @@ const CXX: Need = Need {
     program: "c++",
     packages: &["g++"],
 };
+const PKG_CONFIG: Need = Need {
+    program: "pkg-config",
+    packages: &["pkg-config"],
+};
 const GFORTRAN: Need = Need {
     program: "gfortran",
     packages: &["gfortran"],
@@ -79,9 +83,10 @@ fn needs(purpose: Purpose) -> &'static [Need] {
     match purpose {
         Purpose::Demo => &[PYTHON],
         Purpose::Test => &[
-            PYTHON, CC, CXX, GFORTRAN, MAKE, KILL, MPIRUN, VALGRIND, SETPRIV,
+            PYTHON, CC, CXX, GFORTRAN, MAKE, KILL, MPIRUN, VALGRIND, SETPRIV, PKG_CONFIG,
         ],
         Purpose::Bench => &[PYTHON, CC, OSHRUN, OSHCC],
+        Purpose::Wheel => &[PYTHON, CC, PKG_CONFIG],
     }
 }
 

@@ -6,7 +6,7 @@ mod examples;
 use crate::sanitize::{self, Sanitizer};
 use crate::setup::{Purpose, julia, python, system};
 use crate::tree::Tree;
-use crate::{build_only, fuzz, images, run, soak};
+use crate::{build_only, fuzz, images, run, soak, wheel};
 use anyhow::{Context, Result, ensure};
 use count::Count;
 use std::fs;
@@ -199,6 +199,11 @@ fn pytest(tree: &Tree) -> Result<(Count, Result<()>)> {
         "no:cacheprovider",
         "bindings/python/tests",
     ]);
+    // Installed into an empty environment by test_wheel.py.
+    pytest.env(
+        "NVSHMEMRS_WHEEL",
+        wheel::one_wheel(&python::wheel_folder(tree)?)?,
+    );
     counted_by(&mut pytest, count::of_pytest)
 }
 

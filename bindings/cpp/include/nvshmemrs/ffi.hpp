@@ -20,7 +20,7 @@ namespace nvshmemrs::ffi {
 inline constexpr std::uint32_t expected_abi_version = 2;
 
 /// The API hash that this header was generated with.
-inline constexpr std::uint64_t expected_api_hash = 0xd5f2d8d5487ed0c2;
+inline constexpr std::uint64_t expected_api_hash = 0x90405ff1d14853bc;
 
 static_assert(expected_abi_version == NVSHMEMRS_ABI_VERSION && expected_api_hash == NVSHMEMRS_API_HASH,
               "nvshmemrs/ffi.hpp and nvshmemrs.h are of different versions");
@@ -1550,6 +1550,28 @@ enum class Access : int32_t {
     size_t *found) noexcept {
     return static_cast<Status>(nvshmemrs_test_some_vector(runtime, ivars, count, indices, status,
         static_cast<int32_t>(cmp), values, static_cast<int32_t>(dtype), found));
+}
+
+/// Allocates symmetric memory of GPU `device`, in the form in which torch's CUDAPluggableAllocator asks for
+/// it: a `torch.cuda.MemPool` of this function and `nvshmemrs_pool_free` gives tensors on the symmetric
+/// heap. The runtime is the one whose heap is on that GPU. `cuda_stream` does not matter. NULL after an
+/// error, which `nvshmemrs_last_error` has: no heap is on that GPU, or as for `nvshmemrs_malloc`.
+///
+/// Collective over TEAM_WORLD with the same `bytes`; includes a barrier. So every PE must ask its pool for
+/// the same blocks in the same order.
+[[nodiscard]] inline void * pool_alloc(size_t bytes, int32_t device, void *cuda_stream) noexcept {
+    return nvshmemrs_pool_alloc(bytes, device, cuda_stream);
+}
+
+/// Gives back what `nvshmemrs_pool_alloc` gave, once what is on `cuda_stream` has run; the next collective
+/// allocation frees what all PEs have given back. `bytes` and `device` do not matter. After finalize the
+/// memory goes with the last that is given back. NULL does nothing.
+///
+/// Local; waits for the stream.
+/// Errors: BAD_FREE for an address that no pool has; those of `nvshmemrs_stream_synchronize`.
+[[nodiscard]] inline Status pool_free(void *ptr, size_t bytes, int32_t device,
+    void *cuda_stream) noexcept {
+    return static_cast<Status>(nvshmemrs_pool_free(ptr, bytes, device, cuda_stream));
 }
 
 /// Copies `bytes` bytes from local memory at `source` to the symmetric address `dest` on PE `pe`.

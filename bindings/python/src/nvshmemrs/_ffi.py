@@ -37,7 +37,7 @@ from ctypes import (
 ABI_VERSION = 2
 """The ABI version that this file was generated with."""
 
-API_HASH = 0xd5f2d8d5487ed0c2
+API_HASH = 0x90405ff1d14853bc
 """The API hash that this file was generated with."""
 
 
@@ -1994,6 +1994,36 @@ _FUNCTIONS = (
     `values` and `status` are read once, when the call begins. `indices` has room for `count`
     numbers. OpenSHMEM 1.5 section 9.10.14 (`shmem_test_some_vector`).
     Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+    """,
+    ),
+    (
+        "nvshmemrs_pool_alloc",
+        c_void_p,
+        (c_size_t, c_int32, c_void_p),
+        """(bytes, device, cuda_stream)
+
+    Allocates symmetric memory of GPU `device`, in the form in which torch's CUDAPluggableAllocator
+    asks for it: a `torch.cuda.MemPool` of this function and `nvshmemrs_pool_free` gives tensors on
+    the symmetric heap. The runtime is the one whose heap is on that GPU. `cuda_stream` does not
+    matter. NULL after an error, which `nvshmemrs_last_error` has: no heap is on that GPU, or as for
+    `nvshmemrs_malloc`.
+
+    Collective over TEAM_WORLD with the same `bytes`; includes a barrier. So every PE must ask its
+    pool for the same blocks in the same order.
+    """,
+    ),
+    (
+        "nvshmemrs_pool_free",
+        c_int32,
+        (c_void_p, c_size_t, c_int32, c_void_p),
+        """(ptr, bytes, device, cuda_stream)
+
+    Gives back what `nvshmemrs_pool_alloc` gave, once what is on `cuda_stream` has run; the next
+    collective allocation frees what all PEs have given back. `bytes` and `device` do not matter.
+    After finalize the memory goes with the last that is given back. NULL does nothing.
+
+    Local; waits for the stream.
+    Errors: BAD_FREE for an address that no pool has; those of `nvshmemrs_stream_synchronize`.
     """,
     ),
     (

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import itertools
-from typing import Any, List
+from typing import Any, Iterator, List
 
 import fakegpu
 import numpy as np
@@ -209,9 +210,60 @@ def zeros(*shape: int, dtype: dtype = float32, device: Any = "cpu") -> Tensor:
     size = int(np.prod(shape)) * dtype.carried.itemsize
     if where.type == "cpu":
         return Tensor(np.zeros(shape, dtype.carried), dtype, where, Storage(None))
-    memory = fakegpu.Memory(size)
+    memory = cuda.pool.block(size) if cuda.pool else fakegpu.Memory(size)
     elements = fakegpu.bytes_at(memory.address, size, memory).view(dtype.carried).reshape(shape)
     return Tensor(elements, dtype, where, Storage(memory)).fill_(0)
+
+
+class OutOfMemoryError(RuntimeError):
+    """What a pool says whose allocator gives nothing."""
+
+
+class CUDAPluggableAllocator:
+    """Functions of a library that allocate and free."""
+
+    def __init__(self, path: str, alloc: str, free: str) -> None:
+        library = ctypes.CDLL(path)
+        takes = (ctypes.c_size_t, ctypes.c_int, ctypes.c_void_p)
+        self.alloc = ctypes.CFUNCTYPE(ctypes.c_void_p, *takes)((alloc, library))
+        self.free = ctypes.CFUNCTYPE(None, ctypes.c_void_p, *takes)((free, library))
+
+    def allocator(self) -> "CUDAPluggableAllocator":
+        """What a pool takes."""
+        return self
+
+
+class Block:
+    """Memory of a pool; a tensor's storage keeps it."""
+
+    def __init__(self, pool: "MemPool", address: int, size: int, stream: int) -> None:
+        self.pool, self.address, self.size, self.stream = pool, address, size, stream
+
+    def __del__(self) -> None:
+        self.pool.idle.append((self.address, self.size, self.stream))
+
+
+class MemPool:
+    """Blocks of 2 MiB and more, which go back with the pool, and its tensors."""
+
+    def __init__(self, allocator: CUDAPluggableAllocator) -> None:
+        self.allocator, self.idle = allocator, []  # type: ignore[var-annotated, unused-ignore]
+
+    def block(self, size: int) -> Block:
+        """One that is idle, or a new one."""
+        size, stream = max(-(-size // 512) * 512, 2 << 20), cuda.current
+        for found in self.idle:
+            if found[1:] == (size, stream):
+                self.idle.remove(found)
+                return Block(self, *found)
+        address = self.allocator.alloc(size, fakegpu.device, stream)
+        if not address:
+            raise OutOfMemoryError(f"no {size} bytes of GPU {fakegpu.device}")
+        return Block(self, address, size, stream)
+
+    def __del__(self) -> None:
+        for address, size, stream in self.idle:
+            self.allocator.free(address, size, fakegpu.device, stream)
 
 
 class Stream(fakegpu.Stream):
@@ -233,8 +285,26 @@ class Stream(fakegpu.Stream):
 class cuda:
     """torch.cuda"""
 
+    MemPool = MemPool
+    OutOfMemoryError = OutOfMemoryError
     Stream = Stream
     current = 0
+    pool: Any = None
+
+    class memory:
+        """torch.cuda.memory"""
+
+        CUDAPluggableAllocator = CUDAPluggableAllocator
+
+    @staticmethod
+    @contextlib.contextmanager
+    def use_mem_pool(pool: MemPool) -> Iterator[None]:
+        """New tensors of this GPU are in the pool's memory."""
+        cuda.pool, before = pool, cuda.pool
+        try:
+            yield
+        finally:
+            cuda.pool = before
 
     is_initialized = staticmethod(lambda: fakegpu.initialized)
     is_available = staticmethod(lambda: True)
@@ -256,5 +326,3 @@ class cuda:
 
         def __exit__(self, *_: object) -> None:
             cuda.current = self.before
-
-

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ctypes
 import math
 from typing import Any, Optional, Tuple
 
 import numpy as np
 
 from .. import _foreign
+from .._job import check, job, lib
 from .._operand import operand
 from ..memory import Buffer, end, fail_free, owner_of
 from ..nvshmem_types import BufferTypes, NvshmemInvalid
@@ -56,6 +58,20 @@ def owner_for_peer(array: Any, peer_pe: Optional[int], caller: str) -> Buffer:
     """The same for a function that takes a PE."""
     if peer_pe is None:
         raise NvshmemInvalid("peer_pe is missing: say which PE, 0 to n_pes() - 1")
+    return owner_or_pool(array, caller)
+
+
+def owner_or_pool(array: Any, caller: str) -> Buffer:
+    """The same; of an array in a pool, which has no Buffer, one of the array's own bytes."""
+    if job.device >= 0 and not isinstance(array, np.ndarray) and owner_of(array) is None:
+        found = _foreign.described(array, "array")
+        if found is not None and found.nbytes:
+            size = 1 if found.dtype is None else found.dtype.itemsize
+            extent = size + sum((n - 1) * step for n, step in zip(found.shape, found.strides))
+            inside = ctypes.c_int32()
+            check(lib.nvshmemrs_is_symmetric(job.runtime, found.address, extent, inside))
+            if inside.value:
+                return Buffer(found.address, extent, exporter=array)
     return owner(array, caller)
 
 
@@ -64,7 +80,9 @@ def free(array: Any, caller: str, other: str) -> None:
     try:
         found = owner(array, caller)
         if found.buffer_type == BufferTypes.EXTERNAL:
-            raise NvshmemInvalid(f"{caller}: this was registered: use {other}")
+            raise NvshmemInvalid(
+                f"{caller}: this was registered: use {other}; what is in a pool goes with the pool"
+            )
         nbytes = array.nbytes
         if nbytes != found.size:
             raise NvshmemInvalid(

@@ -22,6 +22,7 @@ from ..memory import (
 )
 from ..nvshmem_types import NotSupportedError, NvshmemInvalid
 from . import _common
+from ._pool import mem_pool
 
 __all__ = [
     "bytetensor",
@@ -29,6 +30,7 @@ __all__ = [
     "free_tensor",
     "get_multicast_tensor",
     "get_peer_tensor",
+    "mem_pool",
     "register_external_tensor",
     "tensor",
     "tensor_get_buffer",
@@ -101,7 +103,7 @@ def tensor_get_buffer(tensor: Any) -> Tuple[Buffer, int, str]:
     name. Local.
     """
     _on_gpu("tensor_get_buffer")
-    found = _common.owner(tensor, "tensor_get_buffer")
+    found = _common.owner_or_pool(tensor, "tensor_get_buffer")
     return found, tensor.nbytes, str(tensor.dtype).rpartition(".")[2]
 
 

