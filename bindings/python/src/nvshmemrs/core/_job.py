@@ -108,8 +108,8 @@ lent: Dict[int, Any] = {}
 # How many members the teams that were used have, by handle; see collective.
 team_sizes: Dict[int, int] = {}
 
-# Buffers in device memory by address; arrays there have no other way to their Buffer.
-on_device: "weakref.WeakValueDictionary[int, Any]" = weakref.WeakValueDictionary()
+# Buffers by address. Arrays of other libraries than NumPy have no other way to theirs.
+buffers: "weakref.WeakValueDictionary[int, Any]" = weakref.WeakValueDictionary()
 
 # (runtime, address) of allocations whose last reference went away. A finaliser may run anywhere,
 # even inside a wait, so it only appends here; `release_dropped` tells the library at the next
@@ -223,14 +223,14 @@ class _Watcher(threading.local):
 _watcher = _Watcher()
 
 
-def _hand_over(error: BaseException) -> None:
+def hand_over(error: BaseException) -> None:
     """Keeps what a signal handler raised where nothing can be raised, for this PE's next wait."""
     _watcher.caught.append(error)
     _watcher.handed_over = True
     lib.nvshmemrs_interrupt(job.runtime)
 
 
-_sites.interrupted = _hand_over
+_sites.interrupted = hand_over
 _hook = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.py_object)(operator.methodcaller("poll", None))
 
 
@@ -272,7 +272,7 @@ def left() -> None:
     while adopted:
         lib.nvshmemrs_stream_release(adopted.popitem()[1])
     lent.clear()
-    on_device.clear()
+    buffers.clear()
     team_sizes.clear()
     operands.clear()
     dropped.clear()

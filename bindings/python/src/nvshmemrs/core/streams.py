@@ -345,7 +345,7 @@ def _raw(stream: Any) -> int:
     elif hasattr(stream, "ptr"):  # CuPy
         tells = operator.attrgetter("ptr")
     else:
-        tells = operator.index
+        tells = _number
     try:
         number = operator.index(tells(stream))
         _KINDS[type(stream)] = tells
@@ -357,6 +357,12 @@ def _raw(stream: Any) -> int:
             "what has __cuda_stream__, the number of a cudaStream_t, or None"
         )
     return number
+
+
+def _number(stream: Any) -> int:
+    if isinstance(stream, bool):
+        raise TypeError
+    return operator.index(stream)
 
 
 def _adopt(raw: int, stream: Any) -> ctypes.c_uint64:

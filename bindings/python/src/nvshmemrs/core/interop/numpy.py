@@ -8,12 +8,14 @@ from typing import Any, Literal, Optional, Tuple, Union
 
 import numpy as np
 
+from .._arguments import check_shape, integer
 from .._dtypes import numpy_dtype
 from .._job import job, lib, unsupported
 from .._operand import address_of
 from ..memory import (
     Buffer,
     allocate,
+    as_numpy,
     fail_allocation,
     get_peer_buffer,
     leave_scope,
@@ -91,11 +93,12 @@ def array(
     _host_memory("array")
     try:
         kind = numpy_dtype(dtype)
+        _common.switches(release, except_on_del)
         dims = _common.checked(shape, kind, kind.itemsize, morder)
     except NvshmemInvalid as error:
         fail_allocation(error)
     memory = allocate(lib.nvshmemrs_calloc, math.prod(dims), kind.itemsize)
-    return np.ndarray.__new__(SymmetricArray, dims, kind, buffer=np.asarray(memory), order=morder)
+    return np.ndarray.__new__(SymmetricArray, dims, kind, buffer=as_numpy(memory), order=morder)
 
 
 empty = array
@@ -115,7 +118,9 @@ def bytearray(
     host memory.
     """
     try:
-        nbytes = math.prod(_common.check_shape(shape)) * numpy_dtype(dtype).itemsize
+        nbytes = math.prod(check_shape(shape)) * numpy_dtype(dtype).itemsize
+        if device_id is not None:
+            integer(device_id, "device_id")
     except NvshmemInvalid as error:
         fail_allocation(error)
     return array(nbytes, np.uint8, release, morder, except_on_del)
@@ -143,7 +148,7 @@ def get_peer_array(array: np.ndarray, peer_pe: Optional[int] = None) -> Symmetri
     """
     owner = _common.owner_for_peer(array, peer_pe, "get_peer_array")
     offset = address_of(array) - owner.live_address()
-    memory = np.asarray(get_peer_buffer(owner, peer_pe or 0))
+    memory = as_numpy(get_peer_buffer(owner, peer_pe or 0))
     return np.ndarray.__new__(
         SymmetricArray, array.shape, array.dtype, memory, offset, array.strides
     )
@@ -160,7 +165,8 @@ def aligned_empty(
     morder: Literal["C", "F"] = "C",
 ) -> np.ndarray:
     """An array of zeros in private memory that can be registered: whole pages of its own. Local."""
-    dims, kind = _common.check_shape(shape), numpy_dtype(dtype)
+    dims, kind = check_shape(shape), numpy_dtype(dtype)
+    _common.check_order(morder)
     nbytes = math.prod(dims) * kind.itemsize
     if not 0 < nbytes < 2**63:
         raise NvshmemInvalid(f"shape={shape!r}, dtype={kind}: that is {nbytes} bytes, at least 1")
@@ -183,7 +189,7 @@ def register_external_array(array: np.ndarray) -> SymmetricArray:
     memory = register_external_buffer(pages)
     order: Literal["C", "F"] = "C" if array.flags.c_contiguous else "F"
     return np.ndarray.__new__(
-        SymmetricArray, array.shape, array.dtype, buffer=np.asarray(memory), order=order
+        SymmetricArray, array.shape, array.dtype, buffer=as_numpy(memory), order=order
     )
 
 
