@@ -80,16 +80,18 @@ _LARGEST_FLOAT = float(np.finfo(np.float32).max)
 
 
 def numpy_dtype(dtype: Any) -> np.dtype:
-    """The NumPy dtype that an argument `dtype` names; "bfloat16" needs ml_dtypes."""
-    if isinstance(dtype, str) and dtype == "bfloat16":
+    """The NumPy dtype that an argument `dtype` names; "bfloat16" and float8 need ml_dtypes."""
+    if isinstance(dtype, str) and (dtype == "bfloat16" or dtype.startswith("float8_")):
         try:
             import ml_dtypes  # type: ignore[import-not-found, unused-ignore]
         except ImportError:
+            bits = 16 if dtype == "bfloat16" else 8
+            calls = " and pass dtype='bfloat16' to the collective" if bits == 16 else ""
             raise NotSupportedError(
-                "dtype='bfloat16': NumPy has no such type; install ml_dtypes, or make an array of "
-                "uint16 and pass dtype='bfloat16' to the collective"
+                f"dtype={dtype!r}: NumPy has no such type; install ml_dtypes, or make an array of "
+                f"uint{bits}{calls}"
             ) from None
-        dtype = ml_dtypes.bfloat16
+        dtype = getattr(ml_dtypes, dtype, dtype)
     try:
         if dtype is None:
             raise TypeError("None is no type")
@@ -137,6 +139,11 @@ def element_code(held: Optional[np.dtype], dtype: Any, name: str) -> int:
         if held is None:
             raise NvshmemInvalid(f"{name} is a Buffer, which has no element type: pass dtype")
         code = code_of_array(held)
+        if code is None and held.name.startswith("float8_"):
+            raise NotSupportedError(
+                f"{name} has dtype {held}: elements of float8 are only moved, and nothing "
+                "calculates with them; convert them with astype"
+            )
         if code is None:
             raise NvshmemInvalid(
                 f"{name} has dtype {held}: the element types are {', '.join(NAMES.values())}, in "

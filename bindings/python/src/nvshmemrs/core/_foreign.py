@@ -91,7 +91,7 @@ def _of_host(value: Any, name: str) -> Optional[Described]:
             return None
     except (TypeError, ValueError, RuntimeError, BufferError) as error:
         raise NvshmemInvalid(
-            f"{name} is a {type(value).__name__}, and NumPy cannot share its memory: {error}"
+            f"{name} is a {type(value).__name__}, whose memory NumPy cannot share: {error}"
         ) from None
     address: int = array.__array_interface__["data"][0]
     if view is not None and view.format == "B" and view.c_contiguous:
@@ -263,6 +263,8 @@ def base_of(value: Any) -> Any:
     """The NumPy array or the object that keeps an array's memory; None if that is not known."""
     torch, cupy = sys.modules.get("torch"), sys.modules.get("cupy")
     if torch is not None and isinstance(value, torch.Tensor):
+        if not _storages:  # as on host memory; and torch 1 cannot tell
+            return None
         known = _storages.get(value.untyped_storage()._cdata)
         return None if known is None else known()
     if cupy is not None and isinstance(value, cupy.ndarray):
