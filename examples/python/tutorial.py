@@ -139,16 +139,16 @@ nvshmem.free_array(arr)
 if not on_gpu:
     title("Memory: registering what exists")
     left = (my_pe - 1) % n_pes
-    arr = nvshmem.aligned_empty((1024, 1024), dtype="float32")
-    arr[0, :4] = my_pe
-    arr_reg = nvshmem.register_external_array(arr)
+    private = nvshmem.aligned_empty((1024, 1024), dtype="float32")
+    private[0, :4] = my_pe
+    arr_reg = nvshmem.register_external_array(private)
     nvshmem.put(arr_reg[1], np.full(1024, my_pe, "float32"), (my_pe + 1) % n_pes)
     nvshmem.barrier_all()
-    say("row 0 is mine:", arr[0, :4], "row 1 came from the left:", arr[1, :4])
-    check((arr[1] == left).all() and (arr[0, :4] == my_pe).all(), "the registered array")
+    say("row 0 is mine:", private[0, :4], "row 1 came from the left:", private[1, :4])
+    check((private[1] == left).all() and (private[0, :4] == my_pe).all(), "the registered array")
     nvshmem.barrier_all()
-    nvshmem.unregister_external_array(arr)
-    check((arr[1] == left).all(), "what stays after unregistering")
+    nvshmem.unregister_external_array(private)
+    check((private[1] == left).all(), "what stays after unregistering")
 
 # --- Collectives ----------------------------------------------------------------------------------
 # All members call, with the same count and dtype. reduce leaves the result on every one of them.

@@ -1,6 +1,6 @@
-"""Arrays of torch and CuPy, of whatever speaks ``__cuda_array_interface__``, and on host memory of
-whatever shares its memory with NumPy: where their elements are, to which Buffer they belong, and how
-they are made over memory of the heap. No library is imported unless the program asks for its arrays.
+"""Arrays of torch and CuPy, of whatever speaks ``__cuda_array_interface__``, and of whatever shares
+host memory with NumPy: where their elements are, to which Buffer they belong, and how they are made
+over memory of the heap. No library is imported unless the program asks for its arrays.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import ctypes
 import sys
 import weakref
-from typing import Any, Callable, Dict, NamedTuple, Optional, Tuple
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
 
 import numpy as np
 
@@ -174,11 +174,12 @@ def _without_numpy(name: str) -> np.dtype:
         if name == "bfloat16":
             CODES[made] = BFLOAT16
         return made
-    return np.dtype(getattr(ml_dtypes, name))
+    found: np.dtype = np.dtype(getattr(ml_dtypes, name))
+    return found
 
 
 def _c_strides(shape: Tuple[int, ...], itemsize: int) -> Tuple[int, ...]:
-    strides = []
+    strides: List[int] = []
     for length in reversed(shape):
         strides.insert(0, itemsize)
         itemsize *= length

@@ -167,7 +167,7 @@ def raise_status(status: int) -> NoReturn:
 
 
 def fail_together(
-    error: NvshmemInvalid, function: Callable[..., int], *rejected: Any, runtime: int = 0
+    error: NvshmemInvalid, function: Callable[..., int], *rejected: Any, runtime: Any = 0
 ) -> NoReturn:
     """Raises `error`, found before a collective, without stranding the other members.
 

@@ -75,7 +75,7 @@ def plan(dst: Operand, src: Operand, count: Optional[int], local: bool) -> List[
     return found
 
 
-def copy(calls: Calls, runtime: int, planned: List[Blocks], pe: int) -> int:
+def copy(calls: Calls, runtime: Any, planned: List[Blocks], pe: int) -> int:
     """Copies what is planned; returns the library's status."""
     for blocks in planned:
         if blocks.axes:
@@ -87,7 +87,7 @@ def copy(calls: Calls, runtime: int, planned: List[Blocks], pe: int) -> int:
     return 0
 
 
-def _copy_blocks(calls: Calls, runtime: int, blocks: Blocks, pe: int) -> int:
+def _copy_blocks(calls: Calls, runtime: Any, blocks: Blocks, pe: int) -> int:
     # The library walks the longest axis, Python the others.
     *axes, (length, dst_stride, src_stride) = sorted(blocks.axes)
     unit = math.gcd(blocks.itemsize, dst_stride, src_stride)

@@ -462,6 +462,7 @@ def fail_free(error: NvshmemInvalid) -> NoReturn:
 def owner_of(value: Any) -> Optional[Buffer]:
     """The Buffer that an array, or a view of one, lies in; None for memory that is not ours."""
     base: Any = value
+    array: Any = None
     if not isinstance(value, (np.ndarray, Buffer)):
         base = _foreign.base_of(value)
         if base is None:

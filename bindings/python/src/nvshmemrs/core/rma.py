@@ -22,7 +22,7 @@ import numpy as np
 from .. import _ffi
 from . import _strided
 from ._arguments import integer, is_member, pe_of, wrong_member
-from ._dtypes import one_element
+from ._dtypes import C_TYPES, SIZES, one_element, scalar
 from ._job import bare, check, job, lib, raise_status
 from ._operand import (
     Operand,
@@ -76,6 +76,10 @@ _get_nbi = _strided.Calls("nvshmemrs_get_nbi", lib.nvshmemrs_iget, lib.nvshmemrs
 _put_signal = bare("nvshmemrs_put_signal"), lib.nvshmemrs_put_signal
 _put_signal_nbi = bare("nvshmemrs_put_signal_nbi"), lib.nvshmemrs_put_signal_nbi
 _signal_op = bare("nvshmemrs_signal_op")
+
+# Sizes as functions from `bare` take them.
+_size = ctypes.c_size_t
+_SIZE_OF = {code: _size(SIZES[code]) for code in C_TYPES}
 
 # The right calls, for those who have changed two arguments.
 _PUT_SIGNAL = "put_signal(dst, src, signal_var, {value}, {member}, remote_pe)"
@@ -223,17 +227,24 @@ def p(
     `dtype` says the type of a Buffer's elements. Completion as ``put``. OpenSHMEM 1.5 section
     9.5.2.
     """
-    target = typed(dst, dtype, "dst")
-    if target.nbytes == 0:
-        raise NvshmemInvalid("dst is empty: p writes one element")
-    made = one_element(value, target.dtype, "value")
-    number = pe_of(remote_pe, pe)
-    arguments = (target.address, operand(made, "value").address, made.nbytes)
-    if stream is None:
-        status = _put.contiguous(handle_of(None), *arguments, number)
+    target = operand(dst, "dst")
+    code = target.code
+    if code in C_TYPES and dtype is None and target.nbytes:
+        made = C_TYPES[code](scalar(value, code, "value"))
+        arguments = (target.place, ctypes.byref(made), _SIZE_OF[code])
     else:
-        status = queue(stream, (dst, made), _put.contiguous, *arguments, number)
-    check(status)
+        target = typed(dst, dtype, "dst")
+        if target.nbytes == 0 or target.dtype is None:
+            raise NvshmemInvalid("dst is empty: p writes one element")
+        made = one_element(value, target.dtype, "value")
+        arguments = (target.place, operand(made, "value").place, _size(made.nbytes))
+    number = pe_of(remote_pe, pe)
+    if stream is None:
+        status = _put.plain(job.direct or handle_of(None), *arguments, number)
+    else:
+        status = queue(stream, (dst, made), _put.plain, *arguments, number)
+    if status:
+        raise_status(status)
 
 
 def g(
@@ -249,18 +260,28 @@ def g(
     `dtype` says the type of a Buffer's elements. With a stream it waits until the stream has read
     it. OpenSHMEM 1.5 section 9.5.5.
     """
-    source = typed(src, dtype, "src")
-    if source.nbytes == 0:
-        raise NvshmemInvalid("src is empty: g reads one element")
-    made = np.empty(1, source.dtype)
-    number = pe_of(remote_pe, pe)
-    arguments = (operand(made, "value").address, source.address, made.nbytes)
-    if stream is None:
-        check(_get.contiguous(handle_of(None), *arguments, number))
+    source = operand(src, "src")
+    code, layout = source.code, source.layout
+    made: Any
+    if code in C_TYPES and layout is not None and dtype is None and source.nbytes:
+        made = C_TYPES[code]()
+        arguments = (ctypes.byref(made), source.place, _SIZE_OF[code])
     else:
-        check(queue(stream, (src, made), _get.contiguous, *arguments, number))
+        layout = None
+        source = typed(src, dtype, "src")
+        if source.nbytes == 0:
+            raise NvshmemInvalid("src is empty: g reads one element")
+        made = np.empty(1, source.dtype)
+        arguments = (operand(made, "value").place, source.place, _size(made.nbytes))
+    number = pe_of(remote_pe, pe)
+    if stream is None:
+        status = _get.plain(job.direct or handle_of(None), *arguments, number)
+        if status:
+            raise_status(status)
+    else:
+        check(queue(stream, (src, made), _get.plain, *arguments, number))
         synchronize(stream)
-    return made[0]
+    return made[0] if layout is None else layout.type(made.value)
 
 
 def iput(
@@ -364,7 +385,7 @@ def _every(array: Any, stride: int, block: int, count: int, dtype: Any, name: st
             f"{name}_stride={stride}, blocks of {block}, count={count}: a block has at least 1 "
             "element, the stride at least the elements of a block, and a count is not negative"
         )
-    size = whole.dtype.itemsize
+    size = 1 if whole.dtype is None else whole.dtype.itemsize
     there = whole.nbytes // (size or 1)
     if number and (number - 1) * step + length > there:
         raise NvshmemInvalid(

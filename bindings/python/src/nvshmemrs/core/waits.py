@@ -242,16 +242,16 @@ def _check_comparison(call: str, cmp: Any, value: Any) -> None:
 def _flags(status: Any, name: str) -> np.ndarray:
     """The elements of a status."""
     try:
-        flags = np.ravel(status)
+        flags = np.asarray(status)
     except (TypeError, ValueError):
-        flags = np.ravel([None])
-    if flags.dtype.kind not in "iub" or np.ndim(status) == 0:
+        flags = np.asarray("")
+    if flags.dtype.kind not in "iub" or flags.ndim == 0:
         raise NvshmemInvalid(
             f"status is {shown(status)}: it must be an array or a list of integers or bools, one "
             f"for each element. Call {name}(ivars, cmp, value, status), or give a stream by its "
             "name, stream="
         )
-    return flags
+    return flags.ravel()
 
 
 def _variable(ivar: Any, offset: int, dtype: Any) -> Tuple[int, int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import mmap
-from typing import Any, Literal, Optional, Tuple, Union
+from typing import TYPE_CHECKING, Any, Literal, Optional, Tuple, Type, TypeVar, Union, overload
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from ..memory import (
 )
 from ..nvshmem_types import NotSupportedError, NvshmemInvalid
 from . import _common
+from ._types import Element, Order, Shape, makes_array
 
 __all__ = [
     "SymmetricArray",
@@ -42,7 +43,18 @@ __all__ = [
 ]
 
 
-class SymmetricArray(np.ndarray):
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from typing_extensions import Self
+    from typing_extensions import TypeVar as _TypeVar
+
+    _Shape = _TypeVar("_Shape", bound=Tuple[Any, ...], default=Tuple[Any, ...], covariant=True)
+    _Dtype = _TypeVar("_Dtype", bound=np.dtype[Any], default=np.dtype[Any], covariant=True)
+else:  # without their defaults, which Python 3.13 is the first to know
+    _Shape, _Dtype = TypeVar("_Shape"), TypeVar("_Dtype")
+
+
+class SymmetricArray(np.ndarray[_Shape, _Dtype]):
     """A NumPy array on the symmetric heap, or a view of one; ``with`` frees it.
 
     Results of arithmetic are plain ndarrays. What counts for an operation is where the memory is,
@@ -51,7 +63,7 @@ class SymmetricArray(np.ndarray):
 
     __slots__ = ()
 
-    def __enter__(self) -> "SymmetricArray":
+    def __enter__(self) -> "Self":
         return self
 
     def __exit__(self, kind: Optional[type], *_: object) -> None:
@@ -66,25 +78,29 @@ class SymmetricArray(np.ndarray):
             return array[()]
         return array.view(np.ndarray)
 
-    def copy(self, order: Any = "C") -> np.ndarray:  # type: ignore[override]
+    def copy(self, order: Any = "C") -> "np.ndarray[_Shape, _Dtype]":  # type: ignore[override]
         """A copy in private memory."""
-        return self.view(np.ndarray).copy(order)
+        made: Any = self.view(np.ndarray).copy(order)
+        return made  # type: ignore[no-any-return]
 
-    def astype(self, *arguments: Any, **named: Any) -> np.ndarray:
-        """A converted copy in private memory."""
-        return self.view(np.ndarray).astype(*arguments, **named)
+    if not TYPE_CHECKING:  # for which it is ndarray's
+
+        def astype(self, *arguments: Any, **named: Any) -> np.ndarray:
+            """A converted copy in private memory."""
+            return self.view(np.ndarray).astype(*arguments, **named)
 
     def __reduce__(self) -> Any:
         return self.view(np.ndarray).__reduce__()
 
 
+@makes_array
 def array(
-    shape: Union[int, Tuple[int, ...]],
+    shape: Shape,
     dtype: Any = "float32",
     release: bool = False,
-    morder: Literal["C", "F"] = "C",
+    morder: Order = "C",
     except_on_del: bool = True,
-) -> SymmetricArray:
+) -> SymmetricArray[Any, Any]:
     """Allocates an array of zeros on every PE's symmetric heap.
 
     Collective over all PEs with the same arguments; includes a barrier. `morder` is "C" or "F".
@@ -98,20 +114,20 @@ def array(
     except NvshmemInvalid as error:
         fail_allocation(error)
     memory = allocate(lib.nvshmemrs_calloc, math.prod(dims), kind.itemsize)
-    return np.ndarray.__new__(SymmetricArray, dims, kind, buffer=as_numpy(memory), order=morder)
+    return _in(memory, dims, kind, 0, None, morder)
 
 
 empty = array
 
 
 def bytearray(
-    shape: Union[int, Tuple[int, ...]],
+    shape: Shape,
     dtype: Any = "float32",
     release: bool = False,
     device_id: Optional[int] = None,
-    morder: Literal["C", "F"] = "C",
+    morder: Order = "C",
     except_on_del: bool = True,
-) -> SymmetricArray:
+) -> "SymmetricArray[Tuple[Any, ...], np.dtype[np.uint8]]":
     """The bytes of an array of this shape and dtype, as a one-dimensional array of uint8.
 
     Collective over all PEs, as ``array``. `device_id` is accepted and has no effect: the heap is
@@ -142,16 +158,16 @@ def array_get_buffer(array: np.ndarray) -> Tuple[Buffer, int, str]:
     return _common.owner(array, "array_get_buffer"), array.nbytes, array.dtype.name
 
 
-def get_peer_array(array: np.ndarray, peer_pe: Optional[int] = None) -> SymmetricArray:
+def get_peer_array(
+    array: "NDArray[Element]", peer_pe: Optional[int] = None
+) -> "SymmetricArray[Tuple[Any, ...], np.dtype[Element]]":
     """PE `peer_pe`'s copy of an array or view, for direct loads and stores: same shape, dtype and
     strides. Local.
     """
     owner = _common.owner_for_peer(array, peer_pe, "get_peer_array")
     offset = address_of(array) - owner.live_address()
-    memory = as_numpy(get_peer_buffer(owner, peer_pe or 0))
-    return np.ndarray.__new__(
-        SymmetricArray, array.shape, array.dtype, memory, offset, array.strides
-    )
+    memory = get_peer_buffer(owner, peer_pe or 0)
+    return _in(memory, array.shape, array.dtype, offset, array.strides)
 
 
 def get_multicast_array(team: Any, array: np.ndarray) -> np.ndarray:
@@ -159,11 +175,17 @@ def get_multicast_array(team: Any, array: np.ndarray) -> np.ndarray:
     raise unsupported("get_multicast_array")
 
 
+@overload
 def aligned_empty(
-    shape: Union[int, Tuple[int, ...]],
-    dtype: Any = "float32",
-    morder: Literal["C", "F"] = "C",
-) -> np.ndarray:
+    shape: Shape, dtype: Literal["float32", "f4"] = "float32", morder: Order = "C"
+) -> "NDArray[np.float32]": ...
+@overload
+def aligned_empty(
+    shape: Shape, dtype: "Union[Type[Element], np.dtype[Element]]", morder: Order = "C"
+) -> "NDArray[Element]": ...
+@overload
+def aligned_empty(shape: Shape, dtype: Any, morder: Order = "C") -> "NDArray[Any]": ...
+def aligned_empty(shape: Shape, dtype: Any = "float32", morder: Order = "C") -> "NDArray[Any]":
     """An array of zeros in private memory that can be registered: whole pages of its own. Local."""
     dims, kind = check_shape(shape), numpy_dtype(dtype)
     _common.check_order(morder)
@@ -175,7 +197,9 @@ def aligned_empty(
     return np.ndarray(dims, kind, buffer=pages, order=morder)
 
 
-def register_external_array(array: np.ndarray) -> SymmetricArray:
+def register_external_array(
+    array: "NDArray[Element]",
+) -> "SymmetricArray[Tuple[Any, ...], np.dtype[Element]]":
     """Makes an array of this process symmetric, where it is, and returns the array to use in
     operations: the same elements, shape, dtype and order, at another address.
 
@@ -187,10 +211,8 @@ def register_external_array(array: np.ndarray) -> SymmetricArray:
     if isinstance(array, np.ndarray) and (array.flags.c_contiguous or array.flags.f_contiguous):
         pages = _pages_of(array)
     memory = register_external_buffer(pages)
-    order: Literal["C", "F"] = "C" if array.flags.c_contiguous else "F"
-    return np.ndarray.__new__(
-        SymmetricArray, array.shape, array.dtype, buffer=as_numpy(memory), order=order
-    )
+    order: Order = "C" if array.flags.c_contiguous else "F"
+    return _in(memory, array.shape, array.dtype, 0, None, order)
 
 
 def unregister_external_array(array: np.ndarray) -> None:
@@ -203,17 +225,32 @@ def unregister_external_array(array: np.ndarray) -> None:
     unregister_external_buffer(owner or registered_at(array) or array)
 
 
+def _in(
+    memory: Buffer,
+    shape: Tuple[int, ...],
+    dtype: "np.dtype[Element]",
+    offset: int,
+    strides: Optional[Tuple[int, ...]],
+    order: Order = "C",
+) -> "SymmetricArray[Tuple[Any, ...], np.dtype[Element]]":
+    """An array in a Buffer, without a copy; it keeps the Buffer."""
+    place: Any = as_numpy(memory)
+    made: Any = np.ndarray.__new__(SymmetricArray, shape, dtype, place, offset, strides, order)
+    return made  # type: ignore[no-any-return]
+
+
 def _pages_of(array: np.ndarray) -> Any:
     """The whole pages that an array begins and ends in, if its memory has them; else itself."""
     root: Any = array
     while isinstance(root, np.ndarray) and root.base is not None:
         root = root.base
+    memory: Any = root
     try:
-        whole = np.frombuffer(root, np.uint8)
+        whole = np.frombuffer(memory, np.uint8)
     except (TypeError, ValueError, BufferError):
         return array.reshape(-1, order="A")
     start = address_of(array) - address_of(whole)
-    pages = memoryview(root).cast("B")[start : start + _rounded(array.nbytes)]
+    pages = memoryview(memory).cast("B")[start : start + _rounded(array.nbytes)]
     return pages if start >= 0 and pages.nbytes == _rounded(array.nbytes) else array.reshape(-1)
 
 

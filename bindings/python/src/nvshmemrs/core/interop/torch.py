@@ -186,7 +186,5 @@ def _tensor(
     order: Any = "C",
 ) -> Any:
     """A tensor in a Buffer, without a copy; it keeps the Buffer."""
-    elements = np.ndarray(
-        shape, _CARRIED[itemsize], as_numpy(memory), offset, strides, order
-    )
+    elements = np.ndarray(shape, _CARRIED[itemsize], as_numpy(memory), offset, strides, order)
     return _foreign.torch_tensor(elements, job.device, dtype)
