@@ -87,7 +87,7 @@ def modules() -> Iterator[ModuleType]:
     """nvshmemrs.core and the modules in it that have no underscore."""
     yield nvshmem
     for name, value in sorted(vars(nvshmem).items()):
-        if isinstance(value, ModuleType) and not name.startswith("_") and value is not nvshmem:
+        if isinstance(value, ModuleType) and not name.startswith("_") and value not in (nvshmem, sys):
             yield value
     yield from (nvshmem.interop.numpy, nvshmem.interop.cupy, nvshmem.interop.torch)
 

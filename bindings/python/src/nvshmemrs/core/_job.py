@@ -109,7 +109,7 @@ lent: Dict[int, Any] = {}
 team_sizes: Dict[int, int] = {}
 
 # Buffers by address. Arrays of other libraries than NumPy have no other way to theirs.
-buffers: "weakref.WeakValueDictionary[int, Any]" = weakref.WeakValueDictionary()
+buffers: Dict[int, "weakref.ref[Any]"] = {}
 
 # (runtime, address) of allocations whose last reference went away. A finaliser may run anywhere,
 # even inside a wait, so it only appends here; `release_dropped` tells the library at the next
@@ -132,6 +132,7 @@ def release_dropped() -> None:
         except IndexError:  # another thread may have been faster
             break
         if runtime == job.runtime:
+            buffers.pop(address, None)
             addresses.append(address)
     for address in addresses if job.device < 0 else unused(addresses):
         check(lib.nvshmemrs_release(job.runtime, address))

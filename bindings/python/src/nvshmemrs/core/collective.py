@@ -158,7 +158,7 @@ def _combine(
     handle = team_of(team)
     try:
         dst, src = operand(dst_array, "dst_array"), operand(src_array, "src_array")
-        number = _OPS.get(op) if type(op) is str else None
+        number = _OPS.get(op) if type(op) is str else op if type(op) is Op else None
         if number is None:
             number = _operation(op, function)
         code = src.code
@@ -183,14 +183,14 @@ def _combine(
 
 def _operation(op: Any, function: Callable[..., int]) -> int:
     """The library's number for an operation that was not given by its plain name."""
-    number = _OPS.get(op) if isinstance(op, str) else op
-    if number is None or not isinstance(op, (str, Op)):
+    number = _OPS.get(op) if isinstance(op, str) else None
+    if number is None:
         name = function.__name__.replace("nvshmemrs_", "")
         raise NvshmemInvalid(
             f"op={shown(op)}: the operations are {', '.join(_OPS)}, and the members of Op. Call "
             f'{name}(team, dst_array, src_array, "sum"), or with another of them'
         )
-    return int(number)
+    return number
 
 
 def _element_type(

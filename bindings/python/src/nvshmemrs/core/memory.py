@@ -79,7 +79,7 @@ class Buffer:
         self._device = job.device
         self._finalizer: Any = None
         if origin is None or address not in _job.buffers:
-            _job.buffers[address] = self
+            _job.buffers[address] = weakref.ref(self)
         if origin is None and exporter is None:
             self._release_when_collected()
 
@@ -173,10 +173,13 @@ class Buffer:
         status = function(*arguments)
         if status:
             self._address = address
+            _job.buffers[address] = weakref.ref(self)
             self._release_when_collected()
             check(status)
 
     def _forget(self) -> None:
+        if self._origin is None:
+            _job.buffers.pop(self._address, None)
         self._address = 0
         if self._finalizer is not None:
             self._finalizer.detach()
@@ -475,6 +478,8 @@ def owner_of(value: Any) -> Optional[Buffer]:
             array, base = base, base.base
         elif isinstance(base, Buffer):
             return base
+        elif isinstance(base, _foreign.Span):
+            base = base.base
         elif isinstance(base, memoryview):
             base = base.obj
         elif type(base).__name__ == "PyCapsule":  # of DLPack
@@ -488,16 +493,16 @@ def owner_of(value: Any) -> Optional[Buffer]:
 
 def _at(place: int) -> Optional[Buffer]:
     """The Buffer that this address is in."""
-    for address, buffer in list(_job.buffers.items()):
-        if address <= place < address + buffer.size and buffer.is_live:
-            return buffer  # type: ignore[no-any-return]
+    for address, known in list(_job.buffers.items()):
+        buffer: Optional[Buffer] = known()
+        if buffer is not None and address <= place < address + buffer.size and buffer.is_live:
+            return buffer
     return None
 
 
 def as_numpy(buffer: Buffer) -> np.ndarray:
     """A Buffer's bytes as NumPy sees them: for their layout only, as they may be a GPU's."""
-    span = _foreign.Span(buffer.live_address(), buffer, (buffer.size,), None)
-    return span.array().view(np.uint8)
+    return _foreign.Span(buffer.live_address(), buffer, (buffer.size,), None).array()
 
 
 def end(buffer: Buffer) -> None:
