@@ -10,6 +10,7 @@ import importlib
 import logging
 from typing import TYPE_CHECKING, Any, List
 
+
 def _version() -> str:
     from importlib import metadata
 
