@@ -1,5 +1,5 @@
-"""Types: mypy --strict and pyright accept the package, the examples and what is right, and find what
-is wrong. pyright is that of basedpyright, whose wheel brings its Node.
+"""Types: mypy --strict and pyright accept the package, the examples and what is right, and find
+what is wrong. pyright is that of basedpyright, whose wheel brings its Node.
 """
 
 from __future__ import annotations

@@ -42,8 +42,8 @@ def array(
     """Allocates an array of zeros on every PE's symmetric heap: NumPy's, or CuPy's on a GPU.
 
     Collective over all PEs with the same arguments; includes a barrier. `morder` is "C" or "F".
-    Type checkers know the elements from `dtype`, and take every array for one of NumPy's. `release` and `except_on_del` are accepted and have no effect; see ``buffer``. ``with`` frees
-    it.
+    Type checkers know the elements from `dtype`, and take every array for one of NumPy's. `release`
+    and `except_on_del` are accepted and have no effect; see ``buffer``. ``with`` frees it.
     """
     return _library().array(shape, dtype, release, morder, except_on_del)
 
