@@ -38,7 +38,7 @@ import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Optional
+from typing import Any, Dict, Optional
 
 import numpy as np
 from numpy.typing import NDArray
@@ -296,7 +296,8 @@ def draw(dem: Dem, after: Host, n_pes: int, title: str, path: Path) -> None:
     if low < 0.0 < high:  # sea and land
         terrain = plt.get_cmap("terrain")
         sea, land = terrain(np.linspace(0.0, 0.17, 128)), terrain(np.linspace(0.25, 1.0, 128))
-        cmap, norm = ListedColormap(np.vstack((sea, land))), TwoSlopeNorm(0.0, low, high)
+        cmap = ListedColormap(np.vstack((sea, land)))
+        norm: Normalize = TwoSlopeNorm(0.0, low, high)
     else:
         cmap = ListedColormap(plt.get_cmap("gist_earth")(np.linspace(0.3, 1.0, 256)))
         norm = Normalize(low, high)
@@ -326,7 +327,7 @@ def draw(dem: Dem, after: Host, n_pes: int, title: str, path: Path) -> None:
         layout="compressed",
     )
     fig.suptitle(title, fontsize="x-large")
-    style = {"extent": (0.0, width, 0.0, height), "interpolation": "bilinear"}
+    style: Dict[str, Any] = {"extent": (0.0, width, 0.0, height), "interpolation": "bilinear"}
     axes[0].imshow(relief(dem.z), **style)
     axes[0].set_title("before")
     axes[1].imshow(relief(after), **style)
@@ -345,7 +346,7 @@ def draw(dem: Dem, after: Host, n_pes: int, title: str, path: Path) -> None:
     for ax in axes:
         ax.set_xlabel("east (km)")
     axes[0].set_ylabel("north (km)")
-    bar = {"orientation": "horizontal", "aspect": 40, "pad": 0.02}
+    bar: Dict[str, Any] = {"orientation": "horizontal", "aspect": 40, "pad": 0.02}
     fig.colorbar(ScalarMappable(norm, cmap), ax=axes[:2], label="elevation (m)", shrink=0.6, **bar)
     fig.colorbar(
         ScalarMappable(changes, "RdBu_r"), ax=axes[2:], label="change (m)", extend="both", **bar

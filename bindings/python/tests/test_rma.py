@@ -266,7 +266,7 @@ def test_wrong_signals(job: None) -> None:
     with pytest.raises(nvshmem.NvshmemInvalid, match="signal_op"):
         nvshmem.signal_op(sig, 1, 3, 0)
     with pytest.raises(nvshmem.NvshmemInvalid, match="cmp"):
-        nvshmem.signal_wait(sig, 1, 99)
+        nvshmem.signal_wait(sig, 1, ComparisonType.CMP_SENTINEL)
     assert sig[0] == 0
 
 
@@ -343,8 +343,8 @@ def test_nothing_works_before_init_and_after_finalize() -> None:
             lambda: nvshmem.collect(0, local, local),
             lambda: nvshmem.reducescatter(0, local, local, "sum"),
             lambda: nvshmem.inscan(0, local, local),
-            lambda: nvshmem.wait_until(local, 0, 1),
-            lambda: nvshmem.test_any(local, 0, 1),
+            lambda: nvshmem.wait_until(local, ComparisonType.CMP_EQ, 1),
+            lambda: nvshmem.test_any(local, ComparisonType.CMP_EQ, 1),
         ]
         for call in calls:
             with pytest.raises(nvshmem.NotInitializedError, match="init|finalize"):

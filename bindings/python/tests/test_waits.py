@@ -130,28 +130,28 @@ def test_wrong_arguments(job: None) -> None:
         for arguments, message in (
             ((a, Cmp.CMP_SENTINEL, 0), "cmp"),
             ((a, 17, 0), "cmp"),
-            ((a, "CMP_EQ", 0), "cmp="),
-            ((a, 0, 256), "value=256: uint8 holds 0 to 255"),
-            ((a, 0, -1), "value=-1"),
-            ((a, 0, [0, 1, 0.5]), "value=0.5"),
-            ((a, 0, [0, 1]), "value has 2 elements, and ivars 3"),
-            ((a, 0, 0, [1]), "status has 1 elements, and ivars 3"),
-            ((a[::2], 0, 0), "ivars is not C-contiguous"),
-            ((np.zeros(3, "u1"), 0, 0), "ivar|symmetric"),
-            ((nvshmem.buffer(4), 0, 0), "pass dtype"),
-            ((nvshmem.array(3, "f2"), 0, 0), "waits and tests know no float16"),
+            ((a, "CMP_EQ", 0), "cmp is 'CMP_EQ'"),
+            ((a, Cmp.CMP_EQ, 256), "value=256: uint8 holds 0 to 255"),
+            ((a, Cmp.CMP_EQ, -1), "value=-1"),
+            ((a, Cmp.CMP_EQ, [0, 1, 0.5]), "value=0.5"),
+            ((a, Cmp.CMP_EQ, [0, 1]), "value has 2 elements, and ivars 3"),
+            ((a, Cmp.CMP_EQ, 0, [1]), "status has 1 elements, and ivars 3"),
+            ((a[::2], Cmp.CMP_EQ, 0), "ivars is not C-contiguous"),
+            ((np.zeros(3, "u1"), Cmp.CMP_EQ, 0), "ivar|symmetric"),
+            ((nvshmem.buffer(4), Cmp.CMP_EQ, 0), "pass dtype"),
+            ((nvshmem.array(3, "f2"), Cmp.CMP_EQ, 0), "waits and tests know no float16"),
         ):
             with pytest.raises(nvshmem.NvshmemInvalid, match=message):
                 function(*arguments)
         with pytest.raises(nvshmem.NotSupportedError, match="takes no stream of CUDA"):
-            function(a, 0, 0, stream=3)
+            function(a, Cmp.CMP_EQ, 0, stream=3)
     for function in (nvshmem.wait_until, nvshmem.test):
         for arguments, named, message in (
             ((a, 17, 0), {}, "cmp"),
-            ((a, 0, 256), {}, "value=256"),
-            ((a, 0, 0), {"offset": 3}, "offset=3"),
-            ((np.zeros(3, "u1"), 0, 0), {}, "ivar|symmetric"),
-            ((nvshmem.array(3, "c8"), 0, 0), {}, "know no complex64"),
+            ((a, Cmp.CMP_EQ, 256), {}, "value=256"),
+            ((a, Cmp.CMP_EQ, 0), {"offset": 3}, "offset=3"),
+            ((np.zeros(3, "u1"), Cmp.CMP_EQ, 0), {}, "ivar|symmetric"),
+            ((nvshmem.array(3, "c8"), Cmp.CMP_EQ, 0), {}, "know no complex64"),
         ):
             with pytest.raises(nvshmem.NvshmemInvalid, match=message):
                 function(*arguments, **named)

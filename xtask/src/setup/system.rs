@@ -53,6 +53,11 @@ const OSHCC: Need = Need {
     packages: &["gcc", "libopenmpi-dev"],
 };
 
+/// torch for the Python that Debian brings; the Python tests run a program with it.
+const TORCH: Need = Need {
+    program: "/usr/bin/python3",
+    packages: &["python3", "python3-torch", "python3-numpy"],
+};
 const VALGRIND: Need = Need {
     program: "valgrind",
     packages: &["valgrind"],
@@ -67,15 +72,20 @@ impl Need {
     fn name(&self) -> &'static str {
         if self.program == PYTHON.program {
             "python3 with venv and ensurepip"
+        } else if self.program == TORCH.program {
+            "torch for Debian's Python"
         } else {
             self.program
         }
     }
 
     fn is_met(&self) -> bool {
-        let with_modules =
-            || run::works(Command::new("python3").args(["-c", "import ensurepip, venv"]));
-        run::exists(self.program) && (self.program != PYTHON.program || with_modules())
+        let imports = |modules: &str| {
+            run::works(Command::new(self.program).args(["-c", &format!("import {modules}")]))
+        };
+        run::exists(self.program)
+            && (self.program != PYTHON.program || imports("ensurepip, venv"))
+            && (self.program != TORCH.program || imports("numpy, torch"))
     }
 }
 
@@ -83,7 +93,7 @@ fn needs(purpose: Purpose) -> &'static [Need] {
     match purpose {
         Purpose::Demo => &[PYTHON],
         Purpose::Test => &[
-            PYTHON, CC, CXX, GFORTRAN, MAKE, KILL, MPIRUN, VALGRIND, SETPRIV, PKG_CONFIG,
+            PYTHON, CC, CXX, GFORTRAN, MAKE, KILL, MPIRUN, VALGRIND, SETPRIV, PKG_CONFIG, TORCH,
         ],
         Purpose::Bench => &[PYTHON, CC, OSHRUN, OSHCC],
         Purpose::Wheel => &[PYTHON, CC, PKG_CONFIG],

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import importlib
 import logging
-from typing import Any
-
-__all__ = ["__version__"]
+from typing import TYPE_CHECKING, Any, List
 
 
 def _version() -> str:
@@ -25,15 +23,27 @@ def _version() -> str:
         return get_version().libnvshmem_version
 
 
-def __getattr__(name: str) -> Any:
-    if name == "__version__":
-        globals()[name] = found = _version()
-        return found
-    if not name.startswith("_"):
-        core = importlib.import_module(".core", __name__)
-        if hasattr(core, name):
-            return getattr(core, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+if TYPE_CHECKING:  # what `__getattr__` finds; a name that is misspelt is an error
+    from . import core as core
+    from .core import *  # noqa: F403
+
+    __version__: str
+else:
+
+    def __getattr__(name: str) -> Any:
+        if name == "__version__":
+            globals()[name] = found = _version()
+            return found
+        if name == "__all__" or not name.startswith("_"):
+            core = importlib.import_module(".core", __name__)
+            if name == "__all__":
+                return ["__version__", *core.__all__]
+            if hasattr(core, name):
+                return getattr(core, name)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+    def __dir__() -> List[str]:
+        return sorted({*globals(), *__getattr__("__all__")})
 
 
 # Silent unless the program configures logging.

@@ -23,7 +23,7 @@ _sites._text = interrupting
 nvshmem.put(data, np.ones(1), 0)
 assert _sites._text is text_of, "nobody asked for the place"
 try:
-    nvshmem.signal_wait(flag, nvshmem.ComparisonType.CMP_EQ, 1)
+    nvshmem.signal_wait(flag, 1, nvshmem.ComparisonType.CMP_EQ)
     print("the wait ended")
 except KeyboardInterrupt as error:
     print(f"KeyboardInterrupt: {error}")

@@ -14,7 +14,7 @@ program.py``::
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import (
     amo,
@@ -211,10 +211,13 @@ NvshmemStreamsType = Any
 of torch, CuPy or cuda.core, or the number of a cudaStream_t.
 """
 
-core = sys.modules[__name__]
+if TYPE_CHECKING:
+    from .. import core as core
+else:
+    core = sys.modules[__name__]
 """This module, so that ``nvshmem.core.put`` works after ``import nvshmemrs.core as nvshmem``."""
 
-# Without `bytearray`: a star import does not replace Python's own.
+# As in nvshmem.core, a star import replaces Python's own `bytearray`.
 __all__ = [
     "BootstrapError",
     "Buffer",
@@ -291,6 +294,7 @@ __all__ = [
     "barrier_all",
     "broadcast",
     "buffer",
+    "bytearray",
     "bytetensor",
     "check_access",
     "checker",
@@ -393,7 +397,11 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> object:
-    if name == "device":
-        raise AttributeError("nvshmemrs.core.device needs a GPU: device functions run in kernels")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+if not TYPE_CHECKING:  # for which every name would be there
+
+    def __getattr__(name: str) -> object:
+        if name == "device":
+            raise AttributeError(
+                "nvshmemrs.core.device needs a GPU: device functions run in kernels"
+            )
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

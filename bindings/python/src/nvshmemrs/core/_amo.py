@@ -6,9 +6,10 @@ import ctypes
 from typing import Any, Callable, Dict, Optional, Tuple
 
 from .. import _ffi
+from ._arguments import pe_of
 from ._dtypes import FLOATS, NAMES, scalar
 from ._job import job, lib, raise_status
-from ._operand import element, pe_of, writable
+from ._operand import element, writable
 from .nvshmem_types import NvshmemInvalid
 from .streams import Stream, handle_of, queue
 

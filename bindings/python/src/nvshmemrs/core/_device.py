@@ -40,7 +40,7 @@ def number_of(device: Any) -> int:
         if hasattr(device, name):
             return int(getattr(device, name))
     try:
-        number = operator.index(device)
+        number = -1 if isinstance(device, bool) else operator.index(device)
     except TypeError:
         raise _no_device(device) from None
     if not 0 <= number < 2**31:

@@ -6,12 +6,12 @@ from __future__ import annotations
 
 import ctypes
 import math
-import operator
 from typing import Any, Dict, Optional, Tuple
 
 import numpy as np
 
 from .._ffi import Dtype
+from ._arguments import refuse_member, shown, whole
 from .nvshmem_types import NotSupportedError, NvshmemInvalid
 
 BFLOAT16 = int(Dtype.BFLOAT16)
@@ -80,22 +80,29 @@ _LARGEST_FLOAT = float(np.finfo(np.float32).max)
 
 
 def numpy_dtype(dtype: Any) -> np.dtype:
-    """The NumPy dtype that an argument `dtype` names; "bfloat16" needs ml_dtypes."""
-    if isinstance(dtype, str) and dtype == "bfloat16":
+    """The NumPy dtype that an argument `dtype` names; "bfloat16" and float8 need ml_dtypes."""
+    if isinstance(dtype, str) and (dtype == "bfloat16" or dtype.startswith("float8_")):
         try:
             import ml_dtypes  # type: ignore[import-not-found, unused-ignore]
         except ImportError:
+            bits = 16 if dtype == "bfloat16" else 8
+            calls = " and pass dtype='bfloat16' to the collective" if bits == 16 else ""
             raise NotSupportedError(
-                "dtype='bfloat16': NumPy has no such type; install ml_dtypes, or make an array of "
-                "uint16 and pass dtype='bfloat16' to the collective"
+                f"dtype={dtype!r}: NumPy has no such type; install ml_dtypes, or make an array of "
+                f"uint{bits}{calls}"
             ) from None
-        dtype = ml_dtypes.bfloat16
+        dtype = getattr(ml_dtypes, dtype, dtype)
     try:
+        if dtype is None:
+            raise TypeError("None is no type")
         kind: np.dtype = np.dtype(dtype)
     except TypeError as error:
-        raise NvshmemInvalid(f"dtype={dtype!r}: {error}") from None
+        raise NvshmemInvalid(
+            f"dtype={shown(dtype)}: it must be a dtype or the name of one, as in "
+            f'array((2, 3), "float32"): {error}'
+        ) from None
     if kind.hasobject:
-        raise NvshmemInvalid(f"dtype={dtype!r}: Python objects mean nothing to another PE")
+        raise NvshmemInvalid(f"dtype={shown(dtype)}: Python objects mean nothing to another PE")
     return kind
 
 
@@ -132,6 +139,11 @@ def element_code(held: Optional[np.dtype], dtype: Any, name: str) -> int:
         if held is None:
             raise NvshmemInvalid(f"{name} is a Buffer, which has no element type: pass dtype")
         code = code_of_array(held)
+        if code is None and held.name.startswith("float8_"):
+            raise NotSupportedError(
+                f"{name} has dtype {held}: elements of float8 are only moved, and nothing "
+                "calculates with them; convert them with astype"
+            )
         if code is None:
             raise NvshmemInvalid(
                 f"{name} has dtype {held}: the element types are {', '.join(NAMES.values())}, in "
@@ -152,21 +164,30 @@ def scalar(value: Any, code: int, name: str) -> Any:
     if limits is not None:
         if type(value) is int and limits[0] <= value <= limits[1]:
             return value
-        try:
-            whole = operator.index(value)
-        except TypeError:
-            raise NvshmemInvalid(f"{name}={value!r}: give an integer for {NAMES[code]}") from None
-        if not limits[0] <= whole <= limits[1]:
-            raise NvshmemInvalid(
-                f"{name}={value!r}: {NAMES[code]} holds {limits[0]} to {limits[1]}"
-            )
-        return whole
+        number = whole(value, name)
+        if not limits[0] <= number <= limits[1]:
+            raise NvshmemInvalid(f"{name}={number}: {NAMES[code]} holds {limits[0]} to {limits[1]}")
+        return number
+    if type(value) is not float:
+        value = _real(value, code, name)
+    return _in_range(value, code, name)
+
+
+def _real(value: Any, code: int, name: str) -> float:
+    refuse_member(value, name)
     try:
-        number = float(value)
+        if isinstance(value, (str, bytes)):
+            raise TypeError
+        return float(value)
     except (TypeError, ValueError, OverflowError):
-        raise NvshmemInvalid(f"{name}={value!r}: give a number for {NAMES[code]}") from None
+        raise NvshmemInvalid(
+            f"{name}={shown(value)}: it must be a number for {NAMES[code]}"
+        ) from None
+
+
+def _in_range(number: float, code: int, name: str) -> float:
     if code == FLOATS[0] and math.isfinite(number) and abs(number) > _LARGEST_FLOAT:
-        raise NvshmemInvalid(f"{name}={value!r}: float32 reaches to {_LARGEST_FLOAT}")
+        raise NvshmemInvalid(f"{name}={number!r}: float32 reaches to {_LARGEST_FLOAT}")
     return number
 
 
@@ -175,7 +196,10 @@ def one_element(value: Any, dtype: np.dtype, name: str) -> np.ndarray:
     code = code_of_array(dtype)
     if code in C_TYPES:
         value = scalar(value, code, name)
+    refuse_member(value, name)
     try:
+        if isinstance(value, (str, bytes)) and dtype.kind in "bfc":
+            raise TypeError("a text is no number")
         made = np.empty(1, dtype)
         made[0] = value
     except (TypeError, ValueError, OverflowError) as error:

@@ -1,6 +1,6 @@
-"""Arrays of torch and CuPy, and of whatever speaks ``__cuda_array_interface__``: where their
-elements are, to which Buffer they belong, and how they are made over memory of the heap. Neither
-library is imported unless the program asks for its arrays.
+"""Arrays of torch and CuPy, of whatever speaks ``__cuda_array_interface__``, and of whatever shares
+host memory with NumPy: where their elements are, to which Buffer they belong, and how they are made
+over memory of the heap. No library is imported unless the program asks for its arrays.
 """
 
 from __future__ import annotations
@@ -8,13 +8,14 @@ from __future__ import annotations
 import ctypes
 import sys
 import weakref
-from typing import Any, Callable, Dict, NamedTuple, Optional, Tuple
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
 
 import numpy as np
 
 from ._dtypes import BFLOAT16, CODES
 from .nvshmem_types import NotSupportedError, NvshmemInvalid
 
+_CPU = 1
 CUDA = 2
 """DLPack's number for memory of a GPU."""
 
@@ -30,6 +31,7 @@ class Described(NamedTuple):
     strides: Tuple[int, ...]
     on_gpu: bool
     is_same: Optional[Callable[[Any], bool]]
+    keeper: Optional[np.ndarray] = None  # a NumPy array of the same memory, which keeps it in place
 
     @property
     def nbytes(self) -> int:
@@ -65,7 +67,36 @@ def described(value: Any, name: str) -> Optional[Described]:
     if type(value).__module__.startswith("cuda.core") and hasattr(value, "handle"):
         on_gpu = bool(value.is_device_accessible)
         return Described(int(value.handle), None, (int(value.size),), (1,), on_gpu, None)
-    return None
+    return _of_host(value, name)
+
+
+def _of_host(value: Any, name: str) -> Optional[Described]:
+    """What shares its memory with NumPy: by the buffer protocol, NumPy's array interface or
+    DLPack. What has the buffer protocol alone, and single bytes, is bytes, as a Buffer is.
+    """
+    if isinstance(value, (str, np.generic)):
+        return None
+    try:
+        view = memoryview(value)
+    except TypeError:
+        view = None
+    try:
+        if view is not None:
+            array = np.asarray(view)
+        elif isinstance(getattr(value, "__array_interface__", None), dict):
+            array = np.asarray(value)
+        elif hasattr(value, "__dlpack__") and value.__dlpack_device__()[0] == _CPU:
+            array = np.from_dlpack(value)
+        else:
+            return None
+    except (TypeError, ValueError, RuntimeError, BufferError) as error:
+        raise NvshmemInvalid(
+            f"{name} is a {type(value).__name__}, whose memory NumPy cannot share: {error}"
+        ) from None
+    address: int = array.__array_interface__["data"][0]
+    if view is not None and view.format == "B" and view.c_contiguous:
+        return Described(address, None, (view.nbytes,), (1,), False, None, array)
+    return Described(address, array.dtype, array.shape, array.strides, False, None, array)
 
 
 def is_read_only(value: Any) -> bool:
@@ -75,7 +106,13 @@ def is_read_only(value: Any) -> bool:
         if module is not None and isinstance(value, getattr(module, name, ())):
             return False  # they know no such arrays
     interface = getattr(value, "__cuda_array_interface__", None)
-    return isinstance(interface, dict) and bool(interface["data"][1])
+    if isinstance(interface, dict):
+        return bool(interface["data"][1])
+    found = _of_host(value, "array")
+    if found is None or found.keeper is None:
+        return False
+    # Arrays of JAX are never written, though DLPack may not say so.
+    return not found.keeper.flags.writeable or type(value).__module__.startswith("jax")
 
 
 def _of_cupy(array: Any) -> Described:
@@ -137,11 +174,12 @@ def _without_numpy(name: str) -> np.dtype:
         if name == "bfloat16":
             CODES[made] = BFLOAT16
         return made
-    return np.dtype(getattr(ml_dtypes, name))
+    found: np.dtype = np.dtype(getattr(ml_dtypes, name))
+    return found
 
 
 def _c_strides(shape: Tuple[int, ...], itemsize: int) -> Tuple[int, ...]:
-    strides = []
+    strides: List[int] = []
     for length in reversed(shape):
         strides.insert(0, itemsize)
         itemsize *= length
@@ -226,6 +264,8 @@ def base_of(value: Any) -> Any:
     """The NumPy array or the object that keeps an array's memory; None if that is not known."""
     torch, cupy = sys.modules.get("torch"), sys.modules.get("cupy")
     if torch is not None and isinstance(value, torch.Tensor):
+        if not _storages:  # as on host memory; and torch 1 cannot tell
+            return None
         known = _storages.get(value.untyped_storage()._cdata)
         return None if known is None else known()
     if cupy is not None and isinstance(value, cupy.ndarray):

@@ -196,8 +196,8 @@ lent: Dict[int, Any] = {}
 # How many members the teams that were used have, by handle; see collective.
 team_sizes = Sizes()
 
-# Buffers in device memory by address; arrays there have no other way to their Buffer.
-on_device: "weakref.WeakValueDictionary[int, Any]" = weakref.WeakValueDictionary()
+# Buffers by address. Arrays of other libraries than NumPy have no other way to theirs.
+buffers: Dict[int, "weakref.ref[Any]"] = {}
 
 # By runtime the addresses of allocations whose last reference went away. A finaliser may run
 # anywhere, even inside a wait, so it only appends here; `release_dropped` tells the library at the next
@@ -223,6 +223,8 @@ def release_dropped() -> None:
             addresses.append(waiting.popleft())
         except IndexError:  # another thread was faster
             break
+    for address in addresses:
+        buffers.pop(address, None)
     for address in addresses if job.device < 0 else unused(addresses):
         check(lib.nvshmemrs_release(job.runtime, address))
 
@@ -260,7 +262,7 @@ def raise_status(status: int) -> NoReturn:
 
 
 def fail_together(
-    error: NvshmemInvalid, function: Callable[..., int], *rejected: Any, runtime: int = 0
+    error: NvshmemInvalid, function: Callable[..., int], *rejected: Any, runtime: Any = 0
 ) -> NoReturn:
     """Raises `error`, found before a collective, without stranding the other members.
 
@@ -316,14 +318,14 @@ class _Watcher(threading.local):
 _watcher = _Watcher()
 
 
-def _hand_over(error: BaseException) -> None:
+def hand_over(error: BaseException) -> None:
     """Keeps what a signal handler raised where nothing can be raised, for this PE's next wait."""
     _watcher.caught.append(error)
     _watcher.handed_over = True
     lib.nvshmemrs_interrupt(job.runtime)
 
 
-_sites.interrupted = _hand_over
+_sites.interrupted = hand_over
 _hook = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.py_object)(operator.methodcaller("poll", None))
 
 
@@ -369,7 +371,7 @@ def left() -> None:
     while adopted:
         lib.nvshmemrs_stream_release(adopted.popitem()[1])
     lent.clear()
-    on_device.clear()
+    buffers.clear()
     team_sizes.clear()
     operands.clear()
     dropped.pop(runtime, None)

@@ -5,23 +5,21 @@ once.
 from __future__ import annotations
 
 import ctypes
-import operator
 import weakref
 from typing import Any, Callable, Dict, Optional, Tuple
 
 import numpy as np
 
 from .._ffi import Dtype
-from ._dtypes import CODES, SIZES, element_code, numpy_dtype
-from ._job import job, operands, unsupported
 from . import _foreign
+from ._arguments import integer, whole
+from ._dtypes import CODES, SIZES, element_code, numpy_dtype
+from ._job import job, operands
 from .memory import Buffer, owner_of
-from .nvshmem_types import TEAM_MC_SHARED, NvshmemInvalid, Teams
+from .nvshmem_types import NvshmemInvalid
 
 Function = Callable[..., int]
 
-_LARGEST_PE = 2**31
-_INVALID_TEAM = 2**64 - 1
 # One object for equal dtypes, so that operands can be compared by identity.
 _LAYOUTS: Dict[np.dtype, np.dtype] = {}
 _BYTES = np.dtype([("Buffer", "V1")])
@@ -148,7 +146,8 @@ def _resolve_foreign(value: Any, name: str) -> Operand:
     found = _foreign.described(value, name)
     if found is None:
         raise NvshmemInvalid(
-            f"{name} is a {type(value).__name__}: pass a Buffer or an array of NumPy, CuPy or torch"
+            f"{name} is a {type(value).__name__}: pass a Buffer, an array of NumPy, CuPy or torch, "
+            "or another object that shares its memory by the buffer protocol or DLPack"
         )
     if found.on_gpu and job.runtime and job.device < 0:
         raise NvshmemInvalid(
@@ -161,9 +160,12 @@ def _resolve_foreign(value: Any, name: str) -> Operand:
     dtype, shape, strides = found.dtype, found.shape, found.strides
     nbytes = found.nbytes
     if dtype is None:  # bytes
-        return Operand(found.address, nbytes, None, None, shape, strides)
+        kind = _BYTES if found.keeper is not None else None
+        return Operand(found.address, nbytes, None, kind, shape, strides, base=found.keeper)
     layout = _LAYOUTS.setdefault(dtype, dtype) if found.c_contiguous else None
-    made = Operand(found.address, nbytes, dtype, layout, shape, strides, None, found.is_same)
+    made = Operand(
+        found.address, nbytes, dtype, layout, shape, strides, None, found.is_same, found.keeper
+    )
     return made if found.is_same is None or layout is None else _kept(value, made)
 
 
@@ -264,67 +266,7 @@ def signal_place(value: Any, name: str = "signal_var") -> Any:
 
 def signal_value(value: Any) -> ctypes.c_uint64:
     """A signal's value; the library takes 64 unsigned bits."""
-    number = value if type(value) is int else integer(value, "signal_val")
+    number = value if type(value) is int else whole(value, "signal_val")
     if not 0 <= number < 2**64:
         raise NvshmemInvalid(f"signal_val={value}: a signal holds 0 to 2**64 - 1")
     return ctypes.c_uint64(number)
-
-
-def integer(value: Any, name: str) -> int:
-    """An integer argument."""
-    try:
-        return operator.index(value)
-    except TypeError:
-        raise NvshmemInvalid(f"{name}={value!r}: give an integer") from None
-
-
-def pe_of(remote_pe: Any, pe: Any, name: str = "remote_pe") -> int:
-    """The PE number; `pe` is another spelling of `remote_pe`. The library checks its range."""
-    if type(remote_pe) is int and pe is None and -_LARGEST_PE <= remote_pe < _LARGEST_PE:
-        return remote_pe
-    if remote_pe is None:
-        if pe is None:
-            raise NvshmemInvalid(f"{name} is missing: say which PE, 0 to n_pes() - 1")
-        remote_pe = pe
-    elif pe is not None:
-        raise NvshmemInvalid(f"{name}={remote_pe!r} and pe={pe!r}: give one of them")
-    number = integer(remote_pe, name)
-    if not -_LARGEST_PE <= number < _LARGEST_PE:
-        raise NvshmemInvalid(f"{name}={remote_pe}: no job has a PE of that number")
-    return number
-
-
-def c_int(value: Any, name: str) -> int:
-    """An int32 argument that the library checks further."""
-    number = value if type(value) is int else integer(value, name)
-    if not -(2**31) <= number < 2**31:
-        raise NvshmemInvalid(f"{name}={value}: out of range")
-    return number
-
-
-def team_of(value: Any) -> int:
-    """A team's handle, from its handle or its name."""
-    if type(value) is int and 0 <= value < 2**64 and value != TEAM_MC_SHARED:
-        return value
-    if isinstance(value, str):
-        try:
-            value = Teams[value]
-        except KeyError:
-            raise NvshmemInvalid(f"team={value!r}: the teams are {', '.join(Teams)}") from None
-    elif value is None:
-        raise NvshmemInvalid(
-            "team is None, which a PE gets for a team that it is no member of: only members call"
-        )
-    number = integer(value, "team")
-    if number == -1:
-        return _INVALID_TEAM
-    if number == TEAM_MC_SHARED:
-        raise unsupported("TEAM_MC_SHARED")
-    if not 0 <= number < 2**64:
-        raise NvshmemInvalid(f"team={value}: no team has that handle")
-    return number
-
-
-def queried_team(value: Any) -> int:
-    """As `team_of`; None, which non-members get, is TEAM_INVALID."""
-    return _INVALID_TEAM if value is None else team_of(value)

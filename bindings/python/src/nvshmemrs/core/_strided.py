@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import itertools
 import math
-import operator
 from typing import Any, Iterator, List, NamedTuple, Optional, Tuple
 
 import numpy as np
 
+from ._arguments import integer
 from ._job import bare, lib
 from ._operand import Function, Operand, same_dtype
 from .nvshmem_types import NvshmemInvalid
@@ -75,7 +75,7 @@ def plan(dst: Operand, src: Operand, count: Optional[int], local: bool) -> List[
     return found
 
 
-def copy(calls: Calls, runtime: int, planned: List[Blocks], pe: int) -> int:
+def copy(calls: Calls, runtime: Any, planned: List[Blocks], pe: int) -> int:
     """Copies what is planned; returns the library's status."""
     for blocks in planned:
         if blocks.axes:
@@ -87,7 +87,7 @@ def copy(calls: Calls, runtime: int, planned: List[Blocks], pe: int) -> int:
     return 0
 
 
-def _copy_blocks(calls: Calls, runtime: int, blocks: Blocks, pe: int) -> int:
+def _copy_blocks(calls: Calls, runtime: Any, blocks: Blocks, pe: int) -> int:
     # The library walks the longest axis, Python the others.
     *axes, (length, dst_stride, src_stride) = sorted(blocks.axes)
     unit = math.gcd(blocks.itemsize, dst_stride, src_stride)
@@ -120,10 +120,7 @@ def _agree(dst: Operand, src: Operand, count: Optional[int]) -> Tuple[int, int]:
             )
         return itemsize, dst.nbytes // itemsize
     limit = min(dst.nbytes, src.nbytes) // itemsize
-    try:
-        number = operator.index(count)
-    except TypeError:
-        raise NvshmemInvalid(f"count={count!r}: give an integer number of elements") from None
+    number = integer(count, "count")
     if not 0 <= number <= limit:
         raise NvshmemInvalid(
             f"count={count}: dst is {dst.describe()} and src {src.describe()}, so 0 to {limit}"

@@ -4,11 +4,16 @@
 
 from __future__ import annotations
 
-from typing import Any, Optional, Tuple
+from typing import TYPE_CHECKING, Any, Optional, Tuple
 
 from ._job import job
 from .interop import cupy, numpy
+from .interop._types import Element, Order, Shape, makes_array
 from .memory import Buffer
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 __all__ = [
     "array",
@@ -26,36 +31,38 @@ def _library() -> Any:
     return numpy if job.device < 0 else cupy
 
 
+@makes_array
 def array(
-    shape: Any,
+    shape: Shape,
     dtype: Any = "float32",
     release: bool = False,
-    morder: str = "C",
+    morder: Order = "C",
     except_on_del: bool = True,
 ) -> Any:
     """Allocates an array of zeros on every PE's symmetric heap: NumPy's, or CuPy's on a GPU.
 
     Collective over all PEs with the same arguments; includes a barrier. `morder` is "C" or "F".
-    `release` and `except_on_del` are accepted and have no effect; see ``buffer``. ``with`` frees
-    it.
+    Type checkers know the elements from `dtype`, and take every array for one of NumPy's. `release`
+    and `except_on_del` are accepted and have no effect; see ``buffer``. ``with`` frees it.
     """
     return _library().array(shape, dtype, release, morder, except_on_del)
 
 
 def bytearray(
-    shape: Any,
+    shape: Shape,
     dtype: Any = "float32",
     release: bool = False,
     device_id: Optional[int] = None,
-    morder: str = "C",
+    morder: Order = "C",
     except_on_del: bool = True,
-) -> Any:
+) -> "numpy.SymmetricArray[Tuple[Any, ...], np.dtype[np.uint8]]":
     """The bytes of an array of this shape and dtype, as a one-dimensional array of uint8.
 
     Collective over all PEs, as ``array``. `device_id` is accepted and has no effect: ``init``
     chooses the memory.
     """
-    return _library().bytearray(shape, dtype, release, device_id, morder, except_on_del)
+    made: Any = _library().bytearray(shape, dtype, release, device_id, morder, except_on_del)
+    return made  # type: ignore[no-any-return]
 
 
 def free_array(array: Any) -> None:
@@ -75,11 +82,14 @@ def array_get_buffer(array: Any) -> Tuple[Buffer, int, str]:
     return found
 
 
-def get_peer_array(array: Any, peer_pe: Optional[int] = None) -> Any:
+def get_peer_array(
+    array: "NDArray[Element]", peer_pe: Optional[int] = None
+) -> "numpy.SymmetricArray[Tuple[Any, ...], np.dtype[Element]]":
     """PE `peer_pe`'s copy of an array or view, for direct loads and stores, on a GPU by kernels:
     same shape, dtype and strides. Local.
     """
-    return _library().get_peer_array(array, peer_pe)
+    made: Any = _library().get_peer_array(array, peer_pe)
+    return made  # type: ignore[no-any-return]
 
 
 def get_multicast_array(team: Any, array: Any) -> Any:
@@ -87,7 +97,9 @@ def get_multicast_array(team: Any, array: Any) -> Any:
     return _library().get_multicast_array(team, array)
 
 
-def register_external_array(array: Any) -> Any:
+def register_external_array(
+    array: "NDArray[Element]",
+) -> "numpy.SymmetricArray[Tuple[Any, ...], np.dtype[Element]]":
     """Makes an array of this process symmetric, where it is, and returns the array to use in
     operations: the same elements, shape, dtype and order, at another address.
 
@@ -95,7 +107,8 @@ def register_external_array(array: Any) -> Any:
     own, as that of ``aligned_empty``; see ``register_external_buffer``. NVSHMEM
     `nvshmemx_buffer_register_symmetric`.
     """
-    return _library().register_external_array(array)
+    made: Any = _library().register_external_array(array)
+    return made  # type: ignore[no-any-return]
 
 
 def unregister_external_array(array: Any) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import _ffi
+from ._arguments import switch
 from ._job import check, lib
 from ._operand import operand
 from .nvshmem_types import NvshmemInvalid
@@ -28,5 +29,5 @@ def check_access(array: Any, write: bool = False) -> None:
             f"array is not C-contiguous: shape {known.shape}, strides {known.strides} bytes. "
             "Announce its parts"
         )
-    access = _STORE if write else _LOAD
+    access = _STORE if switch(write, "write") else _LOAD
     check(lib.nvshmemrs_check_access(known.address, known.nbytes, access, None))

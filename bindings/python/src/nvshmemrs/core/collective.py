@@ -16,16 +16,14 @@ from typing import Any, Callable, NoReturn, Optional, Tuple, Union
 import numpy as np
 
 from .. import _ffi
+from ._arguments import c_int, integer, shown, switch, team_of
 from ._dtypes import SIZES, element_code
 from ._job import bare, check, fail_together, job, lib, raise_status, team_sizes
 from ._operand import (
     Operand,
-    c_int,
     contiguous,
-    integer,
     operand,
     same_dtype,
-    team_of,
     writable,
 )
 from .memory import Buffer, owner_of
@@ -160,9 +158,9 @@ def _combine(
     handle = team_of(team)
     try:
         dst, src = operand(dst_array, "dst_array"), operand(src_array, "src_array")
-        number = _OPS.get(op) if type(op) is str else c_int(op, "op")
+        number = _OPS.get(op) if type(op) is str else op if type(op) is Op else None
         if number is None:
-            raise NvshmemInvalid(f"op={op!r}: the operations are {', '.join(_OPS)}")
+            number = _operation(op, function)
         code = src.code
         if code is None or dst.layout is not src.layout or dtype is not None:
             code = _element_type(dst, src, dtype, number, not parts)
@@ -181,6 +179,18 @@ def _combine(
         raise_status(status)
     if stream is not None:
         hold(stream, (dst_array, src_array))
+
+
+def _operation(op: Any, function: Callable[..., int]) -> int:
+    """The library's number for an operation that was not given by its plain name."""
+    number = _OPS.get(op) if isinstance(op, str) else None
+    if number is None:
+        name = function.__name__.replace("nvshmemrs_", "")
+        raise NvshmemInvalid(
+            f"op={shown(op)}: the operations are {', '.join(_OPS)}, and the members of Op. Call "
+            f'{name}(team, dst_array, src_array, "sum"), or with another of them'
+        )
+    return number
 
 
 def _element_type(
@@ -370,10 +380,11 @@ def collective_on_buffer(
         for name, value in (("dest", dest), ("src", src)):
             if not isinstance(value, Buffer):
                 raise NvshmemInvalid(f"{name} is a {type(value).__name__}: pass a Buffer")
+        timed = switch(enable_timing, "enable_timing")
         handle_of(stream)
     except NvshmemInvalid as error:
         _reject(error, stream, _reduce, handle, None, None, 0, 0, 0)
-    if not enable_timing:
+    if not timed:
         calls[coll]()
         return None
     if stream is None:

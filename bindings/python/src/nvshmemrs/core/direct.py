@@ -7,8 +7,8 @@ import enum
 from typing import Union
 
 from .. import _ffi
+from ._arguments import queried_team
 from ._job import check, job, lib, unsupported
-from ._operand import queried_team
 
 __all__ = [
     "ComparisonType",

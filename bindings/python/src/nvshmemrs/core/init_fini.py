@@ -12,8 +12,8 @@ import numpy as np
 
 from .. import _ffi
 from . import _device, _job
+from ._arguments import c_int, duration, integer, switch
 from ._job import check, job, lib
-from ._operand import c_int
 from .interop.numpy import announce_if_checked
 from .nvshmem_types import (
     ForkedError,
@@ -99,7 +99,7 @@ def get_unique_id(empty: bool = False) -> UniqueID:
     ``init``.
     """
     uid = UniqueID()
-    if not empty:
+    if not switch(empty, "empty"):
         check(lib.nvshmemrs_unique_id_new(ctypes.cast(uid.ptr, ctypes.POINTER(_ffi.UniqueId))))
     return uid
 
@@ -259,16 +259,13 @@ def attributes(
     check(lib.nvshmemrs_init_attr_default(ctypes.byref(attr)))
     _choose(attr, device)
     if heap_bytes is not None:
-        if not isinstance(heap_bytes, int) or not 0 < heap_bytes < 2**63:
-            raise NvshmemInvalid(f"heap_bytes={heap_bytes!r}: give a positive integer")
-        attr.heap_bytes = heap_bytes
+        size = integer(heap_bytes, "heap_bytes")
+        if not 0 < size < 2**63:
+            raise NvshmemInvalid(f"heap_bytes={size}: it must be a positive integer")
+        attr.heap_bytes = size
     for name, seconds in (("timeout", timeout), ("init_timeout", init_timeout)):
         if seconds is not None:
-            if not isinstance(seconds, (int, float)) or not 0 < seconds < float("inf"):
-                raise NvshmemInvalid(
-                    f"{name}={seconds!r}: give a positive number of seconds; None is the default"
-                )
-            setattr(attr, f"{name}_s", float(seconds))
+            setattr(attr, f"{name}_s", duration(seconds, name))
     return attr
 
 

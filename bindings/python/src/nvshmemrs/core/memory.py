@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import builtins
 import ctypes
-import mmap
-import operator
+import gc
 import weakref
 from typing import Any, Callable, Dict, NamedTuple, NoReturn, Optional, Tuple, Union
 
@@ -12,6 +12,8 @@ import numpy as np
 
 from .. import _ffi
 from . import _foreign, _job
+from ._arguments import integer, pe_of, switch
+from ._export import exporting
 from ._job import check, fail_together, job, lib, unsupported
 from .nvshmem_types import BufferTypes, NvshmemInvalid
 from .streams import handle_of, queue, synchronize
@@ -35,13 +37,16 @@ __all__ = [
 # Sizes and addresses that every member's library refuses; see fail_together.
 _NO_SIZE = 2**64 - 1
 _NO_ADDRESS = 1
+_OF_A_GPU = "this Buffer is memory of a GPU: use CuPy or torch, or get() it into a NumPy array"
 
 
+@exporting
 class Buffer:
     """A block of symmetric memory, made by ``buffer`` and the array functions, never directly.
 
-    It speaks DLPack and NumPy's array interface as bytes, or that of CUDA, and has what a
-    cuda.core.Buffer has; ``memoryview`` gives a memoryview of host memory. ``with`` frees it. If
+    It speaks DLPack, NumPy's array interface and the buffer protocol as bytes, or the interface of
+    CUDA, and has what a cuda.core.Buffer has; ``memoryview`` gives a memoryview of host memory.
+    ``with`` frees it. If
     the last reference to it and to all arrays in it goes away first, this PE's release is recorded,
     and the next collective allocation frees what all PEs have released.
     """
@@ -73,8 +78,8 @@ class Buffer:
         self._exporter = exporter  # of registered memory: keeps it mapped
         self._device = job.device
         self._finalizer: Any = None
-        if self._device >= 0 and (origin is None or address not in _job.on_device):
-            _job.on_device[address] = self
+        if origin is None or address not in _job.buffers:
+            _job.buffers[address] = weakref.ref(self)
         if origin is None and exporter is None:
             self._release_when_collected()
 
@@ -170,14 +175,22 @@ class Buffer:
         status = function(*arguments)
         if status:
             self._address = address
+            _job.buffers[address] = weakref.ref(self)
             self._release_when_collected()
             check(status)
 
     def _forget(self) -> None:
+        if self._origin is None:
+            _job.buffers.pop(self._address, None)
         self._address = 0
         if self._finalizer is not None:
             self._finalizer.detach()
         _job.operands.clear()
+
+    def __buffer__(self, flags: int) -> "builtins.memoryview":
+        if self._device >= 0:
+            raise BufferError(_OF_A_GPU)
+        return as_numpy(self).data
 
     @property
     def __array_interface__(self) -> Dict[str, Any]:
@@ -198,9 +211,7 @@ class Buffer:
         return {"version": 3, "shape": (self._size,), "typestr": "|u1", "data": (address, False)}
 
     def __array__(self, *_: Any, **__: Any) -> Any:
-        raise TypeError(
-            "this Buffer is memory of a GPU: use CuPy or torch, or get() it into a NumPy array"
-        )
+        raise TypeError(_OF_A_GPU)
 
     def __dlpack__(self, **arguments: Any) -> Any:
         if self._device < 0:
@@ -240,7 +251,7 @@ class Buffer:
         sides = self.live_address(), there.address
         if name == "dst":
             sides = sides[::-1]
-        check(queue(stream, (self, other), function, *sides, self._size, job.my_pe))
+        check(queue(stream, (self, other, there), function, *sides, self._size, job.my_pe))
 
     def __repr__(self) -> str:
         if not self.is_live:
@@ -255,11 +266,14 @@ def buffer(size: int, release: bool = False, except_on_del: bool = True) -> Buff
     are accepted and have no effect: a Buffer that is collected without ``free`` raises and prints
     nothing, its release is recorded (see Buffer).
     """
-    nbytes = _whole_number(size)
-    if not 0 < nbytes < _NO_SIZE:
-        fail_allocation(
-            NvshmemInvalid(f"size={size!r}: a buffer needs an integer number of bytes, at least 1")
-        )
+    try:
+        nbytes = integer(size, "size")
+        switch(release, "release")
+        switch(except_on_del, "except_on_del")
+        if not 0 < nbytes < _NO_SIZE:
+            raise NvshmemInvalid(f"size={size!r}: a buffer must have at least 1 byte")
+    except NvshmemInvalid as error:
+        fail_allocation(error)
     return allocate(lib.nvshmemrs_malloc, nbytes)
 
 
@@ -297,7 +311,7 @@ def realloc(buffer: Optional[Buffer], size: int) -> Optional[Buffer]:
     moved = ctypes.c_void_p()
     old = 0
     try:
-        nbytes = _whole_number(size)
+        nbytes = integer(size, "size")
         if not 0 <= nbytes < _NO_SIZE:
             raise NvshmemInvalid(f"size={size!r}: give an integer number of bytes, 0 to free")
         if buffer is not None:
@@ -355,10 +369,13 @@ def register_external_buffer(
     for that, a process with several threads gets NotSupportedError. NVSHMEM
     `nvshmemx_buffer_register_symmetric`.
     """
+    from . import _registered  # which imports this module
+
     symmetric = ctypes.c_void_p()
+    find = _registered.whole_pages if job.device < 0 else _registered.on_gpu
     try:
-        exporter, address, size = _pages(buffer) if job.device < 0 else _on_gpu(buffer)
-        wish = _preferred(preferred_address)
+        exporter, address, size = find(buffer)
+        wish = _registered.preferred(preferred_address)
     except NvshmemInvalid as error:
         rejected = (_NO_ADDRESS, _NO_SIZE, None, symmetric)
         fail_together(error, lib.nvshmemrs_buffer_register, *rejected)
@@ -454,35 +471,44 @@ def fail_free(error: NvshmemInvalid) -> NoReturn:
 def owner_of(value: Any) -> Optional[Buffer]:
     """The Buffer that an array, or a view of one, lies in; None for memory that is not ours."""
     base: Any = value
-    if job.device >= 0 and not isinstance(value, (np.ndarray, Buffer)):
+    array: Any = None
+    if not isinstance(value, (np.ndarray, Buffer)):
         base = _foreign.base_of(value)
-        base = _by_address(value) if base is None else base
+        if base is None:
+            found = _foreign.described(value, "array")
+            if found is None or found.keeper is None:
+                return None if found is None else _at(found.address)
+            base = found.keeper
     while base is not None:
         if isinstance(base, np.ndarray):
-            base = base.base
+            array, base = base, base.base
         elif isinstance(base, Buffer):
             return base
+        elif isinstance(base, _foreign.Span):
+            base = base.base
         elif isinstance(base, memoryview):
             base = base.obj
+        elif type(base).__name__ == "PyCapsule":  # of DLPack
+            return _at(array.__array_interface__["data"][0])
+        elif type(base).__name__ == "_buffer_wrapper":  # between ``__buffer__`` and who asked
+            base = next((one for one in gc.get_referents(base) if isinstance(one, Buffer)), None)
         else:
             base = getattr(base, "base", None)  # what numpy.lib.stride_tricks leaves in between
     return None
 
 
-def _by_address(value: Any) -> Optional[Buffer]:
-    """The Buffer that an array on a GPU lies in, where its library does not tell."""
-    found = _foreign.described(value, "array")
-    if found is not None:
-        for address, buffer in list(_job.on_device.items()):
-            if address <= found.address < address + buffer.size and buffer.is_live:
-                return buffer  # type: ignore[no-any-return]
+def _at(place: int) -> Optional[Buffer]:
+    """The Buffer that this address is in."""
+    for address, known in list(_job.buffers.items()):
+        buffer: Optional[Buffer] = known()
+        if buffer is not None and address <= place < address + buffer.size and buffer.is_live:
+            return buffer
     return None
 
 
 def as_numpy(buffer: Buffer) -> np.ndarray:
     """A Buffer's bytes as NumPy sees them: for their layout only, as they may be a GPU's."""
-    span = _foreign.Span(buffer.live_address(), buffer, (buffer.size,), None)
-    return span.array().view(np.uint8)
+    return _foreign.Span(buffer.live_address(), buffer, (buffer.size,), None).array()
 
 
 def end(buffer: Buffer) -> None:
@@ -510,75 +536,6 @@ def registered_at(value: Any) -> Optional[Buffer]:
     return None
 
 
-def _on_gpu(value: Any) -> Tuple[Any, int, int]:
-    """Memory of a GPU to register, its address and size. The library knows what can be."""
-    from ._operand import contiguous, operand, writable  # which imports this module
-
-    found = operand(value, "buffer")
-    if not found.f_contiguous:
-        contiguous(found, "buffer")
-    writable(value, "buffer")
-    if owner_of(value) is not None:
-        raise NvshmemInvalid("buffer is symmetric memory already")
-    for start, other in _job.external.values():
-        if start < found.address + found.nbytes and found.address < start + other.size:
-            raise NvshmemInvalid("buffer is registered already, or a part of it: unregister it")
-    return value, found.address, found.nbytes
-
-
-def _pages(value: Any) -> Tuple["memoryview", int, int]:
-    """Memory to register, its address and size; NvshmemInvalid unless it is whole pages that can
-    be written.
-    """
-    try:
-        view = memoryview(value).cast("B")
-    except (TypeError, ValueError) as error:
-        raise NvshmemInvalid(
-            f"buffer is a {type(value).__name__}: pass something with a contiguous buffer, such as "
-            f"an mmap.mmap or aligned_empty(...) ({error})"
-        ) from None
-    if view.readonly:
-        raise NvshmemInvalid("buffer is read-only: other PEs shall write it")
-    if owner_of(value) is not None:
-        raise NvshmemInvalid("buffer is symmetric memory already")
-    address = (
-        int(np.frombuffer(view, np.uint8).__array_interface__["data"][0]) if view.nbytes else 0
-    )
-    if address % mmap.PAGESIZE or view.nbytes % mmap.PAGESIZE or not view.nbytes:
-        raise NvshmemInvalid(
-            f"buffer is {view.nbytes} bytes at {address:#x}: whole pages of {mmap.PAGESIZE} bytes "
-            "are registered, and the address is a multiple of that. aligned_empty(shape, dtype) "
-            "makes such an array"
-        )
-    for start, found in _job.external.values():
-        if start < address + view.nbytes and address < start + found.size:
-            raise NvshmemInvalid(
-                "buffer is registered already, or a part of it: unregister it first"
-            )
-    return view, address, view.nbytes
-
-
-def _preferred(address: Any) -> Optional[int]:
-    if address is None:
-        return None
-    if isinstance(address, Buffer):
-        return address.live_address()
-    number = _whole_number(address)
-    if number <= 0 or number % mmap.PAGESIZE or number >= 2**63:
-        raise NvshmemInvalid(
-            f"preferred_address={address!r}: give an address that is a multiple of {mmap.PAGESIZE}"
-        )
-    return number
-
-
-def _whole_number(value: Any) -> int:
-    """An integer; -1 for what is none."""
-    try:
-        return operator.index(value)
-    except TypeError:
-        return -1
-
-
 def leave_scope(buffer: Buffer, failed: Optional[type]) -> None:
     """The end of a `with` block: frees, unless it was freed in the block.
 
@@ -597,12 +554,7 @@ def leave_scope(buffer: Buffer, failed: Optional[type]) -> None:
 
 def peer_address(address: int, pe: int) -> int:
     """Where PE `pe`'s copy of `address` can be loaded and stored."""
-    try:
-        number = operator.index(pe)
-    except TypeError:
-        raise NvshmemInvalid(f"pe={pe!r}: give the PE's number, an integer") from None
-    if not -(2**31) <= number < 2**31:
-        raise NvshmemInvalid(f"pe={pe}: no job has a PE of that number")
+    number = pe_of(pe, None, "pe")
     peer = ctypes.c_void_p()
     check(lib.nvshmemrs_ptr(job.runtime, address, number, ctypes.byref(peer)))
     if not peer.value:

@@ -19,6 +19,30 @@ from typing import (
 
 from .._ffi import Status, Team
 
+__all__ = [
+    "BootstrapError",
+    "BufferTypes",
+    "CheckFailedError",
+    "CudaError",
+    "ForkedError",
+    "HeapExhaustedError",
+    "MismatchError",
+    "MutableEnum",
+    "NotInitializedError",
+    "NotSupportedError",
+    "NvshmemError",
+    "NvshmemInvalid",
+    "NvshmemStream",
+    "NvshmemWarning",
+    "PeDiedError",
+    "PeStoppedError",
+    "PeerArgumentError",
+    "TeamBrokenError",
+    "Teams",
+    "Version",
+    "WaitTimeoutError",
+]
+
 
 class NvshmemWarning(UserWarning):
     """For programs that name the reference's warning; nothing here issues it."""
@@ -196,7 +220,7 @@ class MutableEnum:
         """Names with values."""
         return self._members.items()
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> int:
         if name.startswith("_"):  # before __init__, as when unpickled
             raise AttributeError(name)
         try:

@@ -21,15 +21,13 @@ import numpy as np
 
 from .. import _ffi
 from . import _strided
-from ._dtypes import one_element
+from ._arguments import integer, is_member, pe_of, wrong_member
+from ._dtypes import C_TYPES, SIZES, one_element, scalar
 from ._job import bare, check, job, lib, raise_status
 from ._operand import (
     Operand,
-    c_int,
     contiguous,
-    integer,
     operand,
-    pe_of,
     signal_place,
     signal_value,
     typed,
@@ -78,6 +76,16 @@ _get_nbi = _strided.Calls("nvshmemrs_get_nbi", lib.nvshmemrs_iget, lib.nvshmemrs
 _put_signal = bare("nvshmemrs_put_signal"), lib.nvshmemrs_put_signal
 _put_signal_nbi = bare("nvshmemrs_put_signal_nbi"), lib.nvshmemrs_put_signal_nbi
 _signal_op = bare("nvshmemrs_signal_op")
+
+# Sizes as functions from `bare` take them.
+_size = ctypes.c_size_t
+_SIZE_OF = {code: _size(SIZES[code]) for code in C_TYPES}
+
+# The right calls, for those who have changed two arguments.
+_PUT_SIGNAL = "put_signal(dst, src, signal_var, {value}, {member}, remote_pe)"
+_PUT_SIGNAL_NBI = "put_signal_nbi(dst, src, signal_var, {value}, {member}, remote_pe)"
+_SIGNAL_OP = "signal_op(signal_var, {value}, {member}, remote_pe)"
+_SIGNAL_WAIT = "signal_wait(signal_var, {value}, {member})"
 
 
 def put(
@@ -159,7 +167,7 @@ def _move(
     if not _is_plain(target, source, count):
         planned = _strided.plan(target, source, count, number == job.my_pe)
         status = _strided.copy(calls, handle_of(stream), planned, number)
-        hold(stream, (dst, src))
+        hold(stream, (dst, src, target, source))
     elif stream is None:
         runtime = job.direct or handle_of(None)
         status = calls.plain(runtime, target.place, source.place, target.extent, number)
@@ -167,7 +175,7 @@ def _move(
         runtime = handle_of(stream)
         status = calls.plain(runtime, target.place, source.place, target.extent, number)
         if not status:
-            hold(stream, (dst, src))
+            hold(stream, (dst, src, target, source))
     if status:
         raise_status(status)
 
@@ -190,6 +198,7 @@ def _positional(
     if len(stream_or_pe) > 1:
         raise TypeError(f"4 arguments have no name, and {len(stream_or_pe) + 3} were given")
     if isinstance(fourth, (int, np.integer)):
+        integer(fourth, "the PE behind the count")  # which a bool or a member of an enum is not
         if count is not None or pe is not None:
             raise NvshmemInvalid(
                 f"{fourth} is the PE and {remote_pe} the count, and count={count!r}, pe={pe!r} "
@@ -218,17 +227,24 @@ def p(
     `dtype` says the type of a Buffer's elements. Completion as ``put``. OpenSHMEM 1.5 section
     9.5.2.
     """
-    target = typed(dst, dtype, "dst")
-    if target.nbytes == 0:
-        raise NvshmemInvalid("dst is empty: p writes one element")
-    made = one_element(value, target.dtype, "value")
-    number = pe_of(remote_pe, pe)
-    arguments = (target.address, operand(made, "value").address, made.nbytes)
-    if stream is None:
-        status = _put.contiguous(handle_of(None), *arguments, number)
+    target = operand(dst, "dst")
+    code = target.code
+    if code in C_TYPES and dtype is None and target.nbytes:
+        made = C_TYPES[code](scalar(value, code, "value"))
+        arguments = (target.place, ctypes.byref(made), _SIZE_OF[code])
     else:
-        status = queue(stream, (dst, made), _put.contiguous, *arguments, number)
-    check(status)
+        target = typed(dst, dtype, "dst")
+        if target.nbytes == 0 or target.dtype is None:
+            raise NvshmemInvalid("dst is empty: p writes one element")
+        made = one_element(value, target.dtype, "value")
+        arguments = (target.place, operand(made, "value").place, _size(made.nbytes))
+    number = pe_of(remote_pe, pe)
+    if stream is None:
+        status = _put.plain(job.direct or handle_of(None), *arguments, number)
+    else:
+        status = queue(stream, (dst, made), _put.plain, *arguments, number)
+    if status:
+        raise_status(status)
 
 
 def g(
@@ -244,18 +260,28 @@ def g(
     `dtype` says the type of a Buffer's elements. With a stream it waits until the stream has read
     it. OpenSHMEM 1.5 section 9.5.5.
     """
-    source = typed(src, dtype, "src")
-    if source.nbytes == 0:
-        raise NvshmemInvalid("src is empty: g reads one element")
-    made = np.empty(1, source.dtype)
-    number = pe_of(remote_pe, pe)
-    arguments = (operand(made, "value").address, source.address, made.nbytes)
-    if stream is None:
-        check(_get.contiguous(handle_of(None), *arguments, number))
+    source = operand(src, "src")
+    code, layout = source.code, source.layout
+    made: Any
+    if code in C_TYPES and layout is not None and dtype is None and source.nbytes:
+        made = C_TYPES[code]()
+        arguments = (ctypes.byref(made), source.place, _SIZE_OF[code])
     else:
-        check(queue(stream, (src, made), _get.contiguous, *arguments, number))
+        layout = None
+        source = typed(src, dtype, "src")
+        if source.nbytes == 0:
+            raise NvshmemInvalid("src is empty: g reads one element")
+        made = np.empty(1, source.dtype)
+        arguments = (operand(made, "value").place, source.place, _size(made.nbytes))
+    number = pe_of(remote_pe, pe)
+    if stream is None:
+        status = _get.plain(job.direct or handle_of(None), *arguments, number)
+        if status:
+            raise_status(status)
+    else:
+        check(queue(stream, (src, made), _get.plain, *arguments, number))
         synchronize(stream)
-    return made[0]
+    return made[0] if layout is None else layout.type(made.value)
 
 
 def iput(
@@ -359,7 +385,7 @@ def _every(array: Any, stride: int, block: int, count: int, dtype: Any, name: st
             f"{name}_stride={stride}, blocks of {block}, count={count}: a block has at least 1 "
             "element, the stride at least the elements of a block, and a count is not negative"
         )
-    size = whole.dtype.itemsize
+    size = 1 if whole.dtype is None else whole.dtype.itemsize
     there = whole.nbytes // (size or 1)
     if number and (number - 1) * step + length > there:
         raise NvshmemInvalid(
@@ -390,6 +416,7 @@ def put_signal(
     symmetric. Who sees the signal sees the data. Returns when `src` may be reused. OpenSHMEM 1.5
     section 9.8.3.
     """
+    _check_update(signal_val, signal_op, _PUT_SIGNAL)
     update = (signal_var, signal_val, signal_op)
     _move_signal(_put_signal, dst, src, update, pe_of(remote_pe, pe), stream, count)
 
@@ -407,6 +434,7 @@ def put_signal_nbi(
     pe: Optional[int] = None,
 ) -> None:
     """As ``put_signal``, but `src` must stay until ``quiet``. OpenSHMEM 1.5 section 9.8.4."""
+    _check_update(signal_val, signal_op, _PUT_SIGNAL_NBI)
     update = (signal_var, signal_val, signal_op)
     _move_signal(_put_signal_nbi, dst, src, update, pe_of(remote_pe, pe), stream, count)
 
@@ -415,7 +443,7 @@ def _move_signal(
     functions: Tuple[Callable[..., int], Callable[..., int]],
     dst: Any,
     src: Any,
-    update: Tuple[Any, int, int],
+    update: Tuple[Any, int, SignalOp],
     pe: int,
     stream: Optional[Stream],
     count: Optional[int],
@@ -423,7 +451,7 @@ def _move_signal(
     runtime = handle_of(stream)
     target, source = operand(dst, "dst"), operand(src, "src")
     signal = signal_place(update[0])
-    value, how = signal_value(update[1]), c_int(update[2], "signal_op")
+    value, how = signal_value(update[1]), update[2]
     plain, function = functions
     if _is_plain(target, source, count):
         to, of, nbytes = target.place, source.place, target.extent
@@ -439,9 +467,14 @@ def _move_signal(
                 or lib.nvshmemrs_fence(runtime)
                 or _signal_op(runtime, signal, value, how, pe)
             )
-    hold(stream, (dst, src, update[0]))
+    hold(stream, (dst, src, update[0], target, source))
     if status:
         raise_status(status)
+
+
+def _check_update(value: Any, how: Any, call: str) -> None:
+    if type(how) is not SignalOp or (type(value) is not int and is_member(value)):
+        wrong_member(SignalOp, how, value, "signal_op", call)
 
 
 def signal_op(
@@ -456,12 +489,9 @@ def signal_op(
     """Updates the signal on PE `remote_pe`, after all earlier puts of this PE to it. NVSHMEM
     `nvshmemx_signal_op`.
     """
-    arguments = (
-        signal_place(signal_var),
-        signal_value(signal_val),
-        c_int(signal_op, "signal_op"),
-        pe_of(remote_pe, pe),
-    )
+    _check_update(signal_val, signal_op, _SIGNAL_OP)
+    place, value = signal_place(signal_var), signal_value(signal_val)
+    arguments = (place, value, signal_op, pe_of(remote_pe, pe))
     if stream is None:
         status = _signal_op(job.direct or handle_of(None), *arguments)
     else:
@@ -482,8 +512,10 @@ def signal_wait(
     Local: only the caller waits. What the sender put before the signal is visible on return. With
     a stream, the stream waits and the call returns None at once. OpenSHMEM 1.5 section 9.10.15.
     """
+    how = signal_op
+    if type(how) is not ComparisonType or (type(signal_val) is not int and is_member(signal_val)):
+        wrong_member(ComparisonType, how, signal_val, "signal_op", _SIGNAL_WAIT)
     place, value = signal_place(signal_var), signal_value(signal_val)
-    how = c_int(signal_op, "signal_op")
     if stream is not None:
         # The form without an output is queued; with one, the call would wait for it.
         arguments = (place, how, ctypes.addressof(value), int(_ffi.Dtype.UINT64))

@@ -335,17 +335,15 @@ _KINDS: Dict[type, Callable[[Any], Any]] = {}
 
 def _raw(stream: Any) -> int:
     """The cudaStream_t of a stream."""
+    tells: Callable[[Any], Any]
     if hasattr(stream, "cuda_stream"):  # torch
-        tells: Callable[[Any], Any] = operator.attrgetter("cuda_stream")
+        tells = operator.attrgetter("cuda_stream")
     elif hasattr(stream, "__cuda_stream__"):  # cuda.core
-
-        def tells(one: Any) -> Any:
-            return one.__cuda_stream__()[1]
-
+        tells = _of_cuda_core
     elif hasattr(stream, "ptr"):  # CuPy
         tells = operator.attrgetter("ptr")
     else:
-        tells = operator.index
+        tells = _number
     try:
         number = operator.index(tells(stream))
         _KINDS[type(stream)] = tells
@@ -357,6 +355,16 @@ def _raw(stream: Any) -> int:
             "what has __cuda_stream__, the number of a cudaStream_t, or None"
         )
     return number
+
+
+def _of_cuda_core(stream: Any) -> Any:
+    return stream.__cuda_stream__()[1]
+
+
+def _number(stream: Any) -> int:
+    if isinstance(stream, bool):
+        raise TypeError
+    return operator.index(stream)
 
 
 def _adopt(raw: int, stream: Any) -> ctypes.c_uint64:

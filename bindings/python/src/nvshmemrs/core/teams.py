@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import ctypes
 import enum
-import operator
 from typing import Any, Optional, Tuple, Union
 
 from .. import _ffi
+from ._arguments import bits, c_int, integer, queried_team, team_of
 from ._job import check, fail_together, job, lib, team_sizes
-from ._operand import c_int, integer, queried_team, team_of
 from .nvshmem_types import NvshmemInvalid, Teams
 
 __all__ = [
@@ -149,7 +148,7 @@ def team_split_strided(
     try:
         _free_names(new_team_name)
         numbers = (c_int(start, "start"), c_int(stride, "stride"), c_int(size, "size"))
-        data, mask = _config(config, "config"), integer(config_mask, "config_mask")
+        data, mask = _config(config, "config"), bits(config_mask, TeamConfigMask, "config_mask")
     except NvshmemInvalid as error:
         fail_together(error, lib.nvshmemrs_team_split_strided, parent, 0, 0, 0, None, 0, made)
     check(lib.nvshmemrs_team_split_strided(job.runtime, parent, *numbers, data, mask, made))
@@ -178,8 +177,14 @@ def team_split_2d(
         if new_team_name is not None:
             _free_names(new_team_name, f"{new_team_name}_X", f"{new_team_name}_Y")
         columns = c_int(xrange, "xrange")
-        x_axis = _config(xaxis_config, "xaxis_config"), integer(xaxis_mask, "xaxis_mask")
-        y_axis = _config(yaxis_config, "yaxis_config"), integer(yaxis_mask, "yaxis_mask")
+        x_axis = (
+            _config(xaxis_config, "xaxis_config"),
+            bits(xaxis_mask, TeamConfigMask, "xaxis_mask"),
+        )
+        y_axis = (
+            _config(yaxis_config, "yaxis_config"),
+            bits(yaxis_mask, TeamConfigMask, "yaxis_mask"),
+        )
     except NvshmemInvalid as error:
         fail_together(error, lib.nvshmemrs_team_split_2d, parent, 0, None, 0, None, 0, x, y)
     check(lib.nvshmemrs_team_split_2d(job.runtime, parent, columns, *x_axis, *y_axis, x, y))
@@ -217,7 +222,7 @@ def team_init(
             "team_config has no uniqueid, by which the members find each other: pass them all "
             "TeamConfig(uniqueid=...), a number of your own or one from get_team_unique_id()"
         )
-    mask = integer(config_mask, "config_mask") | TeamConfigMask.UNIQUEID
+    mask = bits(config_mask, TeamConfigMask, "config_mask") | TeamConfigMask.UNIQUEID
     made = ctypes.c_uint64()
     check(lib.nvshmemrs_team_init(job.runtime, data, mask, count, number, made))
     team = _named(made.value, new_team_name or f"TEAM_{made.value}")
@@ -305,10 +310,7 @@ def _either(value: Optional[int], other: Optional[int], name: str, spelling: str
 
 
 def _unsigned(value: Any, name: str) -> int:
-    try:
-        number = operator.index(value)
-    except TypeError:
-        number = -1
+    number = integer(value, name)
     if not 0 <= number < 2**64:
-        raise NvshmemInvalid(f"{name}={value!r}: give an integer, 0 to 2**64 - 1")
+        raise NvshmemInvalid(f"{name}={number}: it must be 0 to 2**64 - 1")
     return number

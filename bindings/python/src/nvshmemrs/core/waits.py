@@ -15,9 +15,11 @@ from typing import Any, Iterator, List, Optional, Tuple
 
 import numpy as np
 
+from ._arguments import duration, is_member, shown, wrong_member
 from ._dtypes import C_TYPES, NAMES, SIZES, element_code, scalar
 from ._job import check, job, lib, raise_status
-from ._operand import Operand, c_int, contiguous, element, operand
+from ._operand import Operand, contiguous, element, operand
+from .direct import ComparisonType
 from .nvshmem_types import NvshmemInvalid
 from .streams import Stream, handle_of, queue
 
@@ -46,10 +48,9 @@ def deadline(seconds: float) -> Iterator[None]:
     collective that it ends breaks its team. Local; works before ``init``, which keeps to its own
     limit.
     """
-    if not isinstance(seconds, (int, float)):
-        raise NvshmemInvalid(f"seconds={seconds!r}: give a positive number of seconds")
+    limit = duration(seconds, "seconds")
     previous = ctypes.c_uint64()
-    check(lib.nvshmemrs_deadline_begin(seconds, previous))
+    check(lib.nvshmemrs_deadline_begin(limit, previous))
     try:
         yield
     finally:
@@ -58,7 +59,7 @@ def deadline(seconds: float) -> Iterator[None]:
 
 def wait_until(
     ivar: Any,
-    cmp: int,
+    cmp: ComparisonType,
     value: Any,
     stream: Optional[Stream] = None,
     *,
@@ -68,9 +69,10 @@ def wait_until(
     """Waits until element `offset` of `ivar` compares to `value` as `cmp` says. OpenSHMEM 1.5
     section 9.10.1.
     """
+    _check_comparison("wait_until(ivar", cmp, value)
     address, code = _variable(ivar, offset, dtype)
     wanted = C_TYPES[code](scalar(value, code, "value"))
-    arguments = (address, c_int(cmp, "cmp"), ctypes.addressof(wanted), code)
+    arguments = (address, cmp, ctypes.addressof(wanted), code)
     if stream is None:
         status = lib.nvshmemrs_wait_until(job.direct or handle_of(None), *arguments)
     else:
@@ -81,7 +83,7 @@ def wait_until(
 
 def wait_until_all(
     ivars: Any,
-    cmp: int,
+    cmp: ComparisonType,
     value: Any,
     status: Any = None,
     stream: Optional[Stream] = None,
@@ -100,7 +102,7 @@ def wait_until_all(
 
 def wait_until_any(
     ivars: Any,
-    cmp: int,
+    cmp: ComparisonType,
     value: Any,
     status: Any = None,
     stream: Optional[Stream] = None,
@@ -116,7 +118,7 @@ def wait_until_any(
 
 def wait_until_some(
     ivars: Any,
-    cmp: int,
+    cmp: ComparisonType,
     value: Any,
     status: Any = None,
     stream: Optional[Stream] = None,
@@ -131,7 +133,7 @@ def wait_until_some(
 
 def test(
     ivar: Any,
-    cmp: int,
+    cmp: ComparisonType,
     value: Any,
     stream: Optional[Stream] = None,
     *,
@@ -141,17 +143,18 @@ def test(
     """Whether element `offset` of `ivar` compares to `value` as `cmp` says. OpenSHMEM 1.5 section
     9.10.8.
     """
+    _check_comparison("test(ivar", cmp, value)
     address, code = _variable(ivar, offset, dtype)
     wanted = C_TYPES[code](scalar(value, code, "value"))
     result = ctypes.c_int32()
-    arguments = (address, c_int(cmp, "cmp"), ctypes.addressof(wanted), code, result)
+    arguments = (address, cmp, ctypes.addressof(wanted), code, result)
     check(lib.nvshmemrs_test(handle_of(stream), *arguments))
     return bool(result.value)
 
 
 def test_all(
     ivars: Any,
-    cmp: int,
+    cmp: ComparisonType,
     value: Any,
     status: Any = None,
     stream: Optional[Stream] = None,
@@ -170,7 +173,7 @@ def test_all(
 
 def test_any(
     ivars: Any,
-    cmp: int,
+    cmp: ComparisonType,
     value: Any,
     status: Any = None,
     stream: Optional[Stream] = None,
@@ -185,7 +188,7 @@ def test_any(
 
 def test_some(
     ivars: Any,
-    cmp: int,
+    cmp: ComparisonType,
     value: Any,
     status: Any = None,
     stream: Optional[Stream] = None,
@@ -197,7 +200,13 @@ def test_some(
 
 
 def _any(
-    name: str, ivars: Any, cmp: int, value: Any, status: Any, stream: Optional[Stream], dtype: Any
+    name: str,
+    ivars: Any,
+    cmp: ComparisonType,
+    value: Any,
+    status: Any,
+    stream: Optional[Stream],
+    dtype: Any,
 ) -> Optional[int]:
     form, array, wanted, chosen, rest = _several(name, ivars, cmp, value, status, dtype)
     index = ctypes.c_size_t()
@@ -207,13 +216,42 @@ def _any(
 
 
 def _some(
-    name: str, ivars: Any, cmp: int, value: Any, status: Any, stream: Optional[Stream], dtype: Any
+    name: str,
+    ivars: Any,
+    cmp: ComparisonType,
+    value: Any,
+    status: Any,
+    stream: Optional[Stream],
+    dtype: Any,
 ) -> List[int]:
     form, array, wanted, chosen, rest = _several(name, ivars, cmp, value, status, dtype)
     count = array.nbytes // SIZES[rest[2]]
     indices, found = (ctypes.c_size_t * count)(), ctypes.c_size_t()
     check(form(handle_of(stream), array.address, count, indices, chosen, *rest, found))
     return indices[: found.value]
+
+
+def _check_comparison(call: str, cmp: Any, value: Any) -> None:
+    """Raises unless one is a comparison and the other a number. `call` is how the right call
+    begins.
+    """
+    if type(cmp) is not ComparisonType or (type(value) is not int and is_member(value)):
+        wrong_member(ComparisonType, cmp, value, "cmp", call + ", {member}, {value})")
+
+
+def _flags(status: Any, name: str) -> np.ndarray:
+    """The elements of a status."""
+    try:
+        flags = np.asarray(status)
+    except (TypeError, ValueError):
+        flags = np.asarray("")
+    if flags.dtype.kind not in "iub" or flags.ndim == 0:
+        raise NvshmemInvalid(
+            f"status is {shown(status)}: it must be an array or a list of integers or bools, one "
+            f"for each element. Call {name}(ivars, cmp, value, status), or give a stream by its "
+            "name, stream="
+        )
+    return flags.ravel()
 
 
 def _variable(ivar: Any, offset: int, dtype: Any) -> Tuple[int, int]:
@@ -229,11 +267,12 @@ def _check_type(code: int) -> None:
 
 
 def _several(
-    name: str, ivars: Any, cmp: int, value: Any, status: Any, dtype: Any
+    name: str, ivars: Any, cmp: ComparisonType, value: Any, status: Any, dtype: Any
 ) -> Tuple[Any, Operand, Any, Any, Tuple[int, int, int]]:
     """The library's function, the elements, their values and status as the library reads them, and
     its arguments cmp, address of the values, dtype.
     """
+    _check_comparison(f"{name}(ivars", cmp, value)
     array = operand(ivars, "ivars")
     contiguous(array, "ivars")
     code = element_code(array.dtype, dtype, "ivars")
@@ -250,10 +289,10 @@ def _several(
         wanted = kind(scalar(value, code, "value"))
     chosen = None
     if status is not None:
-        flags = np.ravel(status)
+        flags = _flags(status, name)
         _check_length(flags, count, "status")
         chosen = (ctypes.c_int32 * count)(*(int(bool(flag)) for flag in flags))
-    return form, array, wanted, chosen, (c_int(cmp, "cmp"), ctypes.addressof(wanted), code)
+    return form, array, wanted, chosen, (cmp, ctypes.addressof(wanted), code)
 
 
 def _check_length(values: Any, count: int, name: str) -> None:

@@ -9,23 +9,17 @@ from typing import Any, Optional, Tuple
 import numpy as np
 
 from .. import _foreign
+from .._arguments import check_shape, shown, switch
 from .._job import check, job, lib
 from .._operand import operand
 from ..memory import Buffer, end, fail_free, owner_of
 from ..nvshmem_types import BufferTypes, NvshmemInvalid
 
 
-def check_shape(shape: Any) -> Tuple[int, ...]:
-    """A shape as a tuple of integers."""
-    try:
-        dims = (
-            (int(shape),) if isinstance(shape, (int, np.integer)) else tuple(int(n) for n in shape)
-        )
-    except (TypeError, ValueError):
-        dims = (-1,)
-    if any(n < 0 for n in dims):
-        raise NvshmemInvalid(f"shape={shape!r}: give an integer or a tuple of them, none negative")
-    return dims
+def switches(release: Any, except_on_del: Any) -> None:
+    """Raises unless both are bools. They have no effect; an order in their place would get lost."""
+    switch(release, "release")
+    switch(except_on_del, "except_on_del")
 
 
 def checked(shape: Any, kind: Any, itemsize: int, morder: str) -> Tuple[int, ...]:
@@ -36,9 +30,14 @@ def checked(shape: Any, kind: Any, itemsize: int, morder: str) -> Tuple[int, ...
         raise NvshmemInvalid(
             f"shape={shape!r}, dtype={kind}: that is {nbytes} bytes; give at least 1"
         )
-    if morder not in ("C", "F"):
-        raise NvshmemInvalid(f'morder={morder!r}: it is "C" or "F"')
+    check_order(morder)
     return dims
+
+
+def check_order(morder: Any) -> None:
+    """Raises unless it is the name of an order."""
+    if not isinstance(morder, str) or morder not in ("C", "F"):
+        raise NvshmemInvalid(f'morder={shown(morder)}: it must be "C" or "F"')
 
 
 def owner(array: Any, caller: str) -> Buffer:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, List, Optional, Tuple, Union
 
+from .._arguments import check_shape, integer
 from .._dtypes import numpy_dtype
 from .._job import job, lib, unsupported
 from ..memory import (
@@ -53,6 +54,7 @@ def array(
     try:
         _class()  # before the other PEs wait
         kind = numpy_dtype(dtype)
+        _common.switches(release, except_on_del)
         dims = _common.checked(shape, kind, kind.itemsize, morder)
     except NvshmemInvalid as error:
         fail_allocation(error)
@@ -78,7 +80,9 @@ def bytearray(
     """
     _on_gpu("bytearray")
     try:
-        nbytes = math.prod(_common.check_shape(shape)) * numpy_dtype(dtype).itemsize
+        nbytes = math.prod(check_shape(shape)) * numpy_dtype(dtype).itemsize
+        if device_id is not None:
+            integer(device_id, "device_id")
     except NvshmemInvalid as error:
         fail_allocation(error)
     return array(nbytes, "uint8", release, morder, except_on_del)

@@ -5,16 +5,18 @@ from __future__ import annotations
 import math
 import mmap
 import os
-from typing import Any, Literal, Optional, Tuple, Type, Union
+from typing import TYPE_CHECKING, Any, Literal, Optional, Tuple, Type, TypeVar, Union, overload
 
 import numpy as np
 
+from .._arguments import check_shape, integer
 from .._dtypes import numpy_dtype
 from .._job import job, lib, unsupported
 from .._operand import address_of
 from ..memory import (
     Buffer,
     allocate,
+    as_numpy,
     fail_allocation,
     get_peer_buffer,
     leave_scope,
@@ -25,6 +27,7 @@ from ..memory import (
 )
 from ..nvshmem_types import NotSupportedError, NvshmemInvalid
 from . import _common
+from ._types import Element, Order, Shape, makes_array
 
 __all__ = [
     "SymmetricArray",
@@ -41,7 +44,18 @@ __all__ = [
 ]
 
 
-class SymmetricArray(np.ndarray):
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from typing_extensions import Self
+    from typing_extensions import TypeVar as _TypeVar
+
+    _Shape = _TypeVar("_Shape", bound=Tuple[Any, ...], default=Tuple[Any, ...], covariant=True)
+    _Dtype = _TypeVar("_Dtype", bound=np.dtype[Any], default=np.dtype[Any], covariant=True)
+else:  # without their defaults, which Python 3.13 is the first to know
+    _Shape, _Dtype = TypeVar("_Shape"), TypeVar("_Dtype")
+
+
+class SymmetricArray(np.ndarray[_Shape, _Dtype]):
     """A NumPy array on the symmetric heap, or a view of one; ``with`` frees it.
 
     Results of arithmetic are plain ndarrays. What counts for an operation is where the memory is,
@@ -50,7 +64,7 @@ class SymmetricArray(np.ndarray):
 
     __slots__ = ()
 
-    def __enter__(self) -> "SymmetricArray":
+    def __enter__(self) -> "Self":
         return self
 
     def __exit__(self, kind: Optional[type], *_: object) -> None:
@@ -65,13 +79,16 @@ class SymmetricArray(np.ndarray):
             return array[()]
         return array.view(np.ndarray)
 
-    def copy(self, order: Any = "C") -> np.ndarray:  # type: ignore[override]
+    def copy(self, order: Any = "C") -> "np.ndarray[_Shape, _Dtype]":  # type: ignore[override]
         """A copy in private memory."""
-        return self.view(np.ndarray).copy(order)
+        made: Any = self.view(np.ndarray).copy(order)
+        return made  # type: ignore[no-any-return]
 
-    def astype(self, *arguments: Any, **named: Any) -> np.ndarray:
-        """A converted copy in private memory."""
-        return self.view(np.ndarray).astype(*arguments, **named)
+    if not TYPE_CHECKING:  # for which it is ndarray's
+
+        def astype(self, *arguments: Any, **named: Any) -> np.ndarray:
+            """A converted copy in private memory."""
+            return self.view(np.ndarray).astype(*arguments, **named)
 
     def __reduce__(self) -> Any:
         return self.view(np.ndarray).__reduce__()
@@ -81,11 +98,6 @@ _made: Type[Any] = SymmetricArray
 """The class of arrays on the symmetric heap."""
 _private: Type[Any] = np.ndarray
 """The class of arrays in private memory."""
-
-
-def _symmetric(*args: Any, **named: Any) -> SymmetricArray:
-    made: SymmetricArray = np.ndarray.__new__(_made, *args, **named)
-    return made
 
 
 def announce_if_checked() -> None:
@@ -100,13 +112,14 @@ def announce_if_checked() -> None:
 announce_if_checked()
 
 
+@makes_array
 def array(
-    shape: Union[int, Tuple[int, ...]],
+    shape: Shape,
     dtype: Any = "float32",
     release: bool = False,
-    morder: Literal["C", "F"] = "C",
+    morder: Order = "C",
     except_on_del: bool = True,
-) -> SymmetricArray:
+) -> SymmetricArray[Any, Any]:
     """Allocates an array of zeros on every PE's symmetric heap.
 
     Collective over all PEs with the same arguments; includes a barrier. `morder` is "C" or "F".
@@ -115,31 +128,34 @@ def array(
     _host_memory("array")
     try:
         kind = numpy_dtype(dtype)
+        _common.switches(release, except_on_del)
         dims = _common.checked(shape, kind, kind.itemsize, morder)
     except NvshmemInvalid as error:
         fail_allocation(error)
     memory = allocate(lib.nvshmemrs_calloc, math.prod(dims), kind.itemsize)
-    return _symmetric(dims, kind, buffer=np.asarray(memory), order=morder)
+    return _in(memory, dims, kind, 0, None, morder)
 
 
 empty = array
 
 
 def bytearray(
-    shape: Union[int, Tuple[int, ...]],
+    shape: Shape,
     dtype: Any = "float32",
     release: bool = False,
     device_id: Optional[int] = None,
-    morder: Literal["C", "F"] = "C",
+    morder: Order = "C",
     except_on_del: bool = True,
-) -> SymmetricArray:
+) -> "SymmetricArray[Tuple[Any, ...], np.dtype[np.uint8]]":
     """The bytes of an array of this shape and dtype, as a one-dimensional array of uint8.
 
     Collective over all PEs, as ``array``. `device_id` is accepted and has no effect: the heap is
     host memory.
     """
     try:
-        nbytes = math.prod(_common.check_shape(shape)) * numpy_dtype(dtype).itemsize
+        nbytes = math.prod(check_shape(shape)) * numpy_dtype(dtype).itemsize
+        if device_id is not None:
+            integer(device_id, "device_id")
     except NvshmemInvalid as error:
         fail_allocation(error)
     return array(nbytes, np.uint8, release, morder, except_on_del)
@@ -161,14 +177,16 @@ def array_get_buffer(array: np.ndarray) -> Tuple[Buffer, int, str]:
     return _common.owner(array, "array_get_buffer"), array.nbytes, array.dtype.name
 
 
-def get_peer_array(array: np.ndarray, peer_pe: Optional[int] = None) -> SymmetricArray:
+def get_peer_array(
+    array: "NDArray[Element]", peer_pe: Optional[int] = None
+) -> "SymmetricArray[Tuple[Any, ...], np.dtype[Element]]":
     """PE `peer_pe`'s copy of an array or view, for direct loads and stores: same shape, dtype and
     strides. Local.
     """
     owner = _common.owner_for_peer(array, peer_pe, "get_peer_array")
     offset = address_of(array) - owner.live_address()
-    memory = np.asarray(get_peer_buffer(owner, peer_pe or 0))
-    return _symmetric(array.shape, array.dtype, memory, offset, array.strides)
+    memory = get_peer_buffer(owner, peer_pe or 0)
+    return _in(memory, array.shape, array.dtype, offset, array.strides)
 
 
 def get_multicast_array(team: Any, array: np.ndarray) -> np.ndarray:
@@ -176,13 +194,20 @@ def get_multicast_array(team: Any, array: np.ndarray) -> np.ndarray:
     raise unsupported("get_multicast_array")
 
 
+@overload
 def aligned_empty(
-    shape: Union[int, Tuple[int, ...]],
-    dtype: Any = "float32",
-    morder: Literal["C", "F"] = "C",
-) -> np.ndarray:
+    shape: Shape, dtype: Literal["float32", "f4"] = "float32", morder: Order = "C"
+) -> "NDArray[np.float32]": ...
+@overload
+def aligned_empty(
+    shape: Shape, dtype: "Union[Type[Element], np.dtype[Element]]", morder: Order = "C"
+) -> "NDArray[Element]": ...
+@overload
+def aligned_empty(shape: Shape, dtype: Any, morder: Order = "C") -> "NDArray[Any]": ...
+def aligned_empty(shape: Shape, dtype: Any = "float32", morder: Order = "C") -> "NDArray[Any]":
     """An array of zeros in private memory that can be registered: whole pages of its own. Local."""
-    dims, kind = _common.check_shape(shape), numpy_dtype(dtype)
+    dims, kind = check_shape(shape), numpy_dtype(dtype)
+    _common.check_order(morder)
     nbytes = math.prod(dims) * kind.itemsize
     if not 0 < nbytes < 2**63:
         raise NvshmemInvalid(f"shape={shape!r}, dtype={kind}: that is {nbytes} bytes, at least 1")
@@ -191,7 +216,9 @@ def aligned_empty(
     return np.ndarray.__new__(_private, dims, kind, buffer=pages, order=morder)
 
 
-def register_external_array(array: np.ndarray) -> SymmetricArray:
+def register_external_array(
+    array: "NDArray[Element]",
+) -> "SymmetricArray[Tuple[Any, ...], np.dtype[Element]]":
     """Makes an array of this process symmetric, where it is, and returns the array to use in
     operations: the same elements, shape, dtype and order, at another address.
 
@@ -203,8 +230,8 @@ def register_external_array(array: np.ndarray) -> SymmetricArray:
     if isinstance(array, np.ndarray) and (array.flags.c_contiguous or array.flags.f_contiguous):
         pages = _pages_of(array)
     memory = register_external_buffer(pages)
-    order: Literal["C", "F"] = "C" if array.flags.c_contiguous else "F"
-    return _symmetric(array.shape, array.dtype, buffer=np.asarray(memory), order=order)
+    order: Order = "C" if array.flags.c_contiguous else "F"
+    return _in(memory, array.shape, array.dtype, 0, None, order)
 
 
 def unregister_external_array(array: np.ndarray) -> None:
@@ -217,17 +244,32 @@ def unregister_external_array(array: np.ndarray) -> None:
     unregister_external_buffer(owner or registered_at(array) or array)
 
 
+def _in(
+    memory: Buffer,
+    shape: Tuple[int, ...],
+    dtype: "np.dtype[Element]",
+    offset: int,
+    strides: Optional[Tuple[int, ...]],
+    order: Order = "C",
+) -> "SymmetricArray[Tuple[Any, ...], np.dtype[Element]]":
+    """An array in a Buffer, without a copy; it keeps the Buffer."""
+    place: Any = as_numpy(memory)
+    made: Any = np.ndarray.__new__(_made, shape, dtype, place, offset, strides, order)
+    return made  # type: ignore[no-any-return]
+
+
 def _pages_of(array: np.ndarray) -> Any:
     """The whole pages that an array begins and ends in, if its memory has them; else itself."""
     root: Any = array
     while isinstance(root, np.ndarray) and root.base is not None:
         root = root.base
+    memory: Any = root
     try:
-        whole = np.frombuffer(root, np.uint8)
+        whole = np.frombuffer(memory, np.uint8)
     except (TypeError, ValueError, BufferError):
         return array.reshape(-1, order="A")
     start = address_of(array) - address_of(whole)
-    pages = memoryview(root).cast("B")[start : start + _rounded(array.nbytes)]
+    pages = memoryview(memory).cast("B")[start : start + _rounded(array.nbytes)]
     return pages if start >= 0 and pages.nbytes == _rounded(array.nbytes) else array.reshape(-1)
 
 

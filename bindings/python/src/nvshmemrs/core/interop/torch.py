@@ -8,6 +8,7 @@ from typing import Any, Optional, Tuple
 import numpy as np
 
 from .. import _foreign
+from .._arguments import check_shape
 from .._job import job, lib, unsupported
 from ..memory import (
     Buffer,
@@ -56,6 +57,7 @@ def tensor(
         torch = _torch()  # before the other PEs wait
         kind = torch.get_default_dtype() if dtype is None else dtype
         itemsize = _itemsize(torch, kind)
+        _common.switches(release, except_on_del)
         dims = _common.checked(shape, kind, itemsize, morder)
     except NvshmemInvalid as error:
         fail_allocation(error)
@@ -81,7 +83,7 @@ def bytetensor(
     try:
         torch = _torch()
         kind = torch.get_default_dtype() if dtype is None else dtype
-        nbytes = math.prod(_common.check_shape(shape)) * _itemsize(torch, kind)
+        nbytes = math.prod(check_shape(shape)) * _itemsize(torch, kind)
     except NvshmemInvalid as error:
         fail_allocation(error)
     return tensor(nbytes, torch.uint8, release, morder, except_on_del)
@@ -186,7 +188,5 @@ def _tensor(
     order: Any = "C",
 ) -> Any:
     """A tensor in a Buffer, without a copy; it keeps the Buffer."""
-    elements = np.ndarray(
-        shape, _CARRIED[itemsize], as_numpy(memory), offset, strides, order
-    )
+    elements = np.ndarray(shape, _CARRIED[itemsize], as_numpy(memory), offset, strides, order)
     return _foreign.torch_tensor(elements, job.device, dtype)

@@ -1,0 +1,129 @@
+"""Types: mypy --strict and pyright accept the package, the examples and what is right, and find
+what is wrong. pyright is that of basedpyright, whose wheel brings its Node.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Dict, Iterator, List, Set, Tuple
+
+import pytest
+
+import nvshmemrs
+import nvshmemrs.core as nvshmem
+
+PYTHON = Path(__file__).parent.parent
+TYPING = PYTHON / "tests" / "typing"
+WRONG = TYPING / "wrong.py"
+FILES = [
+    PYTHON / "src" / "nvshmemrs",
+    TYPING / "right.py",
+    WRONG,
+    *sorted((PYTHON.parent.parent / "examples" / "python").glob("*.py")),
+]
+
+
+def run(*command: str, **environment: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-m", *command],
+        env=dict(os.environ, **environment),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=600,
+    )
+    assert done.returncode == 1, done.stdout  # there are errors, those of wrong.py
+    return done.stdout
+
+
+def check(found: List[Tuple[str, int, str]]) -> None:
+    """`found` are all errors: path, line, message."""
+    elsewhere = [error for error in found if not error[0].endswith("wrong.py")]
+    assert not elsewhere
+    marked = {
+        number
+        for number, line in enumerate(WRONG.read_text().splitlines(), 1)
+        if line.endswith("  # error")
+    }
+    assert len(marked) > 20
+    assert {line for _, line, _ in found} == marked, found
+
+
+def test_mypy(tmp_path: Path) -> None:
+    pytest.importorskip("mypy")
+    paths = os.pathsep.join(map(str, (PYTHON / "src", TYPING / "stubs")))
+    out = run(
+        "mypy", "--strict", "--hide-error-context", f"--cache-dir={tmp_path}",
+        *map(str, FILES), MYPYPATH=paths, PYTHONPATH="",
+    )  # fmt: skip
+    errors = re.findall(r"^(.+?):(\d+): error: (.*)$", out, re.MULTILINE)
+    check([(path, int(line), text) for path, line, text in errors])
+
+
+def test_pyright(tmp_path: Path) -> None:
+    pytest.importorskip("basedpyright")
+    settings = {
+        "include": [str(path) for path in FILES],
+        "extraPaths": [str(PYTHON / "src")],
+        "stubPath": str(TYPING / "stubs"),
+        "typeCheckingMode": "standard",
+        "reportMissingModuleSource": "none",
+    }
+    (tmp_path / "pyrightconfig.json").write_text(json.dumps(settings))
+    out = run(
+        "basedpyright", "--outputjson", "--project", str(tmp_path), "--pythonpath", sys.executable
+    )
+    diagnostics = json.loads(out[out.index("{") :])["generalDiagnostics"]
+    check([(d["file"], d["range"]["start"]["line"] + 1, d["message"]) for d in diagnostics])
+
+
+def modules() -> Iterator[ModuleType]:
+    """nvshmemrs.core and the modules in it that have no underscore."""
+    yield nvshmem
+    for name, value in sorted(vars(nvshmem).items()):
+        if isinstance(value, ModuleType) and not name.startswith("_") and value not in (nvshmem, sys):
+            yield value
+    yield from (nvshmem.interop.numpy, nvshmem.interop.cupy, nvshmem.interop.torch)
+
+
+def test_every_public_name_is_in_all() -> None:
+    # Imports that a module needs itself; all others that have no underscore are public.
+    imported = {"annotations", "sys", "Any", "TYPE_CHECKING"}
+    public = {name for name in vars(nvshmem) if not name.startswith("_")} - imported
+    assert public == set(nvshmem.__all__)
+    for module in modules():
+        own: Set[str] = {
+            name
+            for name, value in vars(module).items()
+            if not name.startswith("_")
+            and getattr(value, "__module__", None) == module.__name__
+            and (callable(value) or isinstance(value, type))
+        }
+        assert own <= set(module.__all__) | _INTERNAL.get(module.__name__, set()), module
+
+
+# Functions of a module that only the other modules of the package use.
+_INTERNAL: Dict[str, Set[str]] = {
+    "nvshmemrs.core.memory": {
+        "allocate", "as_numpy", "end", "fail_allocation", "fail_free", "leave_scope", "owner_of",
+        "peer_address", "registered_at",
+    },
+    "nvshmemrs.core.streams": {"adopt_current", "handle_of", "hold", "queue", "synchronize"},
+    "nvshmemrs.core.collective": {"team_size"},
+    "nvshmemrs.core.nvshmem_types": {"error_of"},
+}  # fmt: skip
+
+
+def test_a_star_import_brings_all_names() -> None:
+    for module in (nvshmemrs, nvshmem):
+        names: Dict[str, object] = {}
+        exec(f"from {module.__name__} import *", names)
+        assert set(nvshmem.__all__) <= set(names)
+        assert names["bytearray"] is nvshmem.bytearray and names["put"] is nvshmem.put
+    assert set(nvshmem.__all__) | {"__version__"} <= set(dir(nvshmemrs))

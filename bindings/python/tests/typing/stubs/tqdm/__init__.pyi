@@ -1,0 +1,3 @@
+from typing import Any
+
+def tqdm(*arguments: Any, **named: Any) -> Any: ...
