@@ -3,7 +3,7 @@
 //! * [`args`]: the command line.
 //! * [`job`]: the PEs as processes; [`shim`]: how a process becomes a PE; [`guard`]: how PEs end when the
 //!   launcher is killed; [`limits`]: why none can be started.
-//! * [`input`], [`output`]: the streams of the PEs.
+//! * [`input`], [`output`]: the streams of the PEs; [`relay`]: those of processes that PEs leave behind.
 //! * [`ends`]: tells the PEs which of them have ended. [`findings`]: what the synchronisation checker has found.
 //! * [`signals`]: signals to the launcher. [`monitor`]: notices that nothing moves.
 //! * [`verdict`]: the last lines of a job that has failed; [`left`]: a PE that is gone while its process runs. [`watch`]: the loop that brings these together.
@@ -18,6 +18,7 @@ pub mod left;
 pub mod limits;
 pub mod monitor;
 pub mod output;
+pub mod relay;
 pub mod shim;
 pub mod signals;
 pub mod verdict;
@@ -33,7 +34,7 @@ const LAUNCHER_FAILED: u8 = 125;
 /// The program `nvshmemrs-run`.
 pub fn main() -> ExitCode {
     say::survive_writes();
-    // The launcher also starts itself, for two small tasks with a flag of their own.
+    // The launcher also starts itself, for three small tasks with a flag of their own.
     let mut args = std::env::args_os().skip(1);
     let first = args.next();
     if first.as_deref() == Some(shim::FLAG.as_ref()) {
@@ -41,6 +42,9 @@ pub fn main() -> ExitCode {
     }
     if first.as_deref() == Some(guard::FLAG.as_ref()) {
         return guard::watch_over();
+    }
+    if first.as_deref() == Some(relay::FLAG.as_ref()) {
+        return relay::pass_on(args);
     }
     match watch::run(&args::Args::parse()) {
         Ok(status) => ExitCode::from(status),

@@ -5,18 +5,18 @@ use super::ends::Ends;
 use super::findings::Findings;
 use super::job::{End, Job, KILL_LIMIT, Why};
 use super::monitor::{Monitor, Position};
-use super::output::{Pipes, Pump, Stream};
+use super::output::{Outputs, Pump};
 use super::verdict::Evidence;
 use super::{input, limits, shim, signals};
 use crate::{find, say};
 use anyhow::{Context, Error, Result};
 use nvshmemrs::UniqueId;
 use nvshmemrs::board::{self, Board, Forming, Picture, State};
+use nvshmemrs::config::unknown::unknown_line;
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Signal, getpid, kill_process};
 use signal_hook::consts::signal::*;
 use std::os::fd::{AsRawFd, OwnedFd};
-use std::process::Stdio;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
@@ -43,6 +43,9 @@ enum Phase {
 
 /// Runs the job; the exit status is that of the first PE that failed.
 pub fn run(args: &Args) -> Result<u8> {
+    if let Some(line) = unknown_line() {
+        say::error(format_args!("nvshmemrs-run: {line}"));
+    }
     let signals = signals::listen()?;
     let mut launcher = Launcher::start(args)?;
     match launcher.watch(&signals) {
@@ -106,7 +109,7 @@ impl<'a> Launcher<'a> {
         let args = self.args;
         let id = UniqueId::new()?;
         let errors = self.exec_errors.1.as_raw_fd();
-        let mut pipes = args.tag.then(|| Pipes::reserve(args.n_pes)).transpose()?;
+        let mut outputs = Outputs::new(args.n_pes, args.tag)?;
         let findings = self.findings.as_ref();
         let variable = self.ends.variable()?;
         for pe in 0..args.n_pes {
@@ -117,24 +120,13 @@ impl<'a> Launcher<'a> {
                 if pe == 0 {
                     command.stdin(input::for_first_pe());
                 }
-                if args.tag {
-                    command.stdout(Stdio::piped()).stderr(Stdio::piped());
-                }
-                Ok(())
+                outputs.give(pe, command)
             })?;
             if let Some(stdin) = child.stdin.take() {
                 input::pump(stdin).map_err(limits::error("cannot start the input thread"))?;
             }
-            if let Some(pipes) = &mut pipes {
-                if let Some(stdout) = child.stdout.take() {
-                    pipes.add(pe, Stream::Out, stdout.into())?;
-                }
-                if let Some(stderr) = child.stderr.take() {
-                    pipes.add(pe, Stream::Err, stderr.into())?;
-                }
-            }
         }
-        self.output = pipes.map(Pipes::pump).transpose()?;
+        self.output = outputs.pump()?;
         Ok(())
     }
 
@@ -318,6 +310,9 @@ impl<'a> Launcher<'a> {
             let Some(end) = self.job.pes()[index].end else {
                 continue;
             };
+            if let Some(output) = &mut self.output {
+                output.ended(self.job.pes()[index].pe);
+            }
             if self.failure.is_some() {
                 continue;
             }
@@ -391,6 +386,11 @@ impl<'a> Launcher<'a> {
         last.iter().for_each(|text| line(text));
         let status = self.evidence.exit_status(&self.job, board);
         let mut status = status.or(self.failure).unwrap_or(0);
+        if status == 0
+            && let Some(text) = self.ends.unfinalized(&self.job)
+        {
+            line(&text);
+        }
         self.job.close();
         if let Some(findings) = &self.findings {
             let count = findings.count()?;
@@ -409,7 +409,7 @@ impl<'a> Launcher<'a> {
 }
 
 /// "PE 3", or "PEs 1, 2 and 7".
-fn numbers(pes: &[u32]) -> String {
+pub(super) fn numbers(pes: &[u32]) -> String {
     let most = 16;
     let shown: Vec<String> = pes.iter().take(most).map(u32::to_string).collect();
     match (shown.as_slice(), pes.len().saturating_sub(most)) {

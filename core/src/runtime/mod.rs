@@ -16,7 +16,7 @@ use crate::job::membership::Membership;
 use crate::job::places::Places;
 use crate::job::process::pid_of;
 use crate::job::published::{Target, Wait};
-use crate::job::roll::Word;
+use crate::job::roll::{Part, Word};
 use crate::job::segment::Segment;
 use crate::job::state::State;
 use crate::job::{fork, tell};
@@ -166,8 +166,9 @@ pub(crate) struct Inner {
     /// What was made and is not freed, if somebody wants to know.
     pub(crate) ledger: Option<Ledger>,
     watchdog: Mutex<Option<Watchdog>>,
-    /// Where the launcher hears which PE this one has seen go wrong; until it has.
-    word: Mutex<Option<Word>>,
+    /// Where the launcher hears of this PE, and whether it has heard which one this PE has seen go wrong.
+    word: Option<Word>,
+    blamed: AtomicBool,
 }
 
 impl Inner {
@@ -314,8 +315,9 @@ impl Inner {
 
     /// Tells the launcher, once, which PE this one has seen go wrong.
     fn blame(&self, pe: Pe) {
-        let word = self.word.lock().map_or(None, |mut word| word.take());
-        if let Some(word) = word {
+        if let Some(word) = &self.word
+            && !self.blamed.swap(true, Relaxed)
+        {
             word.blame(pe);
         }
     }
@@ -375,6 +377,9 @@ impl Inner {
             self.write_unfreed(&report, result.is_ok());
         }
         let checked = self.check_findings();
+        if let Some(word) = &self.word {
+            word.take_part(Part::Finalized);
+        }
         self.end(State::Finalized);
         self.debug.write(Level::Info, self.my_pe, || match &result {
             Ok(()) => "finalized".to_string(),
@@ -557,7 +562,8 @@ impl Runtime {
             ledger: sites.clone().filter(|_| attr.track).map(Ledger::new),
             sites,
             watchdog: Mutex::new(None),
-            word: Mutex::new(word),
+            word,
+            blamed: AtomicBool::new(false),
             control,
         };
         if membership == Membership::Process && inner.n_pes > 1 {
@@ -584,6 +590,9 @@ impl Runtime {
             target: Target::Job,
         };
         inner.wait(wait, || liveness::all_are(&inner.control, State::Active))?;
+        if let Some(word) = &inner.word {
+            word.take_part(Part::Joined);
+        }
         inner.make_predefined(&Places::read(&inner.control));
         inner.spins.store(wait::spins(&inner.control), Relaxed);
         if let (0, Some(seed)) = (me, seed) {
@@ -608,6 +617,9 @@ impl Runtime {
                 inner.transport.any().kind()
             )
         });
+        if me == 0 {
+            inner.debug.tell_settings(me);
+        }
         Ok(runtime)
     }
 
