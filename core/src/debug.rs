@@ -52,7 +52,7 @@ impl Level {
         }
     }
 
-    /// Writes which settings in the environment nothing reads, and which of NVSHMEM's do not do here what they do there.
+    /// Writes which settings in the environment nothing reads, and which of NVSHMEM's do nothing here.
     pub(crate) fn tell_settings(self, pe: Pe) {
         if self < Level::Warn {
             return;
@@ -60,8 +60,10 @@ impl Level {
         if let Some(line) = unknown::unknown_line() {
             self.write(Level::Warn, pe, || line);
         }
-        for (name, row) in nvshmem::different() {
-            self.write(Level::Info, pe, || row.line(&name));
+        for (name, row) in nvshmem::without_effect() {
+            self.write(Level::Info, pe, || {
+                format!("{name} does nothing here: {}", row.why)
+            });
         }
     }
 }

@@ -110,7 +110,7 @@ impl Ends {
             _ => numbers(&pes),
         };
         Some(format!(
-            "{who} ended with status 0 without finalize: operations that were not complete may be lost"
+            "{who} ended with status 0 and did not call finalize, so operations that were not complete may be lost"
         ))
     }
 }

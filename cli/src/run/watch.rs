@@ -6,6 +6,7 @@ use super::findings::Findings;
 use super::job::{End, Job, KILL_LIMIT, Why};
 use super::monitor::{Monitor, Position};
 use super::output::{Outputs, Pump};
+use super::terminal::Terminal;
 use super::verdict::Evidence;
 use super::{input, limits, shim, signals};
 use crate::{find, say};
@@ -17,6 +18,7 @@ use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Signal, getpid, kill_process};
 use signal_hook::consts::signal::*;
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::process::Stdio;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
@@ -59,6 +61,8 @@ struct Launcher<'a> {
     command: String,
     job: Job,
     output: Option<Pump>,
+    /// The terminal, which the only PE has.
+    terminal: Option<Terminal>,
     /// What `exec` said where a PE's command could not be started; the write end stays open for them.
     exec_errors: (OwnedFd, OwnedFd),
     /// Which PEs have ended, for the others.
@@ -87,6 +91,7 @@ impl<'a> Launcher<'a> {
             command: args.command[0].to_string_lossy().into_owned(),
             job: Job::new()?,
             output: None,
+            terminal: Terminal::of_job(args.n_pes)?,
             exec_errors: pipe.map_err(limits::error("cannot make a pipe"))?,
             ends: Ends::new(args.n_pes),
             findings: args.check.then(Findings::new).transpose()?,
@@ -118,13 +123,17 @@ impl<'a> Launcher<'a> {
                     command.env(name, value);
                 }
                 if pe == 0 {
-                    command.stdin(input::for_first_pe());
+                    command.stdin(match &self.terminal {
+                        Some(_) => Stdio::inherit(),
+                        None => input::for_first_pe(),
+                    });
                 }
                 outputs.give(pe, command)
             })?;
             if let Some(stdin) = child.stdin.take() {
                 input::pump(stdin).map_err(limits::error("cannot start the input thread"))?;
             }
+            self.lend_terminal();
         }
         self.output = outputs.pump()?;
         Ok(())
@@ -132,6 +141,7 @@ impl<'a> Launcher<'a> {
 
     /// Ends the job, of which nothing is left then, because the launcher itself has failed; gives the reason back.
     fn give_up(self, error: Error) -> Error {
+        self.take_terminal_back();
         match self.job.kill() {
             Ok(left) if left.is_empty() => error,
             Ok(left) => error.context(format!("{} did not end after SIGKILL", numbers(&left))),
@@ -247,12 +257,9 @@ impl<'a> Launcher<'a> {
             }
             SIGTSTP => {
                 self.job.signal(Signal::TSTP, Why::PassedOn);
-                kill_process(getpid(), Signal::STOP).context("cannot stop")?;
+                self.stop()?;
             }
-            SIGCONT => {
-                self.job.signal(Signal::CONT, Why::PassedOn);
-                self.monitor.reset(Instant::now());
-            }
+            SIGCONT => self.go_on(),
             other => {
                 if other == SIGINT {
                     self.interrupted = true;
@@ -265,6 +272,49 @@ impl<'a> Launcher<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Stops the launcher; returns when it has been continued.
+    fn stop(&mut self) -> Result<()> {
+        self.take_terminal_back();
+        kill_process(getpid(), Signal::STOP).context("cannot stop")?;
+        self.go_on();
+        Ok(())
+    }
+
+    /// The launcher has been continued: so are the PEs.
+    fn go_on(&mut self) {
+        self.lend_terminal();
+        self.job.signal(Signal::CONT, Why::PassedOn);
+        self.monitor.reset(Instant::now());
+    }
+
+    /// A signal has stopped a PE. One of the terminal's stops the job, as a shell sees it.
+    fn pe_stopped(&mut self, signal: i32) -> Result<()> {
+        let (Some(terminal), Some(pe)) = (&self.terminal, self.job.pes().first()) else {
+            return Ok(());
+        };
+        match signal {
+            // It has used the terminal a moment before it had it.
+            SIGTTIN | SIGTTOU if terminal.is_lent(pe.pid) => {
+                self.job.signal(Signal::CONT, Why::PassedOn);
+                Ok(())
+            }
+            SIGTSTP | SIGTTIN | SIGTTOU => self.stop(),
+            _ => Ok(()),
+        }
+    }
+
+    fn lend_terminal(&self) {
+        if let (Some(terminal), Some(pe)) = (&self.terminal, self.job.pes().first()) {
+            terminal.lend(pe.pid);
+        }
+    }
+
+    fn take_terminal_back(&self) {
+        if let (Some(terminal), Some(pe)) = (&self.terminal, self.job.pes().first()) {
+            terminal.take_back(pe.pid);
+        }
     }
 
     /// Looks for the board: that of the job in which the PEs are now.
@@ -301,6 +351,9 @@ impl<'a> Launcher<'a> {
     /// Takes note of the PEs that have ended; the first failure begins the end of the job.
     fn take_ended(&mut self) -> Result<()> {
         let ended = self.job.reap()?;
+        if let Some(signal) = self.job.take_stopped() {
+            self.pe_stopped(signal)?;
+        }
         let own = matches!(self.phase, Phase::Running | Phase::Grace(_));
         self.ends.add(&ended, own);
         if !ended.is_empty() && self.failure.is_none() {
@@ -378,6 +431,7 @@ impl<'a> Launcher<'a> {
 
     /// Says what went wrong, after all that the PEs have printed.
     fn finish(mut self) -> Result<u8> {
+        self.take_terminal_back();
         self.evidence.before = self.evidence.first.and_then(|pe| self.ends.before(pe));
         let printed = self.output.map_or(Ok(()), Pump::finish);
         let board = self.board.as_ref();

@@ -30,18 +30,6 @@ pub struct Documented {
     pub why: &'static str,
 }
 
-impl Documented {
-    /// A sentence about one of them that is set.
-    pub fn line(&self, name: &str) -> String {
-        let what = match self.here {
-            Same => "does the same here",
-            Otherwise => "does something else here",
-            Nothing => "does nothing here",
-        };
-        format!("{name} {what}: {}", self.why)
-    }
-}
-
 const fn row(
     names: &'static [&'static str],
     meaning: &'static str,
@@ -385,20 +373,16 @@ pub fn documented(name: &str) -> Option<&'static Documented> {
         .find(|row| row.names.iter().any(|known| is(&known)))
 }
 
-/// The settings of NVSHMEM in this process's environment that do not do here what they do there.
-pub fn different() -> Vec<(String, &'static Documented)> {
-    different_in(std::env::vars_os())
+/// The settings of NVSHMEM in this process's environment that do nothing here.
+pub fn without_effect() -> Vec<(String, &'static Documented)> {
+    without_effect_of(std::env::vars_os().map(|(name, _)| name))
 }
 
-fn different_in(
-    variables: impl Iterator<Item = (OsString, OsString)>,
-) -> Vec<(String, &'static Documented)> {
-    let names = variables.filter_map(|(name, _)| name.into_string().ok());
+fn without_effect_of(names: impl Iterator<Item = OsString>) -> Vec<(String, &'static Documented)> {
+    let names = names.filter_map(|name| name.into_string().ok());
     let found = names.filter_map(|name| Some((documented(&name)?, name)));
-    let mut found: Vec<_> = found
-        .filter(|(row, _)| row.here != Same)
-        .map(|(row, name)| (name, row))
-        .collect();
+    let found = found.filter(|(row, _)| row.here == Nothing);
+    let mut found: Vec<_> = found.map(|(row, name)| (name, row)).collect();
     found.sort_by(|one, other| one.0.cmp(&other.0));
     found
 }
@@ -434,7 +418,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_differs_is_told() {
+    fn only_what_does_nothing_is_told() {
         let set = [
             "NVSHMEM_SYMMETRIC_SIZE",
             "NVSHMEM_DEBUG",
@@ -442,13 +426,8 @@ mod tests {
             "NVSHMEM_GPUNETIO_X",
             "NVTX",
         ];
-        let set = set
-            .iter()
-            .map(|name| (OsString::from(name), OsString::new()));
-        let names: Vec<String> = different_in(set).into_iter().map(|one| one.0).collect();
-        assert_eq!(
-            names,
-            ["NVSHMEM_DEBUG", "NVSHMEM_GPUNETIO_X", "NVSHMEM_NVTX"]
-        );
+        let told = without_effect_of(set.iter().map(OsString::from));
+        let names: Vec<&str> = told.iter().map(|one| one.0.as_str()).collect();
+        assert_eq!(names, ["NVSHMEM_GPUNETIO_X", "NVSHMEM_NVTX"]);
     }
 }
