@@ -17,7 +17,7 @@ pub struct Args {
     /// Number of PEs, 1 to 4096; `-np N` means the same.
     #[arg(
         short = 'n',
-        visible_alias = "np",
+        long = "np",
         value_name = "N",
         allow_negative_numbers = true
     )]
@@ -59,8 +59,8 @@ pub struct Args {
 
 const NOTES: &str = "\
 Output: lines of several PEs never mix, and lines of one PE that come together stay together. A PE's output is a
-terminal where the launcher's is one, otherwise a pipe; a job of one PE has the launcher's own. A line that no end
-of line ends is shown when its PE ends, or after a pause if it looks like a prompt of PE 0.
+terminal where the launcher's is one, otherwise a pipe; a job of one PE has the launcher's own. A line without end
+is shown when its PE ends, or after a pause if it looks like a prompt of PE 0.
 
 Signals: SIGINT, SIGTERM, SIGHUP, SIGQUIT and SIGUSR2 go to every PE; a second SIGINT kills the job. SIGTSTP
 and SIGCONT stop and continue it. SIGUSR1 prints what the PEs wait for.
@@ -80,7 +80,7 @@ pub fn words(line: impl Iterator<Item = OsString>) -> Vec<OsString> {
             let short = option
                 .get_short()
                 .is_some_and(|name| word == format!("-{name}"));
-            (long || short || word == "--np") && option.get_action().takes_values()
+            (long || short) && option.get_action().takes_values()
         })
     };
     let mut words: Vec<OsString> = line.collect();

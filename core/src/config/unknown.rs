@@ -100,7 +100,8 @@ fn unknown_of(names: impl Iterator<Item = OsString>) -> Vec<Unknown> {
     all
 }
 
-fn is_known(name: &str) -> bool {
+/// Whether something reads a variable of this name, or NVSHMEM does.
+pub fn is_known(name: &str) -> bool {
     SETTINGS.iter().any(|setting| setting.name == name)
         || ELSEWHERE.iter().any(|(known, _)| *known == name)
         || documented(name).is_some()

@@ -9,9 +9,9 @@ use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 /// Lines of a stream with no longer pause between them belong together.
-const PAUSE: Duration = Duration::from_millis(25);
+const PAUSE: Duration = Duration::from_millis(100);
 /// How long another stream waits at most.
-const WAIT: Duration = Duration::from_millis(250);
+const WAIT: Duration = Duration::from_millis(500);
 /// The same while the end of a very long line has not come.
 const LONG_PAUSE: Duration = Duration::from_secs(1);
 const LONG_WAIT: Duration = Duration::from_secs(5);
@@ -135,7 +135,7 @@ mod tests {
         let all = printed(64, 100, &said);
         let expected: String = (0..64).map(|pe| format!("{pe}\n")).collect();
         assert_eq!(all.len(), 2, "{all:?}");
-        assert_eq!((all[0].0, all[1].0), (0, 25));
+        assert_eq!((all[0].0, all[1].0), (0, 100));
         assert_eq!(text(&all), expected);
     }
 
@@ -148,9 +148,9 @@ mod tests {
                 (0, 0, "a1\n"),
                 (5, 1, "b1\n"),
                 (10, 0, "a2\na"),
-                (20, 1, "b2\n"),
-                (30, 0, "3\n"),
-                (40, 1, "b3\n"),
+                (80, 1, "b2\n"),
+                (105, 0, "3\n"),
+                (110, 1, "b3\n"),
             ],
         );
         assert_eq!(text(&all), "a1\na2\na3\nb1\nb2\nb3\n");
@@ -166,7 +166,7 @@ mod tests {
             .find(|(_, text)| text.contains('b'))
             .expect("it is printed")
             .0;
-        assert!((250..=300).contains(&at), "{at}");
+        assert!((500..=600).contains(&at), "{at}");
         assert_eq!(text(&all).matches('a').count(), 100);
     }
 

@@ -168,6 +168,7 @@ impl Printer {
                 Ok(_) | Err(_) => {
                     source.pipe = None;
                     speech.complete();
+                    speech.ended = true;
                 }
             }
         }
