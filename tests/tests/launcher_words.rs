@@ -92,8 +92,11 @@ fn read_by(folder: &Path, names: &mut BTreeSet<String>) {
             .unwrap_or_default()
             .to_string_lossy()
             .into_owned();
-        if path.is_dir() && !name.starts_with('.') && name != "target" {
-            read_by(&path, names);
+        if path.is_dir() {
+            if !name.starts_with('.') && name != "target" {
+                read_by(&path, names);
+            }
+            continue;
         }
         let source = name.rsplit('.').next();
         if !matches!(source, Some("rs" | "py" | "c" | "h" | "hpp" | "cpp" | "jl")) {
