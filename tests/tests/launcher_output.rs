@@ -70,13 +70,14 @@ fn lines_of_several_pes_never_mix() {
 /// A PE that does not run for a tenth of a second gives way, so one try of several must do on a busy machine.
 #[test]
 fn tracebacks_of_several_pes_stay_whole() {
-    // All at the same moment, and with as many lines as there are frames.
+    // All at the same moment, with as many lines as there are frames, as slowly as on a busy machine.
     let text = "import os, sys, time, traceback\n\
                 def f(n):\n    return g(n - 1) if n else 1 / 0\n\
                 def g(n):\n    return f(n - 1) if n else 1 / 0\n\
                 time.sleep(1.2 - time.time() % 1)\n\
                 try:\n    f(60)\n\
-                except ZeroDivisionError:\n    traceback.print_exc()\n\
+                except ZeroDivisionError:\n    for line in traceback.format_exc().splitlines(True):\n        \
+                sys.stderr.write(line); time.sleep(0.001)\n\
                 print('end of', os.environ['NVSHMEMRS_PE'], file=sys.stderr)";
     let whole = |_| {
         let output = run(&mut python(4, text), HANG);
@@ -85,7 +86,7 @@ fn tracebacks_of_several_pes_stay_whole() {
         assert_eq!(blocks.len(), 4, "{}", output.describe());
         let is_whole = |block: &&str| {
             let lines: Vec<&str> = block.lines().collect();
-            lines.len() > 100
+            lines.len() > 60
                 && lines[lines.len() - 1].starts_with("end of ")
                 && lines[lines.len() - 2].starts_with("ZeroDivisionError")
         };
