@@ -370,7 +370,7 @@ pub fn documented(name: &str) -> Option<&'static Documented> {
     };
     NVSHMEM
         .iter()
-        .find(|row| row.names.iter().any(|known| is(&known)))
+        .find(|row| row.names.iter().any(is))
 }
 
 /// The settings of NVSHMEM in this process's environment that do nothing here.
