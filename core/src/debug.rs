@@ -1,6 +1,7 @@
 //! What the library writes to standard error when it is asked to; `NVSHMEM_DEBUG` is one that asks.
 
 use crate::Pe;
+use crate::config::{nvshmem, unknown};
 use crate::job::signals;
 use std::io::Write;
 
@@ -48,6 +49,21 @@ impl Level {
                 text()
             );
             tell(&line);
+        }
+    }
+
+    /// Writes which settings in the environment nothing reads, and which of NVSHMEM's do nothing here.
+    pub(crate) fn tell_settings(self, pe: Pe) {
+        if self < Level::Warn {
+            return;
+        }
+        if let Some(line) = unknown::unknown_line() {
+            self.write(Level::Warn, pe, || line);
+        }
+        for (name, row) in nvshmem::without_effect() {
+            self.write(Level::Info, pe, || {
+                format!("{name} does nothing here: {}", row.why)
+            });
         }
     }
 }

@@ -98,7 +98,7 @@ pub use heap::{HeapStats, Request};
 pub use job::fork::generation as fork_generation;
 pub use job::interrupt::{InterruptHook, in_interrupt_hook};
 pub use job::machine;
-pub use job::roll::{End, Roll};
+pub use job::roll::{End, Part, Roll};
 pub use memory_kind::MemoryKind;
 pub use memory_management::SymArray;
 pub use op::{Cmp, Op, SignalOp};

@@ -28,9 +28,8 @@ mod worker;
 
 use anyhow::{Context, Result};
 use args::Args;
-use clap::Parser;
 use machine::Machine;
-use nvshmemrs_cli::say;
+use nvshmemrs_cli::{pages, say};
 use report::{Figure, Report};
 use side::{Installation, Side};
 use std::fs;
@@ -40,7 +39,11 @@ use worker::{Sources, Worker};
 
 fn main() -> ExitCode {
     say::survive_writes();
-    match run(&Args::parse()) {
+    let args: Args = match pages::parse(std::env::args_os()) {
+        Ok(args) => args,
+        Err(status) => return status,
+    };
+    match run(&args) {
         Ok(()) => ExitCode::SUCCESS,
         // As a shell reports Ctrl-C.
         Err(_) if process::stopped() => {

@@ -1,5 +1,8 @@
-//! What `nvshmemrs-info` tells of GPUs: with the stand-ins for the driver, NVRTC and NVML, and on a machine that has none of them.
+//! What `nvshmemrs-info` tells of settings; and of GPUs: with the stand-ins for the driver, NVRTC and NVML, and on a machine that has none of them.
 
+use nvshmemrs::config::SETTINGS;
+use nvshmemrs::config::nvshmem::{Here, NVSHMEM};
+use nvshmemrs::config::unknown::ELSEWHERE;
 use nvshmemrs_tests::fakes::{driver_is_here, fakes};
 use nvshmemrs_tests::{HANG, Output, bin, left_out, run};
 use serde_json::Value;
@@ -208,4 +211,118 @@ fn without_a_driver_there_is_one_line() {
         told[0]
     );
     assert!(!output.stdout.contains("\nGPUs"), "{}", output.describe());
+}
+
+/// `nvshmemrs-info` with these variables.
+fn settings(args: &[&str], variables: &[(&str, &str)]) -> Output {
+    let mut info = Command::new(bin("nvshmemrs-info"));
+    let output = run(info.args(args).envs(variables.iter().copied()), HANG);
+    output.assert_success();
+    output
+}
+
+const SET: [(&str, &str); 3] = [
+    ("NVSHMEMRS_TIMOUT", "5"),
+    ("NVSHMEM_REMOTE_TRANSPORT", "none"),
+    ("NVSHMEM_PURPLE_ELEPHANT", "1"),
+];
+
+#[test]
+fn names_that_nothing_reads_are_told_once() {
+    let output = settings(&[], &SET);
+    assert_eq!(output.stderr, "");
+    output
+        .assert_stdout("Set here, but read by nothing")
+        .assert_stdout("NVSHMEMRS_TIMOUT: did you mean NVSHMEMRS_TIMEOUT?")
+        .assert_stdout("NVSHMEM_PURPLE_ELEPHANT: no setting has a name like it");
+    assert_eq!(output.stdout.matches("NVSHMEMRS_TIMOUT").count(), 1);
+    let report: Value = serde_json::from_str(&settings(&["--json"], &SET).stdout).expect("JSON");
+    assert_eq!(report["unknown"][0]["name"], "NVSHMEMRS_TIMOUT");
+    assert_eq!(report["unknown"][0]["nearest"], "NVSHMEMRS_TIMEOUT");
+    assert!(report["unknown"][1]["nearest"].is_null());
+    let clean = run(
+        &mut nvshmemrs_tests::job::clean(bin("nvshmemrs-info")),
+        HANG,
+    );
+    assert!(
+        !clean.stdout.contains("read by nothing"),
+        "{}",
+        clean.describe()
+    );
+}
+
+#[test]
+fn what_nvshmems_settings_do_here_is_told() {
+    let output = settings(&[], &SET);
+    output.assert_stdout("NVSHMEM_REMOTE_TRANSPORT  nothing: the PEs of a job run on one host");
+    assert!(
+        !output.stdout.contains("NVSHMEM_NVTX"),
+        "{}",
+        output.describe()
+    );
+    let all = settings(&["--settings"], &SET);
+    for name in [
+        "NVSHMEMRS_TIMEOUT",
+        "NVSHMEM_NVTX",
+        "NVSHMEM_IBGDA_NUM_DCI",
+        "NVSHMEM_GPUNETIO_*",
+    ] {
+        all.assert_stdout(name);
+    }
+    let report = settings(&["--settings", "--json"], &SET).stdout;
+    let report: Value = serde_json::from_str(&report).expect("JSON");
+    let theirs = report["nvshmem"].as_array().expect("a list");
+    let of = |name: &str| {
+        theirs
+            .iter()
+            .find(|one| one["name"] == name)
+            .expect("the setting")
+    };
+    assert_eq!(of("NVSHMEM_SYMMETRIC_SIZE")["here"], "the same");
+    assert_eq!(of("NVSHMEM_DEBUG")["here"], "something else");
+    assert_eq!(
+        of("NVSHMEM_REMOTE_TRANSPORT")["set"][0],
+        "NVSHMEM_REMOTE_TRANSPORT"
+    );
+}
+
+/// The page has the same tables as the program.
+#[test]
+fn the_page_of_settings_says_what_the_program_says() {
+    let page = nvshmemrs_tests::workspace().join("docs/settings.md");
+    let page = std::fs::read_to_string(page).expect("the page");
+    let own = SETTINGS.iter().map(|one| {
+        let default = if one.default.is_empty() {
+            ""
+        } else {
+            one.default
+        };
+        format!("| `{}` | {default} | {} |", one.name, one.help)
+    });
+    let theirs = NVSHMEM.iter().map(|row| {
+        let names: Vec<String> = row.names.iter().map(|name| format!("`{name}`")).collect();
+        let here = match row.here {
+            Here::Same => "the same",
+            Here::Otherwise => "something else",
+            Here::Nothing => "nothing",
+        };
+        format!(
+            "| {} | {} | {here}: {} |",
+            names.join(", "),
+            row.meaning,
+            row.why
+        )
+    });
+    let elsewhere = ELSEWHERE
+        .iter()
+        .map(|(name, what)| format!("| `{name}` | {what} |"));
+    let rows: Vec<String> = own.chain(theirs).chain(elsewhere).collect();
+    let missing: Vec<&String> = rows.iter().filter(|row| !page.contains(*row)).collect();
+    assert!(missing.is_empty(), "docs/settings.md lacks {missing:#?}");
+    let names = page.lines().filter(|line| line.starts_with("| `")).count();
+    assert_eq!(
+        names,
+        rows.len(),
+        "docs/settings.md has rows that the program does not have"
+    );
 }

@@ -3,6 +3,7 @@
 //!
 //! * [`machine`]: host, cores, memory. [`gpus`]: GPUs, what jobs use of them, what is missing for what.
 //! * [`launchers`]: which launcher started this process.
+//! * [`settings`]: the settings that hold, and names that nothing reads.
 //! * [`report`]: all of it as one value. [`print`](mod@print): the same for people.
 //! * [`job`]: a running job, seen from outside.
 
@@ -12,10 +13,12 @@ pub mod launchers;
 pub mod machine;
 pub mod print;
 pub mod report;
+pub mod settings;
 
-use crate::say;
+use crate::{pages, say};
 use anyhow::{Context, Result};
 use clap::Parser;
+use settings::Settings;
 use std::process::ExitCode;
 
 /// Tells what this machine offers to nvshmemrs, and which settings hold.
@@ -26,6 +29,10 @@ struct Args {
     #[arg(long, value_name = "PID", value_parser = clap::value_parser!(u32).range(1..))]
     job: Option<u32>,
 
+    /// Print only the settings, with all of NVSHMEM's and what each of those does here.
+    #[arg(long, conflicts_with = "job")]
+    settings: bool,
+
     /// Print JSON.
     #[arg(long)]
     json: bool,
@@ -34,8 +41,12 @@ struct Args {
 /// The program `nvshmemrs-info`.
 pub fn main() -> ExitCode {
     say::survive_writes();
-    let written = text(&Args::parse())
-        .and_then(|text| say::print(&text).context("cannot write to standard output"));
+    let args = match pages::parse(std::env::args_os()) {
+        Ok(args) => args,
+        Err(status) => return status,
+    };
+    let written =
+        text(&args).and_then(|text| say::print(&text).context("cannot write to standard output"));
     match written {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -47,6 +58,8 @@ pub fn main() -> ExitCode {
 
 fn text(args: &Args) -> Result<String> {
     let text = match (args.job, args.json) {
+        (None, true) if args.settings => serde_json::to_string_pretty(&Settings::gather())?,
+        (None, false) if args.settings => print::settings(&Settings::gather()),
         (Some(pid), true) => serde_json::to_string_pretty(&job::Job::of_process(pid)?)?,
         (Some(pid), false) => job::report(pid)?,
         (None, true) => serde_json::to_string_pretty(&report::Report::gather()?)?,

@@ -2,6 +2,7 @@
 
 use super::gpus::{Gpus, Link};
 use super::report::Report;
+use super::settings::{Settings, Theirs};
 use std::fmt::Write;
 
 /// The report as text.
@@ -82,14 +83,34 @@ fn write(out: &mut String, report: &Report) -> std::fmt::Result {
         )?;
     }
 
+    own(out, &report.settings)?;
+    let set = |one: &&Theirs| !one.set.is_empty();
+    let set: Vec<&Theirs> = report.settings.nvshmem.iter().filter(set).collect();
+    if !set.is_empty() {
+        theirs(
+            out,
+            "NVSHMEM's settings that are set here, and what they do here",
+            &set,
+        )?;
+    }
+    Ok(())
+}
+
+/// The settings as text, with all of NVSHMEM's.
+pub fn settings(settings: &Settings) -> String {
+    let mut text = String::new();
+    let all: Vec<&Theirs> = settings.nvshmem.iter().collect();
+    // Writing to a String cannot fail.
+    let _ = own(&mut text, settings);
+    let _ = theirs(&mut text, "NVSHMEM's settings, and what they do here", &all);
+    text.trim_start().to_string()
+}
+
+fn own(out: &mut String, settings: &Settings) -> std::fmt::Result {
     writeln!(out, "\nSettings")?;
-    let width = report
-        .settings
-        .iter()
-        .map(|setting| setting.name.len())
-        .max()
-        .unwrap_or(0);
-    for setting in &report.settings {
+    let width = settings.settings.iter().map(|setting| setting.name.len());
+    let width = width.max().unwrap_or(0);
+    for setting in &settings.settings {
         let value = if setting.value.is_empty() {
             "(empty)"
         } else {
@@ -101,6 +122,26 @@ fn write(out: &mut String, report: &Report) -> std::fmt::Result {
             setting.name, setting.source
         )?;
         writeln!(out, "  {:width$}    {}", "", setting.help)?;
+    }
+    if !settings.unknown.is_empty() {
+        writeln!(out, "\nSet here, but read by nothing")?;
+    }
+    for unknown in &settings.unknown {
+        match &unknown.nearest {
+            Some(nearest) => writeln!(out, "  {}: did you mean {nearest}?", unknown.name)?,
+            None => writeln!(out, "  {}: no setting has a name like it", unknown.name)?,
+        }
+    }
+    Ok(())
+}
+
+fn theirs(out: &mut String, heading: &str, all: &[&Theirs]) -> std::fmt::Result {
+    writeln!(out, "\n{heading}")?;
+    let width = all.iter().map(|one| one.name.len()).max().unwrap_or(0);
+    for one in all {
+        let (here, why) = (one.here, one.why);
+        writeln!(out, "  {:width$}  {here}: {why}", one.name)?;
+        writeln!(out, "  {:width$}    in NVSHMEM: {}", "", one.meaning)?;
     }
     Ok(())
 }

@@ -3,8 +3,8 @@
 use super::gpus::Gpus;
 use super::launchers::{self, Launcher};
 use super::machine::Machine;
+use super::settings::Settings;
 use anyhow::Result;
-use nvshmemrs::config::{SETTINGS, Source, lookup};
 use serde::Serialize;
 
 /// The whole report.
@@ -20,8 +20,9 @@ pub struct Report {
     pub gpus: Gpus,
     /// Launchers and the variables that they have set.
     pub launchers: Vec<Launcher>,
-    /// The settings that hold.
-    pub settings: Vec<Setting>,
+    /// The settings.
+    #[serde(flatten)]
+    pub settings: Settings,
 }
 
 /// A kind of memory.
@@ -35,34 +36,9 @@ pub struct MemoryKind {
     pub why: String,
 }
 
-/// A setting in force.
-#[derive(Debug, Serialize)]
-pub struct Setting {
-    /// The variable.
-    pub name: &'static str,
-    /// Its value.
-    pub value: String,
-    /// Where the value comes from: `default` or `environment`.
-    pub source: &'static str,
-    /// What it does.
-    pub help: &'static str,
-}
-
 impl Report {
     /// Looks at machine and environment.
     pub fn gather() -> Result<Self> {
-        let setting = |setting: &nvshmemrs::config::Setting| {
-            let found = lookup(setting.name);
-            Setting {
-                name: found.setting.name,
-                value: launchers::presentable(found.setting.name, found.value),
-                source: match found.source {
-                    Source::Default => "default",
-                    Source::Environment => "environment",
-                },
-                help: found.setting.help,
-            }
-        };
         let gpus = Gpus::gather()?;
         let no_device_memory = gpus.none();
         Ok(Self {
@@ -82,7 +58,7 @@ impl Report {
             ],
             gpus,
             launchers: launchers::all(),
-            settings: SETTINGS.iter().map(setting).collect(),
+            settings: Settings::gather(),
         })
     }
 }

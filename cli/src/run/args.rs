@@ -1,6 +1,6 @@
 //! The command line of `nvshmemrs-run`.
 
-use clap::Parser;
+use clap::{CommandFactory, Parser, ValueHint};
 use std::ffi::OsString;
 use std::time::Duration;
 
@@ -12,10 +12,15 @@ pub const MAX_PES: i64 = 4096;
 /// The job ends when all PEs have exited, or when one of them fails; then the launcher says which and how,
 /// and exits with that PE's status (128 + N when signal N killed it).
 #[derive(Clone, Debug, Parser)]
-#[command(name = "nvshmemrs-run", version, after_help = SIGNALS)]
+#[command(name = "nvshmemrs-run", version, after_help = NOTES)]
 pub struct Args {
-    /// Number of PEs, 1 to 4096.
-    #[arg(short = 'n', value_name = "N", allow_negative_numbers = true)]
+    /// Number of PEs, 1 to 4096; `-np N` means the same.
+    #[arg(
+        short = 'n',
+        long = "np",
+        value_name = "N",
+        allow_negative_numbers = true
+    )]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=MAX_PES))]
     pub n_pes: u32,
 
@@ -48,13 +53,50 @@ pub struct Args {
 
     /// The command and its arguments; a `--` may stand before it.
     #[arg(required = true, trailing_var_arg = true, value_name = "COMMAND")]
+    #[arg(value_hint = ValueHint::CommandWithArguments)]
     pub command: Vec<OsString>,
 }
 
-const SIGNALS: &str = "\
+const NOTES: &str = "\
+Output: lines of several PEs never mix, and lines of one PE that come together stay together. A PE's output is a
+terminal where the launcher's is one, otherwise a pipe; a job of one PE has the launcher's own. A line without end
+is shown when its PE ends, or after a pause if it looks like a prompt of PE 0.
+
 Signals: SIGINT, SIGTERM, SIGHUP, SIGQUIT and SIGUSR2 go to every PE; a second SIGINT kills the job. SIGTSTP
 and SIGCONT stop and continue it. SIGUSR1 prints what the PEs wait for.
 Standard input goes to PE 0; the others read nothing.";
+
+/// The words of a command line, with `-n` for `-np` before the command: clap would read that as `-n p`.
+pub fn words(line: impl Iterator<Item = OsString>) -> Vec<OsString> {
+    let command = Args::command();
+    let takes_value = |word: &str| {
+        let mut options = command
+            .get_arguments()
+            .filter(|option| !option.is_positional());
+        options.any(|option| {
+            let long = option
+                .get_long()
+                .is_some_and(|name| word == format!("--{name}"));
+            let short = option
+                .get_short()
+                .is_some_and(|name| word == format!("-{name}"));
+            (long || short) && option.get_action().takes_values()
+        })
+    };
+    let mut words: Vec<OsString> = line.collect();
+    let mut at = 1;
+    while let Some(word) = words.get_mut(at) {
+        if word == "-np" {
+            *word = "-n".into();
+        }
+        let text = word.to_string_lossy();
+        if !text.starts_with('-') || text == "--" {
+            break;
+        }
+        at += 1 + usize::from(takes_value(&text));
+    }
+    words
+}
 
 /// Checks a size; the text itself goes to the PEs.
 fn size(text: &str) -> Result<String, String> {
@@ -79,7 +121,7 @@ mod tests {
     use super::*;
 
     fn parse(line: &str) -> Result<Args, clap::Error> {
-        Args::try_parse_from(line.split(' '))
+        Args::try_parse_from(words(line.split(' ').map(OsString::from)))
     }
 
     #[test]
@@ -92,6 +134,26 @@ mod tests {
             assert_eq!(args.n_pes, 4);
             assert!(!args.tag);
             assert_eq!(args.command, ["./x", "-n", "2", "--tag"]);
+        }
+    }
+
+    #[test]
+    fn np_is_understood() {
+        for line in [
+            "nvshmemrs-run -np 4 ./x -np 2",
+            "nvshmemrs-run --np 4 ./x -np 2",
+            "nvshmemrs-run --tag --grace 2 --heap 1m -np 4 -- ./x -np 2",
+        ] {
+            let args = parse(line).expect(line);
+            assert_eq!(args.n_pes, 4, "{line}");
+            assert_eq!(args.command, ["./x", "-np", "2"], "{line}");
+        }
+        for line in [
+            "nvshmemrs-run -np ./x",
+            "nvshmemrs-run -np 0 ./x",
+            "nvshmemrs-run -npx 4 ./x",
+        ] {
+            assert!(parse(line).is_err(), "accepted: {line}");
         }
     }
 

@@ -5,9 +5,10 @@
 //! and that has a group of its own.
 
 use super::job::{End, Job, Pe};
+use super::watch::numbers;
 use crate::say;
 use anyhow::Result;
-use nvshmemrs::Roll;
+use nvshmemrs::{Part, Roll};
 use rustix::io::Errno;
 use rustix::process::test_kill_process_group;
 use std::fs;
@@ -95,6 +96,22 @@ impl Ends {
         let roll = self.roll.as_ref()?;
         let culprit = roll.culprit(u32::try_from(index).ok()?) as usize;
         (culprit != index && self.own.contains(&culprit)).then_some(culprit)
+    }
+
+    /// That PEs have ended as if nothing were wrong, and have not finalized; none if there are none.
+    pub fn unfinalized(&self, job: &Job) -> Option<String> {
+        let roll = self.roll.as_ref()?;
+        let joined = |pe: &u32| roll.part(*pe) == Part::Joined;
+        let pes: Vec<u32> = job.pes().iter().map(|pe| pe.pe).filter(joined).collect();
+        let who = match pes.len() {
+            0 => return None,
+            1 => numbers(&pes),
+            n if n == job.pes().len() => format!("all {n} PEs"),
+            _ => numbers(&pes),
+        };
+        Some(format!(
+            "{who} ended with status 0 and did not call finalize, so operations that were not complete may be lost"
+        ))
     }
 }
 

@@ -121,6 +121,8 @@ pub struct Job {
     pes: Vec<Pe>,
     by_pid: HashMap<Pid, usize>,
     live: usize,
+    /// The signal that has stopped a PE, since it was last asked.
+    stopped: Option<i32>,
     guard: Guard,
 }
 
@@ -134,6 +136,7 @@ impl Job {
             pes: Vec::new(),
             by_pid: HashMap::new(),
             live: 0,
+            stopped: None,
             guard,
         })
     }
@@ -214,7 +217,7 @@ impl Job {
     pub fn reap(&mut self) -> Result<Vec<usize>> {
         let mut ended = Vec::new();
         loop {
-            let (pid, status) = match wait(WaitOptions::NOHANG) {
+            let (pid, status) = match wait(WaitOptions::NOHANG | WaitOptions::UNTRACED) {
                 Ok(Some(found)) => found,
                 Ok(None) | Err(Errno::CHILD) => break,
                 Err(Errno::INTR) => continue,
@@ -223,7 +226,12 @@ impl Job {
             let end = match (status.exit_status(), status.terminating_signal()) {
                 (Some(code), _) => End::Exited(code),
                 (None, Some(signal)) => End::Killed(signal),
-                (None, None) => continue,
+                (None, None) => {
+                    if self.by_pid.contains_key(&pid) {
+                        self.stopped = status.stopping_signal().or(self.stopped);
+                    }
+                    continue;
+                }
             };
             if let Some(&index) = self.by_pid.get(&pid) {
                 self.pes[index].end = Some(end);
@@ -233,6 +241,11 @@ impl Job {
         }
         ended.sort_by_key(|&index| !matches!(self.pes[index].end, Some(End::Killed(_))));
         Ok(ended)
+    }
+
+    /// The signal that has stopped a PE since the last call.
+    pub fn take_stopped(&mut self) -> Option<i32> {
+        self.stopped.take()
     }
 
     /// Sends a signal to everything that PEs have started, whether or not the PE itself still runs.

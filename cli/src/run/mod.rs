@@ -3,7 +3,8 @@
 //! * [`args`]: the command line.
 //! * [`job`]: the PEs as processes; [`shim`]: how a process becomes a PE; [`guard`]: how PEs end when the
 //!   launcher is killed; [`limits`]: why none can be started.
-//! * [`input`], [`output`]: the streams of the PEs.
+//! * [`input`], [`output`]: the streams of the PEs; [`relay`]: those of processes that PEs leave behind; [`terminal`]: the only
+//!   PE's terminal.
 //! * [`ends`]: tells the PEs which of them have ended. [`findings`]: what the synchronisation checker has found.
 //! * [`signals`]: signals to the launcher. [`monitor`]: notices that nothing moves.
 //! * [`verdict`]: the last lines of a job that has failed; [`left`]: a PE that is gone while its process runs. [`watch`]: the loop that brings these together.
@@ -18,13 +19,14 @@ pub mod left;
 pub mod limits;
 pub mod monitor;
 pub mod output;
+pub mod relay;
 pub mod shim;
 pub mod signals;
+pub mod terminal;
 pub mod verdict;
 pub mod watch;
 
-use crate::say;
-use clap::Parser;
+use crate::{pages, say};
 use std::process::ExitCode;
 
 /// Exit status when the launcher itself fails.
@@ -33,7 +35,7 @@ const LAUNCHER_FAILED: u8 = 125;
 /// The program `nvshmemrs-run`.
 pub fn main() -> ExitCode {
     say::survive_writes();
-    // The launcher also starts itself, for two small tasks with a flag of their own.
+    // The launcher also starts itself, for three small tasks with a flag of their own.
     let mut args = std::env::args_os().skip(1);
     let first = args.next();
     if first.as_deref() == Some(shim::FLAG.as_ref()) {
@@ -42,7 +44,14 @@ pub fn main() -> ExitCode {
     if first.as_deref() == Some(guard::FLAG.as_ref()) {
         return guard::watch_over();
     }
-    match watch::run(&args::Args::parse()) {
+    if first.as_deref() == Some(relay::FLAG.as_ref()) {
+        return relay::pass_on(args);
+    }
+    let args = match pages::parse(args::words(std::env::args_os())) {
+        Ok(args) => args,
+        Err(status) => return status,
+    };
+    match watch::run(&args) {
         Ok(status) => ExitCode::from(status),
         Err(error) => {
             say::error(format_args!("nvshmemrs-run: {error:#}"));

@@ -5,13 +5,15 @@ use super::ends::Ends;
 use super::findings::Findings;
 use super::job::{End, Job, KILL_LIMIT, Why};
 use super::monitor::{Monitor, Position};
-use super::output::{Pipes, Pump, Stream};
+use super::output::{Outputs, Pump};
+use super::terminal::Terminal;
 use super::verdict::Evidence;
 use super::{input, limits, shim, signals};
 use crate::{find, say};
 use anyhow::{Context, Error, Result};
 use nvshmemrs::UniqueId;
 use nvshmemrs::board::{self, Board, Forming, Picture, State};
+use nvshmemrs::config::unknown::unknown_line;
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Signal, getpid, kill_process};
 use signal_hook::consts::signal::*;
@@ -43,6 +45,9 @@ enum Phase {
 
 /// Runs the job; the exit status is that of the first PE that failed.
 pub fn run(args: &Args) -> Result<u8> {
+    if let Some(line) = unknown_line() {
+        say::error(format_args!("nvshmemrs-run: {line}"));
+    }
     let signals = signals::listen()?;
     let mut launcher = Launcher::start(args)?;
     match launcher.watch(&signals) {
@@ -56,6 +61,8 @@ struct Launcher<'a> {
     command: String,
     job: Job,
     output: Option<Pump>,
+    /// The terminal, which the only PE has.
+    terminal: Option<Terminal>,
     /// What `exec` said where a PE's command could not be started; the write end stays open for them.
     exec_errors: (OwnedFd, OwnedFd),
     /// Which PEs have ended, for the others.
@@ -84,6 +91,7 @@ impl<'a> Launcher<'a> {
             command: args.command[0].to_string_lossy().into_owned(),
             job: Job::new()?,
             output: None,
+            terminal: Terminal::of_job(args.n_pes)?,
             exec_errors: pipe.map_err(limits::error("cannot make a pipe"))?,
             ends: Ends::new(args.n_pes),
             findings: args.check.then(Findings::new).transpose()?,
@@ -106,7 +114,7 @@ impl<'a> Launcher<'a> {
         let args = self.args;
         let id = UniqueId::new()?;
         let errors = self.exec_errors.1.as_raw_fd();
-        let mut pipes = args.tag.then(|| Pipes::reserve(args.n_pes)).transpose()?;
+        let mut outputs = Outputs::new(args.n_pes, args.tag)?;
         let findings = self.findings.as_ref();
         let variable = self.ends.variable()?;
         for pe in 0..args.n_pes {
@@ -115,31 +123,25 @@ impl<'a> Launcher<'a> {
                     command.env(name, value);
                 }
                 if pe == 0 {
-                    command.stdin(input::for_first_pe());
+                    command.stdin(match &self.terminal {
+                        Some(_) => Stdio::inherit(),
+                        None => input::for_first_pe(),
+                    });
                 }
-                if args.tag {
-                    command.stdout(Stdio::piped()).stderr(Stdio::piped());
-                }
-                Ok(())
+                outputs.give(pe, command)
             })?;
             if let Some(stdin) = child.stdin.take() {
                 input::pump(stdin).map_err(limits::error("cannot start the input thread"))?;
             }
-            if let Some(pipes) = &mut pipes {
-                if let Some(stdout) = child.stdout.take() {
-                    pipes.add(pe, Stream::Out, stdout.into())?;
-                }
-                if let Some(stderr) = child.stderr.take() {
-                    pipes.add(pe, Stream::Err, stderr.into())?;
-                }
-            }
+            self.lend_terminal();
         }
-        self.output = pipes.map(Pipes::pump).transpose()?;
+        self.output = outputs.pump()?;
         Ok(())
     }
 
     /// Ends the job, of which nothing is left then, because the launcher itself has failed; gives the reason back.
     fn give_up(self, error: Error) -> Error {
+        self.take_terminal_back();
         match self.job.kill() {
             Ok(left) if left.is_empty() => error,
             Ok(left) => error.context(format!("{} did not end after SIGKILL", numbers(&left))),
@@ -255,12 +257,9 @@ impl<'a> Launcher<'a> {
             }
             SIGTSTP => {
                 self.job.signal(Signal::TSTP, Why::PassedOn);
-                kill_process(getpid(), Signal::STOP).context("cannot stop")?;
+                self.stop()?;
             }
-            SIGCONT => {
-                self.job.signal(Signal::CONT, Why::PassedOn);
-                self.monitor.reset(Instant::now());
-            }
+            SIGCONT => self.go_on(),
             other => {
                 if other == SIGINT {
                     self.interrupted = true;
@@ -273,6 +272,49 @@ impl<'a> Launcher<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Stops the launcher; returns when it has been continued.
+    fn stop(&mut self) -> Result<()> {
+        self.take_terminal_back();
+        kill_process(getpid(), Signal::STOP).context("cannot stop")?;
+        self.go_on();
+        Ok(())
+    }
+
+    /// The launcher has been continued: so are the PEs.
+    fn go_on(&mut self) {
+        self.lend_terminal();
+        self.job.signal(Signal::CONT, Why::PassedOn);
+        self.monitor.reset(Instant::now());
+    }
+
+    /// A signal has stopped a PE. One of the terminal's stops the job, as a shell sees it.
+    fn pe_stopped(&mut self, signal: i32) -> Result<()> {
+        let (Some(terminal), Some(pe)) = (&self.terminal, self.job.pes().first()) else {
+            return Ok(());
+        };
+        match signal {
+            // It has used the terminal a moment before it had it.
+            SIGTTIN | SIGTTOU if terminal.is_lent(pe.pid) => {
+                self.job.signal(Signal::CONT, Why::PassedOn);
+                Ok(())
+            }
+            SIGTSTP | SIGTTIN | SIGTTOU => self.stop(),
+            _ => Ok(()),
+        }
+    }
+
+    fn lend_terminal(&self) {
+        if let (Some(terminal), Some(pe)) = (&self.terminal, self.job.pes().first()) {
+            terminal.lend(pe.pid);
+        }
+    }
+
+    fn take_terminal_back(&self) {
+        if let (Some(terminal), Some(pe)) = (&self.terminal, self.job.pes().first()) {
+            terminal.take_back(pe.pid);
+        }
     }
 
     /// Looks for the board: that of the job in which the PEs are now.
@@ -309,6 +351,9 @@ impl<'a> Launcher<'a> {
     /// Takes note of the PEs that have ended; the first failure begins the end of the job.
     fn take_ended(&mut self) -> Result<()> {
         let ended = self.job.reap()?;
+        if let Some(signal) = self.job.take_stopped() {
+            self.pe_stopped(signal)?;
+        }
         let own = matches!(self.phase, Phase::Running | Phase::Grace(_));
         self.ends.add(&ended, own);
         if !ended.is_empty() && self.failure.is_none() {
@@ -318,6 +363,9 @@ impl<'a> Launcher<'a> {
             let Some(end) = self.job.pes()[index].end else {
                 continue;
             };
+            if let Some(output) = &mut self.output {
+                output.ended(self.job.pes()[index].pe);
+            }
             if self.failure.is_some() {
                 continue;
             }
@@ -383,6 +431,7 @@ impl<'a> Launcher<'a> {
 
     /// Says what went wrong, after all that the PEs have printed.
     fn finish(mut self) -> Result<u8> {
+        self.take_terminal_back();
         self.evidence.before = self.evidence.first.and_then(|pe| self.ends.before(pe));
         let printed = self.output.map_or(Ok(()), Pump::finish);
         let board = self.board.as_ref();
@@ -391,6 +440,11 @@ impl<'a> Launcher<'a> {
         last.iter().for_each(|text| line(text));
         let status = self.evidence.exit_status(&self.job, board);
         let mut status = status.or(self.failure).unwrap_or(0);
+        if status == 0
+            && let Some(text) = self.ends.unfinalized(&self.job)
+        {
+            line(&text);
+        }
         self.job.close();
         if let Some(findings) = &self.findings {
             let count = findings.count()?;
@@ -409,7 +463,7 @@ impl<'a> Launcher<'a> {
 }
 
 /// "PE 3", or "PEs 1, 2 and 7".
-fn numbers(pes: &[u32]) -> String {
+pub(super) fn numbers(pes: &[u32]) -> String {
     let most = 16;
     let shown: Vec<String> = pes.iter().take(most).map(u32::to_string).collect();
     match (shown.as_slice(), pes.len().saturating_sub(most)) {

@@ -2,11 +2,11 @@
 //!
 //! It is a file without a name that the launcher has open. A PE finds it through the launcher's folder in /proc, as the setting says, and
 //! opens it for one look at a time: no program inherits it, and one that closes descriptors which it did not open does no harm. A PE also
-//! notes there which other one it has seen go wrong, so that the launcher knows who was first.
+//! notes there which other one it has seen go wrong, so that the launcher knows who was first, and whether it has joined and finalized.
 //!
 //! ```text
 //! 0     Magic, number of PEs, the PE that went wrong first (plus 1)
-//! 16    for each PE: its process, how that ended (0: it has not), the PE that it has seen go wrong (plus 1), unused
+//! 16    for each PE: its process, how that ended (0: it has not), the PE that it has seen go wrong (plus 1), how far it is
 //! ```
 
 use crate::{Error, Pe, Result, config};
@@ -29,6 +29,7 @@ const ENTRY: u64 = 16;
 const PID: u64 = 0;
 const HOW: u64 = 4;
 const BLAMES: u64 = 8;
+const PART: u64 = 12;
 /// What is added to the number of a signal.
 const KILLED: u32 = 1 << 16;
 
@@ -67,6 +68,17 @@ impl fmt::Display for End {
             End::Killed(signal) => write!(f, "was killed by signal {signal}"),
         }
     }
+}
+
+/// How far a PE is in its job, as it has said itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// It has not joined.
+    Outside,
+    /// It has joined, and not finalized.
+    Joined,
+    /// It has called finalize.
+    Finalized,
 }
 
 fn entry(pe: u32) -> u64 {
@@ -131,6 +143,15 @@ impl Roll {
             self.write(&first.to_le_bytes(), FIRST)?;
         }
         Ok(())
+    }
+
+    /// How far PE `pe` has said that it is.
+    pub fn part(&self, pe: u32) -> Part {
+        match read(&self.file, entry(pe) + PART) {
+            Some(1) => Part::Joined,
+            Some(2) => Part::Finalized,
+            _ => Part::Outside,
+        }
     }
 
     /// The PE that went wrong before `pe` did, as far as the PEs have said; otherwise `pe`.
@@ -239,12 +260,19 @@ impl Word {
         }
     }
 
-    /// Notes that this PE has seen `pe` go wrong.
+    /// Notes that this PE has seen `pe` go wrong. If it cannot, the launcher goes by the order of the ends.
     pub(crate) fn blame(&self, pe: Pe) {
+        self.note(BLAMES, pe as u32 + 1);
+    }
+
+    /// Notes how far this PE is. If it cannot, the launcher does not tell that it has not finalized.
+    pub(crate) fn take_part(&self, part: Part) {
+        self.note(PART, part as u32);
+    }
+
+    fn note(&self, at: u64, number: u32) {
         if let Some(file) = self.open(OpenOptions::new().read(true).write(true)) {
-            let at = entry(self.me as u32) + BLAMES;
-            // Then the launcher goes by the order of the ends.
-            let _ = file.write_all_at(&(pe as u32 + 1).to_le_bytes(), at);
+            let _ = file.write_all_at(&number.to_le_bytes(), entry(self.me as u32) + at);
         }
     }
 }
@@ -315,6 +343,19 @@ mod tests {
         assert_eq!(roll.culprit(3), 3);
         word(&roll, 1).blame(1000);
         assert_eq!(roll.culprit(3), 1);
+    }
+
+    #[test]
+    fn how_far_a_pe_is_is_what_it_has_said() {
+        let roll = Roll::new(2).unwrap();
+        let one = word(&roll, 1);
+        assert_eq!(roll.part(1), Part::Outside);
+        for part in [Part::Joined, Part::Finalized, Part::Joined] {
+            one.take_part(part);
+            assert_eq!(roll.part(1), part);
+        }
+        one.blame(0);
+        assert_eq!((roll.part(1), roll.part(0)), (Part::Joined, Part::Outside));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use crate::job::liveness::{self, Watchdog};
 use crate::job::membership::Membership;
 use crate::job::places::Places;
 use crate::job::published::{Target, Wait};
-use crate::job::roll::Word;
+use crate::job::roll::{Part, Word};
 use crate::job::state::State;
 use crate::job::{fork, interrupt};
 use crate::operation::Operation;
@@ -108,7 +108,8 @@ impl Runtime {
             ledger: sites.clone().filter(|_| attr.track).map(Ledger::new),
             sites,
             watchdog: Mutex::new(None),
-            word: Mutex::new(word),
+            word,
+            blamed: AtomicBool::new(false),
             control,
         };
         if membership == Membership::Process && inner.n_pes > 1 {
@@ -130,6 +131,9 @@ impl Runtime {
             target: Target::Job,
         };
         inner.wait(wait, || liveness::all_are(&inner.control, State::Active))?;
+        if let Some(word) = &inner.word {
+            word.take_part(Part::Joined);
+        }
         inner.make_predefined(&Places::read(&inner.control));
         inner.spins.store(wait::spins(&inner.control), Relaxed);
         if let (0, Some(seed)) = (me, seed) {
@@ -148,6 +152,9 @@ impl Runtime {
                 inner.transport.any().kind()
             )
         });
+        if me == 0 {
+            inner.debug.tell_settings(me);
+        }
         Ok(runtime)
     }
 }

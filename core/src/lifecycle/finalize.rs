@@ -2,6 +2,7 @@
 
 use crate::debug::Level;
 use crate::job::published::{Target, Wait};
+use crate::job::roll::Part;
 use crate::job::state::State;
 use crate::job::{bell, liveness};
 use crate::operation::Operation;
@@ -40,6 +41,9 @@ impl Inner {
             self.write_unfreed(&report, result.is_ok());
         }
         let checked = self.check_findings();
+        if let Some(word) = &self.word {
+            word.take_part(Part::Finalized);
+        }
         self.end(State::Finalized);
         self.debug.write(Level::Info, self.my_pe, || match &result {
             Ok(()) => "finalized".to_string(),

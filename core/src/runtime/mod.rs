@@ -73,8 +73,9 @@ pub(crate) struct Inner {
     /// What was made and is not freed, if somebody wants to know.
     pub(crate) ledger: Option<Ledger>,
     pub(crate) watchdog: Mutex<Option<Watchdog>>,
-    /// Where the launcher hears which PE this one has seen go wrong; until it has.
-    pub(crate) word: Mutex<Option<Word>>,
+    /// Where the launcher hears of this PE, and whether it has heard which one this PE has seen go wrong.
+    pub(crate) word: Option<Word>,
+    pub(crate) blamed: AtomicBool,
 }
 
 impl Inner {
@@ -116,8 +117,9 @@ impl Inner {
 
     /// Tells the launcher, once, which PE this one has seen go wrong.
     fn blame(&self, pe: Pe) {
-        let word = self.word.lock().map_or(None, |mut word| word.take());
-        if let Some(word) = word {
+        if let Some(word) = &self.word
+            && !self.blamed.swap(true, Relaxed)
+        {
             word.blame(pe);
         }
     }

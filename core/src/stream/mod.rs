@@ -373,7 +373,8 @@ impl Runtime {
             Some(streams) => {
                 self.inner.ready()?;
                 let mark = Arc::new(LaneEvent::new(streams.event()?));
-                self.inner.note_while(Operation::EventNew, Resource::Event, &mark);
+                self.inner
+                    .note_while(Operation::EventNew, Resource::Event, &mark);
                 Marks::Lane(mark)
             }
             None => {

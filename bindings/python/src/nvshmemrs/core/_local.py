@@ -12,7 +12,7 @@ from typing import Any, Callable, Dict, List, Optional, Tuple
 
 from . import _device, _job
 from ._job import Job, check, lib
-from ._operand import integer
+from ._arguments import integer
 from .init_fini import attributes, end_together
 from .interop.numpy import announce_if_checked
 from .nvshmem_types import NotSupportedError, NvshmemInvalid, PeDiedError

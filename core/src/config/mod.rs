@@ -1,4 +1,9 @@
 //! Every setting, in one table: the parser, `nvshmemrs-info` and the documentation read it.
+//!
+//! * [`nvshmem`]: NVSHMEM's settings, and what they do here. [`unknown`](mod@unknown): names that nothing reads.
+
+pub mod nvshmem;
+pub mod unknown;
 
 use crate::{Error, MemoryKind, Result};
 use std::time::Duration;

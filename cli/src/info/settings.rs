@@ -1,0 +1,114 @@
+//! The settings that hold here, those of NVSHMEM and what they do here, and names that nothing reads.
+
+use super::launchers;
+use nvshmemrs::config::nvshmem::{Here, NVSHMEM, PREFIX, documented};
+use nvshmemrs::config::unknown::{Unknown, unknown};
+use nvshmemrs::config::{SETTINGS, Source, lookup};
+use serde::Serialize;
+
+/// All that there is to say about settings.
+#[derive(Debug, Serialize)]
+pub struct Settings {
+    /// The settings that hold.
+    pub settings: Vec<Setting>,
+    /// NVSHMEM's settings.
+    pub nvshmem: Vec<Theirs>,
+    /// Names in the environment that begin like settings and that nothing reads.
+    pub unknown: Vec<Nameless>,
+}
+
+/// A setting in force.
+#[derive(Debug, Serialize)]
+pub struct Setting {
+    /// The variable.
+    pub name: &'static str,
+    /// Its value.
+    pub value: String,
+    /// Where the value comes from: `default` or `environment`.
+    pub source: &'static str,
+    /// What it does.
+    pub help: &'static str,
+}
+
+/// A setting that NVSHMEM documents.
+#[derive(Debug, Serialize)]
+pub struct Theirs {
+    /// The variable; with `*` at its end, all that begin so.
+    pub name: String,
+    /// What it does in NVSHMEM.
+    pub meaning: &'static str,
+    /// What it does here: `the same`, `something else` or `nothing`.
+    pub here: &'static str,
+    /// How, or why not.
+    pub why: &'static str,
+    /// The variables of this name that are set.
+    pub set: Vec<String>,
+}
+
+/// A name that nothing reads.
+#[derive(Debug, Serialize)]
+pub struct Nameless {
+    /// The name.
+    pub name: String,
+    /// The known name that is most like it, if one is.
+    pub nearest: Option<String>,
+}
+
+impl From<Unknown> for Nameless {
+    fn from(unknown: Unknown) -> Self {
+        Self {
+            name: unknown.name,
+            nearest: unknown.nearest,
+        }
+    }
+}
+
+impl Settings {
+    /// Looks at the environment.
+    pub fn gather() -> Self {
+        let setting = |setting: &nvshmemrs::config::Setting| {
+            let found = lookup(setting.name);
+            Setting {
+                name: found.setting.name,
+                value: launchers::presentable(found.setting.name, found.value),
+                source: match found.source {
+                    Source::Default => "default",
+                    Source::Environment => "environment",
+                },
+                help: found.setting.help,
+            }
+        };
+        Self {
+            settings: SETTINGS.iter().map(setting).collect(),
+            nvshmem: theirs(),
+            unknown: unknown().into_iter().map(Nameless::from).collect(),
+        }
+    }
+}
+
+fn theirs() -> Vec<Theirs> {
+    let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+    let mut set: Vec<String> = names.filter(|name| documented(name).is_some()).collect();
+    set.sort();
+    let rows = NVSHMEM.iter();
+    let names = rows.flat_map(|row| row.names.iter().map(move |name| (row, name)));
+    let one = |(row, name): (&nvshmemrs::config::nvshmem::Documented, &&'static str)| {
+        let name = format!("{PREFIX}{name}");
+        let is = |set: &&String| match name.strip_suffix('*') {
+            Some(start) => set.starts_with(start),
+            None => **set == name,
+        };
+        Theirs {
+            set: set.iter().filter(is).cloned().collect(),
+            name,
+            meaning: row.meaning,
+            here: match row.here {
+                Here::Same => "the same",
+                Here::Otherwise => "something else",
+                Here::Nothing => "nothing",
+            },
+            why: row.why,
+        }
+    };
+    names.map(one).collect()
+}

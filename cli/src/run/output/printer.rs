@@ -1,0 +1,225 @@
+//! The thread that reads all pipes and prints what has come.
+
+use super::Stream;
+use super::floor::Floor;
+use super::speech::Speech;
+use super::ways::Ways;
+use crate::run::relay;
+use crate::say;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::{Errno, read};
+use std::io::{self, Read};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::time::Instant;
+
+/// What is read at a time, and the most that waits to be printed: of one pipe, and of all.
+const CHUNK: usize = 1 << 16;
+const MOST: usize = 1 << 20;
+const MOST_OF_ALL: usize = 1 << 26;
+/// The most that is read of a pipe at once though it holds more: a process that writes on and on must not hold up the launcher. No pipe
+/// of a user holds more than a part of it.
+const LAST: usize = 1 << 22;
+
+/// One pipe of one PE.
+#[derive(Debug)]
+pub(super) struct Source {
+    pe: u32,
+    stream: Stream,
+    /// Until its end.
+    pipe: Option<OwnedFd>,
+}
+
+impl Source {
+    pub(super) fn new(pe: u32, stream: Stream, pipe: OwnedFd) -> Self {
+        Self {
+            pe,
+            stream,
+            pipe: Some(pipe),
+        }
+    }
+}
+
+/// Where pipes end: which ones, and whose turn it is.
+#[derive(Debug)]
+struct Place {
+    stream: Stream,
+    mine: Vec<usize>,
+    floor: Floor,
+}
+
+/// What the thread has.
+#[derive(Debug)]
+pub(super) struct Printer {
+    sources: Vec<Source>,
+    /// What of each is not yet printed.
+    speeches: Vec<Speech>,
+    places: [Place; 2],
+    /// Whether lines say whose they are.
+    tag: bool,
+    buffer: Vec<u8>,
+    lost: io::Result<()>,
+}
+
+impl Printer {
+    pub(super) fn new(sources: Vec<Source>, ways: &Ways) -> Self {
+        let most = (MOST_OF_ALL / sources.len().max(1)).clamp(CHUNK, MOST);
+        let speech = |source: &Source| {
+            let tag = tag(ways.tag, source.pe);
+            let returns = ways.is_terminal(source.stream);
+            Speech::new(&tag, returns, source.pe == 0, most)
+        };
+        let place = |stream| {
+            let mine = (0..sources.len()).filter(|&one| sources[one].stream == stream);
+            Place {
+                stream,
+                mine: mine.collect(),
+                floor: Floor::default(),
+            }
+        };
+        Self {
+            speeches: sources.iter().map(speech).collect(),
+            places: [Stream::Out, Stream::Err].map(place),
+            sources,
+            tag: ways.tag,
+            buffer: vec![0; CHUNK],
+            lost: Ok(()),
+        }
+    }
+
+    /// Prints until all pipes have come to their ends, or the launcher has let go of its end of `words`. There it says which PEs have
+    /// ended. An error if something that was for standard output is lost.
+    pub(super) fn run(mut self, mut words: &UnixStream) -> io::Result<()> {
+        while self.sources.iter().any(|source| source.pipe.is_some()) {
+            let (ready, word) = self.wait(words)?;
+            let now = Instant::now();
+            for one in ready {
+                self.hear(one, now, CHUNK);
+            }
+            if word {
+                let mut pe = [0; 4];
+                match words.read_exact(&mut pe) {
+                    Ok(()) => self.end(|source| source.pe == u32::from_ne_bytes(pe), now),
+                    Err(_) => break,
+                }
+            }
+            self.print(now);
+        }
+        let now = Instant::now();
+        self.end(|_| true, now);
+        self.speeches
+            .iter_mut()
+            .for_each(|speech| speech.ended = true);
+        self.print(now);
+        for source in &mut self.sources {
+            let Some(pipe) = source.pipe.take() else {
+                continue;
+            };
+            let tag = tag(self.tag, source.pe);
+            if let Err(error) = relay::start(pipe, source.stream, &tag) {
+                say::error(format_args!(
+                    "nvshmemrs-run: what a process that PE {} has left behind prints is lost: {error:#}",
+                    source.pe
+                ));
+            }
+        }
+        self.lost
+    }
+
+    /// Waits until there is something to do: which pipes can be read, and whether the launcher has something to say.
+    fn wait(&self, words: &UnixStream) -> io::Result<(Vec<usize>, bool)> {
+        let open = self.sources.iter().zip(&self.speeches).enumerate();
+        let open = open.filter(|(_, (_, speech))| speech.has_room());
+        let open = open.filter_map(|(one, (source, _))| Some((one, source.pipe.as_ref()?)));
+        let (numbers, mut ready): (Vec<usize>, Vec<PollFd<'_>>) = open
+            .map(|(one, pipe)| (one, PollFd::new(pipe, PollFlags::IN)))
+            .unzip();
+        ready.push(PollFd::new(words, PollFlags::IN));
+        let next = self.places.iter();
+        let next = next.filter_map(|place| place.floor.next(&self.speeches, &place.mine));
+        let left = next
+            .min()
+            .map(|at| at.saturating_duration_since(Instant::now()));
+        let left = left.and_then(|left| Timespec::try_from(left).ok());
+        match poll(&mut ready, left.as_ref()) {
+            Ok(_) => {}
+            Err(Errno::INTR) => return Ok((Vec::new(), false)),
+            Err(error) => return Err(error.into()),
+        }
+        let mut ready: Vec<bool> = ready.iter().map(|fd| !fd.revents().is_empty()).collect();
+        let word = ready.pop() == Some(true);
+        let ready = numbers.into_iter().zip(ready);
+        Ok((ready.filter(|one| one.1).map(|one| one.0).collect(), word))
+    }
+
+    /// Reads what a pipe holds, up to `most` bytes; closes it at its end.
+    fn hear(&mut self, one: usize, now: Instant, most: usize) {
+        let (source, speech) = (&mut self.sources[one], &mut self.speeches[one]);
+        let mut heard = 0;
+        while let (Some(pipe), true) = (&source.pipe, heard < most) {
+            match read(pipe, &mut *self.buffer) {
+                Ok(count) if count > 0 => {
+                    speech.hear(&self.buffer[..count], now);
+                    heard += count;
+                }
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => return,
+                // The end; of a terminal an error (EIO) says so.
+                Ok(_) | Err(_) => {
+                    source.pipe = None;
+                    speech.complete();
+                    speech.ended = true;
+                }
+            }
+        }
+    }
+
+    /// These PEs have ended: what they have written until now is all there, and a line that is begun ends there.
+    fn end(&mut self, which: impl Fn(&Source) -> bool, now: Instant) {
+        for one in 0..self.sources.len() {
+            if which(&self.sources[one]) {
+                self.hear(one, now, LAST);
+                self.speeches[one].complete();
+            }
+        }
+    }
+
+    /// Prints what is due.
+    fn print(&mut self, now: Instant) {
+        for place in &mut self.places {
+            let text = place.floor.print(&mut self.speeches, &place.mine, now);
+            if text.is_empty() {
+                continue;
+            }
+            let printed = match place.stream {
+                Stream::Out => say::to_stdout(&text),
+                Stream::Err => say::to_stderr(&text),
+            };
+            match printed {
+                Ok(()) => {}
+                Err(error) if is_gone(&error) => {
+                    for &one in &place.mine {
+                        self.sources[one].pipe = None;
+                    }
+                }
+                // On standard error it may be, as when a program itself writes there.
+                Err(_) if place.stream == Stream::Err => {}
+                Err(error) => self.lost = Err(error),
+            }
+        }
+    }
+}
+
+/// What the lines of a PE begin with.
+fn tag(wanted: bool, pe: u32) -> String {
+    match wanted {
+        true => format!("[{pe}] "),
+        false => String::new(),
+    }
+}
+
+/// Whether nobody can read any more: the reader of a pipe has gone, or a terminal has been hung up.
+fn is_gone(error: &io::Error) -> bool {
+    let hung_up = Errno::IO.raw_os_error();
+    error.kind() == io::ErrorKind::BrokenPipe || error.raw_os_error() == Some(hung_up)
+}

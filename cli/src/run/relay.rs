@@ -1,0 +1,75 @@
+//! Prints for a process that a PE has left behind, when the launcher has ended: without it, that process would be killed by SIGPIPE.
+//!
+//! The launcher starts its own program with [`FLAG`] first, the pipe as standard input, and as standard output where the pipe ended.
+
+use super::output::{Speech, Stream};
+use crate::say;
+use rustix::io::{Errno, ioctl_fionbio, read};
+use std::env::ArgsOs;
+use std::io::{self, IsTerminal, stderr, stdin, stdout};
+use std::iter::Skip;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::process::CommandExt;
+use std::process::{Command, ExitCode, Stdio};
+use std::time::Instant;
+
+/// First argument of a relay; then follows what lines begin with.
+pub const FLAG: &str = "--nvshmemrs-relay";
+
+/// The longest line that is printed in one piece.
+const MOST: usize = 1 << 20;
+
+/// Starts one for a pipe.
+pub(super) fn start(pipe: OwnedFd, stream: Stream, tag: &str) -> io::Result<()> {
+    let end = match stream {
+        Stream::Out => stdout().as_fd().try_clone_to_owned()?,
+        Stream::Err => stderr().as_fd().try_clone_to_owned()?,
+    };
+    Command::new("/proc/self/exe")
+        .arg0("nvshmemrs-run")
+        .args([FLAG, tag])
+        .env_remove("NVSHMEMRS_PE")
+        .process_group(0)
+        .current_dir("/")
+        .stdin(Stdio::from(pipe))
+        .stdout(Stdio::from(end))
+        .stderr(Stdio::null())
+        .spawn()?;
+    Ok(())
+}
+
+/// The relay's life: reads until nobody writes any more.
+pub fn pass_on(mut args: Skip<ArgsOs>) -> ExitCode {
+    let tag = args.next().unwrap_or_default();
+    match lines(&tag.to_string_lossy()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(_) => ExitCode::FAILURE,
+    }
+}
+
+fn lines(tag: &str) -> io::Result<()> {
+    ioctl_fionbio(stdin(), false)?;
+    let mut speech = Speech::new(tag, stdout().is_terminal(), false, MOST);
+    let mut buffer = vec![0; 1 << 16];
+    loop {
+        let count = match read(stdin(), &mut *buffer) {
+            Ok(count) => count,
+            Err(Errno::INTR) => continue,
+            // The end of a terminal.
+            Err(Errno::IO) => 0,
+            Err(error) => return Err(error.into()),
+        };
+        match count {
+            0 => speech.complete(),
+            count => speech.hear(&buffer[..count], Instant::now()),
+        }
+        let mut text = Vec::new();
+        if speech.is_due(Instant::now()) {
+            speech.say(&mut text);
+        }
+        say::to_stdout(&text)?;
+        if count == 0 {
+            return Ok(());
+        }
+    }
+}

@@ -1,0 +1,276 @@
+//! No silence and no noise: names that nothing reads, a finalize that is missing, and what the tools say about their own options.
+
+use nvshmemrs::config::unknown::is_known;
+use nvshmemrs_tests::{
+    HANG, Output, bin, compile_c, compile_c_text, launcher, program, run, workspace,
+};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+/// The launcher's own lines.
+fn own(output: &Output) -> Vec<&str> {
+    let lines = output.stderr.lines();
+    lines
+        .filter_map(|line| line.strip_prefix("nvshmemrs-run: "))
+        .collect()
+}
+
+const MISSPELT: &str = "a setting that nothing reads is in the environment: NVSHMEMRS_TIMOUT (did you mean NVSHMEMRS_TIMEOUT?)";
+
+#[test]
+fn a_misspelt_setting_is_named_once_before_the_pes_start() {
+    let mut command = launcher(3, &[]);
+    command.args(["sh", "-c", "echo started >&2"]);
+    let output = run(
+        command
+            .env("NVSHMEMRS_TIMOUT", "5")
+            .env("NVSHMEM_NVTX", "off"),
+        HANG,
+    );
+    output.assert_success();
+    let expected = format!("nvshmemrs-run: {MISSPELT}\nstarted\nstarted\nstarted\n");
+    assert_eq!(output.stderr, expected);
+
+    command.env("NVSHMEM_PURPLE_ELEPHANT", "1");
+    let output = run(&mut command, HANG);
+    let what = "settings that nothing reads are in the environment: \
+                NVSHMEMRS_TIMOUT (did you mean NVSHMEMRS_TIMEOUT?), NVSHMEM_PURPLE_ELEPHANT";
+    assert_eq!(own(&output), [what], "{}", output.describe());
+}
+
+#[test]
+fn the_library_names_a_misspelt_setting_if_it_is_asked_to() {
+    let finalize = compile_c(&program("finalize.c"));
+    let told = |level: Option<&str>| {
+        let mut command = launcher(2, &[]);
+        command
+            .arg(&finalize)
+            .env("NVSHMEMRS_TIMOUT", "5")
+            .env("NVSHMEM_NVTX", "off");
+        command
+            .env_remove("NVSHMEM_DEBUG")
+            .envs(level.map(|level| ("NVSHMEM_DEBUG", level)));
+        let output = run(&mut command, HANG);
+        output.assert_success();
+        let lines = output
+            .stderr
+            .lines()
+            .filter(|line| line.starts_with("nvshmemrs [PE"));
+        lines.map(str::to_string).collect::<Vec<_>>()
+    };
+    assert_eq!(told(None), [""; 0]);
+    let lines = told(Some("WARN"));
+    assert_eq!(lines.len(), 1, "{lines:?}");
+    assert!(
+        lines[0].starts_with("nvshmemrs [PE 0, ") && lines[0].ends_with(MISSPELT),
+        "{lines:?}"
+    );
+    let lines = told(Some("INFO"));
+    let with = |text: &str| lines.iter().filter(|line| line.contains(text)).count();
+    assert_eq!(with(MISSPELT), 1, "{lines:?}");
+    assert_eq!(with("PE 0, "), lines.len() / 2 + 1, "{lines:?}");
+    assert_eq!(with("NVSHMEM_NVTX does nothing here: "), 1, "{lines:?}");
+}
+
+/// The variables that files under `folder` read.
+fn read_by(folder: &Path, names: &mut BTreeSet<String>) {
+    const READS: [&str; 7] = [
+        "getenv(\"",
+        "env::var(\"",
+        "env::var_os(\"",
+        "environ.get(\"",
+        "environ[\"",
+        "get(ENV, \"",
+        "interpreter(\"",
+    ];
+    for entry in fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("a folder's entry").path();
+        let name = path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        if path.is_dir() {
+            if !name.starts_with('.') && name != "target" {
+                read_by(&path, names);
+            }
+            continue;
+        }
+        let source = name.rsplit('.').next();
+        if !matches!(source, Some("rs" | "py" | "c" | "h" | "hpp" | "cpp" | "jl")) {
+            continue;
+        }
+        let text = fs::read_to_string(&path).expect("a source is text");
+        for read in READS {
+            let found = text
+                .split(read)
+                .skip(1)
+                .filter_map(|rest| rest.split('"').next());
+            let ours = found.filter(|name| name.starts_with("NVSHMEM"));
+            names.extend(ours.map(str::to_string));
+        }
+    }
+}
+
+#[test]
+fn every_variable_that_the_project_reads_is_known() {
+    let mut names = BTreeSet::new();
+    read_by(&workspace(), &mut names);
+    assert!(names.len() >= 8, "only {names:?}");
+    let unknown: Vec<&String> = names.iter().filter(|name| !is_known(name)).collect();
+    assert!(unknown.is_empty(), "not in core/src/config: {unknown:?}");
+}
+
+/// A program that joins and then does as `end` says.
+fn joins(name: &str, end: &str) -> std::path::PathBuf {
+    let check = fs::read_to_string(program("check.h")).expect("a header");
+    let main = format!(
+        "int main(void)\n{{\n    int32_t pe;\n    nvshmemrs_runtime_t runtime = join(&pe);\n    (void)runtime;\n    {end}\n    return 0;\n}}\n"
+    );
+    compile_c_text(name, &format!("{check}\n{main}"))
+}
+
+#[test]
+fn a_job_that_ends_without_finalize_is_told() {
+    let silent = joins("no-finalize", "");
+    let execs = joins(
+        "no-finalize-exec",
+        "execlp(\"true\", \"true\", (char *)NULL);",
+    );
+    let line = |who: &str| {
+        format!(
+            "{who} ended with status 0 and did not call finalize, so operations that were not complete may be lost"
+        )
+    };
+    for (n_pes, who) in [(1, "PE 0"), (3, "all 3 PEs")] {
+        for program in [&silent, &execs] {
+            let output = run(launcher(n_pes, &[]).arg(program), HANG);
+            output.assert_success();
+            assert_eq!(own(&output), [line(who)], "{}", output.describe());
+        }
+        let output = run(launcher(n_pes, &["--check"]).arg(&silent), HANG);
+        output.assert_success();
+        let lines = own(&output);
+        assert_eq!(lines[0], line(who), "{}", output.describe());
+        assert!(
+            lines.len() == 2 && lines[1].starts_with("the checker found"),
+            "{lines:?}"
+        );
+    }
+    // A wrapper's program.
+    let mut command = launcher(2, &[]);
+    command.args(["sh", "-c", "\"$0\"; true"]).arg(&silent);
+    let output = run(&mut command, HANG);
+    assert_eq!(own(&output), [line("all 2 PEs")], "{}", output.describe());
+}
+
+#[test]
+fn a_job_that_owes_no_finalize_is_silent() {
+    let again = joins(
+        "finalize-twice",
+        "CHECK(nvshmemrs_finalize(runtime)); runtime = join(&pe); CHECK(nvshmemrs_finalize(runtime));",
+    );
+    let finalize = compile_c(&program("finalize.c"));
+    for command in [Path::new("true"), &again, &finalize] {
+        for n_pes in [1, 3] {
+            let output = run(launcher(n_pes, &[]).arg(command), HANG);
+            output.assert_success();
+            assert_eq!(output.stderr, "", "{}", output.describe());
+        }
+    }
+    // A PE that fails is told as such, and not as one that has not finalized.
+    let fails = joins("no-finalize-fails", "return 3;");
+    let output = run(launcher(2, &[]).arg(fails), HANG);
+    output.assert_code(3);
+    assert!(
+        !output.stderr.contains("did not call finalize"),
+        "{}",
+        output.describe()
+    );
+}
+
+#[test]
+fn np_means_n() {
+    for words in [["-np", "3"], ["--np", "3"], ["-n", "3"]] {
+        let mut command = Command::new(bin("nvshmemrs-run"));
+        command
+            .args(words)
+            .args(["--tag", "sh", "-c", "echo $0 of $NVSHMEMRS_N_PES", "-np"]);
+        let output = run(&mut command, HANG);
+        output.assert_success();
+        let mut lines: Vec<&str> = output.stdout.lines().collect();
+        lines.sort_unstable();
+        assert_eq!(lines, ["[0] -np of 3", "[1] -np of 3", "[2] -np of 3"]);
+    }
+}
+
+const TOOLS: [&str; 3] = ["nvshmemrs-run", "nvshmemrs-info", "nvshmemrs-perf"];
+
+/// What a tool prints when it is called with these words.
+fn said(tool: &str, words: &[&str]) -> String {
+    let output = run(Command::new(bin(tool)).args(words), HANG);
+    output.assert_success();
+    assert_eq!(output.stderr, "");
+    output.stdout
+}
+
+/// The options that `--help` lists.
+fn options(tool: &str) -> BTreeSet<String> {
+    let help = said(tool, &["--help"]);
+    let lines = help
+        .lines()
+        .filter(|line| line.starts_with("  ") && line.trim().starts_with('-'));
+    let words = lines
+        .flat_map(|line| line.split([' ', ',']))
+        .filter(|word| word.starts_with("--"));
+    words
+        .map(|word| word.trim_start_matches('-').to_string())
+        .collect()
+}
+
+#[test]
+fn completions_name_every_option() {
+    for tool in TOOLS {
+        let options = options(tool);
+        assert!(
+            options.len() >= 5 && options.contains("completions"),
+            "{tool}: {options:?}"
+        );
+        for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+            let text = said(tool, &["--completions", shell]);
+            let missing: Vec<&String> = options
+                .iter()
+                .filter(|option| !text.contains(*option))
+                .collect();
+            assert!(missing.is_empty(), "{tool}, {shell}: {missing:?}");
+        }
+        // The shell takes it.
+        let script = tempfile::NamedTempFile::new().expect("a file");
+        fs::write(script.path(), said(tool, &["--completions", "bash"])).expect("to write");
+        run(Command::new("bash").arg("-n").arg(script.path()), HANG).assert_success();
+    }
+}
+
+#[test]
+fn manual_pages_name_every_option() {
+    for tool in TOOLS {
+        let page = said(tool, &["--man"]).replace("\\-", "-");
+        for part in [".TH", ".SH NAME", ".SH SYNOPSIS", ".SH OPTIONS"] {
+            assert!(page.contains(part), "{tool}: no {part}\n{page}");
+        }
+        for option in options(tool) {
+            assert!(
+                page.contains(&format!("--{option}")),
+                "{tool}: no --{option}\n{page}"
+            );
+        }
+    }
+    // They go alone.
+    let output = run(
+        Command::new(bin("nvshmemrs-run")).args(["--man", "-n", "2", "true"]),
+        HANG,
+    );
+    output.assert_code(2).assert_stderr("--man");
+}
