@@ -265,6 +265,45 @@ fn imports_point_one_way() {
     );
 }
 
+/// Folders whose Rust files are modules.
+const TREES: [&str; 9] = [
+    "core/src",
+    "capi/src",
+    "cli/src",
+    "perf/src",
+    "xtask/src",
+    "bindings/generator/src",
+    "tests/src",
+    "tests/suite/src",
+    "tests/models/src",
+];
+
+/// The files among `files` that are modules beside a folder of their name.
+fn beside_a_folder(files: &[std::path::PathBuf]) -> Vec<&Path> {
+    let folders: BTreeSet<&Path> = files.iter().filter_map(|file| file.parent()).collect();
+    let has_folder = |file: &&Path| folders.contains(file.with_extension("").as_path());
+    let files = files.iter().map(|file| file.as_path());
+    files.filter(has_folder).collect()
+}
+
+#[test]
+fn a_module_with_a_folder_is_its_mod_file() {
+    for tree in TREES {
+        let root = workspace().join(tree);
+        let mut files = Vec::new();
+        sources(&root, &root, &mut files);
+        assert!(!files.is_empty(), "{tree} has no Rust file");
+        let wrong = beside_a_folder(&files);
+        assert!(
+            wrong.is_empty(),
+            "{tree}: these files must be `mod.rs` in the folder beside them: {wrong:?}"
+        );
+    }
+    let files = ["one/mod.rs", "one/two.rs", "one/two/three.rs", "four.rs"];
+    let files = files.map(std::path::PathBuf::from);
+    assert_eq!(beside_a_folder(&files), [Path::new("one/two.rs")]);
+}
+
 #[test]
 fn an_arrow_is_found_in_each_form() {
     let reexported = HashMap::from([("Pe".to_string(), "pe".to_string())]);

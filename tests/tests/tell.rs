@@ -7,7 +7,7 @@ use std::fs;
 use syn::{Fields, Item, Type};
 
 /// Where types may be that shared memory is seen as; the second one is for fuzz targets.
-const VIEWS: [&str; 2] = ["job/block.rs", "job/block/corrupt.rs"];
+const VIEWS: [&str; 2] = ["job/block/corrupt.rs", "job/block/mod.rs"];
 
 /// The words that only `job/tell.rs` can write.
 const TOLD: [&str; 2] = ["Told32", "Told64"];
@@ -54,7 +54,7 @@ fn bare(text: &str) -> Vec<String> {
 #[test]
 fn the_control_block_is_made_of_words_that_one_file_writes() {
     let core = workspace().join("core/src");
-    let block = fs::read_to_string(core.join(VIEWS[0])).unwrap();
+    let block = fs::read_to_string(core.join(VIEWS[1])).unwrap();
     assert_eq!(bare(&block), Vec::<String>::new());
     let tell = fs::read_to_string(core.join("job/tell.rs")).unwrap();
     assert!(

@@ -10,6 +10,7 @@
 //! is written again only after every member has entered the next epoch, hence has read it.
 
 mod alltoall;
+mod arguments;
 mod barrier;
 mod broadcast;
 mod checked;
@@ -20,8 +21,11 @@ mod handed;
 mod reduce;
 mod reducescatter;
 mod scan;
+mod work;
 
-use crate::buffer::{LocalDest, LocalSource, SymRange};
+use arguments::{check_overlap, times};
+use work::{WORK_WORDS, Work, bytes_of, bytes_of_mut, with_work};
+
 use crate::job::bell::ring_team;
 use crate::job::block::{PAYLOAD_WORDS, Slot};
 use crate::job::published::{Target, Wait};
@@ -31,7 +35,7 @@ use crate::operation::{ARGS, Caller, Operation, signature};
 use crate::runtime::Inner;
 use crate::team::{Members, Team, TeamState};
 use crate::{Error, Pe, Result};
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::fence;
@@ -431,160 +435,5 @@ impl<'a> Turn<'a> {
         for (value, word) in words.iter_mut().zip(brought) {
             *value = word.load(Relaxed);
         }
-    }
-}
-
-/// Checks that two symmetric buffers are clear of each other, or lie as the collective's in-place form wants it: `dest` at the
-/// offset `in_place`. Tells whether they do.
-#[inline]
-fn check_overlap(dest: SymRange, source: SymRange, in_place: Option<u64>) -> Result<bool> {
-    let apart = |a: SymRange, b: SymRange| a.offset() + a.bytes() <= b.offset();
-    if dest.bytes() == 0 || source.bytes() == 0 {
-        return Ok(false);
-    }
-    if in_place == Some(dest.offset()) {
-        return Ok(true);
-    }
-    if apart(dest, source) || apart(source, dest) {
-        return Ok(false);
-    }
-    Err(overlapping(dest, source))
-}
-
-#[cold]
-fn overlapping(dest: SymRange, source: SymRange) -> Error {
-    Error::invalid(
-        "dest",
-        format!(
-            "{} bytes at byte {:#x} of the heap",
-            dest.bytes(),
-            dest.offset()
-        ),
-        format!(
-            "clear of source, which has {} bytes at {:#x}, or exactly where the in-place form has it",
-            source.bytes(),
-            source.offset()
-        ),
-    )
-}
-
-/// `count` times `bytes`; an error that names `argument` if that does not fit.
-#[inline]
-fn times(argument: &'static str, count: usize, bytes: usize) -> Result<u64> {
-    match count.checked_mul(bytes) {
-        // Leaves room for offsets within an address space.
-        Some(product) if product < 1 << 48 => Ok(product as u64),
-        _ => Err(too_many(argument, count, bytes)),
-    }
-}
-
-#[cold]
-fn too_many(argument: &'static str, count: usize, bytes: usize) -> Error {
-    Error::invalid(
-        argument,
-        count,
-        format!("a number that times {bytes} bytes fits the symmetric heap"),
-    )
-}
-
-/// The bytes of a buffer of words.
-fn bytes_of(words: &[u64], bytes: usize) -> &[u8] {
-    &bytemuck::cast_slice(words)[..bytes]
-}
-
-fn bytes_of_mut(words: &mut [u64], bytes: usize) -> &mut [u8] {
-    &mut bytemuck::cast_slice_mut(words)[..bytes]
-}
-
-impl Inner {
-    /// Reads this PE's copy of a range into a buffer of words.
-    #[inline]
-    fn load_words(&self, source: SymRange, words: &mut [u64]) {
-        let dest = LocalDest::from(bytes_of_mut(words, source.bytes() as usize));
-        self.transport.own().get(self.my_pe, source.offset(), dest);
-    }
-
-    /// Writes `bytes` bytes of a buffer of words to this PE's copy.
-    #[inline]
-    fn store_words(&self, dest: u64, words: &[u64], bytes: usize) -> Result<()> {
-        let source = LocalSource::from(bytes_of(words, bytes));
-        let transport = self.transport.own();
-        transport.put(self.my_pe, dest, source);
-        transport.failure()
-    }
-}
-
-/// Words of each buffer that a large collective works with; they stay in the nearest cache.
-const WORK_WORDS: usize = 1024;
-/// Words that a tiny collective works with: no more than it costs little to clear.
-const FEW_WORDS: usize = 8;
-
-/// Buffers that a collective works with, all of one length.
-struct Work<'a> {
-    acc: &'a mut [u64],
-    next: &'a mut [u64],
-    out: &'a mut [u64],
-}
-
-impl Work<'_> {
-    fn bytes(&self) -> usize {
-        self.acc.len() * 8
-    }
-}
-
-/// Calls `body` with buffers for at least `words` words, at most [`WORK_WORDS`]: on the stack if they are few, else those of
-/// the thread, which need not be cleared.
-#[inline(always)]
-fn with_work<T>(words: usize, body: impl FnOnce(&mut Work<'_>) -> T) -> T {
-    if words > FEW_WORDS {
-        return with_large_work(body);
-    }
-    let (mut acc, mut next, mut out) = ([0; FEW_WORDS], [0; FEW_WORDS], [0; FEW_WORDS]);
-    body(&mut Work {
-        acc: &mut acc,
-        next: &mut next,
-        out: &mut out,
-    })
-}
-
-#[inline(never)]
-fn with_large_work<T>(body: impl FnOnce(&mut Work<'_>) -> T) -> T {
-    thread_local! {
-        static BUFFERS: RefCell<[[u64; WORK_WORDS]; 3]> = const { RefCell::new([[0; WORK_WORDS]; 3]) };
-    }
-    fn lend<T>(
-        [acc, next, out]: &mut [[u64; WORK_WORDS]; 3],
-        body: impl FnOnce(&mut Work<'_>) -> T,
-    ) -> T {
-        body(&mut Work { acc, next, out })
-    }
-    BUFFERS.with(|buffers| match buffers.try_borrow_mut() {
-        Ok(mut buffers) => lend(&mut buffers, body),
-        // An interrupt hook that runs a collective inside a collective's wait.
-        Err(_) => lend(&mut [[0; WORK_WORDS]; 3], body),
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn buffers_are_clear_of_each_other_or_in_place() {
-        let range = SymRange::new;
-        let check = |dest, source| check_overlap(dest, source, Some(100));
-        assert_eq!(check(range(0, 50), range(50, 50)), Ok(false));
-        assert_eq!(check(range(200, 50), range(100, 100)), Ok(false));
-        assert_eq!(check(range(100, 50), range(100, 100)), Ok(true));
-        assert_eq!(check(range(0, 0), range(0, 10)), Ok(false));
-        assert!(check(range(99, 50), range(100, 100)).is_err());
-        assert!(check(range(199, 50), range(100, 100)).is_err());
-    }
-
-    #[test]
-    fn sizes_do_not_overflow() {
-        assert_eq!(times("count", 6, 7), Ok(42));
-        assert!(times("count", usize::MAX, 2).is_err());
-        assert!(times("count", 1 << 47, 4).is_err());
     }
 }

@@ -9,7 +9,7 @@ const fn mutant(item: &'static str, find: &'static str, put: &'static str) -> Mu
 pub(crate) const PIECES: &[Piece] = &[
     Piece {
         name: "control",
-        file: "job/block.rs",
+        file: "job/block/mod.rs",
         items: &[
             "struct Header",
             "struct Freed",
@@ -91,7 +91,7 @@ pub(crate) const PIECES: &[Piece] = &[
     },
     Piece {
         name: "board",
-        file: "board.rs",
+        file: "board/mod.rs",
         items: &["struct Entry", "Board::entries", "Board::entries_of", "fn read"],
         mutants: &[
             mutant("Board::entries_of", "fence(Acquire);", "if !weak(\"board: no fence\") { fence(Acquire); }"),

@@ -292,11 +292,11 @@ fn error_words(_error: &Error) -> [u64; PAYLOAD_WORDS] {
     [0; PAYLOAD_WORDS]
 }
 
-/// Mirrors `Row` of job/block.rs: the team's number stands for its place.
+/// Mirrors `Row` of job/block/mod.rs: the team's number stands for its place.
 #[derive(Clone, Copy)]
 pub(crate) struct Row(u32);
 
-/// Mirrors `Control` of job/block.rs: the views of the segment.
+/// Mirrors `Control` of job/block/mod.rs: the views of the segment.
 pub(crate) struct Control {
     header: Header,
     pes: Vec<PeBlock>,

@@ -1,0 +1,85 @@
+//! Checks of arguments that several collectives have alike.
+
+use crate::buffer::SymRange;
+use crate::{Error, Result};
+
+/// Checks that two symmetric buffers are clear of each other, or lie as the collective's in-place form wants it: `dest` at the
+/// offset `in_place`. Tells whether they do.
+#[inline]
+pub(super) fn check_overlap(
+    dest: SymRange,
+    source: SymRange,
+    in_place: Option<u64>,
+) -> Result<bool> {
+    let apart = |a: SymRange, b: SymRange| a.offset() + a.bytes() <= b.offset();
+    if dest.bytes() == 0 || source.bytes() == 0 {
+        return Ok(false);
+    }
+    if in_place == Some(dest.offset()) {
+        return Ok(true);
+    }
+    if apart(dest, source) || apart(source, dest) {
+        return Ok(false);
+    }
+    Err(overlapping(dest, source))
+}
+
+#[cold]
+fn overlapping(dest: SymRange, source: SymRange) -> Error {
+    Error::invalid(
+        "dest",
+        format!(
+            "{} bytes at byte {:#x} of the heap",
+            dest.bytes(),
+            dest.offset()
+        ),
+        format!(
+            "clear of source, which has {} bytes at {:#x}, or exactly where the in-place form has it",
+            source.bytes(),
+            source.offset()
+        ),
+    )
+}
+
+/// `count` times `bytes`; an error that names `argument` if that does not fit.
+#[inline]
+pub(super) fn times(argument: &'static str, count: usize, bytes: usize) -> Result<u64> {
+    match count.checked_mul(bytes) {
+        // Leaves room for offsets within an address space.
+        Some(product) if product < 1 << 48 => Ok(product as u64),
+        _ => Err(too_many(argument, count, bytes)),
+    }
+}
+
+#[cold]
+fn too_many(argument: &'static str, count: usize, bytes: usize) -> Error {
+    Error::invalid(
+        argument,
+        count,
+        format!("a number that times {bytes} bytes fits the symmetric heap"),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buffers_are_clear_of_each_other_or_in_place() {
+        let range = SymRange::new;
+        let check = |dest, source| check_overlap(dest, source, Some(100));
+        assert_eq!(check(range(0, 50), range(50, 50)), Ok(false));
+        assert_eq!(check(range(200, 50), range(100, 100)), Ok(false));
+        assert_eq!(check(range(100, 50), range(100, 100)), Ok(true));
+        assert_eq!(check(range(0, 0), range(0, 10)), Ok(false));
+        assert!(check(range(99, 50), range(100, 100)).is_err());
+        assert!(check(range(199, 50), range(100, 100)).is_err());
+    }
+
+    #[test]
+    fn sizes_do_not_overflow() {
+        assert_eq!(times("count", 6, 7), Ok(42));
+        assert!(times("count", usize::MAX, 2).is_err());
+        assert!(times("count", 1 << 47, 4).is_err());
+    }
+}

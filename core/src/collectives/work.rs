@@ -1,0 +1,84 @@
+//! The local buffers that collectives work with: a PE's own copy is read into them, folded there, and written back.
+
+use crate::Result;
+use crate::buffer::{LocalDest, LocalSource, SymRange};
+use crate::runtime::Inner;
+use std::cell::RefCell;
+
+/// The bytes of a buffer of words.
+pub(super) fn bytes_of(words: &[u64], bytes: usize) -> &[u8] {
+    &bytemuck::cast_slice(words)[..bytes]
+}
+
+pub(super) fn bytes_of_mut(words: &mut [u64], bytes: usize) -> &mut [u8] {
+    &mut bytemuck::cast_slice_mut(words)[..bytes]
+}
+
+impl Inner {
+    /// Reads this PE's copy of a range into a buffer of words.
+    #[inline]
+    pub(super) fn load_words(&self, source: SymRange, words: &mut [u64]) {
+        let dest = LocalDest::from(bytes_of_mut(words, source.bytes() as usize));
+        self.transport.own().get(self.my_pe, source.offset(), dest);
+    }
+
+    /// Writes `bytes` bytes of a buffer of words to this PE's copy.
+    #[inline]
+    pub(super) fn store_words(&self, dest: u64, words: &[u64], bytes: usize) -> Result<()> {
+        let source = LocalSource::from(bytes_of(words, bytes));
+        let transport = self.transport.own();
+        transport.put(self.my_pe, dest, source);
+        transport.failure()
+    }
+}
+
+/// Words of each buffer that a large collective works with; they stay in the nearest cache.
+pub(super) const WORK_WORDS: usize = 1024;
+/// Words that a tiny collective works with: no more than it costs little to clear.
+const FEW_WORDS: usize = 8;
+
+/// Buffers that a collective works with, all of one length.
+pub(super) struct Work<'a> {
+    pub(super) acc: &'a mut [u64],
+    pub(super) next: &'a mut [u64],
+    pub(super) out: &'a mut [u64],
+}
+
+impl Work<'_> {
+    pub(super) fn bytes(&self) -> usize {
+        self.acc.len() * 8
+    }
+}
+
+/// Calls `body` with buffers for at least `words` words, at most [`WORK_WORDS`]: on the stack if they are few, else those of
+/// the thread, which need not be cleared.
+#[inline(always)]
+pub(super) fn with_work<T>(words: usize, body: impl FnOnce(&mut Work<'_>) -> T) -> T {
+    if words > FEW_WORDS {
+        return with_large_work(body);
+    }
+    let (mut acc, mut next, mut out) = ([0; FEW_WORDS], [0; FEW_WORDS], [0; FEW_WORDS]);
+    body(&mut Work {
+        acc: &mut acc,
+        next: &mut next,
+        out: &mut out,
+    })
+}
+
+#[inline(never)]
+fn with_large_work<T>(body: impl FnOnce(&mut Work<'_>) -> T) -> T {
+    thread_local! {
+        static BUFFERS: RefCell<[[u64; WORK_WORDS]; 3]> = const { RefCell::new([[0; WORK_WORDS]; 3]) };
+    }
+    fn lend<T>(
+        [acc, next, out]: &mut [[u64; WORK_WORDS]; 3],
+        body: impl FnOnce(&mut Work<'_>) -> T,
+    ) -> T {
+        body(&mut Work { acc, next, out })
+    }
+    BUFFERS.with(|buffers| match buffers.try_borrow_mut() {
+        Ok(mut buffers) => lend(&mut buffers, body),
+        // An interrupt hook that runs a collective inside a collective's wait.
+        Err(_) => lend(&mut [[0; WORK_WORDS]; 3], body),
+    })
+}
