@@ -25,7 +25,8 @@
 //! strand the other PEs of a collective: the first one is kept, and [`Stream::synchronize`] returns it.
 //!
 //! A transport may have streams of its own ([`lane`]): on device memory a stream is one of the GPU's, the library's own or the
-//! program's. What is submitted is called at once, on a runtime whose operations put their work on that stream and return; an error that shows then is returned by the call.
+//! program's. What is submitted is called at once, on a runtime whose operations put their work on that stream and return; an error
+//! that shows then is returned by the call.
 
 mod lane;
 mod queue;
