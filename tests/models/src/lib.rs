@@ -13,6 +13,10 @@
     clippy::duplicate_mod,
     reason = "the same files are compiled once for each checker"
 )]
+#![allow(
+    unreachable_pub,
+    reason = "the table of operations is a macro, and is taken as it is"
+)]
 
 mod tests;
 mod weak;
