@@ -368,9 +368,7 @@ pub fn documented(name: &str) -> Option<&'static Documented> {
         Some(start) => name.starts_with(start),
         None => name == *known,
     };
-    NVSHMEM
-        .iter()
-        .find(|row| row.names.iter().any(is))
+    NVSHMEM.iter().find(|row| row.names.iter().any(is))
 }
 
 /// The settings of NVSHMEM in this process's environment that do nothing here.
