@@ -270,7 +270,7 @@ fn one_pe_can_be_stopped_and_continued_at_its_terminal() {
     let (mut shell, mut types) = at_terminal("bash --norc -i");
     let mut type_in = |text: &str| types.write_all(text.as_bytes()).expect("to type");
     type_in(&format!(
-        "'{}' -n 1 sh -c 'echo rea''dy; cat'\n",
+        "'{}' -n 1 sh -c 'echo rea''dy; exec cat'\n",
         bin("nvshmemrs-run").display()
     ));
     until(&mut shell, "ready");
