@@ -67,22 +67,25 @@ impl Argument {
     /// The argument and its value, as a message says them.
     #[cold]
     pub(crate) fn describe(self, value: u64) -> String {
-        let name = self.name;
+        let name = match self.name {
+            said if said.contains(' ') => said.to_string(),
+            name => format!("`{name}`"),
+        };
         let unnamed = || format!("{name} {}", value as i64);
         let number = i32::try_from(value as i64).ok();
         match self.says {
             Says::Number => format!("{name} {value}"),
             Says::Signed => unnamed(),
-            Says::Offset if value == NONE => format!("{name} NULL"),
+            Says::Offset if value == NONE => format!("{name} `NULL`"),
             Says::Offset if value == IN_PLACE => format!("{name} in place"),
             Says::Offset => format!("{name} at offset {value}"),
             Says::Strides => {
                 let (dest, source) = ((value >> 32) as i32, value as i32);
-                format!("{name} {dest} (dest) and {source} (source)")
+                format!("{name} {dest} (`dest`) and {source} (`source`)")
             }
             Says::Dtype => number
                 .and_then(|number| Dtype::from_number(number).ok())
-                .map_or_else(unnamed, |dtype| format!("{name} {dtype}")),
+                .map_or_else(unnamed, |dtype| format!("{name} `{dtype}`")),
             Says::Op => number
                 .and_then(|number| Op::from_number(number).ok())
                 .map_or_else(unnamed, |op| format!("{name} {op}")),
@@ -196,7 +199,7 @@ operations! {
     SignalWait = 9, "signal_wait", Local, Own, [];
     Check = 10, "runtime_check", Local, Own, [];
     Fcollect = 11, "fcollect", Collective, Own, ["bytes": Number, "dest": Offset, "source": Offset];
-    Collect = 12, "collect", Collective, Own, ["dest": Offset, "length of dest": Number];
+    Collect = 12, "collect", Collective, Own, ["dest": Offset, "length of `dest`": Number];
     Alltoall = 13, "alltoall", Collective, Own, ["bytes": Number, "dest": Offset, "source": Offset];
     Alltoalls = 14, "alltoalls", Collective, Own,
         ["count": Number, "element_bytes": Number, "strides": Strides, "dest": Offset, "source": Offset];

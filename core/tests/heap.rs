@@ -177,7 +177,7 @@ fn differing_sizes_are_an_error_on_every_member() {
         let text = error.to_string();
         assert_eq!(error.status(), 14, "{text}");
         assert!(
-            text.contains("PE 2 has bytes 200") && text.contains("bytes 100"),
+            text.contains("PE 2 has `bytes` 200") && text.contains("`bytes` 100"),
             "{text}"
         );
         assert_eq!(rt.heap_stats().allocations, 0);

@@ -72,7 +72,7 @@ fn reported(record: &ErrorRecord, me: Pe, pid: u32) -> Error {
             "dest",
             format!("{} bytes long", record.mine.load(Relaxed)),
             format!(
-                "as long as what all members of team {team} bring to {operation}: {} bytes",
+                "as long as what all members of team {team} bring to `{operation}`, which is {} bytes",
                 record.theirs.load(Relaxed)
             ),
         ),
@@ -80,7 +80,7 @@ fn reported(record: &ErrorRecord, me: Pe, pid: u32) -> Error {
             "team",
             format!("team {team}, which was destroyed"),
             format!(
-                "a live team, until {operation}, which is on a stream or in a graph, has run for the last time"
+                "a live team until `{operation}`, which is on a stream or in a graph, has run for the last time"
             ),
         ),
         code => Error::Internal(format!(
