@@ -88,7 +88,7 @@ impl Argument {
                 .map_or_else(unnamed, |dtype| format!("{name} `{dtype}`")),
             Says::Op => number
                 .and_then(|number| Op::from_number(number).ok())
-                .map_or_else(unnamed, |op| format!("{name} {op}")),
+                .map_or_else(unnamed, |op| format!("{name} `{op}`")),
         }
     }
 }
@@ -435,20 +435,20 @@ mod tests {
         let said = |operation: Operation, index: usize, value: u64| {
             operation.arguments()[index].describe(value)
         };
-        assert_eq!(said(Operation::Reduce, 1, 12), "dtype double");
-        assert_eq!(said(Operation::Reduce, 1, 99), "dtype 99");
-        assert_eq!(said(Operation::Reduce, 2, 2), "op min");
-        assert_eq!(said(Operation::Reduce, 3, NONE), "dest NULL");
-        assert_eq!(said(Operation::Fcollect, 2, IN_PLACE), "source in place");
-        assert_eq!(said(Operation::Fcollect, 1, 64), "dest at offset 64");
+        assert_eq!(said(Operation::Reduce, 1, 12), "`dtype` `double`");
+        assert_eq!(said(Operation::Reduce, 1, 99), "`dtype` 99");
+        assert_eq!(said(Operation::Reduce, 2, 2), "`op` `min`");
+        assert_eq!(said(Operation::Reduce, 3, NONE), "`dest` `NULL`");
+        assert_eq!(said(Operation::Fcollect, 2, IN_PLACE), "`source` in place");
+        assert_eq!(said(Operation::Fcollect, 1, 64), "`dest` at offset 64");
         assert_eq!(
             said(Operation::TeamSplitStrided, 1, -2_i64 as u64),
-            "stride -2"
+            "`stride` -2"
         );
         let strides = (3_u64 << 32) | u64::from(-1_i32 as u32);
         assert_eq!(
             said(Operation::Alltoalls, 2, strides),
-            "strides 3 (dest) and -1 (source)"
+            "`strides` 3 (`dest`) and -1 (`source`)"
         );
     }
 }

@@ -202,7 +202,7 @@ impl Nvrtc {
             )?;
             let log = String::from_utf8_lossy(&log);
             return Err(Error::Internal(format!(
-                "{error}, for {target}:\n{}",
+                "{error} for {target}, and NVRTC says:\n{}",
                 log.trim_end_matches(['\0', '\n'])
             )));
         }
