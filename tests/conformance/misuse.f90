@@ -93,7 +93,8 @@ program misuse
                                NVSHMEMRS_OP_XOR), NVSHMEMRS_ERROR_INVALID_VALUE, '`op` is xor', &
               '`real(c_double)`', 'reduce with xor')
   call expect(nvshmemrs_reduce(rt, world, c_loc(values(2)), c_loc(values), 4_c_size_t, NVSHMEMRS_DTYPE_DOUBLE, &
-                               NVSHMEMRS_OP_SUM), NVSHMEMRS_ERROR_INVALID_VALUE, '`dest`', 'clear of `source`', 'reduce over itself')
+                               NVSHMEMRS_OP_SUM), NVSHMEMRS_ERROR_INVALID_VALUE, '`dest`', 'clear of `source`', &
+              'reduce over itself')
   team = 77
   call expect(nvshmemrs_team_split_strided(rt, world, 0, 1, -1, config_mask=0_c_int64_t, team=team), &
               NVSHMEMRS_ERROR_INVALID_VALUE, '`size`', '-1', 'team_split_strided with -1 members')
