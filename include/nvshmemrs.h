@@ -8,7 +8,7 @@
 
 /* What `nvshmemrs_abi_version` and `nvshmemrs_api_hash` answered when this header was made. */
 #define NVSHMEMRS_ABI_VERSION UINT32_C(2)
-#define NVSHMEMRS_API_HASH UINT64_C(0x90405ff1d14853bc)
+#define NVSHMEMRS_API_HASH UINT64_C(0x9a1992406efff4cf)
 
 /// What a call came to. Functions return these numbers as `int32_t`.
 enum nvshmemrs_status
@@ -67,6 +67,24 @@ enum nvshmemrs_status
     NVSHMEMRS_ERROR_CUDA = 27,
     /// nvshmemrs panicked; the panic was caught at the C boundary.
     NVSHMEMRS_ERROR_PANIC = 99,
+};
+
+/// Whose names of functions, arguments and types the text of an error uses.
+enum nvshmemrs_language
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : int32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+    /// This header's.
+    NVSHMEMRS_LANGUAGE_C = 0,
+    /// Those of `nvshmemrs/ffi.hpp`.
+    NVSHMEMRS_LANGUAGE_CXX = 1,
+    /// Those of `nvshmemrs.core`.
+    NVSHMEMRS_LANGUAGE_PYTHON = 2,
+    /// Those of `NVSHMEMRS.FFI`.
+    NVSHMEMRS_LANGUAGE_JULIA = 3,
+    /// Those of the module `nvshmemrs_ffi`.
+    NVSHMEMRS_LANGUAGE_FORTRAN = 4,
 };
 
 /// Where a symmetric heap lives.
@@ -1337,11 +1355,17 @@ const char *nvshmemrs_name(void);
 /// Local; needs no runtime. NVSHMEM `nvshmemx_status_string`.
 const char *nvshmemrs_status_string(int32_t status);
 
-/// Details of the last call that failed on this thread: what, which PE, which argument, expected and
-/// actual. NUL-terminated; never NULL; valid until the next call that fails on this thread.
+/// Details of the last call that failed on this thread: what, which PE, which argument, what it is and what it
+/// must be. NUL-terminated; never NULL; valid until the next call that fails on this thread.
 ///
 /// Local; needs no runtime.
 const char *nvshmemrs_last_error(void);
+
+/// As `nvshmemrs_last_error`, with the names that functions, arguments and types have in a language. `language` is
+/// one of `nvshmemrs_language`; another number stands for C.
+///
+/// Local; needs no runtime.
+const char *nvshmemrs_last_error_in(int32_t language);
 
 /// How many threads of a PE may call at a time. The answer is one of `nvshmemrs_thread`: MULTIPLE, which means
 /// any thread at any time, with one collective per team at a time.

@@ -3,6 +3,7 @@
 use crate::handle::{self, Call};
 use crate::text;
 use crate::types::nvshmemrs_runtime_t;
+use crate::words::{self, LANGUAGES};
 use nvshmem_core::{Error, Result, Runtime};
 use std::cell::RefCell;
 use std::ffi::{CStr, CString, c_char};
@@ -10,7 +11,14 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 thread_local! {
-    static LAST: RefCell<Option<CString>> = const { RefCell::new(None) };
+    static LAST: RefCell<Last> = const { RefCell::new(Last { text: String::new(), said: [const { None }; LANGUAGES] }) };
+}
+
+/// The last error of a thread.
+struct Last {
+    text: String,
+    /// In the languages that somebody has asked for.
+    said: [Option<CString>; LANGUAGES],
 }
 
 /// Numbers that are not an [`Error`]'s, and texts for all.
@@ -28,19 +36,26 @@ pub(crate) mod status {
 }
 
 fn remember(text: String) {
-    // A NUL inside cannot happen in our own texts; if it did, the text would end there.
-    let end = text.find('\0').unwrap_or(text.len());
-    let text = CString::new(&text[..end]).unwrap_or_default();
+    let said = [const { None }; LANGUAGES];
     // At thread exit the place may be gone; then nobody can ask either.
-    let _ = LAST.try_with(|last| last.replace(Some(text)));
+    let _ = LAST.try_with(|last| last.replace(Last { text, said }));
 }
 
-/// The calling thread's last error.
-pub(crate) fn last_error() -> *const c_char {
-    LAST.try_with(|last| last.borrow().as_ref().map(|text| text.as_ptr()))
-        .ok()
-        .flatten()
-        .unwrap_or(text::EMPTY.as_ptr())
+/// The calling thread's last error, with the names of a language.
+pub(crate) fn last_error(language: i32) -> *const c_char {
+    let language = usize::try_from(language).unwrap_or(0);
+    let language = if language < LANGUAGES { language } else { 0 };
+    let say = |last: &RefCell<Last>| {
+        let last = &mut *last.borrow_mut();
+        let said = last.said[language].get_or_insert_with(|| {
+            let text = words::translate(&last.text, language);
+            // A NUL inside cannot happen in our own texts; if it did, the text would end there.
+            let end = text.find('\0').unwrap_or(text.len());
+            CString::new(&text[..end]).unwrap_or_default()
+        });
+        said.as_ptr()
+    };
+    LAST.try_with(say).unwrap_or(text::EMPTY.as_ptr())
 }
 
 #[cold]
@@ -161,11 +176,7 @@ mod tests {
     use super::*;
 
     fn last() -> String {
-        LAST.with(|last| {
-            last.borrow()
-                .as_ref()
-                .map_or(String::new(), |text| text.to_string_lossy().into_owned())
-        })
+        LAST.with(|last| last.borrow().text.clone())
     }
 
     #[test]

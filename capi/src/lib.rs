@@ -35,3 +35,4 @@ pub mod team;
 mod text;
 pub mod types;
 mod waits;
+mod words;

@@ -3,7 +3,7 @@
 use crate::guard::{self, status};
 use crate::handle;
 use crate::text;
-use crate::types::nvshmemrs_thread;
+use crate::types::{nvshmemrs_language, nvshmemrs_thread};
 use std::ffi::c_char;
 
 /// The number of the ABI: it changes when a program built against an older header must be rebuilt.
@@ -52,13 +52,24 @@ pub extern "C" fn nvshmemrs_status_string(status: i32) -> *const c_char {
     guard::plain(text::EMPTY.as_ptr(), || status::describe(status).as_ptr())
 }
 
-/// Details of the last call that failed on this thread: what, which PE, which argument, expected and
-/// actual. NUL-terminated; never NULL; valid until the next call that fails on this thread.
+/// Details of the last call that failed on this thread: what, which PE, which argument, what it is and what it
+/// must be. NUL-terminated; never NULL; valid until the next call that fails on this thread.
 ///
 /// Local; needs no runtime.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_last_error() -> *const c_char {
-    guard::plain(text::EMPTY.as_ptr(), guard::last_error)
+    guard::plain(text::EMPTY.as_ptr(), || {
+        guard::last_error(nvshmemrs_language::NVSHMEMRS_LANGUAGE_C as i32)
+    })
+}
+
+/// As `nvshmemrs_last_error`, with the names that functions, arguments and types have in a language. `language` is
+/// one of `nvshmemrs_language`; another number stands for C.
+///
+/// Local; needs no runtime.
+#[unsafe(no_mangle)]
+pub extern "C" fn nvshmemrs_last_error_in(language: i32) -> *const c_char {
+    guard::plain(text::EMPTY.as_ptr(), || guard::last_error(language))
 }
 
 /// How many threads of a PE may call at a time. The answer is one of `nvshmemrs_thread`: MULTIPLE, which means

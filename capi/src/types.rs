@@ -97,6 +97,22 @@ pub enum nvshmemrs_status {
     NVSHMEMRS_ERROR_PANIC = 99,
 }
 
+/// Whose names of functions, arguments and types the text of an error uses.
+#[repr(i32)]
+#[derive(Clone, Copy)]
+pub enum nvshmemrs_language {
+    /// This header's.
+    NVSHMEMRS_LANGUAGE_C = 0,
+    /// Those of `nvshmemrs/ffi.hpp`.
+    NVSHMEMRS_LANGUAGE_CXX = 1,
+    /// Those of `nvshmemrs.core`.
+    NVSHMEMRS_LANGUAGE_PYTHON = 2,
+    /// Those of `NVSHMEMRS.FFI`.
+    NVSHMEMRS_LANGUAGE_JULIA = 3,
+    /// Those of the module `nvshmemrs_ffi`.
+    NVSHMEMRS_LANGUAGE_FORTRAN = 4,
+}
+
 /// Where a symmetric heap lives.
 #[repr(i32)]
 #[derive(Clone, Copy)]

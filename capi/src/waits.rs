@@ -10,7 +10,7 @@ pub(crate) fn not_compared(dtype: i32) -> Error {
     Error::InvalidValue {
         argument: "dtype",
         value: dtype.to_string(),
-        expected: "one of nvshmemrs_dtype that can be compared: an integer, float or double (1 to 8, 11 or 12)"
+        expected: "the number of an element type that can be compared: 1 to 8 for integers, 11 (`float`) or 12 (`double`)"
             .into(),
     }
 }

@@ -82,7 +82,13 @@ impl Dtype {
         Self::ALL
             .get((number as u32).wrapping_sub(1) as usize)
             .copied()
-            .ok_or_else(|| Error::invalid("dtype", number, "one of nvshmemrs_dtype: 1 to 14"))
+            .ok_or_else(|| {
+                Error::invalid(
+                    "dtype",
+                    number,
+                    "the number of an element type, 1 (`int8`) to 14 (`complexd`)",
+                )
+            })
     }
 
     /// Bytes of one element.

@@ -1,7 +1,11 @@
-//! The one error type: what, which PE, which argument, expected and actual.
+//! The one error type: what, which PE, which argument, what it is and what it must be.
+//!
+//! Every text is a whole sentence, without a capital and a full stop, so that a caller can put words before and after it. What is
+//! wrong comes first; then what must be, or what to do. The names of arguments, operations, types and functions stand in backticks,
+//! functions to call as `name()`: the C ABI replaces them by those of the language that asks (`capi/src/words.rs`).
 
 use crate::Pe;
-use crate::words::{continued, numbered};
+use crate::words::{continued, counted, numbered, one_of_pes, subject};
 use std::time::Duration;
 
 /// A result with an nvshmemrs [`Error`].
@@ -12,7 +16,7 @@ pub type Result<T> = std::result::Result<T, Error>;
 #[non_exhaustive]
 pub enum Error {
     /// An argument has a value that the call does not accept.
-    #[error("argument `{argument}` is {value}; expected {expected}")]
+    #[error("{} is {value}; it must be {expected}", subject(argument))]
     InvalidValue {
         /// The argument's name in the C ABI.
         argument: &'static str,
@@ -22,7 +26,7 @@ pub enum Error {
         expected: String,
     },
     /// A PE number outside the team or the job.
-    #[error("argument `{argument}` is PE {pe}, but PEs are 0 to {} here", n_pes - 1)]
+    #[error("{} is PE {pe}; it must be {}", subject(argument), one_of_pes(*n_pes))]
     PeRange {
         /// The argument's name in the C ABI.
         argument: &'static str,
@@ -33,19 +37,19 @@ pub enum Error {
     },
     /// An address that must be symmetric is not.
     #[error(
-        "argument `{argument}` is {address:#x}, which is not a symmetric address of this PE: {why}"
+        "argument `{argument}` is {address:#x}; it must be a symmetric address of this PE, but {why}"
     )]
     NotSymmetric {
         /// The argument's name in the C ABI.
         argument: &'static str,
         /// What was passed.
         address: u64,
-        /// Where the address lies instead.
+        /// Why it is none, as a sentence: where the address lies instead.
         why: String,
     },
     /// An access that runs past its allocation.
     #[error(
-        "argument `{argument}`: {bytes} bytes at byte {start} of an allocation of {limit} bytes run past its end"
+        "{bytes} bytes from byte {start} of argument `{argument}` run past the end of the allocation, which has {limit} bytes"
     )]
     OutOfBounds {
         /// The argument's name in the C ABI.
@@ -59,7 +63,7 @@ pub enum Error {
     },
     /// A local buffer that begins outside the symmetric heap and ends in it.
     #[error(
-        "argument `{argument}`: {bytes} bytes from {address:#x} on begin outside the symmetric heap and run into it"
+        "argument `{argument}` must lie outside the symmetric heap or inside it: its {bytes} bytes from {address:#x} on begin outside and run into it"
     )]
     IntoHeap {
         /// The argument's name in the C ABI.
@@ -72,7 +76,7 @@ pub enum Error {
     /// The symmetric heap has no block of that size.
     #[error(
         "the symmetric heap cannot hold {requested} more bytes per PE: {free} of {heap} bytes are free, the largest \
-         block is {largest}; set NVSHMEM_SYMMETRIC_SIZE (or heap_bytes at init) to more than {}", heap.max(requested)
+         block is {largest}; NVSHMEM_SYMMETRIC_SIZE (or `heap_bytes` at init) must be more than {}", heap.max(requested)
     )]
     HeapFull {
         /// Bytes asked for.
@@ -102,7 +106,7 @@ pub enum Error {
     /// The GPU has not enough memory.
     #[error(
         "PE {me} cannot have {requested} more bytes of memory of {device}: {free} of {total} bytes are free; lower \
-         NVSHMEM_SYMMETRIC_SIZE (or heap_bytes at init), allocate less, or free what else uses the GPU (`nvidia-smi` lists it)"
+         NVSHMEM_SYMMETRIC_SIZE (or `heap_bytes` at init), allocate less, or free what else uses the GPU (`nvidia-smi` lists it)"
     )]
     DeviceMemory {
         /// Bytes asked for.
@@ -123,18 +127,18 @@ pub enum Error {
     #[error("{0}")]
     NotInitialized(&'static str),
     /// A handle whose object is gone, or of another kind.
-    #[error("argument `{argument}` is {handle:#x}, which is not a live {expected}")]
+    #[error("argument `{argument}` is {found}; it must be a live {expected}")]
     BadHandle {
         /// The argument's name in the C ABI.
         argument: &'static str,
-        /// What was passed.
-        handle: u64,
-        /// What it should have been.
+        /// What was passed, in words.
+        found: String,
+        /// Of what kind it must be, and what may have become of it.
         expected: &'static str,
     },
     /// Members of a collective gave different arguments.
     #[error(
-        "in {operation}: PE {pe} has {theirs}, PE {other} has {ours}: all members must pass the same"
+        "in `{operation}`: PE {pe} has {theirs}, but PE {other} has {ours}; all members must pass the same"
     )]
     Mismatch {
         /// The collective this PE is in.
@@ -149,7 +153,7 @@ pub enum Error {
         ours: String,
     },
     /// Another member of a collective could not accept its own argument.
-    #[error("in {operation}: PE {pe} reports: {why}")]
+    #[error("in `{operation}`: PE {pe} reports: {why}")]
     PeerArgument {
         /// The collective this PE is in.
         operation: &'static str,
@@ -160,7 +164,7 @@ pub enum Error {
     },
     /// A PE died, or left without finalize.
     #[error(
-        "PE {pe} ({}) {how}{place}, during {operation} of PE {me}",
+        "PE {pe} ({}) {how}{place}, during `{operation}` of PE {me}",
         numbered(*pid)
     )]
     PeDied {
@@ -180,8 +184,8 @@ pub enum Error {
     /// A PE is stopped (SIGSTOP, Ctrl-Z), longer than `NVSHMEMRS_STOP_TIMEOUT`. Waits are possible again when it goes on; the team
     /// of a collective that ended so is broken.
     #[error(
-        "PE {pe} ({}) has been stopped (SIGSTOP or Ctrl-Z) for {stopped_for:.1?}, during {operation} of PE {me}: \
-         {} lets it go on; NVSHMEMRS_STOP_TIMEOUT sets how long a PE may be stopped, 0 waits for ever",
+        "PE {pe} ({}) has been stopped (SIGSTOP or Ctrl-Z) for {stopped_for:.1?}, during `{operation}` of PE {me}: \
+         {} lets it go on; NVSHMEMRS_STOP_TIMEOUT sets how long a PE may be stopped, and 0 waits for ever",
         numbered(*pid), continued(*pid)
     )]
     PeStopped {
@@ -197,7 +201,9 @@ pub enum Error {
         me: Pe,
     },
     /// A deadline passed.
-    #[error("{operation} of PE {me} waited {waited:.1?} (limit: {variable}): {detail}")]
+    #[error(
+        "`{operation}` of PE {me} gave up after {waited:.1?}, the limit that {variable} sets: {detail}"
+    )]
     Timeout {
         /// The call that gave up.
         operation: &'static str,
@@ -211,7 +217,7 @@ pub enum Error {
         detail: String,
     },
     /// The wait was interrupted on this PE.
-    #[error("{operation} of PE {me} was interrupted after {waited:.1?}: {detail}")]
+    #[error("`{operation}` of PE {me} was interrupted after {waited:.1?}: {detail}")]
     Interrupted {
         /// The call that ended.
         operation: &'static str,
@@ -226,7 +232,7 @@ pub enum Error {
     #[error("init: {0}")]
     Bootstrap(String),
     /// The operating system refused something.
-    #[error("{call}: {message}")]
+    #[error("{call} failed: {message}")]
     System {
         /// What was asked of it.
         call: &'static str,
@@ -234,7 +240,7 @@ pub enum Error {
         message: String,
     },
     /// The CUDA driver refused something.
-    #[error("CUDA: {call}: {message}")]
+    #[error("CUDA's {call} failed: {message}")]
     Cuda {
         /// The function of the driver.
         call: &'static str,
@@ -245,8 +251,8 @@ pub enum Error {
     },
     /// The caller is a forked child.
     #[error(
-        "this process is a forked child of PE {pe}; a child is not a PE: call nvshmemrs in the parent, or start the \
-         child with exec"
+        "this process is a forked child of PE {pe}; a child is not a PE, so it must not call \
+         nvshmemrs: call it in the parent, or start the child with exec"
     )]
     Forked {
         /// The PE that forked.
@@ -254,7 +260,7 @@ pub enum Error {
     },
     /// Not the start of a live allocation.
     #[error(
-        "argument `{argument}` is {address:#x}, which does not start a live symmetric allocation: {why}"
+        "argument `{argument}` is {address:#x}; it must be the start of a live symmetric allocation, but {why}"
     )]
     BadFree {
         /// The argument's name in the C ABI.
@@ -266,7 +272,7 @@ pub enum Error {
     },
     /// Another thread of this PE is inside a collective on this team.
     #[error(
-        "{operation}: another thread of PE {me} is inside a collective on team {team}; one at a time"
+        "`{operation}` cannot begin: another thread of PE {me} is inside a collective on team {team}, and a PE must call them one at a time"
     )]
     Busy {
         /// The call that was refused.
@@ -277,14 +283,14 @@ pub enum Error {
         team: String,
     },
     /// Finalize or leave was called from an interrupt hook, that is, inside a wait.
-    #[error("{0} was called from the interrupt hook, inside a wait; end the wait first")]
+    #[error("{0} was called from the interrupt hook, inside a wait; the wait must end first")]
     InHook(&'static str),
     /// Work that a stream runs called what only other threads may.
-    #[error("{0} was called by work that the stream itself runs; call it from another thread")]
+    #[error("{0} was called by work that the stream itself runs; another thread must call it")]
     OnStream(&'static str),
     /// A member left a collective half-way.
     #[error(
-        "{operation}: PE {pe} left a collective on team {team} half-way (deadline, interrupt, a stopped PE, or an error of its own); the team cannot go on"
+        "`{operation}` cannot begin: PE {pe} left a collective on team {team} half-way (deadline, interrupt, a stopped PE, or an error of its own), so the team cannot go on"
     )]
     TeamBroken {
         /// The call that was refused.
@@ -296,7 +302,7 @@ pub enum Error {
     },
     /// The checker has found problems, on whatever PE. Everything else was done as usual.
     #[error(
-        "the checker made {found} reports, {own} of them on PE {me}; they are on the PEs' standard error"
+        "the checker made {}, {own} of them on PE {me}; the PEs' standard error shows them", counted(*found, "report")
     )]
     CheckFailed {
         /// How many, on all PEs.
@@ -346,22 +352,22 @@ impl Error {
         match status {
             0 => "success",
             1 => "an argument has a value that this call does not accept",
-            2 => "out of memory",
-            3 => "not supported by this build or this machine",
+            2 => "there is not enough memory",
+            3 => "this build or this machine does not support it",
             4 => "an address that must be symmetric is not",
-            7 => "internal error in nvshmemrs",
-            10 => "no runtime: before init or after finalize",
-            11 => "a handle that is stale or of another kind",
-            12 => "a PE number out of range",
-            13 => "an access past the end of its allocation",
+            7 => "nvshmemrs has a defect",
+            10 => "there is no runtime before init and after finalize",
+            11 => "a handle is stale or of another kind",
+            12 => "a PE number is out of range",
+            13 => "an access runs past the end of its allocation",
             14 => "members of the collective gave different arguments",
             15 => "a PE died or left without finalize",
             16 => "a deadline passed",
-            17 => "interrupted",
+            17 => "a wait was interrupted",
             18 => "the PEs could not find or accept each other",
             19 => "the operating system refused something",
             20 => "a forked child is not a PE",
-            21 => "not the start of a live allocation",
+            21 => "an address must be the start of a live allocation and is not",
             22 => "this PE is inside a collective on this team, or inside a wait",
             23 => "a member left a collective on this team half-way",
             24 => "another member of the collective had an argument that it could not accept",
@@ -369,7 +375,7 @@ impl Error {
             26 => "a PE is stopped (SIGSTOP or Ctrl-Z)",
             27 => "the CUDA driver refused something",
             99 => "nvshmemrs panicked",
-            _ => "not a status of nvshmemrs",
+            _ => "this is not a status of nvshmemrs",
         }
     }
 
@@ -389,10 +395,10 @@ impl Error {
     pub(crate) fn naming(self, name: &'static str) -> Error {
         match self {
             Error::BadHandle {
-                handle, expected, ..
+                found, expected, ..
             } => Error::BadHandle {
                 argument: name,
-                handle,
+                found,
                 expected,
             },
             other => other,

@@ -58,7 +58,7 @@ impl Op {
                 Error::invalid(
                     "op",
                     number,
-                    "one of nvshmemrs_op: 1 (sum), 2 (min), 3 (max), 4 (prod), 5 (and), 6 (or), 7 (xor)",
+                    "the number of a reduction: 1 (sum), 2 (min), 3 (max), 4 (prod), 5 (and), 6 (or) or 7 (xor)",
                 )
             })
     }
@@ -91,7 +91,13 @@ impl Cmp {
         Self::ALL
             .into_iter()
             .find(|cmp| *cmp as i32 == number)
-            .ok_or_else(|| Error::invalid("cmp", number, "one of nvshmemrs_cmp: 0 to 5"))
+            .ok_or_else(|| {
+                Error::invalid(
+                    "cmp",
+                    number,
+                    "the number of a comparison: 0 (==), 1 (!=), 2 (>), 3 (<=), 4 (<) or 5 (>=)",
+                )
+            })
     }
 
     /// Whether `left` compares to `right`.

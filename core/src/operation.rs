@@ -67,25 +67,28 @@ impl Argument {
     /// The argument and its value, as a message says them.
     #[cold]
     pub(crate) fn describe(self, value: u64) -> String {
-        let name = self.name;
+        let name = match self.name {
+            said if said.contains(' ') => said.to_string(),
+            name => format!("`{name}`"),
+        };
         let unnamed = || format!("{name} {}", value as i64);
         let number = i32::try_from(value as i64).ok();
         match self.says {
             Says::Number => format!("{name} {value}"),
             Says::Signed => unnamed(),
-            Says::Offset if value == NONE => format!("{name} NULL"),
+            Says::Offset if value == NONE => format!("{name} `NULL`"),
             Says::Offset if value == IN_PLACE => format!("{name} in place"),
             Says::Offset => format!("{name} at offset {value}"),
             Says::Strides => {
                 let (dest, source) = ((value >> 32) as i32, value as i32);
-                format!("{name} {dest} (dest) and {source} (source)")
+                format!("{name} {dest} (`dest`) and {source} (`source`)")
             }
             Says::Dtype => number
                 .and_then(|number| Dtype::from_number(number).ok())
-                .map_or_else(unnamed, |dtype| format!("{name} {dtype}")),
+                .map_or_else(unnamed, |dtype| format!("{name} `{dtype}`")),
             Says::Op => number
                 .and_then(|number| Op::from_number(number).ok())
-                .map_or_else(unnamed, |op| format!("{name} {op}")),
+                .map_or_else(unnamed, |op| format!("{name} `{op}`")),
         }
     }
 }
@@ -196,7 +199,7 @@ operations! {
     SignalWait = 9, "signal_wait", Local, Own, [];
     Check = 10, "runtime_check", Local, Own, [];
     Fcollect = 11, "fcollect", Collective, Own, ["bytes": Number, "dest": Offset, "source": Offset];
-    Collect = 12, "collect", Collective, Own, ["dest": Offset, "length of dest": Number];
+    Collect = 12, "collect", Collective, Own, ["dest": Offset, "length of `dest`": Number];
     Alltoall = 13, "alltoall", Collective, Own, ["bytes": Number, "dest": Offset, "source": Offset];
     Alltoalls = 14, "alltoalls", Collective, Own,
         ["count": Number, "element_bytes": Number, "strides": Strides, "dest": Offset, "source": Offset];
@@ -451,20 +454,20 @@ mod tests {
         let said = |operation: Operation, index: usize, value: u64| {
             operation.arguments()[index].describe(value)
         };
-        assert_eq!(said(Operation::Reduce, 1, 12), "dtype double");
-        assert_eq!(said(Operation::Reduce, 1, 99), "dtype 99");
-        assert_eq!(said(Operation::Reduce, 2, 2), "op min");
-        assert_eq!(said(Operation::Reduce, 3, NONE), "dest NULL");
-        assert_eq!(said(Operation::Fcollect, 2, IN_PLACE), "source in place");
-        assert_eq!(said(Operation::Fcollect, 1, 64), "dest at offset 64");
+        assert_eq!(said(Operation::Reduce, 1, 12), "`dtype` `double`");
+        assert_eq!(said(Operation::Reduce, 1, 99), "`dtype` 99");
+        assert_eq!(said(Operation::Reduce, 2, 2), "`op` `min`");
+        assert_eq!(said(Operation::Reduce, 3, NONE), "`dest` `NULL`");
+        assert_eq!(said(Operation::Fcollect, 2, IN_PLACE), "`source` in place");
+        assert_eq!(said(Operation::Fcollect, 1, 64), "`dest` at offset 64");
         assert_eq!(
             said(Operation::TeamSplitStrided, 1, -2_i64 as u64),
-            "stride -2"
+            "`stride` -2"
         );
         let strides = (3_u64 << 32) | u64::from(-1_i32 as u32);
         assert_eq!(
             said(Operation::Alltoalls, 2, strides),
-            "strides 3 (dest) and -1 (source)"
+            "`strides` 3 (`dest`) and -1 (`source`)"
         );
     }
 }

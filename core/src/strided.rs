@@ -192,7 +192,7 @@ fn span_of(
         return Err(Error::invalid(
             argument,
             format!("{len} elements long"),
-            format!("at least {used} elements, which its blocks and stride span"),
+            format!("at least {used} elements long, which is what its blocks and stride span"),
         ));
     }
     Ok(match strides.parts().0 < 0 {
@@ -216,7 +216,7 @@ fn check_span(argument: &'static str, bytes: usize, span: u64) -> Result<()> {
     }
     Err(Error::invalid(
         argument,
-        format!("{bytes} local bytes"),
-        format!("{span} bytes, which its blocks and stride span"),
+        format!("{bytes} bytes long"),
+        format!("{span} bytes long, which is what its blocks and stride span"),
     ))
 }

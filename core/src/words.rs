@@ -56,6 +56,27 @@ pub(crate) fn verb(word: &str, subjects: usize) -> String {
     }
 }
 
+/// "1 report", "2 reports".
+pub(crate) fn counted(number: u64, word: &str) -> String {
+    let ending = if number == 1 { "" } else { "s" };
+    format!("{number} {word}{ending}")
+}
+
+/// The PEs that a number may name, of `n_pes`: "a PE from 0 to 3".
+pub(crate) fn one_of_pes(n_pes: Pe) -> String {
+    match n_pes {
+        1 => "PE 0, the only one".to_string(),
+        n_pes => format!("a PE from 0 to {}", n_pes - 1),
+    }
+}
+
+/// What an error begins with: "argument `dest`", or "setting `NVSHMEMRS_TIMEOUT`".
+pub(crate) fn subject(name: &str) -> String {
+    let capital = name.starts_with(|first: char| first.is_ascii_uppercase());
+    let kind = if capital { "setting" } else { "argument" };
+    format!("{kind} `{name}`")
+}
+
 /// "1st", "22nd", "13th".
 pub(crate) fn ordinal(number: u64) -> String {
     let ending = match (number % 10, number % 100) {
@@ -89,6 +110,16 @@ mod tests {
             pes(&odd),
             "PEs 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31 and 4 more"
         );
+    }
+
+    #[test]
+    fn singular_and_plural() {
+        assert_eq!(counted(1, "report"), "1 report");
+        assert_eq!(counted(2, "report"), "2 reports");
+        assert_eq!(one_of_pes(1), "PE 0, the only one");
+        assert_eq!(one_of_pes(4), "a PE from 0 to 3");
+        assert_eq!(subject("dest"), "argument `dest`");
+        assert_eq!(subject("PMI_RANK"), "setting `PMI_RANK`");
     }
 
     #[test]

@@ -385,7 +385,10 @@ fn wrong_arguments_of_one_member_reach_all_and_nothing_is_written() {
             );
             if error.status() == 24 {
                 let text = error.to_string();
-                assert!(text.contains("PE 1 reports: argument `"), "{what}: {text}");
+                assert!(
+                    text.contains("PE 1 reports: ") && text.contains("argument `"),
+                    "{what}: {text}"
+                );
             }
             rt.barrier_all()?;
             assert!(
@@ -443,7 +446,7 @@ fn a_mismatch_says_who_does_what() {
         };
         let text = result.unwrap_err().to_string();
         assert!(
-            text.contains("PE 2 has called reduce") && text.contains("PE 0 has called barrier"),
+            text.contains("PE 2 has called `reduce`") && text.contains("PE 0 has called `barrier`"),
             "{text}"
         );
         rt.finalize()

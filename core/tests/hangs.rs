@@ -256,7 +256,7 @@ fn a_deadline_goes_with_what_is_submitted() {
         let stream = rt.stream()?;
         let wait = move |rt: &Runtime| rt.signal_wait(element, Cmp::Eq, 1).map(drop);
         deadline(SOON, || stream.submit(wait))?;
-        contains(&timed_out(stream.synchronize()), &["signal_wait of PE 0"]);
+        contains(&timed_out(stream.synchronize()), &["`signal_wait` of PE 0"]);
         // An operation that was submitted without one has none, whoever waits for the stream.
         stream.submit(wait)?;
         contains(

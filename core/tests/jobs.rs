@@ -205,7 +205,7 @@ fn a_deadline_names_who_is_missing() {
             assert_eq!(error.status(), 16);
             let text = error.to_string();
             assert!(
-                text.contains("its 3rd collective on WORLD, waits for PE 1; PE 1 (pid "),
+                text.contains("its 3rd collective on WORLD waits for PE 1; PE 1 (pid "),
                 "{text}"
             );
         } else {

@@ -32,7 +32,7 @@ fn a_wrong_argument_of_one_member_reaches_all() {
         rt.barrier_all()?;
         let taken = rt.team_init(config(78), 3, me.min(1)).unwrap_err();
         assert!(
-            taken.to_string().contains("my_index 1") || taken.status() == 24,
+            taken.to_string().contains("`my_index` 1") || taken.status() == 24,
             "{taken}"
         );
         rt.barrier_all()?;

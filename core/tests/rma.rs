@@ -275,8 +275,7 @@ fn wrong_arguments_name_argument_value_and_limit() {
         }
         let error = rt.put(array.slice(0..2)?, &[1.0f64], 0).unwrap_err();
         assert!(
-            error.to_string().contains("expected 8 bytes")
-                && error.to_string().contains("16 bytes"),
+            error.to_string().contains("must be 8 bytes") && error.to_string().contains("16 bytes"),
             "{error}"
         );
         assert!(matches!(

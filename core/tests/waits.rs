@@ -463,7 +463,7 @@ fn a_deadline_names_elements_and_values() {
             let error = result.unwrap_err();
             assert_eq!(error.status(), 16);
             let text = error.to_string();
-            assert!(text.starts_with(&format!("{operation} of PE 0 waited ")), "{text}");
+            assert!(text.starts_with(&format!("`{operation}` of PE 0 gave up after ")), "{text}");
             assert!(text.contains(&expected), "{text}\nlacks\n{expected}");
         }
         let start = Instant::now();
@@ -522,7 +522,8 @@ fn wrong_arguments_name_argument_and_limit() {
         ] {
             let text = error.to_string();
             assert!(
-                text.contains("`status`") && text.contains("as many as `ivars` has: 4"),
+                text.contains("`status`")
+                    && text.contains("a slice of 4 elements, as many as `ivars` has"),
                 "{text}"
             );
         }
@@ -530,7 +531,7 @@ fn wrong_arguments_name_argument_and_limit() {
         assert!(
             error
                 .to_string()
-                .contains("argument `values` is a slice of 1 elements"),
+                .contains("argument `values` is a slice of 1 element;"),
             "{error}"
         );
 

@@ -26,7 +26,7 @@ static void must(int32_t status, const char *call) {
     }
 }
 
-// `call` must come to `wanted`, and the message must have both words in it.
+// `call` must come to `wanted`, and the message must have both words in it: the names are those of C.
 static void expect(int32_t status, int32_t wanted, const char *word, const char *value, const char *call) {
     const char *text = nvshmemrs_last_error();
     if (status != wanted || !strstr(text, word) || !strstr(text, value)) {
@@ -66,9 +66,9 @@ int main(void) {
     EXPECT(PE_RANGE, "`pe`", too_high, nvshmemrs_put(rt, data, local, sizeof *data, n));
     EXPECT(PE_RANGE, "`pe`", "-1", nvshmemrs_put(rt, data, local, sizeof *data, -1));
     EXPECT(OUT_OF_BOUNDS, "`dest`", "72", nvshmemrs_put(rt, data, local, (COUNT + 1) * sizeof *data, 0));
-    EXPECT(NOT_SYMMETRIC, "`dest`", "symmetric", nvshmemrs_put(rt, local, data, sizeof *data, 0));
-    EXPECT(INVALID_VALUE, "`pe`", "NULL", nvshmemrs_my_pe(rt, NULL));
-    EXPECT(INVALID_VALUE, "`ptr`", "NULL", nvshmemrs_malloc(rt, 64, NULL));
+    EXPECT(NOT_SYMMETRIC, "`dest`", "`nvshmemrs_malloc()`", nvshmemrs_put(rt, local, data, sizeof *data, 0));
+    EXPECT(INVALID_VALUE, "`pe`", "`NULL`", nvshmemrs_my_pe(rt, NULL));
+    EXPECT(INVALID_VALUE, "`ptr`", "`NULL`", nvshmemrs_malloc(rt, 64, NULL));
     MUST(nvshmemrs_barrier(rt, NVSHMEMRS_TEAM_WORLD));
     for (int i = 0; i < COUNT; i++) {
         CHECK(data[i] == 0.0);
@@ -94,9 +94,9 @@ int main(void) {
     }
 
     // The type does not have the operation, the buffers overlap, the team has fewer than no members, or is gone.
-    EXPECT(INVALID_VALUE, "`op`", "xor",
+    EXPECT(INVALID_VALUE, "`op` is xor", "`double`",
            nvshmemrs_reduce(rt, NVSHMEMRS_TEAM_WORLD, dest, data, 4, NVSHMEMRS_DTYPE_DOUBLE, NVSHMEMRS_OP_XOR));
-    EXPECT(INVALID_VALUE, "`dest`", "clear of source",
+    EXPECT(INVALID_VALUE, "`dest`", "clear of `source`",
            nvshmemrs_reduce(rt, NVSHMEMRS_TEAM_WORLD, data + 1, data, 4, NVSHMEMRS_DTYPE_DOUBLE, NVSHMEMRS_OP_SUM));
     nvshmemrs_team_t team = 77;
     EXPECT(INVALID_VALUE, "`size`", "-1",
@@ -104,7 +104,7 @@ int main(void) {
     CHECK(team == 77);
     MUST(nvshmemrs_team_split_strided(rt, NVSHMEMRS_TEAM_WORLD, 0, 1, n, NULL, 0, &team));
     MUST(nvshmemrs_team_destroy(rt, team));
-    EXPECT(BAD_HANDLE, "`team`", "destroyed", nvshmemrs_barrier(rt, team));
+    EXPECT(BAD_HANDLE, "`team` is a handle of team ", "destroyed", nvshmemrs_barrier(rt, team));
     CHECK(data[1] == me + 1.0 && dest[0] == -7.0);
 
     // A stream is no runtime where something is made; an event that was never recorded has no time.
@@ -113,12 +113,12 @@ int main(void) {
     double milliseconds = -5.0;
     MUST(nvshmemrs_stream_new(rt, &stream));
     MUST(nvshmemrs_event_new(rt, &event));
-    EXPECT(BAD_HANDLE, "`runtime`", "live runtime", nvshmemrs_malloc(stream, 64, &memory));
+    EXPECT(BAD_HANDLE, "`runtime` is the handle of a stream that is live", "live runtime", nvshmemrs_malloc(stream, 64, &memory));
     EXPECT(INVALID_VALUE, "`start`", "recorded", nvshmemrs_event_elapsed(event, event, &milliseconds));
     CHECK(milliseconds == -5.0);
     MUST(nvshmemrs_event_free(event));
     MUST(nvshmemrs_stream_free(stream));
-    EXPECT(BAD_HANDLE, "`stream`", "live stream", nvshmemrs_stream_synchronize(stream));
+    EXPECT(BAD_HANDLE, "`stream` is the handle of a stream that is ended", "live stream", nvshmemrs_stream_synchronize(stream));
 
     // After all that the job works.
     MUST(nvshmemrs_reduce(rt, NVSHMEMRS_TEAM_WORLD, dest, data, 4, NVSHMEMRS_DTYPE_DOUBLE, NVSHMEMRS_OP_SUM));
@@ -126,7 +126,7 @@ int main(void) {
     MUST(nvshmemrs_barrier(rt, NVSHMEMRS_TEAM_WORLD));
     MUST(nvshmemrs_free(rt, data));
     MUST(nvshmemrs_finalize(rt));
-    EXPECT(NOT_INITIALIZED, "runtime", "finalize", nvshmemrs_my_pe(rt, &nobody));
+    EXPECT(NOT_INITIALIZED, "`nvshmemrs_init()`", "finalize", nvshmemrs_my_pe(rt, &nobody));
     CHECK(nobody == -5);
     printf("misuse ok PE %d of %d (C)\n", (int)me, (int)n);
     return 0;

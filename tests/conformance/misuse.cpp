@@ -28,14 +28,14 @@ void check(bool holds, const char *what) {
 void must(Status status, const char *call) {
     if (status != Status::Success) {
         std::fprintf(stderr, "misuse: PE %d of %d: %s: status %d: %s\n", me, n, call, static_cast<int>(status),
-                     ffi::last_error());
+                     ffi::last_error_in(ffi::Language::Cxx));
         std::exit(1);
     }
 }
 
-// `call` must come to `wanted`, and the message must have both words in it.
+// `call` must come to `wanted`, and the message must have both words in it: the names are those of C++.
 void expect(Status status, Status wanted, const std::string &word, const std::string &value, const char *call) {
-    const std::string text = ffi::last_error();
+    const std::string text = ffi::last_error_in(ffi::Language::Cxx);
     if (status != wanted || text.find(word) == text.npos || text.find(value) == text.npos) {
         std::fprintf(stderr,
                      "misuse: PE %d of %d: %s: status %d (expected %d), message \"%s\" (expected %s and %s in it)\n",
@@ -69,9 +69,9 @@ void run() {
     EXPECT(PeRange, "`pe`", std::to_string(n), ffi::put(rt, data, local.data(), sizeof(double), n));
     EXPECT(PeRange, "`pe`", "-1", ffi::put(rt, data, local.data(), sizeof(double), -1));
     EXPECT(OutOfBounds, "`dest`", "72", ffi::put(rt, data, local.data(), sizeof local, 0));
-    EXPECT(NotSymmetric, "`dest`", "symmetric", ffi::put(rt, local.data(), data, sizeof(double), 0));
-    EXPECT(InvalidValue, "`pe`", "NULL", ffi::my_pe(rt, nullptr));
-    EXPECT(InvalidValue, "`ptr`", "NULL", ffi::malloc(rt, 64, nullptr));
+    EXPECT(NotSymmetric, "`dest`", "`ffi::malloc()`", ffi::put(rt, local.data(), data, sizeof(double), 0));
+    EXPECT(InvalidValue, "`pe`", "`nullptr`", ffi::my_pe(rt, nullptr));
+    EXPECT(InvalidValue, "`ptr`", "`nullptr`", ffi::malloc(rt, 64, nullptr));
     MUST(ffi::barrier(rt, World));
     for (std::size_t i = 0; i < COUNT; i++) {
         CHECK(data[i] == 0.0);
@@ -95,14 +95,14 @@ void run() {
     }
 
     // The type does not have the operation, the buffers overlap, the team has fewer than no members, or is gone.
-    EXPECT(InvalidValue, "`op`", "xor", ffi::reduce(rt, World, dest, data, 4, Dtype::Double, Op::Xor));
-    EXPECT(InvalidValue, "`dest`", "clear of source", ffi::reduce(rt, World, data + 1, data, 4, Dtype::Double, Op::Sum));
+    EXPECT(InvalidValue, "`op` is xor", "`double`", ffi::reduce(rt, World, dest, data, 4, Dtype::Double, Op::Xor));
+    EXPECT(InvalidValue, "`dest`", "clear of `source`", ffi::reduce(rt, World, data + 1, data, 4, Dtype::Double, Op::Sum));
     nvshmemrs_team_t team = 77;
     EXPECT(InvalidValue, "`size`", "-1", ffi::team_split_strided(rt, World, 0, 1, -1, nullptr, 0, &team));
     CHECK(team == 77);
     MUST(ffi::team_split_strided(rt, World, 0, 1, n, nullptr, 0, &team));
     MUST(ffi::team_destroy(rt, team));
-    EXPECT(BadHandle, "`team`", "destroyed", ffi::barrier(rt, team));
+    EXPECT(BadHandle, "`team` is a handle of team ", "destroyed", ffi::barrier(rt, team));
     CHECK(data[1] == me + 1.0 && dest[0] == -7.0);
 
     // A stream is no runtime where something is made; an event that was never recorded has no time.
@@ -111,12 +111,12 @@ void run() {
     double milliseconds = -5.0;
     MUST(ffi::stream_new(rt, &stream));
     MUST(ffi::event_new(rt, &event));
-    EXPECT(BadHandle, "`runtime`", "live runtime", ffi::malloc(stream, 64, &memory));
+    EXPECT(BadHandle, "`runtime` is the handle of a stream that is live", "live runtime", ffi::malloc(stream, 64, &memory));
     EXPECT(InvalidValue, "`start`", "recorded", ffi::event_elapsed(event, event, &milliseconds));
     CHECK(milliseconds == -5.0);
     MUST(ffi::event_free(event));
     MUST(ffi::stream_free(stream));
-    EXPECT(BadHandle, "`stream`", "live stream", ffi::stream_synchronize(stream));
+    EXPECT(BadHandle, "`stream` is the handle of a stream that is ended", "live stream", ffi::stream_synchronize(stream));
 
     // After all that the job works.
     MUST(ffi::reduce(rt, World, dest, data, 4, Dtype::Double, Op::Sum));
@@ -124,7 +124,7 @@ void run() {
     MUST(ffi::barrier(rt, World));
     MUST(ffi::free(rt, data));
     MUST(ffi::finalize(rt));
-    EXPECT(NotInitialized, "runtime", "finalize", ffi::my_pe(rt, &nobody));
+    EXPECT(NotInitialized, "`ffi::init()`", "finalize", ffi::my_pe(rt, &nobody));
     CHECK(nobody == -5);
     std::printf("misuse ok PE %d of %d (C++)\n", me, n);
 }

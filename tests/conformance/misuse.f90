@@ -64,9 +64,9 @@ program misuse
   call expect(nvshmemrs_put(rt, c_loc(values), c_loc(row), (count + 1) * bytes, 0), NVSHMEMRS_ERROR_OUT_OF_BOUNDS, &
               '`dest`', '72', 'put past the end')
   call expect(nvshmemrs_put(rt, c_loc(row), c_loc(values), bytes, 0), NVSHMEMRS_ERROR_NOT_SYMMETRIC, '`dest`', &
-              'symmetric', 'put to a local variable')
-  call expect(my_pe_of_null(rt, c_null_ptr), NVSHMEMRS_ERROR_INVALID_VALUE, '`pe`', 'NULL', 'my_pe to NULL')
-  call expect(malloc_of_null(rt, 64_c_size_t, c_null_ptr), NVSHMEMRS_ERROR_INVALID_VALUE, '`ptr`', 'NULL', &
+              '`nvshmemrs_malloc()`', 'put to a local variable')
+  call expect(my_pe_of_null(rt, c_null_ptr), NVSHMEMRS_ERROR_INVALID_VALUE, '`pe`', '`c_null_ptr`', 'my_pe to NULL')
+  call expect(malloc_of_null(rt, 64_c_size_t, c_null_ptr), NVSHMEMRS_ERROR_INVALID_VALUE, '`ptr`', '`c_null_ptr`', &
               'malloc to NULL')
   call must(nvshmemrs_barrier(rt, world), 'barrier')
   call check(.not. any(abs(values) > 0), 'the puts wrote nothing')
@@ -90,9 +90,11 @@ program misuse
 
   ! The type does not have the operation, the buffers overlap, the team has fewer than no members, or is gone.
   call expect(nvshmemrs_reduce(rt, world, c_loc(dest), c_loc(values), 4_c_size_t, NVSHMEMRS_DTYPE_DOUBLE, &
-                               NVSHMEMRS_OP_XOR), NVSHMEMRS_ERROR_INVALID_VALUE, '`op`', 'xor', 'reduce with xor')
+                               NVSHMEMRS_OP_XOR), NVSHMEMRS_ERROR_INVALID_VALUE, '`op` is xor', &
+              '`real(c_double)`', 'reduce with xor')
   call expect(nvshmemrs_reduce(rt, world, c_loc(values(2)), c_loc(values), 4_c_size_t, NVSHMEMRS_DTYPE_DOUBLE, &
-                               NVSHMEMRS_OP_SUM), NVSHMEMRS_ERROR_INVALID_VALUE, '`dest`', 'clear of source', 'reduce over itself')
+                               NVSHMEMRS_OP_SUM), NVSHMEMRS_ERROR_INVALID_VALUE, '`dest`', 'clear of `source`', &
+              'reduce over itself')
   team = 77
   call expect(nvshmemrs_team_split_strided(rt, world, 0, 1, -1, config_mask=0_c_int64_t, team=team), &
               NVSHMEMRS_ERROR_INVALID_VALUE, '`size`', '-1', 'team_split_strided with -1 members')
@@ -123,7 +125,8 @@ program misuse
   call must(nvshmemrs_barrier(rt, world), 'barrier')
   call must(nvshmemrs_free(rt, c_loc(values)), 'free')
   call must(nvshmemrs_finalize(rt), 'finalize')
-  call expect(nvshmemrs_my_pe(rt, nobody), NVSHMEMRS_ERROR_NOT_INITIALIZED, 'runtime', 'finalize', 'my_pe after finalize')
+  call expect(nvshmemrs_my_pe(rt, nobody), NVSHMEMRS_ERROR_NOT_INITIALIZED, '`nvshmemrs_init()`', &
+              'finalize', 'my_pe after finalize')
   call check(nobody == -5, 'my_pe after finalize writes nothing')
   print '(a, i0, a, i0, a)', 'misuse ok PE ', me, ' of ', n, ' (Fortran)'
 
@@ -142,16 +145,16 @@ contains
     character(*), intent(in) :: what
     if (status == NVSHMEMRS_SUCCESS) return
     write (error_unit, '(a, i0, a, i0, 3a, i0, 2a)') 'misuse: PE ', me, ' of ', n, ': ', what, ': status ', status, &
-      ': ', nvshmemrs_text(nvshmemrs_last_error())
+      ': ', nvshmemrs_error_text()
     stop 1, quiet=.true.
   end subroutine must
 
-  ! The call must come to `wanted`, and the message must have both words in it.
+  ! The call must come to `wanted`, and the message must have both words in it: the names are those of Fortran.
   subroutine expect(status, wanted, word, value, what)
     integer(c_int32_t), intent(in) :: status, wanted
     character(*), intent(in) :: word, value, what
     character(:), allocatable :: text
-    text = nvshmemrs_text(nvshmemrs_last_error())
+    text = nvshmemrs_error_text()
     if (status == wanted .and. index(text, word) > 0 .and. index(text, value) > 0) return
     write (error_unit, '(a, i0, a, i0, 3a, i0, a, i0, 7a)') 'misuse: PE ', me, ' of ', n, ': ', what, ': status ', &
       status, ' (expected ', wanted, '), message "', text, '" (expected ', word, ' and ', value, ' in it)'

@@ -35,7 +35,7 @@ local = np.zeros(8)
 nvshmem.barrier_all()
 
 for pe in (n, -1):
-    raises(INVALID, f"PE {pe}", lambda: nvshmem.put(data, source, pe))
+    raises(INVALID, f"`remote_pe` is PE {pe}", lambda: nvshmem.put(data, source, pe))
     raises(INVALID, f"PE {pe}", lambda: nvshmem.get(local, data, pe))
     raises(
         INVALID,
@@ -58,7 +58,7 @@ pairs = nvshmem.array(8, "complex128")
 for wrong in (True, me == n - 1):
     either = pairs if wrong else source
     raises(
-        COLLECTIVE, "xor|PE", lambda: nvshmem.reduce(0, data, source, "xor" if wrong else "sum")
+        COLLECTIVE, "`float64`|PE", lambda: nvshmem.reduce(0, data, source, "xor" if wrong else "sum")
     )
     raises(COLLECTIVE, "99|PE", lambda: nvshmem.reduce(0, data, source, 99 if wrong else "sum"))
     raises(
@@ -70,11 +70,11 @@ for wrong in (True, me == n - 1):
 if n > 1:
     count = 7 if me == n - 1 else 8
     raises(COLLECTIVE, "PE", lambda: nvshmem.reduce(0, data[:count], source[:count], "sum"))
-    raises(COLLECTIVE, "PE", lambda: nvshmem.array(count, "float64"))
+    raises(COLLECTIVE, "in `array`: PE", lambda: nvshmem.array(count, "float64"))
 assert (data == -1).all() and (source == me).all()
-raises(INVALID, "team", lambda: nvshmem.barrier(12345))
+raises(INVALID, "`team` is team 12345", lambda: nvshmem.barrier(12345))
 
-raises(INVALID, "clear of source", lambda: nvshmem.reduce(0, data[1:5], data[:4], "sum"))
+raises(INVALID, "clear of `src`", lambda: nvshmem.reduce(0, data[1:5], data[:4], "sum"))
 raises(INVALID, "-1", lambda: nvshmem.team_split_strided(Teams.TEAM_WORLD, 0, 1, -1))
 team = nvshmem.team_split_strided(Teams.TEAM_WORLD, 0, 1, n)
 nvshmem.team_destroy(team)

@@ -35,7 +35,11 @@ pub(crate) fn run() -> Result<()> {
     rt.barrier_all()?;
 
     for pe in [n, -1, i32::MAX, i32::MIN] {
-        let words = ["`pe`", &format!("PE {pe}"), &format!("0 to {last}")];
+        let allowed = match n {
+            1 => "PE 0, the only one".to_string(),
+            _ => format!("a PE from 0 to {last}"),
+        };
+        let words = ["`pe`", &format!("PE {pe}; it must be {allowed}")];
         refused(12, &words, rt.put(data.all(), &local, pe));
         refused(12, &words, rt.put_nbi(data.all(), &local, pe));
         refused(12, &words, rt.get(&mut local, data.all(), pe));
@@ -66,7 +70,7 @@ pub(crate) fn run() -> Result<()> {
     refused(1, &["32", "64"], put);
     refused(
         11,
-        &["`team`", "0x3039"],
+        &["`team`", "12345"],
         rt.barrier(Team::from_number(12345)),
     );
     rt.barrier_all()?;
@@ -102,7 +106,7 @@ pub(crate) fn run() -> Result<()> {
         let count = if odd { COUNT - 1 } else { COUNT };
         let (some, others) = (data.slice(..count)?, source.slice(..count)?);
         let result = rt.reduce_array(world, &some, &others, Op::Sum);
-        refused(14, &[&culprit, "count 7", "count 8", "reduce"], result);
+        refused(14, &[&culprit, "`count` 7", "`count` 8", "reduce"], result);
         let op = if odd { Op::Max } else { Op::Sum };
         refused(
             14,
@@ -110,9 +114,9 @@ pub(crate) fn run() -> Result<()> {
             rt.reduce_array(world, &to, &from, op),
         );
         let result = rt.broadcast_array(world, &some, &others, 0);
-        refused(14, &[&culprit, "bytes 56", "bytes 64"], result);
+        refused(14, &[&culprit, "`bytes` 56", "`bytes` 64"], result);
         let result = rt.broadcast_array(world, &to, &from, i32::from(odd));
-        refused(14, &[&culprit, "root 1", "root 0"], result);
+        refused(14, &[&culprit, "`root` 1", "`root` 0"], result);
         refused(14, &[&culprit, "malloc"], rt.array::<f64>(count * 100));
         let result = if odd {
             rt.sync(world)
@@ -127,7 +131,7 @@ pub(crate) fn run() -> Result<()> {
     // The type does not have the operation, or the team has fewer than no members, or is gone.
     refused(
         1,
-        &["`op`", "xor"],
+        &["`op` is xor", "`double`"],
         rt.reduce_array(world, &to, &from, Op::Xor),
     );
     let empty = rt.team_split_strided(world, 0, 1, -1, Ok(TeamConfig::default()));

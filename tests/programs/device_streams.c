@@ -705,7 +705,7 @@ static void backpressure(void)
             if (!(status = calls[at].call(stream, given + 1)))
                 given++;
         const char *why = status ? nvshmemrs_last_error() : "success";
-        if (status != NVSHMEMRS_ERROR_TIMEOUT || strncmp(why, calls[at].name, strlen(calls[at].name)) || !strstr(why, "stream"))
+        if (status != NVSHMEMRS_ERROR_TIMEOUT || strncmp(why + 1, calls[at].name, strlen(calls[at].name)) || !strstr(why, "stream"))
             FAIL("call %lu of kind %zu: status %d: %s", given + 1, at, (int)status, why);
         if (given < calls[at].least || calls[at].call(stream, 0) != NVSHMEMRS_ERROR_TIMEOUT)
             FAIL("after %lu calls of kind %zu one more", given, at);

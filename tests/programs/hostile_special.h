@@ -515,6 +515,8 @@ static int32_t special_plain(void)
         FAIL("another ABI");
     if (nvshmemrs_name() == NULL || nvshmemrs_last_error() == NULL)
         FAIL("a text is NULL");
+    if (nvshmemrs_last_error_in((int32_t)pick_number(0, 10) - 3) == NULL)
+        FAIL("no text of an error in a language");
     if (nvshmemrs_status_string(pick_number(0, 100)) == NULL)
         FAIL("a status has no text");
     if (nvshmemrs_thread_support() != NVSHMEMRS_THREAD_MULTIPLE)

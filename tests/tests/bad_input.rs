@@ -29,6 +29,7 @@ const ELSEWHERE: &[&str] = &[
     "runtime_check",
     "version",
     "status_string",
+    "last_error_in",
     "team_config_default",
 ];
 

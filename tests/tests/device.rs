@@ -231,7 +231,7 @@ fn a_gpu_without_memory_is_an_error_of_malloc_on_every_pe() {
     output.assert_success();
     for pe in [0, 2] {
         output.assert_stdout(&format!(
-            "PE {pe}: status 24: in malloc: PE 1 reports: PE 1 cannot have"
+            "PE {pe}: status 24: in `malloc`: PE 1 reports: PE 1 cannot have"
         ));
     }
     output.assert_stdout("PE 1: status 2: PE 1 cannot have");

@@ -361,7 +361,7 @@ fn a_handler_that_interrupts_ends_every_wait() {
         let output = interrupted(start, by_signal);
         output.assert_code(INTERRUPTED);
         let start = format!(
-            "{operation}: status {INTERRUPTED}: {operation} of PE 0 was interrupted after "
+            "{operation}: status {INTERRUPTED}: `{operation}` of PE 0 was interrupted after "
         );
         output.assert_stderr(&start).assert_stderr(awaited);
     }
@@ -378,7 +378,7 @@ fn ctrl_c_ends_a_job_of_one() {
     let output = interrupted(start, by_signal);
     output
         .assert_code(INTERRUPTED)
-        .assert_stderr("signal_wait of PE 0 was interrupted after ");
+        .assert_stderr("`signal_wait` of PE 0 was interrupted after ");
 }
 
 #[test]
@@ -452,7 +452,7 @@ fn the_last_lines_of_a_failed_job() {
         &output.stdout,
         &[
             "PE 0: barrier: status 15: PE 1 (pid ",
-            ") ended without finalize in barrier on WORLD, during barrier of PE 0",
+            ") ended without finalize in barrier on WORLD, during `barrier` of PE 0",
         ],
     );
 }

@@ -61,6 +61,7 @@ const PLAIN: &[&str] = &[
     "name",
     "status_string",
     "last_error",
+    "last_error_in",
     "thread_support",
     "pool_alloc",
 ];

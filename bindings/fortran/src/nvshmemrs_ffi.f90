@@ -14,7 +14,7 @@ module nvshmemrs_ffi
   integer(c_int32_t), parameter :: NVSHMEMRS_ABI_VERSION_EXPECTED = 2_c_int32_t
 
   !> The API hash that this file was generated with.
-  integer(c_int64_t), parameter :: NVSHMEMRS_API_HASH_EXPECTED = int(z'90405ff1d14853bc', c_int64_t)
+  integer(c_int64_t), parameter :: NVSHMEMRS_API_HASH_EXPECTED = int(z'9a1992406efff4cf', c_int64_t)
 
   !> A PE's membership in a job. 0 is the null handle.
   integer, parameter :: nvshmemrs_runtime_t = c_int64_t
@@ -61,6 +61,13 @@ module nvshmemrs_ffi
   integer(c_int32_t), parameter :: NVSHMEMRS_ERROR_PE_STOPPED = 26_c_int32_t
   integer(c_int32_t), parameter :: NVSHMEMRS_ERROR_CUDA = 27_c_int32_t
   integer(c_int32_t), parameter :: NVSHMEMRS_ERROR_PANIC = 99_c_int32_t
+
+  !> Whose names of functions, arguments and types the text of an error uses.
+  integer(c_int32_t), parameter :: NVSHMEMRS_LANGUAGE_C = 0_c_int32_t
+  integer(c_int32_t), parameter :: NVSHMEMRS_LANGUAGE_CXX = 1_c_int32_t
+  integer(c_int32_t), parameter :: NVSHMEMRS_LANGUAGE_PYTHON = 2_c_int32_t
+  integer(c_int32_t), parameter :: NVSHMEMRS_LANGUAGE_JULIA = 3_c_int32_t
+  integer(c_int32_t), parameter :: NVSHMEMRS_LANGUAGE_FORTRAN = 4_c_int32_t
 
   !> Where a symmetric heap lives.
   integer(c_int32_t), parameter :: NVSHMEMRS_MEMORY_DEFAULT = 0_c_int32_t
@@ -1705,14 +1712,24 @@ module nvshmemrs_ffi
       type(c_ptr) :: answer
     end function nvshmemrs_status_string
 
-    !> Details of the last call that failed on this thread: what, which PE, which argument, expected and actual. NUL-
-    !> terminated; never NULL; valid until the next call that fails on this thread.
+    !> Details of the last call that failed on this thread: what, which PE, which argument, what it is and what it
+    !> must be. NUL-terminated; never NULL; valid until the next call that fails on this thread.
     !>
     !> Local; needs no runtime.
     function nvshmemrs_last_error() result(answer) bind(C, name="nvshmemrs_last_error")
       import
       type(c_ptr) :: answer
     end function nvshmemrs_last_error
+
+    !> As `nvshmemrs_last_error`, with the names that functions, arguments and types have in a language. `language`
+    !> is one of `nvshmemrs_language`; another number stands for C.
+    !>
+    !> Local; needs no runtime.
+    function nvshmemrs_last_error_in(language) result(answer) bind(C, name="nvshmemrs_last_error_in")
+      import
+      integer(c_int32_t), value :: language
+      type(c_ptr) :: answer
+    end function nvshmemrs_last_error_in
 
     !> How many threads of a PE may call at a time. The answer is one of `nvshmemrs_thread`: MULTIPLE, which means
     !> any thread at any time, with one collective per team at a time.
@@ -3017,6 +3034,13 @@ contains
       ' and hash 0x', NVSHMEMRS_API_HASH_EXPECTED, '; compile it with the module of the library it loads'
     message = trim(text)
   end subroutine nvshmemrs_check_library
+
+  !> What the library says of the last call of this thread that failed, in Fortran's names. Local.
+  function nvshmemrs_error_text() result(text)
+    character(:), allocatable :: text
+
+    text = nvshmemrs_text(nvshmemrs_last_error_in(NVSHMEMRS_LANGUAGE_FORTRAN))
+  end function nvshmemrs_error_text
 
   !> The NUL-terminated text at `address`, as `nvshmemrs_last_error`, `nvshmemrs_name` and
   !> `nvshmemrs_status_string` give it. Local.

@@ -10,6 +10,9 @@ module NVSHMEMRS
 include("ffi.jl")
 include("sites.jl")
 
+"What the library says of the last call of this thread that failed, in Julia's names."
+last_error() = unsafe_string(FFI.nvshmemrs_last_error_in(FFI.Language.JULIA))
+
 # The variable is read when the package is loaded, not when it is compiled.
 function __init__()
     named = get(ENV, "NVSHMEMRS_LIBRARY", "")

@@ -28,7 +28,7 @@ using Libdl
 const ABI_VERSION = UInt32(2)
 
 "The API hash that this file was generated with."
-const API_HASH = 0x90405ff1d14853bc
+const API_HASH = 0x9a1992406efff4cf
 
 "What a call came to. Functions return these numbers as `int32_t`."
 module Status
@@ -87,6 +87,20 @@ const PE_STOPPED = Int32(26)
 const CUDA = Int32(27)
 "nvshmemrs panicked; the panic was caught at the C boundary."
 const PANIC = Int32(99)
+end
+
+"Whose names of functions, arguments and types the text of an error uses."
+module Language
+"This header's."
+const C = Int32(0)
+"Those of `nvshmemrs/ffi.hpp`."
+const CXX = Int32(1)
+"Those of `nvshmemrs.core`."
+const PYTHON = Int32(2)
+"Those of `NVSHMEMRS.FFI`."
+const JULIA = Int32(3)
+"Those of the module `nvshmemrs_ffi`."
+const FORTRAN = Int32(4)
 end
 
 "Where a symmetric heap lives."
@@ -2108,14 +2122,29 @@ const pointer_last_error = Ref{Ptr{Cvoid}}(C_NULL)
 """
     nvshmemrs_last_error()
 
-Details of the last call that failed on this thread: what, which PE, which argument,
-expected and actual. NUL-terminated; never NULL; valid until the next call that fails on
+Details of the last call that failed on this thread: what, which PE, which argument, what it
+is and what it must be. NUL-terminated; never NULL; valid until the next call that fails on
 this thread.
 
 Local; needs no runtime.
 """
 function nvshmemrs_last_error()
     ccall(pointer_last_error[], Cstring, ())
+end
+
+const pointer_last_error_in = Ref{Ptr{Cvoid}}(C_NULL)
+
+# const char *nvshmemrs_last_error_in(int32_t language)
+"""
+    nvshmemrs_last_error_in(language)
+
+As `nvshmemrs_last_error`, with the names that functions, arguments and types have in a
+language. `language` is one of `nvshmemrs_language`; another number stands for C.
+
+Local; needs no runtime.
+"""
+function nvshmemrs_last_error_in(language)
+    ccall(pointer_last_error_in[], Cstring, (Int32,), language)
 end
 
 const pointer_thread_support = Ref{Ptr{Cvoid}}(C_NULL)
@@ -3797,6 +3826,7 @@ const POINTERS = (
     :nvshmemrs_name => pointer_name,
     :nvshmemrs_status_string => pointer_status_string,
     :nvshmemrs_last_error => pointer_last_error,
+    :nvshmemrs_last_error_in => pointer_last_error_in,
     :nvshmemrs_thread_support => pointer_thread_support,
     :nvshmemrs_fence => pointer_fence,
     :nvshmemrs_quiet => pointer_quiet,

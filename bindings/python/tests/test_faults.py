@@ -105,7 +105,7 @@ def test_ctrl_c_ends_init(spawn: Jobs, pe: int) -> None:
         pes[pe].send_signal(signal.SIGINT)
         out, err = pes[pe].communicate(timeout=30)
         took = time.monotonic() - start
-        start_of_it = f"KeyboardInterrupt: init of PE {pe} was interrupted after "
+        start_of_it = f"KeyboardInterrupt: `init` of PE {pe} was interrupted after "
         assert out.startswith(start_of_it) and err == "", out + err
         # The others hear of it, and do not wait for the end of their own limits.
         out, err = pes[1 - pe].communicate(timeout=30)
@@ -121,7 +121,7 @@ def test_a_deadline_ends_a_wait(spawn: Jobs, wait: str) -> None:
     pes = spawn(2, "wait.py", wait, "0.4")
     ready(pes)
     out, err = pes[0].communicate(timeout=30)
-    assert out.startswith(f"WaitTimeoutError: {operation} of PE 0 waited "), out + err
+    assert out.startswith(f"WaitTimeoutError: `{operation}` of PE 0 gave up after "), out + err
     assert words in out and "(limit: the caller's deadline)" in out and err == "", out + err
 
 
@@ -138,7 +138,7 @@ def test_deadlines_of_one_pe(job: None) -> None:
     stream = nvshmem.Stream()
     with nvshmem.deadline(0.05):
         nvshmem.signal_wait(flag, 1, Cmp.CMP_EQ, stream=stream)
-    with pytest.raises(nvshmem.WaitTimeoutError, match="of PE 0 waited"):
+    with pytest.raises(nvshmem.WaitTimeoutError, match="of PE 0 gave up after"):
         stream.synchronize()
     for wrong in (0, -1, float("nan"), float("inf"), "soon", None):
         with pytest.raises(nvshmem.NvshmemInvalid, match="seconds"), nvshmem.deadline(wrong):

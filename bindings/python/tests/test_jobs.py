@@ -63,7 +63,7 @@ def test_other_signal_handlers_run_during_a_wait(spawn: Jobs) -> None:
         assert pes[0].stdout.readline() == "SIGUSR1\n"
     pes[0].send_signal(signal.SIGINT)
     out, err = pes[0].communicate(timeout=30)
-    assert out.startswith("KeyboardInterrupt: barrier of PE 0 was interrupted after ") and err == ""
+    assert out.startswith("KeyboardInterrupt: `barrier` of PE 0 was interrupted after ") and err == ""
     assert out.endswith("\nheard ['SIGUSR1', 'SIGUSR1', 'SIGUSR1']\n")
 
 

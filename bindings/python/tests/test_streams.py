@@ -104,7 +104,7 @@ def test_errors_wait_for_synchronize(job: None) -> None:
         stream.synchronize()
     last = nvshmem.Stream()
     nvshmem.p(np.zeros(1), 1.0, 0, last)
-    with pytest.raises(nvshmem.NvshmemInvalid, match="dest"):
+    with pytest.raises(nvshmem.NvshmemInvalid, match="`dst`"):
         last.close()
     assert last.handle == 0
 

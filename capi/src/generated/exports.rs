@@ -100,6 +100,7 @@ pub(crate) fn exports() -> Vec<u64> {
         crate::library::nvshmemrs_name as *const () as u64,
         crate::library::nvshmemrs_status_string as *const () as u64,
         crate::library::nvshmemrs_last_error as *const () as u64,
+        crate::library::nvshmemrs_last_error_in as *const () as u64,
         crate::library::nvshmemrs_thread_support as *const () as u64,
         crate::order::nvshmemrs_fence as *const () as u64,
         crate::order::nvshmemrs_quiet as *const () as u64,

@@ -119,7 +119,11 @@ pub(crate) fn insert(object: Object) -> Result<u64> {
         .find(|(_, slot)| slot.handle.load(Relaxed) == FREE)
         // A program that leaves streams and events to finalize shall not run out of handles by and by.
         .or_else(|| slots().find(|(_, slot)| is_ended(slot)))
-        .ok_or_else(|| Error::NotSupported(format!("more than {room} live {what}")))?;
+        .ok_or_else(|| {
+            Error::NotSupported(format!(
+                "{room} {what} can be live, and they all are: free or finalize some"
+            ))
+        })?;
     slot.handle.store(FREE, Release);
     let generation = slot.generation.fetch_add(1, Relaxed).wrapping_add(1);
     let handle = kind << KIND_SHIFT | u64::from(generation) << INDEX_BITS | index as u64;
@@ -175,19 +179,31 @@ fn find_runtime(handle: u64) -> Option<&'static Runtime> {
     unsafe { slot.runtime.load(Acquire).as_ref() }
 }
 
+/// What a handle is that another kind was wanted for, or that has ended.
+#[cold]
+fn described(handle: u64, live: bool) -> String {
+    match handle >> KIND_SHIFT {
+        kind @ (RUNTIME | JOB | MAPPING | STREAM | EVENT) => {
+            let state = if live { "live" } else { "ended" };
+            format!("the handle of a {} that is {state}", kind_name(kind))
+        }
+        _ => format!("{handle}, which is no handle"),
+    }
+}
+
 #[cold]
 fn not_found(argument: &'static str, handle: u64, kind: u64) -> Error {
     let live = find(handle).is_some();
     match (kind, handle >> KIND_SHIFT) {
         (RUNTIME, 0) if handle == 0 => Error::NotInitialized(
-            "the runtime handle is 0: call nvshmemrs_init first, and check its status",
+            "the runtime handle is 0: call `init()` first, and check its status",
         ),
         (RUNTIME, RUNTIME) if !live => Error::NotInitialized(
-            "this runtime handle is not live: it was finalized, or never given out; call init again",
+            "this runtime handle is not live, because it was finalized or never given out: call `init()` again",
         ),
         _ => Error::BadHandle {
             argument,
-            handle,
+            found: described(handle, live),
             expected: kind_name(kind),
         },
     }
@@ -360,10 +376,10 @@ fn removable(argument: &'static str, handle: u64, kind: u64) -> Result<&'static 
         // A forked child may not take away what its parent still uses.
         runtime.check_live()?;
         if nvshmem_core::in_interrupt_hook() {
-            return Err(Error::InHook("finalize or leave"));
+            return Err(Error::InHook("`finalize` or `leave`"));
         }
         if nvshmem_core::on_stream() {
-            return Err(Error::OnStream("finalize or leave"));
+            return Err(Error::OnStream("`finalize` or `leave`"));
         }
     }
     Ok(slot)

@@ -9,8 +9,8 @@ use std::ffi::c_void;
 pub(super) fn null(argument: &'static str) -> Error {
     Error::InvalidValue {
         argument,
-        value: "NULL".into(),
-        expected: "a valid pointer".into(),
+        value: "`NULL`".into(),
+        expected: "a valid address".into(),
     }
 }
 

@@ -35,7 +35,7 @@ fn wrong_version(argument: &'static str, version: u32, expected: u32) -> Error {
         argument,
         value: format!("a struct with version word {version:#x}"),
         expected: format!(
-            "{expected:#x}: fill it with the library's function first, or rebuild against this header"
+            "one with version word {expected:#x}: fill it with the library's function first, or rebuild against this header"
         ),
     }
 }
@@ -60,15 +60,15 @@ pub(crate) fn attr(attr: *const nvshmemrs_init_attr_t) -> Result<InitAttr> {
             return Err(Error::InvalidValue {
                 argument: "attr.memory_kind",
                 value: other.to_string(),
-                expected: "one of nvshmemrs_memory: 0, 1 or 2".into(),
+                expected: "0 (what NVSHMEMRS_MEMORY says), 1 (host) or 2 (device)".into(),
             });
         }
     };
     if attr.reserved != [0; 28] {
         return Err(Error::InvalidValue {
             argument: "attr.reserved",
-            value: format!("{:?}", attr.reserved),
-            expected: "zeros: fill the struct with nvshmemrs_init_attr_default first".into(),
+            value: "not all 0".into(),
+            expected: "0 throughout: fill the struct with `init_attr_default()` first".into(),
         });
     }
     Ok(InitAttr {
@@ -86,7 +86,7 @@ fn seconds(argument: &'static str, seconds: f64) -> Result<Option<Duration>> {
         return Err(Error::InvalidValue {
             argument,
             value: seconds.to_string(),
-            expected: "seconds: a number from 0 to 1000000000".into(),
+            expected: "a number of seconds from 0 to 1000000000".into(),
         });
     }
     Ok((seconds > 0.0).then(|| Duration::from_secs_f64(seconds)))
@@ -178,7 +178,7 @@ pub(crate) fn team_config(config: *const nvshmemrs_team_config_t, mask: i64) -> 
         return Err(Error::InvalidValue {
             argument: "config.reserved",
             value: "not all 0".into(),
-            expected: "0: fill the struct with nvshmemrs_team_config_default first".into(),
+            expected: "0 throughout: fill the struct with `team_config_default()` first".into(),
         });
     }
     if mask & NUM_CONTEXTS != 0 {
@@ -207,7 +207,7 @@ fn check_team_mask(mask: i64) -> Result<()> {
     Err(Error::InvalidValue {
         argument: "config_mask",
         value: format!("{mask:#x}"),
-        expected: "an or of nvshmemrs_team_config_mask: 1, 2".into(),
+        expected: "0, 1 (num_contexts), 2 (uniqueid) or 3 (both)".into(),
     })
 }
 
@@ -225,7 +225,7 @@ pub(crate) fn team_init_config(
                 _ => found.unique_id.to_string(),
             },
             expected:
-                "the number that one member got from team_unique_id, and a mask with UNIQUEID"
+                "the number that one member got from `team_unique_id()`, and the mask must have UNIQUEID"
                     .into(),
         });
     }
@@ -283,7 +283,7 @@ pub(crate) fn access(access: i32) -> Result<Access> {
         other => Err(Error::InvalidValue {
             argument: "access",
             value: other.to_string(),
-            expected: "one of nvshmemrs_access: 0 to 4".into(),
+            expected: "0 (load), 1 (store), 2 (atomic load), 3 (atomic store) or 4 (unseen)".into(),
         }),
     }
 }

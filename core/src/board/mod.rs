@@ -100,13 +100,13 @@ pub struct Board {
 impl Board {
     /// The board of the job that process `pid` is a PE of. The caller must be the same user, and no PE of that job.
     pub fn of_process(pid: u32) -> Result<Board> {
-        let own = "a process of another job; a PE asks its own runtime for the board";
+        let own = "a process of another job: a PE asks its own runtime for the board";
         if pid == std::process::id() {
             return Err(Error::invalid("pid", pid, own));
         }
         let files = process::memory_files(pid, NAME)?;
         let taken = process::own_jobs();
-        let mut wrong = "a process that is a PE of an nvshmemrs job right now; this one is not";
+        let mut wrong = "a process that is a PE of an nvshmemrs job right now, and this one is not";
         for path in files {
             match process::job_file(&path) {
                 // Closing a second descriptor of it would drop the liveness locks of this process.

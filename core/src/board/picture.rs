@@ -159,11 +159,11 @@ pub(crate) fn detail(control: &Control, me: Pe, wait: &Waiting, seen: Seen, sinc
     let needs = Rings::default().needs(&board, &entry);
     let call = match (wait.target, board.call(&entry)) {
         (Target::Team { index, .. }, Some(call)) => {
-            format!("its {call} on {}, ", team::short_name(index))
+            format!("its {call} on {}", team::short_name(index))
         }
-        _ => String::new(),
+        _ => "it".to_string(),
     };
-    let mut text = format!("{call}waits for {}", board.awaited(&entry, &needs));
+    let mut text = format!("{call} waits for {}", board.awaited(&entry, &needs));
     let others: Vec<Pe> = match &needs {
         Needs::Pes(pes) => pes.to_vec(),
         _ => (0..board.n_pes()).filter(|&pe| pe != me).collect(),

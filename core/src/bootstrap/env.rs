@@ -94,7 +94,7 @@ fn number(name: &'static str) -> Result<Option<Pe>> {
 /// A PE's number and how many there are, by the names of their variables.
 fn place(rank: &'static str, pe: Pe, size: &'static str, n_pes: Pe) -> Result<(Pe, Pe)> {
     if !(1..=MAX_PES).contains(&n_pes) {
-        let expected = format!("1 to {MAX_PES}");
+        let expected = format!("from 1 to {MAX_PES}");
         return Err(Error::invalid(size, n_pes, expected));
     }
     crate::error::check_pe(rank, pe, n_pes)?;
@@ -112,7 +112,7 @@ fn ours() -> Result<Option<Found>> {
         return match [PE, N_PES].iter().find(|name| config::set(name).is_some()) {
             // Who has lost the id must not quietly become a job of its own.
             Some(name) => Err(Error::Bootstrap(format!(
-                "{name} is set but {ID} is not; nvshmemrs-run sets both"
+                "{name} is set but {ID} is not: both must be set, as nvshmemrs-run does"
             ))),
             None => Ok(None),
         };
@@ -121,7 +121,7 @@ fn ours() -> Result<Option<Found>> {
     let need = |name| {
         number(name)?.ok_or_else(|| {
             Error::Bootstrap(format!(
-                "{ID} is set but {name} is not; nvshmemrs-run sets both"
+                "{ID} is set but {name} is not: both must be set, as nvshmemrs-run does"
             ))
         })
     };
@@ -152,7 +152,7 @@ impl Launcher {
         };
         if local.is_some_and(|local| local != n_pes) {
             return Err(Error::NotSupported(format!(
-                "{} started {n_pes} PEs on several hosts; this version of nvshmemrs runs on one host",
+                "{} started {n_pes} PEs on several hosts, but this version of nvshmemrs runs on one host",
                 self.name
             )));
         }
@@ -167,7 +167,7 @@ impl Launcher {
         }
         if n_pes > 1 && identity.is_empty() {
             return Err(Error::Bootstrap(format!(
-                "{} and {} are set, but none of {} is, so this job cannot be told from others; start it with \
+                "{} and {} are set, but none of {} is, so this job cannot be told from others: start it with \
                  nvshmemrs-run, or set NVSHMEMRS_BOOTSTRAP=single to run alone",
                 self.rank,
                 self.size,

@@ -150,7 +150,7 @@ impl Rendezvous<'_> {
                 )));
             }
             if interrupt::asked() {
-                return Err(self.interrupted(format!("waits for PE 0; {tried}")));
+                return Err(self.interrupted(format!("it waits for PE 0; {tried}")));
             }
             self.check_others()?;
             std::thread::sleep(pause);
@@ -177,7 +177,7 @@ impl Rendezvous<'_> {
                 self.deadline, self.n_pes
             ))),
             Unheard::Interrupted => Failure::Other(self.interrupted(format!(
-                "waits for the word of PE 0 that all {} PEs are there{who}",
+                "it waits for the word of PE 0 that all {} PEs are there{who}",
                 self.n_pes
             ))),
             Unheard::Gone(pe, error) => Failure::Gone(pe, error),

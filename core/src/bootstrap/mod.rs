@@ -30,7 +30,11 @@ use std::time::Instant;
 
 fn check_job(pe: Pe, n_pes: Pe) -> Result<()> {
     if !(1..=MAX_PES).contains(&n_pes) {
-        return Err(Error::invalid("n_pes", n_pes, format!("1 to {MAX_PES}")));
+        return Err(Error::invalid(
+            "n_pes",
+            n_pes,
+            format!("from 1 to {MAX_PES}"),
+        ));
     }
     crate::error::check_pe("pe", pe, n_pes)
 }

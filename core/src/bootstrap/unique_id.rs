@@ -44,7 +44,7 @@ impl UniqueId {
             return Err(Error::invalid(
                 "id",
                 format!("bytes with version word {version:#x}"),
-                "a unique id made by nvshmemrs_unique_id_new of this version",
+                "a unique id that `UniqueId::new()` of this version made",
             ));
         }
         Ok(UniqueId { bytes: *bytes })
@@ -63,7 +63,7 @@ impl UniqueId {
         let wrong = || {
             Error::invalid(
                 "NVSHMEMRS_UNIQUE_ID",
-                format!("{} characters", text.len()),
+                format!("a text of {} characters", text.len()),
                 "256 hexadecimal digits",
             )
         };
@@ -77,8 +77,8 @@ impl UniqueId {
         UniqueId::from_bytes(&bytes).map_err(|_| {
             Error::invalid(
                 "NVSHMEMRS_UNIQUE_ID",
-                "256 digits that are no unique id",
-                "what nvshmemrs_unique_id_new of this version made",
+                "a text of 256 digits that is no unique id",
+                "what `UniqueId::new()` of this version made",
             )
         })
     }

@@ -34,7 +34,7 @@ fn overlapping(dest: SymRange, source: SymRange) -> Error {
             dest.offset()
         ),
         format!(
-            "clear of source, which has {} bytes at {:#x}, or exactly where the in-place form has it",
+            "clear of `source`, which has {} bytes at byte {:#x}, or exactly where the in-place form has it",
             source.bytes(),
             source.offset()
         ),
@@ -56,7 +56,7 @@ fn too_many(argument: &'static str, count: usize, bytes: usize) -> Error {
     Error::invalid(
         argument,
         count,
-        format!("a number that times {bytes} bytes fits the symmetric heap"),
+        format!("a number which, times {bytes} bytes, fits the symmetric heap"),
     )
 }
 

@@ -105,7 +105,13 @@ impl Runtime {
             let total = sources
                 .iter()
                 .try_fold(0u64, |sum, source| sum.checked_add(source.bytes()))
-                .ok_or_else(|| Error::invalid("bytes", bytes, "lengths whose sum fits 64 bits"))?;
+                .ok_or_else(|| {
+                    Error::invalid(
+                        "bytes",
+                        bytes,
+                        "a length with which the sum of all fits 64 bits",
+                    )
+                })?;
             let dest = dest.resolve(inner, "dest", total)?;
             for source in &sources {
                 check_overlap(dest, *source, None)?;

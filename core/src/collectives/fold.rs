@@ -268,8 +268,10 @@ pub(super) fn kernel(dtype: Dtype, op: Op) -> Result<&'static Kernel> {
 #[cold]
 fn not_for(dtype: Dtype, op: Op) -> Error {
     let expected = match dtype {
-        Dtype::Complexf | Dtype::Complexd => "sum or prod for complex numbers",
-        _ => "sum, prod, min or max for floating-point numbers; and, or, xor are for integers",
+        Dtype::Complexf | Dtype::Complexd => format!("sum or prod with elements of `{dtype}`"),
+        _ => format!(
+            "sum, prod, min or max with elements of `{dtype}`: and, or and xor are for integers"
+        ),
     };
     Error::invalid("op", op, expected)
 }

@@ -394,7 +394,10 @@ impl<'a> Turn<'a> {
             if name(slot) != name(first) {
                 let called = |member, slot: &Slot| {
                     let place = self.place(member, epoch);
-                    format!("called {}", place.as_deref().unwrap_or(name(slot)))
+                    match place {
+                        Some(place) => format!("called {place}"),
+                        None => format!("called `{}`", name(slot)),
+                    }
                 };
                 return mismatch(member, called(member, slot), called(0, first));
             }

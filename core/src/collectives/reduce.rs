@@ -54,7 +54,10 @@ fn not_aligned(argument: &'static str, range: SymRange, dtype: Dtype) -> Error {
     Error::invalid(
         argument,
         format!("at byte {:#x} of the heap", range.offset()),
-        format!("at a multiple of {} for {dtype:?}", dtype.alignment()),
+        format!(
+            "at a multiple of {} bytes for elements of `{dtype}`",
+            dtype.alignment()
+        ),
     )
 }
 

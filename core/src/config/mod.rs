@@ -195,7 +195,7 @@ pub fn parse_size(name: &'static str, text: &str) -> Result<u64> {
 pub(crate) fn parse_seconds(name: &'static str, text: &str) -> Result<Option<Duration>> {
     match text.trim().parse::<f64>() {
         Ok(seconds) => seconds_from(name, seconds),
-        Err(_) => Err(bad(name, text, "seconds: a number from 0 to 1000000000")),
+        Err(_) => Err(bad(name, text, "a number of seconds from 0 to 1000000000")),
     }
 }
 
@@ -205,7 +205,7 @@ pub(crate) fn seconds_from(name: &'static str, seconds: f64) -> Result<Option<Du
         return Err(Error::invalid(
             name,
             seconds,
-            "seconds: a number from 0 to 1000000000",
+            "a number of seconds from 0 to 1000000000",
         ));
     }
     Ok((seconds > 0.0).then(|| Duration::from_secs_f64(seconds)))
@@ -217,7 +217,7 @@ pub(crate) fn limit_from(name: &'static str, limit: Duration) -> Result<Duration
         limit if limit <= Duration::from_secs(MOST_SECONDS) => Ok(limit),
         _ => Err(Error::invalid(
             name,
-            format!("{limit:?}"),
+            crate::words::seconds(limit),
             format!("a time of at most {MOST_SECONDS} s"),
         )),
     }

@@ -56,7 +56,7 @@ impl Request {
             Error::invalid(
                 "count",
                 count,
-                format!("a number that times {bytes} bytes fits 64 bits"),
+                format!("a number which, times {bytes} bytes, fits 64 bits"),
             )
         })?;
         Ok(Request {
@@ -168,10 +168,10 @@ impl State {
         let block = *self
             .allocator
             .find(offset)
-            .ok_or_else(|| bad("nothing is allocated there; it may have been freed before"))?;
+            .ok_or_else(|| bad("nothing is allocated there: it may have been freed before"))?;
         if block.offset != offset {
             Err(bad(
-                "it lies inside an allocation; pass the address that malloc gave",
+                "it lies inside of one: pass the address that `malloc()` gave",
             ))
         } else if self.released.contains(&block.id) {
             Err(bad("this PE has released it before"))

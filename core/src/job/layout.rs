@@ -83,13 +83,11 @@ impl Layout {
     #[cold]
     pub(crate) fn not_symmetric(&self, argument: &'static str, address: u64) -> Error {
         let why = match self.locate(address) {
-            _ if address == 0 => "it is NULL".to_string(),
+            _ if address == 0 => "`NULL` is none".to_string(),
             Some((pe, _)) if self.address(pe, 0) != self.own => format!(
-                "it lies in PE {pe}'s part of the heap; pass this PE's own address, the PE number says whose copy is meant"
+                "it lies in PE {pe}'s part of the heap: pass this PE's own address, and the PE number says whose copy is meant"
             ),
-            _ => {
-                "it lies outside the symmetric heap; allocate it with nvshmemrs_malloc".to_string()
-            }
+            _ => "it lies outside the symmetric heap: allocate it with `malloc()`".to_string(),
         };
         Error::NotSymmetric {
             argument,

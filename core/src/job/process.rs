@@ -131,12 +131,12 @@ pub(crate) fn memory_files(pid: u32, name: &str) -> Result<Vec<PathBuf>> {
         std::io::ErrorKind::NotFound => Error::invalid(
             "pid",
             pid,
-            "the process id of a running PE; there is no such process",
+            "the process id of a running PE, but there is no such process",
         ),
         std::io::ErrorKind::PermissionDenied => Error::invalid(
             "pid",
             pid,
-            "a process of the same user; this one belongs to another user",
+            "a process of the same user, but this one belongs to another user",
         ),
         _ => Error::system("reading /proc/PID/fd", error),
     })?;

@@ -90,18 +90,18 @@ impl Segment {
         let looks = len.is_none() && me == 0;
         if owner != me && !looks {
             return Err(Error::Bootstrap(format!(
-                "the job's memory belongs to user {owner}, where user {me} runs the job; it is refused"
+                "the job's memory belongs to user {owner}, but user {me} runs the job, so it is refused"
             )));
         }
         if !seals.contains(SealFlags::SHRINK | SealFlags::GROW) {
             return Err(Error::Bootstrap(
-                "the job's memory is not sealed; it is refused".into(),
+                "the job's memory is not sealed, so it is refused".into(),
             ));
         }
         let actual = file.st_size as u64;
         match len {
             Some(len) if len != actual => Err(Error::Bootstrap(format!(
-                "the job's memory has {actual} bytes where {len} were announced; it is refused"
+                "the job's memory has {actual} bytes where {len} were announced, so it is refused"
             ))),
             _ => Ok(actual),
         }
@@ -196,7 +196,7 @@ impl Segment {
                 Err(error) => {
                     return Err(Error::system(
                         "committing symmetric memory",
-                        format!("{error}: {bytes} bytes were asked for"),
+                        format!("{error}; {bytes} bytes were asked for"),
                     ));
                 }
             }
@@ -235,7 +235,7 @@ fn place(
         Error::system(
             "mapping the symmetric heap",
             format!(
-                "{error}: {len} bytes of address space were asked for; lower \
+                "{error}; {len} bytes of address space were asked for: lower \
                      NVSHMEM_SYMMETRIC_SIZE or raise `ulimit -v`"
             ),
         )

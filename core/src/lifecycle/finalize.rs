@@ -116,7 +116,7 @@ impl Runtime {
     /// meanwhile. One thread may call it, once.
     pub fn finalize_in_place(&self) -> Result<()> {
         if !self.member {
-            return Err(Error::OnStream(Operation::Finalize.name()));
+            return Err(Error::OnStream("`finalize`"));
         }
         self.inner.finalize()
     }

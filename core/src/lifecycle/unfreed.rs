@@ -79,7 +79,7 @@ impl Runtime {
     fn ledger(&self) -> Result<&Ledger> {
         self.inner.ledger.as_ref().ok_or_else(|| {
             Error::NotSupported(
-                "the list of what is not freed needs NVSHMEMRS_TRACK=1 at init".into(),
+                "there is no list of what is not freed: NVSHMEMRS_TRACK must be 1 at init".into(),
             )
         })
     }

@@ -168,7 +168,7 @@ impl<T: Pod> SymArray<T> {
         match transport.may_load() {
             true => Ok(()),
             false => Err(Error::NotSupported(format!(
-                "the array is in {} memory, which the CPU cannot use as a slice; copy with `read`, `write` or `to_vec`",
+                "the array is in {} memory, which the CPU cannot use as a slice; copy with `read()`, `write()` or `to_vec()`",
                 transport.kind()
             ))),
         }
@@ -219,7 +219,7 @@ impl Runtime {
         let address = if !array.belongs_to(&self.inner) {
             Err(Error::invalid(
                 "array",
-                format!("{array:?}"),
+                "an array of another runtime",
                 "an array of this runtime",
             ))
         } else if array.is_empty() {

@@ -54,7 +54,7 @@ impl Inner {
             // Every PE comes to the same answer, so nobody waits for a member that returns here.
             if state.allocator.count() >= u64::from(MAX_ALLOCATIONS) {
                 return Err(Error::NotSupported(format!(
-                    "more than {MAX_ALLOCATIONS} live allocations; free some"
+                    "a PE can have {MAX_ALLOCATIONS} live allocations, and they are all in use: free some"
                 )));
             }
             let block = state.allocator.allocate(request.bytes, request.alignment);

@@ -72,7 +72,7 @@ impl Inner {
                     "bytes",
                     bytes,
                     format!(
-                        "at most {largest}, the largest room left for registered buffers; unregister some, or raise \
+                        "at most {largest}, the largest room left for registered buffers: unregister some, or raise \
                          NVSHMEM_SYMMETRIC_SIZE"
                     ),
                 )
@@ -122,7 +122,7 @@ impl Inner {
         found.ok_or(Error::BadFree {
             argument: "symmetric",
             address,
-            why: "no registered buffer starts there; pass what buffer_register gave",
+            why: "no registered buffer starts there: pass the address that `buffer_register()` gave",
         })
     }
 

@@ -8,6 +8,7 @@ use crate::op::Cmp;
 use crate::operation::Operation;
 use crate::symmetric::SymSlice;
 use crate::transport::{Expected, Found, Goal, Search, Watch};
+use crate::words::counted;
 use crate::{Error, Result, Runtime};
 use std::cell::RefCell;
 use std::panic::Location;
@@ -36,8 +37,11 @@ pub(super) struct Set<'a, T> {
 fn wrong_length(argument: &'static str, len: usize, ivars: usize) -> Error {
     Error::invalid(
         argument,
-        format!("a slice of {len} elements"),
-        format!("as many as `ivars` has: {ivars}"),
+        format!("a slice of {}", counted(len as u64, "element")),
+        format!(
+            "a slice of {}, as many as `ivars` has",
+            counted(ivars as u64, "element")
+        ),
     )
 }
 

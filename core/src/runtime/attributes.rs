@@ -53,14 +53,14 @@ impl InitAttr {
         let check = CheckSettings::of(self.check, self.check_seed)?;
         if memory == MemoryKind::Device && check.wanted() {
             return Err(Error::NotSupported(
-                "the checker looks at host memory only: switch it off (NVSHMEMRS_CHECK), or use NVSHMEMRS_MEMORY=host".into(),
+                "the checker looks at host memory only: switch it off with NVSHMEMRS_CHECK=0, or set NVSHMEMRS_MEMORY=host".into(),
             ));
         }
         if let (MemoryKind::Host, Some(device)) = (memory, self.device) {
             return Err(Error::invalid(
                 "device",
                 device,
-                "none, because the heap is in host memory; set memory to device (NVSHMEMRS_MEMORY), too",
+                "left out, because the heap is in host memory: set memory to device (NVSHMEMRS_MEMORY), too",
             ));
         }
         let timeout = match self.timeout {

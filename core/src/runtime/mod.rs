@@ -92,7 +92,7 @@ impl Inner {
     #[cold]
     fn not_ready(&self) -> Error {
         match self.live.load(Relaxed) {
-            ENDED => Error::NotInitialized("this runtime has been finalized; call init first"),
+            ENDED => Error::NotInitialized("this runtime has been finalized: call `init()` first"),
             _ => Error::Forked { pe: self.my_pe },
         }
     }

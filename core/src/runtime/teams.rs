@@ -51,15 +51,22 @@ impl Inner {
 #[cold]
 fn no_team(team: Team) -> Error {
     let expected = match team {
-        Team::INVALID => "team of this PE; TEAM_INVALID is what a split gives to non-members",
+        Team::INVALID => {
+            "team of this PE: TEAM_INVALID is what a split gives to PEs that are no members"
+        }
         Team::GPU_LEADERS => {
             "team of this PE: only the first PE of each GPU is a member of GPU_LEADERS"
         }
-        _ => "team of this PE; it was destroyed, or never made",
+        _ => "team of this PE: this one was destroyed, or never made",
+    };
+    let found = match team {
+        Team::INVALID => "TEAM_INVALID".to_string(),
+        team if team.number() >> 32 == 0 => crate::job::team::short_name(team.index() as u32),
+        team => format!("a handle of team {}", team.index()),
     };
     Error::BadHandle {
         argument: "team",
-        handle: team.number(),
+        found,
         expected,
     }
 }

@@ -199,10 +199,10 @@ impl Stream {
         match &self.kind {
             Kind::Lane(lane, _) => match lane.lane() {
                 Lane::Stream(stream) => Ok(stream),
-                Lane::Blocking => Err(Error::Internal("a stream without a number".into())),
+                Lane::Blocking => Err(Error::Internal("a stream has no number".into())),
             },
             Kind::Queue(_) => Err(Error::NotSupported(
-                "a stream of host memory is none of the GPU's; set NVSHMEMRS_MEMORY=device to have those".into(),
+                "a stream of host memory is none of the GPU's: NVSHMEMRS_MEMORY must be device to have those".into(),
             )),
         }
     }
@@ -277,8 +277,8 @@ impl Event {
     fn of_another_runtime(&self) -> Error {
         Error::invalid(
             "event",
-            format!("{self:?}"),
-            "an event of the stream's runtime",
+            "an event of another runtime",
+            "one of the stream's own runtime",
         )
     }
 
@@ -317,8 +317,8 @@ impl Event {
             if !known {
                 return Err(Error::invalid(
                     argument,
-                    format!("{event:?}"),
-                    "an event that was recorded and reached; synchronize it first",
+                    "an event that no stream has come to",
+                    "one that was recorded and reached: synchronize it first",
                 ));
             }
         }
@@ -351,7 +351,7 @@ impl Runtime {
         self.inner.ready()?;
         let streams = self.inner.transport.streams().ok_or_else(|| {
             Error::NotSupported(
-                "a stream of a GPU was given, but the heap is in host memory; set NVSHMEMRS_MEMORY=device, or use stream_new".into(),
+                "a stream of a GPU was given, but the heap is in host memory: set NVSHMEMRS_MEMORY=device, or use `stream()`".into(),
             )
         })?;
         let stream = Stream::on_lane(&self.inner, streams.adopt(stream)?);

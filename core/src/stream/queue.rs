@@ -168,7 +168,7 @@ impl QueueStream {
         let mut state = self.queue.lock();
         if state.closed {
             return Err(Error::NotInitialized(
-                "this stream has ended, with its runtime's finalize",
+                "this stream has ended, with its runtime's finalize; the call must come before that",
             ));
         }
         state.submitted += 1;

@@ -45,7 +45,7 @@ fn lengths_differ(argument: &'static str, range: SymRange, bytes: u64) -> Error 
     Error::invalid(
         argument,
         format!("{} bytes long", range.bytes()),
-        format!("{bytes} bytes, as many as the other side has"),
+        format!("{bytes} bytes long, as the other side is"),
     )
 }
 
@@ -134,7 +134,7 @@ impl Inner {
         let block = state.find(offset).ok_or_else(|| Error::NotSymmetric {
             argument,
             address,
-            why: "nothing is allocated there; it may have been freed".to_string(),
+            why: "nothing is allocated there: it may have been freed".to_string(),
         })?;
         let start = offset - block.offset;
         if start.checked_add(bytes).is_none_or(|end| end > block.bytes) {
@@ -167,7 +167,7 @@ impl Inner {
                         Error::NotSymmetric { argument, why, .. } => Error::NotSymmetric {
                             argument,
                             address,
-                            why: format!("in PE {pe}'s part of the heap, {why}"),
+                            why: format!("in PE {pe}'s part of the heap {why}"),
                         },
                         other => other,
                     })

@@ -57,7 +57,7 @@ impl<'a> Seat<'a> {
             .or_else(|| slots.iter().find(|slot| tell::take_over_seat(slot, FAILED)));
         let slot = free.ok_or_else(|| {
             Error::NotSupported(format!(
-                "more than {JOIN_SLOTS} threads of a PE in team_init at a time"
+                "{JOIN_SLOTS} threads of a PE can be in `team_init` at a time, and they are there"
             ))
         })?;
         tell::looks_for(slot, config.unique_id, n_pes, member);
@@ -117,7 +117,10 @@ impl<'a> Seat<'a> {
             };
             if !agrees(slot) {
                 let theirs = slot.n_pes.load(Relaxed);
-                return Err(differs(format!("n_pes {theirs}"), format!("n_pes {n_pes}")));
+                return Err(differs(
+                    format!("`n_pes` {theirs}"),
+                    format!("`n_pes` {n_pes}"),
+                ));
             }
             if members.iter().flatten().any(|(other, _)| *other == pe) {
                 let theirs = "two threads that make this team".to_string();
@@ -127,8 +130,8 @@ impl<'a> Seat<'a> {
             match members.get_mut(member as usize) {
                 Some(place @ None) => *place = Some((pe, slot)),
                 _ => {
-                    let ours = "that another PE has this number".to_string();
-                    return Err(differs(format!("my_index {member}"), ours));
+                    let ours = "another PE of that number".to_string();
+                    return Err(differs(format!("`my_index` {member}"), ours));
                 }
             }
         }
@@ -216,7 +219,7 @@ impl Inner {
             return Err(Error::invalid(
                 "n_pes",
                 n_pes,
-                format!("1 to {}, the PEs of the job", self.n_pes),
+                format!("from 1 to {}, the number of PEs of the job", self.n_pes),
             ));
         }
         crate::error::check_pe("my_index", member, n_pes)?;

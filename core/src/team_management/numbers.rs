@@ -36,7 +36,7 @@ impl Inner {
         };
         Error::NotSupported(format!(
             "PE {pe} has no team number left that the other members have, too: a PE can be a member of {MAX_TEAMS} teams at a \
-             time, the {} predefined ones included; destroy some{lost}",
+             time, the {} predefined ones included: destroy some{lost}",
             NAMES.len()
         ))
     }

@@ -118,7 +118,7 @@ impl Inner {
             return Err(Error::invalid(
                 "team",
                 team::name(team.number() as u32),
-                "a team made by a split or by team_init; the predefined teams stay",
+                "a team made by a split or by `team_init()`: the predefined teams stay",
             ));
         }
         match self.enter(team, Operation::TeamDestroy) {
@@ -192,14 +192,14 @@ fn check_strided(start: Pe, stride: Pe, size: Pe, n_pes: Pe) -> Result<Part> {
         return Err(Error::invalid(
             "size",
             size,
-            format!("1 to {n_pes}, the size of the parent team"),
+            format!("from 1 to {n_pes}, the size of the parent team"),
         ));
     }
     if stride == 0 && size > 1 {
         return Err(Error::invalid(
             "stride",
             stride,
-            "not 0, unless size is 1: members must differ",
+            "another number than 0 unless `size` is 1, because members differ",
         ));
     }
     let last = i64::from(start) + i64::from(stride) * i64::from(size - 1);

@@ -158,7 +158,7 @@ fn a_signal_handler_interrupts_signal_wait() {
         let wait = came(&output, "signal_wait: ");
         assert_eq!(wait.status, INTERRUPTED, "{wait:?}");
         assert!((0.1..10.0).contains(&wait.after), "{wait:?}");
-        assert!(wait.text.contains("signal_wait of PE"), "{wait:?}");
+        assert!(wait.text.contains("`signal_wait` of PE"), "{wait:?}");
         // Until it is cleared, every wait ends so.
         let still = came(&output, "still: ");
         assert_eq!(still.status, INTERRUPTED, "{still:?}");

@@ -20,7 +20,7 @@ namespace nvshmemrs::ffi {
 inline constexpr std::uint32_t expected_abi_version = 2;
 
 /// The API hash that this header was generated with.
-inline constexpr std::uint64_t expected_api_hash = 0x90405ff1d14853bc;
+inline constexpr std::uint64_t expected_api_hash = 0x9a1992406efff4cf;
 
 static_assert(expected_abi_version == NVSHMEMRS_ABI_VERSION && expected_api_hash == NVSHMEMRS_API_HASH,
               "nvshmemrs/ffi.hpp and nvshmemrs.h are of different versions");
@@ -108,6 +108,20 @@ enum class Status : int32_t {
     Cuda = NVSHMEMRS_ERROR_CUDA,
     /// nvshmemrs panicked; the panic was caught at the C boundary.
     Panic = NVSHMEMRS_ERROR_PANIC,
+};
+
+/// Whose names of functions, arguments and types the text of an error uses.
+enum class Language : int32_t {
+    /// This header's.
+    C = NVSHMEMRS_LANGUAGE_C,
+    /// Those of `nvshmemrs/ffi.hpp`.
+    Cxx = NVSHMEMRS_LANGUAGE_CXX,
+    /// Those of `nvshmemrs.core`.
+    Python = NVSHMEMRS_LANGUAGE_PYTHON,
+    /// Those of `NVSHMEMRS.FFI`.
+    Julia = NVSHMEMRS_LANGUAGE_JULIA,
+    /// Those of the module `nvshmemrs_ffi`.
+    Fortran = NVSHMEMRS_LANGUAGE_FORTRAN,
 };
 
 /// Where a symmetric heap lives.
@@ -1300,12 +1314,20 @@ enum class Access : int32_t {
     return nvshmemrs_status_string(status);
 }
 
-/// Details of the last call that failed on this thread: what, which PE, which argument, expected and
-/// actual. NUL-terminated; never NULL; valid until the next call that fails on this thread.
+/// Details of the last call that failed on this thread: what, which PE, which argument, what it is and what
+/// it must be. NUL-terminated; never NULL; valid until the next call that fails on this thread.
 ///
 /// Local; needs no runtime.
 [[nodiscard]] inline const char * last_error() noexcept {
     return nvshmemrs_last_error();
+}
+
+/// As `nvshmemrs_last_error`, with the names that functions, arguments and types have in a language.
+/// `language` is one of `nvshmemrs_language`; another number stands for C.
+///
+/// Local; needs no runtime.
+[[nodiscard]] inline const char * last_error_in(Language language) noexcept {
+    return nvshmemrs_last_error_in(static_cast<int32_t>(language));
 }
 
 /// How many threads of a PE may call at a time. The answer is one of `nvshmemrs_thread`: MULTIPLE, which

@@ -20,7 +20,8 @@ namespace nvshmemrs {
 /// What a failed call throws: its status, and the library's words.
 class Error : public std::runtime_error {
   public:
-    explicit Error(ffi::Status status) : std::runtime_error(ffi::last_error()), status_(status) {}
+    explicit Error(ffi::Status status)
+        : std::runtime_error(ffi::last_error_in(ffi::Language::Cxx)), status_(status) {}
     ffi::Status status() const noexcept { return status_; }
 
   private:

@@ -37,7 +37,7 @@ from ctypes import (
 ABI_VERSION = 2
 """The ABI version that this file was generated with."""
 
-API_HASH = 0x90405ff1d14853bc
+API_HASH = 0x9a1992406efff4cf
 """The API hash that this file was generated with."""
 
 
@@ -95,6 +95,21 @@ class Status(enum.IntEnum):
     """The CUDA driver refused something."""
     PANIC = 99
     """nvshmemrs panicked; the panic was caught at the C boundary."""
+
+
+class Language(enum.IntEnum):
+    """Whose names of functions, arguments and types the text of an error uses."""
+
+    C = 0
+    """This header's."""
+    CXX = 1
+    """Those of `nvshmemrs/ffi.hpp`."""
+    PYTHON = 2
+    """Those of `nvshmemrs.core`."""
+    JULIA = 3
+    """Those of `NVSHMEMRS.FFI`."""
+    FORTRAN = 4
+    """Those of the module `nvshmemrs_ffi`."""
 
 
 class Memory(enum.IntEnum):
@@ -1703,8 +1718,21 @@ _FUNCTIONS = (
         (),
         """()
 
-    Details of the last call that failed on this thread: what, which PE, which argument, expected
-    and actual. NUL-terminated; never NULL; valid until the next call that fails on this thread.
+    Details of the last call that failed on this thread: what, which PE, which argument, what it is
+    and what it must be. NUL-terminated; never NULL; valid until the next call that fails on this
+    thread.
+
+    Local; needs no runtime.
+    """,
+    ),
+    (
+        "nvshmemrs_last_error_in",
+        c_char_p,
+        (c_int32,),
+        """(language)
+
+    As `nvshmemrs_last_error`, with the names that functions, arguments and types have in a
+    language. `language` is one of `nvshmemrs_language`; another number stands for C.
 
     Local; needs no runtime.
     """,

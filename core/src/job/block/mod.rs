@@ -331,7 +331,7 @@ impl Control {
         let version = header.version.load(Relaxed);
         if header.magic.load(Acquire) != MAGIC || version != VERSION {
             return refuse(format!(
-                "the job's memory has layout version {version}, this library has {VERSION}: all PEs must load the same \
+                "the job's memory has layout version {version}, but this library has {VERSION}: all PEs must load the same \
                  version of nvshmemrs"
             ));
         }

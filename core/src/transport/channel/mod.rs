@@ -136,7 +136,7 @@ impl ChannelTransport {
         let thread = std::thread::Builder::new()
             .name(format!("service of PE {me}"))
             .spawn(move || service.run())
-            .map_err(|error| Error::Internal(format!("no thread for the service: {error}")))?;
+            .map_err(|error| Error::Internal(format!("the service has no thread: {error}")))?;
         Ok(ChannelTransport {
             me,
             near,

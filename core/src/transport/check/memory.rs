@@ -50,7 +50,7 @@ pub(super) fn check() -> Result<()> {
         return Ok(());
     }
     Err(Error::NotSupported(format!(
-        "the checker (NVSHMEMRS_CHECK) needs process_vm_readv, which this system refuses: {}",
+        "the checker (NVSHMEMRS_CHECK) needs process_vm_readv, but this system refuses it: {}",
         std::io::Error::last_os_error()
     )))
 }

@@ -37,7 +37,7 @@ impl Settings {
         }
         if n_pes > MAX_PES {
             return Err(Error::NotSupported(format!(
-                "the checker (NVSHMEMRS_CHECK=1) takes jobs of up to {MAX_PES} PEs; this one has {n_pes}"
+                "the checker (NVSHMEMRS_CHECK=1) takes jobs of up to {MAX_PES} PEs, but this one has {n_pes}"
             )));
         }
         let seed = match self.seed {
@@ -57,16 +57,16 @@ impl Settings {
         let say = |on| if on { "1" } else { "0 (the default)" };
         if decided.is_some() != self.on {
             return Err(Error::Bootstrap(format!(
-                "the PEs disagree about the checker: NVSHMEMRS_CHECK (or InitAttr::check) is {} for PE 0, {} for PE {me}; \
-                 set it alike on all PEs",
+                "the PEs disagree about the checker: NVSHMEMRS_CHECK (or `check` at init) is {} for PE 0 but {} for PE {me}: \
+                 it must be alike on all PEs",
                 say(decided.is_some()),
                 say(self.on)
             )));
         }
         match (decided, self.seed) {
             (Some(theirs), Some(ours)) if theirs != ours => Err(Error::Bootstrap(format!(
-                "the PEs disagree about the checker's seed: NVSHMEMRS_CHECK_SEED is {theirs} for PE 0, {ours} for PE {me}; \
-                 PE 0's counts, so set it there only, or alike on all PEs"
+                "the PEs disagree about the checker's seed: NVSHMEMRS_CHECK_SEED is {theirs} for PE 0 but {ours} for PE {me}: \
+                 it must be set for PE 0 only, or alike on all PEs"
             ))),
             _ => Ok(()),
         }

@@ -91,7 +91,7 @@ impl Choice {
     pub(super) fn decide(self) -> Result<i32> {
         if self.count < 1 {
             return Err(Error::NotSupported(
-                "device memory was asked for, but no NVIDIA GPU is visible to this process; look at `nvidia-smi` and \
+                "device memory was asked for, but no NVIDIA GPU is visible to this process: look at `nvidia-smi` and \
                  CUDA_VISIBLE_DEVICES, or use NVSHMEMRS_MEMORY=host"
                     .into(),
             ));
@@ -102,7 +102,7 @@ impl Choice {
                 "device",
                 asked,
                 format!(
-                    "0 to {}, as many GPUs as this process sees; CUDA_VISIBLE_DEVICES sets which",
+                    "from 0 to {}, because this process sees no more GPUs: CUDA_VISIBLE_DEVICES sets which",
                     self.count - 1
                 ),
             )),
@@ -212,7 +212,7 @@ pub(super) fn facts(ordinal: i32, device: CUdevice) -> Result<Facts> {
     ] {
         if attribute(device, needed)? == 0 {
             return Err(Error::NotSupported(format!(
-                "GPU {ordinal} ({name}) does not offer {what}, which the symmetric heap needs; choose another GPU (`device` at \
+                "GPU {ordinal} ({name}) does not offer {what}, which the symmetric heap needs: choose another GPU (`device` at \
                  init, CUDA_VISIBLE_DEVICES) or use NVSHMEMRS_MEMORY=host"
             )));
         }
@@ -444,7 +444,7 @@ impl Device {
         match self.is_captured(stream)? {
             false => Ok(()),
             true => Err(Error::NotSupported(format!(
-                "{what} is not possible while the stream is captured into a graph; do it before or after"
+                "{what} is not possible while the stream is captured into a graph: do it before or after"
             ))),
         }
     }

@@ -143,7 +143,7 @@ pub(super) fn start() -> Result<i32> {
     // SAFETY: it opens the library that it then looks into, whose initialisers are NVIDIA's.
     if !unsafe { sys::is_culib_present() } {
         return Err(Error::NotSupported(
-            "device memory needs the NVIDIA driver, but libcuda.so.1 was not found: install the driver; in a container, start it with \
+            "device memory needs the NVIDIA driver, but libcuda.so.1 was not found: install the driver, or in a container, start it with \
              the GPUs (`--gpus all`). Or use NVSHMEMRS_MEMORY=host"
                 .into(),
         ));

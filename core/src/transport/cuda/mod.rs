@@ -211,7 +211,9 @@ impl CudaTransport {
     /// The PE that it belongs to.
     fn owner(&self) -> Result<&dyn Owner> {
         let owner = self.owner.get().map(|owner| &**owner);
-        owner.ok_or(Error::NotInitialized("init has not returned yet"))
+        owner.ok_or(Error::NotInitialized(
+            "`init` has not returned yet; the call must come after it",
+        ))
     }
 
     fn wait(&self, wait: Wait, done: &dyn Fn() -> Result<bool>) -> Result<()> {
@@ -232,7 +234,7 @@ impl CudaTransport {
                     me: self.me,
                     waited: since.elapsed(),
                     variable: crate::job::published::Limit::InitTimeout.name(),
-                    detail: "waits for its GPU to set memory to 0; something of this process's holds it up".into(),
+                    detail: "it waits for its GPU to set memory to 0, and something of this process's holds it up".into(),
                 });
             }
             std::thread::sleep(LOOK);

@@ -57,7 +57,7 @@ impl CudaOrigin {
         };
         if let Some(why) = why {
             return Err(Error::NotSupported(format!(
-                "{n_pes} PEs that are threads of one process need a GPU each, but {why}; start fewer, or start processes, which may \
+                "{n_pes} PEs that are threads of one process need a GPU each, but {why}: start fewer, or start processes, which may \
                  share a GPU"
             )));
         }

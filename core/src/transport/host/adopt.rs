@@ -31,7 +31,7 @@ fn claim(buffer: u64, bytes: u64) -> Result<()> {
         return Err(Error::invalid(
             "buffer",
             format!("{bytes} bytes at {buffer:#x}"),
-            "memory that no PE of this process has registered",
+            "memory that no PE of this process has registered yet",
         ));
     }
     adopted.push((buffer, bytes));
@@ -92,7 +92,7 @@ fn pieces(maps: &MemoryMaps, buffer: u64, bytes: u64) -> Result<Vec<(u64, u64)>>
         return Err(Error::invalid(
             "buffer",
             format!("{bytes} bytes at {buffer:#x}"),
-            "private anonymous memory that can be read and written, as mmap and posix_memalign give it; not a file, a stack or \
+            "private anonymous memory that can be read and written, as mmap and posix_memalign give it, and not a file, a stack or \
              memory that is shared already",
         ));
     }
@@ -117,7 +117,7 @@ pub(super) fn check(buffer: u64, bytes: u64, preferred: u64) -> Result<()> {
             "preferred",
             format!("{preferred:#x}"),
             format!(
-                "an address at which {bytes} bytes are unused; {:#x} to {:#x} are mapped in this process",
+                "an address at which {bytes} bytes are unused, but {:#x} to {:#x} are mapped in this process",
                 map.address.0, map.address.1
             ),
         )),

@@ -235,10 +235,16 @@ def check(status: int) -> None:
         raise_status(status)
 
 
+def last_error() -> str:
+    """What the library says of the last call of this thread that failed, in Python's names."""
+    text: bytes = lib.nvshmemrs_last_error_in(_ffi.Language.PYTHON)
+    return text.decode("utf-8", "replace")
+
+
 def raise_status(status: int) -> NoReturn:
     """Raises the exception for a failed call of this thread."""
     if status == _INTERRUPTED:
-        message = lib.nvshmemrs_last_error().decode("utf-8", "replace")
+        message = last_error()
         caught = _watcher.caught
         error = caught.pop() if caught else KeyboardInterrupt()
         if _watcher.handed_over:
@@ -257,7 +263,7 @@ def raise_status(status: int) -> NoReturn:
                 "this process is not a PE any more, after finalize; call init to join a job again"
             )
     else:
-        message = lib.nvshmemrs_last_error().decode("utf-8", "replace")
+        message = last_error()
     raise error_of(status, message)
 
 

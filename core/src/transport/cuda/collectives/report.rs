@@ -48,7 +48,7 @@ fn reported(record: &ErrorRecord, me: Pe, pid: u32) -> Error {
             operation,
             pe,
             why: format!(
-                "it could not take part in its {} over team {team} on a stream; its own call has returned why",
+                "it could not take part in its `{}` over team {team} on a stream; its own call has returned why",
                 operation_name(theirs)
             ),
         },
@@ -56,7 +56,7 @@ fn reported(record: &ErrorRecord, me: Pe, pid: u32) -> Error {
             let said = |number, differs: &str| match operation_name(theirs) {
                 other if other == operation => format!("{differs} over team {team} on a stream"),
                 _ => format!(
-                    "called {} over team {team} on a stream",
+                    "called `{}` over team {team} on a stream",
                     operation_name(number)
                 ),
             };
@@ -72,7 +72,7 @@ fn reported(record: &ErrorRecord, me: Pe, pid: u32) -> Error {
             "dest",
             format!("{} bytes long", record.mine.load(Relaxed)),
             format!(
-                "as long as what all members of team {team} bring to {operation}: {} bytes",
+                "as long as what all members of team {team} bring to `{operation}`, which is {} bytes",
                 record.theirs.load(Relaxed)
             ),
         ),
@@ -80,7 +80,7 @@ fn reported(record: &ErrorRecord, me: Pe, pid: u32) -> Error {
             "team",
             format!("team {team}, which was destroyed"),
             format!(
-                "a live team, until {operation}, which is on a stream or in a graph, has run for the last time"
+                "a live team until `{operation}`, which is on a stream or in a graph, has run for the last time"
             ),
         ),
         code => Error::Internal(format!(
@@ -121,20 +121,20 @@ mod tests {
         let text = |code, mine, theirs| reported(&record(code, mine, theirs), 1, 0).to_string();
         let other = text(MISMATCH, reduce, broadcast);
         assert!(
-            other.contains("in reduce: PE 3 has called broadcast over team 7"),
+            other.contains("in `reduce`: PE 3 has called `broadcast` over team 7"),
             "{other}"
         );
-        assert!(other.contains("PE 1 has called reduce"), "{other}");
+        assert!(other.contains("PE 1 has called `reduce`"), "{other}");
         let same = text(MISMATCH, reduce, reduce);
         assert!(same.contains("PE 3 has other arguments"), "{same}");
         let refused = text(MISMATCH, reduce, CudaTransport::refused(Operation::Reduce));
         assert!(
-            refused.contains("PE 3 reports") && refused.contains("reduce over team 7"),
+            refused.contains("PE 3 reports") && refused.contains("`reduce` over team 7"),
             "{refused}"
         );
         let gone = text(MISMATCH, reduce, Operation::Finalize as u32);
         assert!(
-            gone.contains("PE 3") && gone.contains("has called finalize, during reduce of PE 1"),
+            gone.contains("PE 3") && gone.contains("has called finalize, during `reduce` of PE 1"),
             "{gone}"
         );
         let overrun = text(OVERRUN, Operation::Collect as u32, 0);

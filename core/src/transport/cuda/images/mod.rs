@@ -286,7 +286,7 @@ pub fn make(nvrtc: &Path, folder: &Path) -> Result<Vec<Made>> {
     let nvrtc = Nvrtc::open(nvrtc)?;
     let internal = |error: std::io::Error| {
         Error::Internal(format!(
-            "cannot write kernel images to {}: {error}",
+            "kernel images cannot be written to {}: {error}",
             folder.display()
         ))
     };
@@ -351,7 +351,7 @@ fn check_frames(target: Target, cubin: &[u8]) -> Result<()> {
         _ => "it does not say which stack frames its functions have".into(),
     };
     Err(Error::Internal(format!(
-        "the kernels' code for {target}: {why}"
+        "the kernels' code for {target} cannot be used: {why}"
     )))
 }
 

@@ -77,9 +77,13 @@ impl Nvrtc {
     pub(super) fn open(place: &Path) -> Result<Nvrtc> {
         let origin = place.display().to_string();
         // SAFETY: the library's initialisers are NVIDIA's.
-        let library = unsafe { Library::open(Some(place), RTLD_NOW | RTLD_LOCAL) }
-            .map_err(|error| Error::NotSupported(format!("{origin}: {error}")))?;
-        let missing = |error: libloading::Error| Error::NotSupported(format!("{origin}: {error}"));
+        let library =
+            unsafe { Library::open(Some(place), RTLD_NOW | RTLD_LOCAL) }.map_err(|error| {
+                Error::NotSupported(format!("NVRTC cannot be loaded from {origin}: {error}"))
+            })?;
+        let missing = |error: libloading::Error| {
+            Error::NotSupported(format!("NVRTC cannot be loaded from {origin}: {error}"))
+        };
         // SAFETY: rule 1; `library` lives as long as the symbols.
         let functions = unsafe {
             Functions {
@@ -145,7 +149,7 @@ impl Nvrtc {
         // SAFETY: rule 1; it gives a constant text for every number.
         let text = unsafe { CStr::from_ptr((self.functions.error)(code)) };
         Err(Error::Internal(format!(
-            "{}: {call}: {}",
+            "{}'s {call} failed: {}",
             self.origin,
             text.to_string_lossy()
         )))
@@ -198,7 +202,7 @@ impl Nvrtc {
             )?;
             let log = String::from_utf8_lossy(&log);
             return Err(Error::Internal(format!(
-                "{error}, for {target}:\n{}",
+                "{error} for {target}, and NVRTC says:\n{}",
                 log.trim_end_matches(['\0', '\n'])
             )));
         }

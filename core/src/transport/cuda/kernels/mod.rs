@@ -145,7 +145,7 @@ impl TeamArgs {
         let staging = (members + 4 * count).next_multiple_of(128);
         if staging > bytes {
             return Err(Error::NotSupported(format!(
-                "a team of {n} PEs on GPU memory: its sync block has {bytes} bytes, which is enough for {} PEs",
+                "a team on GPU memory cannot have {n} PEs: its sync block has {bytes} bytes, which is enough for {} PEs",
                 bytes.saturating_sub(128) / (HEADS + 2 * STEPS * 8 + 4)
             )));
         }

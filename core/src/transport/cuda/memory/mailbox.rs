@@ -138,7 +138,7 @@ impl Mailbox {
         let Some(index) = index else {
             return match lock(&self.retired).len() {
                 SLOTS => Err(Error::NotSupported(format!(
-                    "another operation that gives something back: {SLOTS} of them have ended with an error, and the streams that they \
+                    "another operation that gives something back cannot begin: {SLOTS} of them have ended with an error, and the streams that they \
                      were on have not come to them; let those streams go on first"
                 ))),
                 _ => Ok(None),
@@ -207,7 +207,7 @@ impl Mailbox {
         }
         let block = block.ok_or_else(|| {
             Error::NotSupported(format!(
-                "{bytes} bytes of arrays for a kernel: of {SCRATCH_BYTES} bytes for that, not enough are free; pass fewer elements at a \
+                "{bytes} bytes of arrays for a kernel are too many: of {SCRATCH_BYTES} bytes for that, not enough are free. Pass fewer elements at a \
                  time"
             ))
         })?;

@@ -64,7 +64,7 @@ pub(super) fn check_size(me: Pe, heap_bytes: u64, device: &Device) -> Result<()>
     } = *device.facts();
     if !HEAP_UNIT.is_multiple_of(granularity) {
         return Err(Error::NotSupported(format!(
-            "{device} maps memory in pages of {granularity} bytes; nvshmemrs can use those of at most {HEAP_UNIT}"
+            "{device} maps memory in pages of {granularity} bytes, but nvshmemrs can use those of at most {HEAP_UNIT}"
         )));
     }
     if heap_bytes > total {

@@ -206,7 +206,7 @@ impl Segment {
             .any(|one| one.ordinal() == device.ordinal())
         {
             return Err(Error::NotSupported(format!(
-                "two PEs that are threads of one process use {device}; each thread needs a GPU of its own (`device` at init). \
+                "two PEs that are threads of one process use {device}, but each thread must have a GPU of its own (`device` at init). \
                  Processes may share a GPU"
             )));
         }

@@ -141,7 +141,7 @@ fn import(places: &[u8], fds: Vec<OwnedFd>, ranges: &[SymRange]) -> Result<Piece
     };
     if words.len() != fds.len() {
         return Err(Error::Internal(format!(
-            "{} places and {} descriptors of GPU memory",
+            "there are {} places but {} descriptors of GPU memory",
             words.len(),
             fds.len()
         )));
@@ -155,7 +155,7 @@ fn import(places: &[u8], fds: Vec<OwnedFd>, ranges: &[SymRange]) -> Result<Piece
         };
         if bytes == 0 || !ranges.iter().any(inside) {
             return Err(Error::Internal(format!(
-                "{bytes} bytes of GPU memory at {place} of a part, where none are expected"
+                "{bytes} bytes of GPU memory are at {place} of a part, where there must be none"
             )));
         }
         Ok((place, Memory::import(fd, bytes)?))

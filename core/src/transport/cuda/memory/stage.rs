@@ -72,7 +72,7 @@ impl Mailbox {
             let retired = stages.take_back();
             if retired >= STAGES - kept {
                 return Err(Error::NotSupported(format!(
-                    "another transfer from or to memory of the host: {retired} of them have ended with an error, and the streams that \
+                    "another transfer from or to memory of the host cannot begin: {retired} of them have ended with an error, and the streams that \
                      they were on have not come to them; let those streams go on first"
                 )));
             }

@@ -74,7 +74,7 @@ impl CudaStream {
                 "cuda_stream",
                 format!("{raw:#x}"),
                 format!(
-                    "a stream of the primary context of {device}, the GPU of this PE; this one is of another GPU, or of another \
+                    "a stream of the primary context of {device}, the GPU of this PE: this one is of another GPU, or of another \
                      context (cuCtxCreate)"
                 ),
             ));
@@ -210,7 +210,7 @@ impl TransportEvent for CudaEvent {
 
     fn elapsed(&self, end: &dyn TransportEvent) -> Result<Duration> {
         let end: Option<&CudaEvent> = (end as &dyn Any).downcast_ref();
-        let end = end.ok_or_else(|| Error::Internal("an event of another transport".into()))?;
+        let end = end.ok_or_else(|| Error::Internal("an event is of another transport".into()))?;
         let _current = self.device.enter()?;
         let mut milliseconds = 0.0;
         // SAFETY: rules 1 to 3.

@@ -99,7 +99,7 @@ pub(crate) struct LentStream<'a> {
 
 impl LentStream<'_> {
     fn stream(&self) -> Result<&CudaStream> {
-        let gone = || Error::Internal("a stream that was given back".into());
+        let gone = || Error::Internal("a stream was given back before its use".into());
         self.stream.as_ref().ok_or_else(gone)
     }
 
