@@ -61,7 +61,7 @@ fn no_team(team: Team) -> Error {
     };
     let found = match team {
         Team::INVALID => "TEAM_INVALID".to_string(),
-        team if team.number() >> 32 == 0 => crate::job::team::short_name(team.index() as u32),
+        team if team.number() >> 32 == 0 => team::short_name(team.index() as u32),
         team => format!("a handle of team {}", team.index()),
     };
     Error::BadHandle {

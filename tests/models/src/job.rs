@@ -267,6 +267,10 @@ mod team {
     pub(super) fn name(_index: u32) -> String {
         String::new()
     }
+
+    pub(super) fn short_name(_index: u32) -> String {
+        String::new()
+    }
 }
 use team::name;
 
