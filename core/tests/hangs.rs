@@ -262,7 +262,7 @@ fn a_deadline_goes_with_what_is_submitted() {
         contains(
             &timed_out(deadline(SOON, || stream.synchronize())),
             &[
-                "stream_synchronize of PE 0",
+                "`stream_synchronize` of PE 0",
                 "a stream of its own to come to operation 2",
             ],
         );

@@ -631,7 +631,7 @@ fn more_than_the_heap_holds() {
         "cannot hold 16777217 more bytes",
         "16777216 of 16777216 bytes are free",
         "largest block is 16777216",
-        "set NVSHMEM_SYMMETRIC_SIZE",
+        "NVSHMEM_SYMMETRIC_SIZE (or `attr.heap_bytes` at init) must be",
     ];
     too_much("16m", (16 << 20) + 1, &words);
 }

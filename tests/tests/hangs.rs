@@ -215,9 +215,9 @@ fn deadline_of_the_caller(seconds: &str) -> Result<(), String> {
         output.assert_success();
         if output.stdout.contains(&format!("status {TIMEOUT}: ")) {
             timeouts += 1;
-            output.assert_stdout("(limit: the caller's deadline): ");
+            output.assert_stdout("the limit that the caller's deadline sets: ");
             let parts = [
-                "(limit: the caller's deadline): its 5th collective on WORLD, waits for PE 2; PE 2 (pid ",
+                "the limit that the caller's deadline sets: its 5th collective on WORLD waits for PE 2; PE 2 (pid ",
                 ") is not waiting in nvshmemrs (sleeping in the kernel",
             ];
             if !parts.iter().all(|part| output.stdout.contains(part)) {

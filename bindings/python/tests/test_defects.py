@@ -120,7 +120,7 @@ def test_d11_no_stream_is_needed_and_a_wrong_one_is_one_error(job: None) -> None
 def test_d12_failures_are_nvshmem_errors(job: None) -> None:
     with pytest.raises(nvshmem.NvshmemError) as caught:
         nvshmem.put(np.zeros(1), np.zeros(1), 0)
-    assert caught.value.status == 4 and "dest" in caught.value.msg
+    assert caught.value.status == 4 and "argument `dst` is 0x" in caught.value.msg
     assert nvshmem.init_status() is nvshmem.InitStatus.STATUS_IS_INITIALIZED
 
 
