@@ -328,7 +328,7 @@ fn an_arrow_is_found_in_each_form() {
 /// Where kinds of memory and the checker may be named outside their folders: init reads what it was told, and one place puts a
 /// runtime together.
 const MAY_NAME_KINDS: [&str; 3] = [
-    "config.rs",
+    "config/mod.rs",
     "runtime/attributes.rs",
     "lifecycle/assemble.rs",
 ];
