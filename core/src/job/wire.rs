@@ -224,7 +224,6 @@ impl Arriving {
     }
 }
 
-/// Receives a message.
 /// The connections of a PE, a process, to the others that brought the job together.
 #[derive(Debug)]
 pub(crate) enum Links {
@@ -234,6 +233,7 @@ pub(crate) enum Links {
     Follower(UnixStream),
 }
 
+/// Receives a message.
 #[cfg(test)]
 pub(crate) fn receive(stream: &UnixStream, until: Instant) -> Result<Message> {
     let mut arriving = Arriving::new(MAX_MESSAGE);

@@ -566,11 +566,6 @@ impl Inner {
         Ok(())
     }
 
-    /// Mirrors `await_launches` of collectives/device.rs: there are none.
-    fn await_launches(&self, _operation: Operation, _team: &TeamState) -> Result<()> {
-        Ok(())
-    }
-
     fn timeout(&self, operation: Operation) -> Error {
         Error::Timeout {
             operation: operation.name(),

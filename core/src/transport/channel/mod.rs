@@ -19,13 +19,14 @@ use super::host::HostTransport;
 use super::{Atomic, Call, Lane, Nbi, Route, SignalUpdate, Transport, Width};
 use crate::buffer::{LocalDest, LocalSource, SymRange};
 use crate::job::block::Control;
+use crate::lock::lock;
 use crate::{Error, MemoryKind, Pe, Result};
 use message::{Data, Kind, Message, of_atomic};
 use service::{Desk, Near, Service};
 use std::panic::Location;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
 /// The channels between the PEs of a job.
@@ -35,10 +36,6 @@ pub(crate) struct Links {
     inboxes: Mutex<Vec<Option<Receiver<Vec<u8>>>>>,
     /// How many messages were sent.
     messages: AtomicU64,
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(|poison| poison.into_inner())
 }
 
 impl Links {

@@ -5,13 +5,14 @@ use super::message::{Data, Kind, Message, to_atomic};
 use crate::buffer::{LocalDest, LocalSource, SymRange};
 use crate::job::bell;
 use crate::job::block::Control;
+use crate::lock::lock;
 use crate::op::SignalOp;
 use crate::transport::host::HostTransport;
 use crate::transport::{Atomic, Transport, Width};
 use crate::{Error, Pe, Result};
 use std::collections::HashMap;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// A PE's own memory. None of its methods reaches another's.
@@ -82,10 +83,6 @@ struct Waiting {
     holders: HashMap<u64, (u64, Sender<Data>)>,
     /// Which PEs take no messages any more.
     gone: Vec<bool>,
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(|poison| poison.into_inner())
 }
 
 impl Desk {

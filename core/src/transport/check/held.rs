@@ -26,7 +26,7 @@ impl Bytes {
     pub(super) fn of(source: LocalSource<'_>, spare: &Spare) -> Bytes {
         let word = source.address().cast::<AtomicU64>();
         if source.bytes() == 8 && word.is_aligned() {
-            // SAFETY: the source is valid by the rules of `memory_management::array`, and aligned (just checked).
+            // SAFETY: the source is valid by the rules of `buffer`, and aligned (just checked).
             return Bytes::Few([unsafe { (*word).load(Relaxed) }, 0]);
         }
         Bytes::other(source, spare)
@@ -37,7 +37,7 @@ impl Bytes {
         let bytes = source.bytes();
         if bytes <= 16 {
             let mut few = [0; 2];
-            // SAFETY: the source is valid by the rules of `memory_management::array`; `few` has room for it.
+            // SAFETY: the source is valid by the rules of `buffer`; `few` has room for it.
             unsafe { copy::<false, true>(few.as_mut_ptr().cast(), source.address(), bytes) };
             return Bytes::Few(few);
         }

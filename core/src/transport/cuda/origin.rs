@@ -22,15 +22,9 @@ pub(crate) struct CudaOrigin {
 }
 
 /// What the PEs that are threads of a process share: the range of addresses, once one of them has reserved it.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(super) struct Threads {
     segment: Mutex<Weak<Segment>>,
-}
-
-impl std::fmt::Debug for Threads {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Threads")
-    }
 }
 
 fn open(asked: Option<i32>, pe: Pe) -> Result<Arc<Device>> {

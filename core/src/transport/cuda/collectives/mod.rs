@@ -59,6 +59,11 @@ impl TeamTable {
         team.ok_or_else(|| Error::Internal(format!("team {index} is not on the GPU")))
     }
 
+    /// Whether there is a team with a number.
+    fn has(&self, index: u32) -> bool {
+        lock(&self.0[index as usize]).is_some()
+    }
+
     /// The numbers of those that there are, and of how many PEs each is.
     fn live(&self) -> impl Iterator<Item = (u32, usize)> {
         let teams = (0..).zip(&self.0);
@@ -206,8 +211,9 @@ impl Collectives for CudaTransport {
     }
 
     fn check_teams(&self, operation: Operation) -> Result<()> {
-        let on_streams = |(team, _): &(u32, usize)| self.completion.is_on_stream(*team);
-        for (team, _) in self.teams.live().filter(on_streams) {
+        // Called with each question for a stream: most teams cost no more than a look at one word.
+        let on_streams = (0..MAX_TEAMS as u32).filter(|&team| self.completion.is_on_stream(team));
+        for team in on_streams.filter(|&team| self.teams.has(team)) {
             if let Err(error) = self.owner()?.check_team(operation, team) {
                 self.completion.end_kernels(team);
                 return Err(error);
