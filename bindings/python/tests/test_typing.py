@@ -114,9 +114,11 @@ _INTERNAL: Dict[str, Set[str]] = {
         "allocate", "as_numpy", "end", "fail_allocation", "fail_free", "leave_scope", "owner_of",
         "peer_address", "registered_at",
     },
+    "nvshmemrs.core.init_fini": {"attributes", "end_together"},
+    "nvshmemrs.core.interop.numpy": {"announce_if_checked"},
     "nvshmemrs.core.streams": {"adopt_current", "handle_of", "hold", "queue", "synchronize"},
     "nvshmemrs.core.collective": {"team_size"},
-    "nvshmemrs.core.nvshmem_types": {"error_of"},
+    "nvshmemrs.core.nvshmem_types": {"TeamsOfProcess", "TeamsOfThread", "error_of"},
 }  # fmt: skip
 
 

@@ -196,8 +196,8 @@ lent: Dict[int, Any] = {}
 # How many members the teams that were used have, by handle; see collective.
 team_sizes = Sizes()
 
-# Buffers by address. Arrays of other libraries than NumPy have no other way to theirs.
-buffers: Dict[int, "weakref.ref[Any]"] = {}
+# Buffers by runtime and address. Arrays of other libraries than NumPy have no other way to theirs.
+buffers: Dict[Tuple[int, int], "weakref.ref[Any]"] = {}
 
 # By runtime the addresses of allocations whose last reference went away. A finaliser may run
 # anywhere, even inside a wait, so it only appends here; `release_dropped` tells the library at the next
@@ -224,7 +224,7 @@ def release_dropped() -> None:
         except IndexError:  # another thread was faster
             break
     for address in addresses:
-        buffers.pop(address, None)
+        buffers.pop((job.runtime, address), None)
     for address in addresses if job.device < 0 else unused(addresses):
         check(lib.nvshmemrs_release(job.runtime, address))
 
@@ -371,7 +371,8 @@ def left() -> None:
     while adopted:
         lib.nvshmemrs_stream_release(adopted.popitem()[1])
     lent.clear()
-    buffers.clear()
+    for place in [place for place in list(buffers) if place[0] == runtime]:
+        buffers.pop(place, None)
     team_sizes.clear()
     operands.clear()
     dropped.pop(runtime, None)
