@@ -252,6 +252,17 @@ def test_arrays_of_other_libraries_find_their_buffer_beside_another_job() -> Non
         job.run(find)
 
 
+def test_a_pe_beside_a_local_job_keeps_its_names_of_teams(job: None) -> None:
+    nvshmem.team_split_strided("TEAM_WORLD", 0, 1, 1, new_team_name="before")
+    with nvshmem.local(2, heap_bytes=HEAP) as threads:
+        assert nvshmem.team_n_pes("before") == 1
+        assert threads.run(lambda: "before" in Teams) == [False, False]
+        nvshmem.team_split_strided("TEAM_WORLD", 0, 1, 1, new_team_name="meanwhile")
+    assert "before" in Teams and nvshmem.team_n_pes("meanwhile") == 1
+    nvshmem.finalize()
+    assert "before" not in Teams
+
+
 CHECKED = """
 import numpy as np
 import nvshmemrs.core as nvshmem

@@ -37,6 +37,7 @@ from .nvshmem_types import (
     TeamsOfProcess,
     TeamsOfThread,
     error_of,
+    name_teams_of_thread,
 )
 
 lib = _ffi.lib
@@ -170,8 +171,9 @@ def count_local_jobs(more: int) -> None:
         team_sizes.clear()
 
 
-def become(made: Optional[Job]) -> None:
-    """Makes the calling thread a PE of a local job, which `joined` then describes; None ends it."""
+def become(made: Job) -> None:
+    """Makes the calling thread a PE of a local job, which `joined` then describes."""
+    name_teams_of_thread()
     _mine.job = made
 
 
@@ -200,8 +202,8 @@ team_sizes = Sizes()
 buffers: Dict[Tuple[int, int], "weakref.ref[Any]"] = {}
 
 # By runtime the addresses of allocations whose last reference went away. A finaliser may run
-# anywhere, even inside a wait, so it only appends here; `release_dropped` tells the library at the next
-# allocation.
+# anywhere, even inside a wait, so it only appends here; `release_dropped` tells the library at the
+# next allocation.
 dropped: Dict[int, Deque[int]] = {}
 
 
@@ -368,9 +370,10 @@ def left() -> None:
     job.device = -1
     job.mapping = None
     job.my_pe = -1
-    while adopted:
-        lib.nvshmemrs_stream_release(adopted.popitem()[1])
-    lent.clear()
+    if not is_thread():  # which uses no streams of CUDA; the process may be a PE on a GPU, too
+        while adopted:
+            lib.nvshmemrs_stream_release(adopted.popitem()[1])
+        lent.clear()
     for place in [place for place in list(buffers) if place[0] == runtime]:
         buffers.pop(place, None)
     team_sizes.clear()
@@ -390,7 +393,7 @@ def leave() -> None:
     """Leaves the job at once, waiting for nobody: the other PEs' waits raise PeDiedError."""
     runtime = job.runtime
     if runtime and not job.is_forked():
-        # First, because streams that nobody refers to any more may wait for other PEs; it ends them.
+        # First: streams that nobody refers to any more may wait for other PEs, and it ends them.
         lib.nvshmemrs_leave(runtime)
         left()
 
