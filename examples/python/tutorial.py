@@ -58,6 +58,7 @@ def on_all_engines(lines: list[str]) -> list[str]:
 
 
 join: dict[str, Any] = {}  # what init needs to know
+client: Any = None  # of ipyparallel
 in_notebook = "ipykernel" in sys.modules
 if in_notebook and ENGINES and not importlib.util.find_spec("ipyparallel"):
     print("ipyparallel is not installed: this process is the only PE.")
@@ -498,7 +499,7 @@ def simple_shift(destination: Any, value: int) -> None:
 
 if on_gpu and find_spec("numba"):
     if not hasattr(np, "row_stack"):
-        vars(np)["row_stack"] = np.vstack  # numba-cuda wants it, and NumPy 2.5 has it no more
+        np.__dict__["row_stack"] = np.vstack  # numba-cuda wants it, and NumPy 2.5 has it no more
     from numba import cuda
 
     raw_stream = cuda.external_stream(stream.__cuda_stream__()[1])
@@ -569,8 +570,8 @@ say("the signal is", nvshmem.signal_fetch(buf_sig))
 assert nvshmem.signal_fetch(buf_sig) == 2
 
 nvshmem.barrier_all()
-for each in (buf_src, buf_dst, signal):
-    nvshmem.core.free_array(each)
+for one in (buf_src, buf_dst, signal):
+    nvshmem.core.free_array(one)
 
 # %% [markdown]
 """
@@ -589,7 +590,9 @@ if my_pe == 0:
 
 # %%
 # here
-if in_notebook and "client" in globals():
+if client is not None:
+    from IPython import get_ipython
+
     get_ipython().input_transformers_cleanup.remove(on_all_engines)
     if PROFILE:
         client.close()  # the engines stay

@@ -229,6 +229,40 @@ def test_a_job_that_is_left_open_ends_with_the_process() -> None:
     assert (done.stdout, done.stderr, done.returncode) == ("[0, 1]\n", "", 0)
 
 
+def test_arrays_of_other_libraries_find_their_buffer_beside_another_job() -> None:
+    kept: List[Any] = [None] * 2
+
+    def make() -> None:
+        kept[nvshmem.my_pe()] = nvshmem.array(4, "int64")
+
+    def find() -> None:
+        own = kept[nvshmem.my_pe()]
+        found = nvshmem.array_get_buffer(np.from_dlpack(own))[0]
+        assert found is nvshmem.array_get_buffer(own)[0]
+        for _ in range(2):  # the second time after the first Buffer was collected
+            peer = nvshmem.get_peer_buffer(found, 1 - nvshmem.my_pe())
+            assert nvshmem.array_get_buffer(np.from_dlpack(peer))[0] is peer
+            del peer
+
+    with nvshmem.local(2, heap_bytes=HEAP) as job:
+        job.run(make)
+        job.run(find)
+        with nvshmem.local(1, heap_bytes=HEAP) as other:
+            other.run(lambda: nvshmem.array(4, "int64"))
+        job.run(find)
+
+
+def test_a_pe_beside_a_local_job_keeps_its_names_of_teams(job: None) -> None:
+    nvshmem.team_split_strided("TEAM_WORLD", 0, 1, 1, new_team_name="before")
+    with nvshmem.local(2, heap_bytes=HEAP) as threads:
+        assert nvshmem.team_n_pes("before") == 1
+        assert threads.run(lambda: "before" in Teams) == [False, False]
+        nvshmem.team_split_strided("TEAM_WORLD", 0, 1, 1, new_team_name="meanwhile")
+    assert "before" in Teams and nvshmem.team_n_pes("meanwhile") == 1
+    nvshmem.finalize()
+    assert "before" not in Teams
+
+
 CHECKED = """
 import numpy as np
 import nvshmemrs.core as nvshmem

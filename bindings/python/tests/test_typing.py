@@ -87,7 +87,8 @@ def modules() -> Iterator[ModuleType]:
     """nvshmemrs.core and the modules in it that have no underscore."""
     yield nvshmem
     for name, value in sorted(vars(nvshmem).items()):
-        if isinstance(value, ModuleType) and not name.startswith("_") and value not in (nvshmem, sys):
+        public = isinstance(value, ModuleType) and not name.startswith("_")
+        if public and value not in (nvshmem, sys):
             yield value
     yield from (nvshmem.interop.numpy, nvshmem.interop.cupy, nvshmem.interop.torch)
 
@@ -114,9 +115,13 @@ _INTERNAL: Dict[str, Set[str]] = {
         "allocate", "as_numpy", "end", "fail_allocation", "fail_free", "leave_scope", "owner_of",
         "peer_address", "registered_at",
     },
+    "nvshmemrs.core.init_fini": {"attributes", "end_together"},
+    "nvshmemrs.core.interop.numpy": {"announce_if_checked"},
     "nvshmemrs.core.streams": {"adopt_current", "handle_of", "hold", "queue", "synchronize"},
     "nvshmemrs.core.collective": {"team_size"},
-    "nvshmemrs.core.nvshmem_types": {"error_of"},
+    "nvshmemrs.core.nvshmem_types": {
+        "TeamsOfProcess", "TeamsOfThread", "error_of", "name_teams_of_thread",
+    },
 }  # fmt: skip
 
 

@@ -15,7 +15,7 @@ from . import core
 from .core import my_pe, n_pes, team_my_pe, team_n_pes, team_translate_pe
 from .core._dtypes import SIZES, code_of_name
 from .core._job import check, job, lib, unsupported
-from .core._operand import Operand
+from .core._operand import BYTES, Operand
 from .core.direct import ComparisonType as Cmp_type
 from .core.direct import InitStatus as Init_status
 from .core.direct import SmemAmount as Smem_amount
@@ -176,7 +176,7 @@ def signal_wait_until_on_stream(sig_addr: int, cmp: int, cmp_value: int, stream:
 
 def _bytes(address: int, count: int) -> Operand:
     """Memory at an address, as a Buffer would be."""
-    return Operand(address, count, None, core._operand._BYTES, (count,), (1,))
+    return Operand(address, count, None, BYTES, (count,), (1,))
 
 
 def _moves(name: str) -> Optional[Callable[..., None]]:

@@ -268,6 +268,22 @@ if sys.version_info >= (3, 12):
     memoryview(fresh())
     assert handed_out
 
+block = nvshmem.buffer(64)
+for name, use, noted in (
+    ("memoryview", memoryview, True),
+    ("bytes", bytes, True),
+    ("its memoryview", lambda b: b.memoryview, True),
+    ("DLPack", np.from_dlpack, True),
+    ("asarray", np.asarray, False),
+    ("frombuffer", np.frombuffer, False),
+    ("put", lambda b: nvshmem.put(b, b, 0), False),
+    ("get_peer_buffer", lambda b: nvshmem.get_peer_buffer(b, 0), False),
+):
+    fresh()
+    use(block)
+    assert bool(handed_out) == noted, f"{name} of a Buffer"
+nvshmem.free(block)
+
 assert type(array) is not SymmetricArray and isinstance(array[1:], SymmetricArray)
 assert repr(array[0, :2]) == "SymmetricArray([0, 1])" and repr(array[0, :2] + 1) == "array([1, 2])"
 assert type(np.zeros(3)).__name__ == "ndarray" and os.environ["NVSHMEMRS_CHECK"] == "1"

@@ -10,7 +10,6 @@ import nvshmemrs
 import nvshmemrs.core as nvshmem
 from nvshmemrs.core import ComparisonType, SignalOp, SymmetricArray
 
-
 Element = TypeVar("Element", bound=np.generic)
 Symmetric = SymmetricArray[Tuple[Any, ...], np.dtype[Element]]
 

@@ -37,6 +37,7 @@ from .nvshmem_types import (
     TeamsOfProcess,
     TeamsOfThread,
     error_of,
+    name_teams_of_thread,
 )
 
 lib = _ffi.lib
@@ -170,8 +171,9 @@ def count_local_jobs(more: int) -> None:
         team_sizes.clear()
 
 
-def become(made: Optional[Job]) -> None:
-    """Makes the calling thread a PE of a local job, which `joined` then describes; None ends it."""
+def become(made: Job) -> None:
+    """Makes the calling thread a PE of a local job, which `joined` then describes."""
+    name_teams_of_thread()
     _mine.job = made
 
 
@@ -196,12 +198,12 @@ lent: Dict[int, Any] = {}
 # How many members the teams that were used have, by handle; see collective.
 team_sizes = Sizes()
 
-# Buffers by address. Arrays of other libraries than NumPy have no other way to theirs.
-buffers: Dict[int, "weakref.ref[Any]"] = {}
+# Buffers by runtime and address. Arrays of other libraries than NumPy have no other way to theirs.
+buffers: Dict[Tuple[int, int], "weakref.ref[Any]"] = {}
 
 # By runtime the addresses of allocations whose last reference went away. A finaliser may run
-# anywhere, even inside a wait, so it only appends here; `release_dropped` tells the library at the next
-# allocation.
+# anywhere, even inside a wait, so it only appends here; `release_dropped` tells the library at the
+# next allocation.
 dropped: Dict[int, Deque[int]] = {}
 
 
@@ -224,7 +226,7 @@ def release_dropped() -> None:
         except IndexError:  # another thread was faster
             break
     for address in addresses:
-        buffers.pop(address, None)
+        buffers.pop((job.runtime, address), None)
     for address in addresses if job.device < 0 else unused(addresses):
         check(lib.nvshmemrs_release(job.runtime, address))
 
@@ -374,10 +376,12 @@ def left() -> None:
     job.device = -1
     job.mapping = None
     job.my_pe = -1
-    while adopted:
-        lib.nvshmemrs_stream_release(adopted.popitem()[1])
-    lent.clear()
-    buffers.clear()
+    if not is_thread():  # which uses no streams of CUDA; the process may be a PE on a GPU, too
+        while adopted:
+            lib.nvshmemrs_stream_release(adopted.popitem()[1])
+        lent.clear()
+    for place in [place for place in list(buffers) if place[0] == runtime]:
+        buffers.pop(place, None)
     team_sizes.clear()
     operands.clear()
     dropped.pop(runtime, None)
@@ -395,7 +399,7 @@ def leave() -> None:
     """Leaves the job at once, waiting for nobody: the other PEs' waits raise PeDiedError."""
     runtime = job.runtime
     if runtime and not job.is_forked():
-        # First, because streams that nobody refers to any more may wait for other PEs; it ends them.
+        # First: streams that nobody refers to any more may wait for other PEs, and it ends them.
         lib.nvshmemrs_leave(runtime)
         left()
 

@@ -11,8 +11,8 @@ import time
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
 from . import _device, _job
-from ._job import Job, check, lib
 from ._arguments import integer
+from ._job import Job, check, lib
 from .init_fini import attributes, end_together
 from .interop.numpy import announce_if_checked
 from .nvshmem_types import NotSupportedError, NvshmemInvalid, PeDiedError

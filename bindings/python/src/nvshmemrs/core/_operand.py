@@ -22,7 +22,7 @@ Function = Callable[..., int]
 
 # One object for equal dtypes, so that operands can be compared by identity.
 _LAYOUTS: Dict[np.dtype, np.dtype] = {}
-_BYTES = np.dtype([("Buffer", "V1")])
+BYTES = np.dtype([("Buffer", "V1")])
 _SIGNALS = (int(Dtype.UINT64), int(Dtype.INT64))
 _first_byte: Callable[[Any], ctypes.c_char] = ctypes.c_char.from_buffer
 _addressof = ctypes.addressof
@@ -68,7 +68,7 @@ class Operand:
         self.nbytes = nbytes
         self.extent = _extent(nbytes)
         self.dtype = dtype  # None for a Buffer
-        # Elements one behind the other in C order: their dtype, `_BYTES` of a Buffer. None for any
+        # Elements one behind the other in C order: their dtype, `BYTES` of a Buffer. None for any
         # other layout.
         self.layout = layout
         self.shape = shape
@@ -124,7 +124,7 @@ def _resolve(value: Any, name: str) -> Operand:
         return value
     if isinstance(value, Buffer):
         size = value.size
-        return _kept(value, Operand(value.live_address(), size, None, _BYTES, (size,), (1,)))
+        return _kept(value, Operand(value.live_address(), size, None, BYTES, (size,), (1,)))
     if not isinstance(value, np.ndarray):
         return _resolve_foreign(value, name)
     dtype = value.dtype
@@ -160,7 +160,7 @@ def _resolve_foreign(value: Any, name: str) -> Operand:
     dtype, shape, strides = found.dtype, found.shape, found.strides
     nbytes = found.nbytes
     if dtype is None:  # bytes
-        kind = _BYTES if found.keeper is not None else None
+        kind = BYTES if found.keeper is not None else None
         return Operand(found.address, nbytes, None, kind, shape, strides, base=found.keeper)
     layout = _LAYOUTS.setdefault(dtype, dtype) if found.c_contiguous else None
     made = Operand(

@@ -39,7 +39,8 @@ def selected(array: np.ndarray, key: Any) -> Runs:
     offsets = np.zeros((), np.int64)
     for n, stride in zip(array.shape, array.strides):
         offsets = offsets[..., None] + stride * np.arange(n)
-    found = np.unique(key(offsets) if callable(key) else offsets[key])
+    chosen: Any = key(offsets) if callable(key) else offsets[key]
+    found = np.unique(chosen)
     if found.size:
         size = array.itemsize
         gaps = np.flatnonzero(np.diff(found) > size)

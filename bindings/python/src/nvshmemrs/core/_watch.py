@@ -13,12 +13,12 @@ import site
 import sys
 import sysconfig
 from types import FrameType
-from typing import Any, Callable, Dict, Iterable, Iterator, Optional, Tuple, Type
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, Iterator, Optional, Tuple, Type
 
 import numpy as np
 
 from .. import _ffi
-from . import _job, _sites
+from . import _export, _job, _sites
 from ._places import masked, runs, selected, whole_segments
 
 LOAD = int(_ffi.Access.LOAD)
@@ -55,7 +55,10 @@ def hand_out(array: np.ndarray) -> None:
 
 def _hand_out_buffer(address: int, size: int) -> None:
     """The same for a Buffer, unless this package asks for its address."""
-    if not _is_ours(sys._getframe(2)):
+    frame: Optional[FrameType] = sys._getframe(2)
+    if frame is not None and frame.f_code.co_filename == _export.__file__:  # before Python 3.12
+        frame = frame.f_back
+    if frame is None or not _is_ours(frame):
         tell(_UNSEEN, [(address, size)])
 
 
@@ -345,7 +348,9 @@ class Watching(np.ndarray):
         result = here.take(indices, axis, unwrapped(out), mode)
         return wrapped(result) if out is None else out
 
-    def compress(self, condition: Any, axis: Any = None, out: Any = None) -> Any:
+    def compress(  # pyright: ignore[reportIncompatibleMethodOverride]
+        self, condition: Any, axis: Any = None, out: Any = None
+    ) -> Any:
         """The slices for which the condition holds."""
         read(condition)
         here, condition = plain(self), unwrapped(condition)
@@ -472,13 +477,14 @@ class Watching(np.ndarray):
     __float__ = _converts("__float__")
     __index__ = _converts("__index__")
     __int__ = _converts("__int__")
-    flat = _flat()
-    data = _gives_away("data")
-    ctypes = _gives_away("ctypes")
-    __array_interface__ = _gives_away("__array_interface__")
-    __array_struct__ = _gives_away("__array_struct__")
-    real = _part("real")
-    imag = _part("imag")
+    if not TYPE_CHECKING:  # for which they are ndarray's
+        flat = _flat()
+        data = _gives_away("data")
+        ctypes = _gives_away("ctypes")
+        __array_interface__ = _gives_away("__array_interface__")
+        __array_struct__ = _gives_away("__array_struct__")
+        real = _part("real")
+        imag = _part("imag")
 
 
 class Private(Watching):

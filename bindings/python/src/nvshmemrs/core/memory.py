@@ -78,8 +78,7 @@ class Buffer:
         self._exporter = exporter  # of registered memory: keeps it mapped
         self._device = job.device
         self._finalizer: Any = None
-        if origin is None or address not in _job.buffers:
-            _job.buffers[address] = weakref.ref(self)
+        self._register()
         if origin is None and exporter is None:
             self._release_when_collected()
 
@@ -161,6 +160,13 @@ class Buffer:
             else "belongs to a job that was finalized"
         )
 
+    def _register(self) -> None:
+        """Lets `owner_of` find it by its address. Of several Buffers of a peer's memory one is."""
+        place = (self._runtime, self._address)
+        known = _job.buffers.get(place)
+        if self._origin is None or known is None or known() is None:
+            _job.buffers[place] = weakref.ref(self)
+
     def _release_when_collected(self) -> None:
         forgotten = _job.dropped[self._runtime]
         self._finalizer = weakref.finalize(self, forgotten.append, self._address)
@@ -175,13 +181,13 @@ class Buffer:
         status = function(*arguments)
         if status:
             self._address = address
-            _job.buffers[address] = weakref.ref(self)
+            self._register()
             self._release_when_collected()
             check(status)
 
     def _forget(self) -> None:
         if self._origin is None:
-            _job.buffers.pop(self._address, None)
+            _job.buffers.pop((self._runtime, self._address), None)
         self._address = 0
         if self._finalizer is not None:
             self._finalizer.detach()
@@ -190,6 +196,8 @@ class Buffer:
     def __buffer__(self, flags: int) -> "builtins.memoryview":
         if self._device >= 0:
             raise BufferError(_OF_A_GPU)
+        if _job.hand_out is not None:
+            _job.hand_out(self._address, self._size)
         return as_numpy(self).data
 
     @property
@@ -499,8 +507,8 @@ def owner_of(value: Any) -> Optional[Buffer]:
 
 def _at(place: int) -> Optional[Buffer]:
     """The Buffer that this address is in."""
-    for address, known in list(_job.buffers.items()):
-        buffer: Optional[Buffer] = known()
+    for (runtime, address), known in list(_job.buffers.items()):
+        buffer: Optional[Buffer] = known() if runtime == job.runtime else None
         if buffer is not None and address <= place < address + buffer.size and buffer.is_live:
             return buffer
     return None

@@ -278,23 +278,34 @@ Teams = TeamsOfProcess(**_PREDEFINED)
 
 
 class _Names(threading.local):
-    def __init__(self) -> None:
-        self.members = dict(_PREDEFINED)
+    members: Optional[Dict[str, int]] = None
 
 
 _names = _Names()
 
 
+def name_teams_of_thread() -> None:
+    """Gives the calling thread, which is a PE, names of its own."""
+    _names.members = dict(_PREDEFINED)
+
+
 class TeamsOfThread(TeamsOfProcess):
-    """What `Teams` is while PEs are threads: each has names of its own."""
+    """What `Teams` is while PEs are threads: each of these has names of its own, all other threads
+    have those of the process.
+    """
 
     @property
     def _members(self) -> Dict[str, int]:
-        return _names.members
+        mine = _names.members
+        names: Dict[str, int] = self.__dict__["_members"] if mine is None else mine
+        return names
 
     @_members.setter
     def _members(self, members: Dict[str, int]) -> None:
-        _names.members = members
+        if _names.members is None:
+            self.__dict__["_members"] = members
+        else:
+            _names.members = members
 
 
 class NvshmemStream:
