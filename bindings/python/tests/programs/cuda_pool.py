@@ -4,6 +4,7 @@ what becomes of the memory when they are gone, also after finalize.
 
 import functools
 import gc
+import time
 import os
 
 import torch
@@ -86,7 +87,13 @@ send.fill_(3)
 del send, box, there, found, pool
 gc.collect()
 getattr(torch.cuda, "empty_cache", gc.collect)()
-assert used() == before, (used(), before)
+# A block is given back when the GPU has come to its end, which every PE sees in its own time.
+# used() is the same on every PE, so all of them look equally often.
+rounds = 0
+while used() != before and rounds < 500:
+    rounds += 1
+    time.sleep(0.01)
+assert rounds < 500
 
 # A tensor that outlives finalize holds what it held, and a job after it has other memory.
 pool = mem_pool()
