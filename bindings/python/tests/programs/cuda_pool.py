@@ -4,8 +4,8 @@ what becomes of the memory when they are gone, also after finalize.
 
 import functools
 import gc
-import time
 import os
+import time
 
 import torch
 
