@@ -348,7 +348,7 @@ fn where_one_nvrtc_fails_the_next_one_compiles() {
     let output = on_device(&folders, &empty, &[]);
     assert_ne!(output.code(), 0, "{}", output.describe());
     for words in [
-        "nvrtcCompileProgram: an error",
+        "nvrtcCompileProgram failed: an error",
         "libnvrtc.so.13",
         "no NVRTC that makes one",
     ] {

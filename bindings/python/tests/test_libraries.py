@@ -95,7 +95,7 @@ def test_bytes_are_the_local_side(job: None) -> None:
                 function(value, a, 0)
     with pytest.raises(nvshmem.NvshmemInvalid, match="dst is 16 bytes and src|dst is 4 elements"):
         nvshmem.put(a, bytearray(15), 0)
-    with pytest.raises(nvshmem.NvshmemInvalid, match="dest"):
+    with pytest.raises(nvshmem.NvshmemInvalid, match="dst"):
         nvshmem.put(bytearray(16), a, 0)
 
 

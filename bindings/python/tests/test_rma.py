@@ -213,16 +213,16 @@ def test_wrong_pe(job: None, pe: object) -> None:
 
 def test_what_is_not_symmetric(job: None) -> None:
     a, local = nvshmem.array(2), np.zeros(2, "f4")
-    with pytest.raises(nvshmem.NvshmemInvalid, match="dest") as caught:
+    with pytest.raises(nvshmem.NvshmemInvalid, match="dst") as caught:
         nvshmem.put(local, a, 0)
     assert caught.value.status == 4
     with pytest.raises(nvshmem.NvshmemInvalid, match="source"):
         nvshmem.get(local, np.ones(2, "f4"), 0)
     with pytest.raises(nvshmem.NvshmemInvalid, match="signal"):
         nvshmem.put_signal(a, local, np.zeros(1, "u8"), 1, SignalOp.SIGNAL_SET, 0)
-    with pytest.raises(nvshmem.NvshmemInvalid, match="dest|source"):
+    with pytest.raises(nvshmem.NvshmemInvalid, match="dst|src"):
         nvshmem.reduce("WORLD", a, local, "sum")
-    with pytest.raises(nvshmem.NvshmemInvalid, match="dest|source"):
+    with pytest.raises(nvshmem.NvshmemInvalid, match="dst|src"):
         nvshmem.broadcast("WORLD", local, a)
 
 

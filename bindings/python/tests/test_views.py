@@ -152,7 +152,7 @@ def test_views_refuse(job: None) -> None:
     local.flags.writeable = False
     with pytest.raises(nvshmem.NvshmemInvalid, match="read-only"):
         nvshmem.get(local[:, ::2], a[:, ::2], 0)
-    with pytest.raises(nvshmem.NvshmemInvalid, match="dest"):
+    with pytest.raises(nvshmem.NvshmemInvalid, match="dst"):
         nvshmem.put(np.zeros((4, 6), "i4")[:, ::2], a[:, ::2], 0)
     view = a[:, ::2]
     nvshmem.free_array(a)

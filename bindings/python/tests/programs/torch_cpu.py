@@ -73,7 +73,7 @@ assert (a == 1).all()
 rest = over[0].view(-1)[:8]
 refused(lambda: nvshmem.put(over[0], torch.zeros(3, 3), right), "dst is 12 elements")
 refused(lambda: nvshmem.put(over[0], torch.zeros(4, 3, dtype=torch.float64), right), "dtype")
-refused(lambda: nvshmem.put(torch.zeros(4, 3), over[0], right), "dest")
+refused(lambda: nvshmem.put(torch.zeros(4, 3), over[0], right), "dst")
 refused(lambda: nvshmem.collect(0, rest, over[0].view(-1)[:2]), "16 bytes before its allocation")
 refused(lambda: nvshmem.put(over[0], torch.zeros(4, 3).to_sparse(), right), "to_dense")
 nvshmem.free_array(a)

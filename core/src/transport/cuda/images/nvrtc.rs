@@ -142,17 +142,22 @@ impl Nvrtc {
         target_for(&self.archs, gpu)
     }
 
-    fn check(&self, call: &str, code: c_int) -> Result<()> {
+    /// Why a call has failed, if it has.
+    fn failure(&self, call: &str, code: c_int) -> Option<String> {
         if code == 0 {
-            return Ok(());
+            return None;
         }
         // SAFETY: rule 1; it gives a constant text for every number.
         let text = unsafe { CStr::from_ptr((self.functions.error)(code)) };
-        Err(Error::Internal(format!(
-            "{}'s {call} failed: {}",
-            self.origin,
-            text.to_string_lossy()
-        )))
+        let (origin, text) = (&self.origin, text.to_string_lossy());
+        Some(format!("{origin}'s {call} failed: {text}"))
+    }
+
+    fn check(&self, call: &str, code: c_int) -> Result<()> {
+        match self.failure(call, code) {
+            None => Ok(()),
+            Some(why) => Err(Error::Internal(why)),
+        }
     }
 
     /// Compiles all kernels.
@@ -194,7 +199,7 @@ impl Nvrtc {
         all.extend(options.iter().map(|option| option.as_ptr()));
         // SAFETY: rules 1 and 2.
         let code = unsafe { (self.functions.compile)(created, all.len() as c_int, all.as_ptr()) };
-        if let Err(error) = self.check("nvrtcCompileProgram", code) {
+        if let Some(why) = self.failure("nvrtcCompileProgram", code) {
             let log = program.output(
                 "nvrtcGetProgramLog",
                 &self.functions.log_size,
@@ -202,7 +207,7 @@ impl Nvrtc {
             )?;
             let log = String::from_utf8_lossy(&log);
             return Err(Error::Internal(format!(
-                "{error} for {target}, and NVRTC says:\n{}",
+                "{why} for {target}, and NVRTC says:\n{}",
                 log.trim_end_matches(['\0', '\n'])
             )));
         }
