@@ -216,7 +216,7 @@ def test_what_is_not_symmetric(job: None) -> None:
     with pytest.raises(nvshmem.NvshmemInvalid, match="dst") as caught:
         nvshmem.put(local, a, 0)
     assert caught.value.status == 4
-    with pytest.raises(nvshmem.NvshmemInvalid, match="source"):
+    with pytest.raises(nvshmem.NvshmemInvalid, match="src"):
         nvshmem.get(local, np.ones(2, "f4"), 0)
     with pytest.raises(nvshmem.NvshmemInvalid, match="signal"):
         nvshmem.put_signal(a, local, np.zeros(1, "u8"), 1, SignalOp.SIGNAL_SET, 0)
