@@ -481,6 +481,9 @@ fn a_wrapper_may_close_the_launchers_descriptor() {
 /// How many times as long a call takes with the checker, at most: what is promised.
 const FACTOR: f64 = 30.0;
 
+/// A load without the checker, as a part of a get.
+const LOAD_OF_GET: f64 = 0.6;
+
 /// Prints the table of docs/checker.md:
 /// `cargo test --release -p nvshmemrs-tests --test check cost -- --nocapture`.
 #[test]
@@ -498,7 +501,8 @@ fn the_cost_of_the_checker_is_bounded() {
     };
     // By turns, and more of them if need be, because other programs use the machine, too.
     let (mut off, mut on) = (Vec::new(), Vec::new());
-    // The hook of a load that nobody checks takes about a nanosecond, so a checked load is compared with a get.
+    // The hook of a load takes a nanosecond or three without the checker, by where it lies in its cache line. So a checked load is
+    // compared with a part of a get, with which it may take what it might with the slower hook.
     let factors = |off: &[(String, f64)], on: &[(String, f64)]| -> Vec<f64> {
         let (_, get) = off
             .iter()
@@ -507,7 +511,7 @@ fn the_cost_of_the_checker_is_bounded() {
         let pairs = off.iter().zip(on);
         pairs
             .map(|((name, off), (_, on))| match name.starts_with("a load") {
-                true => on / get,
+                true => on / (LOAD_OF_GET * get),
                 false => on / off,
             })
             .collect()

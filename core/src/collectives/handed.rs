@@ -2,10 +2,28 @@
 
 use super::Turn;
 use crate::operation::{ARGS, Operation};
-use crate::transport::{Collective, Lane, Meeting, Task};
+use crate::transport::{Collective, Collectives, Lane, Meeting, Task};
 use crate::{Error, Result};
 
 impl Turn<'_> {
+    /// The collectives that the transport does by itself, and a call of one; `None`: it does none.
+    #[inline(always)]
+    fn handed(
+        &self,
+        operation: Operation,
+        args: [u64; ARGS],
+        task: impl FnOnce() -> Task,
+    ) -> Option<(&dyn Collectives, Collective)> {
+        let own = self.inner.transport.collectives()?;
+        let task = task();
+        let call = Collective {
+            operation,
+            args,
+            task,
+        };
+        Some((own, call))
+    }
+
     /// Has the transport do the collective, if it does such by itself on this lane; all members have `args` alike.
     #[inline(always)]
     pub(super) fn by_transport(
@@ -15,13 +33,7 @@ impl Turn<'_> {
         args: [u64; ARGS],
         task: impl FnOnce() -> Task,
     ) -> Option<Result<()>> {
-        let own = self.inner.transport.collectives()?;
-        let task = task();
-        let call = Collective {
-            operation,
-            args,
-            task,
-        };
+        let (own, call) = self.handed(operation, args, task)?;
         own.run(lane, &call, self)
     }
 
@@ -40,13 +52,7 @@ impl Turn<'_> {
         args: [u64; ARGS],
         task: impl FnOnce() -> Task,
     ) -> Option<Result<()>> {
-        let own = self.inner.transport.collectives()?;
-        let task = task();
-        let call = Collective {
-            operation,
-            args,
-            task,
-        };
+        let (own, call) = self.handed(operation, args, task)?;
         Some(own.move_data(&call, epoch, self))
     }
 

@@ -16,7 +16,6 @@ use crate::runtime::Inner;
 use crate::symmetric::{SymElement, SymSlice};
 use crate::transport::{Expected, Goal, Notes, Search, Watch};
 use crate::{Result, Runtime};
-use set::{Set, Values};
 use std::panic::Location;
 
 /// A number that waits and tests can compare.
@@ -201,15 +200,8 @@ impl Runtime {
         cmp: Cmp,
         value: T,
     ) -> Result<()> {
-        Set::new(
-            self,
-            Operation::WaitUntilAll,
-            ivars,
-            status,
-            cmp,
-            Values::Same(value),
-        )?
-        .wait_all()
+        self.compared(Operation::WaitUntilAll, ivars, status, cmp, value)?
+            .wait_all()
     }
 
     /// Waits until one of `ivars` that `status` does not exclude compares to `value`, and returns its index; `None`, at once, if there
@@ -224,15 +216,8 @@ impl Runtime {
         cmp: Cmp,
         value: T,
     ) -> Result<Option<usize>> {
-        Set::new(
-            self,
-            Operation::WaitUntilAny,
-            ivars,
-            status,
-            cmp,
-            Values::Same(value),
-        )?
-        .wait_any()
+        self.compared(Operation::WaitUntilAny, ivars, status, cmp, value)?
+            .wait_any()
     }
 
     /// Waits until at least one of `ivars` that `status` does not exclude compares to `value`, and returns the indices of
@@ -247,15 +232,8 @@ impl Runtime {
         cmp: Cmp,
         value: T,
     ) -> Result<Vec<usize>> {
-        Set::new(
-            self,
-            Operation::WaitUntilSome,
-            ivars,
-            status,
-            cmp,
-            Values::Same(value),
-        )?
-        .wait_some()
+        self.compared(Operation::WaitUntilSome, ivars, status, cmp, value)?
+            .wait_some()
     }
 
     /// As [`wait_until_all`](Runtime::wait_until_all), where element i is compared with `values[i]`.
@@ -269,15 +247,8 @@ impl Runtime {
         cmp: Cmp,
         values: &[T],
     ) -> Result<()> {
-        Set::new(
-            self,
-            Operation::WaitUntilAllVector,
-            ivars,
-            status,
-            cmp,
-            Values::Each(values),
-        )?
-        .wait_all()
+        self.compared_each(Operation::WaitUntilAllVector, ivars, status, cmp, values)?
+            .wait_all()
     }
 
     /// As [`wait_until_any`](Runtime::wait_until_any), where element i is compared with `values[i]`.
@@ -291,15 +262,8 @@ impl Runtime {
         cmp: Cmp,
         values: &[T],
     ) -> Result<Option<usize>> {
-        Set::new(
-            self,
-            Operation::WaitUntilAnyVector,
-            ivars,
-            status,
-            cmp,
-            Values::Each(values),
-        )?
-        .wait_any()
+        self.compared_each(Operation::WaitUntilAnyVector, ivars, status, cmp, values)?
+            .wait_any()
     }
 
     /// As [`wait_until_some`](Runtime::wait_until_some), where element i is compared with `values[i]`.
@@ -313,15 +277,8 @@ impl Runtime {
         cmp: Cmp,
         values: &[T],
     ) -> Result<Vec<usize>> {
-        Set::new(
-            self,
-            Operation::WaitUntilSomeVector,
-            ivars,
-            status,
-            cmp,
-            Values::Each(values),
-        )?
-        .wait_some()
+        self.compared_each(Operation::WaitUntilSomeVector, ivars, status, cmp, values)?
+            .wait_some()
     }
 
     /// Whether this PE's copy of `ivar` compares to `value`.
@@ -358,15 +315,8 @@ impl Runtime {
         cmp: Cmp,
         value: T,
     ) -> Result<bool> {
-        let set = Set::new(
-            self,
-            Operation::TestAll,
-            ivars,
-            status,
-            cmp,
-            Values::Same(value),
-        )?;
-        set.test_all()
+        self.compared(Operation::TestAll, ivars, status, cmp, value)?
+            .test_all()
     }
 
     /// The index of one of `ivars` that `status` does not exclude and that compares to `value`, if there is one. If there are several,
@@ -381,15 +331,8 @@ impl Runtime {
         cmp: Cmp,
         value: T,
     ) -> Result<Option<usize>> {
-        let set = Set::new(
-            self,
-            Operation::TestAny,
-            ivars,
-            status,
-            cmp,
-            Values::Same(value),
-        )?;
-        set.test_any()
+        self.compared(Operation::TestAny, ivars, status, cmp, value)?
+            .test_any()
     }
 
     /// The indices, in order, of all `ivars` that `status` does not exclude and that compare to `value`.
@@ -403,15 +346,8 @@ impl Runtime {
         cmp: Cmp,
         value: T,
     ) -> Result<Vec<usize>> {
-        let set = Set::new(
-            self,
-            Operation::TestSome,
-            ivars,
-            status,
-            cmp,
-            Values::Same(value),
-        )?;
-        set.test_some()
+        self.compared(Operation::TestSome, ivars, status, cmp, value)?
+            .test_some()
     }
 
     /// As [`test_all`](Runtime::test_all), where element i is compared with `values[i]`.
@@ -425,15 +361,8 @@ impl Runtime {
         cmp: Cmp,
         values: &[T],
     ) -> Result<bool> {
-        let set = Set::new(
-            self,
-            Operation::TestAllVector,
-            ivars,
-            status,
-            cmp,
-            Values::Each(values),
-        )?;
-        set.test_all()
+        self.compared_each(Operation::TestAllVector, ivars, status, cmp, values)?
+            .test_all()
     }
 
     /// As [`test_any`](Runtime::test_any), where element i is compared with `values[i]`.
@@ -447,15 +376,8 @@ impl Runtime {
         cmp: Cmp,
         values: &[T],
     ) -> Result<Option<usize>> {
-        let set = Set::new(
-            self,
-            Operation::TestAnyVector,
-            ivars,
-            status,
-            cmp,
-            Values::Each(values),
-        )?;
-        set.test_any()
+        self.compared_each(Operation::TestAnyVector, ivars, status, cmp, values)?
+            .test_any()
     }
 
     /// As [`test_some`](Runtime::test_some), where element i is compared with `values[i]`.
@@ -469,15 +391,8 @@ impl Runtime {
         cmp: Cmp,
         values: &[T],
     ) -> Result<Vec<usize>> {
-        let set = Set::new(
-            self,
-            Operation::TestSomeVector,
-            ivars,
-            status,
-            cmp,
-            Values::Each(values),
-        )?;
-        set.test_some()
+        self.compared_each(Operation::TestSomeVector, ivars, status, cmp, values)?
+            .test_some()
     }
 }
 

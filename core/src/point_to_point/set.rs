@@ -15,7 +15,7 @@ use std::panic::Location;
 
 /// What the elements are compared with.
 #[derive(Clone, Copy)]
-pub(super) enum Values<'a, T> {
+enum Values<'a, T> {
     Same(T),
     Each(&'a [T]),
 }
@@ -45,8 +45,34 @@ fn wrong_length(argument: &'static str, len: usize, ivars: usize) -> Error {
     )
 }
 
+impl Runtime {
+    /// The elements of a call that compares all of them with one value.
+    pub(super) fn compared<'a, T: WaitElement>(
+        &'a self,
+        called: Operation,
+        ivars: &SymSlice<'_, T>,
+        status: Option<&'a [i32]>,
+        cmp: Cmp,
+        value: T,
+    ) -> Result<Set<'a, T>> {
+        Set::new(self, called, ivars, status, cmp, Values::Same(value))
+    }
+
+    /// The elements of a call that compares each with a value of its own.
+    pub(super) fn compared_each<'a, T: WaitElement>(
+        &'a self,
+        called: Operation,
+        ivars: &SymSlice<'_, T>,
+        status: Option<&'a [i32]>,
+        cmp: Cmp,
+        values: &'a [T],
+    ) -> Result<Set<'a, T>> {
+        Set::new(self, called, ivars, status, cmp, Values::Each(values))
+    }
+}
+
 impl<'a, T: WaitElement> Set<'a, T> {
-    pub(super) fn new(
+    fn new(
         rt: &'a Runtime,
         called: Operation,
         ivars: &SymSlice<'_, T>,
