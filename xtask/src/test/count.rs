@@ -9,6 +9,8 @@ pub(crate) struct Count {
     pub(crate) failed: u64,
     /// Ignored by their attribute or skipped.
     pub(crate) left_out: u64,
+    /// Of those that passed: failed at first.
+    pub(crate) unsteady: u64,
 }
 
 impl Count {
@@ -17,6 +19,18 @@ impl Count {
             passed: self.passed + other.passed,
             failed: self.failed + other.failed,
             left_out: self.left_out + other.left_out,
+            unsteady: self.unsteady + other.unsteady,
+        }
+    }
+
+    /// The same, after the tests that failed had a second try, in which so many failed again.
+    pub(crate) fn with_second_try(self, failed: u64) -> Self {
+        let passed = self.failed.saturating_sub(failed);
+        Self {
+            passed: self.passed + passed,
+            failed,
+            unsteady: self.unsteady + passed,
+            ..self
         }
     }
 
@@ -35,6 +49,9 @@ impl fmt::Display for Count {
         write!(f, "{} passed, {} failed", self.passed, self.failed)?;
         if self.left_out > 0 {
             write!(f, ", {} left out", self.left_out)?;
+        }
+        if self.unsteady > 0 {
+            write!(f, ", {} unsteady", self.unsteady)?;
         }
         Ok(())
     }
@@ -89,7 +106,8 @@ mod tests {
             Count {
                 passed: 7,
                 failed: 3,
-                left_out: 1
+                left_out: 1,
+                unsteady: 0
             }
         );
         assert_eq!(of_cargo("error: could not compile"), Count::default());
@@ -106,7 +124,8 @@ mod tests {
             Count {
                 passed: 12,
                 failed: 2,
-                left_out: 2
+                left_out: 2,
+                unsteady: 0
             }
         );
         assert_eq!(
@@ -114,7 +133,8 @@ mod tests {
             Count {
                 passed: 4,
                 failed: 0,
-                left_out: 0
+                left_out: 0,
+                unsteady: 0
             }
         );
         assert_eq!(of_pytest("no tests ran in 0.01s\n"), Count::default());

@@ -1,5 +1,6 @@
 //! Every check of the project, one after another; a failing one does not keep the next from running.
 
+mod again;
 mod count;
 mod examples;
 
@@ -7,10 +8,11 @@ use crate::sanitize::{self, Sanitizer};
 use crate::setup::{Purpose, julia, python, system};
 use crate::tree::Tree;
 use crate::{build_only, fuzz, images, run, soak, wheel};
+use again::Kind;
 use anyhow::{Context, Result, ensure};
 use count::Count;
 use std::fs;
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 use std::time::Instant;
 
 /// Runs all steps, prints the summary and, as the very last line, how many checks passed and failed.
@@ -161,6 +163,12 @@ impl Steps {
             .done
             .iter()
             .fold(Count::default(), |sum, step| sum.plus(step.count));
+        if total.unsteady > 0 {
+            println!(
+                "{} unsteady: the output above says which, after \"unsteady:\"",
+                total.unsteady
+            );
+        }
         println!("{} passed, {} failed", total.passed, total.failed);
         if total.failed == 0 {
             ExitCode::SUCCESS
@@ -180,7 +188,16 @@ fn cargo_test(tree: &Tree, quick: bool) -> Result<(Count, Result<()>)> {
     let list = tree.scratch("tests")?.join("left-out");
     fs::write(&list, "").with_context(|| format!("cannot write {}", list.display()))?;
     cargo.env("TESTS_LEFT_OUT", &list);
-    let (count, outcome) = counted_by(&mut cargo, count::of_cargo)?;
+    let kind = Kind {
+        count: count::of_cargo,
+        failed: again::failed_in_cargo,
+    };
+    let (count, outcome) = again::counted(&kind, &mut cargo, || {
+        let mut alone = tree.cargo();
+        alone.args(["test", "--release", "--workspace", "--no-fail-fast"]);
+        alone.args(["--", "--exact", "--test-threads=1"]);
+        alone
+    })?;
     let left_out =
         fs::read_to_string(&list).with_context(|| format!("cannot read {}", list.display()))?;
     for line in left_out.lines() {
@@ -190,21 +207,19 @@ fn cargo_test(tree: &Tree, quick: bool) -> Result<(Count, Result<()>)> {
 }
 
 fn pytest(tree: &Tree) -> Result<(Count, Result<()>)> {
-    let mut pytest = tree.with_contract(tree.command(tree.python()));
-    pytest.args([
-        "-m",
-        "pytest",
-        "-ra",
-        "-p",
-        "no:cacheprovider",
-        "bindings/python/tests",
-    ]);
     // Installed into an empty environment by test_wheel.py.
-    pytest.env(
-        "NVSHMEMRS_WHEEL",
-        wheel::one_wheel(&python::wheel_folder(tree)?)?,
-    );
-    counted_by(&mut pytest, count::of_pytest)
+    let wheel = wheel::one_wheel(&python::wheel_folder(tree)?)?;
+    let pytest = || {
+        let mut pytest = tree.with_contract(tree.command(tree.python()));
+        pytest.args(["-m", "pytest", "-ra", "-p", "no:cacheprovider"]);
+        pytest.env("NVSHMEMRS_WHEEL", &wheel);
+        pytest
+    };
+    let kind = Kind {
+        count: count::of_pytest,
+        failed: again::failed_in_pytest,
+    };
+    again::counted(&kind, pytest().arg("bindings/python/tests"), pytest)
 }
 
 /// A quick run under a sanitizer; `cargo xtask sanitize` does more.
@@ -223,17 +238,6 @@ fn fuzzed(tree: &Tree) -> Result<(Count, Result<()>)> {
         ..Count::default()
     };
     Ok((count, fuzz::sum(fuzzed)))
-}
-
-/// Runs `command` and counts the tests in its output; it fails by its status, and if it ran no test.
-fn counted_by(command: &mut Command, count: fn(&str) -> Count) -> Result<(Count, Result<()>)> {
-    let shown = run::tee(command, run::LIMIT)?;
-    let count = count(&shown.text);
-    let outcome = shown.outcome.and_then(|()| {
-        ensure!(count.passed > 0, "{} ran no test", run::line(command));
-        Ok(())
-    });
-    Ok((count, outcome))
 }
 
 /// The first Python program of the README, as a reader would run it, on two PEs.
@@ -299,6 +303,7 @@ mod tests {
                     passed: 3,
                     failed: 2,
                     left_out: 1,
+                    ..Count::default()
                 },
                 Err(anyhow::anyhow!("2")),
             ))
@@ -313,7 +318,8 @@ mod tests {
             Count {
                 passed: 4,
                 failed: 3,
-                left_out: 1
+                left_out: 1,
+                unsteady: 0
             }
         );
     }

@@ -1,0 +1,148 @@
+//! A second try for tests that failed. On a busy machine a process may have no turn for as long as a test waits for it. Such a test
+//! passes when it runs alone, and is reported as unsteady. A test that fails twice has failed.
+
+use super::count::Count;
+use crate::run;
+use anyhow::{Result, ensure};
+use std::process::Command;
+use std::time::Duration;
+
+/// More failures than this are not by chance: then no test gets a second try.
+const MOST: usize = 4;
+/// How long all tests of a kind may take, on a slow machine.
+const LIMIT: Duration = Duration::from_secs(1800);
+
+/// What is known of one kind of test program.
+pub(super) struct Kind {
+    /// Counts the tests in what it prints.
+    pub(super) count: fn(&str) -> Count,
+    /// The names of the tests that failed; `None` if something failed that has no name, such as a program that crashed.
+    pub(super) failed: fn(&str) -> Option<Vec<String>>,
+}
+
+/// Runs `all`, and the tests of it that failed once more with `alone`, which gets their names as further arguments. It fails by its
+/// status, and if it ran no test.
+pub(super) fn counted(
+    kind: &Kind,
+    all: &mut Command,
+    alone: impl FnOnce() -> Command,
+) -> Result<(Count, Result<()>)> {
+    let first = run::tee(all, LIMIT)?;
+    let count = (kind.count)(&first.text);
+    let Err(error) = first.outcome else {
+        return Ok((count, ran_some(count, all)));
+    };
+    let names = (kind.failed)(&first.text).unwrap_or_default();
+    if names.is_empty() || names.len() > MOST || names.len() as u64 != count.failed {
+        return Ok((count, Err(error)));
+    }
+    println!("\n-- failed, and run once more alone: {}", names.join(", "));
+    let second = run::tee(alone().args(&names), LIMIT)?;
+    let ran = (kind.count)(&second.text);
+    let outcome = second.outcome.and_then(|()| {
+        ensure!(
+            ran.passed >= names.len() as u64,
+            "not all of them ran alone"
+        );
+        Ok(())
+    });
+    let again = match (&outcome, (kind.failed)(&second.text)) {
+        (Ok(()), _) => Vec::new(),
+        (Err(_), Some(again)) if !again.is_empty() => again,
+        (Err(_), _) => names.clone(),
+    };
+    for name in names.iter().filter(|name| !again.contains(name)) {
+        println!("unsteady: {name} failed, and passed when it ran alone");
+    }
+    Ok((count.with_second_try(again.len() as u64), outcome))
+}
+
+fn ran_some(count: Count, command: &Command) -> Result<()> {
+    ensure!(count.passed > 0, "{} ran no test", run::line(command));
+    Ok(())
+}
+
+/// Reads the lines `test NAME ... FAILED` of `cargo test`.
+pub(super) fn failed_in_cargo(text: &str) -> Option<Vec<String>> {
+    let begun = text
+        .lines()
+        .filter(|line| line.starts_with("running ") && line.contains(" test"))
+        .count();
+    let ended = text
+        .lines()
+        .filter(|line| line.starts_with("test result: "))
+        .count();
+    let names = once(text.lines().filter_map(|line| {
+        let name = line.strip_prefix("test ")?.strip_suffix(" ... FAILED")?;
+        Some(name.strip_suffix(" - should panic").unwrap_or(name))
+    }));
+    (begun == ended).then_some(names)
+}
+
+/// Reads the lines `FAILED NAME - why` that pytest's `-ra` prints.
+pub(super) fn failed_in_pytest(text: &str) -> Option<Vec<String>> {
+    let errors = text.lines().any(|line| line.starts_with("ERROR "));
+    let names = once(text.lines().filter_map(|line| {
+        let rest = line.strip_prefix("FAILED ")?;
+        Some(rest.split_once(" - ").map_or(rest, |(name, _)| name))
+    }));
+    (!errors).then_some(names)
+}
+
+fn once<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let mut names: Vec<String> = names.map(str::to_owned).collect();
+    names.sort();
+    names.dedup();
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_failed_tests_are_read() {
+        let text = "running 2 tests\ntest a::b ... FAILED\ntest c ... ok\ntest x.rs - y (line 3) ... FAILED\n\
+            failures:\n    a::b\ntest result: FAILED. 1 passed; 2 failed; 0 ignored\n";
+        assert_eq!(
+            failed_in_cargo(text),
+            Some(vec!["a::b".to_owned(), "x.rs - y (line 3)".to_owned()])
+        );
+        assert_eq!(
+            failed_in_cargo("running 1 test\ntest a ... FAILED\n"),
+            None,
+            "the program ended without a result"
+        );
+        let text = "FAILED t/test_a.py::test_b[1 - 2] - assert 1 == 2\n1 failed, 2 passed in 3s\n";
+        assert_eq!(failed_in_pytest(text).map(|names| names.len()), Some(1));
+        assert_eq!(failed_in_pytest("ERROR t/test_a.py::test_b - no\n"), None);
+    }
+
+    /// With what pytest prints: lines of `cargo test` in the output of this test would be counted as its own.
+    #[test]
+    fn only_a_test_that_passes_alone_is_unsteady() {
+        let kind = Kind {
+            count: super::super::count::of_pytest,
+            failed: failed_in_pytest,
+        };
+        let shell = |text: &str| {
+            let mut command = Command::new("sh");
+            command.args(["-c", text, "sh"]);
+            command
+        };
+        let all = "echo 'FAILED a - no'; echo '1 failed, 1 passed in 1s'; exit 1";
+        let passes = "test $1 = a && echo '1 passed in 1s'";
+        let runs_none = "echo 'no tests ran in 1s'";
+        let crashes = "echo 'ERROR a - no'; exit 1";
+        let (count, outcome) = counted(&kind, &mut shell(all), || shell(passes)).expect("runs");
+        assert!(outcome.is_ok());
+        assert_eq!(count.to_string(), "2 passed, 0 failed, 1 unsteady");
+        for second in [all, runs_none, crashes] {
+            let (count, outcome) = counted(&kind, &mut shell(all), || shell(second)).expect("runs");
+            assert!(outcome.is_err(), "{second}");
+            assert_eq!(count.to_string(), "1 passed, 1 failed");
+        }
+        let (_, outcome) = counted(&kind, &mut shell(crashes), || shell(passes)).expect("runs");
+        assert!(outcome.is_err());
+    }
+}
