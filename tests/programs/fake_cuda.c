@@ -174,7 +174,6 @@ struct stream {
     queue_t *queue;
     graph_t *capture;
     work_t *first, **last;
-    pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t more, done;
     /* How many pieces of work there have been, may run, and have run. */
@@ -731,7 +730,14 @@ static stream_t *new_stream(context_t *context) {
     pthread_mutex_init(&made->lock, NULL);
     pthread_cond_init(&made->more, NULL);
     pthread_cond_init(&made->done, NULL);
-    return pthread_create(&made->thread, NULL, serve, made) ? NULL : made;
+    /* Detached from the start: glibc before 2.37 may read a thread's memory after its end if it is detached while it ends (bug 19951). */
+    pthread_attr_t detached;
+    pthread_t thread;
+    pthread_attr_init(&detached);
+    pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
+    int status = pthread_create(&thread, &detached, serve, made);
+    pthread_attr_destroy(&detached);
+    return status ? NULL : made;
 }
 
 int cuStreamCreate(stream_t **stream, unsigned flags) {
@@ -996,7 +1002,6 @@ int cuStreamDestroy_v2(stream_t *stream) {
     go(stream);
     pthread_mutex_unlock(&stream->lock);
     /* What is on it goes on, and events may still mean it, so it is never freed. */
-    pthread_detach(stream->thread);
     __atomic_fetch_sub(&streams, 1, __ATOMIC_SEQ_CST);
     return SUCCESS;
 }
