@@ -131,7 +131,8 @@ impl Search<'static> {
         ivar: SymElement<T>,
         cmp: Cmp,
         value: T,
-        waits: Option<Operation>,
+        called: Operation,
+        waits: bool,
         answers: bool,
     ) -> Search<'static> {
         Search {
@@ -142,6 +143,7 @@ impl Search<'static> {
             expected: Expected::Same(value.to_bits()),
             status: None,
             goal: Goal::One,
+            called,
             waits,
             answers,
         }
@@ -162,7 +164,7 @@ impl Runtime {
     ) -> Result<()> {
         self.inner.ready()?;
         self.inner.within(ivar.range())?;
-        let search = || Search::one(ivar, cmp, value, Some(Operation::WaitUntil), false);
+        let search = || Search::one(ivar, cmp, value, Operation::WaitUntil, true, false);
         if let Some(found) = self.inner.transport.search(self.lane, search) {
             return found.map(drop);
         }
@@ -179,7 +181,7 @@ impl Runtime {
         };
         let seen = self.inner.wait_word(wait, || {
             let transport = self.inner.transport.own();
-            let seen = transport.load(offset, size_of::<T>());
+            let seen = transport.load(Operation::WaitUntil, offset, size_of::<T>());
             if cmp.holds(T::from_bits(seen), value) {
                 Ok(seen)
             } else {
@@ -289,13 +291,15 @@ impl Runtime {
     pub fn test<T: WaitElement>(&self, ivar: SymElement<T>, cmp: Cmp, value: T) -> Result<bool> {
         self.inner.ready()?;
         self.inner.within(ivar.range())?;
-        let search = || Search::one(ivar, cmp, value, None, true);
+        let search = || Search::one(ivar, cmp, value, Operation::Test, false, true);
         if let Some(found) = self.inner.transport.search(self.lane, search) {
             return found.map(|found| found.held);
         }
         let transport = &self.inner.transport;
         transport.look(ivar.range());
-        let seen = transport.own().load(ivar.offset(), size_of::<T>());
+        let seen = transport
+            .own()
+            .load(Operation::Test, ivar.offset(), size_of::<T>());
         transport.own().failure()?;
         let holds = cmp.holds(T::from_bits(seen), value);
         if holds {
