@@ -51,8 +51,13 @@ impl Evidence {
             let left = board.and_then(Left::first_of);
             self.left = left.filter(|left| left.pe != index);
             // Where the PE was because of which this one may have failed: its own end is not looked at any more.
+            let another_program = self
+                .left
+                .as_ref()
+                .is_some_and(|left| left.program.is_some());
             if let Some((board, gone)) = board.and_then(|board| Some((board, board.first_gone()?)))
                 && gone as usize != index
+                && !another_program
             {
                 self.places.push((gone as usize, board.end_of(gone)));
             }
