@@ -91,7 +91,29 @@ pub(crate) fn translate(text: &str, language: usize) -> String {
     translated
 }
 
+/// The enums of which errors name members, and what stands before a member in each language.
+#[rustfmt::skip]
+const ENUMS: &[(&str, [&str; LANGUAGES])] = &[
+    ("Op", ["NVSHMEMRS_OP_", "Op::", "Op.", "FFI.Op.", "NVSHMEMRS_OP_"]),
+    ("Cmp", ["NVSHMEMRS_CMP_", "Cmp::", "ComparisonType.CMP_", "FFI.Cmp.", "NVSHMEMRS_CMP_"]),
+    ("SignalOp", ["NVSHMEMRS_SIGNAL_", "SignalOp::", "SignalOp.SIGNAL_", "FFI.SignalOp.", "NVSHMEMRS_SIGNAL_"]),
+];
+
+/// A member of one of the enums, which Rust and C++ write `Cmp::Eq` and the other languages in capitals.
+fn member(rust: &str, language: usize) -> Option<String> {
+    let (of, member) = rust.split_once("::")?;
+    let (_, prefixes) = ENUMS.iter().find(|(name, _)| *name == of)?;
+    let prefix = prefixes[language];
+    Some(match prefix.ends_with("::") {
+        true => format!("{prefix}{member}"),
+        false => format!("{prefix}{}", member.to_uppercase()),
+    })
+}
+
 fn name(rust: &str, language: usize) -> String {
+    if let Some(member) = member(rust, language) {
+        return member;
+    }
     let find = |name: &str| WORDS.iter().find(|(rust, _)| *rust == name);
     match rust.strip_suffix("()") {
         Some(function) => {
@@ -121,6 +143,20 @@ mod tests {
             "argument `dst` is `None`: call `array()` or `get_unique_id()`, not `ls` with dest",
             "argument `dest` is `C_NULL`: call `FFI.nvshmemrs_malloc()` or `FFI.nvshmemrs_unique_id_new()`, not `ls` with dest",
             "argument `dest` is `c_null_ptr`: call `nvshmemrs_malloc()` or `nvshmemrs_unique_id_new()`, not `ls` with dest",
+        ];
+        assert_eq!(all, wanted);
+    }
+
+    #[test]
+    fn members_of_enums_are_translated() {
+        let text = "one of `Op::Sum`, `Cmp::Le` and `SignalOp::Add`, not `Other::Sum`";
+        let all = [0, 1, 2, 3, 4].map(|language| translate(text, language));
+        let wanted = [
+            "one of `NVSHMEMRS_OP_SUM`, `NVSHMEMRS_CMP_LE` and `NVSHMEMRS_SIGNAL_ADD`, not `Other::Sum`",
+            "one of `Op::Sum`, `Cmp::Le` and `SignalOp::Add`, not `Other::Sum`",
+            "one of `Op.SUM`, `ComparisonType.CMP_LE` and `SignalOp.SIGNAL_ADD`, not `Other::Sum`",
+            "one of `FFI.Op.SUM`, `FFI.Cmp.LE` and `FFI.SignalOp.ADD`, not `Other::Sum`",
+            "one of `NVSHMEMRS_OP_SUM`, `NVSHMEMRS_CMP_LE` and `NVSHMEMRS_SIGNAL_ADD`, not `Other::Sum`",
         ];
         assert_eq!(all, wanted);
     }

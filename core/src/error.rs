@@ -290,7 +290,8 @@ pub enum Error {
     OnStream(&'static str),
     /// A member left a collective half-way.
     #[error(
-        "`{operation}` cannot begin: PE {pe} left a collective on team {team} half-way (deadline, interrupt, a stopped PE, or an error of its own), so the team cannot go on"
+        "`{operation}` cannot begin: PE {pe} left a collective on team {team} half-way (deadline, interrupt, a stopped PE, or an \
+         error of its own), so the team cannot go on"
     )]
     TeamBroken {
         /// The call that was refused.

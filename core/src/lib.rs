@@ -17,7 +17,8 @@
 //! | how the PEs of a job find each other | `bootstrap`, [`local`] |
 //! | init and finalize | `lifecycle` |
 //! | operations that run later, in order | [`Stream`] |
-//! | operations: they check every argument, once | `memory_management`, `team_management`, `collectives`, `rma`, `strided`, `atomics`, `signal`, `point_to_point`, `order` |
+//! | operations over a team: they check every argument, once | `memory_management`, `team_management`, `collectives` |
+//! | the other operations, which do so, too | `rma`, `strided`, `atomics`, `signal`, `point_to_point`, `order` |
 //! | waiting, and who waits for what | `wait`, [`board`] |
 //! | a PE's membership in a job, its heap and its teams | [`Runtime`], `heap`, `team`, `symmetric` |
 //! | memory and data movement, which take arguments for granted | `transport` |

@@ -58,7 +58,7 @@ impl Op {
                 Error::invalid(
                     "op",
                     number,
-                    "the number of a reduction: 1 (sum), 2 (min), 3 (max), 4 (prod), 5 (and), 6 (or) or 7 (xor)",
+                    "one of `Op::Sum`, `Op::Min`, `Op::Max`, `Op::Prod`, `Op::And`, `Op::Or` and `Op::Xor`",
                 )
             })
     }
@@ -95,7 +95,7 @@ impl Cmp {
                 Error::invalid(
                     "cmp",
                     number,
-                    "the number of a comparison: 0 (==), 1 (!=), 2 (>), 3 (<=), 4 (<) or 5 (>=)",
+                    "one of `Cmp::Eq`, `Cmp::Ne`, `Cmp::Gt`, `Cmp::Le`, `Cmp::Lt` and `Cmp::Ge`",
                 )
             })
     }
@@ -142,7 +142,11 @@ impl SignalOp {
         match number {
             9 => Ok(SignalOp::Set),
             10 => Ok(SignalOp::Add),
-            _ => Err(Error::invalid("signal_op", number, "9 (set) or 10 (add)")),
+            _ => Err(Error::invalid(
+                "signal_op",
+                number,
+                "`SignalOp::Set` or `SignalOp::Add`",
+            )),
         }
     }
 }

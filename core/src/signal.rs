@@ -114,7 +114,7 @@ impl Runtime {
     pub fn signal_wait(&self, signal: SymElement<u64>, cmp: Cmp, value: u64) -> Result<u64> {
         self.inner.ready()?;
         self.inner.within(signal.range())?;
-        let search = || Search::one(signal, cmp, value, Some(Operation::SignalWait), true);
+        let search = || Search::one(signal, cmp, value, Operation::SignalWait, true, true);
         if let Some(found) = self.inner.transport.search(self.lane, search) {
             return found.map(|found| found.bits);
         }
@@ -130,7 +130,11 @@ impl Runtime {
             },
         };
         self.inner.wait_word(wait, || {
-            let seen = self.inner.transport.own().signal_fetch(offset);
+            let seen = self
+                .inner
+                .transport
+                .own()
+                .signal_fetch(Operation::SignalWait, offset);
             if cmp.holds(seen, value) {
                 Ok(seen)
             } else {
@@ -168,7 +172,9 @@ impl Runtime {
         }
         let transport = &self.inner.transport;
         transport.look(signal.range());
-        let seen = transport.own().signal_fetch(signal.offset());
+        let seen = transport
+            .own()
+            .signal_fetch(Operation::SignalFetch, signal.offset());
         transport.own().failure()?;
         transport.acquired(signal.range(), seen, Operation::SignalFetch);
         Ok(seen)

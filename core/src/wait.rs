@@ -289,15 +289,12 @@ impl Inner {
     /// How long a wait of this thread that began at `since_ns` may last, and what says so.
     fn limit(&self, operation: Operation, since_ns: u64) -> Option<(Duration, Limit)> {
         let own = match (operation, deadline::until()) {
-            (Operation::Init, _) => {
-                let left = Duration::from_nanos(self.init_until.saturating_sub(since_ns));
-                Some((left, Limit::InitTimeout))
-            }
+            (Operation::Init, _) => Some(self.limits.of_init(since_ns)),
             (_, Some(until)) => {
                 let left = Duration::from_nanos(until.saturating_sub(since_ns));
                 Some((left, Limit::Deadline))
             }
-            _ => self.timeout.map(|limit| (limit, Limit::Timeout)),
+            _ => self.limits.timeout(),
         };
         let outer = OUTER.get().map(|(until, limit)| {
             let left = Duration::from_nanos(until.saturating_sub(since_ns));

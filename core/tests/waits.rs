@@ -427,7 +427,7 @@ fn a_deadline_names_elements_and_values() {
             (
                 "wait_until",
                 rt.wait_until(floats.at(0)?, Cmp::Gt, 0.25),
-                format!("waits for the double element {} to be > 0.25, sees -0.5", at(floats.at(0)?.offset())),
+                format!("waits for the float64 element {} to be > 0.25, sees -0.5", at(floats.at(0)?.offset())),
             ),
             (
                 "wait_until_all",
@@ -437,7 +437,7 @@ fn a_deadline_names_elements_and_values() {
                 ),
             ),
             (
-                "wait_until_all",
+                "wait_until_all_vector",
                 rt.wait_until_all_vector(&all, Some(&[0, 0, 1, 0, 0]), Cmp::Eq, &[9, 9, 9, 9, -5]),
                 format!(
                     "waits for all of the 5 int32 elements {start}; the first that does not hold yet, element 4, is to be == -5, sees -4"
@@ -451,7 +451,12 @@ fn a_deadline_names_elements_and_values() {
                 ),
             ),
             (
-                "wait_until_some",
+                "wait_until_all",
+                rt.wait_until_all(&ivars.slice(4..)?, None, Cmp::Ge, -2),
+                format!("waits for the int32 element {fourth} to be >= -2, sees -4"),
+            ),
+            (
+                "wait_until_some_vector",
                 rt.wait_until_some_vector(&small.all(), None, Cmp::Gt, &[-7, 0, 0]).map(drop),
                 format!(
                     "waits for any of the 3 int8 elements {}; the first that does not hold yet, element 0, is to be > -7, sees -7",
@@ -465,6 +470,7 @@ fn a_deadline_names_elements_and_values() {
             let text = error.to_string();
             assert!(text.starts_with(&format!("`{operation}` of PE 0 gave up after ")), "{text}");
             assert!(text.contains(&expected), "{text}\nlacks\n{expected}");
+            assert!(text.contains("the limit that the timeout given to init sets"), "{text}");
         }
         let start = Instant::now();
         assert!(rt.wait_until_all(&all, None, Cmp::Lt, 0).is_err());
@@ -496,7 +502,7 @@ fn the_board_shows_the_element_that_is_missing() {
                 );
                 std::thread::sleep(Duration::from_millis(2));
             };
-            assert_eq!((wait.pe, wait.operation), (1, "wait_until_all"));
+            assert_eq!((wait.pe, wait.operation), (1, "wait_until_all_vector"));
             assert_eq!(wait.team, None);
             assert!(
                 wait.target.contains("all of the 6 int16 elements")

@@ -21,11 +21,11 @@ signal[:] = 0
 nvshmem.barrier_all()
 
 # Four elements go to [2, 6) of the right neighbour; its elements next to them stay as they are.
-nvshmem.put_signal(data[2:6], me * 100.0 + np.arange(4), signal, 1, SignalOp.SIGNAL_SET, right)
-assert nvshmem.signal_wait(signal, 1, ComparisonType.CMP_GE) >= 1
+nvshmem.put_signal(data[2:6], me * 100.0 + np.arange(4), signal[:1], 1, SignalOp.SIGNAL_SET, right)
+assert nvshmem.signal_wait(signal[:1], 1, ComparisonType.CMP_GE) >= 1
 assert data[2:6].tolist() == [left * 100.0 + i for i in range(4)]
 assert data[1] == 0 and data[6] == 0
-assert nvshmem.signal_fetch(signal) == 1 and nvshmem.signal_fetch(signal[1:]) == 0
+assert nvshmem.signal_fetch(signal[:1]) == 1 and nvshmem.signal_fetch(signal[1:]) == 0
 
 fetched = np.zeros(4)
 nvshmem.barrier_all()

@@ -680,10 +680,10 @@ static void backpressure(void)
         int32_t (*call)(nvshmemrs_stream_t, uint64_t);
         const char *name;
         uint64_t least, most;
-    } calls[] = {{put_word, "put", 400, ROOM},
+    } calls[] = {{put_word, "p`", 400, ROOM},
                  {put_pages, "put", 40, (4 << 20) / (AWAY * 8)},
                  {put_pinned, "put", 400, ROOM},
-                 {put_by_handle, "put", 200, ROOM},
+                 {put_by_handle, "p`", 200, ROOM},
                  {give_signal, "signal_op", 400, ROOM},
                  {meet, "reduce", 400, ROOM}};
     begin();

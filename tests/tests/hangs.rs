@@ -235,7 +235,7 @@ const WAITS: [(&str, &str); 9] = [
     ("reduce", "waits for PE 1"),
     ("malloc", "waits for PE 1"),
     ("signal_wait", "to be == 1, sees 0"),
-    ("wait_until_all", "is to be == 1, sees 0"),
+    ("wait_until_all", "to be == 1, sees 0"),
     (
         "team_init",
         "waits for 1 more PE to call team_init with unique id 7",

@@ -253,7 +253,7 @@ fn nonsense_on_the_command_line_is_refused() {
         ("-n 0 true", "1..=4096"),
         ("-n 4097 true", "1..=4096"),
         ("-n x true", "invalid"),
-        ("true", "--np <N>"),
+        ("true", "-n <N>"),
         ("-n 2", "<COMMAND>"),
         ("-n 2 --tga true", "--tga"),
         ("-n 2 --grace -1 true", "--grace"),

@@ -118,6 +118,23 @@ fn a_pe_that_lets_its_job_go_and_lives_on_is_told_as_such() {
     );
 }
 
+/// The lines are the same whether its process ends before those of the others or after them.
+#[test]
+fn a_pe_that_leaves_its_job_in_order_to_end_is_told_like_any_other() {
+    let output = left("60", &["leave"]);
+    output.assert_code(7);
+    assert_line(
+        &output,
+        "PE 1 (pid ",
+        "exited with status 7 outside of nvshmemrs' waits",
+    );
+    let lines = closing(&output);
+    for other in ["  PE 0 (pid ", "  PE 2 (pid "] {
+        let told = lines.iter().any(|line| line.starts_with(other));
+        assert!(told, "{other}: {}", output.describe());
+    }
+}
+
 #[test]
 fn a_signal_that_is_passed_on_is_told_as_such() {
     let mut command = launcher(2, &[]);

@@ -20,7 +20,16 @@ fn pages() -> Vec<PathBuf> {
         .map(|entry| entry.expect("a folder's entry").path())
         .filter(|path| path.extension().is_some_and(|extension| extension == "md"))
         .collect();
-    pages.extend(["README.md", "SECURITY.md", "CHANGELOG.md"].map(|page| workspace().join(page)));
+    pages.extend(
+        [
+            "README.md",
+            "SECURITY.md",
+            "CHANGELOG.md",
+            "examples/README.md",
+            "bindings/python/README.md",
+        ]
+        .map(|page| workspace().join(page)),
+    );
     pages
 }
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import enum
 import inspect
+import os
+import subprocess
+import sys
 from typing import Any, Callable, List
 
 import numpy as np
@@ -98,6 +101,64 @@ def test_an_operation_is_a_name_or_an_op(job: None) -> None:
     refused(lambda: nvshmem.collective_on_buffer("reduce", 0, c, c, "float", 1), "op=1")
     refused(lambda: nvshmem.collective_on_buffer(0, "reduce", c, c), "team='reduce'")
     nvshmem.barrier_all()
+
+
+def test_a_comparison_that_is_none(flag: Any) -> None:
+    for call in (
+        lambda: nvshmem.wait_until(flag, Cmp.CMP_SENTINEL, 1),
+        lambda: nvshmem.signal_wait(flag, 1, Cmp.CMP_SENTINEL),
+    ):
+        refused(call, "one of `ComparisonType.CMP_EQ`, ", " and `ComparisonType.CMP_GE`")
+
+
+def test_a_signal_is_one_element(flag: Any) -> None:
+    many, none = nvshmem.array(4, "u8"), nvshmem.array(4, "u8")[:0]
+    for signal, words in ((many, "signal_var is 4 elements of uint64"), (none, "needs 8 bytes")):
+        for call in (
+            lambda: nvshmem.signal_wait(signal, 0, Cmp.CMP_EQ),
+            lambda: nvshmem.signal_op(signal, 1, SET, 0),
+            lambda: nvshmem.signal_fetch(signal),
+            lambda: nvshmem.put_signal(flag, np.ones(1, "u8"), signal, 1, SET, 0),
+        ):
+            refused(call, words)
+    refused(lambda: nvshmem.signal_fetch(many), "such as signal_var[0:1]")
+    assert not many.any() and flag[0] == 0
+    nvshmem.signal_op(many[2:3], 5, SET, 0)
+    assert list(many) == [0, 0, 5, 0]
+    assert nvshmem.signal_wait(many[2:3], 5, Cmp.CMP_EQ) == 5
+
+
+def test_only_teams_are_listed_as_teams(job: None) -> None:
+    with pytest.raises(nvshmem.NvshmemInvalid) as caught:
+        nvshmem.barrier("ROWS")
+    listed = str(caught.value).partition("the teams are ")[2].split(", ")
+    assert "TEAM_WORLD" in listed and "TEAM_SHARED" in listed
+    assert not {"TEAM_INVALID", "TEAM_MC_SHARED", "TEAMS_MIN", "TEAM_INDEX_MAX"} & set(listed)
+    for name in listed:
+        assert nvshmem.team_n_pes(name) >= -1
+
+
+def test_types_have_their_article(job: None) -> None:
+    a = nvshmem.array(2)
+    refused(lambda: nvshmem.put(3, a, 0), "dst is an int: pass")
+    refused(lambda: nvshmem.put(a, [1, 2], 0), "src is a list: pass")
+    refused(lambda: nvshmem.put(object(), a, 0), "dst is an object: pass")
+
+
+def test_the_limit_of_a_wait_has_the_callers_name() -> None:
+    lines = "import nvshmemrs.core as n; n.init({}); a = n.array(1, 'f8'); n.wait_until(a, {}, 1.0)"
+    for given, setting, words in (
+        ("timeout=0.05", {}, "the timeout given to init sets: it waits for the float64 element"),
+        ("", {"NVSHMEMRS_TIMEOUT": "0.05"}, "the limit that NVSHMEMRS_TIMEOUT sets: it waits"),
+    ):
+        program = lines.format(given, "n.ComparisonType.CMP_EQ")
+        done = subprocess.run(
+            [sys.executable, "-c", program],
+            env={**os.environ, **setting},
+            capture_output=True,
+            text=True,
+        )
+        assert words in done.stderr, done.stderr
 
 
 def test_a_member_of_an_enum_is_no_value(job: None) -> None:

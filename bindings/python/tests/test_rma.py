@@ -240,12 +240,12 @@ def test_signals(job: None) -> None:
     nvshmem.put_signal(a, np.arange(4.0), sig[1:], 5, SignalOp.SIGNAL_SET, 0)
     assert sig.tolist() == [0, 5] and a.tolist() == [0, 1, 2, 3]
     assert nvshmem.signal_wait(sig[1:], 5, ComparisonType.CMP_GE) == 5
-    nvshmem.signal_op(sig, 2**64 - 1, SignalOp.SIGNAL_ADD, 0)
-    nvshmem.signal_op(sig, 4, SignalOp.SIGNAL_ADD, pe=0)
-    assert nvshmem.signal_fetch(sig) == 3
-    nvshmem.put_signal_nbi(a, np.ones(4), sig, 9, SignalOp.SIGNAL_SET, 0, count=1)
+    nvshmem.signal_op(sig[:1], 2**64 - 1, SignalOp.SIGNAL_ADD, 0)
+    nvshmem.signal_op(sig[:1], 4, SignalOp.SIGNAL_ADD, pe=0)
+    assert nvshmem.signal_fetch(sig[:1]) == 3
+    nvshmem.put_signal_nbi(a, np.ones(4), sig[:1], 9, SignalOp.SIGNAL_SET, 0, count=1)
     nvshmem.quiet()
-    assert a[:2].tolist() == [1, 1] and nvshmem.signal_fetch(sig) == 9
+    assert a[:2].tolist() == [1, 1] and nvshmem.signal_fetch(sig[:1]) == 9
     nvshmem.fence()
     with nvshmem.buffer(8) as b:
         nvshmem.signal_op(b, 1, SignalOp.SIGNAL_SET, 0)

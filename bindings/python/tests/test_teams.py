@@ -115,7 +115,7 @@ def test_split_2d_refuses(job: None, arguments: tuple) -> None:
     [
         ((TeamConfig(), 0, 1, 0), {}, "no uniqueid"),
         ((None, 0, 1, 0), {}, "no uniqueid"),
-        ((7, 0, 1, 0), {}, "team_config is a int"),
+        ((7, 0, 1, 0), {}, "team_config is an int"),
         ((TeamConfig(uniqueid=1), 0), {}, "npes=None, n_pes=None"),
         ((TeamConfig(uniqueid=1), 0, 1, 0), {"n_pes": 1}, "give one of them"),
         ((TeamConfig(uniqueid=1), 0), {"n_pes": 1}, "pe_idx_in_team=None, my_pe=None"),

@@ -14,13 +14,9 @@ pub const MAX_PES: i64 = 4096;
 #[derive(Clone, Debug, Parser)]
 #[command(name = "nvshmemrs-run", version, after_help = NOTES)]
 pub struct Args {
-    /// Number of PEs, 1 to 4096; `-np N` means the same.
-    #[arg(
-        short = 'n',
-        long = "np",
-        value_name = "N",
-        allow_negative_numbers = true
-    )]
+    /// Number of PEs, 1 to 4096; `-np N` and `--np N` mean the same.
+    // They are no names of it here, so that errors of usage say `-n`: see `words`.
+    #[arg(short = 'n', value_name = "N", allow_negative_numbers = true)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=MAX_PES))]
     pub n_pes: u32,
 
@@ -66,7 +62,7 @@ Signals: SIGINT, SIGTERM, SIGHUP, SIGQUIT and SIGUSR2 go to every PE; a second S
 and SIGCONT stop and continue it. SIGUSR1 prints what the PEs wait for.
 Standard input goes to PE 0; the others read nothing.";
 
-/// The words of a command line, with `-n` for `-np` before the command: clap would read that as `-n p`.
+/// The words of a command line, with `-n` for `-np` and `--np` before the command: clap would read the first as `-n p`.
 pub fn words(line: impl Iterator<Item = OsString>) -> Vec<OsString> {
     let command = Args::command();
     let takes_value = |word: &str| {
@@ -86,8 +82,11 @@ pub fn words(line: impl Iterator<Item = OsString>) -> Vec<OsString> {
     let mut words: Vec<OsString> = line.collect();
     let mut at = 1;
     while let Some(word) = words.get_mut(at) {
-        if word == "-np" {
+        let text = word.to_string_lossy().into_owned();
+        if text == "-np" || text == "--np" {
             *word = "-n".into();
+        } else if let Some(number) = text.strip_prefix("--np=") {
+            *word = format!("-n={number}").into();
         }
         let text = word.to_string_lossy();
         if !text.starts_with('-') || text == "--" {
@@ -142,6 +141,7 @@ mod tests {
         for line in [
             "nvshmemrs-run -np 4 ./x -np 2",
             "nvshmemrs-run --np 4 ./x -np 2",
+            "nvshmemrs-run --np=4 ./x -np 2",
             "nvshmemrs-run --tag --grace 2 --heap 1m -np 4 -- ./x -np 2",
         ] {
             let args = parse(line).expect(line);

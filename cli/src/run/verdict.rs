@@ -50,6 +50,17 @@ impl Evidence {
             self.first = Some(index);
             let left = board.and_then(Left::first_of);
             self.left = left.filter(|left| left.pe != index);
+            // Where the PE was because of which this one may have failed: its own end is not looked at any more.
+            let another_program = self
+                .left
+                .as_ref()
+                .is_some_and(|left| left.program.is_some());
+            if let Some((board, gone)) = board.and_then(|board| Some((board, board.first_gone()?)))
+                && gone as usize != index
+                && !another_program
+            {
+                self.places.push((gone as usize, board.end_of(gone)));
+            }
         }
     }
 
@@ -90,6 +101,7 @@ impl Evidence {
             lines.extend(picture.lines().iter().map(|line| format!("  {line}")));
         }
         let line = |index: usize| self.line(&job.pes()[index], command);
+        let mut told = [first, culprit];
         lines.push(line(first));
         if culprit != first
             && let Some(pe) = job.pes().get(culprit)
@@ -98,10 +110,17 @@ impl Evidence {
             let own = own_failure(job, culprit);
             match left {
                 // Its own status is the job's, so its line takes the place of that of the one that failed because of it.
-                Some(left) if own => {
+                Some(left) if own && left.program.is_some() => {
                     lines.pop();
                     let before = format!("before that, it had left the job {}", left.how());
                     lines.push(format!("{}; {before}, {}", line(culprit), left.place));
+                    told = [culprit; 2];
+                }
+                // One that leaves the job in order to end is no different from one that ends: how long that took says nothing.
+                _ if own => {
+                    lines.pop();
+                    lines.push(line(culprit));
+                    told = [culprit; 2];
                 }
                 Some(left) => lines.push(format!(
                     "before that, PE {culprit} (pid {}) left the job {}, {}; {}",
@@ -110,10 +129,6 @@ impl Evidence {
                     left.place,
                     afterwards(pe, first)
                 )),
-                None if own => {
-                    lines.pop();
-                    lines.push(line(culprit));
-                }
                 None if pe.ended_by_launcher().is_some() => lines.push(format!(
                     "before that, PE {culprit} (pid {}) was gone without calling finalize; {}",
                     pe.pid.as_raw_pid(),
@@ -131,7 +146,6 @@ impl Evidence {
             }
         }
         if let (Some(picture), None) = (&self.picture, &self.interrupted) {
-            let told = [first, culprit];
             let others = picture.lines_of(|pe| !told.contains(&(pe as usize)));
             if !others.is_empty() {
                 lines.push("at that moment the others were:".to_string());

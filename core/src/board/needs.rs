@@ -2,6 +2,7 @@
 
 use super::{Board, Entry, State};
 use crate::Pe;
+use crate::dtype::Dtype;
 use crate::job::published::{Target, Wait as Waiting};
 use crate::job::team;
 use crate::operation::Operation;
@@ -98,17 +99,15 @@ impl Board {
                 let (index, expected) = entry.seen.element.unwrap_or((0, expected));
                 let expected = format!("{} {}", cmp.sign(), dtype.number(expected));
                 let place = format!("at byte {offset:#x} of its symmetric heap");
-                let name = format!("{dtype:?}").to_lowercase();
+                let name = sized_name(dtype);
                 let which = match entry.wait.operation {
-                    Operation::WaitUntilAll => "all",
+                    Operation::WaitUntilAll | Operation::WaitUntilAllVector => "all",
                     _ => "any",
                 };
-                let target = match entry.wait.operation {
-                    Operation::SignalWait => format!("the signal {place} to be {expected}"),
-                    Operation::WaitUntil => {
-                        format!("the {name} element {place} to be {expected}")
-                    }
-                    _ => format!(
+                let target = match (entry.wait.operation, count) {
+                    (Operation::SignalWait, _) => format!("the signal {place} to be {expected}"),
+                    (_, 1) => format!("the {name} element {place} to be {expected}"),
+                    (_, count) => format!(
                         "{which} of the {count} {name} elements {place}; the first that does not hold yet, element \
                          {index}, is to be {expected}"
                     ),
@@ -232,5 +231,30 @@ impl Board {
                 same.then(|| (place(&entry.wait), ended))
             });
         last.max_by_key(|last| last.1)
+    }
+}
+
+/// The name of a type that says its size: programs in every language read it.
+fn sized_name(dtype: Dtype) -> String {
+    match dtype {
+        Dtype::Half => "float16".to_string(),
+        Dtype::Float => "float32".to_string(),
+        Dtype::Double => "float64".to_string(),
+        Dtype::Complexf => "complex64".to_string(),
+        Dtype::Complexd => "complex128".to_string(),
+        other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_say_sizes() {
+        for dtype in Dtype::ALL {
+            let bits = (dtype.size() * 8).to_string();
+            assert!(sized_name(dtype).ends_with(&bits), "{dtype}");
+        }
     }
 }

@@ -145,8 +145,8 @@ impl Rendezvous<'_> {
             }
             if is_over {
                 return Err(bootstrap(format!(
-                    "after {:.1?} (NVSHMEMRS_INIT_TIMEOUT) PE 0 of {} was not there (told by {}); {tried}",
-                    self.deadline, self.n_pes, self.how
+                    "after {:.1?} ({}) PE 0 of {} was not there (told by {}); {tried}",
+                    self.deadline, self.limit, self.n_pes, self.how
                 )));
             }
             if interrupt::asked() {
@@ -173,8 +173,8 @@ impl Rendezvous<'_> {
     fn explain(&self, why: Unheard, who: &str) -> Failure {
         match why {
             Unheard::Late => Failure::Other(bootstrap(format!(
-                "after {:.1?} (NVSHMEMRS_INIT_TIMEOUT) PE 0 had not said that all {} PEs are there{who}",
-                self.deadline, self.n_pes
+                "after {:.1?} ({}) PE 0 had not said that all {} PEs are there{who}",
+                self.deadline, self.limit, self.n_pes
             ))),
             Unheard::Interrupted => Failure::Other(self.interrupted(format!(
                 "it waits for the word of PE 0 that all {} PEs are there{who}",

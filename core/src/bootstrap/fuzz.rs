@@ -157,6 +157,7 @@ fn rendezvous<'a>(key: &'a Key, pe: Pe, n_pes: Pe, page: &'a Page) -> Rendezvous
         gpu: None,
         default_heap: 16 << 20,
         deadline: Duration::from_secs(60),
+        limit: "a minute",
         until: far(),
         word: None,
         look: Cell::new(far()),

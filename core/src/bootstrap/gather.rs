@@ -341,8 +341,9 @@ impl<'a> Gathering<'a> {
             some => format!("; {some} connections had not said who they are"),
         };
         format!(
-            "after {:.1?} (NVSHMEMRS_INIT_TIMEOUT) PE {} of {} had not joined at @{} on this host (told by {}){refused}{silent}",
+            "after {:.1?} ({}) PE {} of {} had not joined at @{} on this host (told by {}){refused}{silent}",
             self.job.deadline,
+            self.job.limit,
             missing.join(", "),
             self.job.n_pes,
             self.job.key.name(),

@@ -101,8 +101,9 @@ impl Rendezvous<'_> {
             });
             if self.is_over() {
                 return Err(bootstrap(format!(
-                    "after {:.1?} (NVSHMEMRS_INIT_TIMEOUT) {} had not mapped the job's memory",
+                    "after {:.1?} ({}) {} had not mapped the job's memory",
                     self.deadline,
+                    self.limit,
                     crate::words::pes(&missing)
                 )));
             }

@@ -65,7 +65,7 @@ impl Job {
     /// Collective over all PEs of the job.
     pub fn join(&self, pe: Pe) -> Result<Runtime> {
         crate::error::check_pe("pe", pe, self.control.n_pes())?;
-        let until = Instant::now() + self.attr.init_timeout;
+        let until = Instant::now() + self.attr.init_timeout.0;
         let mut joined = crate::lock::lock(&self.joined);
         if std::mem::replace(&mut joined[pe as usize], true) {
             return Err(Error::invalid(
@@ -156,7 +156,7 @@ mod tests {
         let late = Runtime::assemble(control, 0, &job.attr, me, until, joined, None).unwrap_err();
         assert!(matches!(late, Error::Timeout { .. }), "{late}");
         assert!(
-            late.to_string().contains("NVSHMEMRS_INIT_TIMEOUT"),
+            late.to_string().contains("the init_timeout given to init"),
             "{late}"
         );
     }

@@ -80,7 +80,7 @@ fn join(
 ) -> Result<Runtime> {
     check_job(pe, n_pes)?;
     let resolved = attr.resolve()?;
-    let until = Instant::now() + resolved.init_timeout;
+    let until = Instant::now() + resolved.init_timeout.0;
     let page = forming::Page::new(key.name(), pe, n_pes, until)?;
     let origin = transport::of_process(resolved.memory, resolved.device, pe);
     let default_heap = match (pe, resolved.heap_bytes) {
@@ -97,7 +97,8 @@ fn join(
         exchanges: origin.exchanges(),
         gpu: origin.gpu(),
         default_heap,
-        deadline: resolved.init_timeout,
+        deadline: resolved.init_timeout.0,
+        limit: resolved.init_timeout.1.name(),
         until,
         word: word.as_ref(),
         look: Cell::new(Instant::now() + socket::LOOK),

@@ -62,6 +62,8 @@ pub(super) struct Rendezvous<'a> {
     pub(super) default_heap: u64,
     /// How long it may take, for messages.
     pub(super) deadline: Duration,
+    /// What says so.
+    pub(super) limit: &'static str,
     /// When that is over.
     pub(super) until: Instant,
     /// What the launcher says, if it is ours, and when to look there next: a job that comes together soon need not.

@@ -69,7 +69,7 @@ impl Turn<'_> {
 }
 
 impl Meeting for Turn<'_> {
-    fn team(&self) -> u32 {
+    fn team_index(&self) -> u32 {
         self.team.index
     }
 

@@ -37,7 +37,7 @@ use crate::team::{Members, Team, TeamState};
 use crate::{Error, Pe, Result};
 use std::cell::Cell;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::sync::atomic::fence;
 
 /// What fits in a meeting's payload.
@@ -89,7 +89,7 @@ pub(crate) struct Turn<'a> {
 impl Drop for Turn<'_> {
     #[inline(always)]
     fn drop(&mut self) {
-        self.team.busy.store(false, Release);
+        self.team.leave();
     }
 }
 
@@ -116,7 +116,7 @@ impl Inner {
         self.check_job(operation)?;
         let handle = team;
         let team = self.team(handle)?;
-        if team.busy.swap(true, Acquire) {
+        if !team.enter() {
             return Err(self.busy(operation, team));
         }
         let turn = Turn {
@@ -176,7 +176,7 @@ impl<'a> Turn<'a> {
 
     /// The epoch that the next meeting will have.
     pub(crate) fn next_epoch(&self) -> u64 {
-        self.team.epoch.load(Relaxed) + 1
+        self.team.next_epoch()
     }
 
     #[inline(always)]
@@ -256,8 +256,7 @@ impl<'a> Turn<'a> {
         status: u32,
         payload: &[u64],
     ) -> u64 {
-        let epoch = self.team.epoch.load(Relaxed) + 1;
-        self.team.epoch.store(epoch, Relaxed);
+        let epoch = self.team.begin_epoch();
         let arrival = Arrival {
             operation: operation as u32,
             args,

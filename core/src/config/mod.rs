@@ -59,7 +59,8 @@ pub const SETTINGS: &[Setting] = &[
     Setting {
         name: "NVSHMEMRS_COLLECTIVES_AT_ONCE",
         default: "2",
-        help: "how many large collectives, of different teams, a GPU must be able to run at the same time: of more than 2 each has fewer blocks; the largest number of any PE holds",
+        help: "how many large collectives, of different teams, a GPU must be able to run at the same time: of more than 2 each has \
+               fewer blocks; the largest number of any PE holds",
     },
     Setting {
         name: "NVSHMEMRS_TIMEOUT",
@@ -74,7 +75,8 @@ pub const SETTINGS: &[Setting] = &[
     Setting {
         name: "NVSHMEMRS_STOP_TIMEOUT",
         default: "1.5",
-        help: "seconds a PE may be stopped (SIGSTOP, Ctrl-Z) before the waits of the others end with an error; a stop of the whole job does not count; 0: wait for ever",
+        help: "seconds a PE may be stopped (SIGSTOP, Ctrl-Z) before the waits of the others end with an error; a stop of the whole \
+               job does not count; 0: wait for ever",
     },
     Setting {
         name: "NVSHMEMRS_BOOTSTRAP",
@@ -94,7 +96,8 @@ pub const SETTINGS: &[Setting] = &[
     Setting {
         name: "NVSHMEMRS_CHECK",
         default: "0",
-        help: "1: the checker holds operations back and looks for missing synchronisation; it reports on standard error, and finalize returns an error if it has found something; the same on all PEs",
+        help: "1: the checker holds operations back and looks for missing synchronisation; it reports on standard error, and \
+               finalize returns an error if it has found something; the same on all PEs",
     },
     Setting {
         name: "NVSHMEMRS_CHECK_SEED",

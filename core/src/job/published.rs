@@ -52,6 +52,9 @@ pub(crate) enum Limit {
     Timeout = 1,
     InitTimeout = 2,
     Deadline = 3,
+    /// The `timeout` and the `init_timeout` of the program's call of init.
+    TimeoutOfInit = 4,
+    InitTimeoutOfInit = 5,
 }
 
 impl Limit {
@@ -60,6 +63,8 @@ impl Limit {
             Limit::Timeout => "NVSHMEMRS_TIMEOUT",
             Limit::InitTimeout => "NVSHMEMRS_INIT_TIMEOUT",
             Limit::Deadline => "the caller's deadline",
+            Limit::TimeoutOfInit => "the timeout given to init",
+            Limit::InitTimeoutOfInit => "the init_timeout given to init",
         }
     }
 
@@ -68,6 +73,8 @@ impl Limit {
             1 => Some(Limit::Timeout),
             2 => Some(Limit::InitTimeout),
             3 => Some(Limit::Deadline),
+            4 => Some(Limit::TimeoutOfInit),
+            5 => Some(Limit::InitTimeoutOfInit),
             _ => None,
         }
     }

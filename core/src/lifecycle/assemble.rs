@@ -11,7 +11,7 @@ use crate::job::roll::{Part, Word};
 use crate::job::state::State;
 use crate::job::{fork, interrupt};
 use crate::operation::Operation;
-use crate::runtime::{Inner, Resolved, Streams};
+use crate::runtime::{Inner, Limits, Resolved, Streams};
 use crate::sites::Sites;
 use crate::sites::inside::write;
 use crate::team::Teams;
@@ -20,6 +20,7 @@ use crate::track::Ledger;
 use crate::transport::channel::ChannelTransport;
 use crate::transport::check::{Checked, Checker};
 use crate::transport::{Joined, Lane, Owner, Route};
+use crate::words::counted;
 use crate::{Error, Pe, Result, Runtime, wait};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
@@ -89,7 +90,6 @@ impl Runtime {
             }
             _ => transport,
         };
-        let left = until.saturating_duration_since(Instant::now());
         let inner = Inner {
             live: AtomicU64::new(fork::generation()),
             my_pe: me,
@@ -100,8 +100,7 @@ impl Runtime {
             teams: Teams::new(&control),
             streams: Streams::default(),
             spins: AtomicU32::new(0),
-            timeout: attr.timeout,
-            init_until: crate::clock::now_ns().saturating_add(left.as_nanos() as u64),
+            limits: Limits::new(attr, until),
             interrupted: AtomicBool::new(false),
             hook: Mutex::new(interrupt::hook()),
             debug: Level::from_environment(),
@@ -138,8 +137,8 @@ impl Runtime {
         inner.spins.store(wait::spins(&inner.control), Relaxed);
         if let (0, Some(seed)) = (me, seed) {
             write(&format!(
-                "nvshmemrs check: on for {} PEs, seed {seed} (NVSHMEMRS_CHECK_SEED={seed} repeats its choices)\n",
-                inner.n_pes
+                "nvshmemrs check: on for {}, seed {seed} (NVSHMEMRS_CHECK_SEED={seed} repeats its choices)\n",
+                counted(inner.n_pes as u64, "PE")
             ));
         }
         if let Some(about) = inner.transport.any().about() {

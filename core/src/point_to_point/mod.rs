@@ -131,7 +131,8 @@ impl Search<'static> {
         ivar: SymElement<T>,
         cmp: Cmp,
         value: T,
-        waits: Option<Operation>,
+        called: Operation,
+        waits: bool,
         answers: bool,
     ) -> Search<'static> {
         Search {
@@ -142,6 +143,7 @@ impl Search<'static> {
             expected: Expected::Same(value.to_bits()),
             status: None,
             goal: Goal::One,
+            called,
             waits,
             answers,
         }
@@ -162,7 +164,7 @@ impl Runtime {
     ) -> Result<()> {
         self.inner.ready()?;
         self.inner.within(ivar.range())?;
-        let search = || Search::one(ivar, cmp, value, Some(Operation::WaitUntil), false);
+        let search = || Search::one(ivar, cmp, value, Operation::WaitUntil, true, false);
         if let Some(found) = self.inner.transport.search(self.lane, search) {
             return found.map(drop);
         }
@@ -179,7 +181,7 @@ impl Runtime {
         };
         let seen = self.inner.wait_word(wait, || {
             let transport = self.inner.transport.own();
-            let seen = transport.load(offset, size_of::<T>());
+            let seen = transport.load(Operation::WaitUntil, offset, size_of::<T>());
             if cmp.holds(T::from_bits(seen), value) {
                 Ok(seen)
             } else {
@@ -187,98 +189,6 @@ impl Runtime {
             }
         });
         seen.map(drop)
-    }
-
-    /// Waits until each of `ivars` that `status` does not exclude has compared to `value` since the call began.
-    ///
-    /// Local: only the caller waits. OpenSHMEM 1.5 section 9.10.2.
-    #[track_caller]
-    pub fn wait_until_all<T: WaitElement>(
-        &self,
-        ivars: &SymSlice<'_, T>,
-        status: Option<&[i32]>,
-        cmp: Cmp,
-        value: T,
-    ) -> Result<()> {
-        self.compared(Operation::WaitUntilAll, ivars, status, cmp, value)?
-            .wait_all()
-    }
-
-    /// Waits until one of `ivars` that `status` does not exclude compares to `value`, and returns its index; `None`, at once, if there
-    /// is none to wait for. If several compare, calls with the same arguments take turns: in time they return each.
-    ///
-    /// Local: only the caller waits. OpenSHMEM 1.5 section 9.10.3.
-    #[track_caller]
-    pub fn wait_until_any<T: WaitElement>(
-        &self,
-        ivars: &SymSlice<'_, T>,
-        status: Option<&[i32]>,
-        cmp: Cmp,
-        value: T,
-    ) -> Result<Option<usize>> {
-        self.compared(Operation::WaitUntilAny, ivars, status, cmp, value)?
-            .wait_any()
-    }
-
-    /// Waits until at least one of `ivars` that `status` does not exclude compares to `value`, and returns the indices of
-    /// all that do, in order; none, at once, if there is none to wait for.
-    ///
-    /// Local: only the caller waits. OpenSHMEM 1.5 section 9.10.4.
-    #[track_caller]
-    pub fn wait_until_some<T: WaitElement>(
-        &self,
-        ivars: &SymSlice<'_, T>,
-        status: Option<&[i32]>,
-        cmp: Cmp,
-        value: T,
-    ) -> Result<Vec<usize>> {
-        self.compared(Operation::WaitUntilSome, ivars, status, cmp, value)?
-            .wait_some()
-    }
-
-    /// As [`wait_until_all`](Runtime::wait_until_all), where element i is compared with `values[i]`.
-    ///
-    /// Local: only the caller waits. OpenSHMEM 1.5 section 9.10.5.
-    #[track_caller]
-    pub fn wait_until_all_vector<T: WaitElement>(
-        &self,
-        ivars: &SymSlice<'_, T>,
-        status: Option<&[i32]>,
-        cmp: Cmp,
-        values: &[T],
-    ) -> Result<()> {
-        self.compared_each(Operation::WaitUntilAllVector, ivars, status, cmp, values)?
-            .wait_all()
-    }
-
-    /// As [`wait_until_any`](Runtime::wait_until_any), where element i is compared with `values[i]`.
-    ///
-    /// Local: only the caller waits. OpenSHMEM 1.5 section 9.10.6.
-    #[track_caller]
-    pub fn wait_until_any_vector<T: WaitElement>(
-        &self,
-        ivars: &SymSlice<'_, T>,
-        status: Option<&[i32]>,
-        cmp: Cmp,
-        values: &[T],
-    ) -> Result<Option<usize>> {
-        self.compared_each(Operation::WaitUntilAnyVector, ivars, status, cmp, values)?
-            .wait_any()
-    }
-
-    /// As [`wait_until_some`](Runtime::wait_until_some), where element i is compared with `values[i]`.
-    ///
-    /// Local: only the caller waits. OpenSHMEM 1.5 section 9.10.7.
-    #[track_caller]
-    pub fn wait_until_some_vector<T: WaitElement>(
-        &self,
-        ivars: &SymSlice<'_, T>,
-        status: Option<&[i32]>,
-        cmp: Cmp,
-        values: &[T],
-    ) -> Result<Vec<usize>> {
-        self.compared_each(Operation::WaitUntilSomeVector, ivars, status, cmp, values)?
-            .wait_some()
     }
 
     /// Whether this PE's copy of `ivar` compares to `value`.
@@ -289,13 +199,15 @@ impl Runtime {
     pub fn test<T: WaitElement>(&self, ivar: SymElement<T>, cmp: Cmp, value: T) -> Result<bool> {
         self.inner.ready()?;
         self.inner.within(ivar.range())?;
-        let search = || Search::one(ivar, cmp, value, None, true);
+        let search = || Search::one(ivar, cmp, value, Operation::Test, false, true);
         if let Some(found) = self.inner.transport.search(self.lane, search) {
             return found.map(|found| found.held);
         }
         let transport = &self.inner.transport;
         transport.look(ivar.range());
-        let seen = transport.own().load(ivar.offset(), size_of::<T>());
+        let seen = transport
+            .own()
+            .load(Operation::Test, ivar.offset(), size_of::<T>());
         transport.own().failure()?;
         let holds = cmp.holds(T::from_bits(seen), value);
         if holds {
@@ -303,97 +215,91 @@ impl Runtime {
         }
         Ok(holds)
     }
+}
+
+/// The waits and tests for several elements: what each compares with, what it gives, and the operation it is.
+macro_rules! for_several {
+    ($($(#[$about:meta])* $name:ident($value:ident: $kind:ty) -> $result:ty = $compared:ident.$end:ident, $operation:ident;)*) => {
+        impl Runtime {
+            $($(#[$about])*
+            #[track_caller]
+            pub fn $name<T: WaitElement>(
+                &self,
+                ivars: &SymSlice<'_, T>,
+                status: Option<&[i32]>,
+                cmp: Cmp,
+                $value: $kind,
+            ) -> Result<$result> {
+                self.$compared(Operation::$operation, ivars, status, cmp, $value)?
+                    .$end()
+            })*
+        }
+    };
+}
+
+for_several! {
+    /// Waits until each of `ivars` that `status` does not exclude has compared to `value` since the call began.
+    ///
+    /// Local: only the caller waits. OpenSHMEM 1.5 section 9.10.2.
+    wait_until_all(value: T) -> () = compared.wait_all, WaitUntilAll;
+
+    /// Waits until one of `ivars` that `status` does not exclude compares to `value`, and returns its index; `None`, at once, if there
+    /// is none to wait for. If several compare, calls with the same arguments take turns: in time they return each.
+    ///
+    /// Local: only the caller waits. OpenSHMEM 1.5 section 9.10.3.
+    wait_until_any(value: T) -> Option<usize> = compared.wait_any, WaitUntilAny;
+
+    /// Waits until at least one of `ivars` that `status` does not exclude compares to `value`, and returns the indices of
+    /// all that do, in order; none, at once, if there is none to wait for.
+    ///
+    /// Local: only the caller waits. OpenSHMEM 1.5 section 9.10.4.
+    wait_until_some(value: T) -> Vec<usize> = compared.wait_some, WaitUntilSome;
+
+    /// As [`wait_until_all`](Runtime::wait_until_all), where element i is compared with `values[i]`.
+    ///
+    /// Local: only the caller waits. OpenSHMEM 1.5 section 9.10.5.
+    wait_until_all_vector(values: &[T]) -> () = compared_each.wait_all, WaitUntilAllVector;
+
+    /// As [`wait_until_any`](Runtime::wait_until_any), where element i is compared with `values[i]`.
+    ///
+    /// Local: only the caller waits. OpenSHMEM 1.5 section 9.10.6.
+    wait_until_any_vector(values: &[T]) -> Option<usize> = compared_each.wait_any, WaitUntilAnyVector;
+
+    /// As [`wait_until_some`](Runtime::wait_until_some), where element i is compared with `values[i]`.
+    ///
+    /// Local: only the caller waits. OpenSHMEM 1.5 section 9.10.7.
+    wait_until_some_vector(values: &[T]) -> Vec<usize> = compared_each.wait_some, WaitUntilSomeVector;
 
     /// Whether all of `ivars` that `status` does not exclude compare to `value`; `true` if there is none to look at.
     ///
     /// Local; never waits. OpenSHMEM 1.5 section 9.10.9.
-    #[track_caller]
-    pub fn test_all<T: WaitElement>(
-        &self,
-        ivars: &SymSlice<'_, T>,
-        status: Option<&[i32]>,
-        cmp: Cmp,
-        value: T,
-    ) -> Result<bool> {
-        self.compared(Operation::TestAll, ivars, status, cmp, value)?
-            .test_all()
-    }
+    test_all(value: T) -> bool = compared.test_all, TestAll;
 
     /// The index of one of `ivars` that `status` does not exclude and that compares to `value`, if there is one. If there are several,
     /// calls with the same arguments take turns: in time they return each.
     ///
     /// Local; never waits. OpenSHMEM 1.5 section 9.10.10.
-    #[track_caller]
-    pub fn test_any<T: WaitElement>(
-        &self,
-        ivars: &SymSlice<'_, T>,
-        status: Option<&[i32]>,
-        cmp: Cmp,
-        value: T,
-    ) -> Result<Option<usize>> {
-        self.compared(Operation::TestAny, ivars, status, cmp, value)?
-            .test_any()
-    }
+    test_any(value: T) -> Option<usize> = compared.test_any, TestAny;
 
     /// The indices, in order, of all `ivars` that `status` does not exclude and that compare to `value`.
     ///
     /// Local; never waits. OpenSHMEM 1.5 section 9.10.11.
-    #[track_caller]
-    pub fn test_some<T: WaitElement>(
-        &self,
-        ivars: &SymSlice<'_, T>,
-        status: Option<&[i32]>,
-        cmp: Cmp,
-        value: T,
-    ) -> Result<Vec<usize>> {
-        self.compared(Operation::TestSome, ivars, status, cmp, value)?
-            .test_some()
-    }
+    test_some(value: T) -> Vec<usize> = compared.test_some, TestSome;
 
     /// As [`test_all`](Runtime::test_all), where element i is compared with `values[i]`.
     ///
     /// Local; never waits. OpenSHMEM 1.5 section 9.10.12.
-    #[track_caller]
-    pub fn test_all_vector<T: WaitElement>(
-        &self,
-        ivars: &SymSlice<'_, T>,
-        status: Option<&[i32]>,
-        cmp: Cmp,
-        values: &[T],
-    ) -> Result<bool> {
-        self.compared_each(Operation::TestAllVector, ivars, status, cmp, values)?
-            .test_all()
-    }
+    test_all_vector(values: &[T]) -> bool = compared_each.test_all, TestAllVector;
 
     /// As [`test_any`](Runtime::test_any), where element i is compared with `values[i]`.
     ///
     /// Local; never waits. OpenSHMEM 1.5 section 9.10.13.
-    #[track_caller]
-    pub fn test_any_vector<T: WaitElement>(
-        &self,
-        ivars: &SymSlice<'_, T>,
-        status: Option<&[i32]>,
-        cmp: Cmp,
-        values: &[T],
-    ) -> Result<Option<usize>> {
-        self.compared_each(Operation::TestAnyVector, ivars, status, cmp, values)?
-            .test_any()
-    }
+    test_any_vector(values: &[T]) -> Option<usize> = compared_each.test_any, TestAnyVector;
 
     /// As [`test_some`](Runtime::test_some), where element i is compared with `values[i]`.
     ///
     /// Local; never waits. OpenSHMEM 1.5 section 9.10.14.
-    #[track_caller]
-    pub fn test_some_vector<T: WaitElement>(
-        &self,
-        ivars: &SymSlice<'_, T>,
-        status: Option<&[i32]>,
-        cmp: Cmp,
-        values: &[T],
-    ) -> Result<Vec<usize>> {
-        self.compared_each(Operation::TestSomeVector, ivars, status, cmp, values)?
-            .test_some()
-    }
+    test_some_vector(values: &[T]) -> Vec<usize> = compared_each.test_some, TestSomeVector;
 }
 
 #[cfg(test)]

@@ -124,7 +124,7 @@ impl<'a, T: WaitElement> Set<'a, T> {
 
     fn check(&self, index: usize) -> std::result::Result<(), Seen> {
         let transport = self.rt.inner.transport.own();
-        let actual = transport.load(self.place(index), size_of::<T>());
+        let actual = transport.load(self.called, self.place(index), size_of::<T>());
         let value = self.value(index);
         if self.cmp.holds(T::from_bits(actual), value) {
             if let Some(held) = &self.held {
@@ -232,13 +232,9 @@ impl<'a, T: WaitElement> Set<'a, T> {
         self.rt.inner.transport.own().failure().map(|()| result)
     }
 
-    fn wait<R>(
-        &self,
-        operation: Operation,
-        ready: impl FnMut() -> std::result::Result<R, Seen>,
-    ) -> Result<R> {
+    fn wait<R>(&self, ready: impl FnMut() -> std::result::Result<R, Seen>) -> Result<R> {
         let wait = Wait {
-            operation,
+            operation: self.called,
             target: Target::Word {
                 offset: self.offset,
                 dtype: T::DTYPE,
@@ -253,7 +249,7 @@ impl<'a, T: WaitElement> Set<'a, T> {
 
     /// Looks at the elements on a stream of the transport's, if the operation goes there. A wait for all that needs nothing of the
     /// caller's is put on the stream, and counts as ended. Where nothing is to be looked at, the host knows the answer.
-    fn on_stream(&self, goal: Goal, waits: Option<Operation>) -> Option<Result<Found>> {
+    fn on_stream(&self, goal: Goal, waits: bool) -> Option<Result<Found>> {
         if self.len == 0 {
             return None;
         }
@@ -268,19 +264,20 @@ impl<'a, T: WaitElement> Set<'a, T> {
             },
             status: self.status,
             goal,
+            called: self.called,
             waits,
-            answers: waits.is_none() || goal != Goal::All,
+            answers: !waits || goal != Goal::All,
         })
     }
 
     #[track_caller]
     pub(super) fn wait_all(&self) -> Result<()> {
-        if let Some(found) = self.on_stream(Goal::All, Some(Operation::WaitUntilAll)) {
+        if let Some(found) = self.on_stream(Goal::All, true) {
             return found.map(drop);
         }
         let watches = self.watch();
         let mut next = 0;
-        let result = self.wait(Operation::WaitUntilAll, || self.all(&mut next));
+        let result = self.wait(|| self.all(&mut next));
         if result.is_ok() {
             self.acquire();
         }
@@ -316,24 +313,20 @@ impl<'a, T: WaitElement> Set<'a, T> {
 
     #[track_caller]
     pub(super) fn wait_any(&self) -> Result<Option<usize>> {
-        let operation = Operation::WaitUntilAny;
-        let found =
-            self.in_turn(
-                |start| match self.on_stream(Goal::Any { start }, Some(operation)) {
-                    Some(found) => found.map(|found| found.indices.first().copied()),
-                    None => self.wait(operation, || self.any(start)),
-                },
-            )?;
+        let found = self.in_turn(|start| match self.on_stream(Goal::Any { start }, true) {
+            Some(found) => found.map(|found| found.indices.first().copied()),
+            None => self.wait(|| self.any(start)),
+        })?;
         self.acquire();
         Ok(found)
     }
 
     #[track_caller]
     pub(super) fn wait_some(&self) -> Result<Vec<usize>> {
-        if let Some(found) = self.on_stream(Goal::Some, Some(Operation::WaitUntilSome)) {
+        if let Some(found) = self.on_stream(Goal::Some, true) {
             return found.map(|found| found.indices);
         }
-        let first = self.wait(Operation::WaitUntilSome, || self.any(0))?;
+        let first = self.wait(|| self.any(0))?;
         let found = self.some(first);
         self.acquire();
         Ok(found)
@@ -341,7 +334,7 @@ impl<'a, T: WaitElement> Set<'a, T> {
 
     #[track_caller]
     pub(super) fn test_all(&self) -> Result<bool> {
-        if let Some(found) = self.on_stream(Goal::All, None) {
+        if let Some(found) = self.on_stream(Goal::All, false) {
             return found.map(|found| found.held);
         }
         let all = self.all(&mut 0).is_ok();
@@ -353,7 +346,7 @@ impl<'a, T: WaitElement> Set<'a, T> {
 
     #[track_caller]
     pub(super) fn test_any(&self) -> Result<Option<usize>> {
-        let found = self.in_turn(|start| match self.on_stream(Goal::Any { start }, None) {
+        let found = self.in_turn(|start| match self.on_stream(Goal::Any { start }, false) {
             Some(found) => found.map(|found| found.indices.first().copied()),
             None => self.seen(self.any(start).unwrap_or(None)),
         })?;
@@ -363,7 +356,7 @@ impl<'a, T: WaitElement> Set<'a, T> {
 
     #[track_caller]
     pub(super) fn test_some(&self) -> Result<Vec<usize>> {
-        if let Some(found) = self.on_stream(Goal::Some, None) {
+        if let Some(found) = self.on_stream(Goal::Some, false) {
             return found.map(|found| found.indices);
         }
         let found = self.some(self.any(0).unwrap_or(None));

@@ -1,12 +1,14 @@
 //! What a job may be told at init, and what of it holds once the environment has been asked.
 
+use crate::clock::now_ns;
+use crate::job::published::Limit;
 use crate::transport::CheckSettings;
 #[cfg(test)]
 use crate::transport::channel::Links;
 use crate::{Error, MemoryKind, Result, config};
 #[cfg(test)]
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// What a job may be told at init. All PEs must agree on `heap_bytes`, `memory` and `check`.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -34,8 +36,8 @@ pub(crate) struct Resolved {
     pub(crate) memory: MemoryKind,
     pub(crate) device: Option<i32>,
     pub(crate) heap_bytes: Option<u64>,
-    pub(crate) timeout: Option<Duration>,
-    pub(crate) init_timeout: Duration,
+    pub(crate) timeout: Option<(Duration, Limit)>,
+    pub(crate) init_timeout: (Duration, Limit),
     pub(crate) stop_timeout: Option<Duration>,
     pub(crate) track: bool,
     pub(crate) check: CheckSettings,
@@ -64,12 +66,15 @@ impl InitAttr {
             ));
         }
         let timeout = match self.timeout {
-            Some(limit) => Some(config::limit_from("timeout", limit)?),
-            None => config::timeout()?,
+            Some(limit) => Some((config::limit_from("timeout", limit)?, Limit::TimeoutOfInit)),
+            None => config::timeout()?.map(|limit| (limit, Limit::Timeout)),
         };
         let init_timeout = match self.init_timeout {
-            Some(limit) => config::limit_from("init_timeout", limit)?,
-            None => config::init_timeout()?,
+            Some(limit) => (
+                config::limit_from("init_timeout", limit)?,
+                Limit::InitTimeoutOfInit,
+            ),
+            None => (config::init_timeout()?, Limit::InitTimeout),
         };
         let heap_bytes = match self.heap_bytes {
             Some(0) => return Err(Error::invalid("heap_bytes", 0, "at least 1 byte")),
@@ -88,5 +93,35 @@ impl InitAttr {
             #[cfg(test)]
             links: None,
         })
+    }
+}
+
+/// How long the waits of a PE may last, if no deadline says otherwise, and what says so.
+pub(crate) struct Limits {
+    timeout: Option<(Duration, Limit)>,
+    /// When init is over, on the monotonic clock in ns.
+    init: (u64, Limit),
+}
+
+impl Limits {
+    /// Those of a PE that is in init until then.
+    pub(crate) fn new(attr: &Resolved, until: Instant) -> Limits {
+        let left = until.saturating_duration_since(Instant::now());
+        let until = now_ns().saturating_add(left.as_nanos() as u64);
+        Limits {
+            timeout: attr.timeout,
+            init: (until, attr.init_timeout.1),
+        }
+    }
+
+    /// For every wait but those of init.
+    pub(crate) fn timeout(&self) -> Option<(Duration, Limit)> {
+        self.timeout
+    }
+
+    /// For a wait in init that begins at a moment, on the monotonic clock in ns.
+    pub(crate) fn of_init(&self, since: u64) -> (Duration, Limit) {
+        let (until, limit) = self.init;
+        (Duration::from_nanos(until.saturating_sub(since)), limit)
     }
 }

@@ -12,7 +12,7 @@ mod streams;
 mod teams;
 
 pub use attributes::InitAttr;
-pub(crate) use attributes::Resolved;
+pub(crate) use attributes::{Limits, Resolved};
 pub(crate) use streams::{Streams, WorkQueue};
 
 use crate::debug::Level;
@@ -36,7 +36,6 @@ use std::any::Any;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 /// Keeps a heap's memory mapped in this process, also after finalize, for foreign arrays that may outlive the runtime.
 #[derive(Debug)]
@@ -62,9 +61,7 @@ pub(crate) struct Inner {
     pub(crate) teams: Teams,
     pub(crate) streams: Streams,
     pub(crate) spins: AtomicU32,
-    pub(crate) timeout: Option<Duration>,
-    /// When init is over, on the monotonic clock in ns.
-    pub(crate) init_until: u64,
+    pub(crate) limits: Limits,
     pub(crate) interrupted: AtomicBool,
     pub(crate) hook: Mutex<Option<InterruptHook>>,
     pub(crate) debug: Level,

@@ -13,7 +13,7 @@ impl Inner {
     #[inline(always)]
     pub(crate) fn team(&self, team: Team) -> Result<&TeamState> {
         match self.teams.states.get(team.index()) {
-            Some(state) if state.handle.load(Acquire) == team.number() => Ok(state),
+            Some(state) if state.is(team) => Ok(state),
             _ => Err(no_team(team)),
         }
     }

@@ -354,7 +354,7 @@ impl Runtime {
                 "a stream of a GPU was given, but the heap is in host memory: set NVSHMEMRS_MEMORY=device, or use `stream()`".into(),
             )
         })?;
-        let stream = Stream::on_lane(&self.inner, streams.adopt(stream)?);
+        let stream = Stream::on_lane(&self.inner, stream.adopt(streams)?);
         self.inner.note(
             Operation::StreamFromCuda,
             Resource::Stream,

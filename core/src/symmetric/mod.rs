@@ -261,7 +261,8 @@ impl Runtime {
         self.inner.local(argument, address, bytes as u64)
     }
 
-    /// The address at which this PE can load and store PE `pe`'s copy of the symmetric address `address`, if it can. The address must lie in a live allocation.
+    /// The address at which this PE can load and store PE `pe`'s copy of the symmetric address `address`, if it can. The address must
+    /// lie in a live allocation.
     ///
     /// Local. OpenSHMEM 1.5 section 9.3.5.
     pub fn ptr(&self, address: u64, pe: Pe) -> Result<Option<u64>> {

@@ -9,7 +9,7 @@ use crate::job::block::{Control, MAX_TEAMS, Row, TEAM_WORDS};
 use crate::job::team::NAMES;
 use crate::job::tell;
 use crate::{Error, Pe, Result};
-use std::sync::atomic::Ordering::{Relaxed, Release};
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64};
 use std::sync::{Arc, Mutex, RwLock};
 
@@ -130,20 +130,20 @@ pub(crate) struct TeamState {
     pub(crate) index: u32,
     pub(crate) row: Row,
     /// The handle of the team that has the number now, or that of [`Team::INVALID`].
-    pub(crate) handle: AtomicU64,
+    handle: AtomicU64,
     my_pe: AtomicI32,
     n_pes: AtomicI32,
     start: AtomicI32,
     stride: AtomicI32,
     listed: AtomicBool,
     list: RwLock<Option<Arc<[Pe]>>>,
-    pub(crate) config: Mutex<TeamConfig>,
+    config: Mutex<TeamConfig>,
     /// The last epoch this PE has entered; it survives the team.
-    pub(crate) epoch: AtomicU64,
+    epoch: AtomicU64,
     /// The epoch after which the team's first one comes.
     born: AtomicU64,
     /// A thread of this PE is inside a collective.
-    pub(crate) busy: AtomicBool,
+    busy: AtomicBool,
 }
 
 impl TeamState {
@@ -163,6 +163,51 @@ impl TeamState {
             born: AtomicU64::new(0),
             busy: AtomicBool::new(false),
         }
+    }
+
+    /// Whether the team that has the number now is the one that a handle names.
+    #[inline(always)]
+    pub(crate) fn is(&self, team: Team) -> bool {
+        self.handle.load(Acquire) == team.0
+    }
+
+    /// Makes a team's handle stale; whether it was still the number's.
+    pub(crate) fn take_handle(&self, team: Team) -> bool {
+        let taken = self
+            .handle
+            .compare_exchange(team.0, Team::INVALID.0, AcqRel, Relaxed);
+        taken.is_ok()
+    }
+
+    /// What the team was made with.
+    pub(crate) fn config(&self) -> TeamConfig {
+        *crate::lock::lock(&self.config)
+    }
+
+    /// A thread begins a collective; not while another one is inside one.
+    #[inline(always)]
+    pub(crate) fn enter(&self) -> bool {
+        !self.busy.swap(true, Acquire)
+    }
+
+    /// The thread that is inside a collective leaves it.
+    #[inline(always)]
+    pub(crate) fn leave(&self) {
+        self.busy.store(false, Release);
+    }
+
+    /// The epoch that the next meeting will have.
+    #[inline(always)]
+    pub(crate) fn next_epoch(&self) -> u64 {
+        self.epoch.load(Relaxed) + 1
+    }
+
+    /// Begins the next epoch.
+    #[inline(always)]
+    pub(crate) fn begin_epoch(&self) -> u64 {
+        let epoch = self.next_epoch();
+        self.epoch.store(epoch, Relaxed);
+        epoch
     }
 
     /// This PE's number in the team.

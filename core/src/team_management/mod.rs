@@ -83,7 +83,7 @@ impl Runtime {
     pub fn team_config(&self, team: Team) -> Result<TeamConfig> {
         self.inner.ready()?;
         let state = self.inner.team(team)?;
-        Ok(*crate::lock::lock(&state.config))
+        Ok(state.config())
     }
 
     /// As [`ptr`](Runtime::ptr), for the PE that is number `pe` in `team`. Local. OpenSHMEM 1.6 `shmem_team_ptr`.

@@ -13,7 +13,7 @@ use crate::runtime::Inner;
 use crate::team::{Claim, MAX_ATTEMPTS, Team, TeamConfig, TeamState, choose, latest};
 use crate::track::Resource;
 use crate::{Error, Pe, Result, Runtime};
-use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use std::sync::atomic::Ordering::Acquire;
 
 /// The new team of a PE, in its parent's numbers.
 #[derive(Clone, Copy, Debug)]
@@ -140,7 +140,7 @@ impl Inner {
                 // The handle goes before the turn ends, so that no other thread comes in between; the number after, so that the next
                 // team with it does not find the turn taken.
                 let state = turn.team();
-                state.handle.store(Team::INVALID.number(), Release);
+                state.take_handle(team);
                 drop(turn);
                 self.free_number(state);
             }
@@ -167,9 +167,7 @@ impl Inner {
     /// Makes a team's handle stale on this PE; of several threads that do, one gets the team's state.
     pub(super) fn take_handle(&self, team: Team) -> Option<&TeamState> {
         let state = self.team(team).ok()?;
-        let (old, new) = (team.number(), Team::INVALID.number());
-        let taken = state.handle.compare_exchange(old, new, AcqRel, Relaxed);
-        taken.is_ok().then_some(state)
+        state.take_handle(team).then_some(state)
     }
 }
 

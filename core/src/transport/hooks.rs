@@ -39,7 +39,7 @@ pub(crate) trait Owner: Send + Sync {
 /// This PE's turn in the collectives of a team, as a transport uses it that does a collective itself.
 pub(crate) trait Meeting {
     /// The team's number.
-    fn team(&self) -> u32;
+    fn team_index(&self) -> u32;
 
     /// Meets the members. Returns the epoch once all have come with equal calls.
     fn join(&self, operation: Operation, args: [u64; ARGS]) -> Result<u64>;
@@ -141,8 +141,10 @@ pub(crate) struct Search<'a> {
     /// Not 0 for the elements that are left out.
     pub(crate) status: Option<&'a [i32]>,
     pub(crate) goal: Goal,
-    /// The operation that waits; a test looks once.
-    pub(crate) waits: Option<Operation>,
+    /// What the program called.
+    pub(crate) called: Operation,
+    /// Whether it waits; a test looks once.
+    pub(crate) waits: bool,
     /// Whether the call gives something back, and so waits for the stream itself.
     pub(crate) answers: bool,
 }
@@ -191,32 +193,16 @@ pub(crate) struct Found {
     pub(crate) indices: Vec<usize>,
 }
 
-/// A stream of the program's, by its number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CudaStreamRef(u64);
-
-impl CudaStreamRef {
-    /// A `cudaStream_t` (`CUstream`): 0 is the default stream.
-    ///
-    /// # Safety
-    /// It must exist as long as the [`Stream`](crate::Stream) that is made of it.
-    pub unsafe fn from_raw(stream: u64) -> CudaStreamRef {
-        CudaStreamRef(stream)
-    }
-
-    /// The number.
-    pub(crate) fn number(self) -> u64 {
-        self.0
-    }
-}
-
 /// Streams of a transport's own: operations are put on one at once, and run there in order.
 pub(crate) trait Streams {
     /// A new stream.
     fn make(&self) -> Result<Arc<dyn TransportStream>>;
 
     /// A stream of the program's.
-    fn adopt(&self, stream: CudaStreamRef) -> Result<Arc<dyn TransportStream>>;
+    ///
+    /// # Safety
+    /// `stream` must be the number of one of the transport's kind, which exists as long as the program uses it here.
+    unsafe fn adopt(&self, stream: u64) -> Result<Arc<dyn TransportStream>>;
 
     /// The program drops a stream. One of its own it may destroy now, so that is not touched any more; ours goes on until it is idle.
     /// What is on it is waited for by finalize.

@@ -30,8 +30,8 @@ mod route;
 
 pub(crate) use check::Settings as CheckSettings;
 pub use cuda::images::{Made as KernelImage, make as make_kernel_images};
+pub use cuda::streams::CudaStreamRef;
 pub use cuda::survey as gpus;
-pub use hooks::CudaStreamRef;
 pub(crate) use hooks::{
     Collective, Collectives, Expected, Form, Found, Goal, Meeting, Owner, Search, Streams, Task,
     TransportEvent, TransportStream,
@@ -55,7 +55,7 @@ use std::sync::Arc;
 pub(crate) enum Lane {
     /// It is done as its description says when the call returns.
     Blocking,
-    /// It is put on this stream of the GPU, a `cudaStream_t`, and the call returns.
+    /// It is put on the stream that the transport knows by this number, and the call returns.
     Stream(u64),
 }
 
@@ -317,7 +317,7 @@ pub(crate) trait Transport: Send + Sync {
 
     /// Reads `bytes` (1, 2, 4 or 8) aligned bytes of this PE's copy at `offset`, zero-extended; what was put before them is
     /// visible afterwards: a word that is waited for.
-    fn load(&self, offset: u64, bytes: usize) -> Result<u64>;
+    fn load(&self, called: Operation, offset: u64, bytes: usize) -> Result<u64>;
 
     /// The transport that this one wraps: what the library does for its own ends goes there.
     fn wrapped(&self) -> Option<&dyn Transport> {

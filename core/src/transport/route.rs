@@ -388,15 +388,15 @@ own! {
         = |host| host.atomic(pe, offset, width, operation),
         |other| other.atomic(own_call(operation.fetching()), pe, offset, width, operation, true);
     /// See [`Transport::load`].
-    fn load(offset: u64, bytes: usize) -> u64
-        = |host| host.load(offset, bytes), |other| other.load(offset, bytes);
+    fn load(called: Operation, offset: u64, bytes: usize) -> u64
+        = |host| host.load(offset, bytes), |other| other.load(called, offset, bytes);
     /// See [`Transport::signal`].
     fn signal(pe: Pe, offset: u64, value: u64, op: SignalOp) -> ()
         = |host| host.signal(pe, offset, value, op),
         |other| other.signal(own_call(Operation::SignalOp), pe, SignalUpdate { offset, value, op });
     /// Reads this PE's copy of the signal at `offset`; what was put before it is visible afterwards.
-    fn signal_fetch(offset: u64) -> u64
-        = |host| host.load(offset, size_of::<u64>()), |other| other.load(offset, size_of::<u64>());
+    fn signal_fetch(called: Operation, offset: u64) -> u64
+        = |host| host.load(offset, size_of::<u64>()), |other| other.load(called, offset, size_of::<u64>());
     /// See [`Transport::fence`].
     fn fence() -> () = |host| host.fence(), |other| other.fence(Lane::Blocking);
     /// See [`Transport::quiet`].

@@ -27,6 +27,14 @@ fn the_last_line_says_what_was_not_watched() {
     }
 }
 
+#[test]
+fn one_pe_is_no_pes() {
+    let program = "import nvshmemrs.core as nvshmem; nvshmem.init(); nvshmem.finalize()";
+    let words = [python(), "-c".into(), program.into()];
+    let output = run(&mut under_check(1, "5", &words), HANG);
+    assert_silent(&output, 1, "5");
+}
+
 /// Memory that leaves the checker's sight is told of, and only then.
 #[test]
 fn what_was_handed_out_is_told() {

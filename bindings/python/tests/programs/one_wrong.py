@@ -102,6 +102,9 @@ for name, (call, pattern) in CASES.items():
                 repr(error),
             )
             assert f"PE {n - 1}" in text or "PE 0" in text, (name, text)
+            # Not what Python has passed on in the place of what it refused.
+            passed_on = ("is 0;", "is 0x0;", "is 0x1;", str(2**64 - 1))
+            assert not any(part in text for part in passed_on), (name, text)
     else:
         raise AssertionError(f"{name}: no error on PE {me}")
     nvshmem.barrier_all()

@@ -59,8 +59,8 @@ with nvshmem.array(1, "u8") as arrived, nvshmem.array(n, "u8") as answers:
     if me == 0:
         assert nvshmem.signal_wait(arrived, n, Cmp.CMP_EQ) == n
         for pe in range(n):
-            nvshmem.signal_op(answers[pe:], pe + 1, nvshmem.SignalOp.SIGNAL_SET, pe, stream)
-    assert nvshmem.signal_wait(answers[me:], me + 1, Cmp.CMP_EQ, stream=stream) is None
+            nvshmem.signal_op(answers[pe : pe + 1], pe + 1, nvshmem.SignalOp.SIGNAL_SET, pe, stream)
+    assert nvshmem.signal_wait(answers[me : me + 1], me + 1, Cmp.CMP_EQ, stream=stream) is None
     stream.synchronize()
     assert answers.tolist() == [me + 1 if pe == me else 0 for pe in range(n)]
     nvshmem.barrier_all()

@@ -20,6 +20,7 @@ use super::{Atomic, Call, Lane, Nbi, Route, SignalUpdate, Transport, Width};
 use crate::buffer::{LocalDest, LocalSource, SymRange};
 use crate::job::block::Control;
 use crate::lock::lock;
+use crate::operation::Operation;
 use crate::{Error, MemoryKind, Pe, Result};
 use message::{Data, Kind, Message, of_atomic};
 use service::{Desk, Near, Service};
@@ -354,7 +355,7 @@ impl Transport for ChannelTransport {
         self.post(to, Kind::Put, [dest, 0, 0, 0], data)
     }
 
-    fn load(&self, offset: u64, bytes: usize) -> Result<u64> {
+    fn load(&self, _: Operation, offset: u64, bytes: usize) -> Result<u64> {
         Ok(self.near.load(offset, bytes))
     }
 

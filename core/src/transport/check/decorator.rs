@@ -174,8 +174,8 @@ impl Transport for Checked {
         self.0.below.copy(to, dest, from, source, bytes)
     }
 
-    fn load(&self, offset: u64, bytes: usize) -> Result<u64> {
-        self.0.below.load(offset, bytes)
+    fn load(&self, called: Operation, offset: u64, bytes: usize) -> Result<u64> {
+        self.0.below.load(called, offset, bytes)
     }
 
     fn wrapped(&self) -> Option<&dyn Transport> {

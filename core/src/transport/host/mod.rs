@@ -14,6 +14,7 @@ use crate::buffer::{LocalDest, LocalSource, SymRange};
 use crate::job::layout::Layout;
 use crate::job::segment::Segment;
 use crate::op::SignalOp;
+use crate::operation::Operation;
 use crate::strides::Transfer;
 use crate::{Error, MemoryKind, Pe, Result};
 use std::sync::Arc;
@@ -319,7 +320,7 @@ impl Transport for HostTransport {
         Ok(())
     }
 
-    fn load(&self, offset: u64, bytes: usize) -> Result<u64> {
+    fn load(&self, _: Operation, offset: u64, bytes: usize) -> Result<u64> {
         Ok(HostTransport::load(self, offset, bytes))
     }
 }

@@ -20,6 +20,8 @@ from .nvshmem_types import TEAM_MC_SHARED, NvshmemInvalid, Teams
 _PACKAGE = __name__.partition(".")[0]
 _LARGEST_PE = 2**31
 _INVALID_TEAM = 2**64 - 1
+# Members of `Teams` that no operation takes as a team.
+_NO_TEAMS = ("TEAM_INVALID", "TEAM_MC_SHARED", "TEAMS_MIN", "TEAM_INDEX_MAX")
 _BOOLS = (bool, np.bool_)
 
 
@@ -34,7 +36,14 @@ def shown(value: Any) -> str:
         return f"{type(value).__name__}.{value.name}"
     if value is None or isinstance(value, (int, float, str, np.generic)):
         return repr(value)
-    return f"a {type(value).__name__}"
+    return a_kind(value)
+
+
+def a_kind(value: Any) -> str:
+    """The type of a value with its article, for messages: "an int", "a Buffer"."""
+    name = type(value).__name__
+    article = "an" if name == "ndarray" or name[:1].lower() in "aeio" else "a"
+    return f"{article} {name}"
 
 
 def refuse_member(value: Any, name: str, call: str = "") -> None:
@@ -60,7 +69,7 @@ def wrong_member(
     what, wanted = (
         (f"the value beside {name} is {shown(value)}", "a number")
         if type(member) is kind
-        else (f"{name} is {shown(member)}", f"a {kind.__name__}")
+        else (f"{name} is {shown(member)}", a_kind(right))
     )
     text = call.format(member=shown(right), value=shown(number))
     raise NvshmemInvalid(f"{what}: it must be {wanted}. Call {text}")
@@ -97,6 +106,9 @@ def whole(value: Any, name: str) -> int:
 
 def check_shape(shape: Any) -> Tuple[int, ...]:
     """A shape as a tuple of integers."""
+    kind = type(shape)  # no type checker narrows `shape` by it
+    if kind is int and shape >= 0:
+        return (shape,)
     try:
         if isinstance(shape, (str, bytes)):
             raise TypeError
@@ -164,7 +176,8 @@ def team_of(value: Any) -> int:
         try:
             value = Teams[value]
         except KeyError:
-            raise NvshmemInvalid(f"team={value!r}: the teams are {', '.join(Teams)}") from None
+            names = ", ".join(name for name in Teams if name not in _NO_TEAMS)
+            raise NvshmemInvalid(f"team={value!r}: the teams are {names}") from None
     elif value is None:
         raise NvshmemInvalid(
             "team is None, which a PE gets for a team that it is no member of: only members call"

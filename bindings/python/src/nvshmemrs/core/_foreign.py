@@ -12,6 +12,7 @@ from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
 
 import numpy as np
 
+from ._arguments import a_kind
 from ._dtypes import BFLOAT16, CODES
 from .nvshmem_types import NotSupportedError, NvshmemInvalid
 
@@ -91,7 +92,7 @@ def _of_host(value: Any, name: str) -> Optional[Described]:
             return None
     except (TypeError, ValueError, RuntimeError, BufferError) as error:
         raise NvshmemInvalid(
-            f"{name} is a {type(value).__name__}, whose memory NumPy cannot share: {error}"
+            f"{name} is {a_kind(value)}, whose memory NumPy cannot share: {error}"
         ) from None
     address: int = array.__array_interface__["data"][0]
     if view is not None and view.format == "B" and view.c_contiguous:

@@ -10,6 +10,7 @@ import collections
 import ctypes
 import operator
 import os
+import re
 import sys
 import threading
 import weakref
@@ -44,6 +45,12 @@ lib = _ffi.lib
 _NOT_INITIALIZED = int(_ffi.Status.NOT_INITIALIZED)
 _FORKED = int(_ffi.Status.FORKED)
 _INTERRUPTED = int(_ffi.Status.INTERRUPTED)
+_PEER_ARGUMENT = int(_ffi.Status.PEER_ARGUMENT)
+_MISMATCH = int(_ffi.Status.MISMATCH)
+
+# Sizes and addresses that every member's library refuses; see `fail_together`.
+NO_SIZE = 2**64 - 1
+NO_ADDRESS = 1
 
 
 def bare(name: str) -> Callable[..., int]:
@@ -243,6 +250,23 @@ def last_error() -> str:
     return text.decode("utf-8", "replace")
 
 
+# What another PE's library says of arguments that Python has put there: see `fail_together`.
+_REJECTED = re.compile(
+    r"^(in `\w+`: )(?:(PE \d+) reports: argument (?:`op` is 0;|`dst` is 0x0;|`src` is 0x0;|`array` "
+    rf"is {NO_ADDRESS:#x};).*|(PE \d+) has `size` {NO_SIZE}, but .*|PE \d+ has .* but (PE \d+) has "
+    rf"`size` {NO_SIZE}.*)$"
+)
+
+
+def _without_rejected(message: str) -> str:
+    """A message about another PE's arguments, without the values by which it has rejected them."""
+    found = _REJECTED.match(message)
+    if found is None:
+        return message
+    pe = found[2] or found[3] or found[4]
+    return f"{found[1]}{pe} has an argument that must not be; the error of {pe} says which"
+
+
 def raise_status(status: int) -> NoReturn:
     """Raises the exception for a failed call of this thread."""
     if status == _INTERRUPTED:
@@ -266,6 +290,8 @@ def raise_status(status: int) -> NoReturn:
             )
     else:
         message = last_error()
+        if status in (_PEER_ARGUMENT, _MISMATCH):
+            message = _without_rejected(message)
     raise error_of(status, message)
 
 

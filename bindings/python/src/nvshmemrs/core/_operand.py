@@ -12,7 +12,7 @@ import numpy as np
 
 from .._ffi import Dtype
 from . import _foreign
-from ._arguments import integer, whole
+from ._arguments import a_kind, integer, whole
 from ._dtypes import CODES, SIZES, element_code, numpy_dtype
 from ._job import job, operands
 from .memory import Buffer, owner_of
@@ -100,7 +100,8 @@ class Operand:
         if self.dtype is None:
             return f"{self.nbytes} bytes"
         count = self.nbytes // (self.dtype.itemsize or 1)
-        return f"{count} elements of {self.dtype} ({self.nbytes} bytes)"
+        elements = "1 element" if count == 1 else f"{count} elements"
+        return f"{elements} of {self.dtype} ({self.nbytes} bytes)"
 
 
 def operand(value: Any, name: str) -> Operand:
@@ -146,12 +147,12 @@ def _resolve_foreign(value: Any, name: str) -> Operand:
     found = _foreign.described(value, name)
     if found is None:
         raise NvshmemInvalid(
-            f"{name} is a {type(value).__name__}: pass a Buffer, an array of NumPy, CuPy or torch, "
+            f"{name} is {a_kind(value)}: pass a Buffer, an array of NumPy, CuPy or torch, "
             "or another object that shares its memory by the buffer protocol or DLPack"
         )
     if found.on_gpu and job.runtime and job.device < 0:
         raise NvshmemInvalid(
-            f"{name} is a {type(value).__name__} on a GPU, and the symmetric heap is host memory: "
+            f"{name} is {a_kind(value)} on a GPU, and the symmetric heap is host memory: "
             "set NVSHMEMRS_MEMORY=device or pass device to init"
         )
     owner = owner_of(value)
@@ -253,14 +254,19 @@ def typed(value: Any, dtype: Any, name: str) -> Operand:
 
 
 def signal_place(value: Any, name: str = "signal_var") -> Any:
-    """The `place` of a signal: a Buffer's first 8 bytes, or an array's first 64-bit integer."""
+    """The `place` of a signal: a Buffer's first 8 bytes, or an array of one 64-bit integer."""
     signal = operand(value, name)
-    if signal.code in _SIGNALS and signal.nbytes:
+    if signal.nbytes == 8 and signal.code in _SIGNALS:
         return signal.place
     if signal.dtype is not None and (signal.dtype.kind not in "iu" or signal.dtype.itemsize != 8):
         raise NvshmemInvalid(f"{name} has dtype {signal.dtype}: a signal is a uint64 (or int64)")
     if signal.nbytes < 8:
         raise NvshmemInvalid(f"{name} is {signal.describe()}: a signal needs 8 bytes")
+    if signal.dtype is not None and signal.nbytes > 8:
+        raise NvshmemInvalid(
+            f"{name} is {signal.describe()}: a signal is one element. Pass a part of one element, "
+            f"such as {name}[0:1]"
+        )
     return signal.place
 
 

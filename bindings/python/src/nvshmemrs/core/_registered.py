@@ -8,7 +8,7 @@ from typing import Any, Optional, Tuple
 import numpy as np
 
 from . import _job
-from ._arguments import integer
+from ._arguments import a_kind, integer
 from ._operand import contiguous, operand, writable
 from .memory import Buffer, owner_of
 from .nvshmem_types import NvshmemInvalid
@@ -36,7 +36,7 @@ def whole_pages(value: Any) -> Tuple["memoryview", int, int]:
         view = memoryview(value).cast("B")
     except (TypeError, ValueError) as error:
         raise NvshmemInvalid(
-            f"buffer is a {type(value).__name__}: pass something with a contiguous buffer, such as "
+            f"buffer is {a_kind(value)}: pass something with a contiguous buffer, such as "
             f"an mmap.mmap or aligned_empty(...) ({error})"
         ) from None
     if view.readonly:

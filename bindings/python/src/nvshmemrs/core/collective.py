@@ -16,7 +16,7 @@ from typing import Any, Callable, NoReturn, Optional, Tuple, Union
 import numpy as np
 
 from .. import _ffi
-from ._arguments import c_int, integer, shown, switch, team_of
+from ._arguments import a_kind, c_int, integer, shown, switch, team_of
 from ._dtypes import SIZES, element_code
 from ._job import bare, check, fail_together, job, lib, raise_status, team_sizes
 from ._operand import (
@@ -379,7 +379,7 @@ def collective_on_buffer(
             raise NvshmemInvalid(f"coll={coll!r}: it is one of {', '.join(calls)}")
         for name, value in (("dest", dest), ("src", src)):
             if not isinstance(value, Buffer):
-                raise NvshmemInvalid(f"{name} is a {type(value).__name__}: pass a Buffer")
+                raise NvshmemInvalid(f"{name} is {a_kind(value)}: pass a Buffer")
         timed = switch(enable_timing, "enable_timing")
         handle_of(stream)
     except NvshmemInvalid as error:

@@ -12,7 +12,7 @@ import numpy as np
 
 from .. import _ffi
 from . import _device, _job
-from ._arguments import c_int, duration, integer, switch
+from ._arguments import a_kind, c_int, duration, integer, switch
 from ._job import check, job, lib
 from .interop.numpy import announce_if_checked
 from .nvshmem_types import (
@@ -213,7 +213,7 @@ def _join(attr: Any, uid: Optional[UniqueID], rank: Optional[int], nranks: Optio
     else:
         if not isinstance(uid, UniqueID):
             raise NvshmemInvalid(
-                f"uid is a {type(uid).__name__}: pass a UniqueID, or UniqueID.from_bytes(...)"
+                f"uid is {a_kind(uid)}: pass a UniqueID, or UniqueID.from_bytes(...)"
             )
         pointer = ctypes.cast(uid.ptr, ctypes.POINTER(_ffi.UniqueId))
         number, count = c_int(rank, "rank"), c_int(nranks, "nranks")

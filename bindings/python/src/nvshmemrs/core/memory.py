@@ -14,7 +14,7 @@ from .. import _ffi
 from . import _foreign, _job
 from ._arguments import integer, pe_of, switch
 from ._export import exporting
-from ._job import check, fail_together, job, lib, unsupported
+from ._job import NO_ADDRESS, NO_SIZE, check, fail_together, job, lib, unsupported
 from .nvshmem_types import BufferTypes, NvshmemInvalid
 from .streams import handle_of, queue, synchronize
 
@@ -34,9 +34,6 @@ __all__ = [
     "unregister_external_buffer",
 ]
 
-# Sizes and addresses that every member's library refuses; see fail_together.
-_NO_SIZE = 2**64 - 1
-_NO_ADDRESS = 1
 _OF_A_GPU = "this Buffer is memory of a GPU: use CuPy or torch, or get() it into a NumPy array"
 
 
@@ -278,7 +275,7 @@ def buffer(size: int, release: bool = False, except_on_del: bool = True) -> Buff
         nbytes = integer(size, "size")
         switch(release, "release")
         switch(except_on_del, "except_on_del")
-        if not 0 < nbytes < _NO_SIZE:
+        if not 0 < nbytes < NO_SIZE:
             raise NvshmemInvalid(f"size={size!r}: a buffer must have at least 1 byte")
     except NvshmemInvalid as error:
         fail_allocation(error)
@@ -320,14 +317,14 @@ def realloc(buffer: Optional[Buffer], size: int) -> Optional[Buffer]:
     old = 0
     try:
         nbytes = integer(size, "size")
-        if not 0 <= nbytes < _NO_SIZE:
+        if not 0 <= nbytes < NO_SIZE:
             raise NvshmemInvalid(f"size={size!r}: give an integer number of bytes, 0 to free")
         if buffer is not None:
             if not isinstance(buffer, Buffer) or buffer.buffer_type != BufferTypes.NORMAL:
                 raise NvshmemInvalid(f"realloc takes a Buffer from buffer(), not {buffer!r}")
             old = buffer.live_address()
     except NvshmemInvalid as error:
-        fail_together(error, lib.nvshmemrs_realloc, _NO_ADDRESS, 1, moved)
+        fail_together(error, lib.nvshmemrs_realloc, NO_ADDRESS, 1, moved)
     _job.release_dropped()
     if buffer is None:
         check(lib.nvshmemrs_realloc(job.runtime, old, nbytes, moved))
@@ -385,7 +382,7 @@ def register_external_buffer(
         exporter, address, size = find(buffer)
         wish = _registered.preferred(preferred_address)
     except NvshmemInvalid as error:
-        rejected = (_NO_ADDRESS, _NO_SIZE, None, symmetric)
+        rejected = (NO_ADDRESS, NO_SIZE, None, symmetric)
         fail_together(error, lib.nvshmemrs_buffer_register, *rejected)
     check(lib.nvshmemrs_buffer_register(handle_of(None), address, size, wish, symmetric))
     made = Buffer(symmetric.value or 0, size, exporter=exporter)
@@ -407,7 +404,7 @@ def unregister_external_buffer(buffer: Any) -> None:
             )
         address = found.live_address()
     except NvshmemInvalid as error:
-        fail_together(error, lib.nvshmemrs_buffer_unregister, _NO_ADDRESS)
+        fail_together(error, lib.nvshmemrs_buffer_unregister, NO_ADDRESS)
     check(lib.nvshmemrs_buffer_unregister(handle_of(None), address))
     _job.external.pop(address, None)
     found._forget()
@@ -468,12 +465,12 @@ def allocate(function: Any, *sizes: int) -> Buffer:
 
 def fail_allocation(error: NvshmemInvalid) -> NoReturn:
     """Raises `error` after telling the other PEs, which are in a collective allocation."""
-    fail_together(error, lib.nvshmemrs_malloc, _NO_SIZE, ctypes.byref(ctypes.c_void_p()))
+    fail_together(error, lib.nvshmemrs_malloc, NO_SIZE, ctypes.byref(ctypes.c_void_p()))
 
 
 def fail_free(error: NvshmemInvalid) -> NoReturn:
     """Raises `error` after telling the other PEs, which are in a collective free."""
-    fail_together(error, lib.nvshmemrs_free, _NO_ADDRESS)
+    fail_together(error, lib.nvshmemrs_free, NO_ADDRESS)
 
 
 def owner_of(value: Any) -> Optional[Buffer]:

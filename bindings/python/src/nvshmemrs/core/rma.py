@@ -412,9 +412,8 @@ def put_signal(
 ) -> None:
     """Copies `src` to the symmetric `dst` on PE `remote_pe`, then updates the signal there.
 
-    `signal_var` is a Buffer (its first 8 bytes) or an array of uint64 (its first element),
-    symmetric. Who sees the signal sees the data. Returns when `src` may be reused. OpenSHMEM 1.5
-    section 9.8.3.
+    `signal_var` is a Buffer (its first 8 bytes) or an array of one uint64, symmetric. Who sees the
+    signal sees the data. Returns when `src` may be reused. OpenSHMEM 1.5 section 9.8.3.
     """
     _check_update(signal_val, signal_op, _PUT_SIGNAL)
     update = (signal_var, signal_val, signal_op)

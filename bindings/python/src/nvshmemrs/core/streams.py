@@ -24,6 +24,7 @@ from typing import Any, Callable, Deque, Dict, List, Optional, Set, Tuple
 
 from .. import _ffi
 from . import _device, _job
+from ._arguments import a_kind
 from ._job import abandoned, adopted, check, job, lent, lib
 from .nvshmem_types import NotSupportedError, NvshmemError, NvshmemInvalid
 
@@ -82,7 +83,7 @@ class Event:
     def elapsed(self, end: "Event") -> float:
         """Milliseconds from this event to `end`; NvshmemInvalid unless both are reached."""
         if not isinstance(end, Event):
-            raise NvshmemInvalid(f"end is a {type(end).__name__}: pass an Event")
+            raise NvshmemInvalid(f"end is {a_kind(end)}: pass an Event")
         milliseconds = ctypes.c_double()
         check(lib.nvshmemrs_event_elapsed(self._live(), end._live(), milliseconds))
         return milliseconds.value
@@ -168,7 +169,7 @@ class Stream:
         if event is None:
             event = Event()
         elif not isinstance(event, Event):
-            raise NvshmemInvalid(f"event is a {type(event).__name__}: pass an Event")
+            raise NvshmemInvalid(f"event is {a_kind(event)}: pass an Event")
         event.record(self)
         return event
 

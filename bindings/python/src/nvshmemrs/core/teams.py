@@ -11,7 +11,7 @@ import enum
 from typing import Any, Optional, Tuple, Union
 
 from .. import _ffi
-from ._arguments import bits, c_int, integer, queried_team, team_of
+from ._arguments import a_kind, bits, c_int, integer, queried_team, team_of
 from ._job import check, fail_together, job, lib, team_sizes
 from .nvshmem_types import NvshmemInvalid, Teams
 
@@ -299,7 +299,7 @@ def _config(config: Any, name: str) -> Any:
     if config is None:
         return None
     if not isinstance(config, TeamConfig):
-        raise NvshmemInvalid(f"{name} is a {type(config).__name__}: pass a TeamConfig or None")
+        raise NvshmemInvalid(f"{name} is {a_kind(config)}: pass a TeamConfig or None")
     return ctypes.byref(config._data)
 
 

@@ -37,6 +37,9 @@ __all__ = [
 
 _NONE = ctypes.c_size_t(-1).value
 
+# What `_several` gives. The values must live until the library has read them.
+_Call = Tuple[Any, Operand, Any, Any, Tuple[int, int, int]]
+
 
 @contextlib.contextmanager
 def deadline(seconds: float) -> Iterator[None]:
@@ -113,7 +116,7 @@ def wait_until_any(
     compare, calls with the same arguments take turns: in time they return each. OpenSHMEM 1.5
     sections 9.10.3 and 9.10.6.
     """
-    return _any("wait_until_any", ivars, cmp, value, status, stream, dtype)
+    return _any(_several("wait_until_any", ivars, cmp, value, status, dtype), stream)
 
 
 def wait_until_some(
@@ -128,7 +131,7 @@ def wait_until_some(
     """Waits until an element compares and returns the indices of all that do; empty if all are left
     out. OpenSHMEM 1.5 sections 9.10.4 and 9.10.7.
     """
-    return _some("wait_until_some", ivars, cmp, value, status, stream, dtype)
+    return _some(_several("wait_until_some", ivars, cmp, value, status, dtype), stream)
 
 
 def test(
@@ -183,7 +186,7 @@ def test_any(
     """The index of an element that compares, None if none does. If several compare, calls with the
     same arguments take turns: in time they return each. OpenSHMEM 1.5 sections 9.10.10 and 9.10.13.
     """
-    return _any("test_any", ivars, cmp, value, status, stream, dtype)
+    return _any(_several("test_any", ivars, cmp, value, status, dtype), stream)
 
 
 def test_some(
@@ -196,35 +199,19 @@ def test_some(
     dtype: Any = None,
 ) -> List[int]:
     """The indices of the elements that compare. OpenSHMEM 1.5 sections 9.10.11 and 9.10.14."""
-    return _some("test_some", ivars, cmp, value, status, stream, dtype)
+    return _some(_several("test_some", ivars, cmp, value, status, dtype), stream)
 
 
-def _any(
-    name: str,
-    ivars: Any,
-    cmp: ComparisonType,
-    value: Any,
-    status: Any,
-    stream: Optional[Stream],
-    dtype: Any,
-) -> Optional[int]:
-    form, array, wanted, chosen, rest = _several(name, ivars, cmp, value, status, dtype)
+def _any(call: _Call, stream: Optional[Stream]) -> Optional[int]:
+    form, array, _, chosen, rest = call
     index = ctypes.c_size_t()
     count = array.nbytes // SIZES[rest[2]]
     check(form(handle_of(stream), array.address, count, chosen, *rest, index))
     return None if index.value == _NONE else index.value
 
 
-def _some(
-    name: str,
-    ivars: Any,
-    cmp: ComparisonType,
-    value: Any,
-    status: Any,
-    stream: Optional[Stream],
-    dtype: Any,
-) -> List[int]:
-    form, array, wanted, chosen, rest = _several(name, ivars, cmp, value, status, dtype)
+def _some(call: _Call, stream: Optional[Stream]) -> List[int]:
+    form, array, _, chosen, rest = call
     count = array.nbytes // SIZES[rest[2]]
     indices, found = (ctypes.c_size_t * count)(), ctypes.c_size_t()
     check(form(handle_of(stream), array.address, count, indices, chosen, *rest, found))
@@ -268,7 +255,7 @@ def _check_type(code: int) -> None:
 
 def _several(
     name: str, ivars: Any, cmp: ComparisonType, value: Any, status: Any, dtype: Any
-) -> Tuple[Any, Operand, Any, Any, Tuple[int, int, int]]:
+) -> _Call:
     """The library's function, the elements, their values and status as the library reads them, and
     its arguments cmp, address of the values, dtype.
     """

@@ -4,7 +4,7 @@
 //!
 //! | the kernel | when | what it leaves behind |
 //! |---|---|---|
-//! | does its work | all members come with the same call | one more in [`TeamLocal`]`::over`, unless it is of a graph; the ticket of a blocking one in the mailbox |
+//! | does its work | all members come with the same call | one more in [`TeamLocal`]`::over`, but not of a graph; the ticket of a blocking one |
 //! | gives up | the team's abort word in the mailbox is set | the abort word, which stays; its work may be half done |
 //! | gives up and reports | a member announces another call, or brings too much | its report in the mailbox; it sets the team's abort word itself |
 //! | does nothing | the team's generation in device memory is another one | a report, unless the team was given up |
@@ -18,7 +18,7 @@
 //! | a blocking collective | its wait ends with an error | [`LentStream::abandon`] |
 //! | destroy | the team is no more, or is broken | [`CudaTransport::end_generation`] |
 //! | a PE in finalize | it comes to no further collective of a team: the kernels of the other members report it | `finalize.rs` |
-//! | a PE that leaves | from then on, all of its kernels; those of all PEs of the process if it leaves without finalize | [`Transport::leave`](crate::transport::Transport::leave) |
+//! | a PE that leaves | from then on, all of its kernels; those of all PEs of the process if it leaves without finalize | `let_all_go` |
 //!
 //! The host finds the end of a blocking collective by its ticket, or by the driver's word for its stream ([`LentStream::is_over`]); of
 //! those on streams by their counts, which a copy brings ([`CompletionCounts`], [`Completion::have_run`]). Whether the work was done says

@@ -121,7 +121,7 @@ impl Collectives for CudaTransport {
     }
 
     fn move_data(&self, call: &Collective, epoch: u64, meeting: &dyn Meeting) -> Result<()> {
-        let index = meeting.team();
+        let index = meeting.team_index();
         // On a stream of its own: another thread may be in a collective of another team.
         let launched = self.lend_stream(index).and_then(|stream| {
             self.launch((stream.lane()?, Some(epoch)), call, meeting)?;

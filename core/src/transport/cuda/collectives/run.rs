@@ -27,7 +27,7 @@ impl CudaTransport {
         operation: Operation,
         meeting: &dyn Meeting,
     ) -> Result<()> {
-        let (team, born) = self.team_args(meeting.team())?;
+        let (team, born) = self.team_args(meeting.team_index())?;
         let sign = signature(operation, &[0; ARGS], true);
         let mut args = self.call_args(team, operation, sign);
         args.announces(CudaTransport::refused(operation));
@@ -96,7 +96,7 @@ impl CudaTransport {
         meeting: &dyn Meeting,
     ) -> Result<()> {
         let (operation, task) = (call.operation, &call.task);
-        let (team, born) = self.team_args(meeting.team())?;
+        let (team, born) = self.team_args(meeting.team_index())?;
         let sign = signature(operation, &call.args, false);
         let mut kernel = self.call_args(team, operation, sign);
         (kernel.dest, kernel.source) = (task.dest, task.source);

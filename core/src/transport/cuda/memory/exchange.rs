@@ -74,7 +74,7 @@ impl Patience<'_> {
             (self.whole)()?;
             if Instant::now() >= until {
                 return Err(lost(format!(
-                    "PE {pe} did not come in time (limit: NVSHMEMRS_INIT_TIMEOUT)"
+                    "PE {pe} did not come within the time that init may take"
                 )));
             }
             // Whatever poll says, the next look tells.

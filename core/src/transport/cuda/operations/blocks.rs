@@ -1,8 +1,8 @@
 //! Blocks of memory at equal steps: by a kernel, where one reaches all of it.
 
+use super::Way;
 use super::copies::What;
 use crate::Result;
-use crate::operation::Operation;
 use crate::strides::Transfer;
 use crate::transport::Lane;
 use crate::transport::cuda::CudaTransport;
@@ -28,7 +28,7 @@ impl CudaTransport {
     /// Copies blocks by a kernel; `dest` and `source` are where the lowest of them are.
     pub(super) fn copy_blocks(
         &self,
-        (lane, operation): (Lane, Operation),
+        (lane, operation): Way,
         (dest, source): (u64, u64),
         transfer: &Transfer,
     ) -> Result<()> {
@@ -49,7 +49,7 @@ impl CudaTransport {
     /// Where a kernel that is put on a lane may use memory of the program's.
     pub(super) fn for_kernel(
         &self,
-        (lane, operation): (Lane, Operation),
+        (lane, operation): Way,
         borrowed: bool,
         address: u64,
     ) -> Result<Option<u64>> {

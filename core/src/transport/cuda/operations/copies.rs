@@ -16,6 +16,7 @@
 //! memory (a little put from there begins at once, for speed), the GPU may use GPU memory and pinned memory after the error, until a quiet
 //! says that it is done.
 
+use super::Way;
 use crate::Result;
 use crate::buffer::{LocalDest, LocalSource};
 use crate::operation::Operation;
@@ -93,38 +94,40 @@ impl CudaTransport {
     }
 
     /// Puts a copy from memory of the program's on a lane. A borrowed slice is read before this returns.
-    pub(crate) fn begin_put(&self, lane: Lane, to: u64, source: LocalSource<'_>) -> Result<()> {
+    pub(crate) fn begin_put(&self, way: Way, to: u64, source: LocalSource<'_>) -> Result<()> {
+        let lane = way.0;
         let (from, bytes) = (source.address() as u64, source.bytes());
         if self.layout.locate(from).is_some() {
             return self.begin_copy(lane, to, from, bytes);
         }
         if source.is_borrowed() {
-            return self.put_borrowed(lane, to, source);
+            return self.put_borrowed(way, to, source);
         }
         match lane {
-            Lane::Blocking => self.put_blocking(to, source),
+            Lane::Blocking => self.put_blocking(way.1, to, source),
             Lane::Stream(_) if bytes <= AT_ONCE => {
                 let away = self.copied_away(from, bytes)?;
-                self.apply_backpressure(lane, Operation::Put, pieces(away))?;
+                self.apply_backpressure(lane, way.1, pieces(away))?;
                 self.begin_copy(lane, to, from, bytes)
             }
             Lane::Stream(_) => {
                 match self.is_known(from)? || self.device.is_captured(self.stream(lane))? {
                     true => self.begin_copy(lane, to, from, bytes),
-                    false => self.put_staged(lane, to, source),
+                    false => self.put_staged(way, to, source),
                 }
             }
         }
     }
 
-    fn put_borrowed(&self, lane: Lane, to: u64, source: LocalSource<'_>) -> Result<()> {
+    fn put_borrowed(&self, way: Way, to: u64, source: LocalSource<'_>) -> Result<()> {
+        let lane = way.0;
         let (from, bytes) = (source.address() as u64, source.bytes());
         if let Lane::Stream(stream) = lane {
             self.device
                 .check_capture(stream as sys::CUstream, BORROWED)?;
         }
         if self.device.facts().reads_pages {
-            return self.put_staged(lane, to, source);
+            return self.put_staged(way, to, source);
         }
         if bytes <= LITTLE {
             let mut away = [MaybeUninit::<u8>::uninit(); LITTLE];
@@ -134,12 +137,12 @@ impl CudaTransport {
             return self.begin_copy(lane, to, away as u64, bytes);
         }
         if lane == Lane::Blocking {
-            return self.put_blocking(to, source);
+            return self.put_blocking(way.1, to, source);
         }
         if bytes > AT_ONCE {
-            return self.put_staged(lane, to, source);
+            return self.put_staged(way, to, source);
         }
-        self.apply_backpressure(lane, Operation::Put, pieces(bytes))?;
+        self.apply_backpressure(lane, way.1, pieces(bytes))?;
         if !self.is_known(from)? {
             return self.begin_copy(lane, to, from, bytes);
         }
@@ -150,7 +153,8 @@ impl CudaTransport {
     }
 
     /// Puts a copy from memory outside the heap on the blocking stream.
-    fn put_blocking(&self, to: u64, source: LocalSource<'_>) -> Result<()> {
+    fn put_blocking(&self, operation: Operation, to: u64, source: LocalSource<'_>) -> Result<()> {
+        let way = (Lane::Blocking, operation);
         let (from, bytes) = (source.address() as u64, source.bytes());
         let (little, borrowed) = (bytes <= AT_ONCE, source.is_borrowed());
         let reads_pages = self.device.facts().reads_pages;
@@ -160,13 +164,13 @@ impl CudaTransport {
                 // The driver copies it away.
                 None if !reads_pages && little => {}
                 Some(OF_GPU) if little && !borrowed => {}
-                Some(OF_GPU) if !borrowed => self.await_turn(Operation::Put)?,
+                Some(OF_GPU) if !borrowed => self.await_turn(operation)?,
                 Some(_) if !little && !borrowed && self.has_turn() => {}
                 Some(_) if !little && !borrowed => {
                     first = LITTLE;
-                    self.put_staged(Lane::Blocking, to, source.part(0, first))?;
+                    self.put_staged(way, to, source.part(0, first))?;
                 }
-                _ => return self.put_staged(Lane::Blocking, to, source),
+                _ => return self.put_staged(way, to, source),
             }
         }
         let (to, from) = (to + first as u64, from + first as u64);
@@ -174,7 +178,12 @@ impl CudaTransport {
     }
 
     /// Puts a copy on the blocking stream, which nobody waits for, from memory that is the GPU's until quiet.
-    pub(crate) fn issue_put(&self, to: u64, source: LocalSource<'_>) -> Result<()> {
+    pub(super) fn issue_put(
+        &self,
+        operation: Operation,
+        to: u64,
+        source: LocalSource<'_>,
+    ) -> Result<()> {
         let (from, bytes) = (source.address() as u64, source.bytes());
         let of_heap = self.layout.locate(from).is_some();
         let away = match of_heap || self.device.facts().reads_pages {
@@ -182,7 +191,7 @@ impl CudaTransport {
             false => self.copied_away(from, bytes)?,
         };
         if away > AT_ONCE {
-            return self.put_staged(Lane::Blocking, to, source);
+            return self.put_staged((Lane::Blocking, operation), to, source);
         }
         self.begin_copy(Lane::Blocking, to, from, bytes)?;
         self.issue_copied(away);
@@ -198,25 +207,26 @@ impl CudaTransport {
     }
 
     /// Copies memory of the host's away in parts, each when its turn has come.
-    fn put_staged(&self, lane: Lane, to: u64, source: LocalSource<'_>) -> Result<()> {
-        self.await_turn_on(lane, Operation::Put)?;
+    fn put_staged(&self, way: Way, to: u64, source: LocalSource<'_>) -> Result<()> {
+        self.await_turn_on(way)?;
         for start in (0..source.bytes()).step_by(STAGE) {
             let part = source.part(start, STAGE.min(source.bytes() - start));
-            let stage = self.stage(lane, Operation::Put)?;
+            let stage = self.stage(way)?;
             stage.fill(0, &part);
-            self.through_stage(lane, Operation::Put, stage, |at| {
-                self.begin_copy(lane, to + start as u64, at, part.bytes())
+            self.through_stage(way, stage, |at| {
+                self.begin_copy(way.0, to + start as u64, at, part.bytes())
             })?;
         }
         Ok(())
     }
 
     /// Puts a copy to memory of the program's on a lane. A borrowed slice is written before this returns. Whether it is done already.
-    pub(crate) fn begin_get(&self, lane: Lane, dest: LocalDest<'_>, from: u64) -> Result<bool> {
+    pub(crate) fn begin_get(&self, way: Way, dest: LocalDest<'_>, from: u64) -> Result<bool> {
+        let (lane, operation) = way;
         let (to, bytes) = (dest.address() as u64, dest.bytes());
         if self.layout.locate(to).is_none() {
             let Lane::Stream(stream) = lane else {
-                return self.get_blocking(dest, from);
+                return self.get_blocking(operation, dest, from);
             };
             let stream = stream as sys::CUstream;
             let borrowed = dest.is_borrowed();
@@ -224,29 +234,35 @@ impl CudaTransport {
                 self.device.check_capture(stream, BORROWED)?;
             }
             if borrowed || !self.is_known(to)? && !self.device.is_captured(stream)? {
-                return self.get_staged(lane, dest, from).map(|()| true);
+                return self.get_staged(way, dest, from).map(|()| true);
             }
         }
         self.begin_copy(lane, to, from, bytes).map(|()| false)
     }
 
     /// Puts a copy to memory outside the heap on the blocking stream. Whether it is done already.
-    fn get_blocking(&self, mut dest: LocalDest<'_>, from: u64) -> Result<bool> {
+    fn get_blocking(
+        &self,
+        operation: Operation,
+        mut dest: LocalDest<'_>,
+        from: u64,
+    ) -> Result<bool> {
+        let way = (Lane::Blocking, operation);
         let (to, bytes) = (dest.address() as u64, dest.bytes());
         let little = bytes <= AT_ONCE;
         if dest.is_borrowed() && little {
-            return self.get_staged(Lane::Blocking, dest, from).map(|()| true);
+            return self.get_staged(way, dest, from).map(|()| true);
         }
         let mut first = 0;
         match self.kind_of(to)? {
-            Some(OF_GPU) if !dest.is_borrowed() => self.await_turn(Operation::Get)?,
+            Some(OF_GPU) if !dest.is_borrowed() => self.await_turn(operation)?,
             Some(_) if !little && !dest.is_borrowed() => {
                 if !self.has_turn() {
                     first = LITTLE;
-                    self.get_staged(Lane::Blocking, dest.part(0, first), from)?;
+                    self.get_staged(way, dest.part(0, first), from)?;
                 }
             }
-            _ => return self.get_staged(Lane::Blocking, dest, from).map(|()| true),
+            _ => return self.get_staged(way, dest, from).map(|()| true),
         }
         let (to, from) = (to + first as u64, from + first as u64);
         self.begin_copy(Lane::Blocking, to, from, bytes - first)
@@ -254,13 +270,13 @@ impl CudaTransport {
     }
 
     /// Fills memory of the host's in parts, when its turn has come.
-    fn get_staged(&self, lane: Lane, mut dest: LocalDest<'_>, from: u64) -> Result<()> {
-        self.await_turn_on(lane, Operation::Get)?;
+    fn get_staged(&self, way: Way, mut dest: LocalDest<'_>, from: u64) -> Result<()> {
+        self.await_turn_on(way)?;
         for start in (0..dest.bytes()).step_by(STAGE) {
             let bytes = STAGE.min(dest.bytes() - start);
-            let stage = self.stage(lane, Operation::Get)?;
-            let stage = self.through_stage(lane, Operation::Get, stage, |at| {
-                self.begin_copy(lane, at, from + start as u64, bytes)
+            let stage = self.stage(way)?;
+            let stage = self.through_stage(way, stage, |at| {
+                self.begin_copy(way.0, at, from + start as u64, bytes)
             })?;
             stage.empty(0, &mut dest.part(start, bytes));
         }
@@ -268,7 +284,7 @@ impl CudaTransport {
     }
 
     /// Before a transfer in parts: there are few stages, which the streams of the program's shall not hold up.
-    pub(crate) fn await_turn_on(&self, lane: Lane, operation: Operation) -> Result<()> {
+    pub(crate) fn await_turn_on(&self, (lane, operation): Way) -> Result<()> {
         match lane {
             Lane::Blocking => Ok(()),
             Lane::Stream(_) => self.await_here(lane, operation),
@@ -276,15 +292,14 @@ impl CudaTransport {
     }
 
     /// A stage for a lane, when another thread is done with one.
-    pub(crate) fn stage(&self, lane: Lane, operation: Operation) -> Result<Stage<'_>> {
+    pub(crate) fn stage(&self, (lane, operation): Way) -> Result<Stage<'_>> {
         self.take(operation, || self.mailbox.stage(lane))
     }
 
     /// Begins a copy from or to a stage, and waits until it is done. If the wait ends before, the stage is the GPU's until then.
     pub(crate) fn through_stage<'a>(
         &'a self,
-        lane: Lane,
-        operation: Operation,
+        (lane, operation): Way,
         stage: Stage<'a>,
         begin: impl FnOnce(u64) -> Result<()>,
     ) -> Result<Stage<'a>> {

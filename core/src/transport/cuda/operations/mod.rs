@@ -38,6 +38,15 @@ use std::any::Any;
 use std::sync::Arc;
 use std::thread;
 
+/// Where an operation goes, and what the program knows it as.
+pub(crate) type Way = (Lane, Operation);
+
+impl Call {
+    fn way(&self) -> Way {
+        (self.lane, self.called)
+    }
+}
+
 impl Transport for CudaTransport {
     fn kind(&self) -> MemoryKind {
         MemoryKind::Device
@@ -137,27 +146,27 @@ impl Transport for CudaTransport {
 
     fn put(&self, call: Call, pe: Pe, dest: u64, source: LocalSource<'_>, nbi: Nbi) -> Result<()> {
         match nbi {
-            Nbi::No => self.put_on(call.lane, pe, dest, source),
-            Nbi::Yes { lasts } => self.put_nbi(call.lane, pe, dest, source, lasts),
+            Nbi::No => self.put_bytes(call.way(), pe, dest, source),
+            Nbi::Yes { lasts } => self.put_nbi(call.way(), pe, dest, source, lasts),
         }
     }
 
     fn get(&self, call: Call, pe: Pe, source: u64, dest: LocalDest<'_>, nbi: Nbi) -> Result<()> {
         match nbi {
-            Nbi::No => self.get_on(call.lane, pe, source, dest),
-            Nbi::Yes { lasts } => self.get_nbi(call.lane, pe, source, dest, lasts),
+            Nbi::No => self.get_bytes(call.way(), pe, source, dest),
+            Nbi::Yes { lasts } => self.get_nbi(call.way(), pe, source, dest, lasts),
         }
     }
 
     fn put_value(&self, call: Call, pe: Pe, dest: u64, value: &[u8]) -> Result<()> {
         let at = self.layout.address(pe, dest);
-        let stream = self.begin(call.lane, Operation::Put)?;
+        let stream = self.begin(call.lane, call.called)?;
         self.kernels.put_value(stream, at, value)?;
-        self.finish(call.lane, Operation::Put)
+        self.finish(call.lane, call.called)
     }
 
     fn get_value(&self, call: Call, pe: Pe, source: u64, bytes: usize) -> Result<[u64; 2]> {
-        self.get_words(call.lane, pe, source, bytes)
+        self.get_words(call.way(), pe, source, bytes)
     }
 
     fn put_blocks(
@@ -168,23 +177,22 @@ impl Transport for CudaTransport {
         source: LocalSource<'_>,
         transfer: &Transfer,
     ) -> Result<()> {
-        let lane = call.lane;
+        let (way, lane) = (call.way(), call.lane);
         let dest = self.layout.address(pe, dest);
         let (from, borrowed) = (source.address() as u64, source.is_borrowed());
-        let way = (lane, Operation::Put);
         if let Some(from) = self.for_kernel(way, borrowed, from)? {
             return self.copy_blocks(way, (dest, from), transfer);
         }
         // On a stream of the program's the driver copies blocks of up to 64 KiB away at once, and nobody waits.
         if lane == Lane::Blocking && self.blocks_are_staged(lane, (from, borrowed), transfer)? {
-            return self.put_blocks_staged(dest, &source, transfer);
+            return self.put_blocks_staged(call.called, dest, &source, transfer);
         }
         let (_, bytes, _) = transfer.dest().parts();
         self.each(way, transfer.blocks(), |(to, from)| {
             let block = source.part(from as usize, bytes as usize);
-            self.begin_put(lane, dest + to, block)
+            self.begin_put(way, dest + to, block)
         })?;
-        self.finish(lane, Operation::Put)
+        self.finish(lane, call.called)
     }
 
     fn get_blocks(
@@ -195,22 +203,21 @@ impl Transport for CudaTransport {
         mut dest: LocalDest<'_>,
         transfer: &Transfer,
     ) -> Result<()> {
-        let lane = call.lane;
+        let (way, lane) = (call.way(), call.lane);
         let from = self.layout.address(pe, source);
         let (to, borrowed) = (dest.address() as u64, dest.is_borrowed());
-        let way = (lane, Operation::Get);
         if let Some(to) = self.for_kernel(way, borrowed, to)? {
             return self.copy_blocks(way, (to, from), transfer);
         }
         if self.blocks_are_staged(lane, (to, borrowed), transfer)? {
-            return self.get_blocks_staged(lane, &mut dest, from, transfer);
+            return self.get_blocks_staged(way, &mut dest, from, transfer);
         }
         let (_, bytes, _) = transfer.dest().parts();
         self.each(way, transfer.blocks(), |(to, at)| {
             let block = dest.part(to as usize, bytes as usize);
-            self.begin_get(lane, block, from + at).map(drop)
+            self.begin_get(way, block, from + at).map(drop)
         })?;
-        self.finish(lane, Operation::Get)
+        self.finish(lane, call.called)
     }
 
     fn put_signal(
@@ -226,11 +233,11 @@ impl Transport for CudaTransport {
         let to = self.layout.address(pe, dest);
         let (from, bytes) = (source.address() as u64, source.bytes() as u64);
         let at = self.layout.address(pe, update.offset);
-        let (stream, kernels) = (self.begin(lane, Operation::PutSignal)?, &self.kernels);
+        let (stream, kernels) = (self.begin(lane, call.called)?, &self.kernels);
         let way = kernels.way_of_signal(stream, update.op, bytes)?;
         let apart = to.abs_diff(from) >= bytes && self.layout.locate(from).is_some();
         let one_kernel = matches!(way, SignalWay::OneKernel) && apart && bytes > 0;
-        self.apply_backpressure(lane, Operation::PutSignal, u64::from(!one_kernel))?;
+        self.apply_backpressure(lane, call.called, u64::from(!one_kernel))?;
         // One after the other on a stream, so there is one wait for both.
         self.in_parts(lane, || {
             match way {
@@ -239,14 +246,14 @@ impl Transport for CudaTransport {
                     return kernels.put_signal(stream, (to, from, bytes), signal);
                 }
                 SignalWay::TwoKernels if apart => kernels.copy(stream, to, from, bytes)?,
-                _ => self.begin_put(lane, to, source)?,
+                _ => self.begin_put(call.way(), to, source)?,
             }
             match way {
                 SignalWay::Written => kernels.write_signal(stream, at, update.value),
                 _ => kernels.signal(stream, at, update.value, update.op),
             }
         })?;
-        self.finish(lane, Operation::PutSignal)
+        self.finish(lane, call.called)
     }
 
     fn atomic(
@@ -264,7 +271,7 @@ impl Transport for CudaTransport {
                 self.kernels
                     .atomic(stream, at, width, operation, place.address())
             };
-            return Ok(self.fetch((lane, call.called), &mut Vec::new(), begin)?[0]);
+            return Ok(self.fetch(call.way(), &mut Vec::new(), begin)?[0]);
         }
         let stream = self.begin(lane, call.called)?;
         self.kernels.atomic(stream, at, width, operation, 0)?;
@@ -274,17 +281,17 @@ impl Transport for CudaTransport {
 
     fn signal(&self, call: Call, pe: Pe, update: SignalUpdate) -> Result<()> {
         let at = self.layout.address(pe, update.offset);
-        let stream = self.begin(call.lane, Operation::SignalOp)?;
+        let stream = self.begin(call.lane, call.called)?;
         self.kernels.signal(stream, at, update.value, update.op)?;
-        self.finish(call.lane, Operation::SignalOp)
+        self.finish(call.lane, call.called)
     }
 
-    fn read(&self, _: Call, me: Pe, source: SymRange, dest: LocalDest<'_>) -> Result<()> {
-        self.get_on(Lane::Blocking, me, source.offset(), dest)
+    fn read(&self, call: Call, me: Pe, source: SymRange, dest: LocalDest<'_>) -> Result<()> {
+        self.get_bytes((Lane::Blocking, call.called), me, source.offset(), dest)
     }
 
-    fn write(&self, _: Call, me: Pe, dest: SymRange, source: LocalSource<'_>) -> Result<()> {
-        self.put_on(Lane::Blocking, me, dest.offset(), source)
+    fn write(&self, call: Call, me: Pe, dest: SymRange, source: LocalSource<'_>) -> Result<()> {
+        self.put_bytes((Lane::Blocking, call.called), me, dest.offset(), source)
     }
 
     fn fence(&self, lane: Lane) -> Result<()> {
@@ -321,12 +328,12 @@ impl Transport for CudaTransport {
         self.finish(Lane::Blocking, Operation::Put)
     }
 
-    fn load(&self, offset: u64, bytes: usize) -> Result<u64> {
+    fn load(&self, called: Operation, offset: u64, bytes: usize) -> Result<u64> {
         if self.has_given_up() {
             // Until somebody has asked why.
             return Ok(0);
         }
-        Ok(self.get_words(Lane::Blocking, self.me, offset, bytes)?[0])
+        Ok(self.get_words((Lane::Blocking, called), self.me, offset, bytes)?[0])
     }
 
     fn owned_by(&self, owner: Box<dyn Owner>) {

@@ -1,5 +1,6 @@
 //! What several operations have in common: a put and a get on a lane, and results that a stream writes.
 
+use super::Way;
 use super::blocking::GivenUp;
 use crate::buffer::{LocalDest, LocalSource, SymRange};
 use crate::operation::Operation;
@@ -10,7 +11,7 @@ use crate::{Pe, Result};
 use cudarc::driver::sys::{self, CUstream};
 
 impl CudaTransport {
-    /// A put on a lane.
+    /// A put of the library's own.
     pub(crate) fn put_on(
         &self,
         lane: Lane,
@@ -18,65 +19,76 @@ impl CudaTransport {
         dest: u64,
         source: LocalSource<'_>,
     ) -> Result<()> {
-        self.begin(lane, Operation::Put)?;
-        self.begin_put(lane, self.layout.address(pe, dest), source)?;
-        self.finish(lane, Operation::Put)
+        self.put_bytes((lane, Operation::Put), pe, dest, source)
     }
 
-    /// A get on a lane.
-    pub(crate) fn get_on(
+    /// A put.
+    pub(super) fn put_bytes(
         &self,
-        lane: Lane,
+        way: Way,
+        pe: Pe,
+        dest: u64,
+        source: LocalSource<'_>,
+    ) -> Result<()> {
+        self.begin(way.0, way.1)?;
+        self.begin_put(way, self.layout.address(pe, dest), source)?;
+        self.finish(way.0, way.1)
+    }
+
+    /// A get.
+    pub(super) fn get_bytes(
+        &self,
+        way: Way,
         pe: Pe,
         source: u64,
         dest: LocalDest<'_>,
     ) -> Result<()> {
-        self.begin(lane, Operation::Get)?;
-        match self.begin_get(lane, dest, self.layout.address(pe, source))? {
+        self.begin(way.0, way.1)?;
+        match self.begin_get(way, dest, self.layout.address(pe, source))? {
             true => Ok(()),
-            false => self.finish(lane, Operation::Get),
+            false => self.finish(way.0, way.1),
         }
     }
 
     /// A put that may be incomplete when it returns; `lasts`: the source is there until quiet.
-    pub(crate) fn put_nbi(
+    pub(super) fn put_nbi(
         &self,
-        lane: Lane,
+        way: Way,
         pe: Pe,
         dest: u64,
         source: LocalSource<'_>,
         lasts: bool,
     ) -> Result<()> {
-        match (lane, lasts) {
-            (_, false) => return self.put_on(lane, pe, dest, source),
-            (Lane::Stream(_), true) => return self.put_on(lane, pe, dest, source.lasting()),
+        match (way.0, lasts) {
+            (_, false) => return self.put_bytes(way, pe, dest, source),
+            (Lane::Stream(_), true) => return self.put_bytes(way, pe, dest, source.lasting()),
             (Lane::Blocking, true) => {}
         }
-        self.begin(lane, Operation::Put)?;
-        self.issue_put(self.layout.address(pe, dest), source)
+        self.begin(way.0, way.1)?;
+        self.issue_put(way.1, self.layout.address(pe, dest), source)
     }
 
     /// A get that may be incomplete when it returns; `lasts`: `dest` is there until quiet.
-    pub(crate) fn get_nbi(
+    pub(super) fn get_nbi(
         &self,
-        lane: Lane,
+        way: Way,
         pe: Pe,
         source: u64,
         dest: LocalDest<'_>,
         lasts: bool,
     ) -> Result<()> {
-        match (lane, lasts) {
-            (_, false) => return self.get_on(lane, pe, source, dest),
-            (Lane::Stream(_), true) => return self.get_on(lane, pe, source, dest.lasting()),
+        match (way.0, lasts) {
+            (_, false) => return self.get_bytes(way, pe, source, dest),
+            (Lane::Stream(_), true) => return self.get_bytes(way, pe, source, dest.lasting()),
             (Lane::Blocking, true) => {}
         }
         let to = dest.address() as u64;
         if self.layout.locate(to).is_none() && !self.is_known(to)? {
             // The driver's own call would wait.
-            return self.get_on(lane, pe, source, dest);
+            return self.get_bytes(way, pe, source, dest);
         }
-        self.begin(lane, Operation::Get)?;
-        self.begin_copy(lane, to, self.layout.address(pe, source), dest.bytes())?;
+        self.begin(way.0, way.1)?;
+        self.begin_copy(way.0, to, self.layout.address(pe, source), dest.bytes())?;
         self.issue();
         Ok(())
     }
@@ -84,14 +96,14 @@ impl CudaTransport {
     /// Reads up to 16 bytes of `pe`'s memory.
     pub(super) fn get_words(
         &self,
-        lane: Lane,
+        way: Way,
         pe: Pe,
         source: u64,
         bytes: usize,
     ) -> Result<[u64; 2]> {
         let from = self.layout.address(pe, source);
-        self.fetch((lane, Operation::Get), &mut Vec::new(), |_, place| {
-            self.begin_copy(lane, place.address(), from, bytes)
+        self.fetch(way, &mut Vec::new(), |_, place| {
+            self.begin_copy(way.0, place.address(), from, bytes)
         })
     }
 
@@ -112,7 +124,7 @@ impl CudaTransport {
     /// again afterwards: if it has not ended, it takes them.
     pub(crate) fn fetch<'a>(
         &'a self,
-        (lane, operation): (Lane, Operation),
+        (lane, operation): Way,
         arrays: &mut Vec<Scratch<'a>>,
         begin: impl FnOnce(CUstream, &ResultWord<'_>) -> Result<()>,
     ) -> Result<[u64; 2]> {

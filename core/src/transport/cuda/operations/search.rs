@@ -3,6 +3,7 @@
 //! A wait that gives nothing back is put on the stream, and the call returns. One that gives something back, a test, and a call with
 //! arrays of the caller's (a status, a value for each element) waits until the stream has run it.
 
+use super::Way;
 use crate::operation::Operation;
 use crate::transport::cuda::CudaTransport;
 use crate::transport::cuda::kernels::{WaitArgs, WaitMode};
@@ -31,7 +32,7 @@ impl CudaTransport {
             Expected::Each(values) => args.values = array(values)?,
         }
         if !search.answers && arrays.is_empty() {
-            self.begin_wait(lane, &args)?;
+            self.begin_wait((lane, search.called), &args)?;
             return Ok(Found {
                 held: true,
                 ..Found::default()
@@ -42,7 +43,7 @@ impl CudaTransport {
             args.indices = array.address();
             arrays.push(array);
         }
-        let words = self.fetch_wait(lane, &mut arrays, |place| WaitArgs {
+        let words = self.fetch_wait((lane, search.called), &mut arrays, |place| WaitArgs {
             result: place,
             indices: match search.goal {
                 Goal::One => place + size_of::<u64>() as u64,
@@ -52,12 +53,10 @@ impl CudaTransport {
         })?;
         let found = found(search, words, arrays.last());
         // A kernel that has nothing to wait for leaves; else it was told to.
-        match search.waits {
-            Some(operation) if !found.held && !search.finds_nothing() => {
-                Err(self.left_early(operation))
-            }
-            _ => Ok(found),
+        if search.waits && !found.held && !search.finds_nothing() {
+            return Err(self.left_early(search.called));
         }
+        Ok(found)
     }
 
     fn wait_args(&self, search: &Search<'_>) -> WaitArgs {
@@ -80,13 +79,13 @@ impl CudaTransport {
             cmp: search.cmp as u32,
             dtype: search.dtype as u32,
             mode,
-            test: search.waits.is_none().into(),
+            test: (!search.waits).into(),
         }
     }
 
     /// Puts a wait on a lane; only the lane waits.
-    fn begin_wait(&self, lane: Lane, args: &WaitArgs) -> Result<()> {
-        let stream = self.begin(lane, Operation::WaitUntil)?;
+    fn begin_wait(&self, (lane, operation): Way, args: &WaitArgs) -> Result<()> {
+        let stream = self.begin(lane, operation)?;
         self.lose_turn(lane);
         self.kernels.wait(stream, args)
     }
@@ -95,12 +94,12 @@ impl CudaTransport {
     /// `arrays`, see [`fetch`](CudaTransport::fetch).
     fn fetch_wait<'a>(
         &'a self,
-        lane: Lane,
+        way: Way,
         arrays: &mut Vec<Scratch<'a>>,
         args: impl FnOnce(u64) -> WaitArgs,
     ) -> Result<[u64; 2]> {
-        self.fetch((lane, Operation::WaitUntil), arrays, |stream, place| {
-            self.lose_turn(lane);
+        self.fetch(way, arrays, |stream, place| {
+            self.lose_turn(way.0);
             self.kernels.wait(stream, &args(place.address()))
         })
     }

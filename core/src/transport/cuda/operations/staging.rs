@@ -1,6 +1,7 @@
 //! Blocks of memory of the host's that kernels do not reach: as many as fit are gathered in a stage (`copies.rs`), which a kernel empties
 //! or fills, so that there is one wait for all of them.
 
+use super::Way;
 use crate::Result;
 use crate::buffer::{LocalDest, LocalSource};
 use crate::operation::Operation;
@@ -42,20 +43,22 @@ impl CudaTransport {
     /// Sends blocks of `local`, by the blocking stream, to `dest`, where the lowest of them goes.
     pub(crate) fn put_blocks_staged(
         &self,
+        operation: Operation,
         dest: u64,
         local: &LocalSource<'_>,
         transfer: &Transfer,
     ) -> Result<()> {
+        let way = (Lane::Blocking, operation);
         let (dest_step, block, _) = transfer.dest().parts();
         let bytes = block as usize;
         for indices in groups(transfer) {
-            let stream = self.begin(Lane::Blocking, Operation::Put)?;
-            let stage = self.stage(Lane::Blocking, Operation::Put)?;
+            let stream = self.begin(Lane::Blocking, operation)?;
+            let stage = self.stage(way)?;
             for (place, index) in indices.clone().enumerate() {
                 let from = transfer.source().at(index) as usize;
                 stage.fill(place * bytes, &local.part(from, bytes));
             }
-            self.through_stage(Lane::Blocking, Operation::Put, stage, |at| {
+            self.through_stage(way, stage, |at| {
                 let args = StridedArgs {
                     dest: dest + transfer.dest().at(indices.start),
                     source: at,
@@ -73,18 +76,18 @@ impl CudaTransport {
     /// Fills blocks of `local` from `source`, where the lowest of them is, and waits for it.
     pub(crate) fn get_blocks_staged(
         &self,
-        lane: Lane,
+        way: Way,
         local: &mut LocalDest<'_>,
         source: u64,
         transfer: &Transfer,
     ) -> Result<()> {
         let (source_step, block, _) = transfer.source().parts();
         let bytes = block as usize;
-        self.await_turn_on(lane, Operation::Get)?;
+        self.await_turn_on(way)?;
         for indices in groups(transfer) {
-            let stream = self.begin(lane, Operation::Get)?;
-            let stage = self.stage(lane, Operation::Get)?;
-            let stage = self.through_stage(lane, Operation::Get, stage, |at| {
+            let stream = self.begin(way.0, way.1)?;
+            let stage = self.stage(way)?;
+            let stage = self.through_stage(way, stage, |at| {
                 let args = StridedArgs {
                     dest: at,
                     source: source + transfer.source().at(indices.start),

@@ -15,7 +15,7 @@ pub(crate) mod program;
 
 use crate::transport::cuda::driver::done;
 use crate::transport::cuda::{Device, OutsideCapture, check};
-use crate::transport::{CudaStreamRef, Lane, TransportEvent};
+use crate::transport::{Lane, Streams, TransportEvent, TransportStream};
 use crate::{Error, Result};
 use cudarc::driver::sys::{self, CUevent, CUresult, CUstream};
 use std::any::Any;
@@ -26,6 +26,26 @@ use std::time::Duration;
 
 /// `cudaStream_t` values that are no streams but name one of the calling thread's context.
 const DEFAULT_STREAMS: std::ops::RangeInclusive<u64> = 0..=2;
+
+/// A stream of the program's, by its number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CudaStreamRef(u64);
+
+impl CudaStreamRef {
+    /// A `cudaStream_t` (`CUstream`): 0 is the default stream.
+    ///
+    /// # Safety
+    /// It must exist as long as the [`Stream`](crate::Stream) that is made of it.
+    pub unsafe fn from_raw(stream: u64) -> CudaStreamRef {
+        CudaStreamRef(stream)
+    }
+
+    /// The stream as one of the transport's.
+    pub(crate) fn adopt(self, streams: &dyn Streams) -> Result<Arc<dyn TransportStream>> {
+        // SAFETY: who made `self` vouches for the stream.
+        unsafe { streams.adopt(self.0) }
+    }
+}
 
 /// A stream of a GPU.
 pub(crate) struct CudaStream {
@@ -54,8 +74,10 @@ impl CudaStream {
     }
 
     /// A stream of the program's.
-    pub(crate) fn foreign(device: &Arc<Device>, stream: CudaStreamRef) -> Result<CudaStream> {
-        let raw = stream.number();
+    ///
+    /// # Safety
+    /// It must exist as long as what is made of it.
+    pub(crate) unsafe fn foreign(device: &Arc<Device>, raw: u64) -> Result<CudaStream> {
         let stream = CudaStream {
             device: Arc::clone(device),
             raw: raw as CUstream,
@@ -66,7 +88,7 @@ impl CudaStream {
         }
         let _current = device.enter()?;
         let mut context = std::ptr::null_mut();
-        // SAFETY: rules 1 to 3; who made the `CudaStreamRef` vouches for the stream.
+        // SAFETY: rules 1 to 3; the caller vouches for the stream.
         let code = unsafe { sys::cuStreamGetCtx(stream.raw, &mut context) };
         check("cuStreamGetCtx", code)?;
         if context != device.context() {

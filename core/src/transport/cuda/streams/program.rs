@@ -4,7 +4,7 @@ use super::{CudaEvent, CudaStream};
 use crate::Result;
 use crate::lock::lock;
 use crate::transport::cuda::CudaTransport;
-use crate::transport::{CudaStreamRef, Lane, Streams, TransportEvent, TransportStream};
+use crate::transport::{Lane, Streams, TransportEvent, TransportStream};
 use std::any::Any;
 use std::sync::Arc;
 
@@ -81,8 +81,9 @@ impl Streams for CudaTransport {
         Ok(self.add_stream(CudaStream::new(&self.device)?, None))
     }
 
-    fn adopt(&self, stream: CudaStreamRef) -> Result<Arc<dyn TransportStream>> {
-        let cuda = CudaStream::foreign(&self.device, stream)?;
+    unsafe fn adopt(&self, stream: u64) -> Result<Arc<dyn TransportStream>> {
+        // SAFETY: the caller vouches for the stream.
+        let cuda = unsafe { CudaStream::foreign(&self.device, stream)? };
         let made_in = self.capture_of(cuda.raw());
         Ok(self.add_stream(cuda, made_in))
     }

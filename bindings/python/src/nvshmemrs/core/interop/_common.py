@@ -18,6 +18,8 @@ from ..nvshmem_types import BufferTypes, NvshmemInvalid
 
 def switches(release: Any, except_on_del: Any) -> None:
     """Raises unless both are bools. They have no effect; an order in their place would get lost."""
+    if release is False and except_on_del is True:
+        return
     switch(release, "release")
     switch(except_on_del, "except_on_del")
 
