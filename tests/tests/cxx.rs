@@ -200,6 +200,54 @@ fn without_exceptions_calls_return_errors() {
     output.assert_stderr("nvshmemrs: the value of an error was used: ");
 }
 
+/// The field that `array.mdspan(rows, columns)` gives, with a stand-in for the header that no compiler here has.
+#[test]
+fn mdspan_where_the_library_has_it() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let stand_in = "#pragma once\n#include <cstddef>\nnamespace std {\n\
+         template <class I, size_t R> struct dextents {};\n\
+         template <class T, class E> struct mdspan {\n\
+           mdspan(T *data, int, int columns) : data(data), columns(columns) {}\n\
+           T &operator()(int i, int j) const { return data[i * columns + j]; }\n\
+           T *data; int columns;\n\
+         };\n}\n";
+    let text = "#include <nvshmemrs/nvshmemrs.hpp>\n#include <cstdio>\nint main() {\n\
+         auto rt = nvshmemrs::runtime::init();\n\
+         nvshmemrs::symmetric_array<int> array(rt, 12);\n\
+         array.mdspan(3, 4)(2, 1) = 5;\n\
+         try { array.mdspan(4, 4); return 1; } catch (const nvshmemrs::error &) {}\n\
+         const int found = array[9];\n\
+         rt.finalize();\n\
+         std::printf(\"%d\\n\", found);\n}\n";
+    fs::write(folder.path().join("mdspan"), stand_in).expect("a header");
+    let source = folder.path().join("field.cpp");
+    fs::write(&source, text).expect("a source file");
+    let include = format!("-I{}", folder.path().display());
+    let options = [&include, "-std=c++20", "-D__cpp_lib_mdspan=202207L"];
+    let built = compile_as(&source, "cxx-mdspan", &options);
+    let output = run(&mut nvshmemrs_tests::job::clean(&built), HANG);
+    output.assert_success().assert_stdout("5\n");
+}
+
+/// A library of another version: init names both.
+#[test]
+fn another_version_of_the_library_is_named() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    // The headers ask this function in place of the library's.
+    let text = "#define nvshmemrs_abi_version other_version\n#include <nvshmemrs/nvshmemrs.hpp>\n#include <cstdio>\n\
+         extern \"C\" uint32_t other_version(void) { return 77; }\n\
+         int main() {\n\
+           try { nvshmemrs::runtime::init(); }\n\
+           catch (const nvshmemrs::error &error) { std::puts(error.what()); }\n}\n";
+    let source = folder.path().join("other.cpp");
+    fs::write(&source, text).expect("a source file");
+    let built = compile_as(&source, "cxx-other-version", &[]);
+    let output = run(&mut nvshmemrs_tests::job::clean(&built), HANG);
+    output.assert_success();
+    output.assert_stdout("libnvshmemrs has ABI version 77 and API hash 0x");
+    output.assert_stdout("but this program was compiled for version ");
+}
+
 /// The programs of the README, as a reader would compile and run them.
 #[test]
 fn the_programs_of_the_readme_run() {

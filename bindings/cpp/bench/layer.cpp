@@ -1,11 +1,11 @@
-// What nvshmemrs.hpp costs over the C functions, and its arrays over std::vector. From the root of the checkout:
-//
-//   c++ -std=c++17 -O3 -Iinclude -Ibindings/cpp/include bindings/cpp/bench/layer.cpp -o layer
-//       -Ltarget/release -lnvshmemrs -Wl,-rpath,$PWD/target/release     (on the line before)
-//   target/release/nvshmemrs-run -n 2 -- ./layer
-//
-// PE 0 measures, in turns, and prints the best time of each and their quotient: the best, since whatever else runs on the
-// machine only adds to a time.
+/* What nvshmemrs.hpp costs over the C functions, and its arrays over std::vector. From the root of the checkout:
+ *
+ *   c++ -std=c++17 -O3 -Iinclude -Ibindings/cpp/include bindings/cpp/bench/layer.cpp -o layer \
+ *       -Ltarget/release -lnvshmemrs -Wl,-rpath,$PWD/target/release
+ *   target/release/nvshmemrs-run -n 2 -- ./layer
+ *
+ * PE 0 measures, in turns, and prints the best time of each and their quotient: the best, since whatever else runs on the
+ * machine only adds to a time. */
 
 #include <nvshmemrs/nvshmemrs.hpp>
 
