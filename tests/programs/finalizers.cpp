@@ -2,7 +2,7 @@
 //
 // Argument: the scenario. A destructor that waits for another PE hangs here, because that PE comes only afterwards.
 
-#include <nvshmemrs/raii.hpp>
+#include <nvshmemrs/nvshmemrs.hpp>
 
 #include <algorithm>
 #include <cstdio>
@@ -13,7 +13,8 @@
 #include <thread>
 #include <vector>
 
-using namespace nvshmemrs;
+using nvshmemrs::event, nvshmemrs::runtime, nvshmemrs::symmetric_array;
+using nvshmemrs::equal_to, nvshmemrs::greater_equal;
 
 namespace {
 
@@ -25,18 +26,14 @@ namespace {
         }                                                                                               \
     } while (0)
 
-nvshmemrs_heap_stats_t stats(const Runtime &rt) {
-    nvshmemrs_heap_stats_t found;
-    check(ffi::heap_stats(rt.handle(), &found));
-    return found;
-}
+nvshmemrs_heap_stats_t stats(const runtime &rt) { return rt.heap_stats(); }
 
-void barrier(const Runtime &rt) { check(ffi::barrier(rt.handle(), ffi::Team::World)); }
+void barrier(const runtime &rt) { rt.world().barrier(); }
 
 constexpr std::size_t MANY = 1000, EACH = 100;
 
-std::vector<Array<std::int64_t>> many(const Runtime &rt) {
-    std::vector<Array<std::int64_t>> arrays;
+std::vector<symmetric_array<std::int64_t>> many(const runtime &rt) {
+    std::vector<symmetric_array<std::int64_t>> arrays;
     // The vector grows, so each is moved several times, and all that were moved from are destroyed.
     for (std::size_t i = 0; i < MANY; ++i)
         arrays.emplace_back(rt, EACH);
@@ -44,7 +41,7 @@ std::vector<Array<std::int64_t>> many(const Runtime &rt) {
 }
 
 // PE 0 lets 1000 arrays go, the others keep them until later; allocation goes on meanwhile and must not use their memory.
-void asymmetric(Runtime &rt) {
+void asymmetric(runtime &rt) {
     const std::int32_t me = rt.my_pe(), n = rt.n_pes();
     auto arrays = many(rt);
     std::vector<std::uintptr_t> places;
@@ -55,7 +52,7 @@ void asymmetric(Runtime &rt) {
     barrier(rt);
     if (me == 0)
         arrays.clear();
-    std::vector<Array<std::int64_t>> later;
+    std::vector<symmetric_array<std::int64_t>> later;
     for (int round = 0; round < 50; ++round) {
         later.emplace_back(rt, EACH + round);
         const auto start = reinterpret_cast<std::uintptr_t>(later.back().data());
@@ -68,7 +65,7 @@ void asymmetric(Runtime &rt) {
             const std::size_t i = (round * 37) % MANY;
             const std::int32_t from = (me + round) % n;
             std::vector<std::int64_t> seen(EACH);
-            check(ffi::get(rt.handle(), seen.data(), arrays[i].data(), EACH * sizeof(std::int64_t), from));
+            arrays[i].at(from).get(seen);
             for (std::int64_t value : seen)
                 CHECK(value == std::int64_t(i * 100 + from));
         }
@@ -79,7 +76,7 @@ void asymmetric(Runtime &rt) {
     barrier(rt);
     later.clear();
     barrier(rt);
-    Array<char> last(rt, 1);
+    symmetric_array<char> last(rt, 1);
     CHECK(stats(rt).allocations == 1);
     // And it is whole again.
     last.free();
@@ -89,72 +86,70 @@ void asymmetric(Runtime &rt) {
 struct Thrown {};
 
 // An exception passes arrays and streams with work that others will join, on PE 0 only.
-void unwinding(Runtime &rt) {
+void unwinding(runtime &rt) {
     const std::int32_t me = rt.my_pe();
-    Array<std::uint64_t> flag(rt, 1);
+    nvshmemrs::signal flag(rt);
     for (int round = 0; round < 20; ++round) {
-        auto kept = std::make_unique<Array<int>>(rt, 50);
-        Event done(rt);
+        auto kept = std::make_unique<symmetric_array<int>>(rt, 50);
+        event done(rt);
         try {
-            Array<int> first(rt, 10), second(rt, 20);
-            Stream stream(rt);
-            Event event(rt);
-            check(ffi::barrier(stream.handle(), ffi::Team::Node));
+            symmetric_array<int> first(rt, 10), second(rt, 20);
+            nvshmemrs::stream stream(rt);
+            nvshmemrs::event event(rt);
+            rt.node().on(stream).barrier();
             event.record(stream);
             done.record(stream);
             kept.reset();
             if (me == 0)
                 throw Thrown{};
             // The others come to the queued barrier only once PE 0 is past its handler.
-            check(ffi::signal_wait(rt.handle(), flag.data(), ffi::Cmp::Ge, round + 1, nullptr));
+            flag.wait_until(greater_equal, round + 1);
             stream.close();
         } catch (const Thrown &) {
             CHECK(me == 0);
             for (std::int32_t pe = 1; pe < rt.n_pes(); ++pe)
-                check(ffi::signal_op(rt.handle(), flag.data(), round + 1, ffi::SignalOp::Set, pe));
+                flag.at(pe).set(round + 1);
             // The next stream may enter the team only when this one has left it.
             done.synchronize();
         }
         barrier(rt);
     }
     barrier(rt);
-    Array<char> last(rt, 1);
+    symmetric_array<char> last(rt, 1);
     CHECK(stats(rt).allocations == 2);
 }
 
 // The destructor of a stream with a collective that the others join later.
-void streams(Runtime &rt) {
+void streams(runtime &rt) {
     const std::int32_t me = rt.my_pe();
-    Array<std::uint64_t> flag(rt, 1);
+    nvshmemrs::signal flag(rt);
     if (me == 0) {
         {
-            Stream stream(rt);
-            check(ffi::barrier(stream.handle(), ffi::Team::Node));
+            nvshmemrs::stream stream(rt);
+            rt.node().on(stream).barrier();
         }
         for (std::int32_t pe = 1; pe < rt.n_pes(); ++pe)
-            check(ffi::signal_op(rt.handle(), flag.data(), 1, ffi::SignalOp::Set, pe));
+            flag.at(pe).set(1);
     } else {
-        check(ffi::signal_wait(rt.handle(), flag.data(), ffi::Cmp::Eq, 1, nullptr));
-        check(ffi::barrier(rt.handle(), ffi::Team::Node));
+        flag.wait_until(equal_to, 1);
+        rt.node().barrier();
     }
     // Finalize waits for a stream that was let go.
     static bool ran = false;
     {
-        Stream stream(rt);
-        auto late = [](void *) -> int32_t {
+        nvshmemrs::stream stream(rt);
+        stream.call([] {
             std::this_thread::sleep_for(std::chrono::milliseconds(50));
             ran = true;
-            return 0;
-        };
-        check(ffi::stream_call(stream.handle(), late, nullptr));
+        });
     }
-    flag.release();
+    flag = nvshmemrs::signal();
     rt.finalize();
     CHECK(ran);
 }
 
-void moved(Runtime &rt) {
-    Array<int> first(rt, 4), second;
+void moved(runtime &rt) {
+    symmetric_array<int> first(rt, 4), second;
     int *place = first.data();
     second = std::move(first);
     CHECK(first.data() == nullptr && first.size() == 0 && second.data() == place && second.size() == 4);
@@ -162,52 +157,51 @@ void moved(Runtime &rt) {
     auto &same = first;
     first = std::move(same);
     CHECK(first.data() == place);
-    Array<int> third(std::move(first));
+    symmetric_array<int> third(std::move(first));
     std::swap(first, third);
     CHECK(first.data() == place && third.data() == nullptr);
     // Assigning lets the old one go; it does not come twice.
-    Array<int> other(rt, 8);
+    symmetric_array<int> other(rt, 8);
     other = std::move(first);
     barrier(rt);
-    Array<int> fresh(rt, 1);
+    symmetric_array<int> fresh(rt, 1);
     CHECK(stats(rt).allocations == 2 && stats(rt).released == 0);
     other.free();
     CHECK(other.data() == nullptr);
     other.release();
-    Stream stream(rt), taken(std::move(stream));
+    nvshmemrs::stream stream(rt), taken(std::move(stream));
     CHECK(!stream && taken);
     stream = std::move(taken);
     stream.close();
     CHECK(!stream);
-    Event event(rt), none;
+    nvshmemrs::event event(rt), none;
     none = std::move(event);
     CHECK(!event && none);
 }
 
 // Arrays, streams and events that outlive the runtime do no harm to the next one.
-void after_finalize(Runtime &rt) {
-    nvshmemrs_init_attr_t attr;
-    check(ffi::init_attr_default(&attr));
+void after_finalize(runtime &rt) {
+    nvshmemrs_init_attr_t attr = runtime::defaults();
     attr.heap_bytes = 8 << 20;
-    auto old = std::make_unique<Array<int>>(rt, 1000);
-    auto stream = std::make_unique<Stream>(rt);
-    auto event = std::make_unique<Event>(rt);
+    auto old = std::make_unique<symmetric_array<int>>(rt, 1000);
+    auto stream = std::make_unique<nvshmemrs::stream>(rt);
+    auto event = std::make_unique<nvshmemrs::event>(rt);
     rt.finalize();
     CHECK(!rt);
-    rt = Runtime::init(&attr);
-    Array<int> fresh(rt, 1000);
+    rt = runtime::init(attr);
+    symmetric_array<int> fresh(rt, 1000);
     std::fill(fresh.begin(), fresh.end(), 5);
     old.reset();
     stream.reset();
     event.reset();
     CHECK(stats(rt).allocations == 1 && stats(rt).released == 0);
-    Array<int> more(rt, 1000);
+    symmetric_array<int> more(rt, 1000);
     for (int value : fresh)
         CHECK(value == 5);
 }
 
 // Other threads destroy arrays while this one is inside collectives.
-void threads(Runtime &rt) {
+void threads(runtime &rt) {
     const std::int32_t me = rt.my_pe();
     auto arrays = many(rt);
     std::thread other([&arrays, me] {
@@ -215,26 +209,25 @@ void threads(Runtime &rt) {
             arrays[(i * 7 + me * 311) % MANY].release();
     });
     for (int i = 0; i < 200; ++i) {
-        Array<char> some(rt, 64);
+        symmetric_array<char> some(rt, 64);
         barrier(rt);
     }
     other.join();
     barrier(rt);
-    Array<char> last(rt, 1);
+    symmetric_array<char> last(rt, 1);
     CHECK(stats(rt).allocations == 1);
 }
 
 // Destroyed at exit, after finalize.
-Array<int> at_exit;
-std::unique_ptr<Stream> stream_at_exit;
-Runtime static_runtime;
+symmetric_array<int> at_exit;
+std::unique_ptr<nvshmemrs::stream> stream_at_exit;
+runtime static_runtime;
 
 } // namespace
 
 int main(int argc, char **argv) {
     const std::string scenario = argc > 1 ? argv[1] : "";
-    ffi::check_library();
-    Runtime rt = Runtime::init();
+    runtime rt = runtime::init();
     std::int32_t me = rt.my_pe();
     if (scenario == "asymmetric")
         asymmetric(rt);
@@ -249,15 +242,15 @@ int main(int argc, char **argv) {
     else if (scenario == "threads")
         threads(rt);
     else if (scenario == "static") {
-        at_exit = Array<int>(rt, 10);
-        stream_at_exit = std::make_unique<Stream>(rt);
+        at_exit = symmetric_array<int>(rt, 10);
+        stream_at_exit = std::make_unique<nvshmemrs::stream>(rt);
     } else if (scenario == "static_runtime") {
         // No finalize: the destructor leaves, with a collective queued that nobody joins.
-        at_exit = Array<int>(rt, 10);
-        stream_at_exit = std::make_unique<Stream>(rt);
+        at_exit = symmetric_array<int>(rt, 10);
+        stream_at_exit = std::make_unique<nvshmemrs::stream>(rt);
         barrier(rt);
         if (me == 0)
-            check(ffi::barrier(stream_at_exit->handle(), ffi::Team::Node));
+            rt.node().on(*stream_at_exit).barrier();
         static_runtime = std::move(rt);
     } else
         return 2;

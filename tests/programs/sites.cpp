@@ -1,5 +1,5 @@
 // Allocates from several places and frees nothing: whoever lists allocations must name these lines.
-#include <nvshmemrs/ffi.hpp>
+#include <nvshmemrs/nvshmemrs.hpp>
 
 #include <cstddef>
 
@@ -21,6 +21,11 @@ template <typename T> void fill(nvshmemrs_runtime_t rt, T count) {
     (void)ffi::calloc(rt, static_cast<std::size_t>(count), sizeof(T), &memory); // fill
 }
 
+void hold(const nvshmemrs::runtime &rt) {
+    static nvshmemrs::symmetric_array<short> kept;
+    kept = nvshmemrs::symmetric_array<short>(rt, 30); // hold
+}
+
 } // namespace field
 
 int main() {
@@ -30,5 +35,7 @@ int main() {
     }
     field::Maker{rt}.make(100);
     field::fill(rt, 25L);
-    return ffi::finalize(rt) == ffi::Status::Success ? 0 : 1;
+    nvshmemrs::runtime owner(rt);
+    field::hold(owner);
+    return ffi::finalize(owner.take()) == ffi::Status::Success ? 0 : 1;
 }

@@ -106,6 +106,7 @@ fn the_outputs_are_those_that_the_bindings_need() {
     paths.sort();
     let expected = [
         "bindings/cpp/include/nvshmemrs/ffi.hpp",
+        "bindings/cpp/include/nvshmemrs/typed.hpp",
         "bindings/fortran/src/nvshmemrs_ffi.f90",
         "bindings/julia/src/ffi.jl",
         "bindings/python/src/nvshmemrs/_ffi.py",

@@ -127,6 +127,7 @@ fn lines_in_cxx_are_those_of_the_program_and_not_of_the_layer() {
         let sites = [
             site("malloc", &source, "make", "field::Maker::make"),
             site("calloc", &source, "fill", "field::fill<long>"),
+            site("calloc", &source, "hold", "field::hold"),
         ];
         assert_names(&program, &sites);
     }

@@ -31,7 +31,7 @@ pub fn families(root: &Path) -> anyhow::Result<Vec<(PathBuf, String)>> {
 /// Every generated file of the repository at `root`: its path (below `root`) and its contents.
 pub fn outputs(root: &Path) -> anyhow::Result<Vec<(PathBuf, String)>> {
     let api = model::Api::read(&root.join("capi/src"))?;
-    let emitted: [(&str, anyhow::Result<String>); 7] = [
+    let emitted: [(&str, anyhow::Result<String>); 8] = [
         ("include/nvshmemrs.h", emit::header::emit(&api, root)),
         ("capi/src/generated/mod.rs", emit::hash::emit(&api)),
         ("capi/src/generated/exports.rs", emit::exports::emit(root)),
@@ -42,6 +42,10 @@ pub fn outputs(root: &Path) -> anyhow::Result<Vec<(PathBuf, String)>> {
         (
             "bindings/cpp/include/nvshmemrs/ffi.hpp",
             emit::cpp::emit(&api),
+        ),
+        (
+            "bindings/cpp/include/nvshmemrs/typed.hpp",
+            emit::typed::emit(&api),
         ),
         ("bindings/julia/src/ffi.jl", emit::julia::emit(&api)),
         (

@@ -84,7 +84,11 @@ impl Frame {
 
 /// Whether it is a mangled name of C++ in the namespace `nvshmemrs`. Rust's names, of the crate, have a hash at their end.
 fn in_our_namespace(symbol: &str) -> bool {
-    let name = symbol.strip_prefix("_ZN").unwrap_or_default();
+    // What is within a function, as a lambda, has a second Z.
+    let name = symbol
+        .strip_prefix("_ZN")
+        .or_else(|| symbol.strip_prefix("_ZZN"))
+        .unwrap_or_default();
     let name = name.strip_prefix('K').unwrap_or(name);
     name.starts_with("9nvshmemrs") && !name.contains("17h")
 }
@@ -204,10 +208,14 @@ mod tests {
     fn only_the_layer_itself_is_a_wrapper() {
         assert!(in_our_namespace("_ZN9nvshmemrs3ffi3putEmPvPKvmi"));
         assert!(in_our_namespace("_ZNK9nvshmemrs5Array3getEv"));
+        assert!(in_our_namespace(
+            "_ZZNK9nvshmemrs8throwing7runtime5my_peEvENKUlPiE_clES2_"
+        ));
         for other in [
             "nvshmemrs_put",
             "main",
             "_ZN4halo8exchangeEv",
+            "_ZZN4halo8exchangeEvENKUlvE_clEv",
             "_ZN9nvshmemXX3putEv",
             "_ZN9nvshmemrs5sites4walk6caller17h93a9e9e6e0e4c455E",
         ] {

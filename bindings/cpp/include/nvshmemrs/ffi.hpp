@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <stdexcept>
+#include <string>
 
 #include <nvshmemrs.h>
 
@@ -2253,21 +2254,30 @@ enum class Access : int32_t {
     return static_cast<Status>(nvshmemrs_team_ptr(runtime, team, ptr, pe, peer_ptr));
 }
 
-/// Compares the library that is loaded with what this header was generated with, and throws
-/// std::runtime_error naming both if they differ. Local; call it once, before init.
-inline void check_library() {
+/// Compares the library that is loaded with what this header was generated with: an empty text, or a sentence
+/// that names both. Local; needs no runtime.
+inline std::string library_mismatch() {
     const auto version = ::nvshmemrs_abi_version();
     const auto hash = ::nvshmemrs_api_hash();
-    if (version != expected_abi_version || hash != expected_api_hash) {
-        char text[256];
-        std::snprintf(text, sizeof text,
-                      "libnvshmemrs has ABI version %" PRIu32 " and API hash 0x%016" PRIx64
-                      ", but this program was compiled for version %" PRIu32 " and hash 0x%016" PRIx64
-                      "; compile it with the headers of the library it loads",
-                      version, hash, expected_abi_version, expected_api_hash);
-        throw std::runtime_error(text);
-    }
+    if (version == expected_abi_version && hash == expected_api_hash)
+        return {};
+    char text[256];
+    std::snprintf(text, sizeof text,
+                  "libnvshmemrs has ABI version %" PRIu32 " and API hash 0x%016" PRIx64
+                  ", but this program was compiled for version %" PRIu32 " and hash 0x%016" PRIx64
+                  "; compile it with the headers of the library it loads",
+                  version, hash, expected_abi_version, expected_api_hash);
+    return text;
 }
+
+#ifdef __cpp_exceptions
+/// Throws std::runtime_error with the text of library_mismatch(), if there is one. Local; call it once, before
+/// init.
+inline void check_library() {
+    if (const std::string text = library_mismatch(); !text.empty())
+        throw std::runtime_error(text);
+}
+#endif
 
 } // namespace nvshmemrs::ffi
 

@@ -8,6 +8,7 @@ pub mod hash;
 pub mod header;
 pub mod julia;
 pub mod python;
+pub mod typed;
 
 use anyhow::Context;
 use minijinja::{Environment, UndefinedBehavior};

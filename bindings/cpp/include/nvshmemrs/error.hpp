@@ -1,0 +1,178 @@
+// Errors. With exceptions a failed call throws `nvshmemrs::error`. Without them (`-fno-exceptions`) the same call
+// returns an `nvshmemrs::expected`, which must be looked at. `result<T>` is what a call returns in either case.
+
+#ifndef NVSHMEMRS_ERROR_HPP
+#define NVSHMEMRS_ERROR_HPP
+
+#include <cstdio>
+#include <cstdlib>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+#include <nvshmemrs/ffi.hpp>
+
+// The two forms of a call have different types, so files of both kinds can be linked into one program.
+#ifdef __cpp_exceptions
+#define NVSHMEMRS_THROWS 1
+#define NVSHMEMRS_FORM throwing
+#else
+#define NVSHMEMRS_THROWS 0
+#define NVSHMEMRS_FORM returning
+#endif
+
+namespace nvshmemrs {
+inline namespace NVSHMEMRS_FORM {
+
+/// What went wrong: a status, and a sentence.
+#if NVSHMEMRS_THROWS
+class error : public std::runtime_error {
+  public:
+    error(ffi::Status status, const std::string &text) : std::runtime_error(text), status_(status) {}
+#else
+class error {
+  public:
+    error(ffi::Status status, std::string text) : status_(status), text_(std::move(text)) {}
+    const char *what() const noexcept { return text_.c_str(); }
+#endif
+    /// The failure of the calling thread's last call of `nvshmemrs::ffi`, in the library's words.
+    explicit error(ffi::Status status) : error(status, ffi::last_error_in(ffi::Language::Cxx)) {}
+
+    ffi::Status status() const noexcept { return status_; }
+
+  private:
+    ffi::Status status_;
+#if !NVSHMEMRS_THROWS
+    std::string text_;
+#endif
+};
+
+/// A value, or the error that there is instead. Using the value of an error ends the program with the error's text.
+template <typename T> class [[nodiscard]] expected {
+  public:
+    expected(T value) : held_(std::in_place_index<0>, std::move(value)) {}
+    expected(nvshmemrs::error why) : held_(std::in_place_index<1>, std::move(why)) {}
+
+    bool has_value() const noexcept { return held_.index() == 0; }
+    explicit operator bool() const noexcept { return has_value(); }
+
+    T &value() & { return *there(); }
+    const T &value() const & { return *const_cast<expected *>(this)->there(); }
+    T &&value() && { return std::move(*there()); }
+    T &operator*() & { return *there(); }
+    const T &operator*() const & { return value(); }
+    T &&operator*() && { return std::move(*there()); }
+    T *operator->() { return there(); }
+    const T *operator->() const { return &value(); }
+
+    /// The value, or `other` if there is an error.
+    template <typename U> T value_or(U &&other) const & {
+        return has_value() ? value() : static_cast<T>(std::forward<U>(other));
+    }
+
+    /// The error; only if there is no value.
+    const nvshmemrs::error &error() const noexcept { return *std::get_if<1>(&held_); }
+
+  private:
+    T *there() {
+        if (!has_value()) {
+            std::fprintf(stderr, "nvshmemrs: the value of an error was used: %s\n", error().what());
+            std::abort();
+        }
+        return std::get_if<0>(&held_);
+    }
+
+    std::variant<T, nvshmemrs::error> held_;
+};
+
+/// Success, or an error.
+template <> class [[nodiscard]] expected<void> {
+  public:
+    expected() noexcept = default;
+    expected(nvshmemrs::error why) : why_(std::move(why)) {}
+
+    bool has_value() const noexcept { return why_.index() == 0; }
+    explicit operator bool() const noexcept { return has_value(); }
+
+    /// Ends the program with the error's text if there is one.
+    void value() const {
+        if (!has_value()) {
+            std::fprintf(stderr, "nvshmemrs: an error was taken for success: %s\n", error().what());
+            std::abort();
+        }
+    }
+
+    /// The error; only if there is one.
+    const nvshmemrs::error &error() const noexcept { return *std::get_if<1>(&why_); }
+
+  private:
+    std::variant<std::monostate, nvshmemrs::error> why_;
+};
+
+#if NVSHMEMRS_THROWS
+/// What a call returns that can fail: a value. A failure throws.
+template <typename T> using result = T;
+#else
+/// What a call returns that can fail: a value, or an error.
+template <typename T> using result = expected<T>;
+#endif
+
+namespace detail {
+
+/// The way out for a call that failed; out of the way of those that did not.
+template <typename T> [[gnu::cold, gnu::noinline]] inline result<T> fail(ffi::Status status) {
+#if NVSHMEMRS_THROWS
+    throw error(status);
+#else
+    return error(status);
+#endif
+}
+
+/// A failure that this layer has found: `text` says what must be.
+template <typename T> [[gnu::cold, gnu::noinline]] inline result<T> fail(ffi::Status status, const std::string &text) {
+#if NVSHMEMRS_THROWS
+    throw error(status, text);
+#else
+    return error(status, text);
+#endif
+}
+
+inline result<void> succeed() {
+#if !NVSHMEMRS_THROWS
+    return {};
+#endif
+}
+
+/// The value that a call of the low layer writes to its last argument.
+template <typename T, typename Call> inline result<T> ask(Call &&call) {
+    T found{};
+    const ffi::Status status = call(&found);
+    if (status != ffi::Status::Success)
+        return fail<T>(status);
+    return result<T>(std::move(found));
+}
+
+/// The same for a number that is 0 or 1.
+template <typename Call> inline result<bool> truth(Call &&call) {
+    std::int32_t found = 0;
+    const ffi::Status status = call(&found);
+    if (status != ffi::Status::Success)
+        return fail<bool>(status);
+    return found != 0;
+}
+
+} // namespace detail
+
+/// Success, unless a call of `nvshmemrs::ffi` has failed: the way to this layer's errors for what it has no name for.
+inline result<void> check(ffi::Status status) {
+    if (status != ffi::Status::Success)
+        return detail::fail<void>(status);
+    return detail::succeed();
+}
+
+} // namespace NVSHMEMRS_FORM
+} // namespace nvshmemrs
+
+#endif // NVSHMEMRS_ERROR_HPP

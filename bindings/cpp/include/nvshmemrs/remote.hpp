@@ -1,0 +1,394 @@
+// Another PE's copy of symmetric memory: `remote<T>`, its elements, and atomic operations on them. All is one-sided, and
+// nothing waits for the other PE. Without exceptions each call returns an `expected`.
+
+#ifndef NVSHMEMRS_REMOTE_HPP
+#define NVSHMEMRS_REMOTE_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <iterator>
+#include <string>
+#include <type_traits>
+
+#include <nvshmemrs/signal.hpp>
+#include <nvshmemrs/tags.hpp>
+
+namespace nvshmemrs {
+inline namespace NVSHMEMRS_FORM {
+namespace detail {
+
+template <std::size_t size> struct bits_of;
+template <> struct bits_of<1> { using type = std::uint8_t; };
+template <> struct bits_of<2> { using type = std::uint16_t; };
+template <> struct bits_of<4> { using type = std::uint32_t; };
+template <> struct bits_of<8> { using type = std::uint64_t; };
+
+/// Where an element is. What is outside an array is an error of the operation, since there is another allocation.
+template <typename T> struct place {
+    std::uint64_t lane;
+    T *data;
+    std::size_t index, size;
+    std::int32_t pe;
+
+    T *address() const noexcept { return data + index; }
+    /// An object that was moved from has no runtime, which the library says.
+    bool outside() const noexcept { return index >= size && lane != 0; }
+    template <typename Result> result<Result> refuse() const {
+        return fail<Result>(ffi::Status::OutOfBounds, no_such_element(index, size));
+    }
+};
+
+} // namespace detail
+
+/// An element of another PE: assign to it to put, convert it to get.
+template <typename T> class element_ref {
+    using value_type = std::remove_const_t<T>;
+    static_assert(sizeof(T) <= 64, "nvshmemrs: an element of more than 64 bytes must be put and got as a range: "
+                                   "array.at(pe).put(...) and get(...).");
+    // Elements travel by value, so that they can be queued on a stream: in words that are aligned where the element is.
+    static constexpr std::size_t bytes = alignof(T) < 8 ? alignof(T) : 8;
+    using word = typename detail::bits_of<bytes>::type;
+
+  public:
+    explicit element_ref(const detail::place<T> &at) noexcept : at_(at) {}
+    element_ref(const element_ref &) = default;
+
+    /// Puts a value, which is visible on the PE after quiet, barrier or a signal. OpenSHMEM 1.5 section 9.5.2.
+    result<void> put(const value_type &value) const {
+        detail::check_writable<T>();
+        if (at_.outside())
+            return at_.template refuse<void>();
+        ffi::Status status = ffi::Status::Success;
+        for (std::size_t from = 0; from < sizeof(T) && status == ffi::Status::Success; from += bytes) {
+            word part;
+            std::memcpy(&part, reinterpret_cast<const char *>(&value) + from, bytes);
+            status = ffi::p(at_.lane, reinterpret_cast<char *>(at_.address()) + from, part, at_.pe);
+        }
+        return check(status);
+    }
+
+    /// Gets the value. OpenSHMEM 1.5 section 9.5.5.
+    result<value_type> get() const {
+        if (at_.outside())
+            return at_.template refuse<value_type>();
+        value_type value;
+        for (std::size_t to = 0; to < sizeof(T); to += bytes) {
+            word part = 0;
+            const auto *from = reinterpret_cast<const char *>(at_.address()) + to;
+            if (const ffi::Status status = ffi::g(at_.lane, from, at_.pe, &part); status != ffi::Status::Success)
+                return detail::fail<value_type>(status);
+            std::memcpy(reinterpret_cast<char *>(&value) + to, &part, bytes);
+        }
+        return value;
+    }
+
+#if NVSHMEMRS_THROWS
+    const element_ref &operator=(const value_type &value) const {
+        put(value);
+        return *this;
+    }
+    const element_ref &operator=(const element_ref &other) const {
+        put(other.get());
+        return *this;
+    }
+    element_ref &operator=(const element_ref &other) {
+        put(other.get());
+        return *this;
+    }
+    operator value_type() const { return get(); }
+#else
+    element_ref &operator=(const element_ref &) = delete;
+#endif
+
+  private:
+    detail::place<T> at_;
+};
+
+/// Atomic operations on an element of another PE, by the names of `std::atomic_ref`. They are atomic with respect to
+/// those of all PEs. Operators give nothing back; the `fetch` forms give the old value; what an `_nbi` form gives is
+/// in its first argument after quiet. OpenSHMEM 1.5 section 9.7.
+template <typename T> class atomic_ref {
+    using word = typename element<T>::word;
+
+  public:
+    explicit atomic_ref(const detail::place<T> &at) noexcept : at_(at) {}
+
+    /// Stores a value; a release.
+    result<void> store(T value) const {
+        return run([&](word *dest) { return ffi::atomic_set(at_.lane, dest, bits(value), at_.pe); });
+    }
+    /// Reads the value; an acquire.
+    result<T> load() const {
+        return old([&](word *dest, word *found) { return ffi::atomic_fetch(at_.lane, dest, at_.pe, found); });
+    }
+    /// Stores a value.
+    result<T> exchange(T value) const {
+        return old([&](word *dest, word *found) {
+            return ffi::atomic_swap(at_.lane, dest, bits(value), at_.pe, found);
+        });
+    }
+    /// Stores `desired` if the value is `wanted`, and gives what it was.
+    result<T> compare_exchange(T wanted, T desired) const {
+        detail::check_atomic_compares<T>();
+        return old([&](word *dest, word *found) {
+            return ffi::atomic_compare_swap(at_.lane, dest, bits(wanted), bits(desired), at_.pe, found);
+        });
+    }
+
+    result<void> operator++() const {
+        detail::check_atomic_compares<T>();
+        return run([&](word *dest) { return ffi::atomic_inc(at_.lane, dest, at_.pe); });
+    }
+    result<void> operator+=(T value) const {
+        return run([&](word *dest) { return ffi::atomic_add(at_.lane, dest, bits(value), at_.pe); });
+    }
+    result<void> operator&=(T value) const {
+        detail::check_atomic_bits<T>();
+        return run([&](word *dest) { return ffi::atomic_and(at_.lane, dest, bits(value), at_.pe); });
+    }
+    result<void> operator|=(T value) const {
+        detail::check_atomic_bits<T>();
+        return run([&](word *dest) { return ffi::atomic_or(at_.lane, dest, bits(value), at_.pe); });
+    }
+    result<void> operator^=(T value) const {
+        detail::check_atomic_bits<T>();
+        return run([&](word *dest) { return ffi::atomic_xor(at_.lane, dest, bits(value), at_.pe); });
+    }
+
+    result<T> fetch_inc() const {
+        detail::check_atomic_compares<T>();
+        return old([&](word *dest, word *found) { return ffi::atomic_fetch_inc(at_.lane, dest, at_.pe, found); });
+    }
+    result<T> fetch_add(T value) const {
+        return old([&](word *dest, word *found) {
+            return ffi::atomic_fetch_add(at_.lane, dest, bits(value), at_.pe, found);
+        });
+    }
+    result<T> fetch_and(T value) const {
+        detail::check_atomic_bits<T>();
+        return old([&](word *dest, word *found) {
+            return ffi::atomic_fetch_and(at_.lane, dest, bits(value), at_.pe, found);
+        });
+    }
+    result<T> fetch_or(T value) const {
+        detail::check_atomic_bits<T>();
+        return old([&](word *dest, word *found) {
+            return ffi::atomic_fetch_or(at_.lane, dest, bits(value), at_.pe, found);
+        });
+    }
+    result<T> fetch_xor(T value) const {
+        detail::check_atomic_bits<T>();
+        return old([&](word *dest, word *found) {
+            return ffi::atomic_fetch_xor(at_.lane, dest, bits(value), at_.pe, found);
+        });
+    }
+
+    result<void> load_nbi(T &found) const {
+        return run([&](word *dest) { return ffi::atomic_fetch_nbi(at_.lane, late(found), dest, at_.pe); });
+    }
+    result<void> exchange_nbi(T &found, T value) const {
+        return run([&](word *dest) {
+            return ffi::atomic_swap_nbi(at_.lane, late(found), dest, bits(value), at_.pe);
+        });
+    }
+    result<void> compare_exchange_nbi(T &found, T wanted, T desired) const {
+        detail::check_atomic_compares<T>();
+        return run([&](word *dest) {
+            return ffi::atomic_compare_swap_nbi(at_.lane, late(found), dest, bits(wanted), bits(desired), at_.pe);
+        });
+    }
+    result<void> fetch_inc_nbi(T &found) const {
+        detail::check_atomic_compares<T>();
+        return run([&](word *dest) { return ffi::atomic_fetch_inc_nbi(at_.lane, late(found), dest, at_.pe); });
+    }
+    result<void> fetch_add_nbi(T &found, T value) const {
+        return run([&](word *dest) {
+            return ffi::atomic_fetch_add_nbi(at_.lane, late(found), dest, bits(value), at_.pe);
+        });
+    }
+    result<void> fetch_and_nbi(T &found, T value) const {
+        detail::check_atomic_bits<T>();
+        return run([&](word *dest) {
+            return ffi::atomic_fetch_and_nbi(at_.lane, late(found), dest, bits(value), at_.pe);
+        });
+    }
+    result<void> fetch_or_nbi(T &found, T value) const {
+        detail::check_atomic_bits<T>();
+        return run([&](word *dest) {
+            return ffi::atomic_fetch_or_nbi(at_.lane, late(found), dest, bits(value), at_.pe);
+        });
+    }
+    result<void> fetch_xor_nbi(T &found, T value) const {
+        detail::check_atomic_bits<T>();
+        return run([&](word *dest) {
+            return ffi::atomic_fetch_xor_nbi(at_.lane, late(found), dest, bits(value), at_.pe);
+        });
+    }
+
+  private:
+    static word bits(T value) noexcept {
+        word found;
+        std::memcpy(&found, &value, sizeof found);
+        return found;
+    }
+    static word *late(T &found) noexcept { return reinterpret_cast<word *>(&found); }
+
+    word *address() const noexcept { return reinterpret_cast<word *>(at_.address()); }
+
+    template <typename Call> result<void> run(Call &&call) const {
+        return at_.outside() ? at_.template refuse<void>() : check(call(address()));
+    }
+
+    template <typename Call> result<T> old(Call &&call) const {
+        if (at_.outside())
+            return at_.template refuse<T>();
+        word found{};
+        const ffi::Status status = call(address(), &found);
+        if (status != ffi::Status::Success)
+            return detail::fail<T>(status);
+        T value;
+        std::memcpy(&value, &found, sizeof value);
+        return value;
+    }
+
+    detail::place<T> at_;
+};
+
+/// Another PE's copy of symmetric memory, or this PE's own through the library. Puts are visible there after quiet,
+/// barrier or a signal. A range that the operation is queued or non-blocking with must live until it is complete.
+template <typename T> class remote {
+  public:
+    remote(std::uint64_t lane, T *data, std::size_t size, std::int32_t pe) noexcept
+        : lane_(lane), data_(data), size_(size), pe_(pe) {}
+
+    std::size_t size() const noexcept { return size_; }
+    std::int32_t pe() const noexcept { return pe_; }
+
+    /// An element, to assign to or to read.
+    element_ref<T> operator[](std::size_t index) const noexcept {
+        return element_ref<T>(detail::place<T>{lane_, data_, index, size_, pe_});
+    }
+
+    /// An element, for atomic operations.
+    auto atomic(std::size_t index) const noexcept {
+        detail::check_atomic<T>();
+        return atomic_ref<T>(detail::place<T>{lane_, data_, index, size_, pe_});
+    }
+
+    /// Copies a range to the first elements. Returns when the range may be reused. OpenSHMEM 1.5 section 9.5.1.
+    template <typename Range> result<void> put(const Range &source) const {
+        detail::check_writable<T>();
+        return move_in(source, [&](const void *from, std::size_t bytes) {
+            return ffi::put(lane_, data_, from, bytes, pe_);
+        });
+    }
+
+    /// As `put`, but the range may be reused after quiet only. OpenSHMEM 1.5 section 9.6.1.
+    template <typename Range> result<void> put_nbi(const Range &source) const {
+        detail::check_writable<T>();
+        return move_in(source, [&](const void *from, std::size_t bytes) {
+            return ffi::put_nbi(lane_, data_, from, bytes, pe_);
+        });
+    }
+
+    /// Fills a range with the first elements. Returns when they are there. OpenSHMEM 1.5 section 9.5.4.
+    template <typename Range> result<void> get(Range &&dest) const {
+        return move_out(dest, [&](void *to, std::size_t bytes) { return ffi::get(lane_, to, data_, bytes, pe_); });
+    }
+
+    /// As `get`, but the elements are there after quiet only. OpenSHMEM 1.5 section 9.6.2.
+    template <typename Range> result<void> get_nbi(Range &&dest) const {
+        return move_out(dest, [&](void *to, std::size_t bytes) { return ffi::get_nbi(lane_, to, data_, bytes, pe_); });
+    }
+
+    /// As `put`; then updates the PE's signal. Who has seen the signal sees the data. OpenSHMEM 1.5 section 9.8.3.
+    template <typename Range, typename Update>
+    result<void> put_signal(const Range &source, const signal_ref &sig, Update, std::uint64_t value) const {
+        detail::check_writable<T>();
+        detail::check_update<Update>();
+        return move_in(source, [&](const void *from, std::size_t bytes) {
+            return ffi::put_signal(lane_, data_, from, bytes, sig.data(), value, Update::op, pe_);
+        });
+    }
+
+    /// As `put_signal`, but the range may be reused after quiet only. OpenSHMEM 1.5 section 9.8.4.
+    template <typename Range, typename Update>
+    result<void> put_signal_nbi(const Range &source, const signal_ref &sig, Update, std::uint64_t value) const {
+        detail::check_writable<T>();
+        detail::check_update<Update>();
+        return move_in(source, [&](const void *from, std::size_t bytes) {
+            return ffi::put_signal_nbi(lane_, data_, from, bytes, sig.data(), value, Update::op, pe_);
+        });
+    }
+
+    /// Copies `count` elements of a range, which lie there as `from` says, to where `to` says. OpenSHMEM 1.5
+    /// section 9.5.3.
+    template <typename Range>
+    result<void> iput(const Range &source, std::size_t count, strided to, strided from = {}) const {
+        return ibput(source, count, 1, to, from);
+    }
+
+    /// Copies `count` elements, which lie as `from` says, to where `to` says in a range. OpenSHMEM 1.5 section 9.5.6.
+    template <typename Range>
+    result<void> iget(Range &&dest, std::size_t count, strided to, strided from) const {
+        return ibget(dest, count, 1, to, from);
+    }
+
+    /// As `iput` for `count` blocks of `block` elements; steps are from the start of one block to the start of the
+    /// next. OpenSHMEM 1.6.
+    template <typename Range>
+    result<void> ibput(const Range &source, std::size_t count, std::size_t block, strided to, strided from) const {
+        detail::check_source<T, Range>();
+        detail::check_writable<T>();
+        if (!detail::inside(from, count, block, std::size(source)))
+            return detail::fail<void>(ffi::Status::OutOfBounds, detail::not_inside("source", std::size(source)));
+        if (!detail::inside(to, count, block, size_))
+            return detail::fail<void>(ffi::Status::OutOfBounds, detail::not_inside("dest", size_));
+        return check(block == 1 ? ffi::iput(lane_, data_ + to.first, std::data(source) + from.first, to.step, from.step,
+                                            sizeof(T), count, pe_)
+                                : ffi::ibput(lane_, data_ + to.first, std::data(source) + from.first, to.step,
+                                             from.step, sizeof(T), block, count, pe_));
+    }
+
+    /// As `iget` for `count` blocks of `block` elements. OpenSHMEM 1.6.
+    template <typename Range>
+    result<void> ibget(Range &&dest, std::size_t count, std::size_t block, strided to, strided from) const {
+        detail::check_dest<T, Range>();
+        if (!detail::inside(to, count, block, std::size(dest)))
+            return detail::fail<void>(ffi::Status::OutOfBounds, detail::not_inside("dest", std::size(dest)));
+        if (!detail::inside(from, count, block, size_))
+            return detail::fail<void>(ffi::Status::OutOfBounds, detail::not_inside("source", size_));
+        return check(block == 1 ? ffi::iget(lane_, std::data(dest) + to.first, data_ + from.first, to.step, from.step,
+                                            sizeof(T), count, pe_)
+                                : ffi::ibget(lane_, std::data(dest) + to.first, data_ + from.first, to.step, from.step,
+                                             sizeof(T), block, count, pe_));
+    }
+
+  private:
+    template <typename Range, typename Call> result<void> move_in(const Range &source, Call &&call) const {
+        detail::check_source<T, Range>();
+        const std::size_t count = std::size(source);
+        if (count > size_)
+            return detail::fail<void>(ffi::Status::OutOfBounds, detail::too_small("dest", size_, count));
+        return check(call(static_cast<const void *>(std::data(source)), count * sizeof(T)));
+    }
+
+    template <typename Range, typename Call> result<void> move_out(Range &dest, Call &&call) const {
+        detail::check_dest<T, Range>();
+        const std::size_t count = std::size(dest);
+        if (count > size_)
+            return detail::fail<void>(ffi::Status::OutOfBounds, detail::too_small("source", size_, count));
+        return check(call(static_cast<void *>(std::data(dest)), count * sizeof(T)));
+    }
+
+    std::uint64_t lane_;
+    T *data_;
+    std::size_t size_;
+    std::int32_t pe_;
+};
+
+} // namespace NVSHMEMRS_FORM
+} // namespace nvshmemrs
+
+#endif // NVSHMEMRS_REMOTE_HPP

@@ -1,0 +1,130 @@
+// `stream` and `event`. What is queued on a stream runs in order, after the call that queued it has returned.
+
+#ifndef NVSHMEMRS_STREAM_HPP
+#define NVSHMEMRS_STREAM_HPP
+
+#include <memory>
+#include <utility>
+
+#include <nvshmemrs/runtime.hpp>
+
+namespace nvshmemrs {
+inline namespace NVSHMEMRS_FORM {
+
+class event;
+
+/// A stream. Symmetric memory, signals and teams have `on(stream)`, which gives the same with all operations queued on
+/// the stream. Buffers that those use must live until the stream has run them. The destructor lets what is queued run
+/// on, and finalize waits for it.
+class stream : public owner<nvshmemrs_stream_t, ffi::stream_release> {
+  public:
+    using owner::owner;
+
+#if NVSHMEMRS_THROWS
+    /// As `make`.
+    explicit stream(const runtime &rt) : stream(make(rt)) {}
+#endif
+
+    /// Makes a stream. Local.
+    static result<stream> make(const runtime &rt) {
+        nvshmemrs_stream_t handle = 0;
+        if (const ffi::Status status = ffi::stream_new(rt.handle(), &handle); status != ffi::Status::Success)
+            return detail::fail<stream>(status);
+        return stream(handle);
+    }
+
+    /// A stream for a `cudaStream_t`, which stays the caller's. Local. Errors: NOT_SUPPORTED if the heap is not in the
+    /// memory of a GPU.
+    static result<stream> from_cuda(const runtime &rt, void *cuda_stream) {
+        nvshmemrs_stream_t handle = 0;
+        if (const ffi::Status status = ffi::stream_from_cuda(rt.handle(), cuda_stream, &handle);
+            status != ffi::Status::Success)
+            return detail::fail<stream>(status);
+        return stream(handle);
+    }
+
+    /// The `cudaStream_t`. Local. Errors: NOT_SUPPORTED if the heap is not in the memory of a GPU.
+    result<void *> cuda() const {
+        return detail::ask<void *>([this](void **found) { return ffi::stream_cuda(handle(), found); });
+    }
+
+    /// Waits until everything queued has run; fails with the first error among it, which is forgotten then. Local.
+    result<void> synchronize() const { return check(ffi::stream_synchronize(handle())); }
+
+    /// Whether everything queued has run. Local; never waits.
+    result<bool> query() const { return detail::truth([this](auto *done) { return ffi::stream_query(handle(), done); }); }
+
+    /// Synchronizes, and ends the stream. Local.
+    result<void> close() { return check(ffi::stream_free(take())); }
+
+    /// Queues fence, and quiet: for what was queued before. Local.
+    result<void> fence() const { return check(ffi::fence(handle())); }
+    result<void> quiet() const { return check(ffi::quiet(handle())); }
+
+    /// Queues `function()`, which must not throw and must not wait for this stream. Local.
+    template <typename Function> result<void> call(Function function) const {
+        static_assert(std::is_invocable_v<Function &>, "nvshmemrs: what a stream calls must be a function without "
+                                                       "arguments, such as a lambda.");
+        auto held = std::make_unique<Function>(std::move(function));
+        const auto run = [](void *user) -> std::int32_t {
+            const std::unique_ptr<Function> mine(static_cast<Function *>(user));
+            return run_one(*mine);
+        };
+        const ffi::Status status = ffi::stream_call(handle(), run, held.get());
+        if (status == ffi::Status::Success)
+            static_cast<void>(held.release());
+        return check(status);
+    }
+
+    /// What is queued from now on waits for the event's latest record. Local; returns at once.
+    result<void> wait(const event &after) const;
+
+  private:
+    // A function that throws ends the program, as in a thread.
+    template <typename Function> static std::int32_t run_one(Function &function) noexcept {
+        function();
+        return 0;
+    }
+};
+
+/// A place in a stream.
+class event : public owner<nvshmemrs_event_t, ffi::event_free> {
+  public:
+    using owner::owner;
+
+#if NVSHMEMRS_THROWS
+    /// As `make`.
+    explicit event(const runtime &rt) : event(make(rt)) {}
+#endif
+
+    /// Makes an event. Local.
+    static result<event> make(const runtime &rt) {
+        nvshmemrs_event_t handle = 0;
+        if (const ffi::Status status = ffi::event_new(rt.handle(), &handle); status != ffi::Status::Success)
+            return detail::fail<event>(status);
+        return event(handle);
+    }
+
+    /// Marks the end of what is queued on `of` now. Local; returns at once.
+    result<void> record(const stream &of) const { return check(ffi::event_record(handle(), of.handle())); }
+
+    /// Waits until the latest record has been reached. Local.
+    result<void> synchronize() const { return check(ffi::event_synchronize(handle())); }
+
+    /// Whether the latest record has been reached. Local; never waits.
+    result<bool> query() const { return detail::truth([this](auto *done) { return ffi::event_query(handle(), done); }); }
+
+    /// Milliseconds from the record of `start` to that of this event. Local; never waits.
+    result<double> milliseconds_since(const event &start) const {
+        return detail::ask<double>([&](double *found) { return ffi::event_elapsed(start.handle(), handle(), found); });
+    }
+};
+
+inline result<void> stream::wait(const event &after) const {
+    return check(ffi::stream_wait_event(handle(), after.handle()));
+}
+
+} // namespace NVSHMEMRS_FORM
+} // namespace nvshmemrs
+
+#endif // NVSHMEMRS_STREAM_HPP

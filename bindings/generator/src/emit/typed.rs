@@ -1,0 +1,109 @@
+//! `bindings/cpp/include/nvshmemrs/typed.hpp`: what the families of functions are for each type of C++.
+
+use crate::model::{Api, Function, camel};
+use crate::table::types::{Library, List, TAGS, Tag};
+use crate::table::{Body, Row, families};
+use anyhow::{Context, Result};
+use minijinja::{Value, context};
+
+/// The C++ header.
+pub fn emit(api: &Api) -> Result<String> {
+    let rows: Vec<Row> = families()
+        .into_iter()
+        .flat_map(|family| family.rows)
+        .collect();
+    let overloads: Vec<_> = rows
+        .iter()
+        .filter_map(|row| Some((row, overloaded(row)?)))
+        .map(|(row, name)| overload(api, row, &name))
+        .collect::<Result<_>>()?;
+    let elements = TAGS
+        .iter()
+        .filter_map(|tag| Some((tag, cxx(tag)?)))
+        .map(|(tag, name)| element(&rows, tag, name));
+    super::render(
+        include_str!("../../templates/typed.hpp.jinja"),
+        context! { overloads, elements => elements.collect::<Vec<_>>() },
+    )
+}
+
+/// What a function for one type is called when its arguments say which type that is.
+fn overloaded(row: &Row) -> Option<String> {
+    let (Body::Call { core, .. }, Some(_)) = (&row.body, row.of) else {
+        return None;
+    };
+    let late = row.name.ends_with("_nbi") && !core.ends_with("_nbi");
+    Some(format!("{core}{}", if late { "_nbi" } else { "" }))
+}
+
+fn overload(api: &Api, row: &Row, name: &str) -> Result<Value> {
+    let function: &Function = api
+        .functions
+        .iter()
+        .find(|function| function.short() == row.name)
+        .with_context(|| format!("the C ABI has no {}", row.name))?;
+    let args: Vec<_> = function.args.iter().map(|a| a.ty.c(&a.name)).collect();
+    let values: Vec<_> = function.args.iter().map(|a| a.name.clone()).collect();
+    let head = format!(
+        "[[nodiscard]] inline Status {name}({}) noexcept {{",
+        args.join(", ")
+    );
+    let body = format!("return {}({});", row.name, values.join(", "));
+    Ok(context! {
+        head => super::wrap_code(&head, 106),
+        body => super::wrap_code(&body, 106),
+    })
+}
+
+/// The type in C++, if it is not another name of one of the others.
+fn cxx(tag: &Tag) -> Option<&'static str> {
+    match tag.name {
+        "complexf" => Some("std::complex<float>"),
+        "complexd" => Some("std::complex<double>"),
+        "half" | "bfloat16" => Some(tag.name),
+        "longdouble" => None,
+        _ => (!tag.c.ends_with("_t")).then_some(tag.c),
+    }
+}
+
+/// What can be done with a type: what the standards name for any type that is the same to the library.
+fn element(rows: &[Row], tag: &Tag, name: &str) -> Value {
+    let same = || TAGS.iter().filter(|other| other.dtype == tag.dtype);
+    let on = |list| {
+        same().any(|tag| {
+            [Library::Openshmem, Library::Nvshmem]
+                .iter()
+                .any(|l| tag.on(list, *l))
+        })
+    };
+    let serves = |core: &str| {
+        rows.iter().find(|row| {
+            let called = matches!(&row.body, Body::Call { core: found, .. } if found == core);
+            let of_number = row.of.filter(|_| called && number(tag));
+            of_number.is_some() && row.typed.iter().any(|typed| typed.serves.serves(tag))
+        })
+    };
+    let dtype = tag.dtype.unwrap_or_default();
+    let compared = crate::table::types::DTYPES
+        .iter()
+        .any(|(of, scalar)| *of == dtype && scalar.is_some());
+    context! {
+        name,
+        dtype => camel(&dtype.to_lowercase()),
+        // As C++ spells them.
+        sums => on(List::Sum).to_string(),
+        ordered => on(List::Ordered).to_string(),
+        bits => on(List::Bits).to_string(),
+        compared => compared.to_string(),
+        atomic => serves("atomic_fetch").is_some().to_string(),
+        word => serves("atomic_fetch").and_then(|row| row.of).map(|of| of.c()),
+        adds => serves("atomic_add").is_some().to_string(),
+        atomic_bits => serves("atomic_and").is_some().to_string(),
+        compares => serves("atomic_compare_swap").is_some().to_string(),
+    }
+}
+
+/// Whether it is a number that the machine adds: complex numbers and halves have the size of some, and are none.
+fn number(tag: &Tag) -> bool {
+    !["complexf", "complexd", "half", "bfloat16"].contains(&tag.name)
+}
