@@ -1,8 +1,9 @@
 """
 One-sided communication between PEs through a symmetric heap: the Julia binding of nvshmemrs.
 
-Start a program with `nvshmemrs-run -n 2 -- julia program.jl`; without the launcher it is the only PE of its job.
-PEs are numbered from 0, as in OpenSHMEM and MPI. Elements are numbered from 1, as in Julia.
+Start a program with `nvshmemrs-run -n 2 -- julia program.jl`; without the launcher it is the only
+PE of its job. PEs are numbered from 0, as in OpenSHMEM and MPI. Elements are numbered from 1, as
+in Julia.
 
 ```jldoctest
 using NVSHMEMRS
@@ -20,8 +21,9 @@ end
 [1.5, 1.5, 1.5, 1.5]
 ```
 
-`NVSHMEMRS.FFI` has every function of the C ABI by its C name. The library is loaded with the package: the file that
-the environment variable `NVSHMEMRS_LIBRARY` names, else `libnvshmemrs.so.0` where the system looks for libraries.
+`NVSHMEMRS.FFI` has every function of the C ABI by its C name. The library is loaded with the
+package: the file that the environment variable `NVSHMEMRS_LIBRARY` names, else
+`libnvshmemrs.so.0` where the system looks for libraries.
 """
 module NVSHMEMRS
 

@@ -5,8 +5,8 @@ mutable struct Allocation
     job::Job
     address::Ptr{Cvoid}
     live::Bool
-    "Whether the memory is the caller's own, made symmetric where it is."
-    registered::Bool
+    "The array whose memory it is, if it was not allocated on the heap."
+    owner::Any
 end
 
 "An array whose elements lie on a symmetric heap, one behind the other in Julia's order."
@@ -16,21 +16,23 @@ abstract type HeapArray{T, N} <: DenseArray{T, N} end
     SymmetricArray{T, N} <: DenseArray{T, N}
     SymmetricArray{T}(undef, dims...; align = 64)
     SymmetricArray(source::AbstractArray)
-    NVSHMEMRS.zeros(T, dims...)
 
-An array that every PE has, at the same symmetric address. The program loads and stores its own copy by indexing; other
-PEs reach it through operations, which take the array, a view of it, or what `reshape` and `reinterpret` make of it.
-`T` must be a plain type (`isbitstype`). `undef` leaves the contents undefined; the second form copies the caller's
-`source`.
+An array that every PE has, at the same symmetric address. The program loads and stores its own
+copy by indexing; other PEs reach it through operations, which take the array, a view of it, or
+what `reshape` and `reinterpret` make of it. `T` must be a plain type (`isbitstype`). `undef`
+leaves the contents undefined. The form with `source` copies the caller's array, and returns when
+every PE has done so.
 
-Collective over the job with the same type and size; includes a barrier. OpenSHMEM 1.5 sections 9.3.1 (`shmem_malloc`,
-`shmem_align`) and 9.3.2 (`shmem_calloc`). `similar` and `copy` give a plain `Array`, so they need no other PE.
+Collective over the job with the same type and size; includes a barrier. OpenSHMEM 1.5 sections
+9.3.1 (`shmem_malloc`, `shmem_align`) and 9.3.2 (`shmem_calloc`). `similar` and `copy` give a
+plain `Array`, so they need no other PE.
 
-[`free!`](@ref) frees it, which is collective. An array that is dropped is only recorded as released by the garbage
-collector; the next collective allocation frees what all PEs have released.
+[`free!`](@ref) frees it, which is collective. An array that is dropped is only recorded as
+released by the garbage collector; the next collective allocation frees what all PEs have
+released.
 
-Errors: MISMATCH naming the PE whose size differs; OUT\\_OF\\_MEMORY with requested, free, largest block and the variable to
-set. Every PE gets the error and nothing is allocated.
+Errors: MISMATCH naming the PE whose size differs; OUT\\_OF\\_MEMORY with requested, free, largest
+block and the variable to set. Every PE gets the error and nothing is allocated.
 
 ```jldoctest
 using NVSHMEMRS
@@ -57,8 +59,8 @@ end
 """
     PeerArray{T, N} <: DenseArray{T, N}
 
-Another PE's copy of a symmetric array, which this PE loads and stores directly: see [`peer_array`](@ref). It is no
-symmetric address, so operations take it as a local array only.
+Another PE's copy of a symmetric array, which this PE loads and stores directly: see
+[`peer_array`](@ref). It is no symmetric address, so operations take it as a local array only.
 """
 struct PeerArray{T, N} <: DenseArray{T, N}
     address::Ptr{T}
@@ -77,6 +79,14 @@ Base.sizeof(x::Mapped{T}) where {T} = length(x) * sizeof(T)
 Base.unsafe_convert(::Type{Ptr{T}}, x::Mapped{T}) where {T} = x.address
 Base.pointer(x::Mapped) = x.address
 
+# Julia asks before it assigns an array to a part of itself, and wants a private copy of the same type then.
+Base.dataids(x::SymmetricArray) = (UInt(x.allocation.address),)
+Base.dataids(x::PeerArray) = (UInt(x.address),)
+function Base.unaliascopy(x::A) where {A <: Mapped}
+    owner = copy(x)
+    return A(pointer(owner), x.dims, true, Allocation(x.allocation.job, pointer(owner), true, owner))
+end
+
 @inline function Base.getindex(x::Mapped, i::Int)
     @boundscheck (checkbounds(x, i); usable(x))
     return unsafe_load(x.address, i)
@@ -94,7 +104,7 @@ end
 @noinline function unusable(x)
     x.allocation.live || throw(ArgumentError("the symmetric array is freed; it must be live"))
     throw(ArgumentError("the symmetric heap is in device memory, so the processor cannot load or store its elements; " *
-                        "with CUDA.jl loaded `CuArray(x)` is an array on the same memory"))
+                        "with CUDA.jl loaded `unsafe_wrap(CuArray, x)` is an array on it"))
 end
 
 function Base.copyto!(dest::Mapped{T}, at::Integer, source::Array{T}, from::Integer, n::Integer) where {T}
@@ -133,6 +143,8 @@ function Base.reinterpret(::Type{S}, x::SymmetricArray{T, N}) where {S, T, N}
     return SymmetricArray{S, N}(Ptr{S}(x.address), dims, x.plain, x.allocation)
 end
 
+Base.reinterpret(::Type{T}, x::SymmetricArray{T, N}) where {T, N} = x
+
 @noinline not_plain(T) = throw(ArgumentError("the element type is $T; it must be a plain type (`isbitstype`)"))
 
 "The bytes of an array of `dims` elements of type `T`. Impossible sizes go to the library, which tells every PE."
@@ -142,9 +154,9 @@ function bytes_of(T, dims)
     return prod(big.(dims)) * sizeof(T) > typemax(Int) ? typemax(Int) : prod(dims) * sizeof(T)
 end
 
-function on_heap(T, dims::NTuple{N, Int}, job, address; registered = false) where {N}
-    allocation = Allocation(job, address, true, registered)
-    registered || finalizer(record_release, allocation)
+function on_heap(T, dims::NTuple{N, Int}, job, address; owner = nothing) where {N}
+    allocation = Allocation(job, address, true, owner)
+    owner === nothing && finalizer(record_release, allocation)
     # An array without elements has no memory.
     plain = address == C_NULL || answer(Int32, FFI.nvshmemrs_memory_kind, job.handle, address) == FFI.Memory.HOST
     return SymmetricArray{T, N}(Ptr{T}(address), dims, plain, allocation)
@@ -195,6 +207,8 @@ function SymmetricArray{T, N}(source::AbstractArray{S, N}) where {T, S, N}
     else
         put!(x, convert(Array{T, N}, source), my_pe())
     end
+    # Nobody may put to a copy before its PE has filled it.
+    barrier()
     return x
 end
 
@@ -203,7 +217,8 @@ end
 
 A symmetric array whose elements are zero bytes on every PE.
 
-Collective over the job with the same type and size; includes a barrier. OpenSHMEM 1.5 section 9.3.2 (`shmem_calloc`).
+Collective over the job with the same type and size; includes a barrier. OpenSHMEM 1.5 section
+9.3.2 (`shmem_calloc`).
 Errors: as [`SymmetricArray`](@ref).
 """
 function zeros(::Type{T}, dims::NTuple{N, Int}) where {T, N}
@@ -221,8 +236,8 @@ zeros(::Type{T}, dims::Integer...) where {T} = zeros(T, Int.(dims))
 
 Frees an array on every PE. A barrier comes first.
 
-Collective over the job with the same array; OpenSHMEM 1.5 section 9.3.1 (`shmem_free`). `finalize(x.allocation)` is the
-local form, which only records that this PE no longer uses it.
+Collective over the job with the same array; OpenSHMEM 1.5 section 9.3.1 (`shmem_free`).
+`finalize(x.allocation)` is the local form, which only records that this PE no longer uses it.
 Errors: BAD\\_FREE if it is free already, MISMATCH, NOT\\_INITIALIZED.
 """
 function free!(x::SymmetricArray)
@@ -234,10 +249,11 @@ end
 """
     NVSHMEMRS.realloc!(x::SymmetricArray, n) -> SymmetricArray
 
-Makes the memory of a vector `n` elements long and gives the new array; `x` is freed. Each PE's copy keeps its contents
-up to the smaller length.
+Makes the memory of a vector `n` elements long and gives the new array; `x` is freed. Each PE's
+copy keeps its contents up to the smaller length.
 
-Collective over the job with the same array and `n`; includes a barrier. OpenSHMEM 1.5 section 9.3.1 (`shmem_realloc`).
+Collective over the job with the same array and `n`; includes a barrier. OpenSHMEM 1.5 section
+9.3.1 (`shmem_realloc`).
 Errors: as [`SymmetricArray`](@ref) and [`free!`](@ref); the array is as it was.
 """
 function realloc!(x::SymmetricArray{T, 1}, n::Integer) where {T}
@@ -252,13 +268,14 @@ end
 """
     NVSHMEMRS.register(buffer::Array; preferred = C_NULL) -> SymmetricArray
 
-Makes the memory of `buffer` symmetric where it is: each PE registers a buffer of the same size. Both arrays are the same
-memory. It must be whole pages of private anonymous memory, such as
-`Mmap.mmap(Mmap.Anonymous(), Vector{T}, (n,), 0; shared = false)` gives. The binding keeps `buffer` until
-[`NVSHMEMRS.unregister!`](@ref).
+Makes the memory of `buffer` symmetric where it is: each PE registers a buffer of the same size.
+Both arrays are the same memory. It must be whole pages of private anonymous memory, such as
+`Mmap.mmap(Mmap.Anonymous(), Vector{T}, (n,), 0; shared = false)` gives. The binding keeps
+`buffer` until [`NVSHMEMRS.unregister!`](@ref).
 
 Collective over the job with the same size and `preferred`; includes a barrier. NVSHMEM
-`nvshmemx_buffer_register_symmetric`. Errors: INVALID\\_VALUE, MISMATCH, PEER\\_ARGUMENT, NOT\\_SUPPORTED, SYSTEM.
+`nvshmemx_buffer_register_symmetric`. Errors: INVALID\\_VALUE, MISMATCH, PEER\\_ARGUMENT,
+NOT\\_SUPPORTED, SYSTEM.
 """
 function register(buffer::Array{T, N}; preferred::Ptr = C_NULL) where {T, N}
     isbitstype(T) || not_plain(T)
@@ -268,8 +285,8 @@ function register(buffer::Array{T, N}; preferred::Ptr = C_NULL) where {T, N}
         start, place = Ptr{Cvoid}(pointer(buffer)), Ptr{Cvoid}(preferred)
         check(@blocking FFI.nvshmemrs_buffer_register(job.handle, start, sizeof(buffer), place, address))
     end
-    x = on_heap(T, size(buffer), job, address[]; registered = true)
-    lock(() -> push!(job.kept, x.allocation => buffer), job.lock)
+    x = on_heap(T, size(buffer), job, address[]; owner = buffer)
+    locked(() -> push!(job.kept, x.allocation), job.lock)
     return x
 end
 
@@ -278,23 +295,23 @@ end
 
 Makes a registered buffer private memory again; it keeps its contents.
 
-Collective over the job with the same array; a barrier comes first. NVSHMEM `nvshmemx_buffer_unregister_symmetric`.
+Collective over the job with the same array; a barrier comes first. NVSHMEM
+`nvshmemx_buffer_unregister_symmetric`.
 Errors: BAD\\_FREE, NOT\\_SYMMETRIC, MISMATCH, NOT\\_SUPPORTED, SYSTEM.
 """
 function unregister!(x::SymmetricArray)
     job = x.allocation.job
     check(@blocking FFI.nvshmemrs_buffer_unregister(job.handle, x.allocation.address))
     x.allocation.live = false
-    others(kept) = !(kept isa Pair && first(kept) === x.allocation)
-    lock(() -> filter!(others, job.kept), job.lock)
+    locked(() -> filter!(kept -> kept !== x.allocation, job.kept), job.lock)
     return nothing
 end
 
 """
     peer_array(x::SymmetricArray, pe; team = TEAM_WORLD) -> PeerArray or nothing
 
-PE `pe`'s copy of `x`, for plain loads and stores; `nothing` if this PE cannot load it. What is stored so becomes visible
-by a signal or a barrier.
+PE `pe`'s copy of `x`, for plain loads and stores; `nothing` if this PE cannot load it. What is
+stored so becomes visible by a signal or a barrier.
 
 Local. OpenSHMEM 1.5 section 9.3.5 (`shmem_ptr`), OpenSHMEM 1.6 (`shmem_team_ptr`).
 Errors: PE\\_RANGE, NOT\\_SYMMETRIC, BAD\\_HANDLE.

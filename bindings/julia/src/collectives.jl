@@ -3,11 +3,13 @@
 """
     barrier(team = TEAM_WORLD; stream)
 
-Waits until every member has arrived, and completes all operations that the members issued before: they are visible to
-every member.
+Waits until every member has arrived, and completes all operations that the members issued before:
+they are visible to every member.
 
-Collective over `team`; may be queued on a stream. OpenSHMEM 1.5 section 9.9.1 (`shmem_barrier`, `shmem_barrier_all`).
-Errors: BAD\\_HANDLE, PE\\_DIED, TIMEOUT, INTERRUPTED, MISMATCH when a member is in another collective.
+Collective over `team`; may be queued on a stream. OpenSHMEM 1.5 section 9.9.1 (`shmem_barrier`,
+`shmem_barrier_all`).
+Errors: BAD\\_HANDLE, PE\\_DIED, TIMEOUT, INTERRUPTED, MISMATCH when a member is in another
+collective.
 """
 function barrier(team::Team = TEAM_WORLD; stream = nothing)
     job = CURRENT[]
@@ -22,7 +24,8 @@ end
 
 Waits until every member has arrived. Operations without blocking are not completed by it.
 
-Collective over `team`; may be queued on a stream. OpenSHMEM 1.5 section 9.9.3 (`shmem_team_sync`, `shmem_sync_all`).
+Collective over `team`; may be queued on a stream. OpenSHMEM 1.5 section 9.9.3 (`shmem_team_sync`,
+`shmem_sync_all`).
 Errors: as [`barrier`](@ref).
 """
 function sync(team::Team = TEAM_WORLD; stream = nothing)
@@ -42,8 +45,9 @@ function problem(dest, source, wanted_dest, wanted_source)
 end
 
 """
-Throws `problem` if there is one, after telling the other members: `call` is the collective with an address that is not
-symmetric, which every member gets an error from, so nobody is left waiting.
+Throws `problem` if there is one, after telling the other members: `call` is the collective with
+an address that is not symmetric, which every member gets an error from, so nobody is left
+waiting.
 """
 function agreed(call, problem)
     problem === nothing && return nothing
@@ -57,14 +61,15 @@ nowhere(::Type{T}) where {T} = Ptr{T}(C_NULL)
     broadcast!(dest, source, root; team = TEAM_WORLD, stream)
     broadcast!(x, root; team = TEAM_WORLD, stream)
 
-Copies `source` of the member with team number `root` to `dest` on every member, the root included. Both are symmetric
-arrays, or views without gaps, of one size. The second form is in place.
+Copies `source` of the member with team number `root` to `dest` on every member, the root
+included. Both are symmetric arrays, or views without gaps, of one size. The second form is in
+place.
 
-Collective over `team` with the same arguments; may be queued on a stream. Returns when `dest` is written here and
-`source` may be reused. OpenSHMEM 1.5 section 9.9.5 (`shmem_broadcast`).
-Errors, on every member, and nothing is written: MISMATCH, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, PE\\_RANGE, PEER\\_ARGUMENT; also
-PE\\_DIED, TIMEOUT, INTERRUPTED. Arrays of the wrong size or with gaps are a `DimensionMismatch` or an `ArgumentError` for
-the member that passes them.
+Collective over `team` with the same arguments; may be queued on a stream. Returns when `dest` is
+written here and `source` may be reused. OpenSHMEM 1.5 section 9.9.5 (`shmem_broadcast`).
+Errors, on every member, and nothing is written: MISMATCH, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS,
+PE\\_RANGE, PEER\\_ARGUMENT; also PE\\_DIED, TIMEOUT, INTERRUPTED. Arrays of the wrong size or
+with gaps are a `DimensionMismatch` or an `ArgumentError` for the member that passes them.
 
 ```jldoctest
 using NVSHMEMRS
@@ -128,12 +133,13 @@ end
 """
     alltoall!(dest, source; team = TEAM_WORLD, stream)
 
-Sends part j of `source` to member j, where it becomes part i of `dest`, i being the sender's number. Both have one size,
-and one part for each member. Vectors may be views with a step, `view(x, 1:3:12)`; they go through the library's strided
-form.
+Sends part j of `source` to member j, where it becomes part i of `dest`, i being the sender's
+number. Both have one size, and one part for each member. Vectors may be views with a step,
+`view(x, 1:3:12)`; they go through the library's strided form.
 
-Collective over `team` with the same arguments; may be queued on a stream. OpenSHMEM 1.5 sections 9.9.7 and 9.9.8
-(`shmem_alltoall`, `shmem_alltoalls`). Completion and errors: as [`broadcast!`](@ref).
+Collective over `team` with the same arguments; may be queued on a stream. OpenSHMEM 1.5 sections
+9.9.7 and 9.9.8 (`shmem_alltoall`, `shmem_alltoalls`). Completion and errors: as
+[`broadcast!`](@ref).
 
 ```jldoctest
 using NVSHMEMRS
@@ -179,15 +185,16 @@ end
     allreduce!(op, dest, source; team = TEAM_WORLD, stream)
     allreduce!(op, x; team = TEAM_WORLD, stream)
 
-Combines the `source` of every member, element by element, and writes the result to `dest` on every member. `op` is one of
-`+`, `*`, `min`, `max`, and for integers also `&`, `|` and `xor`. The second form is in place.
+Combines the `source` of every member, element by element, and writes the result to `dest` on
+every member. `op` is one of `+`, `*`, `min`, `max`, and for integers also `&`, `|` and `xor`. The
+second form is in place.
 
-The result has the same bits for every PE and run: it is a left fold in team order. A NaN in any source gives NaN. Elements
-are integers of 8 to 64 bits, `Float16`, `Float32`, `Float64`, `ComplexF32` or `ComplexF64`; complex numbers have `+` and
-`*` only.
+The result has the same bits for every PE and run: it is a left fold in team order. A NaN in any
+source gives NaN. Elements are integers of 8 to 64 bits, `Float16`, `Float32`, `Float64`,
+`ComplexF32` or `ComplexF64`; complex numbers have `+` and `*` only.
 
-Collective over `team` with the same arguments; may be queued on a stream. OpenSHMEM 1.5 section 9.9.9
-(`shmem_sum_reduce`). Completion and errors: as [`broadcast!`](@ref), and INVALID\\_VALUE.
+Collective over `team` with the same arguments; may be queued on a stream. OpenSHMEM 1.5 section
+9.9.9 (`shmem_sum_reduce`). Completion and errors: as [`broadcast!`](@ref), and INVALID\\_VALUE.
 
 ```jldoctest
 using NVSHMEMRS
@@ -210,11 +217,11 @@ allreduce!(op, x::OnHeap; team::Team = TEAM_WORLD, stream = nothing) = allreduce
 """
     reducescatter!(op, dest, source; team = TEAM_WORLD, stream)
 
-As [`allreduce!`](@ref), but member i keeps only part i of the result, in `dest`. `source` has one such part for each
-member. In place: `dest` is the member's own part of `source`, as a view.
+As [`allreduce!`](@ref), but member i keeps only part i of the result, in `dest`. `source` has one
+such part for each member. In place: `dest` is the member's own part of `source`, as a view.
 
-Collective over `team` with the same arguments, except for a `dest` in place; may be queued on a stream. NVSHMEM
-`nvshmem_sum_reducescatter`. Completion and errors: as [`allreduce!`](@ref).
+Collective over `team` with the same arguments, except for a `dest` in place; may be queued on a
+stream. NVSHMEM `nvshmem_sum_reducescatter`. Completion and errors: as [`allreduce!`](@ref).
 """
 function reducescatter!(op, dest::OnHeap{T}, source::OnHeap{T}; team::Team = TEAM_WORLD, stream = nothing) where {T}
     reduced(FFI.nvshmemrs_reducescatter, op, dest, source, length(dest), length(dest) * n_pes(team), team, stream)
@@ -223,11 +230,11 @@ end
 """
     inscan!(op, dest, source; team = TEAM_WORLD, stream)
 
-Combines the `source` of the members up to and including the caller, in team order, and writes the result to the caller's
-`dest`. `source` may be `dest`.
+Combines the `source` of the members up to and including the caller, in team order, and writes the
+result to the caller's `dest`. `source` may be `dest`.
 
-Collective over `team` with the same arguments; may be queued on a stream. OpenSHMEM 1.6 (`shmem_sum_inscan`). Completion
-and errors: as [`allreduce!`](@ref).
+Collective over `team` with the same arguments; may be queued on a stream. OpenSHMEM 1.6
+(`shmem_sum_inscan`). Completion and errors: as [`allreduce!`](@ref).
 """
 function inscan!(op, dest::OnHeap{T}, source::OnHeap{T}; team::Team = TEAM_WORLD, stream = nothing) where {T}
     reduced(FFI.nvshmemrs_inscan, op, dest, source, length(dest), length(dest), team, stream)
@@ -238,8 +245,8 @@ end
 
 As [`inscan!`](@ref), without the caller's own `source`; member 0 gets the neutral element.
 
-Collective over `team` with the same arguments; may be queued on a stream. OpenSHMEM 1.6 (`shmem_sum_exscan`). Completion
-and errors: as [`allreduce!`](@ref).
+Collective over `team` with the same arguments; may be queued on a stream. OpenSHMEM 1.6
+(`shmem_sum_exscan`). Completion and errors: as [`allreduce!`](@ref).
 """
 function exscan!(op, dest::OnHeap{T}, source::OnHeap{T}; team::Team = TEAM_WORLD, stream = nothing) where {T}
     reduced(FFI.nvshmemrs_exscan, op, dest, source, length(dest), length(dest), team, stream)

@@ -3,8 +3,8 @@
 """
     NVSHMEMError
 
-What the library refused: `status` is one of `NVSHMEMRS.FFI.Status`, `text` says what is wrong, what it is and what it
-must be.
+What the library refused: `status` is one of `NVSHMEMRS.FFI.Status`, `text` says what is wrong,
+what it is and what it must be.
 
 ```jldoctest
 using NVSHMEMRS
@@ -19,7 +19,7 @@ end
 
 # output
 
-NVSHMEMError(PE_RANGE): argument `pe` is PE 7; it must be 0, the only PE
+NVSHMEMError(PE_RANGE): argument `pe` is PE 7; it must be PE 0, the only one
 ```
 """
 struct NVSHMEMError <: Exception
@@ -72,8 +72,8 @@ end
 end
 
 """
-An integer for a C argument, which has 32 bits. A larger one is outside of every range that the library knows, and an
-error with the text that the library has for a number out of range.
+An integer for a C argument, which has 32 bits. A larger one is outside of every range that the
+library knows, and an error with the text that the library has for a number out of range.
 """
 @inline function number(name, value::Integer)
     small = value % Int32
@@ -89,7 +89,8 @@ end
 """
     @blocking FFI.nvshmemrs_name(arguments...)
 
-Calls a function that may wait for other PEs. Other threads of Julia may collect garbage meanwhile.
+Calls a function that may wait for other PEs. Other threads of Julia may collect garbage
+meanwhile.
 """
 macro blocking(call)
     values = [gensym() for _ in call.args[2:end]]

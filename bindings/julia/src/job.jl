@@ -3,7 +3,8 @@
 """
     NVSHMEMRS.Job
 
-This PE's membership in a job, as [`NVSHMEMRS.init`](@ref) gives it. There is one at a time in a process.
+This PE's membership in a job, as [`NVSHMEMRS.init`](@ref) gives it. There is one at a time in a
+process.
 """
 mutable struct Job
     handle::UInt64
@@ -46,19 +47,24 @@ unique_id() = answer(FFI.UniqueId, FFI.nvshmemrs_unique_id_new)
     NVSHMEMRS.init(id, pe, n_pes; ...) -> Job
     NVSHMEMRS.init(f; ...)
 
-Joins the job that the environment describes: `nvshmemrs-run`, `torchrun`, `mpirun`, `srun` on one host. Without any of
-them the caller is the only PE. With an id of [`NVSHMEMRS.unique_id`](@ref) it joins as PE `pe` of `n_pes`.
+Joins the job that the environment describes: `nvshmemrs-run`, `torchrun`, `mpirun`, `srun` on one
+host. Without any of them the caller is the only PE. With an id of [`NVSHMEMRS.unique_id`](@ref)
+it joins as PE `pe` of `n_pes`.
 
-The form with a function calls `f(job)` and then [`NVSHMEMRS.finalize`](@ref). If `f` throws, the PE leaves the job at
-once, so that no other PE waits for it, and the exception goes on.
+The form with a function calls `f(job)` and then [`NVSHMEMRS.finalize`](@ref). If `f` throws, the
+PE leaves the job at once, so that no other PE waits for it, and the exception goes on.
 
 * `memory`: where the heap lives, `:default`, `:host` or `:device`.
-* `heap_bytes`: bytes of symmetric heap per PE; 0 takes `NVSHMEM_SYMMETRIC_SIZE`, else the machine's default.
-* `timeout`, `init_timeout`: seconds that a wait and init may last; 0 takes the setting, else no limit and 60 seconds.
+* `heap_bytes`: bytes of symmetric heap per PE; 0 takes `NVSHMEM_SYMMETRIC_SIZE`, else the
+  machine's default.
+* `timeout`, `init_timeout`: seconds that a wait and init may last; 0 takes the setting, else no
+  limit and 60 seconds.
 * `device`: the GPU of this PE, if the heap is in device memory; -1 lets the library choose.
 
-Collective over all PEs of the job. It returns when every PE has joined. OpenSHMEM 1.5 section 9.1.1 (`shmem_init`).
-Errors: BOOTSTRAP with what was tried and who is missing, TIMEOUT, NOT\\_SUPPORTED, OUT\\_OF\\_MEMORY, PE\\_RANGE.
+Collective over all PEs of the job. It returns when every PE has joined. OpenSHMEM 1.5 section
+9.1.1 (`shmem_init`).
+Errors: BOOTSTRAP with what was tried and who is missing, TIMEOUT, NOT\\_SUPPORTED,
+OUT\\_OF\\_MEMORY, PE\\_RANGE.
 
 ```jldoctest
 using NVSHMEMRS
@@ -123,8 +129,9 @@ setting(name) = !(get(ENV, name, "") in ("", "0"))
 """
     NVSHMEMRS.finalize(job = the current one)
 
-Leaves the job: completes all operations, waits for the other PEs, gives all memory back. Symmetric arrays can no longer
-be used in operations then; loads and stores through them stay harmless. Init may be called again.
+Leaves the job: completes all operations, waits for the other PEs, gives all memory back.
+Symmetric arrays can no longer be used in operations then; loads and stores through them stay
+harmless. Init may be called again.
 
 Collective over the job. OpenSHMEM 1.5 section 9.1.4 (`shmem_finalize`).
 Errors: NOT\\_INITIALIZED if the PE has left already; PE\\_DIED; CHECK\\_FAILED.
@@ -156,7 +163,7 @@ end
 "Nothing is pending once the job is over."
 function over(job)
     foreach(empty!, job.pending)
-    lock(() -> empty!(job.kept), job.lock)
+    locked(() -> empty!(job.kept), job.lock)
     HOOKED[] = false
     return nothing
 end
@@ -204,8 +211,8 @@ job_check(job::Job = CURRENT[]) = check(FFI.nvshmemrs_runtime_check(job.handle))
 """
     NVSHMEMRS.heap_stats(job = the current one) -> NVSHMEMRS.FFI.HeapStats
 
-How full the symmetric heap is: `heap_bytes`, `used_bytes`, `free_bytes`, `largest_free_bytes`, `allocations`, and
-`released`, what this PE has released and the job has not freed yet.
+How full the symmetric heap is: `heap_bytes`, `used_bytes`, `free_bytes`, `largest_free_bytes`,
+`allocations`, and `released`, what this PE has released and the job has not freed yet.
 
 Local. Errors: NOT\\_INITIALIZED.
 """
@@ -214,7 +221,8 @@ heap_stats(job::Job = CURRENT[]) = answer(FFI.HeapStats, FFI.nvshmemrs_heap_stat
 """
     NVSHMEMRS.unfreed(job = the current one) -> String
 
-What this PE has made and not freed, and where, in the words that finalize writes to standard error.
+What this PE has made and not freed, and where, in the words that finalize writes to standard
+error.
 
 Local. Errors: NOT\\_SUPPORTED unless `NVSHMEMRS_TRACK=1` was set at init.
 """
@@ -241,10 +249,11 @@ end
 """
     NVSHMEMRS.deadline(f, seconds)
 
-Calls `f()`; a wait of this thread that lasts beyond `seconds` seconds from now ends with TIMEOUT. The innermost deadline
-holds. A collective that a deadline ends breaks its team.
+Calls `f()`; a wait of this thread that lasts beyond `seconds` seconds from now ends with TIMEOUT.
+The innermost deadline holds. A collective that a deadline ends breaks its team.
 
-Local; needs no job. Errors: INVALID\\_VALUE unless `seconds` is more than 0 and at most 1000000000.
+Local; needs no job. Errors: INVALID\\_VALUE unless `seconds` is more than 0 and at most
+1000000000.
 
 ```jldoctest
 using NVSHMEMRS

@@ -53,6 +53,7 @@ Base.reshape(x::SubArray{T, M, <:SymmetricArray}, dims::NTuple{N, Int}) where {T
     without_gaps(x) ? reshape(part(x), dims) : invoke(reshape, Tuple{AbstractArray, NTuple{N, Int}}, x, dims)
 Base.reinterpret(::Type{S}, x::SubArray{T, N, <:SymmetricArray}) where {S, T, N} =
     without_gaps(x) ? reinterpret(S, part(x)) : invoke(reinterpret, Tuple{Type{S}, AbstractArray}, S, x)
+Base.reinterpret(::Type{T}, x::SubArray{T, N, <:SymmetricArray}) where {T, N} = x
 
 part(x::SubArray{T, N}) where {T, N} =
     SymmetricArray{T, N}(pointer(x), size(x), parent(x).plain, parent(x).allocation)
@@ -64,8 +65,8 @@ part(x::SubArray{T, N}) where {T, N} =
 end
 
 """
-The dimensions of a copy as `(elements, stride in dest, stride in source)`. Dimensions of one element are left out, and
-those that continue each other on both sides are one.
+The dimensions of a copy as `(elements, stride in dest, stride in source)`. Dimensions of one
+element are left out, and those that continue each other on both sides are one.
 """
 function dimensions(dest, source)
     found = NTuple{3, Int}[]
@@ -84,8 +85,8 @@ function dimensions(dest, source)
 end
 
 """
-Copies `source` to `dest` by the calls `whole`, `rows` and `blocks`: `nvshmemrs_put`, `_iput` and `_ibput`, or those of
-get. Outermost dimensions are a loop of calls.
+Copies `source` to `dest` by the calls `whole`, `rows` and `blocks`: `nvshmemrs_put`, `_iput` and
+`_ibput`, or those of get. Outermost dimensions are a loop of calls.
 """
 function copy_strided(whole, rows, blocks, handle, dest, source, pe)
     isempty(dest) && return nothing

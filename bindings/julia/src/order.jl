@@ -3,20 +3,23 @@
 """
     fence(; job, stream)
 
-Orders this PE's puts, atomic operations and signals to each PE: those before the fence are visible there before those
-after it.
+Orders this PE's puts, atomic operations and signals to each PE: those before the fence are
+visible there before those after it.
 
-Local; does not wait for completion. OpenSHMEM 1.5 section 9.11.1 (`shmem_fence`). Errors: NOT\\_INITIALIZED.
+Local; does not wait for completion. OpenSHMEM 1.5 section 9.11.1 (`shmem_fence`). Errors:
+NOT\\_INITIALIZED.
 """
 fence(; job::Job = CURRENT[], stream = nothing) = check(FFI.nvshmemrs_fence(lane(job, stream)))
 
 """
     quiet(; job, stream)
 
-Completes the operations of this thread, those without blocking (`_nbi`) too: their data is visible to every PE, and their
-local arrays may be used again. On a stream it completes what was queued on that stream.
+Completes the operations of this thread, those without blocking (`_nbi`) too: their data is
+visible to every PE, and their local arrays may be used again. On a stream it completes what was
+queued on that stream.
 
-Local. OpenSHMEM 1.5 section 9.11.2 (`shmem_quiet`). Errors: NOT\\_INITIALIZED, PE\\_DIED, TIMEOUT.
+Local. OpenSHMEM 1.5 section 9.11.2 (`shmem_quiet`). Errors: NOT\\_INITIALIZED, PE\\_DIED,
+TIMEOUT.
 
 ```jldoctest
 using NVSHMEMRS
@@ -39,8 +42,8 @@ function quiet(; job::Job = CURRENT[], stream = nothing)
 end
 
 """
-Keeps the local arrays of an operation without blocking until this thread calls quiet. The list is the thread's own,
-because quiet completes what its own thread issued.
+Keeps the local arrays of an operation without blocking until this thread calls quiet. The list is
+the thread's own, because quiet completes what its own thread issued.
 """
 function pend(job::Job, ::Nothing, arrays...)
     thread = Threads.threadid()

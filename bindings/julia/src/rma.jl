@@ -3,16 +3,17 @@
 """
     put!(dest, source, pe; stream)
 
-Copies `source` to the copy of `dest` on PE `pe`. `dest` is a [`SymmetricArray`](@ref) or a view of one; `source` is any
-array with strides and the same element type and size, or one value if `dest` has one element. Elements between those of a
-view stay as they are: a view with gaps goes through the library's strided puts.
+Copies `source` to the copy of `dest` on PE `pe`. `dest` is a [`SymmetricArray`](@ref) or a view
+of one; `source` is any array with strides and the same element type and size, or one value if
+`dest` has one element. Elements between those of a view stay as they are: a view with gaps goes
+through the library's strided puts.
 
-One-sided. Returns when `source` may be reused; the data is visible on `pe` after [`quiet`](@ref), [`barrier`](@ref) or a
-signal. An aligned element of 1, 2, 4 or 8 bytes is never seen in part. OpenSHMEM 1.5 sections 9.5.1 (`shmem_put`), 9.5.2
-(`shmem_p`) and 9.5.3 (`shmem_iput`).
+One-sided. Returns when `source` may be reused; the data is visible on `pe` after [`quiet`](@ref),
+[`barrier`](@ref) or a signal. An aligned element of 1, 2, 4 or 8 bytes is never seen in part.
+OpenSHMEM 1.5 sections 9.5.1 (`shmem_put`), 9.5.2 (`shmem_p`) and 9.5.3 (`shmem_iput`).
 
-Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, NOT\\_INITIALIZED; `DimensionMismatch` for another size,
-`ArgumentError` for another element type. Nothing is written.
+Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, NOT\\_INITIALIZED; `DimensionMismatch` for
+another size, `ArgumentError` for another element type. Nothing is written.
 
 ```jldoctest
 using NVSHMEMRS
@@ -80,11 +81,13 @@ end
 """
     get!(dest, source, pe; stream)
 
-Copies the copy of `source` on PE `pe` to `dest`. `source` is a [`SymmetricArray`](@ref) or a view of one; `dest` is any
-array with strides and the same element type and size. Elements between those of a view stay as they are.
+Copies the copy of `source` on PE `pe` to `dest`. `source` is a [`SymmetricArray`](@ref) or a view
+of one; `dest` is any array with strides and the same element type and size. Elements between
+those of a view stay as they are.
 
-One-sided. Returns when the data is in `dest`; what it reads orders nothing. OpenSHMEM 1.5 sections 9.5.4 (`shmem_get`),
-9.5.5 (`shmem_g`) and 9.5.6 (`shmem_iget`). Errors: as [`put!`](@ref).
+One-sided. Returns when the data is in `dest`; what it reads orders nothing. OpenSHMEM 1.5
+sections 9.5.4 (`shmem_get`), 9.5.5 (`shmem_g`) and 9.5.6 (`shmem_iget`). Errors: as
+[`put!`](@ref).
 
 ```jldoctest
 using NVSHMEMRS
@@ -124,8 +127,8 @@ end
 """
     get(source, pe)
 
-What the copy of `source` on PE `pe` holds, as an `Array`; the value itself if `source` is a view of one element, such as
-`view(x, 3)`.
+What the copy of `source` on PE `pe` holds, as an `Array`; the value itself if `source` is a view
+of one element, such as `view(x, 3)`.
 
 One-sided; complete on return. Errors: as [`put!`](@ref).
 """
@@ -147,8 +150,9 @@ end
 """
     put_nbi!(dest, source, pe; stream)
 
-As [`put!`](@ref), but `source` may be changed only after [`quiet`](@ref). The binding keeps it until then. A view with
-gaps goes through the library's strided puts, which are complete on return.
+As [`put!`](@ref), but `source` may be changed only after [`quiet`](@ref). The binding keeps it
+until then. A view with gaps goes through the library's strided puts, which are complete on
+return.
 
 One-sided. OpenSHMEM 1.5 section 9.6.1 (`shmem_put_nbi`). Errors: as [`put!`](@ref).
 """
@@ -168,8 +172,9 @@ end
 """
     get_nbi!(dest, source, pe; stream)
 
-As [`get!`](@ref), but the data is in `dest` only after [`quiet`](@ref). The binding keeps it until then. A view with gaps
-goes through the library's strided gets, which are complete on return.
+As [`get!`](@ref), but the data is in `dest` only after [`quiet`](@ref). The binding keeps it
+until then. A view with gaps goes through the library's strided gets, which are complete on
+return.
 
 One-sided. OpenSHMEM 1.5 section 9.6.2 (`shmem_get_nbi`). Errors: as [`put!`](@ref).
 """

@@ -6,8 +6,9 @@ const SignalWord = OnHeap{UInt64}
 """
     put_signal!(dest, source, signal, value, pe; op = :set, stream)
 
-Copies `source` to the copy of `dest` on PE `pe`, then updates `signal` there: who sees the signal sees the data. `signal`
-is one `UInt64` of a symmetric array, `op` is `:set` or `:add`. Arrays and views as for [`put!`](@ref).
+Copies `source` to the copy of `dest` on PE `pe`, then updates `signal` there: who sees the signal
+sees the data. `signal` is one `UInt64` of a symmetric array, `op` is `:set` or `:add`. Arrays and
+views as for [`put!`](@ref).
 
 One-sided. Returns when `source` may be reused. OpenSHMEM 1.5 section 9.8.3 (`shmem_put_signal`).
 Errors: as [`put!`](@ref).
@@ -46,7 +47,8 @@ end
 """
     put_signal_nbi!(dest, source, signal, value, pe; op = :set, stream)
 
-As [`put_signal!`](@ref), but `source` may be changed only after [`quiet`](@ref). The binding keeps it until then.
+As [`put_signal!`](@ref), but `source` may be changed only after [`quiet`](@ref). The binding
+keeps it until then.
 
 One-sided. OpenSHMEM 1.5 section 9.8.4 (`shmem_put_signal_nbi`). Errors: as [`put!`](@ref).
 """
@@ -68,7 +70,8 @@ end
 """
     signal_op!(signal, value, pe; op = :set, stream)
 
-Updates the signal on PE `pe`, after all earlier puts of this PE to that PE. `op` is `:set` or `:add`.
+Updates the signal on PE `pe`, after all earlier puts of this PE to that PE. `op` is `:set` or
+`:add`.
 
 One-sided; complete on return. NVSHMEM `nvshmemx_signal_op`. Errors: as [`put!`](@ref).
 """
@@ -81,8 +84,9 @@ end
     signal_wait(cmp, signal, value) -> UInt64
     signal_wait(cmp, signal, value; stream)
 
-Waits until this PE's copy of the signal compares to `value`, and gives the value that did. `cmp` is one of `==`, `!=`,
-`>`, `<=`, `<` and `>=`. What the sender put before the signal is visible on return. On a stream it gives `nothing`.
+Waits until this PE's copy of the signal compares to `value`, and gives the value that did. `cmp`
+is one of `==`, `!=`, `>`, `<=`, `<` and `>=`. What the sender put before the signal is visible on
+return. On a stream it gives `nothing`.
 
 Local: only the caller waits. OpenSHMEM 1.5 section 9.10.15 (`shmem_signal_wait_until`).
 Errors: PE\\_DIED, TIMEOUT, INTERRUPTED, NOT\\_SYMMETRIC.

@@ -46,9 +46,9 @@ end
 """
     NVSHMEMRS.name_places(runtime)
 
-Lets the checker (`NVSHMEMRS_CHECK`) and the list of allocations (`NVSHMEMRS_TRACK`) name lines of Julia code, and returns the
-status. [`NVSHMEMRS.init`](@ref) calls it; programs of the low layer call it after their own init. With neither setting it
-costs nothing.
+Lets the checker (`NVSHMEMRS_CHECK`) and the list of allocations (`NVSHMEMRS_TRACK`) name lines of
+Julia code, and returns the status. [`NVSHMEMRS.init`](@ref) calls it; programs of the low layer
+call it after their own init. With neither setting it costs nothing.
 
 Local.
 """
@@ -60,10 +60,11 @@ end
 """
     NVSHMEMRS.@check access
 
-Announces an access of the program itself to the checker, with its line, and does it: `@check x[i]`, `@check x[i] = value`,
-`@check x[i] += value` or `@check x[i, :] .= values`. The checker sees what goes through the library by itself; this is for
-plain loads and stores of a symmetric array, and of arrays that operations without blocking use. In a job that is not
-checked it costs a comparison.
+Announces an access of the program itself to the checker, with its line, and does it: `@check
+x[i]`, `@check x[i] = value`, `@check x[i] += value` or `@check x[i, :] .= values`. The checker
+sees what goes through the library by itself; this is for plain loads and stores of a symmetric
+array, and of arrays that operations without blocking use. In a job that is not checked it costs a
+comparison.
 
 Local; never waits. See docs/checker.md.
 

@@ -4,15 +4,18 @@
     Stream()
     Stream(cuda_stream::Ptr)
 
-An ordered queue of operations. With `stream = s` an operation is queued: it returns at once and runs after all that was
-queued before. An operation that gives a value waits until the stream has run it. The binding keeps the arrays that
-queued operations use until [`synchronize`](@ref); leave their contents alone until then.
+An ordered queue of operations. With `stream = s` an operation is queued: it returns at once and
+runs after all that was queued before. An operation that gives a value waits until the stream has
+run it. The binding keeps the arrays that queued operations use until [`synchronize`](@ref); leave
+their contents alone until then.
 
-On host memory a stream has a thread of its own. On device memory it is a stream of the GPU; the second form takes the
-program's own `cudaStream_t`, and with CUDA.jl loaded `Stream(s::CuStream)` does. A team has one collective at a time:
-synchronize the stream between its collectives and those that are called directly.
+On host memory a stream has a thread of its own. On device memory it is a stream of the GPU; the
+second form takes the program's own `cudaStream_t`, and with CUDA.jl loaded `Stream(s::CuStream)`
+does. A team has one collective at a time: synchronize the stream between its collectives and
+those that are called directly.
 
-Local. A stream that is dropped runs on; [`destroy!`](@ref) waits for it. Errors: SYSTEM, NOT\\_SUPPORTED, NOT\\_INITIALIZED.
+Local. A stream that is dropped runs on; [`destroy!`](@ref) waits for it. Errors: SYSTEM,
+NOT\\_SUPPORTED, NOT\\_INITIALIZED.
 
 ```jldoctest
 using NVSHMEMRS
@@ -93,10 +96,11 @@ end
     synchronize(stream::Stream)
     synchronize(event::Event)
 
-Waits until everything queued on the stream before has run, or until the latest record of the event is reached. A stream
-then gives the first error since the last call, once.
+Waits until everything queued on the stream before has run, or until the latest record of the
+event is reached. A stream then gives the first error since the last call, once.
 
-Local; waits for the stream. Errors: those of the queued operations; TIMEOUT, INTERRUPTED, PE\\_DIED; BAD\\_HANDLE.
+Local; waits for the stream. Errors: those of the queued operations; TIMEOUT, INTERRUPTED,
+PE\\_DIED; BAD\\_HANDLE.
 """
 function synchronize(stream::Stream)
     queued = length(stream.pending)
@@ -112,7 +116,8 @@ end
     isready(stream::Stream) -> Bool
     isready(event::Event) -> Bool
 
-Whether everything queued on the stream before has run, or the latest record of the event is reached.
+Whether everything queued on the stream before has run, or the latest record of the event is
+reached.
 
 Local; never waits. Errors: BAD\\_HANDLE.
 """
@@ -139,10 +144,11 @@ end
 """
     notify(condition::Base.AsyncCondition, stream::Stream)
 
-Queues a wake-up: the tasks that wait for `condition` go on once the stream has come here. The stream's thread is none
-of Julia's, so it calls no Julia function itself.
+Queues a wake-up: the tasks that wait for `condition` go on once the stream has come here. The
+stream's thread is none of Julia's, so it calls no Julia function itself.
 
-Local; returns at once. Errors: BAD\\_HANDLE; NOT\\_SUPPORTED while the stream is captured into a graph.
+Local; returns at once. Errors: BAD\\_HANDLE; NOT\\_SUPPORTED while the stream is captured into a
+graph.
 """
 function Base.notify(condition::Base.AsyncCondition, stream::Stream)
     retain(stream, condition)
@@ -161,7 +167,8 @@ cuda_stream(stream::Stream) = answer(Ptr{Cvoid}, FFI.nvshmemrs_stream_cuda, stre
 """
     Event()
 
-A mark on a stream: [`record!`](@ref) sets it, [`synchronize`](@ref) and [`wait_event`](@ref) wait for it.
+A mark on a stream: [`record!`](@ref) sets it, [`synchronize`](@ref) and [`wait_event`](@ref) wait
+for it.
 
 Local. The garbage collector lets it go. Errors: NOT\\_INITIALIZED.
 
@@ -214,8 +221,8 @@ record!(event::Event, stream::Stream) = check(FFI.nvshmemrs_event_record(event.h
 """
     wait_event(stream::Stream, event::Event)
 
-Makes what is queued later on `stream` wait until the latest record of `event` is reached. An event that was not recorded
-holds nothing up.
+Makes what is queued later on `stream` wait until the latest record of `event` is reached. An
+event that was not recorded holds nothing up.
 
 Local; returns at once. Errors: BAD\\_HANDLE.
 """

@@ -4,12 +4,14 @@
     Team
     Team(unique_id, n_pes, index)
 
-A set of PEs, numbered from 0. `TEAM_WORLD` has all of them, `TEAM_SHARED` those whose heaps this PE can load and store,
-`TEAM_NODE` those of this host, `TEAM_SAME_GPU` those that use this PE's GPU, `TEAM_GPU_LEADERS` one of each GPU.
-[`split_strided`](@ref) and [`split_2d`](@ref) make teams. `isvalid(team)` says whether this PE is a member.
+A set of PEs, numbered from 0. `TEAM_WORLD` has all of them, `TEAM_SHARED` those whose heaps this
+PE can load and store, `TEAM_NODE` those of this host, `TEAM_SAME_GPU` those that use this PE's
+GPU, `TEAM_GPU_LEADERS` one of each GPU. [`split_strided`](@ref) and [`split_2d`](@ref) make
+teams. `isvalid(team)` says whether this PE is a member.
 
-The second form makes a team of the `n_pes` PEs that call it with the same number of [`NVSHMEMRS.team_unique_id`](@ref);
-the caller is number `index`. It is collective over the new team's members only. NVSHMEM `nvshmemx_team_init`.
+The second form makes a team of the `n_pes` PEs that call it with the same number of
+[`NVSHMEMRS.team_unique_id`](@ref); the caller is number `index`. It is collective over the new
+team's members only. NVSHMEM `nvshmemx_team_init`.
 Errors: INVALID\\_VALUE, PE\\_RANGE, MISMATCH, PEER\\_ARGUMENT, NOT\\_SUPPORTED.
 
 A team that is not destroyed ends with finalize.
@@ -86,11 +88,13 @@ end
 """
     split_strided(parent::Team, start, stride, size; num_contexts) -> Team
 
-A team of `size` members of `parent`: its numbers `start`, `start + stride`, and so on. A negative stride is allowed. On a
-PE that is no member `isvalid` of the result is false.
+A team of `size` members of `parent`: its numbers `start`, `start + stride`, and so on. A negative
+stride is allowed. On a PE that is no member `isvalid` of the result is false.
 
-Collective over `parent` with the same arguments. OpenSHMEM 1.5 section 9.4.5 (`shmem_team_split_strided`).
-Errors, on every member: INVALID\\_VALUE, PE\\_RANGE, MISMATCH, PEER\\_ARGUMENT, NOT\\_SUPPORTED; also BAD\\_HANDLE.
+Collective over `parent` with the same arguments. OpenSHMEM 1.5 section 9.4.5
+(`shmem_team_split_strided`).
+Errors, on every member: INVALID\\_VALUE, PE\\_RANGE, MISMATCH, PEER\\_ARGUMENT, NOT\\_SUPPORTED;
+also BAD\\_HANDLE.
 """
 function split_strided(parent::Team, start::Integer, stride::Integer, size::Integer; num_contexts = nothing)
     config, mask = configuration(num_contexts)
@@ -103,9 +107,11 @@ end
 """
     split_2d(parent::Team, xrange; num_contexts) -> (row::Team, column::Team)
 
-Lays the members of `parent` out in rows of `xrange` and makes a team of each row and of each column: the caller's.
+Lays the members of `parent` out in rows of `xrange` and makes a team of each row and of each
+column: the caller's.
 
-Collective over `parent` with the same arguments. OpenSHMEM 1.5 section 9.4.6 (`shmem_team_split_2d`).
+Collective over `parent` with the same arguments. OpenSHMEM 1.5 section 9.4.6
+(`shmem_team_split_2d`).
 Errors: as [`split_strided`](@ref).
 """
 function split_2d(parent::Team, xrange::Integer; num_contexts = nothing)
@@ -118,7 +124,8 @@ end
 """
     NVSHMEMRS.team_unique_id() -> UInt64
 
-A random number by which the members of a [`Team`](@ref) find each other. One of them calls it and hands it to the others.
+A random number by which the members of a [`Team`](@ref) find each other. One of them calls it and
+hands it to the others.
 
 Local. NVSHMEM `nvshmemx_team_get_uniqueid`.
 """
@@ -147,10 +154,12 @@ end
 """
     destroy!(team::Team)
 
-Destroys a team; an operation on it is an error afterwards. Where this PE is no member it does nothing.
+Destroys a team; an operation on it is an error afterwards. Where this PE is no member it does
+nothing.
 
 Collective over `team`. OpenSHMEM 1.5 section 9.4.7 (`shmem_team_destroy`).
-Errors: INVALID\\_VALUE for a predefined team, BAD\\_HANDLE, MISMATCH; also PE\\_DIED, TIMEOUT, INTERRUPTED.
+Errors: INVALID\\_VALUE for a predefined team, BAD\\_HANDLE, MISMATCH; also PE\\_DIED, TIMEOUT,
+INTERRUPTED.
 """
 function destroy!(team::Team)
     handle = CURRENT[].handle

@@ -3,8 +3,8 @@
 """
     NVSHMEMRS.dtype(T) -> Int32
 
-The library's number of an element type, one of `NVSHMEMRS.FFI.Dtype`. A package with a 16-bit `BFloat16` of its own adds
-`NVSHMEMRS.dtype(::Type{BFloat16}) = NVSHMEMRS.FFI.Dtype.BFLOAT16`.
+The library's number of an element type, one of `NVSHMEMRS.FFI.Dtype`. A package with a 16-bit
+`BFloat16` of its own adds `NVSHMEMRS.dtype(::Type{BFloat16}) = NVSHMEMRS.FFI.Dtype.BFLOAT16`.
 """
 dtype(::Type{T}) where {T} =
     throw(ArgumentError("the element type is $T; it must be an integer of 8 to 64 bits, Float16, Float32, Float64, " *

@@ -23,11 +23,12 @@ index(found) = found == typemax(Csize_t) ? nothing : Int(found) + 1
 """
     wait_until(cmp, x, value; stream)
 
-Waits until the element of this PE's copy of `x` compares to `value`; `cmp` is one of `==`, `!=`, `>`, `<=`, `<` and `>=`.
-`x` has one element of a 8 to 64-bit integer type, `Float32` or `Float64`. What was put before the value that does is
-visible on return.
+Waits until the element of this PE's copy of `x` compares to `value`; `cmp` is one of `==`, `!=`,
+`>`, `<=`, `<` and `>=`. `x` has one element: an integer of 8 to 64 bits, `Float32` or `Float64`.
+What was put before the value that does is visible on return.
 
-Local: only the caller waits; may be queued on a stream. OpenSHMEM 1.5 section 9.10.1 (`shmem_wait_until`).
+Local: only the caller waits; may be queued on a stream. OpenSHMEM 1.5 section 9.10.1
+(`shmem_wait_until`).
 Errors: PE\\_DIED, TIMEOUT, INTERRUPTED, NOT\\_SYMMETRIC, INVALID\\_VALUE.
 
 ```jldoctest
@@ -55,7 +56,8 @@ end
 """
     NVSHMEMRS.test(cmp, x, value; stream) -> Bool
 
-Whether the element of this PE's copy of `x` compares to `value`. Arguments as for [`wait_until`](@ref).
+Whether the element of this PE's copy of `x` compares to `value`. Arguments as for
+[`wait_until`](@ref).
 
 Local; never waits, except for the stream. OpenSHMEM 1.5 section 9.10.8 (`shmem_test`).
 Errors: NOT\\_SYMMETRIC, INVALID\\_VALUE.
@@ -68,8 +70,9 @@ end
 """
     wait_until_all(cmp, x, value; status, stream)
 
-Waits until each element of this PE's copy of `x` has compared to `value`, which is one value, or an array with one for
-each. A `true` or a number other than 0 in `status` excludes the element. `x` has no gaps.
+Waits until each element of this PE's copy of `x` has compared to `value`, which is one value, or
+an array with one for each. A `true` or a number other than 0 in `status` excludes the element.
+`x` has no gaps.
 
 Local: only the caller waits; may be queued on a stream. OpenSHMEM 1.5 sections 9.10.2 and 9.10.5
 (`shmem_wait_until_all`, `_vector`). Errors: as [`wait_until`](@ref); `DimensionMismatch`.
@@ -86,9 +89,11 @@ end
 """
     NVSHMEMRS.test_all(cmp, x, value; status, stream) -> Bool
 
-Whether all elements of this PE's copy of `x` compare to `value`. Arguments as for [`wait_until_all`](@ref).
+Whether all elements of this PE's copy of `x` compare to `value`. Arguments as for
+[`wait_until_all`](@ref).
 
-Local; never waits, except for the stream. OpenSHMEM 1.5 sections 9.10.9 and 9.10.12 (`shmem_test_all`, `_vector`).
+Local; never waits, except for the stream. OpenSHMEM 1.5 sections 9.10.9 and 9.10.12
+(`shmem_test_all`, `_vector`).
 Errors: NOT\\_SYMMETRIC, INVALID\\_VALUE; `DimensionMismatch`.
 """
 function test_all(cmp, x::OnHeap{T}, value; status = nothing, stream = nothing) where {T}

@@ -87,8 +87,15 @@ function plain_arrays(me)
     @same copy(view(x, :, 2)) [3.0, 4.0]
     @same size(reshape(x, 3, 2)) (3, 2)
     @same reinterpret(UInt64, x)[1] reinterpret(UInt64, 1.0)
+    @same reinterpret(Float64, x) === x true
+    @same reinterpret(Float64, view(x, 1:2)) isa SubArray true
     @same vec(x) isa SymmetricArray true
     @same copyto!(zeros(2, 3), x) x
+    x[:, 1:2] = view(x, :, 2:3) # a part of itself
+    @same x [3.0 5.0 5.0; 4.0 6.0 6.0]
+    vec(x)[2:6] .= view(x, 1, 1) .+ (0:4)
+    @same x [3.0 4.0 6.0; 3.0 5.0 7.0]
+    x .= reshape(1:6, 2, 3)
     x .= 2 .* x .+ me
     @same x[1, 1] 2.0 + me
     @same size(NVSHMEMRS.zeros(Int32, 0, 3)) (0, 3)
@@ -121,15 +128,15 @@ function misuse(me, n)
     # In a collective nobody is stranded: the one who is wrong gets its own error, the others the library's.
     wrong(f) = me == 0 ? (@refused Union{DimensionMismatch, ArgumentError} ["argument"] f()) :
                (@refused NVSHMEMError ["PEER_ARGUMENT"] f())
-    y = NVSHMEMRS.zeros(Float64, 4n)
-    wrong(() -> fcollect!(me == 0 ? view(y, 1:2) : y, x))
+    y = NVSHMEMRS.zeros(Float64, 8n)
+    wrong(() -> fcollect!(me == 0 ? view(y, 1:2) : view(y, 1:4n), x))
     wrong(() -> broadcast!(me == 0 ? view(y, 1:2:8) : view(y, 1:4), x, 0))
     wrong(() -> allreduce!(me == 0 ? (-) : (+), view(y, 1:4), x))
     wrong(() -> alltoall!(me == 0 ? view(y, 1:3) : y, y))
     @refused NVSHMEMError ["INVALID_VALUE", "xor", "Float64"] allreduce!(xor, x)
     n > 1 && @refused NVSHMEMError ["MISMATCH"] broadcast!(view(x, 1:(me + 1)), 0)
     @refused NVSHMEMError ["PE_RANGE", "root"] broadcast!(x, n)
-    @same y zeros(4n)
+    @same y zeros(8n)
     free!(y)
     barrier()
     free!(x)

@@ -1,5 +1,5 @@
-//! The landscape example in its three languages, in small, and the tutorial. Each checks its result against a single-process run of
-//! its own; here the three results of the landscape are compared, bit for bit.
+//! The landscape example in its four languages, in small, and the tutorial. Each checks its result against a single-process run of
+//! its own; here the four results of the landscape are compared, bit for bit.
 
 use crate::tree::Tree;
 use crate::{build_only, run};
@@ -63,6 +63,17 @@ pub(super) fn rust(tree: &Tree, expected: Option<&str>) -> Result<()> {
     native(tree, tree.release().join("examples/landscape"), expected)
 }
 
+/// `examples/julia/landscape.jl`, which must come to `expected`.
+pub(super) fn julia(tree: &Tree, expected: Option<&str>) -> Result<()> {
+    let mut command = tree.with_contract(tree.launch(N_PES));
+    command
+        .arg(tree.julia())
+        .args(["--startup-file=no", "--project=bindings/julia"])
+        .arg("examples/julia/landscape.jl")
+        .args([map(tree)?.as_os_str(), STEPS.as_ref()]);
+    compare(&fingerprint(&mut command)?, expected)
+}
+
 /// `examples/c/landscape.c`, which must come to `expected`.
 pub(super) fn c(tree: &Tree, expected: Option<&str>) -> Result<()> {
     let folder = tree.root.join("examples/c");
@@ -78,6 +89,10 @@ pub(super) fn c(tree: &Tree, expected: Option<&str>) -> Result<()> {
 
 fn native(tree: &Tree, program: PathBuf, expected: Option<&str>) -> Result<()> {
     let found = fingerprint(tree.launch(N_PES).arg(program).arg(map(tree)?).arg(STEPS))?;
+    compare(&found, expected)
+}
+
+fn compare(found: &str, expected: Option<&str>) -> Result<()> {
     match expected {
         Some(expected) if found == expected => Ok(()),
         Some(expected) => bail!("the fingerprint is {found}, and {expected} in Python"),
@@ -85,7 +100,7 @@ fn native(tree: &Tree, program: PathBuf, expected: Option<&str>) -> Result<()> {
     }
 }
 
-/// The elevation model as the Rust and C programs read it.
+/// The elevation model as the Rust, C and Julia programs read it.
 fn map(tree: &Tree) -> Result<PathBuf> {
     let file = tree.scratch("landscape")?.join("jacksboro.raw");
     let mut command = tree.command(tree.python());

@@ -52,6 +52,9 @@ pub(crate) fn test(tree: &Tree, quick: bool) -> Result<ExitCode> {
     });
     steps.step("GPU kernels", || images::images(tree));
     steps.step("Python wheel", || python::wheel(tree));
+    if !quick {
+        steps.step("Julia package", || julia::package(tree));
+    }
     steps.counted("cargo test", || cargo_test(tree, quick));
     steps.counted("pytest", || pytest(tree));
     if !quick {
@@ -74,6 +77,9 @@ pub(crate) fn test(tree: &Tree, quick: bool) -> Result<ExitCode> {
             examples::rust(tree, fingerprint.as_deref())
         });
         steps.step("example: C", || examples::c(tree, fingerprint.as_deref()));
+        steps.step("example: Julia", || {
+            examples::julia(tree, fingerprint.as_deref())
+        });
         steps.step("tutorial: Python", || examples::tutorial(tree));
     }
     steps.step("README program", || readme(tree));
