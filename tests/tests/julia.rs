@@ -7,8 +7,8 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-/// Julia compiles as it goes, in about twenty processes, and the machine may have few cores.
-const SLOW: Duration = Duration::from_secs(900);
+/// Julia compiles as it goes, in about fifteen processes, and the machine may have few cores and other work.
+const SLOW: Duration = Duration::from_secs(2400);
 
 const EMPTY_REGISTRY: &str = r#"name = "Empty"
 uuid = "b1f5c3de-52a0-4a55-9a39-1f8a7cc1c1c1"

@@ -166,7 +166,7 @@ const me, n = my_pe(), n_pes()
 const left, right = mod(me - 1, n), mod(me + 1, n)
 @same NVSHMEMRS.version() >= v"0.1" true
 @same (NVSHMEMRS.device(), NVSHMEMRS.job_check()) (-1, nothing)
-"--no-types" in ARGS || all_types(me, n, left, right)
+"--no-types" in ARGS || all_types(me, n, left, right; few = "--few-types" in ARGS)
 views(me, left, right)
 garbage(me, left, right)
 plain_arrays(me)

@@ -173,25 +173,30 @@ function waits(T, right)
     release(x)
 end
 
-function all_types(me, n, left, right)
-    for T in (INTEGERS..., REALS..., COMPLEX..., Brain, Bool, Char, Pair24)
+"The types of a short run: one of each size and kind."
+const FEW = (Int8, UInt16, Int32, UInt64, Float16, Float64, ComplexF32, Brain, Pair24)
+
+"Every operation with every type, or with those of a short run."
+function all_types(me, n, left, right; few = false)
+    chosen(types) = filter(T -> !few || T in FEW, collect(types))
+    for T in chosen((INTEGERS..., REALS..., COMPLEX..., Brain, Bool, Char, Pair24))
         transfer(T, me, n, left, right)
         moving_collectives(T, me, n)
     end
-    for T in INTEGERS
+    for T in chosen(INTEGERS)
         reductions(T, (+, *, min, max, &, |, xor), me, n; down = x -> x % T)
     end
-    for T in REALS
+    for T in chosen(REALS)
         reductions(T, (+, *, min, max), me, n)
     end
-    for T in COMPLEX
+    for T in chosen(COMPLEX)
         reductions(T, (+, *), me, n)
     end
     reductions(Brain, (+, *, min, max), me, n; up = Float32, down = Brain)
-    for T in (Int32, UInt32, Int64, UInt64, Float32, Float64)
+    for T in chosen((Int32, UInt32, Int64, UInt64, Float32, Float64))
         atomics(T, me, right)
     end
-    for T in (INTEGERS..., Float32, Float64)
+    for T in chosen((INTEGERS..., Float32, Float64))
         waits(T, right)
     end
 end

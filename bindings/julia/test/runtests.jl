@@ -11,6 +11,11 @@ LAUNCHER === nothing && error("nvshmemrs-run is neither beside the library that 
 const JULIA = `$(Base.julia_cmd()) --startup-file=no --compile=min -O0 --project=$(Base.active_project())`
 const HERE = @__DIR__
 
+# On a busy machine PEs may start at different times.
+get!(ENV, "NVSHMEMRS_INIT_TIMEOUT", "600")
+# Once, and not by each PE for itself.
+run(`$JULIA -e "using NVSHMEMRS"`)
+
 "Runs a command and gives what it writes: to standard output, and to standard error."
 function outputs(command)
     out, err = IOBuffer(), IOBuffer()
@@ -23,8 +28,9 @@ end
 lines(text) = sort(split(chomp(text), '\n'))
 
 @testset "NVSHMEMRS" begin
-    @testset "a job of $n PEs" for n in (2, 3)
-        texts = outputs(`$LAUNCHER -n $n -- $JULIA $HERE/job.jl`)
+    # All types with two PEs; with three, one type of each size and kind.
+    @testset "a job of $n PEs" for (n, types) in ((2, ``), (3, `--few-types`))
+        texts = outputs(`$LAUNCHER -n $n -- $JULIA $HERE/job.jl $types`)
         @test (lines(texts[1]), texts[2]) == (["job ok PE $pe of $n" for pe in 0:(n - 1)], "")
     end
     @testset "a PE alone" begin
@@ -39,7 +45,7 @@ lines(text) = sort(split(chomp(text), '\n'))
     @testset "a PE that throws leaves" begin
         program = "using NVSHMEMRS; NVSHMEMRS.init() do job; my_pe() == 0 && error(\"over\"); barrier(); end"
         out, err = IOBuffer(), IOBuffer()
-        process = run(pipeline(ignorestatus(`$LAUNCHER -n 2 -- $JULIA -e $program`), stdout = out, stderr = err))
+        process = run(pipeline(ignorestatus(`$LAUNCHER --grace 300 -n 2 -- $JULIA -e $program`), stdout = out, stderr = err))
         said = String(take!(err))
         @test !success(process)
         @test occursin("over", said)
