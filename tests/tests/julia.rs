@@ -58,6 +58,33 @@ fn the_packages_own_tests_pass() {
     println!("{}", output.describe());
 }
 
+#[test]
+fn a_library_of_another_version_is_refused_and_both_are_named() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (source, other) = (
+        folder.path().join("other.c"),
+        folder.path().join("other.so"),
+    );
+    let program = "unsigned nvshmemrs_abi_version(void) { return 999; }\n\
+                   unsigned long nvshmemrs_api_hash(void) { return 0x1234; }\n";
+    fs::write(&source, program).expect("a source");
+    let mut compiler = Command::new("cc");
+    compiler.args(["-shared", "-fPIC", "-o"]).arg(&other);
+    run(compiler.arg(&source), SLOW).assert_success();
+
+    let mut command: Command = nvshmemrs_tests::job::clean(julia());
+    command
+        .args(["--startup-file=no", "--project=bindings/julia", "-e"])
+        .arg("using NVSHMEMRS")
+        .current_dir(workspace())
+        .env("NVSHMEMRS_LIBRARY", &other);
+    let output = run(&mut command, SLOW);
+    output
+        .assert_code(1)
+        .assert_stderr("other.so has ABI version 999 and API hash 0x0000000000001234")
+        .assert_stderr("this package was made for version");
+}
+
 /// What a registry asks of a package: its name, uuid and version, and bounds for everything that it depends on.
 #[test]
 fn a_registry_accepts_the_project_file() {
