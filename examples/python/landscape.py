@@ -26,8 +26,8 @@ therefore already say s when s - 1 is awaited, which is why the wait asks for "a
 On GPUs the arrays are CuPy's, and so is the arithmetic. A put without a stream comes behind what
 CuPy has been told to do, so the program is the same.
 
-core/examples/landscape.rs and examples/c/landscape.c are the same program, with the same names
-and the same order of arithmetic: all three print the same fingerprint.
+core/examples/landscape.rs, examples/c/landscape.c and examples/julia/landscape.jl are the same
+program, with the same names and the same order of arithmetic: all print the same fingerprint.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def load_dem(name: str, map_file: Optional[Path]) -> Dem:
 
 
 def export(dem: Dem, path: Path) -> None:
-    """Writes the raw file that the C and Rust programs read.
+    """Writes the raw file that the C, Rust and Julia programs read.
 
     Little-endian: rows and columns as int64, dx and dy as float64, then the elevations as float64,
     row by row.

@@ -13,7 +13,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 /// Julia compiles as it goes, on every PE, and the machine may have few cores.
-const SLOW: Duration = Duration::from_secs(240);
+const SLOW: Duration = Duration::from_secs(900);
 
 /// How many PEs a scenario runs with.
 const RING: [u32; 4] = [1, 2, 3, 4];

@@ -3731,7 +3731,7 @@ function nvshmemrs_team_ptr(runtime, team, ptr, pe, peer_ptr)
         runtime, team, ptr, pe, peer_ptr)
 end
 
-const POINTERS = (
+const POINTERS = Pair{Symbol, Base.RefValue{Ptr{Cvoid}}}[
     :nvshmemrs_atomic_fetch32 => pointer_atomic_fetch32,
     :nvshmemrs_atomic_fetch64 => pointer_atomic_fetch64,
     :nvshmemrs_atomic_fetch_float => pointer_atomic_fetch_float,
@@ -3912,7 +3912,7 @@ const POINTERS = (
     :nvshmemrs_team_get_config => pointer_team_get_config,
     :nvshmemrs_team_destroy => pointer_team_destroy,
     :nvshmemrs_team_ptr => pointer_team_ptr,
-)
+]
 
 """
     load(path)

@@ -75,6 +75,25 @@ pub(crate) fn install(tree: &Tree) -> Result<()> {
     done(&stamp, RECIPE)
 }
 
+/// Has Julia precompile the package, so that programs that run at the same time do not all do it; then prints how long loading it
+/// takes.
+pub(crate) fn package(tree: &Tree) -> Result<()> {
+    for program in [
+        "using NVSHMEMRS",
+        "println(\"loading NVSHMEMRS takes \", round(@elapsed(using NVSHMEMRS), digits = 2), \" s\")",
+    ] {
+        let mut julia = tree.with_contract(tree.command(tree.julia()));
+        julia.args([
+            "--startup-file=no",
+            "--project=bindings/julia",
+            "-e",
+            program,
+        ]);
+        run::run(&mut julia)?;
+    }
+    Ok(())
+}
+
 /// What version the Julia at `program` is.
 fn version(program: &Path) -> Result<String> {
     let mut julia = Command::new(program);

@@ -63,6 +63,17 @@ pub(super) fn rust(tree: &Tree, expected: Option<&str>) -> Result<()> {
     native(tree, tree.release().join("examples/landscape"), expected)
 }
 
+/// `examples/julia/landscape.jl`, which must come to `expected`.
+pub(super) fn julia(tree: &Tree, expected: Option<&str>) -> Result<()> {
+    let mut command = tree.with_contract(tree.launch(N_PES));
+    command
+        .arg(tree.julia())
+        .args(["--startup-file=no", "--project=bindings/julia"])
+        .arg("examples/julia/landscape.jl")
+        .args([map(tree)?.as_os_str(), STEPS.as_ref()]);
+    compare(&fingerprint(&mut command)?, expected)
+}
+
 /// `examples/c/landscape.c`, which must come to `expected`.
 pub(super) fn c(tree: &Tree, expected: Option<&str>) -> Result<()> {
     made(tree, "examples/c", expected)
@@ -88,6 +99,10 @@ fn made(tree: &Tree, folder: &str, expected: Option<&str>) -> Result<()> {
 
 fn native(tree: &Tree, program: PathBuf, expected: Option<&str>) -> Result<()> {
     let found = fingerprint(tree.launch(N_PES).arg(program).arg(map(tree)?).arg(STEPS))?;
+    compare(&found, expected)
+}
+
+fn compare(found: &str, expected: Option<&str>) -> Result<()> {
     match expected {
         Some(expected) if found == expected => Ok(()),
         Some(expected) => bail!("the fingerprint is {found}, and {expected} in Python"),
@@ -95,7 +110,7 @@ fn native(tree: &Tree, program: PathBuf, expected: Option<&str>) -> Result<()> {
     }
 }
 
-/// The elevation model as the Rust, C and C++ programs read it.
+/// The elevation model as the programs in other languages than Python read it.
 fn map(tree: &Tree) -> Result<PathBuf> {
     let file = tree.scratch("landscape")?.join("jacksboro.raw");
     let mut command = tree.command(tree.python());

@@ -54,6 +54,9 @@ pub(crate) fn test(tree: &Tree, quick: bool) -> Result<ExitCode> {
     });
     steps.step("GPU kernels", || images::images(tree));
     steps.step("Python wheel", || python::wheel(tree));
+    if !quick {
+        steps.step("Julia package", || julia::package(tree));
+    }
     steps.counted("cargo test", || cargo_test(tree, quick));
     steps.counted("pytest", || pytest(tree));
     if !quick {
@@ -78,6 +81,9 @@ pub(crate) fn test(tree: &Tree, quick: bool) -> Result<ExitCode> {
         steps.step("example: C", || examples::c(tree, fingerprint.as_deref()));
         steps.step("example: C++", || {
             examples::cxx(tree, fingerprint.as_deref())
+        });
+        steps.step("example: Julia", || {
+            examples::julia(tree, fingerprint.as_deref())
         });
         steps.step("tutorial: Python", || examples::tutorial(tree));
     }
