@@ -106,7 +106,14 @@ fn the_outputs_are_those_that_the_bindings_need() {
     paths.sort();
     let expected = [
         "bindings/cpp/include/nvshmemrs/ffi.hpp",
+        "bindings/fortran/src/nvshmemrs.f90",
+        "bindings/fortran/src/nvshmemrs_arrays.f90",
+        "bindings/fortran/src/nvshmemrs_atomics.f90",
+        "bindings/fortran/src/nvshmemrs_collectives.f90",
         "bindings/fortran/src/nvshmemrs_ffi.f90",
+        "bindings/fortran/src/nvshmemrs_rma.f90",
+        "bindings/fortran/src/nvshmemrs_strided.f90",
+        "bindings/fortran/src/nvshmemrs_waits.f90",
         "bindings/julia/src/ffi.jl",
         "bindings/python/src/nvshmemrs/_ffi.py",
         "capi/src/generated/atomics.rs",
