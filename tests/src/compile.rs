@@ -133,7 +133,7 @@ fn is_fortran(source: &Path) -> bool {
 
 /// The folder with the compiled Fortran modules: the archive and the .mod files.
 #[track_caller]
-fn fortran_modules() -> PathBuf {
+pub fn fortran_modules() -> PathBuf {
     static BUILT: Mutex<bool> = Mutex::new(false);
     let folder = programs().join("fortran");
     let mut built = lock(&BUILT);

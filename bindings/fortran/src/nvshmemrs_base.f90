@@ -6,7 +6,8 @@ module nvshmemrs_base
     c_put => nvshmemrs_put, c_get => nvshmemrs_get, c_put_nbi => nvshmemrs_put_nbi, c_get_nbi => nvshmemrs_get_nbi, &
     c_iput => nvshmemrs_iput, c_iget => nvshmemrs_iget, c_ibput => nvshmemrs_ibput, c_ibget => nvshmemrs_ibget, &
     c_fence => nvshmemrs_fence, c_put_signal => nvshmemrs_put_signal, &
-    c_put_signal_nbi => nvshmemrs_put_signal_nbi, c_signal_op => nvshmemrs_signal_op
+    c_put_signal_nbi => nvshmemrs_put_signal_nbi, c_signal_op => nvshmemrs_signal_op, &
+    c_is_symmetric => nvshmemrs_is_symmetric, NVSHMEMRS_SIGNAL_SET, NVSHMEMRS_SIGNAL_ADD
   implicit none
   private
   public :: current_runtime, set_runtime, conclude, refuse, layout, lay_out, to_address, to_pointer
@@ -175,12 +176,28 @@ contains
         status = c_put_signal(lane, to_pointer(to%address), to_pointer(from%address), bytes, signal, value, signal_op, pe)
       end if
     else
-      call move(lane, .true., .false., to, from, pe, status)
-      if (status == NVSHMEMRS_SUCCESS) status = c_fence(lane)
+      status = NVSHMEMRS_SUCCESS
+      ! With a signal that is none nothing must be written; the library says what is wrong with it.
+      if (is_signal(signal, signal_op)) then
+        call move(lane, .true., .false., to, from, pe, status)
+        if (status == NVSHMEMRS_SUCCESS) status = c_fence(lane)
+      end if
       if (status == NVSHMEMRS_SUCCESS) status = c_signal_op(lane, signal, value, signal_op, pe)
     end if
     call conclude(status, stat, errmsg)
   end subroutine put_array_signal
+
+  !> Whether an update of a signal finds one.
+  logical function is_signal(signal, signal_op)
+    type(c_ptr), intent(in) :: signal
+    integer(c_int32_t), intent(in) :: signal_op
+    integer(c_int32_t) :: symmetric
+    symmetric = 0
+    is_signal = .false.
+    if (signal_op /= NVSHMEMRS_SIGNAL_SET .and. signal_op /= NVSHMEMRS_SIGNAL_ADD) return
+    if (c_is_symmetric(current_runtime, signal, 8_c_size_t, symmetric) /= NVSHMEMRS_SUCCESS) return
+    is_signal = symmetric /= 0
+  end function is_signal
 
   !> Whether the elements of a coalesced array lie side by side.
   pure logical function is_whole(array)

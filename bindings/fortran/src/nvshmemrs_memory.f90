@@ -77,9 +77,10 @@ contains
       call refuse('the array is allocated already; deallocate it first', stat, errmsg)
       return
     end if
-    ! An array without elements has an address of its own, too. A count that no integer holds is more than any heap has.
-    count = huge(count)
-    if (product(max(real(extents, c_double), 0.0_c_double)) < 1e18_c_double) &
+    ! An array without elements has an address of its own, too. More elements than this fit no heap, and their bytes no
+    ! integer.
+    count = 2_c_size_t**58
+    if (product(max(real(extents, c_double), 0.0_c_double)) < 2.0_c_double**58) &
       count = max(1_c_size_t, product(max(0_c_size_t, int(extents, c_size_t))))
     status = c_calloc(current_runtime, count, element_bytes, address)
     if (status == NVSHMEMRS_SUCCESS) then
