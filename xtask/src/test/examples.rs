@@ -1,5 +1,5 @@
-//! The landscape example in its three languages, in small, and the tutorial. Each checks its result against a single-process run of
-//! its own; here the three results of the landscape are compared, bit for bit.
+//! The landscape example in its four languages, in small, and the tutorial. Each checks its result against a single-process run of
+//! its own; here the results of the landscape are compared, bit for bit.
 
 use crate::tree::Tree;
 use crate::{build_only, run};
@@ -65,7 +65,17 @@ pub(super) fn rust(tree: &Tree, expected: Option<&str>) -> Result<()> {
 
 /// `examples/c/landscape.c`, which must come to `expected`.
 pub(super) fn c(tree: &Tree, expected: Option<&str>) -> Result<()> {
-    let folder = tree.root.join("examples/c");
+    made(tree, "examples/c", expected)
+}
+
+/// `examples/fortran/landscape.f90`, which must come to `expected`.
+pub(super) fn fortran(tree: &Tree, expected: Option<&str>) -> Result<()> {
+    made(tree, "examples/fortran", expected)
+}
+
+/// The landscape in a folder with a Makefile.
+fn made(tree: &Tree, folder: &str, expected: Option<&str>) -> Result<()> {
+    let folder = tree.root.join(folder);
     let library = format!("LIBDIR={}", tree.release().display());
     run::run(
         tree.command("make")
@@ -85,7 +95,7 @@ fn native(tree: &Tree, program: PathBuf, expected: Option<&str>) -> Result<()> {
     }
 }
 
-/// The elevation model as the Rust and C programs read it.
+/// The elevation model as the programs that are compiled read it.
 fn map(tree: &Tree) -> Result<PathBuf> {
     let file = tree.scratch("landscape")?.join("jacksboro.raw");
     let mut command = tree.command(tree.python());

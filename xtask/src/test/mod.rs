@@ -74,6 +74,9 @@ pub(crate) fn test(tree: &Tree, quick: bool) -> Result<ExitCode> {
             examples::rust(tree, fingerprint.as_deref())
         });
         steps.step("example: C", || examples::c(tree, fingerprint.as_deref()));
+        steps.step("example: Fortran", || {
+            examples::fortran(tree, fingerprint.as_deref())
+        });
         steps.step("tutorial: Python", || examples::tutorial(tree));
     }
     steps.step("README program", || readme(tree));
