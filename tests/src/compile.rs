@@ -140,8 +140,7 @@ pub fn fortran_modules() -> PathBuf {
     if !*built {
         // Another run of the tests may be at it, too.
         let guard = fs::File::create(programs().join("fortran.lock")).expect("cannot make a lock");
-        rustix::fs::flock(&guard, rustix::fs::FlockOperation::LockExclusive)
-            .expect("cannot lock");
+        rustix::fs::flock(&guard, rustix::fs::FlockOperation::LockExclusive).expect("cannot lock");
         let mut make = Command::new("make");
         make.arg("-C").arg(workspace().join("bindings/fortran"));
         make.arg(format!("BUILD={}", folder.display()));

@@ -5,6 +5,7 @@ module nvshmemrs_rma
   use, intrinsic :: iso_c_binding
   use nvshmemrs_base
   use nvshmemrs_streams
+  use nvshmemrs_lanes
   use nvshmemrs_memory
   use nvshmemrs_ffi, only: NVSHMEMRS_SUCCESS, c_put => nvshmemrs_put, c_get => nvshmemrs_get, &
     c_put_nbi => nvshmemrs_put_nbi, c_get_nbi => nvshmemrs_get_nbi, c_put_signal => nvshmemrs_put_signal, &
@@ -523,11 +524,12 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    status = c_put(lane, c_loc(dest), c_loc(source), 1_c_size_t, pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
+    if (present(stream) .or. present(stat)) then
+      call lane_put(c_loc(dest), c_loc(source), 1_c_size_t, pe, stream, stat, errmsg)
+    else
+      status = c_put(current_runtime, c_loc(dest), c_loc(source), 1_c_size_t, pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
+    end if
   end subroutine put_int8_0
 
   subroutine put_int8_1(dest, source, pe, stream, stat, errmsg)
@@ -538,15 +540,14 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. all(shape(dest) == shape(source)))) then
-      call put_array(lane, layout_of(dest), layout_of(source), pe, .False., stat, errmsg)
-      return
+    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. size(dest, 1) == size(source, 1))) then
+      call put_array(lane_of(stream), layout_of(dest), layout_of(source), pe, .False., stat, errmsg)
+    else if (present(stream) .or. present(stat)) then
+      call lane_put(c_loc(dest), c_loc(source), 1 * size(source, kind=c_size_t), pe, stream, stat, errmsg)
+    else
+      status = c_put(current_runtime, c_loc(dest), c_loc(source), 1 * size(source, kind=c_size_t), pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
     end if
-    status = c_put(lane, c_loc(dest), c_loc(source), 1 * size(source, kind=c_size_t), pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
   end subroutine put_int8_1
 
   subroutine put_int8_2(dest, source, pe, stream, stat, errmsg)
@@ -557,15 +558,15 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. all(shape(dest) == shape(source)))) then
-      call put_array(lane, layout_of(dest), layout_of(source), pe, .False., stat, errmsg)
-      return
+    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. size(dest, 1) == size(source, 1) .and. size(dest, &
+        2) == size(source, 2))) then
+      call put_array(lane_of(stream), layout_of(dest), layout_of(source), pe, .False., stat, errmsg)
+    else if (present(stream) .or. present(stat)) then
+      call lane_put(c_loc(dest), c_loc(source), 1 * size(source, kind=c_size_t), pe, stream, stat, errmsg)
+    else
+      status = c_put(current_runtime, c_loc(dest), c_loc(source), 1 * size(source, kind=c_size_t), pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
     end if
-    status = c_put(lane, c_loc(dest), c_loc(source), 1 * size(source, kind=c_size_t), pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
   end subroutine put_int8_2
 
   subroutine put_int8_3(dest, source, pe, stream, stat, errmsg)
@@ -576,15 +577,15 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. all(shape(dest) == shape(source)))) then
-      call put_array(lane, layout_of(dest), layout_of(source), pe, .False., stat, errmsg)
-      return
+    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. size(dest, 1) == size(source, 1) .and. size(dest, &
+        2) == size(source, 2) .and. size(dest, 3) == size(source, 3))) then
+      call put_array(lane_of(stream), layout_of(dest), layout_of(source), pe, .False., stat, errmsg)
+    else if (present(stream) .or. present(stat)) then
+      call lane_put(c_loc(dest), c_loc(source), 1 * size(source, kind=c_size_t), pe, stream, stat, errmsg)
+    else
+      status = c_put(current_runtime, c_loc(dest), c_loc(source), 1 * size(source, kind=c_size_t), pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
     end if
-    status = c_put(lane, c_loc(dest), c_loc(source), 1 * size(source, kind=c_size_t), pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
   end subroutine put_int8_3
 
   subroutine put_int16_0(dest, source, pe, stream, stat, errmsg)
@@ -595,11 +596,12 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    status = c_put(lane, c_loc(dest), c_loc(source), 2_c_size_t, pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
+    if (present(stream) .or. present(stat)) then
+      call lane_put(c_loc(dest), c_loc(source), 2_c_size_t, pe, stream, stat, errmsg)
+    else
+      status = c_put(current_runtime, c_loc(dest), c_loc(source), 2_c_size_t, pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
+    end if
   end subroutine put_int16_0
 
   subroutine put_int16_1(dest, source, pe, stream, stat, errmsg)
@@ -610,15 +612,14 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. all(shape(dest) == shape(source)))) then
-      call put_array(lane, layout_of(dest), layout_of(source), pe, .False., stat, errmsg)
-      return
+    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. size(dest, 1) == size(source, 1))) then
+      call put_array(lane_of(stream), layout_of(dest), layout_of(source), pe, .False., stat, errmsg)
+    else if (present(stream) .or. present(stat)) then
+      call lane_put(c_loc(dest), c_loc(source), 2 * size(source, kind=c_size_t), pe, stream, stat, errmsg)
+    else
+      status = c_put(current_runtime, c_loc(dest), c_loc(source), 2 * size(source, kind=c_size_t), pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
     end if
-    status = c_put(lane, c_loc(dest), c_loc(source), 2 * size(source, kind=c_size_t), pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
   end subroutine put_int16_1
 
   subroutine put_int16_2(dest, source, pe, stream, stat, errmsg)
@@ -629,15 +630,15 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. all(shape(dest) == shape(source)))) then
-      call put_array(lane, layout_of(dest), layout_of(source), pe, .False., stat, errmsg)
-      return
+    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. size(dest, 1) == size(source, 1) .and. size(dest, &
+        2) == size(source, 2))) then
+      call put_array(lane_of(stream), layout_of(dest), layout_of(source), pe, .False., stat, errmsg)
+    else if (present(stream) .or. present(stat)) then
+      call lane_put(c_loc(dest), c_loc(source), 2 * size(source, kind=c_size_t), pe, stream, stat, errmsg)
+    else
+      status = c_put(current_runtime, c_loc(dest), c_loc(source), 2 * size(source, kind=c_size_t), pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
     end if
-    status = c_put(lane, c_loc(dest), c_loc(source), 2 * size(source, kind=c_size_t), pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
   end subroutine put_int16_2
 
   subroutine put_int16_3(dest, source, pe, stream, stat, errmsg)
@@ -648,15 +649,15 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. all(shape(dest) == shape(source)))) then
-      call put_array(lane, layout_of(dest), layout_of(source), pe, .False., stat, errmsg)
-      return
+    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. size(dest, 1) == size(source, 1) .and. size(dest, &
+        2) == size(source, 2) .and. size(dest, 3) == size(source, 3))) then
+      call put_array(lane_of(stream), layout_of(dest), layout_of(source), pe, .False., stat, errmsg)
+    else if (present(stream) .or. present(stat)) then
+      call lane_put(c_loc(dest), c_loc(source), 2 * size(source, kind=c_size_t), pe, stream, stat, errmsg)
+    else
+      status = c_put(current_runtime, c_loc(dest), c_loc(source), 2 * size(source, kind=c_size_t), pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
     end if
-    status = c_put(lane, c_loc(dest), c_loc(source), 2 * size(source, kind=c_size_t), pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
   end subroutine put_int16_3
 
   subroutine put_int32_0(dest, source, pe, stream, stat, errmsg)
@@ -667,11 +668,12 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    status = c_put(lane, c_loc(dest), c_loc(source), 4_c_size_t, pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
+    if (present(stream) .or. present(stat)) then
+      call lane_put(c_loc(dest), c_loc(source), 4_c_size_t, pe, stream, stat, errmsg)
+    else
+      status = c_put(current_runtime, c_loc(dest), c_loc(source), 4_c_size_t, pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
+    end if
   end subroutine put_int32_0
 
   subroutine put_int32_1(dest, source, pe, stream, stat, errmsg)
@@ -682,15 +684,14 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. all(shape(dest) == shape(source)))) then
-      call put_array(lane, layout_of(dest), layout_of(source), pe, .False., stat, errmsg)
-      return
+    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. size(dest, 1) == size(source, 1))) then
+      call put_array(lane_of(stream), layout_of(dest), layout_of(source), pe, .False., stat, errmsg)
+    else if (present(stream) .or. present(stat)) then
+      call lane_put(c_loc(dest), c_loc(source), 4 * size(source, kind=c_size_t), pe, stream, stat, errmsg)
+    else
+      status = c_put(current_runtime, c_loc(dest), c_loc(source), 4 * size(source, kind=c_size_t), pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
     end if
-    status = c_put(lane, c_loc(dest), c_loc(source), 4 * size(source, kind=c_size_t), pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
   end subroutine put_int32_1
 
   subroutine put_int32_2(dest, source, pe, stream, stat, errmsg)
@@ -701,15 +702,15 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. all(shape(dest) == shape(source)))) then
-      call put_array(lane, layout_of(dest), layout_of(source), pe, .False., stat, errmsg)
-      return
+    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. size(dest, 1) == size(source, 1) .and. size(dest, &
+        2) == size(source, 2))) then
+      call put_array(lane_of(stream), layout_of(dest), layout_of(source), pe, .False., stat, errmsg)
+    else if (present(stream) .or. present(stat)) then
+      call lane_put(c_loc(dest), c_loc(source), 4 * size(source, kind=c_size_t), pe, stream, stat, errmsg)
+    else
+      status = c_put(current_runtime, c_loc(dest), c_loc(source), 4 * size(source, kind=c_size_t), pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
     end if
-    status = c_put(lane, c_loc(dest), c_loc(source), 4 * size(source, kind=c_size_t), pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
   end subroutine put_int32_2
 
   subroutine put_int32_3(dest, source, pe, stream, stat, errmsg)
@@ -720,15 +721,15 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. all(shape(dest) == shape(source)))) then
-      call put_array(lane, layout_of(dest), layout_of(source), pe, .False., stat, errmsg)
-      return
+    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. size(dest, 1) == size(source, 1) .and. size(dest, &
+        2) == size(source, 2) .and. size(dest, 3) == size(source, 3))) then
+      call put_array(lane_of(stream), layout_of(dest), layout_of(source), pe, .False., stat, errmsg)
+    else if (present(stream) .or. present(stat)) then
+      call lane_put(c_loc(dest), c_loc(source), 4 * size(source, kind=c_size_t), pe, stream, stat, errmsg)
+    else
+      status = c_put(current_runtime, c_loc(dest), c_loc(source), 4 * size(source, kind=c_size_t), pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
     end if
-    status = c_put(lane, c_loc(dest), c_loc(source), 4 * size(source, kind=c_size_t), pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
   end subroutine put_int32_3
 
   subroutine put_int64_0(dest, source, pe, stream, stat, errmsg)
@@ -739,11 +740,12 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    status = c_put(lane, c_loc(dest), c_loc(source), 8_c_size_t, pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
+    if (present(stream) .or. present(stat)) then
+      call lane_put(c_loc(dest), c_loc(source), 8_c_size_t, pe, stream, stat, errmsg)
+    else
+      status = c_put(current_runtime, c_loc(dest), c_loc(source), 8_c_size_t, pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
+    end if
   end subroutine put_int64_0
 
   subroutine put_int64_1(dest, source, pe, stream, stat, errmsg)
@@ -754,15 +756,14 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. all(shape(dest) == shape(source)))) then
-      call put_array(lane, layout_of(dest), layout_of(source), pe, .False., stat, errmsg)
-      return
+    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. size(dest, 1) == size(source, 1))) then
+      call put_array(lane_of(stream), layout_of(dest), layout_of(source), pe, .False., stat, errmsg)
+    else if (present(stream) .or. present(stat)) then
+      call lane_put(c_loc(dest), c_loc(source), 8 * size(source, kind=c_size_t), pe, stream, stat, errmsg)
+    else
+      status = c_put(current_runtime, c_loc(dest), c_loc(source), 8 * size(source, kind=c_size_t), pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
     end if
-    status = c_put(lane, c_loc(dest), c_loc(source), 8 * size(source, kind=c_size_t), pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
   end subroutine put_int64_1
 
   subroutine put_int64_2(dest, source, pe, stream, stat, errmsg)
@@ -773,15 +774,15 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. all(shape(dest) == shape(source)))) then
-      call put_array(lane, layout_of(dest), layout_of(source), pe, .False., stat, errmsg)
-      return
+    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. size(dest, 1) == size(source, 1) .and. size(dest, &
+        2) == size(source, 2))) then
+      call put_array(lane_of(stream), layout_of(dest), layout_of(source), pe, .False., stat, errmsg)
+    else if (present(stream) .or. present(stat)) then
+      call lane_put(c_loc(dest), c_loc(source), 8 * size(source, kind=c_size_t), pe, stream, stat, errmsg)
+    else
+      status = c_put(current_runtime, c_loc(dest), c_loc(source), 8 * size(source, kind=c_size_t), pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
     end if
-    status = c_put(lane, c_loc(dest), c_loc(source), 8 * size(source, kind=c_size_t), pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
   end subroutine put_int64_2
 
   subroutine put_int64_3(dest, source, pe, stream, stat, errmsg)
@@ -792,15 +793,15 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. all(shape(dest) == shape(source)))) then
-      call put_array(lane, layout_of(dest), layout_of(source), pe, .False., stat, errmsg)
-      return
+    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. size(dest, 1) == size(source, 1) .and. size(dest, &
+        2) == size(source, 2) .and. size(dest, 3) == size(source, 3))) then
+      call put_array(lane_of(stream), layout_of(dest), layout_of(source), pe, .False., stat, errmsg)
+    else if (present(stream) .or. present(stat)) then
+      call lane_put(c_loc(dest), c_loc(source), 8 * size(source, kind=c_size_t), pe, stream, stat, errmsg)
+    else
+      status = c_put(current_runtime, c_loc(dest), c_loc(source), 8 * size(source, kind=c_size_t), pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
     end if
-    status = c_put(lane, c_loc(dest), c_loc(source), 8 * size(source, kind=c_size_t), pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
   end subroutine put_int64_3
 
   subroutine put_real32_0(dest, source, pe, stream, stat, errmsg)
@@ -811,11 +812,12 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    status = c_put(lane, c_loc(dest), c_loc(source), 4_c_size_t, pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
+    if (present(stream) .or. present(stat)) then
+      call lane_put(c_loc(dest), c_loc(source), 4_c_size_t, pe, stream, stat, errmsg)
+    else
+      status = c_put(current_runtime, c_loc(dest), c_loc(source), 4_c_size_t, pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
+    end if
   end subroutine put_real32_0
 
   subroutine put_real32_1(dest, source, pe, stream, stat, errmsg)
@@ -826,15 +828,14 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. all(shape(dest) == shape(source)))) then
-      call put_array(lane, layout_of(dest), layout_of(source), pe, .False., stat, errmsg)
-      return
+    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. size(dest, 1) == size(source, 1))) then
+      call put_array(lane_of(stream), layout_of(dest), layout_of(source), pe, .False., stat, errmsg)
+    else if (present(stream) .or. present(stat)) then
+      call lane_put(c_loc(dest), c_loc(source), 4 * size(source, kind=c_size_t), pe, stream, stat, errmsg)
+    else
+      status = c_put(current_runtime, c_loc(dest), c_loc(source), 4 * size(source, kind=c_size_t), pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
     end if
-    status = c_put(lane, c_loc(dest), c_loc(source), 4 * size(source, kind=c_size_t), pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
   end subroutine put_real32_1
 
   subroutine put_real32_2(dest, source, pe, stream, stat, errmsg)
@@ -845,15 +846,15 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. all(shape(dest) == shape(source)))) then
-      call put_array(lane, layout_of(dest), layout_of(source), pe, .False., stat, errmsg)
-      return
+    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. size(dest, 1) == size(source, 1) .and. size(dest, &
+        2) == size(source, 2))) then
+      call put_array(lane_of(stream), layout_of(dest), layout_of(source), pe, .False., stat, errmsg)
+    else if (present(stream) .or. present(stat)) then
+      call lane_put(c_loc(dest), c_loc(source), 4 * size(source, kind=c_size_t), pe, stream, stat, errmsg)
+    else
+      status = c_put(current_runtime, c_loc(dest), c_loc(source), 4 * size(source, kind=c_size_t), pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
     end if
-    status = c_put(lane, c_loc(dest), c_loc(source), 4 * size(source, kind=c_size_t), pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
   end subroutine put_real32_2
 
   subroutine put_real32_3(dest, source, pe, stream, stat, errmsg)
@@ -864,15 +865,15 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. all(shape(dest) == shape(source)))) then
-      call put_array(lane, layout_of(dest), layout_of(source), pe, .False., stat, errmsg)
-      return
+    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. size(dest, 1) == size(source, 1) .and. size(dest, &
+        2) == size(source, 2) .and. size(dest, 3) == size(source, 3))) then
+      call put_array(lane_of(stream), layout_of(dest), layout_of(source), pe, .False., stat, errmsg)
+    else if (present(stream) .or. present(stat)) then
+      call lane_put(c_loc(dest), c_loc(source), 4 * size(source, kind=c_size_t), pe, stream, stat, errmsg)
+    else
+      status = c_put(current_runtime, c_loc(dest), c_loc(source), 4 * size(source, kind=c_size_t), pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
     end if
-    status = c_put(lane, c_loc(dest), c_loc(source), 4 * size(source, kind=c_size_t), pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
   end subroutine put_real32_3
 
   subroutine put_real64_0(dest, source, pe, stream, stat, errmsg)
@@ -883,11 +884,12 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    status = c_put(lane, c_loc(dest), c_loc(source), 8_c_size_t, pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
+    if (present(stream) .or. present(stat)) then
+      call lane_put(c_loc(dest), c_loc(source), 8_c_size_t, pe, stream, stat, errmsg)
+    else
+      status = c_put(current_runtime, c_loc(dest), c_loc(source), 8_c_size_t, pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
+    end if
   end subroutine put_real64_0
 
   subroutine put_real64_1(dest, source, pe, stream, stat, errmsg)
@@ -898,15 +900,14 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. all(shape(dest) == shape(source)))) then
-      call put_array(lane, layout_of(dest), layout_of(source), pe, .False., stat, errmsg)
-      return
+    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. size(dest, 1) == size(source, 1))) then
+      call put_array(lane_of(stream), layout_of(dest), layout_of(source), pe, .False., stat, errmsg)
+    else if (present(stream) .or. present(stat)) then
+      call lane_put(c_loc(dest), c_loc(source), 8 * size(source, kind=c_size_t), pe, stream, stat, errmsg)
+    else
+      status = c_put(current_runtime, c_loc(dest), c_loc(source), 8 * size(source, kind=c_size_t), pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
     end if
-    status = c_put(lane, c_loc(dest), c_loc(source), 8 * size(source, kind=c_size_t), pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
   end subroutine put_real64_1
 
   subroutine put_real64_2(dest, source, pe, stream, stat, errmsg)
@@ -917,15 +918,15 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. all(shape(dest) == shape(source)))) then
-      call put_array(lane, layout_of(dest), layout_of(source), pe, .False., stat, errmsg)
-      return
+    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. size(dest, 1) == size(source, 1) .and. size(dest, &
+        2) == size(source, 2))) then
+      call put_array(lane_of(stream), layout_of(dest), layout_of(source), pe, .False., stat, errmsg)
+    else if (present(stream) .or. present(stat)) then
+      call lane_put(c_loc(dest), c_loc(source), 8 * size(source, kind=c_size_t), pe, stream, stat, errmsg)
+    else
+      status = c_put(current_runtime, c_loc(dest), c_loc(source), 8 * size(source, kind=c_size_t), pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
     end if
-    status = c_put(lane, c_loc(dest), c_loc(source), 8 * size(source, kind=c_size_t), pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
   end subroutine put_real64_2
 
   subroutine put_real64_3(dest, source, pe, stream, stat, errmsg)
@@ -936,15 +937,15 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. all(shape(dest) == shape(source)))) then
-      call put_array(lane, layout_of(dest), layout_of(source), pe, .False., stat, errmsg)
-      return
+    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. size(dest, 1) == size(source, 1) .and. size(dest, &
+        2) == size(source, 2) .and. size(dest, 3) == size(source, 3))) then
+      call put_array(lane_of(stream), layout_of(dest), layout_of(source), pe, .False., stat, errmsg)
+    else if (present(stream) .or. present(stat)) then
+      call lane_put(c_loc(dest), c_loc(source), 8 * size(source, kind=c_size_t), pe, stream, stat, errmsg)
+    else
+      status = c_put(current_runtime, c_loc(dest), c_loc(source), 8 * size(source, kind=c_size_t), pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
     end if
-    status = c_put(lane, c_loc(dest), c_loc(source), 8 * size(source, kind=c_size_t), pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
   end subroutine put_real64_3
 
   subroutine put_complex_real32_0(dest, source, pe, stream, stat, errmsg)
@@ -955,11 +956,12 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    status = c_put(lane, c_loc(dest), c_loc(source), 8_c_size_t, pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
+    if (present(stream) .or. present(stat)) then
+      call lane_put(c_loc(dest), c_loc(source), 8_c_size_t, pe, stream, stat, errmsg)
+    else
+      status = c_put(current_runtime, c_loc(dest), c_loc(source), 8_c_size_t, pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
+    end if
   end subroutine put_complex_real32_0
 
   subroutine put_complex_real32_1(dest, source, pe, stream, stat, errmsg)
@@ -970,15 +972,14 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. all(shape(dest) == shape(source)))) then
-      call put_array(lane, layout_of(dest), layout_of(source), pe, .False., stat, errmsg)
-      return
+    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. size(dest, 1) == size(source, 1))) then
+      call put_array(lane_of(stream), layout_of(dest), layout_of(source), pe, .False., stat, errmsg)
+    else if (present(stream) .or. present(stat)) then
+      call lane_put(c_loc(dest), c_loc(source), 8 * size(source, kind=c_size_t), pe, stream, stat, errmsg)
+    else
+      status = c_put(current_runtime, c_loc(dest), c_loc(source), 8 * size(source, kind=c_size_t), pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
     end if
-    status = c_put(lane, c_loc(dest), c_loc(source), 8 * size(source, kind=c_size_t), pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
   end subroutine put_complex_real32_1
 
   subroutine put_complex_real32_2(dest, source, pe, stream, stat, errmsg)
@@ -989,15 +990,15 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. all(shape(dest) == shape(source)))) then
-      call put_array(lane, layout_of(dest), layout_of(source), pe, .False., stat, errmsg)
-      return
+    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. size(dest, 1) == size(source, 1) .and. size(dest, &
+        2) == size(source, 2))) then
+      call put_array(lane_of(stream), layout_of(dest), layout_of(source), pe, .False., stat, errmsg)
+    else if (present(stream) .or. present(stat)) then
+      call lane_put(c_loc(dest), c_loc(source), 8 * size(source, kind=c_size_t), pe, stream, stat, errmsg)
+    else
+      status = c_put(current_runtime, c_loc(dest), c_loc(source), 8 * size(source, kind=c_size_t), pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
     end if
-    status = c_put(lane, c_loc(dest), c_loc(source), 8 * size(source, kind=c_size_t), pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
   end subroutine put_complex_real32_2
 
   subroutine put_complex_real32_3(dest, source, pe, stream, stat, errmsg)
@@ -1008,15 +1009,15 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. all(shape(dest) == shape(source)))) then
-      call put_array(lane, layout_of(dest), layout_of(source), pe, .False., stat, errmsg)
-      return
+    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. size(dest, 1) == size(source, 1) .and. size(dest, &
+        2) == size(source, 2) .and. size(dest, 3) == size(source, 3))) then
+      call put_array(lane_of(stream), layout_of(dest), layout_of(source), pe, .False., stat, errmsg)
+    else if (present(stream) .or. present(stat)) then
+      call lane_put(c_loc(dest), c_loc(source), 8 * size(source, kind=c_size_t), pe, stream, stat, errmsg)
+    else
+      status = c_put(current_runtime, c_loc(dest), c_loc(source), 8 * size(source, kind=c_size_t), pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
     end if
-    status = c_put(lane, c_loc(dest), c_loc(source), 8 * size(source, kind=c_size_t), pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
   end subroutine put_complex_real32_3
 
   subroutine put_complex_real64_0(dest, source, pe, stream, stat, errmsg)
@@ -1027,11 +1028,12 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    status = c_put(lane, c_loc(dest), c_loc(source), 16_c_size_t, pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
+    if (present(stream) .or. present(stat)) then
+      call lane_put(c_loc(dest), c_loc(source), 16_c_size_t, pe, stream, stat, errmsg)
+    else
+      status = c_put(current_runtime, c_loc(dest), c_loc(source), 16_c_size_t, pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
+    end if
   end subroutine put_complex_real64_0
 
   subroutine put_complex_real64_1(dest, source, pe, stream, stat, errmsg)
@@ -1042,15 +1044,14 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. all(shape(dest) == shape(source)))) then
-      call put_array(lane, layout_of(dest), layout_of(source), pe, .False., stat, errmsg)
-      return
+    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. size(dest, 1) == size(source, 1))) then
+      call put_array(lane_of(stream), layout_of(dest), layout_of(source), pe, .False., stat, errmsg)
+    else if (present(stream) .or. present(stat)) then
+      call lane_put(c_loc(dest), c_loc(source), 16 * size(source, kind=c_size_t), pe, stream, stat, errmsg)
+    else
+      status = c_put(current_runtime, c_loc(dest), c_loc(source), 16 * size(source, kind=c_size_t), pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
     end if
-    status = c_put(lane, c_loc(dest), c_loc(source), 16 * size(source, kind=c_size_t), pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
   end subroutine put_complex_real64_1
 
   subroutine put_complex_real64_2(dest, source, pe, stream, stat, errmsg)
@@ -1061,15 +1062,15 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. all(shape(dest) == shape(source)))) then
-      call put_array(lane, layout_of(dest), layout_of(source), pe, .False., stat, errmsg)
-      return
+    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. size(dest, 1) == size(source, 1) .and. size(dest, &
+        2) == size(source, 2))) then
+      call put_array(lane_of(stream), layout_of(dest), layout_of(source), pe, .False., stat, errmsg)
+    else if (present(stream) .or. present(stat)) then
+      call lane_put(c_loc(dest), c_loc(source), 16 * size(source, kind=c_size_t), pe, stream, stat, errmsg)
+    else
+      status = c_put(current_runtime, c_loc(dest), c_loc(source), 16 * size(source, kind=c_size_t), pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
     end if
-    status = c_put(lane, c_loc(dest), c_loc(source), 16 * size(source, kind=c_size_t), pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
   end subroutine put_complex_real64_2
 
   subroutine put_complex_real64_3(dest, source, pe, stream, stat, errmsg)
@@ -1080,15 +1081,15 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. all(shape(dest) == shape(source)))) then
-      call put_array(lane, layout_of(dest), layout_of(source), pe, .False., stat, errmsg)
-      return
+    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. size(dest, 1) == size(source, 1) .and. size(dest, &
+        2) == size(source, 2) .and. size(dest, 3) == size(source, 3))) then
+      call put_array(lane_of(stream), layout_of(dest), layout_of(source), pe, .False., stat, errmsg)
+    else if (present(stream) .or. present(stat)) then
+      call lane_put(c_loc(dest), c_loc(source), 16 * size(source, kind=c_size_t), pe, stream, stat, errmsg)
+    else
+      status = c_put(current_runtime, c_loc(dest), c_loc(source), 16 * size(source, kind=c_size_t), pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
     end if
-    status = c_put(lane, c_loc(dest), c_loc(source), 16 * size(source, kind=c_size_t), pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
   end subroutine put_complex_real64_3
 
   subroutine get_int8_0(dest, source, pe, stream, stat, errmsg)
@@ -1099,11 +1100,12 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    status = c_get(lane, c_loc(dest), c_loc(source), 1_c_size_t, pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
+    if (present(stream) .or. present(stat)) then
+      call lane_get(c_loc(dest), c_loc(source), 1_c_size_t, pe, stream, stat, errmsg)
+    else
+      status = c_get(current_runtime, c_loc(dest), c_loc(source), 1_c_size_t, pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
+    end if
   end subroutine get_int8_0
 
   subroutine get_int8_1(dest, source, pe, stream, stat, errmsg)
@@ -1114,15 +1116,14 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. all(shape(dest) == shape(source)))) then
-      call get_array(lane, layout_of(dest), layout_of(source), pe, .False., stat, errmsg)
-      return
+    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. size(dest, 1) == size(source, 1))) then
+      call get_array(lane_of(stream), layout_of(dest), layout_of(source), pe, .False., stat, errmsg)
+    else if (present(stream) .or. present(stat)) then
+      call lane_get(c_loc(dest), c_loc(source), 1 * size(source, kind=c_size_t), pe, stream, stat, errmsg)
+    else
+      status = c_get(current_runtime, c_loc(dest), c_loc(source), 1 * size(source, kind=c_size_t), pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
     end if
-    status = c_get(lane, c_loc(dest), c_loc(source), 1 * size(source, kind=c_size_t), pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
   end subroutine get_int8_1
 
   subroutine get_int8_2(dest, source, pe, stream, stat, errmsg)
@@ -1133,15 +1134,15 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. all(shape(dest) == shape(source)))) then
-      call get_array(lane, layout_of(dest), layout_of(source), pe, .False., stat, errmsg)
-      return
+    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. size(dest, 1) == size(source, 1) .and. size(dest, &
+        2) == size(source, 2))) then
+      call get_array(lane_of(stream), layout_of(dest), layout_of(source), pe, .False., stat, errmsg)
+    else if (present(stream) .or. present(stat)) then
+      call lane_get(c_loc(dest), c_loc(source), 1 * size(source, kind=c_size_t), pe, stream, stat, errmsg)
+    else
+      status = c_get(current_runtime, c_loc(dest), c_loc(source), 1 * size(source, kind=c_size_t), pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
     end if
-    status = c_get(lane, c_loc(dest), c_loc(source), 1 * size(source, kind=c_size_t), pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
   end subroutine get_int8_2
 
   subroutine get_int8_3(dest, source, pe, stream, stat, errmsg)
@@ -1152,15 +1153,15 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. all(shape(dest) == shape(source)))) then
-      call get_array(lane, layout_of(dest), layout_of(source), pe, .False., stat, errmsg)
-      return
+    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. size(dest, 1) == size(source, 1) .and. size(dest, &
+        2) == size(source, 2) .and. size(dest, 3) == size(source, 3))) then
+      call get_array(lane_of(stream), layout_of(dest), layout_of(source), pe, .False., stat, errmsg)
+    else if (present(stream) .or. present(stat)) then
+      call lane_get(c_loc(dest), c_loc(source), 1 * size(source, kind=c_size_t), pe, stream, stat, errmsg)
+    else
+      status = c_get(current_runtime, c_loc(dest), c_loc(source), 1 * size(source, kind=c_size_t), pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
     end if
-    status = c_get(lane, c_loc(dest), c_loc(source), 1 * size(source, kind=c_size_t), pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
   end subroutine get_int8_3
 
   subroutine get_int16_0(dest, source, pe, stream, stat, errmsg)
@@ -1171,11 +1172,12 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    status = c_get(lane, c_loc(dest), c_loc(source), 2_c_size_t, pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
+    if (present(stream) .or. present(stat)) then
+      call lane_get(c_loc(dest), c_loc(source), 2_c_size_t, pe, stream, stat, errmsg)
+    else
+      status = c_get(current_runtime, c_loc(dest), c_loc(source), 2_c_size_t, pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
+    end if
   end subroutine get_int16_0
 
   subroutine get_int16_1(dest, source, pe, stream, stat, errmsg)
@@ -1186,15 +1188,14 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. all(shape(dest) == shape(source)))) then
-      call get_array(lane, layout_of(dest), layout_of(source), pe, .False., stat, errmsg)
-      return
+    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. size(dest, 1) == size(source, 1))) then
+      call get_array(lane_of(stream), layout_of(dest), layout_of(source), pe, .False., stat, errmsg)
+    else if (present(stream) .or. present(stat)) then
+      call lane_get(c_loc(dest), c_loc(source), 2 * size(source, kind=c_size_t), pe, stream, stat, errmsg)
+    else
+      status = c_get(current_runtime, c_loc(dest), c_loc(source), 2 * size(source, kind=c_size_t), pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
     end if
-    status = c_get(lane, c_loc(dest), c_loc(source), 2 * size(source, kind=c_size_t), pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
   end subroutine get_int16_1
 
   subroutine get_int16_2(dest, source, pe, stream, stat, errmsg)
@@ -1205,15 +1206,15 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. all(shape(dest) == shape(source)))) then
-      call get_array(lane, layout_of(dest), layout_of(source), pe, .False., stat, errmsg)
-      return
+    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. size(dest, 1) == size(source, 1) .and. size(dest, &
+        2) == size(source, 2))) then
+      call get_array(lane_of(stream), layout_of(dest), layout_of(source), pe, .False., stat, errmsg)
+    else if (present(stream) .or. present(stat)) then
+      call lane_get(c_loc(dest), c_loc(source), 2 * size(source, kind=c_size_t), pe, stream, stat, errmsg)
+    else
+      status = c_get(current_runtime, c_loc(dest), c_loc(source), 2 * size(source, kind=c_size_t), pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
     end if
-    status = c_get(lane, c_loc(dest), c_loc(source), 2 * size(source, kind=c_size_t), pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
   end subroutine get_int16_2
 
   subroutine get_int16_3(dest, source, pe, stream, stat, errmsg)
@@ -1224,15 +1225,15 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. all(shape(dest) == shape(source)))) then
-      call get_array(lane, layout_of(dest), layout_of(source), pe, .False., stat, errmsg)
-      return
+    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. size(dest, 1) == size(source, 1) .and. size(dest, &
+        2) == size(source, 2) .and. size(dest, 3) == size(source, 3))) then
+      call get_array(lane_of(stream), layout_of(dest), layout_of(source), pe, .False., stat, errmsg)
+    else if (present(stream) .or. present(stat)) then
+      call lane_get(c_loc(dest), c_loc(source), 2 * size(source, kind=c_size_t), pe, stream, stat, errmsg)
+    else
+      status = c_get(current_runtime, c_loc(dest), c_loc(source), 2 * size(source, kind=c_size_t), pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
     end if
-    status = c_get(lane, c_loc(dest), c_loc(source), 2 * size(source, kind=c_size_t), pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
   end subroutine get_int16_3
 
   subroutine get_int32_0(dest, source, pe, stream, stat, errmsg)
@@ -1243,11 +1244,12 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    status = c_get(lane, c_loc(dest), c_loc(source), 4_c_size_t, pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
+    if (present(stream) .or. present(stat)) then
+      call lane_get(c_loc(dest), c_loc(source), 4_c_size_t, pe, stream, stat, errmsg)
+    else
+      status = c_get(current_runtime, c_loc(dest), c_loc(source), 4_c_size_t, pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
+    end if
   end subroutine get_int32_0
 
   subroutine get_int32_1(dest, source, pe, stream, stat, errmsg)
@@ -1258,15 +1260,14 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. all(shape(dest) == shape(source)))) then
-      call get_array(lane, layout_of(dest), layout_of(source), pe, .False., stat, errmsg)
-      return
+    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. size(dest, 1) == size(source, 1))) then
+      call get_array(lane_of(stream), layout_of(dest), layout_of(source), pe, .False., stat, errmsg)
+    else if (present(stream) .or. present(stat)) then
+      call lane_get(c_loc(dest), c_loc(source), 4 * size(source, kind=c_size_t), pe, stream, stat, errmsg)
+    else
+      status = c_get(current_runtime, c_loc(dest), c_loc(source), 4 * size(source, kind=c_size_t), pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
     end if
-    status = c_get(lane, c_loc(dest), c_loc(source), 4 * size(source, kind=c_size_t), pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
   end subroutine get_int32_1
 
   subroutine get_int32_2(dest, source, pe, stream, stat, errmsg)
@@ -1277,15 +1278,15 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. all(shape(dest) == shape(source)))) then
-      call get_array(lane, layout_of(dest), layout_of(source), pe, .False., stat, errmsg)
-      return
+    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. size(dest, 1) == size(source, 1) .and. size(dest, &
+        2) == size(source, 2))) then
+      call get_array(lane_of(stream), layout_of(dest), layout_of(source), pe, .False., stat, errmsg)
+    else if (present(stream) .or. present(stat)) then
+      call lane_get(c_loc(dest), c_loc(source), 4 * size(source, kind=c_size_t), pe, stream, stat, errmsg)
+    else
+      status = c_get(current_runtime, c_loc(dest), c_loc(source), 4 * size(source, kind=c_size_t), pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
     end if
-    status = c_get(lane, c_loc(dest), c_loc(source), 4 * size(source, kind=c_size_t), pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
   end subroutine get_int32_2
 
   subroutine get_int32_3(dest, source, pe, stream, stat, errmsg)
@@ -1296,15 +1297,15 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. all(shape(dest) == shape(source)))) then
-      call get_array(lane, layout_of(dest), layout_of(source), pe, .False., stat, errmsg)
-      return
+    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. size(dest, 1) == size(source, 1) .and. size(dest, &
+        2) == size(source, 2) .and. size(dest, 3) == size(source, 3))) then
+      call get_array(lane_of(stream), layout_of(dest), layout_of(source), pe, .False., stat, errmsg)
+    else if (present(stream) .or. present(stat)) then
+      call lane_get(c_loc(dest), c_loc(source), 4 * size(source, kind=c_size_t), pe, stream, stat, errmsg)
+    else
+      status = c_get(current_runtime, c_loc(dest), c_loc(source), 4 * size(source, kind=c_size_t), pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
     end if
-    status = c_get(lane, c_loc(dest), c_loc(source), 4 * size(source, kind=c_size_t), pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
   end subroutine get_int32_3
 
   subroutine get_int64_0(dest, source, pe, stream, stat, errmsg)
@@ -1315,11 +1316,12 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    status = c_get(lane, c_loc(dest), c_loc(source), 8_c_size_t, pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
+    if (present(stream) .or. present(stat)) then
+      call lane_get(c_loc(dest), c_loc(source), 8_c_size_t, pe, stream, stat, errmsg)
+    else
+      status = c_get(current_runtime, c_loc(dest), c_loc(source), 8_c_size_t, pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
+    end if
   end subroutine get_int64_0
 
   subroutine get_int64_1(dest, source, pe, stream, stat, errmsg)
@@ -1330,15 +1332,14 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. all(shape(dest) == shape(source)))) then
-      call get_array(lane, layout_of(dest), layout_of(source), pe, .False., stat, errmsg)
-      return
+    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. size(dest, 1) == size(source, 1))) then
+      call get_array(lane_of(stream), layout_of(dest), layout_of(source), pe, .False., stat, errmsg)
+    else if (present(stream) .or. present(stat)) then
+      call lane_get(c_loc(dest), c_loc(source), 8 * size(source, kind=c_size_t), pe, stream, stat, errmsg)
+    else
+      status = c_get(current_runtime, c_loc(dest), c_loc(source), 8 * size(source, kind=c_size_t), pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
     end if
-    status = c_get(lane, c_loc(dest), c_loc(source), 8 * size(source, kind=c_size_t), pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
   end subroutine get_int64_1
 
   subroutine get_int64_2(dest, source, pe, stream, stat, errmsg)
@@ -1349,15 +1350,15 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. all(shape(dest) == shape(source)))) then
-      call get_array(lane, layout_of(dest), layout_of(source), pe, .False., stat, errmsg)
-      return
+    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. size(dest, 1) == size(source, 1) .and. size(dest, &
+        2) == size(source, 2))) then
+      call get_array(lane_of(stream), layout_of(dest), layout_of(source), pe, .False., stat, errmsg)
+    else if (present(stream) .or. present(stat)) then
+      call lane_get(c_loc(dest), c_loc(source), 8 * size(source, kind=c_size_t), pe, stream, stat, errmsg)
+    else
+      status = c_get(current_runtime, c_loc(dest), c_loc(source), 8 * size(source, kind=c_size_t), pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
     end if
-    status = c_get(lane, c_loc(dest), c_loc(source), 8 * size(source, kind=c_size_t), pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
   end subroutine get_int64_2
 
   subroutine get_int64_3(dest, source, pe, stream, stat, errmsg)
@@ -1368,15 +1369,15 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. all(shape(dest) == shape(source)))) then
-      call get_array(lane, layout_of(dest), layout_of(source), pe, .False., stat, errmsg)
-      return
+    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. size(dest, 1) == size(source, 1) .and. size(dest, &
+        2) == size(source, 2) .and. size(dest, 3) == size(source, 3))) then
+      call get_array(lane_of(stream), layout_of(dest), layout_of(source), pe, .False., stat, errmsg)
+    else if (present(stream) .or. present(stat)) then
+      call lane_get(c_loc(dest), c_loc(source), 8 * size(source, kind=c_size_t), pe, stream, stat, errmsg)
+    else
+      status = c_get(current_runtime, c_loc(dest), c_loc(source), 8 * size(source, kind=c_size_t), pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
     end if
-    status = c_get(lane, c_loc(dest), c_loc(source), 8 * size(source, kind=c_size_t), pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
   end subroutine get_int64_3
 
   subroutine get_real32_0(dest, source, pe, stream, stat, errmsg)
@@ -1387,11 +1388,12 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    status = c_get(lane, c_loc(dest), c_loc(source), 4_c_size_t, pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
+    if (present(stream) .or. present(stat)) then
+      call lane_get(c_loc(dest), c_loc(source), 4_c_size_t, pe, stream, stat, errmsg)
+    else
+      status = c_get(current_runtime, c_loc(dest), c_loc(source), 4_c_size_t, pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
+    end if
   end subroutine get_real32_0
 
   subroutine get_real32_1(dest, source, pe, stream, stat, errmsg)
@@ -1402,15 +1404,14 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. all(shape(dest) == shape(source)))) then
-      call get_array(lane, layout_of(dest), layout_of(source), pe, .False., stat, errmsg)
-      return
+    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. size(dest, 1) == size(source, 1))) then
+      call get_array(lane_of(stream), layout_of(dest), layout_of(source), pe, .False., stat, errmsg)
+    else if (present(stream) .or. present(stat)) then
+      call lane_get(c_loc(dest), c_loc(source), 4 * size(source, kind=c_size_t), pe, stream, stat, errmsg)
+    else
+      status = c_get(current_runtime, c_loc(dest), c_loc(source), 4 * size(source, kind=c_size_t), pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
     end if
-    status = c_get(lane, c_loc(dest), c_loc(source), 4 * size(source, kind=c_size_t), pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
   end subroutine get_real32_1
 
   subroutine get_real32_2(dest, source, pe, stream, stat, errmsg)
@@ -1421,15 +1422,15 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. all(shape(dest) == shape(source)))) then
-      call get_array(lane, layout_of(dest), layout_of(source), pe, .False., stat, errmsg)
-      return
+    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. size(dest, 1) == size(source, 1) .and. size(dest, &
+        2) == size(source, 2))) then
+      call get_array(lane_of(stream), layout_of(dest), layout_of(source), pe, .False., stat, errmsg)
+    else if (present(stream) .or. present(stat)) then
+      call lane_get(c_loc(dest), c_loc(source), 4 * size(source, kind=c_size_t), pe, stream, stat, errmsg)
+    else
+      status = c_get(current_runtime, c_loc(dest), c_loc(source), 4 * size(source, kind=c_size_t), pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
     end if
-    status = c_get(lane, c_loc(dest), c_loc(source), 4 * size(source, kind=c_size_t), pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
   end subroutine get_real32_2
 
   subroutine get_real32_3(dest, source, pe, stream, stat, errmsg)
@@ -1440,15 +1441,15 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. all(shape(dest) == shape(source)))) then
-      call get_array(lane, layout_of(dest), layout_of(source), pe, .False., stat, errmsg)
-      return
+    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. size(dest, 1) == size(source, 1) .and. size(dest, &
+        2) == size(source, 2) .and. size(dest, 3) == size(source, 3))) then
+      call get_array(lane_of(stream), layout_of(dest), layout_of(source), pe, .False., stat, errmsg)
+    else if (present(stream) .or. present(stat)) then
+      call lane_get(c_loc(dest), c_loc(source), 4 * size(source, kind=c_size_t), pe, stream, stat, errmsg)
+    else
+      status = c_get(current_runtime, c_loc(dest), c_loc(source), 4 * size(source, kind=c_size_t), pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
     end if
-    status = c_get(lane, c_loc(dest), c_loc(source), 4 * size(source, kind=c_size_t), pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
   end subroutine get_real32_3
 
   subroutine get_real64_0(dest, source, pe, stream, stat, errmsg)
@@ -1459,11 +1460,12 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    status = c_get(lane, c_loc(dest), c_loc(source), 8_c_size_t, pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
+    if (present(stream) .or. present(stat)) then
+      call lane_get(c_loc(dest), c_loc(source), 8_c_size_t, pe, stream, stat, errmsg)
+    else
+      status = c_get(current_runtime, c_loc(dest), c_loc(source), 8_c_size_t, pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
+    end if
   end subroutine get_real64_0
 
   subroutine get_real64_1(dest, source, pe, stream, stat, errmsg)
@@ -1474,15 +1476,14 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. all(shape(dest) == shape(source)))) then
-      call get_array(lane, layout_of(dest), layout_of(source), pe, .False., stat, errmsg)
-      return
+    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. size(dest, 1) == size(source, 1))) then
+      call get_array(lane_of(stream), layout_of(dest), layout_of(source), pe, .False., stat, errmsg)
+    else if (present(stream) .or. present(stat)) then
+      call lane_get(c_loc(dest), c_loc(source), 8 * size(source, kind=c_size_t), pe, stream, stat, errmsg)
+    else
+      status = c_get(current_runtime, c_loc(dest), c_loc(source), 8 * size(source, kind=c_size_t), pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
     end if
-    status = c_get(lane, c_loc(dest), c_loc(source), 8 * size(source, kind=c_size_t), pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
   end subroutine get_real64_1
 
   subroutine get_real64_2(dest, source, pe, stream, stat, errmsg)
@@ -1493,15 +1494,15 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. all(shape(dest) == shape(source)))) then
-      call get_array(lane, layout_of(dest), layout_of(source), pe, .False., stat, errmsg)
-      return
+    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. size(dest, 1) == size(source, 1) .and. size(dest, &
+        2) == size(source, 2))) then
+      call get_array(lane_of(stream), layout_of(dest), layout_of(source), pe, .False., stat, errmsg)
+    else if (present(stream) .or. present(stat)) then
+      call lane_get(c_loc(dest), c_loc(source), 8 * size(source, kind=c_size_t), pe, stream, stat, errmsg)
+    else
+      status = c_get(current_runtime, c_loc(dest), c_loc(source), 8 * size(source, kind=c_size_t), pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
     end if
-    status = c_get(lane, c_loc(dest), c_loc(source), 8 * size(source, kind=c_size_t), pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
   end subroutine get_real64_2
 
   subroutine get_real64_3(dest, source, pe, stream, stat, errmsg)
@@ -1512,15 +1513,15 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. all(shape(dest) == shape(source)))) then
-      call get_array(lane, layout_of(dest), layout_of(source), pe, .False., stat, errmsg)
-      return
+    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. size(dest, 1) == size(source, 1) .and. size(dest, &
+        2) == size(source, 2) .and. size(dest, 3) == size(source, 3))) then
+      call get_array(lane_of(stream), layout_of(dest), layout_of(source), pe, .False., stat, errmsg)
+    else if (present(stream) .or. present(stat)) then
+      call lane_get(c_loc(dest), c_loc(source), 8 * size(source, kind=c_size_t), pe, stream, stat, errmsg)
+    else
+      status = c_get(current_runtime, c_loc(dest), c_loc(source), 8 * size(source, kind=c_size_t), pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
     end if
-    status = c_get(lane, c_loc(dest), c_loc(source), 8 * size(source, kind=c_size_t), pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
   end subroutine get_real64_3
 
   subroutine get_complex_real32_0(dest, source, pe, stream, stat, errmsg)
@@ -1531,11 +1532,12 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    status = c_get(lane, c_loc(dest), c_loc(source), 8_c_size_t, pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
+    if (present(stream) .or. present(stat)) then
+      call lane_get(c_loc(dest), c_loc(source), 8_c_size_t, pe, stream, stat, errmsg)
+    else
+      status = c_get(current_runtime, c_loc(dest), c_loc(source), 8_c_size_t, pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
+    end if
   end subroutine get_complex_real32_0
 
   subroutine get_complex_real32_1(dest, source, pe, stream, stat, errmsg)
@@ -1546,15 +1548,14 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. all(shape(dest) == shape(source)))) then
-      call get_array(lane, layout_of(dest), layout_of(source), pe, .False., stat, errmsg)
-      return
+    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. size(dest, 1) == size(source, 1))) then
+      call get_array(lane_of(stream), layout_of(dest), layout_of(source), pe, .False., stat, errmsg)
+    else if (present(stream) .or. present(stat)) then
+      call lane_get(c_loc(dest), c_loc(source), 8 * size(source, kind=c_size_t), pe, stream, stat, errmsg)
+    else
+      status = c_get(current_runtime, c_loc(dest), c_loc(source), 8 * size(source, kind=c_size_t), pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
     end if
-    status = c_get(lane, c_loc(dest), c_loc(source), 8 * size(source, kind=c_size_t), pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
   end subroutine get_complex_real32_1
 
   subroutine get_complex_real32_2(dest, source, pe, stream, stat, errmsg)
@@ -1565,15 +1566,15 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. all(shape(dest) == shape(source)))) then
-      call get_array(lane, layout_of(dest), layout_of(source), pe, .False., stat, errmsg)
-      return
+    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. size(dest, 1) == size(source, 1) .and. size(dest, &
+        2) == size(source, 2))) then
+      call get_array(lane_of(stream), layout_of(dest), layout_of(source), pe, .False., stat, errmsg)
+    else if (present(stream) .or. present(stat)) then
+      call lane_get(c_loc(dest), c_loc(source), 8 * size(source, kind=c_size_t), pe, stream, stat, errmsg)
+    else
+      status = c_get(current_runtime, c_loc(dest), c_loc(source), 8 * size(source, kind=c_size_t), pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
     end if
-    status = c_get(lane, c_loc(dest), c_loc(source), 8 * size(source, kind=c_size_t), pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
   end subroutine get_complex_real32_2
 
   subroutine get_complex_real32_3(dest, source, pe, stream, stat, errmsg)
@@ -1584,15 +1585,15 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. all(shape(dest) == shape(source)))) then
-      call get_array(lane, layout_of(dest), layout_of(source), pe, .False., stat, errmsg)
-      return
+    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. size(dest, 1) == size(source, 1) .and. size(dest, &
+        2) == size(source, 2) .and. size(dest, 3) == size(source, 3))) then
+      call get_array(lane_of(stream), layout_of(dest), layout_of(source), pe, .False., stat, errmsg)
+    else if (present(stream) .or. present(stat)) then
+      call lane_get(c_loc(dest), c_loc(source), 8 * size(source, kind=c_size_t), pe, stream, stat, errmsg)
+    else
+      status = c_get(current_runtime, c_loc(dest), c_loc(source), 8 * size(source, kind=c_size_t), pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
     end if
-    status = c_get(lane, c_loc(dest), c_loc(source), 8 * size(source, kind=c_size_t), pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
   end subroutine get_complex_real32_3
 
   subroutine get_complex_real64_0(dest, source, pe, stream, stat, errmsg)
@@ -1603,11 +1604,12 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    status = c_get(lane, c_loc(dest), c_loc(source), 16_c_size_t, pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
+    if (present(stream) .or. present(stat)) then
+      call lane_get(c_loc(dest), c_loc(source), 16_c_size_t, pe, stream, stat, errmsg)
+    else
+      status = c_get(current_runtime, c_loc(dest), c_loc(source), 16_c_size_t, pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
+    end if
   end subroutine get_complex_real64_0
 
   subroutine get_complex_real64_1(dest, source, pe, stream, stat, errmsg)
@@ -1618,15 +1620,14 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. all(shape(dest) == shape(source)))) then
-      call get_array(lane, layout_of(dest), layout_of(source), pe, .False., stat, errmsg)
-      return
+    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. size(dest, 1) == size(source, 1))) then
+      call get_array(lane_of(stream), layout_of(dest), layout_of(source), pe, .False., stat, errmsg)
+    else if (present(stream) .or. present(stat)) then
+      call lane_get(c_loc(dest), c_loc(source), 16 * size(source, kind=c_size_t), pe, stream, stat, errmsg)
+    else
+      status = c_get(current_runtime, c_loc(dest), c_loc(source), 16 * size(source, kind=c_size_t), pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
     end if
-    status = c_get(lane, c_loc(dest), c_loc(source), 16 * size(source, kind=c_size_t), pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
   end subroutine get_complex_real64_1
 
   subroutine get_complex_real64_2(dest, source, pe, stream, stat, errmsg)
@@ -1637,15 +1638,15 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. all(shape(dest) == shape(source)))) then
-      call get_array(lane, layout_of(dest), layout_of(source), pe, .False., stat, errmsg)
-      return
+    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. size(dest, 1) == size(source, 1) .and. size(dest, &
+        2) == size(source, 2))) then
+      call get_array(lane_of(stream), layout_of(dest), layout_of(source), pe, .False., stat, errmsg)
+    else if (present(stream) .or. present(stat)) then
+      call lane_get(c_loc(dest), c_loc(source), 16 * size(source, kind=c_size_t), pe, stream, stat, errmsg)
+    else
+      status = c_get(current_runtime, c_loc(dest), c_loc(source), 16 * size(source, kind=c_size_t), pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
     end if
-    status = c_get(lane, c_loc(dest), c_loc(source), 16 * size(source, kind=c_size_t), pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
   end subroutine get_complex_real64_2
 
   subroutine get_complex_real64_3(dest, source, pe, stream, stat, errmsg)
@@ -1656,15 +1657,15 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. all(shape(dest) == shape(source)))) then
-      call get_array(lane, layout_of(dest), layout_of(source), pe, .False., stat, errmsg)
-      return
+    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. size(dest, 1) == size(source, 1) .and. size(dest, &
+        2) == size(source, 2) .and. size(dest, 3) == size(source, 3))) then
+      call get_array(lane_of(stream), layout_of(dest), layout_of(source), pe, .False., stat, errmsg)
+    else if (present(stream) .or. present(stat)) then
+      call lane_get(c_loc(dest), c_loc(source), 16 * size(source, kind=c_size_t), pe, stream, stat, errmsg)
+    else
+      status = c_get(current_runtime, c_loc(dest), c_loc(source), 16 * size(source, kind=c_size_t), pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
     end if
-    status = c_get(lane, c_loc(dest), c_loc(source), 16 * size(source, kind=c_size_t), pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
   end subroutine get_complex_real64_3
 
   subroutine put_nbi_int8_0(dest, source, pe, stream, stat, errmsg)
@@ -1675,11 +1676,12 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    status = c_put_nbi(lane, c_loc(dest), c_loc(source), 1_c_size_t, pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
+    if (present(stream) .or. present(stat)) then
+      call lane_put_nbi(c_loc(dest), c_loc(source), 1_c_size_t, pe, stream, stat, errmsg)
+    else
+      status = c_put_nbi(current_runtime, c_loc(dest), c_loc(source), 1_c_size_t, pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
+    end if
   end subroutine put_nbi_int8_0
 
   subroutine put_nbi_int8_1(dest, source, pe, stream, stat, errmsg)
@@ -1690,15 +1692,14 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. all(shape(dest) == shape(source)))) then
-      call put_array(lane, layout_of(dest), layout_of(source), pe, .True., stat, errmsg)
-      return
+    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. size(dest, 1) == size(source, 1))) then
+      call put_array(lane_of(stream), layout_of(dest), layout_of(source), pe, .True., stat, errmsg)
+    else if (present(stream) .or. present(stat)) then
+      call lane_put_nbi(c_loc(dest), c_loc(source), 1 * size(source, kind=c_size_t), pe, stream, stat, errmsg)
+    else
+      status = c_put_nbi(current_runtime, c_loc(dest), c_loc(source), 1 * size(source, kind=c_size_t), pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
     end if
-    status = c_put_nbi(lane, c_loc(dest), c_loc(source), 1 * size(source, kind=c_size_t), pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
   end subroutine put_nbi_int8_1
 
   subroutine put_nbi_int8_2(dest, source, pe, stream, stat, errmsg)
@@ -1709,15 +1710,15 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. all(shape(dest) == shape(source)))) then
-      call put_array(lane, layout_of(dest), layout_of(source), pe, .True., stat, errmsg)
-      return
+    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. size(dest, 1) == size(source, 1) .and. size(dest, &
+        2) == size(source, 2))) then
+      call put_array(lane_of(stream), layout_of(dest), layout_of(source), pe, .True., stat, errmsg)
+    else if (present(stream) .or. present(stat)) then
+      call lane_put_nbi(c_loc(dest), c_loc(source), 1 * size(source, kind=c_size_t), pe, stream, stat, errmsg)
+    else
+      status = c_put_nbi(current_runtime, c_loc(dest), c_loc(source), 1 * size(source, kind=c_size_t), pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
     end if
-    status = c_put_nbi(lane, c_loc(dest), c_loc(source), 1 * size(source, kind=c_size_t), pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
   end subroutine put_nbi_int8_2
 
   subroutine put_nbi_int8_3(dest, source, pe, stream, stat, errmsg)
@@ -1728,15 +1729,15 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. all(shape(dest) == shape(source)))) then
-      call put_array(lane, layout_of(dest), layout_of(source), pe, .True., stat, errmsg)
-      return
+    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. size(dest, 1) == size(source, 1) .and. size(dest, &
+        2) == size(source, 2) .and. size(dest, 3) == size(source, 3))) then
+      call put_array(lane_of(stream), layout_of(dest), layout_of(source), pe, .True., stat, errmsg)
+    else if (present(stream) .or. present(stat)) then
+      call lane_put_nbi(c_loc(dest), c_loc(source), 1 * size(source, kind=c_size_t), pe, stream, stat, errmsg)
+    else
+      status = c_put_nbi(current_runtime, c_loc(dest), c_loc(source), 1 * size(source, kind=c_size_t), pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
     end if
-    status = c_put_nbi(lane, c_loc(dest), c_loc(source), 1 * size(source, kind=c_size_t), pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
   end subroutine put_nbi_int8_3
 
   subroutine put_nbi_int16_0(dest, source, pe, stream, stat, errmsg)
@@ -1747,11 +1748,12 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    status = c_put_nbi(lane, c_loc(dest), c_loc(source), 2_c_size_t, pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
+    if (present(stream) .or. present(stat)) then
+      call lane_put_nbi(c_loc(dest), c_loc(source), 2_c_size_t, pe, stream, stat, errmsg)
+    else
+      status = c_put_nbi(current_runtime, c_loc(dest), c_loc(source), 2_c_size_t, pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
+    end if
   end subroutine put_nbi_int16_0
 
   subroutine put_nbi_int16_1(dest, source, pe, stream, stat, errmsg)
@@ -1762,15 +1764,14 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. all(shape(dest) == shape(source)))) then
-      call put_array(lane, layout_of(dest), layout_of(source), pe, .True., stat, errmsg)
-      return
+    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. size(dest, 1) == size(source, 1))) then
+      call put_array(lane_of(stream), layout_of(dest), layout_of(source), pe, .True., stat, errmsg)
+    else if (present(stream) .or. present(stat)) then
+      call lane_put_nbi(c_loc(dest), c_loc(source), 2 * size(source, kind=c_size_t), pe, stream, stat, errmsg)
+    else
+      status = c_put_nbi(current_runtime, c_loc(dest), c_loc(source), 2 * size(source, kind=c_size_t), pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
     end if
-    status = c_put_nbi(lane, c_loc(dest), c_loc(source), 2 * size(source, kind=c_size_t), pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
   end subroutine put_nbi_int16_1
 
   subroutine put_nbi_int16_2(dest, source, pe, stream, stat, errmsg)
@@ -1781,15 +1782,15 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. all(shape(dest) == shape(source)))) then
-      call put_array(lane, layout_of(dest), layout_of(source), pe, .True., stat, errmsg)
-      return
+    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. size(dest, 1) == size(source, 1) .and. size(dest, &
+        2) == size(source, 2))) then
+      call put_array(lane_of(stream), layout_of(dest), layout_of(source), pe, .True., stat, errmsg)
+    else if (present(stream) .or. present(stat)) then
+      call lane_put_nbi(c_loc(dest), c_loc(source), 2 * size(source, kind=c_size_t), pe, stream, stat, errmsg)
+    else
+      status = c_put_nbi(current_runtime, c_loc(dest), c_loc(source), 2 * size(source, kind=c_size_t), pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
     end if
-    status = c_put_nbi(lane, c_loc(dest), c_loc(source), 2 * size(source, kind=c_size_t), pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
   end subroutine put_nbi_int16_2
 
   subroutine put_nbi_int16_3(dest, source, pe, stream, stat, errmsg)
@@ -1800,15 +1801,15 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. all(shape(dest) == shape(source)))) then
-      call put_array(lane, layout_of(dest), layout_of(source), pe, .True., stat, errmsg)
-      return
+    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. size(dest, 1) == size(source, 1) .and. size(dest, &
+        2) == size(source, 2) .and. size(dest, 3) == size(source, 3))) then
+      call put_array(lane_of(stream), layout_of(dest), layout_of(source), pe, .True., stat, errmsg)
+    else if (present(stream) .or. present(stat)) then
+      call lane_put_nbi(c_loc(dest), c_loc(source), 2 * size(source, kind=c_size_t), pe, stream, stat, errmsg)
+    else
+      status = c_put_nbi(current_runtime, c_loc(dest), c_loc(source), 2 * size(source, kind=c_size_t), pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
     end if
-    status = c_put_nbi(lane, c_loc(dest), c_loc(source), 2 * size(source, kind=c_size_t), pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
   end subroutine put_nbi_int16_3
 
   subroutine put_nbi_int32_0(dest, source, pe, stream, stat, errmsg)
@@ -1819,11 +1820,12 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    status = c_put_nbi(lane, c_loc(dest), c_loc(source), 4_c_size_t, pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
+    if (present(stream) .or. present(stat)) then
+      call lane_put_nbi(c_loc(dest), c_loc(source), 4_c_size_t, pe, stream, stat, errmsg)
+    else
+      status = c_put_nbi(current_runtime, c_loc(dest), c_loc(source), 4_c_size_t, pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
+    end if
   end subroutine put_nbi_int32_0
 
   subroutine put_nbi_int32_1(dest, source, pe, stream, stat, errmsg)
@@ -1834,15 +1836,14 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. all(shape(dest) == shape(source)))) then
-      call put_array(lane, layout_of(dest), layout_of(source), pe, .True., stat, errmsg)
-      return
+    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. size(dest, 1) == size(source, 1))) then
+      call put_array(lane_of(stream), layout_of(dest), layout_of(source), pe, .True., stat, errmsg)
+    else if (present(stream) .or. present(stat)) then
+      call lane_put_nbi(c_loc(dest), c_loc(source), 4 * size(source, kind=c_size_t), pe, stream, stat, errmsg)
+    else
+      status = c_put_nbi(current_runtime, c_loc(dest), c_loc(source), 4 * size(source, kind=c_size_t), pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
     end if
-    status = c_put_nbi(lane, c_loc(dest), c_loc(source), 4 * size(source, kind=c_size_t), pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
   end subroutine put_nbi_int32_1
 
   subroutine put_nbi_int32_2(dest, source, pe, stream, stat, errmsg)
@@ -1853,15 +1854,15 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. all(shape(dest) == shape(source)))) then
-      call put_array(lane, layout_of(dest), layout_of(source), pe, .True., stat, errmsg)
-      return
+    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. size(dest, 1) == size(source, 1) .and. size(dest, &
+        2) == size(source, 2))) then
+      call put_array(lane_of(stream), layout_of(dest), layout_of(source), pe, .True., stat, errmsg)
+    else if (present(stream) .or. present(stat)) then
+      call lane_put_nbi(c_loc(dest), c_loc(source), 4 * size(source, kind=c_size_t), pe, stream, stat, errmsg)
+    else
+      status = c_put_nbi(current_runtime, c_loc(dest), c_loc(source), 4 * size(source, kind=c_size_t), pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
     end if
-    status = c_put_nbi(lane, c_loc(dest), c_loc(source), 4 * size(source, kind=c_size_t), pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
   end subroutine put_nbi_int32_2
 
   subroutine put_nbi_int32_3(dest, source, pe, stream, stat, errmsg)
@@ -1872,15 +1873,15 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. all(shape(dest) == shape(source)))) then
-      call put_array(lane, layout_of(dest), layout_of(source), pe, .True., stat, errmsg)
-      return
+    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. size(dest, 1) == size(source, 1) .and. size(dest, &
+        2) == size(source, 2) .and. size(dest, 3) == size(source, 3))) then
+      call put_array(lane_of(stream), layout_of(dest), layout_of(source), pe, .True., stat, errmsg)
+    else if (present(stream) .or. present(stat)) then
+      call lane_put_nbi(c_loc(dest), c_loc(source), 4 * size(source, kind=c_size_t), pe, stream, stat, errmsg)
+    else
+      status = c_put_nbi(current_runtime, c_loc(dest), c_loc(source), 4 * size(source, kind=c_size_t), pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
     end if
-    status = c_put_nbi(lane, c_loc(dest), c_loc(source), 4 * size(source, kind=c_size_t), pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
   end subroutine put_nbi_int32_3
 
   subroutine put_nbi_int64_0(dest, source, pe, stream, stat, errmsg)
@@ -1891,11 +1892,12 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    status = c_put_nbi(lane, c_loc(dest), c_loc(source), 8_c_size_t, pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
+    if (present(stream) .or. present(stat)) then
+      call lane_put_nbi(c_loc(dest), c_loc(source), 8_c_size_t, pe, stream, stat, errmsg)
+    else
+      status = c_put_nbi(current_runtime, c_loc(dest), c_loc(source), 8_c_size_t, pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
+    end if
   end subroutine put_nbi_int64_0
 
   subroutine put_nbi_int64_1(dest, source, pe, stream, stat, errmsg)
@@ -1906,15 +1908,14 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. all(shape(dest) == shape(source)))) then
-      call put_array(lane, layout_of(dest), layout_of(source), pe, .True., stat, errmsg)
-      return
+    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. size(dest, 1) == size(source, 1))) then
+      call put_array(lane_of(stream), layout_of(dest), layout_of(source), pe, .True., stat, errmsg)
+    else if (present(stream) .or. present(stat)) then
+      call lane_put_nbi(c_loc(dest), c_loc(source), 8 * size(source, kind=c_size_t), pe, stream, stat, errmsg)
+    else
+      status = c_put_nbi(current_runtime, c_loc(dest), c_loc(source), 8 * size(source, kind=c_size_t), pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
     end if
-    status = c_put_nbi(lane, c_loc(dest), c_loc(source), 8 * size(source, kind=c_size_t), pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
   end subroutine put_nbi_int64_1
 
   subroutine put_nbi_int64_2(dest, source, pe, stream, stat, errmsg)
@@ -1925,15 +1926,15 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. all(shape(dest) == shape(source)))) then
-      call put_array(lane, layout_of(dest), layout_of(source), pe, .True., stat, errmsg)
-      return
+    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. size(dest, 1) == size(source, 1) .and. size(dest, &
+        2) == size(source, 2))) then
+      call put_array(lane_of(stream), layout_of(dest), layout_of(source), pe, .True., stat, errmsg)
+    else if (present(stream) .or. present(stat)) then
+      call lane_put_nbi(c_loc(dest), c_loc(source), 8 * size(source, kind=c_size_t), pe, stream, stat, errmsg)
+    else
+      status = c_put_nbi(current_runtime, c_loc(dest), c_loc(source), 8 * size(source, kind=c_size_t), pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
     end if
-    status = c_put_nbi(lane, c_loc(dest), c_loc(source), 8 * size(source, kind=c_size_t), pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
   end subroutine put_nbi_int64_2
 
   subroutine put_nbi_int64_3(dest, source, pe, stream, stat, errmsg)
@@ -1944,15 +1945,15 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. all(shape(dest) == shape(source)))) then
-      call put_array(lane, layout_of(dest), layout_of(source), pe, .True., stat, errmsg)
-      return
+    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. size(dest, 1) == size(source, 1) .and. size(dest, &
+        2) == size(source, 2) .and. size(dest, 3) == size(source, 3))) then
+      call put_array(lane_of(stream), layout_of(dest), layout_of(source), pe, .True., stat, errmsg)
+    else if (present(stream) .or. present(stat)) then
+      call lane_put_nbi(c_loc(dest), c_loc(source), 8 * size(source, kind=c_size_t), pe, stream, stat, errmsg)
+    else
+      status = c_put_nbi(current_runtime, c_loc(dest), c_loc(source), 8 * size(source, kind=c_size_t), pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
     end if
-    status = c_put_nbi(lane, c_loc(dest), c_loc(source), 8 * size(source, kind=c_size_t), pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
   end subroutine put_nbi_int64_3
 
   subroutine put_nbi_real32_0(dest, source, pe, stream, stat, errmsg)
@@ -1963,11 +1964,12 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    status = c_put_nbi(lane, c_loc(dest), c_loc(source), 4_c_size_t, pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
+    if (present(stream) .or. present(stat)) then
+      call lane_put_nbi(c_loc(dest), c_loc(source), 4_c_size_t, pe, stream, stat, errmsg)
+    else
+      status = c_put_nbi(current_runtime, c_loc(dest), c_loc(source), 4_c_size_t, pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
+    end if
   end subroutine put_nbi_real32_0
 
   subroutine put_nbi_real32_1(dest, source, pe, stream, stat, errmsg)
@@ -1978,15 +1980,14 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. all(shape(dest) == shape(source)))) then
-      call put_array(lane, layout_of(dest), layout_of(source), pe, .True., stat, errmsg)
-      return
+    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. size(dest, 1) == size(source, 1))) then
+      call put_array(lane_of(stream), layout_of(dest), layout_of(source), pe, .True., stat, errmsg)
+    else if (present(stream) .or. present(stat)) then
+      call lane_put_nbi(c_loc(dest), c_loc(source), 4 * size(source, kind=c_size_t), pe, stream, stat, errmsg)
+    else
+      status = c_put_nbi(current_runtime, c_loc(dest), c_loc(source), 4 * size(source, kind=c_size_t), pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
     end if
-    status = c_put_nbi(lane, c_loc(dest), c_loc(source), 4 * size(source, kind=c_size_t), pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
   end subroutine put_nbi_real32_1
 
   subroutine put_nbi_real32_2(dest, source, pe, stream, stat, errmsg)
@@ -1997,15 +1998,15 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. all(shape(dest) == shape(source)))) then
-      call put_array(lane, layout_of(dest), layout_of(source), pe, .True., stat, errmsg)
-      return
+    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. size(dest, 1) == size(source, 1) .and. size(dest, &
+        2) == size(source, 2))) then
+      call put_array(lane_of(stream), layout_of(dest), layout_of(source), pe, .True., stat, errmsg)
+    else if (present(stream) .or. present(stat)) then
+      call lane_put_nbi(c_loc(dest), c_loc(source), 4 * size(source, kind=c_size_t), pe, stream, stat, errmsg)
+    else
+      status = c_put_nbi(current_runtime, c_loc(dest), c_loc(source), 4 * size(source, kind=c_size_t), pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
     end if
-    status = c_put_nbi(lane, c_loc(dest), c_loc(source), 4 * size(source, kind=c_size_t), pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
   end subroutine put_nbi_real32_2
 
   subroutine put_nbi_real32_3(dest, source, pe, stream, stat, errmsg)
@@ -2016,15 +2017,15 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. all(shape(dest) == shape(source)))) then
-      call put_array(lane, layout_of(dest), layout_of(source), pe, .True., stat, errmsg)
-      return
+    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. size(dest, 1) == size(source, 1) .and. size(dest, &
+        2) == size(source, 2) .and. size(dest, 3) == size(source, 3))) then
+      call put_array(lane_of(stream), layout_of(dest), layout_of(source), pe, .True., stat, errmsg)
+    else if (present(stream) .or. present(stat)) then
+      call lane_put_nbi(c_loc(dest), c_loc(source), 4 * size(source, kind=c_size_t), pe, stream, stat, errmsg)
+    else
+      status = c_put_nbi(current_runtime, c_loc(dest), c_loc(source), 4 * size(source, kind=c_size_t), pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
     end if
-    status = c_put_nbi(lane, c_loc(dest), c_loc(source), 4 * size(source, kind=c_size_t), pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
   end subroutine put_nbi_real32_3
 
   subroutine put_nbi_real64_0(dest, source, pe, stream, stat, errmsg)
@@ -2035,11 +2036,12 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    status = c_put_nbi(lane, c_loc(dest), c_loc(source), 8_c_size_t, pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
+    if (present(stream) .or. present(stat)) then
+      call lane_put_nbi(c_loc(dest), c_loc(source), 8_c_size_t, pe, stream, stat, errmsg)
+    else
+      status = c_put_nbi(current_runtime, c_loc(dest), c_loc(source), 8_c_size_t, pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
+    end if
   end subroutine put_nbi_real64_0
 
   subroutine put_nbi_real64_1(dest, source, pe, stream, stat, errmsg)
@@ -2050,15 +2052,14 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. all(shape(dest) == shape(source)))) then
-      call put_array(lane, layout_of(dest), layout_of(source), pe, .True., stat, errmsg)
-      return
+    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. size(dest, 1) == size(source, 1))) then
+      call put_array(lane_of(stream), layout_of(dest), layout_of(source), pe, .True., stat, errmsg)
+    else if (present(stream) .or. present(stat)) then
+      call lane_put_nbi(c_loc(dest), c_loc(source), 8 * size(source, kind=c_size_t), pe, stream, stat, errmsg)
+    else
+      status = c_put_nbi(current_runtime, c_loc(dest), c_loc(source), 8 * size(source, kind=c_size_t), pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
     end if
-    status = c_put_nbi(lane, c_loc(dest), c_loc(source), 8 * size(source, kind=c_size_t), pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
   end subroutine put_nbi_real64_1
 
   subroutine put_nbi_real64_2(dest, source, pe, stream, stat, errmsg)
@@ -2069,15 +2070,15 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. all(shape(dest) == shape(source)))) then
-      call put_array(lane, layout_of(dest), layout_of(source), pe, .True., stat, errmsg)
-      return
+    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. size(dest, 1) == size(source, 1) .and. size(dest, &
+        2) == size(source, 2))) then
+      call put_array(lane_of(stream), layout_of(dest), layout_of(source), pe, .True., stat, errmsg)
+    else if (present(stream) .or. present(stat)) then
+      call lane_put_nbi(c_loc(dest), c_loc(source), 8 * size(source, kind=c_size_t), pe, stream, stat, errmsg)
+    else
+      status = c_put_nbi(current_runtime, c_loc(dest), c_loc(source), 8 * size(source, kind=c_size_t), pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
     end if
-    status = c_put_nbi(lane, c_loc(dest), c_loc(source), 8 * size(source, kind=c_size_t), pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
   end subroutine put_nbi_real64_2
 
   subroutine put_nbi_real64_3(dest, source, pe, stream, stat, errmsg)
@@ -2088,15 +2089,15 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. all(shape(dest) == shape(source)))) then
-      call put_array(lane, layout_of(dest), layout_of(source), pe, .True., stat, errmsg)
-      return
+    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. size(dest, 1) == size(source, 1) .and. size(dest, &
+        2) == size(source, 2) .and. size(dest, 3) == size(source, 3))) then
+      call put_array(lane_of(stream), layout_of(dest), layout_of(source), pe, .True., stat, errmsg)
+    else if (present(stream) .or. present(stat)) then
+      call lane_put_nbi(c_loc(dest), c_loc(source), 8 * size(source, kind=c_size_t), pe, stream, stat, errmsg)
+    else
+      status = c_put_nbi(current_runtime, c_loc(dest), c_loc(source), 8 * size(source, kind=c_size_t), pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
     end if
-    status = c_put_nbi(lane, c_loc(dest), c_loc(source), 8 * size(source, kind=c_size_t), pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
   end subroutine put_nbi_real64_3
 
   subroutine put_nbi_complex_real32_0(dest, source, pe, stream, stat, errmsg)
@@ -2107,11 +2108,12 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    status = c_put_nbi(lane, c_loc(dest), c_loc(source), 8_c_size_t, pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
+    if (present(stream) .or. present(stat)) then
+      call lane_put_nbi(c_loc(dest), c_loc(source), 8_c_size_t, pe, stream, stat, errmsg)
+    else
+      status = c_put_nbi(current_runtime, c_loc(dest), c_loc(source), 8_c_size_t, pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
+    end if
   end subroutine put_nbi_complex_real32_0
 
   subroutine put_nbi_complex_real32_1(dest, source, pe, stream, stat, errmsg)
@@ -2122,15 +2124,14 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. all(shape(dest) == shape(source)))) then
-      call put_array(lane, layout_of(dest), layout_of(source), pe, .True., stat, errmsg)
-      return
+    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. size(dest, 1) == size(source, 1))) then
+      call put_array(lane_of(stream), layout_of(dest), layout_of(source), pe, .True., stat, errmsg)
+    else if (present(stream) .or. present(stat)) then
+      call lane_put_nbi(c_loc(dest), c_loc(source), 8 * size(source, kind=c_size_t), pe, stream, stat, errmsg)
+    else
+      status = c_put_nbi(current_runtime, c_loc(dest), c_loc(source), 8 * size(source, kind=c_size_t), pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
     end if
-    status = c_put_nbi(lane, c_loc(dest), c_loc(source), 8 * size(source, kind=c_size_t), pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
   end subroutine put_nbi_complex_real32_1
 
   subroutine put_nbi_complex_real32_2(dest, source, pe, stream, stat, errmsg)
@@ -2141,15 +2142,15 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. all(shape(dest) == shape(source)))) then
-      call put_array(lane, layout_of(dest), layout_of(source), pe, .True., stat, errmsg)
-      return
+    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. size(dest, 1) == size(source, 1) .and. size(dest, &
+        2) == size(source, 2))) then
+      call put_array(lane_of(stream), layout_of(dest), layout_of(source), pe, .True., stat, errmsg)
+    else if (present(stream) .or. present(stat)) then
+      call lane_put_nbi(c_loc(dest), c_loc(source), 8 * size(source, kind=c_size_t), pe, stream, stat, errmsg)
+    else
+      status = c_put_nbi(current_runtime, c_loc(dest), c_loc(source), 8 * size(source, kind=c_size_t), pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
     end if
-    status = c_put_nbi(lane, c_loc(dest), c_loc(source), 8 * size(source, kind=c_size_t), pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
   end subroutine put_nbi_complex_real32_2
 
   subroutine put_nbi_complex_real32_3(dest, source, pe, stream, stat, errmsg)
@@ -2160,15 +2161,15 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. all(shape(dest) == shape(source)))) then
-      call put_array(lane, layout_of(dest), layout_of(source), pe, .True., stat, errmsg)
-      return
+    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. size(dest, 1) == size(source, 1) .and. size(dest, &
+        2) == size(source, 2) .and. size(dest, 3) == size(source, 3))) then
+      call put_array(lane_of(stream), layout_of(dest), layout_of(source), pe, .True., stat, errmsg)
+    else if (present(stream) .or. present(stat)) then
+      call lane_put_nbi(c_loc(dest), c_loc(source), 8 * size(source, kind=c_size_t), pe, stream, stat, errmsg)
+    else
+      status = c_put_nbi(current_runtime, c_loc(dest), c_loc(source), 8 * size(source, kind=c_size_t), pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
     end if
-    status = c_put_nbi(lane, c_loc(dest), c_loc(source), 8 * size(source, kind=c_size_t), pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
   end subroutine put_nbi_complex_real32_3
 
   subroutine put_nbi_complex_real64_0(dest, source, pe, stream, stat, errmsg)
@@ -2179,11 +2180,12 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    status = c_put_nbi(lane, c_loc(dest), c_loc(source), 16_c_size_t, pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
+    if (present(stream) .or. present(stat)) then
+      call lane_put_nbi(c_loc(dest), c_loc(source), 16_c_size_t, pe, stream, stat, errmsg)
+    else
+      status = c_put_nbi(current_runtime, c_loc(dest), c_loc(source), 16_c_size_t, pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
+    end if
   end subroutine put_nbi_complex_real64_0
 
   subroutine put_nbi_complex_real64_1(dest, source, pe, stream, stat, errmsg)
@@ -2194,15 +2196,14 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. all(shape(dest) == shape(source)))) then
-      call put_array(lane, layout_of(dest), layout_of(source), pe, .True., stat, errmsg)
-      return
+    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. size(dest, 1) == size(source, 1))) then
+      call put_array(lane_of(stream), layout_of(dest), layout_of(source), pe, .True., stat, errmsg)
+    else if (present(stream) .or. present(stat)) then
+      call lane_put_nbi(c_loc(dest), c_loc(source), 16 * size(source, kind=c_size_t), pe, stream, stat, errmsg)
+    else
+      status = c_put_nbi(current_runtime, c_loc(dest), c_loc(source), 16 * size(source, kind=c_size_t), pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
     end if
-    status = c_put_nbi(lane, c_loc(dest), c_loc(source), 16 * size(source, kind=c_size_t), pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
   end subroutine put_nbi_complex_real64_1
 
   subroutine put_nbi_complex_real64_2(dest, source, pe, stream, stat, errmsg)
@@ -2213,15 +2214,15 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. all(shape(dest) == shape(source)))) then
-      call put_array(lane, layout_of(dest), layout_of(source), pe, .True., stat, errmsg)
-      return
+    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. size(dest, 1) == size(source, 1) .and. size(dest, &
+        2) == size(source, 2))) then
+      call put_array(lane_of(stream), layout_of(dest), layout_of(source), pe, .True., stat, errmsg)
+    else if (present(stream) .or. present(stat)) then
+      call lane_put_nbi(c_loc(dest), c_loc(source), 16 * size(source, kind=c_size_t), pe, stream, stat, errmsg)
+    else
+      status = c_put_nbi(current_runtime, c_loc(dest), c_loc(source), 16 * size(source, kind=c_size_t), pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
     end if
-    status = c_put_nbi(lane, c_loc(dest), c_loc(source), 16 * size(source, kind=c_size_t), pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
   end subroutine put_nbi_complex_real64_2
 
   subroutine put_nbi_complex_real64_3(dest, source, pe, stream, stat, errmsg)
@@ -2232,15 +2233,15 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. all(shape(dest) == shape(source)))) then
-      call put_array(lane, layout_of(dest), layout_of(source), pe, .True., stat, errmsg)
-      return
+    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. size(dest, 1) == size(source, 1) .and. size(dest, &
+        2) == size(source, 2) .and. size(dest, 3) == size(source, 3))) then
+      call put_array(lane_of(stream), layout_of(dest), layout_of(source), pe, .True., stat, errmsg)
+    else if (present(stream) .or. present(stat)) then
+      call lane_put_nbi(c_loc(dest), c_loc(source), 16 * size(source, kind=c_size_t), pe, stream, stat, errmsg)
+    else
+      status = c_put_nbi(current_runtime, c_loc(dest), c_loc(source), 16 * size(source, kind=c_size_t), pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
     end if
-    status = c_put_nbi(lane, c_loc(dest), c_loc(source), 16 * size(source, kind=c_size_t), pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
   end subroutine put_nbi_complex_real64_3
 
   subroutine get_nbi_int8_0(dest, source, pe, stream, stat, errmsg)
@@ -2251,11 +2252,12 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    status = c_get_nbi(lane, c_loc(dest), c_loc(source), 1_c_size_t, pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
+    if (present(stream) .or. present(stat)) then
+      call lane_get_nbi(c_loc(dest), c_loc(source), 1_c_size_t, pe, stream, stat, errmsg)
+    else
+      status = c_get_nbi(current_runtime, c_loc(dest), c_loc(source), 1_c_size_t, pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
+    end if
   end subroutine get_nbi_int8_0
 
   subroutine get_nbi_int8_1(dest, source, pe, stream, stat, errmsg)
@@ -2266,15 +2268,14 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. all(shape(dest) == shape(source)))) then
-      call get_array(lane, layout_of(dest), layout_of(source), pe, .True., stat, errmsg)
-      return
+    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. size(dest, 1) == size(source, 1))) then
+      call get_array(lane_of(stream), layout_of(dest), layout_of(source), pe, .True., stat, errmsg)
+    else if (present(stream) .or. present(stat)) then
+      call lane_get_nbi(c_loc(dest), c_loc(source), 1 * size(source, kind=c_size_t), pe, stream, stat, errmsg)
+    else
+      status = c_get_nbi(current_runtime, c_loc(dest), c_loc(source), 1 * size(source, kind=c_size_t), pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
     end if
-    status = c_get_nbi(lane, c_loc(dest), c_loc(source), 1 * size(source, kind=c_size_t), pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
   end subroutine get_nbi_int8_1
 
   subroutine get_nbi_int8_2(dest, source, pe, stream, stat, errmsg)
@@ -2285,15 +2286,15 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. all(shape(dest) == shape(source)))) then
-      call get_array(lane, layout_of(dest), layout_of(source), pe, .True., stat, errmsg)
-      return
+    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. size(dest, 1) == size(source, 1) .and. size(dest, &
+        2) == size(source, 2))) then
+      call get_array(lane_of(stream), layout_of(dest), layout_of(source), pe, .True., stat, errmsg)
+    else if (present(stream) .or. present(stat)) then
+      call lane_get_nbi(c_loc(dest), c_loc(source), 1 * size(source, kind=c_size_t), pe, stream, stat, errmsg)
+    else
+      status = c_get_nbi(current_runtime, c_loc(dest), c_loc(source), 1 * size(source, kind=c_size_t), pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
     end if
-    status = c_get_nbi(lane, c_loc(dest), c_loc(source), 1 * size(source, kind=c_size_t), pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
   end subroutine get_nbi_int8_2
 
   subroutine get_nbi_int8_3(dest, source, pe, stream, stat, errmsg)
@@ -2304,15 +2305,15 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. all(shape(dest) == shape(source)))) then
-      call get_array(lane, layout_of(dest), layout_of(source), pe, .True., stat, errmsg)
-      return
+    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. size(dest, 1) == size(source, 1) .and. size(dest, &
+        2) == size(source, 2) .and. size(dest, 3) == size(source, 3))) then
+      call get_array(lane_of(stream), layout_of(dest), layout_of(source), pe, .True., stat, errmsg)
+    else if (present(stream) .or. present(stat)) then
+      call lane_get_nbi(c_loc(dest), c_loc(source), 1 * size(source, kind=c_size_t), pe, stream, stat, errmsg)
+    else
+      status = c_get_nbi(current_runtime, c_loc(dest), c_loc(source), 1 * size(source, kind=c_size_t), pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
     end if
-    status = c_get_nbi(lane, c_loc(dest), c_loc(source), 1 * size(source, kind=c_size_t), pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
   end subroutine get_nbi_int8_3
 
   subroutine get_nbi_int16_0(dest, source, pe, stream, stat, errmsg)
@@ -2323,11 +2324,12 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    status = c_get_nbi(lane, c_loc(dest), c_loc(source), 2_c_size_t, pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
+    if (present(stream) .or. present(stat)) then
+      call lane_get_nbi(c_loc(dest), c_loc(source), 2_c_size_t, pe, stream, stat, errmsg)
+    else
+      status = c_get_nbi(current_runtime, c_loc(dest), c_loc(source), 2_c_size_t, pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
+    end if
   end subroutine get_nbi_int16_0
 
   subroutine get_nbi_int16_1(dest, source, pe, stream, stat, errmsg)
@@ -2338,15 +2340,14 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. all(shape(dest) == shape(source)))) then
-      call get_array(lane, layout_of(dest), layout_of(source), pe, .True., stat, errmsg)
-      return
+    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. size(dest, 1) == size(source, 1))) then
+      call get_array(lane_of(stream), layout_of(dest), layout_of(source), pe, .True., stat, errmsg)
+    else if (present(stream) .or. present(stat)) then
+      call lane_get_nbi(c_loc(dest), c_loc(source), 2 * size(source, kind=c_size_t), pe, stream, stat, errmsg)
+    else
+      status = c_get_nbi(current_runtime, c_loc(dest), c_loc(source), 2 * size(source, kind=c_size_t), pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
     end if
-    status = c_get_nbi(lane, c_loc(dest), c_loc(source), 2 * size(source, kind=c_size_t), pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
   end subroutine get_nbi_int16_1
 
   subroutine get_nbi_int16_2(dest, source, pe, stream, stat, errmsg)
@@ -2357,15 +2358,15 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. all(shape(dest) == shape(source)))) then
-      call get_array(lane, layout_of(dest), layout_of(source), pe, .True., stat, errmsg)
-      return
+    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. size(dest, 1) == size(source, 1) .and. size(dest, &
+        2) == size(source, 2))) then
+      call get_array(lane_of(stream), layout_of(dest), layout_of(source), pe, .True., stat, errmsg)
+    else if (present(stream) .or. present(stat)) then
+      call lane_get_nbi(c_loc(dest), c_loc(source), 2 * size(source, kind=c_size_t), pe, stream, stat, errmsg)
+    else
+      status = c_get_nbi(current_runtime, c_loc(dest), c_loc(source), 2 * size(source, kind=c_size_t), pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
     end if
-    status = c_get_nbi(lane, c_loc(dest), c_loc(source), 2 * size(source, kind=c_size_t), pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
   end subroutine get_nbi_int16_2
 
   subroutine get_nbi_int16_3(dest, source, pe, stream, stat, errmsg)
@@ -2376,15 +2377,15 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. all(shape(dest) == shape(source)))) then
-      call get_array(lane, layout_of(dest), layout_of(source), pe, .True., stat, errmsg)
-      return
+    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. size(dest, 1) == size(source, 1) .and. size(dest, &
+        2) == size(source, 2) .and. size(dest, 3) == size(source, 3))) then
+      call get_array(lane_of(stream), layout_of(dest), layout_of(source), pe, .True., stat, errmsg)
+    else if (present(stream) .or. present(stat)) then
+      call lane_get_nbi(c_loc(dest), c_loc(source), 2 * size(source, kind=c_size_t), pe, stream, stat, errmsg)
+    else
+      status = c_get_nbi(current_runtime, c_loc(dest), c_loc(source), 2 * size(source, kind=c_size_t), pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
     end if
-    status = c_get_nbi(lane, c_loc(dest), c_loc(source), 2 * size(source, kind=c_size_t), pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
   end subroutine get_nbi_int16_3
 
   subroutine get_nbi_int32_0(dest, source, pe, stream, stat, errmsg)
@@ -2395,11 +2396,12 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    status = c_get_nbi(lane, c_loc(dest), c_loc(source), 4_c_size_t, pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
+    if (present(stream) .or. present(stat)) then
+      call lane_get_nbi(c_loc(dest), c_loc(source), 4_c_size_t, pe, stream, stat, errmsg)
+    else
+      status = c_get_nbi(current_runtime, c_loc(dest), c_loc(source), 4_c_size_t, pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
+    end if
   end subroutine get_nbi_int32_0
 
   subroutine get_nbi_int32_1(dest, source, pe, stream, stat, errmsg)
@@ -2410,15 +2412,14 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. all(shape(dest) == shape(source)))) then
-      call get_array(lane, layout_of(dest), layout_of(source), pe, .True., stat, errmsg)
-      return
+    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. size(dest, 1) == size(source, 1))) then
+      call get_array(lane_of(stream), layout_of(dest), layout_of(source), pe, .True., stat, errmsg)
+    else if (present(stream) .or. present(stat)) then
+      call lane_get_nbi(c_loc(dest), c_loc(source), 4 * size(source, kind=c_size_t), pe, stream, stat, errmsg)
+    else
+      status = c_get_nbi(current_runtime, c_loc(dest), c_loc(source), 4 * size(source, kind=c_size_t), pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
     end if
-    status = c_get_nbi(lane, c_loc(dest), c_loc(source), 4 * size(source, kind=c_size_t), pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
   end subroutine get_nbi_int32_1
 
   subroutine get_nbi_int32_2(dest, source, pe, stream, stat, errmsg)
@@ -2429,15 +2430,15 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. all(shape(dest) == shape(source)))) then
-      call get_array(lane, layout_of(dest), layout_of(source), pe, .True., stat, errmsg)
-      return
+    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. size(dest, 1) == size(source, 1) .and. size(dest, &
+        2) == size(source, 2))) then
+      call get_array(lane_of(stream), layout_of(dest), layout_of(source), pe, .True., stat, errmsg)
+    else if (present(stream) .or. present(stat)) then
+      call lane_get_nbi(c_loc(dest), c_loc(source), 4 * size(source, kind=c_size_t), pe, stream, stat, errmsg)
+    else
+      status = c_get_nbi(current_runtime, c_loc(dest), c_loc(source), 4 * size(source, kind=c_size_t), pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
     end if
-    status = c_get_nbi(lane, c_loc(dest), c_loc(source), 4 * size(source, kind=c_size_t), pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
   end subroutine get_nbi_int32_2
 
   subroutine get_nbi_int32_3(dest, source, pe, stream, stat, errmsg)
@@ -2448,15 +2449,15 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. all(shape(dest) == shape(source)))) then
-      call get_array(lane, layout_of(dest), layout_of(source), pe, .True., stat, errmsg)
-      return
+    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. size(dest, 1) == size(source, 1) .and. size(dest, &
+        2) == size(source, 2) .and. size(dest, 3) == size(source, 3))) then
+      call get_array(lane_of(stream), layout_of(dest), layout_of(source), pe, .True., stat, errmsg)
+    else if (present(stream) .or. present(stat)) then
+      call lane_get_nbi(c_loc(dest), c_loc(source), 4 * size(source, kind=c_size_t), pe, stream, stat, errmsg)
+    else
+      status = c_get_nbi(current_runtime, c_loc(dest), c_loc(source), 4 * size(source, kind=c_size_t), pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
     end if
-    status = c_get_nbi(lane, c_loc(dest), c_loc(source), 4 * size(source, kind=c_size_t), pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
   end subroutine get_nbi_int32_3
 
   subroutine get_nbi_int64_0(dest, source, pe, stream, stat, errmsg)
@@ -2467,11 +2468,12 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    status = c_get_nbi(lane, c_loc(dest), c_loc(source), 8_c_size_t, pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
+    if (present(stream) .or. present(stat)) then
+      call lane_get_nbi(c_loc(dest), c_loc(source), 8_c_size_t, pe, stream, stat, errmsg)
+    else
+      status = c_get_nbi(current_runtime, c_loc(dest), c_loc(source), 8_c_size_t, pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
+    end if
   end subroutine get_nbi_int64_0
 
   subroutine get_nbi_int64_1(dest, source, pe, stream, stat, errmsg)
@@ -2482,15 +2484,14 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. all(shape(dest) == shape(source)))) then
-      call get_array(lane, layout_of(dest), layout_of(source), pe, .True., stat, errmsg)
-      return
+    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. size(dest, 1) == size(source, 1))) then
+      call get_array(lane_of(stream), layout_of(dest), layout_of(source), pe, .True., stat, errmsg)
+    else if (present(stream) .or. present(stat)) then
+      call lane_get_nbi(c_loc(dest), c_loc(source), 8 * size(source, kind=c_size_t), pe, stream, stat, errmsg)
+    else
+      status = c_get_nbi(current_runtime, c_loc(dest), c_loc(source), 8 * size(source, kind=c_size_t), pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
     end if
-    status = c_get_nbi(lane, c_loc(dest), c_loc(source), 8 * size(source, kind=c_size_t), pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
   end subroutine get_nbi_int64_1
 
   subroutine get_nbi_int64_2(dest, source, pe, stream, stat, errmsg)
@@ -2501,15 +2502,15 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. all(shape(dest) == shape(source)))) then
-      call get_array(lane, layout_of(dest), layout_of(source), pe, .True., stat, errmsg)
-      return
+    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. size(dest, 1) == size(source, 1) .and. size(dest, &
+        2) == size(source, 2))) then
+      call get_array(lane_of(stream), layout_of(dest), layout_of(source), pe, .True., stat, errmsg)
+    else if (present(stream) .or. present(stat)) then
+      call lane_get_nbi(c_loc(dest), c_loc(source), 8 * size(source, kind=c_size_t), pe, stream, stat, errmsg)
+    else
+      status = c_get_nbi(current_runtime, c_loc(dest), c_loc(source), 8 * size(source, kind=c_size_t), pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
     end if
-    status = c_get_nbi(lane, c_loc(dest), c_loc(source), 8 * size(source, kind=c_size_t), pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
   end subroutine get_nbi_int64_2
 
   subroutine get_nbi_int64_3(dest, source, pe, stream, stat, errmsg)
@@ -2520,15 +2521,15 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. all(shape(dest) == shape(source)))) then
-      call get_array(lane, layout_of(dest), layout_of(source), pe, .True., stat, errmsg)
-      return
+    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. size(dest, 1) == size(source, 1) .and. size(dest, &
+        2) == size(source, 2) .and. size(dest, 3) == size(source, 3))) then
+      call get_array(lane_of(stream), layout_of(dest), layout_of(source), pe, .True., stat, errmsg)
+    else if (present(stream) .or. present(stat)) then
+      call lane_get_nbi(c_loc(dest), c_loc(source), 8 * size(source, kind=c_size_t), pe, stream, stat, errmsg)
+    else
+      status = c_get_nbi(current_runtime, c_loc(dest), c_loc(source), 8 * size(source, kind=c_size_t), pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
     end if
-    status = c_get_nbi(lane, c_loc(dest), c_loc(source), 8 * size(source, kind=c_size_t), pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
   end subroutine get_nbi_int64_3
 
   subroutine get_nbi_real32_0(dest, source, pe, stream, stat, errmsg)
@@ -2539,11 +2540,12 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    status = c_get_nbi(lane, c_loc(dest), c_loc(source), 4_c_size_t, pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
+    if (present(stream) .or. present(stat)) then
+      call lane_get_nbi(c_loc(dest), c_loc(source), 4_c_size_t, pe, stream, stat, errmsg)
+    else
+      status = c_get_nbi(current_runtime, c_loc(dest), c_loc(source), 4_c_size_t, pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
+    end if
   end subroutine get_nbi_real32_0
 
   subroutine get_nbi_real32_1(dest, source, pe, stream, stat, errmsg)
@@ -2554,15 +2556,14 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. all(shape(dest) == shape(source)))) then
-      call get_array(lane, layout_of(dest), layout_of(source), pe, .True., stat, errmsg)
-      return
+    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. size(dest, 1) == size(source, 1))) then
+      call get_array(lane_of(stream), layout_of(dest), layout_of(source), pe, .True., stat, errmsg)
+    else if (present(stream) .or. present(stat)) then
+      call lane_get_nbi(c_loc(dest), c_loc(source), 4 * size(source, kind=c_size_t), pe, stream, stat, errmsg)
+    else
+      status = c_get_nbi(current_runtime, c_loc(dest), c_loc(source), 4 * size(source, kind=c_size_t), pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
     end if
-    status = c_get_nbi(lane, c_loc(dest), c_loc(source), 4 * size(source, kind=c_size_t), pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
   end subroutine get_nbi_real32_1
 
   subroutine get_nbi_real32_2(dest, source, pe, stream, stat, errmsg)
@@ -2573,15 +2574,15 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. all(shape(dest) == shape(source)))) then
-      call get_array(lane, layout_of(dest), layout_of(source), pe, .True., stat, errmsg)
-      return
+    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. size(dest, 1) == size(source, 1) .and. size(dest, &
+        2) == size(source, 2))) then
+      call get_array(lane_of(stream), layout_of(dest), layout_of(source), pe, .True., stat, errmsg)
+    else if (present(stream) .or. present(stat)) then
+      call lane_get_nbi(c_loc(dest), c_loc(source), 4 * size(source, kind=c_size_t), pe, stream, stat, errmsg)
+    else
+      status = c_get_nbi(current_runtime, c_loc(dest), c_loc(source), 4 * size(source, kind=c_size_t), pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
     end if
-    status = c_get_nbi(lane, c_loc(dest), c_loc(source), 4 * size(source, kind=c_size_t), pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
   end subroutine get_nbi_real32_2
 
   subroutine get_nbi_real32_3(dest, source, pe, stream, stat, errmsg)
@@ -2592,15 +2593,15 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. all(shape(dest) == shape(source)))) then
-      call get_array(lane, layout_of(dest), layout_of(source), pe, .True., stat, errmsg)
-      return
+    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. size(dest, 1) == size(source, 1) .and. size(dest, &
+        2) == size(source, 2) .and. size(dest, 3) == size(source, 3))) then
+      call get_array(lane_of(stream), layout_of(dest), layout_of(source), pe, .True., stat, errmsg)
+    else if (present(stream) .or. present(stat)) then
+      call lane_get_nbi(c_loc(dest), c_loc(source), 4 * size(source, kind=c_size_t), pe, stream, stat, errmsg)
+    else
+      status = c_get_nbi(current_runtime, c_loc(dest), c_loc(source), 4 * size(source, kind=c_size_t), pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
     end if
-    status = c_get_nbi(lane, c_loc(dest), c_loc(source), 4 * size(source, kind=c_size_t), pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
   end subroutine get_nbi_real32_3
 
   subroutine get_nbi_real64_0(dest, source, pe, stream, stat, errmsg)
@@ -2611,11 +2612,12 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    status = c_get_nbi(lane, c_loc(dest), c_loc(source), 8_c_size_t, pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
+    if (present(stream) .or. present(stat)) then
+      call lane_get_nbi(c_loc(dest), c_loc(source), 8_c_size_t, pe, stream, stat, errmsg)
+    else
+      status = c_get_nbi(current_runtime, c_loc(dest), c_loc(source), 8_c_size_t, pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
+    end if
   end subroutine get_nbi_real64_0
 
   subroutine get_nbi_real64_1(dest, source, pe, stream, stat, errmsg)
@@ -2626,15 +2628,14 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. all(shape(dest) == shape(source)))) then
-      call get_array(lane, layout_of(dest), layout_of(source), pe, .True., stat, errmsg)
-      return
+    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. size(dest, 1) == size(source, 1))) then
+      call get_array(lane_of(stream), layout_of(dest), layout_of(source), pe, .True., stat, errmsg)
+    else if (present(stream) .or. present(stat)) then
+      call lane_get_nbi(c_loc(dest), c_loc(source), 8 * size(source, kind=c_size_t), pe, stream, stat, errmsg)
+    else
+      status = c_get_nbi(current_runtime, c_loc(dest), c_loc(source), 8 * size(source, kind=c_size_t), pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
     end if
-    status = c_get_nbi(lane, c_loc(dest), c_loc(source), 8 * size(source, kind=c_size_t), pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
   end subroutine get_nbi_real64_1
 
   subroutine get_nbi_real64_2(dest, source, pe, stream, stat, errmsg)
@@ -2645,15 +2646,15 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. all(shape(dest) == shape(source)))) then
-      call get_array(lane, layout_of(dest), layout_of(source), pe, .True., stat, errmsg)
-      return
+    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. size(dest, 1) == size(source, 1) .and. size(dest, &
+        2) == size(source, 2))) then
+      call get_array(lane_of(stream), layout_of(dest), layout_of(source), pe, .True., stat, errmsg)
+    else if (present(stream) .or. present(stat)) then
+      call lane_get_nbi(c_loc(dest), c_loc(source), 8 * size(source, kind=c_size_t), pe, stream, stat, errmsg)
+    else
+      status = c_get_nbi(current_runtime, c_loc(dest), c_loc(source), 8 * size(source, kind=c_size_t), pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
     end if
-    status = c_get_nbi(lane, c_loc(dest), c_loc(source), 8 * size(source, kind=c_size_t), pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
   end subroutine get_nbi_real64_2
 
   subroutine get_nbi_real64_3(dest, source, pe, stream, stat, errmsg)
@@ -2664,15 +2665,15 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. all(shape(dest) == shape(source)))) then
-      call get_array(lane, layout_of(dest), layout_of(source), pe, .True., stat, errmsg)
-      return
+    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. size(dest, 1) == size(source, 1) .and. size(dest, &
+        2) == size(source, 2) .and. size(dest, 3) == size(source, 3))) then
+      call get_array(lane_of(stream), layout_of(dest), layout_of(source), pe, .True., stat, errmsg)
+    else if (present(stream) .or. present(stat)) then
+      call lane_get_nbi(c_loc(dest), c_loc(source), 8 * size(source, kind=c_size_t), pe, stream, stat, errmsg)
+    else
+      status = c_get_nbi(current_runtime, c_loc(dest), c_loc(source), 8 * size(source, kind=c_size_t), pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
     end if
-    status = c_get_nbi(lane, c_loc(dest), c_loc(source), 8 * size(source, kind=c_size_t), pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
   end subroutine get_nbi_real64_3
 
   subroutine get_nbi_complex_real32_0(dest, source, pe, stream, stat, errmsg)
@@ -2683,11 +2684,12 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    status = c_get_nbi(lane, c_loc(dest), c_loc(source), 8_c_size_t, pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
+    if (present(stream) .or. present(stat)) then
+      call lane_get_nbi(c_loc(dest), c_loc(source), 8_c_size_t, pe, stream, stat, errmsg)
+    else
+      status = c_get_nbi(current_runtime, c_loc(dest), c_loc(source), 8_c_size_t, pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
+    end if
   end subroutine get_nbi_complex_real32_0
 
   subroutine get_nbi_complex_real32_1(dest, source, pe, stream, stat, errmsg)
@@ -2698,15 +2700,14 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. all(shape(dest) == shape(source)))) then
-      call get_array(lane, layout_of(dest), layout_of(source), pe, .True., stat, errmsg)
-      return
+    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. size(dest, 1) == size(source, 1))) then
+      call get_array(lane_of(stream), layout_of(dest), layout_of(source), pe, .True., stat, errmsg)
+    else if (present(stream) .or. present(stat)) then
+      call lane_get_nbi(c_loc(dest), c_loc(source), 8 * size(source, kind=c_size_t), pe, stream, stat, errmsg)
+    else
+      status = c_get_nbi(current_runtime, c_loc(dest), c_loc(source), 8 * size(source, kind=c_size_t), pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
     end if
-    status = c_get_nbi(lane, c_loc(dest), c_loc(source), 8 * size(source, kind=c_size_t), pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
   end subroutine get_nbi_complex_real32_1
 
   subroutine get_nbi_complex_real32_2(dest, source, pe, stream, stat, errmsg)
@@ -2717,15 +2718,15 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. all(shape(dest) == shape(source)))) then
-      call get_array(lane, layout_of(dest), layout_of(source), pe, .True., stat, errmsg)
-      return
+    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. size(dest, 1) == size(source, 1) .and. size(dest, &
+        2) == size(source, 2))) then
+      call get_array(lane_of(stream), layout_of(dest), layout_of(source), pe, .True., stat, errmsg)
+    else if (present(stream) .or. present(stat)) then
+      call lane_get_nbi(c_loc(dest), c_loc(source), 8 * size(source, kind=c_size_t), pe, stream, stat, errmsg)
+    else
+      status = c_get_nbi(current_runtime, c_loc(dest), c_loc(source), 8 * size(source, kind=c_size_t), pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
     end if
-    status = c_get_nbi(lane, c_loc(dest), c_loc(source), 8 * size(source, kind=c_size_t), pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
   end subroutine get_nbi_complex_real32_2
 
   subroutine get_nbi_complex_real32_3(dest, source, pe, stream, stat, errmsg)
@@ -2736,15 +2737,15 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. all(shape(dest) == shape(source)))) then
-      call get_array(lane, layout_of(dest), layout_of(source), pe, .True., stat, errmsg)
-      return
+    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. size(dest, 1) == size(source, 1) .and. size(dest, &
+        2) == size(source, 2) .and. size(dest, 3) == size(source, 3))) then
+      call get_array(lane_of(stream), layout_of(dest), layout_of(source), pe, .True., stat, errmsg)
+    else if (present(stream) .or. present(stat)) then
+      call lane_get_nbi(c_loc(dest), c_loc(source), 8 * size(source, kind=c_size_t), pe, stream, stat, errmsg)
+    else
+      status = c_get_nbi(current_runtime, c_loc(dest), c_loc(source), 8 * size(source, kind=c_size_t), pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
     end if
-    status = c_get_nbi(lane, c_loc(dest), c_loc(source), 8 * size(source, kind=c_size_t), pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
   end subroutine get_nbi_complex_real32_3
 
   subroutine get_nbi_complex_real64_0(dest, source, pe, stream, stat, errmsg)
@@ -2755,11 +2756,12 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    status = c_get_nbi(lane, c_loc(dest), c_loc(source), 16_c_size_t, pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
+    if (present(stream) .or. present(stat)) then
+      call lane_get_nbi(c_loc(dest), c_loc(source), 16_c_size_t, pe, stream, stat, errmsg)
+    else
+      status = c_get_nbi(current_runtime, c_loc(dest), c_loc(source), 16_c_size_t, pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
+    end if
   end subroutine get_nbi_complex_real64_0
 
   subroutine get_nbi_complex_real64_1(dest, source, pe, stream, stat, errmsg)
@@ -2770,15 +2772,14 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. all(shape(dest) == shape(source)))) then
-      call get_array(lane, layout_of(dest), layout_of(source), pe, .True., stat, errmsg)
-      return
+    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. size(dest, 1) == size(source, 1))) then
+      call get_array(lane_of(stream), layout_of(dest), layout_of(source), pe, .True., stat, errmsg)
+    else if (present(stream) .or. present(stat)) then
+      call lane_get_nbi(c_loc(dest), c_loc(source), 16 * size(source, kind=c_size_t), pe, stream, stat, errmsg)
+    else
+      status = c_get_nbi(current_runtime, c_loc(dest), c_loc(source), 16 * size(source, kind=c_size_t), pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
     end if
-    status = c_get_nbi(lane, c_loc(dest), c_loc(source), 16 * size(source, kind=c_size_t), pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
   end subroutine get_nbi_complex_real64_1
 
   subroutine get_nbi_complex_real64_2(dest, source, pe, stream, stat, errmsg)
@@ -2789,15 +2790,15 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. all(shape(dest) == shape(source)))) then
-      call get_array(lane, layout_of(dest), layout_of(source), pe, .True., stat, errmsg)
-      return
+    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. size(dest, 1) == size(source, 1) .and. size(dest, &
+        2) == size(source, 2))) then
+      call get_array(lane_of(stream), layout_of(dest), layout_of(source), pe, .True., stat, errmsg)
+    else if (present(stream) .or. present(stat)) then
+      call lane_get_nbi(c_loc(dest), c_loc(source), 16 * size(source, kind=c_size_t), pe, stream, stat, errmsg)
+    else
+      status = c_get_nbi(current_runtime, c_loc(dest), c_loc(source), 16 * size(source, kind=c_size_t), pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
     end if
-    status = c_get_nbi(lane, c_loc(dest), c_loc(source), 16 * size(source, kind=c_size_t), pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
   end subroutine get_nbi_complex_real64_2
 
   subroutine get_nbi_complex_real64_3(dest, source, pe, stream, stat, errmsg)
@@ -2808,15 +2809,15 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. all(shape(dest) == shape(source)))) then
-      call get_array(lane, layout_of(dest), layout_of(source), pe, .True., stat, errmsg)
-      return
+    if (.not. (is_contiguous(dest) .and. is_contiguous(source) .and. size(dest, 1) == size(source, 1) .and. size(dest, &
+        2) == size(source, 2) .and. size(dest, 3) == size(source, 3))) then
+      call get_array(lane_of(stream), layout_of(dest), layout_of(source), pe, .True., stat, errmsg)
+    else if (present(stream) .or. present(stat)) then
+      call lane_get_nbi(c_loc(dest), c_loc(source), 16 * size(source, kind=c_size_t), pe, stream, stat, errmsg)
+    else
+      status = c_get_nbi(current_runtime, c_loc(dest), c_loc(source), 16 * size(source, kind=c_size_t), pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
     end if
-    status = c_get_nbi(lane, c_loc(dest), c_loc(source), 16 * size(source, kind=c_size_t), pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
   end subroutine get_nbi_complex_real64_3
 
   subroutine put_signal_int8_0(dest, source, signal, value, signal_op, pe, stream, stat, errmsg)
@@ -3707,11 +3708,12 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    status = c_p8(lane, c_loc(dest), value, pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
+    if (present(stream) .or. present(stat)) then
+      call lane_p8(c_loc(dest), value, pe, stream, stat, errmsg)
+    else
+      status = c_p8(current_runtime, c_loc(dest), value, pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
+    end if
   end subroutine p_int8
 
   integer(c_int8_t) function g_int8(source, pe, stream, stat, errmsg) result(value)
@@ -3722,11 +3724,8 @@ contains
     character(*), intent(inout), optional :: errmsg
     integer(c_int8_t) :: bits
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
     bits = 0
-    status = c_g8(lane, c_loc(source), pe, bits)
+    status = c_g8(lane_of(stream), c_loc(source), pe, bits)
     value = bits
     if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
   end function g_int8
@@ -3739,11 +3738,12 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    status = c_p16(lane, c_loc(dest), value, pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
+    if (present(stream) .or. present(stat)) then
+      call lane_p16(c_loc(dest), value, pe, stream, stat, errmsg)
+    else
+      status = c_p16(current_runtime, c_loc(dest), value, pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
+    end if
   end subroutine p_int16
 
   integer(c_int16_t) function g_int16(source, pe, stream, stat, errmsg) result(value)
@@ -3754,11 +3754,8 @@ contains
     character(*), intent(inout), optional :: errmsg
     integer(c_int16_t) :: bits
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
     bits = 0
-    status = c_g16(lane, c_loc(source), pe, bits)
+    status = c_g16(lane_of(stream), c_loc(source), pe, bits)
     value = bits
     if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
   end function g_int16
@@ -3771,11 +3768,12 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    status = c_p32(lane, c_loc(dest), value, pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
+    if (present(stream) .or. present(stat)) then
+      call lane_p32(c_loc(dest), value, pe, stream, stat, errmsg)
+    else
+      status = c_p32(current_runtime, c_loc(dest), value, pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
+    end if
   end subroutine p_int32
 
   integer(c_int32_t) function g_int32(source, pe, stream, stat, errmsg) result(value)
@@ -3786,11 +3784,8 @@ contains
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: bits
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
     bits = 0
-    status = c_g32(lane, c_loc(source), pe, bits)
+    status = c_g32(lane_of(stream), c_loc(source), pe, bits)
     value = bits
     if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
   end function g_int32
@@ -3803,11 +3798,12 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    status = c_p64(lane, c_loc(dest), value, pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
+    if (present(stream) .or. present(stat)) then
+      call lane_p64(c_loc(dest), value, pe, stream, stat, errmsg)
+    else
+      status = c_p64(current_runtime, c_loc(dest), value, pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
+    end if
   end subroutine p_int64
 
   integer(c_int64_t) function g_int64(source, pe, stream, stat, errmsg) result(value)
@@ -3818,11 +3814,8 @@ contains
     character(*), intent(inout), optional :: errmsg
     integer(c_int64_t) :: bits
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
     bits = 0
-    status = c_g64(lane, c_loc(source), pe, bits)
+    status = c_g64(lane_of(stream), c_loc(source), pe, bits)
     value = bits
     if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
   end function g_int64
@@ -3835,11 +3828,12 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    status = c_p32(lane, c_loc(dest), transfer(value, 0_c_int32_t), pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
+    if (present(stream) .or. present(stat)) then
+      call lane_p32(c_loc(dest), transfer(value, 0_c_int32_t), pe, stream, stat, errmsg)
+    else
+      status = c_p32(current_runtime, c_loc(dest), transfer(value, 0_c_int32_t), pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
+    end if
   end subroutine p_real32
 
   real(c_float) function g_real32(source, pe, stream, stat, errmsg) result(value)
@@ -3850,11 +3844,8 @@ contains
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: bits
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
     bits = 0
-    status = c_g32(lane, c_loc(source), pe, bits)
+    status = c_g32(lane_of(stream), c_loc(source), pe, bits)
     value = transfer(bits, value)
     if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
   end function g_real32
@@ -3867,11 +3858,12 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
-    status = c_p64(lane, c_loc(dest), transfer(value, 0_c_int64_t), pe)
-    if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
+    if (present(stream) .or. present(stat)) then
+      call lane_p64(c_loc(dest), transfer(value, 0_c_int64_t), pe, stream, stat, errmsg)
+    else
+      status = c_p64(current_runtime, c_loc(dest), transfer(value, 0_c_int64_t), pe)
+      if (status /= NVSHMEMRS_SUCCESS) call conclude(status)
+    end if
   end subroutine p_real64
 
   real(c_double) function g_real64(source, pe, stream, stat, errmsg) result(value)
@@ -3882,11 +3874,8 @@ contains
     character(*), intent(inout), optional :: errmsg
     integer(c_int64_t) :: bits
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: lane
-    lane = current_runtime
-    if (present(stream)) lane = lane_of(stream)
     bits = 0
-    status = c_g64(lane, c_loc(source), pe, bits)
+    status = c_g64(lane_of(stream), c_loc(source), pe, bits)
     value = transfer(bits, value)
     if (status /= NVSHMEMRS_SUCCESS .or. present(stat)) call conclude(status, stat, errmsg)
   end function g_real64
