@@ -17,6 +17,7 @@ contains
 end module kinds_state
 
 #define KIND int8
+#define NAME "int8"
 #define TYPE integer(c_int8_t)
 #define OF(k) int(k, c_int8_t)
 #define ORDERED
@@ -25,6 +26,7 @@ end module kinds_state
 #include "kind.inc"
 
 #define KIND int16
+#define NAME "int16"
 #define TYPE integer(c_int16_t)
 #define OF(k) int(k, c_int16_t)
 #define ORDERED
@@ -33,6 +35,7 @@ end module kinds_state
 #include "kind.inc"
 
 #define KIND int32
+#define NAME "int32"
 #define TYPE integer(c_int32_t)
 #define OF(k) int(k, c_int32_t)
 #define ORDERED
@@ -42,6 +45,7 @@ end module kinds_state
 #include "kind.inc"
 
 #define KIND int64
+#define NAME "int64"
 #define TYPE integer(c_int64_t)
 #define OF(k) int(k, c_int64_t)
 #define ORDERED
@@ -51,6 +55,7 @@ end module kinds_state
 #include "kind.inc"
 
 #define KIND real32
+#define NAME "real32"
 #define TYPE real(c_float)
 #define OF(k) real(k, c_float)
 #define ORDERED
@@ -59,6 +64,7 @@ end module kinds_state
 #include "kind.inc"
 
 #define KIND real64
+#define NAME "real64"
 #define TYPE real(c_double)
 #define OF(k) real(k, c_double)
 #define ORDERED
@@ -67,11 +73,13 @@ end module kinds_state
 #include "kind.inc"
 
 #define KIND complex_real32
+#define NAME "complex_real32"
 #define TYPE complex(c_float_complex)
 #define OF(k) cmplx(k, -(k), c_float_complex)
 #include "kind.inc"
 
 #define KIND complex_real64
+#define NAME "complex_real64"
 #define TYPE complex(c_double_complex)
 #define OF(k) cmplx(k, -(k), c_double_complex)
 #include "kind.inc"
