@@ -1,14 +1,22 @@
-//! Programs in C, C++ and Fortran, compiled against the checkout's headers and library.
+//! Programs in C, C++ and Fortran, compiled against the checkout's headers and library. The Fortran modules are compiled once, by their
+//! own Makefile, and again only when they change.
 //!
 //! Results lie in `nvshmemrs-tests` beside the built programs; a later run replaces them.
 
-use crate::{HANG, bin_dir, library, run, workspace};
+use crate::{HANG, bin_dir, library, lock, run, workspace};
 use std::env;
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Mutex;
+use std::time::Duration;
 use tempfile::TempDir;
+
+const FORTRAN_ARCHIVE: &str = "libnvshmemrs_fortran.a";
+
+/// Compiling all Fortran modules takes a quarter of a minute on an idle machine.
+const BUILD: Duration = Duration::from_secs(600);
 
 /// Compiles a C11 program; warnings are errors.
 #[track_caller]
@@ -31,7 +39,7 @@ pub fn compile_cxx(source: &Path) -> PathBuf {
     compile_as(source, &default_name(source), &[])
 }
 
-/// Compiles a Fortran program with the modules of `bindings/fortran/src`, the low layer first.
+/// Compiles a Fortran program with the modules of `bindings/fortran/src`.
 #[track_caller]
 pub fn compile_fortran(source: &Path) -> PathBuf {
     compile_as(source, &default_name(source), &[])
@@ -45,7 +53,7 @@ pub fn compile_instrumented(source: &Path, name: &str, options: &[&str]) -> Path
     let mut compile = compiler(source);
     compile.args(options).args(["-fsanitize=thread", "-c"]);
     if is_fortran(source) {
-        compile.args(fortran_modules());
+        compile.arg("-I").arg(fortran_modules());
     }
     run(compile.arg(source).current_dir(objects.path()), HANG).assert_success();
 
@@ -62,6 +70,9 @@ pub fn compile_instrumented(source: &Path, name: &str, options: &[&str]) -> Path
             linker.arg(object);
         }
     }
+    if is_fortran(source) {
+        linker.arg(fortran_modules().join(FORTRAN_ARCHIVE));
+    }
     finish(linker, name)
 }
 
@@ -72,10 +83,14 @@ pub fn compile_as(source: &Path, name: &str, options: &[&str]) -> PathBuf {
     let mut compiler = compiler(source);
     compiler.args(options);
     if is_fortran(source) {
+        // The program's own modules go to a folder that nobody else writes to.
         compiler.arg("-J").arg(module_files.path());
-        compiler.args(fortran_modules());
+        compiler.arg("-I").arg(fortran_modules());
     }
     compiler.arg(source);
+    if is_fortran(source) {
+        compiler.arg(fortran_modules().join(FORTRAN_ARCHIVE));
+    }
     finish(compiler, name)
 }
 
@@ -116,15 +131,24 @@ fn is_fortran(source: &Path) -> bool {
     matches!(extension, Some("f90" | "F90"))
 }
 
-fn fortran_modules() -> Vec<PathBuf> {
-    let folder = workspace().join("bindings/fortran/src");
-    let entries = fs::read_dir(&folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
-    let mut modules: Vec<PathBuf> = entries
-        .map(|entry| entry.expect("cannot list the Fortran modules").path())
-        .filter(|file| file.extension() == Some(OsStr::new("f90")))
-        .collect();
-    modules.sort_by_key(|file| (!file.ends_with("nvshmemrs_ffi.f90"), file.clone()));
-    modules
+/// The folder with the compiled Fortran modules: the archive and the .mod files.
+#[track_caller]
+pub fn fortran_modules() -> PathBuf {
+    static BUILT: Mutex<bool> = Mutex::new(false);
+    let folder = programs().join("fortran");
+    let mut built = lock(&BUILT);
+    if !*built {
+        // Another run of the tests may be at it, too.
+        let guard = fs::File::create(programs().join("fortran.lock")).expect("cannot make a lock");
+        rustix::fs::flock(&guard, rustix::fs::FlockOperation::LockExclusive).expect("cannot lock");
+        let mut make = Command::new("make");
+        make.arg("-C").arg(workspace().join("bindings/fortran"));
+        make.arg(format!("BUILD={}", folder.display()));
+        make.arg("FFLAGS=-O1 -g -Wall -Wextra -Werror");
+        run(&mut make, BUILD).assert_success();
+        *built = true;
+    }
+    folder
 }
 
 /// What a program is called unless a test wants another name.

@@ -147,6 +147,20 @@ fn lines_in_fortran() {
     }
 }
 
+#[test]
+fn lines_in_fortran_are_those_of_the_program_and_not_of_the_layer() {
+    let source = program("sites_typed.f90");
+    for optimised in ["-O0", "-O2"] {
+        let name = format!("sites-typed-f90{optimised}");
+        let program = compile_as(&source, &name, &[optimised]);
+        let sites = [
+            site("calloc", &source, "make", "make"),
+            site("calloc", &source, "main", "sites"),
+        ];
+        assert_names(&program, &sites);
+    }
+}
+
 /// A program that is interpreted, or compiled as it goes: one call is in a function, the other one is not.
 #[track_caller]
 fn assert_names_scripts(interpreter: OsString, file: &str, operation: &str) {

@@ -3,6 +3,7 @@
 //! ```text
 //! table::families() --emit::family, templates/family.rs.jinja--> capi/src/generated/{atomics,rma,..}.rs
 //! capi/src/**/*.rs --syn--> model::Api --emit::*, templates/*.jinja--> header, hash, four low layers
+//! table::families(), FORTRAN_KINDS --emit::fortran_typed, templates/fortran/*.jinja--> Fortran's typed layer
 //! ```
 //!
 //! [`model`] reads the sources once, and refuses what a binding could not express. Each file in [`emit`]
@@ -54,6 +55,10 @@ pub fn outputs(root: &Path) -> anyhow::Result<Vec<(PathBuf, String)>> {
         ),
     ];
     let mut outputs = families(root)?;
+    for (name, text) in emit::fortran_typed::emit(&api)? {
+        let path = format!("bindings/fortran/src/{name}.f90");
+        outputs.push((root.join(path), text));
+    }
     for (path, text) in emitted {
         let text = text.with_context(|| format!("cannot generate {path}"))?;
         outputs.push((root.join(path), text));

@@ -66,7 +66,7 @@ pub(super) fn line(file: &str, line: u32, function: &str) -> String {
     }
 }
 
-/// Whether an instruction belongs to the C++ layer, whose functions are compiled into the program.
+/// Whether an instruction belongs to the C++ or the Fortran layer, whose functions are compiled into the program.
 pub(super) fn is_wrapper(address: u64) -> bool {
     look_up(address).is_some_and(|known| match known.frames.is_empty() {
         false => known.frames.iter().all(Frame::is_wrapper),
@@ -82,8 +82,12 @@ impl Frame {
     }
 }
 
-/// Whether it is a mangled name of C++ in the namespace `nvshmemrs`. Rust's names, of the crate, have a hash at their end.
+/// Whether it is a mangled name of C++ in the namespace `nvshmemrs`, or of Fortran in a module of the layer. Rust's names, of the
+/// crate, have a hash at their end.
 fn in_our_namespace(symbol: &str) -> bool {
+    if let Some((module, _)) = in_module(symbol) {
+        return module.starts_with("nvshmemrs_");
+    }
     // What is within a function, as a lambda, has a second Z.
     let name = symbol
         .strip_prefix("_ZN")
@@ -144,10 +148,7 @@ fn frames(file: &Loader, address: u64) -> Result<Vec<Frame>, Box<dyn std::error:
 /// A function's name without its arguments and its result, and without what Fortran puts before it.
 fn short(name: &str) -> String {
     let name = name.replace("(anonymous namespace)::", "");
-    if let Some((_, procedure)) = name
-        .strip_prefix("__")
-        .and_then(|name| name.split_once("_MOD_"))
-    {
+    if let Some((_, procedure)) = in_module(&name) {
         return procedure.to_string();
     }
     let (mut depth, mut start) = (0, 0);
@@ -164,6 +165,11 @@ fn short(name: &str) -> String {
         }
     }
     name[start..].to_string()
+}
+
+/// The module and the procedure in a name that gfortran made.
+fn in_module(symbol: &str) -> Option<(&str, &str)> {
+    symbol.strip_prefix("__")?.split_once("_MOD_")
 }
 
 /// A file as a user in the current folder would call it.
@@ -211,11 +217,14 @@ mod tests {
         assert!(in_our_namespace(
             "_ZZNK9nvshmemrs8throwing7runtime5my_peEvENKUlPiE_clES2_"
         ));
+        assert!(in_our_namespace("__nvshmemrs_rma_MOD_put_real64_0"));
         for other in [
             "nvshmemrs_put",
             "main",
             "_ZN4halo8exchangeEv",
             "_ZZN4halo8exchangeEvENKUlvE_clEv",
+            "__halo_MOD_exchange",
+            "__nvshmem_MOD_put",
             "_ZN9nvshmemXX3putEv",
             "_ZN9nvshmemrs5sites4walk6caller17h93a9e9e6e0e4c455E",
         ] {

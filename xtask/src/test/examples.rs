@@ -1,5 +1,5 @@
 //! The landscape example in its four languages, in small, and the tutorial. Each checks its result against a single-process run of
-//! its own; here the four results of the landscape are compared, bit for bit.
+//! its own; here the results of the landscape are compared, bit for bit.
 
 use crate::tree::Tree;
 use crate::{build_only, run};
@@ -84,7 +84,12 @@ pub(super) fn cxx(tree: &Tree, expected: Option<&str>) -> Result<()> {
     made(tree, "examples/cpp", expected)
 }
 
-/// The landscape of a folder with a makefile.
+/// `examples/fortran/landscape.f90`, which must come to `expected`.
+pub(super) fn fortran(tree: &Tree, expected: Option<&str>) -> Result<()> {
+    made(tree, "examples/fortran", expected)
+}
+
+/// The landscape in a folder with a Makefile.
 fn made(tree: &Tree, folder: &str, expected: Option<&str>) -> Result<()> {
     let folder = tree.root.join(folder);
     let library = format!("LIBDIR={}", tree.release().display());

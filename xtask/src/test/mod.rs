@@ -85,6 +85,9 @@ pub(crate) fn test(tree: &Tree, quick: bool) -> Result<ExitCode> {
         steps.step("example: Julia", || {
             examples::julia(tree, fingerprint.as_deref())
         });
+        steps.step("example: Fortran", || {
+            examples::fortran(tree, fingerprint.as_deref())
+        });
         steps.step("tutorial: Python", || examples::tutorial(tree));
     }
     steps.step("README program", || readme(tree));

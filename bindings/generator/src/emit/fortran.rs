@@ -7,7 +7,7 @@ use minijinja::context;
 use std::collections::BTreeSet;
 
 /// Longest line and longest name that Fortran 2018 allows.
-const LINE: usize = 132;
+pub(super) const LINE: usize = 132;
 const NAME: usize = 63;
 
 /// The Fortran module.

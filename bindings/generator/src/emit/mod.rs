@@ -4,6 +4,7 @@ pub mod cpp;
 pub mod exports;
 pub mod family;
 pub mod fortran;
+pub mod fortran_typed;
 pub mod hash;
 pub mod header;
 pub mod julia;

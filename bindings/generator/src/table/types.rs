@@ -106,6 +106,64 @@ pub const DTYPES: [(&str, Option<Scalar>); 14] = [
     ("COMPLEXF", None), ("COMPLEXD", None),
 ];
 
+/// A kind of Fortran that has an element type.
+pub struct FortranKind {
+    /// What names of types and procedures end with.
+    pub name: &'static str,
+    /// How it is declared.
+    pub ty: &'static str,
+    /// Size in bytes.
+    pub bytes: usize,
+    /// Its member of `nvshmemrs_dtype`. Unsigned numbers travel in the signed kind of their size, and say so by a dtype of their own.
+    pub dtype: &'static str,
+}
+
+impl FortranKind {
+    /// The number type that it is, if it can be compared.
+    pub fn scalar(&self) -> Option<Scalar> {
+        DTYPES
+            .iter()
+            .find(|dtype| dtype.0 == self.dtype)
+            .and_then(|dtype| dtype.1)
+    }
+
+    /// The kind that a number type of C travels in.
+    pub fn of(scalar: Scalar) -> Option<&'static Self> {
+        FORTRAN_KINDS.iter().find(|kind| {
+            kind.scalar().is_some_and(|own| {
+                own.floating() == scalar.floating() && own.size() == scalar.size()
+            })
+        })
+    }
+}
+
+const fn kind(
+    name: &'static str,
+    ty: &'static str,
+    bytes: usize,
+    dtype: &'static str,
+) -> FortranKind {
+    FortranKind {
+        name,
+        ty,
+        bytes,
+        dtype,
+    }
+}
+
+/// Every kind that Fortran's typed layer serves.
+#[rustfmt::skip]
+pub const FORTRAN_KINDS: [FortranKind; 8] = [
+    kind("int8",           "integer(c_int8_t)",         1,  "INT8"),
+    kind("int16",          "integer(c_int16_t)",        2,  "INT16"),
+    kind("int32",          "integer(c_int32_t)",        4,  "INT32"),
+    kind("int64",          "integer(c_int64_t)",        8,  "INT64"),
+    kind("real32",         "real(c_float)",             4,  "FLOAT"),
+    kind("real64",         "real(c_double)",            8,  "DOUBLE"),
+    kind("complex_real32", "complex(c_float_complex)",  8,  "COMPLEXF"),
+    kind("complex_real64", "complex(c_double_complex)", 16, "COMPLEXD"),
+];
+
 /// Lists of types: each of the standards' typed functions is there for those of one list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum List {

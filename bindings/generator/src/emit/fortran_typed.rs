@@ -1,0 +1,377 @@
+//! `bindings/fortran/src/nvshmemrs*.f90`, except what is written by hand: generic names over the kinds and ranks of Fortran.
+//!
+//! The templates have one procedure per operation, which is repeated here for each kind and rank. Which atomic operations, waits and
+//! reductions there are, and on which types, comes from the table of families.
+
+use super::fortran::LINE;
+use crate::model::Api;
+use crate::table::types::{FORTRAN_KINDS, FortranKind};
+use crate::table::waits::{Form, Of};
+use crate::table::{self, Body, Row, Way};
+use anyhow::{Context, Result, ensure};
+use minijinja::{Value, context};
+
+/// The modules: name and text. A module comes after those that it uses.
+pub fn emit(api: &Api) -> Result<Vec<(&'static str, String)>> {
+    let families = table::families();
+    let rows = |file: &str| {
+        let family = families.iter().find(|family| family.file == file);
+        family
+            .map(|family| &family.rows)
+            .with_context(|| format!("the table has no family `{file}`"))
+    };
+    let kinds: Vec<Value> = FORTRAN_KINDS.iter().map(kind).collect();
+    let ranks: Vec<Value> = (0..=3).map(rank).collect();
+    let common = context! { kinds, ranks };
+    let constants: Vec<&str> = api
+        .enums
+        .iter()
+        .flat_map(|item| &item.members)
+        .map(|member| member.name.as_str())
+        .filter(|name| !name.starts_with("NVSHMEMRS_LANGUAGE") && !name.contains("_TEAM_"))
+        .collect();
+    let modules = [
+        (
+            "nvshmemrs_arrays",
+            include_str!("../../templates/fortran/arrays.f90.jinja"),
+            context! { ..common.clone() },
+        ),
+        (
+            "nvshmemrs_rma",
+            include_str!("../../templates/fortran/rma.f90.jinja"),
+            context! { ..common.clone() },
+        ),
+        (
+            "nvshmemrs_strided",
+            include_str!("../../templates/fortran/strided.f90.jinja"),
+            context! { ..common.clone() },
+        ),
+        (
+            "nvshmemrs_atomics",
+            include_str!("../../templates/fortran/atomics.f90.jinja"),
+            context! { operations => atomics(rows("atomics")?)? },
+        ),
+        (
+            "nvshmemrs_waits",
+            include_str!("../../templates/fortran/waits.f90.jinja"),
+            context! { waits => waits(rows("point_to_point")?), ..common.clone() },
+        ),
+        (
+            "nvshmemrs_collectives",
+            include_str!("../../templates/fortran/collectives.f90.jinja"),
+            context! { collectives => collectives(rows("collectives")?)?, ..common.clone() },
+        ),
+        (
+            "nvshmemrs",
+            include_str!("../../templates/fortran/nvshmemrs.f90.jinja"),
+            context! { constants, ..common.clone() },
+        ),
+    ];
+    modules
+        .into_iter()
+        .map(|(name, template, context)| {
+            let text = super::render(template, context)
+                .with_context(|| format!("cannot generate the module {name}"))?;
+            let text: String = text.lines().map(fold).collect();
+            if let Some(line) = text.lines().find(|line| line.chars().count() > LINE) {
+                anyhow::bail!(
+                    "in {name} a line is longer than Fortran's {LINE} characters: {line}"
+                );
+            }
+            Ok((name, text))
+        })
+        .collect()
+}
+
+/// A line of code, continued after a comma where it is longer than is good to read.
+fn fold(line: &str) -> String {
+    const WIDTH: usize = 120;
+    let mut folded = String::new();
+    let mut rest = line.to_string();
+    let indent = line.len() - line.trim_start().len() + 4;
+    while rest.len() > WIDTH && !rest.trim_start().starts_with('!') {
+        let mut quoted = false;
+        let mut at = None;
+        for (index, character) in rest
+            .char_indices()
+            .take_while(|(index, _)| *index < WIDTH - 2)
+        {
+            quoted ^= character == '\'';
+            if character == ',' && !quoted && rest[index..].starts_with(", ") {
+                at = Some(index + 1);
+            }
+        }
+        let Some(at) = at else { break };
+        folded += &format!("{} &\n", &rest[..at]);
+        rest = format!("{:indent$}{}", "", rest[at..].trim_start());
+    }
+    folded + &rest + "\n"
+}
+
+fn kind(kind: &FortranKind) -> Value {
+    let of = kind.scalar();
+    context! {
+        name => kind.name,
+        ty => kind.ty,
+        bytes => kind.bytes,
+        dtype => format!("NVSHMEMRS_DTYPE_{}", kind.dtype),
+        compared => of.is_some(),
+        floating => of.is_some_and(|of| of.floating()),
+        bits => 8 * kind.bytes,
+    }
+}
+
+fn rank(rank: usize) -> Value {
+    let list = |text: &str| vec![text; rank].join(", ");
+    let dims = if rank == 0 {
+        String::new()
+    } else {
+        format!("({})", list(":"))
+    };
+    // Indices of the second element along each dimension.
+    let next: Vec<String> = (0..rank)
+        .map(|d| {
+            let indices: Vec<_> = (0..rank)
+                .map(|at| if at == d { "2" } else { "1" })
+                .collect();
+            indices.join(", ")
+        })
+        .collect();
+    let extents = ["rows", "columns", "layers"];
+    let extents = if rank == 1 {
+        &["extent"][..]
+    } else {
+        &extents[..rank]
+    };
+    context! { rank => rank, dims, first => list("1"), next, extents => extents.join(", ") }
+}
+
+/// The generic names of the atomic operations, and their forms.
+fn atomics(rows: &[Row]) -> Result<Vec<Value>> {
+    let mut names: Vec<String> = Vec::new();
+    for row in rows {
+        let name = generic(row)?;
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let operation = |name: &String| {
+        let forms = rows
+            .iter()
+            .filter(|row| generic(row).is_ok_and(|own| own == *name));
+        let forms = forms.map(atomic).collect::<Result<Vec<_>>>()?;
+        // The table's texts speak of one type of C; here a name serves several.
+        let first = rows
+            .iter()
+            .find(|row| generic(row).is_ok_and(|own| own == *name));
+        let docs = first.map(|row| {
+            let docs = row.docs().join("\n").replace("32-bit integer", "number");
+            let docs = docs.replace("64-bit integer", "number");
+            docs.replace(" It serves signed and unsigned integers.", "")
+                .replace(
+                    " It wraps around, so it serves signed and unsigned integers.",
+                    " Integers wrap around.",
+                )
+                .replace("must be aligned to 4", "must be aligned to its size")
+                .replace("32`, but", "`, but")
+                .replace(
+                    "at the symmetric address `dest`",
+                    "`dest`, which is symmetric,",
+                )
+                .replace(
+                    "at the symmetric address `source`",
+                    "`source`, which is symmetric,",
+                )
+                .replace("local memory at `fetch`", "`fetch`")
+        });
+        let docs: Vec<String> = docs.unwrap_or_default().lines().map(String::from).collect();
+        Ok(context! { name, docs => super::wrap(&docs, 112), forms })
+    };
+    names.iter().map(operation).collect()
+}
+
+/// The name that all forms of an operation have.
+fn generic(row: &Row) -> Result<String> {
+    let typed = row
+        .typed
+        .first()
+        .context("an operation has no typed name")?;
+    Ok(typed.name.replace("TYPE_", ""))
+}
+
+fn atomic(row: &Row) -> Result<Value> {
+    let of = row.of.context("an atomic operation has no type")?;
+    let kind = FortranKind::of(of).context("Fortran has no such kind")?;
+    let mut declarations = Vec::new();
+    let mut passed = Vec::new();
+    for (index, arg) in row.args.iter().enumerate() {
+        let last = index + 1 == row.args.len();
+        let name = arg.name;
+        let (attributes, value) = match (arg.way, name) {
+            (_, "dest") => ("intent(inout), target", format!("c_loc({name})")),
+            (_, "source") => ("intent(in), target", format!("c_loc({name})")),
+            (Way::Output, _) if last => ("intent(inout)", name.into()),
+            (Way::Output, _) => (
+                "intent(inout), target, asynchronous",
+                format!("c_loc({name})"),
+            ),
+            _ => ("intent(in)", name.to_string()),
+        };
+        let ty = if name == "pe" {
+            "integer(c_int32_t)"
+        } else {
+            kind.ty
+        };
+        declarations.push(format!("{ty}, {attributes} :: {name}"));
+        passed.push(value);
+    }
+    let names: Vec<_> = row.args.iter().map(|arg| arg.name).collect();
+    Ok(context! {
+        kind => kind.name,
+        c => row.name,
+        names => names.join(", "),
+        declarations,
+        passed => passed.join(", "),
+    })
+}
+
+fn waits(rows: &[Row]) -> Vec<Value> {
+    let wait = |row: &Row| {
+        let Body::Wait(Form { waits, of, vector }) = row.body else {
+            return None;
+        };
+        let of_name = match of {
+            Of::One => "one",
+            Of::All => "all",
+            Of::Any => "any",
+            Of::Some => "some",
+        };
+        let docs: Vec<String> = row
+            .docs()
+            .iter()
+            .map(|line| {
+                line.replace("the `count` elements at the symmetric address `ivars` of this PE", "the elements of `ivars`")
+                    .replace("this PE's copy of the element at the symmetric address `ivar`", "this PE's copy of `ivar`, which is symmetric,")
+                    .replace("the one at `value`", "`value`")
+                    .replace("the one of index i at `values`, of which there are `count`", "`values(i)`")
+                    .replace(", SIZE_MAX if none does", ", 0 if none does")
+                    .replace("gives SIZE_MAX", "gives 0")
+                    .replace("gives 1 or 0", "gives true or false")
+                    .replace("it gives 1.", "it gives true.")
+                    .replace(": an integer, float or double", ", by default the kind's own; one of the unsigned ones compares as such")
+                    .replace(" `status` may be NULL; a number other than 0 in it excludes the element.", " `ivars` must be contiguous. An element whose `excluded` is true does not count.")
+                    .replace("`status`", "`excluded`")
+                    .replace("`indices` has room for `count` numbers", "`indices` has at least the size of `ivars`")
+            })
+            .collect();
+        Some(context! {
+            name => row.name, of => of_name, waits, vector, docs => super::wrap(&docs, 112),
+        })
+    };
+    rows.iter().filter_map(wait).collect()
+}
+
+/// A collective: its arguments behind `dest` and `source`, which elements `dest` has for those of `source`, and its docs.
+struct Collective {
+    name: &'static str,
+    form: &'static str,
+    /// What must hold of the sizes, in Fortran and in words; `n` is the number of members.
+    rule: &'static str,
+    words: &'static str,
+    docs: &'static str,
+}
+
+#[rustfmt::skip]
+const COLLECTIVES: [Collective; 9] = [
+    Collective { name: "broadcast", form: "root",
+        rule: "size(dest) == size(source)", words: "as many elements as `source`",
+        docs: "Copies `source` of the member with the number `root` to `dest` of every member, the root included. They have one \
+               size. `source` may be `dest`; they must not overlap otherwise." },
+    Collective { name: "reduce", form: "reduce",
+        rule: "size(dest) == size(source)", words: "as many elements as `source`",
+        docs: "Combines `source` of every member by `op`, one of NVSHMEMRS_OP_*, element by element, in team order, and writes the \
+               result to `dest` of every member: the same bits on every member and in every run. `source` may be `dest`; they must \
+               not overlap otherwise." },
+    Collective { name: "fcollect", form: "bytes",
+        rule: "size(dest) == n * size(source)", words: "room for `source` of every member",
+        docs: "Puts together `source` of every member, in team order, in `dest` of every member. `dest` has as many elements as \
+               all of them together: with one dimension more than `source`, the last one is the member. In place `source` is the \
+               member's own part of `dest`; otherwise they must not overlap." },
+    Collective { name: "collect", form: "bytes",
+        rule: "size(dest) >= size(source)", words: "at least as many elements as `source`",
+        docs: "Puts together what every member brings, which may differ in size, in team order, in `dest` of every member. `dest` \
+               must have room for all of it, which is not checked further than the allocation it lies in. `source` and `dest` must \
+               not overlap." },
+    Collective { name: "alltoall", form: "alltoall",
+        rule: "size(dest) == size(source) .and. modulo(size(source), max(n, 1)) == 0",
+        words: "as many elements as `source`, a multiple of the number of members",
+        docs: "Sends part j of `source` to member j, where it becomes part i of `dest`, i being the sender's number. Both have one \
+               part per member: the last dimension, or blocks of size(source) / n_pes elements. `source` may be `dest`; they must \
+               not overlap otherwise." },
+    Collective { name: "alltoalls", form: "strided",
+        rule: "min((size(dest) - 1) / max(dest_stride, 1), (size(source) - 1) / max(source_stride, 1)) >= n * count - 1",
+        words: "and `source` too, `count` elements per member with these strides",
+        docs: "As `nvshmemrs_alltoall` for parts of `count` elements that lie `dest_stride` and `source_stride` elements apart, \
+               each at least 1. Elements in between stay as they are. `source` and `dest` must not overlap." },
+    Collective { name: "reducescatter", form: "scatter",
+        rule: "size(source) == n * size(dest)", words: "one part per member of what `source` has",
+        docs: "As `nvshmemrs_reduce`, but member i keeps only part i of the result in `dest`. `source` has one such part per \
+               member. In place `dest` is the member's own part of `source`; otherwise they must not overlap." },
+    Collective { name: "inscan", form: "reduce",
+        rule: "size(dest) == size(source)", words: "as many elements as `source`",
+        docs: "Inclusive scan: combines `source` of the members up to and including the caller by `op`, element by element, in team \
+               order, and writes the result to the caller's `dest`. `source` may be `dest`; they must not overlap otherwise." },
+    Collective { name: "exscan", form: "reduce",
+        rule: "size(dest) == size(source)", words: "as many elements as `source`",
+        docs: "Exclusive scan: as `nvshmemrs_inscan` over the members before the caller. Member 0 gets the identity of `op`: 0 for \
+               sum, or and xor, 1 for prod, all bits for and, the largest value for min and the smallest for max." },
+];
+
+fn collectives(rows: &[Row]) -> Result<Vec<Value>> {
+    let moving = rows
+        .iter()
+        .filter(|row| !["barrier", "sync"].contains(&row.name.as_str()));
+    ensure!(
+        moving
+            .map(|row| row.name.as_str())
+            .eq(COLLECTIVES.iter().map(|item| item.name)),
+        "the table has other collectives than Fortran's layer"
+    );
+    let collective = |item: &Collective| {
+        let row = rows.iter().find(|row| row.name == item.name);
+        let standard = row.map(|row| row.docs().join(" ")).unwrap_or_default();
+        // "OpenSHMEM 1.5 section 9.9.5 (`shmem_broadcastmem`)." and the like.
+        let at = ["OpenSHMEM 1", "NVSHMEM `"]
+            .iter()
+            .find_map(|mark| standard.find(mark));
+        let standard = &standard[at.context("a collective is of no standard")?..];
+        let standard = standard.split("Errors").next().unwrap_or_default().trim();
+        let kinds = if ["reduce", "scatter"].contains(&item.form) {
+            " `dtype` is by default the kind's own; one of the same size, such as NVSHMEMRS_DTYPE_UINT32, combines as that."
+        } else {
+            ""
+        };
+        let docs = [
+            format!("{}{kinds}", item.docs),
+            String::new(),
+            format!(
+                "Collective over `team`, by default WORLD, with the same arguments. `dest` and `source` are symmetric and contiguous. \
+                 With `stream` it is queued; else it returns when `dest` is written and `source` may be reused. {standard}"
+            ),
+            "Errors, on every member, and nothing is written: INVALID_VALUE, MISMATCH, NOT_SYMMETRIC, OUT_OF_BOUNDS, \
+             PEER_ARGUMENT, BAD_HANDLE; also PE_DIED, TIMEOUT, INTERRUPTED."
+                .into(),
+        ];
+        let extra = match item.form {
+            "root" => "root, ",
+            "strided" => "dest_stride, source_stride, count, ",
+            "reduce" | "scatter" => "op, ",
+            _ => "",
+        };
+        let counts = item.form == "alltoall" || item.rule.contains("n * ");
+        Ok(context! {
+            extra, counts, name => item.name, form => item.form, rule => item.rule, words => item.words, docs => super::wrap(&docs, 112),
+        })
+    };
+    COLLECTIVES.iter().map(collective).collect()
+}

@@ -1,0 +1,165 @@
+//! The typed layer of Fortran: every kind, rank and operation; arrays; misuse; the program of its README; its versions.
+
+use nvshmemrs_tests::compile::{compile_as, fortran_modules};
+use nvshmemrs_tests::{Output, compile_fortran, launcher, run, workspace};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// A job of three PEs on two busy cores takes seconds.
+const SLOW: Duration = Duration::from_secs(240);
+
+fn source(name: &str) -> PathBuf {
+    workspace().join("tests/fortran").join(name)
+}
+
+#[track_caller]
+fn job(program: &Path, n_pes: u32) -> Output {
+    let mut command = launcher(n_pes, &[]);
+    run(command.arg(program).env("NVSHMEMRS_TRACK", "1"), SLOW)
+}
+
+/// Each PE prints one line, and the list of what is left has these words.
+#[track_caller]
+fn passes(program: &Path, name: &str, counts: &[u32], left: &str) {
+    for &n_pes in counts {
+        let output = job(program, n_pes);
+        output.assert_success();
+        let mut lines: Vec<&str> = output.stdout.lines().collect();
+        lines.sort_unstable();
+        let expected: Vec<String> = (0..n_pes)
+            .map(|pe| format!("{name} ok PE {pe} of {n_pes} (Fortran)"))
+            .collect();
+        assert_eq!(lines, expected, "{}", output.describe());
+        output.assert_stderr(left);
+    }
+}
+
+#[test]
+fn every_kind_with_every_rank_and_operation() {
+    let folder = source("");
+    let include = format!("-I{}", folder.display());
+    let program = compile_as(&source("kinds.F90"), "fortran-kinds", &["-cpp", &include]);
+    passes(&program, "kinds", &[2, 3], "everything is freed");
+}
+
+#[test]
+fn symmetric_arrays() {
+    for checked in [&[][..], &["-fcheck=all", "-O0"]] {
+        let name = format!("fortran-arrays{}", checked.len());
+        let program = compile_as(&source("arrays.f90"), &name, checked);
+        passes(&program, "arrays", &[1, 2, 3], "everything is freed");
+    }
+}
+
+#[test]
+fn mistakes_come_back_by_stat_and_errmsg() {
+    let program = compile_as(&source("misuse.f90"), "fortran-misuse", &[]);
+    // The array that outlives the job is named with the line that made it.
+    passes(&program, "misuse", &[2, 3], "misuse.f90:");
+}
+
+#[test]
+fn without_stat_an_error_stops_with_the_text_of_the_library() {
+    let program = compile_as(&source("stops.f90"), "fortran-stops", &[]);
+    let output = job(&program, 1);
+    assert!(!output.status.success(), "{}", output.describe());
+    output.assert_stderr("ERROR STOP argument `pe` is PE 1; it must be PE 0");
+    assert!(
+        !output.stdout.contains("not reached"),
+        "{}",
+        output.describe()
+    );
+}
+
+#[test]
+fn arrays_of_another_rank_or_kind_do_not_compile() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("wrong.f90");
+    for (call, word) in [
+        ("call nvshmemrs_put(field%values, row, 0)", "nvshmemrs_put"),
+        (
+            "call nvshmemrs_put(field%values(1, :), [1, 2], 0)",
+            "nvshmemrs_put",
+        ),
+        (
+            "call nvshmemrs_reduce(field%values, [1], NVSHMEMRS_OP_SUM)",
+            "nvshmemrs_reduce",
+        ),
+        ("call field%allocate(3)", "columns"),
+    ] {
+        let text = format!(
+            "program wrong\n  use nvshmemrs\n  implicit none\n  type(nvshmemrs_real64_array2) :: field\n  \
+             real(kind(1d0)) :: row(2) = 0\n  print *, row\n  {call}\nend program wrong\n"
+        );
+        fs::write(&file, text).expect("a source file");
+        let built = std::process::Command::new("gfortran")
+            .arg("-fsyntax-only")
+            .arg("-I")
+            .arg(fortran_modules())
+            .arg(&file)
+            .output()
+            .expect("gfortran runs");
+        let said = String::from_utf8_lossy(&built.stderr);
+        assert!(
+            !built.status.success() && said.contains(word),
+            "{call}: {said}"
+        );
+    }
+}
+
+/// The first program of the README, as a reader would compile it.
+#[test]
+fn the_program_of_the_readme() {
+    let readme = workspace().join("bindings/fortran/README.md");
+    let readme = fs::read_to_string(readme).expect("the README");
+    let program = readme
+        .split_once("```fortran\n")
+        .and_then(|(_, rest)| rest.split_once("```"))
+        .expect("a program in the README")
+        .0;
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("fortran-readme.f90");
+    fs::write(&file, program).expect("a source file");
+    let output = job(&compile_fortran(&file), 3);
+    output.assert_success();
+    for pe in 0..3 {
+        let left = (pe + 2) % 3;
+        output.assert_stdout(&format!(
+            "PE {pe} of 3: the left neighbour sent {left}, and the sum is 3"
+        ));
+    }
+}
+
+/// The manifests name the version of the workspace, and the Makefile all modules.
+#[test]
+fn the_manifests_are_those_of_this_version() {
+    let folder = workspace().join("bindings/fortran");
+    let read = |name: &str| fs::read_to_string(folder.join(name)).expect(name);
+    let version = env!("CARGO_PKG_VERSION");
+    assert!(read("fpm.toml").contains(&format!("version = \"{version}\"")));
+    assert!(read("CMakeLists.txt").contains(&format!("VERSION {version} ")));
+    let makefile = read("Makefile");
+    let modules = makefile
+        .lines()
+        .find_map(|line| line.strip_prefix("MODULES = "));
+    let mut built: Vec<String> = modules
+        .expect("the list of the modules")
+        .split(' ')
+        .map(|name| format!("nvshmemrs_{name}.f90"))
+        .collect();
+    built.push("nvshmemrs.f90".into());
+    built.sort();
+    let mut files: Vec<String> = fs::read_dir(folder.join("src"))
+        .expect("the modules")
+        .map(|entry| {
+            entry
+                .expect("a module")
+                .file_name()
+                .to_string_lossy()
+                .into_owned()
+        })
+        .collect();
+    files.sort();
+    assert_eq!(built, files);
+}
