@@ -18,7 +18,7 @@
 //   * waits and tests are acquires. fence is a release towards every PE. quiet is a full barrier of the calling thread.
 //   * collectives: what each member's group did before is visible to the groups of all members that have returned.
 //
-// Collectives take a team and a slot, below 128. All members call with the same slot, and calls of one slot have the same order on all
+// Collectives take a team and a slot, below 128 in jobs of up to 64 PEs, else below 8192 / n_pes. All members call with the same slot, and calls of one slot have the same order on all
 // members. Blocks that call at the same time use different slots, such as blockIdx.x. They return 0, or -1 if the job was broken or this PE
 // is no member; `dest` is undefined then. Every block that takes part must be running at once.
 //
@@ -133,7 +133,7 @@ struct Team {
     i32 first;
     i32 step;
     u64 members;
-    // Symmetric offset of flags, u64 each: member m's at ((slot * 2 + parity) * n_pes + m).
+    // Symmetric offset of flags, u64 each: member m's at ((slot * 2 + parity) * n + m).
     u64 sync;
     // A u64 for each slot: how often its members have met.
     u64 epochs;
@@ -158,7 +158,7 @@ struct Report {
 };
 static_assert(sizeof(State) == 64 && sizeof(Job) == 64 && sizeof(Team) == 64 && sizeof(Report) == 40, "as in kernels/state.rs");
 
-enum : u32 { MAGIC = 0x6873766e, VERSION = 3 };
+enum : u32 { STATE_MAGIC = 0x6873766e, STATE_VERSION = 3 };
 // Values of Report::kind.
 enum : u32 { NOTHING = 0, WRONG_PE = 1, WRONG_ADDRESS = 2, WRONG_ALIGNMENT = 3, WRONG_TEAM = 4, WRONG_SLOT = 5, WRONG_ARGUMENT = 6 };
 // Numbers of operations.
@@ -312,7 +312,7 @@ struct Block {
 
 // The texts have no numbers in them, because these would take a stack frame in every kernel.
 template <int = 0> __device__ __noinline__ void bad_state(u32 magic) {
-    if (magic != MAGIC) printf("nvshmemrs: a kernel was called with something that is no nvshmemrs_device_state_t\n");
+    if (magic != STATE_MAGIC) printf("nvshmemrs: a kernel was called with something that is no nvshmemrs_device_state_t\n");
     else printf("nvshmemrs: a kernel was called with a nvshmemrs_device_state_t of another version than it was compiled for\n");
     stop();
 }
@@ -346,7 +346,7 @@ class Given {
     NVSHMEMRS_I_DEVICE Given(const State *state) : state_(state) {}
 
     NVSHMEMRS_I_DEVICE const State &get() const {
-        if (state_->magic != MAGIC || state_->version != VERSION) bad_state(state_->magic);
+        if (state_->magic != STATE_MAGIC || state_->version != STATE_VERSION) bad_state(state_->magic);
         return *state_;
     }
 
@@ -571,6 +571,364 @@ template <class T> NVSHMEMRS_I_DEVICE T atomic_fetch_add(Given s, u32 operation,
     return bits<T>(Adding<T, Word<T>>::fetch(s.word(operation, pe, dest), bits<Word<T>>(value)));
 }
 
+// ---- Waits and tests of words of this PE that others write. ----
+
+template <class T> NVSHMEMRS_I_DEVICE bool compare(int cmp, T left, T right) {
+    switch (cmp) {
+    case NVSHMEMRS_CMP_EQ: return left == right;
+    case NVSHMEMRS_CMP_NE: return left != right;
+    case NVSHMEMRS_CMP_GT: return left > right;
+    case NVSHMEMRS_CMP_LE: return left <= right;
+    case NVSHMEMRS_CMP_LT: return left < right;
+    default: return left >= right;
+    }
+}
+
+// What a call waits for: elements, each compared with `value`, or with its own of `values`.
+template <class T> struct Elements {
+    const T *ivars;
+    u64 count;
+    // Not 0: left out. NULL: none is.
+    const int *status;
+    int cmp;
+    T value;
+    const T *values;
+
+    NVSHMEMRS_I_DEVICE bool excluded(u64 i) const { return status && status[i] != 0; }
+    NVSHMEMRS_I_DEVICE bool holds(u64 i) const {
+        return compare<T>(cmp, (T)load_acquire((const Word<T> *)(ivars + i)), values ? values[i] : value);
+    }
+};
+
+template <class T> NVSHMEMRS_I_DEVICE void check_elements(Given s, u32 operation, const Elements<T> &e) {
+    s.check_own(operation, e.ivars, e.count * sizeof(T), sizeof(T));
+    s.check_argument(e.cmp >= NVSHMEMRS_CMP_EQ && e.cmp <= NVSHMEMRS_CMP_GE, operation, e.cmp);
+}
+
+// Whether each element has held once.
+template <bool WAIT, class T> NVSHMEMRS_I_LOOP bool wait_all(Given s, u32 operation, Elements<T> e) {
+    check_elements(s, operation, e);
+    u32 polls = 0;
+    for (u64 i = 0; i < e.count; i++) {
+        if (e.excluded(i)) continue;
+        while (!e.holds(i))
+            if (!WAIT || (++polls % POLLS == 0 && s.aborted())) return false;
+    }
+    return true;
+}
+
+// An index that holds; ~0 if none does, or there is none. A search begins anywhere, so a series of calls comes to every element that holds.
+template <bool WAIT, class T> NVSHMEMRS_I_LOOP u64 wait_any(Given s, u32 operation, Elements<T> e) {
+    check_elements(s, operation, e);
+    u64 mixed = clock() * 0x9e3779b97f4a7c15ull, start = e.count ? (mixed >> 32) % e.count : 0;
+    for (u32 polls = 0;;) {
+        bool candidates = false;
+        for (u64 k = 0; k < e.count; k++) {
+            u64 i = k < e.count - start ? start + k : k - (e.count - start);
+            if (e.excluded(i)) continue;
+            candidates = true;
+            if (e.holds(i)) return i;
+            if (WAIT && ++polls % POLLS == 0 && s.aborted()) return ~0ull;
+        }
+        if (!WAIT || !candidates) return ~0ull;
+    }
+}
+
+// How many hold, and which.
+template <bool WAIT, class T> NVSHMEMRS_I_LOOP u64 wait_some(Given s, u32 operation, unsigned long *indices, Elements<T> e) {
+    check_elements(s, operation, e);
+    for (u32 polls = 0;;) {
+        bool candidates = false;
+        u64 found = 0;
+        for (u64 i = 0; i < e.count; i++) {
+            if (e.excluded(i)) continue;
+            candidates = true;
+            if (e.holds(i)) indices[found++] = i;
+            else if (WAIT && ++polls % POLLS == 0 && s.aborted()) return found;
+        }
+        if (found || !WAIT || !candidates) return found;
+    }
+}
+
+NVSHMEMRS_I_DEVICE u64 signal_wait(Given s, const u64 *signal, int cmp, u64 value) {
+    s.check_own(SIGNAL_WAIT, signal, 8, 8);
+    s.check_argument(cmp >= NVSHMEMRS_CMP_EQ && cmp <= NVSHMEMRS_CMP_GE, SIGNAL_WAIT, cmp);
+    for (u32 polls = 1;; polls++) {
+        u64 seen = load_acquire(signal);
+        if (compare(cmp, seen, value) || (polls % POLLS == 0 && s.aborted())) return seen;
+    }
+}
+
+// ---- Teams. ----
+
+// A team, if this PE is a member; else one of no PEs. The rows lie behind the job, which saves a load.
+NVSHMEMRS_I_DEVICE const Team *find_team(const State &s, u64 handle) {
+    const Job *job = (const Job *)s.job;
+    const Team *team = (const Team *)(job + 1) + (u32)handle;
+    return (u32)handle < job->n_teams && team->n > 0 && team->generation == (u32)(handle >> 32) ? team : nullptr;
+}
+NVSHMEMRS_I_DEVICE i32 pe_of(const Team &team, i32 member) {
+    return team.step ? team.first + member * team.step : ((const i32 *)team.members)[member];
+}
+NVSHMEMRS_I_DEVICE i32 member_of(const Team &team, i32 pe) {
+    for (i32 m = 0; m < team.n; m++)
+        if (pe_of(team, m) == pe) return m;
+    return -1;
+}
+
+// ---- Collectives. ----
+
+// A call of a group, which meets its like on the other members. All threads of the group have the same one.
+template <class G> class Call {
+  public:
+    const State &s;
+    const Team *team;
+
+    NVSHMEMRS_I_DEVICE Call(Given given, u32 operation, u64 handle, u32 slot) : s(given.get()), team(find_team(s, handle)), slot_(slot) {
+        const Job *job = (const Job *)s.job;
+        if (s.check && !team) report(s.job, WRONG_TEAM, operation, s.my_pe, handle, 0);
+        if (s.check && slot >= job->slots) report(s.job, WRONG_SLOT, operation, s.my_pe, slot, 0);
+        good_ = team && slot < job->slots;
+        if (good_) epoch_ = load_relaxed(counter());
+    }
+
+    NVSHMEMRS_I_DEVICE bool good() const { return good_; }
+
+    // Symmetric memory of member m.
+    NVSHMEMRS_I_DEVICE u64 on(i32 m, const void *own) const { return (u64)own + (u64)(i64)(pe_of(*team, m) - s.my_pe) * s.stride; }
+
+    // `bytes` bytes of this PE are symmetric, if that is to be checked.
+    NVSHMEMRS_I_DEVICE void check(u32 operation, const void *own, u64 bytes, u32 align) const {
+        if (s.check) check_memory(s.job, s.base + (u64)s.my_pe * s.stride, s.n_pes, operation, s.my_pe, (u64)own, bytes, align);
+    }
+
+    // Returns when all members have come, and what their groups did before can be seen; false: the job is broken.
+    NVSHMEMRS_I_DEVICE bool meet() {
+        if (!good_) return false;
+        epoch_++;
+        u64 row = team->sync + ((u64)slot_ * 2 + (epoch_ & 1)) * team->n * 8, own = s.base + (u64)s.my_pe * s.stride + row;
+        // What the group's threads did comes before what one of them announces.
+        G::sync();
+        for (i32 m = G::rank(); m < team->n; m += G::size())
+            if (m != team->me) store_release((u64 *)(s.base + (u64)pe_of(*team, m) * s.stride + row) + team->me, epoch_);
+        if (G::rank() == 0) store_relaxed(counter(), epoch_);
+        bool came = true;
+        for (i32 m = G::rank(); m < team->n && came; m += G::size())
+            for (u32 polls = 1; m != team->me && load_acquire((const u64 *)own + m) < epoch_; polls++)
+                if (polls % POLLS == 0 && load_relaxed((const u32 *)s.abort)) {
+                    came = false;
+                    break;
+                }
+        good_ = !G::any(!came);
+        return good_;
+    }
+
+    // The end of a call: nobody reads this PE's source any more.
+    NVSHMEMRS_I_DEVICE int leave() { return meet() ? 0 : -1; }
+
+  private:
+    NVSHMEMRS_I_DEVICE u64 *counter() const { return (u64 *)team->epochs + slot_; }
+    u32 slot_;
+    bool good_;
+    u64 epoch_;
+};
+
+template <class G> NVSHMEMRS_I_LOOP int barrier(Given s, u32 operation, u64 team, u32 slot) {
+    Call<G> call(s, operation, team, slot);
+    return call.leave();
+}
+
+template <class G, u32 ALIGN> NVSHMEMRS_I_LOOP int broadcast(Given s, u64 team, void *dest, const void *source, u64 bytes, i32 root, u32 slot) {
+    Call<G> call(s, BROADCAST, team, slot);
+    if (!call.good()) return -1;
+    call.check(BROADCAST, dest, bytes, ALIGN);
+    call.check(BROADCAST, source, bytes, ALIGN);
+    s.check_argument(root >= 0 && root < call.team->n, BROADCAST, root);
+    if (!call.meet()) return -1;
+    if (call.team->me != root || dest != source) copy<G, ALIGN>((u64)dest, call.on(root, source), bytes);
+    return call.leave();
+}
+
+// Member m's part goes to the m-th place of `dest`. STEP: from which place of its source it comes, in parts: 0, or this member's number.
+template <class G, u32 ALIGN, u32 OPERATION>
+NVSHMEMRS_I_LOOP int gather(Given s, u64 team, void *dest, const void *source, u64 bytes, u32 slot) {
+    Call<G> call(s, OPERATION, team, slot);
+    if (!call.good()) return -1;
+    i32 n = call.team->n, me = call.team->me;
+    call.check(OPERATION, dest, bytes * n, ALIGN);
+    call.check(OPERATION, source, OPERATION == ALLTOALL ? bytes * n : bytes, ALIGN);
+    if (!call.meet()) return -1;
+    u64 from = OPERATION == ALLTOALL ? me * bytes : 0;
+    // Each member begins with another one.
+    for (i32 k = 0; k < n; k++) {
+        i32 m = me + k < n ? me + k : me + k - n;
+        copy<G, ALIGN>((u64)dest + m * bytes, call.on(m, source) + from, bytes);
+    }
+    return call.leave();
+}
+
+// ---- Reductions: a left fold in the order of the team, as on the host. ----
+
+enum : u32 { SUM = 1, MIN = 2, MAX = 3, PROD = 4, AND = 5, OR = 6, XOR = 7 };
+
+// Elements as reductions see them.
+struct Half {
+    u16 bits;
+};
+struct Bfloat16 {
+    u16 bits;
+};
+struct Located {
+    double value, place;
+};
+
+// The type that elements are folded in; half and bfloat16 in single precision, rounded once at the end.
+template <class E> struct Wide {
+    typedef E type;
+    static NVSHMEMRS_I_DEVICE E widen(E value) { return value; }
+    static NVSHMEMRS_I_DEVICE E narrow(E value) { return value; }
+};
+template <> struct Wide<Half> {
+    typedef float type;
+    static NVSHMEMRS_I_DEVICE float widen(Half half) {
+        u32 magnitude = half.bits & 0x7fff, sign = (u32)(half.bits & 0x8000) << 16;
+        // A NaN keeps its payload and becomes quiet.
+        if (magnitude > 0x7c00) return device::bits<float>((u32)(sign | 0x7fc00000 | (magnitude & 0x3ff) << 13));
+        return half_to_float(half.bits);
+    }
+    static NVSHMEMRS_I_DEVICE Half narrow(float value) {
+        u32 word = device::bits<u32>(value);
+        if ((word & 0x7fffffff) > 0x7f800000) return {(u16)((word >> 16 & 0x8000) | 0x7e00 | (word >> 13 & 0x3ff))};
+        return {float_to_half(value)};
+    }
+};
+template <> struct Wide<Bfloat16> {
+    typedef float type;
+    static NVSHMEMRS_I_DEVICE float widen(Bfloat16 value) {
+        u32 word = (u32)value.bits << 16;
+        return device::bits<float>((word & 0x7fffffff) > 0x7f800000 ? word | 0x400000 : word);
+    }
+    static NVSHMEMRS_I_DEVICE Bfloat16 narrow(float value) {
+        u32 word = device::bits<u32>(value);
+        // To the nearest, of two the even one.
+        if ((word & 0x7fffffff) > 0x7f800000) return {(u16)(word >> 16 | 0x40)};
+        return {(u16)((word + 0x7fff + (word >> 16 & 1)) >> 16)};
+    }
+};
+
+// Integers are unsigned here, but for their order: so they wrap around.
+template <class T, bool INTEGER, bool SIGNED> struct Carried { typedef T type; };
+template <class T, bool SIGNED> struct Carried<T, true, SIGNED> { typedef Word<T> type; };
+template <> struct Carried<signed char, true, true> { typedef i8 type; };
+template <> struct Carried<char, true, true> { typedef i8 type; };
+template <> struct Carried<short, true, true> { typedef i16 type; };
+template <> struct Carried<int, true, true> { typedef i32 type; };
+template <> struct Carried<long, true, true> { typedef i64 type; };
+template <> struct Carried<long long, true, true> { typedef i64 type; };
+template <class T, u32 OP> struct ElementOf {
+    static constexpr bool INTEGER = (T)1 / 2 == 0, SIGNED = (T)-1 < (T)0;
+    typedef typename Carried<T, INTEGER, SIGNED && (OP == MIN || OP == MAX)>::type type;
+};
+
+template <class T, u32 OP> using Number = typename ElementOf<T, OP>::type;
+template <class T, u32 OP> using HalfNumber = Half;
+template <class T, u32 OP> using Bfloat16Number = Bfloat16;
+
+template <class T> NVSHMEMRS_I_DEVICE bool is_nan(T value) { return value != value; }
+
+// The first NaN stays.
+template <u32 OP> struct Fold {
+    template <class T> static NVSHMEMRS_I_DEVICE T fold(T a, T b) {
+        if constexpr (OP == SUM) return (T)(a + b);
+        // Narrow ones would be multiplied as int, and could overflow.
+        else if constexpr (OP == PROD && sizeof(T) == 2) return (T)((u32)a * b);
+        else if constexpr (OP == PROD) return (T)(a * b);
+        else if constexpr (OP == MIN) return (b < a || is_nan(b)) && !is_nan(a) ? b : a;
+        else if constexpr (OP == MAX) return (b > a || is_nan(b)) && !is_nan(a) ? b : a;
+        else if constexpr (OP == AND) return a & b;
+        else if constexpr (OP == OR) return a | b;
+        else return a ^ b;
+    }
+    // The largest value with its place; of equal ones that of the first member.
+    static NVSHMEMRS_I_DEVICE Located fold(Located a, Located b) {
+        return (b.value > a.value || is_nan(b.value)) && !is_nan(a.value) ? b : a;
+    }
+};
+
+// Elements that are loaded at once.
+template <class E, int COUNT> struct alignas(COUNT * sizeof(E)) Pack {
+    E elements[COUNT];
+};
+
+// K packs of a thread, folded over all members. `start` is the first pack of the group's, `end` the first that is not to be done.
+template <class G, class E, u32 OP, int COUNT, int K> struct Folded {
+    typedef Pack<E, COUNT> P;
+    typename Wide<E>::type values[K * COUNT];
+
+    NVSHMEMRS_I_DEVICE void fold(const Call<G> &call, const void *source, u64 start, u64 end) {
+        for (i32 m = 0; m < call.team->n; m++) {
+            u64 from = call.on(m, source);
+            P packs[K];
+            NVSHMEMRS_I_UNROLL
+            for (int k = 0; k < K; k++) {
+                u64 i = start + k * G::size() + G::rank();
+                if (i < end) packs[k] = device::bits<P>(read<Word<P>>(from + i * sizeof(P)));
+                else packs[k] = P();
+            }
+            NVSHMEMRS_I_UNROLL
+            for (int k = 0; k < K * COUNT; k++) {
+                typename Wide<E>::type value = Wide<E>::widen(packs[k / COUNT].elements[k % COUNT]);
+                values[k] = m == 0 ? value : Fold<OP>::fold(values[k], value);
+            }
+        }
+    }
+
+    NVSHMEMRS_I_DEVICE void store(void *dest, u64 start, u64 end) const {
+        NVSHMEMRS_I_UNROLL
+        for (int k = 0; k < K; k++) {
+            u64 i = start + k * G::size() + G::rank();
+            P pack;
+            NVSHMEMRS_I_UNROLL
+            for (int e = 0; e < COUNT; e++) pack.elements[e] = Wide<E>::narrow(values[k * COUNT + e]);
+            if (i < end) write<Word<P>>((u64)dest + i * sizeof(P), device::bits<Word<P>>(pack));
+        }
+    }
+};
+
+// In place, or `source` may be read after `dest` is written: what a round has read is written after all members have read it.
+template <class G, class E, u32 OP, int COUNT, int K>
+NVSHMEMRS_I_DEVICE bool fold_packs(Call<G> &call, void *dest, const void *source, u64 count, bool in_place) {
+    for (u64 start = 0; start < count; start += K * G::size()) {
+        Folded<G, E, OP, COUNT, K> folded;
+        folded.fold(call, source, start, count);
+        if (in_place && !call.meet()) return false;
+        folded.store(dest, start, count);
+    }
+    return true;
+}
+
+// `parts`: whether each member gets a part of its own of the result. If `dest` lies within `source`, the groups of all members have the same size.
+template <class G, class E, u32 OP, u32 OPERATION>
+NVSHMEMRS_I_LOOP int reduce(Given s, u64 team, void *dest, const void *source, u64 count, u32 slot) {
+    Call<G> call(s, OPERATION, team, slot);
+    if (!call.good()) return -1;
+    const u64 bytes = count * sizeof(E), all = OPERATION == REDUCESCATTER ? bytes * call.team->n : bytes;
+    call.check(OPERATION, dest, bytes, sizeof(E));
+    call.check(OPERATION, source, all, sizeof(E));
+    if (!call.meet()) return -1;
+    bool in_place = (u64)dest < (u64)source + all && (u64)source < (u64)dest + bytes;
+    const char *from = (const char *)source + (OPERATION == REDUCESCATTER ? bytes * call.team->me : 0);
+    // Packs of sixteen bytes, where all places allow.
+    constexpr int COUNT = sizeof(E) < 16 ? 16 / sizeof(E) : 1, K = sizeof(E) >= 4 ? 4 : 2;
+    // All members must take the same way in place, and parts may be aligned differently there.
+    u64 mixed = (u64)dest | (u64)source | (OPERATION == REDUCESCATTER ? bytes : 0);
+    u64 packs = mixed % 16 ? 0 : count / COUNT, done = packs * COUNT;
+    if (!fold_packs<G, E, OP, COUNT, K>(call, dest, from, packs, in_place)) return -1;
+    if (!fold_packs<G, E, OP, 1, 1>(call, (char *)dest + done * sizeof(E), from + done * sizeof(E), count - done, in_place)) return -1;
+    // In place the last round's meeting came after the last read.
+    return in_place ? 0 : call.leave();
+}
+
 } // namespace device
 } // namespace nvshmemrs
 
@@ -578,7 +936,7 @@ template <class T> NVSHMEMRS_I_DEVICE T atomic_fetch_add(Given s, u32 operation,
 
 #define NVSHMEMRS_I_WIDE(X) \
     X(long, long) X(longlong, long long) X(int64, long) X(int64, long long) X(ulong, unsigned long) X(ulonglong, unsigned long long) \
-    X(uint64, unsigned long) X(uint64, unsigned long long) X(size, unsigned long) X(ptrdiff, long)
+    X(uint64, unsigned long) X(uint64, unsigned long long) X(size, unsigned long)
 #define NVSHMEMRS_I_MIDDLE(X) X(int, int) X(int32, int) X(uint, unsigned) X(uint32, unsigned)
 #define NVSHMEMRS_I_NARROW(X) \
     X(char, char) X(schar, signed char) X(int8, signed char) X(uchar, unsigned char) X(uint8, unsigned char) X(short, short) \
@@ -586,12 +944,17 @@ template <class T> NVSHMEMRS_I_DEVICE T atomic_fetch_add(Given s, u32 operation,
 #define NVSHMEMRS_I_FLOATS(X) X(float, float) X(double, double)
 #define NVSHMEMRS_I_SIXTEEN(X) X(half, __half) X(bfloat16, __nv_bfloat16)
 
-#define NVSHMEMRS_I_RMA_TYPES(X) NVSHMEMRS_I_FLOATS(X) NVSHMEMRS_I_NARROW(X) NVSHMEMRS_I_MIDDLE(X) NVSHMEMRS_I_WIDE(X)
-#define NVSHMEMRS_I_WAIT_TYPES(X) X(short, short) X(ushort, unsigned short) NVSHMEMRS_I_MIDDLE(X) NVSHMEMRS_I_WIDE(X)
-#define NVSHMEMRS_I_AMO_TYPES(X) NVSHMEMRS_I_MIDDLE(X) NVSHMEMRS_I_WIDE(X)
+#define NVSHMEMRS_I_RMA_TYPES(X) NVSHMEMRS_I_FLOATS(X) NVSHMEMRS_I_NARROW(X) NVSHMEMRS_I_MIDDLE(X) NVSHMEMRS_I_WIDE(X) X(ptrdiff, long)
+#define NVSHMEMRS_I_WAIT_TYPES(X) X(short, short) X(ushort, unsigned short) NVSHMEMRS_I_MIDDLE(X) NVSHMEMRS_I_WIDE(X) X(ptrdiff, long)
+#define NVSHMEMRS_I_AMO_TYPES(X) NVSHMEMRS_I_MIDDLE(X) NVSHMEMRS_I_WIDE(X) X(ptrdiff, long)
 #define NVSHMEMRS_I_AMO_BITS(X) \
     X(uint, unsigned) X(ulong, unsigned long) X(ulonglong, unsigned long long) X(int32, int) X(uint32, unsigned) X(int64, long) \
     X(int64, long long) X(uint64, unsigned long) X(uint64, unsigned long long)
+
+#define NVSHMEMRS_I_REDUCE_BITS(X) \
+    X(uchar, unsigned char) X(ushort, unsigned short) X(uint, unsigned) X(ulong, unsigned long) X(ulonglong, unsigned long long) \
+    X(int8, signed char) X(int16, short) X(int32, int) X(int64, long) X(int64, long long) X(uint8, unsigned char) \
+    X(uint16, unsigned short) X(uint32, unsigned) X(uint64, unsigned long) X(uint64, unsigned long long) X(size, unsigned long)
 
 // A body for every scope: X(suffix, group, ...).
 #define NVSHMEMRS_I_SCOPES(X, ...) X(, Thread, __VA_ARGS__) X(_warp, Warp, __VA_ARGS__) X(_block, Block, __VA_ARGS__)
@@ -767,5 +1130,150 @@ NVSHMEMRS_I_FLOATS(NVSHMEMRS_I_AMO_FLOAT)
 NVSHMEMRS_I_AMO_BITS(NVSHMEMRS_I_AMO_BITWISE)
 NVSHMEMRS_I_AMO_MOVE(NVSHMEMRS_I_SIXTEEN_API, half, H, (nvshmemrs::device::expect_sixteen<H, __half>()))
 NVSHMEMRS_I_AMO_ADD(NVSHMEMRS_I_SIXTEEN_API, half, H, nvshmemrs::device::u16, (nvshmemrs::device::expect_sixteen<H, __half>()))
+
+// Waits and tests.
+
+NVSHMEMRS_I_API unsigned long nvshmemrs_signal_wait_until(nvshmemrs::device::Given s, nvshmemrs::device::Signal signal, int cmp, unsigned long value) {
+    return nvshmemrs::device::signal_wait(s, (const nvshmemrs::device::u64 *)signal.at, cmp, value);
+}
+
+// V: how a name goes on, the type of its last parameter, and what the elements are compared with.
+#define NVSHMEMRS_I_WAIT_SET(NAME, T, V, PARAMETER, VALUE, VALUES)                                                                     \
+    NVSHMEMRS_I_API void nvshmemrs_##NAME##_wait_until_all##V(nvshmemrs::device::Given s, const T *ivars, unsigned long n,             \
+                                                              const int *status, int cmp, PARAMETER) {                                 \
+        nvshmemrs::device::wait_all<true, T>(s, nvshmemrs::device::WAIT_UNTIL_ALL, {ivars, n, status, cmp, VALUE, VALUES});            \
+    }                                                                                                                                  \
+    NVSHMEMRS_I_API unsigned long nvshmemrs_##NAME##_wait_until_any##V(nvshmemrs::device::Given s, const T *ivars, unsigned long n,    \
+                                                                       const int *status, int cmp, PARAMETER) {                        \
+        return nvshmemrs::device::wait_any<true, T>(s, nvshmemrs::device::WAIT_UNTIL_ANY, {ivars, n, status, cmp, VALUE, VALUES});     \
+    }                                                                                                                                  \
+    NVSHMEMRS_I_API unsigned long nvshmemrs_##NAME##_wait_until_some##V(nvshmemrs::device::Given s, const T *ivars, unsigned long n,   \
+                                                                        unsigned long *indices, const int *status, int cmp, PARAMETER) { \
+        return nvshmemrs::device::wait_some<true, T>(s, nvshmemrs::device::WAIT_UNTIL_SOME, indices,                                   \
+                                                     {ivars, n, status, cmp, VALUE, VALUES});                                          \
+    }                                                                                                                                  \
+    NVSHMEMRS_I_API int nvshmemrs_##NAME##_test_all##V(nvshmemrs::device::Given s, const T *ivars, unsigned long n, const int *status, \
+                                                       int cmp, PARAMETER) {                                                           \
+        return nvshmemrs::device::wait_all<false, T>(s, nvshmemrs::device::TEST_ALL, {ivars, n, status, cmp, VALUE, VALUES});          \
+    }                                                                                                                                  \
+    NVSHMEMRS_I_API unsigned long nvshmemrs_##NAME##_test_any##V(nvshmemrs::device::Given s, const T *ivars, unsigned long n,          \
+                                                                 const int *status, int cmp, PARAMETER) {                              \
+        return nvshmemrs::device::wait_any<false, T>(s, nvshmemrs::device::TEST_ANY, {ivars, n, status, cmp, VALUE, VALUES});          \
+    }                                                                                                                                  \
+    NVSHMEMRS_I_API unsigned long nvshmemrs_##NAME##_test_some##V(nvshmemrs::device::Given s, const T *ivars, unsigned long n,         \
+                                                                  unsigned long *indices, const int *status, int cmp, PARAMETER) {     \
+        return nvshmemrs::device::wait_some<false, T>(s, nvshmemrs::device::TEST_SOME, indices,                                        \
+                                                      {ivars, n, status, cmp, VALUE, VALUES});                                         \
+    }
+#define NVSHMEMRS_I_WAIT(NAME, T)                                                                                                      \
+    NVSHMEMRS_I_API void nvshmemrs_##NAME##_wait_until(nvshmemrs::device::Given s, const T *ivar, int cmp, T value) {                  \
+        nvshmemrs::device::wait_all<true, T>(s, nvshmemrs::device::WAIT_UNTIL, {ivar, 1, nullptr, cmp, value, nullptr});               \
+    }                                                                                                                                  \
+    NVSHMEMRS_I_API int nvshmemrs_##NAME##_test(nvshmemrs::device::Given s, const T *ivar, int cmp, T value) {                         \
+        return nvshmemrs::device::wait_all<false, T>(s, nvshmemrs::device::TEST, {ivar, 1, nullptr, cmp, value, nullptr});             \
+    }                                                                                                                                  \
+    NVSHMEMRS_I_WAIT_SET(NAME, T, , T value, value, nullptr)                                                                           \
+    NVSHMEMRS_I_WAIT_SET(NAME, T, _vector, const T *values, 0, values)
+NVSHMEMRS_I_WAIT_TYPES(NVSHMEMRS_I_WAIT)
+
+// Teams.
+
+NVSHMEMRS_I_API int nvshmemrs_team_my_pe(nvshmemrs::device::Given s, nvshmemrs_team_t team) {
+    const nvshmemrs::device::Team *found = nvshmemrs::device::find_team(s.get(), team);
+    return found ? found->me : -1;
+}
+NVSHMEMRS_I_API int nvshmemrs_team_n_pes(nvshmemrs::device::Given s, nvshmemrs_team_t team) {
+    const nvshmemrs::device::Team *found = nvshmemrs::device::find_team(s.get(), team);
+    return found ? found->n : -1;
+}
+// The number in team `dest` of the PE that has number `pe` in team `source`; -1 if there is none.
+NVSHMEMRS_I_API int nvshmemrs_team_translate_pe(nvshmemrs::device::Given s, nvshmemrs_team_t source, int pe, nvshmemrs_team_t dest) {
+    const nvshmemrs::device::Team *from = nvshmemrs::device::find_team(s.get(), source), *to = nvshmemrs::device::find_team(s.get(), dest);
+    if (!from || !to || pe < 0 || pe >= from->n) return -1;
+    return nvshmemrs::device::member_of(*to, nvshmemrs::device::pe_of(*from, pe));
+}
+
+// Collectives.
+
+#define NVSHMEMRS_I_MEET(SUFFIX, GROUP, ...)                                                                                           \
+    NVSHMEMRS_I_API int nvshmemrs_barrier##SUFFIX(nvshmemrs::device::Given s, nvshmemrs_team_t team, unsigned slot = 0) {              \
+        return nvshmemrs::device::barrier<nvshmemrs::device::GROUP>(s, nvshmemrs::device::BARRIER, team, slot);                        \
+    }                                                                                                                                  \
+    NVSHMEMRS_I_API int nvshmemrs_barrier_all##SUFFIX(nvshmemrs::device::Given s, unsigned slot = 0) {                                 \
+        return nvshmemrs::device::barrier<nvshmemrs::device::GROUP>(s, nvshmemrs::device::BARRIER, 0, slot);                           \
+    }                                                                                                                                  \
+    NVSHMEMRS_I_API int nvshmemrs_team_sync##SUFFIX(nvshmemrs::device::Given s, nvshmemrs_team_t team, unsigned slot = 0) {            \
+        return nvshmemrs::device::barrier<nvshmemrs::device::GROUP>(s, nvshmemrs::device::SYNC, team, slot);                           \
+    }                                                                                                                                  \
+    NVSHMEMRS_I_API int nvshmemrs_sync_all##SUFFIX(nvshmemrs::device::Given s, unsigned slot = 0) {                                    \
+        return nvshmemrs::device::barrier<nvshmemrs::device::GROUP>(s, nvshmemrs::device::SYNC, 0, slot);                              \
+    }
+NVSHMEMRS_I_SCOPES(NVSHMEMRS_I_MEET)
+
+// `n` counts elements of SIZE bytes; per member where there are parts.
+#define NVSHMEMRS_I_MOVES(SUFFIX, GROUP, PREFIX, MEM, API, TYPE, SIZE, CHECK)                                                          \
+    API int nvshmemrs_##PREFIX##broadcast##MEM##SUFFIX(nvshmemrs::device::Given s, nvshmemrs_team_t team, TYPE *dest, const TYPE *source, \
+                                                       unsigned long n, int root, unsigned slot = 0) {                                 \
+        CHECK;                                                                                                                         \
+        return nvshmemrs::device::broadcast<nvshmemrs::device::GROUP, SIZE>(s, team, dest, source, n * SIZE, root, slot);              \
+    }                                                                                                                                  \
+    API int nvshmemrs_##PREFIX##fcollect##MEM##SUFFIX(nvshmemrs::device::Given s, nvshmemrs_team_t team, TYPE *dest, const TYPE *source, \
+                                                      unsigned long n, unsigned slot = 0) {                                            \
+        CHECK;                                                                                                                         \
+        return nvshmemrs::device::gather<nvshmemrs::device::GROUP, SIZE, nvshmemrs::device::FCOLLECT>(s, team, dest, source, n * SIZE, slot); \
+    }                                                                                                                                  \
+    API int nvshmemrs_##PREFIX##alltoall##MEM##SUFFIX(nvshmemrs::device::Given s, nvshmemrs_team_t team, TYPE *dest, const TYPE *source, \
+                                                      unsigned long n, unsigned slot = 0) {                                            \
+        CHECK;                                                                                                                         \
+        return nvshmemrs::device::gather<nvshmemrs::device::GROUP, SIZE, nvshmemrs::device::ALLTOALL>(s, team, dest, source, n * SIZE, slot); \
+    }
+#define NVSHMEMRS_I_MOVES_TYPE(NAME, T) NVSHMEMRS_I_SCOPES(NVSHMEMRS_I_MOVES, NAME##_, , NVSHMEMRS_I_API, T, sizeof(T), )
+#define NVSHMEMRS_I_MOVES_SIXTEEN(NAME, OWN) \
+    NVSHMEMRS_I_SCOPES(NVSHMEMRS_I_MOVES, NAME##_, , NVSHMEMRS_I_SIXTEEN_API, H, 2, (nvshmemrs::device::expect_sixteen<H, OWN>()))
+NVSHMEMRS_I_RMA_TYPES(NVSHMEMRS_I_MOVES_TYPE)
+NVSHMEMRS_I_SIXTEEN(NVSHMEMRS_I_MOVES_SIXTEEN)
+NVSHMEMRS_I_SCOPES(NVSHMEMRS_I_MOVES, , mem, NVSHMEMRS_I_API, void, 1, )
+
+// ELEMENT: a template that says what the elements are.
+#define NVSHMEMRS_I_REDUCE(SUFFIX, GROUP, NAME, API, TYPE, ELEMENT, OP, NUMBER, CHECK)                                                 \
+    API int nvshmemrs_##NAME##_##OP##_reduce##SUFFIX(nvshmemrs::device::Given s, nvshmemrs_team_t team, TYPE *dest, const TYPE *source, \
+                                                     unsigned long n, unsigned slot = 0) {                                             \
+        using namespace nvshmemrs::device;                                                                                             \
+        CHECK;                                                                                                                         \
+        return reduce<GROUP, ELEMENT<TYPE, NUMBER>, NUMBER, REDUCE>(s, team, dest, source, n, slot);                                   \
+    }                                                                                                                                  \
+    API int nvshmemrs_##NAME##_##OP##_reducescatter##SUFFIX(nvshmemrs::device::Given s, nvshmemrs_team_t team, TYPE *dest,             \
+                                                            const TYPE *source, unsigned long n, unsigned slot = 0) {                  \
+        using namespace nvshmemrs::device;                                                                                             \
+        CHECK;                                                                                                                         \
+        return reduce<GROUP, ELEMENT<TYPE, NUMBER>, NUMBER, REDUCESCATTER>(s, team, dest, source, n, slot);                            \
+    }
+#define NVSHMEMRS_I_REDUCE_NUMBERS(NAME, API, TYPE, ELEMENT, CHECK)                    \
+    NVSHMEMRS_I_SCOPES(NVSHMEMRS_I_REDUCE, NAME, API, TYPE, ELEMENT, sum, SUM, CHECK)   \
+    NVSHMEMRS_I_SCOPES(NVSHMEMRS_I_REDUCE, NAME, API, TYPE, ELEMENT, prod, PROD, CHECK) \
+    NVSHMEMRS_I_SCOPES(NVSHMEMRS_I_REDUCE, NAME, API, TYPE, ELEMENT, min, MIN, CHECK)   \
+    NVSHMEMRS_I_SCOPES(NVSHMEMRS_I_REDUCE, NAME, API, TYPE, ELEMENT, max, MAX, CHECK)
+#define NVSHMEMRS_I_REDUCE_STANDARD(NAME, T) NVSHMEMRS_I_REDUCE_NUMBERS(NAME, NVSHMEMRS_I_API, T, Number, )
+#define NVSHMEMRS_I_REDUCE_BITWISE(NAME, T)                                                   \
+    NVSHMEMRS_I_SCOPES(NVSHMEMRS_I_REDUCE, NAME, NVSHMEMRS_I_API, T, Number, and, AND, )       \
+    NVSHMEMRS_I_SCOPES(NVSHMEMRS_I_REDUCE, NAME, NVSHMEMRS_I_API, T, Number, or, OR, )         \
+    NVSHMEMRS_I_SCOPES(NVSHMEMRS_I_REDUCE, NAME, NVSHMEMRS_I_API, T, Number, xor, XOR, )
+NVSHMEMRS_I_FLOATS(NVSHMEMRS_I_REDUCE_STANDARD)
+NVSHMEMRS_I_NARROW(NVSHMEMRS_I_REDUCE_STANDARD)
+NVSHMEMRS_I_MIDDLE(NVSHMEMRS_I_REDUCE_STANDARD)
+NVSHMEMRS_I_WIDE(NVSHMEMRS_I_REDUCE_STANDARD)
+NVSHMEMRS_I_REDUCE_BITS(NVSHMEMRS_I_REDUCE_BITWISE)
+NVSHMEMRS_I_REDUCE_NUMBERS(half, NVSHMEMRS_I_SIXTEEN_API, H, HalfNumber, (expect_sixteen<H, __half>()))
+NVSHMEMRS_I_REDUCE_NUMBERS(bfloat16, NVSHMEMRS_I_SIXTEEN_API, H, Bfloat16Number, (expect_sixteen<H, __nv_bfloat16>()))
+
+// The largest x of all members with the y beside it; of equal ones that of the first member. D: CUDA's double2.
+#define NVSHMEMRS_I_MAXLOC(SUFFIX, GROUP, ...)                                                                                         \
+    template <class D> NVSHMEMRS_I_DEVICE int nvshmemrs_double2_maxloc_reduce##SUFFIX(                                                 \
+        nvshmemrs::device::Given s, nvshmemrs_team_t team, D *dest, const D *source, unsigned long n, unsigned slot = 0) {             \
+        using namespace nvshmemrs::device;                                                                                             \
+        static_assert(sizeof(D) == sizeof(Located), "a double2");                                                                      \
+        return reduce<GROUP, Located, MAX, REDUCE>(s, team, dest, source, n, slot);                                                    \
+    }
+NVSHMEMRS_I_SCOPES(NVSHMEMRS_I_MAXLOC)
 
 #endif

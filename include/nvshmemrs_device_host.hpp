@@ -30,6 +30,7 @@
 #include <setjmp.h>
 #include <thread>
 #include <ucontext.h>
+#include <unistd.h>
 #include <vector>
 
 struct dim3 {
@@ -57,6 +58,8 @@ struct Options {
     bool weak = false;
     // The heaps of all PEs, and this PE's own, in which a store is visible at once.
     Range heaps, own;
+    // How long some of the reads take then.
+    unsigned microseconds = 0;
 };
 
 struct Block;
@@ -270,6 +273,7 @@ template <class T> T read(uint64_t at) {
         host::settle((const void *)at, sizeof(T));
         if (block.random() % 64 == 0) {
             block.polled = true;
+            if (block.options.microseconds) usleep(block.options.microseconds);
             host::yield();
         }
     }
@@ -426,9 +430,9 @@ inline void __threadfence_system() { nvshmemrs::device::fence(); }
 namespace nvshmemrs {
 namespace host {
 
-inline Options weak(const nvshmemrs_device_state_t &state, uint32_t seed = 1) {
+inline Options weak(const nvshmemrs_device_state_t &state, uint32_t seed = 1, unsigned microseconds = 0) {
     uint64_t own = state.base + state.my_pe * state.stride;
-    return {seed, true, {state.base, state.base + state.n_pes * state.stride}, {own, own + state.stride}};
+    return {seed, true, {state.base, state.base + state.n_pes * state.stride}, {own, own + state.stride}, microseconds};
 }
 
 } // namespace host

@@ -3,7 +3,7 @@
 
 use nvshmemrs_generator::table::types::{Library, List, TAGS, Tag};
 use nvshmemrs_tests::compile::compile_as;
-use nvshmemrs_tests::{compile_c, launcher, program, run, workspace};
+use nvshmemrs_tests::{HANG, compile_c, launcher, program, run, workspace};
 use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,19 +15,20 @@ use tempfile::TempDir;
 /// Compilers may share the machine with all other tests.
 const SLOW: Duration = Duration::from_secs(300);
 
+/// Without CUDA's headers half and bfloat16 are 16-bit integers.
+fn c_type(tag: &Tag) -> &'static str {
+    match tag.name {
+        "half" | "bfloat16" => "unsigned short",
+        _ => tag.c,
+    }
+}
+
 /// The types that functions are there for, from the table that writes the standards' names. The header has lists of its own.
 fn lists() -> String {
     let on = |list: List| move |tag: &&Tag| tag.on(list, Library::Nvshmem);
     let mut text = String::from("#pragma once\n#define SIZES(X) X(8) X(16) X(32) X(64) X(128)\n");
     let mut list = |name: &str, tags: Vec<&Tag>| {
-        let row = |tag: &&Tag| {
-            // Without CUDA's headers they are 16-bit integers.
-            let c = match tag.name {
-                "half" | "bfloat16" => "unsigned short",
-                _ => tag.c,
-            };
-            format!(" X({}, {c})", tag.name)
-        };
+        let row = |tag: &&Tag| format!(" X({}, {})", tag.name, c_type(tag));
         let rows: String = tags.iter().map(row).collect();
         writeln!(text, "#define {name}(X){rows}").expect("a string");
     };
@@ -41,6 +42,29 @@ fn lists() -> String {
     let floats =
         |tag: &&Tag| on(List::AtomicMove)(tag) && !on(List::Atomic)(tag) || tag.name == "half";
     list("AMO_FLOAT_TYPES", TAGS.iter().filter(floats).collect());
+    list("WAIT_TYPES", TAGS.iter().filter(on(List::Wait)).collect());
+    // With the number type that they are for the host's collectives.
+    let mut list = |name: &str, tags: Vec<&Tag>| {
+        let row = |tag: &&Tag| {
+            let (c, dtype) = (c_type(tag), tag.dtype.expect("a type of numbers"));
+            format!(" X({}, {c}, {dtype})", tag.name)
+        };
+        let rows: String = tags.iter().map(row).collect();
+        writeln!(text, "#define {name}(X){rows}").expect("a string");
+    };
+    list("TYPED_MOVES", TAGS.iter().filter(on(List::Rma)).collect());
+    list(
+        "REDUCE_BITS_TYPES",
+        TAGS.iter().filter(on(List::Bits)).collect(),
+    );
+    let numbers = |tag: &&Tag| {
+        assert_eq!(on(List::Sum)(tag), on(List::Ordered)(tag), "{}", tag.name);
+        on(List::Sum)(tag) && !on(List::Bits)(tag)
+    };
+    list(
+        "REDUCE_NUMBERS_TYPES",
+        TAGS.iter().filter(numbers).collect(),
+    );
     text
 }
 
@@ -78,6 +102,102 @@ fn passes(name: &str, counts: &[u32]) {
 #[test]
 fn memory_access_signals_and_atomics_do_what_they_say() {
     passes("rma", &[2, 3]);
+}
+
+#[test]
+fn collectives_write_what_those_of_the_host_write() {
+    passes("collectives", &[2, 3]);
+}
+
+#[test]
+fn waits_and_tests_see_what_neighbours_put() {
+    passes("waits", &[2, 3]);
+}
+
+#[test]
+fn no_forbidden_outcome_is_seen() {
+    passes("litmus", &[2, 3]);
+}
+
+/// A rule that the header keeps: its text, what stands there without it, and the litmus test that shows it.
+struct Mutant {
+    from: &'static str,
+    to: &'static str,
+    shows: &'static str,
+}
+
+#[rustfmt::skip]
+const MUTANTS: [Mutant; 9] = [
+    // put_signal: the other threads' stores are covered only after a meeting.
+    Mutant {
+        from: "    G::sync();\n    if (G::rank() == 0) {\n        fence();",
+        to: "    if (G::rank() == 0) {\n        fence();",
+        shows: "message block",
+    },
+    // put_signal: the data comes before the signal.
+    Mutant { from: "        fence();\n        update_signal", to: "        update_signal", shows: "message thread" },
+    // put_signal: what the group's threads did before the call belongs to it.
+    Mutant {
+        from: "    G::sync();\n    copy<G, ALIGN>(to, (u64)source, bytes);\n    // One",
+        to: "    copy<G, ALIGN>(to, (u64)source, bytes);\n    // One",
+        shows: "message warp",
+    },
+    Mutant { from: "nvshmemrs::device::fence(); }", to: "}", shows: "fence" },
+    // A meeting announces what came before.
+    Mutant {
+        from: "store_release((u64 *)(s.base",
+        to: "store_relaxed((u64 *)(s.base",
+        shows: "barrier",
+    },
+    // ... and waits for all to come to this meeting, not to the one before.
+    Mutant { from: "own + m) < epoch_;", to: "own + m) < epoch_ - 1;", shows: "barrier" },
+    Mutant { from: "store_relaxed(counter(), epoch_);", to: "(void)0;", shows: "barrier" },
+    // Sources are read before a collective returns.
+    Mutant { from: "return meet() ? 0 : -1;", to: "return 0;", shows: "source" },
+    // In place all members read before one writes.
+    Mutant { from: "if (in_place && !call.meet()) return false;", to: "", shows: "in place" },
+];
+
+/// Without one of its rules the header lets through what it must not. This shows that the litmus tests look.
+#[test]
+fn a_header_without_one_of_its_rules_is_caught() {
+    let include = workspace().join("include");
+    let header = fs::read_to_string(include.join("nvshmemrs_device.cuh")).expect("the header");
+    let try_out = |mutant: &Mutant| {
+        assert_eq!(header.matches(mutant.from).count(), 1, "{}", mutant.from);
+        let folder = tempfile::tempdir().expect("a folder for a header");
+        let changed = header.replace(mutant.from, mutant.to);
+        fs::write(folder.path().join("nvshmemrs_device.cuh"), changed).expect("cannot write");
+        let host = folder.path().join("nvshmemrs_device_host.hpp");
+        fs::copy(include.join("nvshmemrs_device_host.hpp"), &host).expect("cannot copy");
+        let name = folder.path().file_name().expect("a name").to_string_lossy();
+        // The changed one comes first; its guard keeps the other one out.
+        let options = [
+            "-O0",
+            "-fno-strict-aliasing",
+            "-Wno-unused",
+            "-include",
+            "nvshmemrs.h",
+            "-include",
+        ];
+        let host = host.to_str().expect("a path in UTF-8");
+        let options: Vec<&str> = options.into_iter().chain([host]).collect();
+        let file = compile_as(
+            &program("device/litmus.cpp"),
+            &format!("litmus-{name}"),
+            &options,
+        );
+        let output = run(launcher(2, &[]).arg(&file), HANG);
+        fs::remove_file(&file).expect("the program");
+        assert_eq!(output.code(), 1, "{}", output.describe());
+        output.assert_stdout(&format!("seen: {},", mutant.shows));
+    };
+    // Two compilers at a time.
+    std::thread::scope(|scope| {
+        for half in MUTANTS.chunks(MUTANTS.len().div_ceil(2)) {
+            scope.spawn(move || half.iter().for_each(try_out));
+        }
+    });
 }
 
 /// NVRTC from `.venv`, where `cargo xtask images` installs it.
@@ -129,16 +249,101 @@ fn assert_nothing_undefined(ptx: &str) {
     assert!(undefined.is_empty(), "{undefined:?}");
 }
 
+/// Of each function one copy; for speed NVRTC does not work hard on them.
 #[test]
 fn nvrtc_compiles_every_function() {
     for architecture in ["compute_80", "compute_90", "compute_100"] {
-        for kernels in ["rma.cuh"] {
+        for kernels in ["rma.cuh", "waits.cuh", "collectives.cuh"] {
             let text =
                 format!("{STANDARD_TYPES}#include <nvshmemrs_device.cuh>\n#include <{kernels}>\n");
-            let ptx = ptx(&text, architecture, &["-DNVSHMEMRS_DEVICE_CALLS"]);
+            let options = ["-DNVSHMEMRS_DEVICE_CALLS", "--Ofast-compile=max"];
+            let ptx = ptx(&text, architecture, &options);
             assert_nothing_undefined(&ptx);
             assert!(ptx.contains(".entry"), "no kernel");
         }
+    }
+}
+
+/// Some functions of each kind.
+const SOME: &str = "#include <nvshmemrs_device.cuh>\n\
+     #define KERNEL extern \"C\" __global__ void\n\
+     KERNEL message(nvshmemrs_device_state_t s, float *d, const float *x, size_t n, unsigned long long *signal) {\n\
+         nvshmemrs_float_put_signal_block(s, d, x, n, signal, 1, NVSHMEMRS_SIGNAL_SET, 1);\n}\n\
+     KERNEL signal(const nvshmemrs_device_state_t *s, unsigned long *signal) {\n\
+         nvshmemrs_fence(s);\n\
+         nvshmemrs_signal_op(s, signal, 1, NVSHMEMRS_SIGNAL_SET, 1);\n\
+         *signal = nvshmemrs_signal_wait_until(s, signal, NVSHMEMRS_CMP_GE, 1);\n}\n\
+     KERNEL meeting(nvshmemrs_device_state_t s) { nvshmemrs_barrier_all_block(s, blockIdx.x); }\n\
+     KERNEL reduction(nvshmemrs_device_state_t s, double *d, size_t n) {\n\
+         nvshmemrs_double_sum_reduce_block(s, NVSHMEMRS_TEAM_WORLD, d, d, n, blockIdx.x);\n}\n\
+     KERNEL atomics(nvshmemrs_device_state_t s, float *f, double *d, unsigned short *h, int *i) {\n\
+         nvshmemrs_float_atomic_add(s, f, 1, 0);\n\
+         nvshmemrs_double_atomic_add(s, d, 1, 0);\n\
+         nvshmemrs_half_atomic_add(s, h, 1, 0);\n\
+         *i = nvshmemrs_int_atomic_compare_swap(s, i, 1, 2, 0);\n\
+         nvshmemrs_int_p(s, i, 3, 1);\n}\n";
+
+/// The lines of a kernel's PTX that have one of these words, in order: each line's word.
+fn order<'a>(ptx: &str, kernel: &str, words: &[&'a str]) -> Vec<&'a str> {
+    let (_, body) = ptx
+        .split_once(&format!(".entry {kernel}("))
+        .expect("the kernel");
+    let body = body.split("\n}").next().expect("the kernel's body");
+    let word = |line: &str| words.iter().copied().find(|word| line.contains(word));
+    body.lines().filter_map(word).collect()
+}
+
+/// The code for GPUs, which the driver takes as it is.
+#[test]
+fn code_for_gpus_has_its_fences() {
+    for architecture in ["sm_80", "sm_90", "sm_100"] {
+        let ptx = ptx(SOME, architecture, &[]);
+        assert_nothing_undefined(&ptx);
+        // A frame would hold up launches.
+        assert!(
+            !ptx.contains("__local_depot"),
+            "a stack frame on {architecture}"
+        );
+        let words = [
+            "bar.sync",
+            "fence.acq_rel.sys",
+            "st.relaxed.sys.global.u64",
+            "red.relaxed.sys",
+        ];
+        let found = order(&ptx, "message", &words);
+        assert_eq!(
+            found,
+            [
+                "bar.sync",
+                "bar.sync",
+                "fence.acq_rel.sys",
+                "st.relaxed.sys.global.u64"
+            ],
+            "{architecture}"
+        );
+        let words = [
+            "fence.acq_rel.sys",
+            "st.relaxed.sys.global.u64",
+            "ld.acquire.sys.global.u64",
+        ];
+        // A loop may begin with a turn of its own.
+        let mut found = order(&ptx, "signal", &words);
+        found.dedup();
+        assert_eq!(found, words, "{architecture}");
+        let words = [
+            "bar.sync",
+            "st.release.sys",
+            "ld.acquire.sys",
+            "red.popc",
+            "bar.red",
+        ];
+        let mut found = order(&ptx, "meeting", &words);
+        found.dedup();
+        assert_eq!(
+            found,
+            ["bar.sync", "st.release.sys", "ld.acquire.sys", "bar.red"],
+            "{architecture}"
+        );
     }
 }
 

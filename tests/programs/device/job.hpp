@@ -16,7 +16,7 @@ typedef nvshmemrs_device_state_t State;
     fprintf(stderr, "device: %s\n", what.c_str());
     exit(1);
 }
-static void check(bool good, const std::string &what) {
+[[maybe_unused]] static void check(bool good, const std::string &what) {
     if (!good) fail(what);
 }
 static void call(int32_t status) {
@@ -60,7 +60,7 @@ static Pe start(bool checked = false) {
     call(nvshmemrs_ptr(pe.runtime, block, 0, &first));
     call(nvshmemrs_ptr(pe.runtime, block, pe.n > 1 ? 1 : 0, &second));
     pe.state = {0x6873766e, 3, pe.me, pe.n, (u64)first, (u64)second - (u64)first, (u64)&heap.abort, 0, (u64)&heap.job, checked, 0};
-    heap.job.heap_bytes = bytes;
+    heap.job.heap_bytes = pe.n > 1 ? pe.state.stride : bytes;
     heap.job.n_teams = 1;
     heap.job.teams = (u64)heap.teams;
     heap.job.slots = 128;
