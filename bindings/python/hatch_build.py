@@ -27,6 +27,7 @@ INCLUDES = (
     "nvshmemrs_plain_access.c",
     "nvshmemrs_device.cuh",
     "nvshmemrs_device_host.hpp",
+    "nvshmemrs_launch.cuh",
 )
 PKG_CONFIG = """\
 prefix=${{pcfiledir}}/../..

@@ -36,10 +36,8 @@ impl Runtime {
     ///     let state = rt.device_state()?;
     ///     assert_eq!((state.my_pe, state.n_pes), (rt.my_pe(), 2));
     ///     let x = rt.array::<i32>(1)?;
-    ///     let own = state.base + rt.my_pe() as u64 * state.stride;
-    ///     let offset = x.address() - own;
-    ///     let peer = 1 - rt.my_pe();
-    ///     assert_eq!(rt.ptr(x.address(), peer)?, Some(state.base + peer as u64 * state.stride + offset));
+    ///     let own = state.base + rt.my_pe() as u64 * state.stride + x.all().offset();
+    ///     assert_eq!(rt.ptr(own, rt.my_pe())?, Some(own));
     ///     rt.finalize()
     /// })
     /// .unwrap();
