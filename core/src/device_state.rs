@@ -36,7 +36,7 @@ impl Runtime {
     ///     let state = rt.device_state()?;
     ///     assert_eq!((state.my_pe, state.n_pes), (rt.my_pe(), 2));
     ///     let x = rt.array::<i32>(1)?;
-    ///     let own = state.base + rt.my_pe() as u64 * state.stride + x.all().offset();
+    ///     let own = state.base + rt.my_pe() as u64 * state.stride + x.all().range().offset();
     ///     assert_eq!(rt.ptr(own, rt.my_pe())?, Some(own));
     ///     rt.finalize()
     /// })
