@@ -54,7 +54,6 @@ enum nvshmemrs_signal_op : int {
     NVSHMEMRS_SIGNAL_SET = 9,
     NVSHMEMRS_SIGNAL_ADD = 10,
 };
-#endif
 
 // The job as kernels see it. Addresses belong to the address space of the PE's GPU, or of its process.
 typedef struct nvshmemrs_device_state_t {
@@ -75,6 +74,7 @@ typedef struct nvshmemrs_device_state_t {
     unsigned check;
     unsigned reserved;
 } nvshmemrs_device_state_t;
+#endif
 
 // CUDA's own, if the program includes them, before or after.
 struct __half;
