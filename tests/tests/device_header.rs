@@ -165,7 +165,7 @@ fn the_headers_go_together() {
     for (name, order) in [("before", headers), ("after", [headers[1], headers[0]])] {
         let source = folder.path().join(format!("headers-{name}.cpp"));
         let main = "int main() {\n    nvshmemrs_device_state_t state = {};\n    nvshmemrs_team_t team = NVSHMEMRS_TEAM_INVALID;\n    \
-             return state.check + (team == NVSHMEMRS_TEAM_WORLD) + (NVSHMEMRS_CMP_GE == NVSHMEMRS_SIGNAL_SET);\n}\n";
+             return state.check + (team == NVSHMEMRS_TEAM_WORLD) + (int)NVSHMEMRS_CMP_EQ * (int)NVSHMEMRS_SIGNAL_SET;\n}\n";
         fs::write(&source, format!("{}{}{main}", order[0], order[1])).expect("cannot write");
         let file = compile_as(&source, &format!("device-headers-{name}"), &["-O0"]);
         run(&mut Command::new(file), HANG).assert_success();
