@@ -101,6 +101,7 @@ enum nvshmemrs_memory
     NVSHMEMRS_MEMORY_DEVICE = 2,
 };
 
+#ifndef NVSHMEMRS_DEVICE_CUH
 /// Predefined teams.
 enum nvshmemrs_team
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
@@ -121,9 +122,12 @@ enum nvshmemrs_team
     /// it is as NVSHMEMRS_TEAM_INVALID, and an operation on it is an error.
     NVSHMEMRS_TEAM_GPU_LEADERS = 5,
 };
+#endif // NVSHMEMRS_DEVICE_CUH
 
+#ifndef NVSHMEMRS_DEVICE_CUH
 /// No team.
 #define NVSHMEMRS_TEAM_INVALID UINT64_C(18446744073709551615)
+#endif // NVSHMEMRS_DEVICE_CUH
 
 /// Which fields of a team configuration count.
 enum nvshmemrs_team_config_mask
@@ -211,6 +215,7 @@ enum nvshmemrs_op
     NVSHMEMRS_OP_XOR = 7,
 };
 
+#ifndef NVSHMEMRS_DEVICE_CUH
 /// Comparisons of a wait.
 enum nvshmemrs_cmp
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
@@ -230,7 +235,9 @@ enum nvshmemrs_cmp
     /// Greater than or equal.
     NVSHMEMRS_CMP_GE = 5,
 };
+#endif // NVSHMEMRS_DEVICE_CUH
 
+#ifndef NVSHMEMRS_DEVICE_CUH
 /// How a signal is updated.
 enum nvshmemrs_signal_op
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
@@ -242,6 +249,7 @@ enum nvshmemrs_signal_op
     /// Add the value atomically; it wraps around.
     NVSHMEMRS_SIGNAL_ADD = 10,
 };
+#endif // NVSHMEMRS_DEVICE_CUH
 
 /// What a program does to memory, for `nvshmemrs_check_access`.
 enum nvshmemrs_access

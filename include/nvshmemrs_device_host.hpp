@@ -378,7 +378,10 @@ inline unsigned short float_to_half(float value) {
     return sign | (unsigned short)((rounded - 0x38000000) >> 13);
 }
 inline unsigned long long clock() { return (unsigned long long)host::here->block->random() * 2654435761u; }
-[[noreturn]] inline void stop() { abort(); }
+[[noreturn]] inline void stop() {
+    fflush(nullptr);
+    abort();
+}
 
 } // namespace device
 } // namespace nvshmemrs

@@ -119,6 +119,59 @@ fn no_forbidden_outcome_is_seen() {
     passes("litmus", &[2, 3]);
 }
 
+/// With `NVSHMEMRS_DEVICE_CHECK` a wrong argument ends the kernel, and a report says whose it was; a wrong State does so always.
+#[test]
+fn wrong_arguments_stop_a_kernel_with_a_report() {
+    let file = on_the_host("checks");
+    let stopped = |case: &str, check: &str| {
+        let mut command = launcher(1, &[]);
+        run(
+            command
+                .arg(&file)
+                .arg(case)
+                .env("NVSHMEMRS_DEVICE_CHECK", check),
+            HANG,
+        )
+    };
+    let by = "block 1 thread 2";
+    for (case, report) in [
+        ("pe", format!("kind 1 pe 1 {by} operation 50 bytes 16")),
+        ("address", format!("kind 2 pe 0 {by} operation 51 bytes 16")),
+        (
+            "alignment",
+            format!("kind 3 pe 0 {by} operation 76 bytes 8"),
+        ),
+        ("team", format!("kind 4 pe 0 {by} operation 5 bytes 0")),
+        ("slot", format!("kind 5 pe 0 {by} operation 6 bytes 0")),
+        ("argument", format!("kind 6 pe 0 {by} operation 40 bytes 0")),
+    ] {
+        stopped(case, "1").assert_stdout(&format!("state 2 {report}\n"));
+    }
+    stopped("none", "1").assert_stdout("nothing was wrong\n");
+    for check in ["0", "1"] {
+        stopped("version", check).assert_stdout("of another version than it was compiled for");
+        stopped("magic", check).assert_stdout("something that is no nvshmemrs_device_state_t");
+    }
+}
+
+/// Programs include both headers, in any order.
+#[test]
+fn the_headers_go_together() {
+    let folder = tempfile::tempdir().expect("a folder for a program");
+    let headers = [
+        "#include <nvshmemrs.h>\n",
+        "#include <nvshmemrs_device_host.hpp>\n",
+    ];
+    for (name, order) in [("before", headers), ("after", [headers[1], headers[0]])] {
+        let source = folder.path().join(format!("headers-{name}.cpp"));
+        let main = "int main() {\n    nvshmemrs_device_state_t state = {};\n    nvshmemrs_team_t team = NVSHMEMRS_TEAM_INVALID;\n    \
+             return state.check + (team == NVSHMEMRS_TEAM_WORLD) + (int)NVSHMEMRS_CMP_EQ * (int)NVSHMEMRS_SIGNAL_SET;\n}\n";
+        fs::write(&source, format!("{}{}{main}", order[0], order[1])).expect("cannot write");
+        let file = compile_as(&source, &format!("device-headers-{name}"), &["-O0"]);
+        run(&mut Command::new(file), HANG).assert_success();
+    }
+}
+
 /// A rule that the header keeps: its text, what stands there without it, and the litmus test that shows it.
 struct Mutant {
     from: &'static str,

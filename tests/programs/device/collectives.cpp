@@ -79,8 +79,9 @@ struct Collectives {
                 // Whole packs and what is left of one; beside each other; and in place.
                 for (int way = 0; way < 3; way++) {
                     u64 n = way == 0 ? 1 : (scatter ? 240 : 720) / size + way % 2, at = DEST + (way == 1 ? size : 0);
-                    // A few elements suffice for the other scopes in place.
+                    // Each function runs at length; the other ways take turns.
                     if (way == 2 && k % 3 != salt % 3) continue;
+                    if (way == 0 && salt % 4 != 0) continue;
                     fill(dtype, nan);
                     auto host = [&](u8 *to, const u8 *from) {
                         call(scatter ? nvshmemrs_reducescatter(pe.runtime, 0, to, from, n, dtype, op) : nvshmemrs_reduce(pe.runtime, 0, to, from, n, dtype, op));
@@ -166,6 +167,46 @@ static void teams() {
     check(got[0] == -1 && got[1] == -1 && got[2] == pe.me && got[3] == pe.n, "a slot that there is not");
 }
 
+__global__ static void with_team(State s, u64 team, int *dest, int *source, int *got) {
+    if (threadIdx.x == 0) {
+        got[0] = nvshmemrs_team_my_pe(s, team);
+        got[1] = nvshmemrs_team_n_pes(s, team);
+        got[2] = nvshmemrs_team_translate_pe(s, team, 1, NVSHMEMRS_TEAM_WORLD);
+        got[3] = nvshmemrs_team_translate_pe(s, NVSHMEMRS_TEAM_WORLD, 0, team);
+    }
+    int wrong = nvshmemrs_int_fcollect_block(s, team, dest, source, 3, blockIdx.x);
+    wrong += nvshmemrs_int_sum_reduce_block(s, team, dest + 12, source, 3, blockIdx.x);
+    if (threadIdx.x == 0) got[4] = wrong;
+}
+
+// A team that the program makes: all PEs but the first. Afterwards it is none.
+static void made() {
+    nvshmemrs_team_t team;
+    call(nvshmemrs_team_split_strided(pe.runtime, NVSHMEMRS_TEAM_WORLD, 1, 1, pe.n - 1, nullptr, 0, &team));
+    int *dest = pe.array<int>(16), *source = pe.array<int>(3), got[5];
+    for (int round = 1; round <= 3; round++) {
+        for (int i = 0; i < 16; i++) dest[i] = -7;
+        for (int i = 0; i < 3; i++) source[i] = pe.me * 10 * round + i;
+        pe.barrier();
+        if (pe.me > 0) {
+            nvshmemrs::host::launch(1, 40, [&] { with_team(pe.state, team, dest, source, got); });
+            bool alone = pe.n == 2;
+            check(got[0] == pe.me - 1 && got[1] == pe.n - 1 && got[2] == (alone ? -1 : 2) && got[3] == -1 && got[4] == 0, "a team of the program's");
+            for (int i = 0; i < 16; i++) {
+                int sum = 0;
+                for (int p = 1; p < pe.n; p++) sum += p * 10 * round + i - 12;
+                int expected = i < 3 * (pe.n - 1) ? (1 + i / 3) * 10 * round + i % 3 : i < 12 || i == 15 ? -7 : sum;
+                check(dest[i] == expected, "a collective of a team of the program's");
+            }
+        }
+        pe.barrier();
+    }
+    if (pe.me == 0) check(team == NVSHMEMRS_TEAM_INVALID, "no member has no team");
+    call(nvshmemrs_team_destroy(pe.runtime, team));
+    nvshmemrs::host::launch(1, 40, [&] { with_team(pe.state, team, dest, source, got); });
+    check(got[0] == -1 && got[1] == -1 && got[2] == -1 && got[3] == -1 && got[4] == -2, "a team that is no more");
+}
+
 int main() {
     pe = start();
     Collectives all;
@@ -184,6 +225,7 @@ int main() {
     check(failures == 0, "blocks that meet at the same time");
     late(pe.array<u64>(1));
     teams();
+    made();
     pe.barrier();
     printf("collectives ok PE %d of %d\n", pe.me, pe.n);
     call(nvshmemrs_finalize(pe.runtime));

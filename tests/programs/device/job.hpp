@@ -39,35 +39,11 @@ struct Pe {
     int left() const { return (me + n - 1) % n; }
 };
 
-// Until the library fills in a State itself: one allocation is the heap that kernels know.
-struct Heap {
-    nvshmemrs::device::Job job;
-    nvshmemrs::device::Team teams[1];
-    u64 epochs[128];
-    unsigned abort;
-    nvshmemrs::device::Report report;
-};
-
-static Pe start(bool checked = false) {
+static Pe start() {
     Pe pe;
     call(nvshmemrs_init(nullptr, &pe.runtime));
     call(nvshmemrs_my_pe(pe.runtime, &pe.me));
     call(nvshmemrs_n_pes(pe.runtime, &pe.n));
-    const u64 bytes = 8 << 20;
-    static Heap heap;
-    void *first, *second, *block;
-    call(nvshmemrs_calloc(pe.runtime, bytes, 1, &block));
-    call(nvshmemrs_ptr(pe.runtime, block, 0, &first));
-    call(nvshmemrs_ptr(pe.runtime, block, pe.n > 1 ? 1 : 0, &second));
-    pe.state = {0x6873766e, 3, pe.me, pe.n, (u64)first, (u64)second - (u64)first, (u64)&heap.abort, 0, (u64)&heap.job, checked, 0};
-    heap.job.heap_bytes = pe.n > 1 ? pe.state.stride : bytes;
-    heap.job.n_teams = 1;
-    heap.job.teams = (u64)heap.teams;
-    heap.job.slots = 128;
-    heap.job.report = (u64)&heap.report;
-    heap.teams[0].n = pe.n;
-    heap.teams[0].me = pe.me;
-    heap.teams[0].step = 1;
-    heap.teams[0].epochs = (u64)heap.epochs;
+    call(nvshmemrs_device_state(pe.runtime, &pe.state));
     return pe;
 }
