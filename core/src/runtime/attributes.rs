@@ -81,6 +81,8 @@ impl InitAttr {
             Some(bytes) => Some(bytes),
             None => config::symmetric_size()?,
         };
+        // An error before the PEs meet; transports ask again.
+        config::device_check()?;
         Ok(Resolved {
             memory,
             device: self.device,

@@ -74,7 +74,7 @@ class Job {
     u8 *part(i32 m) { return base_ + members[m] * stride; }
 
     State state(i32 m) {
-        return {0, 0, members[m], n, (u64)base_, stride, (u64)&aborts[m], (u64)&errors[m], 0, 0};
+        return {0, 0, members[m], n, (u64)base_, stride, (u64)&aborts[m], (u64)&errors[m], 0, 0, 0};
     }
 
     Collective call(i32 m, u32 operation, u32 signature) {

@@ -118,6 +118,16 @@ class runtime : public owner<nvshmemrs_runtime_t, ffi::leave> {
     /// Fails if the GPU has met an error that makes all later results undefined. Local.
     result<void> check_health() const { return check(ffi::runtime_check(handle())); }
 
+    /// The job as kernels of this PE see it: pass it to them by value. Valid until finalize. Local.
+    result<nvshmemrs_device_state_t> device_state() const {
+        return detail::ask<nvshmemrs_device_state_t>(
+            [this](nvshmemrs_device_state_t *state) { return ffi::device_state(handle(), state); });
+    }
+    /// The address, for kernels of this PE, of a copy of it. Local.
+    result<void *> device_state_pointer() const {
+        return detail::ask<void *>([this](void **pointer) { return ffi::device_state_pointer(handle(), pointer); });
+    }
+
     /// Ends this PE's wait, or its next one, with an error. Any thread, or a signal handler. Local.
     result<void> interrupt() const { return check(ffi::interrupt(handle())); }
     result<void> clear_interrupt() const { return check(ffi::interrupt_clear(handle())); }

@@ -34,6 +34,11 @@ pub fn emit(api: &Api, root: &Path) -> Result<String> {
         text = without_typedef(&text, &item.name, item.repr.c())?;
         text = with_wide_numbers(text, item)?;
     }
+    text = unless_declared(&text, "typedef struct {", "} nvshmemrs_device_state_t;\n")?;
+    for name in ["team", "cmp", "signal_op"] {
+        text = unless_declared(&text, &format!("enum nvshmemrs_{name}\n"), "\n};\n")?;
+    }
+    text = unless_declared(&text, "#define NVSHMEMRS_TEAM_INVALID ", "\n")?;
     for function in &api.functions {
         ensure!(
             text.matches(&format!("{}(", function.name)).count() == 1,
@@ -42,6 +47,24 @@ pub fn emit(api: &Api, root: &Path) -> Result<String> {
         );
     }
     Ok(text)
+}
+
+/// Declares something unless the header for kernels, which may be included first, has done so. It goes from `start` to the `end` after it;
+/// where `start` is not unique, `end` is.
+fn unless_declared(text: &str, start: &str, end: &str) -> Result<String> {
+    let lost = || format!("cbindgen no longer writes `{start}` ... `{end}` as expected");
+    let from = match text.matches(start).count() {
+        1 => text.find(start),
+        _ => text.find(end).and_then(|end| text[..end].rfind(start)),
+    };
+    let from = from.with_context(lost)?;
+    let to = from + text[from..].find(end).with_context(lost)? + end.len();
+    // What is said of it stands right before it.
+    let docs = text[..from].rfind("\n\n").with_context(lost)? + 2;
+    let (before, body, after) = (&text[..docs], &text[docs..to], &text[to..]);
+    Ok(format!(
+        "{before}#ifndef NVSHMEMRS_DEVICE_CUH\n{body}#endif // NVSHMEMRS_DEVICE_CUH\n{after}"
+    ))
 }
 
 /// Takes out the typedef that cbindgen writes beside a sized enum. The name of an enum is a tag, so that a
