@@ -18,9 +18,10 @@
 //   * waits and tests are acquires. fence is a release towards every PE. quiet is a full barrier of the calling thread.
 //   * collectives: what each member's group did before is visible to the groups of all members that have returned.
 //
-// Collectives take a team and a slot, below 128 in jobs of up to 64 PEs, else below 8192 / n_pes. All members call with the same slot, and calls of one slot have the same order on all
-// members. Blocks that call at the same time use different slots, such as blockIdx.x. They return 0, or -1 if the job was broken or this PE
-// is no member; `dest` is undefined then. Every block that takes part must be running at once.
+// Collectives take a team and a slot: below 128 in jobs of up to 64 PEs, else below 8192 / n_pes. All members call with the same slot, and
+// calls of one slot have the same order on all members. Blocks that call at the same time use different slots, such as blockIdx.x.
+// Every block that takes part must be running at once. For reductions in place the groups of all members have the same number of
+// threads. A collective returns 0, or -1 if the job was broken or this PE is no member; `dest` is undefined then.
 //
 // Waits end when the job is broken, because a PE died, say. nvshmemrs_aborted tells.
 #ifndef NVSHMEMRS_DEVICE_CUH
@@ -156,7 +157,29 @@ struct Report {
     u64 address;
     u64 bytes;
 };
-static_assert(sizeof(State) == 64 && sizeof(Job) == 64 && sizeof(Team) == 64 && sizeof(Report) == 40, "as in kernels/state.rs");
+static_assert(sizeof(State) == 64 && sizeof(Job) == 64 && sizeof(Team) == 64 && sizeof(Report) == 40, "as the library's");
+// NVRTC has no other one that is constant.
+#ifdef __CUDACC_RTC__
+#define NVSHMEMRS_I_AT(T, FIELD, OFFSET) static_assert(__INTADDR__(&((T *)0)->FIELD) == OFFSET, #FIELD)
+#else
+#define NVSHMEMRS_I_AT(T, FIELD, OFFSET) static_assert(__builtin_offsetof(T, FIELD) == OFFSET, #FIELD)
+#endif
+NVSHMEMRS_I_AT(State, my_pe, 8);
+NVSHMEMRS_I_AT(State, base, 16);
+NVSHMEMRS_I_AT(State, stride, 24);
+NVSHMEMRS_I_AT(State, abort, 32);
+NVSHMEMRS_I_AT(State, job, 48);
+NVSHMEMRS_I_AT(State, check, 56);
+NVSHMEMRS_I_AT(Job, n_teams, 8);
+NVSHMEMRS_I_AT(Job, slots, 32);
+NVSHMEMRS_I_AT(Job, report, 40);
+NVSHMEMRS_I_AT(Team, step, 12);
+NVSHMEMRS_I_AT(Team, members, 16);
+NVSHMEMRS_I_AT(Team, sync, 24);
+NVSHMEMRS_I_AT(Team, epochs, 32);
+NVSHMEMRS_I_AT(Team, generation, 40);
+NVSHMEMRS_I_AT(Report, operation, 20);
+NVSHMEMRS_I_AT(Report, address, 24);
 
 enum : u32 { STATE_MAGIC = 0x6873766e, STATE_VERSION = 3 };
 // Values of Report::kind.
