@@ -8,7 +8,7 @@
 
 /* What `nvshmemrs_abi_version` and `nvshmemrs_api_hash` answered when this header was made. */
 #define NVSHMEMRS_ABI_VERSION UINT32_C(2)
-#define NVSHMEMRS_API_HASH UINT64_C(0x9a1992406efff4cf)
+#define NVSHMEMRS_API_HASH UINT64_C(0x539070ccfa6de219)
 
 /// What a call came to. Functions return these numbers as `int32_t`.
 enum nvshmemrs_status
@@ -266,6 +266,34 @@ typedef uint64_t nvshmemrs_runtime_t;
 
 /// A team of PEs. The predefined ones are `nvshmemrs_team`.
 typedef uint64_t nvshmemrs_team_t;
+
+#ifndef NVSHMEMRS_DEVICE_CUH
+/// The job as kernels of this PE see it, which they get as their argument. `nvshmemrs_device.cuh` declares the same struct.
+typedef struct {
+    /// "nvsh" in ASCII, the first letter lowest.
+    uint32_t magic;
+    /// The layout of this struct, and of what it refers to.
+    uint32_t version;
+    /// This PE's number.
+    int32_t my_pe;
+    /// The number of PEs.
+    int32_t n_pes;
+    /// PE p's copy of symmetric offset o is at base + p * stride + o.
+    uint64_t base;
+    /// Bytes from one PE's part of the heap to the next one's.
+    uint64_t stride;
+    /// The address of a 32-bit word that is not 0 once the job is broken.
+    uint64_t abort;
+    /// For the library's own kernels.
+    uint64_t error;
+    /// The address of the table of teams, and of what belongs to it.
+    uint64_t job;
+    /// 1 if kernels check their arguments (`NVSHMEMRS_DEVICE_CHECK`).
+    uint32_t check;
+    /// 0.
+    uint32_t reserved;
+} nvshmemrs_device_state_t;
+#endif // NVSHMEMRS_DEVICE_CUH
 
 /// How full a PE's symmetric heap is. Every PE sees the same numbers.
 typedef struct {
@@ -1193,6 +1221,23 @@ int32_t nvshmemrs_deadline_begin(double seconds,
 ///
 /// Local; needs no runtime.
 int32_t nvshmemrs_deadline_end(uint64_t previous);
+
+/// The job as kernels of this PE see it: pass it to them by value, and they pass it to the functions of
+/// `nvshmemrs_device.cuh`. It serves the kernels of this PE only, until finalize. Teams that are made or destroyed later are seen
+/// through it, too. On device memory its addresses are those of this PE's GPU; on host memory they are
+/// those of this process, for the same functions compiled for the CPU.
+///
+/// Local. NVSHMEM: the state that `nvshmemx_cumodule_init` writes to a module.
+/// Errors: NOT_SUPPORTED if kernels cannot use the heap: the job is checked.
+int32_t nvshmemrs_device_state(nvshmemrs_runtime_t runtime,
+                               nvshmemrs_device_state_t *state);
+
+/// The address, for kernels of this PE, of a copy of what `nvshmemrs_device_state` gives: for frontends
+/// whose kernels take one pointer. It is memory of the GPU if the heap is, and must not be written.
+///
+/// Local.
+/// Errors: as `nvshmemrs_device_state`.
+int32_t nvshmemrs_device_state_pointer(nvshmemrs_runtime_t runtime, void **pointer);
 
 /// Allocates `bytes` bytes on every PE's symmetric heap, aligned to 64. The contents are undefined; 0 bytes
 /// give NULL.

@@ -22,7 +22,12 @@ LIBRARY_IN_PACKAGE = "nvshmemrs/lib/libnvshmemrs.so.0"
 IMAGES = "nvshmemrs-images"
 PROGRAMS = ("nvshmemrs-run", "nvshmemrs-info", "nvshmemrs-perf")
 PACKAGES = ("nvshmemrs-capi", "nvshmemrs-cli", "nvshmemrs-perf")
-INCLUDES = ("nvshmemrs.h", "nvshmemrs_plain_access.c")
+INCLUDES = (
+    "nvshmemrs.h",
+    "nvshmemrs_plain_access.c",
+    "nvshmemrs_device.cuh",
+    "nvshmemrs_device_host.hpp",
+)
 PKG_CONFIG = """\
 prefix=${{pcfiledir}}/../..
 includedir=${{prefix}}/include

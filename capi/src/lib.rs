@@ -20,6 +20,7 @@
 )]
 
 pub mod deadline;
+pub mod device;
 pub mod generated;
 mod guard;
 mod handle;

@@ -331,6 +331,34 @@ pub struct nvshmemrs_heap_stats_t {
     pub released: u64,
 }
 
+/// The job as kernels of this PE see it, which they get as their argument. `nvshmemrs_device.cuh` declares the same struct.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct nvshmemrs_device_state_t {
+    /// "nvsh" in ASCII, the first letter lowest.
+    pub magic: u32,
+    /// The layout of this struct, and of what it refers to.
+    pub version: u32,
+    /// This PE's number.
+    pub my_pe: i32,
+    /// The number of PEs.
+    pub n_pes: i32,
+    /// PE p's copy of symmetric offset o is at base + p * stride + o.
+    pub base: u64,
+    /// Bytes from one PE's part of the heap to the next one's.
+    pub stride: u64,
+    /// The address of a 32-bit word that is not 0 once the job is broken.
+    pub abort: u64,
+    /// For the library's own kernels.
+    pub error: u64,
+    /// The address of the table of teams, and of what belongs to it.
+    pub job: u64,
+    /// 1 if kernels check their arguments (`NVSHMEMRS_DEVICE_CHECK`).
+    pub check: u32,
+    /// 0.
+    pub reserved: u32,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

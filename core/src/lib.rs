@@ -55,6 +55,7 @@ mod collectives;
 pub mod config;
 pub mod deadline;
 mod debug;
+mod device_state;
 mod dtype;
 mod error;
 #[cfg(fuzzing)]
@@ -113,8 +114,8 @@ pub use strides::{Strides, Transfer};
 pub use symmetric::{SymElement, SymSlice, Symmetric};
 pub use team::{Team, TeamConfig};
 pub use track::{Resource, Unfreed};
-pub use transport::CudaStreamRef;
 pub use transport::gpus;
+pub use transport::{CudaStreamRef, DeviceState};
 #[doc(hidden)]
 pub use transport::{KernelImage, make_kernel_images};
 pub use wait::on_stream;

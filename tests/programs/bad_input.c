@@ -413,6 +413,8 @@ static void heap(void)
     BAD(NOT_SYMMETRIC, memory_kind, ptr, rt, local, &number);
     BAD(INVALID_VALUE, memory_kind, kind, rt, dest, NULL);
     BAD(INVALID_VALUE, heap_stats, stats, rt, NULL);
+    BAD(INVALID_VALUE, device_state, state, rt, NULL);
+    BAD(INVALID_VALUE, device_state_pointer, pointer, rt, NULL);
     BAD(INVALID_VALUE, unfreed, text, rt, NULL, 8, &length);
     BAD(INVALID_VALUE, deadline_begin, seconds, 0.0, &before);
     BAD(INVALID_VALUE, deadline_begin, seconds, -1.0, &before);

@@ -35,6 +35,20 @@ AT(nvshmemrs_heap_stats_t, largest_free_bytes, 24, 8);
 AT(nvshmemrs_heap_stats_t, allocations, 32, 8);
 AT(nvshmemrs_heap_stats_t, released, 40, 8);
 
+SAME(sizeof(nvshmemrs_device_state_t), 64);
+SAME(_Alignof(nvshmemrs_device_state_t), 8);
+AT(nvshmemrs_device_state_t, magic, 0, 4);
+AT(nvshmemrs_device_state_t, version, 4, 4);
+AT(nvshmemrs_device_state_t, my_pe, 8, 4);
+AT(nvshmemrs_device_state_t, n_pes, 12, 4);
+AT(nvshmemrs_device_state_t, base, 16, 8);
+AT(nvshmemrs_device_state_t, stride, 24, 8);
+AT(nvshmemrs_device_state_t, abort, 32, 8);
+AT(nvshmemrs_device_state_t, error, 40, 8);
+AT(nvshmemrs_device_state_t, job, 48, 8);
+AT(nvshmemrs_device_state_t, check, 56, 4);
+AT(nvshmemrs_device_state_t, reserved, 60, 4);
+
 SAME(sizeof(nvshmemrs_team_config_t), 64);
 SAME(_Alignof(nvshmemrs_team_config_t), 8);
 AT(nvshmemrs_team_config_t, version, 0, 4);

@@ -140,6 +140,35 @@ fn pes_that_share_a_gpu_have_teams() {
     }
 }
 
+/// What kernels of the program's get, in GPU memory; `state.rs` has the same for host memory.
+#[test]
+fn kernels_find_the_job_and_its_teams_in_gpu_memory() {
+    let program = compile_c(&workspace().join("tests/programs/device_state.c"));
+    for (n, part, check) in [
+        (1, "tables", "0"),
+        (3, "tables", "0"),
+        (2, "report", "1"),
+        (2, "unchecked", "0"),
+    ] {
+        let mut command = launcher(n, &[]);
+        command.arg(&program).arg(part);
+        let output = run(
+            &mut prepared(command, &[("NVSHMEMRS_DEVICE_CHECK", check)]),
+            SLOW,
+        );
+        output.assert_success();
+        for pe in 0..n {
+            output.assert_stdout(&format!("device state ok PE {pe}\n"));
+        }
+    }
+    let mut command = launcher(3, &["--grace", "20"]);
+    command.arg(&program).arg("kill");
+    let output = run(&mut prepared(command, &[]), SLOW);
+    for pe in 0..2 {
+        output.assert_stdout(&format!("device state ok PE {pe}\n"));
+    }
+}
+
 #[test]
 fn a_missing_driver_is_an_error_that_names_it() {
     if driver_is_here() {

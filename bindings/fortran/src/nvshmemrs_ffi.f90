@@ -14,7 +14,7 @@ module nvshmemrs_ffi
   integer(c_int32_t), parameter :: NVSHMEMRS_ABI_VERSION_EXPECTED = 2_c_int32_t
 
   !> The API hash that this file was generated with.
-  integer(c_int64_t), parameter :: NVSHMEMRS_API_HASH_EXPECTED = int(z'9a1992406efff4cf', c_int64_t)
+  integer(c_int64_t), parameter :: NVSHMEMRS_API_HASH_EXPECTED = int(z'539070ccfa6de219', c_int64_t)
 
   !> A PE's membership in a job. 0 is the null handle.
   integer, parameter :: nvshmemrs_runtime_t = c_int64_t
@@ -192,6 +192,33 @@ module nvshmemrs_ffi
     !> Allocations this PE has released with `nvshmemrs_release` and that are not freed yet.
     integer(c_int64_t) :: released ! unsigned in C
   end type nvshmemrs_heap_stats_t
+
+  !> The job as kernels of this PE see it, which they get as their argument. `nvshmemrs_device.cuh` declares the
+  !> same struct.
+  type, bind(C) :: nvshmemrs_device_state_t
+    !> "nvsh" in ASCII, the first letter lowest.
+    integer(c_int32_t) :: magic ! unsigned in C
+    !> The layout of this struct, and of what it refers to.
+    integer(c_int32_t) :: version ! unsigned in C
+    !> This PE's number.
+    integer(c_int32_t) :: my_pe
+    !> The number of PEs.
+    integer(c_int32_t) :: n_pes
+    !> PE p's copy of symmetric offset o is at base + p * stride + o.
+    integer(c_int64_t) :: base ! unsigned in C
+    !> Bytes from one PE's part of the heap to the next one's.
+    integer(c_int64_t) :: stride ! unsigned in C
+    !> The address of a 32-bit word that is not 0 once the job is broken.
+    integer(c_int64_t) :: abort ! unsigned in C
+    !> For the library's own kernels.
+    integer(c_int64_t) :: error ! unsigned in C
+    !> The address of the table of teams, and of what belongs to it.
+    integer(c_int64_t) :: job ! unsigned in C
+    !> 1 if kernels check their arguments (`NVSHMEMRS_DEVICE_CHECK`).
+    integer(c_int32_t) :: check ! unsigned in C
+    !> 0.
+    integer(c_int32_t) :: reserved ! unsigned in C
+  end type nvshmemrs_device_state_t
 
   abstract interface
 
@@ -1454,6 +1481,33 @@ module nvshmemrs_ffi
       integer(c_int64_t), value :: previous ! unsigned in C
       integer(c_int32_t) :: answer
     end function nvshmemrs_deadline_end
+
+    !> The job as kernels of this PE see it: pass it to them by value, and they pass it to the functions of
+    !> `nvshmemrs_device.cuh`. It serves the kernels of this PE only, until finalize. Teams that are made or
+    !> destroyed later are seen through it, too. On device memory its addresses are those of this PE's GPU; on host
+    !> memory they are those of this process, for the same functions compiled for the CPU.
+    !>
+    !> Local. NVSHMEM: the state that `nvshmemx_cumodule_init` writes to a module.
+    !> Errors: NOT_SUPPORTED if kernels cannot use the heap: the job is checked.
+    function nvshmemrs_device_state(runtime, state) result(answer) bind(C, name="nvshmemrs_device_state")
+      import
+      integer(c_int64_t), value :: runtime ! unsigned in C
+      type(nvshmemrs_device_state_t), intent(inout) :: state
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_device_state
+
+    !> The address, for kernels of this PE, of a copy of what `nvshmemrs_device_state` gives: for frontends whose
+    !> kernels take one pointer. It is memory of the GPU if the heap is, and must not be written.
+    !>
+    !> Local.
+    !> Errors: as `nvshmemrs_device_state`.
+    function nvshmemrs_device_state_pointer(runtime, pointer) result(answer) bind(C, &
+        name="nvshmemrs_device_state_pointer")
+      import
+      integer(c_int64_t), value :: runtime ! unsigned in C
+      type(c_ptr), intent(inout) :: pointer
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_device_state_pointer
 
     !> Allocates `bytes` bytes on every PE's symmetric heap, aligned to 64. The contents are undefined; 0 bytes give
     !> NULL.

@@ -28,7 +28,7 @@ using Libdl
 const ABI_VERSION = UInt32(2)
 
 "The API hash that this file was generated with."
-const API_HASH = 0x9a1992406efff4cf
+const API_HASH = 0x539070ccfa6de219
 
 "What a call came to. Functions return these numbers as `int32_t`."
 module Status
@@ -308,6 +308,34 @@ struct HeapStats
     released::UInt64
 end
 sizeof(HeapStats) == 48 || error("HeapStats has $(sizeof(HeapStats)) bytes; in C it has 48")
+
+"The job as kernels of this PE see it, which they get as their argument.
+`nvshmemrs_device.cuh` declares the same struct."
+struct DeviceState
+    ""nvsh" in ASCII, the first letter lowest."
+    magic::UInt32
+    "The layout of this struct, and of what it refers to."
+    version::UInt32
+    "This PE's number."
+    my_pe::Int32
+    "The number of PEs."
+    n_pes::Int32
+    "PE p's copy of symmetric offset o is at base + p * stride + o."
+    base::UInt64
+    "Bytes from one PE's part of the heap to the next one's."
+    stride::UInt64
+    "The address of a 32-bit word that is not 0 once the job is broken."
+    abort::UInt64
+    "For the library's own kernels."
+    error::UInt64
+    "The address of the table of teams, and of what belongs to it."
+    job::UInt64
+    "1 if kernels check their arguments (`NVSHMEMRS_DEVICE_CHECK`)."
+    check::UInt32
+    "0."
+    reserved::UInt32
+end
+sizeof(DeviceState) == 64 || error("DeviceState has $(sizeof(DeviceState)) bytes; in C it has 64")
 
 const pointer_atomic_fetch32 = Ref{Ptr{Cvoid}}(C_NULL)
 
@@ -1762,6 +1790,42 @@ Local; needs no runtime.
 """
 function nvshmemrs_deadline_end(previous)
     ccall(pointer_deadline_end[], Int32, (UInt64,), previous)
+end
+
+const pointer_device_state = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_device_state(nvshmemrs_runtime_t runtime, nvshmemrs_device_state_t *state)
+"""
+    nvshmemrs_device_state(runtime, state)
+
+The job as kernels of this PE see it: pass it to them by value, and they pass it to the
+functions of `nvshmemrs_device.cuh`. It serves the kernels of this PE only, until finalize.
+Teams that are made or destroyed later are seen through it, too. On device memory its
+addresses are those of this PE's GPU; on host memory they are those of this process, for the
+same functions compiled for the CPU.
+
+Local. NVSHMEM: the state that `nvshmemx_cumodule_init` writes to a module.
+Errors: NOT\\_SUPPORTED if kernels cannot use the heap: the job is checked.
+"""
+function nvshmemrs_device_state(runtime, state)
+    ccall(pointer_device_state[], Int32, (UInt64, Ptr{DeviceState}), runtime, state)
+end
+
+const pointer_device_state_pointer = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_device_state_pointer(nvshmemrs_runtime_t runtime, void **pointer)
+"""
+    nvshmemrs_device_state_pointer(runtime, pointer)
+
+The address, for kernels of this PE, of a copy of what `nvshmemrs_device_state` gives: for
+frontends whose kernels take one pointer. It is memory of the GPU if the heap is, and must
+not be written.
+
+Local.
+Errors: as `nvshmemrs_device_state`.
+"""
+function nvshmemrs_device_state_pointer(runtime, pointer)
+    ccall(pointer_device_state_pointer[], Int32, (UInt64, Ptr{Ptr{Cvoid}}), runtime, pointer)
 end
 
 const pointer_malloc = Ref{Ptr{Cvoid}}(C_NULL)
@@ -3805,6 +3869,8 @@ const POINTERS = (
     :nvshmemrs_exscan => pointer_exscan,
     :nvshmemrs_deadline_begin => pointer_deadline_begin,
     :nvshmemrs_deadline_end => pointer_deadline_end,
+    :nvshmemrs_device_state => pointer_device_state,
+    :nvshmemrs_device_state_pointer => pointer_device_state_pointer,
     :nvshmemrs_malloc => pointer_malloc,
     :nvshmemrs_calloc => pointer_calloc,
     :nvshmemrs_align => pointer_align,

@@ -79,6 +79,8 @@ pub(crate) fn exports() -> Vec<u64> {
         crate::generated::collectives::nvshmemrs_exscan as *const () as u64,
         crate::deadline::nvshmemrs_deadline_begin as *const () as u64,
         crate::deadline::nvshmemrs_deadline_end as *const () as u64,
+        crate::device::nvshmemrs_device_state as *const () as u64,
+        crate::device::nvshmemrs_device_state_pointer as *const () as u64,
         crate::heap::nvshmemrs_malloc as *const () as u64,
         crate::heap::nvshmemrs_calloc as *const () as u64,
         crate::heap::nvshmemrs_align as *const () as u64,

@@ -4,8 +4,8 @@ use super::pointers::null;
 use crate::guard::status::SUCCESS;
 use crate::types::*;
 use nvshmem_core::{
-    Access, Cmp, Error, HeapStats, InitAttr, MemoryKind, Result, Runtime, SignalOp, SiteHook, Team,
-    TeamConfig, UniqueId,
+    Access, Cmp, DeviceState, Error, HeapStats, InitAttr, MemoryKind, Result, Runtime, SignalOp,
+    SiteHook, Team, TeamConfig, UniqueId,
 };
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -124,6 +124,23 @@ pub(crate) fn stats_to_c(stats: &HeapStats) -> nvshmemrs_heap_stats_t {
         largest_free_bytes: stats.largest_free_bytes,
         allocations: stats.allocations,
         released: stats.released,
+    }
+}
+
+/// The device state for C.
+pub(crate) fn device_state_to_c(state: &DeviceState) -> nvshmemrs_device_state_t {
+    nvshmemrs_device_state_t {
+        magic: state.magic,
+        version: state.version,
+        my_pe: state.my_pe,
+        n_pes: state.n_pes,
+        base: state.base,
+        stride: state.stride,
+        abort: state.abort,
+        error: state.error,
+        job: state.job,
+        check: state.check,
+        reserved: state.reserved,
     }
 }
 

@@ -62,6 +62,11 @@ pub const SETTINGS: &[Setting] = &[
         help: "how many large collectives, of different teams, a GPU must be able to run at the same time: of more than 2 each has fewer blocks; the largest number of any PE holds",
     },
     Setting {
+        name: "NVSHMEMRS_DEVICE_CHECK",
+        default: "0",
+        help: "1: functions of nvshmemrs_device.cuh check PE, address, alignment and team in kernels; the check of the runtime and finalize return what they find first; 0: they check nothing",
+    },
+    Setting {
         name: "NVSHMEMRS_TIMEOUT",
         default: "0",
         help: "seconds a wait may last before it returns an error; 0: no limit",
@@ -248,6 +253,11 @@ pub(crate) fn init_timeout() -> Result<Duration> {
 /// Whether finalize lists what was not freed.
 pub(crate) fn track() -> Result<bool> {
     flag("NVSHMEMRS_TRACK")
+}
+
+/// Whether kernels check their arguments.
+pub(crate) fn device_check() -> Result<bool> {
+    flag("NVSHMEMRS_DEVICE_CHECK")
 }
 
 /// Whether the job is checked.

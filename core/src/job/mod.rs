@@ -6,6 +6,7 @@
 //! | [`tell`] | the only writer of these words |
 //! | [`segment`] | the shared memory that the block, and a heap in host memory, lie in |
 //! | [`layout`] | where each PE's part of the heap lies |
+//! | [`device_area`] | where, behind the heap, lies what the program's kernels meet by |
 //! | [`places`] | where the PEs are: the host of each, its index there, its GPU |
 //! | [`membership`] | how a PE takes its place |
 //! | [`state`] | what a PE is doing, as the block says it |
@@ -23,6 +24,7 @@
 pub(crate) mod bell;
 pub(crate) mod block;
 pub(crate) mod credentials;
+pub(crate) mod device_area;
 pub(crate) mod fork;
 pub(crate) mod forming;
 pub(crate) mod interrupt;

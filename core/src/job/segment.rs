@@ -203,16 +203,18 @@ impl Segment {
         }
     }
 
-    /// Gives back the whole pages within `bytes` bytes at `address`.
+    /// Gives back the whole pages within `bytes` bytes at `address`. A failure costs memory until the job ends, nothing else.
     pub(crate) fn decommit(&self, address: u64, bytes: u64) {
+        self.empty(address, bytes);
+    }
+
+    /// As [`decommit`](Segment::decommit); says whether these pages are 0 from now on.
+    pub(crate) fn empty(&self, address: u64, bytes: u64) -> bool {
         let page = rustix::param::page_size() as u64;
         let start = (address - self.base).next_multiple_of(page);
         let end = (address - self.base + bytes) / page * page;
-        if start < end {
-            let hole = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
-            // A failure costs memory until the job ends, nothing else.
-            let _ = rustix::fs::fallocate(&self.fd, hole, start, end - start);
-        }
+        let hole = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+        start >= end || rustix::fs::fallocate(&self.fd, hole, start, end - start).is_ok()
     }
 }
 

@@ -41,6 +41,7 @@ impl Inner {
             self.write_unfreed(&report, result.is_ok());
         }
         let checked = self.check_findings();
+        let kernels = self.check_kernels();
         if let Some(word) = &self.word {
             word.take_part(Part::Finalized);
         }
@@ -49,7 +50,7 @@ impl Inner {
             Ok(()) => "finalized".to_string(),
             Err(error) => format!("finalized, but {error}"),
         });
-        drained.and(completed).and(result).and(checked)
+        drained.and(completed).and(result).and(checked).and(kernels)
     }
 
     /// An error if the checker has found something on any PE that has come to finalize.

@@ -76,6 +76,8 @@ impl InitAttr {
             Some(bytes) => Some(bytes),
             None => config::symmetric_size()?,
         };
+        // An error before the PEs meet; transports ask again.
+        config::device_check()?;
         Ok(Resolved {
             memory,
             device: self.device,

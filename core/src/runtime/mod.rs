@@ -244,6 +244,7 @@ impl Runtime {
     /// Whether the job is whole: otherwise the error that every waiting call would return. Local; never waits.
     pub fn check(&self) -> Result<()> {
         self.inner.ready()?;
+        self.inner.check_kernels()?;
         self.inner.check_running(Operation::Check)
     }
 

@@ -14,6 +14,14 @@ impl Inner {
         self.check_stream_teams(operation)
     }
 
+    /// An error if a kernel of the program's has found something wrong with its arguments (`NVSHMEMRS_DEVICE_CHECK`).
+    pub(crate) fn check_kernels(&self) -> Result<()> {
+        let tables = self.transport.any().device_tables();
+        tables
+            .and_then(|tables| tables.report())
+            .map_or(Ok(()), Err)
+    }
+
     /// An error if a member has left a team with collectives on streams half-way; what waits for it there ends.
     #[cold]
     pub(crate) fn check_stream_teams(&self, operation: Operation) -> Result<()> {

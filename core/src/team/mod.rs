@@ -46,6 +46,10 @@ impl Team {
         self.0
     }
 
+    pub(crate) fn generation(self) -> u32 {
+        (self.0 >> 32) as u32
+    }
+
     #[inline(always)]
     pub(crate) fn index(self) -> usize {
         (self.0 & 0xffff_ffff) as usize

@@ -21,16 +21,30 @@ impl Inner {
         if let Some(own) = self.transport.collectives() {
             own.clear_team(index as u32)?;
         }
+        if let Some(tables) = self.transport.any().device_tables() {
+            tables.clear_team(index as u32)?;
+        }
         Ok(Some(claim))
     }
 
-    /// Lets the transport make what it needs of a team, if it does collectives itself.
+    /// Lets the transport make what it needs of a team, and what kernels need.
     fn tell_transport(&self, team: Team, members: &Members, my_pe: Pe, born: u64) {
-        if let Some(own) = self.transport.collectives() {
-            let pes: Vec<Pe> = (0..members.n_pes)
-                .map(|member| members.pe(member))
-                .collect();
-            own.make_team(team.index() as u32, &pes, my_pe, born);
+        let (own, tables) = (
+            self.transport.collectives(),
+            self.transport.any().device_tables(),
+        );
+        if own.is_none() && tables.is_none() {
+            return;
+        }
+        let pes: Vec<Pe> = (0..members.n_pes)
+            .map(|member| members.pe(member))
+            .collect();
+        let index = team.index() as u32;
+        if let Some(own) = own {
+            own.make_team(index, &pes, my_pe, born);
+        }
+        if let Some(tables) = tables {
+            tables.make_team(index, team.generation(), &pes, my_pe);
         }
     }
 }

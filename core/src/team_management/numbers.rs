@@ -9,15 +9,24 @@ use crate::{Error, Pe};
 impl Inner {
     /// Frees the number of a team whose collectives all members have done.
     pub(super) fn free_number(&self, state: &TeamState) {
+        self.end_for_kernels(state);
         if let Some(own) = self.transport.collectives() {
             own.end_team(state.index);
         }
         self.teams.give_back(state.index as usize);
     }
 
+    /// Kernels find no team at the number any more.
+    fn end_for_kernels(&self, state: &TeamState) {
+        if let Some(tables) = self.transport.any().device_tables() {
+            tables.end_team(state.index);
+        }
+    }
+
     /// As [`free_number`](Inner::free_number), of a team that a member has left half-way. Where a transport does collectives itself, the
     /// number may have to stay out of use.
     pub(super) fn free_broken(&self, state: &TeamState) {
+        self.end_for_kernels(state);
         match self.transport.collectives() {
             Some(own) if !own.give_up_team(state.index) => self.teams.lose(),
             _ => self.teams.give_back(state.index as usize),

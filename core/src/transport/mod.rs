@@ -14,6 +14,7 @@
 //! | [`check`] | the checker, which wraps another transport |
 //! | `channel` | in tests: PEs that reach each other by messages only |
 //! | [`copy`] | the one copy primitive |
+//! | [`device_state`] | what kernels of the program's get |
 //!
 //! What the PEs share whatever the memory kind is in [`crate::job`].
 
@@ -22,6 +23,7 @@ pub(crate) mod channel;
 pub(crate) mod check;
 pub(crate) mod copy;
 pub(crate) mod cuda;
+pub(crate) mod device_state;
 mod hooks;
 pub(crate) mod host;
 pub(crate) mod notes;
@@ -31,6 +33,8 @@ mod route;
 pub(crate) use check::Settings as CheckSettings;
 pub use cuda::images::{Made as KernelImage, make as make_kernel_images};
 pub use cuda::survey as gpus;
+pub use device_state::DeviceState;
+pub(crate) use device_state::DeviceTables;
 pub use hooks::CudaStreamRef;
 pub(crate) use hooks::{
     Collective, Collectives, Expected, Form, Found, Goal, Meeting, Owner, Search, Streams, Task,
@@ -337,6 +341,11 @@ pub(crate) trait Transport: Send + Sync {
 
     /// Collectives that it does by itself.
     fn collectives(&self) -> Option<&dyn Collectives> {
+        None
+    }
+
+    /// What it keeps for kernels of the program's, if those can address the heap.
+    fn device_tables(&self) -> Option<&dyn DeviceTables> {
         None
     }
 

@@ -20,7 +20,7 @@ namespace nvshmemrs::ffi {
 inline constexpr std::uint32_t expected_abi_version = 2;
 
 /// The API hash that this header was generated with.
-inline constexpr std::uint64_t expected_api_hash = 0x9a1992406efff4cf;
+inline constexpr std::uint64_t expected_api_hash = 0x539070ccfa6de219;
 
 static_assert(expected_abi_version == NVSHMEMRS_ABI_VERSION && expected_api_hash == NVSHMEMRS_API_HASH,
               "nvshmemrs/ffi.hpp and nvshmemrs.h are of different versions");
@@ -51,6 +51,19 @@ static_assert(offsetof(nvshmemrs_heap_stats_t, free_bytes) == 16);
 static_assert(offsetof(nvshmemrs_heap_stats_t, largest_free_bytes) == 24);
 static_assert(offsetof(nvshmemrs_heap_stats_t, allocations) == 32);
 static_assert(offsetof(nvshmemrs_heap_stats_t, released) == 40);
+
+static_assert(sizeof(nvshmemrs_device_state_t) == 64);
+static_assert(offsetof(nvshmemrs_device_state_t, magic) == 0);
+static_assert(offsetof(nvshmemrs_device_state_t, version) == 4);
+static_assert(offsetof(nvshmemrs_device_state_t, my_pe) == 8);
+static_assert(offsetof(nvshmemrs_device_state_t, n_pes) == 12);
+static_assert(offsetof(nvshmemrs_device_state_t, base) == 16);
+static_assert(offsetof(nvshmemrs_device_state_t, stride) == 24);
+static_assert(offsetof(nvshmemrs_device_state_t, abort) == 32);
+static_assert(offsetof(nvshmemrs_device_state_t, error) == 40);
+static_assert(offsetof(nvshmemrs_device_state_t, job) == 48);
+static_assert(offsetof(nvshmemrs_device_state_t, check) == 56);
+static_assert(offsetof(nvshmemrs_device_state_t, reserved) == 60);
 
 /// What a call came to. Functions return these numbers as `int32_t`.
 enum class Status : int32_t {
@@ -1115,6 +1128,27 @@ enum class Access : int32_t {
 /// Local; needs no runtime.
 [[nodiscard]] inline Status deadline_end(uint64_t previous) noexcept {
     return static_cast<Status>(nvshmemrs_deadline_end(previous));
+}
+
+/// The job as kernels of this PE see it: pass it to them by value, and they pass it to the functions of
+/// `nvshmemrs_device.cuh`. It serves the kernels of this PE only, until finalize. Teams that are made or
+/// destroyed later are seen through it, too. On device memory its addresses are those of this PE's GPU; on
+/// host memory they are those of this process, for the same functions compiled for the CPU.
+///
+/// Local. NVSHMEM: the state that `nvshmemx_cumodule_init` writes to a module.
+/// Errors: NOT_SUPPORTED if kernels cannot use the heap: the job is checked.
+[[nodiscard]] inline Status device_state(nvshmemrs_runtime_t runtime,
+    nvshmemrs_device_state_t *state) noexcept {
+    return static_cast<Status>(nvshmemrs_device_state(runtime, state));
+}
+
+/// The address, for kernels of this PE, of a copy of what `nvshmemrs_device_state` gives: for frontends
+/// whose kernels take one pointer. It is memory of the GPU if the heap is, and must not be written.
+///
+/// Local.
+/// Errors: as `nvshmemrs_device_state`.
+[[nodiscard]] inline Status device_state_pointer(nvshmemrs_runtime_t runtime, void **pointer) noexcept {
+    return static_cast<Status>(nvshmemrs_device_state_pointer(runtime, pointer));
 }
 
 /// Allocates `bytes` bytes on every PE's symmetric heap, aligned to 64. The contents are undefined; 0 bytes

@@ -94,6 +94,19 @@ class Runtime : public Owner<nvshmemrs_runtime_t, ffi::leave> {
         check(ffi::n_pes(handle(), &n));
         return n;
     }
+
+    /// The job as kernels of this PE see it: pass it to them by value. Valid until finalize. Local.
+    nvshmemrs_device_state_t device_state() const {
+        nvshmemrs_device_state_t state;
+        check(ffi::device_state(handle(), &state));
+        return state;
+    }
+    /// The address, for kernels of this PE, of a copy of it. Local.
+    const nvshmemrs_device_state_t *device_state_pointer() const {
+        void *pointer = nullptr;
+        check(ffi::device_state_pointer(handle(), &pointer));
+        return static_cast<const nvshmemrs_device_state_t *>(pointer);
+    }
 };
 
 /// A stream. Its destructor lets what is queued run on, and finalize waits for it; so synchronize a stream before buffers that its

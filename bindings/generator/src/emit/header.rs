@@ -34,6 +34,7 @@ pub fn emit(api: &Api, root: &Path) -> Result<String> {
         text = without_typedef(&text, &item.name, item.repr.c())?;
         text = with_wide_numbers(text, item)?;
     }
+    text = unless_declared(&text, DEVICE_STATE)?;
     for function in &api.functions {
         ensure!(
             text.matches(&format!("{}(", function.name)).count() == 1,
@@ -42,6 +43,23 @@ pub fn emit(api: &Api, root: &Path) -> Result<String> {
         );
     }
     Ok(text)
+}
+
+/// The struct that the header for kernels declares, too.
+const DEVICE_STATE: &str = "nvshmemrs_device_state_t";
+
+/// Declares a struct unless the header for kernels, which may be included first, has done so.
+fn unless_declared(text: &str, name: &str) -> Result<String> {
+    let lost = || format!("cbindgen no longer writes `{name}` as `unless_declared` expects");
+    let end = format!("}} {name};\n");
+    let (before, after) = text.split_once(&end).with_context(lost)?;
+    let start = before.rfind("typedef struct {").with_context(lost)?;
+    // What is said of it stands right before it.
+    let docs = before[..start].rfind("\n\n").with_context(lost)? + 2;
+    let (before, body) = before.split_at(docs);
+    Ok(format!(
+        "{before}#ifndef NVSHMEMRS_DEVICE_CUH\n{body}{end}#endif // NVSHMEMRS_DEVICE_CUH\n{after}"
+    ))
 }
 
 /// Takes out the typedef that cbindgen writes beside a sized enum. The name of an enum is a tag, so that a

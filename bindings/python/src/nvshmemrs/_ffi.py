@@ -37,7 +37,7 @@ from ctypes import (
 ABI_VERSION = 2
 """The ABI version that this file was generated with."""
 
-API_HASH = 0x9a1992406efff4cf
+API_HASH = 0x539070ccfa6de219
 """The API hash that this file was generated with."""
 
 
@@ -327,6 +327,36 @@ class HeapStats(Structure):
         ("allocations", c_uint64),
         # Allocations this PE has released with `nvshmemrs_release` and that are not freed yet.
         ("released", c_uint64),
+    ]
+
+
+class DeviceState(Structure):
+    """The job as kernels of this PE see it, which they get as their argument.
+    `nvshmemrs_device.cuh` declares the same struct."""
+
+    _fields_ = [
+        # "nvsh" in ASCII, the first letter lowest.
+        ("magic", c_uint32),
+        # The layout of this struct, and of what it refers to.
+        ("version", c_uint32),
+        # This PE's number.
+        ("my_pe", c_int32),
+        # The number of PEs.
+        ("n_pes", c_int32),
+        # PE p's copy of symmetric offset o is at base + p * stride + o.
+        ("base", c_uint64),
+        # Bytes from one PE's part of the heap to the next one's.
+        ("stride", c_uint64),
+        # The address of a 32-bit word that is not 0 once the job is broken.
+        ("abort", c_uint64),
+        # For the library's own kernels.
+        ("error", c_uint64),
+        # The address of the table of teams, and of what belongs to it.
+        ("job", c_uint64),
+        # 1 if kernels check their arguments (`NVSHMEMRS_DEVICE_CHECK`).
+        ("check", c_uint32),
+        # 0.
+        ("reserved", c_uint32),
     ]
 
 
@@ -1441,6 +1471,36 @@ _FUNCTIONS = (
     the one before, if there was one, holds again.
 
     Local; needs no runtime.
+    """,
+    ),
+    (
+        "nvshmemrs_device_state",
+        c_int32,
+        (c_uint64, POINTER(DeviceState)),
+        """(runtime, state)
+
+    The job as kernels of this PE see it: pass it to them by value, and they pass it to the
+    functions of `nvshmemrs_device.cuh`. It serves the kernels of this PE only, until finalize.
+    Teams that are made or destroyed later are seen through it, too. On device memory its addresses
+    are those of this PE's GPU; on host memory they are those of this process, for the same
+    functions compiled for the CPU.
+
+    Local. NVSHMEM: the state that `nvshmemx_cumodule_init` writes to a module.
+    Errors: NOT_SUPPORTED if kernels cannot use the heap: the job is checked.
+    """,
+    ),
+    (
+        "nvshmemrs_device_state_pointer",
+        c_int32,
+        (c_uint64, POINTER(c_void_p)),
+        """(runtime, pointer)
+
+    The address, for kernels of this PE, of a copy of what `nvshmemrs_device_state` gives: for
+    frontends whose kernels take one pointer. It is memory of the GPU if the heap is, and must not
+    be written.
+
+    Local.
+    Errors: as `nvshmemrs_device_state`.
     """,
     ),
     (

@@ -5,7 +5,8 @@
 //! 4 KiB        PeBlock of each PE, one page each
 //!              for each team number and PE: TeamBlock, then the PE's two slots
 //!              release counts of the live allocations
-//! heap_offset  part of PE 0, part of PE 1, ... (stride bytes each: the heap, then a window of that size for registered buffers)
+//! heap_offset  part of PE 0, part of PE 1, ... (stride bytes each: the heap, then a window of that size for registered buffers, then
+//!              what kernels meet by, see device_area.rs)
 //! area_offset  in a checked job: the checker's area (transport/check/area.rs)
 //! ```
 //!
@@ -19,6 +20,7 @@ pub(crate) mod corrupt;
 
 use super::segment::{AllAtomic, Segment};
 use super::tell::{self, Facts, Told32, Told64};
+use crate::job::device_area::DeviceArea;
 use crate::job::layout::{self, HEAP_UNIT};
 use crate::job::{machine, places};
 use crate::operation::ARGS;
@@ -269,14 +271,20 @@ impl Control {
         (Control::releases_offset(n_pes as u64) + releases).next_multiple_of(HEAP_UNIT)
     }
 
-    /// Bytes from one PE's part to the next one's.
-    pub(crate) fn stride(heap_bytes: u64) -> u64 {
-        layout::stride(heap_bytes, 0)
+    /// Bytes from one PE's part to the next one's: behind the window lies what kernels meet by.
+    pub(crate) fn stride(n_pes: Pe, heap_bytes: u64) -> u64 {
+        let area = Control::device_area(n_pes, heap_bytes).bytes();
+        layout::stride(heap_bytes, area)
+    }
+
+    /// What kernels meet by, of a heap in this memory.
+    pub(crate) fn device_area(n_pes: Pe, heap_bytes: u64) -> DeviceArea {
+        DeviceArea::new(heap_bytes.saturating_mul(2), n_pes, PAGE)
     }
 
     /// The length of a segment with `area` bytes behind the PEs' parts; an error if it does not fit an address space.
     pub(crate) fn segment_len(n_pes: Pe, heap_bytes: u64, area: u64) -> Result<u64> {
-        Control::stride(heap_bytes)
+        Control::stride(n_pes, heap_bytes)
             .checked_mul(n_pes as u64)
             .and_then(|heap| heap.checked_add(Control::heap_offset(n_pes)))
             .and_then(|len| len.checked_add(area))
@@ -405,7 +413,7 @@ impl Control {
 
     /// Whether the job is checked: then the checker's area starts here.
     pub(crate) fn area_offset(&self) -> Option<u64> {
-        let parts = self.n_pes * Control::stride(self.heap_bytes);
+        let parts = self.n_pes * Control::stride(self.n_pes(), self.heap_bytes);
         (self.area_bytes != 0).then(|| Control::heap_offset(self.n_pes()) + parts)
     }
 

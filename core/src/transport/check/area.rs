@@ -160,10 +160,10 @@ impl Area {
     pub(super) fn new(control: &Control) -> Option<Area> {
         let offset = control.area_offset()?;
         let n_pes = control.n_pes();
-        if control.area_bytes() != bytes(n_pes, Control::stride(control.heap_bytes())) {
+        if control.area_bytes() != bytes(n_pes, Control::stride(n_pes, control.heap_bytes())) {
             return None;
         }
-        let places = Places::new(n_pes, Control::stride(control.heap_bytes()));
+        let places = Places::new(n_pes, Control::stride(n_pes, control.heap_bytes()));
         let segment = Arc::clone(control.segment());
         let base = segment.base() + offset;
         assert!(

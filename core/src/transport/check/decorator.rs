@@ -357,7 +357,7 @@ mod tests {
             ]
             .as_slice(),
             // Nobody would see what these do.
-            ["collectives", "search", "streams"].as_slice(),
+            ["collectives", "device_tables", "search", "streams"].as_slice(),
         ];
         let left_out: BTreeSet<&str> = left_out.concat().into_iter().collect();
         assert!(passed_on.is_subset(&all) && !passed_on.is_empty());

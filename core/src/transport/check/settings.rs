@@ -47,7 +47,7 @@ impl Settings {
                 .map_err(|error| Error::system("getrandom", error))?
                 .into(),
         };
-        let area_bytes = area::bytes(n_pes, Control::stride(heap_bytes));
+        let area_bytes = area::bytes(n_pes, Control::stride(n_pes, heap_bytes));
         Ok(Some(Checked { seed, area_bytes }))
     }
 

@@ -7,6 +7,7 @@
 //! | [`operations`] | put, get, atomics, signals, waits; the blocking stream; staging |
 //! | [`streams`] | streams and events; their order among a team's collectives; backpressure |
 //! | [`collectives`] | what the kernels of teams need, and how they end |
+//! | [`device_tables`] | what kernels of the program's get |
 //! | [`kernels`] | the device code, what it is given, and its launches |
 //! | [`images`] | where the compiled device code comes from |
 //! | [`driver`], [`device`] | the driver and its errors; a GPU with its context |
@@ -16,6 +17,7 @@
 
 pub(crate) mod collectives;
 pub(crate) mod device;
+mod device_tables;
 pub(crate) mod driver;
 pub(crate) mod images;
 mod introduction;
@@ -40,6 +42,7 @@ use crate::job::block::Control;
 use crate::job::layout::{self, Layout};
 use crate::job::published::Wait;
 use crate::operation::Operation;
+use crate::transport::device_state::Refers;
 use crate::transport::{Company, Owner};
 use crate::{Error, Pe, Result};
 use collectives::TeamTable;
@@ -95,6 +98,8 @@ pub(crate) struct CudaTransport {
     owner: OnceLock<Box<dyn Owner>>,
     /// What the kernels of this PE's teams get.
     teams: TeamTable,
+    /// Whether kernels of the program's check their arguments.
+    device_check: bool,
     /// The streams that finalize waits for.
     program_streams: Mutex<Vec<Arc<ProgramStream>>>,
     /// Until when it waits before.
@@ -122,7 +127,7 @@ impl CudaTransport {
         until: Instant,
     ) -> Result<CudaTransport> {
         let (heap_bytes, n_pes) = (control.heap_bytes(), control.n_pes());
-        let stride = stride(heap_bytes);
+        let stride = stride(n_pes, heap_bytes);
         let alignment = layout::max_alignment(heap_bytes);
         let ready = device.and_then(|device| {
             check_size(me, heap_bytes, &device)?;
@@ -200,6 +205,7 @@ impl CudaTransport {
             failed: Mutex::default(),
             owner: OnceLock::new(),
             teams: TeamTable::new(),
+            device_check: crate::config::device_check()?,
             program_streams: Mutex::default(),
             init_until: until,
         };
@@ -244,17 +250,22 @@ impl CudaTransport {
 
     /// The job as this PE's kernels see it.
     fn state(&self) -> State {
-        let (abort, error) = (self.mailbox.abort_address(), self.mailbox.error_address());
-        State::new(&self.layout, self.me, self.control.n_pes(), abort, error)
+        self.state_with(self.mailbox.abort_address())
     }
 
     /// As [`state`](CudaTransport::state), for the collectives of a team, which are ended by an abort word of their own.
     fn team_state(&self, team: u32) -> State {
-        let (abort, error) = (
-            self.mailbox.team_address(team),
-            self.mailbox.error_address(),
-        );
-        State::new(&self.layout, self.me, self.control.n_pes(), abort, error)
+        self.state_with(self.mailbox.team_address(team))
+    }
+
+    fn state_with(&self, abort: u64) -> State {
+        let to = Refers {
+            abort,
+            error: self.mailbox.error_address(),
+            job: self.layout.address(self.me, self.device_area().job()),
+        };
+        let (n_pes, check) = (self.control.n_pes(), self.device_check);
+        State::new(&self.layout, self.me, n_pes, to, check)
     }
 
     fn failed(&self) -> MutexGuard<'_, Failed> {

@@ -4,18 +4,22 @@
 //! memory barrier.
 
 mod adopt;
+mod device_tables;
 mod hold;
 mod origin;
 
 pub(crate) use origin::HostOrigin;
 
+use super::device_state::DeviceTables;
 use super::{Atomic, Call, Lane, Nbi, SignalUpdate, Transport, Width, copy::copy};
 use crate::buffer::{LocalDest, LocalSource, SymRange};
+use crate::job::block::Control;
 use crate::job::layout::Layout;
 use crate::job::segment::Segment;
 use crate::op::SignalOp;
 use crate::strides::Transfer;
 use crate::{Error, MemoryKind, Pe, Result};
+use device_tables::Tables;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::*, fence};
 
@@ -25,11 +29,14 @@ pub(crate) struct HostTransport {
     segment: Arc<Segment>,
     layout: Layout,
     me: Pe,
+    tables: Arc<Tables>,
 }
 
 impl HostTransport {
-    /// `layout` must describe the heap part of `segment`: its base lies in the mapping, and `n_pes * stride` bytes follow.
-    pub(crate) fn new(segment: Arc<Segment>, layout: Layout, me: Pe) -> HostTransport {
+    /// `layout` must describe the heap part of the segment: its base lies in the mapping, and `n_pes * stride` bytes follow. `check`:
+    /// kernels check their arguments.
+    pub(crate) fn new(control: &Control, layout: Layout, me: Pe, check: bool) -> HostTransport {
+        let segment = Arc::clone(control.segment());
         assert!(
             segment.contains(layout.base, layout.span),
             "the layout leaves the segment"
@@ -38,6 +45,7 @@ impl HostTransport {
             segment,
             layout,
             me,
+            tables: Arc::new(Tables::new(control, check)),
         }
     }
 
@@ -215,6 +223,10 @@ impl Transport for HostTransport {
 
     fn page_bytes(&self) -> u64 {
         rustix::param::page_size() as u64
+    }
+
+    fn device_tables(&self) -> Option<&dyn DeviceTables> {
+        Some(self)
     }
 
     fn keep(&self, _: Error) {

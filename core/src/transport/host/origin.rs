@@ -6,7 +6,6 @@ use crate::job::layout::Layout;
 use crate::job::machine;
 use crate::transport::{Company, Joined, Origin, Route};
 use crate::{Pe, Result};
-use std::sync::Arc;
 use std::time::Instant;
 
 /// The machine's memory.
@@ -22,12 +21,13 @@ impl Origin for HostOrigin {
         let heap_bytes = control.heap_bytes();
         let layout = Layout::new(
             control.segment().base() + Control::heap_offset(control.n_pes()),
-            Control::stride(heap_bytes),
+            Control::stride(control.n_pes(), heap_bytes),
             heap_bytes,
             me,
             control.n_pes(),
         );
-        let host = HostTransport::new(Arc::clone(control.segment()), layout, me);
+        let check = crate::config::device_check()?;
+        let host = HostTransport::new(control, layout, me, check);
         Ok(Joined {
             layout,
             transport: Route::Host(host),

@@ -21,6 +21,7 @@ from . import (
     arrays,
     checker,
     collective,
+    device,
     direct,
     init_fini,
     interop,
@@ -88,6 +89,7 @@ from .collective import (
     sync,
     sync_all,
 )
+from .device import DeviceState, include_dir
 from .direct import (
     ComparisonType,
     InitStatus,
@@ -226,6 +228,7 @@ __all__ = [
     "ComparisonType",
     "CudaError",
     "DeviceLibLanguage",
+    "DeviceState",
     "Event",
     "ForkedError",
     "HeapExhaustedError",
@@ -303,6 +306,7 @@ __all__ = [
     "collective_on_buffer",
     "core",
     "deadline",
+    "device",
     "direct",
     "exscan",
     "fcollect",
@@ -331,6 +335,7 @@ __all__ = [
     "ibget",
     "ibput",
     "iget",
+    "include_dir",
     "init",
     "init_fini",
     "init_status",
@@ -395,13 +400,3 @@ __all__ = [
     "wait_until_some",
     "waits",
 ]
-
-
-if not TYPE_CHECKING:  # for which every name would be there
-
-    def __getattr__(name: str) -> object:
-        if name == "device":
-            raise AttributeError(
-                "nvshmemrs.core.device needs a GPU: device functions run in kernels"
-            )
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -3,7 +3,7 @@
 //! | file | what it holds |
 //! |---|---|
 //! | this one | what the kernels get, as the host passes it |
-//! | [`state`] | what all of them get, declared for both sides; `state.cuh` is written from it |
+//! | `state.cuh` | what all of them get, written from [`State`] |
 //! | [`plan`] | which kernel does a collective, with how many threads |
 //! | [`launch`], [`graphs`] | the kernels, loaded; launches by graphs, which cost less |
 //! | `ptx.cuh`, `common.cuh`, `copy.cuh` | accesses with an order; what all kernels share; copies |
@@ -26,14 +26,14 @@
 mod graphs;
 mod launch;
 mod plan;
-mod state;
 
+pub(crate) use crate::transport::device_state::State;
 pub(crate) use launch::{Kernels, SignalWay};
 pub(crate) use plan::{Plan, Reduction, collect_plan, plan};
-pub(crate) use state::State;
 
 use crate::buffer::SymRange;
 use crate::op::Op;
+use crate::transport::device_state::stride;
 use crate::{Error, Pe, Result};
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64};
 
@@ -175,19 +175,6 @@ impl TeamArgs {
     /// The address of the members' PEs, an `i32` each, which the caller of [`new`](TeamArgs::new) writes.
     pub(crate) fn members(&self) -> u64 {
         self.members
-    }
-}
-
-/// The first of the PEs and the step from one to the next; step 0 if there is none that all have alike.
-fn stride(pes: &[Pe]) -> (Pe, Pe) {
-    match pes {
-        [] => (0, 0),
-        [first] => (*first, 1),
-        [first, second, ..] => {
-            let step = second - first;
-            let same = pes.windows(2).all(|pair| pair[1] - pair[0] == step);
-            (*first, if same { step } else { 0 })
-        }
     }
 }
 
@@ -381,14 +368,5 @@ mod tests {
         let why = of(128 << 10).unwrap_err();
         assert!(why.to_string().contains("4096 PEs"), "{why}");
         of(4 << 20).unwrap();
-    }
-
-    #[test]
-    fn strided_teams_need_no_table() {
-        assert_eq!(stride(&[5]), (5, 1));
-        assert_eq!(stride(&[0, 1, 2, 3]), (0, 1));
-        assert_eq!(stride(&[6, 4, 2]), (6, -2));
-        assert_eq!(stride(&[0, 1, 3]).1, 0);
-        assert_eq!(stride(&[2, 5, 8, 12]).1, 0);
     }
 }

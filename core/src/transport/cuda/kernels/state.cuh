@@ -1,4 +1,4 @@
-// Written from kernels/state.rs, where it is declared; a test compares the two.
+// Written from device_state/state.rs, where it is declared; a test compares the two.
 #pragma once
 
 // NVRTC has no other one that is constant.
@@ -19,14 +19,16 @@ struct State {
     // PE p's copy of symmetric offset o is at base + p * stride + o.
     u64 base;
     u64 stride;
-    // A u32 in the mailbox, in pinned host memory; not 0: leave.
+    // A u32; not 0: leave.
     u64 abort;
-    // An ErrorRecord in the mailbox.
+    // An ErrorRecord, or 0: only the library's own kernels write it.
     u64 error;
-    // 0: for the teams of kernels that call collectives themselves.
-    u64 reserved_teams;
+    // A DeviceJob, in memory that the kernels of this PE can read.
+    u64 job;
+    // 1: arguments are checked (NVSHMEMRS_DEVICE_CHECK).
+    u32 check;
     // 0.
-    u64 reserved;
+    u32 reserved;
 };
 static_assert(sizeof(State) == 64, "size");
 static_assert(OFFSET_OF(State, magic) == 0, "magic");
@@ -37,5 +39,6 @@ static_assert(OFFSET_OF(State, base) == 16, "base");
 static_assert(OFFSET_OF(State, stride) == 24, "stride");
 static_assert(OFFSET_OF(State, abort) == 32, "abort");
 static_assert(OFFSET_OF(State, error) == 40, "error");
-static_assert(OFFSET_OF(State, reserved_teams) == 48, "reserved_teams");
-static_assert(OFFSET_OF(State, reserved) == 56, "reserved");
+static_assert(OFFSET_OF(State, job) == 48, "job");
+static_assert(OFFSET_OF(State, check) == 56, "check");
+static_assert(OFFSET_OF(State, reserved) == 60, "reserved");

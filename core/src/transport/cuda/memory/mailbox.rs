@@ -10,6 +10,7 @@ use crate::job::block::MAX_TEAMS;
 use crate::lock::lock;
 use crate::transport::cuda::kernels::{ErrorRecord, WRITTEN};
 use crate::transport::cuda::{CudaEvent, Device, check};
+use crate::transport::device_state::DeviceReport;
 use crate::{Error, Result};
 use cudarc::driver::sys;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
@@ -39,6 +40,10 @@ pub(crate) struct Contents {
     pub(crate) teams: [AtomicU32; MAX_TEAMS],
     /// The ticket of the team's latest blocking collective that is over.
     pub(crate) finished: [AtomicU64; MAX_TEAMS],
+    /// What kernels of the program's have found wrong with their arguments.
+    pub(crate) device_report: DeviceReport,
+    /// 0, to be copied from.
+    zero: AtomicU64,
 }
 const _: () =
     assert!(size_of::<Contents>() <= SCRATCH && std::mem::offset_of!(Contents, error) == 64);
@@ -120,6 +125,16 @@ impl Mailbox {
     pub(crate) fn finished_address(&self, team: u32) -> u64 {
         let finished = std::mem::offset_of!(Contents, finished);
         self.address + (finished + team as usize * size_of::<u64>()) as u64
+    }
+
+    /// The address, for kernels, of what they find wrong with their arguments.
+    pub(crate) fn device_report_address(&self) -> u64 {
+        self.address + std::mem::offset_of!(Contents, device_report) as u64
+    }
+
+    /// The address, for copies, of eight bytes that are 0.
+    pub(crate) fn zero_address(&self) -> u64 {
+        self.address + std::mem::offset_of!(Contents, zero) as u64
     }
 
     /// What went wrong first in a kernel.

@@ -22,6 +22,7 @@ use super::collectives::sync_area;
 use super::device::{self, Device, Facts};
 use super::{CudaTransport, lock};
 use crate::buffer::SymRange;
+use crate::job::device_area::DeviceArea;
 use crate::job::layout::{self, HEAP_UNIT};
 use crate::operation::Operation;
 use crate::{Error, Pe, Result};
@@ -35,11 +36,16 @@ use std::time::Instant;
 /// The share of a GPU's free memory that is the heap if nobody says otherwise, in percent.
 const DEFAULT_SHARE: u64 = 80;
 
+/// Blocks for the program's kernels begin at multiples of this.
+const DEVICE_UNIT: u64 = 256;
+
 /// Bytes of heap per PE if nobody says otherwise: a share of what the GPU has free, among the PEs that may use it. It is address space;
 /// memory is taken when allocations need it.
 pub(crate) fn default_heap_bytes(device: &Device, n_pes: Pe) -> Result<u64> {
     let sharers = sharers(n_pes, device::count()?, device::on_host());
-    let free = device.free()?.saturating_sub(sync_area::BYTES * sharers);
+    let free = device
+        .free()?
+        .saturating_sub(behind_window(n_pes) * sharers);
     Ok((free / 100 * DEFAULT_SHARE / sharers).max(16 << 20))
 }
 
@@ -53,8 +59,14 @@ fn sharers(n_pes: Pe, visible: i32, on_host: i32) -> u64 {
 }
 
 /// Bytes from one PE's part of the heap to the next one's.
-pub(super) fn stride(heap_bytes: u64) -> u64 {
-    layout::stride(heap_bytes, sync_area::BYTES)
+pub(super) fn stride(n_pes: Pe, heap_bytes: u64) -> u64 {
+    layout::stride(heap_bytes, behind_window(n_pes))
+}
+
+/// Bytes behind the window of each part: what the library's kernels meet by, then what the program's do.
+fn behind_window(n_pes: Pe) -> u64 {
+    let program = DeviceArea::new(0, n_pes, DEVICE_UNIT).bytes();
+    sync_area::BYTES + program.next_multiple_of(HEAP_UNIT)
 }
 
 /// An error if a heap does not fit a GPU at all.
@@ -85,14 +97,22 @@ impl CudaTransport {
         self.layout.heap_bytes + self.layout.window_bytes
     }
 
-    /// Makes the sync area, all zero.
+    /// What the program's kernels meet by.
+    pub(crate) fn device_area(&self) -> DeviceArea {
+        let start = self.sync_area() + sync_area::BYTES;
+        DeviceArea::new(start, self.control.n_pes(), DEVICE_UNIT)
+    }
+
+    /// Makes what lies behind the window: all zero, but for what does not change.
     pub(crate) fn make_sync_area(&self, until: Instant) -> Result<()> {
-        let area = SymRange::new(self.sync_area(), sync_area::BYTES);
+        let area = SymRange::new(self.sync_area(), behind_window(self.control.n_pes()));
         let own = self.make(&[area]).and_then(|pieces| {
             // Zero before any other PE can see it.
             let place = self.layout.address(self.me, area.offset());
             self.segment.map(place, &pieces[0].1)?;
-            let zeroed = self.set_zero(area, Operation::Init);
+            let zeroed = self
+                .set_zero(area, Operation::Init)
+                .and_then(|()| self.put_device_job());
             // If init gives up before, it stays until the GPU has done that. After an error of the driver nothing runs any more.
             if zeroed.is_ok() || self.is_idle().unwrap_or(true) {
                 self.segment.unmap(place, area.bytes());

@@ -30,8 +30,8 @@ use crate::transport::cuda::CudaTransport;
 use crate::transport::cuda::kernels::SignalWay;
 use crate::transport::cuda::memory::mailbox::ResultWord;
 use crate::transport::{
-    Atomic, Call, Collectives, Found, Lane, Nbi, Owner, Search, SignalUpdate, Streams, Transport,
-    Width,
+    Atomic, Call, Collectives, DeviceTables, Found, Lane, Nbi, Owner, Search, SignalUpdate,
+    Streams, Transport, Width,
 };
 use crate::{Error, MemoryKind, Pe, Result};
 use std::any::Any;
@@ -75,6 +75,7 @@ impl Transport for CudaTransport {
             own.for_each(drop);
         }
         let lasting = failed.lasting.clone().or_else(|| self.reported());
+        let lasting = lasting.or_else(|| self.device_report());
         match lasting.or(gave_up.map(|(_, error)| error)) {
             None => Ok(()),
             Some(error) => Err(error),
@@ -363,6 +364,10 @@ impl Transport for CudaTransport {
         let (completion, control) = (Arc::clone(&self.completion), self.control.clone());
         let me = self.me;
         Some(Box::new(move || completion.watch(&control, me)))
+    }
+
+    fn device_tables(&self) -> Option<&dyn DeviceTables> {
+        Some(self)
     }
 
     fn device(&self) -> Option<i32> {

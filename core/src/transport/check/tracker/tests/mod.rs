@@ -82,7 +82,7 @@ impl Job {
     pub(super) fn new(n_pes: Pe) -> Job {
         let checked = Checked {
             seed: 1234,
-            area_bytes: area::bytes(n_pes, Control::stride(HEAP)),
+            area_bytes: area::bytes(n_pes, Control::stride(n_pes, HEAP)),
         };
         let control = Control::create(n_pes, HEAP, Default::default(), Some(checked)).unwrap();
         let sites: Vec<Arc<Sites>> = (0..n_pes).map(|_| Sites::new()).collect();

@@ -1,0 +1,107 @@
+"""What kernels get of the job, so that they communicate themselves: see ``docs/device.md``.
+
+With CuPy, whose kernels take the state by value::
+
+    options = (f"-I{nvshmemrs.include_dir()}", "--std=c++17")
+    kernel = cupy.RawKernel(source, "ring", options=options, backend="nvrtc")
+    kernel((1,), (32,), (nvshmem.device.state().scalar, array))
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+
+import numpy as np
+
+from ... import _ffi
+from .._job import check, job, lib
+from ..nvshmem_types import NotSupportedError
+
+__all__ = ["DeviceState", "include_dir", "state"]
+
+_DTYPE = np.dtype(_ffi.DeviceState)
+_HEADER = "nvshmemrs_device.cuh"
+
+
+class DeviceState:
+    """The job as kernels of this PE see it: 64 bytes, in the forms that launchers take.
+
+    `scalar` is a NumPy scalar, which CuPy's kernels take by value; ``bytes(state)`` are its bytes.
+    `pointer` is the address of a copy of it that kernels can read, for launchers whose kernels take
+    a number. `my_pe`, `n_pes`, `base` and `stride` say where PE ``p``'s copy of the symmetric
+    offset ``o`` is: at ``base + p * stride + o``.
+    """
+
+    __slots__ = ("_pointer", "_scalar")
+
+    def __init__(self, scalar: np.void, pointer: int) -> None:
+        self._scalar = scalar
+        self._pointer = pointer
+
+    @property
+    def scalar(self) -> np.void:
+        """The state as a NumPy scalar with a field for each member of the C struct."""
+        return self._scalar
+
+    @property
+    def pointer(self) -> int:
+        """The address of a copy of the state that kernels of this PE can read."""
+        return self._pointer
+
+    @property
+    def my_pe(self) -> int:
+        """This PE's number."""
+        return int(self._scalar["my_pe"])
+
+    @property
+    def n_pes(self) -> int:
+        """The number of PEs."""
+        return int(self._scalar["n_pes"])
+
+    @property
+    def base(self) -> int:
+        """Where PE 0's part of the heap begins, for this PE's kernels."""
+        return int(self._scalar["base"])
+
+    @property
+    def stride(self) -> int:
+        """Bytes from one PE's part to the next one's."""
+        return int(self._scalar["stride"])
+
+    def __bytes__(self) -> bytes:
+        return self._scalar.tobytes()
+
+    def __repr__(self) -> str:
+        return f"DeviceState(PE {self.my_pe} of {self.n_pes}, pointer={self.pointer:#x})"
+
+
+def state() -> DeviceState:
+    """What kernels of this PE get as their argument, and pass to the functions of
+    ``nvshmemrs_device.cuh``. It is valid until ``finalize``, for kernels of this PE only. Teams that
+    are made or destroyed later are seen through it, too. On device memory its addresses are those
+    of this PE's GPU, on host memory those of this process.
+
+    Local. NotSupportedError if kernels cannot use the heap: the job is checked.
+    """
+    found = _ffi.DeviceState()
+    pointer = ctypes.c_void_p()
+    check(lib.nvshmemrs_device_state(job.runtime, ctypes.byref(found)))
+    check(lib.nvshmemrs_device_state_pointer(job.runtime, ctypes.byref(pointer)))
+    return DeviceState(np.frombuffer(bytes(found), _DTYPE)[0], pointer.value or 0)
+
+
+def include_dir() -> str:
+    """The folder of ``nvshmemrs_device.cuh`` and ``nvshmemrs.h``, for NVRTC's and nvcc's ``-I``.
+
+    Local; needs no job. NotSupportedError if this installation came without them.
+    """
+    here = os.path.dirname(os.path.abspath(_ffi.__file__))
+    # Those of the package; of a source tree, those that it is made from.
+    root = os.path.join(here, *[os.pardir] * 4)
+    for folder in (os.path.join(here, "include"), os.path.join(root, "include")):
+        if os.path.isfile(os.path.join(folder, _HEADER)):
+            return os.path.normpath(folder)
+    raise NotSupportedError(
+        f"this installation of nvshmemrs has no {_HEADER}: install the wheel again"
+    )

@@ -1,0 +1,87 @@
+"""What kernels get of a job on host memory."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import struct
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import nvshmemrs
+import nvshmemrs.core as nvshmem
+
+
+@pytest.mark.usefixtures("job")
+def test_the_state_says_where_arrays_are() -> None:
+    state = nvshmem.device.state()
+    assert len(bytes(state)) == 64 and bytes(state)[:4] == b"nvsh"
+    fields = struct.unpack("<IIiiQQQQQII", bytes(state))
+    assert fields[1:4] == (3, 0, 1) and fields[-2:] == (0, 0)
+    assert (state.my_pe, state.n_pes, state.base, state.stride) == fields[2:6]
+    assert state.scalar.dtype.itemsize == 64 and state.scalar["abort"] == fields[6]
+    assert ctypes.string_at(state.pointer, 64) == bytes(state)
+    assert bytes(nvshmem.device.state()) == bytes(state)
+    array = nvshmem.array(4, "int32")
+    assert state.base <= array.__array_interface__["data"][0] < state.base + state.stride
+    assert "PE 0 of 1" in repr(state)
+    nvshmem.free_array(array)
+
+
+@pytest.mark.usefixtures("job")
+def test_teams_that_are_made_later_are_in_the_table() -> None:
+    state = nvshmem.device.state()
+    job = struct.unpack("<QIIQQI4xQ16x", ctypes.string_at(int(state.scalar["job"]), 64))
+    n_teams, teams, slots = job[1], job[3], job[5]
+    assert slots == 128
+
+    def sizes() -> "list[int]":
+        table = np.frombuffer(ctypes.string_at(teams, 64 * n_teams), "<i4").reshape(-1, 16)
+        return [int(number) for number in np.flatnonzero(table[:, 0])]
+
+    before = sizes()
+    assert 0 in before
+    made = nvshmem.team_split_strided(nvshmem.Teams.TEAM_WORLD, 0, 1, 1)
+    (new,) = set(sizes()) - set(before)
+    assert made is not None
+    nvshmem.team_destroy(made)
+    assert sizes() == before and new not in before
+
+
+def test_without_a_job_there_is_no_state() -> None:
+    with pytest.raises(nvshmem.NotInitializedError):
+        nvshmem.device.state()
+    nvshmem.init(heap_bytes=1 << 22)
+    nvshmem.device.state()
+    nvshmem.finalize()
+    with pytest.raises(nvshmem.NotInitializedError):
+        nvshmem.device.state()
+
+
+def test_a_job_that_is_checked_has_none() -> None:
+    code = (
+        "import nvshmemrs.core as nvshmem\n"
+        "nvshmem.init()\n"
+        "try: nvshmem.device.state()\n"
+        "except nvshmem.NotSupportedError as error: print(error)\n"
+        "nvshmem.finalize()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env=dict(os.environ, NVSHMEMRS_CHECK="1"),
+        stdout=subprocess.PIPE,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 0 and "NVSHMEMRS_CHECK=0" in done.stdout, done
+
+
+def test_the_headers_are_where_include_dir_says() -> None:
+    folder = Path(nvshmemrs.include_dir())
+    assert folder == Path(nvshmem.include_dir())
+    for name in ("nvshmemrs_device.cuh", "nvshmemrs.h"):
+        assert (folder / name).is_file(), name

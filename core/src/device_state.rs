@@ -1,0 +1,57 @@
+//! What the program gives its own kernels, so that they communicate themselves.
+
+use crate::transport::{DeviceState, DeviceTables};
+use crate::{Error, Result, Runtime};
+
+impl Runtime {
+    fn device_tables(&self) -> Result<&dyn DeviceTables> {
+        self.inner.ready()?;
+        let tables = self.inner.transport.any().device_tables();
+        tables.ok_or_else(|| {
+            let why = match self.inner.transport.notes() {
+                Some(_) => {
+                    "the checker cannot see what they do: switch it off with NVSHMEMRS_CHECK=0"
+                }
+                None => "the parts of other PEs have no addresses there",
+            };
+            Error::NotSupported(format!(
+                "kernels cannot use the heap of this job, because {why}"
+            ))
+        })
+    }
+
+    /// The job as kernels of this PE see it: what the functions of `nvshmemrs_device.cuh` get first.
+    ///
+    /// It is valid until [`finalize`](Runtime::finalize), for kernels of this PE only. On device memory its addresses are those of
+    /// this PE's GPU. On host memory they are those of this process, for the same functions compiled for the CPU. Teams that are made
+    /// or destroyed later are seen through it, too.
+    ///
+    /// Local. NVSHMEM: the device state that `nvshmemx_cumodule_init` writes.
+    ///
+    /// # Errors
+    /// [`Error::NotSupported`] if kernels cannot use the heap: the job is checked.
+    ///
+    /// ```
+    /// nvshmemrs::local::run(2, |rt| {
+    ///     let state = rt.device_state()?;
+    ///     assert_eq!((state.my_pe, state.n_pes), (rt.my_pe(), 2));
+    ///     let x = rt.array::<i32>(1)?;
+    ///     let own = state.base + rt.my_pe() as u64 * state.stride;
+    ///     let offset = x.address() - own;
+    ///     let peer = 1 - rt.my_pe();
+    ///     assert_eq!(rt.ptr(x.address(), peer)?, Some(state.base + peer as u64 * state.stride + offset));
+    ///     rt.finalize()
+    /// })
+    /// .unwrap();
+    /// ```
+    pub fn device_state(&self) -> Result<DeviceState> {
+        Ok(self.device_tables()?.state()?.into())
+    }
+
+    /// The address, for kernels of this PE, of a copy of [`device_state`](Runtime::device_state): for frontends that take one pointer.
+    ///
+    /// It is valid as long as that. Local. Errors: as [`device_state`](Runtime::device_state).
+    pub fn device_state_address(&self) -> Result<u64> {
+        self.device_tables()?.state_address()
+    }
+}

@@ -1,0 +1,157 @@
+//! Where, in each PE's part of the symmetric memory, lies what the program's own kernels meet by. Arithmetic only.
+//!
+//! ```text
+//! 0         DeviceJob
+//! 64        a DeviceTeam per team number
+//! then      a copy of State, DeviceReport: 64 bytes each, as the structs above
+//! blocks    per team number: flags, epochs, members
+//! ```
+//!
+//! The flags of a team are `[slots][2 parities][members]` words, which the other members write. The epochs are `[slots]` words, which
+//! kernels of the PE itself count. The members are their PEs, an `i32` each.
+
+use super::block::MAX_TEAMS;
+use crate::Pe;
+use crate::buffer::SymRange;
+
+/// Collectives of a team that kernels can have under way at a time, in a job of up to 64 PEs.
+pub(crate) const SLOTS: u32 = 128;
+/// Slots times PEs, where there are more PEs.
+const MOST_FLAGS: u64 = 64 * SLOTS as u64;
+/// Bytes of each struct.
+pub(crate) const STRUCT: u64 = 64;
+/// Where the rows of teams begin.
+const ROWS: u64 = STRUCT;
+/// Where the copy of `State` is.
+const STATE: u64 = ROWS + MAX_TEAMS as u64 * STRUCT;
+/// Where the report is.
+const REPORT: u64 = STATE + STRUCT;
+/// Bytes before the blocks.
+const HEAD: u64 = REPORT + STRUCT;
+/// Bytes of a flag or an epoch.
+const WORD: u64 = size_of::<u64>() as u64;
+
+/// The area of a job.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DeviceArea {
+    /// The symmetric offset of its first byte.
+    start: u64,
+    n_pes: u64,
+    /// Blocks begin at multiples of this, if the area does.
+    unit: u64,
+}
+
+impl DeviceArea {
+    pub(crate) fn new(start: u64, n_pes: Pe, unit: u64) -> DeviceArea {
+        DeviceArea {
+            start,
+            n_pes: n_pes as u64,
+            unit,
+        }
+    }
+
+    /// Collectives of a team that kernels can have under way at a time.
+    pub(crate) fn slots(&self) -> u32 {
+        // A job has at least one PE; of a damaged control block nothing is known.
+        (MOST_FLAGS / self.n_pes.max(1)).clamp(1, u64::from(SLOTS)) as u32
+    }
+
+    /// Bytes of the area.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.first_block() + MAX_TEAMS as u64 * self.block_bytes()
+    }
+
+    /// Where the `DeviceJob` is.
+    pub(crate) fn job(&self) -> u64 {
+        self.start
+    }
+
+    /// Where the copy of `State` is.
+    pub(crate) fn state(&self) -> u64 {
+        self.start + STATE
+    }
+
+    /// Where the report is, of a heap in host memory.
+    pub(crate) fn report(&self) -> u64 {
+        self.start + REPORT
+    }
+
+    /// Where the `DeviceTeam` of a team number is: the first one right behind the `DeviceJob`, which kernels rely on.
+    pub(crate) fn row(&self, team: u32) -> u64 {
+        self.start + ROWS + u64::from(team) * STRUCT
+    }
+
+    /// What comes before the blocks.
+    pub(crate) fn head(&self) -> SymRange {
+        SymRange::new(self.start, HEAD)
+    }
+
+    /// The block of a team number: it begins with the flags.
+    pub(crate) fn block(&self, team: u32) -> SymRange {
+        let place = self.first_block() + u64::from(team) * self.block_bytes();
+        SymRange::new(self.start + place, self.block_bytes())
+    }
+
+    /// Where the epochs of a team number are.
+    pub(crate) fn epochs(&self, team: u32) -> u64 {
+        self.block(team).offset() + self.flag_bytes()
+    }
+
+    /// Where the members of a team number are.
+    pub(crate) fn members(&self, team: u32) -> u64 {
+        self.epochs(team) + u64::from(self.slots()) * WORD
+    }
+
+    fn first_block(&self) -> u64 {
+        HEAD.next_multiple_of(self.unit)
+    }
+
+    fn flag_bytes(&self) -> u64 {
+        u64::from(self.slots()) * 2 * self.n_pes * WORD
+    }
+
+    fn block_bytes(&self) -> u64 {
+        let bytes = self.flag_bytes() + u64::from(self.slots()) * WORD + self.n_pes * 4;
+        bytes.next_multiple_of(self.unit)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_in_the_area_overlaps() {
+        for (n_pes, unit) in [
+            (1, 256),
+            (2, 4096),
+            (3, 256),
+            (64, 4096),
+            (65, 256),
+            (4096, 4096),
+        ] {
+            let area = DeviceArea::new(1 << 30, n_pes, unit);
+            let (n, slots) = (n_pes as u64, u64::from(area.slots()));
+            assert_eq!(area.job() + STRUCT, area.row(0));
+            assert_eq!(area.row(MAX_TEAMS as u32 - 1) + STRUCT, area.state());
+            assert_eq!(area.state() + STRUCT, area.report());
+            let mut end = area.head().offset() + area.head().bytes();
+            assert_eq!(area.report() + STRUCT, end);
+            for team in 0..MAX_TEAMS as u32 {
+                let block = area.block(team);
+                assert!(block.offset() >= end && block.offset().is_multiple_of(unit));
+                assert_eq!(block.offset() + slots * 2 * n * 8, area.epochs(team));
+                assert_eq!(area.epochs(team) + slots * 8, area.members(team));
+                end = block.offset() + block.bytes();
+                assert!(area.members(team) + n * 4 <= end);
+            }
+            assert_eq!(end, area.job() + area.bytes());
+        }
+    }
+
+    #[test]
+    fn slots_are_128_but_in_large_jobs() {
+        let slots = |n_pes| DeviceArea::new(0, n_pes, 256).slots();
+        assert_eq!([1, 64, 65, 4096].map(slots), [128, 128, 126, 2]);
+    }
+}

@@ -1,0 +1,78 @@
+//! What kernels of the program's get: tables in this PE's own GPU memory, behind what the library's kernels meet by.
+//!
+//! The host writes them by copies on the blocking stream, which run beside kernels of the program's, also if those fill the GPU. What a
+//! kernel finds wrong with its arguments it writes to the mailbox.
+
+use super::CudaTransport;
+use super::kernels::State;
+use crate::buffer::{LocalSource, SymRange};
+use crate::operation::Operation;
+use crate::transport::Lane;
+use crate::transport::device_state::{DeviceJob, DeviceTables, DeviceTeam};
+use crate::{Error, Pe, Result};
+
+impl CudaTransport {
+    /// Writes what does not change.
+    pub(super) fn put_device_job(&self) -> Result<()> {
+        let (area, own) = (self.device_area(), self.layout.address(self.me, 0));
+        let report = self.mailbox.device_report_address();
+        let job = DeviceJob::new(&self.layout, &area, own, report, self.device_check);
+        self.put_own(area.job(), bytemuck::bytes_of(&job))?;
+        self.put_own(area.state(), bytemuck::bytes_of(&self.state()))
+    }
+
+    /// What a kernel has found wrong with its arguments first.
+    pub(super) fn device_report(&self) -> Option<Error> {
+        let report = &self.mailbox.contents().device_report;
+        match self.device_check {
+            true => report.error(self.me, self.control.n_pes()),
+            false => None,
+        }
+    }
+
+    fn put_own(&self, place: u64, bytes: &[u8]) -> Result<()> {
+        self.put_on(Lane::Blocking, self.me, place, LocalSource::from(bytes))
+    }
+
+    fn put_row(&self, team: u32, generation: u32, members: &[Pe], me: Pe) -> Result<()> {
+        let (area, own) = (self.device_area(), self.layout.address(self.me, 0));
+        let row = DeviceTeam::new(&area, own, team, generation, members, me);
+        if row.is_listed() {
+            self.put_own(area.members(team), bytemuck::cast_slice(members))?;
+        }
+        let [first, rest @ ..] = row.words();
+        self.put_own(area.row(team) + 8, bytemuck::cast_slice(&rest))?;
+        self.put_own(area.row(team), bytemuck::bytes_of(&first))
+    }
+}
+
+impl DeviceTables for CudaTransport {
+    fn state(&self) -> Result<State> {
+        Ok(self.state())
+    }
+
+    fn state_address(&self) -> Result<u64> {
+        Ok(self.layout.address(self.me, self.device_area().state()))
+    }
+
+    fn clear_team(&self, team: u32) -> Result<()> {
+        let block = self.device_area().block(team);
+        let used = SymRange::new(block.offset(), block.bytes());
+        self.set_zero(used, Operation::TeamInit)
+    }
+
+    fn make_team(&self, team: u32, generation: u32, members: &[Pe], me: Pe) {
+        self.note(self.put_row(team, generation, members, me));
+    }
+
+    fn end_team(&self, team: u32) {
+        let row = self.layout.address(self.me, self.device_area().row(team));
+        let zero = self.mailbox.zero_address();
+        let cleared = self.begin_copy(Lane::Blocking, row, zero, size_of::<u64>());
+        self.note(cleared.map(|()| self.issue()));
+    }
+
+    fn report(&self) -> Option<Error> {
+        self.device_report()
+    }
+}

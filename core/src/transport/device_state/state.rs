@@ -1,0 +1,172 @@
+//! What every kernel gets of the job. It is declared here once: `kernels/state.cuh` is what [`State::HEADER`] says, which a test
+//! compares, and both compilers check where each field is.
+
+use crate::Pe;
+use crate::job::layout::Layout;
+use std::mem::offset_of;
+
+/// Declares a struct that kernels get, of so many bytes, each field at an offset: for Rust, and as a header for the device code. Types
+/// have the same names there.
+macro_rules! kernel_struct {
+    (
+        $(#[doc = $head:literal])*
+        struct $name:ident of $bytes:literal bytes { $($(#[doc = $doc:literal])* $field:ident: $type:ident at $offset:literal,)* }
+    ) => {
+        $(#[doc = $head])*
+        #[derive(Clone, Copy, Debug, bytemuck::NoUninit)]
+        #[repr(C)]
+        pub(crate) struct $name {
+            $($(#[doc = $doc])* $field: $type,)*
+        }
+
+        const _: () = {
+            assert!(size_of::<$name>() == $bytes);
+            $(assert!(offset_of!($name, $field) == $offset);)*
+        };
+
+        #[cfg(test)]
+        impl $name {
+            /// The declaration for the device code.
+            pub(crate) const HEADER: &str = concat!(
+                "// Written from device_state/state.rs, where it is declared; a test compares the two.\n#pragma once\n\n",
+                "// NVRTC has no other one that is constant.\n#ifdef __CUDACC_RTC__\n",
+                "#define OFFSET_OF(type, field) __INTADDR__(&((type *)0)->field)\n#else\n",
+                "#define OFFSET_OF(type, field) __builtin_offsetof(type, field)\n#endif\n\n",
+                $("//", $head, "\n",)*
+                "struct ", stringify!($name), " {\n",
+                $($("    //", $doc, "\n",)* "    ", stringify!($type), " ", stringify!($field), ";\n",)*
+                "};\n",
+                "static_assert(sizeof(", stringify!($name), ") == ", $bytes, ", \"size\");\n",
+                $(
+                    "static_assert(OFFSET_OF(", stringify!($name), ", ", stringify!($field), ") == ", $offset, ", \"",
+                    stringify!($field), "\");\n",
+                )*
+            );
+        }
+    };
+}
+
+kernel_struct! {
+    /// The job as a kernel sees it. Addresses are numbers: they belong to the address space of the PE's own GPU.
+    struct State of 64 bytes {
+        /// "nvsh" in ASCII, the first letter lowest.
+        magic: u32 at 0,
+        /// Changes whenever a field does.
+        version: u32 at 4,
+        my_pe: i32 at 8,
+        n_pes: i32 at 12,
+        /// PE p's copy of symmetric offset o is at base + p * stride + o.
+        base: u64 at 16,
+        stride: u64 at 24,
+        /// A u32; not 0: leave.
+        abort: u64 at 32,
+        /// An ErrorRecord, or 0: only the library's own kernels write it.
+        error: u64 at 40,
+        /// A DeviceJob, in memory that the kernels of this PE can read.
+        job: u64 at 48,
+        /// 1: arguments are checked (NVSHMEMRS_DEVICE_CHECK).
+        check: u32 at 56,
+        /// 0.
+        reserved: u32 at 60,
+    }
+}
+
+/// [`State::magic`].
+const MAGIC: u32 = u32::from_le_bytes(*b"nvsh");
+/// [`State::version`].
+const VERSION: u32 = 3;
+
+/// What a [`State`] refers to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Refers {
+    /// The kernels' address of a `u32`.
+    pub(crate) abort: u64,
+    /// That of an [`ErrorRecord`](crate::transport::cuda::kernels::ErrorRecord), or 0.
+    pub(crate) error: u64,
+    /// That of a [`DeviceJob`](super::DeviceJob).
+    pub(crate) job: u64,
+}
+
+impl State {
+    pub(crate) fn new(layout: &Layout, my_pe: Pe, n_pes: Pe, to: Refers, check: bool) -> State {
+        State {
+            magic: MAGIC,
+            version: VERSION,
+            my_pe,
+            n_pes,
+            base: layout.base,
+            stride: layout.stride,
+            abort: to.abort,
+            error: to.error,
+            job: to.job,
+            check: check.into(),
+            reserved: 0,
+        }
+    }
+}
+
+/// The job as kernels of the program's see it: 64 bytes, which they get as an argument.
+///
+/// PE `p`'s copy of the symmetric offset `o` is at `base + p * stride + o`: an address of this PE's GPU, or of this process if the
+/// heap is in host memory. `include/nvshmemrs_device.cuh` declares the same struct.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct DeviceState {
+    /// "nvsh" in ASCII, the first letter lowest.
+    pub magic: u32,
+    /// The layout of this struct, and of what it refers to.
+    pub version: u32,
+    /// This PE's number.
+    pub my_pe: Pe,
+    /// The number of PEs.
+    pub n_pes: Pe,
+    /// Where PE 0's part of the heap begins.
+    pub base: u64,
+    /// Bytes from one PE's part to the next one's.
+    pub stride: u64,
+    /// The address of a `u32` that is not 0 once the job is broken: kernels that wait must leave.
+    pub abort: u64,
+    /// For the library's own kernels.
+    pub error: u64,
+    /// The address of the table of teams and what belongs to it.
+    pub job: u64,
+    /// 1 if kernels check their arguments (`NVSHMEMRS_DEVICE_CHECK`).
+    pub check: u32,
+    /// 0.
+    pub reserved: u32,
+}
+
+const _: () = assert!(size_of::<DeviceState>() == size_of::<State>());
+
+impl From<State> for DeviceState {
+    fn from(state: State) -> DeviceState {
+        DeviceState {
+            magic: state.magic,
+            version: state.version,
+            my_pe: state.my_pe,
+            n_pes: state.n_pes,
+            base: state.base,
+            stride: state.stride,
+            abort: state.abort,
+            error: state.error,
+            job: state.job,
+            check: state.check,
+            reserved: state.reserved,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::State;
+
+    #[test]
+    fn the_header_is_what_rust_declares() {
+        let expected = State::HEADER;
+        assert_eq!(
+            include_str!("../cuda/kernels/state.cuh"),
+            expected,
+            "write this to state.cuh:\n{expected}"
+        );
+    }
+}

@@ -1,0 +1,148 @@
+// What the header promises about order, on memory that is as weak as CUDA allows: each outcome that must not be is looked for. The program
+// prints the names of the tests in which it was seen.
+#include "job.hpp"
+
+#include <map>
+
+static Pe pe;
+
+static const dim3 THREADS(40);
+static const int N = 600, ROUNDS = 12;
+
+static std::map<std::string, int> seen;
+static void expect(bool good, const std::string &test) {
+    if (!good) seen[test]++;
+}
+
+// PE 1 reads slowly.
+static nvshmemrs::host::Options options(int round) { return nvshmemrs::host::weak(pe.state, round, pe.me == 1 ? 500 : 0); }
+static int fresh(const int *data, int round) {
+    int good = 0;
+    for (int i = 0; i < N; i++) good += __atomic_load_n(data + i, __ATOMIC_RELAXED) == round;
+    return good;
+}
+
+// Data and a signal to the right neighbour; the source is written just before, each element by another thread than the one that copies it.
+static void message(const char *test, int scope, bool nbi) {
+    int *dest = pe.array<int>(N), *source = pe.array<int>(N);
+    u64 *signal = pe.array<u64>(1);
+    *signal = 0;
+    for (int round = 1; round <= ROUNDS; round++) {
+        pe.barrier();
+        int good = 0;
+        auto kernel = [&] {
+            unsigned thread = threadIdx.x, threads = scope == 0 ? 1 : scope == 1 ? 32 : 40;
+            if (thread >= threads) return;
+            for (unsigned i = 0; i < N; i++)
+                if ((i / 3 + 7) % threads == thread) source[i] = round;
+            const State &s = pe.state;
+            int to = pe.right();
+            if (scope == 0 && !nbi) nvshmemrs_int_put_signal(s, dest, source, N, signal, 1, NVSHMEMRS_SIGNAL_ADD, to);
+            if (scope == 1 && !nbi) nvshmemrs_int_put_signal_warp(s, dest, source, N, signal, 1, NVSHMEMRS_SIGNAL_ADD, to);
+            if (scope == 2 && !nbi) nvshmemrs_int_put_signal_block(s, dest, source, N, signal, 1, NVSHMEMRS_SIGNAL_ADD, to);
+            if (scope == 0 && nbi) nvshmemrs_int_put_signal_nbi(s, dest, source, N, signal, round, NVSHMEMRS_SIGNAL_SET, to);
+            if (scope == 1 && nbi) nvshmemrs_int_put_signal_nbi_warp(s, dest, source, N, signal, round, NVSHMEMRS_SIGNAL_SET, to);
+            if (scope == 2 && nbi) nvshmemrs_int_put_signal_nbi_block(s, dest, source, N, signal, round, NVSHMEMRS_SIGNAL_SET, to);
+            if (thread == 0) {
+                nvshmemrs_signal_wait_until(s, signal, NVSHMEMRS_CMP_GE, round);
+                good = fresh(dest, round);
+            }
+            // What is held back comes only when all threads are over.
+            if (scope == 1) __syncwarp();
+            if (scope == 2) __syncthreads();
+        };
+        nvshmemrs::host::launch(1, THREADS, kernel, options(round));
+        expect(good == N, test);
+    }
+}
+
+// The program's own order: put without signal, a meeting of the block, fence, signal.
+static void fenced() {
+    int *dest = pe.array<int>(N), *source = pe.array<int>(N);
+    u64 *signal = pe.array<u64>(1);
+    *signal = 0;
+    for (int round = 1; round <= ROUNDS; round++) {
+        for (int i = 0; i < N; i++) source[i] = round;
+        pe.barrier();
+        int good = 0;
+        auto kernel = [&] {
+            nvshmemrs_int_put_nbi_block(pe.state, dest, source, N, pe.right());
+            __syncthreads();
+            if (threadIdx.x == 0) {
+                nvshmemrs_fence(pe.state);
+                nvshmemrs_signal_op(pe.state, signal, round, NVSHMEMRS_SIGNAL_SET, pe.right());
+                nvshmemrs_signal_wait_until(pe.state, signal, NVSHMEMRS_CMP_GE, round);
+                good = fresh(dest, round);
+            }
+            __syncthreads();
+        };
+        nvshmemrs::host::launch(1, THREADS, kernel, options(round));
+        expect(good == N, "fence");
+    }
+}
+
+// What all threads put before a barrier is there after it, for all threads; and nobody is ahead.
+static void barriers() {
+    int *dest = pe.array<int>(N), *source = pe.array<int>(N);
+    for (int i = 0; i < N; i++) dest[i] = 0;
+    pe.barrier();
+    for (int round = 1; round <= ROUNDS; round++) {
+        int good = 0;
+        auto kernel = [&] {
+            for (unsigned i = threadIdx.x; i < N; i += 40) source[i] = round;
+            nvshmemrs_int_put_nbi_block(pe.state, dest, source, N, pe.right());
+            nvshmemrs_barrier_all_block(pe.state, 3);
+            if (threadIdx.x == 39) good = fresh(dest, round);
+            nvshmemrs_barrier_all_block(pe.state, 3);
+        };
+        if (pe.me == 1 && round % 2) usleep(2000);
+        nvshmemrs::host::launch(1, THREADS, kernel, options(round));
+        expect(good == N, "barrier");
+    }
+}
+
+// A source may be written as soon as the collective has returned. The root has nothing to copy, so it is ahead of the others.
+static void sources() {
+    int *data = pe.array<int>(N);
+    for (int round = 1; round <= ROUNDS; round++) {
+        for (int i = 0; i < N; i++) data[i] = pe.me == 0 ? round : -1;
+        pe.barrier();
+        auto kernel = [&] {
+            nvshmemrs_int_broadcast_block(pe.state, NVSHMEMRS_TEAM_WORLD, data, data, N, 0, 4);
+            if (pe.me == 0)
+                for (unsigned i = threadIdx.x; i < N; i += 40) __atomic_store_n(data + i, -2, __ATOMIC_RELAXED);
+        };
+        nvshmemrs::host::launch(1, THREADS, kernel, options(round));
+        expect(pe.me == 0 || fresh(data, round) == N, "source");
+        pe.barrier();
+    }
+}
+
+// Reductions in place, longer than the threads' registers hold at once.
+static void in_place() {
+    int *data = pe.array<int>(N * 4);
+    for (int round = 1; round <= ROUNDS; round++) {
+        for (int i = 0; i < N * 4; i++) data[i] = round;
+        pe.barrier();
+        auto kernel = [&] { nvshmemrs_int_sum_reduce_block(pe.state, NVSHMEMRS_TEAM_WORLD, data, data, N * 4, 5); };
+        nvshmemrs::host::launch(1, THREADS, kernel, options(round));
+        for (int i = 0; i < N * 4; i++) expect(data[i] == round * pe.n, "in place");
+        pe.barrier();
+    }
+}
+
+int main() {
+    pe = start();
+    const char *scopes[] = {"thread", "warp", "block"};
+    for (int scope = 0; scope < 3; scope++)
+        for (bool nbi : {false, true}) message((std::string("message ") + scopes[scope]).c_str(), scope, nbi);
+    fenced();
+    barriers();
+    sources();
+    in_place();
+    pe.barrier();
+    for (auto &[test, times] : seen) printf("seen: %s, %d times\n", test.c_str(), times);
+    if (seen.empty()) printf("litmus ok PE %d of %d\n", pe.me, pe.n);
+    call(nvshmemrs_finalize(pe.runtime));
+    return !seen.empty();
+}

@@ -1,0 +1,367 @@
+//! `include/nvshmemrs_device.cuh` without a GPU. NVRTC compiles all its functions. On the host they run against a model, with PEs that
+//! are processes; `include/nvshmemrs_device_host.hpp` is the GPU then.
+
+use nvshmemrs_generator::table::types::{Library, List, TAGS, Tag};
+use nvshmemrs_tests::compile::compile_as;
+use nvshmemrs_tests::{HANG, compile_c, launcher, program, run, workspace};
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+use std::time::Duration;
+use tempfile::TempDir;
+
+/// Compilers may share the machine with all other tests.
+const SLOW: Duration = Duration::from_secs(300);
+
+/// Without CUDA's headers half and bfloat16 are 16-bit integers.
+fn c_type(tag: &Tag) -> &'static str {
+    match tag.name {
+        "half" | "bfloat16" => "unsigned short",
+        _ => tag.c,
+    }
+}
+
+/// The types that functions are there for, from the table that writes the standards' names. The header has lists of its own.
+fn lists() -> String {
+    let on = |list: List| move |tag: &&Tag| tag.on(list, Library::Nvshmem);
+    let mut text = String::from("#pragma once\n#define SIZES(X) X(8) X(16) X(32) X(64) X(128)\n");
+    let mut list = |name: &str, tags: Vec<&Tag>| {
+        let row = |tag: &&Tag| format!(" X({}, {})", tag.name, c_type(tag));
+        let rows: String = tags.iter().map(row).collect();
+        writeln!(text, "#define {name}(X){rows}").expect("a string");
+    };
+    list("RMA_TYPES", TAGS.iter().filter(on(List::Rma)).collect());
+    list(
+        "AMO_BITS_TYPES",
+        TAGS.iter().filter(on(List::AtomicBits)).collect(),
+    );
+    let standard = |tag: &&Tag| on(List::Atomic)(tag) && !on(List::AtomicBits)(tag);
+    list("AMO_STANDARD_TYPES", TAGS.iter().filter(standard).collect());
+    let floats =
+        |tag: &&Tag| on(List::AtomicMove)(tag) && !on(List::Atomic)(tag) || tag.name == "half";
+    list("AMO_FLOAT_TYPES", TAGS.iter().filter(floats).collect());
+    list("WAIT_TYPES", TAGS.iter().filter(on(List::Wait)).collect());
+    // With the number type that they are for the host's collectives.
+    let mut list = |name: &str, tags: Vec<&Tag>| {
+        let row = |tag: &&Tag| {
+            let (c, dtype) = (c_type(tag), tag.dtype.expect("a type of numbers"));
+            format!(" X({}, {c}, {dtype})", tag.name)
+        };
+        let rows: String = tags.iter().map(row).collect();
+        writeln!(text, "#define {name}(X){rows}").expect("a string");
+    };
+    list("TYPED_MOVES", TAGS.iter().filter(on(List::Rma)).collect());
+    list(
+        "REDUCE_BITS_TYPES",
+        TAGS.iter().filter(on(List::Bits)).collect(),
+    );
+    let numbers = |tag: &&Tag| {
+        assert_eq!(on(List::Sum)(tag), on(List::Ordered)(tag), "{}", tag.name);
+        on(List::Sum)(tag) && !on(List::Bits)(tag)
+    };
+    list(
+        "REDUCE_NUMBERS_TYPES",
+        TAGS.iter().filter(numbers).collect(),
+    );
+    text
+}
+
+/// The folder with `lists.hpp`.
+fn lists_folder() -> &'static Path {
+    static FOLDER: OnceLock<TempDir> = OnceLock::new();
+    let folder = FOLDER.get_or_init(|| {
+        let folder = tempfile::tempdir().expect("a folder for a header");
+        fs::write(folder.path().join("lists.hpp"), lists()).expect("cannot write a header");
+        folder
+    });
+    folder.path()
+}
+
+/// Compiles one of the programs for the host.
+fn on_the_host(name: &str) -> PathBuf {
+    let source = program(&format!("device/{name}.cpp"));
+    let folder = format!("-I{}", lists_folder().display());
+    let options = ["-O0", "-fno-strict-aliasing", &folder];
+    compile_as(&source, &format!("device-{name}"), &options)
+}
+
+/// A program passes with so many PEs.
+fn passes(name: &str, counts: &[u32]) {
+    let file = on_the_host(name);
+    for &n in counts {
+        let output = run(launcher(n, &[]).arg(&file), SLOW);
+        output.assert_success();
+        for pe in 0..n {
+            output.assert_stdout(&format!("{name} ok PE {pe} of {n}\n"));
+        }
+    }
+}
+
+#[test]
+fn memory_access_signals_and_atomics_do_what_they_say() {
+    passes("rma", &[2, 3]);
+}
+
+#[test]
+fn collectives_write_what_those_of_the_host_write() {
+    passes("collectives", &[2, 3]);
+}
+
+#[test]
+fn waits_and_tests_see_what_neighbours_put() {
+    passes("waits", &[2, 3]);
+}
+
+#[test]
+fn no_forbidden_outcome_is_seen() {
+    passes("litmus", &[2, 3]);
+}
+
+/// A rule that the header keeps: its text, what stands there without it, and the litmus test that shows it.
+struct Mutant {
+    from: &'static str,
+    to: &'static str,
+    shows: &'static str,
+}
+
+#[rustfmt::skip]
+const MUTANTS: [Mutant; 9] = [
+    // put_signal: the other threads' stores are covered only after a meeting.
+    Mutant {
+        from: "    G::sync();\n    if (G::rank() == 0) {\n        fence();",
+        to: "    if (G::rank() == 0) {\n        fence();",
+        shows: "message block",
+    },
+    // put_signal: the data comes before the signal.
+    Mutant { from: "        fence();\n        update_signal", to: "        update_signal", shows: "message thread" },
+    // put_signal: what the group's threads did before the call belongs to it.
+    Mutant {
+        from: "    G::sync();\n    copy<G, ALIGN>(to, (u64)source, bytes);\n    // One",
+        to: "    copy<G, ALIGN>(to, (u64)source, bytes);\n    // One",
+        shows: "message warp",
+    },
+    Mutant { from: "nvshmemrs::device::fence(); }", to: "}", shows: "fence" },
+    // A meeting announces what came before.
+    Mutant {
+        from: "store_release((u64 *)(s.base",
+        to: "store_relaxed((u64 *)(s.base",
+        shows: "barrier",
+    },
+    // ... and waits for all to come to this meeting, not to the one before.
+    Mutant { from: "own + m) < epoch_;", to: "own + m) < epoch_ - 1;", shows: "barrier" },
+    Mutant { from: "store_relaxed(counter(), epoch_);", to: "(void)0;", shows: "barrier" },
+    // Sources are read before a collective returns.
+    Mutant { from: "return meet() ? 0 : -1;", to: "return 0;", shows: "source" },
+    // In place all members read before one writes.
+    Mutant { from: "if (in_place && !call.meet()) return false;", to: "", shows: "in place" },
+];
+
+/// Without one of its rules the header lets through what it must not. This shows that the litmus tests look.
+#[test]
+fn a_header_without_one_of_its_rules_is_caught() {
+    let include = workspace().join("include");
+    let header = fs::read_to_string(include.join("nvshmemrs_device.cuh")).expect("the header");
+    let try_out = |mutant: &Mutant| {
+        assert_eq!(header.matches(mutant.from).count(), 1, "{}", mutant.from);
+        let folder = tempfile::tempdir().expect("a folder for a header");
+        let changed = header.replace(mutant.from, mutant.to);
+        fs::write(folder.path().join("nvshmemrs_device.cuh"), changed).expect("cannot write");
+        let host = folder.path().join("nvshmemrs_device_host.hpp");
+        fs::copy(include.join("nvshmemrs_device_host.hpp"), &host).expect("cannot copy");
+        let name = folder.path().file_name().expect("a name").to_string_lossy();
+        // The changed one comes first; its guard keeps the other one out.
+        let options = [
+            "-O0",
+            "-fno-strict-aliasing",
+            "-Wno-unused",
+            "-include",
+            "nvshmemrs.h",
+            "-include",
+        ];
+        let host = host.to_str().expect("a path in UTF-8");
+        let options: Vec<&str> = options.into_iter().chain([host]).collect();
+        let file = compile_as(
+            &program("device/litmus.cpp"),
+            &format!("litmus-{name}"),
+            &options,
+        );
+        let output = run(launcher(2, &[]).arg(&file), HANG);
+        fs::remove_file(&file).expect("the program");
+        assert_eq!(output.code(), 1, "{}", output.describe());
+        output.assert_stdout(&format!("seen: {},", mutant.shows));
+    };
+    // Two compilers at a time.
+    std::thread::scope(|scope| {
+        for half in MUTANTS.chunks(MUTANTS.len().div_ceil(2)) {
+            scope.spawn(move || half.iter().for_each(try_out));
+        }
+    });
+}
+
+/// NVRTC from `.venv`, where `cargo xtask images` installs it.
+fn nvrtc_library() -> PathBuf {
+    let wheels = fs::read_dir(workspace().join(".venv/lib"))
+        .into_iter()
+        .flatten()
+        .flatten();
+    let file = "site-packages/nvidia/cuda_nvrtc/lib/libnvrtc.so.12";
+    let mut places = wheels.map(|one| one.path().join(file));
+    let found = places.find(|place| place.exists());
+    found.expect("no NVRTC in .venv: `cargo xtask images` installs it")
+}
+
+/// The PTX of a program.
+#[track_caller]
+fn ptx(text: &str, architecture: &str, options: &[&str]) -> String {
+    static COMPILER: OnceLock<PathBuf> = OnceLock::new();
+    let compiler = COMPILER.get_or_init(|| compile_c(&program("device/nvrtc.c")));
+    let folder = tempfile::tempdir().expect("a folder for a program");
+    let [source, result] = ["program.cu", "program.ptx"].map(|name| folder.path().join(name));
+    fs::write(&source, text).expect("cannot write a program");
+    let mut command = Command::new(compiler);
+    command
+        .arg(nvrtc_library())
+        .args([&source, &result])
+        .arg(architecture);
+    for place in [
+        workspace().join("include"),
+        workspace().join("tests/programs/device"),
+        lists_folder().into(),
+    ] {
+        command.arg(format!("-I{}", place.display()));
+    }
+    run(command.args(options), SLOW).assert_success();
+    fs::read_to_string(&result).expect("the PTX")
+}
+
+/// What NVRTC lacks.
+const STANDARD_TYPES: &str = "typedef signed char int8_t; typedef unsigned char uint8_t; typedef short int16_t;\n\
+     typedef unsigned short uint16_t; typedef int int32_t; typedef unsigned uint32_t;\n\
+     typedef long int64_t; typedef unsigned long uint64_t;\n";
+
+/// Nothing has to be linked but what the driver has.
+#[track_caller]
+fn assert_nothing_undefined(ptx: &str) {
+    let undefined = ptx.lines().filter(|line| line.contains(".extern"));
+    let undefined: Vec<&str> = undefined.filter(|line| !line.contains("vprintf")).collect();
+    assert!(undefined.is_empty(), "{undefined:?}");
+}
+
+/// Of each function one copy; for speed NVRTC does not work hard on them.
+#[test]
+fn nvrtc_compiles_every_function() {
+    for architecture in ["compute_80", "compute_90", "compute_100"] {
+        for kernels in ["rma.cuh", "waits.cuh", "collectives.cuh"] {
+            let text =
+                format!("{STANDARD_TYPES}#include <nvshmemrs_device.cuh>\n#include <{kernels}>\n");
+            let options = ["-DNVSHMEMRS_DEVICE_CALLS", "--Ofast-compile=max"];
+            let ptx = ptx(&text, architecture, &options);
+            assert_nothing_undefined(&ptx);
+            assert!(ptx.contains(".entry"), "no kernel");
+        }
+    }
+}
+
+/// Some functions of each kind.
+const SOME: &str = "#include <nvshmemrs_device.cuh>\n\
+     #define KERNEL extern \"C\" __global__ void\n\
+     KERNEL message(nvshmemrs_device_state_t s, float *d, const float *x, size_t n, unsigned long long *signal) {\n\
+         nvshmemrs_float_put_signal_block(s, d, x, n, signal, 1, NVSHMEMRS_SIGNAL_SET, 1);\n}\n\
+     KERNEL signal(const nvshmemrs_device_state_t *s, unsigned long *signal) {\n\
+         nvshmemrs_fence(s);\n\
+         nvshmemrs_signal_op(s, signal, 1, NVSHMEMRS_SIGNAL_SET, 1);\n\
+         *signal = nvshmemrs_signal_wait_until(s, signal, NVSHMEMRS_CMP_GE, 1);\n}\n\
+     KERNEL meeting(nvshmemrs_device_state_t s) { nvshmemrs_barrier_all_block(s, blockIdx.x); }\n\
+     KERNEL reduction(nvshmemrs_device_state_t s, double *d, size_t n) {\n\
+         nvshmemrs_double_sum_reduce_block(s, NVSHMEMRS_TEAM_WORLD, d, d, n, blockIdx.x);\n}\n\
+     KERNEL atomics(nvshmemrs_device_state_t s, float *f, double *d, unsigned short *h, int *i) {\n\
+         nvshmemrs_float_atomic_add(s, f, 1, 0);\n\
+         nvshmemrs_double_atomic_add(s, d, 1, 0);\n\
+         nvshmemrs_half_atomic_add(s, h, 1, 0);\n\
+         *i = nvshmemrs_int_atomic_compare_swap(s, i, 1, 2, 0);\n\
+         nvshmemrs_int_p(s, i, 3, 1);\n}\n";
+
+/// The lines of a kernel's PTX that have one of these words, in order: each line's word.
+fn order<'a>(ptx: &str, kernel: &str, words: &[&'a str]) -> Vec<&'a str> {
+    let (_, body) = ptx
+        .split_once(&format!(".entry {kernel}("))
+        .expect("the kernel");
+    let body = body.split("\n}").next().expect("the kernel's body");
+    let word = |line: &str| words.iter().copied().find(|word| line.contains(word));
+    body.lines().filter_map(word).collect()
+}
+
+/// The code for GPUs, which the driver takes as it is.
+#[test]
+fn code_for_gpus_has_its_fences() {
+    for architecture in ["sm_80", "sm_90", "sm_100"] {
+        let ptx = ptx(SOME, architecture, &[]);
+        assert_nothing_undefined(&ptx);
+        // A frame would hold up launches.
+        assert!(
+            !ptx.contains("__local_depot"),
+            "a stack frame on {architecture}"
+        );
+        let words = [
+            "bar.sync",
+            "fence.acq_rel.sys",
+            "st.relaxed.sys.global.u64",
+            "red.relaxed.sys",
+        ];
+        let found = order(&ptx, "message", &words);
+        assert_eq!(
+            found,
+            [
+                "bar.sync",
+                "bar.sync",
+                "fence.acq_rel.sys",
+                "st.relaxed.sys.global.u64"
+            ],
+            "{architecture}"
+        );
+        let words = [
+            "fence.acq_rel.sys",
+            "st.relaxed.sys.global.u64",
+            "ld.acquire.sys.global.u64",
+        ];
+        // A loop may begin with a turn of its own.
+        let mut found = order(&ptx, "signal", &words);
+        found.dedup();
+        assert_eq!(found, words, "{architecture}");
+        let words = [
+            "bar.sync",
+            "st.release.sys",
+            "ld.acquire.sys",
+            "red.popc",
+            "bar.red",
+        ];
+        let mut found = order(&ptx, "meeting", &words);
+        found.dedup();
+        assert_eq!(
+            found,
+            ["bar.sync", "st.release.sys", "ld.acquire.sys", "bar.red"],
+            "{architecture}"
+        );
+    }
+}
+
+/// `__half` and `__nv_bfloat16` are named by their headers, before or after this one.
+#[test]
+fn half_and_bfloat16_may_be_cudas_own() {
+    let own = "struct __half { unsigned short bits; __device__ __half() {} };\n\
+         struct __nv_bfloat16 { unsigned short bits; __device__ __nv_bfloat16() {} };\n";
+    let header = "#include <nvshmemrs_device.cuh>\n";
+    let kernel = "extern \"C\" __global__ void k(nvshmemrs_device_state_t s, __half *h, __nv_bfloat16 *b) {\n\
+         nvshmemrs_half_p(s, h, nvshmemrs_half_g(s, h, 1), 0);\n\
+         nvshmemrs_half_put_block(s, h, h + 9, 9, 1);\n\
+         nvshmemrs_half_atomic_add(s, h, *h, 1);\n\
+         nvshmemrs_bfloat16_get_warp(s, b, b + 9, 9, 1);\n}\n";
+    for text in [
+        format!("{own}{header}{kernel}"),
+        format!("{header}{own}{kernel}"),
+    ] {
+        assert_nothing_undefined(&ptx(&text, "sm_90", &[]));
+    }
+}

@@ -1,0 +1,53 @@
+//! What kernels get of a heap in host memory: functions of the header for kernels, compiled for the CPU. `device.rs` has the same for GPU
+//! memory.
+
+use nvshmemrs_tests::{HANG, Output, compile_c, launcher, program, run};
+
+fn state(n: u32, part: &str, settings: &[(&str, &str)]) -> Output {
+    let program = compile_c(&program("device_state.c"));
+    let mut command = launcher(n, &["--grace", "20"]);
+    command.arg(program).arg(part);
+    run(command.envs(settings.iter().copied()), HANG)
+}
+
+#[track_caller]
+fn assert_all_well(output: &Output, n: u32) {
+    for pe in 0..n {
+        output.assert_stdout(&format!("device state ok PE {pe}\n"));
+    }
+}
+
+#[test]
+fn kernels_find_the_job_and_its_teams() {
+    for n in 1..=3 {
+        let output = state(n, "tables", &[]);
+        output.assert_success();
+        assert_all_well(&output, n);
+    }
+}
+
+#[test]
+fn a_death_is_told_to_kernels() {
+    assert_all_well(&state(3, "kill", &[]), 2);
+}
+
+#[test]
+fn what_a_kernel_finds_wrong_is_an_error_of_check_and_finalize() {
+    let output = state(2, "report", &[("NVSHMEMRS_DEVICE_CHECK", "1")]);
+    output.assert_success();
+    assert_all_well(&output, 2);
+    assert_all_well(&state(2, "unchecked", &[]), 2);
+    let wrong = state(1, "tables", &[("NVSHMEMRS_DEVICE_CHECK", "yes")]);
+    assert!(
+        wrong.stderr.contains("setting `NVSHMEMRS_DEVICE_CHECK`"),
+        "{}",
+        wrong.describe()
+    );
+}
+
+#[test]
+fn a_job_that_is_checked_has_no_state_for_kernels() {
+    let output = state(2, "refused", &[("NVSHMEMRS_CHECK", "1")]);
+    output.assert_success();
+    assert_all_well(&output, 2);
+}
