@@ -96,6 +96,11 @@ struct __nv_bfloat16;
 // Functions are templates, so that those which a program does not call cost next to nothing.
 #define NVSHMEMRS_I_API template <int = 0> NVSHMEMRS_I_DEVICE
 
+// As <cstdio> and NVRTC declare it; nvcc has it only once a program includes <cstdio>.
+#if !defined(NVSHMEMRS_DEVICE_HOST) && !defined(__CUDACC_RTC__)
+extern "C" __host__ __device__ int printf(const char *, ...);
+#endif
+
 namespace nvshmemrs {
 namespace device {
 

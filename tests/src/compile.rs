@@ -18,6 +18,9 @@ const FORTRAN_ARCHIVE: &str = "libnvshmemrs_fortran.a";
 /// Compiling all Fortran modules takes a quarter of a minute on an idle machine.
 const BUILD: Duration = Duration::from_secs(600);
 
+/// How long a compiler may take: it shares the machine with all other tests.
+const SLOW: Duration = Duration::from_secs(5 * HANG.as_secs());
+
 /// Compiles a C11 program; warnings are errors.
 #[track_caller]
 pub fn compile_c(source: &Path) -> PathBuf {
@@ -55,13 +58,13 @@ pub fn compile_instrumented(source: &Path, name: &str, options: &[&str]) -> Path
     if is_fortran(source) {
         compile.arg("-I").arg(fortran_modules());
     }
-    run(compile.arg(source).current_dir(objects.path()), HANG).assert_success();
+    run(compile.arg(source).current_dir(objects.path()), SLOW).assert_success();
 
     let mut hooks = Command::new("cc");
     hooks.args(["-std=c11", "-O2", "-Wall", "-Wextra", "-Werror", "-I"]);
     hooks.arg(workspace().join("include")).arg("-c");
     hooks.arg(workspace().join("include/nvshmemrs_plain_access.c"));
-    run(hooks.current_dir(objects.path()), HANG).assert_success();
+    run(hooks.current_dir(objects.path()), SLOW).assert_success();
 
     let mut linker = Command::new(compile.get_program());
     for entry in fs::read_dir(objects.path()).expect("cannot list what was compiled") {
@@ -178,7 +181,7 @@ fn finish(mut compiler: Command, name: &str) -> PathBuf {
         found.is_ok(),
         "the compiler `{tool}` is missing: `cargo xtask test` sets it up"
     );
-    run(&mut compiler, HANG).assert_success();
+    run(&mut compiler, SLOW).assert_success();
 
     let finished = folder.join(name);
     fs::rename(&unfinished, &finished).expect("cannot move a compiled program");

@@ -309,7 +309,7 @@ pub(crate) const PIECES: &[Piece] = &[
     Piece {
         name: "numbers",
         file: "team_management/numbers.rs",
-        items: &["Inner::free_number", "Inner::free_broken", "Inner::exhausted"],
+        items: &["Inner::free_number", "Inner::end_for_kernels", "Inner::free_broken", "Inner::exhausted"],
         mutants: &[],
     },
     Piece {

@@ -410,6 +410,23 @@ impl Collectives {
     }
 }
 
+/// What kernels get of the teams, which no model has.
+pub(crate) enum DeviceTables {}
+
+impl DeviceTables {
+    fn clear_team(&self, _index: u32) -> Result<()> {
+        match *self {}
+    }
+
+    fn make_team(&self, _index: u32, _generation: u32, _pes: &[Pe], _me: Pe) {
+        match *self {}
+    }
+
+    fn end_team(&self, _index: u32) {
+        match *self {}
+    }
+}
+
 /// The transport of a job that is not checked.
 pub(crate) struct Unchecked;
 
@@ -427,6 +444,14 @@ impl Unchecked {
 
     fn own(&self) -> &Unchecked {
         self
+    }
+
+    fn any(&self) -> &Unchecked {
+        self
+    }
+
+    fn device_tables(&self) -> Option<&DeviceTables> {
+        None
     }
 
     /// Operations on host memory cannot fail.
