@@ -299,6 +299,28 @@ def bad_input(gpus: int) -> list[Check]:
     ]
 
 
+PARTS = ("RMA", "AMO", "WAITS", "MOVES_OF_TEAMS", "NUMBERS_OF_TEAMS", "BITS_OF_TEAMS", "ORDER")
+
+
+def kernels(n: int, nvcc: str, folder: str) -> list[Check]:
+    """The functions that kernels call, and the examples in CUDA: compiled here, and run by 1 PE, 2 on one GPU, and `n` on one each."""
+    checks = []
+    options = "-std=c++17 -arch=native -DNVSHMEMRS_DEVICE_CALLS --Ofast-compile=max"
+    libraries = f"-L{DIST}/lib -lnvshmemrs -Xlinker -rpath={DIST}/lib"
+    counts = sorted({1, 2, n})
+    for part in PARTS:
+        file = f"{folder}/{part}"
+        made = f"{nvcc} {options} -D{part} -I{DIST}/include {TESTS}/device/gpu.cu {libraries} -o {file}"
+        runs = "".join(f" && {LAUNCHER} -n {pes} -- {file}" for pes in counts)
+        checks.append(Check(f"kernels: {part}", ["sh", "-c", made + runs], "^gpu ok: ", sum(counts), gpus=n, limit=400))
+    for source in sorted((DIST / "examples/cuda").glob("*.cu")):
+        file = f"{folder}/{source.stem}"
+        made = f"{nvcc} -std=c++17 -arch=native -I{DIST}/include {source} {libraries} -o {file}"
+        runs = "".join(f" && {LAUNCHER} -n {pes} -- {file}" for pes in counts)
+        checks.append(Check(f"kernels: {source.name}", ["sh", "-c", made + runs], gpus=n, limit=200))
+    return checks
+
+
 def sanitizer(gpus: int, tool: str) -> list[Check]:
     """Small cases under compute-sanitizer."""
     checks = []
@@ -492,6 +514,11 @@ def main() -> int:
         for n in numbers:
             checks += correctness(n, FULL if n == numbers[-1] else SMALL)
         checks += python_part(numbers, land, args.python)
+        nvcc = shutil.which("nvcc")
+        if nvcc:
+            checks += kernels(numbers[-1], nvcc, folder.name)
+        else:
+            print("not run: kernels that communicate: nvcc is not on PATH")
         checks += shared(2) + killed(max(2, numbers[-1])) + bad_input(gpus) + on_host()
     if args.only:
         checks = [

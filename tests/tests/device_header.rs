@@ -1,89 +1,21 @@
 //! `include/nvshmemrs_device.cuh` without a GPU. NVRTC compiles all its functions. On the host they run against a model, with PEs that
 //! are processes; `include/nvshmemrs_device_host.hpp` is the GPU then.
 
-use nvshmemrs_generator::table::types::{Library, List, TAGS, Tag};
 use nvshmemrs_tests::compile::compile_as;
 use nvshmemrs_tests::{HANG, compile_c, launcher, program, run, workspace};
-use std::fmt::Write;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 use std::sync::OnceLock;
 use std::time::Duration;
-use tempfile::TempDir;
 
 /// Compilers may share the machine with all other tests.
 const SLOW: Duration = Duration::from_secs(300);
 
-/// Without CUDA's headers half and bfloat16 are 16-bit integers.
-fn c_type(tag: &Tag) -> &'static str {
-    match tag.name {
-        "half" | "bfloat16" => "unsigned short",
-        _ => tag.c,
-    }
-}
-
-/// The types that functions are there for, from the table that writes the standards' names. The header has lists of its own.
-fn lists() -> String {
-    let on = |list: List| move |tag: &&Tag| tag.on(list, Library::Nvshmem);
-    let mut text = String::from("#pragma once\n#define SIZES(X) X(8) X(16) X(32) X(64) X(128)\n");
-    let mut list = |name: &str, tags: Vec<&Tag>| {
-        let row = |tag: &&Tag| format!(" X({}, {})", tag.name, c_type(tag));
-        let rows: String = tags.iter().map(row).collect();
-        writeln!(text, "#define {name}(X){rows}").expect("a string");
-    };
-    list("RMA_TYPES", TAGS.iter().filter(on(List::Rma)).collect());
-    list(
-        "AMO_BITS_TYPES",
-        TAGS.iter().filter(on(List::AtomicBits)).collect(),
-    );
-    let standard = |tag: &&Tag| on(List::Atomic)(tag) && !on(List::AtomicBits)(tag);
-    list("AMO_STANDARD_TYPES", TAGS.iter().filter(standard).collect());
-    let floats =
-        |tag: &&Tag| on(List::AtomicMove)(tag) && !on(List::Atomic)(tag) || tag.name == "half";
-    list("AMO_FLOAT_TYPES", TAGS.iter().filter(floats).collect());
-    list("WAIT_TYPES", TAGS.iter().filter(on(List::Wait)).collect());
-    // With the number type that they are for the host's collectives.
-    let mut list = |name: &str, tags: Vec<&Tag>| {
-        let row = |tag: &&Tag| {
-            let (c, dtype) = (c_type(tag), tag.dtype.expect("a type of numbers"));
-            format!(" X({}, {c}, {dtype})", tag.name)
-        };
-        let rows: String = tags.iter().map(row).collect();
-        writeln!(text, "#define {name}(X){rows}").expect("a string");
-    };
-    list("TYPED_MOVES", TAGS.iter().filter(on(List::Rma)).collect());
-    list(
-        "REDUCE_BITS_TYPES",
-        TAGS.iter().filter(on(List::Bits)).collect(),
-    );
-    let numbers = |tag: &&Tag| {
-        assert_eq!(on(List::Sum)(tag), on(List::Ordered)(tag), "{}", tag.name);
-        on(List::Sum)(tag) && !on(List::Bits)(tag)
-    };
-    list(
-        "REDUCE_NUMBERS_TYPES",
-        TAGS.iter().filter(numbers).collect(),
-    );
-    text
-}
-
-/// The folder with `lists.hpp`.
-fn lists_folder() -> &'static Path {
-    static FOLDER: OnceLock<TempDir> = OnceLock::new();
-    let folder = FOLDER.get_or_init(|| {
-        let folder = tempfile::tempdir().expect("a folder for a header");
-        fs::write(folder.path().join("lists.hpp"), lists()).expect("cannot write a header");
-        folder
-    });
-    folder.path()
-}
-
 /// Compiles one of the programs for the host.
 fn on_the_host(name: &str) -> PathBuf {
     let source = program(&format!("device/{name}.cpp"));
-    let folder = format!("-I{}", lists_folder().display());
-    let options = ["-O0", "-fno-strict-aliasing", &folder];
+    let options = ["-O0", "-fno-strict-aliasing"];
     compile_as(&source, &format!("device-{name}"), &options)
 }
 
@@ -281,7 +213,6 @@ fn ptx(text: &str, architecture: &str, options: &[&str]) -> String {
     for place in [
         workspace().join("include"),
         workspace().join("tests/programs/device"),
-        lists_folder().into(),
     ] {
         command.arg(format!("-I{}", place.display()));
     }

@@ -125,6 +125,7 @@ fn the_outputs_are_those_that_the_bindings_need() {
         "capi/src/generated/rma.rs",
         "capi/src/generated/strided.rs",
         "include/nvshmemrs.h",
+        "tests/programs/device/lists.hpp",
     ];
     assert_eq!(paths, expected.map(PathBuf::from));
 }

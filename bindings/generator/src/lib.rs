@@ -4,6 +4,7 @@
 //! table::families() --emit::family, templates/family.rs.jinja--> capi/src/generated/{atomics,rma,..}.rs
 //! capi/src/**/*.rs --syn--> model::Api --emit::*, templates/*.jinja--> header, hash, four low layers
 //! table::families(), FORTRAN_KINDS --emit::fortran_typed, templates/fortran/*.jinja--> Fortran's typed layer
+//! table::types --emit::device_lists--> the types of the tests of kernels
 //! ```
 //!
 //! [`model`] reads the sources once, and refuses what a binding could not express. Each file in [`emit`]
@@ -32,7 +33,7 @@ pub fn families(root: &Path) -> anyhow::Result<Vec<(PathBuf, String)>> {
 /// Every generated file of the repository at `root`: its path (below `root`) and its contents.
 pub fn outputs(root: &Path) -> anyhow::Result<Vec<(PathBuf, String)>> {
     let api = model::Api::read(&root.join("capi/src"))?;
-    let emitted: [(&str, anyhow::Result<String>); 8] = [
+    let emitted: [(&str, anyhow::Result<String>); 9] = [
         ("include/nvshmemrs.h", emit::header::emit(&api, root)),
         ("capi/src/generated/mod.rs", emit::hash::emit(&api)),
         ("capi/src/generated/exports.rs", emit::exports::emit(root)),
@@ -52,6 +53,10 @@ pub fn outputs(root: &Path) -> anyhow::Result<Vec<(PathBuf, String)>> {
         (
             "bindings/fortran/src/nvshmemrs_ffi.f90",
             emit::fortran::emit(&api),
+        ),
+        (
+            "tests/programs/device/lists.hpp",
+            emit::device_lists::emit(),
         ),
     ];
     let mut outputs = families(root)?;

@@ -41,11 +41,12 @@ pub(super) const C_PROGRAMS: [(&str, &[&str]); 11] = [
 ];
 
 /// Files and folders that are taken as they are.
-const TEXTS: [(&str, &str); 10] = [
+const TEXTS: [(&str, &str); 11] = [
     ("include", "include"),
     ("examples", "examples"),
     ("tests/conformance/ring.py", "tests/ring.py"),
     ("tests/conformance/model.py", "tests/model.py"),
+    ("tests/programs/device", "tests/device"),
     ("tests/run_gpu_tests.py", "run-gpu-tests"),
     ("perf/gpu/run_gpu_bench.py", "run-gpu-bench"),
     (

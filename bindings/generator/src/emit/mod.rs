@@ -1,6 +1,7 @@
 //! One file per output. Shared here: the first line of every file, rendering, and doc text.
 
 pub mod cpp;
+pub mod device_lists;
 pub mod exports;
 pub mod family;
 pub mod fortran;

@@ -1,0 +1,67 @@
+//! `tests/programs/device/lists.hpp`: the types that functions in kernels are there for. The tests of `nvshmemrs_device.cuh` call every
+//! function for them; the header itself has lists of its own.
+
+use super::BANNER;
+use crate::table::types::{Library, List, TAGS, Tag};
+use anyhow::{Context, Result, ensure};
+
+/// Whether a list has a type.
+type Listed = dyn Fn(&Tag) -> bool;
+
+/// A type of C. Without CUDA's headers half and bfloat16 are 16-bit integers.
+fn c_type(tag: &Tag) -> &'static str {
+    match tag.name {
+        "half" | "bfloat16" => "unsigned short",
+        _ => tag.c,
+    }
+}
+
+fn on(list: List, tag: &Tag) -> bool {
+    tag.on(list, Library::Nvshmem)
+}
+
+/// The header.
+pub fn emit() -> Result<String> {
+    let mut text =
+        format!("// {BANNER}\n#pragma once\n\n#define SIZES(X) X(8) X(16) X(32) X(64) X(128)\n");
+    let lists: [(&str, &Listed); 5] = [
+        ("RMA_TYPES", &|tag| on(List::Rma, tag)),
+        ("AMO_BITS_TYPES", &|tag| on(List::AtomicBits, tag)),
+        ("AMO_STANDARD_TYPES", &|tag| {
+            on(List::Atomic, tag) && !on(List::AtomicBits, tag)
+        }),
+        ("AMO_FLOAT_TYPES", &|tag| {
+            on(List::AtomicMove, tag) && !on(List::Atomic, tag) || tag.name == "half"
+        }),
+        ("WAIT_TYPES", &|tag| on(List::Wait, tag)),
+    ];
+    for (name, listed) in lists {
+        let rows = TAGS.iter().filter(|tag| listed(tag));
+        let rows: String = rows
+            .map(|tag| format!(" X({}, {})", tag.name, c_type(tag)))
+            .collect();
+        text += &format!("#define {name}(X){rows}\n");
+    }
+    text += "\n// With the number type that they are for the host's collectives.\n";
+    let lists: [(&str, &Listed); 3] = [
+        ("TYPED_MOVES", &|tag| on(List::Rma, tag)),
+        ("REDUCE_BITS_TYPES", &|tag| on(List::Bits, tag)),
+        ("REDUCE_NUMBERS_TYPES", &|tag| {
+            on(List::Sum, tag) && !on(List::Bits, tag)
+        }),
+    ];
+    for (name, listed) in lists {
+        let mut rows = String::new();
+        for tag in TAGS.iter().filter(|tag| listed(tag)) {
+            ensure!(
+                on(List::Sum, tag) == on(List::Ordered, tag),
+                "{}: sums without comparisons",
+                tag.name
+            );
+            let dtype = tag.dtype.context("a type that is none of numbers")?;
+            rows += &format!(" X({}, {}, {dtype})", tag.name, c_type(tag));
+        }
+        text += &format!("#define {name}(X){rows}\n");
+    }
+    Ok(text)
+}

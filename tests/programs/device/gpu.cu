@@ -1,0 +1,462 @@
+// The functions of nvshmemrs_device.cuh on a GPU: the kernels that rma.cpp, waits.cpp and collectives.cpp run on the host, in every type and
+// scope. The heap is in the GPU's memory. What they write is compared byte by byte, with what lies around it.
+//
+// nvcc takes its time for so many functions, so a program has one part of them: RMA, AMO, WAITS, MOVES_OF_TEAMS,
+// NUMBERS_OF_TEAMS, BITS_OF_TEAMS or ORDER is defined.
+#include <nvshmemrs.h>
+
+#include <nvshmemrs_device.cuh>
+
+#include <cuda_runtime.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <set>
+#include <string>
+#include <vector>
+
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef unsigned long u64;
+
+// No kernels of the other parts.
+#include "lists.hpp"
+#ifndef RMA
+#undef RMA_TYPES
+#define RMA_TYPES(X)
+#undef SIZES
+#define SIZES(X)
+#endif
+#ifndef AMO
+#undef AMO_BITS_TYPES
+#define AMO_BITS_TYPES(X)
+#undef AMO_STANDARD_TYPES
+#define AMO_STANDARD_TYPES(X)
+#undef AMO_FLOAT_TYPES
+#define AMO_FLOAT_TYPES(X)
+#endif
+#ifndef WAITS
+#undef WAIT_TYPES
+#define WAIT_TYPES(X)
+#endif
+#ifndef MOVES_OF_TEAMS
+#undef TYPED_MOVES
+#define TYPED_MOVES(X)
+#endif
+#ifndef NUMBERS_OF_TEAMS
+#undef REDUCE_NUMBERS_TYPES
+#define REDUCE_NUMBERS_TYPES(X)
+#endif
+#ifndef BITS_OF_TEAMS
+#undef REDUCE_BITS_TYPES
+#define REDUCE_BITS_TYPES(X)
+#endif
+
+#include "collectives.cuh"
+#include "waits.cuh"
+
+[[noreturn]] static void fail(const std::string &what) {
+    fprintf(stderr, "device: %s\n", what.c_str());
+    exit(1);
+}
+static void check(bool good, const std::string &what) {
+    if (!good) fail(what);
+}
+static void call(int32_t status) {
+    if (status != NVSHMEMRS_SUCCESS) fail(nvshmemrs_last_error());
+}
+static void cuda(cudaError_t status) {
+    if (status != cudaSuccess) fail(cudaGetErrorString(status));
+}
+
+static nvshmemrs_runtime_t runtime;
+static int me, n_pes;
+static State state;
+static int right() { return (me + 1) % n_pes; }
+static int left() { return (me + n_pes - 1) % n_pes; }
+static void barrier() {
+    cuda(cudaDeviceSynchronize());
+    call(nvshmemrs_barrier(runtime, NVSHMEMRS_TEAM_WORLD));
+}
+
+// Threads of a block: a full warp, and one that is not.
+static const dim3 THREADS(10, 4);
+
+// Runs a kernel to its end.
+template <class... P, class... A> static void launch(void (*kernel)(P...), dim3 grid, dim3 block, A... args) {
+    kernel<<<grid, block>>>(args...);
+    cuda(cudaGetLastError());
+    cuda(cudaDeviceSynchronize());
+}
+
+// Memory of the GPU: symmetric, or this PE's own.
+template <class T> struct Memory {
+    T *at;
+    u64 count;
+    Memory(u64 count, bool symmetric) : count(count) {
+        void *place;
+        if (symmetric) call(nvshmemrs_calloc(runtime, count, sizeof(T), &place));
+        else cuda(cudaMalloc(&place, count * sizeof(T)));
+        at = (T *)place;
+    }
+    void write(const std::vector<T> &values) { cuda(cudaMemcpy(at, values.data(), values.size() * sizeof(T), cudaMemcpyDefault)); }
+    std::vector<T> read() const {
+        std::vector<T> values(count);
+        cuda(cudaMemcpy(values.data(), at, count * sizeof(T), cudaMemcpyDefault));
+        return values;
+    }
+};
+
+static u8 pattern(int of, u64 i, int salt) { return (u8)(of * 101 + i * 7 + (i >> 8) * 13 + salt * 29 + 1); }
+
+// ---- Remote memory access. ----
+
+struct Moves {
+    static const u64 ROOM = 2048;
+    Memory<u8> dest{ROOM, true}, source{ROOM, true}, own{ROOM, false};
+    Memory<u64> signal{3, true};
+    int salt = 0;
+
+    void one(const std::string &name, void (*kernel)(Move, int), int what, u64 size, u64 count, u64 dest_at, u64 source_at) {
+        salt++;
+        bool get = (what >= GET_ && what < PUT_NBI_) || (what >= GET_NBI_ && what < SIGNAL_) || (what >= IGET_ && what < P_) || what == G_;
+        bool strided = what >= IPUT_ && what < P_, signals = what >= SIGNAL_ && what < IPUT_;
+        Memory<u8> &to = get ? own : dest, &from = get ? source : own;
+        std::vector<u8> values(ROOM), expected(ROOM, 0xee);
+        for (u64 i = 0; i < ROOM; i++) values[i] = pattern(me, i, salt);
+        to.write(expected);
+        from.write(values);
+        signal.write({40, 40, 40});
+        barrier();
+        Move m = {state, to.at + dest_at, from.at + source_at, count, strided ? 3 : 1, strided ? 2 : 1, signal.at + 1, 2, NVSHMEMRS_SIGNAL_ADD, right()};
+        if (salt % 2) m.op = NVSHMEMRS_SIGNAL_SET;
+        launch(kernel, 1, THREADS, m, what);
+        barrier();
+        int of = get ? right() : left();
+        for (u64 i = 0; i < count * size; i++) {
+            u64 element = i / size, byte = i % size;
+            expected[dest_at + element * m.dest_step * size + byte] = pattern(of, source_at + element * m.source_step * size + byte, salt);
+        }
+        std::string where = name + " function " + std::to_string(what) + ", " + std::to_string(count) + " elements";
+        check(to.read() == expected, where);
+        u64 value = !signals ? 40 : m.op == NVSHMEMRS_SIGNAL_ADD ? 42 : 2;
+        check(signal.read() == std::vector<u64>{40, value, 40}, where + ": signals");
+    }
+
+    void all(const std::string &name, void (*kernel)(Move, int), u64 size, int end, bool askew) {
+        for (int what = 0; what < end; what++) {
+            bool strided = what >= IPUT_ && what < P_;
+            u64 many = strided ? 500 / size : 1500 / size;
+            one(name, kernel, what, size, 1 + salt % 3, size * 3, size * 3);
+            one(name, kernel, what, size, many, size * 3, askew ? size * 4 : size * (what % 2 ? 3 : 4));
+        }
+    }
+};
+
+// ---- Atomics: integers by all functions, numbers by the sum of all PEs' threads. ----
+
+template <class T> struct Atomics {
+    std::string name;
+    void (*kernel)(Atomic<T>, int);
+    Memory<T> words{3, true}, result{1, false};
+
+    T made(int what, T old, T value, T cond, bool gives, T expected) {
+        words.write({old, old, old});
+        result.write({cond});
+        barrier();
+        Atomic<T> a = {state, words.at + 1, result.at, value, cond, 1, right()};
+        launch(kernel, 1, THREADS, a, what);
+        barrier();
+        auto now = words.read();
+        std::string where = name + " atomic " + std::to_string(what);
+        check(result.read()[0] == (gives ? old : cond), where + ": the result");
+        check(now[1] == expected, where + ": the word");
+        check(now[0] == old && now[2] == old, where + ": the neighbours");
+        return now[1];
+    }
+
+    void standard(T a, T b) {
+        made(FETCH_, a, 0, b, true, a);
+        made(SET_, a, b, a, false, b);
+        made(SWAP_, a, b, b, true, b);
+        made(ADD_, a, b, a, false, (T)(a + b));
+        made(FETCH_ADD_, a, b, b, true, (T)(a + b));
+        made(INC_, a, 0, a, false, (T)(a + 1));
+        made(FETCH_INC_, a, 0, b, true, (T)(a + 1));
+        made(CSWAP_, a, b, a, true, b);
+        made(CSWAP_, a, b, (T)(a + 1), true, a);
+    }
+    void bitwise(T a, T b) {
+        standard(a, b);
+        made(AND_, a, b, a, false, a & b);
+        made(FETCH_AND_, a, b, b, true, a & b);
+        made(OR_, a, b, a, false, a | b);
+        made(FETCH_OR_, a, b, b, true, a | b);
+        made(XOR_, a, b, a, false, a ^ b);
+        made(FETCH_XOR_, a, b, b, true, a ^ b);
+    }
+    // No addition is lost: all threads of all PEs add to one word of PE 0.
+    void together(int what, T zero, T each, T total) {
+        words.write({zero, zero, zero});
+        barrier();
+        launch(kernel, 1, THREADS, Atomic<T>{state, words.at + 1, result.at, each, zero, 40, 0}, what);
+        barrier();
+        if (me == 0) check(words.read()[1] == total, name + ": additions are lost");
+        barrier();
+    }
+};
+
+// ---- Waits and tests, of elements that do not change, and of a neighbour's puts. ----
+
+template <class T> static bool holds(int cmp, T a, T b) {
+    return cmp == NVSHMEMRS_CMP_EQ ? a == b : cmp == NVSHMEMRS_CMP_NE ? a != b : cmp == NVSHMEMRS_CMP_GT ? a > b : cmp == NVSHMEMRS_CMP_LE ? a <= b
+           : cmp == NVSHMEMRS_CMP_LT ? a < b : a >= b;
+}
+
+template <class T> __global__ void put_all(State state, T *ivars, int n, int pe) {
+    for (int i = n; i-- > 0;) nvshmemrs::device::p<T>(state, ivars + i, 5, pe);
+}
+
+template <class T> struct Waits {
+    static constexpr int N = 7;
+    std::string name;
+    void (*kernel)(Wait<T>, int);
+    Memory<T> ivars{N, true}, values{N, false};
+    Memory<int> status{N, false};
+    Memory<u64> indices{N + 1, false}, result{1, false};
+
+    u64 run(int what, u64 n, const int *excluded, int cmp, T value) {
+        indices.write(std::vector<u64>(N + 1, 99));
+        launch(kernel, 1, 1, Wait<T>{state, ivars.at, n, excluded, cmp, value, values.at, indices.at, result.at}, what);
+        return result.read()[0];
+    }
+
+    void model() {
+        const std::vector<T> each = {1, 2, (T)-2, 4, 3, (T)-2, 7}, elements = {1, 3, (T)-2, 2, 3, 0, 6};
+        const std::vector<int> some = {0, 1, 0, 0, 2, 0, 0};
+        ivars.write(elements);
+        values.write(each);
+        status.write(some);
+        for (const int *excluded : {(const int *)nullptr, (const int *)status.at})
+            for (int cmp = 0; cmp < 6; cmp++)
+                for (bool vector : {false, true}) {
+                    std::set<u64> holding;
+                    u64 looked = 0;
+                    for (u64 i = 0; i < N; i++) {
+                        if (excluded && some[i]) continue;
+                        looked++;
+                        if (holds<T>(cmp, elements[i], vector ? each[i] : (T)2)) holding.insert(i);
+                    }
+                    bool all = holding.size() == looked;
+                    for (bool test : {false, true}) {
+                        int base = test ? (vector ? TEST_ALL_VECTOR_ : TEST_ALL_) : vector ? ALL_VECTOR_ : ALL_;
+                        std::string where = name + " function " + std::to_string(base) + ", comparison " + std::to_string(cmp);
+                        if (test || all) check(run(base, N, excluded, cmp, 2) == (u64)all, where);
+                        if (!test && holding.empty()) continue;
+                        u64 any = run(base + 1, N, excluded, cmp, 2);
+                        check(holding.empty() ? any == ~0ul : holding.count(any) == 1, where + ": any");
+                        u64 count = run(base + 2, N, excluded, cmp, 2);
+                        auto got = indices.read();
+                        check(count == holding.size() && got[count] == 99 && std::set<u64>(got.begin(), got.begin() + count) == holding, where + ": some");
+                    }
+                }
+    }
+
+    // Two streams, so that the wait and what ends the neighbour's run at the same time.
+    void from_a_neighbour() {
+        values.write(std::vector<T>(N, 5));
+        // CUDA loads a kernel when it is first launched, and that may wait for kernels that run.
+        cudaFuncAttributes loaded;
+        cuda(cudaFuncGetAttributes(&loaded, put_all<T>));
+        cuda(cudaFuncGetAttributes(&loaded, kernel));
+        cudaStream_t other;
+        cuda(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking));
+        for (int what : {UNTIL_, ALL_, ANY_, SOME_, ALL_VECTOR_, ANY_VECTOR_, SOME_VECTOR_}) {
+            ivars.write(std::vector<T>(N, 0));
+            barrier();
+            kernel<<<1, 1>>>(Wait<T>{state, ivars.at, N, nullptr, NVSHMEMRS_CMP_EQ, 5, values.at, indices.at, result.at}, what);
+            put_all<T><<<1, 1, 0, other>>>(state, ivars.at, N, right());
+            cuda(cudaDeviceSynchronize());
+            u64 got = result.read()[0];
+            bool any = what == ANY_ || what == ANY_VECTOR_, some = what == SOME_ || what == SOME_VECTOR_;
+            check(any ? got < N : some ? got >= 1 && got <= N : got == 1, name + ": a wait for a neighbour");
+            barrier();
+            check(ivars.read() == std::vector<T>(N, 5), name + ": what a neighbour put");
+        }
+        cuda(cudaStreamDestroy(other));
+    }
+};
+
+// ---- Collectives: as the host's own. ----
+
+struct Collectives {
+    static const u64 ROOM = 4096, DEST = 64;
+    Memory<u8> dest{ROOM, true}, source{ROOM, true}, expected{ROOM, true};
+    Memory<int> status{64, false};
+    int salt = 0;
+
+    // Small whole numbers in every type, so that sums and products are exact in any order.
+    void fill(int32_t dtype, u64 size) {
+        u64 random = 0x9e3779b97f4a7c15ull * (u64)(me + 1 + 64 * ++salt);
+        std::vector<u8> bytes(ROOM);
+        for (u64 i = 0; i < ROOM / size; i++) {
+            random ^= random << 13, random ^= random >> 7, random ^= random << 17;
+            int number = (int)(random % 4) + 1;
+            float single = (float)number;
+            double twice = number;
+            unsigned bits;
+            memcpy(&bits, &single, 4);
+            u16 brain = (u16)(bits >> 16), half = number == 1 ? 0x3c00 : number == 2 ? 0x4000 : number == 3 ? 0x4200 : 0x4400;
+            const void *from = &random;
+            if (dtype == NVSHMEMRS_DTYPE_FLOAT) from = &single;
+            if (dtype == NVSHMEMRS_DTYPE_DOUBLE) from = &twice;
+            if (dtype == NVSHMEMRS_DTYPE_HALF) from = &half;
+            if (dtype == NVSHMEMRS_DTYPE_BFLOAT16) from = &brain;
+            if (size <= 8) memcpy(&bytes[i * size], from, size);
+            else
+                for (u64 k = 0; k < size; k++) bytes[i * size + k] = (u8)(random >> (k % 8 * 8)) + (u8)k;
+        }
+        source.write(bytes);
+        dest.write(std::vector<u8>(ROOM, 0xee));
+        expected.write(std::vector<u8>(ROOM, 0xee));
+    }
+
+    void run(const std::string &name, void (*kernel)(Collective, int), int what, u64 n, u8 *to) {
+        status.write(std::vector<int>(64, 77));
+        barrier();
+        launch(kernel, 1, THREADS, Collective{state, NVSHMEMRS_TEAM_WORLD, to, source.at, n, n_pes - 1, (unsigned)salt % 128, status.at}, what);
+        int calling = what % 3 == 0 ? 1 : what % 3 == 1 ? 32 : 40;
+        auto got = status.read();
+        for (int i = 0; i < 64; i++) check(got[i] == (i < calling ? 0 : 77), name + ": the status of thread " + std::to_string(i));
+        barrier();
+    }
+
+    void moves(const std::string &name, void (*kernel)(Collective, int), u64 size) {
+        for (int what = 0; what < 9; what++) {
+            u64 n = salt % 2 ? 1 : 900 / size / n_pes, at = DEST + size * (what % 2), bytes = n * size;
+            fill(0, size);
+            barrier();
+            if (what < FCOLLECT_) call(nvshmemrs_broadcast(runtime, 0, expected.at + at, source.at, bytes, n_pes - 1));
+            else if (what < ALLTOALL_) call(nvshmemrs_fcollect(runtime, 0, expected.at + at, source.at, bytes));
+            else call(nvshmemrs_alltoall(runtime, 0, expected.at + at, source.at, bytes));
+            run(name, kernel, what, n, dest.at + at);
+            check(dest.read() == expected.read(), name + " function " + std::to_string(what));
+        }
+    }
+
+    void reductions(const std::string &name, void (*kernel)(Collective, int), u64 size, int32_t dtype, int ops) {
+        for (int op = 1; op <= ops; op++)
+            for (int k = 0; k < 6; k++) {
+                bool scatter = k >= 3;
+                u64 n = salt % 3 == 0 ? 1 : (scatter ? 240 : 720) / size + salt % 2, at = DEST + (salt % 2 ? size : 0);
+                fill(dtype, size);
+                barrier();
+                if (scatter) call(nvshmemrs_reducescatter(runtime, 0, expected.at + at, source.at, n, dtype, op));
+                else call(nvshmemrs_reduce(runtime, 0, expected.at + at, source.at, n, dtype, op));
+                run(name, kernel, op * 6 + k, n, dest.at + at);
+                check(dest.read() == expected.read(), name + " reduction " + std::to_string(op * 6 + k) + ", " + std::to_string(n) + " elements");
+            }
+    }
+};
+
+// Blocks that meet at the same time in slots of their own, again and again, and all scopes.
+__global__ static void many(State s, int rounds, int *failures) {
+    int wrong = 0;
+    for (int round = 0; round < rounds; round++) {
+        if (threadIdx.x < 32) wrong += nvshmemrs_barrier_warp(s, NVSHMEMRS_TEAM_WORLD, 3 * blockIdx.x + 1) != 0;
+        if (threadIdx.x == 39) wrong += nvshmemrs_sync_all(s, 3 * blockIdx.x + 2) != 0;
+        wrong += nvshmemrs_team_sync_block(s, NVSHMEMRS_TEAM_WORLD, 3 * blockIdx.x) != 0;
+    }
+    if (wrong) atomicAdd(failures, 1);
+}
+
+// Messages round and round: whoever sees the signal sees the data, in every scope.
+__global__ static void messages(State s, int *dest, int *source, u64 *signal, int n, int rounds, int scope, int *failures) {
+    int wrong = 0, to = (s.my_pe + 1) % s.n_pes;
+    for (int round = 1; round <= rounds; round++) {
+        for (int i = threadIdx.x; i < n; i += blockDim.x) source[i] = round;
+        __syncthreads();
+        if (scope == 0 && threadIdx.x == 0) nvshmemrs_int_put_signal(s, dest, source, n, signal, round, NVSHMEMRS_SIGNAL_SET, to);
+        if (scope == 1 && threadIdx.x < 32) nvshmemrs_int_put_signal_nbi_warp(s, dest, source, n, signal, round, NVSHMEMRS_SIGNAL_SET, to);
+        if (scope == 2) nvshmemrs_int_put_signal_block(s, dest, source, n, signal, round, NVSHMEMRS_SIGNAL_SET, to);
+        if (threadIdx.x == 0) nvshmemrs_signal_wait_until(s, signal, NVSHMEMRS_CMP_GE, round);
+        __syncthreads();
+        for (int i = threadIdx.x; i < n; i += blockDim.x) wrong += ((volatile int *)dest)[i] != round;
+        // Nobody puts the next round before this one is read.
+        nvshmemrs_barrier_all_block(s, 7);
+    }
+    if (wrong) atomicAdd(failures, 1);
+}
+
+int main() {
+    call(nvshmemrs_init(nullptr, &runtime));
+    call(nvshmemrs_my_pe(runtime, &me));
+    call(nvshmemrs_n_pes(runtime, &n_pes));
+    int device;
+    call(nvshmemrs_device(runtime, &device));
+    cuda(cudaSetDevice(device));
+    call(nvshmemrs_device_state(runtime, &state));
+    const char *part = "";
+#ifdef RMA
+    part = "rma";
+    Moves moves;
+#define RMA_TEST(NAME, T) moves.all(#NAME, rma_##NAME, sizeof(T), G_ + 1, false);
+    RMA_TYPES(RMA_TEST)
+#define SIZE_TEST(BITS) moves.all(#BITS, rma_##BITS, BITS / 8, P_, BITS == 8);
+    SIZES(SIZE_TEST)
+    for (bool askew : {false, true}) moves.all("mem", rma_mem, 1, IPUT_, askew);
+#endif
+#ifdef AMO
+    part = "amo";
+#define BITS_TEST(NAME, T) { Atomics<T> a{#NAME, amo_##NAME}; a.bitwise((T)-3, (T)0x5a5a5a5a5a5a5a5a); a.together(FETCH_ADD_, 0, 3, (T)(120 * n_pes)); a.together(INC_, 0, 0, (T)(40 * n_pes)); }
+    AMO_BITS_TYPES(BITS_TEST)
+#define STANDARD_TEST(NAME, T) { Atomics<T> a{#NAME, amo_##NAME}; a.standard((T)-3, (T)0x5a5a5a5a5a5a5a5a); a.together(ADD_, 0, 3, (T)(120 * n_pes)); }
+    AMO_STANDARD_TYPES(STANDARD_TEST)
+    Atomics<float> single{"float", amo_float};
+    single.together(ADD_, 0, 1.5f, 60.0f * n_pes);
+    Atomics<double> twice{"double", amo_double};
+    twice.together(FETCH_ADD_, 0, 0.5, 20.0 * n_pes);
+#endif
+#ifdef WAITS
+    part = "waits";
+#define WAIT_TEST(NAME, T) { Waits<T> waits{#NAME, wait_##NAME}; waits.model(); waits.from_a_neighbour(); }
+    WAIT_TYPES(WAIT_TEST)
+#endif
+#ifdef MOVES_OF_TEAMS
+    part = "moves of teams";
+    Collectives all;
+#define MOVES_TEST(NAME, T, DTYPE) all.moves(#NAME, moves_##NAME, sizeof(T));
+    TYPED_MOVES(MOVES_TEST)
+    all.moves("mem", moves_mem, 1);
+#endif
+#ifdef NUMBERS_OF_TEAMS
+    part = "numbers of teams";
+    Collectives all;
+#define NUMBERS_TEST(NAME, T, DTYPE) all.reductions(#NAME, reduce_##NAME, sizeof(T), NVSHMEMRS_DTYPE_##DTYPE, 4);
+    REDUCE_NUMBERS_TYPES(NUMBERS_TEST)
+#endif
+#ifdef BITS_OF_TEAMS
+    part = "bits of teams";
+    Collectives all;
+#define REDUCE_BITS_TEST(NAME, T, DTYPE) all.reductions(#NAME, reduce_##NAME, sizeof(T), NVSHMEMRS_DTYPE_##DTYPE, 7);
+    REDUCE_BITS_TYPES(REDUCE_BITS_TEST)
+#endif
+#ifdef ORDER
+    part = "order";
+    Memory<int> failures(1, false), dest(5000, true), source(5000, true);
+    Memory<u64> signal(1, true);
+    failures.write({0});
+    barrier();
+    launch(many, 3, 40, state, n_pes == 1 ? 1000 : 50, failures.at);
+    for (int scope = 0; scope < 3; scope++) {
+        signal.write({0});
+        barrier();
+        launch(messages, 1, 256, state, dest.at, source.at, signal.at, 5000, n_pes == 1 ? 200 : 20, scope, failures.at);
+    }
+    check(failures.read()[0] == 0, "order");
+#endif
+    barrier();
+    printf("gpu ok: %s, PE %d of %d\n", part, me, n_pes);
+    call(nvshmemrs_finalize(runtime));
+}
