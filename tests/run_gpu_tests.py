@@ -310,7 +310,7 @@ def kernels(n: int, nvcc: str, folder: str) -> list[Check]:
     counts = sorted({1, 2, n})
     for part in PARTS:
         file = f"{folder}/{part}"
-        made = f"{nvcc} {options} -D{part} -I{DIST}/include {TESTS}/device/gpu.cu {libraries} -o {file}"
+        made = f"{nvcc} {options} -D{part} -I{DIST}/include {TESTS}/kernels/gpu.cu {libraries} -o {file}"
         runs = "".join(f" && {LAUNCHER} -n {pes} -- {file}" for pes in counts)
         checks.append(Check(f"kernels: {part}", ["sh", "-c", made + runs], "^gpu ok: ", sum(counts), gpus=n, limit=400))
     for source in sorted((DIST / "examples/cuda").glob("*.cu")):

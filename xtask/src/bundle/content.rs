@@ -46,7 +46,7 @@ const TEXTS: [(&str, &str); 11] = [
     ("examples", "examples"),
     ("tests/conformance/ring.py", "tests/ring.py"),
     ("tests/conformance/model.py", "tests/model.py"),
-    ("tests/programs/device", "tests/device"),
+    ("tests/programs/device", "tests/kernels"),
     ("tests/run_gpu_tests.py", "run-gpu-tests"),
     ("perf/gpu/run_gpu_bench.py", "run-gpu-bench"),
     (
