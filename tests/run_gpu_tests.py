@@ -317,7 +317,8 @@ def kernels(n: int, nvcc: str, folder: str) -> list[Check]:
         file = f"{folder}/{source.stem}"
         made = f"{nvcc} -std=c++17 -arch=native -I{DIST}/include {source} {libraries} -o {file}"
         runs = "".join(f" && {LAUNCHER} -n {pes} -- {file}" for pes in counts)
-        checks.append(Check(f"kernels: {source.name}", ["sh", "-c", made + runs], gpus=n, limit=200))
+        says = f"^{source.stem} ok PE "
+        checks.append(Check(f"kernels: {source.name}", ["sh", "-c", made + runs], says, sum(counts), gpus=n, limit=200))
     return checks
 
 

@@ -195,7 +195,7 @@ fn a_deadline_names_who_is_missing() {
             .unwrap_err()
             .to_string();
         assert!(
-            error.contains("to be > 3, sees 0") && error.contains("NVSHMEMRS_TIMEOUT"),
+            error.contains("to be > 3, sees 0") && error.contains("the timeout given to init"),
             "{error}"
         );
         rt.barrier_all()?;

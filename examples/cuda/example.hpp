@@ -45,6 +45,8 @@ struct Pe {
         call(nvshmemrs_init_attr_default(&attr));
 #ifdef __CUDACC__
         attr.memory_kind = NVSHMEMRS_MEMORY_DEVICE;
+        // Else CUDA loads a kernel at its first launch. That takes milliseconds, and may wait for kernels that run.
+        setenv("CUDA_MODULE_LOADING", "EAGER", 0);
 #endif
         call(nvshmemrs_init(&attr, &runtime));
         call(nvshmemrs_my_pe(runtime, &me));

@@ -16,7 +16,7 @@ Called while a wait of this PE is long; a value other than 0 ends the wait with
 
 `SiteHook`: a pointer made by `@cfunction(f, Int32, (Ptr{Cvoid}, Ptr{Cvoid}, Cstring, Csize_t,))`, or `C_NULL`.
 Names the place in the program that is calling, on the thread that calls: writes it to the
-`bytes` bytes at `text`, a NUL behind it, such as "ring.py:12 (main)", and returns 0.
+`bytes` bytes at `text`, a NUL behind it, such as \"ring.py:12 (main)\", and returns 0.
 `address` is the instruction to which the call returns, NULL if that is not known. Another
 value means that it does not know the place. It must not call nvshmemrs.
 """
@@ -312,7 +312,7 @@ sizeof(HeapStats) == 48 || error("HeapStats has $(sizeof(HeapStats)) bytes; in C
 "The job as kernels of this PE see it, which they get as their argument.
 `nvshmemrs_device.cuh` declares the same struct."
 struct DeviceState
-    ""nvsh" in ASCII, the first letter lowest."
+    "\"nvsh\" in ASCII, the first letter lowest."
     magic::UInt32
     "The layout of this struct, and of what it refers to."
     version::UInt32

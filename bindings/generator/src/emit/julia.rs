@@ -99,10 +99,13 @@ fn variable(name: &str) -> String {
     }
 }
 
-/// Doc text for a docstring: in the literal `$` and `\` mean something, in Markdown `_` does outside backticks.
+/// Doc text for a docstring: in the literal `$`, `"` and `\` mean something, in Markdown `_` does outside backticks.
 fn docs(lines: &[String], width: usize) -> Vec<String> {
     let line = |line: String| -> String {
-        let literal = line.replace('\\', "\\\\").replace('$', "\\$");
+        let mut literal = line.replace('\\', "\\\\");
+        for mark in ['$', '"'] {
+            literal = literal.replace(mark, &format!("\\{mark}"));
+        }
         let parts = literal.split('`').enumerate();
         let escaped: Vec<_> = parts
             .map(|(at, part)| {
@@ -134,7 +137,13 @@ fn type_name(ty: &Type) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::variable;
+    use super::{docs, variable};
+
+    #[test]
+    fn doc_text_is_a_literal_of_the_language() {
+        let text = ["A \"word\", $x, a_b and `a_b`.".to_owned()];
+        assert_eq!(docs(&text, 90), [r#"A \"word\", \$x, a\\_b and `a_b`."#]);
+    }
 
     #[test]
     fn words_of_the_language_are_no_names() {

@@ -406,7 +406,7 @@ mod tests {
             why.to_string()
         });
         assert!(
-            results[0].contains("PE 1 did not come in time"),
+            results[0].contains("PE 1 did not come within the time that init may take"),
             "{results:?}"
         );
         let broken = |me: Pe| match me {
