@@ -2,12 +2,15 @@
 // scope. The heap is in the GPU's memory. What they write is compared byte by byte, with what lies around it.
 //
 // nvcc takes its time for so many functions, so a program has one part of them: RMA, AMO, WAITS, MOVES_OF_TEAMS,
-// NUMBERS_OF_TEAMS, BITS_OF_TEAMS or ORDER is defined.
+// NUMBERS_OF_TEAMS, BITS_OF_TEAMS, ORDER, CHECKED or KILLED is defined. CHECKED wants NVSHMEMRS_DEVICE_CHECK=1. Under KILLED the last PE kills
+// itself.
 #include <nvshmemrs.h>
 
 #include <nvshmemrs_device.cuh>
 
 #include <cuda_runtime.h>
+#include <signal.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -361,7 +364,7 @@ struct Collectives {
 };
 
 // Blocks that meet at the same time in slots of their own, again and again, and all scopes.
-__global__ static void many(State s, int rounds, int *failures) {
+[[maybe_unused]] __global__ static void many(State s, int rounds, int *failures) {
     int wrong = 0;
     for (int round = 0; round < rounds; round++) {
         if (threadIdx.x < 32) wrong += nvshmemrs_barrier_warp(s, NVSHMEMRS_TEAM_WORLD, 3 * blockIdx.x + 1) != 0;
@@ -372,7 +375,7 @@ __global__ static void many(State s, int rounds, int *failures) {
 }
 
 // Messages round and round: whoever sees the signal sees the data, in every scope.
-__global__ static void messages(State s, int *dest, int *source, u64 *signal, int n, int rounds, int scope, int *failures) {
+[[maybe_unused]] __global__ static void messages(State s, int *dest, int *source, u64 *signal, int n, int rounds, int scope, int *failures) {
     int wrong = 0, to = (s.my_pe + 1) % s.n_pes;
     for (int round = 1; round <= rounds; round++) {
         for (int i = threadIdx.x; i < n; i += blockDim.x) source[i] = round;
@@ -387,6 +390,17 @@ __global__ static void messages(State s, int *dest, int *source, u64 *signal, in
         nvshmemrs_barrier_all_block(s, 7);
     }
     if (wrong) atomicAdd(failures, 1);
+}
+
+// Thread 3 of block 1 puts to a PE that there is not.
+[[maybe_unused]] __global__ static void put_astray(State s, int *dest) {
+    if (blockIdx.x == 1 && threadIdx.x == 3) nvshmemrs_int_p(s, dest, 1, s.n_pes + 4);
+}
+
+// Waits for a signal that nobody sends.
+[[maybe_unused]] __global__ static void wait_in_vain(State s, u64 *signal, int *aborted) {
+    nvshmemrs_signal_wait_until(s, signal, NVSHMEMRS_CMP_EQ, 1);
+    *aborted = nvshmemrs_aborted(s);
 }
 
 int main() {
@@ -455,6 +469,33 @@ int main() {
         launch(messages, 1, 256, state, dest.at, source.at, signal.at, 5000, n_pes == 1 ? 200 : 20, scope, failures.at);
     }
     check(failures.read()[0] == 0, "order");
+#endif
+#ifdef CHECKED
+    Memory<int> dest(1, true);
+    put_astray<<<2, 32>>>(state, dest.at);
+    check(cudaDeviceSynchronize() != cudaSuccess, "a kernel that put to no PE went on");
+    check(nvshmemrs_runtime_check(runtime) != NVSHMEMRS_SUCCESS, "nobody is told of a put to no PE");
+    std::string told = nvshmemrs_last_error();
+    check(told.find("thread 3 of block 1") != std::string::npos, told);
+    printf("gpu ok: checked, PE %d of %d: %s\n", me, n_pes, told.c_str());
+    // Nothing of CUDA's works after such a stop.
+    fflush(stdout);
+    _exit(0);
+#endif
+#ifdef KILLED
+    Memory<u64> signal(1, true);
+    Memory<int> aborted(1, false);
+    aborted.write({0});
+    barrier();
+    if (me == n_pes - 1) {
+        usleep(200000);
+        raise(SIGKILL);
+    }
+    launch(wait_in_vain, 1, 1, state, signal.at, aborted.at);
+    check(aborted.read()[0] == 1, "a wait for a dead PE ended, and the job is not broken");
+    check(nvshmemrs_barrier(runtime, NVSHMEMRS_TEAM_WORLD) == NVSHMEMRS_ERROR_PE_DIED, nvshmemrs_last_error());
+    printf("gpu ok: killed, PE %d of %d\n", me, n_pes);
+    return 0;
 #endif
     barrier();
     printf("gpu ok: %s, PE %d of %d\n", part, me, n_pes);
