@@ -43,7 +43,7 @@ impl Runtime {
     /// .unwrap();
     /// ```
     pub fn device_state(&self) -> Result<DeviceState> {
-        Ok(self.device_tables()?.state()?.into())
+        self.device_tables()?.state()
     }
 
     /// The address, for kernels of this PE, of a copy of [`device_state`](Runtime::device_state): for frontends that take one pointer.

@@ -16,7 +16,7 @@ pub(crate) mod report;
 pub(crate) mod state;
 
 pub(crate) use report::DeviceReport;
-pub use state::DeviceState;
+pub use state::State as DeviceState;
 pub(crate) use state::{Refers, State};
 
 use crate::job::block::MAX_TEAMS;
@@ -25,7 +25,7 @@ use crate::job::layout::Layout;
 use crate::{Error, Pe, Result};
 use std::mem::offset_of;
 
-/// What [`State::job`](DeviceState::job) leads to.
+/// What [`State::job`] leads to.
 #[derive(Clone, Copy, Debug, bytemuck::NoUninit)]
 #[repr(C)]
 pub(crate) struct DeviceJob {

@@ -13,10 +13,10 @@ macro_rules! kernel_struct {
         struct $name:ident of $bytes:literal bytes { $($(#[doc = $doc:literal])* $field:ident: $type:ident at $offset:literal,)* }
     ) => {
         $(#[doc = $head])*
-        #[derive(Clone, Copy, Debug, bytemuck::NoUninit)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, bytemuck::NoUninit)]
         #[repr(C)]
-        pub(crate) struct $name {
-            $($(#[doc = $doc])* $field: $type,)*
+        pub struct $name {
+            $($(#[doc = $doc])* pub $field: $type,)*
         }
 
         const _: () = {
@@ -47,18 +47,22 @@ macro_rules! kernel_struct {
 }
 
 kernel_struct! {
-    /// The job as a kernel sees it. Addresses are numbers: they belong to the address space of the PE's own GPU.
+    /// The job as a kernel sees it: 64 bytes, which it gets as an argument. Addresses are numbers. They belong to the address space of the
+    /// PE's own GPU, or of its process if the heap is in host memory. `include/nvshmemrs_device.cuh` declares the same struct.
     struct State of 64 bytes {
         /// "nvsh" in ASCII, the first letter lowest.
         magic: u32 at 0,
-        /// Changes whenever a field does.
+        /// The layout of this struct, and of what it refers to.
         version: u32 at 4,
+        /// This PE's number.
         my_pe: i32 at 8,
+        /// The number of PEs.
         n_pes: i32 at 12,
         /// PE p's copy of symmetric offset o is at base + p * stride + o.
         base: u64 at 16,
+        /// Bytes from one PE's part to the next one's.
         stride: u64 at 24,
-        /// A u32; not 0: leave.
+        /// A u32; not 0 once the job is broken: leave.
         abort: u64 at 32,
         /// An ErrorRecord, or 0: only the library's own kernels write it.
         error: u64 at 40,
@@ -101,57 +105,6 @@ impl State {
             job: to.job,
             check: check.into(),
             reserved: 0,
-        }
-    }
-}
-
-/// The job as kernels of the program's see it: 64 bytes, which they get as an argument.
-///
-/// PE `p`'s copy of the symmetric offset `o` is at `base + p * stride + o`: an address of this PE's GPU, or of this process if the
-/// heap is in host memory. `include/nvshmemrs_device.cuh` declares the same struct.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(C)]
-pub struct DeviceState {
-    /// "nvsh" in ASCII, the first letter lowest.
-    pub magic: u32,
-    /// The layout of this struct, and of what it refers to.
-    pub version: u32,
-    /// This PE's number.
-    pub my_pe: Pe,
-    /// The number of PEs.
-    pub n_pes: Pe,
-    /// Where PE 0's part of the heap begins.
-    pub base: u64,
-    /// Bytes from one PE's part to the next one's.
-    pub stride: u64,
-    /// The address of a `u32` that is not 0 once the job is broken: kernels that wait must leave.
-    pub abort: u64,
-    /// For the library's own kernels.
-    pub error: u64,
-    /// The address of the table of teams and what belongs to it.
-    pub job: u64,
-    /// 1 if kernels check their arguments (`NVSHMEMRS_DEVICE_CHECK`).
-    pub check: u32,
-    /// 0.
-    pub reserved: u32,
-}
-
-const _: () = assert!(size_of::<DeviceState>() == size_of::<State>());
-
-impl From<State> for DeviceState {
-    fn from(state: State) -> DeviceState {
-        DeviceState {
-            magic: state.magic,
-            version: state.version,
-            my_pe: state.my_pe,
-            n_pes: state.n_pes,
-            base: state.base,
-            stride: state.stride,
-            abort: state.abort,
-            error: state.error,
-            job: state.job,
-            check: state.check,
-            reserved: state.reserved,
         }
     }
 }

@@ -8,18 +8,22 @@
 #define OFFSET_OF(type, field) __builtin_offsetof(type, field)
 #endif
 
-// The job as a kernel sees it. Addresses are numbers: they belong to the address space of the PE's own GPU.
+// The job as a kernel sees it: 64 bytes, which it gets as an argument. Addresses are numbers. They belong to the address space of the
+// PE's own GPU, or of its process if the heap is in host memory. `include/nvshmemrs_device.cuh` declares the same struct.
 struct State {
     // "nvsh" in ASCII, the first letter lowest.
     u32 magic;
-    // Changes whenever a field does.
+    // The layout of this struct, and of what it refers to.
     u32 version;
+    // This PE's number.
     i32 my_pe;
+    // The number of PEs.
     i32 n_pes;
     // PE p's copy of symmetric offset o is at base + p * stride + o.
     u64 base;
+    // Bytes from one PE's part to the next one's.
     u64 stride;
-    // A u32; not 0: leave.
+    // A u32; not 0 once the job is broken: leave.
     u64 abort;
     // An ErrorRecord, or 0: only the library's own kernels write it.
     u64 error;
