@@ -6,7 +6,7 @@
 //! target is in `fuzz/regressions`. Both are tried first.
 
 use crate::tree::Tree;
-use crate::{instrument, run};
+use crate::{instrument, run, show};
 use anyhow::{Context, Result, bail, ensure};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -97,7 +97,9 @@ pub(crate) fn fuzz(tree: &Tree, args: &Args) -> Result<Vec<Fuzzed>> {
             let outcome = fuzz_one(tree, &folder, &name, each, args.runs);
             if let Ok(runs) = &outcome {
                 let seconds = started.elapsed().as_secs_f64();
-                println!("fuzz {name:<10} {runs:>9} executions in {seconds:>6.1} s, no crash");
+                show::line(format_args!(
+                    "fuzz {name:<10} {runs:>9} executions in {seconds:>6.1} s, no crash"
+                ));
             }
             Fuzzed {
                 target: name,
@@ -118,7 +120,7 @@ pub(crate) fn sum(fuzzed: Vec<Fuzzed>) -> Result<()> {
         }
     }
     if total > 0 {
-        println!("fuzz: {total} executions in all");
+        show::line(format_args!("fuzz: {total} executions in all"));
     }
     ensure!(failed.is_empty(), "{}", failed.join("\n"));
     Ok(())

@@ -2,7 +2,7 @@
 //!
 //! * [`setup`] brings what a command needs: Debian packages, a `.venv`, Julia;
 //! * [`demo`], [`test`] and [`bench`] set themselves up first, so each works in a fresh clone;
-//! * [`tree`] knows where everything is, [`run`] starts processes.
+//! * [`tree`] knows where everything is, [`run`] starts processes, [`show`] is what is printed.
 //!
 //! Everything is built with `--release`: one profile, so that nothing is compiled twice.
 
@@ -15,6 +15,7 @@ mod instrument;
 mod run;
 mod sanitize;
 mod setup;
+mod show;
 mod soak;
 mod test;
 mod tree;

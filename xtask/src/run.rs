@@ -1,13 +1,15 @@
 //! Starting processes. None of them reads standard input. A long one gets a process group of its own and a deadline,
 //! so that nothing of it stays behind when it hangs or when the user has enough.
 
+use crate::show;
 use anyhow::{Context, Result, bail};
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::ffi::OsStr;
+use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdout, Command, ExitStatus, Output, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -20,6 +22,9 @@ const GRACE: Duration = Duration::from_secs(5);
 
 /// Set when the user presses Ctrl-C or somebody asks us to terminate.
 static STOP: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
+
+/// How many processes run that have a group of their own, for all threads.
+static RUNNING: AtomicUsize = AtomicUsize::new(0);
 
 /// Lets Ctrl-C and SIGTERM end what we started, too.
 pub(crate) fn end_children_on_signals() -> Result<()> {
@@ -63,7 +68,8 @@ pub(crate) fn tee(command: &mut Command, limit: Duration) -> Result<Shown> {
         .context("the child has no standard output")?;
     let reader = thread::spawn({
         let text = Arc::clone(&text);
-        move || show(pipe, &text)
+        let kept = show::kept();
+        move || copy_lines(pipe, &text, kept)
     });
     let status = wait(command, &mut child, limit);
     // Processes that the command left behind may hold its output open: they are ended, and not waited for.
@@ -90,23 +96,33 @@ pub(crate) fn tee(command: &mut Command, limit: Duration) -> Result<Shown> {
     })
 }
 
+/// Starts a process that [`wait`] waits for.
 fn spawn(command: &mut Command) -> Result<Child> {
-    command
-        .spawn()
-        .with_context(|| format!("cannot start {}", name(command)))
+    exit_if_stopped();
+    RUNNING.fetch_add(1, Ordering::SeqCst);
+    let child = command.spawn();
+    if child.is_err() {
+        RUNNING.fetch_sub(1, Ordering::SeqCst);
+    }
+    child.with_context(|| format!("cannot start {}", name(command)))
 }
 
-/// Copies lines from `pipe` to our standard output and into `text`.
-fn show(pipe: ChildStdout, text: &Mutex<Vec<u8>>) {
+/// Copies lines from `pipe` into `text` and to where they are kept, or else to our standard output.
+fn copy_lines(pipe: ChildStdout, text: &Mutex<Vec<u8>>, mut kept: Option<File>) {
     let mut pipe = BufReader::new(pipe);
     let mut line = Vec::new();
     while pipe
         .read_until(b'\n', &mut line)
         .is_ok_and(|bytes| bytes > 0)
     {
-        let mut out = std::io::stdout().lock();
         // Nobody may be reading us any more; the process still goes on to its end.
-        let _ = out.write_all(&line).and_then(|()| out.flush());
+        let _ = match &mut kept {
+            Some(file) => file.write_all(&line),
+            None => {
+                let mut out = std::io::stdout().lock();
+                out.write_all(&line).and_then(|()| out.flush())
+            }
+        };
         text.lock()
             .unwrap_or_else(PoisonError::into_inner)
             .append(&mut line);
@@ -115,6 +131,13 @@ fn show(pipe: ChildStdout, text: &Mutex<Vec<u8>>) {
 
 /// Waits for `child`, the leader of a process group, and ends the group at the deadline or when we are stopped.
 fn wait(command: &Command, child: &mut Child, limit: Duration) -> Result<ExitStatus> {
+    let status = wait_or_end(command, child, limit);
+    RUNNING.fetch_sub(1, Ordering::SeqCst);
+    exit_if_stopped();
+    status
+}
+
+fn wait_or_end(command: &Command, child: &mut Child, limit: Duration) -> Result<ExitStatus> {
     let start = Instant::now();
     loop {
         if let Some(status) = child.try_wait()? {
@@ -122,7 +145,7 @@ fn wait(command: &Command, child: &mut Child, limit: Duration) -> Result<ExitSta
         }
         if STOP.load(Ordering::Relaxed) {
             end(child)?;
-            exit_if_stopped();
+            bail!("{} was stopped", line(command));
         }
         if start.elapsed() > limit {
             end(child)?;
@@ -155,8 +178,12 @@ fn end(child: &mut Child) -> Result<()> {
     Ok(())
 }
 
+/// Ends us if somebody wants us to, once every thread has ended its processes.
 fn exit_if_stopped() {
     if STOP.load(Ordering::Relaxed) {
+        while RUNNING.load(Ordering::SeqCst) > 0 {
+            thread::sleep(Duration::from_millis(10));
+        }
         eprintln!("xtask: stopped by a signal");
         std::process::exit(130);
     }
@@ -179,7 +206,11 @@ pub(crate) fn output(command: &mut Command) -> Result<String> {
 
 /// Runs `command` and gives its output, however it ended.
 pub(crate) fn capture(command: &mut Command) -> Result<Output> {
-    let output = command.stdin(Stdio::null()).output();
+    let output = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .output();
     // On Ctrl-C the terminal has stopped the process as well.
     exit_if_stopped();
     output.with_context(|| format!("cannot start {}", name(command)))

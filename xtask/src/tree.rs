@@ -1,6 +1,6 @@
 //! Where things are in the checkout, and the environment of what is started there.
 
-use crate::run;
+use crate::{run, show};
 use anyhow::{Context, Result};
 use serde::Deserialize;
 use std::env;
@@ -99,6 +99,7 @@ impl Tree {
     pub(crate) fn command(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
         let mut command = Command::new(program);
         command.current_dir(&self.root).env("PATH", self.path());
+        show::of(&mut command);
         command
     }
 

@@ -11,6 +11,7 @@ mod programs;
 
 use crate::instrument;
 use crate::run::{self, Shown};
+use crate::show;
 use crate::tree::Tree;
 use anyhow::{Result, bail, ensure};
 use programs::How;
@@ -105,7 +106,7 @@ fn core(tree: &Tree, sanitizer: Sanitizer, quick: bool) -> Result<Shown> {
             .iter()
             .try_for_each(|name| planted(tree, name, quick));
         if shown.outcome.is_ok() {
-            println!("the sanitizer has found both planted races");
+            show::line("the sanitizer has found both planted races");
         }
     }
     Ok(shown)

@@ -7,6 +7,7 @@
 
 use crate::instrument;
 use crate::run::{self, Shown};
+use crate::show;
 use crate::tree::Tree;
 use anyhow::{Context, Result, ensure};
 use std::fs;
@@ -93,7 +94,7 @@ pub(super) fn programs(tree: &Tree, how: How, quick: bool) -> Result<Shown> {
     let names = &PROGRAMS[..if quick { QUICK } else { PROGRAMS.len() }];
     let mut check = |name: &str, result: Result<()>| {
         let word = if result.is_ok() { "ok" } else { "FAILED" };
-        println!("{name}: {word}");
+        show::line(format_args!("{name}: {word}"));
         let count = if result.is_ok() {
             "1 passed; 0 failed"
         } else {

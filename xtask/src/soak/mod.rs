@@ -7,7 +7,7 @@ mod report;
 
 use crate::setup::{self, Purpose, python};
 use crate::tree::Tree;
-use crate::{build_only, run};
+use crate::{build_only, run, show};
 use anyhow::{Context, Result, ensure};
 use report::Report;
 use std::path::{Path, PathBuf};
@@ -71,11 +71,11 @@ fn soak_built(tree: &Tree, args: &Args, out: &Path) -> Result<()> {
     for file in report::files(out)? {
         std::fs::remove_file(&file).with_context(|| format!("cannot remove {}", file.display()))?;
     }
-    println!(
+    show::line(format_args!(
         "soak: {} PEs for {:.0} s, seed {seed}",
         args.pes,
         time.as_secs_f64()
-    );
+    ));
     let mut command = tree.command(tree.launcher());
     command
         .args([
@@ -99,10 +99,11 @@ fn soak_built(tree: &Tree, args: &Args, out: &Path) -> Result<()> {
     let ended = run::tee(&mut command, time + MORE)?.outcome;
     let report = Report::read(out, seed);
     if let Ok(report) = &report {
-        print!("{}", report.table());
+        show::line(report.table().trim_end());
         std::fs::write(out.join("soak.json"), report.json()?)?;
         picture(tree, out)?;
-        println!("the picture is {}", tree.short(&out.join("soak.png")));
+        let picture = out.join("soak.png");
+        show::line(format_args!("the picture is {}", tree.short(&picture)));
     }
     let again = format!(
         "cargo xtask soak --seed {seed} --pes {} --minutes {}",

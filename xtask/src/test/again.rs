@@ -2,15 +2,25 @@
 //! passes when it runs alone, and is reported as unsteady. A test that fails twice has failed.
 
 use super::count::Count;
-use crate::run;
+use crate::run::{self, Shown};
+use crate::show;
 use anyhow::{Result, ensure};
 use std::process::Command;
+use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 use std::time::Duration;
 
 /// More failures than this are not by chance: then no test gets a second try.
 const MOST: usize = 4;
 /// How long all tests of a kind may take, on a slow machine.
-const LIMIT: Duration = Duration::from_secs(1800);
+pub(super) const LIMIT: Duration = Duration::from_secs(1800);
+
+/// Steps that may have others beside them hold it together; a second try holds it alone.
+static TURN: RwLock<()> = RwLock::new(());
+
+/// Until the result is dropped, no second try runs.
+pub(super) fn beside_others() -> RwLockReadGuard<'static, ()> {
+    TURN.read().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// What is known of one kind of test program.
 pub(super) struct Kind {
@@ -21,22 +31,26 @@ pub(super) struct Kind {
 }
 
 /// Runs `all`, and the tests of it that failed once more with `alone`, which gets their names as further arguments. It fails by its
-/// status, and if it ran no test.
+/// status, and if it ran no test. The second try waits until the steps beside this one have ended, and no other begins meanwhile.
 pub(super) fn counted(
     kind: &Kind,
-    all: &mut Command,
+    all: impl FnOnce() -> Result<Shown>,
     alone: impl FnOnce() -> Command,
 ) -> Result<(Count, Result<()>)> {
-    let first = run::tee(all, LIMIT)?;
+    let turn = beside_others();
+    let first = all()?;
+    drop(turn);
     let count = (kind.count)(&first.text);
     let Err(error) = first.outcome else {
-        return Ok((count, ran_some(count, all)));
+        return Ok((count, ran_some(count)));
     };
     let names = (kind.failed)(&first.text).unwrap_or_default();
     if names.is_empty() || names.len() > MOST || names.len() as u64 != count.failed {
         return Ok((count, Err(error)));
     }
-    println!("\n-- failed, and run once more alone: {}", names.join(", "));
+    let _turn = TURN.write().unwrap_or_else(PoisonError::into_inner);
+    let list = names.join(", ");
+    show::line(format_args!("\n-- failed, and run once more alone: {list}"));
     let second = run::tee(alone().args(&names), LIMIT)?;
     let ran = (kind.count)(&second.text);
     let outcome = second.outcome.and_then(|()| {
@@ -52,13 +66,15 @@ pub(super) fn counted(
         (Err(_), _) => names.clone(),
     };
     for name in names.iter().filter(|name| !again.contains(name)) {
-        println!("unsteady: {name} failed, and passed when it ran alone");
+        show::line(format_args!(
+            "unsteady: {name} failed, and passed when it ran alone"
+        ));
     }
     Ok((count.with_second_try(again.len() as u64), outcome))
 }
 
-fn ran_some(count: Count, command: &Command) -> Result<()> {
-    ensure!(count.passed > 0, "{} ran no test", run::line(command));
+fn ran_some(count: Count) -> Result<()> {
+    ensure!(count.passed > 0, "no test ran");
     Ok(())
 }
 
@@ -133,19 +149,20 @@ mod tests {
             command.args(["-c", text, "sh"]);
             command
         };
+        let first = |text: &str| run::tee(&mut shell(text), LIMIT);
         let all = "echo 'lost a'; echo '1 failed, 1 passed in 1s'; exit 1";
         let passes = "test $1 = a && echo '1 passed in 1s'";
         let runs_none = "echo 'no tests ran in 1s'";
         let crashes = "echo 'lost a'; echo crash; exit 1";
-        let (count, outcome) = counted(&kind, &mut shell(all), || shell(passes)).expect("runs");
+        let (count, outcome) = counted(&kind, || first(all), || shell(passes)).expect("runs");
         assert!(outcome.is_ok());
         assert_eq!(count.to_string(), "2 passed, 0 failed, 1 unsteady");
         for second in [all, runs_none, crashes] {
-            let (count, outcome) = counted(&kind, &mut shell(all), || shell(second)).expect("runs");
+            let (count, outcome) = counted(&kind, || first(all), || shell(second)).expect("runs");
             assert!(outcome.is_err(), "{second}");
             assert_eq!(count.to_string(), "1 passed, 1 failed");
         }
-        let (_, outcome) = counted(&kind, &mut shell(crashes), || shell(passes)).expect("runs");
+        let (_, outcome) = counted(&kind, || first(crashes), || shell(passes)).expect("runs");
         assert!(outcome.is_err());
     }
 }

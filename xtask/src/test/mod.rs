@@ -1,18 +1,21 @@
-//! Every check of the project, one after another; a failing one does not keep the next from running.
+//! Every check of the project; a failing one does not keep the next from running. Two rows of steps run side by side where one
+//! does not need the other: in either one, there are times at which one process works, or all wait.
 
 mod again;
 mod count;
 mod examples;
+mod programs;
 
 use crate::sanitize::{self, Sanitizer};
 use crate::setup::{Purpose, julia, python, system};
 use crate::tree::Tree;
-use crate::{build_only, fuzz, images, run, soak, wheel};
+use crate::{build_only, fuzz, images, run, show, soak, wheel};
 use again::Kind;
 use anyhow::{Context, Result, ensure};
 use count::Count;
 use std::fs;
 use std::process::ExitCode;
+use std::thread;
 use std::time::Instant;
 
 /// Runs all steps, prints the summary and, as the very last line, how many checks passed and failed.
@@ -24,26 +27,47 @@ pub(crate) fn test(tree: &Tree, quick: bool) -> Result<ExitCode> {
         system::packages(Purpose::Test)?;
         system::rust_components(Purpose::Test)
     });
-    if !quick {
-        steps.step("setup: Julia", || julia::install(tree));
-    }
-    steps.step("setup: Python packages", || {
-        python::packages(tree, Purpose::Test)
-    });
+    // What is brought waits for the network, what is built for the cores.
+    steps.side_by_side(
+        |steps| build(tree, steps),
+        |steps| {
+            if !quick {
+                steps.step("setup: Julia", || julia::install(tree));
+            }
+            steps.step("setup: Python packages", || {
+                python::packages(tree, Purpose::Test)
+            });
+        },
+    );
+    steps.side_by_side(
+        |steps| {
+            steps.step("GPU kernels", || images::images(tree));
+            steps.step("Python wheel", || python::wheel(tree));
+        },
+        |steps| {
+            if !quick {
+                steps.step("Julia package", || julia::package(tree));
+            }
+        },
+    );
+    steps.side_by_side(
+        |steps| steps.tested("cargo test", || cargo_test(tree, quick)),
+        |steps| {
+            steps.tested("pytest", || pytest(tree));
+            steps.step("README program", || readme(tree));
+            if !quick {
+                further(tree, steps);
+            }
+            steps.step("clippy", || clippy(tree));
+        },
+    );
+
+    Ok(steps.summary(start, quick))
+}
+
+fn build(tree: &Tree, steps: &mut Steps) {
     steps.step("format", || {
         run::run(tree.cargo().args(["fmt", "--all", "--check"]))
-    });
-    steps.step("clippy", || {
-        let clippy = [
-            "clippy",
-            "--release",
-            "--workspace",
-            "--all-targets",
-            "--",
-            "-D",
-            "warnings",
-        ];
-        run::run(tree.cargo().args(clippy))
     });
     // With the tests and the examples, so that nothing is compiled twice for another choice of features.
     steps.step("build", || build_only(tree, &["--all-targets"]));
@@ -52,53 +76,60 @@ pub(crate) fn test(tree: &Tree, quick: bool) -> Result<ExitCode> {
         let generator = tree.release().join("nvshmemrs-generator");
         run::run(tree.command(generator).arg("--check"))
     });
-    steps.step("GPU kernels", || images::images(tree));
-    steps.step("Python wheel", || python::wheel(tree));
-    if !quick {
-        steps.step("Julia package", || julia::package(tree));
-    }
-    steps.counted("cargo test", || cargo_test(tree, quick));
-    steps.counted("pytest", || pytest(tree));
-    if !quick {
-        for (name, sanitizer) in [
-            ("thread sanitizer", Sanitizer::Thread),
-            ("address sanitizer", Sanitizer::Address),
-            ("undefined behaviour", Sanitizer::Undefined),
-            ("valgrind", Sanitizer::Valgrind),
-        ] {
-            steps.counted(name, || sanitized(tree, sanitizer));
-        }
-        steps.counted("fuzz", || fuzzed(tree));
-        steps.step("soak", || soak::short(tree));
-        let mut fingerprint = None;
-        steps.step("example: Python", || {
-            fingerprint = Some(examples::python(tree)?);
-            Ok(())
-        });
-        steps.step("example: Rust", || {
-            examples::rust(tree, fingerprint.as_deref())
-        });
-        steps.step("example: C", || examples::c(tree, fingerprint.as_deref()));
-        steps.step("example: C++", || {
-            examples::cxx(tree, fingerprint.as_deref())
-        });
-        steps.step("example: Julia", || {
-            examples::julia(tree, fingerprint.as_deref())
-        });
-        steps.step("example: Fortran", || {
-            examples::fortran(tree, fingerprint.as_deref())
-        });
-        steps.step("tutorial: Python", || examples::tutorial(tree));
-    }
-    steps.step("README program", || readme(tree));
+}
 
-    Ok(steps.summary(start, quick))
+/// What a quick run leaves out, but for programs of `cargo test`.
+fn further(tree: &Tree, steps: &mut Steps) {
+    for (name, sanitizer) in [
+        ("thread sanitizer", Sanitizer::Thread),
+        ("address sanitizer", Sanitizer::Address),
+        ("undefined behaviour", Sanitizer::Undefined),
+        ("valgrind", Sanitizer::Valgrind),
+    ] {
+        steps.counted(name, || sanitized(tree, sanitizer));
+    }
+    steps.counted("fuzz", || fuzzed(tree));
+    steps.step("soak", || soak::short(tree));
+    let mut fingerprint = None;
+    steps.step("example: Python", || {
+        fingerprint = Some(examples::python(tree)?);
+        Ok(())
+    });
+    steps.step("example: Rust", || {
+        examples::rust(tree, fingerprint.as_deref())
+    });
+    steps.step("example: C", || examples::c(tree, fingerprint.as_deref()));
+    steps.step("example: C++", || {
+        examples::cxx(tree, fingerprint.as_deref())
+    });
+    steps.step("example: Julia", || {
+        examples::julia(tree, fingerprint.as_deref())
+    });
+    steps.step("example: Fortran", || {
+        examples::fortran(tree, fingerprint.as_deref())
+    });
+    steps.step("tutorial: Python", || examples::tutorial(tree));
+}
+
+fn clippy(tree: &Tree) -> Result<()> {
+    let clippy = [
+        "clippy",
+        "--release",
+        "--workspace",
+        "--all-targets",
+        "--",
+        "-D",
+        "warnings",
+    ];
+    run::run(tree.cargo().args(clippy))
 }
 
 /// The results so far.
 #[derive(Default)]
 struct Steps {
     done: Vec<Step>,
+    /// Whether other steps run at the same time.
+    beside: bool,
 }
 
 struct Step {
@@ -106,6 +137,30 @@ struct Step {
     count: Count,
     seconds: f64,
     error: Option<String>,
+}
+
+impl Step {
+    fn run(name: &'static str, body: impl FnOnce() -> Result<(Count, Result<()>)>) -> Step {
+        show::line(format_args!("\n== {name}"));
+        let start = Instant::now();
+        let (mut count, outcome) = body().unwrap_or_else(|error| (Count::default(), Err(error)));
+        let error = outcome.err().map(|error| format!("{error:#}"));
+        // A failure that no test stands for, such as a program that does not compile, counts as one.
+        if error.is_some() && count.failed == 0 {
+            count.failed = 1;
+        }
+        if let Some(error) = &error {
+            show::line(format_args!("FAILED: {error}"));
+        }
+        let seconds = start.elapsed().as_secs_f64();
+        show::line(format_args!("-- {name}: {count}, {seconds:.1} s"));
+        Step {
+            name,
+            count,
+            seconds,
+            error,
+        }
+    }
 }
 
 impl Steps {
@@ -126,25 +181,39 @@ impl Steps {
 
     /// A step whose body counts its checks, and may still have failed as a whole.
     fn counted(&mut self, name: &'static str, body: impl FnOnce() -> Result<(Count, Result<()>)>) {
-        println!("\n== {name}");
-        let start = Instant::now();
-        let (mut count, outcome) = body().unwrap_or_else(|error| (Count::default(), Err(error)));
-        let error = outcome.err().map(|error| format!("{error:#}"));
-        // A failure that no test stands for, such as a program that does not compile, counts as one.
-        if error.is_some() && count.failed == 0 {
-            count.failed = 1;
-        }
-        if let Some(error) = &error {
-            println!("FAILED: {error}");
-        }
-        let seconds = start.elapsed().as_secs_f64();
-        println!("-- {name}: {count}, {seconds:.1} s");
-        self.done.push(Step {
-            name,
-            count,
-            seconds,
-            error,
+        self.tested(name, || {
+            let _turn = again::beside_others();
+            body()
         });
+    }
+
+    /// The same for a body that gives tests a second try, with nothing beside it.
+    fn tested(&mut self, name: &'static str, body: impl FnOnce() -> Result<(Count, Result<()>)>) {
+        let step = || Step::run(name, body);
+        let step = match self.beside {
+            true => show::in_one_piece(step).unwrap_or_else(|error| Step::run(name, || Err(error))),
+            false => step(),
+        };
+        self.done.push(step);
+    }
+
+    /// Runs the steps of `one` and those of `other` at the same time. The output of each step is shown when it ends.
+    fn side_by_side(
+        &mut self,
+        one: impl FnOnce(&mut Steps),
+        other: impl FnOnce(&mut Steps) + Send,
+    ) {
+        let steps = || Steps {
+            beside: true,
+            ..Steps::default()
+        };
+        let (mut first, mut second) = (steps(), steps());
+        thread::scope(|scope| {
+            scope.spawn(|| other(&mut second));
+            one(&mut first);
+        });
+        self.done.append(&mut first.done);
+        self.done.append(&mut second.done);
     }
 
     fn summary(&self, start: Instant, quick: bool) -> ExitCode {
@@ -191,29 +260,23 @@ impl Steps {
 }
 
 fn cargo_test(tree: &Tree, quick: bool) -> Result<(Count, Result<()>)> {
-    let mut cargo = tree.cargo();
-    cargo.args(["test", "--release", "--workspace", "--no-fail-fast"]);
-    if quick {
-        cargo.args(["--exclude", "nvshmemrs-tests"]);
-    }
     // A test that finds that it cannot run here, for one because it takes root, passes for cargo and adds itself to this list.
     let list = tree.scratch("tests")?.join("left-out");
     fs::write(&list, "").with_context(|| format!("cannot write {}", list.display()))?;
-    cargo.env("TESTS_LEFT_OUT", &list);
     let kind = Kind {
         count: count::of_cargo,
         failed: again::failed_in_cargo,
     };
-    let (count, outcome) = again::counted(&kind, &mut cargo, || {
-        let mut alone = tree.cargo();
-        alone.args(["test", "--release", "--workspace", "--no-fail-fast"]);
-        alone.args(["--", "--exact", "--test-threads=1"]);
+    let all = || programs::all(tree, quick, &list);
+    let (count, outcome) = again::counted(&kind, all, || {
+        let mut alone = programs::cargo(tree, false);
+        alone.args(["--no-fail-fast", "--", "--exact", "--test-threads=1"]);
         alone
     })?;
     let left_out =
         fs::read_to_string(&list).with_context(|| format!("cannot read {}", list.display()))?;
     for line in left_out.lines() {
-        println!("left out: {line}");
+        show::line(format_args!("left out: {line}"));
     }
     Ok((count.without(left_out.lines().count() as u64), outcome))
 }
@@ -231,7 +294,8 @@ fn pytest(tree: &Tree) -> Result<(Count, Result<()>)> {
         count: count::of_pytest,
         failed: again::failed_in_pytest,
     };
-    again::counted(&kind, pytest().arg("bindings/python/tests"), pytest)
+    let all = || run::tee(pytest().arg("bindings/python/tests"), again::LIMIT);
+    again::counted(&kind, all, pytest)
 }
 
 /// A quick run under a sanitizer; `cargo xtask sanitize` does more.
@@ -334,5 +398,22 @@ mod tests {
                 unsteady: 0
             }
         );
+    }
+
+    #[test]
+    fn rows_of_steps_run_at_the_same_time_and_are_listed_one_after_the_other() {
+        let mut steps = Steps::default();
+        let (send, receive) = std::sync::mpsc::channel();
+        steps.side_by_side(
+            |steps| {
+                // Comes only if the other row runs meanwhile.
+                steps.step("hears", || Ok(receive.recv_timeout(run::LIMIT)?));
+                steps.step("last of this row", || Ok(()));
+            },
+            |steps| steps.step("says", || Ok(send.send(())?)),
+        );
+        let names: Vec<&str> = steps.done.iter().map(|step| step.name).collect();
+        assert_eq!(names, ["hears", "last of this row", "says"]);
+        assert!(steps.done.iter().all(|step| step.count.passed == 1));
     }
 }
