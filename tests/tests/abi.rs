@@ -1,6 +1,9 @@
 //! The C ABI, as programs meet it: symbols, SONAME, layouts, the header by itself, and a library that brings and says nothing
 //! that nobody asked for.
 
+#[path = "abi/baseline.rs"]
+mod baseline;
+
 use nvshmemrs_tests::{HANG, compile_c, job, launcher, library, program, run, workspace};
 use std::collections::BTreeSet;
 use std::fs;
@@ -22,25 +25,34 @@ fn tool(name: &str, args: &[&str]) -> String {
     output.stdout
 }
 
-/// The functions that the header declares, each once.
-fn declared() -> BTreeSet<String> {
-    let header = fs::read_to_string(workspace().join("include/nvshmemrs.h")).expect("the header");
+/// The functions that the header declares, each with its declaration.
+fn statements(header: &str) -> Vec<(String, String)> {
     let code: String = header
         .lines()
-        .filter(|line| !line.trim_start().starts_with("//") && !line.starts_with('#'))
+        .filter(|line| {
+            let line = line.trim_start();
+            !["//", "#", "extern \"C\""]
+                .iter()
+                .any(|start| line.starts_with(start))
+        })
         .collect::<Vec<_>>()
         .join("\n");
-    let functions: Vec<String> = code
-        .split(';')
+    code.split(';')
         .filter(|statement| !statement.contains("typedef"))
         .filter_map(|statement| {
             let name = statement.split_once('(')?.0.split_whitespace().last()?;
             let name = name.trim_start_matches('*');
-            name.starts_with("nvshmemrs_").then(|| name.to_string())
+            let known = name.starts_with("nvshmemrs_");
+            known.then(|| (name.to_string(), statement.to_string()))
         })
-        .collect();
+        .collect()
+}
+
+/// The functions that the header declares, each once.
+fn declared() -> BTreeSet<String> {
+    let header = fs::read_to_string(workspace().join("include/nvshmemrs.h")).expect("the header");
     let mut once = BTreeSet::new();
-    for function in functions {
+    for (function, _) in statements(&header) {
         assert!(
             once.insert(function.clone()),
             "{function} is declared twice"

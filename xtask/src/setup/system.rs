@@ -62,6 +62,11 @@ const VALGRIND: Need = Need {
     program: "valgrind",
     packages: &["valgrind"],
 };
+/// Compares the C ABI with an earlier one.
+const ABIDIFF: Need = Need {
+    program: "abidiff",
+    packages: &["abigail-tools"],
+};
 /// Acts as another user.
 const SETPRIV: Need = Need {
     program: "setpriv",
@@ -93,7 +98,8 @@ fn needs(purpose: Purpose) -> &'static [Need] {
     match purpose {
         Purpose::Demo => &[PYTHON],
         Purpose::Test => &[
-            PYTHON, CC, CXX, GFORTRAN, MAKE, KILL, MPIRUN, VALGRIND, SETPRIV, PKG_CONFIG, TORCH,
+            PYTHON, CC, CXX, GFORTRAN, MAKE, KILL, MPIRUN, VALGRIND, ABIDIFF, SETPRIV, PKG_CONFIG,
+            TORCH,
         ],
         Purpose::Bench => &[PYTHON, CC, OSHRUN, OSHCC],
         Purpose::Wheel => &[PYTHON, CC, PKG_CONFIG],
