@@ -58,6 +58,12 @@ pub(crate) fn test(tree: &Tree, quick: bool) -> Result<ExitCode> {
             if !quick {
                 further(tree, steps);
             }
+            steps.step("ruff", || {
+                run::run(
+                    tree.command(tree.python())
+                        .args(["-m", "ruff", "check", "--no-cache"]),
+                )
+            });
             steps.step("clippy", || clippy(tree));
         },
     );

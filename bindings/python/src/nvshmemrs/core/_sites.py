@@ -71,7 +71,7 @@ def _place(user: Optional[int], address: Optional[int], out: int, size: int) -> 
         ctypes.memmove(out, text, len(text))
         return 0
     except BaseException as error:
-        interrupted(error)
+        interrupted(error)  # noqa: F821 - the module of jobs sets it
         return 1
 
 
