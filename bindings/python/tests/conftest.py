@@ -53,8 +53,11 @@ def ready(pes: List["subprocess.Popen[str]"]) -> None:
     """Returns once each PE has printed that it is there."""
     for pe in pes:
         assert pe.stdout is not None and pe.stderr is not None
-        line = pe.stdout.readline()
-        assert line == "ready\n", line + pe.stderr.read()
+        # Byte by byte: readline() may take more from the pipe, which communicate() does not see.
+        line = b""
+        while not line.endswith(b"\n") and (byte := os.read(pe.stdout.fileno(), 1)):
+            line += byte
+        assert line == b"ready\n", line.decode() + pe.stderr.read()
 
 
 def waits_in(operation: str, pe: "subprocess.Popen[str]") -> None:
