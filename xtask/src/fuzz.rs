@@ -1,4 +1,4 @@
-//! The fuzz targets in `fuzz/`, one after another.
+//! The fuzz targets in `fuzz/`, two at a time.
 //!
 //! The folder is one for cargo-fuzz, but neither that nor the nightly compiler is needed: the stable one has the sanitizer and the
 //! coverage pass, and the flags here are those that cargo-fuzz gives to rustc. Inputs that reach something new are kept in the
@@ -11,6 +11,8 @@ use anyhow::{Context, Result, bail, ensure};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::{Mutex, PoisonError};
+use std::thread;
 use std::time::{Duration, Instant};
 
 /// What cargo-fuzz passes, but for one codegen unit per crate, which the compiler is slower with: coverage that libFuzzer sees, and
@@ -34,6 +36,9 @@ const PACKAGES: [&str; 3] = ["nvshmemrs", "nvshmemrs-abi", "nvshmemrs-fuzz"];
 /// A target that makes fewer executions in a second of the time it is given has not been fuzzed. The slowest target, `peer`, makes 50 on a
 /// machine that has other work.
 const LEAST_PER_SECOND: u64 = 5;
+
+/// How many targets run at a time. Most of what one does is done by one thread.
+const LANES: usize = 2;
 
 /// What a run is asked to do.
 #[derive(clap::Args)]
@@ -89,24 +94,39 @@ pub(crate) fn fuzz(tree: &Tree, args: &Args) -> Result<Vec<Fuzzed>> {
         println!("{} gets through {}", chosen[0], input.display());
         return Ok(Vec::new());
     }
-    let each = Duration::from_secs((args.seconds / chosen.len() as u64).max(1));
-    Ok(chosen
-        .into_iter()
-        .map(|name| {
-            let started = Instant::now();
-            let outcome = fuzz_one(tree, &folder, &name, each, args.runs);
-            if let Ok(runs) = &outcome {
-                let seconds = started.elapsed().as_secs_f64();
-                show::line(format_args!(
-                    "fuzz {name:<10} {runs:>9} executions in {seconds:>6.1} s, no crash"
-                ));
-            }
-            Fuzzed {
-                target: name,
-                outcome,
-            }
-        })
-        .collect())
+    let lanes = LANES.min(chosen.len());
+    let each = args.seconds * lanes as u64 / chosen.len() as u64;
+    let each = Duration::from_secs(each.max(1));
+    let rest = Mutex::new(chosen.into_iter());
+    let next = || rest.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let one = |name: String| {
+        let started = Instant::now();
+        let outcome = fuzz_one(tree, &folder, &name, each, args.runs);
+        if let Ok(runs) = &outcome {
+            let seconds = started.elapsed().as_secs_f64();
+            show::line(format_args!(
+                "fuzz {name:<12} {runs:>9} executions in {seconds:>6.1} s, no crash"
+            ));
+        }
+        Fuzzed {
+            target: name,
+            outcome,
+        }
+    };
+    let lane = || std::iter::from_fn(next).map(one).collect::<Vec<_>>();
+    let mut fuzzed: Vec<Fuzzed> = thread::scope(|scope| {
+        let start = |_| {
+            let kept = show::kept();
+            scope.spawn(move || show::into(kept, lane))
+        };
+        let lanes: Vec<_> = (0..lanes).map(start).collect();
+        let ended = lanes.into_iter().map(|lane| lane.join());
+        ended
+            .flat_map(|lane| lane.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+            .collect()
+    });
+    fuzzed.sort_by(|a, b| a.target.cmp(&b.target));
+    Ok(fuzzed)
 }
 
 /// Sums up; fails if a target has crashed.

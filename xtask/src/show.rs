@@ -28,14 +28,20 @@ pub(crate) fn in_one_piece<T>(body: impl FnOnce() -> T) -> Result<T> {
     let file = rustix::fs::memfd_create("output", MemfdFlags::CLOEXEC)
         .context("cannot make a file for output")?;
     let mut file = File::from(file);
-    let before = KEPT.replace(Some(file.try_clone()?));
-    let result = body();
-    KEPT.set(before);
+    let result = into(Some(file.try_clone()?), body);
     // The processes that wrote to it have ended, or have been given up: there is one position for all.
     file.rewind()?;
     let mut out = std::io::stdout().lock();
     let _ = std::io::copy(&mut file, &mut out).and_then(|_| out.flush());
     Ok(result)
+}
+
+/// Runs `body` and keeps the output of this thread in `file`, which [`kept`] has given to another thread.
+pub(crate) fn into<T>(file: Option<File>, body: impl FnOnce() -> T) -> T {
+    let before = KEPT.replace(file);
+    let result = body();
+    KEPT.set(before);
+    result
 }
 
 /// The file that this thread's output is kept in.
