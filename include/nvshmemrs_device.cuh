@@ -73,9 +73,12 @@ typedef struct nvshmemrs_device_state_t {
     unsigned long job;
     // Not 0: arguments are checked (NVSHMEMRS_DEVICE_CHECK).
     unsigned check;
-    unsigned reserved;
+    // Shared memory that the calling thread or warp has lent: see nvshmemrs_give_smem.
+    unsigned lent;
 } nvshmemrs_device_state_t;
 #endif
+// How much shared memory to lend; NVSHMEM's names end alike.
+enum nvshmemrs_smem_amount : int { NVSHMEMRS_SMEM_RECOMMENDED = 0, NVSHMEMRS_SMEM_MINIMUM = 1 };
 
 // CUDA's own, if the program includes them, before or after.
 struct __half;
@@ -85,6 +88,10 @@ struct __nv_bfloat16;
 #define NVSHMEMRS_I_UNROLL
 #else
 #define NVSHMEMRS_I_UNROLL _Pragma("unroll")
+#endif
+// Multiprocessors have engines for bulk copies from sm_90 on.
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ < 900
+#define NVSHMEMRS_I_NO_BULK
 #endif
 #define NVSHMEMRS_I_DEVICE __device__ __forceinline__
 // Functions with loops. A program that calls many of them compiles faster if it defines NVSHMEMRS_DEVICE_CALLS, which keeps one copy of each.
@@ -146,7 +153,9 @@ struct Team {
     // The high half of the team's handle.
     u32 generation;
     u32 padding;
-    u64 reserved[2];
+    // Symmetric offset of the mail of the first MAIL_SLOTS slots: member m's words at ((slot * 2 + parity) * n + m). 0: there is none.
+    u64 mail;
+    u64 reserved;
 };
 
 // What was wrong with a call's arguments.
@@ -175,6 +184,7 @@ NVSHMEMRS_I_AT(State, stride, 24);
 NVSHMEMRS_I_AT(State, abort, 32);
 NVSHMEMRS_I_AT(State, job, 48);
 NVSHMEMRS_I_AT(State, check, 56);
+NVSHMEMRS_I_AT(State, lent, 60);
 NVSHMEMRS_I_AT(Job, n_teams, 8);
 NVSHMEMRS_I_AT(Job, slots, 32);
 NVSHMEMRS_I_AT(Job, report, 40);
@@ -183,6 +193,7 @@ NVSHMEMRS_I_AT(Team, members, 16);
 NVSHMEMRS_I_AT(Team, sync, 24);
 NVSHMEMRS_I_AT(Team, epochs, 32);
 NVSHMEMRS_I_AT(Team, generation, 40);
+NVSHMEMRS_I_AT(Team, mail, 48);
 NVSHMEMRS_I_AT(Report, operation, 20);
 NVSHMEMRS_I_AT(Report, address, 24);
 
@@ -200,6 +211,8 @@ enum : u32 {
 };
 // Polls between two looks at the abort word, which lies behind PCIe.
 enum : u32 { POLLS = 1024 };
+// Slots that have mail, and the words that one member sends another in one collective: half of each word is data.
+enum : u32 { MAIL_SLOTS = 8, MAIL_WORDS = 8 };
 
 // Sixteen bytes, moved at once where their address allows.
 struct alignas(16) Bytes16 {
@@ -286,6 +299,40 @@ NVSHMEMRS_I_DEVICE u16 float_to_half(float value) {
 }
 NVSHMEMRS_I_DEVICE u64 clock() { return (u64)clock64(); }
 NVSHMEMRS_I_DEVICE void stop() { __trap(); }
+
+// What the copy engines of a multiprocessor do. `shared`: addresses in shared memory.
+NVSHMEMRS_I_DEVICE bool is_global(u64 at) { return __isGlobal((const void *)at); }
+#ifndef NVSHMEMRS_I_NO_BULK
+NVSHMEMRS_I_DEVICE void bulk_begin(u32 barriers, u32 count) {
+    for (u32 i = 0; i < count; i++) asm volatile("mbarrier.init.shared.b64 [%0], 1;" ::"r"(barriers + i * 8) : "memory");
+    // The engines see the barriers, what this thread has written, and what it has seen of others.
+    asm volatile("fence.mbarrier_init.release.cluster;\nfence.proxy.async;" ::: "memory");
+}
+NVSHMEMRS_I_DEVICE void bulk_end(u32 barriers, u32 count) {
+    asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
+    for (u32 i = 0; i < count; i++) asm volatile("mbarrier.inval.shared.b64 [%0];" ::"r"(barriers + i * 8) : "memory");
+}
+NVSHMEMRS_I_DEVICE void bulk_load(u32 shared, u64 source, u32 bytes, u32 barrier) {
+    asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(shared), "l"(source),
+                 "r"(bytes), "r"(barrier)
+                 : "memory");
+}
+NVSHMEMRS_I_DEVICE void bulk_await(u32 barrier, u32 parity) {
+    u32 done = 0;
+    while (!done)
+        asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.shared.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }"
+                     : "=r"(done)
+                     : "r"(barrier), "r"(parity)
+                     : "memory");
+}
+NVSHMEMRS_I_DEVICE void bulk_store(u64 dest, u32 shared, u32 bytes) {
+    asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(dest), "r"(shared), "r"(bytes) : "memory");
+    asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+}
+// All stores but the latest have read what they store.
+NVSHMEMRS_I_DEVICE void bulk_await_reads() { asm volatile("cp.async.bulk.wait_group.read 1;" ::: "memory"); }
+#endif
 #endif
 
 template <int SIZE> struct WordOf;
@@ -455,8 +502,58 @@ template <int = 0> NVSHMEMRS_I_LOOP void copy_edge(u64 dest, u64 source, u64 byt
     }
 }
 
-// Copies `bytes` bytes that do not overlap, of elements aligned to ALIGN. The group's threads share them.
-template <class G, u32 ALIGN> NVSHMEMRS_I_LOOP void copy(u64 dest, u64 source, u64 bytes) {
+// What copies by the engines need: barriers, and STAGES buffers, whose sizes are multiples of BULK_UNIT.
+enum : u32 { STAGES = 8, AHEAD = 6, BARRIERS = 128, BULK_UNIT = 128, LEAST_SMEM = BARRIERS + STAGES * 1024, LEAST_BULK = 2048 };
+
+// Shared memory that is lent, as State::lent has it: where it begins and its size, in units of sixteen bytes. 0: none.
+NVSHMEMRS_I_DEVICE u32 lend([[maybe_unused]] void *smem, [[maybe_unused]] u64 bytes) {
+#ifdef NVSHMEMRS_I_NO_BULK
+    return 0;
+#else
+    u32 at = (u32)__cvta_generic_to_shared(smem), skipped = -at % 16;
+    if (bytes < skipped + LEAST_SMEM) return 0;
+    return (at + skipped) / 16 << 16 | (u32)least((bytes - skipped) / 16, 0xffff);
+#endif
+}
+
+#ifndef NVSHMEMRS_I_NO_BULK
+// One thread: has the copy engines copy multiples of sixteen bytes, through the shared memory that was lent. Loads run AHEAD of the stores,
+// and a buffer is loaded again once all stores but the latest have read theirs.
+template <int = 0> __device__ __noinline__ void copy_bulk(u32 lent, u64 dest, u64 source, u64 bytes) {
+    u32 barriers = (lent >> 16) * 16, buffers = barriers + BARRIERS;
+    u32 stage = ((lent & 0xffff) * 16 - BARRIERS) / STAGES / BULK_UNIT * BULK_UNIT;
+    u64 count = (bytes + stage - 1) / stage;
+    bulk_begin(barriers, STAGES);
+    for (u64 i = 0; i < count + AHEAD; i++) {
+        if (i < count) {
+            u32 at = i % STAGES;
+            if (i >= STAGES) bulk_await_reads();
+            bulk_load(buffers + at * stage, source + i * stage, (u32)least(stage, bytes - i * stage), barriers + at * 8);
+        }
+        if (i >= AHEAD) {
+            u64 k = i - AHEAD;
+            u32 at = k % STAGES;
+            bulk_await(barriers + at * 8, k / STAGES & 1);
+            bulk_store(dest + k * stage, buffers + at * stage, (u32)least(stage, bytes - k * stage));
+        }
+    }
+    bulk_end(barriers, STAGES);
+}
+#endif
+
+// Copies sixteen bytes at a time.
+template <class G> NVSHMEMRS_I_DEVICE void copy_sixteens(u64 dest, u64 source, u64 count, [[maybe_unused]] u32 lent) {
+#ifndef NVSHMEMRS_I_NO_BULK
+    if (!Is<G, Block>::yes && lent && count >= LEAST_BULK / 16 && is_global(dest) && is_global(source)) {
+        if (G::rank() == 0) copy_bulk(lent, dest, source, count * 16);
+        return;
+    }
+#endif
+    copy_as<G, Bytes16>(dest, source, count);
+}
+
+// Copies `bytes` bytes that do not overlap, of elements aligned to ALIGN. The group's threads share them. `lent`: see State.
+template <class G, u32 ALIGN> NVSHMEMRS_I_LOOP void copy(u64 dest, u64 source, u64 bytes, u32 lent = 0) {
     if (ALIGN <= 8 && bytes <= ALIGN) {
         if (G::rank() == 0) copy_edge(dest, source, bytes);
         return;
@@ -464,7 +561,7 @@ template <class G, u32 ALIGN> NVSHMEMRS_I_LOOP void copy(u64 dest, u64 source, u
     // Where both sides can be aligned at once.
     u32 power = common_power(dest ^ source);
     u64 head = least((u64)(-dest) & (power - 1), bytes), count = (bytes - head) / power, body = count * power;
-    if (power == 16) copy_as<G, Bytes16>(dest + head, source + head, count);
+    if (power == 16) copy_sixteens<G>(dest + head, source + head, count, lent);
     else if (ALIGN <= 8 && power == 8) copy_as<G, u64>(dest + head, source + head, count);
     else if (ALIGN <= 4 && power == 4) copy_as<G, u32>(dest + head, source + head, count);
     else if (ALIGN <= 2 && power == 2) copy_as<G, u16>(dest + head, source + head, count);
@@ -490,13 +587,13 @@ template <class T> NVSHMEMRS_I_DEVICE T g(Given s, const T *source, i32 pe) { re
 template <class G, u32 ALIGN, u32 OPERATION> NVSHMEMRS_I_LOOP void put(Given s, void *dest, const void *source, u64 bytes, i32 pe) {
     u64 to = s.on(OPERATION, pe, dest, bytes, ALIGN);
     G::sync();
-    copy<G, ALIGN>(to, (u64)source, bytes);
+    copy<G, ALIGN>(to, (u64)source, bytes, s.get().lent);
     if (OPERATION == PUT) G::sync();
 }
 template <class G, u32 ALIGN, u32 OPERATION> NVSHMEMRS_I_LOOP void get(Given s, void *dest, const void *source, u64 bytes, i32 pe) {
     u64 from = s.on(OPERATION, pe, source, bytes, ALIGN);
     G::sync();
-    copy<G, ALIGN>((u64)dest, from, bytes);
+    copy<G, ALIGN>((u64)dest, from, bytes, s.get().lent);
     if (OPERATION == GET) G::sync();
 }
 
@@ -529,7 +626,7 @@ NVSHMEMRS_I_LOOP void put_signal(Given s, void *dest, const void *source, u64 by
     u64 *word = s.word(OPERATION, pe, (const u64 *)signal.at);
     s.check_argument(op == NVSHMEMRS_SIGNAL_SET || op == NVSHMEMRS_SIGNAL_ADD, OPERATION, op);
     G::sync();
-    copy<G, ALIGN>(to, (u64)source, bytes);
+    copy<G, ALIGN>(to, (u64)source, bytes, s.get().lent);
     // One thread's fence covers what the others wrote before they met.
     G::sync();
     if (G::rank() == 0) {
@@ -739,7 +836,7 @@ template <class G> class Call {
         G::sync();
         for (i32 m = G::rank(); m < team->n; m += G::size())
             if (m != team->me) store_release((u64 *)(s.base + (u64)pe_of(*team, m) * s.stride + row) + team->me, epoch_);
-        if (G::rank() == 0) store_relaxed(counter(), epoch_);
+        keep_epoch();
         bool came = true;
         for (i32 m = G::rank(); m < team->n && came; m += G::size())
             for (u32 polls = 1; m != team->me && load_acquire((const u64 *)own + m) < epoch_; polls++)
@@ -754,7 +851,50 @@ template <class G> class Call {
     // The end of a call: nobody reads this PE's source any more.
     NVSHMEMRS_I_DEVICE int leave() { return meet() ? 0 : -1; }
 
+    // Whether members send each other this much by mail.
+    NVSHMEMRS_I_DEVICE bool has_mail(u64 bytes) const { return team->mail && slot_ < MAIL_SLOTS && bytes <= MAIL_WORDS * 4 && bytes > 0; }
+
+    // Sends all members, this one too, what is in `source`.
+    NVSHMEMRS_I_DEVICE void post(const void *source, u32 bytes) {
+        epoch_++;
+        G::sync();
+        u32 words = (bytes + 3) / 4, all = team->n * words;
+        for (u32 i = G::rank(); i < all; i += G::size()) {
+            u64 place = s.base + (u64)pe_of(*team, i / words) * s.stride + mail(team->me);
+            store_relaxed((u64 *)place + i % words, epoch_ << 32 | word_of((u64)source, bytes, i % words));
+        }
+        keep_epoch();
+        // Nobody reads the source after this.
+        G::sync();
+    }
+
+    // A word that a member has sent; false: the job is broken.
+    NVSHMEMRS_I_DEVICE bool take(i32 m, u32 word, u32 &value) const {
+        const u64 *at = (const u64 *)(s.base + (u64)s.my_pe * s.stride + mail(m)) + word;
+        for (u32 polls = 1;; polls++) {
+            u64 seen = load_relaxed(at);
+            value = (u32)seen;
+            if ((u32)(seen >> 32) == (u32)epoch_) return true;
+            if (polls % POLLS == 0 && load_relaxed((const u32 *)s.abort)) return false;
+        }
+    }
+
+    // The end of a call by mail: all of `dest` is written.
+    NVSHMEMRS_I_DEVICE int leave_mail(bool came) { return G::any(!came) ? -1 : 0; }
+
   private:
+    // Where member m's mail lies on a member.
+    NVSHMEMRS_I_DEVICE u64 mail(i32 m) const { return team->mail + (((u64)slot_ * 2 + (epoch_ & 1)) * team->n + m) * MAIL_WORDS * 8; }
+    static NVSHMEMRS_I_DEVICE u32 word_of(u64 source, u32 bytes, u32 word) {
+        u64 at = source + word * 4;
+        if (at % 4 == 0 && bytes >= word * 4 + 4) return read<u32>(at);
+        u32 value = 0;
+        for (u32 k = 0; k < 4 && word * 4 + k < bytes; k++) value |= (u32)read<u8>(at + k) << k * 8;
+        return value;
+    }
+    NVSHMEMRS_I_DEVICE void keep_epoch() {
+        if (G::rank() == 0) store_relaxed(counter(), epoch_);
+    }
     NVSHMEMRS_I_DEVICE u64 *counter() const { return (u64 *)team->epochs + slot_; }
     u32 slot_;
     bool good_;
@@ -935,6 +1075,41 @@ NVSHMEMRS_I_DEVICE bool fold_packs(Call<G> &call, void *dest, const void *source
     return true;
 }
 
+// Reductions whose data fit the mail. A word of mail is half data, half the epoch, so it is its own flag: one store each way is all.
+template <class G, class E, u32 OP> NVSHMEMRS_I_DEVICE int reduce_by_mail(Call<G> &call, void *dest, const void *source, u32 bytes) {
+    // A thread folds the elements of EACH words.
+    constexpr u32 EACH = sizeof(E) > 4 ? sizeof(E) / 4 : 1, COUNT = EACH * 4 / sizeof(E);
+    struct alignas(sizeof(E) > 4 ? sizeof(E) : 4) Words {
+        u32 words[EACH];
+    };
+    struct Elements {
+        E elements[COUNT];
+    };
+    call.post(source, bytes);
+    bool came = true;
+    for (u32 first = G::rank() * EACH; first * 4 < bytes && came; first += G::size() * EACH) {
+        typename Wide<E>::type values[COUNT];
+        for (i32 m = 0; m < call.team->n && came; m++) {
+            Words taken;
+            NVSHMEMRS_I_UNROLL
+            for (u32 w = 0; w < EACH; w++) came = call.take(m, first + w, taken.words[w]) && came;
+            Elements of = device::bits<Elements>(taken);
+            NVSHMEMRS_I_UNROLL
+            for (u32 e = 0; e < COUNT; e++) {
+                typename Wide<E>::type value = Wide<E>::widen(of.elements[e]);
+                values[e] = m == 0 ? value : Fold<OP>::fold(values[e], value);
+            }
+        }
+        NVSHMEMRS_I_UNROLL
+        for (u32 e = 0; e < COUNT; e++)
+            if (came && first * 4 + e * sizeof(E) < bytes) {
+                E element = Wide<E>::narrow(values[e]);
+                write<Word<E>>((u64)dest + first * 4 + e * sizeof(E), device::bits<Word<E>>(element));
+            }
+    }
+    return call.leave_mail(came);
+}
+
 // `parts`: whether each member gets a part of its own of the result. If `dest` lies within `source`, the groups of all members have the same size.
 template <class G, class E, u32 OP, u32 OPERATION>
 NVSHMEMRS_I_LOOP int reduce(Given s, u64 team, void *dest, const void *source, u64 count, u32 slot) {
@@ -943,6 +1118,7 @@ NVSHMEMRS_I_LOOP int reduce(Given s, u64 team, void *dest, const void *source, u
     const u64 bytes = count * sizeof(E), all = OPERATION == REDUCESCATTER ? bytes * call.team->n : bytes;
     call.check(OPERATION, dest, bytes, sizeof(E));
     call.check(OPERATION, source, all, sizeof(E));
+    if (OPERATION == REDUCE && call.has_mail(bytes)) return reduce_by_mail<G, E, OP>(call, dest, source, bytes);
     if (!call.meet()) return -1;
     bool in_place = (u64)dest < (u64)source + all && (u64)source < (u64)dest + bytes;
     const char *from = (const char *)source + (OPERATION == REDUCESCATTER ? bytes * call.team->me : 0);
@@ -1002,6 +1178,27 @@ NVSHMEMRS_I_API void *nvshmemrs_ptr(nvshmemrs::device::Given s, const void *dest
 }
 // There is no multicast.
 NVSHMEMRS_I_API void *nvshmemrs_mc_ptr(nvshmemrs::device::Given, nvshmemrs_team_t, const void *) { return nullptr; }
+
+// Lent shared memory. From sm_90 on, puts and gets of a thread or a warp then move what is large through it by bulk copies, if source and
+// destination can be aligned to sixteen bytes together; on other GPUs, and in a block's calls, they store as without it. Each thread or
+// warp lends memory of its own, and uses the state that give_smem returns. Calls have done with the memory when they return.
+//
+// Bytes to lend; amount: one of nvshmemrs_smem_amount. More is faster, up to the recommended amount.
+template <int = 0> __host__ __device__ __forceinline__ int nvshmemrs_ask_smem(int amount = NVSHMEMRS_SMEM_RECOMMENDED) {
+    return amount == NVSHMEMRS_SMEM_MINIMUM ? 8320 : 65536;
+}
+// The state with memory of the block's that is lent; with less than the minimum it is the same state.
+NVSHMEMRS_I_API nvshmemrs_device_state_t nvshmemrs_give_smem(nvshmemrs::device::Given s, void *smem, unsigned long bytes) {
+    nvshmemrs_device_state_t state = s.get();
+    state.lent = nvshmemrs::device::lend(smem, bytes);
+    return state;
+}
+// The state without it.
+NVSHMEMRS_I_API nvshmemrs_device_state_t nvshmemrs_release_smem(nvshmemrs::device::Given s) {
+    nvshmemrs_device_state_t state = s.get();
+    state.lent = 0;
+    return state;
+}
 
 NVSHMEMRS_I_API void nvshmemrs_fence(nvshmemrs::device::Given) { nvshmemrs::device::fence(); }
 NVSHMEMRS_I_API void nvshmemrs_quiet(nvshmemrs::device::Given) { nvshmemrs::device::full_fence(); }

@@ -112,7 +112,7 @@ struct Mutant {
 }
 
 #[rustfmt::skip]
-const MUTANTS: [Mutant; 9] = [
+const MUTANTS: [Mutant; 10] = [
     // put_signal: the other threads' stores are covered only after a meeting.
     Mutant {
         from: "    G::sync();\n    if (G::rank() == 0) {\n        fence();",
@@ -123,8 +123,8 @@ const MUTANTS: [Mutant; 9] = [
     Mutant { from: "        fence();\n        update_signal", to: "        update_signal", shows: "message thread" },
     // put_signal: what the group's threads did before the call belongs to it.
     Mutant {
-        from: "    G::sync();\n    copy<G, ALIGN>(to, (u64)source, bytes);\n    // One",
-        to: "    copy<G, ALIGN>(to, (u64)source, bytes);\n    // One",
+        from: "    G::sync();\n    copy<G, ALIGN>(to, (u64)source, bytes, s.get().lent);\n    // One",
+        to: "    copy<G, ALIGN>(to, (u64)source, bytes, s.get().lent);\n    // One",
         shows: "message warp",
     },
     Mutant { from: "nvshmemrs::device::fence(); }", to: "}", shows: "fence" },
@@ -141,6 +141,8 @@ const MUTANTS: [Mutant; 9] = [
     Mutant { from: "return meet() ? 0 : -1;", to: "return 0;", shows: "source" },
     // In place all members read before one writes.
     Mutant { from: "if (in_place && !call.meet()) return false;", to: "", shows: "in place" },
+    // Mail says which collective it belongs to.
+    Mutant { from: "if ((u32)(seen >> 32) == (u32)epoch_) return true;", to: "if (seen != 0) return true;", shows: "mail" },
 ];
 
 /// Without one of its rules the header lets through what it must not. This shows that the litmus tests look.
