@@ -16,7 +16,8 @@
 //   * signal_op orders nothing before it: call fence or quiet first where it announces data.
 //   * atomic_fetch is an acquire. atomic_set and atomics without a result are releases. The others are both.
 //   * waits and tests are acquires. fence is a release towards every PE. quiet is a full barrier of the calling thread.
-//   * collectives: what each member's group did before is visible to the groups of all members that have returned.
+//   * barrier and sync: what each member's group did before is visible to the groups of all members that have returned. Other collectives
+//     order what they read and write; a reduction of up to 32 bytes in a slot below 8 orders nothing else.
 //
 // Collectives take a team and a slot: below 128 in jobs of up to 64 PEs, else below 8192 / n_pes. All members call with the same slot, and
 // calls of one slot have the same order on all members. Blocks that call at the same time use different slots, such as blockIdx.x.
@@ -211,6 +212,8 @@ enum : u32 {
 };
 // Polls between two looks at the abort word, which lies behind PCIe.
 enum : u32 { POLLS = 1024 };
+// Rows of teams that every job has.
+enum : u32 { TEAMS = 256 };
 // Slots that have mail, and the words that one member sends another in one collective: half of each word is data.
 enum : u32 { MAIL_SLOTS = 8, MAIL_WORDS = 8 };
 
@@ -362,7 +365,7 @@ NVSHMEMRS_I_DEVICE u32 grid_block() { return blockIdx.x + gridDim.x * (blockIdx.
 
 // UNROLL: sixteen-byte loads of a thread that are under way at once.
 struct Thread {
-    static constexpr int UNROLL = 8;
+    static constexpr int UNROLL = 16;
     static NVSHMEMRS_I_DEVICE u32 rank() { return 0; }
     static NVSHMEMRS_I_DEVICE u32 size() { return 1; }
     static NVSHMEMRS_I_DEVICE void sync() {}
@@ -549,7 +552,11 @@ template <class G> NVSHMEMRS_I_DEVICE void copy_sixteens(u64 dest, u64 source, u
         return;
     }
 #endif
-    copy_as<G, Bytes16>(dest, source, count);
+    // Whole lines of 128 bytes leave the GPU fastest.
+    u64 lead = least((u64)(-dest) % 128 / 16, count);
+    if (Is<G, Thread>::yes || count < LEAST_BULK) lead = 0;
+    for (u64 i = G::rank(); i < lead; i += G::size()) write<Bytes16>(dest + i * 16, read<Bytes16>(source + i * 16));
+    copy_as<G, Bytes16>(dest + lead * 16, source + lead * 16, count - lead);
 }
 
 // Copies `bytes` bytes that do not overlap, of elements aligned to ALIGN. The group's threads share them. `lent`: see State.
@@ -627,11 +634,11 @@ NVSHMEMRS_I_LOOP void put_signal(Given s, void *dest, const void *source, u64 by
     s.check_argument(op == NVSHMEMRS_SIGNAL_SET || op == NVSHMEMRS_SIGNAL_ADD, OPERATION, op);
     G::sync();
     copy<G, ALIGN>(to, (u64)source, bytes, s.get().lent);
-    // One thread's fence covers what the others wrote before they met.
+    // One thread's release covers what the others wrote before they met.
     G::sync();
     if (G::rank() == 0) {
-        fence();
-        update_signal(word, value, op);
+        if (op == NVSHMEMRS_SIGNAL_ADD) apply_add(word, value);
+        else store_release(word, value);
     }
 }
 
@@ -786,11 +793,14 @@ NVSHMEMRS_I_DEVICE u64 signal_wait(Given s, const u64 *signal, int cmp, u64 valu
 
 // ---- Teams. ----
 
-// A team, if this PE is a member; else one of no PEs. The rows lie behind the job, which saves a load.
-NVSHMEMRS_I_DEVICE const Team *find_team(const State &s, u64 handle) {
+// The row of a handle, or any other: the rows lie behind the job, so that its contents are loaded beside the job's.
+NVSHMEMRS_I_DEVICE const Team *row_of(const State &s, u64 handle) { return (const Team *)((const Job *)s.job + 1) + least((u32)handle, TEAMS - 1); }
+// A team, if this PE is a member; else one of no PEs: n is 0.
+NVSHMEMRS_I_DEVICE Team find_team(const State &s, u64 handle) {
     const Job *job = (const Job *)s.job;
-    const Team *team = (const Team *)(job + 1) + (u32)handle;
-    return (u32)handle < job->n_teams && team->n > 0 && team->generation == (u32)(handle >> 32) ? team : nullptr;
+    Team team = *row_of(s, handle);
+    if ((u32)handle >= job->n_teams || team.n < 0 || team.generation != (u32)(handle >> 32)) team.n = 0;
+    return team;
 }
 NVSHMEMRS_I_DEVICE i32 pe_of(const Team &team, i32 member) {
     return team.step ? team.first + member * team.step : ((const i32 *)team.members)[member];
@@ -807,20 +817,25 @@ NVSHMEMRS_I_DEVICE i32 member_of(const Team &team, i32 pe) {
 template <class G> class Call {
   public:
     const State &s;
-    const Team *team;
+    // The members, and which of them this PE is.
+    i32 n, me;
 
-    NVSHMEMRS_I_DEVICE Call(Given given, u32 operation, u64 handle, u32 slot) : s(given.get()), team(find_team(s, handle)), slot_(slot) {
+    NVSHMEMRS_I_DEVICE Call(Given given, u32 operation, u64 handle, u32 slot) : s(given.get()), row_(row_of(s, handle)), slot_(slot) {
         const Job *job = (const Job *)s.job;
-        if (s.check && !team) report(s.job, WRONG_TEAM, operation, s.my_pe, handle, 0);
+        // All these loads are under way at once.
+        n = row_->n, me = row_->me, first_ = row_->first, step_ = row_->step;
+        const u64 *counter = (const u64 *)row_->epochs + slot;
+        if ((u32)handle >= job->n_teams || row_->generation != (u32)(handle >> 32)) n = 0;
+        if (s.check && n == 0) report(s.job, WRONG_TEAM, operation, s.my_pe, handle, 0);
         if (s.check && slot >= job->slots) report(s.job, WRONG_SLOT, operation, s.my_pe, slot, 0);
-        good_ = team && slot < job->slots;
-        if (good_) epoch_ = load_relaxed(counter());
+        good_ = n != 0 && slot < job->slots;
+        if (good_) epoch_ = load_relaxed(counter);
     }
 
     NVSHMEMRS_I_DEVICE bool good() const { return good_; }
 
     // Symmetric memory of member m.
-    NVSHMEMRS_I_DEVICE u64 on(i32 m, const void *own) const { return (u64)own + (u64)(i64)(pe_of(*team, m) - s.my_pe) * s.stride; }
+    NVSHMEMRS_I_DEVICE u64 on(i32 m, const void *own) const { return (u64)own + (u64)(i64)(pe(m) - s.my_pe) * s.stride; }
 
     // `bytes` bytes of this PE are symmetric, if that is to be checked.
     NVSHMEMRS_I_DEVICE void check(u32 operation, const void *own, u64 bytes, u32 align) const {
@@ -830,16 +845,19 @@ template <class G> class Call {
     // Returns when all members have come, and what their groups did before can be seen; false: the job is broken.
     NVSHMEMRS_I_DEVICE bool meet() {
         if (!good_) return false;
-        epoch_++;
-        u64 row = team->sync + ((u64)slot_ * 2 + (epoch_ & 1)) * team->n * 8, own = s.base + (u64)s.my_pe * s.stride + row;
-        // What the group's threads did comes before what one of them announces.
+        // What the group's threads did comes before what one of them announces. The epoch may still be on its way.
         G::sync();
-        for (i32 m = G::rank(); m < team->n; m += G::size())
-            if (m != team->me) store_release((u64 *)(s.base + (u64)pe_of(*team, m) * s.stride + row) + team->me, epoch_);
-        keep_epoch();
+        u64 sync = row_->sync;
+        u64 *counter = this->counter();
+        if ((i32)G::rank() < n) fence();
+        epoch_++;
+        u64 row = sync + ((u64)slot_ * 2 + (epoch_ & 1)) * n * 8, own = s.base + (u64)s.my_pe * s.stride + row;
+        for (i32 m = G::rank(); m < n; m += G::size())
+            if (m != me) store_relaxed((u64 *)(s.base + (u64)pe(m) * s.stride + row) + me, epoch_);
+        keep_epoch(counter);
         bool came = true;
-        for (i32 m = G::rank(); m < team->n && came; m += G::size())
-            for (u32 polls = 1; m != team->me && load_acquire((const u64 *)own + m) < epoch_; polls++)
+        for (i32 m = G::rank(); m < n && came; m += G::size())
+            for (u32 polls = 1; m != me && load_acquire((const u64 *)own + m) < epoch_; polls++)
                 if (polls % POLLS == 0 && load_relaxed((const u32 *)s.abort)) {
                     came = false;
                     break;
@@ -852,18 +870,18 @@ template <class G> class Call {
     NVSHMEMRS_I_DEVICE int leave() { return meet() ? 0 : -1; }
 
     // Whether members send each other this much by mail.
-    NVSHMEMRS_I_DEVICE bool has_mail(u64 bytes) const { return team->mail && slot_ < MAIL_SLOTS && bytes <= MAIL_WORDS * 4 && bytes > 0; }
+    NVSHMEMRS_I_DEVICE bool has_mail(u64 bytes) const { return row_->mail && slot_ < MAIL_SLOTS && bytes <= MAIL_WORDS * 4 && bytes > 0; }
 
     // Sends all members, this one too, what is in `source`.
     NVSHMEMRS_I_DEVICE void post(const void *source, u32 bytes) {
         epoch_++;
         G::sync();
-        u32 words = (bytes + 3) / 4, all = team->n * words;
+        u32 words = (bytes + 3) / 4, all = n * words;
         for (u32 i = G::rank(); i < all; i += G::size()) {
-            u64 place = s.base + (u64)pe_of(*team, i / words) * s.stride + mail(team->me);
+            u64 place = s.base + (u64)pe(i / words) * s.stride + mail(me);
             store_relaxed((u64 *)place + i % words, epoch_ << 32 | word_of((u64)source, bytes, i % words));
         }
-        keep_epoch();
+        keep_epoch(counter());
         // Nobody reads the source after this.
         G::sync();
     }
@@ -884,7 +902,7 @@ template <class G> class Call {
 
   private:
     // Where member m's mail lies on a member.
-    NVSHMEMRS_I_DEVICE u64 mail(i32 m) const { return team->mail + (((u64)slot_ * 2 + (epoch_ & 1)) * team->n + m) * MAIL_WORDS * 8; }
+    NVSHMEMRS_I_DEVICE u64 mail(i32 m) const { return row_->mail + (((u64)slot_ * 2 + (epoch_ & 1)) * n + m) * MAIL_WORDS * 8; }
     static NVSHMEMRS_I_DEVICE u32 word_of(u64 source, u32 bytes, u32 word) {
         u64 at = source + word * 4;
         if (at % 4 == 0 && bytes >= word * 4 + 4) return read<u32>(at);
@@ -892,10 +910,14 @@ template <class G> class Call {
         for (u32 k = 0; k < 4 && word * 4 + k < bytes; k++) value |= (u32)read<u8>(at + k) << k * 8;
         return value;
     }
-    NVSHMEMRS_I_DEVICE void keep_epoch() {
-        if (G::rank() == 0) store_relaxed(counter(), epoch_);
+    // The PE of a member.
+    NVSHMEMRS_I_DEVICE i32 pe(i32 m) const { return step_ ? first_ + m * step_ : ((const i32 *)row_->members)[m]; }
+    NVSHMEMRS_I_DEVICE void keep_epoch(u64 *counter) const {
+        if (G::rank() == 0) store_relaxed(counter, epoch_);
     }
-    NVSHMEMRS_I_DEVICE u64 *counter() const { return (u64 *)team->epochs + slot_; }
+    NVSHMEMRS_I_DEVICE u64 *counter() const { return (u64 *)row_->epochs + slot_; }
+    const Team *row_;
+    i32 first_, step_;
     u32 slot_;
     bool good_;
     u64 epoch_;
@@ -911,9 +933,9 @@ template <class G, u32 ALIGN> NVSHMEMRS_I_LOOP int broadcast(Given s, u64 team, 
     if (!call.good()) return -1;
     call.check(BROADCAST, dest, bytes, ALIGN);
     call.check(BROADCAST, source, bytes, ALIGN);
-    s.check_argument(root >= 0 && root < call.team->n, BROADCAST, root);
+    s.check_argument(root >= 0 && root < call.n, BROADCAST, root);
     if (!call.meet()) return -1;
-    if (call.team->me != root || dest != source) copy<G, ALIGN>((u64)dest, call.on(root, source), bytes);
+    if (call.me != root || dest != source) copy<G, ALIGN>((u64)dest, call.on(root, source), bytes);
     return call.leave();
 }
 
@@ -922,7 +944,7 @@ template <class G, u32 ALIGN, u32 OPERATION>
 NVSHMEMRS_I_LOOP int gather(Given s, u64 team, void *dest, const void *source, u64 bytes, u32 slot) {
     Call<G> call(s, OPERATION, team, slot);
     if (!call.good()) return -1;
-    i32 n = call.team->n, me = call.team->me;
+    i32 n = call.n, me = call.me;
     call.check(OPERATION, dest, bytes * n, ALIGN);
     call.check(OPERATION, source, OPERATION == ALLTOALL ? bytes * n : bytes, ALIGN);
     if (!call.meet()) return -1;
@@ -1034,7 +1056,7 @@ template <class G, class E, u32 OP, int COUNT, int K> struct Folded {
     typename Wide<E>::type values[K * COUNT];
 
     NVSHMEMRS_I_DEVICE void fold(const Call<G> &call, const void *source, u64 start, u64 end) {
-        for (i32 m = 0; m < call.team->n; m++) {
+        for (i32 m = 0; m < call.n; m++) {
             u64 from = call.on(m, source);
             P packs[K];
             NVSHMEMRS_I_UNROLL
@@ -1089,7 +1111,7 @@ template <class G, class E, u32 OP> NVSHMEMRS_I_DEVICE int reduce_by_mail(Call<G
     bool came = true;
     for (u32 first = G::rank() * EACH; first * 4 < bytes && came; first += G::size() * EACH) {
         typename Wide<E>::type values[COUNT];
-        for (i32 m = 0; m < call.team->n && came; m++) {
+        for (i32 m = 0; m < call.n && came; m++) {
             Words taken;
             NVSHMEMRS_I_UNROLL
             for (u32 w = 0; w < EACH; w++) came = call.take(m, first + w, taken.words[w]) && came;
@@ -1115,15 +1137,15 @@ template <class G, class E, u32 OP, u32 OPERATION>
 NVSHMEMRS_I_LOOP int reduce(Given s, u64 team, void *dest, const void *source, u64 count, u32 slot) {
     Call<G> call(s, OPERATION, team, slot);
     if (!call.good()) return -1;
-    const u64 bytes = count * sizeof(E), all = OPERATION == REDUCESCATTER ? bytes * call.team->n : bytes;
+    const u64 bytes = count * sizeof(E), all = OPERATION == REDUCESCATTER ? bytes * call.n : bytes;
     call.check(OPERATION, dest, bytes, sizeof(E));
     call.check(OPERATION, source, all, sizeof(E));
     if (OPERATION == REDUCE && call.has_mail(bytes)) return reduce_by_mail<G, E, OP>(call, dest, source, bytes);
     if (!call.meet()) return -1;
     bool in_place = (u64)dest < (u64)source + all && (u64)source < (u64)dest + bytes;
-    const char *from = (const char *)source + (OPERATION == REDUCESCATTER ? bytes * call.team->me : 0);
-    // Packs of sixteen bytes, where all places allow.
-    constexpr int COUNT = sizeof(E) < 16 ? 16 / sizeof(E) : 1, K = sizeof(E) >= 4 ? 4 : 2;
+    const char *from = (const char *)source + (OPERATION == REDUCESCATTER ? bytes * call.me : 0);
+    // Packs of sixteen bytes, where all places allow; of bytes eight. More would take more than the 64 registers that threads of large blocks have.
+    constexpr int COUNT = sizeof(E) == 1 ? 8 : sizeof(E) < 16 ? 16 / sizeof(E) : 1, K = sizeof(E) >= 4 ? 4 : 2;
     // All members must take the same way in place, and parts may be aligned differently there.
     u64 mixed = (u64)dest | (u64)source | (OPERATION == REDUCESCATTER ? bytes : 0);
     u64 packs = mixed % 16 ? 0 : count / COUNT, done = packs * COUNT;
@@ -1404,18 +1426,18 @@ NVSHMEMRS_I_WAIT_TYPES(NVSHMEMRS_I_WAIT)
 // Teams.
 
 NVSHMEMRS_I_API int nvshmemrs_team_my_pe(nvshmemrs::device::Given s, nvshmemrs_team_t team) {
-    const nvshmemrs::device::Team *found = nvshmemrs::device::find_team(s.get(), team);
-    return found ? found->me : -1;
+    const nvshmemrs::device::Team found = nvshmemrs::device::find_team(s.get(), team);
+    return found.n ? found.me : -1;
 }
 NVSHMEMRS_I_API int nvshmemrs_team_n_pes(nvshmemrs::device::Given s, nvshmemrs_team_t team) {
-    const nvshmemrs::device::Team *found = nvshmemrs::device::find_team(s.get(), team);
-    return found ? found->n : -1;
+    const nvshmemrs::device::Team found = nvshmemrs::device::find_team(s.get(), team);
+    return found.n ? found.n : -1;
 }
 // The number in team `dest` of the PE that has number `pe` in team `source`; -1 if there is none.
 NVSHMEMRS_I_API int nvshmemrs_team_translate_pe(nvshmemrs::device::Given s, nvshmemrs_team_t source, int pe, nvshmemrs_team_t dest) {
-    const nvshmemrs::device::Team *from = nvshmemrs::device::find_team(s.get(), source), *to = nvshmemrs::device::find_team(s.get(), dest);
-    if (!from || !to || pe < 0 || pe >= from->n) return -1;
-    return nvshmemrs::device::member_of(*to, nvshmemrs::device::pe_of(*from, pe));
+    const nvshmemrs::device::Team from = nvshmemrs::device::find_team(s.get(), source), to = nvshmemrs::device::find_team(s.get(), dest);
+    if (!from.n || !to.n || pe < 0 || pe >= from.n) return -1;
+    return nvshmemrs::device::member_of(to, nvshmemrs::device::pe_of(from, pe));
 }
 
 // Collectives.

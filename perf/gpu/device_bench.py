@@ -22,7 +22,7 @@ from pathlib import Path
 # what ours may be of NVSHMEM's time, or, for GB/s, the least it may be of NVSHMEM's bandwidth.
 BLOCKS, MI = "put by 32 blocks of 256", 1 << 20
 PING, BW, LATENCY = "shmem_put_signal_ping_pong_latency", "shmem_put_bw", "shmem_put_latency"
-REDUCE = "reduction_latency -n 20 -w 2 -b 8 -e 1M"
+REDUCE = "reduction_latency -n 20 -w 2 -b 8 -e 2M"
 ROWS = [
     ("put_signal ping-pong, 8 B, round trip", ("put_signal ping-pong", 8), (f"{PING} -n 500 -w 50 -b 8 -e 8", "", 8), 0.55),
     ("signal_op ping-pong, round trip", ("signal_op ping-pong", 8), ("shmem_signal_ping_pong_latency -n 500 -w 50", "", None), 0.65),
@@ -113,6 +113,9 @@ def peers(programs: dict[str, Path], package: Path, turns: int, limit: float) ->
     for _ in range(turns):
         for line in dict.fromkeys(row[2][0] for row in ROWS):
             name, *arguments = line.split()
+            if name not in programs:
+                broken.append(f"{line}: there is no such program")
+                continue
             began = time.monotonic()
             done = run([*start, str(programs[name]), *arguments], limit, env)
             print(f"NVSHMEM, {line}: {time.monotonic() - began:.1f} s", flush=True)
@@ -146,8 +149,8 @@ def device(dist: Path, python: str, source: Path | None, turns: int, limit: floa
             print("NVSHMEM: not measured: " + ("--perftest names no checkout of its source" if source is None else f"{python} has no nvidia.nvshmem"))
         else:
             built = {row[2][0].split()[0]: source / row[2][0].split()[0] for row in ROWS}
-            there = all(file.exists() for file in built.values())
-            programs = built if there else build_perftests(source, nvcc, Path(package), work)
+            built = {name: file for name, file in built.items() if file.exists()}
+            programs = built or build_perftests(source, nvcc, Path(package), work)
             if isinstance(programs, str):
                 print(f"NVSHMEM: not measured: its perftests were not built: {programs}")
             else:

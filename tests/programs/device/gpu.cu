@@ -1,7 +1,7 @@
 // The functions of nvshmemrs_device.cuh on a GPU: the kernels that rma.cpp, waits.cpp and collectives.cpp run on the host, in every type and
 // scope. The heap is in the GPU's memory. What they write is compared byte by byte, with what lies around it.
 //
-// nvcc takes its time for so many functions, so a program has one part of them: RMA, LENT, AMO, WAITS, MOVES_OF_TEAMS,
+// nvcc takes its time for so many functions, so a program has one part of them: RMA, LENT, TILES, AMO, WAITS, MOVES_OF_TEAMS,
 // NUMBERS_OF_TEAMS, BITS_OF_TEAMS, ORDER, CHECKED or KILLED is defined. CHECKED wants NVSHMEMRS_DEVICE_CHECK=1. Under KILLED the last PE kills
 // itself.
 #include <nvshmemrs.h>
@@ -194,6 +194,40 @@ static void lent() {
     launch(all_warps_put, 1, 64, state, moves.dest.at, (const u8 *)moves.own.at, EACH, right());
     barrier();
     check(moves.dest.read() == expected, "two warps put through lent memory");
+}
+#endif
+
+#ifdef TILES
+#include "tiles.cuh"
+template <class T> struct Env {
+    static const long ROOM = 2048;
+    Memory<T> dests{ROOM, true}, sources{ROOM, true};
+    T *dest = dests.at, *source = sources.at;
+    int me = ::me, n = n_pes;
+    State state = ::state;
+
+    void write(T *to, const std::vector<T> &values) { cuda(cudaMemcpy(to, values.data(), ROOM * sizeof(T), cudaMemcpyDefault)); }
+    std::vector<T> read(const T *) { return dests.read(); }
+    void barrier() { ::barrier(); }
+    [[noreturn]] void fail(const std::string &what) { ::fail(what); }
+    template <class K, class... A> void run(K kernel, A... arguments) { launch(kernel, 1, 256, arguments...); }
+};
+template <class T> static void tiles_of(const char *name) {
+    Env<T> env;
+    tiles<T>(env, name);
+}
+static void queue_pairs() {
+    Memory<long> dest{20, true}, source{20, true};
+    Memory<u64> signal{1, true};
+    std::vector<long> values(20);
+    for (int i = 0; i < 20; i++) values[i] = me * 100 + i;
+    source.write(values);
+    barrier();
+    launch(by_queue_pair, 1, 64, state, dest.at, (const long *)source.at, (unsigned long *)signal.at, right());
+    barrier();
+    auto got = dest.read();
+    for (int i = 0; i < 9; i++) check(got[i] == left() * 100 + i && got[10 + i] == me * 100 + i, "puts and gets by a queue pair");
+    check(got[9] == 0 && got[19] == right() * 100 && signal.read()[0] == 4, "what lies beside it");
 }
 #endif
 
@@ -464,6 +498,14 @@ int main() {
 #ifdef LENT
     part = "lent";
     lent();
+#endif
+#ifdef TILES
+    part = "tiles";
+    tiles_of<unsigned char>("bytes");
+    tiles_of<short>("short");
+    tiles_of<float>("float");
+    tiles_of<double>("double");
+    queue_pairs();
 #endif
 #ifdef AMO
     part = "amo";
