@@ -98,7 +98,7 @@ template <int SCOPE> __global__ void barriers(State state, int loops) {
         else if (SCOPE == 1) nvshmemrs_barrier_all_warp(state);
         else nvshmemrs_barrier_all_block(state);
 }
-__global__ void sums(State state, long *dest, const long *source, u64 count, int loops) {
+__global__ void __launch_bounds__(1024) sums(State state, long *dest, const long *source, u64 count, int loops) {
     for (int i = 0; i < loops; i++) nvshmemrs_int64_sum_reduce_block(state, NVSHMEMRS_TEAM_WORLD, dest, source, count);
 }
 

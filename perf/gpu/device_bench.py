@@ -64,6 +64,7 @@ def ours(dist: Path, nvcc: str, work: Path, turns: int, limit: float) -> tuple[d
     if made.returncode:
         return {}, last_words(made)
     times: dict[tuple[str, int], list[float]] = {}
+    why = ""
     for _ in range(turns):
         env = {**os.environ, "NVSHMEMRS_TIMEOUT": "60", "CUDA_MODULE_LOADING": "EAGER"}
         began = time.monotonic()
@@ -74,8 +75,9 @@ def ours(dist: Path, nvcc: str, work: Path, turns: int, limit: float) -> tuple[d
                 case = json.loads(line)
                 times.setdefault((case["op"], case["bytes"]), []).extend(case["us"])
         if done.returncode:
-            return {}, last_words(done)
-    return {case: statistics.median(us) for case, us in times.items()}, ""
+            why = last_words(done)
+            break
+    return {case: statistics.median(us) for case, us in times.items()}, why
 
 
 def build_perftests(source: Path, nvcc: str, package: Path, work: Path) -> dict[str, Path] | str:
