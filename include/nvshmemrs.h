@@ -8,7 +8,7 @@
 
 /* What `nvshmemrs_abi_version` and `nvshmemrs_api_hash` answered when this header was made. */
 #define NVSHMEMRS_ABI_VERSION UINT32_C(2)
-#define NVSHMEMRS_API_HASH UINT64_C(0x539070ccfa6de219)
+#define NVSHMEMRS_API_HASH UINT64_C(0xfedb081213b64d17)
 
 /// What a call came to. Functions return these numbers as `int32_t`.
 enum nvshmemrs_status
@@ -298,8 +298,8 @@ typedef struct {
     uint64_t job;
     /// 1 if kernels check their arguments (`NVSHMEMRS_DEVICE_CHECK`).
     uint32_t check;
-    /// 0.
-    uint32_t reserved;
+    /// 0. In a kernel's copy: the shared memory that a thread or a warp has lent.
+    uint32_t lent;
 } nvshmemrs_device_state_t;
 #endif // NVSHMEMRS_DEVICE_CUH
 

@@ -16,7 +16,8 @@
 //   * signal_op orders nothing before it: call fence or quiet first where it announces data.
 //   * atomic_fetch is an acquire. atomic_set and atomics without a result are releases. The others are both.
 //   * waits and tests are acquires. fence is a release towards every PE. quiet is a full barrier of the calling thread.
-//   * collectives: what each member's group did before is visible to the groups of all members that have returned.
+//   * barrier and sync: what each member's group did before is visible to the groups of all members that have returned. Other collectives
+//     order what they read and write; a reduction of up to 32 bytes in a slot below 8 orders nothing else.
 //
 // Collectives take a team and a slot: below 128 in jobs of up to 64 PEs, else below 8192 / n_pes. All members call with the same slot, and
 // calls of one slot have the same order on all members. Blocks that call at the same time use different slots, such as blockIdx.x.
@@ -73,9 +74,12 @@ typedef struct nvshmemrs_device_state_t {
     unsigned long job;
     // Not 0: arguments are checked (NVSHMEMRS_DEVICE_CHECK).
     unsigned check;
-    unsigned reserved;
+    // Shared memory that the calling thread or warp has lent: see nvshmemrs_give_smem.
+    unsigned lent;
 } nvshmemrs_device_state_t;
 #endif
+// How much shared memory to lend; NVSHMEM's names end alike.
+enum nvshmemrs_smem_amount : int { NVSHMEMRS_SMEM_RECOMMENDED = 0, NVSHMEMRS_SMEM_MINIMUM = 1 };
 
 // CUDA's own, if the program includes them, before or after.
 struct __half;
@@ -85,6 +89,10 @@ struct __nv_bfloat16;
 #define NVSHMEMRS_I_UNROLL
 #else
 #define NVSHMEMRS_I_UNROLL _Pragma("unroll")
+#endif
+// Multiprocessors have engines for bulk copies from sm_90 on.
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ < 900
+#define NVSHMEMRS_I_NO_BULK
 #endif
 #define NVSHMEMRS_I_DEVICE __device__ __forceinline__
 // Functions with loops. A program that calls many of them compiles faster if it defines NVSHMEMRS_DEVICE_CALLS, which keeps one copy of each.
@@ -146,7 +154,9 @@ struct Team {
     // The high half of the team's handle.
     u32 generation;
     u32 padding;
-    u64 reserved[2];
+    // Symmetric offset of the mail of the first MAIL_SLOTS slots: member m's words at ((slot * 2 + parity) * n + m). 0: there is none.
+    u64 mail;
+    u64 reserved;
 };
 
 // What was wrong with a call's arguments.
@@ -175,6 +185,7 @@ NVSHMEMRS_I_AT(State, stride, 24);
 NVSHMEMRS_I_AT(State, abort, 32);
 NVSHMEMRS_I_AT(State, job, 48);
 NVSHMEMRS_I_AT(State, check, 56);
+NVSHMEMRS_I_AT(State, lent, 60);
 NVSHMEMRS_I_AT(Job, n_teams, 8);
 NVSHMEMRS_I_AT(Job, slots, 32);
 NVSHMEMRS_I_AT(Job, report, 40);
@@ -183,6 +194,7 @@ NVSHMEMRS_I_AT(Team, members, 16);
 NVSHMEMRS_I_AT(Team, sync, 24);
 NVSHMEMRS_I_AT(Team, epochs, 32);
 NVSHMEMRS_I_AT(Team, generation, 40);
+NVSHMEMRS_I_AT(Team, mail, 48);
 NVSHMEMRS_I_AT(Report, operation, 20);
 NVSHMEMRS_I_AT(Report, address, 24);
 
@@ -200,6 +212,10 @@ enum : u32 {
 };
 // Polls between two looks at the abort word, which lies behind PCIe.
 enum : u32 { POLLS = 1024 };
+// Rows of teams that every job has.
+enum : u32 { TEAMS = 256 };
+// Slots that have mail, and the words that one member sends another in one collective: half of each word is data.
+enum : u32 { MAIL_SLOTS = 8, MAIL_WORDS = 8 };
 
 // Sixteen bytes, moved at once where their address allows.
 struct alignas(16) Bytes16 {
@@ -286,6 +302,40 @@ NVSHMEMRS_I_DEVICE u16 float_to_half(float value) {
 }
 NVSHMEMRS_I_DEVICE u64 clock() { return (u64)clock64(); }
 NVSHMEMRS_I_DEVICE void stop() { __trap(); }
+
+// What the copy engines of a multiprocessor do. `shared`: addresses in shared memory.
+NVSHMEMRS_I_DEVICE bool is_global(u64 at) { return __isGlobal((const void *)at); }
+#ifndef NVSHMEMRS_I_NO_BULK
+NVSHMEMRS_I_DEVICE void bulk_begin(u32 barriers, u32 count) {
+    for (u32 i = 0; i < count; i++) asm volatile("mbarrier.init.shared.b64 [%0], 1;" ::"r"(barriers + i * 8) : "memory");
+    // The engines see the barriers, what this thread has written, and what it has seen of others.
+    asm volatile("fence.mbarrier_init.release.cluster;\nfence.proxy.async;" ::: "memory");
+}
+NVSHMEMRS_I_DEVICE void bulk_end(u32 barriers, u32 count) {
+    asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
+    for (u32 i = 0; i < count; i++) asm volatile("mbarrier.inval.shared.b64 [%0];" ::"r"(barriers + i * 8) : "memory");
+}
+NVSHMEMRS_I_DEVICE void bulk_load(u32 shared, u64 source, u32 bytes, u32 barrier) {
+    asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(shared), "l"(source),
+                 "r"(bytes), "r"(barrier)
+                 : "memory");
+}
+NVSHMEMRS_I_DEVICE void bulk_await(u32 barrier, u32 parity) {
+    u32 done = 0;
+    while (!done)
+        asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.shared.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }"
+                     : "=r"(done)
+                     : "r"(barrier), "r"(parity)
+                     : "memory");
+}
+NVSHMEMRS_I_DEVICE void bulk_store(u64 dest, u32 shared, u32 bytes) {
+    asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(dest), "r"(shared), "r"(bytes) : "memory");
+    asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+}
+// All stores but the latest have read what they store.
+NVSHMEMRS_I_DEVICE void bulk_await_reads() { asm volatile("cp.async.bulk.wait_group.read 1;" ::: "memory"); }
+#endif
 #endif
 
 template <int SIZE> struct WordOf;
@@ -315,7 +365,7 @@ NVSHMEMRS_I_DEVICE u32 grid_block() { return blockIdx.x + gridDim.x * (blockIdx.
 
 // UNROLL: sixteen-byte loads of a thread that are under way at once.
 struct Thread {
-    static constexpr int UNROLL = 8;
+    static constexpr int UNROLL = 16;
     static NVSHMEMRS_I_DEVICE u32 rank() { return 0; }
     static NVSHMEMRS_I_DEVICE u32 size() { return 1; }
     static NVSHMEMRS_I_DEVICE void sync() {}
@@ -455,8 +505,62 @@ template <int = 0> NVSHMEMRS_I_LOOP void copy_edge(u64 dest, u64 source, u64 byt
     }
 }
 
-// Copies `bytes` bytes that do not overlap, of elements aligned to ALIGN. The group's threads share them.
-template <class G, u32 ALIGN> NVSHMEMRS_I_LOOP void copy(u64 dest, u64 source, u64 bytes) {
+// What copies by the engines need: barriers, and STAGES buffers, whose sizes are multiples of BULK_UNIT.
+enum : u32 { STAGES = 8, AHEAD = 6, BARRIERS = 128, BULK_UNIT = 128, LEAST_SMEM = BARRIERS + STAGES * 1024, LEAST_BULK = 2048 };
+
+// Shared memory that is lent, as State::lent has it: where it begins and its size, in units of sixteen bytes. 0: none.
+NVSHMEMRS_I_DEVICE u32 lend([[maybe_unused]] void *smem, [[maybe_unused]] u64 bytes) {
+#ifdef NVSHMEMRS_I_NO_BULK
+    return 0;
+#else
+    u32 at = (u32)__cvta_generic_to_shared(smem), skipped = -at % 16;
+    if (bytes < skipped + LEAST_SMEM) return 0;
+    return (at + skipped) / 16 << 16 | (u32)least((bytes - skipped) / 16, 0xffff);
+#endif
+}
+
+#ifndef NVSHMEMRS_I_NO_BULK
+// One thread: has the copy engines copy multiples of sixteen bytes, through the shared memory that was lent. Loads run AHEAD of the stores,
+// and a buffer is loaded again once all stores but the latest have read theirs.
+template <int = 0> __device__ __noinline__ void copy_bulk(u32 lent, u64 dest, u64 source, u64 bytes) {
+    u32 barriers = (lent >> 16) * 16, buffers = barriers + BARRIERS;
+    u32 stage = ((lent & 0xffff) * 16 - BARRIERS) / STAGES / BULK_UNIT * BULK_UNIT;
+    u64 count = (bytes + stage - 1) / stage;
+    bulk_begin(barriers, STAGES);
+    for (u64 i = 0; i < count + AHEAD; i++) {
+        if (i < count) {
+            u32 at = i % STAGES;
+            if (i >= STAGES) bulk_await_reads();
+            bulk_load(buffers + at * stage, source + i * stage, (u32)least(stage, bytes - i * stage), barriers + at * 8);
+        }
+        if (i >= AHEAD) {
+            u64 k = i - AHEAD;
+            u32 at = k % STAGES;
+            bulk_await(barriers + at * 8, k / STAGES & 1);
+            bulk_store(dest + k * stage, buffers + at * stage, (u32)least(stage, bytes - k * stage));
+        }
+    }
+    bulk_end(barriers, STAGES);
+}
+#endif
+
+// Copies sixteen bytes at a time.
+template <class G> NVSHMEMRS_I_DEVICE void copy_sixteens(u64 dest, u64 source, u64 count, [[maybe_unused]] u32 lent) {
+#ifndef NVSHMEMRS_I_NO_BULK
+    if (!Is<G, Block>::yes && lent && count >= LEAST_BULK / 16 && is_global(dest) && is_global(source)) {
+        if (G::rank() == 0) copy_bulk(lent, dest, source, count * 16);
+        return;
+    }
+#endif
+    // Whole lines of 128 bytes leave the GPU fastest.
+    u64 lead = least((u64)(-dest) % 128 / 16, count);
+    if (Is<G, Thread>::yes || count < LEAST_BULK) lead = 0;
+    for (u64 i = G::rank(); i < lead; i += G::size()) write<Bytes16>(dest + i * 16, read<Bytes16>(source + i * 16));
+    copy_as<G, Bytes16>(dest + lead * 16, source + lead * 16, count - lead);
+}
+
+// Copies `bytes` bytes that do not overlap, of elements aligned to ALIGN. The group's threads share them. `lent`: see State.
+template <class G, u32 ALIGN> NVSHMEMRS_I_LOOP void copy(u64 dest, u64 source, u64 bytes, u32 lent = 0) {
     if (ALIGN <= 8 && bytes <= ALIGN) {
         if (G::rank() == 0) copy_edge(dest, source, bytes);
         return;
@@ -464,7 +568,7 @@ template <class G, u32 ALIGN> NVSHMEMRS_I_LOOP void copy(u64 dest, u64 source, u
     // Where both sides can be aligned at once.
     u32 power = common_power(dest ^ source);
     u64 head = least((u64)(-dest) & (power - 1), bytes), count = (bytes - head) / power, body = count * power;
-    if (power == 16) copy_as<G, Bytes16>(dest + head, source + head, count);
+    if (power == 16) copy_sixteens<G>(dest + head, source + head, count, lent);
     else if (ALIGN <= 8 && power == 8) copy_as<G, u64>(dest + head, source + head, count);
     else if (ALIGN <= 4 && power == 4) copy_as<G, u32>(dest + head, source + head, count);
     else if (ALIGN <= 2 && power == 2) copy_as<G, u16>(dest + head, source + head, count);
@@ -490,13 +594,13 @@ template <class T> NVSHMEMRS_I_DEVICE T g(Given s, const T *source, i32 pe) { re
 template <class G, u32 ALIGN, u32 OPERATION> NVSHMEMRS_I_LOOP void put(Given s, void *dest, const void *source, u64 bytes, i32 pe) {
     u64 to = s.on(OPERATION, pe, dest, bytes, ALIGN);
     G::sync();
-    copy<G, ALIGN>(to, (u64)source, bytes);
+    copy<G, ALIGN>(to, (u64)source, bytes, s.get().lent);
     if (OPERATION == PUT) G::sync();
 }
 template <class G, u32 ALIGN, u32 OPERATION> NVSHMEMRS_I_LOOP void get(Given s, void *dest, const void *source, u64 bytes, i32 pe) {
     u64 from = s.on(OPERATION, pe, source, bytes, ALIGN);
     G::sync();
-    copy<G, ALIGN>((u64)dest, from, bytes);
+    copy<G, ALIGN>((u64)dest, from, bytes, s.get().lent);
     if (OPERATION == GET) G::sync();
 }
 
@@ -529,12 +633,12 @@ NVSHMEMRS_I_LOOP void put_signal(Given s, void *dest, const void *source, u64 by
     u64 *word = s.word(OPERATION, pe, (const u64 *)signal.at);
     s.check_argument(op == NVSHMEMRS_SIGNAL_SET || op == NVSHMEMRS_SIGNAL_ADD, OPERATION, op);
     G::sync();
-    copy<G, ALIGN>(to, (u64)source, bytes);
-    // One thread's fence covers what the others wrote before they met.
+    copy<G, ALIGN>(to, (u64)source, bytes, s.get().lent);
+    // One thread's release covers what the others wrote before they met.
     G::sync();
     if (G::rank() == 0) {
-        fence();
-        update_signal(word, value, op);
+        if (op == NVSHMEMRS_SIGNAL_ADD) apply_add(word, value);
+        else store_release(word, value);
     }
 }
 
@@ -689,11 +793,14 @@ NVSHMEMRS_I_DEVICE u64 signal_wait(Given s, const u64 *signal, int cmp, u64 valu
 
 // ---- Teams. ----
 
-// A team, if this PE is a member; else one of no PEs. The rows lie behind the job, which saves a load.
-NVSHMEMRS_I_DEVICE const Team *find_team(const State &s, u64 handle) {
+// The row of a handle, or any other: the rows lie behind the job, so that its contents are loaded beside the job's.
+NVSHMEMRS_I_DEVICE const Team *row_of(const State &s, u64 handle) { return (const Team *)((const Job *)s.job + 1) + least((u32)handle, TEAMS - 1); }
+// A team, if this PE is a member; else one of no PEs: n is 0.
+NVSHMEMRS_I_DEVICE Team find_team(const State &s, u64 handle) {
     const Job *job = (const Job *)s.job;
-    const Team *team = (const Team *)(job + 1) + (u32)handle;
-    return (u32)handle < job->n_teams && team->n > 0 && team->generation == (u32)(handle >> 32) ? team : nullptr;
+    Team team = *row_of(s, handle);
+    if ((u32)handle >= job->n_teams || team.n < 0 || team.generation != (u32)(handle >> 32)) team.n = 0;
+    return team;
 }
 NVSHMEMRS_I_DEVICE i32 pe_of(const Team &team, i32 member) {
     return team.step ? team.first + member * team.step : ((const i32 *)team.members)[member];
@@ -710,20 +817,25 @@ NVSHMEMRS_I_DEVICE i32 member_of(const Team &team, i32 pe) {
 template <class G> class Call {
   public:
     const State &s;
-    const Team *team;
+    // The members, and which of them this PE is.
+    i32 n, me;
 
-    NVSHMEMRS_I_DEVICE Call(Given given, u32 operation, u64 handle, u32 slot) : s(given.get()), team(find_team(s, handle)), slot_(slot) {
+    NVSHMEMRS_I_DEVICE Call(Given given, u32 operation, u64 handle, u32 slot) : s(given.get()), row_(row_of(s, handle)), slot_(slot) {
         const Job *job = (const Job *)s.job;
-        if (s.check && !team) report(s.job, WRONG_TEAM, operation, s.my_pe, handle, 0);
+        // All these loads are under way at once.
+        n = row_->n, me = row_->me, first_ = row_->first, step_ = row_->step;
+        const u64 *counter = (const u64 *)row_->epochs + slot;
+        if ((u32)handle >= job->n_teams || row_->generation != (u32)(handle >> 32)) n = 0;
+        if (s.check && n == 0) report(s.job, WRONG_TEAM, operation, s.my_pe, handle, 0);
         if (s.check && slot >= job->slots) report(s.job, WRONG_SLOT, operation, s.my_pe, slot, 0);
-        good_ = team && slot < job->slots;
-        if (good_) epoch_ = load_relaxed(counter());
+        good_ = n != 0 && slot < job->slots;
+        if (good_) epoch_ = load_relaxed(counter);
     }
 
     NVSHMEMRS_I_DEVICE bool good() const { return good_; }
 
     // Symmetric memory of member m.
-    NVSHMEMRS_I_DEVICE u64 on(i32 m, const void *own) const { return (u64)own + (u64)(i64)(pe_of(*team, m) - s.my_pe) * s.stride; }
+    NVSHMEMRS_I_DEVICE u64 on(i32 m, const void *own) const { return (u64)own + (u64)(i64)(pe(m) - s.my_pe) * s.stride; }
 
     // `bytes` bytes of this PE are symmetric, if that is to be checked.
     NVSHMEMRS_I_DEVICE void check(u32 operation, const void *own, u64 bytes, u32 align) const {
@@ -733,16 +845,19 @@ template <class G> class Call {
     // Returns when all members have come, and what their groups did before can be seen; false: the job is broken.
     NVSHMEMRS_I_DEVICE bool meet() {
         if (!good_) return false;
-        epoch_++;
-        u64 row = team->sync + ((u64)slot_ * 2 + (epoch_ & 1)) * team->n * 8, own = s.base + (u64)s.my_pe * s.stride + row;
-        // What the group's threads did comes before what one of them announces.
+        // What the group's threads did comes before what one of them announces. The epoch may still be on its way.
         G::sync();
-        for (i32 m = G::rank(); m < team->n; m += G::size())
-            if (m != team->me) store_release((u64 *)(s.base + (u64)pe_of(*team, m) * s.stride + row) + team->me, epoch_);
-        if (G::rank() == 0) store_relaxed(counter(), epoch_);
+        u64 sync = row_->sync;
+        u64 *counter = this->counter();
+        if ((i32)G::rank() < n) fence();
+        epoch_++;
+        u64 row = sync + ((u64)slot_ * 2 + (epoch_ & 1)) * n * 8, own = s.base + (u64)s.my_pe * s.stride + row;
+        for (i32 m = G::rank(); m < n; m += G::size())
+            if (m != me) store_relaxed((u64 *)(s.base + (u64)pe(m) * s.stride + row) + me, epoch_);
+        keep_epoch(counter);
         bool came = true;
-        for (i32 m = G::rank(); m < team->n && came; m += G::size())
-            for (u32 polls = 1; m != team->me && load_acquire((const u64 *)own + m) < epoch_; polls++)
+        for (i32 m = G::rank(); m < n && came; m += G::size())
+            for (u32 polls = 1; m != me && load_acquire((const u64 *)own + m) < epoch_; polls++)
                 if (polls % POLLS == 0 && load_relaxed((const u32 *)s.abort)) {
                     came = false;
                     break;
@@ -754,8 +869,55 @@ template <class G> class Call {
     // The end of a call: nobody reads this PE's source any more.
     NVSHMEMRS_I_DEVICE int leave() { return meet() ? 0 : -1; }
 
+    // Whether members send each other this much by mail.
+    NVSHMEMRS_I_DEVICE bool has_mail(u64 bytes) const { return row_->mail && slot_ < MAIL_SLOTS && bytes <= MAIL_WORDS * 4 && bytes > 0; }
+
+    // Sends all members, this one too, what is in `source`.
+    NVSHMEMRS_I_DEVICE void post(const void *source, u32 bytes) {
+        epoch_++;
+        G::sync();
+        u32 words = (bytes + 3) / 4, all = n * words;
+        for (u32 i = G::rank(); i < all; i += G::size()) {
+            u64 place = s.base + (u64)pe(i / words) * s.stride + mail(me);
+            store_relaxed((u64 *)place + i % words, epoch_ << 32 | word_of((u64)source, bytes, i % words));
+        }
+        keep_epoch(counter());
+        // Nobody reads the source after this.
+        G::sync();
+    }
+
+    // A word that a member has sent; false: the job is broken.
+    NVSHMEMRS_I_DEVICE bool take(i32 m, u32 word, u32 &value) const {
+        const u64 *at = (const u64 *)(s.base + (u64)s.my_pe * s.stride + mail(m)) + word;
+        for (u32 polls = 1;; polls++) {
+            u64 seen = load_relaxed(at);
+            value = (u32)seen;
+            if ((u32)(seen >> 32) == (u32)epoch_) return true;
+            if (polls % POLLS == 0 && load_relaxed((const u32 *)s.abort)) return false;
+        }
+    }
+
+    // The end of a call by mail: all of `dest` is written.
+    NVSHMEMRS_I_DEVICE int leave_mail(bool came) { return G::any(!came) ? -1 : 0; }
+
   private:
-    NVSHMEMRS_I_DEVICE u64 *counter() const { return (u64 *)team->epochs + slot_; }
+    // Where member m's mail lies on a member.
+    NVSHMEMRS_I_DEVICE u64 mail(i32 m) const { return row_->mail + (((u64)slot_ * 2 + (epoch_ & 1)) * n + m) * MAIL_WORDS * 8; }
+    static NVSHMEMRS_I_DEVICE u32 word_of(u64 source, u32 bytes, u32 word) {
+        u64 at = source + word * 4;
+        if (at % 4 == 0 && bytes >= word * 4 + 4) return read<u32>(at);
+        u32 value = 0;
+        for (u32 k = 0; k < 4 && word * 4 + k < bytes; k++) value |= (u32)read<u8>(at + k) << k * 8;
+        return value;
+    }
+    // The PE of a member.
+    NVSHMEMRS_I_DEVICE i32 pe(i32 m) const { return step_ ? first_ + m * step_ : ((const i32 *)row_->members)[m]; }
+    NVSHMEMRS_I_DEVICE void keep_epoch(u64 *counter) const {
+        if (G::rank() == 0) store_relaxed(counter, epoch_);
+    }
+    NVSHMEMRS_I_DEVICE u64 *counter() const { return (u64 *)row_->epochs + slot_; }
+    const Team *row_;
+    i32 first_, step_;
     u32 slot_;
     bool good_;
     u64 epoch_;
@@ -771,9 +933,9 @@ template <class G, u32 ALIGN> NVSHMEMRS_I_LOOP int broadcast(Given s, u64 team, 
     if (!call.good()) return -1;
     call.check(BROADCAST, dest, bytes, ALIGN);
     call.check(BROADCAST, source, bytes, ALIGN);
-    s.check_argument(root >= 0 && root < call.team->n, BROADCAST, root);
+    s.check_argument(root >= 0 && root < call.n, BROADCAST, root);
     if (!call.meet()) return -1;
-    if (call.team->me != root || dest != source) copy<G, ALIGN>((u64)dest, call.on(root, source), bytes);
+    if (call.me != root || dest != source) copy<G, ALIGN>((u64)dest, call.on(root, source), bytes);
     return call.leave();
 }
 
@@ -782,7 +944,7 @@ template <class G, u32 ALIGN, u32 OPERATION>
 NVSHMEMRS_I_LOOP int gather(Given s, u64 team, void *dest, const void *source, u64 bytes, u32 slot) {
     Call<G> call(s, OPERATION, team, slot);
     if (!call.good()) return -1;
-    i32 n = call.team->n, me = call.team->me;
+    i32 n = call.n, me = call.me;
     call.check(OPERATION, dest, bytes * n, ALIGN);
     call.check(OPERATION, source, OPERATION == ALLTOALL ? bytes * n : bytes, ALIGN);
     if (!call.meet()) return -1;
@@ -894,7 +1056,7 @@ template <class G, class E, u32 OP, int COUNT, int K> struct Folded {
     typename Wide<E>::type values[K * COUNT];
 
     NVSHMEMRS_I_DEVICE void fold(const Call<G> &call, const void *source, u64 start, u64 end) {
-        for (i32 m = 0; m < call.team->n; m++) {
+        for (i32 m = 0; m < call.n; m++) {
             u64 from = call.on(m, source);
             P packs[K];
             NVSHMEMRS_I_UNROLL
@@ -935,19 +1097,55 @@ NVSHMEMRS_I_DEVICE bool fold_packs(Call<G> &call, void *dest, const void *source
     return true;
 }
 
+// Reductions whose data fit the mail. A word of mail is half data, half the epoch, so it is its own flag: one store each way is all.
+template <class G, class E, u32 OP> NVSHMEMRS_I_DEVICE int reduce_by_mail(Call<G> &call, void *dest, const void *source, u32 bytes) {
+    // A thread folds the elements of EACH words.
+    constexpr u32 EACH = sizeof(E) > 4 ? sizeof(E) / 4 : 1, COUNT = EACH * 4 / sizeof(E);
+    struct alignas(sizeof(E) > 4 ? sizeof(E) : 4) Words {
+        u32 words[EACH];
+    };
+    struct Elements {
+        E elements[COUNT];
+    };
+    call.post(source, bytes);
+    bool came = true;
+    for (u32 first = G::rank() * EACH; first * 4 < bytes && came; first += G::size() * EACH) {
+        typename Wide<E>::type values[COUNT];
+        for (i32 m = 0; m < call.n && came; m++) {
+            Words taken;
+            NVSHMEMRS_I_UNROLL
+            for (u32 w = 0; w < EACH; w++) came = call.take(m, first + w, taken.words[w]) && came;
+            Elements of = device::bits<Elements>(taken);
+            NVSHMEMRS_I_UNROLL
+            for (u32 e = 0; e < COUNT; e++) {
+                typename Wide<E>::type value = Wide<E>::widen(of.elements[e]);
+                values[e] = m == 0 ? value : Fold<OP>::fold(values[e], value);
+            }
+        }
+        NVSHMEMRS_I_UNROLL
+        for (u32 e = 0; e < COUNT; e++)
+            if (came && first * 4 + e * sizeof(E) < bytes) {
+                E element = Wide<E>::narrow(values[e]);
+                write<Word<E>>((u64)dest + first * 4 + e * sizeof(E), device::bits<Word<E>>(element));
+            }
+    }
+    return call.leave_mail(came);
+}
+
 // `parts`: whether each member gets a part of its own of the result. If `dest` lies within `source`, the groups of all members have the same size.
 template <class G, class E, u32 OP, u32 OPERATION>
 NVSHMEMRS_I_LOOP int reduce(Given s, u64 team, void *dest, const void *source, u64 count, u32 slot) {
     Call<G> call(s, OPERATION, team, slot);
     if (!call.good()) return -1;
-    const u64 bytes = count * sizeof(E), all = OPERATION == REDUCESCATTER ? bytes * call.team->n : bytes;
+    const u64 bytes = count * sizeof(E), all = OPERATION == REDUCESCATTER ? bytes * call.n : bytes;
     call.check(OPERATION, dest, bytes, sizeof(E));
     call.check(OPERATION, source, all, sizeof(E));
+    if (OPERATION == REDUCE && call.has_mail(bytes)) return reduce_by_mail<G, E, OP>(call, dest, source, bytes);
     if (!call.meet()) return -1;
     bool in_place = (u64)dest < (u64)source + all && (u64)source < (u64)dest + bytes;
-    const char *from = (const char *)source + (OPERATION == REDUCESCATTER ? bytes * call.team->me : 0);
-    // Packs of sixteen bytes, where all places allow.
-    constexpr int COUNT = sizeof(E) < 16 ? 16 / sizeof(E) : 1, K = sizeof(E) >= 4 ? 4 : 2;
+    const char *from = (const char *)source + (OPERATION == REDUCESCATTER ? bytes * call.me : 0);
+    // Packs of sixteen bytes, where all places allow; of bytes eight. More would take more than the 64 registers that threads of large blocks have.
+    constexpr int COUNT = sizeof(E) == 1 ? 8 : sizeof(E) < 16 ? 16 / sizeof(E) : 1, K = sizeof(E) >= 4 ? 4 : 2;
     // All members must take the same way in place, and parts may be aligned differently there.
     u64 mixed = (u64)dest | (u64)source | (OPERATION == REDUCESCATTER ? bytes : 0);
     u64 packs = mixed % 16 ? 0 : count / COUNT, done = packs * COUNT;
@@ -1002,6 +1200,27 @@ NVSHMEMRS_I_API void *nvshmemrs_ptr(nvshmemrs::device::Given s, const void *dest
 }
 // There is no multicast.
 NVSHMEMRS_I_API void *nvshmemrs_mc_ptr(nvshmemrs::device::Given, nvshmemrs_team_t, const void *) { return nullptr; }
+
+// Lent shared memory. From sm_90 on, puts and gets of a thread or a warp then move what is large through it by bulk copies, if source and
+// destination can be aligned to sixteen bytes together; on other GPUs, and in a block's calls, they store as without it. Each thread or
+// warp lends memory of its own, and uses the state that give_smem returns. Calls have done with the memory when they return.
+//
+// Bytes to lend; amount: one of nvshmemrs_smem_amount. More is faster, up to the recommended amount.
+template <int = 0> __host__ __device__ __forceinline__ int nvshmemrs_ask_smem(int amount = NVSHMEMRS_SMEM_RECOMMENDED) {
+    return amount == NVSHMEMRS_SMEM_MINIMUM ? 8320 : 65536;
+}
+// The state with memory of the block's that is lent; with less than the minimum it is the same state.
+NVSHMEMRS_I_API nvshmemrs_device_state_t nvshmemrs_give_smem(nvshmemrs::device::Given s, void *smem, unsigned long bytes) {
+    nvshmemrs_device_state_t state = s.get();
+    state.lent = nvshmemrs::device::lend(smem, bytes);
+    return state;
+}
+// The state without it.
+NVSHMEMRS_I_API nvshmemrs_device_state_t nvshmemrs_release_smem(nvshmemrs::device::Given s) {
+    nvshmemrs_device_state_t state = s.get();
+    state.lent = 0;
+    return state;
+}
 
 NVSHMEMRS_I_API void nvshmemrs_fence(nvshmemrs::device::Given) { nvshmemrs::device::fence(); }
 NVSHMEMRS_I_API void nvshmemrs_quiet(nvshmemrs::device::Given) { nvshmemrs::device::full_fence(); }
@@ -1207,18 +1426,18 @@ NVSHMEMRS_I_WAIT_TYPES(NVSHMEMRS_I_WAIT)
 // Teams.
 
 NVSHMEMRS_I_API int nvshmemrs_team_my_pe(nvshmemrs::device::Given s, nvshmemrs_team_t team) {
-    const nvshmemrs::device::Team *found = nvshmemrs::device::find_team(s.get(), team);
-    return found ? found->me : -1;
+    const nvshmemrs::device::Team found = nvshmemrs::device::find_team(s.get(), team);
+    return found.n ? found.me : -1;
 }
 NVSHMEMRS_I_API int nvshmemrs_team_n_pes(nvshmemrs::device::Given s, nvshmemrs_team_t team) {
-    const nvshmemrs::device::Team *found = nvshmemrs::device::find_team(s.get(), team);
-    return found ? found->n : -1;
+    const nvshmemrs::device::Team found = nvshmemrs::device::find_team(s.get(), team);
+    return found.n ? found.n : -1;
 }
 // The number in team `dest` of the PE that has number `pe` in team `source`; -1 if there is none.
 NVSHMEMRS_I_API int nvshmemrs_team_translate_pe(nvshmemrs::device::Given s, nvshmemrs_team_t source, int pe, nvshmemrs_team_t dest) {
-    const nvshmemrs::device::Team *from = nvshmemrs::device::find_team(s.get(), source), *to = nvshmemrs::device::find_team(s.get(), dest);
-    if (!from || !to || pe < 0 || pe >= from->n) return -1;
-    return nvshmemrs::device::member_of(*to, nvshmemrs::device::pe_of(*from, pe));
+    const nvshmemrs::device::Team from = nvshmemrs::device::find_team(s.get(), source), to = nvshmemrs::device::find_team(s.get(), dest);
+    if (!from.n || !to.n || pe < 0 || pe >= from.n) return -1;
+    return nvshmemrs::device::member_of(to, nvshmemrs::device::pe_of(from, pe));
 }
 
 // Collectives.

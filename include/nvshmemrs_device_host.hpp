@@ -111,7 +111,7 @@ struct Block {
     Options options;
     std::vector<std::unique_ptr<Fiber>> fibers;
     Meeting all;
-    std::vector<Meeting> warps;
+    std::vector<Meeting> warps, warpgroups;
     const std::function<void()> *body;
     jmp_buf scheduler;
     std::minstd_rand random;
@@ -178,6 +178,7 @@ inline const std::vector<uint64_t> &meet_block(uint64_t value) { return meet(her
 inline const std::vector<uint64_t> &meet_warp(uint64_t value) {
     return meet(here->block->warps[here->number / 32], here->number % 32, value);
 }
+inline void meet_warpgroup() { meet(here->block->warpgroups[here->number / 128], here->number % 128, 0); }
 inline unsigned ballot(bool vote) {
     unsigned votes = 0, bit = 0;
     for (uint64_t one : meet_warp(vote)) votes |= (unsigned)one << bit++;
@@ -207,6 +208,7 @@ inline void settle(const void *at, unsigned size) {
 inline void run_block(Block &block) {
     unsigned count = block.dim.x * block.dim.y * block.dim.z;
     block.warps.resize((count + 31) / 32);
+    block.warpgroups.resize((count + 127) / 128);
     for (unsigned number = 0; number < count; number++) {
         auto fiber = std::make_unique<Fiber>();
         fiber->number = number;
@@ -218,7 +220,7 @@ inline void run_block(Block &block) {
         fiber->context.uc_stack.ss_size = STACK;
         fiber->context.uc_link = nullptr;
         makecontext(&fiber->context, start, 0);
-        for (Meeting *meeting : {&block.all, &block.warps[number / 32]}) {
+        for (Meeting *meeting : {&block.all, &block.warps[number / 32], &block.warpgroups[number / 128]}) {
             meeting->members.push_back(fiber.get());
             meeting->brought.push_back(0);
             meeting->expected++;
@@ -232,7 +234,7 @@ inline void run_block(Block &block) {
             resume(fiber.get());
             if (!fiber->done) continue;
             left--;
-            for (Meeting *meeting : {&block.all, &block.warps[fiber->number / 32]}) {
+            for (Meeting *meeting : {&block.all, &block.warps[fiber->number / 32], &block.warpgroups[fiber->number / 128]}) {
                 meeting->expected--;
                 meeting->complete();
             }

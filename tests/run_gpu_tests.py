@@ -299,7 +299,7 @@ def bad_input(gpus: int) -> list[Check]:
     ]
 
 
-PARTS = ("RMA", "AMO", "WAITS", "MOVES_OF_TEAMS", "NUMBERS_OF_TEAMS", "BITS_OF_TEAMS", "ORDER")
+PARTS = ("RMA", "LENT", "TILES", "AMO", "WAITS", "MOVES_OF_TEAMS", "NUMBERS_OF_TEAMS", "BITS_OF_TEAMS", "ORDER")
 
 
 def kernels(n: int, nvcc: str, folder: str) -> list[Check]:

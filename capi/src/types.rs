@@ -355,8 +355,8 @@ pub struct nvshmemrs_device_state_t {
     pub job: u64,
     /// 1 if kernels check their arguments (`NVSHMEMRS_DEVICE_CHECK`).
     pub check: u32,
-    /// 0.
-    pub reserved: u32,
+    /// 0. In a kernel's copy: the shared memory that a thread or a warp has lent.
+    pub lent: u32,
 }
 
 #[cfg(test)]

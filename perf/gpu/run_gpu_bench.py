@@ -267,6 +267,8 @@ def main() -> int:
     parser.add_argument("--turns", type=int, default=1, help="how often all sides take their turn (1)")
     parser.add_argument("--limit", type=float, default=90, metavar="S", help="seconds that one side may take (90)")
     parser.add_argument("--out", type=Path, help="folder of the figures and the picture ($OUT, else bench-out)")
+    parser.add_argument("--device", action="store_true", help="measure the functions that kernels call instead; it needs nvcc and 2 GPUs")
+    parser.add_argument("--perftest", type=Path, metavar="FOLDER", help="with --device: a checkout of NVSHMEM's source, whose perftests are built and run beside; or a folder with these programs")
     parser.add_argument("--python", default=shutil.which("python3") or sys.executable, help="the Python that has torch (python3)")
     args = parser.parse_args()
     unknown = set(args.sides.split(",")) - set(NAMES)
@@ -280,6 +282,14 @@ def main() -> int:
     if gpus == 0:
         print("run-gpu-bench: no GPU to run on: libcuda.so.1 is missing or sees none", file=sys.stderr)
         return 2
+    if args.device:
+        if gpus < 2:
+            print("run-gpu-bench --device: it needs 2 GPUs", file=sys.stderr)
+            return 2
+        sys.path.insert(0, str(DIST / "share/nvshmemrs/bench"))
+        from device_bench import device
+
+        return device(DIST, args.python, args.perftest, args.turns, args.limit, out, table)
     numbers = [n for n in args.pes or ([1] if gpus == 1 else [n for n in (2, 4, 8) if n <= gpus]) if 1 <= n <= gpus]
     sides = args.sides.split(",")
     library = nvshmem_library(args.python)

@@ -196,7 +196,7 @@ static void values(void)
     SAME(state.my_pe, pe);
     SAME(state.n_pes, n);
     SAME(state.check, 0);
-    SAME(state.reserved, 0);
+    SAME(state.lent, 0);
     SAME(*(volatile uint32_t *)state.abort, 0);
     CHECK(nvshmemrs_calloc(rt, 1, 64, (void **)&x));
     uint64_t offset = (uint64_t)x - (state.base + (uint64_t)pe * state.stride);

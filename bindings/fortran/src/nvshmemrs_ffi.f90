@@ -14,7 +14,7 @@ module nvshmemrs_ffi
   integer(c_int32_t), parameter :: NVSHMEMRS_ABI_VERSION_EXPECTED = 2_c_int32_t
 
   !> The API hash that this file was generated with.
-  integer(c_int64_t), parameter :: NVSHMEMRS_API_HASH_EXPECTED = int(z'539070ccfa6de219', c_int64_t)
+  integer(c_int64_t), parameter :: NVSHMEMRS_API_HASH_EXPECTED = int(z'fedb081213b64d17', c_int64_t)
 
   !> A PE's membership in a job. 0 is the null handle.
   integer, parameter :: nvshmemrs_runtime_t = c_int64_t
@@ -216,8 +216,8 @@ module nvshmemrs_ffi
     integer(c_int64_t) :: job ! unsigned in C
     !> 1 if kernels check their arguments (`NVSHMEMRS_DEVICE_CHECK`).
     integer(c_int32_t) :: check ! unsigned in C
-    !> 0.
-    integer(c_int32_t) :: reserved ! unsigned in C
+    !> 0. In a kernel's copy: the shared memory that a thread or a warp has lent.
+    integer(c_int32_t) :: lent ! unsigned in C
   end type nvshmemrs_device_state_t
 
   abstract interface

@@ -28,7 +28,7 @@ using Libdl
 const ABI_VERSION = UInt32(2)
 
 "The API hash that this file was generated with."
-const API_HASH = 0x539070ccfa6de219
+const API_HASH = 0xfedb081213b64d17
 
 "What a call came to. Functions return these numbers as `int32_t`."
 module Status
@@ -332,8 +332,8 @@ struct DeviceState
     job::UInt64
     "1 if kernels check their arguments (`NVSHMEMRS_DEVICE_CHECK`)."
     check::UInt32
-    "0."
-    reserved::UInt32
+    "0. In a kernel's copy: the shared memory that a thread or a warp has lent."
+    lent::UInt32
 end
 sizeof(DeviceState) == 64 || error("DeviceState has $(sizeof(DeviceState)) bytes; in C it has 64")
 

@@ -140,7 +140,7 @@ pub(crate) fn device_state_to_c(state: &DeviceState) -> nvshmemrs_device_state_t
         error: state.error,
         job: state.job,
         check: state.check,
-        reserved: state.reserved,
+        lent: state.lent,
     }
 }
 

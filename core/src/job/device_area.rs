@@ -4,11 +4,12 @@
 //! 0         DeviceJob
 //! 64        a DeviceTeam per team number
 //! then      a copy of State, DeviceReport: 64 bytes each, as the structs above
-//! blocks    per team number: flags, epochs, members
+//! blocks    per team number: flags, epochs, mail, members
 //! ```
 //!
 //! The flags of a team are `[slots][2 parities][members]` words, which the other members write. The epochs are `[slots]` words, which
-//! kernels of the PE itself count. The members are their PEs, an `i32` each.
+//! kernels of the PE itself count. The mail is `[MAIL_SLOTS][2 parities][members][MAIL_WORDS]` words: small data that come with their flag.
+//! The members are their PEs, an `i32` each.
 
 use super::block::MAX_TEAMS;
 use crate::Pe;
@@ -16,6 +17,9 @@ use crate::buffer::SymRange;
 
 /// Collectives of a team that kernels can have under way at a time, in a job of up to 64 PEs.
 pub(crate) const SLOTS: u32 = 128;
+/// Slots that have mail, and words that a member sends another one in a collective. `include/nvshmemrs_device.cuh` has the same numbers.
+const MAIL_SLOTS: u64 = 8;
+const MAIL_WORDS: u64 = 8;
 /// Slots times PEs, where there are more PEs.
 const MOST_FLAGS: u64 = 64 * SLOTS as u64;
 /// Bytes of each struct.
@@ -97,9 +101,14 @@ impl DeviceArea {
         self.block(team).offset() + self.flag_bytes()
     }
 
+    /// Where the mail of a team number is.
+    pub(crate) fn mail(&self, team: u32) -> u64 {
+        self.epochs(team) + u64::from(self.slots()) * WORD
+    }
+
     /// Where the members of a team number are.
     pub(crate) fn members(&self, team: u32) -> u64 {
-        self.epochs(team) + u64::from(self.slots()) * WORD
+        self.mail(team) + self.mail_bytes()
     }
 
     fn first_block(&self) -> u64 {
@@ -110,8 +119,14 @@ impl DeviceArea {
         u64::from(self.slots()) * 2 * self.n_pes * WORD
     }
 
+    /// In large jobs some of the slots that have mail are not there, and their mail is not used.
+    fn mail_bytes(&self) -> u64 {
+        MAIL_SLOTS * 2 * self.n_pes * MAIL_WORDS * WORD
+    }
+
     fn block_bytes(&self) -> u64 {
-        let bytes = self.flag_bytes() + u64::from(self.slots()) * WORD + self.n_pes * 4;
+        let epochs = u64::from(self.slots()) * WORD;
+        let bytes = self.flag_bytes() + epochs + self.mail_bytes() + self.n_pes * 4;
         bytes.next_multiple_of(self.unit)
     }
 }
@@ -141,7 +156,8 @@ mod tests {
                 let block = area.block(team);
                 assert!(block.offset() >= end && block.offset().is_multiple_of(unit));
                 assert_eq!(block.offset() + slots * 2 * n * 8, area.epochs(team));
-                assert_eq!(area.epochs(team) + slots * 8, area.members(team));
+                assert_eq!(area.epochs(team) + slots * 8, area.mail(team));
+                assert_eq!(area.mail(team) + 8 * 2 * n * 8 * 8, area.members(team));
                 end = block.offset() + block.bytes();
                 assert!(area.members(team) + n * 4 <= end);
             }

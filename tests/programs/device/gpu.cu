@@ -1,7 +1,7 @@
 // The functions of nvshmemrs_device.cuh on a GPU: the kernels that rma.cpp, waits.cpp and collectives.cpp run on the host, in every type and
 // scope. The heap is in the GPU's memory. What they write is compared byte by byte, with what lies around it.
 //
-// nvcc takes its time for so many functions, so a program has one part of them: RMA, AMO, WAITS, MOVES_OF_TEAMS,
+// nvcc takes its time for so many functions, so a program has one part of them: RMA, LENT, TILES, AMO, WAITS, MOVES_OF_TEAMS,
 // NUMBERS_OF_TEAMS, BITS_OF_TEAMS, ORDER, CHECKED or KILLED is defined. CHECKED wants NVSHMEMRS_DEVICE_CHECK=1. Under KILLED the last PE kills
 // itself.
 #include <nvshmemrs.h>
@@ -87,8 +87,9 @@ static void barrier() {
 static const dim3 THREADS(10, 4);
 
 // Runs a kernel to its end.
+static u64 shared_bytes = 0;
 template <class... P, class... A> static void launch(void (*kernel)(P...), dim3 grid, dim3 block, A... args) {
-    kernel<<<grid, block>>>(args...);
+    kernel<<<grid, block, shared_bytes>>>(args...);
     cuda(cudaGetLastError());
     cuda(cudaDeviceSynchronize());
 }
@@ -116,10 +117,11 @@ static u8 pattern(int of, u64 i, int salt) { return (u8)(of * 101 + i * 7 + (i >
 // ---- Remote memory access. ----
 
 struct Moves {
-    static const u64 ROOM = 2048;
+    const u64 ROOM;
     Memory<u8> dest{ROOM, true}, source{ROOM, true}, own{ROOM, false};
     Memory<u64> signal{3, true};
     int salt = 0;
+    explicit Moves(u64 room = 2048) : ROOM(room) {}
 
     void one(const std::string &name, void (*kernel)(Move, int), int what, u64 size, u64 count, u64 dest_at, u64 source_at) {
         salt++;
@@ -156,6 +158,78 @@ struct Moves {
         }
     }
 };
+
+// The same, with shared memory that each warp lends: bulk copies where source and destination can be aligned together.
+#ifdef LENT
+static const u64 PIECE = 20000;
+__global__ void rma_lent(Move m, int what) {
+    extern __shared__ unsigned char shared[];
+    // Not aligned, which give_smem mends.
+    m.state = nvshmemrs_give_smem(m.state, shared + DEVICE_THREAD / 32 * PIECE + 8, PIECE - 8);
+    switch (what) { CONTIGUOUS(void, putmem, getmem) }
+    if (DEVICE_THREAD == 0 && nvshmemrs_release_smem(m.state).lent != 0) nvshmemrs::device::stop();
+}
+// All warps at once, each its own part, again and again through the same memory.
+__global__ void all_warps_put(State given, u8 *dest, const u8 *source, u64 each, int pe) {
+    extern __shared__ unsigned char shared[];
+    u64 warp = DEVICE_THREAD / 32, at = warp * each;
+    State state = nvshmemrs_give_smem(&given, shared + warp * PIECE, PIECE);
+    for (u64 k = 0; k < 4; k++) nvshmemrs_putmem_nbi_warp(state, dest + at + k * each / 4, source + at + k * each / 4, each / 4, pe);
+    nvshmemrs_quiet(state);
+}
+static void lent() {
+    shared_bytes = 2 * PIECE;
+    Moves moves(1 << 20);
+    for (u64 count : {1, 2047, 2048, 2063, 2600, 18000, 20480, 300001})
+        for (auto [to, from] : {std::pair<u64, u64>{0, 0}, {16, 32}, {5, 21}, {15, 15}, {3, 4}, {8, 16}})
+            for (int what = 0; what < IPUT_; what++)
+                if (what % 3 < 2) moves.one("lent", rma_lent, what, 1, count, to + 64, from + 64);
+    const u64 EACH = 400000;
+    std::vector<u8> values(1 << 20), expected(1 << 20, 0xee);
+    for (u64 i = 0; i < 2 * EACH; i++) expected[i] = pattern(left(), i, 99);
+    for (u64 i = 0; i < values.size(); i++) values[i] = pattern(me, i, 99);
+    moves.own.write(values);
+    moves.dest.write(std::vector<u8>(1 << 20, 0xee));
+    barrier();
+    launch(all_warps_put, 1, 64, state, moves.dest.at, (const u8 *)moves.own.at, EACH, right());
+    barrier();
+    check(moves.dest.read() == expected, "two warps put through lent memory");
+}
+#endif
+
+#ifdef TILES
+#include "tiles.cuh"
+template <class T> struct Env {
+    static const long ROOM = 2048;
+    Memory<T> dests{ROOM, true}, sources{ROOM, true};
+    T *dest = dests.at, *source = sources.at;
+    int me = ::me, n = n_pes;
+    State state = ::state;
+
+    void write(T *to, const std::vector<T> &values) { cuda(cudaMemcpy(to, values.data(), ROOM * sizeof(T), cudaMemcpyDefault)); }
+    std::vector<T> read(const T *) { return dests.read(); }
+    void barrier() { ::barrier(); }
+    [[noreturn]] void fail(const std::string &what) { ::fail(what); }
+    template <class K, class... A> void run(K kernel, A... arguments) { launch(kernel, 1, 256, arguments...); }
+};
+template <class T> static void tiles_of(const char *name) {
+    Env<T> env;
+    tiles<T>(env, name);
+}
+static void queue_pairs() {
+    Memory<long> dest{20, true}, source{20, true};
+    Memory<u64> signal{1, true};
+    std::vector<long> values(20);
+    for (int i = 0; i < 20; i++) values[i] = me * 100 + i;
+    source.write(values);
+    barrier();
+    launch(by_queue_pair, 1, 64, state, dest.at, (const long *)source.at, (unsigned long *)signal.at, right());
+    barrier();
+    auto got = dest.read();
+    for (int i = 0; i < 9; i++) check(got[i] == left() * 100 + i && got[10 + i] == me * 100 + i, "puts and gets by a queue pair");
+    check(got[9] == 0 && got[19] == right() * 100 && signal.read()[0] == 4, "what lies beside it");
+}
+#endif
 
 // ---- Atomics: integers by all functions, numbers by the sum of all PEs' threads. ----
 
@@ -420,6 +494,18 @@ int main() {
 #define SIZE_TEST(BITS) moves.all(#BITS, rma_##BITS, BITS / 8, P_, BITS == 8);
     SIZES(SIZE_TEST)
     for (bool askew : {false, true}) moves.all("mem", rma_mem, 1, IPUT_, askew);
+#endif
+#ifdef LENT
+    part = "lent";
+    lent();
+#endif
+#ifdef TILES
+    part = "tiles";
+    tiles_of<unsigned char>("bytes");
+    tiles_of<short>("short");
+    tiles_of<float>("float");
+    tiles_of<double>("double");
+    queue_pairs();
 #endif
 #ifdef AMO
     part = "amo";

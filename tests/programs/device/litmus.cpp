@@ -131,6 +131,25 @@ static void in_place() {
     }
 }
 
+// Small reductions come by mail, one right after the other: each gets what belongs to it, and the source may be written at once.
+static void mail() {
+    const int COUNT = 7, TIMES = 6;
+    int *data = pe.array<int>(COUNT);
+    for (int round = 1; round <= ROUNDS; round++) {
+        int good = 0;
+        auto kernel = [&] {
+            int i = threadIdx.x;
+            for (int k = 0; k < TIMES; k++) {
+                if (i < COUNT) data[i] = round * 100 + k * 10 + i + pe.me;
+                nvshmemrs_int_sum_reduce_block(pe.state, NVSHMEMRS_TEAM_WORLD, data, data, COUNT, 6);
+                if (i < COUNT) good += data[i] == pe.n * (round * 100 + k * 10 + i) + pe.n * (pe.n - 1) / 2;
+            }
+        };
+        nvshmemrs::host::launch(1, THREADS, kernel, options(round));
+        expect(good == COUNT * TIMES, "mail");
+    }
+}
+
 int main() {
     pe = start();
     const char *scopes[] = {"thread", "warp", "block"};
@@ -140,6 +159,7 @@ int main() {
     barriers();
     sources();
     in_place();
+    mail();
     pe.barrier();
     for (auto &[test, times] : seen) printf("seen: %s, %d times\n", test.c_str(), times);
     if (seen.empty()) printf("litmus ok PE %d of %d\n", pe.me, pe.n);

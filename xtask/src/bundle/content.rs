@@ -41,7 +41,7 @@ pub(super) const C_PROGRAMS: [(&str, &[&str]); 11] = [
 ];
 
 /// Files and folders that are taken as they are.
-const TEXTS: [(&str, &str); 11] = [
+const TEXTS: [(&str, &str); 13] = [
     ("include", "include"),
     ("examples", "examples"),
     ("tests/conformance/ring.py", "tests/ring.py"),
@@ -49,6 +49,14 @@ const TEXTS: [(&str, &str); 11] = [
     ("tests/programs/device", "tests/kernels"),
     ("tests/run_gpu_tests.py", "run-gpu-tests"),
     ("perf/gpu/run_gpu_bench.py", "run-gpu-bench"),
+    (
+        "perf/gpu/device_bench.py",
+        "share/nvshmemrs/bench/device_bench.py",
+    ),
+    (
+        "perf/gpu/device_bench.cu",
+        "share/nvshmemrs/bench/device_bench.cu",
+    ),
     (
         "perf/gpu/torch_peer.py",
         "share/nvshmemrs/bench/torch_peer.py",

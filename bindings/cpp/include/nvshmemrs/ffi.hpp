@@ -21,7 +21,7 @@ namespace nvshmemrs::ffi {
 inline constexpr std::uint32_t expected_abi_version = 2;
 
 /// The API hash that this header was generated with.
-inline constexpr std::uint64_t expected_api_hash = 0x539070ccfa6de219;
+inline constexpr std::uint64_t expected_api_hash = 0xfedb081213b64d17;
 
 static_assert(expected_abi_version == NVSHMEMRS_ABI_VERSION && expected_api_hash == NVSHMEMRS_API_HASH,
               "nvshmemrs/ffi.hpp and nvshmemrs.h are of different versions");
@@ -64,7 +64,7 @@ static_assert(offsetof(nvshmemrs_device_state_t, abort) == 32);
 static_assert(offsetof(nvshmemrs_device_state_t, error) == 40);
 static_assert(offsetof(nvshmemrs_device_state_t, job) == 48);
 static_assert(offsetof(nvshmemrs_device_state_t, check) == 56);
-static_assert(offsetof(nvshmemrs_device_state_t, reserved) == 60);
+static_assert(offsetof(nvshmemrs_device_state_t, lent) == 60);
 
 /// What a call came to. Functions return these numbers as `int32_t`.
 enum class Status : int32_t {

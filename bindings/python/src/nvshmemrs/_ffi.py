@@ -37,7 +37,7 @@ from ctypes import (
 ABI_VERSION = 2
 """The ABI version that this file was generated with."""
 
-API_HASH = 0x539070ccfa6de219
+API_HASH = 0xfedb081213b64d17
 """The API hash that this file was generated with."""
 
 
@@ -355,8 +355,8 @@ class DeviceState(Structure):
         ("job", c_uint64),
         # 1 if kernels check their arguments (`NVSHMEMRS_DEVICE_CHECK`).
         ("check", c_uint32),
-        # 0.
-        ("reserved", c_uint32),
+        # 0. In a kernel's copy: the shared memory that a thread or a warp has lent.
+        ("lent", c_uint32),
     ]
 
 

@@ -64,7 +64,9 @@ pub(crate) struct DeviceTeam {
     /// The high 32 bits of the team's handle.
     generation: u32,
     reserved0: u32,
-    reserved: [u64; 2],
+    /// The symmetric offset of the team's mail.
+    mail: u64,
+    reserved: u64,
 }
 
 const _: () = {
@@ -78,6 +80,7 @@ const _: () = {
     assert!(offset_of!(DeviceTeam, first) == 8 && offset_of!(DeviceTeam, step) == 12);
     assert!(offset_of!(DeviceTeam, members) == 16 && offset_of!(DeviceTeam, sync) == 24);
     assert!(offset_of!(DeviceTeam, epochs) == 32 && offset_of!(DeviceTeam, generation) == 40);
+    assert!(offset_of!(DeviceTeam, mail) == 48);
 };
 
 impl DeviceJob {
@@ -123,6 +126,7 @@ impl DeviceTeam {
             sync: area.block(team).offset(),
             epochs: own + area.epochs(team),
             generation,
+            mail: area.mail(team),
             ..DeviceTeam::default()
         }
     }

@@ -70,8 +70,8 @@ kernel_struct! {
         job: u64 at 48,
         /// 1: arguments are checked (NVSHMEMRS_DEVICE_CHECK).
         check: u32 at 56,
-        /// 0.
-        reserved: u32 at 60,
+        /// Shared memory that a thread or a warp of the program's kernel has lent. The library leaves it 0.
+        lent: u32 at 60,
     }
 }
 
@@ -104,7 +104,7 @@ impl State {
             error: to.error,
             job: to.job,
             check: check.into(),
-            reserved: 0,
+            lent: 0,
         }
     }
 }

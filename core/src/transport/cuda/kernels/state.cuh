@@ -31,8 +31,8 @@ struct State {
     u64 job;
     // 1: arguments are checked (NVSHMEMRS_DEVICE_CHECK).
     u32 check;
-    // 0.
-    u32 reserved;
+    // Shared memory that a thread or a warp of the program's kernel has lent. The library leaves it 0.
+    u32 lent;
 };
 static_assert(sizeof(State) == 64, "size");
 static_assert(OFFSET_OF(State, magic) == 0, "magic");
@@ -45,4 +45,4 @@ static_assert(OFFSET_OF(State, abort) == 32, "abort");
 static_assert(OFFSET_OF(State, error) == 40, "error");
 static_assert(OFFSET_OF(State, job) == 48, "job");
 static_assert(OFFSET_OF(State, check) == 56, "check");
-static_assert(OFFSET_OF(State, reserved) == 60, "reserved");
+static_assert(OFFSET_OF(State, lent) == 60, "lent");

@@ -1,0 +1,176 @@
+"""run-gpu-bench --device: what the functions cost that kernels call, with 2 PEs on a GPU each, beside NVSHMEM's own device perftests.
+
+Our program is compiled here by nvcc. The perftests are compiled here, too, from a checkout of NVSHMEM's source that the caller names, against
+the NVSHMEM that Python's packages hold, unless the folder has the programs themselves; mpirun starts them. A side that cannot be built or
+run is named.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import statistics
+import subprocess
+import tempfile
+import time
+from concurrent import futures
+from pathlib import Path
+
+# A row of the table: what it says; ours (operation, bytes); NVSHMEM's (program, its arguments, a pattern of the figure's name, bytes);
+# what ours may be of NVSHMEM's time, or, for GB/s, the least it may be of NVSHMEM's bandwidth.
+BLOCKS, MI = "put by 32 blocks of 256", 1 << 20
+PING, BW, LATENCY = "shmem_put_signal_ping_pong_latency", "shmem_put_bw", "shmem_put_latency"
+REDUCE = "reduction_latency -n 20 -w 2 -b 8 -e 2M"
+ROWS = [
+    ("put_signal ping-pong, 8 B, round trip", ("put_signal ping-pong", 8), (f"{PING} -n 500 -w 50 -b 8 -e 8", "", 8), 0.55),
+    ("signal_op ping-pong, round trip", ("signal_op ping-pong", 8), ("shmem_signal_ping_pong_latency -n 500 -w 50", "", None), 0.65),
+    ("put 1 MiB, 32 blocks of 256, GB/s", (BLOCKS, MI), (f"{BW} -n 200 -w 20 -c 32 -t 256 -b 1M -e 64M -f 4", "", MI), 0.0),
+    ("put 4 MiB, 32 blocks of 256, GB/s", (BLOCKS, 4 * MI), (f"{BW} -n 200 -w 20 -c 32 -t 256 -b 1M -e 64M -f 4", "", 4 * MI), 1.2),
+    ("put 64 MiB, 32 blocks of 1024, GB/s", ("put by 32 blocks of 1024", 64 * MI), (f"{BW} -n 50 -w 5 -c 32 -t 1024 -b 64M -e 64M", "", 64 * MI), 0.0),
+    ("put 64 MiB, 132 blocks of 256, GB/s", ("put by 132 blocks of 256", 64 * MI), (f"{BW} -n 50 -w 5 -c 32 -t 1024 -b 64M -e 64M", "", 64 * MI), 0.0),
+    ("put and quiet, 1 MiB, thread", ("put and quiet, thread", MI), (f"{LATENCY} -n 10 -w 2 -b 1M -e 1M", "Thread", MI), 0.3),
+    ("put and quiet, 1 MiB, warp", ("put and quiet, warp", MI), (f"{LATENCY} -n 10 -w 2 -b 1M -e 1M", "Warp", MI), 0.5),
+    ("the same, lent shared memory, thread", ("put and quiet, thread, lent", MI), (f"{LATENCY} -n 10 -w 2 -b 1M -e 1M", "Thread", MI), 0.02),
+    ("the same, lent shared memory, warp", ("put and quiet, warp, lent", MI), (f"{LATENCY} -n 10 -w 2 -b 1M -e 1M", "Warp", MI), 0.1),
+    ("barrier_all, block", ("barrier_all, block", 0), ("barrier_latency -n 500 -w 50", "barrier_all_device block", None), 0.7),
+    ("int64 sum, one block, 8 B", ("int64 sum, block of 1024", 8), (f"{REDUCE} -t 1024", "int64-sum-b", 8), 0.5),
+    ("int64 sum, one block, 64 KiB", ("int64 sum, block of 1024", 64 << 10), (f"{REDUCE} -t 1024", "int64-sum-b", 64 << 10), 0.25),
+    ("int64 sum, one block, 1 MiB", ("int64 sum, block of 1024", MI), (f"{REDUCE} -t 1024", "int64-sum-b", MI), 0.15),
+]
+PERF = re.compile(r"&&&& PERF (\S+?)___(\S*?)___size__(\d+)___(\S+) ([\d.]+)")
+NVSHMEM = "import nvidia.nvshmem; print(list(nvidia.nvshmem.__path__)[0])"
+
+
+def last_words(done: subprocess.CompletedProcess) -> str:
+    words = (done.stderr + done.stdout).strip().splitlines()
+    return f"status {done.returncode}" + "".join(f"\n    {word}" for word in words[-8:])
+
+
+def run(command: list[str], limit: float, env: dict[str, str]) -> subprocess.CompletedProcess:
+    try:
+        return subprocess.run(command, capture_output=True, text=True, timeout=limit, env=env)
+    except subprocess.TimeoutExpired:
+        return subprocess.CompletedProcess(command, 124, "", f"not done after {limit:g} s")
+
+
+def ours(dist: Path, nvcc: str, work: Path, turns: int, limit: float) -> tuple[dict[tuple[str, int], float], str]:
+    """Our medians by operation and bytes, in us, and why there are none."""
+    program = str(work / "device-bench")
+    source = dist / "share/nvshmemrs/bench/device_bench.cu"
+    libraries = [f"-L{dist}/lib", "-lnvshmemrs", "-Xlinker", f"-rpath={dist}/lib"]
+    made = run([nvcc, "-std=c++17", "-O3", "-arch=native", f"-I{dist}/include", str(source), *libraries, "-o", program], limit, dict(os.environ))
+    if made.returncode:
+        return {}, last_words(made)
+    times: dict[tuple[str, int], list[float]] = {}
+    why = ""
+    for _ in range(turns):
+        env = {**os.environ, "NVSHMEMRS_TIMEOUT": "60", "CUDA_MODULE_LOADING": "EAGER"}
+        began = time.monotonic()
+        done = run([str(dist / "bin/nvshmemrs-run"), "-n", "2", "--", program], limit, env)
+        print(f"nvshmemrs: {time.monotonic() - began:.1f} s", flush=True)
+        for line in done.stdout.splitlines():
+            if line.startswith("{"):
+                case = json.loads(line)
+                times.setdefault((case["op"], case["bytes"]), []).extend(case["us"])
+        if done.returncode:
+            why = last_words(done)
+            break
+    return {case: statistics.median(us) for case, us in times.items()}, why
+
+
+def build_perftests(source: Path, nvcc: str, package: Path, work: Path) -> dict[str, Path] | str:
+    """NVSHMEM's programs by their names, or why there are none."""
+    library = next(iter(sorted((package / "lib").glob("libnvshmem_host.so*"))), None)
+    if library is None:
+        return f"{package}/lib has no libnvshmem_host.so"
+    options = ["-std=c++17", "-O3", "-rdc=true", "-arch=native", f"-I{package}/include", f"-I{source}/perftest/common", f"-I{source}/perftest/device/coll"]
+    libraries = [f"-L{package}/lib", "-lnvshmem_device", "-Xlinker", str(library), "-lcuda", "-lnvidia-ml", "-Xlinker", f"-rpath={package}/lib"]
+    common = work / "utils.o"
+    made = run([nvcc, *options, "-c", str(source / "perftest/common/utils.cu"), "-o", str(common)], 300, dict(os.environ))
+    if made.returncode:
+        return last_words(made)
+
+    def build(name: str) -> tuple[str, Path | str]:
+        file = next(source.glob(f"perftest/device/*/{name}.cu"))
+        made = run([nvcc, *options, str(file), str(common), *libraries, "-o", str(work / name)], 300, dict(os.environ))
+        return name, work / name if made.returncode == 0 else last_words(made)
+
+    names = sorted({row[2][0].split()[0] for row in ROWS})
+    with futures.ThreadPoolExecutor(8) as pool:
+        found = dict(pool.map(build, names))
+    wrong = [f"{name}: {why}" for name, why in found.items() if isinstance(why, str)]
+    return "\n".join(wrong) if wrong else found
+
+
+def peers(programs: dict[str, Path], package: Path, turns: int, limit: float) -> tuple[dict[str, list[tuple[str, int, float]]], list[str]]:
+    """What each command line of NVSHMEM's printed: names and figures; and those that failed."""
+    env = {**os.environ, "NVSHMEM_MACHINE_READABLE_OUTPUT": "1", "NVSHMEM_BOOTSTRAP": "MPI", "NVSHMEM_REMOTE_TRANSPORT": "none", "NVSHMEM_DISABLE_NVLS": "1"}
+    env["LD_LIBRARY_PATH"] = os.pathsep.join(filter(None, [str(package / "lib"), env.get("LD_LIBRARY_PATH")]))
+    env["NVSHMEM_SYMMETRIC_SIZE"] = "1G"
+    start = ["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", "2"]
+    found: dict[str, list[tuple[str, int, float]]] = {}
+    broken = []
+    for _ in range(turns):
+        for line in dict.fromkeys(row[2][0] for row in ROWS):
+            name, *arguments = line.split()
+            if name not in programs:
+                broken.append(f"{line}: there is no such program")
+                continue
+            began = time.monotonic()
+            done = run([*start, str(programs[name]), *arguments], limit, env)
+            print(f"NVSHMEM, {line}: {time.monotonic() - began:.1f} s", flush=True)
+            figures = [(f"{job} {sub} {of}", int(size), float(value)) for job, sub, size, of, value in PERF.findall(done.stdout)]
+            found.setdefault(line, []).extend(figures)
+            if done.returncode or not figures:
+                broken.append(f"{line}: {last_words(done)}")
+    return found, broken
+
+
+def figure(found: dict[str, list[tuple[str, int, float]]], line: str, pattern: str, size: int | None) -> float | None:
+    values = [value for name, of, value in found.get(line, []) if re.search(pattern, name) and size in (None, of)]
+    return statistics.median(values) if values else None
+
+
+def device(dist: Path, python: str, source: Path | None, turns: int, limit: float, out: Path, table) -> int:
+    """Measures, and prints the table. Exit status as run-gpu-bench's."""
+    nvcc = shutil.which("nvcc")
+    if nvcc is None:
+        print("run-gpu-bench --device: nvcc is not on PATH")
+        return 2
+    with tempfile.TemporaryDirectory() as folder:
+        work = Path(folder)
+        mine, why = ours(dist, nvcc, work, turns, limit)
+        if why:
+            print(f"nvshmemrs: FAILED: {why}")
+        (out / "gpu-bench-device.json").write_text(json.dumps([[*case, us] for case, us in mine.items()]) + "\n")
+        theirs: dict[str, list[tuple[str, int, float]]] = {}
+        package = run([python, "-c", NVSHMEM], 60, dict(os.environ)).stdout.strip()
+        if source is None or not package:
+            print("NVSHMEM: not measured: " + ("--perftest names no checkout of its source" if source is None else f"{python} has no nvidia.nvshmem"))
+        else:
+            built = {row[2][0].split()[0]: source / row[2][0].split()[0] for row in ROWS}
+            built = {name: file for name, file in built.items() if file.exists()}
+            programs = built or build_perftests(source, nvcc, Path(package), work)
+            if isinstance(programs, str):
+                print(f"NVSHMEM: not measured: its perftests were not built: {programs}")
+            else:
+                theirs, broken = peers(programs, Path(package), turns, limit)
+                for words in broken:
+                    print(f"NVSHMEM: {words}")
+    rows = []
+    for title, case, (line, pattern, size), limit_ in ROWS:
+        us, peer = mine.get(case), figure(theirs, line, pattern, size)
+        bandwidth = title.endswith("GB/s")
+        value = case[1] / us / 1e3 if us and bandwidth else us
+        cells = [f"{value:.2f}" if value else "", f"{peer:.2f}" if peer else "", f"{value / peer:.3f}" if value and peer else ""]
+        wanted = "" if not limit_ else f"at least {limit_}" if bandwidth else f"at most {limit_}"
+        met = "" if not (limit_ and value and peer) else "met" if (value / peer >= limit_ if bandwidth else value / peer <= limit_) else "MISSED"
+        rows.append([title, *cells, wanted, met])
+    table("functions that kernels call, 2 PEs, us where nothing else is said", ["", "nvshmemrs", "NVSHMEM", "ratio", "wanted", ""], rows)
+    rest = sorted(set(mine) - {row[1] for row in ROWS})
+    table("others", ["", "bytes", "us", "GB/s"], [[op, str(size), f"{mine[op, size]:.2f}", f"{size / mine[op, size] / 1e3:.1f}"] for op, size in rest])
+    document = {"ours": [{"op": op, "bytes": size, "us": us} for (op, size), us in mine.items()], "nvshmem": theirs}
+    (out / "gpu-bench-device.json").write_text(json.dumps(document, indent=1) + "\n")
+    return 1 if why else 0
