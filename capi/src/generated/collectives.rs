@@ -66,8 +66,8 @@ pub extern "C" fn nvshmemrs_broadcast(
 /// has the same bits on every member and in every run.
 ///
 /// Collective over `team`, same `count`, `dtype`, `op` and symmetric addresses; may be queued on a stream.
-/// `dtype` is one of `nvshmemrs_dtype`, `op` one of `nvshmemrs_op`. OpenSHMEM 1.5 section 9.9.9
-/// (`shmem_<op>_reduce`).
+/// Returns when `dest` is written here and `source` may be reused. `dtype` is one of `nvshmemrs_dtype`,
+/// `op` one of `nvshmemrs_op`. OpenSHMEM 1.5 section 9.9.9 (`shmem_<op>_reduce`).
 /// Errors, on every member, and nothing is written: MISMATCH, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE,
 /// PEER_ARGUMENT; also PE_DIED, TIMEOUT, INTERRUPTED.
 #[unsafe(no_mangle)]
@@ -172,8 +172,8 @@ pub extern "C" fn nvshmemrs_alltoalls(
 /// count` elements; otherwise they must not overlap.
 ///
 /// Collective over `team`, same `count`, `dtype`, `op` and symmetric addresses; may be queued on a stream.
-/// `dtype` is one of `nvshmemrs_dtype`, `op` one of `nvshmemrs_op`. NVSHMEM
-/// `nvshmem_<type>_<op>_reducescatter`.
+/// Returns when `dest` is written here and `source` may be reused. `dtype` is one of `nvshmemrs_dtype`,
+/// `op` one of `nvshmemrs_op`. NVSHMEM `nvshmem_<type>_<op>_reducescatter`.
 /// Errors: as `nvshmemrs_reduce`.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_reducescatter(
@@ -195,7 +195,8 @@ pub extern "C" fn nvshmemrs_reducescatter(
 /// `dest`; they must not overlap otherwise.
 ///
 /// Collective over `team`, same `count`, `dtype`, `op` and symmetric addresses; may be queued on a stream.
-/// `dtype` is one of `nvshmemrs_dtype`, `op` one of `nvshmemrs_op`. OpenSHMEM 1.6 (`shmem_sum_inscan`).
+/// Returns when `dest` is written here and `source` may be reused. `dtype` is one of `nvshmemrs_dtype`,
+/// `op` one of `nvshmemrs_op`. OpenSHMEM 1.6 (`shmem_sum_inscan`).
 /// Errors: as `nvshmemrs_reduce`.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_inscan(
@@ -217,7 +218,8 @@ pub extern "C" fn nvshmemrs_inscan(
 /// smallest for max (infinities for floating point).
 ///
 /// Collective over `team`, same `count`, `dtype`, `op` and symmetric addresses; may be queued on a stream.
-/// `dtype` is one of `nvshmemrs_dtype`, `op` one of `nvshmemrs_op`. OpenSHMEM 1.6 (`shmem_sum_exscan`).
+/// Returns when `dest` is written here and `source` may be reused. `dtype` is one of `nvshmemrs_dtype`,
+/// `op` one of `nvshmemrs_op`. OpenSHMEM 1.6 (`shmem_sum_exscan`).
 /// Errors: as `nvshmemrs_reduce`.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_exscan(

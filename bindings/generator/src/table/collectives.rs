@@ -42,6 +42,7 @@ fn reducing(name: &str, operations: &[(&str, List)], does: &str, standard: Stand
     };
     Row {
         terms: ", same `count`, `dtype`, `op` and symmetric addresses",
+        completes: "Returns when `dest` is written here and `source` may be reused.",
         demands: "`dtype` is one of `nvshmemrs_dtype`, `op` one of `nvshmemrs_op`.".into(),
         errors: "Errors: as `nvshmemrs_reduce`.",
         typed: operations.iter().map(typed).collect(),
