@@ -1229,7 +1229,7 @@ int32_t nvshmemrs_sync(nvshmemrs_runtime_t runtime, nvshmemrs_team_t team);
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error, on every member, and nothing is written: MISMATCH,
 /// NOT_SYMMETRIC, OUT_OF_BOUNDS, PE_RANGE, PEER_ARGUMENT; also PE_DIED, TIMEOUT, INTERRUPTED.
-/// @see OpenSHMEM 1.5 section 9.9.5 (`shmem_broadcastmem`).
+/// @see OpenSHMEM 1.5 section 9.9.7 (`shmem_broadcastmem`).
 int32_t nvshmemrs_broadcast(nvshmemrs_runtime_t runtime,
                             nvshmemrs_team_t team,
                             void *dest,
@@ -1264,7 +1264,7 @@ int32_t nvshmemrs_reduce(nvshmemrs_runtime_t runtime,
 /// `dest` is written here and `source` may be reused.
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: as `nvshmemrs_broadcast`.
-/// @see OpenSHMEM 1.5 section 9.9.6 (`shmem_fcollectmem`).
+/// @see OpenSHMEM 1.5 section 9.9.8 (`shmem_fcollectmem`).
 int32_t nvshmemrs_fcollect(nvshmemrs_runtime_t runtime,
                            nvshmemrs_team_t team,
                            void *dest,
@@ -1278,7 +1278,7 @@ int32_t nvshmemrs_fcollect(nvshmemrs_runtime_t runtime,
 /// written here and `source` may be reused.
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: as `nvshmemrs_broadcast`.
-/// @see OpenSHMEM 1.5 section 9.9.6 (`shmem_collectmem`).
+/// @see OpenSHMEM 1.5 section 9.9.8 (`shmem_collectmem`).
 int32_t nvshmemrs_collect(nvshmemrs_runtime_t runtime,
                           nvshmemrs_team_t team,
                           void *dest,
@@ -1293,7 +1293,7 @@ int32_t nvshmemrs_collect(nvshmemrs_runtime_t runtime,
 /// `dest` is written here and `source` may be reused.
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: as `nvshmemrs_broadcast`.
-/// @see OpenSHMEM 1.5 section 9.9.7 (`shmem_alltoallmem`).
+/// @see OpenSHMEM 1.5 section 9.9.5 (`shmem_alltoallmem`).
 int32_t nvshmemrs_alltoall(nvshmemrs_runtime_t runtime,
                            nvshmemrs_team_t team,
                            void *dest,
@@ -1308,7 +1308,7 @@ int32_t nvshmemrs_alltoall(nvshmemrs_runtime_t runtime,
 /// `dest` is written here and `source` may be reused.
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: as `nvshmemrs_broadcast`; INVALID_VALUE.
-/// @see OpenSHMEM 1.5 section 9.9.8 (`shmem_alltoallsmem`).
+/// @see OpenSHMEM 1.5 section 9.9.6 (`shmem_alltoallsmem`).
 int32_t nvshmemrs_alltoalls(nvshmemrs_runtime_t runtime,
                             nvshmemrs_team_t team,
                             void *dest,
@@ -1432,7 +1432,7 @@ int32_t nvshmemrs_malloc(nvshmemrs_runtime_t runtime, size_t bytes, void **ptr);
 /// has the memory.
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: as `nvshmemrs_malloc`; INVALID_VALUE if the product overflows.
-/// @see OpenSHMEM 1.5 section 9.3.2 (`shmem_calloc`).
+/// @see OpenSHMEM 1.5 section 9.3.3 (`shmem_calloc`).
 int32_t nvshmemrs_calloc(nvshmemrs_runtime_t runtime, size_t count, size_t bytes, void **ptr);
 
 /// As `nvshmemrs_malloc`, aligned to `alignment`, a power of two that is a multiple of `sizeof(void *)` and
@@ -1541,7 +1541,7 @@ int32_t nvshmemrs_unfreed(nvshmemrs_runtime_t runtime, void *text, size_t bytes,
 /// Local.
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC.
-/// @see OpenSHMEM 1.5 section 9.3.5 (`shmem_ptr`).
+/// @see OpenSHMEM 1.5 section 9.1.8 (`shmem_ptr`).
 int32_t nvshmemrs_ptr(nvshmemrs_runtime_t runtime, const void *ptr, int32_t pe, void **peer_ptr);
 
 /// Whether `bytes` bytes at `ptr` lie within one live symmetric allocation of this PE: 1 or 0.
@@ -1550,7 +1550,7 @@ int32_t nvshmemrs_ptr(nvshmemrs_runtime_t runtime, const void *ptr, int32_t pe, 
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: NOT_INITIALIZED, BAD_HANDLE, INVALID_VALUE for NULL in place
 /// of `symmetric`.
-/// @see OpenSHMEM 1.5 section 9.2.2 (`shmem_addr_accessible`).
+/// @see OpenSHMEM 1.5 section 9.1.7 (`shmem_addr_accessible`).
 int32_t nvshmemrs_is_symmetric(nvshmemrs_runtime_t runtime,
                                const void *ptr,
                                size_t bytes,
@@ -1609,7 +1609,7 @@ int32_t nvshmemrs_version(int32_t *major, int32_t *minor, int32_t *patch);
 ///
 /// Local; needs no runtime.
 ///
-/// @see OpenSHMEM 1.5 section 9.1.8 (`shmem_info_get_name`).
+/// @see OpenSHMEM 1.5 section 9.1.10 (`shmem_info_get_name`).
 const char *nvshmemrs_name(void);
 
 /// One sentence for a status. NUL-terminated, static; never NULL.
@@ -1967,7 +1967,7 @@ int32_t nvshmemrs_pool_free(void *ptr, size_t bytes, int32_t device, void *cuda_
 /// after quiet, barrier or a signal. `source` and `dest` may overlap on the same PE.
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS; nothing is written.
-/// @see OpenSHMEM 1.5 section 9.5.1 (`shmem_putmem`).
+/// @see OpenSHMEM 1.5 section 9.6.1 (`shmem_putmem`).
 int32_t nvshmemrs_put(nvshmemrs_runtime_t runtime, void *dest, const void *source, size_t bytes, int32_t pe);
 
 /// Copies `bytes` bytes from the symmetric address `source` on PE `pe` to local memory at `dest`.
@@ -1975,7 +1975,7 @@ int32_t nvshmemrs_put(nvshmemrs_runtime_t runtime, void *dest, const void *sourc
 /// One-sided; may be queued on a stream. Returns when the data is in `dest`.
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS; nothing is written.
-/// @see OpenSHMEM 1.5 section 9.5.4 (`shmem_getmem`).
+/// @see OpenSHMEM 1.5 section 9.6.1 (`shmem_getmem`).
 int32_t nvshmemrs_get(nvshmemrs_runtime_t runtime, void *dest, const void *source, size_t bytes, int32_t pe);
 
 /// As `nvshmemrs_put`, but `source` may be reused only after `nvshmemrs_quiet`.
@@ -1983,7 +1983,7 @@ int32_t nvshmemrs_get(nvshmemrs_runtime_t runtime, void *dest, const void *sourc
 /// One-sided; may be queued on a stream.
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS; nothing is written.
-/// @see OpenSHMEM 1.5 section 9.6.1 (`shmem_putmem_nbi`).
+/// @see OpenSHMEM 1.5 section 9.6.2 (`shmem_putmem_nbi`).
 int32_t nvshmemrs_put_nbi(nvshmemrs_runtime_t runtime,
                           void *dest,
                           const void *source,
@@ -2009,7 +2009,7 @@ int32_t nvshmemrs_get_nbi(nvshmemrs_runtime_t runtime,
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
 /// is written.
-/// @see OpenSHMEM 1.5 section 9.5.2 (`shmem_p`).
+/// @see OpenSHMEM 1.5 section 9.6.1 (`shmem_p`).
 int32_t nvshmemrs_p8(nvshmemrs_runtime_t runtime, void *dest, uint8_t value, int32_t pe);
 
 /// Reads one 8-bit element from the symmetric address `source` on PE `pe`, in one access.
@@ -2017,7 +2017,7 @@ int32_t nvshmemrs_p8(nvshmemrs_runtime_t runtime, void *dest, uint8_t value, int
 /// One-sided. Given a stream, it returns when the stream has run it. `source` must be aligned to 1.
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
-/// @see OpenSHMEM 1.5 section 9.5.5 (`shmem_g`).
+/// @see OpenSHMEM 1.5 section 9.6.1 (`shmem_g`).
 int32_t nvshmemrs_g8(nvshmemrs_runtime_t runtime, const void *source, int32_t pe, uint8_t *value);
 
 /// Writes one 16-bit element to the symmetric address `dest` on PE `pe`, in one access.
@@ -2027,7 +2027,7 @@ int32_t nvshmemrs_g8(nvshmemrs_runtime_t runtime, const void *source, int32_t pe
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
 /// is written.
-/// @see OpenSHMEM 1.5 section 9.5.2 (`shmem_p`).
+/// @see OpenSHMEM 1.5 section 9.6.1 (`shmem_p`).
 int32_t nvshmemrs_p16(nvshmemrs_runtime_t runtime, void *dest, uint16_t value, int32_t pe);
 
 /// Reads one 16-bit element from the symmetric address `source` on PE `pe`, in one access.
@@ -2035,7 +2035,7 @@ int32_t nvshmemrs_p16(nvshmemrs_runtime_t runtime, void *dest, uint16_t value, i
 /// One-sided. Given a stream, it returns when the stream has run it. `source` must be aligned to 2.
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
-/// @see OpenSHMEM 1.5 section 9.5.5 (`shmem_g`).
+/// @see OpenSHMEM 1.5 section 9.6.1 (`shmem_g`).
 int32_t nvshmemrs_g16(nvshmemrs_runtime_t runtime, const void *source, int32_t pe, uint16_t *value);
 
 /// Writes one 32-bit element to the symmetric address `dest` on PE `pe`, in one access.
@@ -2045,7 +2045,7 @@ int32_t nvshmemrs_g16(nvshmemrs_runtime_t runtime, const void *source, int32_t p
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
 /// is written.
-/// @see OpenSHMEM 1.5 section 9.5.2 (`shmem_p`).
+/// @see OpenSHMEM 1.5 section 9.6.1 (`shmem_p`).
 int32_t nvshmemrs_p32(nvshmemrs_runtime_t runtime, void *dest, uint32_t value, int32_t pe);
 
 /// Reads one 32-bit element from the symmetric address `source` on PE `pe`, in one access.
@@ -2053,7 +2053,7 @@ int32_t nvshmemrs_p32(nvshmemrs_runtime_t runtime, void *dest, uint32_t value, i
 /// One-sided. Given a stream, it returns when the stream has run it. `source` must be aligned to 4.
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
-/// @see OpenSHMEM 1.5 section 9.5.5 (`shmem_g`).
+/// @see OpenSHMEM 1.5 section 9.6.1 (`shmem_g`).
 int32_t nvshmemrs_g32(nvshmemrs_runtime_t runtime, const void *source, int32_t pe, uint32_t *value);
 
 /// Writes one 64-bit element to the symmetric address `dest` on PE `pe`, in one access.
@@ -2063,7 +2063,7 @@ int32_t nvshmemrs_g32(nvshmemrs_runtime_t runtime, const void *source, int32_t p
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
 /// is written.
-/// @see OpenSHMEM 1.5 section 9.5.2 (`shmem_p`).
+/// @see OpenSHMEM 1.5 section 9.6.1 (`shmem_p`).
 int32_t nvshmemrs_p64(nvshmemrs_runtime_t runtime, void *dest, uint64_t value, int32_t pe);
 
 /// Reads one 64-bit element from the symmetric address `source` on PE `pe`, in one access.
@@ -2071,7 +2071,7 @@ int32_t nvshmemrs_p64(nvshmemrs_runtime_t runtime, void *dest, uint64_t value, i
 /// One-sided. Given a stream, it returns when the stream has run it. `source` must be aligned to 8.
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
-/// @see OpenSHMEM 1.5 section 9.5.5 (`shmem_g`).
+/// @see OpenSHMEM 1.5 section 9.6.1 (`shmem_g`).
 int32_t nvshmemrs_g64(nvshmemrs_runtime_t runtime, const void *source, int32_t pe, uint64_t *value);
 
 /// Fills `attr` with the defaults, version word included.
@@ -2167,7 +2167,7 @@ int32_t nvshmemrs_leave(nvshmemrs_runtime_t runtime);
 /// Local.
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: NOT_INITIALIZED, BAD_HANDLE, INVALID_VALUE for NULL.
-/// @see OpenSHMEM 1.5 section 9.1.5 (`shmem_my_pe`).
+/// @see OpenSHMEM 1.5 section 9.1.2 (`shmem_my_pe`).
 int32_t nvshmemrs_my_pe(nvshmemrs_runtime_t runtime, int32_t *pe);
 
 /// The GPU that this PE uses, as this process counts them; -1 if the heap is in host memory.
@@ -2183,7 +2183,7 @@ int32_t nvshmemrs_device(nvshmemrs_runtime_t runtime, int32_t *device);
 /// Local.
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: NOT_INITIALIZED, BAD_HANDLE, INVALID_VALUE for NULL.
-/// @see OpenSHMEM 1.5 section 9.1.6 (`shmem_n_pes`).
+/// @see OpenSHMEM 1.5 section 9.1.3 (`shmem_n_pes`).
 int32_t nvshmemrs_n_pes(nvshmemrs_runtime_t runtime, int32_t *n_pes);
 
 /// Whether the job is whole: success, or the error that every waiting call would return (PE_DIED with the
@@ -2490,7 +2490,7 @@ int32_t nvshmemrs_event_elapsed(nvshmemrs_event_t start, nvshmemrs_event_t end, 
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
 /// is written.
-/// @see OpenSHMEM 1.5 section 9.5.3 (`shmem_iput`).
+/// @see OpenSHMEM 1.5 section 9.6.1 (`shmem_iput`).
 int32_t nvshmemrs_iput(nvshmemrs_runtime_t runtime,
                        void *dest,
                        const void *source,
@@ -2508,7 +2508,7 @@ int32_t nvshmemrs_iput(nvshmemrs_runtime_t runtime,
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
 /// is written.
-/// @see OpenSHMEM 1.5 section 9.5.6 (`shmem_iget`).
+/// @see OpenSHMEM 1.5 section 9.6.1 (`shmem_iget`).
 int32_t nvshmemrs_iget(nvshmemrs_runtime_t runtime,
                        void *dest,
                        const void *source,
@@ -2574,7 +2574,7 @@ int32_t nvshmemrs_team_n_pes(nvshmemrs_runtime_t runtime, nvshmemrs_team_t team,
 /// Local.
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: BAD_HANDLE, PE_RANGE.
-/// @see OpenSHMEM 1.5 section 9.4.4 (`shmem_team_translate_pe`).
+/// @see OpenSHMEM 1.5 section 9.4.5 (`shmem_team_translate_pe`).
 int32_t nvshmemrs_team_translate_pe(nvshmemrs_runtime_t runtime,
                                     nvshmemrs_team_t src_team,
                                     int32_t src_pe,
@@ -2598,7 +2598,7 @@ int32_t nvshmemrs_team_config_default(nvshmemrs_team_config_t *config);
 /// @return `NVSHMEMRS_SUCCESS`, or an error, on every member, and no team is made: INVALID_VALUE, PE_RANGE,
 /// MISMATCH, PEER_ARGUMENT, NOT_SUPPORTED when a member is in 256 teams already; also BAD_HANDLE, PE_DIED,
 /// TIMEOUT, INTERRUPTED.
-/// @see OpenSHMEM 1.5 section 9.4.5 (`shmem_team_split_strided`).
+/// @see OpenSHMEM 1.5 section 9.4.6 (`shmem_team_split_strided`).
 int32_t nvshmemrs_team_split_strided(nvshmemrs_runtime_t runtime,
                                      nvshmemrs_team_t parent,
                                      int32_t start,
@@ -2615,7 +2615,7 @@ int32_t nvshmemrs_team_split_strided(nvshmemrs_runtime_t runtime,
 /// 0; a mask is an or of `nvshmemrs_team_config_mask`. Returns when every member knows the result.
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: as `nvshmemrs_team_split_strided`.
-/// @see OpenSHMEM 1.5 section 9.4.6 (`shmem_team_split_2d`).
+/// @see OpenSHMEM 1.5 section 9.4.7 (`shmem_team_split_2d`).
 int32_t nvshmemrs_team_split_2d(nvshmemrs_runtime_t runtime,
                                 nvshmemrs_team_t parent,
                                 int32_t xrange,
@@ -2656,7 +2656,7 @@ int32_t nvshmemrs_team_init(nvshmemrs_runtime_t runtime,
 /// Local. `config_mask` is an or of `nvshmemrs_team_config_mask`.
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: BAD_HANDLE, INVALID_VALUE.
-/// @see OpenSHMEM 1.5 section 9.4.3 (`shmem_team_get_config`).
+/// @see OpenSHMEM 1.5 section 9.4.4 (`shmem_team_get_config`).
 int32_t nvshmemrs_team_get_config(nvshmemrs_runtime_t runtime,
                                   nvshmemrs_team_t team,
                                   int64_t config_mask,
@@ -2670,7 +2670,7 @@ int32_t nvshmemrs_team_get_config(nvshmemrs_runtime_t runtime,
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: INVALID_VALUE for a predefined team, BAD_HANDLE, MISMATCH;
 /// also PE_DIED, TIMEOUT, INTERRUPTED.
-/// @see OpenSHMEM 1.5 section 9.4.7 (`shmem_team_destroy`).
+/// @see OpenSHMEM 1.5 section 9.4.8 (`shmem_team_destroy`).
 int32_t nvshmemrs_team_destroy(nvshmemrs_runtime_t runtime, nvshmemrs_team_t team);
 
 /// As `nvshmemrs_ptr` for the PE that is number `pe` in `team`.

@@ -28,7 +28,7 @@ pub extern "C" fn nvshmemrs_malloc(
 /// As `nvshmemrs_malloc` for `count` elements of `bytes` bytes each, and sets every byte to 0.
 ///
 /// Collective over TEAM_WORLD with the same `count` and `bytes`; includes a barrier. Returns when every PE
-/// has the memory. OpenSHMEM 1.5 section 9.3.2 (`shmem_calloc`).
+/// has the memory. OpenSHMEM 1.5 section 9.3.3 (`shmem_calloc`).
 /// Errors: as `nvshmemrs_malloc`; INVALID_VALUE if the product overflows.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_calloc(
@@ -195,7 +195,7 @@ pub extern "C" fn nvshmemrs_unfreed(
 /// The address at which this PE can load and store PE `pe`'s copy of the symmetric address `ptr`; NULL if
 /// it cannot.
 ///
-/// Local. OpenSHMEM 1.5 section 9.3.5 (`shmem_ptr`).
+/// Local. OpenSHMEM 1.5 section 9.1.8 (`shmem_ptr`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_ptr(
@@ -215,7 +215,7 @@ pub extern "C" fn nvshmemrs_ptr(
 
 /// Whether `bytes` bytes at `ptr` lie within one live symmetric allocation of this PE: 1 or 0.
 ///
-/// Local. OpenSHMEM 1.5 section 9.2.2 (`shmem_addr_accessible`).
+/// Local. OpenSHMEM 1.5 section 9.1.7 (`shmem_addr_accessible`).
 /// Errors: NOT_INITIALIZED, BAD_HANDLE, INVALID_VALUE for NULL in place of `symmetric`.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_is_symmetric(

@@ -39,7 +39,7 @@ pub extern "C" fn nvshmemrs_version(major: *mut i32, minor: *mut i32, patch: *mu
 
 /// The library's name and version, for people. NUL-terminated, static.
 ///
-/// Local; needs no runtime. OpenSHMEM 1.5 section 9.1.8 (`shmem_info_get_name`).
+/// Local; needs no runtime. OpenSHMEM 1.5 section 9.1.10 (`shmem_info_get_name`).
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_name() -> *const c_char {
     guard::plain(text::EMPTY.as_ptr(), || text::NAME.as_ptr())

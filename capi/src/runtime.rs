@@ -163,7 +163,7 @@ pub extern "C" fn nvshmemrs_leave(runtime: nvshmemrs_runtime_t) -> i32 {
 
 /// This PE's number, 0 to `n_pes` - 1.
 ///
-/// Local. OpenSHMEM 1.5 section 9.1.5 (`shmem_my_pe`).
+/// Local. OpenSHMEM 1.5 section 9.1.2 (`shmem_my_pe`).
 /// Errors: NOT_INITIALIZED, BAD_HANDLE, INVALID_VALUE for NULL.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_my_pe(runtime: nvshmemrs_runtime_t, pe: *mut i32) -> i32 {
@@ -183,7 +183,7 @@ pub extern "C" fn nvshmemrs_device(runtime: nvshmemrs_runtime_t, device: *mut i3
 
 /// The number of PEs in the job.
 ///
-/// Local. OpenSHMEM 1.5 section 9.1.6 (`shmem_n_pes`).
+/// Local. OpenSHMEM 1.5 section 9.1.3 (`shmem_n_pes`).
 /// Errors: NOT_INITIALIZED, BAD_HANDLE, INVALID_VALUE for NULL.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_n_pes(runtime: nvshmemrs_runtime_t, n_pes: *mut i32) -> i32 {

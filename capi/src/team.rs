@@ -40,7 +40,7 @@ pub extern "C" fn nvshmemrs_team_n_pes(
 /// The number in `dest_team` of the PE that is `src_pe` in `src_team`, or -1 if it is not a member of
 /// `dest_team`.
 ///
-/// Local. OpenSHMEM 1.5 section 9.4.4 (`shmem_team_translate_pe`).
+/// Local. OpenSHMEM 1.5 section 9.4.5 (`shmem_team_translate_pe`).
 /// Errors: BAD_HANDLE, PE_RANGE.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_team_translate_pe(
@@ -71,7 +71,7 @@ pub extern "C" fn nvshmemrs_team_config_default(config: *mut nvshmemrs_team_conf
 ///
 /// Collective over `parent` with the same arguments. `config` may be NULL if `config_mask` is 0;
 /// `config_mask` is an or of `nvshmemrs_team_config_mask`. Returns when every member knows the result.
-/// OpenSHMEM 1.5 section 9.4.5 (`shmem_team_split_strided`).
+/// OpenSHMEM 1.5 section 9.4.6 (`shmem_team_split_strided`).
 /// Errors, on every member, and no team is made: INVALID_VALUE, PE_RANGE, MISMATCH, PEER_ARGUMENT,
 /// NOT_SUPPORTED when a member is in 256 teams already; also BAD_HANDLE, PE_DIED, TIMEOUT, INTERRUPTED.
 #[unsafe(no_mangle)]
@@ -98,7 +98,7 @@ pub extern "C" fn nvshmemrs_team_split_strided(
 ///
 /// Collective over `parent` with the same arguments. `xconfig` and `yconfig` may be NULL if their masks are
 /// 0; a mask is an or of `nvshmemrs_team_config_mask`. Returns when every member knows the result.
-/// OpenSHMEM 1.5 section 9.4.6 (`shmem_team_split_2d`).
+/// OpenSHMEM 1.5 section 9.4.7 (`shmem_team_split_2d`).
 /// Errors: as `nvshmemrs_team_split_strided`.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_team_split_2d(
@@ -167,7 +167,7 @@ pub extern "C" fn nvshmemrs_team_init(
 
 /// Gives the fields of a team's configuration that `config_mask` selects; the others have their defaults.
 ///
-/// Local. `config_mask` is an or of `nvshmemrs_team_config_mask`. OpenSHMEM 1.5 section 9.4.3
+/// Local. `config_mask` is an or of `nvshmemrs_team_config_mask`. OpenSHMEM 1.5 section 9.4.4
 /// (`shmem_team_get_config`).
 /// Errors: BAD_HANDLE, INVALID_VALUE.
 #[unsafe(no_mangle)]
@@ -192,7 +192,7 @@ pub extern "C" fn nvshmemrs_team_get_config(
 /// one of its collectives half-way, this PE's part of the team goes without waiting for the others, and
 /// what of it is still on streams of the GPU does nothing.
 ///
-/// Collective over `team`. Returns when every member has called it. OpenSHMEM 1.5 section 9.4.7
+/// Collective over `team`. Returns when every member has called it. OpenSHMEM 1.5 section 9.4.8
 /// (`shmem_team_destroy`).
 /// Errors: INVALID_VALUE for a predefined team, BAD_HANDLE, MISMATCH; also PE_DIED, TIMEOUT, INTERRUPTED.
 #[unsafe(no_mangle)]

@@ -1381,7 +1381,7 @@ module nvshmemrs_ffi
     !> Collective over `team`, same `bytes`, `root` and symmetric addresses; may be queued on a stream. Returns when
     !> `dest` is written here and `source` may be reused.
     !>
-    !> @note OpenSHMEM 1.5 section 9.9.5 (`shmem_broadcastmem`).
+    !> @note OpenSHMEM 1.5 section 9.9.7 (`shmem_broadcastmem`).
     function nvshmemrs_broadcast(runtime, team, dest, source, bytes, root) result(answer) bind(C, &
         name="nvshmemrs_broadcast")
       import
@@ -1427,7 +1427,7 @@ module nvshmemrs_ffi
     !> Collective over `team`, same `bytes` and symmetric addresses; may be queued on a stream. Returns when `dest`
     !> is written here and `source` may be reused.
     !>
-    !> @note OpenSHMEM 1.5 section 9.9.6 (`shmem_fcollectmem`).
+    !> @note OpenSHMEM 1.5 section 9.9.8 (`shmem_fcollectmem`).
     function nvshmemrs_fcollect(runtime, team, dest, source, bytes) result(answer) bind(C, &
         name="nvshmemrs_fcollect")
       import
@@ -1446,7 +1446,7 @@ module nvshmemrs_ffi
     !> Collective over `team`, same symmetric address `dest`; may be queued on a stream. Returns when `dest` is
     !> written here and `source` may be reused.
     !>
-    !> @note OpenSHMEM 1.5 section 9.9.6 (`shmem_collectmem`).
+    !> @note OpenSHMEM 1.5 section 9.9.8 (`shmem_collectmem`).
     function nvshmemrs_collect(runtime, team, dest, source, bytes) result(answer) bind(C, name="nvshmemrs_collect")
       import
       integer(c_int64_t), value :: runtime ! unsigned in C
@@ -1464,7 +1464,7 @@ module nvshmemrs_ffi
     !> Collective over `team`, same `bytes` and symmetric addresses; may be queued on a stream. Returns when `dest`
     !> is written here and `source` may be reused.
     !>
-    !> @note OpenSHMEM 1.5 section 9.9.7 (`shmem_alltoallmem`).
+    !> @note OpenSHMEM 1.5 section 9.9.5 (`shmem_alltoallmem`).
     function nvshmemrs_alltoall(runtime, team, dest, source, bytes) result(answer) bind(C, &
         name="nvshmemrs_alltoall")
       import
@@ -1484,7 +1484,7 @@ module nvshmemrs_ffi
     !> Collective over `team`, same arguments and symmetric addresses; may be queued on a stream. Returns when `dest`
     !> is written here and `source` may be reused.
     !>
-    !> @note OpenSHMEM 1.5 section 9.9.8 (`shmem_alltoallsmem`).
+    !> @note OpenSHMEM 1.5 section 9.9.6 (`shmem_alltoallsmem`).
     function nvshmemrs_alltoalls(runtime, team, dest, source, dest_stride, source_stride, element_bytes, &
         count) result(answer) bind(C, name="nvshmemrs_alltoalls")
       import
@@ -1650,7 +1650,7 @@ module nvshmemrs_ffi
     !> Collective over TEAM_WORLD with the same `count` and `bytes`; includes a barrier. Returns when every PE has
     !> the memory.
     !>
-    !> @note OpenSHMEM 1.5 section 9.3.2 (`shmem_calloc`).
+    !> @note OpenSHMEM 1.5 section 9.3.3 (`shmem_calloc`).
     function nvshmemrs_calloc(runtime, count, bytes, ptr) result(answer) bind(C, name="nvshmemrs_calloc")
       import
       integer(c_int64_t), value :: runtime ! unsigned in C
@@ -1807,7 +1807,7 @@ module nvshmemrs_ffi
     !>
     !> Local.
     !>
-    !> @note OpenSHMEM 1.5 section 9.3.5 (`shmem_ptr`).
+    !> @note OpenSHMEM 1.5 section 9.1.8 (`shmem_ptr`).
     function nvshmemrs_ptr(runtime, ptr, pe, peer_ptr) result(answer) bind(C, name="nvshmemrs_ptr")
       import
       integer(c_int64_t), value :: runtime ! unsigned in C
@@ -1822,7 +1822,7 @@ module nvshmemrs_ffi
     !>
     !> Local.
     !>
-    !> @note OpenSHMEM 1.5 section 9.2.2 (`shmem_addr_accessible`).
+    !> @note OpenSHMEM 1.5 section 9.1.7 (`shmem_addr_accessible`).
     function nvshmemrs_is_symmetric(runtime, ptr, bytes, symmetric) result(answer) bind(C, &
         name="nvshmemrs_is_symmetric")
       import
@@ -1917,7 +1917,7 @@ module nvshmemrs_ffi
     !>
     !> Local; needs no runtime.
     !>
-    !> @note OpenSHMEM 1.5 section 9.1.8 (`shmem_info_get_name`).
+    !> @note OpenSHMEM 1.5 section 9.1.10 (`shmem_info_get_name`).
     function nvshmemrs_name() result(answer) bind(C, name="nvshmemrs_name")
       import
       !> 
@@ -2386,7 +2386,7 @@ module nvshmemrs_ffi
     !> One-sided; may be queued on a stream. Returns when `source` may be reused; the data is visible on `pe` after
     !> quiet, barrier or a signal. `source` and `dest` may overlap on the same PE.
     !>
-    !> @note OpenSHMEM 1.5 section 9.5.1 (`shmem_putmem`).
+    !> @note OpenSHMEM 1.5 section 9.6.1 (`shmem_putmem`).
     function nvshmemrs_put(runtime, dest, source, bytes, pe) result(answer) bind(C, name="nvshmemrs_put")
       import
       integer(c_int64_t), value :: runtime ! unsigned in C
@@ -2402,7 +2402,7 @@ module nvshmemrs_ffi
     !>
     !> One-sided; may be queued on a stream. Returns when the data is in `dest`.
     !>
-    !> @note OpenSHMEM 1.5 section 9.5.4 (`shmem_getmem`).
+    !> @note OpenSHMEM 1.5 section 9.6.1 (`shmem_getmem`).
     function nvshmemrs_get(runtime, dest, source, bytes, pe) result(answer) bind(C, name="nvshmemrs_get")
       import
       integer(c_int64_t), value :: runtime ! unsigned in C
@@ -2418,7 +2418,7 @@ module nvshmemrs_ffi
     !>
     !> One-sided; may be queued on a stream.
     !>
-    !> @note OpenSHMEM 1.5 section 9.6.1 (`shmem_putmem_nbi`).
+    !> @note OpenSHMEM 1.5 section 9.6.2 (`shmem_putmem_nbi`).
     function nvshmemrs_put_nbi(runtime, dest, source, bytes, pe) result(answer) bind(C, name="nvshmemrs_put_nbi")
       import
       integer(c_int64_t), value :: runtime ! unsigned in C
@@ -2451,7 +2451,7 @@ module nvshmemrs_ffi
     !> One-sided; may be queued on a stream. Visible on `pe` after quiet, barrier or a signal. `dest` must be aligned
     !> to 1.
     !>
-    !> @note OpenSHMEM 1.5 section 9.5.2 (`shmem_p`).
+    !> @note OpenSHMEM 1.5 section 9.6.1 (`shmem_p`).
     function nvshmemrs_p8(runtime, dest, value, pe) result(answer) bind(C, name="nvshmemrs_p8")
       import
       integer(c_int64_t), value :: runtime ! unsigned in C
@@ -2466,7 +2466,7 @@ module nvshmemrs_ffi
     !>
     !> One-sided. Given a stream, it returns when the stream has run it. `source` must be aligned to 1.
     !>
-    !> @note OpenSHMEM 1.5 section 9.5.5 (`shmem_g`).
+    !> @note OpenSHMEM 1.5 section 9.6.1 (`shmem_g`).
     function nvshmemrs_g8(runtime, source, pe, value) result(answer) bind(C, name="nvshmemrs_g8")
       import
       integer(c_int64_t), value :: runtime ! unsigned in C
@@ -2482,7 +2482,7 @@ module nvshmemrs_ffi
     !> One-sided; may be queued on a stream. Visible on `pe` after quiet, barrier or a signal. `dest` must be aligned
     !> to 2.
     !>
-    !> @note OpenSHMEM 1.5 section 9.5.2 (`shmem_p`).
+    !> @note OpenSHMEM 1.5 section 9.6.1 (`shmem_p`).
     function nvshmemrs_p16(runtime, dest, value, pe) result(answer) bind(C, name="nvshmemrs_p16")
       import
       integer(c_int64_t), value :: runtime ! unsigned in C
@@ -2497,7 +2497,7 @@ module nvshmemrs_ffi
     !>
     !> One-sided. Given a stream, it returns when the stream has run it. `source` must be aligned to 2.
     !>
-    !> @note OpenSHMEM 1.5 section 9.5.5 (`shmem_g`).
+    !> @note OpenSHMEM 1.5 section 9.6.1 (`shmem_g`).
     function nvshmemrs_g16(runtime, source, pe, value) result(answer) bind(C, name="nvshmemrs_g16")
       import
       integer(c_int64_t), value :: runtime ! unsigned in C
@@ -2513,7 +2513,7 @@ module nvshmemrs_ffi
     !> One-sided; may be queued on a stream. Visible on `pe` after quiet, barrier or a signal. `dest` must be aligned
     !> to 4.
     !>
-    !> @note OpenSHMEM 1.5 section 9.5.2 (`shmem_p`).
+    !> @note OpenSHMEM 1.5 section 9.6.1 (`shmem_p`).
     function nvshmemrs_p32(runtime, dest, value, pe) result(answer) bind(C, name="nvshmemrs_p32")
       import
       integer(c_int64_t), value :: runtime ! unsigned in C
@@ -2528,7 +2528,7 @@ module nvshmemrs_ffi
     !>
     !> One-sided. Given a stream, it returns when the stream has run it. `source` must be aligned to 4.
     !>
-    !> @note OpenSHMEM 1.5 section 9.5.5 (`shmem_g`).
+    !> @note OpenSHMEM 1.5 section 9.6.1 (`shmem_g`).
     function nvshmemrs_g32(runtime, source, pe, value) result(answer) bind(C, name="nvshmemrs_g32")
       import
       integer(c_int64_t), value :: runtime ! unsigned in C
@@ -2544,7 +2544,7 @@ module nvshmemrs_ffi
     !> One-sided; may be queued on a stream. Visible on `pe` after quiet, barrier or a signal. `dest` must be aligned
     !> to 8.
     !>
-    !> @note OpenSHMEM 1.5 section 9.5.2 (`shmem_p`).
+    !> @note OpenSHMEM 1.5 section 9.6.1 (`shmem_p`).
     function nvshmemrs_p64(runtime, dest, value, pe) result(answer) bind(C, name="nvshmemrs_p64")
       import
       integer(c_int64_t), value :: runtime ! unsigned in C
@@ -2559,7 +2559,7 @@ module nvshmemrs_ffi
     !>
     !> One-sided. Given a stream, it returns when the stream has run it. `source` must be aligned to 8.
     !>
-    !> @note OpenSHMEM 1.5 section 9.5.5 (`shmem_g`).
+    !> @note OpenSHMEM 1.5 section 9.6.1 (`shmem_g`).
     function nvshmemrs_g64(runtime, source, pe, value) result(answer) bind(C, name="nvshmemrs_g64")
       import
       integer(c_int64_t), value :: runtime ! unsigned in C
@@ -2701,7 +2701,7 @@ module nvshmemrs_ffi
     !>
     !> Local.
     !>
-    !> @note OpenSHMEM 1.5 section 9.1.5 (`shmem_my_pe`).
+    !> @note OpenSHMEM 1.5 section 9.1.2 (`shmem_my_pe`).
     function nvshmemrs_my_pe(runtime, pe) result(answer) bind(C, name="nvshmemrs_my_pe")
       import
       integer(c_int64_t), value :: runtime ! unsigned in C
@@ -2727,7 +2727,7 @@ module nvshmemrs_ffi
     !>
     !> Local.
     !>
-    !> @note OpenSHMEM 1.5 section 9.1.6 (`shmem_n_pes`).
+    !> @note OpenSHMEM 1.5 section 9.1.3 (`shmem_n_pes`).
     function nvshmemrs_n_pes(runtime, n_pes) result(answer) bind(C, name="nvshmemrs_n_pes")
       import
       integer(c_int64_t), value :: runtime ! unsigned in C
@@ -3165,7 +3165,7 @@ module nvshmemrs_ffi
     !> One-sided; may be queued on a stream. Returns when `source` may be reused; the data is visible on `pe` after
     !> quiet, barrier or a signal.
     !>
-    !> @note OpenSHMEM 1.5 section 9.5.3 (`shmem_iput`).
+    !> @note OpenSHMEM 1.5 section 9.6.1 (`shmem_iput`).
     function nvshmemrs_iput(runtime, dest, source, dest_stride, source_stride, element_bytes, count, &
         pe) result(answer) bind(C, name="nvshmemrs_iput")
       import
@@ -3187,7 +3187,7 @@ module nvshmemrs_ffi
     !>
     !> One-sided; may be queued on a stream. Returns when the data is in `dest`.
     !>
-    !> @note OpenSHMEM 1.5 section 9.5.6 (`shmem_iget`).
+    !> @note OpenSHMEM 1.5 section 9.6.1 (`shmem_iget`).
     function nvshmemrs_iget(runtime, dest, source, dest_stride, source_stride, element_bytes, count, &
         pe) result(answer) bind(C, name="nvshmemrs_iget")
       import
@@ -3280,7 +3280,7 @@ module nvshmemrs_ffi
     !>
     !> Local.
     !>
-    !> @note OpenSHMEM 1.5 section 9.4.4 (`shmem_team_translate_pe`).
+    !> @note OpenSHMEM 1.5 section 9.4.5 (`shmem_team_translate_pe`).
     function nvshmemrs_team_translate_pe(runtime, src_team, src_pe, dest_team, dest_pe) result(answer) bind(C, &
         name="nvshmemrs_team_translate_pe")
       import
@@ -3311,7 +3311,7 @@ module nvshmemrs_ffi
     !> Collective over `parent` with the same arguments. `config` may be NULL if `config_mask` is 0; `config_mask` is
     !> an or of `nvshmemrs_team_config_mask`. Returns when every member knows the result.
     !>
-    !> @note OpenSHMEM 1.5 section 9.4.5 (`shmem_team_split_strided`).
+    !> @note OpenSHMEM 1.5 section 9.4.6 (`shmem_team_split_strided`).
     function nvshmemrs_team_split_strided(runtime, parent, start, stride, size, config, config_mask, &
         team) result(answer) bind(C, name="nvshmemrs_team_split_strided")
       import
@@ -3335,7 +3335,7 @@ module nvshmemrs_ffi
     !> Collective over `parent` with the same arguments. `xconfig` and `yconfig` may be NULL if their masks are 0; a
     !> mask is an or of `nvshmemrs_team_config_mask`. Returns when every member knows the result.
     !>
-    !> @note OpenSHMEM 1.5 section 9.4.6 (`shmem_team_split_2d`).
+    !> @note OpenSHMEM 1.5 section 9.4.7 (`shmem_team_split_2d`).
     function nvshmemrs_team_split_2d(runtime, parent, xrange, xconfig, xconfig_mask, yconfig, yconfig_mask, xteam, &
         yteam) result(answer) bind(C, name="nvshmemrs_team_split_2d")
       import
@@ -3391,7 +3391,7 @@ module nvshmemrs_ffi
     !>
     !> Local. `config_mask` is an or of `nvshmemrs_team_config_mask`.
     !>
-    !> @note OpenSHMEM 1.5 section 9.4.3 (`shmem_team_get_config`).
+    !> @note OpenSHMEM 1.5 section 9.4.4 (`shmem_team_get_config`).
     function nvshmemrs_team_get_config(runtime, team, config_mask, config) result(answer) bind(C, &
         name="nvshmemrs_team_get_config")
       import
@@ -3409,7 +3409,7 @@ module nvshmemrs_ffi
     !>
     !> Collective over `team`. Returns when every member has called it.
     !>
-    !> @note OpenSHMEM 1.5 section 9.4.7 (`shmem_team_destroy`).
+    !> @note OpenSHMEM 1.5 section 9.4.8 (`shmem_team_destroy`).
     function nvshmemrs_team_destroy(runtime, team) result(answer) bind(C, name="nvshmemrs_team_destroy")
       import
       integer(c_int64_t), value :: runtime ! unsigned in C

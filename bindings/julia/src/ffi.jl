@@ -2018,7 +2018,7 @@ NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, PE\\_RANGE, PEER\\_ARGUMENT; also PE\\_DIED,
 
 # Standard
 
-OpenSHMEM 1.5 section 9.9.5 (`shmem_broadcastmem`).
+OpenSHMEM 1.5 section 9.9.7 (`shmem_broadcastmem`).
 """
 function nvshmemrs_broadcast(runtime, team, dest, source, bytes, root)
     ccall(pointer_broadcast[], Int32, (UInt64, UInt64, Ptr{Cvoid}, Ptr{Cvoid}, Csize_t, Int32),
@@ -2075,7 +2075,7 @@ Returns when `dest` is written here and `source` may be reused.
 
 # Standard
 
-OpenSHMEM 1.5 section 9.9.6 (`shmem_fcollectmem`).
+OpenSHMEM 1.5 section 9.9.8 (`shmem_fcollectmem`).
 """
 function nvshmemrs_fcollect(runtime, team, dest, source, bytes)
     ccall(pointer_fcollect[], Int32, (UInt64, UInt64, Ptr{Cvoid}, Ptr{Cvoid}, Csize_t), runtime,
@@ -2102,7 +2102,7 @@ when `dest` is written here and `source` may be reused.
 
 # Standard
 
-OpenSHMEM 1.5 section 9.9.6 (`shmem_collectmem`).
+OpenSHMEM 1.5 section 9.9.8 (`shmem_collectmem`).
 """
 function nvshmemrs_collect(runtime, team, dest, source, bytes)
     ccall(pointer_collect[], Int32, (UInt64, UInt64, Ptr{Cvoid}, Ptr{Cvoid}, Csize_t), runtime,
@@ -2129,7 +2129,7 @@ Returns when `dest` is written here and `source` may be reused.
 
 # Standard
 
-OpenSHMEM 1.5 section 9.9.7 (`shmem_alltoallmem`).
+OpenSHMEM 1.5 section 9.9.5 (`shmem_alltoallmem`).
 """
 function nvshmemrs_alltoall(runtime, team, dest, source, bytes)
     ccall(pointer_alltoall[], Int32, (UInt64, UInt64, Ptr{Cvoid}, Ptr{Cvoid}, Csize_t), runtime,
@@ -2157,7 +2157,7 @@ Returns when `dest` is written here and `source` may be reused.
 
 # Standard
 
-OpenSHMEM 1.5 section 9.9.8 (`shmem_alltoallsmem`).
+OpenSHMEM 1.5 section 9.9.6 (`shmem_alltoallsmem`).
 """
 function nvshmemrs_alltoalls(runtime, team, dest, source, dest_stride, source_stride, element_bytes, count)
     ccall(pointer_alltoalls[], Int32, (UInt64, UInt64, Ptr{Cvoid}, Ptr{Cvoid}, Cptrdiff_t,
@@ -2395,7 +2395,7 @@ overflows.
 
 # Standard
 
-OpenSHMEM 1.5 section 9.3.2 (`shmem_calloc`).
+OpenSHMEM 1.5 section 9.3.3 (`shmem_calloc`).
 """
 function nvshmemrs_calloc(runtime, count, bytes, ptr)
     ccall(pointer_calloc[], Int32, (UInt64, Csize_t, Csize_t, Ptr{Ptr{Cvoid}}), runtime, count,
@@ -2639,7 +2639,7 @@ Local.
 
 # Standard
 
-OpenSHMEM 1.5 section 9.3.5 (`shmem_ptr`).
+OpenSHMEM 1.5 section 9.1.8 (`shmem_ptr`).
 """
 function nvshmemrs_ptr(runtime, ptr, pe, peer_ptr)
     ccall(pointer_ptr[], Int32, (UInt64, Ptr{Cvoid}, Int32, Ptr{Ptr{Cvoid}}), runtime, ptr, pe,
@@ -2664,7 +2664,7 @@ of `symmetric`.
 
 # Standard
 
-OpenSHMEM 1.5 section 9.2.2 (`shmem_addr_accessible`).
+OpenSHMEM 1.5 section 9.1.7 (`shmem_addr_accessible`).
 """
 function nvshmemrs_is_symmetric(runtime, ptr, bytes, symmetric)
     ccall(pointer_is_symmetric[], Int32, (UInt64, Ptr{Cvoid}, Csize_t, Ptr{Int32}), runtime,
@@ -2813,7 +2813,7 @@ Local; needs no runtime.
 
 # Standard
 
-OpenSHMEM 1.5 section 9.1.8 (`shmem_info_get_name`).
+OpenSHMEM 1.5 section 9.1.10 (`shmem_info_get_name`).
 """
 function nvshmemrs_name()
     ccall(pointer_name[], Cstring, ())
@@ -3444,7 +3444,7 @@ same PE.
 
 # Standard
 
-OpenSHMEM 1.5 section 9.5.1 (`shmem_putmem`).
+OpenSHMEM 1.5 section 9.6.1 (`shmem_putmem`).
 """
 function nvshmemrs_put(runtime, dest, source, bytes, pe)
     ccall(pointer_put[], Int32, (UInt64, Ptr{Cvoid}, Ptr{Cvoid}, Csize_t, Int32), runtime, dest,
@@ -3469,7 +3469,7 @@ One-sided; may be queued on a stream. Returns when the data is in `dest`.
 
 # Standard
 
-OpenSHMEM 1.5 section 9.5.4 (`shmem_getmem`).
+OpenSHMEM 1.5 section 9.6.1 (`shmem_getmem`).
 """
 function nvshmemrs_get(runtime, dest, source, bytes, pe)
     ccall(pointer_get[], Int32, (UInt64, Ptr{Cvoid}, Ptr{Cvoid}, Csize_t, Int32), runtime, dest,
@@ -3493,7 +3493,7 @@ One-sided; may be queued on a stream.
 
 # Standard
 
-OpenSHMEM 1.5 section 9.6.1 (`shmem_putmem_nbi`).
+OpenSHMEM 1.5 section 9.6.2 (`shmem_putmem_nbi`).
 """
 function nvshmemrs_put_nbi(runtime, dest, source, bytes, pe)
     ccall(pointer_put_nbi[], Int32, (UInt64, Ptr{Cvoid}, Ptr{Cvoid}, Csize_t, Int32), runtime,
@@ -3542,7 +3542,7 @@ nothing is written.
 
 # Standard
 
-OpenSHMEM 1.5 section 9.5.2 (`shmem_p`).
+OpenSHMEM 1.5 section 9.6.1 (`shmem_p`).
 """
 function nvshmemrs_p8(runtime, dest, value, pe)
     ccall(pointer_p8[], Int32, (UInt64, Ptr{Cvoid}, UInt8, Int32), runtime, dest, value, pe)
@@ -3566,7 +3566,7 @@ to 1.
 
 # Standard
 
-OpenSHMEM 1.5 section 9.5.5 (`shmem_g`).
+OpenSHMEM 1.5 section 9.6.1 (`shmem_g`).
 """
 function nvshmemrs_g8(runtime, source, pe, value)
     ccall(pointer_g8[], Int32, (UInt64, Ptr{Cvoid}, Int32, Ptr{UInt8}), runtime, source, pe,
@@ -3591,7 +3591,7 @@ nothing is written.
 
 # Standard
 
-OpenSHMEM 1.5 section 9.5.2 (`shmem_p`).
+OpenSHMEM 1.5 section 9.6.1 (`shmem_p`).
 """
 function nvshmemrs_p16(runtime, dest, value, pe)
     ccall(pointer_p16[], Int32, (UInt64, Ptr{Cvoid}, UInt16, Int32), runtime, dest, value, pe)
@@ -3615,7 +3615,7 @@ to 2.
 
 # Standard
 
-OpenSHMEM 1.5 section 9.5.5 (`shmem_g`).
+OpenSHMEM 1.5 section 9.6.1 (`shmem_g`).
 """
 function nvshmemrs_g16(runtime, source, pe, value)
     ccall(pointer_g16[], Int32, (UInt64, Ptr{Cvoid}, Int32, Ptr{UInt16}), runtime, source, pe,
@@ -3640,7 +3640,7 @@ nothing is written.
 
 # Standard
 
-OpenSHMEM 1.5 section 9.5.2 (`shmem_p`).
+OpenSHMEM 1.5 section 9.6.1 (`shmem_p`).
 """
 function nvshmemrs_p32(runtime, dest, value, pe)
     ccall(pointer_p32[], Int32, (UInt64, Ptr{Cvoid}, UInt32, Int32), runtime, dest, value, pe)
@@ -3664,7 +3664,7 @@ to 4.
 
 # Standard
 
-OpenSHMEM 1.5 section 9.5.5 (`shmem_g`).
+OpenSHMEM 1.5 section 9.6.1 (`shmem_g`).
 """
 function nvshmemrs_g32(runtime, source, pe, value)
     ccall(pointer_g32[], Int32, (UInt64, Ptr{Cvoid}, Int32, Ptr{UInt32}), runtime, source, pe,
@@ -3689,7 +3689,7 @@ nothing is written.
 
 # Standard
 
-OpenSHMEM 1.5 section 9.5.2 (`shmem_p`).
+OpenSHMEM 1.5 section 9.6.1 (`shmem_p`).
 """
 function nvshmemrs_p64(runtime, dest, value, pe)
     ccall(pointer_p64[], Int32, (UInt64, Ptr{Cvoid}, UInt64, Int32), runtime, dest, value, pe)
@@ -3713,7 +3713,7 @@ to 8.
 
 # Standard
 
-OpenSHMEM 1.5 section 9.5.5 (`shmem_g`).
+OpenSHMEM 1.5 section 9.6.1 (`shmem_g`).
 """
 function nvshmemrs_g64(runtime, source, pe, value)
     ccall(pointer_g64[], Int32, (UInt64, Ptr{Cvoid}, Int32, Ptr{UInt64}), runtime, source, pe,
@@ -3951,7 +3951,7 @@ Local.
 
 # Standard
 
-OpenSHMEM 1.5 section 9.1.5 (`shmem_my_pe`).
+OpenSHMEM 1.5 section 9.1.2 (`shmem_my_pe`).
 """
 function nvshmemrs_my_pe(runtime, pe)
     ccall(pointer_my_pe[], Int32, (UInt64, Ptr{Int32}), runtime, pe)
@@ -3995,7 +3995,7 @@ Local.
 
 # Standard
 
-OpenSHMEM 1.5 section 9.1.6 (`shmem_n_pes`).
+OpenSHMEM 1.5 section 9.1.3 (`shmem_n_pes`).
 """
 function nvshmemrs_n_pes(runtime, n_pes)
     ccall(pointer_n_pes[], Int32, (UInt64, Ptr{Int32}), runtime, n_pes)
@@ -4703,7 +4703,7 @@ nothing is written.
 
 # Standard
 
-OpenSHMEM 1.5 section 9.5.3 (`shmem_iput`).
+OpenSHMEM 1.5 section 9.6.1 (`shmem_iput`).
 """
 function nvshmemrs_iput(runtime, dest, source, dest_stride, source_stride, element_bytes, count, pe)
     ccall(pointer_iput[], Int32, (UInt64, Ptr{Cvoid}, Ptr{Cvoid}, Cptrdiff_t, Cptrdiff_t,
@@ -4733,7 +4733,7 @@ nothing is written.
 
 # Standard
 
-OpenSHMEM 1.5 section 9.5.6 (`shmem_iget`).
+OpenSHMEM 1.5 section 9.6.1 (`shmem_iget`).
 """
 function nvshmemrs_iget(runtime, dest, source, dest_stride, source_stride, element_bytes, count, pe)
     ccall(pointer_iget[], Int32, (UInt64, Ptr{Cvoid}, Ptr{Cvoid}, Cptrdiff_t, Cptrdiff_t,
@@ -4859,7 +4859,7 @@ Local.
 
 # Standard
 
-OpenSHMEM 1.5 section 9.4.4 (`shmem_team_translate_pe`).
+OpenSHMEM 1.5 section 9.4.5 (`shmem_team_translate_pe`).
 """
 function nvshmemrs_team_translate_pe(runtime, src_team, src_pe, dest_team, dest_pe)
     ccall(pointer_team_translate_pe[], Int32, (UInt64, UInt64, Int32, UInt64, Ptr{Int32}),
@@ -4912,7 +4912,7 @@ BAD\\_HANDLE, PE\\_DIED, TIMEOUT, INTERRUPTED.
 
 # Standard
 
-OpenSHMEM 1.5 section 9.4.5 (`shmem_team_split_strided`).
+OpenSHMEM 1.5 section 9.4.6 (`shmem_team_split_strided`).
 """
 function nvshmemrs_team_split_strided(runtime, parent, start, stride, size, config, config_mask, team)
     ccall(pointer_team_split_strided[], Int32, (UInt64, UInt64, Int32, Int32, Int32,
@@ -4942,7 +4942,7 @@ member knows the result.
 
 # Standard
 
-OpenSHMEM 1.5 section 9.4.6 (`shmem_team_split_2d`).
+OpenSHMEM 1.5 section 9.4.7 (`shmem_team_split_2d`).
 """
 function nvshmemrs_team_split_2d(runtime, parent, xrange, xconfig, xconfig_mask, yconfig, yconfig_mask, xteam, yteam)
     ccall(pointer_team_split_2d[], Int32, (UInt64, UInt64, Int32, Ptr{TeamConfig}, Int64,
@@ -5020,7 +5020,7 @@ Local. `config_mask` is an or of `nvshmemrs_team_config_mask`.
 
 # Standard
 
-OpenSHMEM 1.5 section 9.4.3 (`shmem_team_get_config`).
+OpenSHMEM 1.5 section 9.4.4 (`shmem_team_get_config`).
 """
 function nvshmemrs_team_get_config(runtime, team, config_mask, config)
     ccall(pointer_team_get_config[], Int32, (UInt64, UInt64, Int64, Ptr{TeamConfig}), runtime,
@@ -5046,7 +5046,7 @@ also PE\\_DIED, TIMEOUT, INTERRUPTED.
 
 # Standard
 
-OpenSHMEM 1.5 section 9.4.7 (`shmem_team_destroy`).
+OpenSHMEM 1.5 section 9.4.8 (`shmem_team_destroy`).
 """
 function nvshmemrs_team_destroy(runtime, team)
     ccall(pointer_team_destroy[], Int32, (UInt64, UInt64), runtime, team)

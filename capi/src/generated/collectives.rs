@@ -43,7 +43,7 @@ pub extern "C" fn nvshmemrs_sync(
 /// root included. `source` may equal `dest`; they must not overlap otherwise.
 ///
 /// Collective over `team`, same `bytes`, `root` and symmetric addresses; may be queued on a stream. Returns
-/// when `dest` is written here and `source` may be reused. OpenSHMEM 1.5 section 9.9.5
+/// when `dest` is written here and `source` may be reused. OpenSHMEM 1.5 section 9.9.7
 /// (`shmem_broadcastmem`).
 /// Errors, on every member, and nothing is written: MISMATCH, NOT_SYMMETRIC, OUT_OF_BOUNDS, PE_RANGE,
 /// PEER_ARGUMENT; also PE_DIED, TIMEOUT, INTERRUPTED.
@@ -90,7 +90,7 @@ pub extern "C" fn nvshmemrs_reduce(
 /// otherwise they must not overlap.
 ///
 /// Collective over `team`, same `bytes` and symmetric addresses; may be queued on a stream. Returns when
-/// `dest` is written here and `source` may be reused. OpenSHMEM 1.5 section 9.9.6 (`shmem_fcollectmem`).
+/// `dest` is written here and `source` may be reused. OpenSHMEM 1.5 section 9.9.8 (`shmem_fcollectmem`).
 /// Errors: as `nvshmemrs_broadcast`.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_fcollect(
@@ -109,7 +109,7 @@ pub extern "C" fn nvshmemrs_fcollect(
 /// `dest` on every member, which has room for the sum. `source` and `dest` must not overlap.
 ///
 /// Collective over `team`, same symmetric address `dest`; may be queued on a stream. Returns when `dest` is
-/// written here and `source` may be reused. OpenSHMEM 1.5 section 9.9.6 (`shmem_collectmem`).
+/// written here and `source` may be reused. OpenSHMEM 1.5 section 9.9.8 (`shmem_collectmem`).
 /// Errors: as `nvshmemrs_broadcast`.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_collect(
@@ -129,7 +129,7 @@ pub extern "C" fn nvshmemrs_collect(
 /// otherwise.
 ///
 /// Collective over `team`, same `bytes` and symmetric addresses; may be queued on a stream. Returns when
-/// `dest` is written here and `source` may be reused. OpenSHMEM 1.5 section 9.9.7 (`shmem_alltoallmem`).
+/// `dest` is written here and `source` may be reused. OpenSHMEM 1.5 section 9.9.5 (`shmem_alltoallmem`).
 /// Errors: as `nvshmemrs_broadcast`.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_alltoall(
@@ -149,7 +149,7 @@ pub extern "C" fn nvshmemrs_alltoall(
 /// `dest` must not overlap.
 ///
 /// Collective over `team`, same arguments and symmetric addresses; may be queued on a stream. Returns when
-/// `dest` is written here and `source` may be reused. OpenSHMEM 1.5 section 9.9.8 (`shmem_alltoallsmem`).
+/// `dest` is written here and `source` may be reused. OpenSHMEM 1.5 section 9.9.6 (`shmem_alltoallsmem`).
 /// Errors: as `nvshmemrs_broadcast`; INVALID_VALUE.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_alltoalls(

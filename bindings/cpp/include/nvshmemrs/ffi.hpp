@@ -1142,7 +1142,7 @@ enum class Access : int32_t {
 ///
 /// @return `Status::Success`, or an error, on every member, and nothing is written: MISMATCH,
 /// NOT_SYMMETRIC, OUT_OF_BOUNDS, PE_RANGE, PEER_ARGUMENT; also PE_DIED, TIMEOUT, INTERRUPTED.
-/// @see OpenSHMEM 1.5 section 9.9.5 (`shmem_broadcastmem`).
+/// @see OpenSHMEM 1.5 section 9.9.7 (`shmem_broadcastmem`).
 [[nodiscard]] inline Status broadcast(nvshmemrs_runtime_t runtime, nvshmemrs_team_t team, void *dest,
     const void *source, size_t bytes, int32_t root) noexcept {
     return static_cast<Status>(nvshmemrs_broadcast(runtime, team, dest, source, bytes, root));
@@ -1173,7 +1173,7 @@ enum class Access : int32_t {
 /// `dest` is written here and `source` may be reused.
 ///
 /// @return `Status::Success`, or an error: as `nvshmemrs_broadcast`.
-/// @see OpenSHMEM 1.5 section 9.9.6 (`shmem_fcollectmem`).
+/// @see OpenSHMEM 1.5 section 9.9.8 (`shmem_fcollectmem`).
 [[nodiscard]] inline Status fcollect(nvshmemrs_runtime_t runtime, nvshmemrs_team_t team, void *dest,
     const void *source, size_t bytes) noexcept {
     return static_cast<Status>(nvshmemrs_fcollect(runtime, team, dest, source, bytes));
@@ -1186,7 +1186,7 @@ enum class Access : int32_t {
 /// written here and `source` may be reused.
 ///
 /// @return `Status::Success`, or an error: as `nvshmemrs_broadcast`.
-/// @see OpenSHMEM 1.5 section 9.9.6 (`shmem_collectmem`).
+/// @see OpenSHMEM 1.5 section 9.9.8 (`shmem_collectmem`).
 [[nodiscard]] inline Status collect(nvshmemrs_runtime_t runtime, nvshmemrs_team_t team, void *dest,
     const void *source, size_t bytes) noexcept {
     return static_cast<Status>(nvshmemrs_collect(runtime, team, dest, source, bytes));
@@ -1200,7 +1200,7 @@ enum class Access : int32_t {
 /// `dest` is written here and `source` may be reused.
 ///
 /// @return `Status::Success`, or an error: as `nvshmemrs_broadcast`.
-/// @see OpenSHMEM 1.5 section 9.9.7 (`shmem_alltoallmem`).
+/// @see OpenSHMEM 1.5 section 9.9.5 (`shmem_alltoallmem`).
 [[nodiscard]] inline Status alltoall(nvshmemrs_runtime_t runtime, nvshmemrs_team_t team, void *dest,
     const void *source, size_t bytes) noexcept {
     return static_cast<Status>(nvshmemrs_alltoall(runtime, team, dest, source, bytes));
@@ -1214,7 +1214,7 @@ enum class Access : int32_t {
 /// `dest` is written here and `source` may be reused.
 ///
 /// @return `Status::Success`, or an error: as `nvshmemrs_broadcast`; INVALID_VALUE.
-/// @see OpenSHMEM 1.5 section 9.9.8 (`shmem_alltoallsmem`).
+/// @see OpenSHMEM 1.5 section 9.9.6 (`shmem_alltoallsmem`).
 [[nodiscard]] inline Status alltoalls(nvshmemrs_runtime_t runtime, nvshmemrs_team_t team, void *dest,
     const void *source, ptrdiff_t dest_stride, ptrdiff_t source_stride, size_t element_bytes,
     size_t count) noexcept {
@@ -1341,7 +1341,7 @@ enum class Access : int32_t {
 /// has the memory.
 ///
 /// @return `Status::Success`, or an error: as `nvshmemrs_malloc`; INVALID_VALUE if the product overflows.
-/// @see OpenSHMEM 1.5 section 9.3.2 (`shmem_calloc`).
+/// @see OpenSHMEM 1.5 section 9.3.3 (`shmem_calloc`).
 [[nodiscard]] inline Status calloc(nvshmemrs_runtime_t runtime, size_t count, size_t bytes,
     void **ptr) noexcept {
     return static_cast<Status>(nvshmemrs_calloc(runtime, count, bytes, ptr));
@@ -1470,7 +1470,7 @@ enum class Access : int32_t {
 /// Local.
 ///
 /// @return `Status::Success`, or an error: PE_RANGE, NOT_SYMMETRIC.
-/// @see OpenSHMEM 1.5 section 9.3.5 (`shmem_ptr`).
+/// @see OpenSHMEM 1.5 section 9.1.8 (`shmem_ptr`).
 [[nodiscard]] inline Status ptr(nvshmemrs_runtime_t runtime, const void *ptr, int32_t pe,
     void **peer_ptr) noexcept {
     return static_cast<Status>(nvshmemrs_ptr(runtime, ptr, pe, peer_ptr));
@@ -1482,7 +1482,7 @@ enum class Access : int32_t {
 ///
 /// @return `Status::Success`, or an error: NOT_INITIALIZED, BAD_HANDLE, INVALID_VALUE for NULL in place of
 /// `symmetric`.
-/// @see OpenSHMEM 1.5 section 9.2.2 (`shmem_addr_accessible`).
+/// @see OpenSHMEM 1.5 section 9.1.7 (`shmem_addr_accessible`).
 [[nodiscard]] inline Status is_symmetric(nvshmemrs_runtime_t runtime, const void *ptr, size_t bytes,
     int32_t *symmetric) noexcept {
     return static_cast<Status>(nvshmemrs_is_symmetric(runtime, ptr, bytes, symmetric));
@@ -1555,7 +1555,7 @@ enum class Access : int32_t {
 ///
 /// Local; needs no runtime.
 ///
-/// @see OpenSHMEM 1.5 section 9.1.8 (`shmem_info_get_name`).
+/// @see OpenSHMEM 1.5 section 9.1.10 (`shmem_info_get_name`).
 [[nodiscard]] inline const char * name() noexcept {
     return nvshmemrs_name();
 }
@@ -1898,7 +1898,7 @@ enum class Access : int32_t {
 /// after quiet, barrier or a signal. `source` and `dest` may overlap on the same PE.
 ///
 /// @return `Status::Success`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS; nothing is written.
-/// @see OpenSHMEM 1.5 section 9.5.1 (`shmem_putmem`).
+/// @see OpenSHMEM 1.5 section 9.6.1 (`shmem_putmem`).
 [[nodiscard]] inline Status put(nvshmemrs_runtime_t runtime, void *dest, const void *source, size_t bytes,
     int32_t pe) noexcept {
     return static_cast<Status>(nvshmemrs_put(runtime, dest, source, bytes, pe));
@@ -1909,7 +1909,7 @@ enum class Access : int32_t {
 /// One-sided; may be queued on a stream. Returns when the data is in `dest`.
 ///
 /// @return `Status::Success`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS; nothing is written.
-/// @see OpenSHMEM 1.5 section 9.5.4 (`shmem_getmem`).
+/// @see OpenSHMEM 1.5 section 9.6.1 (`shmem_getmem`).
 [[nodiscard]] inline Status get(nvshmemrs_runtime_t runtime, void *dest, const void *source, size_t bytes,
     int32_t pe) noexcept {
     return static_cast<Status>(nvshmemrs_get(runtime, dest, source, bytes, pe));
@@ -1920,7 +1920,7 @@ enum class Access : int32_t {
 /// One-sided; may be queued on a stream.
 ///
 /// @return `Status::Success`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS; nothing is written.
-/// @see OpenSHMEM 1.5 section 9.6.1 (`shmem_putmem_nbi`).
+/// @see OpenSHMEM 1.5 section 9.6.2 (`shmem_putmem_nbi`).
 [[nodiscard]] inline Status put_nbi(nvshmemrs_runtime_t runtime, void *dest, const void *source,
     size_t bytes, int32_t pe) noexcept {
     return static_cast<Status>(nvshmemrs_put_nbi(runtime, dest, source, bytes, pe));
@@ -1944,7 +1944,7 @@ enum class Access : int32_t {
 ///
 /// @return `Status::Success`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
 /// is written.
-/// @see OpenSHMEM 1.5 section 9.5.2 (`shmem_p`).
+/// @see OpenSHMEM 1.5 section 9.6.1 (`shmem_p`).
 [[nodiscard]] inline Status p8(nvshmemrs_runtime_t runtime, void *dest, uint8_t value,
     int32_t pe) noexcept {
     return static_cast<Status>(nvshmemrs_p8(runtime, dest, value, pe));
@@ -1955,7 +1955,7 @@ enum class Access : int32_t {
 /// One-sided. Given a stream, it returns when the stream has run it. `source` must be aligned to 1.
 ///
 /// @return `Status::Success`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
-/// @see OpenSHMEM 1.5 section 9.5.5 (`shmem_g`).
+/// @see OpenSHMEM 1.5 section 9.6.1 (`shmem_g`).
 [[nodiscard]] inline Status g8(nvshmemrs_runtime_t runtime, const void *source, int32_t pe,
     uint8_t *value) noexcept {
     return static_cast<Status>(nvshmemrs_g8(runtime, source, pe, value));
@@ -1968,7 +1968,7 @@ enum class Access : int32_t {
 ///
 /// @return `Status::Success`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
 /// is written.
-/// @see OpenSHMEM 1.5 section 9.5.2 (`shmem_p`).
+/// @see OpenSHMEM 1.5 section 9.6.1 (`shmem_p`).
 [[nodiscard]] inline Status p16(nvshmemrs_runtime_t runtime, void *dest, uint16_t value,
     int32_t pe) noexcept {
     return static_cast<Status>(nvshmemrs_p16(runtime, dest, value, pe));
@@ -1979,7 +1979,7 @@ enum class Access : int32_t {
 /// One-sided. Given a stream, it returns when the stream has run it. `source` must be aligned to 2.
 ///
 /// @return `Status::Success`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
-/// @see OpenSHMEM 1.5 section 9.5.5 (`shmem_g`).
+/// @see OpenSHMEM 1.5 section 9.6.1 (`shmem_g`).
 [[nodiscard]] inline Status g16(nvshmemrs_runtime_t runtime, const void *source, int32_t pe,
     uint16_t *value) noexcept {
     return static_cast<Status>(nvshmemrs_g16(runtime, source, pe, value));
@@ -1992,7 +1992,7 @@ enum class Access : int32_t {
 ///
 /// @return `Status::Success`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
 /// is written.
-/// @see OpenSHMEM 1.5 section 9.5.2 (`shmem_p`).
+/// @see OpenSHMEM 1.5 section 9.6.1 (`shmem_p`).
 [[nodiscard]] inline Status p32(nvshmemrs_runtime_t runtime, void *dest, uint32_t value,
     int32_t pe) noexcept {
     return static_cast<Status>(nvshmemrs_p32(runtime, dest, value, pe));
@@ -2003,7 +2003,7 @@ enum class Access : int32_t {
 /// One-sided. Given a stream, it returns when the stream has run it. `source` must be aligned to 4.
 ///
 /// @return `Status::Success`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
-/// @see OpenSHMEM 1.5 section 9.5.5 (`shmem_g`).
+/// @see OpenSHMEM 1.5 section 9.6.1 (`shmem_g`).
 [[nodiscard]] inline Status g32(nvshmemrs_runtime_t runtime, const void *source, int32_t pe,
     uint32_t *value) noexcept {
     return static_cast<Status>(nvshmemrs_g32(runtime, source, pe, value));
@@ -2016,7 +2016,7 @@ enum class Access : int32_t {
 ///
 /// @return `Status::Success`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
 /// is written.
-/// @see OpenSHMEM 1.5 section 9.5.2 (`shmem_p`).
+/// @see OpenSHMEM 1.5 section 9.6.1 (`shmem_p`).
 [[nodiscard]] inline Status p64(nvshmemrs_runtime_t runtime, void *dest, uint64_t value,
     int32_t pe) noexcept {
     return static_cast<Status>(nvshmemrs_p64(runtime, dest, value, pe));
@@ -2027,7 +2027,7 @@ enum class Access : int32_t {
 /// One-sided. Given a stream, it returns when the stream has run it. `source` must be aligned to 8.
 ///
 /// @return `Status::Success`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
-/// @see OpenSHMEM 1.5 section 9.5.5 (`shmem_g`).
+/// @see OpenSHMEM 1.5 section 9.6.1 (`shmem_g`).
 [[nodiscard]] inline Status g64(nvshmemrs_runtime_t runtime, const void *source, int32_t pe,
     uint64_t *value) noexcept {
     return static_cast<Status>(nvshmemrs_g64(runtime, source, pe, value));
@@ -2144,7 +2144,7 @@ enum class Access : int32_t {
 /// Local.
 ///
 /// @return `Status::Success`, or an error: NOT_INITIALIZED, BAD_HANDLE, INVALID_VALUE for NULL.
-/// @see OpenSHMEM 1.5 section 9.1.5 (`shmem_my_pe`).
+/// @see OpenSHMEM 1.5 section 9.1.2 (`shmem_my_pe`).
 [[nodiscard]] inline Status my_pe(nvshmemrs_runtime_t runtime, int32_t *pe) noexcept {
     return static_cast<Status>(nvshmemrs_my_pe(runtime, pe));
 }
@@ -2164,7 +2164,7 @@ enum class Access : int32_t {
 /// Local.
 ///
 /// @return `Status::Success`, or an error: NOT_INITIALIZED, BAD_HANDLE, INVALID_VALUE for NULL.
-/// @see OpenSHMEM 1.5 section 9.1.6 (`shmem_n_pes`).
+/// @see OpenSHMEM 1.5 section 9.1.3 (`shmem_n_pes`).
 [[nodiscard]] inline Status n_pes(nvshmemrs_runtime_t runtime, int32_t *n_pes) noexcept {
     return static_cast<Status>(nvshmemrs_n_pes(runtime, n_pes));
 }
@@ -2519,7 +2519,7 @@ enum class Access : int32_t {
 ///
 /// @return `Status::Success`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
 /// is written.
-/// @see OpenSHMEM 1.5 section 9.5.3 (`shmem_iput`).
+/// @see OpenSHMEM 1.5 section 9.6.1 (`shmem_iput`).
 [[nodiscard]] inline Status iput(nvshmemrs_runtime_t runtime, void *dest, const void *source,
     ptrdiff_t dest_stride, ptrdiff_t source_stride, size_t element_bytes, size_t count,
     int32_t pe) noexcept {
@@ -2535,7 +2535,7 @@ enum class Access : int32_t {
 ///
 /// @return `Status::Success`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
 /// is written.
-/// @see OpenSHMEM 1.5 section 9.5.6 (`shmem_iget`).
+/// @see OpenSHMEM 1.5 section 9.6.1 (`shmem_iget`).
 [[nodiscard]] inline Status iget(nvshmemrs_runtime_t runtime, void *dest, const void *source,
     ptrdiff_t dest_stride, ptrdiff_t source_stride, size_t element_bytes, size_t count,
     int32_t pe) noexcept {
@@ -2599,7 +2599,7 @@ enum class Access : int32_t {
 /// Local.
 ///
 /// @return `Status::Success`, or an error: BAD_HANDLE, PE_RANGE.
-/// @see OpenSHMEM 1.5 section 9.4.4 (`shmem_team_translate_pe`).
+/// @see OpenSHMEM 1.5 section 9.4.5 (`shmem_team_translate_pe`).
 [[nodiscard]] inline Status team_translate_pe(nvshmemrs_runtime_t runtime, nvshmemrs_team_t src_team,
     int32_t src_pe, nvshmemrs_team_t dest_team, int32_t *dest_pe) noexcept {
     return static_cast<Status>(nvshmemrs_team_translate_pe(runtime, src_team, src_pe, dest_team, dest_pe));
@@ -2624,7 +2624,7 @@ enum class Access : int32_t {
 /// @return `Status::Success`, or an error, on every member, and no team is made: INVALID_VALUE, PE_RANGE,
 /// MISMATCH, PEER_ARGUMENT, NOT_SUPPORTED when a member is in 256 teams already; also BAD_HANDLE, PE_DIED,
 /// TIMEOUT, INTERRUPTED.
-/// @see OpenSHMEM 1.5 section 9.4.5 (`shmem_team_split_strided`).
+/// @see OpenSHMEM 1.5 section 9.4.6 (`shmem_team_split_strided`).
 [[nodiscard]] inline Status team_split_strided(nvshmemrs_runtime_t runtime, nvshmemrs_team_t parent,
     int32_t start, int32_t stride, int32_t size, const nvshmemrs_team_config_t *config,
     int64_t config_mask, nvshmemrs_team_t *team) noexcept {
@@ -2639,7 +2639,7 @@ enum class Access : int32_t {
 /// 0; a mask is an or of `nvshmemrs_team_config_mask`. Returns when every member knows the result.
 ///
 /// @return `Status::Success`, or an error: as `nvshmemrs_team_split_strided`.
-/// @see OpenSHMEM 1.5 section 9.4.6 (`shmem_team_split_2d`).
+/// @see OpenSHMEM 1.5 section 9.4.7 (`shmem_team_split_2d`).
 [[nodiscard]] inline Status team_split_2d(nvshmemrs_runtime_t runtime, nvshmemrs_team_t parent,
     int32_t xrange, const nvshmemrs_team_config_t *xconfig, int64_t xconfig_mask,
     const nvshmemrs_team_config_t *yconfig, int64_t yconfig_mask, nvshmemrs_team_t *xteam,
@@ -2678,7 +2678,7 @@ enum class Access : int32_t {
 /// Local. `config_mask` is an or of `nvshmemrs_team_config_mask`.
 ///
 /// @return `Status::Success`, or an error: BAD_HANDLE, INVALID_VALUE.
-/// @see OpenSHMEM 1.5 section 9.4.3 (`shmem_team_get_config`).
+/// @see OpenSHMEM 1.5 section 9.4.4 (`shmem_team_get_config`).
 [[nodiscard]] inline Status team_get_config(nvshmemrs_runtime_t runtime, nvshmemrs_team_t team,
     int64_t config_mask, nvshmemrs_team_config_t *config) noexcept {
     return static_cast<Status>(nvshmemrs_team_get_config(runtime, team, config_mask, config));
@@ -2692,7 +2692,7 @@ enum class Access : int32_t {
 ///
 /// @return `Status::Success`, or an error: INVALID_VALUE for a predefined team, BAD_HANDLE, MISMATCH; also
 /// PE_DIED, TIMEOUT, INTERRUPTED.
-/// @see OpenSHMEM 1.5 section 9.4.7 (`shmem_team_destroy`).
+/// @see OpenSHMEM 1.5 section 9.4.8 (`shmem_team_destroy`).
 [[nodiscard]] inline Status team_destroy(nvshmemrs_runtime_t runtime, nvshmemrs_team_t team) noexcept {
     return static_cast<Status>(nvshmemrs_team_destroy(runtime, team));
 }

@@ -1627,7 +1627,7 @@ _FUNCTIONS = (
         OUT_OF_BOUNDS, PE_RANGE, PEER_ARGUMENT; also PE_DIED, TIMEOUT, INTERRUPTED.
 
     Standard:
-        OpenSHMEM 1.5 section 9.9.5 (`shmem_broadcastmem`).
+        OpenSHMEM 1.5 section 9.9.7 (`shmem_broadcastmem`).
     """,
     ),
     (
@@ -1669,7 +1669,7 @@ _FUNCTIONS = (
         SUCCESS, or an error: as `nvshmemrs_broadcast`.
 
     Standard:
-        OpenSHMEM 1.5 section 9.9.6 (`shmem_fcollectmem`).
+        OpenSHMEM 1.5 section 9.9.8 (`shmem_fcollectmem`).
     """,
     ),
     (
@@ -1689,7 +1689,7 @@ _FUNCTIONS = (
         SUCCESS, or an error: as `nvshmemrs_broadcast`.
 
     Standard:
-        OpenSHMEM 1.5 section 9.9.6 (`shmem_collectmem`).
+        OpenSHMEM 1.5 section 9.9.8 (`shmem_collectmem`).
     """,
     ),
     (
@@ -1709,7 +1709,7 @@ _FUNCTIONS = (
         SUCCESS, or an error: as `nvshmemrs_broadcast`.
 
     Standard:
-        OpenSHMEM 1.5 section 9.9.7 (`shmem_alltoallmem`).
+        OpenSHMEM 1.5 section 9.9.5 (`shmem_alltoallmem`).
     """,
     ),
     (
@@ -1729,7 +1729,7 @@ _FUNCTIONS = (
         SUCCESS, or an error: as `nvshmemrs_broadcast`; INVALID_VALUE.
 
     Standard:
-        OpenSHMEM 1.5 section 9.9.8 (`shmem_alltoallsmem`).
+        OpenSHMEM 1.5 section 9.9.6 (`shmem_alltoallsmem`).
     """,
     ),
     (
@@ -1910,7 +1910,7 @@ _FUNCTIONS = (
         SUCCESS, or an error: as `nvshmemrs_malloc`; INVALID_VALUE if the product overflows.
 
     Standard:
-        OpenSHMEM 1.5 section 9.3.2 (`shmem_calloc`).
+        OpenSHMEM 1.5 section 9.3.3 (`shmem_calloc`).
     """,
     ),
     (
@@ -2098,7 +2098,7 @@ _FUNCTIONS = (
         SUCCESS, or an error: PE_RANGE, NOT_SYMMETRIC.
 
     Standard:
-        OpenSHMEM 1.5 section 9.3.5 (`shmem_ptr`).
+        OpenSHMEM 1.5 section 9.1.8 (`shmem_ptr`).
     """,
     ),
     (
@@ -2116,7 +2116,7 @@ _FUNCTIONS = (
         `symmetric`.
 
     Standard:
-        OpenSHMEM 1.5 section 9.2.2 (`shmem_addr_accessible`).
+        OpenSHMEM 1.5 section 9.1.7 (`shmem_addr_accessible`).
     """,
     ),
     (
@@ -2229,7 +2229,7 @@ _FUNCTIONS = (
     Local; needs no runtime.
 
     Standard:
-        OpenSHMEM 1.5 section 9.1.8 (`shmem_info_get_name`).
+        OpenSHMEM 1.5 section 9.1.10 (`shmem_info_get_name`).
     """,
     ),
     (
@@ -2701,7 +2701,7 @@ _FUNCTIONS = (
         SUCCESS, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS; nothing is written.
 
     Standard:
-        OpenSHMEM 1.5 section 9.5.1 (`shmem_putmem`).
+        OpenSHMEM 1.5 section 9.6.1 (`shmem_putmem`).
     """,
     ),
     (
@@ -2718,7 +2718,7 @@ _FUNCTIONS = (
         SUCCESS, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS; nothing is written.
 
     Standard:
-        OpenSHMEM 1.5 section 9.5.4 (`shmem_getmem`).
+        OpenSHMEM 1.5 section 9.6.1 (`shmem_getmem`).
     """,
     ),
     (
@@ -2735,7 +2735,7 @@ _FUNCTIONS = (
         SUCCESS, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS; nothing is written.
 
     Standard:
-        OpenSHMEM 1.5 section 9.6.1 (`shmem_putmem_nbi`).
+        OpenSHMEM 1.5 section 9.6.2 (`shmem_putmem_nbi`).
     """,
     ),
     (
@@ -2771,7 +2771,7 @@ _FUNCTIONS = (
         written.
 
     Standard:
-        OpenSHMEM 1.5 section 9.5.2 (`shmem_p`).
+        OpenSHMEM 1.5 section 9.6.1 (`shmem_p`).
     """,
     ),
     (
@@ -2788,7 +2788,7 @@ _FUNCTIONS = (
         SUCCESS, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
 
     Standard:
-        OpenSHMEM 1.5 section 9.5.5 (`shmem_g`).
+        OpenSHMEM 1.5 section 9.6.1 (`shmem_g`).
     """,
     ),
     (
@@ -2807,7 +2807,7 @@ _FUNCTIONS = (
         written.
 
     Standard:
-        OpenSHMEM 1.5 section 9.5.2 (`shmem_p`).
+        OpenSHMEM 1.5 section 9.6.1 (`shmem_p`).
     """,
     ),
     (
@@ -2824,7 +2824,7 @@ _FUNCTIONS = (
         SUCCESS, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
 
     Standard:
-        OpenSHMEM 1.5 section 9.5.5 (`shmem_g`).
+        OpenSHMEM 1.5 section 9.6.1 (`shmem_g`).
     """,
     ),
     (
@@ -2843,7 +2843,7 @@ _FUNCTIONS = (
         written.
 
     Standard:
-        OpenSHMEM 1.5 section 9.5.2 (`shmem_p`).
+        OpenSHMEM 1.5 section 9.6.1 (`shmem_p`).
     """,
     ),
     (
@@ -2860,7 +2860,7 @@ _FUNCTIONS = (
         SUCCESS, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
 
     Standard:
-        OpenSHMEM 1.5 section 9.5.5 (`shmem_g`).
+        OpenSHMEM 1.5 section 9.6.1 (`shmem_g`).
     """,
     ),
     (
@@ -2879,7 +2879,7 @@ _FUNCTIONS = (
         written.
 
     Standard:
-        OpenSHMEM 1.5 section 9.5.2 (`shmem_p`).
+        OpenSHMEM 1.5 section 9.6.1 (`shmem_p`).
     """,
     ),
     (
@@ -2896,7 +2896,7 @@ _FUNCTIONS = (
         SUCCESS, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
 
     Standard:
-        OpenSHMEM 1.5 section 9.5.5 (`shmem_g`).
+        OpenSHMEM 1.5 section 9.6.1 (`shmem_g`).
     """,
     ),
     (
@@ -3079,7 +3079,7 @@ _FUNCTIONS = (
         SUCCESS, or an error: NOT_INITIALIZED, BAD_HANDLE, INVALID_VALUE for NULL.
 
     Standard:
-        OpenSHMEM 1.5 section 9.1.5 (`shmem_my_pe`).
+        OpenSHMEM 1.5 section 9.1.2 (`shmem_my_pe`).
     """,
     ),
     (
@@ -3113,7 +3113,7 @@ _FUNCTIONS = (
         SUCCESS, or an error: NOT_INITIALIZED, BAD_HANDLE, INVALID_VALUE for NULL.
 
     Standard:
-        OpenSHMEM 1.5 section 9.1.6 (`shmem_n_pes`).
+        OpenSHMEM 1.5 section 9.1.3 (`shmem_n_pes`).
     """,
     ),
     (
@@ -3654,7 +3654,7 @@ _FUNCTIONS = (
         written.
 
     Standard:
-        OpenSHMEM 1.5 section 9.5.3 (`shmem_iput`).
+        OpenSHMEM 1.5 section 9.6.1 (`shmem_iput`).
     """,
     ),
     (
@@ -3675,7 +3675,7 @@ _FUNCTIONS = (
         written.
 
     Standard:
-        OpenSHMEM 1.5 section 9.5.6 (`shmem_iget`).
+        OpenSHMEM 1.5 section 9.6.1 (`shmem_iget`).
     """,
     ),
     (
@@ -3765,7 +3765,7 @@ _FUNCTIONS = (
         SUCCESS, or an error: BAD_HANDLE, PE_RANGE.
 
     Standard:
-        OpenSHMEM 1.5 section 9.4.4 (`shmem_team_translate_pe`).
+        OpenSHMEM 1.5 section 9.4.5 (`shmem_team_translate_pe`).
     """,
     ),
     (
@@ -3806,7 +3806,7 @@ _FUNCTIONS = (
         BAD_HANDLE, PE_DIED, TIMEOUT, INTERRUPTED.
 
     Standard:
-        OpenSHMEM 1.5 section 9.4.5 (`shmem_team_split_strided`).
+        OpenSHMEM 1.5 section 9.4.6 (`shmem_team_split_strided`).
     """,
     ),
     (
@@ -3827,7 +3827,7 @@ _FUNCTIONS = (
         SUCCESS, or an error: as `nvshmemrs_team_split_strided`.
 
     Standard:
-        OpenSHMEM 1.5 section 9.4.6 (`shmem_team_split_2d`).
+        OpenSHMEM 1.5 section 9.4.7 (`shmem_team_split_2d`).
     """,
     ),
     (
@@ -3883,7 +3883,7 @@ _FUNCTIONS = (
         SUCCESS, or an error: BAD_HANDLE, INVALID_VALUE.
 
     Standard:
-        OpenSHMEM 1.5 section 9.4.3 (`shmem_team_get_config`).
+        OpenSHMEM 1.5 section 9.4.4 (`shmem_team_get_config`).
     """,
     ),
     (
@@ -3903,7 +3903,7 @@ _FUNCTIONS = (
         PE_DIED, TIMEOUT, INTERRUPTED.
 
     Standard:
-        OpenSHMEM 1.5 section 9.4.7 (`shmem_team_destroy`).
+        OpenSHMEM 1.5 section 9.4.8 (`shmem_team_destroy`).
     """,
     ),
     (
