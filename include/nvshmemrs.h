@@ -391,9 +391,11 @@ extern "C" {
 /// integers.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
-/// stream has run it. It is complete on return. `source` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1
-/// (`shmem_atomic_fetch`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// stream has run it. It is complete on return. `source` must be aligned to 4.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch`).
 int32_t nvshmemrs_atomic_fetch32(nvshmemrs_runtime_t runtime,
                                  const uint32_t *source,
                                  int32_t pe,
@@ -403,9 +405,11 @@ int32_t nvshmemrs_atomic_fetch32(nvshmemrs_runtime_t runtime,
 /// integers.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
-/// stream has run it. It is complete on return. `source` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1
-/// (`shmem_atomic_fetch`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// stream has run it. It is complete on return. `source` must be aligned to 8.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch`).
 int32_t nvshmemrs_atomic_fetch64(nvshmemrs_runtime_t runtime,
                                  const uint64_t *source,
                                  int32_t pe,
@@ -414,9 +418,11 @@ int32_t nvshmemrs_atomic_fetch64(nvshmemrs_runtime_t runtime,
 /// Reads the `float` at the symmetric address `source` on PE `pe`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
-/// stream has run it. It is complete on return. `source` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1
-/// (`shmem_atomic_fetch`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// stream has run it. It is complete on return. `source` must be aligned to 4.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch`).
 int32_t nvshmemrs_atomic_fetch_float(nvshmemrs_runtime_t runtime,
                                      const float *source,
                                      int32_t pe,
@@ -425,9 +431,11 @@ int32_t nvshmemrs_atomic_fetch_float(nvshmemrs_runtime_t runtime,
 /// Reads the `double` at the symmetric address `source` on PE `pe`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
-/// stream has run it. It is complete on return. `source` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1
-/// (`shmem_atomic_fetch`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// stream has run it. It is complete on return. `source` must be aligned to 8.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch`).
 int32_t nvshmemrs_atomic_fetch_double(nvshmemrs_runtime_t runtime,
                                       const double *source,
                                       int32_t pe,
@@ -437,39 +445,53 @@ int32_t nvshmemrs_atomic_fetch_double(nvshmemrs_runtime_t runtime,
 /// unsigned integers.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
-/// complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_set`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// complete on return. `dest` must be aligned to 4.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_set`).
 int32_t nvshmemrs_atomic_set32(nvshmemrs_runtime_t runtime, uint32_t *dest, uint32_t value, int32_t pe);
 
 /// Stores `value` in the 64-bit integer at the symmetric address `dest` on PE `pe`. It serves signed and
 /// unsigned integers.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
-/// complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_set`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// complete on return. `dest` must be aligned to 8.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_set`).
 int32_t nvshmemrs_atomic_set64(nvshmemrs_runtime_t runtime, uint64_t *dest, uint64_t value, int32_t pe);
 
 /// Stores `value` in the `float` at the symmetric address `dest` on PE `pe`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
-/// complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_set`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// complete on return. `dest` must be aligned to 4.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_set`).
 int32_t nvshmemrs_atomic_set_float(nvshmemrs_runtime_t runtime, float *dest, float value, int32_t pe);
 
 /// Stores `value` in the `double` at the symmetric address `dest` on PE `pe`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
-/// complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_set`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// complete on return. `dest` must be aligned to 8.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_set`).
 int32_t nvshmemrs_atomic_set_double(nvshmemrs_runtime_t runtime, double *dest, double value, int32_t pe);
 
 /// Stores `value` in the 32-bit integer at the symmetric address `dest` on PE `pe`, and gives the old
 /// value. It serves signed and unsigned integers.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
-/// stream has run it. It is complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1
-/// (`shmem_atomic_swap`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// stream has run it. It is complete on return. `dest` must be aligned to 4.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_swap`).
 int32_t nvshmemrs_atomic_swap32(nvshmemrs_runtime_t runtime,
                                 uint32_t *dest,
                                 uint32_t value,
@@ -480,9 +502,11 @@ int32_t nvshmemrs_atomic_swap32(nvshmemrs_runtime_t runtime,
 /// value. It serves signed and unsigned integers.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
-/// stream has run it. It is complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1
-/// (`shmem_atomic_swap`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// stream has run it. It is complete on return. `dest` must be aligned to 8.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_swap`).
 int32_t nvshmemrs_atomic_swap64(nvshmemrs_runtime_t runtime,
                                 uint64_t *dest,
                                 uint64_t value,
@@ -492,9 +516,11 @@ int32_t nvshmemrs_atomic_swap64(nvshmemrs_runtime_t runtime,
 /// Stores `value` in the `float` at the symmetric address `dest` on PE `pe`, and gives the old value.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
-/// stream has run it. It is complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1
-/// (`shmem_atomic_swap`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// stream has run it. It is complete on return. `dest` must be aligned to 4.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_swap`).
 int32_t nvshmemrs_atomic_swap_float(nvshmemrs_runtime_t runtime,
                                     float *dest,
                                     float value,
@@ -504,9 +530,11 @@ int32_t nvshmemrs_atomic_swap_float(nvshmemrs_runtime_t runtime,
 /// Stores `value` in the `double` at the symmetric address `dest` on PE `pe`, and gives the old value.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
-/// stream has run it. It is complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1
-/// (`shmem_atomic_swap`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// stream has run it. It is complete on return. `dest` must be aligned to 8.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_swap`).
 int32_t nvshmemrs_atomic_swap_double(nvshmemrs_runtime_t runtime,
                                      double *dest,
                                      double value,
@@ -517,9 +545,11 @@ int32_t nvshmemrs_atomic_swap_double(nvshmemrs_runtime_t runtime,
 /// gives the old value. It serves signed and unsigned integers.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
-/// stream has run it. It is complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1
-/// (`shmem_atomic_compare_swap`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// stream has run it. It is complete on return. `dest` must be aligned to 4.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_compare_swap`).
 int32_t nvshmemrs_atomic_compare_swap32(nvshmemrs_runtime_t runtime,
                                         uint32_t *dest,
                                         uint32_t cond,
@@ -531,9 +561,11 @@ int32_t nvshmemrs_atomic_compare_swap32(nvshmemrs_runtime_t runtime,
 /// gives the old value. It serves signed and unsigned integers.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
-/// stream has run it. It is complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1
-/// (`shmem_atomic_compare_swap`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// stream has run it. It is complete on return. `dest` must be aligned to 8.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_compare_swap`).
 int32_t nvshmemrs_atomic_compare_swap64(nvshmemrs_runtime_t runtime,
                                         uint64_t *dest,
                                         uint64_t cond,
@@ -545,75 +577,99 @@ int32_t nvshmemrs_atomic_compare_swap64(nvshmemrs_runtime_t runtime,
 /// signed and unsigned integers.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
-/// complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_inc`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// complete on return. `dest` must be aligned to 4.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_inc`).
 int32_t nvshmemrs_atomic_inc32(nvshmemrs_runtime_t runtime, uint32_t *dest, int32_t pe);
 
 /// Adds 1 to the 64-bit integer at the symmetric address `dest` on PE `pe`. It wraps around, so it serves
 /// signed and unsigned integers.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
-/// complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_inc`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// complete on return. `dest` must be aligned to 8.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_inc`).
 int32_t nvshmemrs_atomic_inc64(nvshmemrs_runtime_t runtime, uint64_t *dest, int32_t pe);
 
 /// Adds 1 to the 32-bit integer at the symmetric address `dest` on PE `pe`, and gives the old value. It
 /// wraps around, so it serves signed and unsigned integers.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
-/// stream has run it. It is complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1
-/// (`shmem_atomic_fetch_inc`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// stream has run it. It is complete on return. `dest` must be aligned to 4.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_inc`).
 int32_t nvshmemrs_atomic_fetch_inc32(nvshmemrs_runtime_t runtime, uint32_t *dest, int32_t pe, uint32_t *old);
 
 /// Adds 1 to the 64-bit integer at the symmetric address `dest` on PE `pe`, and gives the old value. It
 /// wraps around, so it serves signed and unsigned integers.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
-/// stream has run it. It is complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1
-/// (`shmem_atomic_fetch_inc`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// stream has run it. It is complete on return. `dest` must be aligned to 8.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_inc`).
 int32_t nvshmemrs_atomic_fetch_inc64(nvshmemrs_runtime_t runtime, uint64_t *dest, int32_t pe, uint64_t *old);
 
 /// Adds `value` to the 32-bit integer at the symmetric address `dest` on PE `pe`. It wraps around, so it
 /// serves signed and unsigned integers.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
-/// complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_add`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// complete on return. `dest` must be aligned to 4.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_add`).
 int32_t nvshmemrs_atomic_add32(nvshmemrs_runtime_t runtime, uint32_t *dest, uint32_t value, int32_t pe);
 
 /// Adds `value` to the 64-bit integer at the symmetric address `dest` on PE `pe`. It wraps around, so it
 /// serves signed and unsigned integers.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
-/// complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_add`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// complete on return. `dest` must be aligned to 8.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_add`).
 int32_t nvshmemrs_atomic_add64(nvshmemrs_runtime_t runtime, uint64_t *dest, uint64_t value, int32_t pe);
 
 /// Adds `value` to the `float` at the symmetric address `dest` on PE `pe`. The order of additions of
 /// several PEs, and so the rounding of their sum, is not fixed.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
-/// complete on return. `dest` must be aligned to 4. NVSHMEM `nvshmemx_float_atomic_add`.
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// complete on return. `dest` must be aligned to 4.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see NVSHMEM `nvshmemx_float_atomic_add`.
 int32_t nvshmemrs_atomic_add_float(nvshmemrs_runtime_t runtime, float *dest, float value, int32_t pe);
 
 /// Adds `value` to the `double` at the symmetric address `dest` on PE `pe`. The order of additions of
 /// several PEs, and so the rounding of their sum, is not fixed.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
-/// complete on return. `dest` must be aligned to 8. NVSHMEM `nvshmemx_double_atomic_add`.
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// complete on return. `dest` must be aligned to 8.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see NVSHMEM `nvshmemx_double_atomic_add`.
 int32_t nvshmemrs_atomic_add_double(nvshmemrs_runtime_t runtime, double *dest, double value, int32_t pe);
 
 /// Adds `value` to the 32-bit integer at the symmetric address `dest` on PE `pe`, and gives the old value.
 /// It wraps around, so it serves signed and unsigned integers.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
-/// stream has run it. It is complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1
-/// (`shmem_atomic_fetch_add`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// stream has run it. It is complete on return. `dest` must be aligned to 4.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_add`).
 int32_t nvshmemrs_atomic_fetch_add32(nvshmemrs_runtime_t runtime,
                                      uint32_t *dest,
                                      uint32_t value,
@@ -624,9 +680,11 @@ int32_t nvshmemrs_atomic_fetch_add32(nvshmemrs_runtime_t runtime,
 /// It wraps around, so it serves signed and unsigned integers.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
-/// stream has run it. It is complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1
-/// (`shmem_atomic_fetch_add`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// stream has run it. It is complete on return. `dest` must be aligned to 8.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_add`).
 int32_t nvshmemrs_atomic_fetch_add64(nvshmemrs_runtime_t runtime,
                                      uint64_t *dest,
                                      uint64_t value,
@@ -637,9 +695,11 @@ int32_t nvshmemrs_atomic_fetch_add64(nvshmemrs_runtime_t runtime,
 /// order of additions of several PEs, and so the rounding of their sum, is not fixed.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
-/// stream has run it. It is complete on return. `dest` must be aligned to 4. NVSHMEM
-/// `nvshmemx_float_atomic_fetch_add`.
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// stream has run it. It is complete on return. `dest` must be aligned to 4.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see NVSHMEM `nvshmemx_float_atomic_fetch_add`.
 int32_t nvshmemrs_atomic_fetch_add_float(nvshmemrs_runtime_t runtime,
                                          float *dest,
                                          float value,
@@ -650,9 +710,11 @@ int32_t nvshmemrs_atomic_fetch_add_float(nvshmemrs_runtime_t runtime,
 /// order of additions of several PEs, and so the rounding of their sum, is not fixed.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
-/// stream has run it. It is complete on return. `dest` must be aligned to 8. NVSHMEM
-/// `nvshmemx_double_atomic_fetch_add`.
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// stream has run it. It is complete on return. `dest` must be aligned to 8.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see NVSHMEM `nvshmemx_double_atomic_fetch_add`.
 int32_t nvshmemrs_atomic_fetch_add_double(nvshmemrs_runtime_t runtime,
                                           double *dest,
                                           double value,
@@ -663,25 +725,33 @@ int32_t nvshmemrs_atomic_fetch_add_double(nvshmemrs_runtime_t runtime,
 /// It serves signed and unsigned integers.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
-/// complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_and`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// complete on return. `dest` must be aligned to 4.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_and`).
 int32_t nvshmemrs_atomic_and32(nvshmemrs_runtime_t runtime, uint32_t *dest, uint32_t value, int32_t pe);
 
 /// Replaces the 64-bit integer at the symmetric address `dest` on PE `pe` by its bitwise and with `value`.
 /// It serves signed and unsigned integers.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
-/// complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_and`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// complete on return. `dest` must be aligned to 8.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_and`).
 int32_t nvshmemrs_atomic_and64(nvshmemrs_runtime_t runtime, uint64_t *dest, uint64_t value, int32_t pe);
 
 /// Replaces the 32-bit integer at the symmetric address `dest` on PE `pe` by its bitwise and with `value`,
 /// and gives the old value. It serves signed and unsigned integers.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
-/// stream has run it. It is complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1
-/// (`shmem_atomic_fetch_and`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// stream has run it. It is complete on return. `dest` must be aligned to 4.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_and`).
 int32_t nvshmemrs_atomic_fetch_and32(nvshmemrs_runtime_t runtime,
                                      uint32_t *dest,
                                      uint32_t value,
@@ -692,9 +762,11 @@ int32_t nvshmemrs_atomic_fetch_and32(nvshmemrs_runtime_t runtime,
 /// and gives the old value. It serves signed and unsigned integers.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
-/// stream has run it. It is complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1
-/// (`shmem_atomic_fetch_and`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// stream has run it. It is complete on return. `dest` must be aligned to 8.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_and`).
 int32_t nvshmemrs_atomic_fetch_and64(nvshmemrs_runtime_t runtime,
                                      uint64_t *dest,
                                      uint64_t value,
@@ -705,25 +777,33 @@ int32_t nvshmemrs_atomic_fetch_and64(nvshmemrs_runtime_t runtime,
 /// It serves signed and unsigned integers.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
-/// complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_or`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// complete on return. `dest` must be aligned to 4.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_or`).
 int32_t nvshmemrs_atomic_or32(nvshmemrs_runtime_t runtime, uint32_t *dest, uint32_t value, int32_t pe);
 
 /// Replaces the 64-bit integer at the symmetric address `dest` on PE `pe` by its bitwise or with `value`.
 /// It serves signed and unsigned integers.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
-/// complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_or`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// complete on return. `dest` must be aligned to 8.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_or`).
 int32_t nvshmemrs_atomic_or64(nvshmemrs_runtime_t runtime, uint64_t *dest, uint64_t value, int32_t pe);
 
 /// Replaces the 32-bit integer at the symmetric address `dest` on PE `pe` by its bitwise or with `value`,
 /// and gives the old value. It serves signed and unsigned integers.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
-/// stream has run it. It is complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1
-/// (`shmem_atomic_fetch_or`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// stream has run it. It is complete on return. `dest` must be aligned to 4.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_or`).
 int32_t nvshmemrs_atomic_fetch_or32(nvshmemrs_runtime_t runtime,
                                     uint32_t *dest,
                                     uint32_t value,
@@ -734,9 +814,11 @@ int32_t nvshmemrs_atomic_fetch_or32(nvshmemrs_runtime_t runtime,
 /// and gives the old value. It serves signed and unsigned integers.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
-/// stream has run it. It is complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1
-/// (`shmem_atomic_fetch_or`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// stream has run it. It is complete on return. `dest` must be aligned to 8.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_or`).
 int32_t nvshmemrs_atomic_fetch_or64(nvshmemrs_runtime_t runtime,
                                     uint64_t *dest,
                                     uint64_t value,
@@ -747,25 +829,33 @@ int32_t nvshmemrs_atomic_fetch_or64(nvshmemrs_runtime_t runtime,
 /// `value`. It serves signed and unsigned integers.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
-/// complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_xor`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// complete on return. `dest` must be aligned to 4.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_xor`).
 int32_t nvshmemrs_atomic_xor32(nvshmemrs_runtime_t runtime, uint32_t *dest, uint32_t value, int32_t pe);
 
 /// Replaces the 64-bit integer at the symmetric address `dest` on PE `pe` by its bitwise exclusive or with
 /// `value`. It serves signed and unsigned integers.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
-/// complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_xor`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// complete on return. `dest` must be aligned to 8.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_xor`).
 int32_t nvshmemrs_atomic_xor64(nvshmemrs_runtime_t runtime, uint64_t *dest, uint64_t value, int32_t pe);
 
 /// Replaces the 32-bit integer at the symmetric address `dest` on PE `pe` by its bitwise exclusive or with
 /// `value`, and gives the old value. It serves signed and unsigned integers.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
-/// stream has run it. It is complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1
-/// (`shmem_atomic_fetch_xor`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// stream has run it. It is complete on return. `dest` must be aligned to 4.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_xor`).
 int32_t nvshmemrs_atomic_fetch_xor32(nvshmemrs_runtime_t runtime,
                                      uint32_t *dest,
                                      uint32_t value,
@@ -776,9 +866,11 @@ int32_t nvshmemrs_atomic_fetch_xor32(nvshmemrs_runtime_t runtime,
 /// `value`, and gives the old value. It serves signed and unsigned integers.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
-/// stream has run it. It is complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1
-/// (`shmem_atomic_fetch_xor`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// stream has run it. It is complete on return. `dest` must be aligned to 8.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_xor`).
 int32_t nvshmemrs_atomic_fetch_xor64(nvshmemrs_runtime_t runtime,
                                      uint64_t *dest,
                                      uint64_t value,
@@ -789,9 +881,11 @@ int32_t nvshmemrs_atomic_fetch_xor64(nvshmemrs_runtime_t runtime,
 /// `nvshmemrs_quiet`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
-/// complete after `nvshmemrs_quiet`. `source` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
-/// (`shmem_atomic_fetch_nbi`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// complete after `nvshmemrs_quiet`. `source` must be aligned to 4.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_nbi`).
 int32_t nvshmemrs_atomic_fetch32_nbi(nvshmemrs_runtime_t runtime,
                                      uint32_t *fetch,
                                      const uint32_t *source,
@@ -801,9 +895,11 @@ int32_t nvshmemrs_atomic_fetch32_nbi(nvshmemrs_runtime_t runtime,
 /// `nvshmemrs_quiet`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
-/// complete after `nvshmemrs_quiet`. `source` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
-/// (`shmem_atomic_fetch_nbi`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// complete after `nvshmemrs_quiet`. `source` must be aligned to 8.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_nbi`).
 int32_t nvshmemrs_atomic_fetch64_nbi(nvshmemrs_runtime_t runtime,
                                      uint64_t *fetch,
                                      const uint64_t *source,
@@ -813,9 +909,11 @@ int32_t nvshmemrs_atomic_fetch64_nbi(nvshmemrs_runtime_t runtime,
 /// `nvshmemrs_quiet`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
-/// complete after `nvshmemrs_quiet`. `source` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
-/// (`shmem_atomic_fetch_nbi`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// complete after `nvshmemrs_quiet`. `source` must be aligned to 4.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_nbi`).
 int32_t nvshmemrs_atomic_fetch_float_nbi(nvshmemrs_runtime_t runtime,
                                          float *fetch,
                                          const float *source,
@@ -825,9 +923,11 @@ int32_t nvshmemrs_atomic_fetch_float_nbi(nvshmemrs_runtime_t runtime,
 /// `nvshmemrs_quiet`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
-/// complete after `nvshmemrs_quiet`. `source` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
-/// (`shmem_atomic_fetch_nbi`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// complete after `nvshmemrs_quiet`. `source` must be aligned to 8.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_nbi`).
 int32_t nvshmemrs_atomic_fetch_double_nbi(nvshmemrs_runtime_t runtime,
                                           double *fetch,
                                           const double *source,
@@ -837,9 +937,11 @@ int32_t nvshmemrs_atomic_fetch_double_nbi(nvshmemrs_runtime_t runtime,
 /// `nvshmemrs_quiet`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
-/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
-/// (`shmem_atomic_swap_nbi`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 4.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_swap_nbi`).
 int32_t nvshmemrs_atomic_swap32_nbi(nvshmemrs_runtime_t runtime,
                                     uint32_t *fetch,
                                     uint32_t *dest,
@@ -850,9 +952,11 @@ int32_t nvshmemrs_atomic_swap32_nbi(nvshmemrs_runtime_t runtime,
 /// `nvshmemrs_quiet`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
-/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
-/// (`shmem_atomic_swap_nbi`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 8.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_swap_nbi`).
 int32_t nvshmemrs_atomic_swap64_nbi(nvshmemrs_runtime_t runtime,
                                     uint64_t *fetch,
                                     uint64_t *dest,
@@ -863,9 +967,11 @@ int32_t nvshmemrs_atomic_swap64_nbi(nvshmemrs_runtime_t runtime,
 /// `nvshmemrs_quiet`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
-/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
-/// (`shmem_atomic_swap_nbi`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 4.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_swap_nbi`).
 int32_t nvshmemrs_atomic_swap_float_nbi(nvshmemrs_runtime_t runtime,
                                         float *fetch,
                                         float *dest,
@@ -876,9 +982,11 @@ int32_t nvshmemrs_atomic_swap_float_nbi(nvshmemrs_runtime_t runtime,
 /// `nvshmemrs_quiet`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
-/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
-/// (`shmem_atomic_swap_nbi`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 8.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_swap_nbi`).
 int32_t nvshmemrs_atomic_swap_double_nbi(nvshmemrs_runtime_t runtime,
                                          double *fetch,
                                          double *dest,
@@ -889,9 +997,11 @@ int32_t nvshmemrs_atomic_swap_double_nbi(nvshmemrs_runtime_t runtime,
 /// `nvshmemrs_quiet`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
-/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
-/// (`shmem_atomic_compare_swap_nbi`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 4.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_compare_swap_nbi`).
 int32_t nvshmemrs_atomic_compare_swap32_nbi(nvshmemrs_runtime_t runtime,
                                             uint32_t *fetch,
                                             uint32_t *dest,
@@ -903,9 +1013,11 @@ int32_t nvshmemrs_atomic_compare_swap32_nbi(nvshmemrs_runtime_t runtime,
 /// `nvshmemrs_quiet`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
-/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
-/// (`shmem_atomic_compare_swap_nbi`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 8.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_compare_swap_nbi`).
 int32_t nvshmemrs_atomic_compare_swap64_nbi(nvshmemrs_runtime_t runtime,
                                             uint64_t *fetch,
                                             uint64_t *dest,
@@ -917,9 +1029,11 @@ int32_t nvshmemrs_atomic_compare_swap64_nbi(nvshmemrs_runtime_t runtime,
 /// `nvshmemrs_quiet`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
-/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
-/// (`shmem_atomic_fetch_inc_nbi`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 4.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_inc_nbi`).
 int32_t nvshmemrs_atomic_fetch_inc32_nbi(nvshmemrs_runtime_t runtime,
                                          uint32_t *fetch,
                                          uint32_t *dest,
@@ -929,9 +1043,11 @@ int32_t nvshmemrs_atomic_fetch_inc32_nbi(nvshmemrs_runtime_t runtime,
 /// `nvshmemrs_quiet`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
-/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
-/// (`shmem_atomic_fetch_inc_nbi`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 8.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_inc_nbi`).
 int32_t nvshmemrs_atomic_fetch_inc64_nbi(nvshmemrs_runtime_t runtime,
                                          uint64_t *fetch,
                                          uint64_t *dest,
@@ -941,9 +1057,11 @@ int32_t nvshmemrs_atomic_fetch_inc64_nbi(nvshmemrs_runtime_t runtime,
 /// `nvshmemrs_quiet`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
-/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
-/// (`shmem_atomic_fetch_add_nbi`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 4.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_add_nbi`).
 int32_t nvshmemrs_atomic_fetch_add32_nbi(nvshmemrs_runtime_t runtime,
                                          uint32_t *fetch,
                                          uint32_t *dest,
@@ -954,9 +1072,11 @@ int32_t nvshmemrs_atomic_fetch_add32_nbi(nvshmemrs_runtime_t runtime,
 /// `nvshmemrs_quiet`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
-/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
-/// (`shmem_atomic_fetch_add_nbi`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 8.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_add_nbi`).
 int32_t nvshmemrs_atomic_fetch_add64_nbi(nvshmemrs_runtime_t runtime,
                                          uint64_t *fetch,
                                          uint64_t *dest,
@@ -967,9 +1087,11 @@ int32_t nvshmemrs_atomic_fetch_add64_nbi(nvshmemrs_runtime_t runtime,
 /// `nvshmemrs_quiet`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
-/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 4. NVSHMEM
-/// `nvshmemx_float_atomic_fetch_add`.
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 4.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see NVSHMEM `nvshmemx_float_atomic_fetch_add`.
 int32_t nvshmemrs_atomic_fetch_add_float_nbi(nvshmemrs_runtime_t runtime,
                                              float *fetch,
                                              float *dest,
@@ -980,9 +1102,11 @@ int32_t nvshmemrs_atomic_fetch_add_float_nbi(nvshmemrs_runtime_t runtime,
 /// `nvshmemrs_quiet`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
-/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 8. NVSHMEM
-/// `nvshmemx_double_atomic_fetch_add`.
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 8.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see NVSHMEM `nvshmemx_double_atomic_fetch_add`.
 int32_t nvshmemrs_atomic_fetch_add_double_nbi(nvshmemrs_runtime_t runtime,
                                               double *fetch,
                                               double *dest,
@@ -993,9 +1117,11 @@ int32_t nvshmemrs_atomic_fetch_add_double_nbi(nvshmemrs_runtime_t runtime,
 /// `nvshmemrs_quiet`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
-/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
-/// (`shmem_atomic_fetch_and_nbi`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 4.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_and_nbi`).
 int32_t nvshmemrs_atomic_fetch_and32_nbi(nvshmemrs_runtime_t runtime,
                                          uint32_t *fetch,
                                          uint32_t *dest,
@@ -1006,9 +1132,11 @@ int32_t nvshmemrs_atomic_fetch_and32_nbi(nvshmemrs_runtime_t runtime,
 /// `nvshmemrs_quiet`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
-/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
-/// (`shmem_atomic_fetch_and_nbi`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 8.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_and_nbi`).
 int32_t nvshmemrs_atomic_fetch_and64_nbi(nvshmemrs_runtime_t runtime,
                                          uint64_t *fetch,
                                          uint64_t *dest,
@@ -1019,9 +1147,11 @@ int32_t nvshmemrs_atomic_fetch_and64_nbi(nvshmemrs_runtime_t runtime,
 /// `nvshmemrs_quiet`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
-/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
-/// (`shmem_atomic_fetch_or_nbi`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 4.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_or_nbi`).
 int32_t nvshmemrs_atomic_fetch_or32_nbi(nvshmemrs_runtime_t runtime,
                                         uint32_t *fetch,
                                         uint32_t *dest,
@@ -1032,9 +1162,11 @@ int32_t nvshmemrs_atomic_fetch_or32_nbi(nvshmemrs_runtime_t runtime,
 /// `nvshmemrs_quiet`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
-/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
-/// (`shmem_atomic_fetch_or_nbi`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 8.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_or_nbi`).
 int32_t nvshmemrs_atomic_fetch_or64_nbi(nvshmemrs_runtime_t runtime,
                                         uint64_t *fetch,
                                         uint64_t *dest,
@@ -1045,9 +1177,11 @@ int32_t nvshmemrs_atomic_fetch_or64_nbi(nvshmemrs_runtime_t runtime,
 /// `nvshmemrs_quiet`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
-/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
-/// (`shmem_atomic_fetch_xor_nbi`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 4.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_xor_nbi`).
 int32_t nvshmemrs_atomic_fetch_xor32_nbi(nvshmemrs_runtime_t runtime,
                                          uint32_t *fetch,
                                          uint32_t *dest,
@@ -1058,9 +1192,11 @@ int32_t nvshmemrs_atomic_fetch_xor32_nbi(nvshmemrs_runtime_t runtime,
 /// `nvshmemrs_quiet`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
-/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
-/// (`shmem_atomic_fetch_xor_nbi`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 8.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_xor_nbi`).
 int32_t nvshmemrs_atomic_fetch_xor64_nbi(nvshmemrs_runtime_t runtime,
                                          uint64_t *fetch,
                                          uint64_t *dest,
@@ -1070,26 +1206,30 @@ int32_t nvshmemrs_atomic_fetch_xor64_nbi(nvshmemrs_runtime_t runtime,
 /// Waits until every member of `team` has arrived, and completes all operations that the members issued
 /// before: they are visible to every member.
 ///
-/// Collective over `team`; may be queued on a stream. OpenSHMEM 1.5 section 9.9.1 (`shmem_barrier`,
-/// `shmem_barrier_all`).
-/// Errors: BAD_HANDLE, PE_DIED, TIMEOUT, INTERRUPTED, MISMATCH when a member is in another collective.
+/// Collective over `team`; may be queued on a stream.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: BAD_HANDLE, PE_DIED, TIMEOUT, INTERRUPTED, MISMATCH when a
+/// member is in another collective.
+/// @see OpenSHMEM 1.5 section 9.9.1 (`shmem_barrier`, `shmem_barrier_all`).
 int32_t nvshmemrs_barrier(nvshmemrs_runtime_t runtime, nvshmemrs_team_t team);
 
 /// Waits until every member of `team` has arrived. Non-blocking operations are not completed by it.
 ///
-/// Collective over `team`; may be queued on a stream. OpenSHMEM 1.5 section 9.9.3 (`shmem_team_sync`,
-/// `shmem_sync_all`).
-/// Errors: as `nvshmemrs_barrier`.
+/// Collective over `team`; may be queued on a stream.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: as `nvshmemrs_barrier`.
+/// @see OpenSHMEM 1.5 section 9.9.3 (`shmem_team_sync`, `shmem_sync_all`).
 int32_t nvshmemrs_sync(nvshmemrs_runtime_t runtime, nvshmemrs_team_t team);
 
 /// Copies `bytes` bytes from `source` on the member with team number `root` to `dest` on every member, the
 /// root included. `source` may equal `dest`; they must not overlap otherwise.
 ///
 /// Collective over `team`, same `bytes`, `root` and symmetric addresses; may be queued on a stream. Returns
-/// when `dest` is written here and `source` may be reused. OpenSHMEM 1.5 section 9.9.5
-/// (`shmem_broadcastmem`).
-/// Errors, on every member, and nothing is written: MISMATCH, NOT_SYMMETRIC, OUT_OF_BOUNDS, PE_RANGE,
-/// PEER_ARGUMENT; also PE_DIED, TIMEOUT, INTERRUPTED.
+/// when `dest` is written here and `source` may be reused.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error, on every member, and nothing is written: MISMATCH,
+/// NOT_SYMMETRIC, OUT_OF_BOUNDS, PE_RANGE, PEER_ARGUMENT; also PE_DIED, TIMEOUT, INTERRUPTED.
+/// @see OpenSHMEM 1.5 section 9.9.7 (`shmem_broadcastmem`).
 int32_t nvshmemrs_broadcast(nvshmemrs_runtime_t runtime,
                             nvshmemrs_team_t team,
                             void *dest,
@@ -1102,10 +1242,12 @@ int32_t nvshmemrs_broadcast(nvshmemrs_runtime_t runtime,
 /// has the same bits on every member and in every run.
 ///
 /// Collective over `team`, same `count`, `dtype`, `op` and symmetric addresses; may be queued on a stream.
-/// `dtype` is one of `nvshmemrs_dtype`, `op` one of `nvshmemrs_op`. OpenSHMEM 1.5 section 9.9.9
-/// (`shmem_<op>_reduce`).
-/// Errors, on every member, and nothing is written: MISMATCH, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE,
-/// PEER_ARGUMENT; also PE_DIED, TIMEOUT, INTERRUPTED.
+/// Returns when `dest` is written here and `source` may be reused. `dtype` is one of `nvshmemrs_dtype`,
+/// `op` one of `nvshmemrs_op`.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error, on every member, and nothing is written: MISMATCH,
+/// NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE, PEER_ARGUMENT; also PE_DIED, TIMEOUT, INTERRUPTED.
+/// @see OpenSHMEM 1.5 section 9.9.9 (`shmem_<op>_reduce`).
 int32_t nvshmemrs_reduce(nvshmemrs_runtime_t runtime,
                          nvshmemrs_team_t team,
                          void *dest,
@@ -1119,8 +1261,10 @@ int32_t nvshmemrs_reduce(nvshmemrs_runtime_t runtime,
 /// otherwise they must not overlap.
 ///
 /// Collective over `team`, same `bytes` and symmetric addresses; may be queued on a stream. Returns when
-/// `dest` is written here and `source` may be reused. OpenSHMEM 1.5 section 9.9.6 (`shmem_fcollectmem`).
-/// Errors: as `nvshmemrs_broadcast`.
+/// `dest` is written here and `source` may be reused.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: as `nvshmemrs_broadcast`.
+/// @see OpenSHMEM 1.5 section 9.9.8 (`shmem_fcollectmem`).
 int32_t nvshmemrs_fcollect(nvshmemrs_runtime_t runtime,
                            nvshmemrs_team_t team,
                            void *dest,
@@ -1131,8 +1275,10 @@ int32_t nvshmemrs_fcollect(nvshmemrs_runtime_t runtime,
 /// `dest` on every member, which has room for the sum. `source` and `dest` must not overlap.
 ///
 /// Collective over `team`, same symmetric address `dest`; may be queued on a stream. Returns when `dest` is
-/// written here and `source` may be reused. OpenSHMEM 1.5 section 9.9.6 (`shmem_collectmem`).
-/// Errors: as `nvshmemrs_broadcast`.
+/// written here and `source` may be reused.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: as `nvshmemrs_broadcast`.
+/// @see OpenSHMEM 1.5 section 9.9.8 (`shmem_collectmem`).
 int32_t nvshmemrs_collect(nvshmemrs_runtime_t runtime,
                           nvshmemrs_team_t team,
                           void *dest,
@@ -1144,8 +1290,10 @@ int32_t nvshmemrs_collect(nvshmemrs_runtime_t runtime,
 /// otherwise.
 ///
 /// Collective over `team`, same `bytes` and symmetric addresses; may be queued on a stream. Returns when
-/// `dest` is written here and `source` may be reused. OpenSHMEM 1.5 section 9.9.7 (`shmem_alltoallmem`).
-/// Errors: as `nvshmemrs_broadcast`.
+/// `dest` is written here and `source` may be reused.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: as `nvshmemrs_broadcast`.
+/// @see OpenSHMEM 1.5 section 9.9.5 (`shmem_alltoallmem`).
 int32_t nvshmemrs_alltoall(nvshmemrs_runtime_t runtime,
                            nvshmemrs_team_t team,
                            void *dest,
@@ -1157,8 +1305,10 @@ int32_t nvshmemrs_alltoall(nvshmemrs_runtime_t runtime,
 /// `dest` must not overlap.
 ///
 /// Collective over `team`, same arguments and symmetric addresses; may be queued on a stream. Returns when
-/// `dest` is written here and `source` may be reused. OpenSHMEM 1.5 section 9.9.8 (`shmem_alltoallsmem`).
-/// Errors: as `nvshmemrs_broadcast`; INVALID_VALUE.
+/// `dest` is written here and `source` may be reused.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: as `nvshmemrs_broadcast`; INVALID_VALUE.
+/// @see OpenSHMEM 1.5 section 9.9.6 (`shmem_alltoallsmem`).
 int32_t nvshmemrs_alltoalls(nvshmemrs_runtime_t runtime,
                             nvshmemrs_team_t team,
                             void *dest,
@@ -1173,9 +1323,11 @@ int32_t nvshmemrs_alltoalls(nvshmemrs_runtime_t runtime,
 /// count` elements; otherwise they must not overlap.
 ///
 /// Collective over `team`, same `count`, `dtype`, `op` and symmetric addresses; may be queued on a stream.
-/// `dtype` is one of `nvshmemrs_dtype`, `op` one of `nvshmemrs_op`. NVSHMEM
-/// `nvshmem_<type>_<op>_reducescatter`.
-/// Errors: as `nvshmemrs_reduce`.
+/// Returns when `dest` is written here and `source` may be reused. `dtype` is one of `nvshmemrs_dtype`,
+/// `op` one of `nvshmemrs_op`.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: as `nvshmemrs_reduce`.
+/// @see NVSHMEM `nvshmem_<type>_<op>_reducescatter`.
 int32_t nvshmemrs_reducescatter(nvshmemrs_runtime_t runtime,
                                 nvshmemrs_team_t team,
                                 void *dest,
@@ -1189,8 +1341,11 @@ int32_t nvshmemrs_reducescatter(nvshmemrs_runtime_t runtime,
 /// `dest`; they must not overlap otherwise.
 ///
 /// Collective over `team`, same `count`, `dtype`, `op` and symmetric addresses; may be queued on a stream.
-/// `dtype` is one of `nvshmemrs_dtype`, `op` one of `nvshmemrs_op`. OpenSHMEM 1.6 (`shmem_sum_inscan`).
-/// Errors: as `nvshmemrs_reduce`.
+/// Returns when `dest` is written here and `source` may be reused. `dtype` is one of `nvshmemrs_dtype`,
+/// `op` one of `nvshmemrs_op`.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: as `nvshmemrs_reduce`.
+/// @see OpenSHMEM 1.6 (`shmem_sum_inscan`).
 int32_t nvshmemrs_inscan(nvshmemrs_runtime_t runtime,
                          nvshmemrs_team_t team,
                          void *dest,
@@ -1204,8 +1359,11 @@ int32_t nvshmemrs_inscan(nvshmemrs_runtime_t runtime,
 /// smallest for max (infinities for floating point).
 ///
 /// Collective over `team`, same `count`, `dtype`, `op` and symmetric addresses; may be queued on a stream.
-/// `dtype` is one of `nvshmemrs_dtype`, `op` one of `nvshmemrs_op`. OpenSHMEM 1.6 (`shmem_sum_exscan`).
-/// Errors: as `nvshmemrs_reduce`.
+/// Returns when `dest` is written here and `source` may be reused. `dtype` is one of `nvshmemrs_dtype`,
+/// `op` one of `nvshmemrs_op`.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: as `nvshmemrs_reduce`.
+/// @see OpenSHMEM 1.6 (`shmem_sum_exscan`).
 int32_t nvshmemrs_exscan(nvshmemrs_runtime_t runtime,
                          nvshmemrs_team_t team,
                          void *dest,
@@ -1214,101 +1372,122 @@ int32_t nvshmemrs_exscan(nvshmemrs_runtime_t runtime,
                          int32_t dtype,
                          int32_t op);
 
-/// Begins a deadline of the calling thread: every wait of it from now on, and what it queues on streams, ends with TIMEOUT
-/// when `seconds` have passed since this call. It holds until `nvshmemrs_deadline_end` gets what is written to
-/// `previous`. While it holds it stands in for `NVSHMEMRS_TIMEOUT`, be it shorter or longer; of nested deadlines the
-/// earliest holds. Init keeps to its own limit.
+/// Begins a deadline of the calling thread: every wait of it from now on, and what it queues on streams,
+/// ends with TIMEOUT when `seconds` have passed since this call. It holds until `nvshmemrs_deadline_end`
+/// gets what is written to `previous`. While it holds it stands in for `NVSHMEMRS_TIMEOUT`, be it shorter
+/// or longer; of nested deadlines the earliest holds. Init keeps to its own limit.
 ///
 /// Local; needs no runtime. A collective that a deadline ends breaks its team.
-/// Errors: INVALID_VALUE unless `seconds` is more than 0 and at most 1000000000.
-int32_t nvshmemrs_deadline_begin(double seconds,
-                                 uint64_t *previous);
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: INVALID_VALUE unless `seconds` is more than 0 and at most
+/// 1000000000.
+/// @see OpenSHMEM does not have it.
+int32_t nvshmemrs_deadline_begin(double seconds, uint64_t *previous);
 
-/// Ends a deadline of the calling thread, with what `nvshmemrs_deadline_begin` wrote to `previous`: the one before, if there
-/// was one, holds again.
+/// Ends a deadline of the calling thread, with what `nvshmemrs_deadline_begin` wrote to `previous`: the one
+/// before, if there was one, holds again.
 ///
 /// Local; needs no runtime.
+///
+/// @return `NVSHMEMRS_SUCCESS`.
+/// @see OpenSHMEM does not have it.
 int32_t nvshmemrs_deadline_end(uint64_t previous);
 
 /// The job as kernels of this PE see it: pass it to them by value, and they pass it to the functions of
-/// `nvshmemrs_device.cuh`. It serves the kernels of this PE only, until finalize. Teams that are made or destroyed later are seen
-/// through it, too. On device memory its addresses are those of this PE's GPU; on host memory they are
-/// those of this process, for the same functions compiled for the CPU.
+/// `nvshmemrs_device.cuh`. It serves the kernels of this PE only, until finalize. Teams that are made or
+/// destroyed later are seen through it, too. On device memory its addresses are those of this PE's GPU; on
+/// host memory they are those of this process, for the same functions compiled for the CPU.
 ///
-/// Local. NVSHMEM: the state that `nvshmemx_cumodule_init` writes to a module.
-/// Errors: NOT_SUPPORTED if kernels cannot use the heap: the job is checked.
-int32_t nvshmemrs_device_state(nvshmemrs_runtime_t runtime,
-                               nvshmemrs_device_state_t *state);
+/// Local.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: NOT_SUPPORTED if kernels cannot use the heap: the job is
+/// checked.
+/// @see NVSHMEM: the state that `nvshmemx_cumodule_init` writes to a module.
+int32_t nvshmemrs_device_state(nvshmemrs_runtime_t runtime, nvshmemrs_device_state_t *state);
 
 /// The address, for kernels of this PE, of a copy of what `nvshmemrs_device_state` gives: for frontends
 /// whose kernels take one pointer. It is memory of the GPU if the heap is, and must not be written.
 ///
 /// Local.
-/// Errors: as `nvshmemrs_device_state`.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: as `nvshmemrs_device_state`.
+/// @see OpenSHMEM does not have it.
 int32_t nvshmemrs_device_state_pointer(nvshmemrs_runtime_t runtime, void **pointer);
 
 /// Allocates `bytes` bytes on every PE's symmetric heap, aligned to 64. The contents are undefined; 0 bytes
 /// give NULL.
 ///
-/// Collective over TEAM_WORLD with the same `bytes`; includes a barrier. OpenSHMEM 1.5 section 9.3.1
-/// (`shmem_malloc`).
-/// Errors: MISMATCH naming the PE whose size differs; OUT_OF_MEMORY with requested, free, largest block
-/// and the variable to set. Every member returns the error and nothing is allocated.
+/// Collective over TEAM_WORLD with the same `bytes`; includes a barrier. Returns when every PE has the
+/// memory.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: MISMATCH naming the PE whose size differs; OUT_OF_MEMORY with
+/// requested, free, largest block and the variable to set. Every member returns the error and nothing is
+/// allocated.
+/// @see OpenSHMEM 1.5 section 9.3.1 (`shmem_malloc`).
 int32_t nvshmemrs_malloc(nvshmemrs_runtime_t runtime, size_t bytes, void **ptr);
 
 /// As `nvshmemrs_malloc` for `count` elements of `bytes` bytes each, and sets every byte to 0.
 ///
-/// Collective over TEAM_WORLD with the same `count` and `bytes`; includes a barrier. OpenSHMEM 1.5 section
-/// 9.3.2 (`shmem_calloc`).
-/// Errors: as `nvshmemrs_malloc`; INVALID_VALUE if the product overflows.
+/// Collective over TEAM_WORLD with the same `count` and `bytes`; includes a barrier. Returns when every PE
+/// has the memory.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: as `nvshmemrs_malloc`; INVALID_VALUE if the product overflows.
+/// @see OpenSHMEM 1.5 section 9.3.3 (`shmem_calloc`).
 int32_t nvshmemrs_calloc(nvshmemrs_runtime_t runtime, size_t count, size_t bytes, void **ptr);
 
-/// As `nvshmemrs_malloc`, aligned to `alignment`, a power of two that is a multiple of `sizeof(void *)` and not
-/// above the size of the heap (NVSHMEM_SYMMETRIC_SIZE). Every PE's copy is aligned so, also at the addresses that
-/// `nvshmemrs_ptr` gives.
+/// As `nvshmemrs_malloc`, aligned to `alignment`, a power of two that is a multiple of `sizeof(void *)` and
+/// not above the size of the heap (NVSHMEM_SYMMETRIC_SIZE). Every PE's copy is aligned so, also at the
+/// addresses that `nvshmemrs_ptr` gives.
 ///
-/// Collective over TEAM_WORLD with the same arguments; includes a barrier. OpenSHMEM 1.5 section 9.3.1
-/// (`shmem_align`).
-/// Errors: as `nvshmemrs_malloc`; INVALID_VALUE for another alignment.
-int32_t nvshmemrs_align(nvshmemrs_runtime_t runtime,
-                        size_t alignment,
-                        size_t bytes,
-                        void **ptr);
+/// Collective over TEAM_WORLD with the same arguments; includes a barrier. Returns when every PE has the
+/// memory.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: as `nvshmemrs_malloc`; INVALID_VALUE for another alignment.
+/// @see OpenSHMEM 1.5 section 9.3.1 (`shmem_align`).
+int32_t nvshmemrs_align(nvshmemrs_runtime_t runtime, size_t alignment, size_t bytes, void **ptr);
 
 /// Frees an allocation on every PE. NULL does nothing if every PE passes NULL.
 ///
-/// Collective over TEAM_WORLD with the same symmetric address; a barrier comes first. OpenSHMEM 1.5
-/// section 9.3.1 (`shmem_free`).
-/// Errors: BAD_FREE for an address that does not start a live allocation, MISMATCH.
+/// Collective over TEAM_WORLD with the same symmetric address; a barrier comes first. Returns when every PE
+/// has called it.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: BAD_FREE for an address that does not start a live allocation,
+/// MISMATCH.
+/// @see OpenSHMEM 1.5 section 9.3.1 (`shmem_free`).
 int32_t nvshmemrs_free(nvshmemrs_runtime_t runtime, void *ptr);
 
-/// Makes an allocation `bytes` bytes long and gives its address, which may be another one. Each PE's copy keeps its
-/// contents up to the smaller size. NULL allocates; 0 bytes free, and give NULL.
+/// Makes an allocation `bytes` bytes long and gives its address, which may be another one. Each PE's copy
+/// keeps its contents up to the smaller size. NULL allocates; 0 bytes free, and give NULL.
 ///
-/// Collective over TEAM_WORLD with the same symmetric address and `bytes`; includes a barrier. OpenSHMEM 1.5
-/// section 9.3.1 (`shmem_realloc`).
-/// Errors: as `nvshmemrs_malloc` and `nvshmemrs_free`; the allocation is as it was.
-int32_t nvshmemrs_realloc(nvshmemrs_runtime_t runtime,
-                          void *ptr,
-                          size_t bytes,
-                          void **new_ptr);
+/// Collective over TEAM_WORLD with the same symmetric address and `bytes`; includes a barrier. Returns when
+/// every PE has the memory.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: as `nvshmemrs_malloc` and `nvshmemrs_free`; the allocation is
+/// as it was.
+/// @see OpenSHMEM 1.5 section 9.3.1 (`shmem_realloc`).
+int32_t nvshmemrs_realloc(nvshmemrs_runtime_t runtime, void *ptr, size_t bytes, void **new_ptr);
 
-/// Makes `bytes` bytes of this program's memory at `buffer` symmetric, where they are: each PE registers a buffer
-/// of the same size. Gives the symmetric address. `buffer` stays valid, holds the same memory and is a symmetric
-/// address, too. The buffer must be private anonymous memory of whole pages (mmap, posix_memalign), and must not be
-/// unmapped, mapped anew or freed before it is unregistered. If the heap is in device memory, it must be whole
-/// mappings of memory that cuMemCreate made on this PE's GPU, with POSIX descriptors as handle type.
+/// Makes `bytes` bytes of this program's memory at `buffer` symmetric, where they are: each PE registers a
+/// buffer of the same size. Gives the symmetric address. `buffer` stays valid, holds the same memory and is
+/// a symmetric address, too. The buffer must be private anonymous memory of whole pages (mmap,
+/// posix_memalign), and must not be unmapped, mapped anew or freed before it is unregistered. If the heap
+/// is in device memory, it must be whole mappings of memory that cuMemCreate made on this PE's GPU, with
+/// POSIX descriptors as handle type.
 ///
-/// Other threads of this process may load and store by the buffer's own address during the call; who comes in
-/// between waits. That takes userfaultfd of Linux 5.14: without it the call is NOT_SUPPORTED while the process has
-/// threads besides the caller and the library's own. What devices (O_DIRECT, RDMA) and other processes write to
-/// the pages during the call may be lost, a child that is forked during it may see zeroes in the buffer, and a
-/// system call of another thread on the buffer may fail with EFAULT. On device memory nothing is moved.
+/// Other threads of this process may load and store by the buffer's own address during the call; who comes
+/// in between waits. That takes userfaultfd of Linux 5.14: without it the call is NOT_SUPPORTED while the
+/// process has threads besides the caller and the library's own. What devices (O_DIRECT, RDMA) and other
+/// processes write to the pages during the call may be lost, a child that is forked during it may see
+/// zeroes in the buffer, and a system call of another thread on the buffer may fail with EFAULT. On device
+/// memory nothing is moved.
 ///
 /// Collective over TEAM_WORLD with the same `bytes` and `preferred`; includes a barrier. `preferred` may be
-/// NULL; otherwise it is an unused address, the same on every PE, which becomes the symmetric address. NVSHMEM
-/// `nvshmemx_buffer_register_symmetric_at_preferred_address`.
-/// Errors, on every member: INVALID_VALUE, MISMATCH, PEER_ARGUMENT, NOT_SUPPORTED, SYSTEM; the buffer is as it was.
+/// NULL; otherwise it is an unused address, the same on every PE, which becomes the symmetric address.
+/// Returns when every PE has registered its buffer.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error, on every member: INVALID_VALUE, MISMATCH, PEER_ARGUMENT,
+/// NOT_SUPPORTED, SYSTEM; the buffer is as it was.
+/// @see NVSHMEM `nvshmemx_buffer_register_symmetric_at_preferred_address`.
 int32_t nvshmemrs_buffer_register(nvshmemrs_runtime_t runtime,
                                   void *buffer,
                                   size_t bytes,
@@ -1316,49 +1495,62 @@ int32_t nvshmemrs_buffer_register(nvshmemrs_runtime_t runtime,
                                   void **symmetric);
 
 /// Makes a registered buffer private memory again; it keeps its contents. `symmetric` is what
-/// `nvshmemrs_buffer_register` gave, or the buffer's own address. Other threads may go on using the buffer's own
-/// address, as with `nvshmemrs_buffer_register`; the symmetric address is over.
+/// `nvshmemrs_buffer_register` gave, or the buffer's own address. Other threads may go on using the
+/// buffer's own address, as with `nvshmemrs_buffer_register`; the symmetric address is over.
 ///
-/// Collective over TEAM_WORLD with the same symmetric address; a barrier comes first. NVSHMEM
-/// `nvshmemx_buffer_unregister_symmetric`.
-/// Errors: BAD_FREE, NOT_SYMMETRIC, MISMATCH, NOT_SUPPORTED (the buffer stays registered), SYSTEM.
-int32_t nvshmemrs_buffer_unregister(nvshmemrs_runtime_t runtime,
-                                    void *symmetric);
+/// Collective over TEAM_WORLD with the same symmetric address; a barrier comes first. Returns when every PE
+/// has called it.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: BAD_FREE, NOT_SYMMETRIC, MISMATCH, NOT_SUPPORTED (the buffer
+/// stays registered), SYSTEM.
+/// @see NVSHMEM `nvshmemx_buffer_unregister_symmetric`.
+int32_t nvshmemrs_buffer_unregister(nvshmemrs_runtime_t runtime, void *symmetric);
 
-/// Says that this PE no longer uses an allocation. The next collective allocation frees what all PEs
-/// have released. Finalizers and garbage collectors call this instead of `nvshmemrs_free`. NULL does
-/// nothing.
+/// Says that this PE no longer uses an allocation. The next collective allocation frees what all PEs have
+/// released. Finalizers and garbage collectors call this instead of `nvshmemrs_free`. NULL does nothing.
 ///
 /// Local; never waits.
-/// Errors: BAD_FREE for an address that does not start a live allocation, or one already released.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: BAD_FREE for an address that does not start a live allocation,
+/// or one already released.
+/// @see OpenSHMEM does not have it.
 int32_t nvshmemrs_release(nvshmemrs_runtime_t runtime, void *ptr);
 
 /// How full the symmetric heap is.
 ///
 /// Local.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: NOT_INITIALIZED, BAD_HANDLE, INVALID_VALUE for NULL.
+/// @see OpenSHMEM does not have it.
 int32_t nvshmemrs_heap_stats(nvshmemrs_runtime_t runtime, nvshmemrs_heap_stats_t *stats);
 
-/// What this PE has made and not freed (memory, registered buffers, teams, streams, events, kept heaps) and where, in the words that
-/// finalize writes to standard error. `text` has room for `bytes` bytes; a longer text is cut short; there is always a NUL behind
-/// it. `length` is how long the whole text is, without the NUL.
+/// What this PE has made and not freed (memory, registered buffers, teams, streams, events, kept heaps) and
+/// where, in the words that finalize writes to standard error. `text` has room for `bytes` bytes; a longer
+/// text is cut short; there is always a NUL behind it. `length` is how long the whole text is, without the
+/// NUL.
 ///
 /// Local.
-/// Errors: NOT_SUPPORTED unless `NVSHMEMRS_TRACK=1` was set at init.
-int32_t nvshmemrs_unfreed(nvshmemrs_runtime_t runtime,
-                          void *text,
-                          size_t bytes,
-                          size_t *length);
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: NOT_SUPPORTED unless `NVSHMEMRS_TRACK=1` was set at init.
+/// @see OpenSHMEM does not have it.
+int32_t nvshmemrs_unfreed(nvshmemrs_runtime_t runtime, void *text, size_t bytes, size_t *length);
 
 /// The address at which this PE can load and store PE `pe`'s copy of the symmetric address `ptr`; NULL if
 /// it cannot.
 ///
-/// Local. OpenSHMEM 1.5 section 9.3.5 (`shmem_ptr`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC.
+/// Local.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC.
+/// @see OpenSHMEM 1.5 section 9.1.8 (`shmem_ptr`).
 int32_t nvshmemrs_ptr(nvshmemrs_runtime_t runtime, const void *ptr, int32_t pe, void **peer_ptr);
 
 /// Whether `bytes` bytes at `ptr` lie within one live symmetric allocation of this PE: 1 or 0.
 ///
-/// Local. OpenSHMEM 1.5 section 9.2.2 (`shmem_addr_accessible`).
+/// Local.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: NOT_INITIALIZED, BAD_HANDLE, INVALID_VALUE for NULL in place
+/// of `symmetric`.
+/// @see OpenSHMEM 1.5 section 9.1.7 (`shmem_addr_accessible`).
 int32_t nvshmemrs_is_symmetric(nvshmemrs_runtime_t runtime,
                                const void *ptr,
                                size_t bytes,
@@ -1367,75 +1559,106 @@ int32_t nvshmemrs_is_symmetric(nvshmemrs_runtime_t runtime,
 /// Where `ptr` lives: one of `nvshmemrs_memory`; an address outside the symmetric heap is an error.
 ///
 /// Local.
-/// Errors: NOT_SYMMETRIC.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: NOT_SYMMETRIC.
+/// @see OpenSHMEM does not have it.
 int32_t nvshmemrs_memory_kind(nvshmemrs_runtime_t runtime, const void *ptr, int32_t *kind);
 
-/// Keeps the memory of this process's heap mapping valid after finalize, until `nvshmemrs_heap_drop`. For languages whose
-/// arrays may outlive the runtime: loads and stores through them then stay harmless; operations answer NOT_INITIALIZED.
+/// Keeps the memory of this process's heap mapping valid after finalize, until `nvshmemrs_heap_drop`. For
+/// languages whose arrays may outlive the runtime: loads and stores through them then stay harmless;
+/// operations answer NOT_INITIALIZED.
 ///
 /// Local; never waits.
-int32_t nvshmemrs_heap_keep(nvshmemrs_runtime_t runtime,
-                            nvshmemrs_mapping_t *mapping);
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: NOT_INITIALIZED, BAD_HANDLE, INVALID_VALUE for NULL.
+/// @see OpenSHMEM does not have it.
+int32_t nvshmemrs_heap_keep(nvshmemrs_runtime_t runtime, nvshmemrs_mapping_t *mapping);
 
-/// Lets a mapping go that `nvshmemrs_heap_keep` kept. The last one to let go, after finalize, gives the memory back. 0
-/// does nothing.
+/// Lets a mapping go that `nvshmemrs_heap_keep` kept. The last one to let go, after finalize, gives the
+/// memory back. 0 does nothing.
 ///
 /// Local; needs no runtime.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: BAD_HANDLE.
+/// @see OpenSHMEM does not have it.
 int32_t nvshmemrs_heap_drop(nvshmemrs_mapping_t mapping);
 
 /// The number of the ABI: it changes when a program built against an older header must be rebuilt.
 ///
 /// Local; needs no runtime.
+///
+/// @see OpenSHMEM does not have it.
 uint32_t nvshmemrs_abi_version(void);
 
 /// A hash over every function, struct, enum and constant of this ABI. Bindings compare it at load.
 ///
 /// Local; needs no runtime.
+///
+/// @see OpenSHMEM does not have it.
 uint64_t nvshmemrs_api_hash(void);
 
 /// The library's version, as in its changelog.
 ///
-/// Local; needs no runtime. Each output may be NULL. NVSHMEM `nvshmemx_vendor_get_version_info`.
+/// Local; needs no runtime. Each output may be NULL.
+///
+/// @return `NVSHMEMRS_SUCCESS`.
+/// @see NVSHMEM `nvshmemx_vendor_get_version_info`.
 int32_t nvshmemrs_version(int32_t *major, int32_t *minor, int32_t *patch);
 
 /// The library's name and version, for people. NUL-terminated, static.
 ///
-/// Local; needs no runtime. OpenSHMEM 1.5 section 9.1.8 (`shmem_info_get_name`).
+/// Local; needs no runtime.
+///
+/// @see OpenSHMEM 1.5 section 9.1.10 (`shmem_info_get_name`).
 const char *nvshmemrs_name(void);
 
 /// One sentence for a status. NUL-terminated, static; never NULL.
 ///
-/// Local; needs no runtime. NVSHMEM `nvshmemx_status_string`.
+/// Local; needs no runtime.
+///
+/// @see NVSHMEM `nvshmemx_status_string`.
 const char *nvshmemrs_status_string(int32_t status);
 
-/// Details of the last call that failed on this thread: what, which PE, which argument, what it is and what it
-/// must be. NUL-terminated; never NULL; valid until the next call that fails on this thread.
+/// Details of the last call that failed on this thread: what, which PE, which argument, what it is and what
+/// it must be. NUL-terminated; never NULL; valid until the next call that fails on this thread.
 ///
 /// Local; needs no runtime.
+///
+/// @see OpenSHMEM does not have it.
 const char *nvshmemrs_last_error(void);
 
-/// As `nvshmemrs_last_error`, with the names that functions, arguments and types have in a language. `language` is
-/// one of `nvshmemrs_language`; another number stands for C.
+/// As `nvshmemrs_last_error`, with the names that functions, arguments and types have in a language.
+/// `language` is one of `nvshmemrs_language`; another number stands for C.
 ///
 /// Local; needs no runtime.
+///
+/// @see OpenSHMEM does not have it.
 const char *nvshmemrs_last_error_in(int32_t language);
 
-/// How many threads of a PE may call at a time. The answer is one of `nvshmemrs_thread`: MULTIPLE, which means
-/// any thread at any time, with one collective per team at a time.
+/// How many threads of a PE may call at a time. The answer is one of `nvshmemrs_thread`: MULTIPLE, which
+/// means any thread at any time, with one collective per team at a time.
 ///
-/// Local; needs no runtime. OpenSHMEM 1.5 section 9.2.2 (`shmem_query_thread`).
+/// Local; needs no runtime.
+///
+/// @see OpenSHMEM 1.5 section 9.2.2 (`shmem_query_thread`).
 int32_t nvshmemrs_thread_support(void);
 
-/// Orders this PE's puts, atomic operations and signals to each PE: those before the fence are visible there before
-/// those after it.
+/// Orders this PE's puts, atomic operations and signals to each PE: those before the fence are visible
+/// there before those after it.
 ///
-/// Local. Does not wait for completion. OpenSHMEM 1.5 section 9.11.1 (`shmem_fence`).
+/// Local. Does not wait for completion.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: NOT_INITIALIZED, BAD_HANDLE.
+/// @see OpenSHMEM 1.5 section 9.11.1 (`shmem_fence`).
 int32_t nvshmemrs_fence(nvshmemrs_runtime_t runtime);
 
 /// Completes this PE's operations, non-blocking ones too: their data is visible to every PE, and their
 /// local buffers may be reused.
 ///
-/// Local. OpenSHMEM 1.5 section 9.11.2 (`shmem_quiet`).
+/// Local.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: NOT_INITIALIZED, BAD_HANDLE.
+/// @see OpenSHMEM 1.5 section 9.11.2 (`shmem_quiet`).
 int32_t nvshmemrs_quiet(nvshmemrs_runtime_t runtime);
 
 /// Waits until this PE's copy of the element at the symmetric address `ivar` compares to the one at `value`
@@ -1443,9 +1666,11 @@ int32_t nvshmemrs_quiet(nvshmemrs_runtime_t runtime);
 ///
 /// Local: only the caller waits; may be queued on a stream. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one
 /// of `nvshmemrs_dtype`: an integer, float or double; `ivar` must be aligned to its size. `value` is read
-/// once, when the call begins, and may be reused on return, also if it is queued. OpenSHMEM 1.5 section
-/// 9.10.1 (`shmem_wait_until`).
-/// Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+/// once, when the call begins, and may be reused on return, also if it is queued.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS,
+/// INVALID_VALUE.
+/// @see OpenSHMEM 1.5 section 9.10.1 (`shmem_wait_until`).
 int32_t nvshmemrs_wait_until(nvshmemrs_runtime_t runtime,
                              const void *ivar,
                              int32_t cmp,
@@ -1457,9 +1682,10 @@ int32_t nvshmemrs_wait_until(nvshmemrs_runtime_t runtime,
 ///
 /// Local; never waits. Given a stream, it returns when the stream has run it. `cmp` is one of
 /// `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivar` must be
-/// aligned to its size. `value` is read once, when the call begins. OpenSHMEM 1.5 section 9.10.8
-/// (`shmem_test`).
-/// Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+/// aligned to its size. `value` is read once, when the call begins.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+/// @see OpenSHMEM 1.5 section 9.10.8 (`shmem_test`).
 int32_t nvshmemrs_test(nvshmemrs_runtime_t runtime,
                        const void *ivar,
                        int32_t cmp,
@@ -1474,9 +1700,11 @@ int32_t nvshmemrs_test(nvshmemrs_runtime_t runtime,
 /// Local: only the caller waits; may be queued on a stream. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one
 /// of `nvshmemrs_dtype`: an integer, float or double; `ivars` must be aligned to its size. `status` may be
 /// NULL; a number other than 0 in it excludes the element. `value` and `status` are read once, when the
-/// call begins, and may be reused on return, also if it is queued. OpenSHMEM 1.5 section 9.10.2
-/// (`shmem_wait_until_all`).
-/// Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+/// call begins, and may be reused on return, also if it is queued.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS,
+/// INVALID_VALUE.
+/// @see OpenSHMEM 1.5 section 9.10.2 (`shmem_wait_until_all`).
 int32_t nvshmemrs_wait_until_all(nvshmemrs_runtime_t runtime,
                                  const void *ivars,
                                  size_t count,
@@ -1494,8 +1722,11 @@ int32_t nvshmemrs_wait_until_all(nvshmemrs_runtime_t runtime,
 /// Local: only the caller waits. Given a stream, it returns when the stream has run it. `cmp` is one of
 /// `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars` must be
 /// aligned to its size. `status` may be NULL; a number other than 0 in it excludes the element. `value` and
-/// `status` are read once, when the call begins. OpenSHMEM 1.5 section 9.10.3 (`shmem_wait_until_any`).
-/// Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+/// `status` are read once, when the call begins.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS,
+/// INVALID_VALUE.
+/// @see OpenSHMEM 1.5 section 9.10.3 (`shmem_wait_until_any`).
 int32_t nvshmemrs_wait_until_any(nvshmemrs_runtime_t runtime,
                                  const void *ivars,
                                  size_t count,
@@ -1513,9 +1744,11 @@ int32_t nvshmemrs_wait_until_any(nvshmemrs_runtime_t runtime,
 /// Local: only the caller waits. Given a stream, it returns when the stream has run it. `cmp` is one of
 /// `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars` must be
 /// aligned to its size. `status` may be NULL; a number other than 0 in it excludes the element. `value` and
-/// `status` are read once, when the call begins. `indices` has room for `count` numbers. OpenSHMEM 1.5
-/// section 9.10.4 (`shmem_wait_until_some`).
-/// Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+/// `status` are read once, when the call begins. `indices` has room for `count` numbers.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS,
+/// INVALID_VALUE.
+/// @see OpenSHMEM 1.5 section 9.10.4 (`shmem_wait_until_some`).
 int32_t nvshmemrs_wait_until_some(nvshmemrs_runtime_t runtime,
                                   const void *ivars,
                                   size_t count,
@@ -1533,8 +1766,10 @@ int32_t nvshmemrs_wait_until_some(nvshmemrs_runtime_t runtime,
 /// Local; never waits. Given a stream, it returns when the stream has run it. `cmp` is one of
 /// `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars` must be
 /// aligned to its size. `status` may be NULL; a number other than 0 in it excludes the element. `value` and
-/// `status` are read once, when the call begins. OpenSHMEM 1.5 section 9.10.9 (`shmem_test_all`).
-/// Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+/// `status` are read once, when the call begins.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+/// @see OpenSHMEM 1.5 section 9.10.9 (`shmem_test_all`).
 int32_t nvshmemrs_test_all(nvshmemrs_runtime_t runtime,
                            const void *ivars,
                            size_t count,
@@ -1552,8 +1787,10 @@ int32_t nvshmemrs_test_all(nvshmemrs_runtime_t runtime,
 /// Local; never waits. Given a stream, it returns when the stream has run it. `cmp` is one of
 /// `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars` must be
 /// aligned to its size. `status` may be NULL; a number other than 0 in it excludes the element. `value` and
-/// `status` are read once, when the call begins. OpenSHMEM 1.5 section 9.10.10 (`shmem_test_any`).
-/// Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+/// `status` are read once, when the call begins.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+/// @see OpenSHMEM 1.5 section 9.10.10 (`shmem_test_any`).
 int32_t nvshmemrs_test_any(nvshmemrs_runtime_t runtime,
                            const void *ivars,
                            size_t count,
@@ -1570,9 +1807,10 @@ int32_t nvshmemrs_test_any(nvshmemrs_runtime_t runtime,
 /// Local; never waits. Given a stream, it returns when the stream has run it. `cmp` is one of
 /// `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars` must be
 /// aligned to its size. `status` may be NULL; a number other than 0 in it excludes the element. `value` and
-/// `status` are read once, when the call begins. `indices` has room for `count` numbers. OpenSHMEM 1.5
-/// section 9.10.11 (`shmem_test_some`).
-/// Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+/// `status` are read once, when the call begins. `indices` has room for `count` numbers.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+/// @see OpenSHMEM 1.5 section 9.10.11 (`shmem_test_some`).
 int32_t nvshmemrs_test_some(nvshmemrs_runtime_t runtime,
                             const void *ivars,
                             size_t count,
@@ -1589,9 +1827,11 @@ int32_t nvshmemrs_test_some(nvshmemrs_runtime_t runtime,
 /// Local: only the caller waits; may be queued on a stream. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one
 /// of `nvshmemrs_dtype`: an integer, float or double; `ivars` must be aligned to its size. `status` may be
 /// NULL; a number other than 0 in it excludes the element. `values` and `status` are read once, when the
-/// call begins, and may be reused on return, also if it is queued. OpenSHMEM 1.5 section 9.10.5
-/// (`shmem_wait_until_all_vector`).
-/// Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+/// call begins, and may be reused on return, also if it is queued.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS,
+/// INVALID_VALUE.
+/// @see OpenSHMEM 1.5 section 9.10.5 (`shmem_wait_until_all_vector`).
 int32_t nvshmemrs_wait_until_all_vector(nvshmemrs_runtime_t runtime,
                                         const void *ivars,
                                         size_t count,
@@ -1606,9 +1846,11 @@ int32_t nvshmemrs_wait_until_all_vector(nvshmemrs_runtime_t runtime,
 /// Local: only the caller waits. Given a stream, it returns when the stream has run it. `cmp` is one of
 /// `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars` must be
 /// aligned to its size. `status` may be NULL; a number other than 0 in it excludes the element. `values`
-/// and `status` are read once, when the call begins. OpenSHMEM 1.5 section 9.10.6
-/// (`shmem_wait_until_any_vector`).
-/// Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+/// and `status` are read once, when the call begins.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS,
+/// INVALID_VALUE.
+/// @see OpenSHMEM 1.5 section 9.10.6 (`shmem_wait_until_any_vector`).
 int32_t nvshmemrs_wait_until_any_vector(nvshmemrs_runtime_t runtime,
                                         const void *ivars,
                                         size_t count,
@@ -1624,9 +1866,11 @@ int32_t nvshmemrs_wait_until_any_vector(nvshmemrs_runtime_t runtime,
 /// Local: only the caller waits. Given a stream, it returns when the stream has run it. `cmp` is one of
 /// `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars` must be
 /// aligned to its size. `status` may be NULL; a number other than 0 in it excludes the element. `values`
-/// and `status` are read once, when the call begins. `indices` has room for `count` numbers. OpenSHMEM 1.5
-/// section 9.10.7 (`shmem_wait_until_some_vector`).
-/// Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+/// and `status` are read once, when the call begins. `indices` has room for `count` numbers.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS,
+/// INVALID_VALUE.
+/// @see OpenSHMEM 1.5 section 9.10.7 (`shmem_wait_until_some_vector`).
 int32_t nvshmemrs_wait_until_some_vector(nvshmemrs_runtime_t runtime,
                                          const void *ivars,
                                          size_t count,
@@ -1643,9 +1887,10 @@ int32_t nvshmemrs_wait_until_some_vector(nvshmemrs_runtime_t runtime,
 /// Local; never waits. Given a stream, it returns when the stream has run it. `cmp` is one of
 /// `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars` must be
 /// aligned to its size. `status` may be NULL; a number other than 0 in it excludes the element. `values`
-/// and `status` are read once, when the call begins. OpenSHMEM 1.5 section 9.10.12
-/// (`shmem_test_all_vector`).
-/// Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+/// and `status` are read once, when the call begins.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+/// @see OpenSHMEM 1.5 section 9.10.12 (`shmem_test_all_vector`).
 int32_t nvshmemrs_test_all_vector(nvshmemrs_runtime_t runtime,
                                   const void *ivars,
                                   size_t count,
@@ -1661,9 +1906,10 @@ int32_t nvshmemrs_test_all_vector(nvshmemrs_runtime_t runtime,
 /// Local; never waits. Given a stream, it returns when the stream has run it. `cmp` is one of
 /// `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars` must be
 /// aligned to its size. `status` may be NULL; a number other than 0 in it excludes the element. `values`
-/// and `status` are read once, when the call begins. OpenSHMEM 1.5 section 9.10.13
-/// (`shmem_test_any_vector`).
-/// Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+/// and `status` are read once, when the call begins.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+/// @see OpenSHMEM 1.5 section 9.10.13 (`shmem_test_any_vector`).
 int32_t nvshmemrs_test_any_vector(nvshmemrs_runtime_t runtime,
                                   const void *ivars,
                                   size_t count,
@@ -1679,9 +1925,10 @@ int32_t nvshmemrs_test_any_vector(nvshmemrs_runtime_t runtime,
 /// Local; never waits. Given a stream, it returns when the stream has run it. `cmp` is one of
 /// `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars` must be
 /// aligned to its size. `status` may be NULL; a number other than 0 in it excludes the element. `values`
-/// and `status` are read once, when the call begins. `indices` has room for `count` numbers. OpenSHMEM 1.5
-/// section 9.10.14 (`shmem_test_some_vector`).
-/// Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+/// and `status` are read once, when the call begins. `indices` has room for `count` numbers.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+/// @see OpenSHMEM 1.5 section 9.10.14 (`shmem_test_some_vector`).
 int32_t nvshmemrs_test_some_vector(nvshmemrs_runtime_t runtime,
                                    const void *ivars,
                                    size_t count,
@@ -1692,47 +1939,51 @@ int32_t nvshmemrs_test_some_vector(nvshmemrs_runtime_t runtime,
                                    int32_t dtype,
                                    size_t *found);
 
-/// Allocates symmetric memory of GPU `device`, in the form in which torch's CUDAPluggableAllocator asks for it: a
-/// `torch.cuda.MemPool` of this function and `nvshmemrs_pool_free` gives tensors on the symmetric heap. The runtime is the
-/// one whose heap is on that GPU. `cuda_stream` does not matter. NULL after an error, which `nvshmemrs_last_error` has:
-/// no heap is on that GPU, or as for `nvshmemrs_malloc`.
+/// Allocates symmetric memory of GPU `device`, in the form in which torch's CUDAPluggableAllocator asks for
+/// it: a `torch.cuda.MemPool` of this function and `nvshmemrs_pool_free` gives tensors on the symmetric
+/// heap. The runtime is the one whose heap is on that GPU. `cuda_stream` does not matter. NULL after an
+/// error, which `nvshmemrs_last_error` has: no heap is on that GPU, or as for `nvshmemrs_malloc`.
 ///
-/// Collective over TEAM_WORLD with the same `bytes`; includes a barrier. So every PE must ask its pool for the same
-/// blocks in the same order.
-void *nvshmemrs_pool_alloc(size_t bytes,
-                           int32_t device,
-                           void *cuda_stream);
+/// Collective over TEAM_WORLD with the same `bytes`; includes a barrier. So every PE must ask its pool for
+/// the same blocks in the same order. Returns when every PE has the memory.
+///
+/// @see OpenSHMEM does not have it.
+void *nvshmemrs_pool_alloc(size_t bytes, int32_t device, void *cuda_stream);
 
-/// Gives back what `nvshmemrs_pool_alloc` gave, once what is on `cuda_stream` has run; the next collective allocation frees what
-/// all PEs have given back. `bytes` and `device` do not matter. After finalize the memory goes with the last that is given
-/// back. NULL does nothing.
+/// Gives back what `nvshmemrs_pool_alloc` gave, once what is on `cuda_stream` has run; the next collective
+/// allocation frees what all PEs have given back. `bytes` and `device` do not matter. After finalize the
+/// memory goes with the last that is given back. NULL does nothing.
 ///
 /// Local; waits for the stream.
-/// Errors: BAD_FREE for an address that no pool has; those of `nvshmemrs_stream_synchronize`.
-int32_t nvshmemrs_pool_free(void *ptr,
-                            size_t bytes,
-                            int32_t device,
-                            void *cuda_stream);
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: BAD_FREE for an address that no pool has; those of
+/// `nvshmemrs_stream_synchronize`.
+/// @see OpenSHMEM does not have it.
+int32_t nvshmemrs_pool_free(void *ptr, size_t bytes, int32_t device, void *cuda_stream);
 
 /// Copies `bytes` bytes from local memory at `source` to the symmetric address `dest` on PE `pe`.
 ///
 /// One-sided; may be queued on a stream. Returns when `source` may be reused; the data is visible on `pe`
-/// after quiet, barrier or a signal. `source` and `dest` may overlap on the same PE. OpenSHMEM 1.5 section
-/// 9.5.1 (`shmem_putmem`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS; nothing is written.
+/// after quiet, barrier or a signal. `source` and `dest` may overlap on the same PE.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS; nothing is written.
+/// @see OpenSHMEM 1.5 section 9.6.1 (`shmem_putmem`).
 int32_t nvshmemrs_put(nvshmemrs_runtime_t runtime, void *dest, const void *source, size_t bytes, int32_t pe);
 
 /// Copies `bytes` bytes from the symmetric address `source` on PE `pe` to local memory at `dest`.
 ///
-/// One-sided; may be queued on a stream. Returns when the data is in `dest`. OpenSHMEM 1.5 section 9.5.4
-/// (`shmem_getmem`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS; nothing is written.
+/// One-sided; may be queued on a stream. Returns when the data is in `dest`.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS; nothing is written.
+/// @see OpenSHMEM 1.5 section 9.6.1 (`shmem_getmem`).
 int32_t nvshmemrs_get(nvshmemrs_runtime_t runtime, void *dest, const void *source, size_t bytes, int32_t pe);
 
 /// As `nvshmemrs_put`, but `source` may be reused only after `nvshmemrs_quiet`.
 ///
-/// One-sided; may be queued on a stream. OpenSHMEM 1.5 section 9.6.1 (`shmem_putmem_nbi`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS; nothing is written.
+/// One-sided; may be queued on a stream.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS; nothing is written.
+/// @see OpenSHMEM 1.5 section 9.6.2 (`shmem_putmem_nbi`).
 int32_t nvshmemrs_put_nbi(nvshmemrs_runtime_t runtime,
                           void *dest,
                           const void *source,
@@ -1741,8 +1992,10 @@ int32_t nvshmemrs_put_nbi(nvshmemrs_runtime_t runtime,
 
 /// As `nvshmemrs_get`, but the data is in `dest` only after `nvshmemrs_quiet`.
 ///
-/// One-sided; may be queued on a stream. OpenSHMEM 1.5 section 9.6.2 (`shmem_getmem_nbi`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS; nothing is written.
+/// One-sided; may be queued on a stream.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS; nothing is written.
+/// @see OpenSHMEM 1.5 section 9.6.2 (`shmem_getmem_nbi`).
 int32_t nvshmemrs_get_nbi(nvshmemrs_runtime_t runtime,
                           void *dest,
                           const void *source,
@@ -1752,83 +2005,111 @@ int32_t nvshmemrs_get_nbi(nvshmemrs_runtime_t runtime,
 /// Writes one 8-bit element to the symmetric address `dest` on PE `pe`, in one access.
 ///
 /// One-sided; may be queued on a stream. Visible on `pe` after quiet, barrier or a signal. `dest` must be
-/// aligned to 1. OpenSHMEM 1.5 section 9.5.2 (`shmem_p`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// aligned to 1.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.6.1 (`shmem_p`).
 int32_t nvshmemrs_p8(nvshmemrs_runtime_t runtime, void *dest, uint8_t value, int32_t pe);
 
 /// Reads one 8-bit element from the symmetric address `source` on PE `pe`, in one access.
 ///
 /// One-sided. Given a stream, it returns when the stream has run it. `source` must be aligned to 1.
-/// OpenSHMEM 1.5 section 9.5.5 (`shmem_g`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+/// @see OpenSHMEM 1.5 section 9.6.1 (`shmem_g`).
 int32_t nvshmemrs_g8(nvshmemrs_runtime_t runtime, const void *source, int32_t pe, uint8_t *value);
 
 /// Writes one 16-bit element to the symmetric address `dest` on PE `pe`, in one access.
 ///
 /// One-sided; may be queued on a stream. Visible on `pe` after quiet, barrier or a signal. `dest` must be
-/// aligned to 2. OpenSHMEM 1.5 section 9.5.2 (`shmem_p`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// aligned to 2.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.6.1 (`shmem_p`).
 int32_t nvshmemrs_p16(nvshmemrs_runtime_t runtime, void *dest, uint16_t value, int32_t pe);
 
 /// Reads one 16-bit element from the symmetric address `source` on PE `pe`, in one access.
 ///
 /// One-sided. Given a stream, it returns when the stream has run it. `source` must be aligned to 2.
-/// OpenSHMEM 1.5 section 9.5.5 (`shmem_g`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+/// @see OpenSHMEM 1.5 section 9.6.1 (`shmem_g`).
 int32_t nvshmemrs_g16(nvshmemrs_runtime_t runtime, const void *source, int32_t pe, uint16_t *value);
 
 /// Writes one 32-bit element to the symmetric address `dest` on PE `pe`, in one access.
 ///
 /// One-sided; may be queued on a stream. Visible on `pe` after quiet, barrier or a signal. `dest` must be
-/// aligned to 4. OpenSHMEM 1.5 section 9.5.2 (`shmem_p`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// aligned to 4.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.6.1 (`shmem_p`).
 int32_t nvshmemrs_p32(nvshmemrs_runtime_t runtime, void *dest, uint32_t value, int32_t pe);
 
 /// Reads one 32-bit element from the symmetric address `source` on PE `pe`, in one access.
 ///
 /// One-sided. Given a stream, it returns when the stream has run it. `source` must be aligned to 4.
-/// OpenSHMEM 1.5 section 9.5.5 (`shmem_g`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+/// @see OpenSHMEM 1.5 section 9.6.1 (`shmem_g`).
 int32_t nvshmemrs_g32(nvshmemrs_runtime_t runtime, const void *source, int32_t pe, uint32_t *value);
 
 /// Writes one 64-bit element to the symmetric address `dest` on PE `pe`, in one access.
 ///
 /// One-sided; may be queued on a stream. Visible on `pe` after quiet, barrier or a signal. `dest` must be
-/// aligned to 8. OpenSHMEM 1.5 section 9.5.2 (`shmem_p`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// aligned to 8.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.6.1 (`shmem_p`).
 int32_t nvshmemrs_p64(nvshmemrs_runtime_t runtime, void *dest, uint64_t value, int32_t pe);
 
 /// Reads one 64-bit element from the symmetric address `source` on PE `pe`, in one access.
 ///
 /// One-sided. Given a stream, it returns when the stream has run it. `source` must be aligned to 8.
-/// OpenSHMEM 1.5 section 9.5.5 (`shmem_g`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+/// @see OpenSHMEM 1.5 section 9.6.1 (`shmem_g`).
 int32_t nvshmemrs_g64(nvshmemrs_runtime_t runtime, const void *source, int32_t pe, uint64_t *value);
 
 /// Fills `attr` with the defaults, version word included.
 ///
 /// Local; needs no runtime.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: INVALID_VALUE for NULL.
+/// @see OpenSHMEM does not have it.
 int32_t nvshmemrs_init_attr_default(nvshmemrs_init_attr_t *attr);
 
-/// Joins the job that the environment describes: `nvshmemrs-run`, `torchrun`, `mpirun`, `srun` on one
-/// host; without any of them the caller is the only PE.
+/// Joins the job that the environment describes: `nvshmemrs-run`, `torchrun`, `mpirun`, `srun` on one host;
+/// without any of them the caller is the only PE.
 ///
 /// Collective over all PEs of the job. `attr` may be NULL. Returns when every PE has joined and can be
-/// reached. OpenSHMEM 1.5 section 9.1.1 (`shmem_init`).
-/// Errors: BOOTSTRAP with what was tried and who is missing, TIMEOUT, NOT_SUPPORTED, OUT_OF_MEMORY.
+/// reached.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: BOOTSTRAP with what was tried and who is missing, TIMEOUT,
+/// NOT_SUPPORTED, OUT_OF_MEMORY.
+/// @see OpenSHMEM 1.5 section 9.1.1 (`shmem_init`).
 int32_t nvshmemrs_init(const nvshmemrs_init_attr_t *attr, nvshmemrs_runtime_t *runtime);
 
 /// Makes a unique id. One PE makes it, the caller hands it to the others by any means.
 ///
-/// Local; needs no runtime. NVSHMEM `nvshmemx_get_uniqueid`.
+/// Local; needs no runtime.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: INVALID_VALUE for NULL, SYSTEM.
+/// @see NVSHMEM `nvshmemx_get_uniqueid`.
 int32_t nvshmemrs_unique_id_new(nvshmemrs_unique_id_t *id);
 
-/// Joins the job that `id` names, as PE `pe` of `n_pes`. The PEs are processes of one host, or threads
-/// of them.
+/// Joins the job that `id` names, as PE `pe` of `n_pes`. The PEs are processes of one host, or threads of
+/// them.
 ///
-/// Collective over all PEs of the job. `attr` may be NULL. NVSHMEM `nvshmemx_init_attr` with
-/// `NVSHMEMX_INIT_WITH_UNIQUEID`.
-/// Errors: PE_RANGE, BOOTSTRAP with who is missing or who was refused and why, TIMEOUT.
+/// Collective over all PEs of the job. `attr` may be NULL. Returns when every PE has joined and can be
+/// reached.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, BOOTSTRAP with who is missing or who was refused and
+/// why, TIMEOUT.
+/// @see NVSHMEM `nvshmemx_init_attr` with `NVSHMEMX_INIT_WITH_UNIQUEID`.
 int32_t nvshmemrs_init_unique_id(const nvshmemrs_unique_id_t *id,
                                  int32_t pe,
                                  int32_t n_pes,
@@ -1838,89 +2119,127 @@ int32_t nvshmemrs_init_unique_id(const nvshmemrs_unique_id_t *id,
 /// Makes a job of `n_pes` PEs that are threads of this process. Each thread then joins it.
 ///
 /// Local; needs no runtime. `attr` may be NULL; it holds for all PEs of the job.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: INVALID_VALUE, NOT_SUPPORTED.
+/// @see OpenSHMEM does not have it.
 int32_t nvshmemrs_local_job_new(int32_t n_pes, const nvshmemrs_init_attr_t *attr, nvshmemrs_local_job_t *job);
 
 /// Joins a local job as PE `pe`; the calling thread is that PE from now on.
 ///
-/// Collective over all PEs of the job.
-/// Errors: BAD_HANDLE, PE_RANGE, INVALID_VALUE when that PE has joined already, TIMEOUT.
+/// Collective over all PEs of the job. Returns when every PE has joined and can be reached.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: BAD_HANDLE, PE_RANGE, INVALID_VALUE when that PE has joined
+/// already, TIMEOUT.
+/// @see OpenSHMEM does not have it.
 int32_t nvshmemrs_local_job_join(nvshmemrs_local_job_t job, int32_t pe, nvshmemrs_runtime_t *runtime);
 
 /// Forgets a local job. PEs that have joined are not affected. 0 does nothing.
 ///
 /// Local.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: BAD_HANDLE.
+/// @see OpenSHMEM does not have it.
 int32_t nvshmemrs_local_job_free(nvshmemrs_local_job_t job);
 
 /// Leaves the job: completes all outstanding operations, waits for the other PEs, gives all memory back.
-/// The handle and every symmetric address of this runtime are invalid afterwards, also when the status
-/// says that another PE died. 0 does nothing. Init may be called again.
+/// The handle and every symmetric address of this runtime are invalid afterwards, also when the status says
+/// that another PE died. 0 does nothing. Init may be called again.
 ///
 /// Collective over TEAM_WORLD. No other thread of this PE may be inside a call with this runtime; from an
-/// interrupt hook the answer is BUSY.
-/// OpenSHMEM 1.5 section 9.1.4 (`shmem_finalize`).
+/// interrupt hook the answer is BUSY. Returns when every PE has called it.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: BUSY, PE_DIED, TIMEOUT, INTERRUPTED, MISMATCH, BAD_HANDLE.
+/// @see OpenSHMEM 1.5 section 9.1.4 (`shmem_finalize`).
 int32_t nvshmemrs_finalize(nvshmemrs_runtime_t runtime);
 
-/// Leaves the job without the other PEs, which learn that this PE left. For exits in error. 0 does
-/// nothing.
+/// Leaves the job without the other PEs, which learn that this PE left. For exits in error. 0 does nothing.
 ///
-/// Local: it never waits. The handle and all symmetric addresses of this runtime are invalid afterwards. Other threads of this
-/// PE may be inside calls with it: their waits end with PE_DIED, and they must have returned before this process calls
-/// init again.
+/// Local: it never waits. The handle and all symmetric addresses of this runtime are invalid afterwards.
+/// Other threads of this PE may be inside calls with it: their waits end with PE_DIED, and they must have
+/// returned before this process calls init again.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: BAD_HANDLE.
+/// @see OpenSHMEM does not have it.
 int32_t nvshmemrs_leave(nvshmemrs_runtime_t runtime);
 
 /// This PE's number, 0 to `n_pes` - 1.
 ///
-/// Local. OpenSHMEM 1.5 section 9.1.5 (`shmem_my_pe`).
+/// Local.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: NOT_INITIALIZED, BAD_HANDLE, INVALID_VALUE for NULL.
+/// @see OpenSHMEM 1.5 section 9.1.2 (`shmem_my_pe`).
 int32_t nvshmemrs_my_pe(nvshmemrs_runtime_t runtime, int32_t *pe);
 
 /// The GPU that this PE uses, as this process counts them; -1 if the heap is in host memory.
 ///
 /// Local.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: NOT_INITIALIZED, BAD_HANDLE, INVALID_VALUE for NULL.
+/// @see OpenSHMEM does not have it.
 int32_t nvshmemrs_device(nvshmemrs_runtime_t runtime, int32_t *device);
 
 /// The number of PEs in the job.
 ///
-/// Local. OpenSHMEM 1.5 section 9.1.6 (`shmem_n_pes`).
+/// Local.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: NOT_INITIALIZED, BAD_HANDLE, INVALID_VALUE for NULL.
+/// @see OpenSHMEM 1.5 section 9.1.3 (`shmem_n_pes`).
 int32_t nvshmemrs_n_pes(nvshmemrs_runtime_t runtime, int32_t *n_pes);
 
-/// Whether the job is whole: success, or the error that every waiting call would return (PE_DIED with
-/// the PE's number, FORKED).
+/// Whether the job is whole: success, or the error that every waiting call would return (PE_DIED with the
+/// PE's number, FORKED).
 ///
 /// Local; never waits.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: NOT_INITIALIZED, BAD_HANDLE, and those that it looks for.
+/// @see OpenSHMEM does not have it.
 int32_t nvshmemrs_runtime_check(nvshmemrs_runtime_t runtime);
 
 /// Ends every wait of this PE, now and later, with INTERRUPTED, until `nvshmemrs_interrupt_clear`. May be
 /// called from a signal handler: it allocates nothing and leaves the last error alone.
 ///
 /// Local; never waits.
-/// Errors: NOT_INITIALIZED.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: NOT_INITIALIZED.
+/// @see OpenSHMEM does not have it.
 int32_t nvshmemrs_interrupt(nvshmemrs_runtime_t runtime);
 
 /// Lets this PE wait again after `nvshmemrs_interrupt`.
 ///
 /// Local; never waits.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: NOT_INITIALIZED, BAD_HANDLE.
+/// @see OpenSHMEM does not have it.
 int32_t nvshmemrs_interrupt_clear(nvshmemrs_runtime_t runtime);
 
-/// Sets a function that the calling thread's init calls while it waits, at least every 50 ms; if it returns a value other than
-/// 0, init ends with INTERRUPTED. The runtime that init gives begins with it as its interrupt hook. NULL removes it.
+/// Sets a function that the calling thread's init calls while it waits, at least every 50 ms; if it returns
+/// a value other than 0, init ends with INTERRUPTED. The runtime that init gives begins with it as its
+/// interrupt hook. NULL removes it.
 ///
 /// Local; needs no runtime. `user` is passed through and must stay valid.
-int32_t nvshmemrs_init_interrupt_hook(nvshmemrs_interrupt_hook_t hook,
-                                      void *user);
+///
+/// @return `NVSHMEMRS_SUCCESS`.
+/// @see OpenSHMEM does not have it.
+int32_t nvshmemrs_init_interrupt_hook(nvshmemrs_interrupt_hook_t hook, void *user);
 
 /// Sets a function that long waits of this PE call when a signal arrives and at least every 50 ms; if it
-/// returns a value other than 0, the wait ends with INTERRUPTED. NULL removes it. Languages with their
-/// own signal handling (Python) use it.
+/// returns a value other than 0, the wait ends with INTERRUPTED. NULL removes it. Languages with their own
+/// signal handling (Python) use it.
 ///
 /// Local; `user` is passed through and must stay valid.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: NOT_INITIALIZED, BAD_HANDLE.
+/// @see OpenSHMEM does not have it.
 int32_t nvshmemrs_interrupt_hook(nvshmemrs_runtime_t runtime, nvshmemrs_interrupt_hook_t hook, void *user);
 
 /// Copies `bytes` bytes from local memory at `source` to the symmetric address `dest` on PE `pe`, then
 /// updates the signal at the symmetric address `signal` there: who sees the signal sees the data.
 ///
-/// One-sided. Returns when `source` may be reused. `signal_op` is one of `nvshmemrs_signal_op`. OpenSHMEM
-/// 1.5 section 9.8.3 (`shmem_putmem_signal`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// One-sided. Returns when `source` may be reused. `signal_op` is one of `nvshmemrs_signal_op`.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.8.3 (`shmem_putmem_signal`).
 int32_t nvshmemrs_put_signal(nvshmemrs_runtime_t runtime,
                              void *dest,
                              const void *source,
@@ -1932,9 +2251,11 @@ int32_t nvshmemrs_put_signal(nvshmemrs_runtime_t runtime,
 
 /// As `nvshmemrs_put_signal`, but `source` may be reused only after `nvshmemrs_quiet`.
 ///
-/// One-sided. `signal_op` is one of `nvshmemrs_signal_op`. OpenSHMEM 1.5 section 9.8.4
-/// (`shmem_putmem_signal_nbi`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// One-sided. `signal_op` is one of `nvshmemrs_signal_op`. Complete after `nvshmemrs_quiet`.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.8.4 (`shmem_putmem_signal_nbi`).
 int32_t nvshmemrs_put_signal_nbi(nvshmemrs_runtime_t runtime,
                                  void *dest,
                                  const void *source,
@@ -1947,8 +2268,12 @@ int32_t nvshmemrs_put_signal_nbi(nvshmemrs_runtime_t runtime,
 /// Updates the signal at the symmetric address `signal` on PE `pe`, after all earlier puts of this PE to
 /// that PE.
 ///
-/// One-sided. `signal_op` is one of `nvshmemrs_signal_op`. NVSHMEM `nvshmemx_signal_op`.
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// One-sided. `signal_op` is one of `nvshmemrs_signal_op`. Visible on `pe` after all earlier puts; complete
+/// after quiet or barrier.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see NVSHMEM `nvshmemx_signal_op`.
 int32_t nvshmemrs_signal_op(nvshmemrs_runtime_t runtime,
                             uint64_t *signal,
                             uint64_t value,
@@ -1958,9 +2283,11 @@ int32_t nvshmemrs_signal_op(nvshmemrs_runtime_t runtime,
 /// Waits until this PE's copy of the signal at `signal` compares to `value` as `cmp` says, and gives the
 /// value that did. What the sender put before the signal is visible on return.
 ///
-/// Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`; `seen` may be NULL. OpenSHMEM 1.5 section
-/// 9.10.15 (`shmem_signal_wait_until`).
-/// Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+/// Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`; `seen` may be NULL.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS,
+/// INVALID_VALUE.
+/// @see OpenSHMEM 1.5 section 9.10.15 (`shmem_signal_wait_until`).
 int32_t nvshmemrs_signal_wait(nvshmemrs_runtime_t runtime,
                               uint64_t *signal,
                               int32_t cmp,
@@ -1970,147 +2297,188 @@ int32_t nvshmemrs_signal_wait(nvshmemrs_runtime_t runtime,
 /// Reads this PE's copy of the signal at `signal`. What the sender put before that value is visible on
 /// return.
 ///
-/// Local; never waits. OpenSHMEM 1.5 section 9.8.5 (`shmem_signal_fetch`).
-/// Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+/// Local; never waits.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+/// @see OpenSHMEM 1.5 section 9.8.5 (`shmem_signal_fetch`).
 int32_t nvshmemrs_signal_fetch(nvshmemrs_runtime_t runtime, const uint64_t *signal, uint64_t *value);
 
-/// Sets a function that names the place in the program of each call with this runtime, for reports of the checker
-/// (`NVSHMEMRS_CHECK`) and of allocations (`NVSHMEMRS_TRACK`). NULL removes it. Languages whose calls do not come
-/// from the line that a user wrote (Python, Julia) use it; places in C, C++ and Fortran are found without. With
-/// neither setting it is never called.
+/// Sets a function that names the place in the program of each call with this runtime, for reports of the
+/// checker (`NVSHMEMRS_CHECK`) and of allocations (`NVSHMEMRS_TRACK`). NULL removes it. Languages whose
+/// calls do not come from the line that a user wrote (Python, Julia) use it; places in C, C++ and Fortran
+/// are found without. With neither setting it is never called.
 ///
 /// Local; `user` is passed through and must stay valid.
-int32_t nvshmemrs_site_hook(nvshmemrs_runtime_t runtime,
-                            nvshmemrs_site_hook_t hook,
-                            void *user);
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: NOT_INITIALIZED, BAD_HANDLE.
+/// @see OpenSHMEM does not have it.
+int32_t nvshmemrs_site_hook(nvshmemrs_runtime_t runtime, nvshmemrs_site_hook_t hook, void *user);
 
-/// Announces to the checker an access of the program itself: `bytes` bytes at `address` are read or written, as `access` says,
-/// which is one of `nvshmemrs_access`. The checker sees what goes through the library; this is for the program's own loads
-/// and stores of symmetric memory, and of buffers that non-blocking operations use. Programs in C, C++ and Fortran
-/// that are compiled as `nvshmemrs_plain_access.c` says call it for each of theirs. `place` is the instruction after
-/// the access; it may be NULL for the caller's. Without the checker, or for other memory, it does nothing.
+/// Announces to the checker an access of the program itself: `bytes` bytes at `address` are read or
+/// written, as `access` says, which is one of `nvshmemrs_access`. The checker sees what goes through the
+/// library; this is for the program's own loads and stores of symmetric memory, and of buffers that non-
+/// blocking operations use. Programs in C, C++ and Fortran that are compiled as `nvshmemrs_plain_access.c`
+/// says call it for each of theirs. `place` is the instruction after the access; it may be NULL for the
+/// caller's. Without the checker, or for other memory, it does nothing.
 ///
-/// Local; never waits. Where the PEs are threads of one process, those of the threads that have joined are seen.
-/// Errors: INVALID_VALUE.
-int32_t nvshmemrs_check_access(const void *address,
-                               size_t bytes,
-                               int32_t access,
-                               const void *place);
+/// Local; never waits. Where the PEs are threads of one process, those of the threads that have joined are
+/// seen.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: INVALID_VALUE.
+/// @see OpenSHMEM does not have it.
+int32_t nvshmemrs_check_access(const void *address, size_t bytes, int32_t access, const void *place);
 
-/// Makes a stream: an ordered queue with a thread of its own. Pass its handle in place of the runtime's to any
-/// data operation (RMA, atomics, signals, waits and tests, fence, quiet, collectives), and the call is queued: it
-/// returns at once and runs after all that was queued before. Its buffers must stay valid, and be left alone, until
-/// it has run. A call that gives a value (g, a fetching atomic, a test) waits until the stream has run it.
+/// Makes a stream: an ordered queue with a thread of its own. Pass its handle in place of the runtime's to
+/// any data operation (RMA, atomics, signals, waits and tests, fence, quiet, collectives), and the call is
+/// queued: it returns at once and runs after all that was queued before. Its buffers must stay valid, and
+/// be left alone, until it has run. A call that gives a value (g, a fetching atomic, a test) waits until
+/// the stream has run it.
 ///
-/// A team has one collective at a time, and its members must come in the same order: between collectives of a team
-/// that are queued and collectives of the same team that are called directly (malloc, free, finalize and splits are
-/// such), synchronize the stream.
+/// A team has one collective at a time, and its members must come in the same order: between collectives of
+/// a team that are queued and collectives of the same team that are called directly (malloc, free, finalize
+/// and splits are such), synchronize the stream.
 ///
-/// If the heap is in device memory, it is a stream of the PE's GPU, which is not ordered with the default stream. Calls check
-/// their arguments at once, put their work on it and return. While it is captured into a graph they become part of that, and buffers must
-/// stay valid as long as it is launched; calls that give a value, and those that wait for the stream, are an error then
-/// (NOT_SUPPORTED).
+/// If the heap is in device memory, it is a stream of the PE's GPU, which is not ordered with the default
+/// stream. Calls check their arguments at once, put their work on it and return. While it is captured into
+/// a graph they become part of that, and buffers must stay valid as long as it is launched; calls that give
+/// a value, and those that wait for the stream, are an error then (NOT_SUPPORTED).
 ///
 /// Local. Free it with `nvshmemrs_stream_free`; finalize ends those that are left, after what is queued.
-/// Errors: SYSTEM.
-int32_t nvshmemrs_stream_new(nvshmemrs_runtime_t runtime,
-                             nvshmemrs_stream_t *stream);
-
-/// A stream of the program's GPU code, so that calls can be put on it: `cuda_stream` is a `cudaStream_t` of this PE's GPU
-/// and its primary context, as those of the CUDA runtime, torch and CuPy are; 0 is the default stream.
 ///
-/// Local. The `cudaStream_t` must exist until the handle is freed with `nvshmemrs_stream_free`, which waits for what is on it,
-/// or let go with `nvshmemrs_stream_release`. Graphs with calls in them must have run for the last time before finalize.
-/// Errors: NOT_SUPPORTED on host memory, INVALID_VALUE for a stream of another GPU or context, CUDA.
+/// @return `NVSHMEMRS_SUCCESS`, or an error: SYSTEM.
+/// @see OpenSHMEM does not have it.
+int32_t nvshmemrs_stream_new(nvshmemrs_runtime_t runtime, nvshmemrs_stream_t *stream);
+
+/// A stream of the program's GPU code, so that calls can be put on it: `cuda_stream` is a `cudaStream_t` of
+/// this PE's GPU and its primary context, as those of the CUDA runtime, torch and CuPy are; 0 is the
+/// default stream.
+///
+/// Local. The `cudaStream_t` must exist until the handle is freed with `nvshmemrs_stream_free`, which waits
+/// for what is on it, or let go with `nvshmemrs_stream_release`. Graphs with calls in them must have run
+/// for the last time before finalize.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: NOT_SUPPORTED on host memory, INVALID_VALUE for a stream of
+/// another GPU or context, CUDA.
+/// @see OpenSHMEM does not have it.
 int32_t nvshmemrs_stream_from_cuda(nvshmemrs_runtime_t runtime,
                                    void *cuda_stream,
                                    nvshmemrs_stream_t *stream);
 
-/// The `cudaStream_t` of a stream, for the program's own GPU code. It must not be destroyed, and not be used once the handle has
-/// been freed.
+/// The `cudaStream_t` of a stream, for the program's own GPU code. It must not be destroyed, and not be
+/// used once the handle has been freed.
 ///
 /// Local.
-/// Errors: BAD_HANDLE, NOT_SUPPORTED on host memory.
-int32_t nvshmemrs_stream_cuda(nvshmemrs_stream_t stream,
-                              void **cuda_stream);
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: BAD_HANDLE, NOT_SUPPORTED on host memory.
+/// @see OpenSHMEM does not have it.
+int32_t nvshmemrs_stream_cuda(nvshmemrs_stream_t stream, void **cuda_stream);
 
-/// Waits until everything queued has run, and ends the stream; its handle is stale afterwards, also after an
-/// error. 0 does nothing.
+/// Waits until everything queued has run, and ends the stream; its handle is stale afterwards, also after
+/// an error. 0 does nothing.
 ///
 /// Local; waits for the stream.
-/// Errors: as `nvshmemrs_stream_synchronize`.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: as `nvshmemrs_stream_synchronize`.
+/// @see OpenSHMEM does not have it.
 int32_t nvshmemrs_stream_free(nvshmemrs_stream_t stream);
 
-/// Lets a stream go without waiting for it: what is queued still runs, and finalize waits for that. Its handle is stale
-/// afterwards. Destructors and finalizers call this instead of `nvshmemrs_stream_free`, because what is queued may need PEs that
-/// are somewhere else. Errors of queued calls are lost. 0 does nothing. Of a stream of the GPU that is being captured nobody can
-/// tell when its earlier work ends: then the heap's GPU memory stays mapped until the process ends, unless the handle was made in
-/// the same capture.
+/// Lets a stream go without waiting for it: what is queued still runs, and finalize waits for that. Its
+/// handle is stale afterwards. Destructors and finalizers call this instead of `nvshmemrs_stream_free`,
+/// because what is queued may need PEs that are somewhere else. Errors of queued calls are lost. 0 does
+/// nothing. Of a stream of the GPU that is being captured nobody can tell when its earlier work ends: then
+/// the heap's GPU memory stays mapped until the process ends, unless the handle was made in the same
+/// capture.
 ///
 /// Local; never waits, but for room in a stream of the GPU that is full.
-/// Errors: BAD_HANDLE.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: BAD_HANDLE.
+/// @see OpenSHMEM does not have it.
 int32_t nvshmemrs_stream_release(nvshmemrs_stream_t stream);
 
 /// Waits until everything queued before has run. Returns the first error since the last call, which is
 /// forgotten then.
 ///
 /// Local; waits for the stream. NVSHMEM programs call `cudaStreamSynchronize`.
-/// Errors: those of the queued calls; TIMEOUT, INTERRUPTED, PE_DIED; BUSY on the stream's own thread.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: those of the queued calls; TIMEOUT, INTERRUPTED, PE_DIED; BUSY
+/// on the stream's own thread.
+/// @see OpenSHMEM does not have it.
 int32_t nvshmemrs_stream_synchronize(nvshmemrs_stream_t stream);
 
 /// Whether everything queued before has run: 1 or 0.
 ///
 /// Local; never waits.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: BAD_HANDLE, INVALID_VALUE for NULL.
+/// @see OpenSHMEM does not have it.
 int32_t nvshmemrs_stream_query(nvshmemrs_stream_t stream, int32_t *done);
 
 /// Queues a function of the caller's, which the stream calls with `user`.
 ///
-/// Local; returns at once. The function may call nvshmemrs, except to wait for its own stream; on a stream of the GPU it may call
-/// neither nvshmemrs nor CUDA.
-/// Errors: BAD_HANDLE, INVALID_VALUE, NOT_SUPPORTED while the stream is captured into a graph.
-int32_t nvshmemrs_stream_call(nvshmemrs_stream_t stream,
-                              nvshmemrs_host_function_t function,
-                              void *user);
+/// Local; returns at once. The function may call nvshmemrs, except to wait for its own stream; on a stream
+/// of the GPU it may call neither nvshmemrs nor CUDA.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: BAD_HANDLE, INVALID_VALUE, NOT_SUPPORTED while the stream is
+/// captured into a graph.
+/// @see OpenSHMEM does not have it.
+int32_t nvshmemrs_stream_call(nvshmemrs_stream_t stream, nvshmemrs_host_function_t function, void *user);
 
-/// Makes what is queued later on `stream` wait until the latest record of `event` has been reached. An event
-/// that was not recorded holds nothing up.
+/// Makes what is queued later on `stream` wait until the latest record of `event` has been reached. An
+/// event that was not recorded holds nothing up.
 ///
 /// Local; returns at once.
-/// Errors: BAD_HANDLE.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: BAD_HANDLE.
+/// @see OpenSHMEM does not have it.
 int32_t nvshmemrs_stream_wait_event(nvshmemrs_stream_t stream, nvshmemrs_event_t event);
 
 /// Makes an event.
 ///
 /// Local. Free it with `nvshmemrs_event_free`.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: NOT_INITIALIZED, BAD_HANDLE, INVALID_VALUE for NULL.
+/// @see OpenSHMEM does not have it.
 int32_t nvshmemrs_event_new(nvshmemrs_runtime_t runtime, nvshmemrs_event_t *event);
 
 /// Lets an event go. Records and waits that are queued stay as they are. 0 does nothing.
 ///
 /// Local; never waits.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: BAD_HANDLE.
+/// @see OpenSHMEM does not have it.
 int32_t nvshmemrs_event_free(nvshmemrs_event_t event);
 
 /// Marks the end of what has been queued on `stream` so far. A later record replaces an earlier one.
 ///
 /// Local; returns at once.
-/// Errors: BAD_HANDLE.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: BAD_HANDLE.
+/// @see OpenSHMEM does not have it.
 int32_t nvshmemrs_event_record(nvshmemrs_event_t event, nvshmemrs_stream_t stream);
 
 /// Whether the latest record of `event` has been reached: 1 or 0. An event that was not recorded counts as
 /// reached.
 ///
 /// Local; never waits.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: BAD_HANDLE, INVALID_VALUE for NULL.
+/// @see OpenSHMEM does not have it.
 int32_t nvshmemrs_event_query(nvshmemrs_event_t event, int32_t *done);
 
 /// Waits until the latest record of `event` has been reached.
 ///
 /// Local; waits for the stream.
-/// Errors: BAD_HANDLE, TIMEOUT, INTERRUPTED, PE_DIED.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: BAD_HANDLE, TIMEOUT, INTERRUPTED, PE_DIED.
+/// @see OpenSHMEM does not have it.
 int32_t nvshmemrs_event_synchronize(nvshmemrs_event_t event);
 
 /// Milliseconds from `start` to `end`; both must have been recorded and reached.
 ///
 /// Local; never waits.
-/// Errors: BAD_HANDLE, INVALID_VALUE.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: BAD_HANDLE, INVALID_VALUE.
+/// @see OpenSHMEM does not have it.
 int32_t nvshmemrs_event_elapsed(nvshmemrs_event_t start, nvshmemrs_event_t end, double *milliseconds);
 
 /// Copies `count` elements of `element_bytes` bytes from local memory at `source`, `source_stride` elements
@@ -2118,8 +2486,11 @@ int32_t nvshmemrs_event_elapsed(nvshmemrs_event_t start, nvshmemrs_event_t end, 
 /// stay as they are. Strides may be negative; those of `dest` must keep its elements apart.
 ///
 /// One-sided; may be queued on a stream. Returns when `source` may be reused; the data is visible on `pe`
-/// after quiet, barrier or a signal. OpenSHMEM 1.5 section 9.5.3 (`shmem_iput`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// after quiet, barrier or a signal.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.6.1 (`shmem_iput`).
 int32_t nvshmemrs_iput(nvshmemrs_runtime_t runtime,
                        void *dest,
                        const void *source,
@@ -2133,9 +2504,11 @@ int32_t nvshmemrs_iput(nvshmemrs_runtime_t runtime,
 /// `source_stride` elements apart, to local memory at `dest`, `dest_stride` elements apart. Elements in
 /// between stay as they are. Strides may be negative; those of `dest` must keep its elements apart.
 ///
-/// One-sided; may be queued on a stream. Returns when the data is in `dest`. OpenSHMEM 1.5 section 9.5.6
-/// (`shmem_iget`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// One-sided; may be queued on a stream. Returns when the data is in `dest`.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.6.1 (`shmem_iget`).
 int32_t nvshmemrs_iget(nvshmemrs_runtime_t runtime,
                        void *dest,
                        const void *source,
@@ -2148,8 +2521,10 @@ int32_t nvshmemrs_iget(nvshmemrs_runtime_t runtime,
 /// As `nvshmemrs_iput` for `block_count` blocks of `block_elements` elements; strides are from the start of
 /// one block to the start of the next.
 ///
-/// One-sided; may be queued on a stream. Completion as `nvshmemrs_iput`. OpenSHMEM 1.6 (`shmem_ibput`).
-/// Errors: as `nvshmemrs_iput`.
+/// One-sided; may be queued on a stream. Completion as `nvshmemrs_iput`.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: as `nvshmemrs_iput`.
+/// @see OpenSHMEM 1.6 (`shmem_ibput`).
 int32_t nvshmemrs_ibput(nvshmemrs_runtime_t runtime,
                         void *dest,
                         const void *source,
@@ -2163,8 +2538,10 @@ int32_t nvshmemrs_ibput(nvshmemrs_runtime_t runtime,
 /// As `nvshmemrs_iget` for `block_count` blocks of `block_elements` elements; strides are from the start of
 /// one block to the start of the next.
 ///
-/// One-sided; may be queued on a stream. Completion as `nvshmemrs_iget`. OpenSHMEM 1.6 (`shmem_ibget`).
-/// Errors: as `nvshmemrs_iget`.
+/// One-sided; may be queued on a stream. Completion as `nvshmemrs_iget`.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: as `nvshmemrs_iget`.
+/// @see OpenSHMEM 1.6 (`shmem_ibget`).
 int32_t nvshmemrs_ibget(nvshmemrs_runtime_t runtime,
                         void *dest,
                         const void *source,
@@ -2177,21 +2554,27 @@ int32_t nvshmemrs_ibget(nvshmemrs_runtime_t runtime,
 
 /// The calling PE's number in `team`, or -1 if it is not a member.
 ///
-/// Local. OpenSHMEM 1.5 section 9.4.1 (`shmem_team_my_pe`).
-/// Errors: BAD_HANDLE.
+/// Local.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: BAD_HANDLE.
+/// @see OpenSHMEM 1.5 section 9.4.1 (`shmem_team_my_pe`).
 int32_t nvshmemrs_team_my_pe(nvshmemrs_runtime_t runtime, nvshmemrs_team_t team, int32_t *pe);
 
 /// The number of PEs in `team`.
 ///
-/// Local. OpenSHMEM 1.5 section 9.4.2 (`shmem_team_n_pes`).
-/// Errors: BAD_HANDLE.
+/// Local.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: BAD_HANDLE.
+/// @see OpenSHMEM 1.5 section 9.4.2 (`shmem_team_n_pes`).
 int32_t nvshmemrs_team_n_pes(nvshmemrs_runtime_t runtime, nvshmemrs_team_t team, int32_t *n_pes);
 
 /// The number in `dest_team` of the PE that is `src_pe` in `src_team`, or -1 if it is not a member of
 /// `dest_team`.
 ///
-/// Local. OpenSHMEM 1.5 section 9.4.4 (`shmem_team_translate_pe`).
-/// Errors: BAD_HANDLE, PE_RANGE.
+/// Local.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: BAD_HANDLE, PE_RANGE.
+/// @see OpenSHMEM 1.5 section 9.4.5 (`shmem_team_translate_pe`).
 int32_t nvshmemrs_team_translate_pe(nvshmemrs_runtime_t runtime,
                                     nvshmemrs_team_t src_team,
                                     int32_t src_pe,
@@ -2201,16 +2584,21 @@ int32_t nvshmemrs_team_translate_pe(nvshmemrs_runtime_t runtime,
 /// Fills `config` with the defaults: no contexts, no unique id.
 ///
 /// Local; needs no runtime.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: INVALID_VALUE for NULL.
+/// @see OpenSHMEM does not have it.
 int32_t nvshmemrs_team_config_default(nvshmemrs_team_config_t *config);
 
 /// Makes a team of `size` members of `parent`: its numbers `start`, `start + stride`, ... A negative stride
 /// is allowed. Members get the new team, the others `NVSHMEMRS_TEAM_INVALID` and success.
 ///
 /// Collective over `parent` with the same arguments. `config` may be NULL if `config_mask` is 0;
-/// `config_mask` is an or of `nvshmemrs_team_config_mask`. OpenSHMEM 1.5 section 9.4.5
-/// (`shmem_team_split_strided`).
-/// Errors, on every member, and no team is made: INVALID_VALUE, PE_RANGE, MISMATCH, PEER_ARGUMENT,
-/// NOT_SUPPORTED when a member is in 256 teams already; also BAD_HANDLE, PE_DIED, TIMEOUT, INTERRUPTED.
+/// `config_mask` is an or of `nvshmemrs_team_config_mask`. Returns when every member knows the result.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error, on every member, and no team is made: INVALID_VALUE, PE_RANGE,
+/// MISMATCH, PEER_ARGUMENT, NOT_SUPPORTED when a member is in 256 teams already; also BAD_HANDLE, PE_DIED,
+/// TIMEOUT, INTERRUPTED.
+/// @see OpenSHMEM 1.5 section 9.4.6 (`shmem_team_split_strided`).
 int32_t nvshmemrs_team_split_strided(nvshmemrs_runtime_t runtime,
                                      nvshmemrs_team_t parent,
                                      int32_t start,
@@ -2224,8 +2612,10 @@ int32_t nvshmemrs_team_split_strided(nvshmemrs_runtime_t runtime,
 /// `xteam` is the caller's row, `yteam` its column.
 ///
 /// Collective over `parent` with the same arguments. `xconfig` and `yconfig` may be NULL if their masks are
-/// 0; a mask is an or of `nvshmemrs_team_config_mask`. OpenSHMEM 1.5 section 9.4.6 (`shmem_team_split_2d`).
-/// Errors: as `nvshmemrs_team_split_strided`.
+/// 0; a mask is an or of `nvshmemrs_team_config_mask`. Returns when every member knows the result.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: as `nvshmemrs_team_split_strided`.
+/// @see OpenSHMEM 1.5 section 9.4.7 (`shmem_team_split_2d`).
 int32_t nvshmemrs_team_split_2d(nvshmemrs_runtime_t runtime,
                                 nvshmemrs_team_t parent,
                                 int32_t xrange,
@@ -2236,19 +2626,24 @@ int32_t nvshmemrs_team_split_2d(nvshmemrs_runtime_t runtime,
                                 nvshmemrs_team_t *xteam,
                                 nvshmemrs_team_t *yteam);
 
-/// Gives a random number by which the members of `nvshmemrs_team_init` find each other. One of them calls it
-/// and hands the number to the others.
+/// Gives a random number by which the members of `nvshmemrs_team_init` find each other. One of them calls
+/// it and hands the number to the others.
 ///
-/// Local. NVSHMEM `nvshmemx_team_get_uniqueid`.
+/// Local.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: NOT_INITIALIZED, BAD_HANDLE, INVALID_VALUE for NULL, SYSTEM.
+/// @see NVSHMEM `nvshmemx_team_get_uniqueid`.
 int32_t nvshmemrs_team_unique_id(nvshmemrs_runtime_t runtime, uint64_t *uniqueid);
 
 /// Makes a team of the `n_pes` PEs that call it with the same `config.uniqueid`; the caller is number
 /// `my_index`. PEs outside the team take no part.
 ///
 /// Collective over the new team's members. `config_mask`, an or of `nvshmemrs_team_config_mask`, must hold
-/// UNIQUEID. After an error use a fresh number. NVSHMEM `nvshmemx_team_init`.
-/// Errors: INVALID_VALUE, PE_RANGE, MISMATCH, PEER_ARGUMENT, NOT_SUPPORTED when a member is in 256 teams
-/// already; also PE_DIED, TIMEOUT, INTERRUPTED.
+/// UNIQUEID. After an error use a fresh number. Returns when every member has called it.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: INVALID_VALUE, PE_RANGE, MISMATCH, PEER_ARGUMENT,
+/// NOT_SUPPORTED when a member is in 256 teams already; also PE_DIED, TIMEOUT, INTERRUPTED.
+/// @see NVSHMEM `nvshmemx_team_init`.
 int32_t nvshmemrs_team_init(nvshmemrs_runtime_t runtime,
                             const nvshmemrs_team_config_t *config,
                             int64_t config_mask,
@@ -2258,27 +2653,32 @@ int32_t nvshmemrs_team_init(nvshmemrs_runtime_t runtime,
 
 /// Gives the fields of a team's configuration that `config_mask` selects; the others have their defaults.
 ///
-/// Local. `config_mask` is an or of `nvshmemrs_team_config_mask`. OpenSHMEM 1.5 section 9.4.3
-/// (`shmem_team_get_config`).
-/// Errors: BAD_HANDLE, INVALID_VALUE.
+/// Local. `config_mask` is an or of `nvshmemrs_team_config_mask`.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: BAD_HANDLE, INVALID_VALUE.
+/// @see OpenSHMEM 1.5 section 9.4.4 (`shmem_team_get_config`).
 int32_t nvshmemrs_team_get_config(nvshmemrs_runtime_t runtime,
                                   nvshmemrs_team_t team,
                                   int64_t config_mask,
                                   nvshmemrs_team_config_t *config);
 
-/// Destroys a team; its handle is stale afterwards. `NVSHMEMRS_TEAM_INVALID` does nothing. If a member left one of its
-/// collectives half-way, this PE's part of the team goes without waiting for the others, and what of it is still on
-/// streams of the GPU does nothing.
+/// Destroys a team; its handle is stale afterwards. `NVSHMEMRS_TEAM_INVALID` does nothing. If a member left
+/// one of its collectives half-way, this PE's part of the team goes without waiting for the others, and
+/// what of it is still on streams of the GPU does nothing.
 ///
-/// Collective over `team`. OpenSHMEM 1.5 section 9.4.7 (`shmem_team_destroy`).
-/// Errors: INVALID_VALUE for a predefined team, BAD_HANDLE, MISMATCH; also PE_DIED, TIMEOUT, INTERRUPTED.
-int32_t nvshmemrs_team_destroy(nvshmemrs_runtime_t runtime,
-                               nvshmemrs_team_t team);
+/// Collective over `team`. Returns when every member has called it.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: INVALID_VALUE for a predefined team, BAD_HANDLE, MISMATCH;
+/// also PE_DIED, TIMEOUT, INTERRUPTED.
+/// @see OpenSHMEM 1.5 section 9.4.8 (`shmem_team_destroy`).
+int32_t nvshmemrs_team_destroy(nvshmemrs_runtime_t runtime, nvshmemrs_team_t team);
 
 /// As `nvshmemrs_ptr` for the PE that is number `pe` in `team`.
 ///
-/// Local. OpenSHMEM 1.6 (`shmem_team_ptr`).
-/// Errors: BAD_HANDLE, PE_RANGE, NOT_SYMMETRIC.
+/// Local.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: BAD_HANDLE, PE_RANGE, NOT_SYMMETRIC.
+/// @see OpenSHMEM 1.6 (`shmem_team_ptr`).
 int32_t nvshmemrs_team_ptr(nvshmemrs_runtime_t runtime,
                            nvshmemrs_team_t team,
                            const void *ptr,

@@ -4,12 +4,12 @@ use crate::guard;
 use crate::handle;
 use nvshmem_core::deadline;
 
-/// Begins a deadline of the calling thread: every wait of it from now on, and what it queues on streams, ends with TIMEOUT
-/// when `seconds` have passed since this call. It holds until `nvshmemrs_deadline_end` gets what is written to
-/// `previous`. While it holds it stands in for `NVSHMEMRS_TIMEOUT`, be it shorter or longer; of nested deadlines the
-/// earliest holds. Init keeps to its own limit.
+/// Begins a deadline of the calling thread: every wait of it from now on, and what it queues on streams,
+/// ends with TIMEOUT when `seconds` have passed since this call. It holds until `nvshmemrs_deadline_end`
+/// gets what is written to `previous`. While it holds it stands in for `NVSHMEMRS_TIMEOUT`, be it shorter
+/// or longer; of nested deadlines the earliest holds. Init keeps to its own limit.
 ///
-/// Local; needs no runtime. A collective that a deadline ends breaks its team.
+/// Local; needs no runtime. A collective that a deadline ends breaks its team. OpenSHMEM does not have it.
 /// Errors: INVALID_VALUE unless `seconds` is more than 0 and at most 1000000000.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_deadline_begin(seconds: f64, previous: *mut u64) -> i32 {
@@ -19,10 +19,11 @@ pub extern "C" fn nvshmemrs_deadline_begin(seconds: f64, previous: *mut u64) -> 
     })
 }
 
-/// Ends a deadline of the calling thread, with what `nvshmemrs_deadline_begin` wrote to `previous`: the one before, if there
-/// was one, holds again.
+/// Ends a deadline of the calling thread, with what `nvshmemrs_deadline_begin` wrote to `previous`: the one
+/// before, if there was one, holds again.
 ///
-/// Local; needs no runtime.
+/// Local; needs no runtime. OpenSHMEM does not have it.
+/// Errors: none.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_deadline_end(previous: u64) -> i32 {
     guard::status(|| {

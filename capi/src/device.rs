@@ -6,9 +6,9 @@ use crate::types::*;
 use std::ffi::c_void;
 
 /// The job as kernels of this PE see it: pass it to them by value, and they pass it to the functions of
-/// `nvshmemrs_device.cuh`. It serves the kernels of this PE only, until finalize. Teams that are made or destroyed later are seen
-/// through it, too. On device memory its addresses are those of this PE's GPU; on host memory they are
-/// those of this process, for the same functions compiled for the CPU.
+/// `nvshmemrs_device.cuh`. It serves the kernels of this PE only, until finalize. Teams that are made or
+/// destroyed later are seen through it, too. On device memory its addresses are those of this PE's GPU; on
+/// host memory they are those of this process, for the same functions compiled for the CPU.
 ///
 /// Local. NVSHMEM: the state that `nvshmemx_cumodule_init` writes to a module.
 /// Errors: NOT_SUPPORTED if kernels cannot use the heap: the job is checked.
@@ -27,7 +27,7 @@ pub extern "C" fn nvshmemrs_device_state(
 /// The address, for kernels of this PE, of a copy of what `nvshmemrs_device_state` gives: for frontends
 /// whose kernels take one pointer. It is memory of the GPU if the heap is, and must not be written.
 ///
-/// Local.
+/// Local. OpenSHMEM does not have it.
 /// Errors: as `nvshmemrs_device_state`.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_device_state_pointer(

@@ -9,10 +9,10 @@ use std::ffi::c_void;
 /// Allocates `bytes` bytes on every PE's symmetric heap, aligned to 64. The contents are undefined; 0 bytes
 /// give NULL.
 ///
-/// Collective over TEAM_WORLD with the same `bytes`; includes a barrier. OpenSHMEM 1.5 section 9.3.1
-/// (`shmem_malloc`).
-/// Errors: MISMATCH naming the PE whose size differs; OUT_OF_MEMORY with requested, free, largest block
-/// and the variable to set. Every member returns the error and nothing is allocated.
+/// Collective over TEAM_WORLD with the same `bytes`; includes a barrier. Returns when every PE has the
+/// memory. OpenSHMEM 1.5 section 9.3.1 (`shmem_malloc`).
+/// Errors: MISMATCH naming the PE whose size differs; OUT_OF_MEMORY with requested, free, largest block and
+/// the variable to set. Every member returns the error and nothing is allocated.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_malloc(
     runtime: nvshmemrs_runtime_t,
@@ -27,8 +27,8 @@ pub extern "C" fn nvshmemrs_malloc(
 
 /// As `nvshmemrs_malloc` for `count` elements of `bytes` bytes each, and sets every byte to 0.
 ///
-/// Collective over TEAM_WORLD with the same `count` and `bytes`; includes a barrier. OpenSHMEM 1.5 section
-/// 9.3.2 (`shmem_calloc`).
+/// Collective over TEAM_WORLD with the same `count` and `bytes`; includes a barrier. Returns when every PE
+/// has the memory. OpenSHMEM 1.5 section 9.3.3 (`shmem_calloc`).
 /// Errors: as `nvshmemrs_malloc`; INVALID_VALUE if the product overflows.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_calloc(
@@ -43,12 +43,12 @@ pub extern "C" fn nvshmemrs_calloc(
     })
 }
 
-/// As `nvshmemrs_malloc`, aligned to `alignment`, a power of two that is a multiple of `sizeof(void *)` and not
-/// above the size of the heap (NVSHMEM_SYMMETRIC_SIZE). Every PE's copy is aligned so, also at the addresses that
-/// `nvshmemrs_ptr` gives.
+/// As `nvshmemrs_malloc`, aligned to `alignment`, a power of two that is a multiple of `sizeof(void *)` and
+/// not above the size of the heap (NVSHMEM_SYMMETRIC_SIZE). Every PE's copy is aligned so, also at the
+/// addresses that `nvshmemrs_ptr` gives.
 ///
-/// Collective over TEAM_WORLD with the same arguments; includes a barrier. OpenSHMEM 1.5 section 9.3.1
-/// (`shmem_align`).
+/// Collective over TEAM_WORLD with the same arguments; includes a barrier. Returns when every PE has the
+/// memory. OpenSHMEM 1.5 section 9.3.1 (`shmem_align`).
 /// Errors: as `nvshmemrs_malloc`; INVALID_VALUE for another alignment.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_align(
@@ -66,19 +66,19 @@ pub extern "C" fn nvshmemrs_align(
 
 /// Frees an allocation on every PE. NULL does nothing if every PE passes NULL.
 ///
-/// Collective over TEAM_WORLD with the same symmetric address; a barrier comes first. OpenSHMEM 1.5
-/// section 9.3.1 (`shmem_free`).
+/// Collective over TEAM_WORLD with the same symmetric address; a barrier comes first. Returns when every PE
+/// has called it. OpenSHMEM 1.5 section 9.3.1 (`shmem_free`).
 /// Errors: BAD_FREE for an address that does not start a live allocation, MISMATCH.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_free(runtime: nvshmemrs_runtime_t, ptr: *mut c_void) -> i32 {
     guard::call(runtime, |rt| rt.free(handle::addr(ptr)))
 }
 
-/// Makes an allocation `bytes` bytes long and gives its address, which may be another one. Each PE's copy keeps its
-/// contents up to the smaller size. NULL allocates; 0 bytes free, and give NULL.
+/// Makes an allocation `bytes` bytes long and gives its address, which may be another one. Each PE's copy
+/// keeps its contents up to the smaller size. NULL allocates; 0 bytes free, and give NULL.
 ///
-/// Collective over TEAM_WORLD with the same symmetric address and `bytes`; includes a barrier. OpenSHMEM 1.5
-/// section 9.3.1 (`shmem_realloc`).
+/// Collective over TEAM_WORLD with the same symmetric address and `bytes`; includes a barrier. Returns when
+/// every PE has the memory. OpenSHMEM 1.5 section 9.3.1 (`shmem_realloc`).
 /// Errors: as `nvshmemrs_malloc` and `nvshmemrs_free`; the allocation is as it was.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_realloc(
@@ -94,22 +94,26 @@ pub extern "C" fn nvshmemrs_realloc(
     })
 }
 
-/// Makes `bytes` bytes of this program's memory at `buffer` symmetric, where they are: each PE registers a buffer
-/// of the same size. Gives the symmetric address. `buffer` stays valid, holds the same memory and is a symmetric
-/// address, too. The buffer must be private anonymous memory of whole pages (mmap, posix_memalign), and must not be
-/// unmapped, mapped anew or freed before it is unregistered. If the heap is in device memory, it must be whole
-/// mappings of memory that cuMemCreate made on this PE's GPU, with POSIX descriptors as handle type.
+/// Makes `bytes` bytes of this program's memory at `buffer` symmetric, where they are: each PE registers a
+/// buffer of the same size. Gives the symmetric address. `buffer` stays valid, holds the same memory and is
+/// a symmetric address, too. The buffer must be private anonymous memory of whole pages (mmap,
+/// posix_memalign), and must not be unmapped, mapped anew or freed before it is unregistered. If the heap
+/// is in device memory, it must be whole mappings of memory that cuMemCreate made on this PE's GPU, with
+/// POSIX descriptors as handle type.
 ///
-/// Other threads of this process may load and store by the buffer's own address during the call; who comes in
-/// between waits. That takes userfaultfd of Linux 5.14: without it the call is NOT_SUPPORTED while the process has
-/// threads besides the caller and the library's own. What devices (O_DIRECT, RDMA) and other processes write to
-/// the pages during the call may be lost, a child that is forked during it may see zeroes in the buffer, and a
-/// system call of another thread on the buffer may fail with EFAULT. On device memory nothing is moved.
+/// Other threads of this process may load and store by the buffer's own address during the call; who comes
+/// in between waits. That takes userfaultfd of Linux 5.14: without it the call is NOT_SUPPORTED while the
+/// process has threads besides the caller and the library's own. What devices (O_DIRECT, RDMA) and other
+/// processes write to the pages during the call may be lost, a child that is forked during it may see
+/// zeroes in the buffer, and a system call of another thread on the buffer may fail with EFAULT. On device
+/// memory nothing is moved.
 ///
 /// Collective over TEAM_WORLD with the same `bytes` and `preferred`; includes a barrier. `preferred` may be
-/// NULL; otherwise it is an unused address, the same on every PE, which becomes the symmetric address. NVSHMEM
+/// NULL; otherwise it is an unused address, the same on every PE, which becomes the symmetric address.
+/// Returns when every PE has registered its buffer. NVSHMEM
 /// `nvshmemx_buffer_register_symmetric_at_preferred_address`.
-/// Errors, on every member: INVALID_VALUE, MISMATCH, PEER_ARGUMENT, NOT_SUPPORTED, SYSTEM; the buffer is as it was.
+/// Errors, on every member: INVALID_VALUE, MISMATCH, PEER_ARGUMENT, NOT_SUPPORTED, SYSTEM; the buffer is as
+/// it was.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_buffer_register(
     runtime: nvshmemrs_runtime_t,
@@ -127,11 +131,11 @@ pub extern "C" fn nvshmemrs_buffer_register(
 }
 
 /// Makes a registered buffer private memory again; it keeps its contents. `symmetric` is what
-/// `nvshmemrs_buffer_register` gave, or the buffer's own address. Other threads may go on using the buffer's own
-/// address, as with `nvshmemrs_buffer_register`; the symmetric address is over.
+/// `nvshmemrs_buffer_register` gave, or the buffer's own address. Other threads may go on using the
+/// buffer's own address, as with `nvshmemrs_buffer_register`; the symmetric address is over.
 ///
-/// Collective over TEAM_WORLD with the same symmetric address; a barrier comes first. NVSHMEM
-/// `nvshmemx_buffer_unregister_symmetric`.
+/// Collective over TEAM_WORLD with the same symmetric address; a barrier comes first. Returns when every PE
+/// has called it. NVSHMEM `nvshmemx_buffer_unregister_symmetric`.
 /// Errors: BAD_FREE, NOT_SYMMETRIC, MISMATCH, NOT_SUPPORTED (the buffer stays registered), SYSTEM.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_buffer_unregister(
@@ -141,11 +145,10 @@ pub extern "C" fn nvshmemrs_buffer_unregister(
     guard::call(runtime, |rt| rt.buffer_unregister(handle::addr(symmetric)))
 }
 
-/// Says that this PE no longer uses an allocation. The next collective allocation frees what all PEs
-/// have released. Finalizers and garbage collectors call this instead of `nvshmemrs_free`. NULL does
-/// nothing.
+/// Says that this PE no longer uses an allocation. The next collective allocation frees what all PEs have
+/// released. Finalizers and garbage collectors call this instead of `nvshmemrs_free`. NULL does nothing.
 ///
-/// Local; never waits.
+/// Local; never waits. OpenSHMEM does not have it.
 /// Errors: BAD_FREE for an address that does not start a live allocation, or one already released.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_release(runtime: nvshmemrs_runtime_t, ptr: *mut c_void) -> i32 {
@@ -154,7 +157,8 @@ pub extern "C" fn nvshmemrs_release(runtime: nvshmemrs_runtime_t, ptr: *mut c_vo
 
 /// How full the symmetric heap is.
 ///
-/// Local.
+/// Local. OpenSHMEM does not have it.
+/// Errors: NOT_INITIALIZED, BAD_HANDLE, INVALID_VALUE for NULL.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_heap_stats(
     runtime: nvshmemrs_runtime_t,
@@ -165,11 +169,12 @@ pub extern "C" fn nvshmemrs_heap_stats(
     })
 }
 
-/// What this PE has made and not freed (memory, registered buffers, teams, streams, events, kept heaps) and where, in the words that
-/// finalize writes to standard error. `text` has room for `bytes` bytes; a longer text is cut short; there is always a NUL behind
-/// it. `length` is how long the whole text is, without the NUL.
+/// What this PE has made and not freed (memory, registered buffers, teams, streams, events, kept heaps) and
+/// where, in the words that finalize writes to standard error. `text` has room for `bytes` bytes; a longer
+/// text is cut short; there is always a NUL behind it. `length` is how long the whole text is, without the
+/// NUL.
 ///
-/// Local.
+/// Local. OpenSHMEM does not have it.
 /// Errors: NOT_SUPPORTED unless `NVSHMEMRS_TRACK=1` was set at init.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_unfreed(
@@ -190,7 +195,7 @@ pub extern "C" fn nvshmemrs_unfreed(
 /// The address at which this PE can load and store PE `pe`'s copy of the symmetric address `ptr`; NULL if
 /// it cannot.
 ///
-/// Local. OpenSHMEM 1.5 section 9.3.5 (`shmem_ptr`).
+/// Local. OpenSHMEM 1.5 section 9.1.8 (`shmem_ptr`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_ptr(
@@ -210,7 +215,8 @@ pub extern "C" fn nvshmemrs_ptr(
 
 /// Whether `bytes` bytes at `ptr` lie within one live symmetric allocation of this PE: 1 or 0.
 ///
-/// Local. OpenSHMEM 1.5 section 9.2.2 (`shmem_addr_accessible`).
+/// Local. OpenSHMEM 1.5 section 9.1.7 (`shmem_addr_accessible`).
+/// Errors: NOT_INITIALIZED, BAD_HANDLE, INVALID_VALUE for NULL in place of `symmetric`.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_is_symmetric(
     runtime: nvshmemrs_runtime_t,
@@ -227,7 +233,7 @@ pub extern "C" fn nvshmemrs_is_symmetric(
 
 /// Where `ptr` lives: one of `nvshmemrs_memory`; an address outside the symmetric heap is an error.
 ///
-/// Local.
+/// Local. OpenSHMEM does not have it.
 /// Errors: NOT_SYMMETRIC.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_memory_kind(
@@ -241,10 +247,12 @@ pub extern "C" fn nvshmemrs_memory_kind(
     })
 }
 
-/// Keeps the memory of this process's heap mapping valid after finalize, until `nvshmemrs_heap_drop`. For languages whose
-/// arrays may outlive the runtime: loads and stores through them then stay harmless; operations answer NOT_INITIALIZED.
+/// Keeps the memory of this process's heap mapping valid after finalize, until `nvshmemrs_heap_drop`. For
+/// languages whose arrays may outlive the runtime: loads and stores through them then stay harmless;
+/// operations answer NOT_INITIALIZED.
 ///
-/// Local; never waits.
+/// Local; never waits. OpenSHMEM does not have it.
+/// Errors: NOT_INITIALIZED, BAD_HANDLE, INVALID_VALUE for NULL.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_heap_keep(
     runtime: nvshmemrs_runtime_t,
@@ -262,10 +270,11 @@ pub extern "C" fn nvshmemrs_heap_keep(
     })
 }
 
-/// Lets a mapping go that `nvshmemrs_heap_keep` kept. The last one to let go, after finalize, gives the memory back. 0
-/// does nothing.
+/// Lets a mapping go that `nvshmemrs_heap_keep` kept. The last one to let go, after finalize, gives the
+/// memory back. 0 does nothing.
 ///
-/// Local; needs no runtime.
+/// Local; needs no runtime. OpenSHMEM does not have it.
+/// Errors: BAD_HANDLE.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_heap_drop(mapping: nvshmemrs_mapping_t) -> i32 {
     guard::status(|| handle::remove_mapping(mapping))

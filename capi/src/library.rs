@@ -8,7 +8,7 @@ use std::ffi::c_char;
 
 /// The number of the ABI: it changes when a program built against an older header must be rebuilt.
 ///
-/// Local; needs no runtime.
+/// Local; needs no runtime. OpenSHMEM does not have it.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_abi_version() -> u32 {
     guard::plain(0, || 2)
@@ -16,7 +16,7 @@ pub extern "C" fn nvshmemrs_abi_version() -> u32 {
 
 /// A hash over every function, struct, enum and constant of this ABI. Bindings compare it at load.
 ///
-/// Local; needs no runtime.
+/// Local; needs no runtime. OpenSHMEM does not have it.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_api_hash() -> u64 {
     guard::plain(0, || crate::generated::API_HASH)
@@ -25,6 +25,7 @@ pub extern "C" fn nvshmemrs_api_hash() -> u64 {
 /// The library's version, as in its changelog.
 ///
 /// Local; needs no runtime. Each output may be NULL. NVSHMEM `nvshmemx_vendor_get_version_info`.
+/// Errors: none.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_version(major: *mut i32, minor: *mut i32, patch: *mut i32) -> i32 {
     guard::status(|| {
@@ -38,7 +39,7 @@ pub extern "C" fn nvshmemrs_version(major: *mut i32, minor: *mut i32, patch: *mu
 
 /// The library's name and version, for people. NUL-terminated, static.
 ///
-/// Local; needs no runtime. OpenSHMEM 1.5 section 9.1.8 (`shmem_info_get_name`).
+/// Local; needs no runtime. OpenSHMEM 1.5 section 9.1.10 (`shmem_info_get_name`).
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_name() -> *const c_char {
     guard::plain(text::EMPTY.as_ptr(), || text::NAME.as_ptr())
@@ -52,10 +53,10 @@ pub extern "C" fn nvshmemrs_status_string(status: i32) -> *const c_char {
     guard::plain(text::EMPTY.as_ptr(), || status::describe(status).as_ptr())
 }
 
-/// Details of the last call that failed on this thread: what, which PE, which argument, what it is and what it
-/// must be. NUL-terminated; never NULL; valid until the next call that fails on this thread.
+/// Details of the last call that failed on this thread: what, which PE, which argument, what it is and what
+/// it must be. NUL-terminated; never NULL; valid until the next call that fails on this thread.
 ///
-/// Local; needs no runtime.
+/// Local; needs no runtime. OpenSHMEM does not have it.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_last_error() -> *const c_char {
     guard::plain(text::EMPTY.as_ptr(), || {
@@ -63,10 +64,10 @@ pub extern "C" fn nvshmemrs_last_error() -> *const c_char {
     })
 }
 
-/// As `nvshmemrs_last_error`, with the names that functions, arguments and types have in a language. `language` is
-/// one of `nvshmemrs_language`; another number stands for C.
+/// As `nvshmemrs_last_error`, with the names that functions, arguments and types have in a language.
+/// `language` is one of `nvshmemrs_language`; another number stands for C.
 ///
-/// Local; needs no runtime.
+/// Local; needs no runtime. OpenSHMEM does not have it.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_last_error_in(language: i32) -> *const c_char {
     guard::plain(text::EMPTY.as_ptr(), || guard::last_error(language))

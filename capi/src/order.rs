@@ -4,10 +4,11 @@ use crate::guard;
 use crate::types::*;
 use nvshmem_core::Runtime;
 
-/// Orders this PE's puts, atomic operations and signals to each PE: those before the fence are visible there before
-/// those after it.
+/// Orders this PE's puts, atomic operations and signals to each PE: those before the fence are visible
+/// there before those after it.
 ///
 /// Local. Does not wait for completion. OpenSHMEM 1.5 section 9.11.1 (`shmem_fence`).
+/// Errors: NOT_INITIALIZED, BAD_HANDLE.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_fence(runtime: nvshmemrs_runtime_t) -> i32 {
     guard::queued(runtime, Runtime::fence)
@@ -17,6 +18,7 @@ pub extern "C" fn nvshmemrs_fence(runtime: nvshmemrs_runtime_t) -> i32 {
 /// local buffers may be reused.
 ///
 /// Local. OpenSHMEM 1.5 section 9.11.2 (`shmem_quiet`).
+/// Errors: NOT_INITIALIZED, BAD_HANDLE.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_quiet(runtime: nvshmemrs_runtime_t) -> i32 {
     guard::queued(runtime, Runtime::quiet)

@@ -24,13 +24,13 @@ struct Lent {
 /// What pools have, by address.
 static LENT: Mutex<BTreeMap<u64, Lent>> = Mutex::new(BTreeMap::new());
 
-/// Allocates symmetric memory of GPU `device`, in the form in which torch's CUDAPluggableAllocator asks for it: a
-/// `torch.cuda.MemPool` of this function and `nvshmemrs_pool_free` gives tensors on the symmetric heap. The runtime is the
-/// one whose heap is on that GPU. `cuda_stream` does not matter. NULL after an error, which `nvshmemrs_last_error` has:
-/// no heap is on that GPU, or as for `nvshmemrs_malloc`.
+/// Allocates symmetric memory of GPU `device`, in the form in which torch's CUDAPluggableAllocator asks for
+/// it: a `torch.cuda.MemPool` of this function and `nvshmemrs_pool_free` gives tensors on the symmetric
+/// heap. The runtime is the one whose heap is on that GPU. `cuda_stream` does not matter. NULL after an
+/// error, which `nvshmemrs_last_error` has: no heap is on that GPU, or as for `nvshmemrs_malloc`.
 ///
-/// Collective over TEAM_WORLD with the same `bytes`; includes a barrier. So every PE must ask its pool for the same
-/// blocks in the same order.
+/// Collective over TEAM_WORLD with the same `bytes`; includes a barrier. So every PE must ask its pool for
+/// the same blocks in the same order. Returns when every PE has the memory. OpenSHMEM does not have it.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_pool_alloc(
     bytes: usize,
@@ -66,11 +66,11 @@ fn allocate(bytes: usize, device: i32) -> Result<Option<u64>> {
     })
 }
 
-/// Gives back what `nvshmemrs_pool_alloc` gave, once what is on `cuda_stream` has run; the next collective allocation frees what
-/// all PEs have given back. `bytes` and `device` do not matter. After finalize the memory goes with the last that is given
-/// back. NULL does nothing.
+/// Gives back what `nvshmemrs_pool_alloc` gave, once what is on `cuda_stream` has run; the next collective
+/// allocation frees what all PEs have given back. `bytes` and `device` do not matter. After finalize the
+/// memory goes with the last that is given back. NULL does nothing.
 ///
-/// Local; waits for the stream.
+/// Local; waits for the stream. OpenSHMEM does not have it.
 /// Errors: BAD_FREE for an address that no pool has; those of `nvshmemrs_stream_synchronize`.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_pool_free(

@@ -18,7 +18,8 @@ fn hand_out(joined: Runtime, runtime: *mut nvshmemrs_runtime_t) -> Result<()> {
 
 /// Fills `attr` with the defaults, version word included.
 ///
-/// Local; needs no runtime.
+/// Local; needs no runtime. OpenSHMEM does not have it.
+/// Errors: INVALID_VALUE for NULL.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_init_attr_default(attr: *mut nvshmemrs_init_attr_t) -> i32 {
     guard::status(|| handle::write("attr", attr, handle::default_attr()))
@@ -46,6 +47,7 @@ pub extern "C" fn nvshmemrs_init(
 /// Makes a unique id. One PE makes it, the caller hands it to the others by any means.
 ///
 /// Local; needs no runtime. NVSHMEM `nvshmemx_get_uniqueid`.
+/// Errors: INVALID_VALUE for NULL, SYSTEM.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_unique_id_new(id: *mut nvshmemrs_unique_id_t) -> i32 {
     guard::status(|| {
@@ -54,11 +56,11 @@ pub extern "C" fn nvshmemrs_unique_id_new(id: *mut nvshmemrs_unique_id_t) -> i32
     })
 }
 
-/// Joins the job that `id` names, as PE `pe` of `n_pes`. The PEs are processes of one host, or threads
-/// of them.
+/// Joins the job that `id` names, as PE `pe` of `n_pes`. The PEs are processes of one host, or threads of
+/// them.
 ///
-/// Collective over all PEs of the job. `attr` may be NULL. NVSHMEM `nvshmemx_init_attr` with
-/// `NVSHMEMX_INIT_WITH_UNIQUEID`.
+/// Collective over all PEs of the job. `attr` may be NULL. Returns when every PE has joined and can be
+/// reached. NVSHMEM `nvshmemx_init_attr` with `NVSHMEMX_INIT_WITH_UNIQUEID`.
 /// Errors: PE_RANGE, BOOTSTRAP with who is missing or who was refused and why, TIMEOUT.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_init_unique_id(
@@ -79,7 +81,9 @@ pub extern "C" fn nvshmemrs_init_unique_id(
 
 /// Makes a job of `n_pes` PEs that are threads of this process. Each thread then joins it.
 ///
-/// Local; needs no runtime. `attr` may be NULL; it holds for all PEs of the job.
+/// Local; needs no runtime. `attr` may be NULL; it holds for all PEs of the job. OpenSHMEM does not have
+/// it.
+/// Errors: INVALID_VALUE, NOT_SUPPORTED.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_local_job_new(
     n_pes: i32,
@@ -95,7 +99,8 @@ pub extern "C" fn nvshmemrs_local_job_new(
 
 /// Joins a local job as PE `pe`; the calling thread is that PE from now on.
 ///
-/// Collective over all PEs of the job.
+/// Collective over all PEs of the job. Returns when every PE has joined and can be reached. OpenSHMEM does
+/// not have it.
 /// Errors: BAD_HANDLE, PE_RANGE, INVALID_VALUE when that PE has joined already, TIMEOUT.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_local_job_join(
@@ -112,19 +117,21 @@ pub extern "C" fn nvshmemrs_local_job_join(
 
 /// Forgets a local job. PEs that have joined are not affected. 0 does nothing.
 ///
-/// Local.
+/// Local. OpenSHMEM does not have it.
+/// Errors: BAD_HANDLE.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_local_job_free(job: nvshmemrs_local_job_t) -> i32 {
     guard::status(|| handle::remove_job(job))
 }
 
 /// Leaves the job: completes all outstanding operations, waits for the other PEs, gives all memory back.
-/// The handle and every symmetric address of this runtime are invalid afterwards, also when the status
-/// says that another PE died. 0 does nothing. Init may be called again.
+/// The handle and every symmetric address of this runtime are invalid afterwards, also when the status says
+/// that another PE died. 0 does nothing. Init may be called again.
 ///
 /// Collective over TEAM_WORLD. No other thread of this PE may be inside a call with this runtime; from an
-/// interrupt hook the answer is BUSY.
-/// OpenSHMEM 1.5 section 9.1.4 (`shmem_finalize`).
+/// interrupt hook the answer is BUSY. Returns when every PE has called it. OpenSHMEM 1.5 section 9.1.4
+/// (`shmem_finalize`).
+/// Errors: BUSY, PE_DIED, TIMEOUT, INTERRUPTED, MISMATCH, BAD_HANDLE.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_finalize(runtime: nvshmemrs_runtime_t) -> i32 {
     guard::status(|| {
@@ -139,12 +146,12 @@ pub extern "C" fn nvshmemrs_finalize(runtime: nvshmemrs_runtime_t) -> i32 {
     })
 }
 
-/// Leaves the job without the other PEs, which learn that this PE left. For exits in error. 0 does
-/// nothing.
+/// Leaves the job without the other PEs, which learn that this PE left. For exits in error. 0 does nothing.
 ///
-/// Local: it never waits. The handle and all symmetric addresses of this runtime are invalid afterwards. Other threads of this
-/// PE may be inside calls with it: their waits end with PE_DIED, and they must have returned before this process calls
-/// init again.
+/// Local: it never waits. The handle and all symmetric addresses of this runtime are invalid afterwards.
+/// Other threads of this PE may be inside calls with it: their waits end with PE_DIED, and they must have
+/// returned before this process calls init again. OpenSHMEM does not have it.
+/// Errors: BAD_HANDLE.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_leave(runtime: nvshmemrs_runtime_t) -> i32 {
     guard::status(|| {
@@ -156,7 +163,8 @@ pub extern "C" fn nvshmemrs_leave(runtime: nvshmemrs_runtime_t) -> i32 {
 
 /// This PE's number, 0 to `n_pes` - 1.
 ///
-/// Local. OpenSHMEM 1.5 section 9.1.5 (`shmem_my_pe`).
+/// Local. OpenSHMEM 1.5 section 9.1.2 (`shmem_my_pe`).
+/// Errors: NOT_INITIALIZED, BAD_HANDLE, INVALID_VALUE for NULL.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_my_pe(runtime: nvshmemrs_runtime_t, pe: *mut i32) -> i32 {
     guard::local_live(runtime, |rt| handle::write("pe", pe, rt.my_pe()))
@@ -164,7 +172,8 @@ pub extern "C" fn nvshmemrs_my_pe(runtime: nvshmemrs_runtime_t, pe: *mut i32) ->
 
 /// The GPU that this PE uses, as this process counts them; -1 if the heap is in host memory.
 ///
-/// Local.
+/// Local. OpenSHMEM does not have it.
+/// Errors: NOT_INITIALIZED, BAD_HANDLE, INVALID_VALUE for NULL.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_device(runtime: nvshmemrs_runtime_t, device: *mut i32) -> i32 {
     guard::local_live(runtime, |rt| {
@@ -174,16 +183,18 @@ pub extern "C" fn nvshmemrs_device(runtime: nvshmemrs_runtime_t, device: *mut i3
 
 /// The number of PEs in the job.
 ///
-/// Local. OpenSHMEM 1.5 section 9.1.6 (`shmem_n_pes`).
+/// Local. OpenSHMEM 1.5 section 9.1.3 (`shmem_n_pes`).
+/// Errors: NOT_INITIALIZED, BAD_HANDLE, INVALID_VALUE for NULL.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_n_pes(runtime: nvshmemrs_runtime_t, n_pes: *mut i32) -> i32 {
     guard::local_live(runtime, |rt| handle::write("n_pes", n_pes, rt.n_pes()))
 }
 
-/// Whether the job is whole: success, or the error that every waiting call would return (PE_DIED with
-/// the PE's number, FORKED).
+/// Whether the job is whole: success, or the error that every waiting call would return (PE_DIED with the
+/// PE's number, FORKED).
 ///
-/// Local; never waits.
+/// Local; never waits. OpenSHMEM does not have it.
+/// Errors: NOT_INITIALIZED, BAD_HANDLE, and those that it looks for.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_runtime_check(runtime: nvshmemrs_runtime_t) -> i32 {
     guard::local(runtime, Runtime::check)
@@ -192,7 +203,7 @@ pub extern "C" fn nvshmemrs_runtime_check(runtime: nvshmemrs_runtime_t) -> i32 {
 /// Ends every wait of this PE, now and later, with INTERRUPTED, until `nvshmemrs_interrupt_clear`. May be
 /// called from a signal handler: it allocates nothing and leaves the last error alone.
 ///
-/// Local; never waits.
+/// Local; never waits. OpenSHMEM does not have it.
 /// Errors: NOT_INITIALIZED.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_interrupt(runtime: nvshmemrs_runtime_t) -> i32 {
@@ -204,7 +215,8 @@ pub extern "C" fn nvshmemrs_interrupt(runtime: nvshmemrs_runtime_t) -> i32 {
 
 /// Lets this PE wait again after `nvshmemrs_interrupt`.
 ///
-/// Local; never waits.
+/// Local; never waits. OpenSHMEM does not have it.
+/// Errors: NOT_INITIALIZED, BAD_HANDLE.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_interrupt_clear(runtime: nvshmemrs_runtime_t) -> i32 {
     guard::local_live(runtime, |rt| {
@@ -213,10 +225,12 @@ pub extern "C" fn nvshmemrs_interrupt_clear(runtime: nvshmemrs_runtime_t) -> i32
     })
 }
 
-/// Sets a function that the calling thread's init calls while it waits, at least every 50 ms; if it returns a value other than
-/// 0, init ends with INTERRUPTED. The runtime that init gives begins with it as its interrupt hook. NULL removes it.
+/// Sets a function that the calling thread's init calls while it waits, at least every 50 ms; if it returns
+/// a value other than 0, init ends with INTERRUPTED. The runtime that init gives begins with it as its
+/// interrupt hook. NULL removes it.
 ///
-/// Local; needs no runtime. `user` is passed through and must stay valid.
+/// Local; needs no runtime. `user` is passed through and must stay valid. OpenSHMEM does not have it.
+/// Errors: none.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_init_interrupt_hook(
     hook: nvshmemrs_interrupt_hook_t,
@@ -229,10 +243,11 @@ pub extern "C" fn nvshmemrs_init_interrupt_hook(
 }
 
 /// Sets a function that long waits of this PE call when a signal arrives and at least every 50 ms; if it
-/// returns a value other than 0, the wait ends with INTERRUPTED. NULL removes it. Languages with their
-/// own signal handling (Python) use it.
+/// returns a value other than 0, the wait ends with INTERRUPTED. NULL removes it. Languages with their own
+/// signal handling (Python) use it.
 ///
-/// Local; `user` is passed through and must stay valid.
+/// Local; `user` is passed through and must stay valid. OpenSHMEM does not have it.
+/// Errors: NOT_INITIALIZED, BAD_HANDLE.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_interrupt_hook(
     runtime: nvshmemrs_runtime_t,

@@ -39,8 +39,8 @@ pub extern "C" fn nvshmemrs_put_signal(
 
 /// As `nvshmemrs_put_signal`, but `source` may be reused only after `nvshmemrs_quiet`.
 ///
-/// One-sided. `signal_op` is one of `nvshmemrs_signal_op`. OpenSHMEM 1.5 section 9.8.4
-/// (`shmem_putmem_signal_nbi`).
+/// One-sided. `signal_op` is one of `nvshmemrs_signal_op`. Complete after `nvshmemrs_quiet`. OpenSHMEM 1.5
+/// section 9.8.4 (`shmem_putmem_signal_nbi`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_put_signal_nbi(
@@ -71,7 +71,8 @@ pub extern "C" fn nvshmemrs_put_signal_nbi(
 /// Updates the signal at the symmetric address `signal` on PE `pe`, after all earlier puts of this PE to
 /// that PE.
 ///
-/// One-sided. `signal_op` is one of `nvshmemrs_signal_op`. NVSHMEM `nvshmemx_signal_op`.
+/// One-sided. `signal_op` is one of `nvshmemrs_signal_op`. Visible on `pe` after all earlier puts; complete
+/// after quiet or barrier. NVSHMEM `nvshmemx_signal_op`.
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_signal_op(

@@ -9,21 +9,23 @@ use crate::types::*;
 use std::ffi::c_void;
 use std::sync::Arc;
 
-/// Makes a stream: an ordered queue with a thread of its own. Pass its handle in place of the runtime's to any
-/// data operation (RMA, atomics, signals, waits and tests, fence, quiet, collectives), and the call is queued: it
-/// returns at once and runs after all that was queued before. Its buffers must stay valid, and be left alone, until
-/// it has run. A call that gives a value (g, a fetching atomic, a test) waits until the stream has run it.
+/// Makes a stream: an ordered queue with a thread of its own. Pass its handle in place of the runtime's to
+/// any data operation (RMA, atomics, signals, waits and tests, fence, quiet, collectives), and the call is
+/// queued: it returns at once and runs after all that was queued before. Its buffers must stay valid, and
+/// be left alone, until it has run. A call that gives a value (g, a fetching atomic, a test) waits until
+/// the stream has run it.
 ///
-/// A team has one collective at a time, and its members must come in the same order: between collectives of a team
-/// that are queued and collectives of the same team that are called directly (malloc, free, finalize and splits are
-/// such), synchronize the stream.
+/// A team has one collective at a time, and its members must come in the same order: between collectives of
+/// a team that are queued and collectives of the same team that are called directly (malloc, free, finalize
+/// and splits are such), synchronize the stream.
 ///
-/// If the heap is in device memory, it is a stream of the PE's GPU, which is not ordered with the default stream. Calls check
-/// their arguments at once, put their work on it and return. While it is captured into a graph they become part of that, and buffers must
-/// stay valid as long as it is launched; calls that give a value, and those that wait for the stream, are an error then
-/// (NOT_SUPPORTED).
+/// If the heap is in device memory, it is a stream of the PE's GPU, which is not ordered with the default
+/// stream. Calls check their arguments at once, put their work on it and return. While it is captured into
+/// a graph they become part of that, and buffers must stay valid as long as it is launched; calls that give
+/// a value, and those that wait for the stream, are an error then (NOT_SUPPORTED).
 ///
 /// Local. Free it with `nvshmemrs_stream_free`; finalize ends those that are left, after what is queued.
+/// OpenSHMEM does not have it.
 /// Errors: SYSTEM.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_stream_new(
@@ -37,11 +39,13 @@ pub extern "C" fn nvshmemrs_stream_new(
     })
 }
 
-/// A stream of the program's GPU code, so that calls can be put on it: `cuda_stream` is a `cudaStream_t` of this PE's GPU
-/// and its primary context, as those of the CUDA runtime, torch and CuPy are; 0 is the default stream.
+/// A stream of the program's GPU code, so that calls can be put on it: `cuda_stream` is a `cudaStream_t` of
+/// this PE's GPU and its primary context, as those of the CUDA runtime, torch and CuPy are; 0 is the
+/// default stream.
 ///
-/// Local. The `cudaStream_t` must exist until the handle is freed with `nvshmemrs_stream_free`, which waits for what is on it,
-/// or let go with `nvshmemrs_stream_release`. Graphs with calls in them must have run for the last time before finalize.
+/// Local. The `cudaStream_t` must exist until the handle is freed with `nvshmemrs_stream_free`, which waits
+/// for what is on it, or let go with `nvshmemrs_stream_release`. Graphs with calls in them must have run
+/// for the last time before finalize. OpenSHMEM does not have it.
 /// Errors: NOT_SUPPORTED on host memory, INVALID_VALUE for a stream of another GPU or context, CUDA.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_stream_from_cuda(
@@ -60,10 +64,10 @@ pub extern "C" fn nvshmemrs_stream_from_cuda(
     })
 }
 
-/// The `cudaStream_t` of a stream, for the program's own GPU code. It must not be destroyed, and not be used once the handle has
-/// been freed.
+/// The `cudaStream_t` of a stream, for the program's own GPU code. It must not be destroyed, and not be
+/// used once the handle has been freed.
 ///
-/// Local.
+/// Local. OpenSHMEM does not have it.
 /// Errors: BAD_HANDLE, NOT_SUPPORTED on host memory.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_stream_cuda(
@@ -77,10 +81,10 @@ pub extern "C" fn nvshmemrs_stream_cuda(
     })
 }
 
-/// Waits until everything queued has run, and ends the stream; its handle is stale afterwards, also after an
-/// error. 0 does nothing.
+/// Waits until everything queued has run, and ends the stream; its handle is stale afterwards, also after
+/// an error. 0 does nothing.
 ///
-/// Local; waits for the stream.
+/// Local; waits for the stream. OpenSHMEM does not have it.
 /// Errors: as `nvshmemrs_stream_synchronize`.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_stream_free(stream: nvshmemrs_stream_t) -> i32 {
@@ -95,13 +99,14 @@ pub extern "C" fn nvshmemrs_stream_free(stream: nvshmemrs_stream_t) -> i32 {
     })
 }
 
-/// Lets a stream go without waiting for it: what is queued still runs, and finalize waits for that. Its handle is stale
-/// afterwards. Destructors and finalizers call this instead of `nvshmemrs_stream_free`, because what is queued may need PEs that
-/// are somewhere else. Errors of queued calls are lost. 0 does nothing. Of a stream of the GPU that is being captured nobody can
-/// tell when its earlier work ends: then the heap's GPU memory stays mapped until the process ends, unless the handle was made in
-/// the same capture.
+/// Lets a stream go without waiting for it: what is queued still runs, and finalize waits for that. Its
+/// handle is stale afterwards. Destructors and finalizers call this instead of `nvshmemrs_stream_free`,
+/// because what is queued may need PEs that are somewhere else. Errors of queued calls are lost. 0 does
+/// nothing. Of a stream of the GPU that is being captured nobody can tell when its earlier work ends: then
+/// the heap's GPU memory stays mapped until the process ends, unless the handle was made in the same
+/// capture.
 ///
-/// Local; never waits, but for room in a stream of the GPU that is full.
+/// Local; never waits, but for room in a stream of the GPU that is full. OpenSHMEM does not have it.
 /// Errors: BAD_HANDLE.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_stream_release(stream: nvshmemrs_stream_t) -> i32 {
@@ -111,7 +116,7 @@ pub extern "C" fn nvshmemrs_stream_release(stream: nvshmemrs_stream_t) -> i32 {
 /// Waits until everything queued before has run. Returns the first error since the last call, which is
 /// forgotten then.
 ///
-/// Local; waits for the stream. NVSHMEM programs call `cudaStreamSynchronize`.
+/// Local; waits for the stream. NVSHMEM programs call `cudaStreamSynchronize`. OpenSHMEM does not have it.
 /// Errors: those of the queued calls; TIMEOUT, INTERRUPTED, PE_DIED; BUSY on the stream's own thread.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_stream_synchronize(stream: nvshmemrs_stream_t) -> i32 {
@@ -120,7 +125,8 @@ pub extern "C" fn nvshmemrs_stream_synchronize(stream: nvshmemrs_stream_t) -> i3
 
 /// Whether everything queued before has run: 1 or 0.
 ///
-/// Local; never waits.
+/// Local; never waits. OpenSHMEM does not have it.
+/// Errors: BAD_HANDLE, INVALID_VALUE for NULL.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_stream_query(stream: nvshmemrs_stream_t, done: *mut i32) -> i32 {
     guard::status(|| {
@@ -131,8 +137,8 @@ pub extern "C" fn nvshmemrs_stream_query(stream: nvshmemrs_stream_t, done: *mut 
 
 /// Queues a function of the caller's, which the stream calls with `user`.
 ///
-/// Local; returns at once. The function may call nvshmemrs, except to wait for its own stream; on a stream of the GPU it may call
-/// neither nvshmemrs nor CUDA.
+/// Local; returns at once. The function may call nvshmemrs, except to wait for its own stream; on a stream
+/// of the GPU it may call neither nvshmemrs nor CUDA. OpenSHMEM does not have it.
 /// Errors: BAD_HANDLE, INVALID_VALUE, NOT_SUPPORTED while the stream is captured into a graph.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_stream_call(
@@ -146,10 +152,10 @@ pub extern "C" fn nvshmemrs_stream_call(
     })
 }
 
-/// Makes what is queued later on `stream` wait until the latest record of `event` has been reached. An event
-/// that was not recorded holds nothing up.
+/// Makes what is queued later on `stream` wait until the latest record of `event` has been reached. An
+/// event that was not recorded holds nothing up.
 ///
-/// Local; returns at once.
+/// Local; returns at once. OpenSHMEM does not have it.
 /// Errors: BAD_HANDLE.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_stream_wait_event(
@@ -161,7 +167,8 @@ pub extern "C" fn nvshmemrs_stream_wait_event(
 
 /// Makes an event.
 ///
-/// Local. Free it with `nvshmemrs_event_free`.
+/// Local. Free it with `nvshmemrs_event_free`. OpenSHMEM does not have it.
+/// Errors: NOT_INITIALIZED, BAD_HANDLE, INVALID_VALUE for NULL.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_event_new(
     runtime: nvshmemrs_runtime_t,
@@ -175,7 +182,8 @@ pub extern "C" fn nvshmemrs_event_new(
 
 /// Lets an event go. Records and waits that are queued stay as they are. 0 does nothing.
 ///
-/// Local; never waits.
+/// Local; never waits. OpenSHMEM does not have it.
+/// Errors: BAD_HANDLE.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_event_free(event: nvshmemrs_event_t) -> i32 {
     guard::status(|| handle::remove_event(event))
@@ -183,7 +191,7 @@ pub extern "C" fn nvshmemrs_event_free(event: nvshmemrs_event_t) -> i32 {
 
 /// Marks the end of what has been queued on `stream` so far. A later record replaces an earlier one.
 ///
-/// Local; returns at once.
+/// Local; returns at once. OpenSHMEM does not have it.
 /// Errors: BAD_HANDLE.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_event_record(
@@ -196,7 +204,8 @@ pub extern "C" fn nvshmemrs_event_record(
 /// Whether the latest record of `event` has been reached: 1 or 0. An event that was not recorded counts as
 /// reached.
 ///
-/// Local; never waits.
+/// Local; never waits. OpenSHMEM does not have it.
+/// Errors: BAD_HANDLE, INVALID_VALUE for NULL.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_event_query(event: nvshmemrs_event_t, done: *mut i32) -> i32 {
     guard::status(|| {
@@ -207,7 +216,7 @@ pub extern "C" fn nvshmemrs_event_query(event: nvshmemrs_event_t, done: *mut i32
 
 /// Waits until the latest record of `event` has been reached.
 ///
-/// Local; waits for the stream.
+/// Local; waits for the stream. OpenSHMEM does not have it.
 /// Errors: BAD_HANDLE, TIMEOUT, INTERRUPTED, PE_DIED.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_event_synchronize(event: nvshmemrs_event_t) -> i32 {
@@ -216,7 +225,7 @@ pub extern "C" fn nvshmemrs_event_synchronize(event: nvshmemrs_event_t) -> i32 {
 
 /// Milliseconds from `start` to `end`; both must have been recorded and reached.
 ///
-/// Local; never waits.
+/// Local; never waits. OpenSHMEM does not have it.
 /// Errors: BAD_HANDLE, INVALID_VALUE.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_event_elapsed(

@@ -40,7 +40,7 @@ pub extern "C" fn nvshmemrs_team_n_pes(
 /// The number in `dest_team` of the PE that is `src_pe` in `src_team`, or -1 if it is not a member of
 /// `dest_team`.
 ///
-/// Local. OpenSHMEM 1.5 section 9.4.4 (`shmem_team_translate_pe`).
+/// Local. OpenSHMEM 1.5 section 9.4.5 (`shmem_team_translate_pe`).
 /// Errors: BAD_HANDLE, PE_RANGE.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_team_translate_pe(
@@ -59,7 +59,8 @@ pub extern "C" fn nvshmemrs_team_translate_pe(
 
 /// Fills `config` with the defaults: no contexts, no unique id.
 ///
-/// Local; needs no runtime.
+/// Local; needs no runtime. OpenSHMEM does not have it.
+/// Errors: INVALID_VALUE for NULL.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_team_config_default(config: *mut nvshmemrs_team_config_t) -> i32 {
     guard::status(|| handle::write("config", config, handle::default_team_config()))
@@ -69,8 +70,8 @@ pub extern "C" fn nvshmemrs_team_config_default(config: *mut nvshmemrs_team_conf
 /// is allowed. Members get the new team, the others `NVSHMEMRS_TEAM_INVALID` and success.
 ///
 /// Collective over `parent` with the same arguments. `config` may be NULL if `config_mask` is 0;
-/// `config_mask` is an or of `nvshmemrs_team_config_mask`. OpenSHMEM 1.5 section 9.4.5
-/// (`shmem_team_split_strided`).
+/// `config_mask` is an or of `nvshmemrs_team_config_mask`. Returns when every member knows the result.
+/// OpenSHMEM 1.5 section 9.4.6 (`shmem_team_split_strided`).
 /// Errors, on every member, and no team is made: INVALID_VALUE, PE_RANGE, MISMATCH, PEER_ARGUMENT,
 /// NOT_SUPPORTED when a member is in 256 teams already; also BAD_HANDLE, PE_DIED, TIMEOUT, INTERRUPTED.
 #[unsafe(no_mangle)]
@@ -96,7 +97,8 @@ pub extern "C" fn nvshmemrs_team_split_strided(
 /// `xteam` is the caller's row, `yteam` its column.
 ///
 /// Collective over `parent` with the same arguments. `xconfig` and `yconfig` may be NULL if their masks are
-/// 0; a mask is an or of `nvshmemrs_team_config_mask`. OpenSHMEM 1.5 section 9.4.6 (`shmem_team_split_2d`).
+/// 0; a mask is an or of `nvshmemrs_team_config_mask`. Returns when every member knows the result.
+/// OpenSHMEM 1.5 section 9.4.7 (`shmem_team_split_2d`).
 /// Errors: as `nvshmemrs_team_split_strided`.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_team_split_2d(
@@ -121,10 +123,11 @@ pub extern "C" fn nvshmemrs_team_split_2d(
     })
 }
 
-/// Gives a random number by which the members of `nvshmemrs_team_init` find each other. One of them calls it
-/// and hands the number to the others.
+/// Gives a random number by which the members of `nvshmemrs_team_init` find each other. One of them calls
+/// it and hands the number to the others.
 ///
 /// Local. NVSHMEM `nvshmemx_team_get_uniqueid`.
+/// Errors: NOT_INITIALIZED, BAD_HANDLE, INVALID_VALUE for NULL, SYSTEM.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_team_unique_id(
     runtime: nvshmemrs_runtime_t,
@@ -140,7 +143,8 @@ pub extern "C" fn nvshmemrs_team_unique_id(
 /// `my_index`. PEs outside the team take no part.
 ///
 /// Collective over the new team's members. `config_mask`, an or of `nvshmemrs_team_config_mask`, must hold
-/// UNIQUEID. After an error use a fresh number. NVSHMEM `nvshmemx_team_init`.
+/// UNIQUEID. After an error use a fresh number. Returns when every member has called it. NVSHMEM
+/// `nvshmemx_team_init`.
 /// Errors: INVALID_VALUE, PE_RANGE, MISMATCH, PEER_ARGUMENT, NOT_SUPPORTED when a member is in 256 teams
 /// already; also PE_DIED, TIMEOUT, INTERRUPTED.
 #[unsafe(no_mangle)]
@@ -163,7 +167,7 @@ pub extern "C" fn nvshmemrs_team_init(
 
 /// Gives the fields of a team's configuration that `config_mask` selects; the others have their defaults.
 ///
-/// Local. `config_mask` is an or of `nvshmemrs_team_config_mask`. OpenSHMEM 1.5 section 9.4.3
+/// Local. `config_mask` is an or of `nvshmemrs_team_config_mask`. OpenSHMEM 1.5 section 9.4.4
 /// (`shmem_team_get_config`).
 /// Errors: BAD_HANDLE, INVALID_VALUE.
 #[unsafe(no_mangle)]
@@ -184,11 +188,12 @@ pub extern "C" fn nvshmemrs_team_get_config(
     })
 }
 
-/// Destroys a team; its handle is stale afterwards. `NVSHMEMRS_TEAM_INVALID` does nothing. If a member left one of its
-/// collectives half-way, this PE's part of the team goes without waiting for the others, and what of it is still on
-/// streams of the GPU does nothing.
+/// Destroys a team; its handle is stale afterwards. `NVSHMEMRS_TEAM_INVALID` does nothing. If a member left
+/// one of its collectives half-way, this PE's part of the team goes without waiting for the others, and
+/// what of it is still on streams of the GPU does nothing.
 ///
-/// Collective over `team`. OpenSHMEM 1.5 section 9.4.7 (`shmem_team_destroy`).
+/// Collective over `team`. Returns when every member has called it. OpenSHMEM 1.5 section 9.4.8
+/// (`shmem_team_destroy`).
 /// Errors: INVALID_VALUE for a predefined team, BAD_HANDLE, MISMATCH; also PE_DIED, TIMEOUT, INTERRUPTED.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_team_destroy(

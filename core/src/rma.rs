@@ -39,7 +39,7 @@ impl Runtime {
     /// Copies `source` to `dest` on PE `pe`, of the same length in bytes.
     ///
     /// One-sided. Returns when `source` may be reused; visible on `pe` after quiet, barrier or a signal. OpenSHMEM 1.5 section
-    /// 9.5.1.
+    /// 9.6.1.
     #[inline(always)]
     #[track_caller]
     pub fn put<'a>(
@@ -59,7 +59,7 @@ impl Runtime {
 
     /// Copies `source` on PE `pe` to `dest`, of the same length in bytes.
     ///
-    /// One-sided. Returns when the data is in `dest`. OpenSHMEM 1.5 section 9.5.4.
+    /// One-sided. Returns when the data is in `dest`. OpenSHMEM 1.5 section 9.6.1.
     #[inline(always)]
     #[track_caller]
     pub fn get<'a>(
@@ -78,7 +78,7 @@ impl Runtime {
     /// As [`put`](Runtime::put), complete after [`quiet`](Runtime::quiet). A borrow of `source` ends on return, so a borrowed source
     /// is copied, or read, before.
     ///
-    /// One-sided. OpenSHMEM 1.5 section 9.6.1.
+    /// One-sided. OpenSHMEM 1.5 section 9.6.2.
     #[inline(always)]
     #[track_caller]
     pub fn put_nbi<'a>(
@@ -129,7 +129,7 @@ impl Runtime {
 
     /// Writes one element to `dest` on PE `pe`, in one access.
     ///
-    /// One-sided. Visible on `pe` after quiet, barrier or a signal. OpenSHMEM 1.5 section 9.5.2.
+    /// One-sided. Visible on `pe` after quiet, barrier or a signal. OpenSHMEM 1.5 section 9.6.1.
     #[inline(always)]
     #[track_caller]
     pub fn p<T: Element>(&self, dest: SymElement<T>, value: T, pe: Pe) -> Result<()> {
@@ -143,7 +143,7 @@ impl Runtime {
 
     /// Reads one element of `source` on PE `pe`, in one access.
     ///
-    /// One-sided. OpenSHMEM 1.5 section 9.5.5.
+    /// One-sided. OpenSHMEM 1.5 section 9.6.1.
     #[inline(always)]
     #[track_caller]
     pub fn g<T: Element>(&self, source: SymElement<T>, pe: Pe) -> Result<T> {

@@ -15,7 +15,7 @@ impl Runtime {
     /// highest.
     ///
     /// One-sided. Returns when `source` may be reused; visible on `pe` after quiet, barrier or a signal. OpenSHMEM 1.5 section
-    /// 9.5.3; blocks of several elements: OpenSHMEM 1.6 `shmem_ibput`.
+    /// 9.6.1; blocks of several elements: OpenSHMEM 1.6 `shmem_ibput`.
     #[track_caller]
     pub fn put_blocks<'a>(
         &self,
@@ -42,7 +42,7 @@ impl Runtime {
     /// Copies the blocks of `source` on PE `pe` to the blocks of `dest`. Both cover the span of their side, from the lowest block to the
     /// highest.
     ///
-    /// One-sided. Returns when the data is in `dest`. OpenSHMEM 1.5 section 9.5.6; blocks of several elements: OpenSHMEM 1.6
+    /// One-sided. Returns when the data is in `dest`. OpenSHMEM 1.5 section 9.6.1; blocks of several elements: OpenSHMEM 1.6
     /// `shmem_ibget`.
     #[track_caller]
     pub fn get_blocks<'a>(
@@ -68,7 +68,7 @@ impl Runtime {
     /// Writes `count` elements of `source`, `source_stride` apart, to elements of `dest` on PE `pe` that are `dest_stride` apart. With a
     /// negative stride the first element is the last one that a side has.
     ///
-    /// One-sided; completion as [`put`](Runtime::put). OpenSHMEM 1.5 section 9.5.3.
+    /// One-sided; completion as [`put`](Runtime::put). OpenSHMEM 1.5 section 9.6.1.
     #[track_caller]
     pub fn iput<T: Element>(
         &self,
@@ -86,7 +86,7 @@ impl Runtime {
     /// Reads `count` elements of `source` on PE `pe`, `source_stride` apart, to elements of `dest` that are `dest_stride` apart. With a
     /// negative stride the first element is the last one that a side has.
     ///
-    /// One-sided. Returns when the data is in `dest`. OpenSHMEM 1.5 section 9.5.6.
+    /// One-sided. Returns when the data is in `dest`. OpenSHMEM 1.5 section 9.6.1.
     #[track_caller]
     pub fn iget<T: Element>(
         &self,

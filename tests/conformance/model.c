@@ -13,6 +13,7 @@
 
 static nvshmemrs_runtime_t rt;
 static int32_t me, n, left, right;
+static char done[200];
 
 static void fail(const char *what, const char *text) {
     fprintf(stderr, "model: PE %d of %d: %s: %s\n", (int)me, (int)n, what, text);
@@ -38,6 +39,7 @@ static void same(const char *what, int index, double found, double wanted) {
 
 #define MUST(call) expect((call), NVSHMEMRS_SUCCESS, #call)
 #define REFUSED(wanted, call) expect((call), NVSHMEMRS_ERROR_##wanted, #call)
+#define RUN(scenario) (scenario(), strcat(done, " " #scenario))
 #define SAME(found, wanted) same(#found, 0, (double)(found), (double)(wanted))
 #define ALL(what, i, count, found, wanted)                    \
     for (int i = 0; i < (count); i++) {                       \
@@ -229,6 +231,13 @@ INTEGER_ATOMICS(64)
     }
 REAL_ATOMICS(float)
 REAL_ATOMICS(double)
+
+static void atomics(void) {
+    atomics32();
+    atomics64();
+    atomics_float();
+    atomics_double();
+}
 
 // The left neighbour writes 1, 3, 5, 9 into this PE's four words, in an order in which every answer is known.
 static void waits(void) {
@@ -517,21 +526,18 @@ int main(void) {
     right = (me + 1) % n;
     SAME(nvshmemrs_thread_support(), NVSHMEMRS_THREAD_MULTIPLE);
 
-    teams();
-    strided();
-    atomics32();
-    atomics64();
-    atomics_float();
-    atomics_double();
-    waits();
-    collectives();
-    streams();
-    memory();
+    RUN(teams);
+    RUN(strided);
+    RUN(atomics);
+    RUN(waits);
+    RUN(collectives);
+    RUN(streams);
+    RUN(memory);
 
     nvshmemrs_heap_stats_t stats;
     MUST(nvshmemrs_heap_stats(rt, &stats));
     SAME(stats.allocations, 0);
     MUST(nvshmemrs_finalize(rt));
-    printf("model ok PE %d of %d (C)\n", (int)me, (int)n);
+    printf("model ok PE %d of %d (C):%s\n", (int)me, (int)n, done);
     return 0;
 }

@@ -465,6 +465,13 @@ void memory() {
     std::free(buffer);
 }
 
+void atomics() {
+    integer_atomics<std::uint32_t>();
+    integer_atomics<std::uint64_t>();
+    real_atomics<float>();
+    real_atomics<double>();
+}
+
 void run() {
     rt = nvshmemrs::runtime::init();
     me = rt.my_pe();
@@ -473,20 +480,22 @@ void run() {
     right = (me + 1) % n;
     SAME(nvshmemrs::ffi::thread_support() == nvshmemrs::ffi::Thread::Multiple, true);
 
-    teams();
-    strided();
-    integer_atomics<std::uint32_t>();
-    integer_atomics<std::uint64_t>();
-    real_atomics<float>();
-    real_atomics<double>();
-    waits();
-    collectives();
-    streams();
-    memory();
+    std::string done;
+    const auto ran = [&](const char *name, void (*scenario)()) {
+        scenario();
+        done += std::string(" ") + name;
+    };
+    ran("teams", teams);
+    ran("strided", strided);
+    ran("atomics", atomics);
+    ran("waits", waits);
+    ran("collectives", collectives);
+    ran("streams", streams);
+    ran("memory", memory);
 
     SAME(rt.heap_stats().allocations, 0);
     rt.finalize();
-    std::printf("model ok PE %d of %d (C++)\n", me, n);
+    std::printf("model ok PE %d of %d (C++):%s\n", me, n, done.c_str());
 }
 
 } // namespace

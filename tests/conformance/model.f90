@@ -46,6 +46,7 @@ program model
   end interface
 
   integer :: me = -1, n = 0, left, right
+  character(100) :: done = ''
   type(nvshmemrs_heap_stats_t) :: stats
 
   call nvshmemrs_init()
@@ -56,22 +57,34 @@ program model
   call same('thread_support', [nvshmemrs_thread_support()], [NVSHMEMRS_THREAD_MULTIPLE])
 
   call teams()
+  call ran('teams')
   call strided()
+  call ran('strided')
   call atomics32()
   call atomics64()
   call atomics_float()
   call atomics_double()
+  call ran('atomics')
   call waits()
+  call ran('waits')
   call collectives()
+  call ran('collectives')
   call streams()
+  call ran('streams')
   call memory()
+  call ran('memory')
 
   call nvshmemrs_heap_stats(stats)
   call same('allocations', [stats%allocations], [0_c_int64_t])
   call nvshmemrs_finalize()
-  print '(a, i0, a, i0, a)', 'model ok PE ', me, ' of ', n, ' (Fortran)'
+  print '(a, i0, a, i0, 2a)', 'model ok PE ', me, ' of ', n, ' (Fortran):', trim(done)
 
 contains
+
+  subroutine ran(scenario)
+    character(*), intent(in) :: scenario
+    done(len_trim(done) + 2:) = scenario
+  end subroutine ran
 
   ! The last call with `stat` and `errmsg` came to what it should.
   subroutine expect(status, errmsg, wanted, what)

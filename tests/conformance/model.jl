@@ -361,18 +361,20 @@ me, n = my_pe(), n_pes()
 left, right = mod(me - 1, n), mod(me + 1, n)
 @same NVSHMEMRS.FFI.nvshmemrs_thread_support() NVSHMEMRS.FFI.Thread.MULTIPLE
 
-teams()
-strided()
-atomics(UInt32, INTEGER_STEPS, 1, 235, 236)
-atomics(UInt64, INTEGER_STEPS, 1, 235, 236)
-atomics(Float32, REAL_STEPS, 0.25, 3.75, 4)
-atomics(Float64, REAL_STEPS, 0.25, 3.75, 4)
-waits()
-collectives()
-streams()
-memory()
+function atomics()
+    atomics(UInt32, INTEGER_STEPS, 1, 235, 236)
+    atomics(UInt64, INTEGER_STEPS, 1, 235, 236)
+    atomics(Float32, REAL_STEPS, 0.25, 3.75, 4)
+    atomics(Float64, REAL_STEPS, 0.25, 3.75, 4)
+end
+
+done = ""
+for scenario in (teams, strided, atomics, waits, collectives, streams, memory)
+    scenario()
+    global done *= " $scenario"
+end
 
 @same NVSHMEMRS.heap_stats().allocations 0
 NVSHMEMRS.finalize()
 # One write, so that the lines of several PEs do not mix.
-print("model ok PE $me of $n (Julia)\n")
+print("model ok PE $me of $n (Julia):$done\n")

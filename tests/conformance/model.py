@@ -187,7 +187,7 @@ def strided() -> None:
     release(arrived)
 
 
-def atomics(kind: Any, dtype: str, suffix: str, steps: Sequence[Tuple[Any, ...]]) -> None:
+def atomics_of(kind: Any, dtype: str, suffix: str, steps: Sequence[Tuple[Any, ...]]) -> None:
     """Each step is an operation, its operands, and the old value if it gives one. The left
     neighbour alone writes to this PE's words, so every old value is known."""
     words, old = allocate(2, dtype), kind(99)
@@ -231,6 +231,13 @@ REAL_STEPS = (
     ("add", (0.25,), None),
     ("fetch_add", (1,), 2.75),
 )
+
+
+def atomics() -> None:
+    for bits, unsigned in ((32, ctypes.c_uint32), (64, ctypes.c_uint64)):
+        atomics_of(unsigned, f"uint{bits}", str(bits), INTEGER_STEPS)
+    atomics_of(ctypes.c_float, "float32", "_float", REAL_STEPS)
+    atomics_of(ctypes.c_double, "float64", "_double", REAL_STEPS)
 
 
 def waits() -> None:
@@ -485,19 +492,14 @@ me, n = answer(ctypes.c_int32, "my_pe", rt), answer(ctypes.c_int32, "n_pes", rt)
 left, right = (me + n - 1) % n, (me + 1) % n
 same("thread_support", _ffi.lib.nvshmemrs_thread_support(), Thread.MULTIPLE)
 
-teams()
-strided()
-for bits, unsigned in ((32, ctypes.c_uint32), (64, ctypes.c_uint64)):
-    atomics(unsigned, f"uint{bits}", str(bits), INTEGER_STEPS)
-atomics(ctypes.c_float, "float32", "_float", REAL_STEPS)
-atomics(ctypes.c_double, "float64", "_double", REAL_STEPS)
-waits()
-collectives()
-streams()
-memory()
+done = ""
+for scenario in (teams, strided, atomics, waits, collectives, streams, memory):
+    scenario()
+    done += f" {scenario.__name__}"
 
 stats = _ffi.HeapStats()
 must("heap_stats", rt, stats)
 same("allocations", stats.allocations, 0)
 must("finalize", rt)
-sys.stdout.write(f"model ok PE {me} of {n} (Python)\n")  # one write, so that PEs do not mix
+# One write, so that PEs do not mix.
+sys.stdout.write(f"model ok PE {me} of {n} (Python):{done}\n")

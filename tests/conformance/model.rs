@@ -18,25 +18,33 @@ fn status<T: Debug>(result: Result<T>) -> i32 {
     result.expect_err("an error was due").status()
 }
 
+/// Called with the left and the right neighbour.
+type Scenario = fn(&Runtime, Pe, Pe) -> Result<()>;
+
 pub(crate) fn run() -> Result<()> {
     let rt = Runtime::init()?;
     let (me, n) = (rt.my_pe(), rt.n_pes());
     let (left, right) = ((me + n - 1) % n, (me + 1) % n);
 
-    teams(&rt, left, right)?;
-    strided(&rt, left, right)?;
-    integer_atomics::<u32>(&rt, right)?;
-    integer_atomics::<i64>(&rt, right)?;
-    real_atomics::<f32>(&rt, right)?;
-    real_atomics::<f64>(&rt, right)?;
-    waits(&rt, right)?;
-    collectives(&rt)?;
-    streams(&rt, left, right)?;
-    memory(&rt, left, right)?;
+    let scenarios: [(&str, Scenario); 7] = [
+        ("teams", teams),
+        ("strided", strided),
+        ("atomics", atomics),
+        ("waits", waits),
+        ("collectives", collectives),
+        ("streams", streams),
+        ("memory", memory),
+    ];
+    let mut done = String::new();
+    for (name, scenario) in scenarios {
+        scenario(&rt, left, right)?;
+        done += " ";
+        done += name;
+    }
 
     assert_eq!(rt.heap_stats().allocations, 0);
     rt.finalize()?;
-    println!("model ok PE {me} of {n} (Rust)");
+    println!("model ok PE {me} of {n} (Rust):{done}");
     Ok(())
 }
 
@@ -217,8 +225,15 @@ fn real_atomics<T: AtomicElement + From<f32> + Debug>(rt: &Runtime, right: Pe) -
     rt.free_array(words)
 }
 
+fn atomics(rt: &Runtime, _left: Pe, right: Pe) -> Result<()> {
+    integer_atomics::<u32>(rt, right)?;
+    integer_atomics::<i64>(rt, right)?;
+    real_atomics::<f32>(rt, right)?;
+    real_atomics::<f64>(rt, right)
+}
+
 /// The left neighbour writes 1, 3, 5, 9 into this PE's four words, in an order in which every answer is known.
-fn waits(rt: &Runtime, right: Pe) -> Result<()> {
+fn waits(rt: &Runtime, _left: Pe, right: Pe) -> Result<()> {
     let array = rt.array::<i32>(4)?;
     let words = &array.all();
     let (not_first, not_odd): (Option<&[i32]>, Option<&[i32]>) =
@@ -548,7 +563,7 @@ fn reductions(rt: &Runtime, team: Option<Team>, m: Pe, k: Pe) -> Result<()> {
     )
 }
 
-fn collectives(rt: &Runtime) -> Result<()> {
+fn collectives(rt: &Runtime, _left: Pe, _right: Pe) -> Result<()> {
     let (dest, source) = (rt.array::<i64>(64)?, rt.array::<i64>(64)?);
     let (scan_dest, scan_source) = (rt.array::<i32>(16)?, rt.array::<i32>(16)?);
     let (back, mine) = split_back(rt)?;

@@ -1,11 +1,11 @@
-//! The conformance programs: the same scenario in every language, under `nvshmemrs-run`. A program checks everything itself and
-//! prints one line on each PE when all is well.
+//! The conformance programs: the same scenarios in every language, under `nvshmemrs-run`. `tests/conformance/scenarios.toml` lists the
+//! scenarios. A program checks everything itself, and prints one line on each PE, with what it ran, when all is well.
 
 use nvshmemrs_tests::{
     HANG, INTERPRETER, Output, bin_dir, compile_c, compile_cxx, compile_fortran, interpreter,
     launcher, library, run, workspace,
 };
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,9 +15,11 @@ use std::time::Duration;
 /// Julia compiles as it goes, on every PE, and the machine may have few cores.
 const SLOW: Duration = Duration::from_secs(900);
 
-/// How many PEs a scenario runs with.
+/// How many PEs a program runs with.
 const RING: [u32; 4] = [1, 2, 3, 4];
 const MODEL: [u32; 4] = [1, 2, 3, 4];
+/// Six PEs run it together, each in another language.
+const EXCHANGE: [u32; 3] = [1, 2, 3];
 /// Julia compiles every program anew, on every PE, which takes longer than all else; many PEs have it interpret them. With 3 PEs the checker
 /// runs them (check.rs).
 const COMPILED: [u32; 1] = [2];
@@ -26,30 +28,103 @@ const INTERPRETED: [u32; 1] = [4];
 const MISUSE: [u32; 2] = [2, 3];
 const MISUSE_ALONE: [u32; 3] = [1, 2, 3];
 
-/// Runs a program with each number of PEs; each PE must print its line once, and nothing else must be said.
+/// The languages, in the order of the page's columns, and what their sources end in.
+const LANGUAGES: [(&str, &str); 6] = [
+    ("C", "c"),
+    ("C++", "cpp"),
+    ("Fortran", "f90"),
+    ("Julia", "jl"),
+    ("Python", "py"),
+    ("Rust", "rs"),
+];
+
+/// One scenario of the list.
+struct Scenario {
+    program: String,
+    shows: String,
+}
+
+/// The list, in its order.
 #[track_caller]
-fn conforms(scenario: &str, language: &str, counts: &[u32], words: &[OsString]) {
+fn scenarios() -> Vec<(String, Scenario)> {
+    let file = workspace().join("tests/conformance/scenarios.toml");
+    let text = fs::read_to_string(file).expect("the list of scenarios");
+    let listed: toml::Table = text.parse().expect("the list is TOML");
+    let word = |name: &str, key: &str| listed[name][key].as_str().expect("a text").to_string();
+    let headings = text.lines();
+    let names = headings.filter_map(|line| line.strip_prefix('[')?.strip_suffix(']'));
+    let scenario = |name: &str| Scenario {
+        program: word(name, "program"),
+        shows: word(name, "shows"),
+    };
+    names
+        .map(|name| (name.to_string(), scenario(name)))
+        .collect()
+}
+
+/// The scenarios that a program must run.
+#[track_caller]
+fn scenarios_of(program: &str) -> BTreeSet<String> {
+    let all = scenarios().into_iter();
+    let own = all.filter(|(_, scenario)| scenario.program == program);
+    own.map(|(name, _)| name).collect()
+}
+
+/// Runs a program with each number of PEs; each PE must print its line once, with all its scenarios, and nothing else must be said.
+#[track_caller]
+fn conforms(program: &str, language: &str, counts: &[u32], words: &[OsString]) {
     for &n_pes in counts {
-        let mut command = launcher(n_pes, &[]);
-        command
-            .args(words)
-            .env("NVSHMEMRS_LIBRARY", library())
-            .stdin(Stdio::null());
-        let output = run(&mut command, SLOW);
-        output.assert_success();
-        assert_every_pe(&output, scenario, language, n_pes);
+        let languages = vec![language; n_pes as usize];
+        let ran = job(program, &languages, words);
+        assert_eq!(ran, scenarios_of(program), "{program} in {language}");
     }
 }
 
+/// Runs a job, and gives the scenarios that every PE ran; PE `i` must say that its language is `languages[i]`.
 #[track_caller]
-fn assert_every_pe(output: &Output, scenario: &str, language: &str, n_pes: u32) {
+fn job(program: &str, languages: &[&str], words: &[OsString]) -> BTreeSet<String> {
+    let n_pes = languages.len() as u32;
+    let mut command = launcher(n_pes, &[]);
+    command
+        .args(words)
+        .env("NVSHMEMRS_LIBRARY", library())
+        .stdin(Stdio::null());
+    let lists_leaks = scenarios_of(program).contains("leaks");
+    if lists_leaks {
+        command.env("NVSHMEMRS_TRACK", "1");
+    }
+    let output = run(&mut command, SLOW);
+    output.assert_success();
+    assert_nothing_is_said(&output, lists_leaks);
+
     let mut lines: Vec<&str> = output.stdout.lines().collect();
     lines.sort_unstable();
-    let expected: Vec<String> = (0..n_pes)
-        .map(|pe| format!("{scenario} ok PE {pe} of {n_pes} ({language})"))
-        .collect();
-    assert_eq!(lines, expected, "{}", output.describe());
-    assert_eq!(output.stderr, "", "{}", output.describe());
+    assert_eq!(lines.len(), languages.len(), "{}", output.describe());
+    let mut ran = BTreeSet::new();
+    for (pe, (line, language)) in lines.iter().zip(languages).enumerate() {
+        let expected = format!("{program} ok PE {pe} of {n_pes} ({language})");
+        let Some(names) = line.strip_prefix(&expected) else {
+            panic!("{line} is not {expected}: {}", output.describe());
+        };
+        // A program with one scenario has its name.
+        let names = names.strip_prefix(": ").unwrap_or(program);
+        let names: BTreeSet<String> = names.split(' ').map(String::from).collect();
+        assert!(pe == 0 || names == ran, "{}", output.describe());
+        ran = names;
+    }
+    ran
+}
+
+/// A PE that lists what is not freed says that all is.
+#[track_caller]
+fn assert_nothing_is_said(output: &Output, lists_leaks: bool) {
+    let fine = |line: &str| {
+        let freed =
+            line.starts_with("nvshmemrs track: PE") && line.ends_with("everything is freed");
+        lists_leaks && (freed || line.contains("no leak before heap_drop"))
+    };
+    let others: Vec<&str> = output.stderr.lines().filter(|line| !fine(line)).collect();
+    assert!(others.is_empty(), "{}", output.describe());
 }
 
 #[track_caller]
@@ -81,24 +156,45 @@ fn julia(scenario: &str, options: &[&str]) -> Vec<OsString> {
     words
 }
 
-/// One test for each scenario in each language: what makes the words of the command, and with how many PEs.
-macro_rules! scenarios {
-    ($($test:ident: $scenario:literal in $language:literal, $counts:expr, $words:expr;)*) => { $(
-        #[test]
-        fn $test() {
-            conforms($scenario, $language, &$counts, &$words);
-        }
-    )* };
+fn rust(scenario: &str) -> Vec<OsString> {
+    vec![env!("CARGO_BIN_EXE_conformance").into(), scenario.into()]
 }
 
-scenarios! {
+/// A program in a language: with how many PEs, and what makes the words of the command.
+struct Run {
+    program: &'static str,
+    language: &'static str,
+    counts: &'static [u32],
+    words: fn() -> Vec<OsString>,
+}
+
+/// One test for each program in each language.
+macro_rules! runs {
+    ($($test:ident: $program:literal in $language:literal, $counts:expr, $words:expr;)*) => {
+        const RUNS: &[Run] = &[ $( Run {
+            program: $program,
+            language: $language,
+            counts: &$counts,
+            words: || Vec::from($words),
+        } ),* ];
+
+        $(
+            #[test]
+            fn $test() {
+                conforms($program, $language, &$counts, &$words);
+            }
+        )*
+    };
+}
+
+runs! {
     ring_in_c: "ring" in "C", RING, compiled(compile_c, "ring", "c");
     ring_in_cxx: "ring" in "C++", RING, compiled(compile_cxx, "ring", "cpp");
     ring_in_fortran: "ring" in "Fortran", RING, compiled(compile_fortran, "ring", "f90");
     ring_in_julia: "ring" in "Julia", COMPILED, julia("ring", &[]);
     ring_in_julia_interpreted: "ring" in "Julia", INTERPRETED, julia("ring", &INTERPRETER);
     ring_in_python: "ring" in "Python", RING, python("ring");
-    ring_in_rust: "ring" in "Rust", RING, [env!("CARGO_BIN_EXE_conformance").into(), "ring".into()];
+    ring_in_rust: "ring" in "Rust", RING, rust("ring");
 
     model_in_c: "model" in "C", MODEL, compiled(compile_c, "model", "c");
     model_in_cxx: "model" in "C++", MODEL, compiled(compile_cxx, "model", "cpp");
@@ -106,14 +202,21 @@ scenarios! {
     model_in_julia: "model" in "Julia", COMPILED, julia("model", &[]);
     model_in_julia_interpreted: "model" in "Julia", INTERPRETED, julia("model", &INTERPRETER);
     model_in_python: "model" in "Python", MODEL, python("model");
-    model_in_rust: "model" in "Rust", MODEL, [env!("CARGO_BIN_EXE_conformance").into(), "model".into()];
+    model_in_rust: "model" in "Rust", MODEL, rust("model");
+
+    exchange_in_c: "exchange" in "C", EXCHANGE, compiled(compile_c, "exchange", "c");
+    exchange_in_cxx: "exchange" in "C++", EXCHANGE, compiled(compile_cxx, "exchange", "cpp");
+    exchange_in_fortran: "exchange" in "Fortran", EXCHANGE, compiled(compile_fortran, "exchange", "f90");
+    exchange_in_julia: "exchange" in "Julia", COMPILED, julia("exchange", &INTERPRETER);
+    exchange_in_python: "exchange" in "Python", EXCHANGE, python("exchange");
+    exchange_in_rust: "exchange" in "Rust", EXCHANGE, rust("exchange");
 
     misuse_in_c: "misuse" in "C", MISUSE, compiled(compile_c, "misuse", "c");
     misuse_in_cxx: "misuse" in "C++", MISUSE, compiled(compile_cxx, "misuse", "cpp");
     misuse_in_fortran: "misuse" in "Fortran", MISUSE, compiled(compile_fortran, "misuse", "f90");
     misuse_in_julia: "misuse" in "Julia", MISUSE, julia("misuse", &[]);
     misuse_in_python: "misuse" in "Python", MISUSE_ALONE, python("misuse");
-    misuse_in_rust: "misuse" in "Rust", MISUSE_ALONE, [env!("CARGO_BIN_EXE_conformance").into(), "misuse".into()];
+    misuse_in_rust: "misuse" in "Rust", MISUSE_ALONE, rust("misuse");
 }
 
 #[test]
@@ -142,25 +245,145 @@ fn ring_with_the_static_library() {
     conforms("ring", "C", &RING, &[program.into()]);
 }
 
-/// All scenarios exist in all languages, and each has its tests above.
+/// What starts the six programs as one job: PE 0 in the first language, and so on.
+#[track_caller]
+fn six_languages(folder: &Path) -> Vec<OsString> {
+    let commands = [
+        compiled(compile_c, "exchange", "c"),
+        compiled(compile_cxx, "exchange", "cpp"),
+        compiled(compile_fortran, "exchange", "f90"),
+        julia("exchange", &INTERPRETER),
+        python("exchange"),
+        rust("exchange"),
+    ];
+    let mut script = String::from("case $NVSHMEMRS_PE in\n");
+    for (pe, words) in commands.iter().enumerate() {
+        let words: Vec<String> = words
+            .iter()
+            .map(|word| format!("'{}'", word.to_str().expect("a path in UTF-8")))
+            .collect();
+        script += &format!("{pe}) exec {} ;;\n", words.join(" "));
+    }
+    script += "esac\n";
+    let file = folder.join("six-languages.sh");
+    fs::write(&file, script).expect("a script");
+    vec!["sh".into(), file.into()]
+}
+
+#[track_caller]
+fn run_in_six_languages() -> BTreeSet<String> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let languages = LANGUAGES.map(|(language, _)| language);
+    job("exchange", &languages, &six_languages(folder.path()))
+}
+
+#[test]
+fn pes_in_six_languages_are_one_job() {
+    assert_eq!(run_in_six_languages(), scenarios_of("exchange"));
+}
+
+/// All programs exist in all languages, and nothing else does.
 #[test]
 fn every_scenario_exists_in_every_language() {
     let folder = workspace().join("tests/conformance");
     let entries = fs::read_dir(&folder).expect("the conformance programs");
     let files: BTreeSet<(String, String)> = entries
         .map(|entry| entry.expect("a conformance program").path())
-        // What starts a scenario in Rust.
-        .filter(|path| !path.ends_with("main.rs"))
+        // What starts a scenario in Rust, and the list.
+        .filter(|path| !path.ends_with("main.rs") && !path.ends_with("scenarios.toml"))
         .filter_map(|path| {
             let part = |part: Option<&std::ffi::OsStr>| Some(part?.to_string_lossy().into_owned());
             Some((part(path.file_stem())?, part(path.extension())?))
         })
         .collect();
-    let expected = ["ring", "model", "misuse"]
-        .into_iter()
-        .flat_map(|scenario| {
-            ["c", "cpp", "f90", "jl", "py", "rs"]
-                .map(|extension| (scenario.to_string(), extension.to_string()))
-        });
-    assert_eq!(files, expected.collect());
+    let mut expected = BTreeSet::new();
+    for (_, scenario) in scenarios() {
+        for (language, extension) in LANGUAGES {
+            let runs = |run: &&Run| run.program == scenario.program && run.language == language;
+            let tested = RUNS.iter().find(runs).is_some();
+            assert!(tested, "{} in {language} has no test", scenario.program);
+            expected.insert((scenario.program.clone(), extension.to_string()));
+        }
+    }
+    assert_eq!(files, expected);
+}
+
+/// With how many PEs a scenario ran in a language; `ONE_JOB` stands for all languages in one.
+type Ran = BTreeMap<(String, &'static str), BTreeSet<u32>>;
+const ONE_JOB: &str = "one job";
+
+/// The page's table.
+#[track_caller]
+fn table(ran: &Ran) -> String {
+    let mut table = String::from("| scenario | what it shows |");
+    for (language, _) in LANGUAGES {
+        table += &format!(" {language} |");
+    }
+    table += " all in one job |\n|---|---|";
+    table += &"---|".repeat(LANGUAGES.len() + 1);
+    table += "\n";
+    for (name, scenario) in scenarios() {
+        table += &format!("| {name} | {} |", scenario.shows);
+        let columns = LANGUAGES.map(|(language, _)| language);
+        for column in columns.into_iter().chain([ONE_JOB]) {
+            let counts = ran.get(&(name.clone(), column));
+            let counts = counts.map(|counts| counts.iter().map(u32::to_string).collect::<Vec<_>>());
+            assert!(counts.is_some() || column == ONE_JOB, "{name}: {column}");
+            table += &format!(" {} |", counts.unwrap_or_default().join(", "));
+        }
+        table += "\n";
+    }
+    table
+}
+
+/// The page before its table, the table, and what comes behind it.
+#[track_caller]
+fn page() -> (PathBuf, [String; 3]) {
+    let file = workspace().join("docs/languages.md");
+    let text = fs::read_to_string(&file).expect("the page");
+    let start = text.find("| scenario |").expect("the page has the table");
+    let end = start
+        + text[start..]
+            .find("\n\n")
+            .map_or(text.len() - start, |at| at + 1);
+    let parts = [&text[..start], &text[start..end], &text[end..]];
+    (file, parts.map(String::from))
+}
+
+/// Each test above fails unless its scenarios run with the numbers of PEs that the page is made from here.
+#[test]
+fn the_page_shows_what_runs() {
+    let mut ran = Ran::new();
+    let listed = |program: &str, column: &'static str, counts: &[u32], ran: &mut Ran| {
+        for name in scenarios_of(program) {
+            ran.entry((name, column)).or_default().extend(counts);
+        }
+    };
+    for run in RUNS {
+        listed(run.program, run.language, run.counts, &mut ran);
+    }
+    listed("exchange", ONE_JOB, &[LANGUAGES.len() as u32], &mut ran);
+    let (_, [_, committed, _]) = page();
+    assert_eq!(committed, table(&ran), "run `cargo xtask languages`");
+}
+
+/// Runs everything and writes what ran into the page.
+#[test]
+#[ignore = "`cargo xtask languages` runs it"]
+fn write_the_page() {
+    let mut ran = Ran::new();
+    for run in RUNS {
+        for &n_pes in run.counts {
+            let languages = vec![run.language; n_pes as usize];
+            for name in job(run.program, &languages, &(run.words)()) {
+                ran.entry((name, run.language)).or_default().insert(n_pes);
+            }
+        }
+    }
+    for name in run_in_six_languages() {
+        let all = LANGUAGES.len() as u32;
+        ran.entry((name, ONE_JOB)).or_default().insert(all);
+    }
+    let (file, [before, _, behind]) = page();
+    fs::write(file, before + &table(&ran) + &behind).expect("the page");
 }

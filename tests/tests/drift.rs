@@ -1,10 +1,12 @@
-//! What the generator writes is what is committed, byte for byte.
+//! What the generator writes is what is committed, byte for byte; every function is documented in every language.
 
+use nvshmemrs_generator::model::{Api, Function};
 use nvshmemrs_generator::outputs;
-use nvshmemrs_tests::workspace;
+use nvshmemrs_tests::{HANG, run, workspace};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// The outputs that differ from what `read` gives for them, and where: line and the first byte that differs.
 fn differences(
@@ -128,4 +130,175 @@ fn the_outputs_are_those_that_the_bindings_need() {
         "tests/programs/device/lists.hpp",
     ];
     assert_eq!(paths, expected.map(PathBuf::from));
+}
+
+#[track_caller]
+fn functions() -> Vec<Function> {
+    let api = Api::read(&workspace().join("capi/src")).expect("the generator reads capi/src");
+    assert!(api.functions.len() > 150, "{}", api.functions.len());
+    api.functions
+}
+
+/// A low layer: where a function is declared, and what its documentation must have.
+struct Documented {
+    file: &'static str,
+    /// What stands before and after the name without `nvshmemrs_`.
+    before: &'static str,
+    after: &'static str,
+    /// What it gives, if that is a status.
+    gives: &'static str,
+    /// Where the standard has it.
+    standard: &'static str,
+    /// What stands before the documentation; nothing, if the documentation comes behind the name.
+    gap: &'static str,
+}
+
+const DOCUMENTED: [Documented; 5] = [
+    Documented {
+        file: "include/nvshmemrs.h",
+        before: "nvshmemrs_",
+        after: "(",
+        gives: "/// @return `NVSHMEMRS_SUCCESS`",
+        standard: "/// @see ",
+        gap: "\n\n",
+    },
+    Documented {
+        file: "bindings/cpp/include/nvshmemrs/ffi.hpp",
+        before: " inline Status ",
+        after: "(",
+        gives: "/// @return `Status::Success`",
+        standard: "/// @see ",
+        gap: "\n\n",
+    },
+    Documented {
+        file: "bindings/julia/src/ffi.jl",
+        before: "\nfunction nvshmemrs_",
+        after: "(",
+        gives: "# Returns\n\n`Status.SUCCESS`",
+        standard: "# Standard\n\n",
+        gap: "\nend\n",
+    },
+    Documented {
+        file: "bindings/python/src/nvshmemrs/_ffi.py",
+        before: "\"nvshmemrs_",
+        after: "\",",
+        gives: "    Returns:\n        SUCCESS",
+        standard: "    Standard:\n        ",
+        gap: "",
+    },
+    Documented {
+        file: "bindings/fortran/src/nvshmemrs_ffi.f90",
+        before: "end function nvshmemrs_",
+        after: "\n",
+        gives: "      !> `NVSHMEMRS_SUCCESS`",
+        standard: "    !> @note ",
+        gap: "end function ",
+    },
+];
+
+/// The text around the declaration of a function, with its docs.
+#[track_caller]
+fn around<'a>(of: &Documented, text: &'a str, name: &str) -> Option<&'a str> {
+    let at = text.find(&format!("{}{name}{}", of.before, of.after))?;
+    if of.gap.is_empty() {
+        return text[at..].split("\"\"\",").next();
+    }
+    let start = text[..at].rfind(of.gap)?;
+    Some(&text[start..at])
+}
+
+#[test]
+fn every_function_is_documented_in_every_language() {
+    let functions = functions();
+    for of in &DOCUMENTED {
+        let text = fs::read_to_string(workspace().join(of.file)).expect(of.file);
+        for function in &functions {
+            // C++ has a type of its own for the few that give no status.
+            let status = function.returns_status();
+            if !status && of.before.contains("Status") {
+                continue;
+            }
+            let docs = around(of, &text, function.short());
+            let docs = docs.unwrap_or_else(|| panic!("{}: no {}", of.file, function.name));
+            let has = |word: &str| docs.contains(word);
+            let callers = ["Local", "One-sided", "Collective"];
+            assert!(callers.iter().any(|word| has(word)), "{}: {docs}", of.file);
+            assert!(has(of.standard), "{}: {}: {docs}", of.file, function.name);
+            assert_eq!(has(of.gives), status, "{}: {}", of.file, function.name);
+        }
+    }
+}
+
+/// Sections of OpenSHMEM 1.5, and the routines in each, without `shmem_`.
+const SECTIONS: [(&str, &[&str]); 28] = [
+    ("9.1.1", &["init"]),
+    ("9.1.2", &["my_pe"]),
+    ("9.1.3", &["n_pes"]),
+    ("9.1.4", &["finalize"]),
+    ("9.1.7", &["addr_accessible"]),
+    ("9.1.8", &["ptr"]),
+    ("9.1.10", &["info_get_name"]),
+    ("9.2.2", &["query_thread"]),
+    ("9.3.1", &["malloc", "free", "realloc", "align"]),
+    ("9.3.3", &["calloc"]),
+    ("9.4.1", &["team_my_pe"]),
+    ("9.4.2", &["team_n_pes"]),
+    ("9.4.4", &["team_get_config"]),
+    ("9.4.5", &["team_translate_pe"]),
+    ("9.4.6", &["team_split_strided"]),
+    ("9.4.7", &["team_split_2d"]),
+    ("9.4.8", &["team_destroy"]),
+    ("9.6.1", &["putmem", "getmem", "p", "g", "iput", "iget"]),
+    ("9.6.2", &["putmem_nbi", "getmem_nbi"]),
+    ("9.8.3", &["putmem_signal"]),
+    ("9.8.4", &["putmem_signal_nbi"]),
+    ("9.8.5", &["signal_fetch"]),
+    ("9.9.5", &["alltoallmem"]),
+    ("9.9.6", &["alltoallsmem"]),
+    ("9.9.7", &["broadcastmem"]),
+    ("9.9.8", &["collectmem", "fcollectmem"]),
+    ("9.9.9", &["<op>_reduce"]),
+    ("9.10.15", &["signal_wait_until"]),
+];
+
+/// The sections that docs name are those in which OpenSHMEM 1.5 has the routine.
+#[test]
+fn the_sections_are_those_of_the_standard() {
+    let mut checked = 0;
+    for function in functions() {
+        let parts = function.parts().expect("documentation");
+        let Some(rest) = parts.standard.strip_prefix("OpenSHMEM 1.5 section ") else {
+            continue;
+        };
+        let (section, names) = rest.split_once(" (").expect("names");
+        for name in names
+            .split('`')
+            .filter_map(|name| name.strip_prefix("shmem_"))
+        {
+            let right = SECTIONS
+                .iter()
+                .find(|(_, routines)| routines.contains(&name));
+            if let Some((right, _)) = right {
+                assert_eq!(section, *right, "{}: shmem_{name}", function.name);
+                checked += 1;
+            }
+        }
+    }
+    assert!(checked >= SECTIONS.len(), "{checked}");
+}
+
+/// Doxygen finds everything documented in the header of C and in those of C++, and no mistake.
+#[test]
+fn doxygen_finds_no_fault() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let settings = workspace().join("bindings/cpp/Doxyfile");
+    let settings = fs::read_to_string(settings).expect("the settings of Doxygen");
+    let output = folder.path().display();
+    let here = format!("\nOUTPUT_DIRECTORY={output}\nGENERATE_HTML=NO\nGENERATE_XML=YES\n");
+    let file = folder.path().join("Doxyfile");
+    fs::write(&file, settings + &here).expect("the settings");
+    let mut doxygen = Command::new("doxygen");
+    let output = run(doxygen.arg(file).current_dir(workspace()), HANG);
+    output.assert_success();
+    assert_eq!(output.stderr, "", "{}", output.describe());
 }

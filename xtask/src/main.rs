@@ -50,6 +50,8 @@ enum Command {
         #[arg(long)]
         check: bool,
     },
+    /// Run the conformance programs of all languages, and write what ran into docs/languages.md
+    Languages,
     /// Compile the GPU kernels for every architecture that is shipped; needs no GPU
     Images,
     /// Make Python's wheel for people without Rust, in `target/wheels`
@@ -117,6 +119,7 @@ fn dispatch(command: Command) -> Result<ExitCode> {
         Command::Setup { purpose } => setup::all(&tree, purpose)?,
         Command::Build => build(&tree)?,
         Command::Generate { check } => run::run(&mut generate(&tree, check))?,
+        Command::Languages => languages(&tree)?,
         Command::Images => images::images(&tree)?,
         Command::Wheel => wheel::wheel(&tree)?,
         Command::Bundle => bundle::bundle(&tree)?,
@@ -150,6 +153,16 @@ fn build_only(tree: &Tree, targets: &[&str]) -> Result<()> {
             .args(["build", "--release", "--workspace"])
             .args(targets),
     )
+}
+
+/// Runs the conformance programs, which write their table.
+fn languages(tree: &Tree) -> Result<()> {
+    build(tree)?;
+    let test = ["--package", "nvshmemrs-tests", "--test", "conformance"];
+    let mut command = tree.cargo();
+    command.args(["test", "--release"]).args(test);
+    command.args(["--", "--ignored", "--exact", "write_the_page"]);
+    run::run(&mut command)
 }
 
 /// The command that writes the generated files, or compares them.

@@ -85,6 +85,10 @@ int main() {
             [=](int) { must(nvshmemrs_put(handle, place, from, 8, pe)); },
             [=](int) { target.put(nvshmemrs::buffer(from, 1)); });
         compare(
+            "8-byte put", "C put", "at(pe) in it", calls,
+            [=](int) { must(nvshmemrs_put(handle, place, from, 8, pe)); },
+            [&words, from, pe](int) { words.at(pe).put(nvshmemrs::buffer(from, 1)); });
+        compare(
             "8-byte element put", "C p64", "[i] = value", calls,
             [=](int i) { must(nvshmemrs_p64(handle, place + i % 64, static_cast<std::uint64_t>(i), pe)); },
             [=](int i) { target[i % 64] = static_cast<std::uint64_t>(i); });

@@ -39,7 +39,7 @@ module nvshmemrs_arrays
     !> This PE's own copy; not associated before `allocate`.
     integer(c_int8_t), pointer, contiguous :: values(:) => null()
   contains
-    !> Allocates the array, filled with zeros. Collective over all PEs, with one shape. OpenSHMEM 1.5 section 9.3.4.
+    !> Allocates the array, filled with zeros. Collective over all PEs, with one shape. OpenSHMEM 1.5 section 9.3.3.
     !> Errors: OUT_OF_MEMORY, MISMATCH, NOT_INITIALIZED, INVALID_VALUE if it is allocated; also PE_DIED, TIMEOUT.
     procedure :: allocate => allocate_int8_1
     !> Frees it at once. Collective over all PEs. OpenSHMEM 1.5 section 9.3.1.
@@ -47,7 +47,7 @@ module nvshmemrs_arrays
     !> Whether it is allocated. Local.
     procedure :: allocated => allocated_int8_1
     !> The copy of PE `pe`, of `team` or WORLD, if this PE can load and store it, else null. Local. OpenSHMEM 1.5 section
-    !> 9.3.5.
+    !> 9.1.8.
     procedure :: on => on_int8_1
     procedure, private :: share_int8_1
     generic :: assignment(=) => share_int8_1
@@ -60,7 +60,7 @@ module nvshmemrs_arrays
     !> This PE's own copy; not associated before `allocate`.
     integer(c_int8_t), pointer, contiguous :: values(:, :) => null()
   contains
-    !> Allocates the array, filled with zeros. Collective over all PEs, with one shape. OpenSHMEM 1.5 section 9.3.4.
+    !> Allocates the array, filled with zeros. Collective over all PEs, with one shape. OpenSHMEM 1.5 section 9.3.3.
     !> Errors: OUT_OF_MEMORY, MISMATCH, NOT_INITIALIZED, INVALID_VALUE if it is allocated; also PE_DIED, TIMEOUT.
     procedure :: allocate => allocate_int8_2
     !> Frees it at once. Collective over all PEs. OpenSHMEM 1.5 section 9.3.1.
@@ -68,7 +68,7 @@ module nvshmemrs_arrays
     !> Whether it is allocated. Local.
     procedure :: allocated => allocated_int8_2
     !> The copy of PE `pe`, of `team` or WORLD, if this PE can load and store it, else null. Local. OpenSHMEM 1.5 section
-    !> 9.3.5.
+    !> 9.1.8.
     procedure :: on => on_int8_2
     procedure, private :: share_int8_2
     generic :: assignment(=) => share_int8_2
@@ -81,7 +81,7 @@ module nvshmemrs_arrays
     !> This PE's own copy; not associated before `allocate`.
     integer(c_int8_t), pointer, contiguous :: values(:, :, :) => null()
   contains
-    !> Allocates the array, filled with zeros. Collective over all PEs, with one shape. OpenSHMEM 1.5 section 9.3.4.
+    !> Allocates the array, filled with zeros. Collective over all PEs, with one shape. OpenSHMEM 1.5 section 9.3.3.
     !> Errors: OUT_OF_MEMORY, MISMATCH, NOT_INITIALIZED, INVALID_VALUE if it is allocated; also PE_DIED, TIMEOUT.
     procedure :: allocate => allocate_int8_3
     !> Frees it at once. Collective over all PEs. OpenSHMEM 1.5 section 9.3.1.
@@ -89,7 +89,7 @@ module nvshmemrs_arrays
     !> Whether it is allocated. Local.
     procedure :: allocated => allocated_int8_3
     !> The copy of PE `pe`, of `team` or WORLD, if this PE can load and store it, else null. Local. OpenSHMEM 1.5 section
-    !> 9.3.5.
+    !> 9.1.8.
     procedure :: on => on_int8_3
     procedure, private :: share_int8_3
     generic :: assignment(=) => share_int8_3
@@ -102,7 +102,7 @@ module nvshmemrs_arrays
     !> This PE's own copy; not associated before `allocate`.
     integer(c_int16_t), pointer, contiguous :: values(:) => null()
   contains
-    !> Allocates the array, filled with zeros. Collective over all PEs, with one shape. OpenSHMEM 1.5 section 9.3.4.
+    !> Allocates the array, filled with zeros. Collective over all PEs, with one shape. OpenSHMEM 1.5 section 9.3.3.
     !> Errors: OUT_OF_MEMORY, MISMATCH, NOT_INITIALIZED, INVALID_VALUE if it is allocated; also PE_DIED, TIMEOUT.
     procedure :: allocate => allocate_int16_1
     !> Frees it at once. Collective over all PEs. OpenSHMEM 1.5 section 9.3.1.
@@ -110,7 +110,7 @@ module nvshmemrs_arrays
     !> Whether it is allocated. Local.
     procedure :: allocated => allocated_int16_1
     !> The copy of PE `pe`, of `team` or WORLD, if this PE can load and store it, else null. Local. OpenSHMEM 1.5 section
-    !> 9.3.5.
+    !> 9.1.8.
     procedure :: on => on_int16_1
     procedure, private :: share_int16_1
     generic :: assignment(=) => share_int16_1
@@ -123,7 +123,7 @@ module nvshmemrs_arrays
     !> This PE's own copy; not associated before `allocate`.
     integer(c_int16_t), pointer, contiguous :: values(:, :) => null()
   contains
-    !> Allocates the array, filled with zeros. Collective over all PEs, with one shape. OpenSHMEM 1.5 section 9.3.4.
+    !> Allocates the array, filled with zeros. Collective over all PEs, with one shape. OpenSHMEM 1.5 section 9.3.3.
     !> Errors: OUT_OF_MEMORY, MISMATCH, NOT_INITIALIZED, INVALID_VALUE if it is allocated; also PE_DIED, TIMEOUT.
     procedure :: allocate => allocate_int16_2
     !> Frees it at once. Collective over all PEs. OpenSHMEM 1.5 section 9.3.1.
@@ -131,7 +131,7 @@ module nvshmemrs_arrays
     !> Whether it is allocated. Local.
     procedure :: allocated => allocated_int16_2
     !> The copy of PE `pe`, of `team` or WORLD, if this PE can load and store it, else null. Local. OpenSHMEM 1.5 section
-    !> 9.3.5.
+    !> 9.1.8.
     procedure :: on => on_int16_2
     procedure, private :: share_int16_2
     generic :: assignment(=) => share_int16_2
@@ -144,7 +144,7 @@ module nvshmemrs_arrays
     !> This PE's own copy; not associated before `allocate`.
     integer(c_int16_t), pointer, contiguous :: values(:, :, :) => null()
   contains
-    !> Allocates the array, filled with zeros. Collective over all PEs, with one shape. OpenSHMEM 1.5 section 9.3.4.
+    !> Allocates the array, filled with zeros. Collective over all PEs, with one shape. OpenSHMEM 1.5 section 9.3.3.
     !> Errors: OUT_OF_MEMORY, MISMATCH, NOT_INITIALIZED, INVALID_VALUE if it is allocated; also PE_DIED, TIMEOUT.
     procedure :: allocate => allocate_int16_3
     !> Frees it at once. Collective over all PEs. OpenSHMEM 1.5 section 9.3.1.
@@ -152,7 +152,7 @@ module nvshmemrs_arrays
     !> Whether it is allocated. Local.
     procedure :: allocated => allocated_int16_3
     !> The copy of PE `pe`, of `team` or WORLD, if this PE can load and store it, else null. Local. OpenSHMEM 1.5 section
-    !> 9.3.5.
+    !> 9.1.8.
     procedure :: on => on_int16_3
     procedure, private :: share_int16_3
     generic :: assignment(=) => share_int16_3
@@ -165,7 +165,7 @@ module nvshmemrs_arrays
     !> This PE's own copy; not associated before `allocate`.
     integer(c_int32_t), pointer, contiguous :: values(:) => null()
   contains
-    !> Allocates the array, filled with zeros. Collective over all PEs, with one shape. OpenSHMEM 1.5 section 9.3.4.
+    !> Allocates the array, filled with zeros. Collective over all PEs, with one shape. OpenSHMEM 1.5 section 9.3.3.
     !> Errors: OUT_OF_MEMORY, MISMATCH, NOT_INITIALIZED, INVALID_VALUE if it is allocated; also PE_DIED, TIMEOUT.
     procedure :: allocate => allocate_int32_1
     !> Frees it at once. Collective over all PEs. OpenSHMEM 1.5 section 9.3.1.
@@ -173,7 +173,7 @@ module nvshmemrs_arrays
     !> Whether it is allocated. Local.
     procedure :: allocated => allocated_int32_1
     !> The copy of PE `pe`, of `team` or WORLD, if this PE can load and store it, else null. Local. OpenSHMEM 1.5 section
-    !> 9.3.5.
+    !> 9.1.8.
     procedure :: on => on_int32_1
     procedure, private :: share_int32_1
     generic :: assignment(=) => share_int32_1
@@ -186,7 +186,7 @@ module nvshmemrs_arrays
     !> This PE's own copy; not associated before `allocate`.
     integer(c_int32_t), pointer, contiguous :: values(:, :) => null()
   contains
-    !> Allocates the array, filled with zeros. Collective over all PEs, with one shape. OpenSHMEM 1.5 section 9.3.4.
+    !> Allocates the array, filled with zeros. Collective over all PEs, with one shape. OpenSHMEM 1.5 section 9.3.3.
     !> Errors: OUT_OF_MEMORY, MISMATCH, NOT_INITIALIZED, INVALID_VALUE if it is allocated; also PE_DIED, TIMEOUT.
     procedure :: allocate => allocate_int32_2
     !> Frees it at once. Collective over all PEs. OpenSHMEM 1.5 section 9.3.1.
@@ -194,7 +194,7 @@ module nvshmemrs_arrays
     !> Whether it is allocated. Local.
     procedure :: allocated => allocated_int32_2
     !> The copy of PE `pe`, of `team` or WORLD, if this PE can load and store it, else null. Local. OpenSHMEM 1.5 section
-    !> 9.3.5.
+    !> 9.1.8.
     procedure :: on => on_int32_2
     procedure, private :: share_int32_2
     generic :: assignment(=) => share_int32_2
@@ -207,7 +207,7 @@ module nvshmemrs_arrays
     !> This PE's own copy; not associated before `allocate`.
     integer(c_int32_t), pointer, contiguous :: values(:, :, :) => null()
   contains
-    !> Allocates the array, filled with zeros. Collective over all PEs, with one shape. OpenSHMEM 1.5 section 9.3.4.
+    !> Allocates the array, filled with zeros. Collective over all PEs, with one shape. OpenSHMEM 1.5 section 9.3.3.
     !> Errors: OUT_OF_MEMORY, MISMATCH, NOT_INITIALIZED, INVALID_VALUE if it is allocated; also PE_DIED, TIMEOUT.
     procedure :: allocate => allocate_int32_3
     !> Frees it at once. Collective over all PEs. OpenSHMEM 1.5 section 9.3.1.
@@ -215,7 +215,7 @@ module nvshmemrs_arrays
     !> Whether it is allocated. Local.
     procedure :: allocated => allocated_int32_3
     !> The copy of PE `pe`, of `team` or WORLD, if this PE can load and store it, else null. Local. OpenSHMEM 1.5 section
-    !> 9.3.5.
+    !> 9.1.8.
     procedure :: on => on_int32_3
     procedure, private :: share_int32_3
     generic :: assignment(=) => share_int32_3
@@ -228,7 +228,7 @@ module nvshmemrs_arrays
     !> This PE's own copy; not associated before `allocate`.
     integer(c_int64_t), pointer, contiguous :: values(:) => null()
   contains
-    !> Allocates the array, filled with zeros. Collective over all PEs, with one shape. OpenSHMEM 1.5 section 9.3.4.
+    !> Allocates the array, filled with zeros. Collective over all PEs, with one shape. OpenSHMEM 1.5 section 9.3.3.
     !> Errors: OUT_OF_MEMORY, MISMATCH, NOT_INITIALIZED, INVALID_VALUE if it is allocated; also PE_DIED, TIMEOUT.
     procedure :: allocate => allocate_int64_1
     !> Frees it at once. Collective over all PEs. OpenSHMEM 1.5 section 9.3.1.
@@ -236,7 +236,7 @@ module nvshmemrs_arrays
     !> Whether it is allocated. Local.
     procedure :: allocated => allocated_int64_1
     !> The copy of PE `pe`, of `team` or WORLD, if this PE can load and store it, else null. Local. OpenSHMEM 1.5 section
-    !> 9.3.5.
+    !> 9.1.8.
     procedure :: on => on_int64_1
     procedure, private :: share_int64_1
     generic :: assignment(=) => share_int64_1
@@ -249,7 +249,7 @@ module nvshmemrs_arrays
     !> This PE's own copy; not associated before `allocate`.
     integer(c_int64_t), pointer, contiguous :: values(:, :) => null()
   contains
-    !> Allocates the array, filled with zeros. Collective over all PEs, with one shape. OpenSHMEM 1.5 section 9.3.4.
+    !> Allocates the array, filled with zeros. Collective over all PEs, with one shape. OpenSHMEM 1.5 section 9.3.3.
     !> Errors: OUT_OF_MEMORY, MISMATCH, NOT_INITIALIZED, INVALID_VALUE if it is allocated; also PE_DIED, TIMEOUT.
     procedure :: allocate => allocate_int64_2
     !> Frees it at once. Collective over all PEs. OpenSHMEM 1.5 section 9.3.1.
@@ -257,7 +257,7 @@ module nvshmemrs_arrays
     !> Whether it is allocated. Local.
     procedure :: allocated => allocated_int64_2
     !> The copy of PE `pe`, of `team` or WORLD, if this PE can load and store it, else null. Local. OpenSHMEM 1.5 section
-    !> 9.3.5.
+    !> 9.1.8.
     procedure :: on => on_int64_2
     procedure, private :: share_int64_2
     generic :: assignment(=) => share_int64_2
@@ -270,7 +270,7 @@ module nvshmemrs_arrays
     !> This PE's own copy; not associated before `allocate`.
     integer(c_int64_t), pointer, contiguous :: values(:, :, :) => null()
   contains
-    !> Allocates the array, filled with zeros. Collective over all PEs, with one shape. OpenSHMEM 1.5 section 9.3.4.
+    !> Allocates the array, filled with zeros. Collective over all PEs, with one shape. OpenSHMEM 1.5 section 9.3.3.
     !> Errors: OUT_OF_MEMORY, MISMATCH, NOT_INITIALIZED, INVALID_VALUE if it is allocated; also PE_DIED, TIMEOUT.
     procedure :: allocate => allocate_int64_3
     !> Frees it at once. Collective over all PEs. OpenSHMEM 1.5 section 9.3.1.
@@ -278,7 +278,7 @@ module nvshmemrs_arrays
     !> Whether it is allocated. Local.
     procedure :: allocated => allocated_int64_3
     !> The copy of PE `pe`, of `team` or WORLD, if this PE can load and store it, else null. Local. OpenSHMEM 1.5 section
-    !> 9.3.5.
+    !> 9.1.8.
     procedure :: on => on_int64_3
     procedure, private :: share_int64_3
     generic :: assignment(=) => share_int64_3
@@ -291,7 +291,7 @@ module nvshmemrs_arrays
     !> This PE's own copy; not associated before `allocate`.
     real(c_float), pointer, contiguous :: values(:) => null()
   contains
-    !> Allocates the array, filled with zeros. Collective over all PEs, with one shape. OpenSHMEM 1.5 section 9.3.4.
+    !> Allocates the array, filled with zeros. Collective over all PEs, with one shape. OpenSHMEM 1.5 section 9.3.3.
     !> Errors: OUT_OF_MEMORY, MISMATCH, NOT_INITIALIZED, INVALID_VALUE if it is allocated; also PE_DIED, TIMEOUT.
     procedure :: allocate => allocate_real32_1
     !> Frees it at once. Collective over all PEs. OpenSHMEM 1.5 section 9.3.1.
@@ -299,7 +299,7 @@ module nvshmemrs_arrays
     !> Whether it is allocated. Local.
     procedure :: allocated => allocated_real32_1
     !> The copy of PE `pe`, of `team` or WORLD, if this PE can load and store it, else null. Local. OpenSHMEM 1.5 section
-    !> 9.3.5.
+    !> 9.1.8.
     procedure :: on => on_real32_1
     procedure, private :: share_real32_1
     generic :: assignment(=) => share_real32_1
@@ -312,7 +312,7 @@ module nvshmemrs_arrays
     !> This PE's own copy; not associated before `allocate`.
     real(c_float), pointer, contiguous :: values(:, :) => null()
   contains
-    !> Allocates the array, filled with zeros. Collective over all PEs, with one shape. OpenSHMEM 1.5 section 9.3.4.
+    !> Allocates the array, filled with zeros. Collective over all PEs, with one shape. OpenSHMEM 1.5 section 9.3.3.
     !> Errors: OUT_OF_MEMORY, MISMATCH, NOT_INITIALIZED, INVALID_VALUE if it is allocated; also PE_DIED, TIMEOUT.
     procedure :: allocate => allocate_real32_2
     !> Frees it at once. Collective over all PEs. OpenSHMEM 1.5 section 9.3.1.
@@ -320,7 +320,7 @@ module nvshmemrs_arrays
     !> Whether it is allocated. Local.
     procedure :: allocated => allocated_real32_2
     !> The copy of PE `pe`, of `team` or WORLD, if this PE can load and store it, else null. Local. OpenSHMEM 1.5 section
-    !> 9.3.5.
+    !> 9.1.8.
     procedure :: on => on_real32_2
     procedure, private :: share_real32_2
     generic :: assignment(=) => share_real32_2
@@ -333,7 +333,7 @@ module nvshmemrs_arrays
     !> This PE's own copy; not associated before `allocate`.
     real(c_float), pointer, contiguous :: values(:, :, :) => null()
   contains
-    !> Allocates the array, filled with zeros. Collective over all PEs, with one shape. OpenSHMEM 1.5 section 9.3.4.
+    !> Allocates the array, filled with zeros. Collective over all PEs, with one shape. OpenSHMEM 1.5 section 9.3.3.
     !> Errors: OUT_OF_MEMORY, MISMATCH, NOT_INITIALIZED, INVALID_VALUE if it is allocated; also PE_DIED, TIMEOUT.
     procedure :: allocate => allocate_real32_3
     !> Frees it at once. Collective over all PEs. OpenSHMEM 1.5 section 9.3.1.
@@ -341,7 +341,7 @@ module nvshmemrs_arrays
     !> Whether it is allocated. Local.
     procedure :: allocated => allocated_real32_3
     !> The copy of PE `pe`, of `team` or WORLD, if this PE can load and store it, else null. Local. OpenSHMEM 1.5 section
-    !> 9.3.5.
+    !> 9.1.8.
     procedure :: on => on_real32_3
     procedure, private :: share_real32_3
     generic :: assignment(=) => share_real32_3
@@ -354,7 +354,7 @@ module nvshmemrs_arrays
     !> This PE's own copy; not associated before `allocate`.
     real(c_double), pointer, contiguous :: values(:) => null()
   contains
-    !> Allocates the array, filled with zeros. Collective over all PEs, with one shape. OpenSHMEM 1.5 section 9.3.4.
+    !> Allocates the array, filled with zeros. Collective over all PEs, with one shape. OpenSHMEM 1.5 section 9.3.3.
     !> Errors: OUT_OF_MEMORY, MISMATCH, NOT_INITIALIZED, INVALID_VALUE if it is allocated; also PE_DIED, TIMEOUT.
     procedure :: allocate => allocate_real64_1
     !> Frees it at once. Collective over all PEs. OpenSHMEM 1.5 section 9.3.1.
@@ -362,7 +362,7 @@ module nvshmemrs_arrays
     !> Whether it is allocated. Local.
     procedure :: allocated => allocated_real64_1
     !> The copy of PE `pe`, of `team` or WORLD, if this PE can load and store it, else null. Local. OpenSHMEM 1.5 section
-    !> 9.3.5.
+    !> 9.1.8.
     procedure :: on => on_real64_1
     procedure, private :: share_real64_1
     generic :: assignment(=) => share_real64_1
@@ -375,7 +375,7 @@ module nvshmemrs_arrays
     !> This PE's own copy; not associated before `allocate`.
     real(c_double), pointer, contiguous :: values(:, :) => null()
   contains
-    !> Allocates the array, filled with zeros. Collective over all PEs, with one shape. OpenSHMEM 1.5 section 9.3.4.
+    !> Allocates the array, filled with zeros. Collective over all PEs, with one shape. OpenSHMEM 1.5 section 9.3.3.
     !> Errors: OUT_OF_MEMORY, MISMATCH, NOT_INITIALIZED, INVALID_VALUE if it is allocated; also PE_DIED, TIMEOUT.
     procedure :: allocate => allocate_real64_2
     !> Frees it at once. Collective over all PEs. OpenSHMEM 1.5 section 9.3.1.
@@ -383,7 +383,7 @@ module nvshmemrs_arrays
     !> Whether it is allocated. Local.
     procedure :: allocated => allocated_real64_2
     !> The copy of PE `pe`, of `team` or WORLD, if this PE can load and store it, else null. Local. OpenSHMEM 1.5 section
-    !> 9.3.5.
+    !> 9.1.8.
     procedure :: on => on_real64_2
     procedure, private :: share_real64_2
     generic :: assignment(=) => share_real64_2
@@ -396,7 +396,7 @@ module nvshmemrs_arrays
     !> This PE's own copy; not associated before `allocate`.
     real(c_double), pointer, contiguous :: values(:, :, :) => null()
   contains
-    !> Allocates the array, filled with zeros. Collective over all PEs, with one shape. OpenSHMEM 1.5 section 9.3.4.
+    !> Allocates the array, filled with zeros. Collective over all PEs, with one shape. OpenSHMEM 1.5 section 9.3.3.
     !> Errors: OUT_OF_MEMORY, MISMATCH, NOT_INITIALIZED, INVALID_VALUE if it is allocated; also PE_DIED, TIMEOUT.
     procedure :: allocate => allocate_real64_3
     !> Frees it at once. Collective over all PEs. OpenSHMEM 1.5 section 9.3.1.
@@ -404,7 +404,7 @@ module nvshmemrs_arrays
     !> Whether it is allocated. Local.
     procedure :: allocated => allocated_real64_3
     !> The copy of PE `pe`, of `team` or WORLD, if this PE can load and store it, else null. Local. OpenSHMEM 1.5 section
-    !> 9.3.5.
+    !> 9.1.8.
     procedure :: on => on_real64_3
     procedure, private :: share_real64_3
     generic :: assignment(=) => share_real64_3
@@ -417,7 +417,7 @@ module nvshmemrs_arrays
     !> This PE's own copy; not associated before `allocate`.
     complex(c_float_complex), pointer, contiguous :: values(:) => null()
   contains
-    !> Allocates the array, filled with zeros. Collective over all PEs, with one shape. OpenSHMEM 1.5 section 9.3.4.
+    !> Allocates the array, filled with zeros. Collective over all PEs, with one shape. OpenSHMEM 1.5 section 9.3.3.
     !> Errors: OUT_OF_MEMORY, MISMATCH, NOT_INITIALIZED, INVALID_VALUE if it is allocated; also PE_DIED, TIMEOUT.
     procedure :: allocate => allocate_complex_real32_1
     !> Frees it at once. Collective over all PEs. OpenSHMEM 1.5 section 9.3.1.
@@ -425,7 +425,7 @@ module nvshmemrs_arrays
     !> Whether it is allocated. Local.
     procedure :: allocated => allocated_complex_real32_1
     !> The copy of PE `pe`, of `team` or WORLD, if this PE can load and store it, else null. Local. OpenSHMEM 1.5 section
-    !> 9.3.5.
+    !> 9.1.8.
     procedure :: on => on_complex_real32_1
     procedure, private :: share_complex_real32_1
     generic :: assignment(=) => share_complex_real32_1
@@ -438,7 +438,7 @@ module nvshmemrs_arrays
     !> This PE's own copy; not associated before `allocate`.
     complex(c_float_complex), pointer, contiguous :: values(:, :) => null()
   contains
-    !> Allocates the array, filled with zeros. Collective over all PEs, with one shape. OpenSHMEM 1.5 section 9.3.4.
+    !> Allocates the array, filled with zeros. Collective over all PEs, with one shape. OpenSHMEM 1.5 section 9.3.3.
     !> Errors: OUT_OF_MEMORY, MISMATCH, NOT_INITIALIZED, INVALID_VALUE if it is allocated; also PE_DIED, TIMEOUT.
     procedure :: allocate => allocate_complex_real32_2
     !> Frees it at once. Collective over all PEs. OpenSHMEM 1.5 section 9.3.1.
@@ -446,7 +446,7 @@ module nvshmemrs_arrays
     !> Whether it is allocated. Local.
     procedure :: allocated => allocated_complex_real32_2
     !> The copy of PE `pe`, of `team` or WORLD, if this PE can load and store it, else null. Local. OpenSHMEM 1.5 section
-    !> 9.3.5.
+    !> 9.1.8.
     procedure :: on => on_complex_real32_2
     procedure, private :: share_complex_real32_2
     generic :: assignment(=) => share_complex_real32_2
@@ -459,7 +459,7 @@ module nvshmemrs_arrays
     !> This PE's own copy; not associated before `allocate`.
     complex(c_float_complex), pointer, contiguous :: values(:, :, :) => null()
   contains
-    !> Allocates the array, filled with zeros. Collective over all PEs, with one shape. OpenSHMEM 1.5 section 9.3.4.
+    !> Allocates the array, filled with zeros. Collective over all PEs, with one shape. OpenSHMEM 1.5 section 9.3.3.
     !> Errors: OUT_OF_MEMORY, MISMATCH, NOT_INITIALIZED, INVALID_VALUE if it is allocated; also PE_DIED, TIMEOUT.
     procedure :: allocate => allocate_complex_real32_3
     !> Frees it at once. Collective over all PEs. OpenSHMEM 1.5 section 9.3.1.
@@ -467,7 +467,7 @@ module nvshmemrs_arrays
     !> Whether it is allocated. Local.
     procedure :: allocated => allocated_complex_real32_3
     !> The copy of PE `pe`, of `team` or WORLD, if this PE can load and store it, else null. Local. OpenSHMEM 1.5 section
-    !> 9.3.5.
+    !> 9.1.8.
     procedure :: on => on_complex_real32_3
     procedure, private :: share_complex_real32_3
     generic :: assignment(=) => share_complex_real32_3
@@ -480,7 +480,7 @@ module nvshmemrs_arrays
     !> This PE's own copy; not associated before `allocate`.
     complex(c_double_complex), pointer, contiguous :: values(:) => null()
   contains
-    !> Allocates the array, filled with zeros. Collective over all PEs, with one shape. OpenSHMEM 1.5 section 9.3.4.
+    !> Allocates the array, filled with zeros. Collective over all PEs, with one shape. OpenSHMEM 1.5 section 9.3.3.
     !> Errors: OUT_OF_MEMORY, MISMATCH, NOT_INITIALIZED, INVALID_VALUE if it is allocated; also PE_DIED, TIMEOUT.
     procedure :: allocate => allocate_complex_real64_1
     !> Frees it at once. Collective over all PEs. OpenSHMEM 1.5 section 9.3.1.
@@ -488,7 +488,7 @@ module nvshmemrs_arrays
     !> Whether it is allocated. Local.
     procedure :: allocated => allocated_complex_real64_1
     !> The copy of PE `pe`, of `team` or WORLD, if this PE can load and store it, else null. Local. OpenSHMEM 1.5 section
-    !> 9.3.5.
+    !> 9.1.8.
     procedure :: on => on_complex_real64_1
     procedure, private :: share_complex_real64_1
     generic :: assignment(=) => share_complex_real64_1
@@ -501,7 +501,7 @@ module nvshmemrs_arrays
     !> This PE's own copy; not associated before `allocate`.
     complex(c_double_complex), pointer, contiguous :: values(:, :) => null()
   contains
-    !> Allocates the array, filled with zeros. Collective over all PEs, with one shape. OpenSHMEM 1.5 section 9.3.4.
+    !> Allocates the array, filled with zeros. Collective over all PEs, with one shape. OpenSHMEM 1.5 section 9.3.3.
     !> Errors: OUT_OF_MEMORY, MISMATCH, NOT_INITIALIZED, INVALID_VALUE if it is allocated; also PE_DIED, TIMEOUT.
     procedure :: allocate => allocate_complex_real64_2
     !> Frees it at once. Collective over all PEs. OpenSHMEM 1.5 section 9.3.1.
@@ -509,7 +509,7 @@ module nvshmemrs_arrays
     !> Whether it is allocated. Local.
     procedure :: allocated => allocated_complex_real64_2
     !> The copy of PE `pe`, of `team` or WORLD, if this PE can load and store it, else null. Local. OpenSHMEM 1.5 section
-    !> 9.3.5.
+    !> 9.1.8.
     procedure :: on => on_complex_real64_2
     procedure, private :: share_complex_real64_2
     generic :: assignment(=) => share_complex_real64_2
@@ -522,7 +522,7 @@ module nvshmemrs_arrays
     !> This PE's own copy; not associated before `allocate`.
     complex(c_double_complex), pointer, contiguous :: values(:, :, :) => null()
   contains
-    !> Allocates the array, filled with zeros. Collective over all PEs, with one shape. OpenSHMEM 1.5 section 9.3.4.
+    !> Allocates the array, filled with zeros. Collective over all PEs, with one shape. OpenSHMEM 1.5 section 9.3.3.
     !> Errors: OUT_OF_MEMORY, MISMATCH, NOT_INITIALIZED, INVALID_VALUE if it is allocated; also PE_DIED, TIMEOUT.
     procedure :: allocate => allocate_complex_real64_3
     !> Frees it at once. Collective over all PEs. OpenSHMEM 1.5 section 9.3.1.
@@ -530,7 +530,7 @@ module nvshmemrs_arrays
     !> Whether it is allocated. Local.
     procedure :: allocated => allocated_complex_real64_3
     !> The copy of PE `pe`, of `team` or WORLD, if this PE can load and store it, else null. Local. OpenSHMEM 1.5 section
-    !> 9.3.5.
+    !> 9.1.8.
     procedure :: on => on_complex_real64_3
     procedure, private :: share_complex_real64_3
     generic :: assignment(=) => share_complex_real64_3

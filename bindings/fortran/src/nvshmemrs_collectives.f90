@@ -45,7 +45,7 @@ module nvshmemrs_collectives
   !>
   !> Collective over `team`, by default WORLD, with the same arguments. `dest` and `source` are symmetric and
   !> contiguous. With `stream` it is queued; else it returns when `dest` is written and `source` may be reused.
-  !> OpenSHMEM 1.5 section 9.9.5 (`shmem_broadcastmem`).
+  !> OpenSHMEM 1.5 section 9.9.7 (`shmem_broadcastmem`).
   !> Errors, on every member, and nothing is written: INVALID_VALUE, MISMATCH, NOT_SYMMETRIC, OUT_OF_BOUNDS,
   !> PEER_ARGUMENT, BAD_HANDLE; also PE_DIED, TIMEOUT, INTERRUPTED.
   interface nvshmemrs_broadcast
@@ -86,7 +86,7 @@ module nvshmemrs_collectives
   !>
   !> Collective over `team`, by default WORLD, with the same arguments. `dest` and `source` are symmetric and
   !> contiguous. With `stream` it is queued; else it returns when `dest` is written and `source` may be reused.
-  !> OpenSHMEM 1.5 section 9.9.6 (`shmem_fcollectmem`).
+  !> OpenSHMEM 1.5 section 9.9.8 (`shmem_fcollectmem`).
   !> Errors, on every member, and nothing is written: INVALID_VALUE, MISMATCH, NOT_SYMMETRIC, OUT_OF_BOUNDS,
   !> PEER_ARGUMENT, BAD_HANDLE; also PE_DIED, TIMEOUT, INTERRUPTED.
   interface nvshmemrs_fcollect
@@ -106,7 +106,7 @@ module nvshmemrs_collectives
   !>
   !> Collective over `team`, by default WORLD, with the same arguments. `dest` and `source` are symmetric and
   !> contiguous. With `stream` it is queued; else it returns when `dest` is written and `source` may be reused.
-  !> OpenSHMEM 1.5 section 9.9.6 (`shmem_collectmem`).
+  !> OpenSHMEM 1.5 section 9.9.8 (`shmem_collectmem`).
   !> Errors, on every member, and nothing is written: INVALID_VALUE, MISMATCH, NOT_SYMMETRIC, OUT_OF_BOUNDS,
   !> PEER_ARGUMENT, BAD_HANDLE; also PE_DIED, TIMEOUT, INTERRUPTED.
   interface nvshmemrs_collect
@@ -126,7 +126,7 @@ module nvshmemrs_collectives
   !>
   !> Collective over `team`, by default WORLD, with the same arguments. `dest` and `source` are symmetric and
   !> contiguous. With `stream` it is queued; else it returns when `dest` is written and `source` may be reused.
-  !> OpenSHMEM 1.5 section 9.9.7 (`shmem_alltoallmem`).
+  !> OpenSHMEM 1.5 section 9.9.5 (`shmem_alltoallmem`).
   !> Errors, on every member, and nothing is written: INVALID_VALUE, MISMATCH, NOT_SYMMETRIC, OUT_OF_BOUNDS,
   !> PEER_ARGUMENT, BAD_HANDLE; also PE_DIED, TIMEOUT, INTERRUPTED.
   interface nvshmemrs_alltoall
@@ -145,7 +145,7 @@ module nvshmemrs_collectives
   !>
   !> Collective over `team`, by default WORLD, with the same arguments. `dest` and `source` are symmetric and
   !> contiguous. With `stream` it is queued; else it returns when `dest` is written and `source` may be reused.
-  !> OpenSHMEM 1.5 section 9.9.8 (`shmem_alltoallsmem`).
+  !> OpenSHMEM 1.5 section 9.9.6 (`shmem_alltoallsmem`).
   !> Errors, on every member, and nothing is written: INVALID_VALUE, MISMATCH, NOT_SYMMETRIC, OUT_OF_BOUNDS,
   !> PEER_ARGUMENT, BAD_HANDLE; also PE_DIED, TIMEOUT, INTERRUPTED.
   interface nvshmemrs_alltoalls

@@ -227,6 +227,7 @@ module nvshmemrs_ffi
     function nvshmemrs_host_function_t(user) result(answer) bind(C)
       import
       type(c_ptr), value :: user
+      !> 
       integer(c_int32_t) :: answer
     end function nvshmemrs_host_function_t
 
@@ -235,6 +236,7 @@ module nvshmemrs_ffi
     function nvshmemrs_interrupt_hook_t(user) result(answer) bind(C)
       import
       type(c_ptr), value :: user
+      !> 
       integer(c_int32_t) :: answer
     end function nvshmemrs_interrupt_hook_t
 
@@ -248,6 +250,7 @@ module nvshmemrs_ffi
       type(c_ptr), value :: address
       type(c_ptr), value :: text
       integer(c_size_t), value :: bytes ! unsigned in C
+      !> 
       integer(c_int32_t) :: answer
     end function nvshmemrs_site_hook_t
   end interface
@@ -257,9 +260,9 @@ module nvshmemrs_ffi
     !> Reads the 32-bit integer at the symmetric address `source` on PE `pe`. It serves signed and unsigned integers.
     !>
     !> One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the stream
-    !> has run it. It is complete on return. `source` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1
-    !> (`shmem_atomic_fetch`).
-    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    !> has run it. It is complete on return. `source` must be aligned to 4.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch`).
     function nvshmemrs_atomic_fetch32(runtime, source, pe, value) result(answer) bind(C, &
         name="nvshmemrs_atomic_fetch32")
       import
@@ -267,15 +270,16 @@ module nvshmemrs_ffi
       type(c_ptr), value :: source
       integer(c_int32_t), value :: pe
       integer(c_int32_t), intent(inout) :: value ! unsigned in C
+      !> `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
       integer(c_int32_t) :: answer
     end function nvshmemrs_atomic_fetch32
 
     !> Reads the 64-bit integer at the symmetric address `source` on PE `pe`. It serves signed and unsigned integers.
     !>
     !> One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the stream
-    !> has run it. It is complete on return. `source` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1
-    !> (`shmem_atomic_fetch`).
-    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    !> has run it. It is complete on return. `source` must be aligned to 8.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch`).
     function nvshmemrs_atomic_fetch64(runtime, source, pe, value) result(answer) bind(C, &
         name="nvshmemrs_atomic_fetch64")
       import
@@ -283,15 +287,16 @@ module nvshmemrs_ffi
       type(c_ptr), value :: source
       integer(c_int32_t), value :: pe
       integer(c_int64_t), intent(inout) :: value ! unsigned in C
+      !> `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
       integer(c_int32_t) :: answer
     end function nvshmemrs_atomic_fetch64
 
     !> Reads the `float` at the symmetric address `source` on PE `pe`.
     !>
     !> One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the stream
-    !> has run it. It is complete on return. `source` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1
-    !> (`shmem_atomic_fetch`).
-    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    !> has run it. It is complete on return. `source` must be aligned to 4.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch`).
     function nvshmemrs_atomic_fetch_float(runtime, source, pe, value) result(answer) bind(C, &
         name="nvshmemrs_atomic_fetch_float")
       import
@@ -299,15 +304,16 @@ module nvshmemrs_ffi
       type(c_ptr), value :: source
       integer(c_int32_t), value :: pe
       real(c_float), intent(inout) :: value
+      !> `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
       integer(c_int32_t) :: answer
     end function nvshmemrs_atomic_fetch_float
 
     !> Reads the `double` at the symmetric address `source` on PE `pe`.
     !>
     !> One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the stream
-    !> has run it. It is complete on return. `source` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1
-    !> (`shmem_atomic_fetch`).
-    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    !> has run it. It is complete on return. `source` must be aligned to 8.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch`).
     function nvshmemrs_atomic_fetch_double(runtime, source, pe, value) result(answer) bind(C, &
         name="nvshmemrs_atomic_fetch_double")
       import
@@ -315,6 +321,7 @@ module nvshmemrs_ffi
       type(c_ptr), value :: source
       integer(c_int32_t), value :: pe
       real(c_double), intent(inout) :: value
+      !> `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
       integer(c_int32_t) :: answer
     end function nvshmemrs_atomic_fetch_double
 
@@ -322,14 +329,16 @@ module nvshmemrs_ffi
     !> integers.
     !>
     !> One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is complete
-    !> on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_set`).
-    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    !> on return. `dest` must be aligned to 4.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_set`).
     function nvshmemrs_atomic_set32(runtime, dest, value, pe) result(answer) bind(C, name="nvshmemrs_atomic_set32")
       import
       integer(c_int64_t), value :: runtime ! unsigned in C
       type(c_ptr), value :: dest
       integer(c_int32_t), value :: value ! unsigned in C
       integer(c_int32_t), value :: pe
+      !> `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
       integer(c_int32_t) :: answer
     end function nvshmemrs_atomic_set32
 
@@ -337,22 +346,25 @@ module nvshmemrs_ffi
     !> integers.
     !>
     !> One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is complete
-    !> on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_set`).
-    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    !> on return. `dest` must be aligned to 8.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_set`).
     function nvshmemrs_atomic_set64(runtime, dest, value, pe) result(answer) bind(C, name="nvshmemrs_atomic_set64")
       import
       integer(c_int64_t), value :: runtime ! unsigned in C
       type(c_ptr), value :: dest
       integer(c_int64_t), value :: value ! unsigned in C
       integer(c_int32_t), value :: pe
+      !> `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
       integer(c_int32_t) :: answer
     end function nvshmemrs_atomic_set64
 
     !> Stores `value` in the `float` at the symmetric address `dest` on PE `pe`.
     !>
     !> One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is complete
-    !> on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_set`).
-    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    !> on return. `dest` must be aligned to 4.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_set`).
     function nvshmemrs_atomic_set_float(runtime, dest, value, pe) result(answer) bind(C, &
         name="nvshmemrs_atomic_set_float")
       import
@@ -360,14 +372,16 @@ module nvshmemrs_ffi
       type(c_ptr), value :: dest
       real(c_float), value :: value
       integer(c_int32_t), value :: pe
+      !> `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
       integer(c_int32_t) :: answer
     end function nvshmemrs_atomic_set_float
 
     !> Stores `value` in the `double` at the symmetric address `dest` on PE `pe`.
     !>
     !> One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is complete
-    !> on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_set`).
-    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    !> on return. `dest` must be aligned to 8.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_set`).
     function nvshmemrs_atomic_set_double(runtime, dest, value, pe) result(answer) bind(C, &
         name="nvshmemrs_atomic_set_double")
       import
@@ -375,6 +389,7 @@ module nvshmemrs_ffi
       type(c_ptr), value :: dest
       real(c_double), value :: value
       integer(c_int32_t), value :: pe
+      !> `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
       integer(c_int32_t) :: answer
     end function nvshmemrs_atomic_set_double
 
@@ -382,9 +397,9 @@ module nvshmemrs_ffi
     !> serves signed and unsigned integers.
     !>
     !> One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the stream
-    !> has run it. It is complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1
-    !> (`shmem_atomic_swap`).
-    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    !> has run it. It is complete on return. `dest` must be aligned to 4.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_swap`).
     function nvshmemrs_atomic_swap32(runtime, dest, value, pe, old) result(answer) bind(C, &
         name="nvshmemrs_atomic_swap32")
       import
@@ -393,6 +408,7 @@ module nvshmemrs_ffi
       integer(c_int32_t), value :: value ! unsigned in C
       integer(c_int32_t), value :: pe
       integer(c_int32_t), intent(inout) :: old ! unsigned in C
+      !> `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
       integer(c_int32_t) :: answer
     end function nvshmemrs_atomic_swap32
 
@@ -400,9 +416,9 @@ module nvshmemrs_ffi
     !> serves signed and unsigned integers.
     !>
     !> One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the stream
-    !> has run it. It is complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1
-    !> (`shmem_atomic_swap`).
-    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    !> has run it. It is complete on return. `dest` must be aligned to 8.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_swap`).
     function nvshmemrs_atomic_swap64(runtime, dest, value, pe, old) result(answer) bind(C, &
         name="nvshmemrs_atomic_swap64")
       import
@@ -411,15 +427,16 @@ module nvshmemrs_ffi
       integer(c_int64_t), value :: value ! unsigned in C
       integer(c_int32_t), value :: pe
       integer(c_int64_t), intent(inout) :: old ! unsigned in C
+      !> `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
       integer(c_int32_t) :: answer
     end function nvshmemrs_atomic_swap64
 
     !> Stores `value` in the `float` at the symmetric address `dest` on PE `pe`, and gives the old value.
     !>
     !> One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the stream
-    !> has run it. It is complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1
-    !> (`shmem_atomic_swap`).
-    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    !> has run it. It is complete on return. `dest` must be aligned to 4.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_swap`).
     function nvshmemrs_atomic_swap_float(runtime, dest, value, pe, old) result(answer) bind(C, &
         name="nvshmemrs_atomic_swap_float")
       import
@@ -428,15 +445,16 @@ module nvshmemrs_ffi
       real(c_float), value :: value
       integer(c_int32_t), value :: pe
       real(c_float), intent(inout) :: old
+      !> `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
       integer(c_int32_t) :: answer
     end function nvshmemrs_atomic_swap_float
 
     !> Stores `value` in the `double` at the symmetric address `dest` on PE `pe`, and gives the old value.
     !>
     !> One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the stream
-    !> has run it. It is complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1
-    !> (`shmem_atomic_swap`).
-    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    !> has run it. It is complete on return. `dest` must be aligned to 8.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_swap`).
     function nvshmemrs_atomic_swap_double(runtime, dest, value, pe, old) result(answer) bind(C, &
         name="nvshmemrs_atomic_swap_double")
       import
@@ -445,6 +463,7 @@ module nvshmemrs_ffi
       real(c_double), value :: value
       integer(c_int32_t), value :: pe
       real(c_double), intent(inout) :: old
+      !> `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
       integer(c_int32_t) :: answer
     end function nvshmemrs_atomic_swap_double
 
@@ -452,9 +471,9 @@ module nvshmemrs_ffi
     !> the old value. It serves signed and unsigned integers.
     !>
     !> One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the stream
-    !> has run it. It is complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1
-    !> (`shmem_atomic_compare_swap`).
-    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    !> has run it. It is complete on return. `dest` must be aligned to 4.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_compare_swap`).
     function nvshmemrs_atomic_compare_swap32(runtime, dest, cond, value, pe, old) result(answer) bind(C, &
         name="nvshmemrs_atomic_compare_swap32")
       import
@@ -464,6 +483,7 @@ module nvshmemrs_ffi
       integer(c_int32_t), value :: value ! unsigned in C
       integer(c_int32_t), value :: pe
       integer(c_int32_t), intent(inout) :: old ! unsigned in C
+      !> `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
       integer(c_int32_t) :: answer
     end function nvshmemrs_atomic_compare_swap32
 
@@ -471,9 +491,9 @@ module nvshmemrs_ffi
     !> the old value. It serves signed and unsigned integers.
     !>
     !> One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the stream
-    !> has run it. It is complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1
-    !> (`shmem_atomic_compare_swap`).
-    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    !> has run it. It is complete on return. `dest` must be aligned to 8.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_compare_swap`).
     function nvshmemrs_atomic_compare_swap64(runtime, dest, cond, value, pe, old) result(answer) bind(C, &
         name="nvshmemrs_atomic_compare_swap64")
       import
@@ -483,6 +503,7 @@ module nvshmemrs_ffi
       integer(c_int64_t), value :: value ! unsigned in C
       integer(c_int32_t), value :: pe
       integer(c_int64_t), intent(inout) :: old ! unsigned in C
+      !> `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
       integer(c_int32_t) :: answer
     end function nvshmemrs_atomic_compare_swap64
 
@@ -490,13 +511,15 @@ module nvshmemrs_ffi
     !> and unsigned integers.
     !>
     !> One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is complete
-    !> on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_inc`).
-    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    !> on return. `dest` must be aligned to 4.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_inc`).
     function nvshmemrs_atomic_inc32(runtime, dest, pe) result(answer) bind(C, name="nvshmemrs_atomic_inc32")
       import
       integer(c_int64_t), value :: runtime ! unsigned in C
       type(c_ptr), value :: dest
       integer(c_int32_t), value :: pe
+      !> `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
       integer(c_int32_t) :: answer
     end function nvshmemrs_atomic_inc32
 
@@ -504,13 +527,15 @@ module nvshmemrs_ffi
     !> and unsigned integers.
     !>
     !> One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is complete
-    !> on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_inc`).
-    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    !> on return. `dest` must be aligned to 8.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_inc`).
     function nvshmemrs_atomic_inc64(runtime, dest, pe) result(answer) bind(C, name="nvshmemrs_atomic_inc64")
       import
       integer(c_int64_t), value :: runtime ! unsigned in C
       type(c_ptr), value :: dest
       integer(c_int32_t), value :: pe
+      !> `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
       integer(c_int32_t) :: answer
     end function nvshmemrs_atomic_inc64
 
@@ -518,9 +543,9 @@ module nvshmemrs_ffi
     !> around, so it serves signed and unsigned integers.
     !>
     !> One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the stream
-    !> has run it. It is complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1
-    !> (`shmem_atomic_fetch_inc`).
-    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    !> has run it. It is complete on return. `dest` must be aligned to 4.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_inc`).
     function nvshmemrs_atomic_fetch_inc32(runtime, dest, pe, old) result(answer) bind(C, &
         name="nvshmemrs_atomic_fetch_inc32")
       import
@@ -528,6 +553,7 @@ module nvshmemrs_ffi
       type(c_ptr), value :: dest
       integer(c_int32_t), value :: pe
       integer(c_int32_t), intent(inout) :: old ! unsigned in C
+      !> `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
       integer(c_int32_t) :: answer
     end function nvshmemrs_atomic_fetch_inc32
 
@@ -535,9 +561,9 @@ module nvshmemrs_ffi
     !> around, so it serves signed and unsigned integers.
     !>
     !> One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the stream
-    !> has run it. It is complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1
-    !> (`shmem_atomic_fetch_inc`).
-    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    !> has run it. It is complete on return. `dest` must be aligned to 8.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_inc`).
     function nvshmemrs_atomic_fetch_inc64(runtime, dest, pe, old) result(answer) bind(C, &
         name="nvshmemrs_atomic_fetch_inc64")
       import
@@ -545,6 +571,7 @@ module nvshmemrs_ffi
       type(c_ptr), value :: dest
       integer(c_int32_t), value :: pe
       integer(c_int64_t), intent(inout) :: old ! unsigned in C
+      !> `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
       integer(c_int32_t) :: answer
     end function nvshmemrs_atomic_fetch_inc64
 
@@ -552,14 +579,16 @@ module nvshmemrs_ffi
     !> signed and unsigned integers.
     !>
     !> One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is complete
-    !> on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_add`).
-    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    !> on return. `dest` must be aligned to 4.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_add`).
     function nvshmemrs_atomic_add32(runtime, dest, value, pe) result(answer) bind(C, name="nvshmemrs_atomic_add32")
       import
       integer(c_int64_t), value :: runtime ! unsigned in C
       type(c_ptr), value :: dest
       integer(c_int32_t), value :: value ! unsigned in C
       integer(c_int32_t), value :: pe
+      !> `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
       integer(c_int32_t) :: answer
     end function nvshmemrs_atomic_add32
 
@@ -567,14 +596,16 @@ module nvshmemrs_ffi
     !> signed and unsigned integers.
     !>
     !> One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is complete
-    !> on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_add`).
-    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    !> on return. `dest` must be aligned to 8.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_add`).
     function nvshmemrs_atomic_add64(runtime, dest, value, pe) result(answer) bind(C, name="nvshmemrs_atomic_add64")
       import
       integer(c_int64_t), value :: runtime ! unsigned in C
       type(c_ptr), value :: dest
       integer(c_int64_t), value :: value ! unsigned in C
       integer(c_int32_t), value :: pe
+      !> `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
       integer(c_int32_t) :: answer
     end function nvshmemrs_atomic_add64
 
@@ -582,8 +613,9 @@ module nvshmemrs_ffi
     !> and so the rounding of their sum, is not fixed.
     !>
     !> One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is complete
-    !> on return. `dest` must be aligned to 4. NVSHMEM `nvshmemx_float_atomic_add`.
-    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    !> on return. `dest` must be aligned to 4.
+    !>
+    !> @note NVSHMEM `nvshmemx_float_atomic_add`.
     function nvshmemrs_atomic_add_float(runtime, dest, value, pe) result(answer) bind(C, &
         name="nvshmemrs_atomic_add_float")
       import
@@ -591,6 +623,7 @@ module nvshmemrs_ffi
       type(c_ptr), value :: dest
       real(c_float), value :: value
       integer(c_int32_t), value :: pe
+      !> `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
       integer(c_int32_t) :: answer
     end function nvshmemrs_atomic_add_float
 
@@ -598,8 +631,9 @@ module nvshmemrs_ffi
     !> PEs, and so the rounding of their sum, is not fixed.
     !>
     !> One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is complete
-    !> on return. `dest` must be aligned to 8. NVSHMEM `nvshmemx_double_atomic_add`.
-    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    !> on return. `dest` must be aligned to 8.
+    !>
+    !> @note NVSHMEM `nvshmemx_double_atomic_add`.
     function nvshmemrs_atomic_add_double(runtime, dest, value, pe) result(answer) bind(C, &
         name="nvshmemrs_atomic_add_double")
       import
@@ -607,6 +641,7 @@ module nvshmemrs_ffi
       type(c_ptr), value :: dest
       real(c_double), value :: value
       integer(c_int32_t), value :: pe
+      !> `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
       integer(c_int32_t) :: answer
     end function nvshmemrs_atomic_add_double
 
@@ -614,9 +649,9 @@ module nvshmemrs_ffi
     !> wraps around, so it serves signed and unsigned integers.
     !>
     !> One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the stream
-    !> has run it. It is complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1
-    !> (`shmem_atomic_fetch_add`).
-    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    !> has run it. It is complete on return. `dest` must be aligned to 4.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_add`).
     function nvshmemrs_atomic_fetch_add32(runtime, dest, value, pe, old) result(answer) bind(C, &
         name="nvshmemrs_atomic_fetch_add32")
       import
@@ -625,6 +660,7 @@ module nvshmemrs_ffi
       integer(c_int32_t), value :: value ! unsigned in C
       integer(c_int32_t), value :: pe
       integer(c_int32_t), intent(inout) :: old ! unsigned in C
+      !> `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
       integer(c_int32_t) :: answer
     end function nvshmemrs_atomic_fetch_add32
 
@@ -632,9 +668,9 @@ module nvshmemrs_ffi
     !> wraps around, so it serves signed and unsigned integers.
     !>
     !> One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the stream
-    !> has run it. It is complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1
-    !> (`shmem_atomic_fetch_add`).
-    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    !> has run it. It is complete on return. `dest` must be aligned to 8.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_add`).
     function nvshmemrs_atomic_fetch_add64(runtime, dest, value, pe, old) result(answer) bind(C, &
         name="nvshmemrs_atomic_fetch_add64")
       import
@@ -643,6 +679,7 @@ module nvshmemrs_ffi
       integer(c_int64_t), value :: value ! unsigned in C
       integer(c_int32_t), value :: pe
       integer(c_int64_t), intent(inout) :: old ! unsigned in C
+      !> `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
       integer(c_int32_t) :: answer
     end function nvshmemrs_atomic_fetch_add64
 
@@ -650,8 +687,9 @@ module nvshmemrs_ffi
     !> additions of several PEs, and so the rounding of their sum, is not fixed.
     !>
     !> One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the stream
-    !> has run it. It is complete on return. `dest` must be aligned to 4. NVSHMEM `nvshmemx_float_atomic_fetch_add`.
-    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    !> has run it. It is complete on return. `dest` must be aligned to 4.
+    !>
+    !> @note NVSHMEM `nvshmemx_float_atomic_fetch_add`.
     function nvshmemrs_atomic_fetch_add_float(runtime, dest, value, pe, old) result(answer) bind(C, &
         name="nvshmemrs_atomic_fetch_add_float")
       import
@@ -660,6 +698,7 @@ module nvshmemrs_ffi
       real(c_float), value :: value
       integer(c_int32_t), value :: pe
       real(c_float), intent(inout) :: old
+      !> `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
       integer(c_int32_t) :: answer
     end function nvshmemrs_atomic_fetch_add_float
 
@@ -667,8 +706,9 @@ module nvshmemrs_ffi
     !> additions of several PEs, and so the rounding of their sum, is not fixed.
     !>
     !> One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the stream
-    !> has run it. It is complete on return. `dest` must be aligned to 8. NVSHMEM `nvshmemx_double_atomic_fetch_add`.
-    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    !> has run it. It is complete on return. `dest` must be aligned to 8.
+    !>
+    !> @note NVSHMEM `nvshmemx_double_atomic_fetch_add`.
     function nvshmemrs_atomic_fetch_add_double(runtime, dest, value, pe, old) result(answer) bind(C, &
         name="nvshmemrs_atomic_fetch_add_double")
       import
@@ -677,6 +717,7 @@ module nvshmemrs_ffi
       real(c_double), value :: value
       integer(c_int32_t), value :: pe
       real(c_double), intent(inout) :: old
+      !> `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
       integer(c_int32_t) :: answer
     end function nvshmemrs_atomic_fetch_add_double
 
@@ -684,14 +725,16 @@ module nvshmemrs_ffi
     !> serves signed and unsigned integers.
     !>
     !> One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is complete
-    !> on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_and`).
-    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    !> on return. `dest` must be aligned to 4.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_and`).
     function nvshmemrs_atomic_and32(runtime, dest, value, pe) result(answer) bind(C, name="nvshmemrs_atomic_and32")
       import
       integer(c_int64_t), value :: runtime ! unsigned in C
       type(c_ptr), value :: dest
       integer(c_int32_t), value :: value ! unsigned in C
       integer(c_int32_t), value :: pe
+      !> `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
       integer(c_int32_t) :: answer
     end function nvshmemrs_atomic_and32
 
@@ -699,14 +742,16 @@ module nvshmemrs_ffi
     !> serves signed and unsigned integers.
     !>
     !> One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is complete
-    !> on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_and`).
-    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    !> on return. `dest` must be aligned to 8.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_and`).
     function nvshmemrs_atomic_and64(runtime, dest, value, pe) result(answer) bind(C, name="nvshmemrs_atomic_and64")
       import
       integer(c_int64_t), value :: runtime ! unsigned in C
       type(c_ptr), value :: dest
       integer(c_int64_t), value :: value ! unsigned in C
       integer(c_int32_t), value :: pe
+      !> `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
       integer(c_int32_t) :: answer
     end function nvshmemrs_atomic_and64
 
@@ -714,9 +759,9 @@ module nvshmemrs_ffi
     !> gives the old value. It serves signed and unsigned integers.
     !>
     !> One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the stream
-    !> has run it. It is complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1
-    !> (`shmem_atomic_fetch_and`).
-    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    !> has run it. It is complete on return. `dest` must be aligned to 4.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_and`).
     function nvshmemrs_atomic_fetch_and32(runtime, dest, value, pe, old) result(answer) bind(C, &
         name="nvshmemrs_atomic_fetch_and32")
       import
@@ -725,6 +770,7 @@ module nvshmemrs_ffi
       integer(c_int32_t), value :: value ! unsigned in C
       integer(c_int32_t), value :: pe
       integer(c_int32_t), intent(inout) :: old ! unsigned in C
+      !> `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
       integer(c_int32_t) :: answer
     end function nvshmemrs_atomic_fetch_and32
 
@@ -732,9 +778,9 @@ module nvshmemrs_ffi
     !> gives the old value. It serves signed and unsigned integers.
     !>
     !> One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the stream
-    !> has run it. It is complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1
-    !> (`shmem_atomic_fetch_and`).
-    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    !> has run it. It is complete on return. `dest` must be aligned to 8.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_and`).
     function nvshmemrs_atomic_fetch_and64(runtime, dest, value, pe, old) result(answer) bind(C, &
         name="nvshmemrs_atomic_fetch_and64")
       import
@@ -743,6 +789,7 @@ module nvshmemrs_ffi
       integer(c_int64_t), value :: value ! unsigned in C
       integer(c_int32_t), value :: pe
       integer(c_int64_t), intent(inout) :: old ! unsigned in C
+      !> `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
       integer(c_int32_t) :: answer
     end function nvshmemrs_atomic_fetch_and64
 
@@ -750,14 +797,16 @@ module nvshmemrs_ffi
     !> serves signed and unsigned integers.
     !>
     !> One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is complete
-    !> on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_or`).
-    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    !> on return. `dest` must be aligned to 4.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_or`).
     function nvshmemrs_atomic_or32(runtime, dest, value, pe) result(answer) bind(C, name="nvshmemrs_atomic_or32")
       import
       integer(c_int64_t), value :: runtime ! unsigned in C
       type(c_ptr), value :: dest
       integer(c_int32_t), value :: value ! unsigned in C
       integer(c_int32_t), value :: pe
+      !> `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
       integer(c_int32_t) :: answer
     end function nvshmemrs_atomic_or32
 
@@ -765,14 +814,16 @@ module nvshmemrs_ffi
     !> serves signed and unsigned integers.
     !>
     !> One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is complete
-    !> on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_or`).
-    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    !> on return. `dest` must be aligned to 8.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_or`).
     function nvshmemrs_atomic_or64(runtime, dest, value, pe) result(answer) bind(C, name="nvshmemrs_atomic_or64")
       import
       integer(c_int64_t), value :: runtime ! unsigned in C
       type(c_ptr), value :: dest
       integer(c_int64_t), value :: value ! unsigned in C
       integer(c_int32_t), value :: pe
+      !> `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
       integer(c_int32_t) :: answer
     end function nvshmemrs_atomic_or64
 
@@ -780,9 +831,9 @@ module nvshmemrs_ffi
     !> gives the old value. It serves signed and unsigned integers.
     !>
     !> One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the stream
-    !> has run it. It is complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1
-    !> (`shmem_atomic_fetch_or`).
-    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    !> has run it. It is complete on return. `dest` must be aligned to 4.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_or`).
     function nvshmemrs_atomic_fetch_or32(runtime, dest, value, pe, old) result(answer) bind(C, &
         name="nvshmemrs_atomic_fetch_or32")
       import
@@ -791,6 +842,7 @@ module nvshmemrs_ffi
       integer(c_int32_t), value :: value ! unsigned in C
       integer(c_int32_t), value :: pe
       integer(c_int32_t), intent(inout) :: old ! unsigned in C
+      !> `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
       integer(c_int32_t) :: answer
     end function nvshmemrs_atomic_fetch_or32
 
@@ -798,9 +850,9 @@ module nvshmemrs_ffi
     !> gives the old value. It serves signed and unsigned integers.
     !>
     !> One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the stream
-    !> has run it. It is complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1
-    !> (`shmem_atomic_fetch_or`).
-    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    !> has run it. It is complete on return. `dest` must be aligned to 8.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_or`).
     function nvshmemrs_atomic_fetch_or64(runtime, dest, value, pe, old) result(answer) bind(C, &
         name="nvshmemrs_atomic_fetch_or64")
       import
@@ -809,6 +861,7 @@ module nvshmemrs_ffi
       integer(c_int64_t), value :: value ! unsigned in C
       integer(c_int32_t), value :: pe
       integer(c_int64_t), intent(inout) :: old ! unsigned in C
+      !> `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
       integer(c_int32_t) :: answer
     end function nvshmemrs_atomic_fetch_or64
 
@@ -816,14 +869,16 @@ module nvshmemrs_ffi
     !> `value`. It serves signed and unsigned integers.
     !>
     !> One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is complete
-    !> on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_xor`).
-    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    !> on return. `dest` must be aligned to 4.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_xor`).
     function nvshmemrs_atomic_xor32(runtime, dest, value, pe) result(answer) bind(C, name="nvshmemrs_atomic_xor32")
       import
       integer(c_int64_t), value :: runtime ! unsigned in C
       type(c_ptr), value :: dest
       integer(c_int32_t), value :: value ! unsigned in C
       integer(c_int32_t), value :: pe
+      !> `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
       integer(c_int32_t) :: answer
     end function nvshmemrs_atomic_xor32
 
@@ -831,14 +886,16 @@ module nvshmemrs_ffi
     !> `value`. It serves signed and unsigned integers.
     !>
     !> One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is complete
-    !> on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_xor`).
-    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    !> on return. `dest` must be aligned to 8.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_xor`).
     function nvshmemrs_atomic_xor64(runtime, dest, value, pe) result(answer) bind(C, name="nvshmemrs_atomic_xor64")
       import
       integer(c_int64_t), value :: runtime ! unsigned in C
       type(c_ptr), value :: dest
       integer(c_int64_t), value :: value ! unsigned in C
       integer(c_int32_t), value :: pe
+      !> `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
       integer(c_int32_t) :: answer
     end function nvshmemrs_atomic_xor64
 
@@ -846,9 +903,9 @@ module nvshmemrs_ffi
     !> `value`, and gives the old value. It serves signed and unsigned integers.
     !>
     !> One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the stream
-    !> has run it. It is complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1
-    !> (`shmem_atomic_fetch_xor`).
-    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    !> has run it. It is complete on return. `dest` must be aligned to 4.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_xor`).
     function nvshmemrs_atomic_fetch_xor32(runtime, dest, value, pe, old) result(answer) bind(C, &
         name="nvshmemrs_atomic_fetch_xor32")
       import
@@ -857,6 +914,7 @@ module nvshmemrs_ffi
       integer(c_int32_t), value :: value ! unsigned in C
       integer(c_int32_t), value :: pe
       integer(c_int32_t), intent(inout) :: old ! unsigned in C
+      !> `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
       integer(c_int32_t) :: answer
     end function nvshmemrs_atomic_fetch_xor32
 
@@ -864,9 +922,9 @@ module nvshmemrs_ffi
     !> `value`, and gives the old value. It serves signed and unsigned integers.
     !>
     !> One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the stream
-    !> has run it. It is complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1
-    !> (`shmem_atomic_fetch_xor`).
-    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    !> has run it. It is complete on return. `dest` must be aligned to 8.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_xor`).
     function nvshmemrs_atomic_fetch_xor64(runtime, dest, value, pe, old) result(answer) bind(C, &
         name="nvshmemrs_atomic_fetch_xor64")
       import
@@ -875,15 +933,16 @@ module nvshmemrs_ffi
       integer(c_int64_t), value :: value ! unsigned in C
       integer(c_int32_t), value :: pe
       integer(c_int64_t), intent(inout) :: old ! unsigned in C
+      !> `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
       integer(c_int32_t) :: answer
     end function nvshmemrs_atomic_fetch_xor64
 
     !> As `nvshmemrs_atomic_fetch32`, but what it gives is in local memory at `fetch` only after `nvshmemrs_quiet`.
     !>
     !> One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is complete
-    !> after `nvshmemrs_quiet`. `source` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
-    !> (`shmem_atomic_fetch_nbi`).
-    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    !> after `nvshmemrs_quiet`. `source` must be aligned to 4.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_nbi`).
     function nvshmemrs_atomic_fetch32_nbi(runtime, fetch, source, pe) result(answer) bind(C, &
         name="nvshmemrs_atomic_fetch32_nbi")
       import
@@ -891,15 +950,16 @@ module nvshmemrs_ffi
       type(c_ptr), value :: fetch
       type(c_ptr), value :: source
       integer(c_int32_t), value :: pe
+      !> `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
       integer(c_int32_t) :: answer
     end function nvshmemrs_atomic_fetch32_nbi
 
     !> As `nvshmemrs_atomic_fetch64`, but what it gives is in local memory at `fetch` only after `nvshmemrs_quiet`.
     !>
     !> One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is complete
-    !> after `nvshmemrs_quiet`. `source` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
-    !> (`shmem_atomic_fetch_nbi`).
-    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    !> after `nvshmemrs_quiet`. `source` must be aligned to 8.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_nbi`).
     function nvshmemrs_atomic_fetch64_nbi(runtime, fetch, source, pe) result(answer) bind(C, &
         name="nvshmemrs_atomic_fetch64_nbi")
       import
@@ -907,6 +967,7 @@ module nvshmemrs_ffi
       type(c_ptr), value :: fetch
       type(c_ptr), value :: source
       integer(c_int32_t), value :: pe
+      !> `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
       integer(c_int32_t) :: answer
     end function nvshmemrs_atomic_fetch64_nbi
 
@@ -914,9 +975,9 @@ module nvshmemrs_ffi
     !> `nvshmemrs_quiet`.
     !>
     !> One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is complete
-    !> after `nvshmemrs_quiet`. `source` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
-    !> (`shmem_atomic_fetch_nbi`).
-    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    !> after `nvshmemrs_quiet`. `source` must be aligned to 4.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_nbi`).
     function nvshmemrs_atomic_fetch_float_nbi(runtime, fetch, source, pe) result(answer) bind(C, &
         name="nvshmemrs_atomic_fetch_float_nbi")
       import
@@ -924,6 +985,7 @@ module nvshmemrs_ffi
       type(c_ptr), value :: fetch
       type(c_ptr), value :: source
       integer(c_int32_t), value :: pe
+      !> `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
       integer(c_int32_t) :: answer
     end function nvshmemrs_atomic_fetch_float_nbi
 
@@ -931,9 +993,9 @@ module nvshmemrs_ffi
     !> `nvshmemrs_quiet`.
     !>
     !> One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is complete
-    !> after `nvshmemrs_quiet`. `source` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
-    !> (`shmem_atomic_fetch_nbi`).
-    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    !> after `nvshmemrs_quiet`. `source` must be aligned to 8.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_nbi`).
     function nvshmemrs_atomic_fetch_double_nbi(runtime, fetch, source, pe) result(answer) bind(C, &
         name="nvshmemrs_atomic_fetch_double_nbi")
       import
@@ -941,14 +1003,16 @@ module nvshmemrs_ffi
       type(c_ptr), value :: fetch
       type(c_ptr), value :: source
       integer(c_int32_t), value :: pe
+      !> `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
       integer(c_int32_t) :: answer
     end function nvshmemrs_atomic_fetch_double_nbi
 
     !> As `nvshmemrs_atomic_swap32`, but what it gives is in local memory at `fetch` only after `nvshmemrs_quiet`.
     !>
     !> One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is complete
-    !> after `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_swap_nbi`).
-    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    !> after `nvshmemrs_quiet`. `dest` must be aligned to 4.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_swap_nbi`).
     function nvshmemrs_atomic_swap32_nbi(runtime, fetch, dest, value, pe) result(answer) bind(C, &
         name="nvshmemrs_atomic_swap32_nbi")
       import
@@ -957,14 +1021,16 @@ module nvshmemrs_ffi
       type(c_ptr), value :: dest
       integer(c_int32_t), value :: value ! unsigned in C
       integer(c_int32_t), value :: pe
+      !> `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
       integer(c_int32_t) :: answer
     end function nvshmemrs_atomic_swap32_nbi
 
     !> As `nvshmemrs_atomic_swap64`, but what it gives is in local memory at `fetch` only after `nvshmemrs_quiet`.
     !>
     !> One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is complete
-    !> after `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_swap_nbi`).
-    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    !> after `nvshmemrs_quiet`. `dest` must be aligned to 8.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_swap_nbi`).
     function nvshmemrs_atomic_swap64_nbi(runtime, fetch, dest, value, pe) result(answer) bind(C, &
         name="nvshmemrs_atomic_swap64_nbi")
       import
@@ -973,6 +1039,7 @@ module nvshmemrs_ffi
       type(c_ptr), value :: dest
       integer(c_int64_t), value :: value ! unsigned in C
       integer(c_int32_t), value :: pe
+      !> `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
       integer(c_int32_t) :: answer
     end function nvshmemrs_atomic_swap64_nbi
 
@@ -980,8 +1047,9 @@ module nvshmemrs_ffi
     !> `nvshmemrs_quiet`.
     !>
     !> One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is complete
-    !> after `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_swap_nbi`).
-    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    !> after `nvshmemrs_quiet`. `dest` must be aligned to 4.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_swap_nbi`).
     function nvshmemrs_atomic_swap_float_nbi(runtime, fetch, dest, value, pe) result(answer) bind(C, &
         name="nvshmemrs_atomic_swap_float_nbi")
       import
@@ -990,6 +1058,7 @@ module nvshmemrs_ffi
       type(c_ptr), value :: dest
       real(c_float), value :: value
       integer(c_int32_t), value :: pe
+      !> `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
       integer(c_int32_t) :: answer
     end function nvshmemrs_atomic_swap_float_nbi
 
@@ -997,8 +1066,9 @@ module nvshmemrs_ffi
     !> `nvshmemrs_quiet`.
     !>
     !> One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is complete
-    !> after `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_swap_nbi`).
-    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    !> after `nvshmemrs_quiet`. `dest` must be aligned to 8.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_swap_nbi`).
     function nvshmemrs_atomic_swap_double_nbi(runtime, fetch, dest, value, pe) result(answer) bind(C, &
         name="nvshmemrs_atomic_swap_double_nbi")
       import
@@ -1007,6 +1077,7 @@ module nvshmemrs_ffi
       type(c_ptr), value :: dest
       real(c_double), value :: value
       integer(c_int32_t), value :: pe
+      !> `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
       integer(c_int32_t) :: answer
     end function nvshmemrs_atomic_swap_double_nbi
 
@@ -1014,9 +1085,9 @@ module nvshmemrs_ffi
     !> `nvshmemrs_quiet`.
     !>
     !> One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is complete
-    !> after `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
-    !> (`shmem_atomic_compare_swap_nbi`).
-    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    !> after `nvshmemrs_quiet`. `dest` must be aligned to 4.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_compare_swap_nbi`).
     function nvshmemrs_atomic_compare_swap32_nbi(runtime, fetch, dest, cond, value, pe) result(answer) bind(C, &
         name="nvshmemrs_atomic_compare_swap32_nbi")
       import
@@ -1026,6 +1097,7 @@ module nvshmemrs_ffi
       integer(c_int32_t), value :: cond ! unsigned in C
       integer(c_int32_t), value :: value ! unsigned in C
       integer(c_int32_t), value :: pe
+      !> `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
       integer(c_int32_t) :: answer
     end function nvshmemrs_atomic_compare_swap32_nbi
 
@@ -1033,9 +1105,9 @@ module nvshmemrs_ffi
     !> `nvshmemrs_quiet`.
     !>
     !> One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is complete
-    !> after `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
-    !> (`shmem_atomic_compare_swap_nbi`).
-    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    !> after `nvshmemrs_quiet`. `dest` must be aligned to 8.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_compare_swap_nbi`).
     function nvshmemrs_atomic_compare_swap64_nbi(runtime, fetch, dest, cond, value, pe) result(answer) bind(C, &
         name="nvshmemrs_atomic_compare_swap64_nbi")
       import
@@ -1045,6 +1117,7 @@ module nvshmemrs_ffi
       integer(c_int64_t), value :: cond ! unsigned in C
       integer(c_int64_t), value :: value ! unsigned in C
       integer(c_int32_t), value :: pe
+      !> `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
       integer(c_int32_t) :: answer
     end function nvshmemrs_atomic_compare_swap64_nbi
 
@@ -1052,9 +1125,9 @@ module nvshmemrs_ffi
     !> `nvshmemrs_quiet`.
     !>
     !> One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is complete
-    !> after `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
-    !> (`shmem_atomic_fetch_inc_nbi`).
-    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    !> after `nvshmemrs_quiet`. `dest` must be aligned to 4.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_inc_nbi`).
     function nvshmemrs_atomic_fetch_inc32_nbi(runtime, fetch, dest, pe) result(answer) bind(C, &
         name="nvshmemrs_atomic_fetch_inc32_nbi")
       import
@@ -1062,6 +1135,7 @@ module nvshmemrs_ffi
       type(c_ptr), value :: fetch
       type(c_ptr), value :: dest
       integer(c_int32_t), value :: pe
+      !> `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
       integer(c_int32_t) :: answer
     end function nvshmemrs_atomic_fetch_inc32_nbi
 
@@ -1069,9 +1143,9 @@ module nvshmemrs_ffi
     !> `nvshmemrs_quiet`.
     !>
     !> One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is complete
-    !> after `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
-    !> (`shmem_atomic_fetch_inc_nbi`).
-    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    !> after `nvshmemrs_quiet`. `dest` must be aligned to 8.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_inc_nbi`).
     function nvshmemrs_atomic_fetch_inc64_nbi(runtime, fetch, dest, pe) result(answer) bind(C, &
         name="nvshmemrs_atomic_fetch_inc64_nbi")
       import
@@ -1079,6 +1153,7 @@ module nvshmemrs_ffi
       type(c_ptr), value :: fetch
       type(c_ptr), value :: dest
       integer(c_int32_t), value :: pe
+      !> `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
       integer(c_int32_t) :: answer
     end function nvshmemrs_atomic_fetch_inc64_nbi
 
@@ -1086,9 +1161,9 @@ module nvshmemrs_ffi
     !> `nvshmemrs_quiet`.
     !>
     !> One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is complete
-    !> after `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
-    !> (`shmem_atomic_fetch_add_nbi`).
-    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    !> after `nvshmemrs_quiet`. `dest` must be aligned to 4.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_add_nbi`).
     function nvshmemrs_atomic_fetch_add32_nbi(runtime, fetch, dest, value, pe) result(answer) bind(C, &
         name="nvshmemrs_atomic_fetch_add32_nbi")
       import
@@ -1097,6 +1172,7 @@ module nvshmemrs_ffi
       type(c_ptr), value :: dest
       integer(c_int32_t), value :: value ! unsigned in C
       integer(c_int32_t), value :: pe
+      !> `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
       integer(c_int32_t) :: answer
     end function nvshmemrs_atomic_fetch_add32_nbi
 
@@ -1104,9 +1180,9 @@ module nvshmemrs_ffi
     !> `nvshmemrs_quiet`.
     !>
     !> One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is complete
-    !> after `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
-    !> (`shmem_atomic_fetch_add_nbi`).
-    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    !> after `nvshmemrs_quiet`. `dest` must be aligned to 8.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_add_nbi`).
     function nvshmemrs_atomic_fetch_add64_nbi(runtime, fetch, dest, value, pe) result(answer) bind(C, &
         name="nvshmemrs_atomic_fetch_add64_nbi")
       import
@@ -1115,6 +1191,7 @@ module nvshmemrs_ffi
       type(c_ptr), value :: dest
       integer(c_int64_t), value :: value ! unsigned in C
       integer(c_int32_t), value :: pe
+      !> `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
       integer(c_int32_t) :: answer
     end function nvshmemrs_atomic_fetch_add64_nbi
 
@@ -1122,8 +1199,9 @@ module nvshmemrs_ffi
     !> `nvshmemrs_quiet`.
     !>
     !> One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is complete
-    !> after `nvshmemrs_quiet`. `dest` must be aligned to 4. NVSHMEM `nvshmemx_float_atomic_fetch_add`.
-    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    !> after `nvshmemrs_quiet`. `dest` must be aligned to 4.
+    !>
+    !> @note NVSHMEM `nvshmemx_float_atomic_fetch_add`.
     function nvshmemrs_atomic_fetch_add_float_nbi(runtime, fetch, dest, value, pe) result(answer) bind(C, &
         name="nvshmemrs_atomic_fetch_add_float_nbi")
       import
@@ -1132,6 +1210,7 @@ module nvshmemrs_ffi
       type(c_ptr), value :: dest
       real(c_float), value :: value
       integer(c_int32_t), value :: pe
+      !> `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
       integer(c_int32_t) :: answer
     end function nvshmemrs_atomic_fetch_add_float_nbi
 
@@ -1139,8 +1218,9 @@ module nvshmemrs_ffi
     !> `nvshmemrs_quiet`.
     !>
     !> One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is complete
-    !> after `nvshmemrs_quiet`. `dest` must be aligned to 8. NVSHMEM `nvshmemx_double_atomic_fetch_add`.
-    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    !> after `nvshmemrs_quiet`. `dest` must be aligned to 8.
+    !>
+    !> @note NVSHMEM `nvshmemx_double_atomic_fetch_add`.
     function nvshmemrs_atomic_fetch_add_double_nbi(runtime, fetch, dest, value, pe) result(answer) bind(C, &
         name="nvshmemrs_atomic_fetch_add_double_nbi")
       import
@@ -1149,6 +1229,7 @@ module nvshmemrs_ffi
       type(c_ptr), value :: dest
       real(c_double), value :: value
       integer(c_int32_t), value :: pe
+      !> `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
       integer(c_int32_t) :: answer
     end function nvshmemrs_atomic_fetch_add_double_nbi
 
@@ -1156,9 +1237,9 @@ module nvshmemrs_ffi
     !> `nvshmemrs_quiet`.
     !>
     !> One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is complete
-    !> after `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
-    !> (`shmem_atomic_fetch_and_nbi`).
-    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    !> after `nvshmemrs_quiet`. `dest` must be aligned to 4.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_and_nbi`).
     function nvshmemrs_atomic_fetch_and32_nbi(runtime, fetch, dest, value, pe) result(answer) bind(C, &
         name="nvshmemrs_atomic_fetch_and32_nbi")
       import
@@ -1167,6 +1248,7 @@ module nvshmemrs_ffi
       type(c_ptr), value :: dest
       integer(c_int32_t), value :: value ! unsigned in C
       integer(c_int32_t), value :: pe
+      !> `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
       integer(c_int32_t) :: answer
     end function nvshmemrs_atomic_fetch_and32_nbi
 
@@ -1174,9 +1256,9 @@ module nvshmemrs_ffi
     !> `nvshmemrs_quiet`.
     !>
     !> One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is complete
-    !> after `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
-    !> (`shmem_atomic_fetch_and_nbi`).
-    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    !> after `nvshmemrs_quiet`. `dest` must be aligned to 8.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_and_nbi`).
     function nvshmemrs_atomic_fetch_and64_nbi(runtime, fetch, dest, value, pe) result(answer) bind(C, &
         name="nvshmemrs_atomic_fetch_and64_nbi")
       import
@@ -1185,6 +1267,7 @@ module nvshmemrs_ffi
       type(c_ptr), value :: dest
       integer(c_int64_t), value :: value ! unsigned in C
       integer(c_int32_t), value :: pe
+      !> `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
       integer(c_int32_t) :: answer
     end function nvshmemrs_atomic_fetch_and64_nbi
 
@@ -1192,9 +1275,9 @@ module nvshmemrs_ffi
     !> `nvshmemrs_quiet`.
     !>
     !> One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is complete
-    !> after `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
-    !> (`shmem_atomic_fetch_or_nbi`).
-    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    !> after `nvshmemrs_quiet`. `dest` must be aligned to 4.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_or_nbi`).
     function nvshmemrs_atomic_fetch_or32_nbi(runtime, fetch, dest, value, pe) result(answer) bind(C, &
         name="nvshmemrs_atomic_fetch_or32_nbi")
       import
@@ -1203,6 +1286,7 @@ module nvshmemrs_ffi
       type(c_ptr), value :: dest
       integer(c_int32_t), value :: value ! unsigned in C
       integer(c_int32_t), value :: pe
+      !> `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
       integer(c_int32_t) :: answer
     end function nvshmemrs_atomic_fetch_or32_nbi
 
@@ -1210,9 +1294,9 @@ module nvshmemrs_ffi
     !> `nvshmemrs_quiet`.
     !>
     !> One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is complete
-    !> after `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
-    !> (`shmem_atomic_fetch_or_nbi`).
-    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    !> after `nvshmemrs_quiet`. `dest` must be aligned to 8.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_or_nbi`).
     function nvshmemrs_atomic_fetch_or64_nbi(runtime, fetch, dest, value, pe) result(answer) bind(C, &
         name="nvshmemrs_atomic_fetch_or64_nbi")
       import
@@ -1221,6 +1305,7 @@ module nvshmemrs_ffi
       type(c_ptr), value :: dest
       integer(c_int64_t), value :: value ! unsigned in C
       integer(c_int32_t), value :: pe
+      !> `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
       integer(c_int32_t) :: answer
     end function nvshmemrs_atomic_fetch_or64_nbi
 
@@ -1228,9 +1313,9 @@ module nvshmemrs_ffi
     !> `nvshmemrs_quiet`.
     !>
     !> One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is complete
-    !> after `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
-    !> (`shmem_atomic_fetch_xor_nbi`).
-    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    !> after `nvshmemrs_quiet`. `dest` must be aligned to 4.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_xor_nbi`).
     function nvshmemrs_atomic_fetch_xor32_nbi(runtime, fetch, dest, value, pe) result(answer) bind(C, &
         name="nvshmemrs_atomic_fetch_xor32_nbi")
       import
@@ -1239,6 +1324,7 @@ module nvshmemrs_ffi
       type(c_ptr), value :: dest
       integer(c_int32_t), value :: value ! unsigned in C
       integer(c_int32_t), value :: pe
+      !> `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
       integer(c_int32_t) :: answer
     end function nvshmemrs_atomic_fetch_xor32_nbi
 
@@ -1246,9 +1332,9 @@ module nvshmemrs_ffi
     !> `nvshmemrs_quiet`.
     !>
     !> One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is complete
-    !> after `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
-    !> (`shmem_atomic_fetch_xor_nbi`).
-    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    !> after `nvshmemrs_quiet`. `dest` must be aligned to 8.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_xor_nbi`).
     function nvshmemrs_atomic_fetch_xor64_nbi(runtime, fetch, dest, value, pe) result(answer) bind(C, &
         name="nvshmemrs_atomic_fetch_xor64_nbi")
       import
@@ -1257,31 +1343,35 @@ module nvshmemrs_ffi
       type(c_ptr), value :: dest
       integer(c_int64_t), value :: value ! unsigned in C
       integer(c_int32_t), value :: pe
+      !> `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
       integer(c_int32_t) :: answer
     end function nvshmemrs_atomic_fetch_xor64_nbi
 
     !> Waits until every member of `team` has arrived, and completes all operations that the members issued before:
     !> they are visible to every member.
     !>
-    !> Collective over `team`; may be queued on a stream. OpenSHMEM 1.5 section 9.9.1 (`shmem_barrier`,
-    !> `shmem_barrier_all`).
-    !> Errors: BAD_HANDLE, PE_DIED, TIMEOUT, INTERRUPTED, MISMATCH when a member is in another collective.
+    !> Collective over `team`; may be queued on a stream.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.9.1 (`shmem_barrier`, `shmem_barrier_all`).
     function nvshmemrs_barrier(runtime, team) result(answer) bind(C, name="nvshmemrs_barrier")
       import
       integer(c_int64_t), value :: runtime ! unsigned in C
       integer(c_int64_t), value :: team ! unsigned in C
+      !> `NVSHMEMRS_SUCCESS`, or an error: BAD_HANDLE, PE_DIED, TIMEOUT, INTERRUPTED, MISMATCH when a member is in
+      !> another collective.
       integer(c_int32_t) :: answer
     end function nvshmemrs_barrier
 
     !> Waits until every member of `team` has arrived. Non-blocking operations are not completed by it.
     !>
-    !> Collective over `team`; may be queued on a stream. OpenSHMEM 1.5 section 9.9.3 (`shmem_team_sync`,
-    !> `shmem_sync_all`).
-    !> Errors: as `nvshmemrs_barrier`.
+    !> Collective over `team`; may be queued on a stream.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.9.3 (`shmem_team_sync`, `shmem_sync_all`).
     function nvshmemrs_sync(runtime, team) result(answer) bind(C, name="nvshmemrs_sync")
       import
       integer(c_int64_t), value :: runtime ! unsigned in C
       integer(c_int64_t), value :: team ! unsigned in C
+      !> `NVSHMEMRS_SUCCESS`, or an error: as `nvshmemrs_barrier`.
       integer(c_int32_t) :: answer
     end function nvshmemrs_sync
 
@@ -1289,9 +1379,9 @@ module nvshmemrs_ffi
     !> included. `source` may equal `dest`; they must not overlap otherwise.
     !>
     !> Collective over `team`, same `bytes`, `root` and symmetric addresses; may be queued on a stream. Returns when
-    !> `dest` is written here and `source` may be reused. OpenSHMEM 1.5 section 9.9.5 (`shmem_broadcastmem`).
-    !> Errors, on every member, and nothing is written: MISMATCH, NOT_SYMMETRIC, OUT_OF_BOUNDS, PE_RANGE,
-    !> PEER_ARGUMENT; also PE_DIED, TIMEOUT, INTERRUPTED.
+    !> `dest` is written here and `source` may be reused.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.9.7 (`shmem_broadcastmem`).
     function nvshmemrs_broadcast(runtime, team, dest, source, bytes, root) result(answer) bind(C, &
         name="nvshmemrs_broadcast")
       import
@@ -1301,6 +1391,8 @@ module nvshmemrs_ffi
       type(c_ptr), value :: source
       integer(c_size_t), value :: bytes ! unsigned in C
       integer(c_int32_t), value :: root
+      !> `NVSHMEMRS_SUCCESS`, or an error, on every member, and nothing is written: MISMATCH, NOT_SYMMETRIC,
+      !> OUT_OF_BOUNDS, PE_RANGE, PEER_ARGUMENT; also PE_DIED, TIMEOUT, INTERRUPTED.
       integer(c_int32_t) :: answer
     end function nvshmemrs_broadcast
 
@@ -1309,10 +1401,10 @@ module nvshmemrs_ffi
     !> the same bits on every member and in every run.
     !>
     !> Collective over `team`, same `count`, `dtype`, `op` and symmetric addresses; may be queued on a stream.
-    !> `dtype` is one of `nvshmemrs_dtype`, `op` one of `nvshmemrs_op`. OpenSHMEM 1.5 section 9.9.9
-    !> (`shmem_<op>_reduce`).
-    !> Errors, on every member, and nothing is written: MISMATCH, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE,
-    !> PEER_ARGUMENT; also PE_DIED, TIMEOUT, INTERRUPTED.
+    !> Returns when `dest` is written here and `source` may be reused. `dtype` is one of `nvshmemrs_dtype`, `op` one
+    !> of `nvshmemrs_op`.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.9.9 (`shmem_<op>_reduce`).
     function nvshmemrs_reduce(runtime, team, dest, source, count, dtype, op) result(answer) bind(C, &
         name="nvshmemrs_reduce")
       import
@@ -1323,6 +1415,8 @@ module nvshmemrs_ffi
       integer(c_size_t), value :: count ! unsigned in C
       integer(c_int32_t), value :: dtype
       integer(c_int32_t), value :: op
+      !> `NVSHMEMRS_SUCCESS`, or an error, on every member, and nothing is written: MISMATCH, NOT_SYMMETRIC,
+      !> OUT_OF_BOUNDS, INVALID_VALUE, PEER_ARGUMENT; also PE_DIED, TIMEOUT, INTERRUPTED.
       integer(c_int32_t) :: answer
     end function nvshmemrs_reduce
 
@@ -1331,8 +1425,9 @@ module nvshmemrs_ffi
     !> must not overlap.
     !>
     !> Collective over `team`, same `bytes` and symmetric addresses; may be queued on a stream. Returns when `dest`
-    !> is written here and `source` may be reused. OpenSHMEM 1.5 section 9.9.6 (`shmem_fcollectmem`).
-    !> Errors: as `nvshmemrs_broadcast`.
+    !> is written here and `source` may be reused.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.9.8 (`shmem_fcollectmem`).
     function nvshmemrs_fcollect(runtime, team, dest, source, bytes) result(answer) bind(C, &
         name="nvshmemrs_fcollect")
       import
@@ -1341,6 +1436,7 @@ module nvshmemrs_ffi
       type(c_ptr), value :: dest
       type(c_ptr), value :: source
       integer(c_size_t), value :: bytes ! unsigned in C
+      !> `NVSHMEMRS_SUCCESS`, or an error: as `nvshmemrs_broadcast`.
       integer(c_int32_t) :: answer
     end function nvshmemrs_fcollect
 
@@ -1348,8 +1444,9 @@ module nvshmemrs_ffi
     !> `dest` on every member, which has room for the sum. `source` and `dest` must not overlap.
     !>
     !> Collective over `team`, same symmetric address `dest`; may be queued on a stream. Returns when `dest` is
-    !> written here and `source` may be reused. OpenSHMEM 1.5 section 9.9.6 (`shmem_collectmem`).
-    !> Errors: as `nvshmemrs_broadcast`.
+    !> written here and `source` may be reused.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.9.8 (`shmem_collectmem`).
     function nvshmemrs_collect(runtime, team, dest, source, bytes) result(answer) bind(C, name="nvshmemrs_collect")
       import
       integer(c_int64_t), value :: runtime ! unsigned in C
@@ -1357,6 +1454,7 @@ module nvshmemrs_ffi
       type(c_ptr), value :: dest
       type(c_ptr), value :: source
       integer(c_size_t), value :: bytes ! unsigned in C
+      !> `NVSHMEMRS_SUCCESS`, or an error: as `nvshmemrs_broadcast`.
       integer(c_int32_t) :: answer
     end function nvshmemrs_collect
 
@@ -1364,8 +1462,9 @@ module nvshmemrs_ffi
     !> number. Both have one part per member. `source` may equal `dest`; they must not overlap otherwise.
     !>
     !> Collective over `team`, same `bytes` and symmetric addresses; may be queued on a stream. Returns when `dest`
-    !> is written here and `source` may be reused. OpenSHMEM 1.5 section 9.9.7 (`shmem_alltoallmem`).
-    !> Errors: as `nvshmemrs_broadcast`.
+    !> is written here and `source` may be reused.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.9.5 (`shmem_alltoallmem`).
     function nvshmemrs_alltoall(runtime, team, dest, source, bytes) result(answer) bind(C, &
         name="nvshmemrs_alltoall")
       import
@@ -1374,6 +1473,7 @@ module nvshmemrs_ffi
       type(c_ptr), value :: dest
       type(c_ptr), value :: source
       integer(c_size_t), value :: bytes ! unsigned in C
+      !> `NVSHMEMRS_SUCCESS`, or an error: as `nvshmemrs_broadcast`.
       integer(c_int32_t) :: answer
     end function nvshmemrs_alltoall
 
@@ -1382,8 +1482,9 @@ module nvshmemrs_ffi
     !> must not overlap.
     !>
     !> Collective over `team`, same arguments and symmetric addresses; may be queued on a stream. Returns when `dest`
-    !> is written here and `source` may be reused. OpenSHMEM 1.5 section 9.9.8 (`shmem_alltoallsmem`).
-    !> Errors: as `nvshmemrs_broadcast`; INVALID_VALUE.
+    !> is written here and `source` may be reused.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.9.6 (`shmem_alltoallsmem`).
     function nvshmemrs_alltoalls(runtime, team, dest, source, dest_stride, source_stride, element_bytes, &
         count) result(answer) bind(C, name="nvshmemrs_alltoalls")
       import
@@ -1395,6 +1496,7 @@ module nvshmemrs_ffi
       integer(c_ptrdiff_t), value :: source_stride
       integer(c_size_t), value :: element_bytes ! unsigned in C
       integer(c_size_t), value :: count ! unsigned in C
+      !> `NVSHMEMRS_SUCCESS`, or an error: as `nvshmemrs_broadcast`; INVALID_VALUE.
       integer(c_int32_t) :: answer
     end function nvshmemrs_alltoalls
 
@@ -1403,8 +1505,10 @@ module nvshmemrs_ffi
     !> otherwise they must not overlap.
     !>
     !> Collective over `team`, same `count`, `dtype`, `op` and symmetric addresses; may be queued on a stream.
-    !> `dtype` is one of `nvshmemrs_dtype`, `op` one of `nvshmemrs_op`. NVSHMEM `nvshmem_<type>_<op>_reducescatter`.
-    !> Errors: as `nvshmemrs_reduce`.
+    !> Returns when `dest` is written here and `source` may be reused. `dtype` is one of `nvshmemrs_dtype`, `op` one
+    !> of `nvshmemrs_op`.
+    !>
+    !> @note NVSHMEM `nvshmem_<type>_<op>_reducescatter`.
     function nvshmemrs_reducescatter(runtime, team, dest, source, count, dtype, op) result(answer) bind(C, &
         name="nvshmemrs_reducescatter")
       import
@@ -1415,6 +1519,7 @@ module nvshmemrs_ffi
       integer(c_size_t), value :: count ! unsigned in C
       integer(c_int32_t), value :: dtype
       integer(c_int32_t), value :: op
+      !> `NVSHMEMRS_SUCCESS`, or an error: as `nvshmemrs_reduce`.
       integer(c_int32_t) :: answer
     end function nvshmemrs_reducescatter
 
@@ -1423,8 +1528,10 @@ module nvshmemrs_ffi
     !> not overlap otherwise.
     !>
     !> Collective over `team`, same `count`, `dtype`, `op` and symmetric addresses; may be queued on a stream.
-    !> `dtype` is one of `nvshmemrs_dtype`, `op` one of `nvshmemrs_op`. OpenSHMEM 1.6 (`shmem_sum_inscan`).
-    !> Errors: as `nvshmemrs_reduce`.
+    !> Returns when `dest` is written here and `source` may be reused. `dtype` is one of `nvshmemrs_dtype`, `op` one
+    !> of `nvshmemrs_op`.
+    !>
+    !> @note OpenSHMEM 1.6 (`shmem_sum_inscan`).
     function nvshmemrs_inscan(runtime, team, dest, source, count, dtype, op) result(answer) bind(C, &
         name="nvshmemrs_inscan")
       import
@@ -1435,6 +1542,7 @@ module nvshmemrs_ffi
       integer(c_size_t), value :: count ! unsigned in C
       integer(c_int32_t), value :: dtype
       integer(c_int32_t), value :: op
+      !> `NVSHMEMRS_SUCCESS`, or an error: as `nvshmemrs_reduce`.
       integer(c_int32_t) :: answer
     end function nvshmemrs_inscan
 
@@ -1443,8 +1551,10 @@ module nvshmemrs_ffi
     !> max (infinities for floating point).
     !>
     !> Collective over `team`, same `count`, `dtype`, `op` and symmetric addresses; may be queued on a stream.
-    !> `dtype` is one of `nvshmemrs_dtype`, `op` one of `nvshmemrs_op`. OpenSHMEM 1.6 (`shmem_sum_exscan`).
-    !> Errors: as `nvshmemrs_reduce`.
+    !> Returns when `dest` is written here and `source` may be reused. `dtype` is one of `nvshmemrs_dtype`, `op` one
+    !> of `nvshmemrs_op`.
+    !>
+    !> @note OpenSHMEM 1.6 (`shmem_sum_exscan`).
     function nvshmemrs_exscan(runtime, team, dest, source, count, dtype, op) result(answer) bind(C, &
         name="nvshmemrs_exscan")
       import
@@ -1455,6 +1565,7 @@ module nvshmemrs_ffi
       integer(c_size_t), value :: count ! unsigned in C
       integer(c_int32_t), value :: dtype
       integer(c_int32_t), value :: op
+      !> `NVSHMEMRS_SUCCESS`, or an error: as `nvshmemrs_reduce`.
       integer(c_int32_t) :: answer
     end function nvshmemrs_exscan
 
@@ -1464,11 +1575,13 @@ module nvshmemrs_ffi
     !> deadlines the earliest holds. Init keeps to its own limit.
     !>
     !> Local; needs no runtime. A collective that a deadline ends breaks its team.
-    !> Errors: INVALID_VALUE unless `seconds` is more than 0 and at most 1000000000.
+    !>
+    !> @note OpenSHMEM does not have it.
     function nvshmemrs_deadline_begin(seconds, previous) result(answer) bind(C, name="nvshmemrs_deadline_begin")
       import
       real(c_double), value :: seconds
       integer(c_int64_t), intent(inout) :: previous ! unsigned in C
+      !> `NVSHMEMRS_SUCCESS`, or an error: INVALID_VALUE unless `seconds` is more than 0 and at most 1000000000.
       integer(c_int32_t) :: answer
     end function nvshmemrs_deadline_begin
 
@@ -1476,9 +1589,12 @@ module nvshmemrs_ffi
     !> before, if there was one, holds again.
     !>
     !> Local; needs no runtime.
+    !>
+    !> @note OpenSHMEM does not have it.
     function nvshmemrs_deadline_end(previous) result(answer) bind(C, name="nvshmemrs_deadline_end")
       import
       integer(c_int64_t), value :: previous ! unsigned in C
+      !> `NVSHMEMRS_SUCCESS`.
       integer(c_int32_t) :: answer
     end function nvshmemrs_deadline_end
 
@@ -1487,12 +1603,14 @@ module nvshmemrs_ffi
     !> destroyed later are seen through it, too. On device memory its addresses are those of this PE's GPU; on host
     !> memory they are those of this process, for the same functions compiled for the CPU.
     !>
-    !> Local. NVSHMEM: the state that `nvshmemx_cumodule_init` writes to a module.
-    !> Errors: NOT_SUPPORTED if kernels cannot use the heap: the job is checked.
+    !> Local.
+    !>
+    !> @note NVSHMEM: the state that `nvshmemx_cumodule_init` writes to a module.
     function nvshmemrs_device_state(runtime, state) result(answer) bind(C, name="nvshmemrs_device_state")
       import
       integer(c_int64_t), value :: runtime ! unsigned in C
       type(nvshmemrs_device_state_t), intent(inout) :: state
+      !> `NVSHMEMRS_SUCCESS`, or an error: NOT_SUPPORTED if kernels cannot use the heap: the job is checked.
       integer(c_int32_t) :: answer
     end function nvshmemrs_device_state
 
@@ -1500,41 +1618,46 @@ module nvshmemrs_ffi
     !> kernels take one pointer. It is memory of the GPU if the heap is, and must not be written.
     !>
     !> Local.
-    !> Errors: as `nvshmemrs_device_state`.
+    !>
+    !> @note OpenSHMEM does not have it.
     function nvshmemrs_device_state_pointer(runtime, pointer) result(answer) bind(C, &
         name="nvshmemrs_device_state_pointer")
       import
       integer(c_int64_t), value :: runtime ! unsigned in C
       type(c_ptr), intent(inout) :: pointer
+      !> `NVSHMEMRS_SUCCESS`, or an error: as `nvshmemrs_device_state`.
       integer(c_int32_t) :: answer
     end function nvshmemrs_device_state_pointer
 
     !> Allocates `bytes` bytes on every PE's symmetric heap, aligned to 64. The contents are undefined; 0 bytes give
     !> NULL.
     !>
-    !> Collective over TEAM_WORLD with the same `bytes`; includes a barrier. OpenSHMEM 1.5 section 9.3.1
-    !> (`shmem_malloc`).
-    !> Errors: MISMATCH naming the PE whose size differs; OUT_OF_MEMORY with requested, free, largest block and the
-    !> variable to set. Every member returns the error and nothing is allocated.
+    !> Collective over TEAM_WORLD with the same `bytes`; includes a barrier. Returns when every PE has the memory.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.3.1 (`shmem_malloc`).
     function nvshmemrs_malloc(runtime, bytes, ptr) result(answer) bind(C, name="nvshmemrs_malloc")
       import
       integer(c_int64_t), value :: runtime ! unsigned in C
       integer(c_size_t), value :: bytes ! unsigned in C
       type(c_ptr), intent(inout) :: ptr
+      !> `NVSHMEMRS_SUCCESS`, or an error: MISMATCH naming the PE whose size differs; OUT_OF_MEMORY with requested,
+      !> free, largest block and the variable to set. Every member returns the error and nothing is allocated.
       integer(c_int32_t) :: answer
     end function nvshmemrs_malloc
 
     !> As `nvshmemrs_malloc` for `count` elements of `bytes` bytes each, and sets every byte to 0.
     !>
-    !> Collective over TEAM_WORLD with the same `count` and `bytes`; includes a barrier. OpenSHMEM 1.5 section 9.3.2
-    !> (`shmem_calloc`).
-    !> Errors: as `nvshmemrs_malloc`; INVALID_VALUE if the product overflows.
+    !> Collective over TEAM_WORLD with the same `count` and `bytes`; includes a barrier. Returns when every PE has
+    !> the memory.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.3.3 (`shmem_calloc`).
     function nvshmemrs_calloc(runtime, count, bytes, ptr) result(answer) bind(C, name="nvshmemrs_calloc")
       import
       integer(c_int64_t), value :: runtime ! unsigned in C
       integer(c_size_t), value :: count ! unsigned in C
       integer(c_size_t), value :: bytes ! unsigned in C
       type(c_ptr), intent(inout) :: ptr
+      !> `NVSHMEMRS_SUCCESS`, or an error: as `nvshmemrs_malloc`; INVALID_VALUE if the product overflows.
       integer(c_int32_t) :: answer
     end function nvshmemrs_calloc
 
@@ -1542,42 +1665,47 @@ module nvshmemrs_ffi
     !> above the size of the heap (NVSHMEM_SYMMETRIC_SIZE). Every PE's copy is aligned so, also at the addresses that
     !> `nvshmemrs_ptr` gives.
     !>
-    !> Collective over TEAM_WORLD with the same arguments; includes a barrier. OpenSHMEM 1.5 section 9.3.1
-    !> (`shmem_align`).
-    !> Errors: as `nvshmemrs_malloc`; INVALID_VALUE for another alignment.
+    !> Collective over TEAM_WORLD with the same arguments; includes a barrier. Returns when every PE has the memory.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.3.1 (`shmem_align`).
     function nvshmemrs_align(runtime, alignment, bytes, ptr) result(answer) bind(C, name="nvshmemrs_align")
       import
       integer(c_int64_t), value :: runtime ! unsigned in C
       integer(c_size_t), value :: alignment ! unsigned in C
       integer(c_size_t), value :: bytes ! unsigned in C
       type(c_ptr), intent(inout) :: ptr
+      !> `NVSHMEMRS_SUCCESS`, or an error: as `nvshmemrs_malloc`; INVALID_VALUE for another alignment.
       integer(c_int32_t) :: answer
     end function nvshmemrs_align
 
     !> Frees an allocation on every PE. NULL does nothing if every PE passes NULL.
     !>
-    !> Collective over TEAM_WORLD with the same symmetric address; a barrier comes first. OpenSHMEM 1.5 section 9.3.1
-    !> (`shmem_free`).
-    !> Errors: BAD_FREE for an address that does not start a live allocation, MISMATCH.
+    !> Collective over TEAM_WORLD with the same symmetric address; a barrier comes first. Returns when every PE has
+    !> called it.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.3.1 (`shmem_free`).
     function nvshmemrs_free(runtime, ptr) result(answer) bind(C, name="nvshmemrs_free")
       import
       integer(c_int64_t), value :: runtime ! unsigned in C
       type(c_ptr), value :: ptr
+      !> `NVSHMEMRS_SUCCESS`, or an error: BAD_FREE for an address that does not start a live allocation, MISMATCH.
       integer(c_int32_t) :: answer
     end function nvshmemrs_free
 
     !> Makes an allocation `bytes` bytes long and gives its address, which may be another one. Each PE's copy keeps
     !> its contents up to the smaller size. NULL allocates; 0 bytes free, and give NULL.
     !>
-    !> Collective over TEAM_WORLD with the same symmetric address and `bytes`; includes a barrier. OpenSHMEM 1.5
-    !> section 9.3.1 (`shmem_realloc`).
-    !> Errors: as `nvshmemrs_malloc` and `nvshmemrs_free`; the allocation is as it was.
+    !> Collective over TEAM_WORLD with the same symmetric address and `bytes`; includes a barrier. Returns when every
+    !> PE has the memory.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.3.1 (`shmem_realloc`).
     function nvshmemrs_realloc(runtime, ptr, bytes, new_ptr) result(answer) bind(C, name="nvshmemrs_realloc")
       import
       integer(c_int64_t), value :: runtime ! unsigned in C
       type(c_ptr), value :: ptr
       integer(c_size_t), value :: bytes ! unsigned in C
       type(c_ptr), intent(inout) :: new_ptr
+      !> `NVSHMEMRS_SUCCESS`, or an error: as `nvshmemrs_malloc` and `nvshmemrs_free`; the allocation is as it was.
       integer(c_int32_t) :: answer
     end function nvshmemrs_realloc
 
@@ -1594,10 +1722,10 @@ module nvshmemrs_ffi
     !> system call of another thread on the buffer may fail with EFAULT. On device memory nothing is moved.
     !>
     !> Collective over TEAM_WORLD with the same `bytes` and `preferred`; includes a barrier. `preferred` may be NULL;
-    !> otherwise it is an unused address, the same on every PE, which becomes the symmetric address. NVSHMEM
-    !> `nvshmemx_buffer_register_symmetric_at_preferred_address`.
-    !> Errors, on every member: INVALID_VALUE, MISMATCH, PEER_ARGUMENT, NOT_SUPPORTED, SYSTEM; the buffer is as it
-    !> was.
+    !> otherwise it is an unused address, the same on every PE, which becomes the symmetric address. Returns when
+    !> every PE has registered its buffer.
+    !>
+    !> @note NVSHMEM `nvshmemx_buffer_register_symmetric_at_preferred_address`.
     function nvshmemrs_buffer_register(runtime, buffer, bytes, preferred, symmetric) result(answer) bind(C, &
         name="nvshmemrs_buffer_register")
       import
@@ -1606,6 +1734,8 @@ module nvshmemrs_ffi
       integer(c_size_t), value :: bytes ! unsigned in C
       type(c_ptr), value :: preferred
       type(c_ptr), intent(inout) :: symmetric
+      !> `NVSHMEMRS_SUCCESS`, or an error, on every member: INVALID_VALUE, MISMATCH, PEER_ARGUMENT, NOT_SUPPORTED,
+      !> SYSTEM; the buffer is as it was.
       integer(c_int32_t) :: answer
     end function nvshmemrs_buffer_register
 
@@ -1613,14 +1743,17 @@ module nvshmemrs_ffi
     !> `nvshmemrs_buffer_register` gave, or the buffer's own address. Other threads may go on using the buffer's own
     !> address, as with `nvshmemrs_buffer_register`; the symmetric address is over.
     !>
-    !> Collective over TEAM_WORLD with the same symmetric address; a barrier comes first. NVSHMEM
-    !> `nvshmemx_buffer_unregister_symmetric`.
-    !> Errors: BAD_FREE, NOT_SYMMETRIC, MISMATCH, NOT_SUPPORTED (the buffer stays registered), SYSTEM.
+    !> Collective over TEAM_WORLD with the same symmetric address; a barrier comes first. Returns when every PE has
+    !> called it.
+    !>
+    !> @note NVSHMEM `nvshmemx_buffer_unregister_symmetric`.
     function nvshmemrs_buffer_unregister(runtime, symmetric) result(answer) bind(C, &
         name="nvshmemrs_buffer_unregister")
       import
       integer(c_int64_t), value :: runtime ! unsigned in C
       type(c_ptr), value :: symmetric
+      !> `NVSHMEMRS_SUCCESS`, or an error: BAD_FREE, NOT_SYMMETRIC, MISMATCH, NOT_SUPPORTED (the buffer stays
+      !> registered), SYSTEM.
       integer(c_int32_t) :: answer
     end function nvshmemrs_buffer_unregister
 
@@ -1628,21 +1761,27 @@ module nvshmemrs_ffi
     !> released. Finalizers and garbage collectors call this instead of `nvshmemrs_free`. NULL does nothing.
     !>
     !> Local; never waits.
-    !> Errors: BAD_FREE for an address that does not start a live allocation, or one already released.
+    !>
+    !> @note OpenSHMEM does not have it.
     function nvshmemrs_release(runtime, ptr) result(answer) bind(C, name="nvshmemrs_release")
       import
       integer(c_int64_t), value :: runtime ! unsigned in C
       type(c_ptr), value :: ptr
+      !> `NVSHMEMRS_SUCCESS`, or an error: BAD_FREE for an address that does not start a live allocation, or one
+      !> already released.
       integer(c_int32_t) :: answer
     end function nvshmemrs_release
 
     !> How full the symmetric heap is.
     !>
     !> Local.
+    !>
+    !> @note OpenSHMEM does not have it.
     function nvshmemrs_heap_stats(runtime, stats) result(answer) bind(C, name="nvshmemrs_heap_stats")
       import
       integer(c_int64_t), value :: runtime ! unsigned in C
       type(nvshmemrs_heap_stats_t), intent(inout) :: stats
+      !> `NVSHMEMRS_SUCCESS`, or an error: NOT_INITIALIZED, BAD_HANDLE, INVALID_VALUE for NULL.
       integer(c_int32_t) :: answer
     end function nvshmemrs_heap_stats
 
@@ -1651,33 +1790,39 @@ module nvshmemrs_ffi
     !> is cut short; there is always a NUL behind it. `length` is how long the whole text is, without the NUL.
     !>
     !> Local.
-    !> Errors: NOT_SUPPORTED unless `NVSHMEMRS_TRACK=1` was set at init.
+    !>
+    !> @note OpenSHMEM does not have it.
     function nvshmemrs_unfreed(runtime, text, bytes, length) result(answer) bind(C, name="nvshmemrs_unfreed")
       import
       integer(c_int64_t), value :: runtime ! unsigned in C
       type(c_ptr), value :: text
       integer(c_size_t), value :: bytes ! unsigned in C
       integer(c_size_t), intent(inout) :: length ! unsigned in C
+      !> `NVSHMEMRS_SUCCESS`, or an error: NOT_SUPPORTED unless `NVSHMEMRS_TRACK=1` was set at init.
       integer(c_int32_t) :: answer
     end function nvshmemrs_unfreed
 
     !> The address at which this PE can load and store PE `pe`'s copy of the symmetric address `ptr`; NULL if it
     !> cannot.
     !>
-    !> Local. OpenSHMEM 1.5 section 9.3.5 (`shmem_ptr`).
-    !> Errors: PE_RANGE, NOT_SYMMETRIC.
+    !> Local.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.1.8 (`shmem_ptr`).
     function nvshmemrs_ptr(runtime, ptr, pe, peer_ptr) result(answer) bind(C, name="nvshmemrs_ptr")
       import
       integer(c_int64_t), value :: runtime ! unsigned in C
       type(c_ptr), value :: ptr
       integer(c_int32_t), value :: pe
       type(c_ptr), intent(inout) :: peer_ptr
+      !> `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC.
       integer(c_int32_t) :: answer
     end function nvshmemrs_ptr
 
     !> Whether `bytes` bytes at `ptr` lie within one live symmetric allocation of this PE: 1 or 0.
     !>
-    !> Local. OpenSHMEM 1.5 section 9.2.2 (`shmem_addr_accessible`).
+    !> Local.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.1.7 (`shmem_addr_accessible`).
     function nvshmemrs_is_symmetric(runtime, ptr, bytes, symmetric) result(answer) bind(C, &
         name="nvshmemrs_is_symmetric")
       import
@@ -1685,18 +1830,22 @@ module nvshmemrs_ffi
       type(c_ptr), value :: ptr
       integer(c_size_t), value :: bytes ! unsigned in C
       integer(c_int32_t), intent(inout) :: symmetric
+      !> `NVSHMEMRS_SUCCESS`, or an error: NOT_INITIALIZED, BAD_HANDLE, INVALID_VALUE for NULL in place of
+      !> `symmetric`.
       integer(c_int32_t) :: answer
     end function nvshmemrs_is_symmetric
 
     !> Where `ptr` lives: one of `nvshmemrs_memory`; an address outside the symmetric heap is an error.
     !>
     !> Local.
-    !> Errors: NOT_SYMMETRIC.
+    !>
+    !> @note OpenSHMEM does not have it.
     function nvshmemrs_memory_kind(runtime, ptr, kind) result(answer) bind(C, name="nvshmemrs_memory_kind")
       import
       integer(c_int64_t), value :: runtime ! unsigned in C
       type(c_ptr), value :: ptr
       integer(c_int32_t), intent(inout) :: kind
+      !> `NVSHMEMRS_SUCCESS`, or an error: NOT_SYMMETRIC.
       integer(c_int32_t) :: answer
     end function nvshmemrs_memory_kind
 
@@ -1705,10 +1854,13 @@ module nvshmemrs_ffi
     !> answer NOT_INITIALIZED.
     !>
     !> Local; never waits.
+    !>
+    !> @note OpenSHMEM does not have it.
     function nvshmemrs_heap_keep(runtime, mapping) result(answer) bind(C, name="nvshmemrs_heap_keep")
       import
       integer(c_int64_t), value :: runtime ! unsigned in C
       integer(c_int64_t), intent(inout) :: mapping ! unsigned in C
+      !> `NVSHMEMRS_SUCCESS`, or an error: NOT_INITIALIZED, BAD_HANDLE, INVALID_VALUE for NULL.
       integer(c_int32_t) :: answer
     end function nvshmemrs_heap_keep
 
@@ -1716,53 +1868,71 @@ module nvshmemrs_ffi
     !> back. 0 does nothing.
     !>
     !> Local; needs no runtime.
+    !>
+    !> @note OpenSHMEM does not have it.
     function nvshmemrs_heap_drop(mapping) result(answer) bind(C, name="nvshmemrs_heap_drop")
       import
       integer(c_int64_t), value :: mapping ! unsigned in C
+      !> `NVSHMEMRS_SUCCESS`, or an error: BAD_HANDLE.
       integer(c_int32_t) :: answer
     end function nvshmemrs_heap_drop
 
     !> The number of the ABI: it changes when a program built against an older header must be rebuilt.
     !>
     !> Local; needs no runtime.
+    !>
+    !> @note OpenSHMEM does not have it.
     function nvshmemrs_abi_version() result(answer) bind(C, name="nvshmemrs_abi_version")
       import
+      !> 
       integer(c_int32_t) :: answer ! unsigned in C
     end function nvshmemrs_abi_version
 
     !> A hash over every function, struct, enum and constant of this ABI. Bindings compare it at load.
     !>
     !> Local; needs no runtime.
+    !>
+    !> @note OpenSHMEM does not have it.
     function nvshmemrs_api_hash() result(answer) bind(C, name="nvshmemrs_api_hash")
       import
+      !> 
       integer(c_int64_t) :: answer ! unsigned in C
     end function nvshmemrs_api_hash
 
     !> The library's version, as in its changelog.
     !>
-    !> Local; needs no runtime. Each output may be NULL. NVSHMEM `nvshmemx_vendor_get_version_info`.
+    !> Local; needs no runtime. Each output may be NULL.
+    !>
+    !> @note NVSHMEM `nvshmemx_vendor_get_version_info`.
     function nvshmemrs_version(major, minor, patch) result(answer) bind(C, name="nvshmemrs_version")
       import
       integer(c_int32_t), intent(inout), optional :: major
       integer(c_int32_t), intent(inout), optional :: minor
       integer(c_int32_t), intent(inout), optional :: patch
+      !> `NVSHMEMRS_SUCCESS`.
       integer(c_int32_t) :: answer
     end function nvshmemrs_version
 
     !> The library's name and version, for people. NUL-terminated, static.
     !>
-    !> Local; needs no runtime. OpenSHMEM 1.5 section 9.1.8 (`shmem_info_get_name`).
+    !> Local; needs no runtime.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.1.10 (`shmem_info_get_name`).
     function nvshmemrs_name() result(answer) bind(C, name="nvshmemrs_name")
       import
+      !> 
       type(c_ptr) :: answer
     end function nvshmemrs_name
 
     !> One sentence for a status. NUL-terminated, static; never NULL.
     !>
-    !> Local; needs no runtime. NVSHMEM `nvshmemx_status_string`.
+    !> Local; needs no runtime.
+    !>
+    !> @note NVSHMEM `nvshmemx_status_string`.
     function nvshmemrs_status_string(status) result(answer) bind(C, name="nvshmemrs_status_string")
       import
       integer(c_int32_t), value :: status
+      !> 
       type(c_ptr) :: answer
     end function nvshmemrs_status_string
 
@@ -1770,8 +1940,11 @@ module nvshmemrs_ffi
     !> must be. NUL-terminated; never NULL; valid until the next call that fails on this thread.
     !>
     !> Local; needs no runtime.
+    !>
+    !> @note OpenSHMEM does not have it.
     function nvshmemrs_last_error() result(answer) bind(C, name="nvshmemrs_last_error")
       import
+      !> 
       type(c_ptr) :: answer
     end function nvshmemrs_last_error
 
@@ -1779,38 +1952,50 @@ module nvshmemrs_ffi
     !> is one of `nvshmemrs_language`; another number stands for C.
     !>
     !> Local; needs no runtime.
+    !>
+    !> @note OpenSHMEM does not have it.
     function nvshmemrs_last_error_in(language) result(answer) bind(C, name="nvshmemrs_last_error_in")
       import
       integer(c_int32_t), value :: language
+      !> 
       type(c_ptr) :: answer
     end function nvshmemrs_last_error_in
 
     !> How many threads of a PE may call at a time. The answer is one of `nvshmemrs_thread`: MULTIPLE, which means
     !> any thread at any time, with one collective per team at a time.
     !>
-    !> Local; needs no runtime. OpenSHMEM 1.5 section 9.2.2 (`shmem_query_thread`).
+    !> Local; needs no runtime.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.2.2 (`shmem_query_thread`).
     function nvshmemrs_thread_support() result(answer) bind(C, name="nvshmemrs_thread_support")
       import
+      !> 
       integer(c_int32_t) :: answer
     end function nvshmemrs_thread_support
 
     !> Orders this PE's puts, atomic operations and signals to each PE: those before the fence are visible there
     !> before those after it.
     !>
-    !> Local. Does not wait for completion. OpenSHMEM 1.5 section 9.11.1 (`shmem_fence`).
+    !> Local. Does not wait for completion.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.11.1 (`shmem_fence`).
     function nvshmemrs_fence(runtime) result(answer) bind(C, name="nvshmemrs_fence")
       import
       integer(c_int64_t), value :: runtime ! unsigned in C
+      !> `NVSHMEMRS_SUCCESS`, or an error: NOT_INITIALIZED, BAD_HANDLE.
       integer(c_int32_t) :: answer
     end function nvshmemrs_fence
 
     !> Completes this PE's operations, non-blocking ones too: their data is visible to every PE, and their local
     !> buffers may be reused.
     !>
-    !> Local. OpenSHMEM 1.5 section 9.11.2 (`shmem_quiet`).
+    !> Local.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.11.2 (`shmem_quiet`).
     function nvshmemrs_quiet(runtime) result(answer) bind(C, name="nvshmemrs_quiet")
       import
       integer(c_int64_t), value :: runtime ! unsigned in C
+      !> `NVSHMEMRS_SUCCESS`, or an error: NOT_INITIALIZED, BAD_HANDLE.
       integer(c_int32_t) :: answer
     end function nvshmemrs_quiet
 
@@ -1819,9 +2004,9 @@ module nvshmemrs_ffi
     !>
     !> Local: only the caller waits; may be queued on a stream. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of
     !> `nvshmemrs_dtype`: an integer, float or double; `ivar` must be aligned to its size. `value` is read once, when
-    !> the call begins, and may be reused on return, also if it is queued. OpenSHMEM 1.5 section 9.10.1
-    !> (`shmem_wait_until`).
-    !> Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+    !> the call begins, and may be reused on return, also if it is queued.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.10.1 (`shmem_wait_until`).
     function nvshmemrs_wait_until(runtime, ivar, cmp, value, dtype) result(answer) bind(C, &
         name="nvshmemrs_wait_until")
       import
@@ -1830,6 +2015,8 @@ module nvshmemrs_ffi
       integer(c_int32_t), value :: cmp
       type(c_ptr), value :: value
       integer(c_int32_t), value :: dtype
+      !> `NVSHMEMRS_SUCCESS`, or an error: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS,
+      !> INVALID_VALUE.
       integer(c_int32_t) :: answer
     end function nvshmemrs_wait_until
 
@@ -1838,8 +2025,9 @@ module nvshmemrs_ffi
     !>
     !> Local; never waits. Given a stream, it returns when the stream has run it. `cmp` is one of `nvshmemrs_cmp`,
     !> `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivar` must be aligned to its size. `value`
-    !> is read once, when the call begins. OpenSHMEM 1.5 section 9.10.8 (`shmem_test`).
-    !> Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+    !> is read once, when the call begins.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.10.8 (`shmem_test`).
     function nvshmemrs_test(runtime, ivar, cmp, value, dtype, result) result(answer) bind(C, name="nvshmemrs_test")
       import
       integer(c_int64_t), value :: runtime ! unsigned in C
@@ -1848,6 +2036,7 @@ module nvshmemrs_ffi
       type(c_ptr), value :: value
       integer(c_int32_t), value :: dtype
       integer(c_int32_t), intent(inout) :: result
+      !> `NVSHMEMRS_SUCCESS`, or an error: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
       integer(c_int32_t) :: answer
     end function nvshmemrs_test
 
@@ -1858,8 +2047,9 @@ module nvshmemrs_ffi
     !> Local: only the caller waits; may be queued on a stream. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of
     !> `nvshmemrs_dtype`: an integer, float or double; `ivars` must be aligned to its size. `status` may be NULL; a
     !> number other than 0 in it excludes the element. `value` and `status` are read once, when the call begins, and
-    !> may be reused on return, also if it is queued. OpenSHMEM 1.5 section 9.10.2 (`shmem_wait_until_all`).
-    !> Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+    !> may be reused on return, also if it is queued.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.10.2 (`shmem_wait_until_all`).
     function nvshmemrs_wait_until_all(runtime, ivars, count, status, cmp, value, dtype) result(answer) bind(C, &
         name="nvshmemrs_wait_until_all")
       import
@@ -1870,6 +2060,8 @@ module nvshmemrs_ffi
       integer(c_int32_t), value :: cmp
       type(c_ptr), value :: value
       integer(c_int32_t), value :: dtype
+      !> `NVSHMEMRS_SUCCESS`, or an error: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS,
+      !> INVALID_VALUE.
       integer(c_int32_t) :: answer
     end function nvshmemrs_wait_until_all
 
@@ -1881,8 +2073,9 @@ module nvshmemrs_ffi
     !> Local: only the caller waits. Given a stream, it returns when the stream has run it. `cmp` is one of
     !> `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars` must be aligned to
     !> its size. `status` may be NULL; a number other than 0 in it excludes the element. `value` and `status` are
-    !> read once, when the call begins. OpenSHMEM 1.5 section 9.10.3 (`shmem_wait_until_any`).
-    !> Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+    !> read once, when the call begins.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.10.3 (`shmem_wait_until_any`).
     function nvshmemrs_wait_until_any(runtime, ivars, count, status, cmp, value, dtype, &
         index) result(answer) bind(C, name="nvshmemrs_wait_until_any")
       import
@@ -1894,6 +2087,8 @@ module nvshmemrs_ffi
       type(c_ptr), value :: value
       integer(c_int32_t), value :: dtype
       integer(c_size_t), intent(inout) :: index ! unsigned in C
+      !> `NVSHMEMRS_SUCCESS`, or an error: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS,
+      !> INVALID_VALUE.
       integer(c_int32_t) :: answer
     end function nvshmemrs_wait_until_any
 
@@ -1905,9 +2100,9 @@ module nvshmemrs_ffi
     !> Local: only the caller waits. Given a stream, it returns when the stream has run it. `cmp` is one of
     !> `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars` must be aligned to
     !> its size. `status` may be NULL; a number other than 0 in it excludes the element. `value` and `status` are
-    !> read once, when the call begins. `indices` has room for `count` numbers. OpenSHMEM 1.5 section 9.10.4
-    !> (`shmem_wait_until_some`).
-    !> Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+    !> read once, when the call begins. `indices` has room for `count` numbers.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.10.4 (`shmem_wait_until_some`).
     function nvshmemrs_wait_until_some(runtime, ivars, count, indices, status, cmp, value, dtype, &
         found) result(answer) bind(C, name="nvshmemrs_wait_until_some")
       import
@@ -1920,6 +2115,8 @@ module nvshmemrs_ffi
       type(c_ptr), value :: value
       integer(c_int32_t), value :: dtype
       integer(c_size_t), intent(inout) :: found ! unsigned in C
+      !> `NVSHMEMRS_SUCCESS`, or an error: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS,
+      !> INVALID_VALUE.
       integer(c_int32_t) :: answer
     end function nvshmemrs_wait_until_some
 
@@ -1930,8 +2127,9 @@ module nvshmemrs_ffi
     !> Local; never waits. Given a stream, it returns when the stream has run it. `cmp` is one of `nvshmemrs_cmp`,
     !> `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars` must be aligned to its size.
     !> `status` may be NULL; a number other than 0 in it excludes the element. `value` and `status` are read once,
-    !> when the call begins. OpenSHMEM 1.5 section 9.10.9 (`shmem_test_all`).
-    !> Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+    !> when the call begins.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.10.9 (`shmem_test_all`).
     function nvshmemrs_test_all(runtime, ivars, count, status, cmp, value, dtype, result) result(answer) bind(C, &
         name="nvshmemrs_test_all")
       import
@@ -1943,6 +2141,7 @@ module nvshmemrs_ffi
       type(c_ptr), value :: value
       integer(c_int32_t), value :: dtype
       integer(c_int32_t), intent(inout) :: result
+      !> `NVSHMEMRS_SUCCESS`, or an error: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
       integer(c_int32_t) :: answer
     end function nvshmemrs_test_all
 
@@ -1954,8 +2153,9 @@ module nvshmemrs_ffi
     !> Local; never waits. Given a stream, it returns when the stream has run it. `cmp` is one of `nvshmemrs_cmp`,
     !> `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars` must be aligned to its size.
     !> `status` may be NULL; a number other than 0 in it excludes the element. `value` and `status` are read once,
-    !> when the call begins. OpenSHMEM 1.5 section 9.10.10 (`shmem_test_any`).
-    !> Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+    !> when the call begins.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.10.10 (`shmem_test_any`).
     function nvshmemrs_test_any(runtime, ivars, count, status, cmp, value, dtype, index) result(answer) bind(C, &
         name="nvshmemrs_test_any")
       import
@@ -1967,6 +2167,7 @@ module nvshmemrs_ffi
       type(c_ptr), value :: value
       integer(c_int32_t), value :: dtype
       integer(c_size_t), intent(inout) :: index ! unsigned in C
+      !> `NVSHMEMRS_SUCCESS`, or an error: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
       integer(c_int32_t) :: answer
     end function nvshmemrs_test_any
 
@@ -1977,9 +2178,9 @@ module nvshmemrs_ffi
     !> Local; never waits. Given a stream, it returns when the stream has run it. `cmp` is one of `nvshmemrs_cmp`,
     !> `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars` must be aligned to its size.
     !> `status` may be NULL; a number other than 0 in it excludes the element. `value` and `status` are read once,
-    !> when the call begins. `indices` has room for `count` numbers. OpenSHMEM 1.5 section 9.10.11
-    !> (`shmem_test_some`).
-    !> Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+    !> when the call begins. `indices` has room for `count` numbers.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.10.11 (`shmem_test_some`).
     function nvshmemrs_test_some(runtime, ivars, count, indices, status, cmp, value, dtype, &
         found) result(answer) bind(C, name="nvshmemrs_test_some")
       import
@@ -1992,6 +2193,7 @@ module nvshmemrs_ffi
       type(c_ptr), value :: value
       integer(c_int32_t), value :: dtype
       integer(c_size_t), intent(inout) :: found ! unsigned in C
+      !> `NVSHMEMRS_SUCCESS`, or an error: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
       integer(c_int32_t) :: answer
     end function nvshmemrs_test_some
 
@@ -2001,8 +2203,9 @@ module nvshmemrs_ffi
     !> Local: only the caller waits; may be queued on a stream. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of
     !> `nvshmemrs_dtype`: an integer, float or double; `ivars` must be aligned to its size. `status` may be NULL; a
     !> number other than 0 in it excludes the element. `values` and `status` are read once, when the call begins, and
-    !> may be reused on return, also if it is queued. OpenSHMEM 1.5 section 9.10.5 (`shmem_wait_until_all_vector`).
-    !> Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+    !> may be reused on return, also if it is queued.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.10.5 (`shmem_wait_until_all_vector`).
     function nvshmemrs_wait_until_all_vector(runtime, ivars, count, status, cmp, values, &
         dtype) result(answer) bind(C, name="nvshmemrs_wait_until_all_vector")
       import
@@ -2013,6 +2216,8 @@ module nvshmemrs_ffi
       integer(c_int32_t), value :: cmp
       type(c_ptr), value :: values
       integer(c_int32_t), value :: dtype
+      !> `NVSHMEMRS_SUCCESS`, or an error: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS,
+      !> INVALID_VALUE.
       integer(c_int32_t) :: answer
     end function nvshmemrs_wait_until_all_vector
 
@@ -2022,8 +2227,9 @@ module nvshmemrs_ffi
     !> Local: only the caller waits. Given a stream, it returns when the stream has run it. `cmp` is one of
     !> `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars` must be aligned to
     !> its size. `status` may be NULL; a number other than 0 in it excludes the element. `values` and `status` are
-    !> read once, when the call begins. OpenSHMEM 1.5 section 9.10.6 (`shmem_wait_until_any_vector`).
-    !> Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+    !> read once, when the call begins.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.10.6 (`shmem_wait_until_any_vector`).
     function nvshmemrs_wait_until_any_vector(runtime, ivars, count, status, cmp, values, dtype, &
         index) result(answer) bind(C, name="nvshmemrs_wait_until_any_vector")
       import
@@ -2035,6 +2241,8 @@ module nvshmemrs_ffi
       type(c_ptr), value :: values
       integer(c_int32_t), value :: dtype
       integer(c_size_t), intent(inout) :: index ! unsigned in C
+      !> `NVSHMEMRS_SUCCESS`, or an error: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS,
+      !> INVALID_VALUE.
       integer(c_int32_t) :: answer
     end function nvshmemrs_wait_until_any_vector
 
@@ -2044,9 +2252,9 @@ module nvshmemrs_ffi
     !> Local: only the caller waits. Given a stream, it returns when the stream has run it. `cmp` is one of
     !> `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars` must be aligned to
     !> its size. `status` may be NULL; a number other than 0 in it excludes the element. `values` and `status` are
-    !> read once, when the call begins. `indices` has room for `count` numbers. OpenSHMEM 1.5 section 9.10.7
-    !> (`shmem_wait_until_some_vector`).
-    !> Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+    !> read once, when the call begins. `indices` has room for `count` numbers.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.10.7 (`shmem_wait_until_some_vector`).
     function nvshmemrs_wait_until_some_vector(runtime, ivars, count, indices, status, cmp, values, dtype, &
         found) result(answer) bind(C, name="nvshmemrs_wait_until_some_vector")
       import
@@ -2059,6 +2267,8 @@ module nvshmemrs_ffi
       type(c_ptr), value :: values
       integer(c_int32_t), value :: dtype
       integer(c_size_t), intent(inout) :: found ! unsigned in C
+      !> `NVSHMEMRS_SUCCESS`, or an error: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS,
+      !> INVALID_VALUE.
       integer(c_int32_t) :: answer
     end function nvshmemrs_wait_until_some_vector
 
@@ -2068,8 +2278,9 @@ module nvshmemrs_ffi
     !> Local; never waits. Given a stream, it returns when the stream has run it. `cmp` is one of `nvshmemrs_cmp`,
     !> `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars` must be aligned to its size.
     !> `status` may be NULL; a number other than 0 in it excludes the element. `values` and `status` are read once,
-    !> when the call begins. OpenSHMEM 1.5 section 9.10.12 (`shmem_test_all_vector`).
-    !> Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+    !> when the call begins.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.10.12 (`shmem_test_all_vector`).
     function nvshmemrs_test_all_vector(runtime, ivars, count, status, cmp, values, dtype, &
         result) result(answer) bind(C, name="nvshmemrs_test_all_vector")
       import
@@ -2081,6 +2292,7 @@ module nvshmemrs_ffi
       type(c_ptr), value :: values
       integer(c_int32_t), value :: dtype
       integer(c_int32_t), intent(inout) :: result
+      !> `NVSHMEMRS_SUCCESS`, or an error: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
       integer(c_int32_t) :: answer
     end function nvshmemrs_test_all_vector
 
@@ -2090,8 +2302,9 @@ module nvshmemrs_ffi
     !> Local; never waits. Given a stream, it returns when the stream has run it. `cmp` is one of `nvshmemrs_cmp`,
     !> `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars` must be aligned to its size.
     !> `status` may be NULL; a number other than 0 in it excludes the element. `values` and `status` are read once,
-    !> when the call begins. OpenSHMEM 1.5 section 9.10.13 (`shmem_test_any_vector`).
-    !> Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+    !> when the call begins.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.10.13 (`shmem_test_any_vector`).
     function nvshmemrs_test_any_vector(runtime, ivars, count, status, cmp, values, dtype, &
         index) result(answer) bind(C, name="nvshmemrs_test_any_vector")
       import
@@ -2103,6 +2316,7 @@ module nvshmemrs_ffi
       type(c_ptr), value :: values
       integer(c_int32_t), value :: dtype
       integer(c_size_t), intent(inout) :: index ! unsigned in C
+      !> `NVSHMEMRS_SUCCESS`, or an error: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
       integer(c_int32_t) :: answer
     end function nvshmemrs_test_any_vector
 
@@ -2112,9 +2326,9 @@ module nvshmemrs_ffi
     !> Local; never waits. Given a stream, it returns when the stream has run it. `cmp` is one of `nvshmemrs_cmp`,
     !> `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars` must be aligned to its size.
     !> `status` may be NULL; a number other than 0 in it excludes the element. `values` and `status` are read once,
-    !> when the call begins. `indices` has room for `count` numbers. OpenSHMEM 1.5 section 9.10.14
-    !> (`shmem_test_some_vector`).
-    !> Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+    !> when the call begins. `indices` has room for `count` numbers.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.10.14 (`shmem_test_some_vector`).
     function nvshmemrs_test_some_vector(runtime, ivars, count, indices, status, cmp, values, dtype, &
         found) result(answer) bind(C, name="nvshmemrs_test_some_vector")
       import
@@ -2127,6 +2341,7 @@ module nvshmemrs_ffi
       type(c_ptr), value :: values
       integer(c_int32_t), value :: dtype
       integer(c_size_t), intent(inout) :: found ! unsigned in C
+      !> `NVSHMEMRS_SUCCESS`, or an error: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
       integer(c_int32_t) :: answer
     end function nvshmemrs_test_some_vector
 
@@ -2136,12 +2351,15 @@ module nvshmemrs_ffi
     !> `nvshmemrs_last_error` has: no heap is on that GPU, or as for `nvshmemrs_malloc`.
     !>
     !> Collective over TEAM_WORLD with the same `bytes`; includes a barrier. So every PE must ask its pool for the
-    !> same blocks in the same order.
+    !> same blocks in the same order. Returns when every PE has the memory.
+    !>
+    !> @note OpenSHMEM does not have it.
     function nvshmemrs_pool_alloc(bytes, device, cuda_stream) result(answer) bind(C, name="nvshmemrs_pool_alloc")
       import
       integer(c_size_t), value :: bytes ! unsigned in C
       integer(c_int32_t), value :: device
       type(c_ptr), value :: cuda_stream
+      !> 
       type(c_ptr) :: answer
     end function nvshmemrs_pool_alloc
 
@@ -2150,22 +2368,25 @@ module nvshmemrs_ffi
     !> goes with the last that is given back. NULL does nothing.
     !>
     !> Local; waits for the stream.
-    !> Errors: BAD_FREE for an address that no pool has; those of `nvshmemrs_stream_synchronize`.
+    !>
+    !> @note OpenSHMEM does not have it.
     function nvshmemrs_pool_free(ptr, bytes, device, cuda_stream) result(answer) bind(C, name="nvshmemrs_pool_free")
       import
       type(c_ptr), value :: ptr
       integer(c_size_t), value :: bytes ! unsigned in C
       integer(c_int32_t), value :: device
       type(c_ptr), value :: cuda_stream
+      !> `NVSHMEMRS_SUCCESS`, or an error: BAD_FREE for an address that no pool has; those of
+      !> `nvshmemrs_stream_synchronize`.
       integer(c_int32_t) :: answer
     end function nvshmemrs_pool_free
 
     !> Copies `bytes` bytes from local memory at `source` to the symmetric address `dest` on PE `pe`.
     !>
     !> One-sided; may be queued on a stream. Returns when `source` may be reused; the data is visible on `pe` after
-    !> quiet, barrier or a signal. `source` and `dest` may overlap on the same PE. OpenSHMEM 1.5 section 9.5.1
-    !> (`shmem_putmem`).
-    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS; nothing is written.
+    !> quiet, barrier or a signal. `source` and `dest` may overlap on the same PE.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.6.1 (`shmem_putmem`).
     function nvshmemrs_put(runtime, dest, source, bytes, pe) result(answer) bind(C, name="nvshmemrs_put")
       import
       integer(c_int64_t), value :: runtime ! unsigned in C
@@ -2173,14 +2394,15 @@ module nvshmemrs_ffi
       type(c_ptr), value :: source
       integer(c_size_t), value :: bytes ! unsigned in C
       integer(c_int32_t), value :: pe
+      !> `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS; nothing is written.
       integer(c_int32_t) :: answer
     end function nvshmemrs_put
 
     !> Copies `bytes` bytes from the symmetric address `source` on PE `pe` to local memory at `dest`.
     !>
-    !> One-sided; may be queued on a stream. Returns when the data is in `dest`. OpenSHMEM 1.5 section 9.5.4
-    !> (`shmem_getmem`).
-    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS; nothing is written.
+    !> One-sided; may be queued on a stream. Returns when the data is in `dest`.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.6.1 (`shmem_getmem`).
     function nvshmemrs_get(runtime, dest, source, bytes, pe) result(answer) bind(C, name="nvshmemrs_get")
       import
       integer(c_int64_t), value :: runtime ! unsigned in C
@@ -2188,13 +2410,15 @@ module nvshmemrs_ffi
       type(c_ptr), value :: source
       integer(c_size_t), value :: bytes ! unsigned in C
       integer(c_int32_t), value :: pe
+      !> `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS; nothing is written.
       integer(c_int32_t) :: answer
     end function nvshmemrs_get
 
     !> As `nvshmemrs_put`, but `source` may be reused only after `nvshmemrs_quiet`.
     !>
-    !> One-sided; may be queued on a stream. OpenSHMEM 1.5 section 9.6.1 (`shmem_putmem_nbi`).
-    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS; nothing is written.
+    !> One-sided; may be queued on a stream.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.6.2 (`shmem_putmem_nbi`).
     function nvshmemrs_put_nbi(runtime, dest, source, bytes, pe) result(answer) bind(C, name="nvshmemrs_put_nbi")
       import
       integer(c_int64_t), value :: runtime ! unsigned in C
@@ -2202,13 +2426,15 @@ module nvshmemrs_ffi
       type(c_ptr), value :: source
       integer(c_size_t), value :: bytes ! unsigned in C
       integer(c_int32_t), value :: pe
+      !> `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS; nothing is written.
       integer(c_int32_t) :: answer
     end function nvshmemrs_put_nbi
 
     !> As `nvshmemrs_get`, but the data is in `dest` only after `nvshmemrs_quiet`.
     !>
-    !> One-sided; may be queued on a stream. OpenSHMEM 1.5 section 9.6.2 (`shmem_getmem_nbi`).
-    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS; nothing is written.
+    !> One-sided; may be queued on a stream.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.6.2 (`shmem_getmem_nbi`).
     function nvshmemrs_get_nbi(runtime, dest, source, bytes, pe) result(answer) bind(C, name="nvshmemrs_get_nbi")
       import
       integer(c_int64_t), value :: runtime ! unsigned in C
@@ -2216,127 +2442,143 @@ module nvshmemrs_ffi
       type(c_ptr), value :: source
       integer(c_size_t), value :: bytes ! unsigned in C
       integer(c_int32_t), value :: pe
+      !> `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS; nothing is written.
       integer(c_int32_t) :: answer
     end function nvshmemrs_get_nbi
 
     !> Writes one 8-bit element to the symmetric address `dest` on PE `pe`, in one access.
     !>
     !> One-sided; may be queued on a stream. Visible on `pe` after quiet, barrier or a signal. `dest` must be aligned
-    !> to 1. OpenSHMEM 1.5 section 9.5.2 (`shmem_p`).
-    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    !> to 1.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.6.1 (`shmem_p`).
     function nvshmemrs_p8(runtime, dest, value, pe) result(answer) bind(C, name="nvshmemrs_p8")
       import
       integer(c_int64_t), value :: runtime ! unsigned in C
       type(c_ptr), value :: dest
       integer(c_int8_t), value :: value ! unsigned in C
       integer(c_int32_t), value :: pe
+      !> `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
       integer(c_int32_t) :: answer
     end function nvshmemrs_p8
 
     !> Reads one 8-bit element from the symmetric address `source` on PE `pe`, in one access.
     !>
-    !> One-sided. Given a stream, it returns when the stream has run it. `source` must be aligned to 1. OpenSHMEM 1.5
-    !> section 9.5.5 (`shmem_g`).
-    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+    !> One-sided. Given a stream, it returns when the stream has run it. `source` must be aligned to 1.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.6.1 (`shmem_g`).
     function nvshmemrs_g8(runtime, source, pe, value) result(answer) bind(C, name="nvshmemrs_g8")
       import
       integer(c_int64_t), value :: runtime ! unsigned in C
       type(c_ptr), value :: source
       integer(c_int32_t), value :: pe
       integer(c_int8_t), intent(inout) :: value ! unsigned in C
+      !> `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
       integer(c_int32_t) :: answer
     end function nvshmemrs_g8
 
     !> Writes one 16-bit element to the symmetric address `dest` on PE `pe`, in one access.
     !>
     !> One-sided; may be queued on a stream. Visible on `pe` after quiet, barrier or a signal. `dest` must be aligned
-    !> to 2. OpenSHMEM 1.5 section 9.5.2 (`shmem_p`).
-    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    !> to 2.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.6.1 (`shmem_p`).
     function nvshmemrs_p16(runtime, dest, value, pe) result(answer) bind(C, name="nvshmemrs_p16")
       import
       integer(c_int64_t), value :: runtime ! unsigned in C
       type(c_ptr), value :: dest
       integer(c_int16_t), value :: value ! unsigned in C
       integer(c_int32_t), value :: pe
+      !> `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
       integer(c_int32_t) :: answer
     end function nvshmemrs_p16
 
     !> Reads one 16-bit element from the symmetric address `source` on PE `pe`, in one access.
     !>
-    !> One-sided. Given a stream, it returns when the stream has run it. `source` must be aligned to 2. OpenSHMEM 1.5
-    !> section 9.5.5 (`shmem_g`).
-    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+    !> One-sided. Given a stream, it returns when the stream has run it. `source` must be aligned to 2.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.6.1 (`shmem_g`).
     function nvshmemrs_g16(runtime, source, pe, value) result(answer) bind(C, name="nvshmemrs_g16")
       import
       integer(c_int64_t), value :: runtime ! unsigned in C
       type(c_ptr), value :: source
       integer(c_int32_t), value :: pe
       integer(c_int16_t), intent(inout) :: value ! unsigned in C
+      !> `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
       integer(c_int32_t) :: answer
     end function nvshmemrs_g16
 
     !> Writes one 32-bit element to the symmetric address `dest` on PE `pe`, in one access.
     !>
     !> One-sided; may be queued on a stream. Visible on `pe` after quiet, barrier or a signal. `dest` must be aligned
-    !> to 4. OpenSHMEM 1.5 section 9.5.2 (`shmem_p`).
-    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    !> to 4.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.6.1 (`shmem_p`).
     function nvshmemrs_p32(runtime, dest, value, pe) result(answer) bind(C, name="nvshmemrs_p32")
       import
       integer(c_int64_t), value :: runtime ! unsigned in C
       type(c_ptr), value :: dest
       integer(c_int32_t), value :: value ! unsigned in C
       integer(c_int32_t), value :: pe
+      !> `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
       integer(c_int32_t) :: answer
     end function nvshmemrs_p32
 
     !> Reads one 32-bit element from the symmetric address `source` on PE `pe`, in one access.
     !>
-    !> One-sided. Given a stream, it returns when the stream has run it. `source` must be aligned to 4. OpenSHMEM 1.5
-    !> section 9.5.5 (`shmem_g`).
-    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+    !> One-sided. Given a stream, it returns when the stream has run it. `source` must be aligned to 4.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.6.1 (`shmem_g`).
     function nvshmemrs_g32(runtime, source, pe, value) result(answer) bind(C, name="nvshmemrs_g32")
       import
       integer(c_int64_t), value :: runtime ! unsigned in C
       type(c_ptr), value :: source
       integer(c_int32_t), value :: pe
       integer(c_int32_t), intent(inout) :: value ! unsigned in C
+      !> `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
       integer(c_int32_t) :: answer
     end function nvshmemrs_g32
 
     !> Writes one 64-bit element to the symmetric address `dest` on PE `pe`, in one access.
     !>
     !> One-sided; may be queued on a stream. Visible on `pe` after quiet, barrier or a signal. `dest` must be aligned
-    !> to 8. OpenSHMEM 1.5 section 9.5.2 (`shmem_p`).
-    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    !> to 8.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.6.1 (`shmem_p`).
     function nvshmemrs_p64(runtime, dest, value, pe) result(answer) bind(C, name="nvshmemrs_p64")
       import
       integer(c_int64_t), value :: runtime ! unsigned in C
       type(c_ptr), value :: dest
       integer(c_int64_t), value :: value ! unsigned in C
       integer(c_int32_t), value :: pe
+      !> `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
       integer(c_int32_t) :: answer
     end function nvshmemrs_p64
 
     !> Reads one 64-bit element from the symmetric address `source` on PE `pe`, in one access.
     !>
-    !> One-sided. Given a stream, it returns when the stream has run it. `source` must be aligned to 8. OpenSHMEM 1.5
-    !> section 9.5.5 (`shmem_g`).
-    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+    !> One-sided. Given a stream, it returns when the stream has run it. `source` must be aligned to 8.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.6.1 (`shmem_g`).
     function nvshmemrs_g64(runtime, source, pe, value) result(answer) bind(C, name="nvshmemrs_g64")
       import
       integer(c_int64_t), value :: runtime ! unsigned in C
       type(c_ptr), value :: source
       integer(c_int32_t), value :: pe
       integer(c_int64_t), intent(inout) :: value ! unsigned in C
+      !> `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
       integer(c_int32_t) :: answer
     end function nvshmemrs_g64
 
     !> Fills `attr` with the defaults, version word included.
     !>
     !> Local; needs no runtime.
+    !>
+    !> @note OpenSHMEM does not have it.
     function nvshmemrs_init_attr_default(attr) result(answer) bind(C, name="nvshmemrs_init_attr_default")
       import
       type(nvshmemrs_init_attr_t), intent(inout) :: attr
+      !> `NVSHMEMRS_SUCCESS`, or an error: INVALID_VALUE for NULL.
       integer(c_int32_t) :: answer
     end function nvshmemrs_init_attr_default
 
@@ -2344,29 +2586,34 @@ module nvshmemrs_ffi
     !> without any of them the caller is the only PE.
     !>
     !> Collective over all PEs of the job. `attr` may be NULL. Returns when every PE has joined and can be reached.
-    !> OpenSHMEM 1.5 section 9.1.1 (`shmem_init`).
-    !> Errors: BOOTSTRAP with what was tried and who is missing, TIMEOUT, NOT_SUPPORTED, OUT_OF_MEMORY.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.1.1 (`shmem_init`).
     function nvshmemrs_init(attr, runtime) result(answer) bind(C, name="nvshmemrs_init")
       import
       type(nvshmemrs_init_attr_t), intent(in), optional :: attr
       integer(c_int64_t), intent(inout) :: runtime ! unsigned in C
+      !> `NVSHMEMRS_SUCCESS`, or an error: BOOTSTRAP with what was tried and who is missing, TIMEOUT, NOT_SUPPORTED,
+      !> OUT_OF_MEMORY.
       integer(c_int32_t) :: answer
     end function nvshmemrs_init
 
     !> Makes a unique id. One PE makes it, the caller hands it to the others by any means.
     !>
-    !> Local; needs no runtime. NVSHMEM `nvshmemx_get_uniqueid`.
+    !> Local; needs no runtime.
+    !>
+    !> @note NVSHMEM `nvshmemx_get_uniqueid`.
     function nvshmemrs_unique_id_new(id) result(answer) bind(C, name="nvshmemrs_unique_id_new")
       import
       type(nvshmemrs_unique_id_t), intent(inout) :: id
+      !> `NVSHMEMRS_SUCCESS`, or an error: INVALID_VALUE for NULL, SYSTEM.
       integer(c_int32_t) :: answer
     end function nvshmemrs_unique_id_new
 
     !> Joins the job that `id` names, as PE `pe` of `n_pes`. The PEs are processes of one host, or threads of them.
     !>
-    !> Collective over all PEs of the job. `attr` may be NULL. NVSHMEM `nvshmemx_init_attr` with
-    !> `NVSHMEMX_INIT_WITH_UNIQUEID`.
-    !> Errors: PE_RANGE, BOOTSTRAP with who is missing or who was refused and why, TIMEOUT.
+    !> Collective over all PEs of the job. `attr` may be NULL. Returns when every PE has joined and can be reached.
+    !>
+    !> @note NVSHMEM `nvshmemx_init_attr` with `NVSHMEMX_INIT_WITH_UNIQUEID`.
     function nvshmemrs_init_unique_id(id, pe, n_pes, attr, runtime) result(answer) bind(C, &
         name="nvshmemrs_init_unique_id")
       import
@@ -2375,38 +2622,49 @@ module nvshmemrs_ffi
       integer(c_int32_t), value :: n_pes
       type(nvshmemrs_init_attr_t), intent(in), optional :: attr
       integer(c_int64_t), intent(inout) :: runtime ! unsigned in C
+      !> `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, BOOTSTRAP with who is missing or who was refused and why,
+      !> TIMEOUT.
       integer(c_int32_t) :: answer
     end function nvshmemrs_init_unique_id
 
     !> Makes a job of `n_pes` PEs that are threads of this process. Each thread then joins it.
     !>
     !> Local; needs no runtime. `attr` may be NULL; it holds for all PEs of the job.
+    !>
+    !> @note OpenSHMEM does not have it.
     function nvshmemrs_local_job_new(n_pes, attr, job) result(answer) bind(C, name="nvshmemrs_local_job_new")
       import
       integer(c_int32_t), value :: n_pes
       type(nvshmemrs_init_attr_t), intent(in), optional :: attr
       integer(c_int64_t), intent(inout) :: job ! unsigned in C
+      !> `NVSHMEMRS_SUCCESS`, or an error: INVALID_VALUE, NOT_SUPPORTED.
       integer(c_int32_t) :: answer
     end function nvshmemrs_local_job_new
 
     !> Joins a local job as PE `pe`; the calling thread is that PE from now on.
     !>
-    !> Collective over all PEs of the job.
-    !> Errors: BAD_HANDLE, PE_RANGE, INVALID_VALUE when that PE has joined already, TIMEOUT.
+    !> Collective over all PEs of the job. Returns when every PE has joined and can be reached.
+    !>
+    !> @note OpenSHMEM does not have it.
     function nvshmemrs_local_job_join(job, pe, runtime) result(answer) bind(C, name="nvshmemrs_local_job_join")
       import
       integer(c_int64_t), value :: job ! unsigned in C
       integer(c_int32_t), value :: pe
       integer(c_int64_t), intent(inout) :: runtime ! unsigned in C
+      !> `NVSHMEMRS_SUCCESS`, or an error: BAD_HANDLE, PE_RANGE, INVALID_VALUE when that PE has joined already,
+      !> TIMEOUT.
       integer(c_int32_t) :: answer
     end function nvshmemrs_local_job_join
 
     !> Forgets a local job. PEs that have joined are not affected. 0 does nothing.
     !>
     !> Local.
+    !>
+    !> @note OpenSHMEM does not have it.
     function nvshmemrs_local_job_free(job) result(answer) bind(C, name="nvshmemrs_local_job_free")
       import
       integer(c_int64_t), value :: job ! unsigned in C
+      !> `NVSHMEMRS_SUCCESS`, or an error: BAD_HANDLE.
       integer(c_int32_t) :: answer
     end function nvshmemrs_local_job_free
 
@@ -2415,10 +2673,13 @@ module nvshmemrs_ffi
     !> another PE died. 0 does nothing. Init may be called again.
     !>
     !> Collective over TEAM_WORLD. No other thread of this PE may be inside a call with this runtime; from an
-    !> interrupt hook the answer is BUSY. OpenSHMEM 1.5 section 9.1.4 (`shmem_finalize`).
+    !> interrupt hook the answer is BUSY. Returns when every PE has called it.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.1.4 (`shmem_finalize`).
     function nvshmemrs_finalize(runtime) result(answer) bind(C, name="nvshmemrs_finalize")
       import
       integer(c_int64_t), value :: runtime ! unsigned in C
+      !> `NVSHMEMRS_SUCCESS`, or an error: BUSY, PE_DIED, TIMEOUT, INTERRUPTED, MISMATCH, BAD_HANDLE.
       integer(c_int32_t) :: answer
     end function nvshmemrs_finalize
 
@@ -2427,39 +2688,51 @@ module nvshmemrs_ffi
     !> Local: it never waits. The handle and all symmetric addresses of this runtime are invalid afterwards. Other
     !> threads of this PE may be inside calls with it: their waits end with PE_DIED, and they must have returned
     !> before this process calls init again.
+    !>
+    !> @note OpenSHMEM does not have it.
     function nvshmemrs_leave(runtime) result(answer) bind(C, name="nvshmemrs_leave")
       import
       integer(c_int64_t), value :: runtime ! unsigned in C
+      !> `NVSHMEMRS_SUCCESS`, or an error: BAD_HANDLE.
       integer(c_int32_t) :: answer
     end function nvshmemrs_leave
 
     !> This PE's number, 0 to `n_pes` - 1.
     !>
-    !> Local. OpenSHMEM 1.5 section 9.1.5 (`shmem_my_pe`).
+    !> Local.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.1.2 (`shmem_my_pe`).
     function nvshmemrs_my_pe(runtime, pe) result(answer) bind(C, name="nvshmemrs_my_pe")
       import
       integer(c_int64_t), value :: runtime ! unsigned in C
       integer(c_int32_t), intent(inout) :: pe
+      !> `NVSHMEMRS_SUCCESS`, or an error: NOT_INITIALIZED, BAD_HANDLE, INVALID_VALUE for NULL.
       integer(c_int32_t) :: answer
     end function nvshmemrs_my_pe
 
     !> The GPU that this PE uses, as this process counts them; -1 if the heap is in host memory.
     !>
     !> Local.
+    !>
+    !> @note OpenSHMEM does not have it.
     function nvshmemrs_device(runtime, device) result(answer) bind(C, name="nvshmemrs_device")
       import
       integer(c_int64_t), value :: runtime ! unsigned in C
       integer(c_int32_t), intent(inout) :: device
+      !> `NVSHMEMRS_SUCCESS`, or an error: NOT_INITIALIZED, BAD_HANDLE, INVALID_VALUE for NULL.
       integer(c_int32_t) :: answer
     end function nvshmemrs_device
 
     !> The number of PEs in the job.
     !>
-    !> Local. OpenSHMEM 1.5 section 9.1.6 (`shmem_n_pes`).
+    !> Local.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.1.3 (`shmem_n_pes`).
     function nvshmemrs_n_pes(runtime, n_pes) result(answer) bind(C, name="nvshmemrs_n_pes")
       import
       integer(c_int64_t), value :: runtime ! unsigned in C
       integer(c_int32_t), intent(inout) :: n_pes
+      !> `NVSHMEMRS_SUCCESS`, or an error: NOT_INITIALIZED, BAD_HANDLE, INVALID_VALUE for NULL.
       integer(c_int32_t) :: answer
     end function nvshmemrs_n_pes
 
@@ -2467,9 +2740,12 @@ module nvshmemrs_ffi
     !> number, FORKED).
     !>
     !> Local; never waits.
+    !>
+    !> @note OpenSHMEM does not have it.
     function nvshmemrs_runtime_check(runtime) result(answer) bind(C, name="nvshmemrs_runtime_check")
       import
       integer(c_int64_t), value :: runtime ! unsigned in C
+      !> `NVSHMEMRS_SUCCESS`, or an error: NOT_INITIALIZED, BAD_HANDLE, and those that it looks for.
       integer(c_int32_t) :: answer
     end function nvshmemrs_runtime_check
 
@@ -2477,19 +2753,24 @@ module nvshmemrs_ffi
     !> from a signal handler: it allocates nothing and leaves the last error alone.
     !>
     !> Local; never waits.
-    !> Errors: NOT_INITIALIZED.
+    !>
+    !> @note OpenSHMEM does not have it.
     function nvshmemrs_interrupt(runtime) result(answer) bind(C, name="nvshmemrs_interrupt")
       import
       integer(c_int64_t), value :: runtime ! unsigned in C
+      !> `NVSHMEMRS_SUCCESS`, or an error: NOT_INITIALIZED.
       integer(c_int32_t) :: answer
     end function nvshmemrs_interrupt
 
     !> Lets this PE wait again after `nvshmemrs_interrupt`.
     !>
     !> Local; never waits.
+    !>
+    !> @note OpenSHMEM does not have it.
     function nvshmemrs_interrupt_clear(runtime) result(answer) bind(C, name="nvshmemrs_interrupt_clear")
       import
       integer(c_int64_t), value :: runtime ! unsigned in C
+      !> `NVSHMEMRS_SUCCESS`, or an error: NOT_INITIALIZED, BAD_HANDLE.
       integer(c_int32_t) :: answer
     end function nvshmemrs_interrupt_clear
 
@@ -2498,10 +2779,13 @@ module nvshmemrs_ffi
     !> hook. NULL removes it.
     !>
     !> Local; needs no runtime. `user` is passed through and must stay valid.
+    !>
+    !> @note OpenSHMEM does not have it.
     function nvshmemrs_init_interrupt_hook(hook, user) result(answer) bind(C, name="nvshmemrs_init_interrupt_hook")
       import
       type(c_funptr), value :: hook
       type(c_ptr), value :: user
+      !> `NVSHMEMRS_SUCCESS`.
       integer(c_int32_t) :: answer
     end function nvshmemrs_init_interrupt_hook
 
@@ -2510,20 +2794,23 @@ module nvshmemrs_ffi
     !> handling (Python) use it.
     !>
     !> Local; `user` is passed through and must stay valid.
+    !>
+    !> @note OpenSHMEM does not have it.
     function nvshmemrs_interrupt_hook(runtime, hook, user) result(answer) bind(C, name="nvshmemrs_interrupt_hook")
       import
       integer(c_int64_t), value :: runtime ! unsigned in C
       type(c_funptr), value :: hook
       type(c_ptr), value :: user
+      !> `NVSHMEMRS_SUCCESS`, or an error: NOT_INITIALIZED, BAD_HANDLE.
       integer(c_int32_t) :: answer
     end function nvshmemrs_interrupt_hook
 
     !> Copies `bytes` bytes from local memory at `source` to the symmetric address `dest` on PE `pe`, then updates
     !> the signal at the symmetric address `signal` there: who sees the signal sees the data.
     !>
-    !> One-sided. Returns when `source` may be reused. `signal_op` is one of `nvshmemrs_signal_op`. OpenSHMEM 1.5
-    !> section 9.8.3 (`shmem_putmem_signal`).
-    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    !> One-sided. Returns when `source` may be reused. `signal_op` is one of `nvshmemrs_signal_op`.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.8.3 (`shmem_putmem_signal`).
     function nvshmemrs_put_signal(runtime, dest, source, bytes, signal, value, signal_op, pe) result(answer) bind(C, &
         name="nvshmemrs_put_signal")
       import
@@ -2535,14 +2822,15 @@ module nvshmemrs_ffi
       integer(c_int64_t), value :: value ! unsigned in C
       integer(c_int32_t), value :: signal_op
       integer(c_int32_t), value :: pe
+      !> `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
       integer(c_int32_t) :: answer
     end function nvshmemrs_put_signal
 
     !> As `nvshmemrs_put_signal`, but `source` may be reused only after `nvshmemrs_quiet`.
     !>
-    !> One-sided. `signal_op` is one of `nvshmemrs_signal_op`. OpenSHMEM 1.5 section 9.8.4
-    !> (`shmem_putmem_signal_nbi`).
-    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    !> One-sided. `signal_op` is one of `nvshmemrs_signal_op`. Complete after `nvshmemrs_quiet`.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.8.4 (`shmem_putmem_signal_nbi`).
     function nvshmemrs_put_signal_nbi(runtime, dest, source, bytes, signal, value, signal_op, &
         pe) result(answer) bind(C, name="nvshmemrs_put_signal_nbi")
       import
@@ -2554,13 +2842,16 @@ module nvshmemrs_ffi
       integer(c_int64_t), value :: value ! unsigned in C
       integer(c_int32_t), value :: signal_op
       integer(c_int32_t), value :: pe
+      !> `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
       integer(c_int32_t) :: answer
     end function nvshmemrs_put_signal_nbi
 
     !> Updates the signal at the symmetric address `signal` on PE `pe`, after all earlier puts of this PE to that PE.
     !>
-    !> One-sided. `signal_op` is one of `nvshmemrs_signal_op`. NVSHMEM `nvshmemx_signal_op`.
-    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    !> One-sided. `signal_op` is one of `nvshmemrs_signal_op`. Visible on `pe` after all earlier puts; complete after
+    !> quiet or barrier.
+    !>
+    !> @note NVSHMEM `nvshmemx_signal_op`.
     function nvshmemrs_signal_op(runtime, signal, value, signal_op, pe) result(answer) bind(C, &
         name="nvshmemrs_signal_op")
       import
@@ -2569,15 +2860,16 @@ module nvshmemrs_ffi
       integer(c_int64_t), value :: value ! unsigned in C
       integer(c_int32_t), value :: signal_op
       integer(c_int32_t), value :: pe
+      !> `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
       integer(c_int32_t) :: answer
     end function nvshmemrs_signal_op
 
     !> Waits until this PE's copy of the signal at `signal` compares to `value` as `cmp` says, and gives the value
     !> that did. What the sender put before the signal is visible on return.
     !>
-    !> Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`; `seen` may be NULL. OpenSHMEM 1.5 section
-    !> 9.10.15 (`shmem_signal_wait_until`).
-    !> Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+    !> Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`; `seen` may be NULL.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.10.15 (`shmem_signal_wait_until`).
     function nvshmemrs_signal_wait(runtime, signal, cmp, value, seen) result(answer) bind(C, &
         name="nvshmemrs_signal_wait")
       import
@@ -2586,18 +2878,22 @@ module nvshmemrs_ffi
       integer(c_int32_t), value :: cmp
       integer(c_int64_t), value :: value ! unsigned in C
       integer(c_int64_t), intent(inout), optional :: seen ! unsigned in C
+      !> `NVSHMEMRS_SUCCESS`, or an error: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS,
+      !> INVALID_VALUE.
       integer(c_int32_t) :: answer
     end function nvshmemrs_signal_wait
 
     !> Reads this PE's copy of the signal at `signal`. What the sender put before that value is visible on return.
     !>
-    !> Local; never waits. OpenSHMEM 1.5 section 9.8.5 (`shmem_signal_fetch`).
-    !> Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+    !> Local; never waits.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.8.5 (`shmem_signal_fetch`).
     function nvshmemrs_signal_fetch(runtime, signal, value) result(answer) bind(C, name="nvshmemrs_signal_fetch")
       import
       integer(c_int64_t), value :: runtime ! unsigned in C
       type(c_ptr), value :: signal
       integer(c_int64_t), intent(inout) :: value ! unsigned in C
+      !> `NVSHMEMRS_SUCCESS`, or an error: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
       integer(c_int32_t) :: answer
     end function nvshmemrs_signal_fetch
 
@@ -2607,11 +2903,14 @@ module nvshmemrs_ffi
     !> neither setting it is never called.
     !>
     !> Local; `user` is passed through and must stay valid.
+    !>
+    !> @note OpenSHMEM does not have it.
     function nvshmemrs_site_hook(runtime, hook, user) result(answer) bind(C, name="nvshmemrs_site_hook")
       import
       integer(c_int64_t), value :: runtime ! unsigned in C
       type(c_funptr), value :: hook
       type(c_ptr), value :: user
+      !> `NVSHMEMRS_SUCCESS`, or an error: NOT_INITIALIZED, BAD_HANDLE.
       integer(c_int32_t) :: answer
     end function nvshmemrs_site_hook
 
@@ -2623,7 +2922,8 @@ module nvshmemrs_ffi
     !> for other memory, it does nothing.
     !>
     !> Local; never waits. Where the PEs are threads of one process, those of the threads that have joined are seen.
-    !> Errors: INVALID_VALUE.
+    !>
+    !> @note OpenSHMEM does not have it.
     function nvshmemrs_check_access(address, bytes, access, place) result(answer) bind(C, &
         name="nvshmemrs_check_access")
       import
@@ -2631,6 +2931,7 @@ module nvshmemrs_ffi
       integer(c_size_t), value :: bytes ! unsigned in C
       integer(c_int32_t), value :: access
       type(c_ptr), value :: place
+      !> `NVSHMEMRS_SUCCESS`, or an error: INVALID_VALUE.
       integer(c_int32_t) :: answer
     end function nvshmemrs_check_access
 
@@ -2649,11 +2950,13 @@ module nvshmemrs_ffi
     !> that wait for the stream, are an error then (NOT_SUPPORTED).
     !>
     !> Local. Free it with `nvshmemrs_stream_free`; finalize ends those that are left, after what is queued.
-    !> Errors: SYSTEM.
+    !>
+    !> @note OpenSHMEM does not have it.
     function nvshmemrs_stream_new(runtime, stream) result(answer) bind(C, name="nvshmemrs_stream_new")
       import
       integer(c_int64_t), value :: runtime ! unsigned in C
       integer(c_int64_t), intent(inout) :: stream ! unsigned in C
+      !> `NVSHMEMRS_SUCCESS`, or an error: SYSTEM.
       integer(c_int32_t) :: answer
     end function nvshmemrs_stream_new
 
@@ -2663,13 +2966,16 @@ module nvshmemrs_ffi
     !> Local. The `cudaStream_t` must exist until the handle is freed with `nvshmemrs_stream_free`, which waits for
     !> what is on it, or let go with `nvshmemrs_stream_release`. Graphs with calls in them must have run for the last
     !> time before finalize.
-    !> Errors: NOT_SUPPORTED on host memory, INVALID_VALUE for a stream of another GPU or context, CUDA.
+    !>
+    !> @note OpenSHMEM does not have it.
     function nvshmemrs_stream_from_cuda(runtime, cuda_stream, stream) result(answer) bind(C, &
         name="nvshmemrs_stream_from_cuda")
       import
       integer(c_int64_t), value :: runtime ! unsigned in C
       type(c_ptr), value :: cuda_stream
       integer(c_int64_t), intent(inout) :: stream ! unsigned in C
+      !> `NVSHMEMRS_SUCCESS`, or an error: NOT_SUPPORTED on host memory, INVALID_VALUE for a stream of another GPU or
+      !> context, CUDA.
       integer(c_int32_t) :: answer
     end function nvshmemrs_stream_from_cuda
 
@@ -2677,11 +2983,13 @@ module nvshmemrs_ffi
     !> the handle has been freed.
     !>
     !> Local.
-    !> Errors: BAD_HANDLE, NOT_SUPPORTED on host memory.
+    !>
+    !> @note OpenSHMEM does not have it.
     function nvshmemrs_stream_cuda(stream, cuda_stream) result(answer) bind(C, name="nvshmemrs_stream_cuda")
       import
       integer(c_int64_t), value :: stream ! unsigned in C
       type(c_ptr), intent(inout) :: cuda_stream
+      !> `NVSHMEMRS_SUCCESS`, or an error: BAD_HANDLE, NOT_SUPPORTED on host memory.
       integer(c_int32_t) :: answer
     end function nvshmemrs_stream_cuda
 
@@ -2689,10 +2997,12 @@ module nvshmemrs_ffi
     !> error. 0 does nothing.
     !>
     !> Local; waits for the stream.
-    !> Errors: as `nvshmemrs_stream_synchronize`.
+    !>
+    !> @note OpenSHMEM does not have it.
     function nvshmemrs_stream_free(stream) result(answer) bind(C, name="nvshmemrs_stream_free")
       import
       integer(c_int64_t), value :: stream ! unsigned in C
+      !> `NVSHMEMRS_SUCCESS`, or an error: as `nvshmemrs_stream_synchronize`.
       integer(c_int32_t) :: answer
     end function nvshmemrs_stream_free
 
@@ -2703,10 +3013,12 @@ module nvshmemrs_ffi
     !> mapped until the process ends, unless the handle was made in the same capture.
     !>
     !> Local; never waits, but for room in a stream of the GPU that is full.
-    !> Errors: BAD_HANDLE.
+    !>
+    !> @note OpenSHMEM does not have it.
     function nvshmemrs_stream_release(stream) result(answer) bind(C, name="nvshmemrs_stream_release")
       import
       integer(c_int64_t), value :: stream ! unsigned in C
+      !> `NVSHMEMRS_SUCCESS`, or an error: BAD_HANDLE.
       integer(c_int32_t) :: answer
     end function nvshmemrs_stream_release
 
@@ -2714,20 +3026,26 @@ module nvshmemrs_ffi
     !> then.
     !>
     !> Local; waits for the stream. NVSHMEM programs call `cudaStreamSynchronize`.
-    !> Errors: those of the queued calls; TIMEOUT, INTERRUPTED, PE_DIED; BUSY on the stream's own thread.
+    !>
+    !> @note OpenSHMEM does not have it.
     function nvshmemrs_stream_synchronize(stream) result(answer) bind(C, name="nvshmemrs_stream_synchronize")
       import
       integer(c_int64_t), value :: stream ! unsigned in C
+      !> `NVSHMEMRS_SUCCESS`, or an error: those of the queued calls; TIMEOUT, INTERRUPTED, PE_DIED; BUSY on the
+      !> stream's own thread.
       integer(c_int32_t) :: answer
     end function nvshmemrs_stream_synchronize
 
     !> Whether everything queued before has run: 1 or 0.
     !>
     !> Local; never waits.
+    !>
+    !> @note OpenSHMEM does not have it.
     function nvshmemrs_stream_query(stream, done) result(answer) bind(C, name="nvshmemrs_stream_query")
       import
       integer(c_int64_t), value :: stream ! unsigned in C
       integer(c_int32_t), intent(inout) :: done
+      !> `NVSHMEMRS_SUCCESS`, or an error: BAD_HANDLE, INVALID_VALUE for NULL.
       integer(c_int32_t) :: answer
     end function nvshmemrs_stream_query
 
@@ -2735,12 +3053,15 @@ module nvshmemrs_ffi
     !>
     !> Local; returns at once. The function may call nvshmemrs, except to wait for its own stream; on a stream of the
     !> GPU it may call neither nvshmemrs nor CUDA.
-    !> Errors: BAD_HANDLE, INVALID_VALUE, NOT_SUPPORTED while the stream is captured into a graph.
+    !>
+    !> @note OpenSHMEM does not have it.
     function nvshmemrs_stream_call(stream, function, user) result(answer) bind(C, name="nvshmemrs_stream_call")
       import
       integer(c_int64_t), value :: stream ! unsigned in C
       type(c_funptr), value :: function
       type(c_ptr), value :: user
+      !> `NVSHMEMRS_SUCCESS`, or an error: BAD_HANDLE, INVALID_VALUE, NOT_SUPPORTED while the stream is captured into
+      !> a graph.
       integer(c_int32_t) :: answer
     end function nvshmemrs_stream_call
 
@@ -2748,41 +3069,51 @@ module nvshmemrs_ffi
     !> was not recorded holds nothing up.
     !>
     !> Local; returns at once.
-    !> Errors: BAD_HANDLE.
+    !>
+    !> @note OpenSHMEM does not have it.
     function nvshmemrs_stream_wait_event(stream, event) result(answer) bind(C, name="nvshmemrs_stream_wait_event")
       import
       integer(c_int64_t), value :: stream ! unsigned in C
       integer(c_int64_t), value :: event ! unsigned in C
+      !> `NVSHMEMRS_SUCCESS`, or an error: BAD_HANDLE.
       integer(c_int32_t) :: answer
     end function nvshmemrs_stream_wait_event
 
     !> Makes an event.
     !>
     !> Local. Free it with `nvshmemrs_event_free`.
+    !>
+    !> @note OpenSHMEM does not have it.
     function nvshmemrs_event_new(runtime, event) result(answer) bind(C, name="nvshmemrs_event_new")
       import
       integer(c_int64_t), value :: runtime ! unsigned in C
       integer(c_int64_t), intent(inout) :: event ! unsigned in C
+      !> `NVSHMEMRS_SUCCESS`, or an error: NOT_INITIALIZED, BAD_HANDLE, INVALID_VALUE for NULL.
       integer(c_int32_t) :: answer
     end function nvshmemrs_event_new
 
     !> Lets an event go. Records and waits that are queued stay as they are. 0 does nothing.
     !>
     !> Local; never waits.
+    !>
+    !> @note OpenSHMEM does not have it.
     function nvshmemrs_event_free(event) result(answer) bind(C, name="nvshmemrs_event_free")
       import
       integer(c_int64_t), value :: event ! unsigned in C
+      !> `NVSHMEMRS_SUCCESS`, or an error: BAD_HANDLE.
       integer(c_int32_t) :: answer
     end function nvshmemrs_event_free
 
     !> Marks the end of what has been queued on `stream` so far. A later record replaces an earlier one.
     !>
     !> Local; returns at once.
-    !> Errors: BAD_HANDLE.
+    !>
+    !> @note OpenSHMEM does not have it.
     function nvshmemrs_event_record(event, stream) result(answer) bind(C, name="nvshmemrs_event_record")
       import
       integer(c_int64_t), value :: event ! unsigned in C
       integer(c_int64_t), value :: stream ! unsigned in C
+      !> `NVSHMEMRS_SUCCESS`, or an error: BAD_HANDLE.
       integer(c_int32_t) :: answer
     end function nvshmemrs_event_record
 
@@ -2790,33 +3121,40 @@ module nvshmemrs_ffi
     !> reached.
     !>
     !> Local; never waits.
+    !>
+    !> @note OpenSHMEM does not have it.
     function nvshmemrs_event_query(event, done) result(answer) bind(C, name="nvshmemrs_event_query")
       import
       integer(c_int64_t), value :: event ! unsigned in C
       integer(c_int32_t), intent(inout) :: done
+      !> `NVSHMEMRS_SUCCESS`, or an error: BAD_HANDLE, INVALID_VALUE for NULL.
       integer(c_int32_t) :: answer
     end function nvshmemrs_event_query
 
     !> Waits until the latest record of `event` has been reached.
     !>
     !> Local; waits for the stream.
-    !> Errors: BAD_HANDLE, TIMEOUT, INTERRUPTED, PE_DIED.
+    !>
+    !> @note OpenSHMEM does not have it.
     function nvshmemrs_event_synchronize(event) result(answer) bind(C, name="nvshmemrs_event_synchronize")
       import
       integer(c_int64_t), value :: event ! unsigned in C
+      !> `NVSHMEMRS_SUCCESS`, or an error: BAD_HANDLE, TIMEOUT, INTERRUPTED, PE_DIED.
       integer(c_int32_t) :: answer
     end function nvshmemrs_event_synchronize
 
     !> Milliseconds from `start` to `end`; both must have been recorded and reached.
     !>
     !> Local; never waits.
-    !> Errors: BAD_HANDLE, INVALID_VALUE.
+    !>
+    !> @note OpenSHMEM does not have it.
     function nvshmemrs_event_elapsed(start, end, milliseconds) result(answer) bind(C, &
         name="nvshmemrs_event_elapsed")
       import
       integer(c_int64_t), value :: start ! unsigned in C
       integer(c_int64_t), value :: end ! unsigned in C
       real(c_double), intent(inout) :: milliseconds
+      !> `NVSHMEMRS_SUCCESS`, or an error: BAD_HANDLE, INVALID_VALUE.
       integer(c_int32_t) :: answer
     end function nvshmemrs_event_elapsed
 
@@ -2825,8 +3163,9 @@ module nvshmemrs_ffi
     !> they are. Strides may be negative; those of `dest` must keep its elements apart.
     !>
     !> One-sided; may be queued on a stream. Returns when `source` may be reused; the data is visible on `pe` after
-    !> quiet, barrier or a signal. OpenSHMEM 1.5 section 9.5.3 (`shmem_iput`).
-    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    !> quiet, barrier or a signal.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.6.1 (`shmem_iput`).
     function nvshmemrs_iput(runtime, dest, source, dest_stride, source_stride, element_bytes, count, &
         pe) result(answer) bind(C, name="nvshmemrs_iput")
       import
@@ -2838,6 +3177,7 @@ module nvshmemrs_ffi
       integer(c_size_t), value :: element_bytes ! unsigned in C
       integer(c_size_t), value :: count ! unsigned in C
       integer(c_int32_t), value :: pe
+      !> `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
       integer(c_int32_t) :: answer
     end function nvshmemrs_iput
 
@@ -2845,9 +3185,9 @@ module nvshmemrs_ffi
     !> `source_stride` elements apart, to local memory at `dest`, `dest_stride` elements apart. Elements in between
     !> stay as they are. Strides may be negative; those of `dest` must keep its elements apart.
     !>
-    !> One-sided; may be queued on a stream. Returns when the data is in `dest`. OpenSHMEM 1.5 section 9.5.6
-    !> (`shmem_iget`).
-    !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    !> One-sided; may be queued on a stream. Returns when the data is in `dest`.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.6.1 (`shmem_iget`).
     function nvshmemrs_iget(runtime, dest, source, dest_stride, source_stride, element_bytes, count, &
         pe) result(answer) bind(C, name="nvshmemrs_iget")
       import
@@ -2859,14 +3199,16 @@ module nvshmemrs_ffi
       integer(c_size_t), value :: element_bytes ! unsigned in C
       integer(c_size_t), value :: count ! unsigned in C
       integer(c_int32_t), value :: pe
+      !> `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
       integer(c_int32_t) :: answer
     end function nvshmemrs_iget
 
     !> As `nvshmemrs_iput` for `block_count` blocks of `block_elements` elements; strides are from the start of one
     !> block to the start of the next.
     !>
-    !> One-sided; may be queued on a stream. Completion as `nvshmemrs_iput`. OpenSHMEM 1.6 (`shmem_ibput`).
-    !> Errors: as `nvshmemrs_iput`.
+    !> One-sided; may be queued on a stream. Completion as `nvshmemrs_iput`.
+    !>
+    !> @note OpenSHMEM 1.6 (`shmem_ibput`).
     function nvshmemrs_ibput(runtime, dest, source, dest_stride, source_stride, element_bytes, block_elements, &
         block_count, pe) result(answer) bind(C, name="nvshmemrs_ibput")
       import
@@ -2879,14 +3221,16 @@ module nvshmemrs_ffi
       integer(c_size_t), value :: block_elements ! unsigned in C
       integer(c_size_t), value :: block_count ! unsigned in C
       integer(c_int32_t), value :: pe
+      !> `NVSHMEMRS_SUCCESS`, or an error: as `nvshmemrs_iput`.
       integer(c_int32_t) :: answer
     end function nvshmemrs_ibput
 
     !> As `nvshmemrs_iget` for `block_count` blocks of `block_elements` elements; strides are from the start of one
     !> block to the start of the next.
     !>
-    !> One-sided; may be queued on a stream. Completion as `nvshmemrs_iget`. OpenSHMEM 1.6 (`shmem_ibget`).
-    !> Errors: as `nvshmemrs_iget`.
+    !> One-sided; may be queued on a stream. Completion as `nvshmemrs_iget`.
+    !>
+    !> @note OpenSHMEM 1.6 (`shmem_ibget`).
     function nvshmemrs_ibget(runtime, dest, source, dest_stride, source_stride, element_bytes, block_elements, &
         block_count, pe) result(answer) bind(C, name="nvshmemrs_ibget")
       import
@@ -2899,38 +3243,44 @@ module nvshmemrs_ffi
       integer(c_size_t), value :: block_elements ! unsigned in C
       integer(c_size_t), value :: block_count ! unsigned in C
       integer(c_int32_t), value :: pe
+      !> `NVSHMEMRS_SUCCESS`, or an error: as `nvshmemrs_iget`.
       integer(c_int32_t) :: answer
     end function nvshmemrs_ibget
 
     !> The calling PE's number in `team`, or -1 if it is not a member.
     !>
-    !> Local. OpenSHMEM 1.5 section 9.4.1 (`shmem_team_my_pe`).
-    !> Errors: BAD_HANDLE.
+    !> Local.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.4.1 (`shmem_team_my_pe`).
     function nvshmemrs_team_my_pe(runtime, team, pe) result(answer) bind(C, name="nvshmemrs_team_my_pe")
       import
       integer(c_int64_t), value :: runtime ! unsigned in C
       integer(c_int64_t), value :: team ! unsigned in C
       integer(c_int32_t), intent(inout) :: pe
+      !> `NVSHMEMRS_SUCCESS`, or an error: BAD_HANDLE.
       integer(c_int32_t) :: answer
     end function nvshmemrs_team_my_pe
 
     !> The number of PEs in `team`.
     !>
-    !> Local. OpenSHMEM 1.5 section 9.4.2 (`shmem_team_n_pes`).
-    !> Errors: BAD_HANDLE.
+    !> Local.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.4.2 (`shmem_team_n_pes`).
     function nvshmemrs_team_n_pes(runtime, team, n_pes) result(answer) bind(C, name="nvshmemrs_team_n_pes")
       import
       integer(c_int64_t), value :: runtime ! unsigned in C
       integer(c_int64_t), value :: team ! unsigned in C
       integer(c_int32_t), intent(inout) :: n_pes
+      !> `NVSHMEMRS_SUCCESS`, or an error: BAD_HANDLE.
       integer(c_int32_t) :: answer
     end function nvshmemrs_team_n_pes
 
     !> The number in `dest_team` of the PE that is `src_pe` in `src_team`, or -1 if it is not a member of
     !> `dest_team`.
     !>
-    !> Local. OpenSHMEM 1.5 section 9.4.4 (`shmem_team_translate_pe`).
-    !> Errors: BAD_HANDLE, PE_RANGE.
+    !> Local.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.4.5 (`shmem_team_translate_pe`).
     function nvshmemrs_team_translate_pe(runtime, src_team, src_pe, dest_team, dest_pe) result(answer) bind(C, &
         name="nvshmemrs_team_translate_pe")
       import
@@ -2939,15 +3289,19 @@ module nvshmemrs_ffi
       integer(c_int32_t), value :: src_pe
       integer(c_int64_t), value :: dest_team ! unsigned in C
       integer(c_int32_t), intent(inout) :: dest_pe
+      !> `NVSHMEMRS_SUCCESS`, or an error: BAD_HANDLE, PE_RANGE.
       integer(c_int32_t) :: answer
     end function nvshmemrs_team_translate_pe
 
     !> Fills `config` with the defaults: no contexts, no unique id.
     !>
     !> Local; needs no runtime.
+    !>
+    !> @note OpenSHMEM does not have it.
     function nvshmemrs_team_config_default(config) result(answer) bind(C, name="nvshmemrs_team_config_default")
       import
       type(nvshmemrs_team_config_t), intent(inout) :: config
+      !> `NVSHMEMRS_SUCCESS`, or an error: INVALID_VALUE for NULL.
       integer(c_int32_t) :: answer
     end function nvshmemrs_team_config_default
 
@@ -2955,9 +3309,9 @@ module nvshmemrs_ffi
     !> allowed. Members get the new team, the others `NVSHMEMRS_TEAM_INVALID` and success.
     !>
     !> Collective over `parent` with the same arguments. `config` may be NULL if `config_mask` is 0; `config_mask` is
-    !> an or of `nvshmemrs_team_config_mask`. OpenSHMEM 1.5 section 9.4.5 (`shmem_team_split_strided`).
-    !> Errors, on every member, and no team is made: INVALID_VALUE, PE_RANGE, MISMATCH, PEER_ARGUMENT, NOT_SUPPORTED
-    !> when a member is in 256 teams already; also BAD_HANDLE, PE_DIED, TIMEOUT, INTERRUPTED.
+    !> an or of `nvshmemrs_team_config_mask`. Returns when every member knows the result.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.4.6 (`shmem_team_split_strided`).
     function nvshmemrs_team_split_strided(runtime, parent, start, stride, size, config, config_mask, &
         team) result(answer) bind(C, name="nvshmemrs_team_split_strided")
       import
@@ -2969,6 +3323,9 @@ module nvshmemrs_ffi
       type(nvshmemrs_team_config_t), intent(in), optional :: config
       integer(c_int64_t), value :: config_mask
       integer(c_int64_t), intent(inout) :: team ! unsigned in C
+      !> `NVSHMEMRS_SUCCESS`, or an error, on every member, and no team is made: INVALID_VALUE, PE_RANGE, MISMATCH,
+      !> PEER_ARGUMENT, NOT_SUPPORTED when a member is in 256 teams already; also BAD_HANDLE, PE_DIED, TIMEOUT,
+      !> INTERRUPTED.
       integer(c_int32_t) :: answer
     end function nvshmemrs_team_split_strided
 
@@ -2976,8 +3333,9 @@ module nvshmemrs_ffi
     !> is the caller's row, `yteam` its column.
     !>
     !> Collective over `parent` with the same arguments. `xconfig` and `yconfig` may be NULL if their masks are 0; a
-    !> mask is an or of `nvshmemrs_team_config_mask`. OpenSHMEM 1.5 section 9.4.6 (`shmem_team_split_2d`).
-    !> Errors: as `nvshmemrs_team_split_strided`.
+    !> mask is an or of `nvshmemrs_team_config_mask`. Returns when every member knows the result.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.4.7 (`shmem_team_split_2d`).
     function nvshmemrs_team_split_2d(runtime, parent, xrange, xconfig, xconfig_mask, yconfig, yconfig_mask, xteam, &
         yteam) result(answer) bind(C, name="nvshmemrs_team_split_2d")
       import
@@ -2990,17 +3348,21 @@ module nvshmemrs_ffi
       integer(c_int64_t), value :: yconfig_mask
       integer(c_int64_t), intent(inout) :: xteam ! unsigned in C
       integer(c_int64_t), intent(inout) :: yteam ! unsigned in C
+      !> `NVSHMEMRS_SUCCESS`, or an error: as `nvshmemrs_team_split_strided`.
       integer(c_int32_t) :: answer
     end function nvshmemrs_team_split_2d
 
     !> Gives a random number by which the members of `nvshmemrs_team_init` find each other. One of them calls it and
     !> hands the number to the others.
     !>
-    !> Local. NVSHMEM `nvshmemx_team_get_uniqueid`.
+    !> Local.
+    !>
+    !> @note NVSHMEM `nvshmemx_team_get_uniqueid`.
     function nvshmemrs_team_unique_id(runtime, uniqueid) result(answer) bind(C, name="nvshmemrs_team_unique_id")
       import
       integer(c_int64_t), value :: runtime ! unsigned in C
       integer(c_int64_t), intent(inout) :: uniqueid ! unsigned in C
+      !> `NVSHMEMRS_SUCCESS`, or an error: NOT_INITIALIZED, BAD_HANDLE, INVALID_VALUE for NULL, SYSTEM.
       integer(c_int32_t) :: answer
     end function nvshmemrs_team_unique_id
 
@@ -3008,9 +3370,9 @@ module nvshmemrs_ffi
     !> PEs outside the team take no part.
     !>
     !> Collective over the new team's members. `config_mask`, an or of `nvshmemrs_team_config_mask`, must hold
-    !> UNIQUEID. After an error use a fresh number. NVSHMEM `nvshmemx_team_init`.
-    !> Errors: INVALID_VALUE, PE_RANGE, MISMATCH, PEER_ARGUMENT, NOT_SUPPORTED when a member is in 256 teams already;
-    !> also PE_DIED, TIMEOUT, INTERRUPTED.
+    !> UNIQUEID. After an error use a fresh number. Returns when every member has called it.
+    !>
+    !> @note NVSHMEM `nvshmemx_team_init`.
     function nvshmemrs_team_init(runtime, config, config_mask, n_pes, my_index, team) result(answer) bind(C, &
         name="nvshmemrs_team_init")
       import
@@ -3020,14 +3382,16 @@ module nvshmemrs_ffi
       integer(c_int32_t), value :: n_pes
       integer(c_int32_t), value :: my_index
       integer(c_int64_t), intent(inout) :: team ! unsigned in C
+      !> `NVSHMEMRS_SUCCESS`, or an error: INVALID_VALUE, PE_RANGE, MISMATCH, PEER_ARGUMENT, NOT_SUPPORTED when a
+      !> member is in 256 teams already; also PE_DIED, TIMEOUT, INTERRUPTED.
       integer(c_int32_t) :: answer
     end function nvshmemrs_team_init
 
     !> Gives the fields of a team's configuration that `config_mask` selects; the others have their defaults.
     !>
-    !> Local. `config_mask` is an or of `nvshmemrs_team_config_mask`. OpenSHMEM 1.5 section 9.4.3
-    !> (`shmem_team_get_config`).
-    !> Errors: BAD_HANDLE, INVALID_VALUE.
+    !> Local. `config_mask` is an or of `nvshmemrs_team_config_mask`.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.4.4 (`shmem_team_get_config`).
     function nvshmemrs_team_get_config(runtime, team, config_mask, config) result(answer) bind(C, &
         name="nvshmemrs_team_get_config")
       import
@@ -3035,6 +3399,7 @@ module nvshmemrs_ffi
       integer(c_int64_t), value :: team ! unsigned in C
       integer(c_int64_t), value :: config_mask
       type(nvshmemrs_team_config_t), intent(inout) :: config
+      !> `NVSHMEMRS_SUCCESS`, or an error: BAD_HANDLE, INVALID_VALUE.
       integer(c_int32_t) :: answer
     end function nvshmemrs_team_get_config
 
@@ -3042,19 +3407,23 @@ module nvshmemrs_ffi
     !> of its collectives half-way, this PE's part of the team goes without waiting for the others, and what of it is
     !> still on streams of the GPU does nothing.
     !>
-    !> Collective over `team`. OpenSHMEM 1.5 section 9.4.7 (`shmem_team_destroy`).
-    !> Errors: INVALID_VALUE for a predefined team, BAD_HANDLE, MISMATCH; also PE_DIED, TIMEOUT, INTERRUPTED.
+    !> Collective over `team`. Returns when every member has called it.
+    !>
+    !> @note OpenSHMEM 1.5 section 9.4.8 (`shmem_team_destroy`).
     function nvshmemrs_team_destroy(runtime, team) result(answer) bind(C, name="nvshmemrs_team_destroy")
       import
       integer(c_int64_t), value :: runtime ! unsigned in C
       integer(c_int64_t), value :: team ! unsigned in C
+      !> `NVSHMEMRS_SUCCESS`, or an error: INVALID_VALUE for a predefined team, BAD_HANDLE, MISMATCH; also PE_DIED,
+      !> TIMEOUT, INTERRUPTED.
       integer(c_int32_t) :: answer
     end function nvshmemrs_team_destroy
 
     !> As `nvshmemrs_ptr` for the PE that is number `pe` in `team`.
     !>
-    !> Local. OpenSHMEM 1.6 (`shmem_team_ptr`).
-    !> Errors: BAD_HANDLE, PE_RANGE, NOT_SYMMETRIC.
+    !> Local.
+    !>
+    !> @note OpenSHMEM 1.6 (`shmem_team_ptr`).
     function nvshmemrs_team_ptr(runtime, team, ptr, pe, peer_ptr) result(answer) bind(C, name="nvshmemrs_team_ptr")
       import
       integer(c_int64_t), value :: runtime ! unsigned in C
@@ -3062,6 +3431,7 @@ module nvshmemrs_ffi
       type(c_ptr), value :: ptr
       integer(c_int32_t), value :: pe
       type(c_ptr), intent(inout) :: peer_ptr
+      !> `NVSHMEMRS_SUCCESS`, or an error: BAD_HANDLE, PE_RANGE, NOT_SYMMETRIC.
       integer(c_int32_t) :: answer
     end function nvshmemrs_team_ptr
   end interface

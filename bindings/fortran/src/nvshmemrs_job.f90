@@ -16,51 +16,6 @@ module nvshmemrs_job
   logical, save :: initialized = .false.
 
   ! gfortran takes a procedure for the C function of its name, so the names are generic.
-  interface nvshmemrs_init
-    procedure do_init
-  end interface nvshmemrs_init
-
-  interface nvshmemrs_finalize
-    procedure do_finalize
-  end interface nvshmemrs_finalize
-
-  interface nvshmemrs_initialized
-    procedure do_initialized
-  end interface nvshmemrs_initialized
-
-  interface nvshmemrs_runtime
-    procedure do_runtime
-  end interface nvshmemrs_runtime
-
-  interface nvshmemrs_my_pe
-    procedure do_my_pe
-  end interface nvshmemrs_my_pe
-
-  interface nvshmemrs_n_pes
-    procedure do_n_pes
-  end interface nvshmemrs_n_pes
-
-  interface nvshmemrs_quiet
-    procedure do_quiet
-  end interface nvshmemrs_quiet
-
-  interface nvshmemrs_fence
-    procedure do_fence
-  end interface nvshmemrs_fence
-
-  interface nvshmemrs_runtime_check
-    procedure do_runtime_check
-  end interface nvshmemrs_runtime_check
-
-  interface nvshmemrs_heap_stats
-    procedure do_heap_stats
-  end interface nvshmemrs_heap_stats
-
-  interface nvshmemrs_unfreed
-    procedure do_unfreed
-  end interface nvshmemrs_unfreed
-
-contains
 
   !> Joins the job. `memory_kind` is one of NVSHMEMRS_MEMORY_*, `heap_bytes` the symmetric heap of each PE, `timeout_s`
   !> how long a wait may last, `init_timeout_s` how long init may last, and `device` the GPU. What is absent comes from the
@@ -68,6 +23,81 @@ contains
   !>
   !> Collective over all PEs, with the same `memory_kind` and `heap_bytes`. OpenSHMEM 1.5 section 9.1.1.
   !> Errors: BOOTSTRAP, MISMATCH, INVALID_VALUE, NOT_SUPPORTED for a library of another version, OUT_OF_MEMORY, BUSY.
+  interface nvshmemrs_init
+    procedure do_init
+  end interface nvshmemrs_init
+
+  !> Leaves the job when every PE has come here. Memory of the symmetric heap is gone then: arrays must not be used
+  !> any more. Operations return NOT_INITIALIZED.
+  !>
+  !> Collective over all PEs. OpenSHMEM 1.5 section 9.1.4.
+  !> Errors: NOT_INITIALIZED, PE_DIED, TIMEOUT, INTERRUPTED.
+  interface nvshmemrs_finalize
+    procedure do_finalize
+  end interface nvshmemrs_finalize
+
+  !> Whether init has been called, and finalize not yet. Local.
+  interface nvshmemrs_initialized
+    procedure do_initialized
+  end interface nvshmemrs_initialized
+
+  !> The handle of the runtime, which the functions of `nvshmemrs_ffi` take; 0 before init and after finalize. Local.
+  interface nvshmemrs_runtime
+    procedure do_runtime
+  end interface nvshmemrs_runtime
+
+  !> This PE's number: 0 to `nvshmemrs_n_pes() - 1`; -1 after an error.
+  !>
+  !> Local. OpenSHMEM 1.5 section 9.1.2. Errors: NOT_INITIALIZED.
+  interface nvshmemrs_my_pe
+    procedure do_my_pe
+  end interface nvshmemrs_my_pe
+
+  !> The number of PEs of the job; -1 after an error.
+  !>
+  !> Local. OpenSHMEM 1.5 section 9.1.3. Errors: NOT_INITIALIZED.
+  interface nvshmemrs_n_pes
+    procedure do_n_pes
+  end interface nvshmemrs_n_pes
+
+  !> Completes all operations that this PE issued before: puts are visible, and local buffers of `_nbi` operations may be
+  !> used. With `stream` it is queued, and completes what was queued there before.
+  !>
+  !> One-sided. OpenSHMEM 1.5 section 9.11.2. Errors: NOT_INITIALIZED, PE_DIED.
+  interface nvshmemrs_quiet
+    procedure do_quiet
+  end interface nvshmemrs_quiet
+
+  !> Orders puts: those before it are visible on each PE before those behind it. With `stream` it is queued.
+  !>
+  !> One-sided. OpenSHMEM 1.5 section 9.11.1. Errors: NOT_INITIALIZED.
+  interface nvshmemrs_fence
+    procedure do_fence
+  end interface nvshmemrs_fence
+
+  !> Says whether the job is well: an error names a PE that died, or what stuck.
+  !>
+  !> Local. Errors: NOT_INITIALIZED, PE_DIED and what stuck.
+  interface nvshmemrs_runtime_check
+    procedure do_runtime_check
+  end interface nvshmemrs_runtime_check
+
+  !> How full this PE's symmetric heap is.
+  !>
+  !> Local. Errors: NOT_INITIALIZED.
+  interface nvshmemrs_heap_stats
+    procedure do_heap_stats
+  end interface nvshmemrs_heap_stats
+
+  !> What is allocated and not freed, a line for each allocation, with the place in the program that made it.
+  !>
+  !> Local. Errors: NOT_INITIALIZED.
+  interface nvshmemrs_unfreed
+    procedure do_unfreed
+  end interface nvshmemrs_unfreed
+
+contains
+
   subroutine do_init(memory_kind, heap_bytes, timeout_s, init_timeout_s, device, stat, errmsg)
     integer(c_int32_t), intent(in), optional :: memory_kind, device
     integer(c_int64_t), intent(in), optional :: heap_bytes
@@ -104,11 +134,6 @@ contains
     call conclude(status, stat, errmsg)
   end subroutine do_init
 
-  !> Leaves the job when every PE has come here. Memory of the symmetric heap is gone then: arrays must not be used
-  !> any more. Operations return NOT_INITIALIZED.
-  !>
-  !> Collective over all PEs. OpenSHMEM 1.5 section 9.1.4.
-  !> Errors: NOT_INITIALIZED, PE_DIED, TIMEOUT, INTERRUPTED.
   subroutine do_finalize(stat, errmsg)
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
@@ -119,7 +144,6 @@ contains
     call conclude(status, stat, errmsg)
   end subroutine do_finalize
 
-  !> Whether init has been called, and finalize not yet. Local.
   logical function do_initialized()
     do_initialized = initialized
   end function do_initialized
@@ -129,9 +153,6 @@ contains
     do_runtime = current_runtime
   end function do_runtime
 
-  !> This PE's number: 0 to `nvshmemrs_n_pes() - 1`; -1 after an error.
-  !>
-  !> Local. OpenSHMEM 1.5 section 9.1.2. Errors: NOT_INITIALIZED.
   integer(c_int32_t) function do_my_pe(stat, errmsg) result(pe)
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
@@ -139,9 +160,6 @@ contains
     call conclude(c_my_pe(current_runtime, pe), stat, errmsg)
   end function do_my_pe
 
-  !> The number of PEs of the job; -1 after an error.
-  !>
-  !> Local. OpenSHMEM 1.5 section 9.1.3. Errors: NOT_INITIALIZED.
   integer(c_int32_t) function do_n_pes(stat, errmsg) result(n_pes)
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
@@ -149,10 +167,6 @@ contains
     call conclude(c_n_pes(current_runtime, n_pes), stat, errmsg)
   end function do_n_pes
 
-  !> Completes all operations that this PE issued before: puts are visible, and local buffers of `_nbi` operations may be
-  !> used. With `stream` it is queued, and completes what was queued there before.
-  !>
-  !> One-sided. OpenSHMEM 1.5 section 9.11.2. Errors: NOT_INITIALIZED, PE_DIED.
   subroutine do_quiet(stream, stat, errmsg)
     type(nvshmemrs_stream), intent(in), optional :: stream
     integer(c_int32_t), intent(out), optional :: stat
@@ -160,9 +174,6 @@ contains
     call conclude(c_quiet(lane_of(stream)), stat, errmsg)
   end subroutine do_quiet
 
-  !> Orders puts: those before it are visible on each PE before those behind it. With `stream` it is queued.
-  !>
-  !> One-sided. OpenSHMEM 1.5 section 9.11.1. Errors: NOT_INITIALIZED.
   subroutine do_fence(stream, stat, errmsg)
     type(nvshmemrs_stream), intent(in), optional :: stream
     integer(c_int32_t), intent(out), optional :: stat
@@ -170,18 +181,12 @@ contains
     call conclude(c_fence(lane_of(stream)), stat, errmsg)
   end subroutine do_fence
 
-  !> Says whether the job is well: an error names a PE that died, or what stuck.
-  !>
-  !> Local. Errors: NOT_INITIALIZED, PE_DIED and what stuck.
   subroutine do_runtime_check(stat, errmsg)
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     call conclude(c_runtime_check(current_runtime), stat, errmsg)
   end subroutine do_runtime_check
 
-  !> How full this PE's symmetric heap is.
-  !>
-  !> Local. Errors: NOT_INITIALIZED.
   subroutine do_heap_stats(stats, stat, errmsg)
     type(nvshmemrs_heap_stats_t), intent(inout) :: stats
     integer(c_int32_t), intent(out), optional :: stat
@@ -189,9 +194,6 @@ contains
     call conclude(c_heap_stats(current_runtime, stats), stat, errmsg)
   end subroutine do_heap_stats
 
-  !> What is allocated and not freed, a line for each allocation, with the place in the program that made it.
-  !>
-  !> Local. Errors: NOT_INITIALIZED.
   function do_unfreed(stat, errmsg) result(text)
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg

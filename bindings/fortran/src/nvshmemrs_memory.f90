@@ -46,16 +46,23 @@ module nvshmemrs_memory
     !> Names an element of a symmetric array. Local.
     procedure :: at => signal_at
     !> Waits until this PE's copy compares to `value` as `cmp`, one of NVSHMEMRS_CMP_*, says. What was put before is
-    !> visible then. With `seen` it gives the value that did. Local. OpenSHMEM 1.5 section 9.8.4.
+    !> visible then. With `seen` it gives the value that did. Local. OpenSHMEM 1.5 section 9.10.15.
     !> Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, INVALID_VALUE.
     procedure :: wait => signal_wait
-    !> This PE's copy, read atomically. Local. OpenSHMEM 1.5 section 9.8.3.
+    !> This PE's copy, read atomically. Local. OpenSHMEM 1.5 section 9.8.5.
     procedure :: fetch => signal_fetch
     procedure, private :: signal_share
     generic :: assignment(=) => signal_share
   end type nvshmemrs_signal
 
   ! gfortran takes a procedure for the C function of its name, so the names are generic.
+
+  !> Sets `signal` on PE `pe` to `value`, or adds `value` to it, as `signal_op` says: NVSHMEMRS_SIGNAL_SET or
+  !> NVSHMEMRS_SIGNAL_ADD. What this PE put to `pe` before is visible to whoever sees the new value. With `stream` it is
+  !> queued.
+  !>
+  !> One-sided. NVSHMEM `nvshmemx_signal_op`.
+  !> Errors: PE_RANGE, NOT_SYMMETRIC, INVALID_VALUE; nothing is written.
   interface nvshmemrs_signal_op
     procedure do_signal_op
   end interface nvshmemrs_signal_op
@@ -161,12 +168,6 @@ contains
     if (associated(signal%word)) signal_address = c_loc(signal%word)
   end function signal_address
 
-  !> Sets `signal` on PE `pe` to `value`, or adds `value` to it, as `signal_op` says: NVSHMEMRS_SIGNAL_SET or
-  !> NVSHMEMRS_SIGNAL_ADD. What this PE put to `pe` before is visible to whoever sees the new value. With `stream` it is
-  !> queued.
-  !>
-  !> One-sided. NVSHMEM `nvshmemx_signal_op`.
-  !> Errors: PE_RANGE, NOT_SYMMETRIC, INVALID_VALUE; nothing is written.
   subroutine do_signal_op(signal, value, signal_op, pe, stream, stat, errmsg)
     type(nvshmemrs_signal), intent(in) :: signal
     integer(c_int64_t), intent(in) :: value

@@ -27,7 +27,7 @@ module nvshmemrs_rma
   !> shape. Both may have gaps, which stay as they are.
   !>
   !> One-sided. With `stream` it is queued. Returns when `source` may be reused; the data is visible on `pe` after quiet,
-  !> barrier or a signal. OpenSHMEM 1.5 section 9.5.1 (`shmem_put`), 9.5.3 (`shmem_iput`).
+  !> barrier or a signal. OpenSHMEM 1.5 section 9.6.1 (`shmem_put`, `shmem_iput`).
   !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
   interface nvshmemrs_put
     procedure put_int8_0, put_int8_1
@@ -51,8 +51,8 @@ module nvshmemrs_rma
   !> Copies `source` on PE `pe` to `dest`. `source` is a symmetric array or element, `dest` a local one of the same kind and
   !> shape. Both may have gaps, which stay as they are.
   !>
-  !> One-sided. With `stream` it is queued. Returns when the data is in `dest`. OpenSHMEM 1.5 section 9.5.4 (`shmem_get`),
-  !> 9.5.6 (`shmem_iget`).
+  !> One-sided. With `stream` it is queued. Returns when the data is in `dest`. OpenSHMEM 1.5 section 9.6.1 (`shmem_get`,
+  !> `shmem_iget`).
   !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
   interface nvshmemrs_get
     procedure get_int8_0, get_int8_1
@@ -76,7 +76,7 @@ module nvshmemrs_rma
   !> As `nvshmemrs_put`, but `source` may be reused only after `nvshmemrs_quiet`. Give it the attributes `target` and
   !> `asynchronous`. Arrays with gaps have been read on return.
   !>
-  !> One-sided. OpenSHMEM 1.5 section 9.6.1 (`shmem_put_nbi`). Errors: as `nvshmemrs_put`.
+  !> One-sided. OpenSHMEM 1.5 section 9.6.2 (`shmem_put_nbi`). Errors: as `nvshmemrs_put`.
   interface nvshmemrs_put_nbi
     procedure put_nbi_int8_0, put_nbi_int8_1
     procedure put_nbi_int8_2, put_nbi_int8_3
@@ -122,7 +122,7 @@ module nvshmemrs_rma
   !> As `nvshmemrs_put`, and then sets `signal` on PE `pe` to `value`, or adds `value` to it, as `signal_op` says:
   !> NVSHMEMRS_SIGNAL_SET or NVSHMEMRS_SIGNAL_ADD. Whoever sees the new signal sees the data.
   !>
-  !> One-sided. With `stream` it is queued. Returns when `source` may be reused. OpenSHMEM 1.5 section 9.8.1.
+  !> One-sided. With `stream` it is queued. Returns when `source` may be reused. OpenSHMEM 1.5 section 9.8.3.
   !> Errors: as `nvshmemrs_put`.
   interface nvshmemrs_put_signal
     procedure put_signal_int8_0, put_signal_int8_1
@@ -145,7 +145,7 @@ module nvshmemrs_rma
 
   !> As `nvshmemrs_put_signal`, but `source` may be reused only after `nvshmemrs_quiet`.
   !>
-  !> One-sided. OpenSHMEM 1.5 section 9.8.2. Errors: as `nvshmemrs_put`.
+  !> One-sided. OpenSHMEM 1.5 section 9.8.4. Errors: as `nvshmemrs_put`.
   interface nvshmemrs_put_signal_nbi
     procedure put_signal_nbi_int8_0, put_signal_nbi_int8_1
     procedure put_signal_nbi_int8_2, put_signal_nbi_int8_3
@@ -168,7 +168,7 @@ module nvshmemrs_rma
   !> Writes `value` to the symmetric element `dest` on PE `pe`, in one access. Integer and real kinds.
   !>
   !> One-sided. With `stream` it is queued; `value` may be reused at once. Visible on `pe` after quiet, barrier or a signal.
-  !> OpenSHMEM 1.5 section 9.5.2 (`shmem_p`).
+  !> OpenSHMEM 1.5 section 9.6.1 (`shmem_p`).
   !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
   interface nvshmemrs_p
     procedure p_int8
@@ -181,7 +181,7 @@ module nvshmemrs_rma
 
   !> Reads the symmetric element `source` on PE `pe`, in one access. Integer and real kinds; 0 after an error.
   !>
-  !> One-sided. With `stream` it returns when the stream has run it. OpenSHMEM 1.5 section 9.5.5 (`shmem_g`).
+  !> One-sided. With `stream` it returns when the stream has run it. OpenSHMEM 1.5 section 9.6.1 (`shmem_g`).
   !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
   interface nvshmemrs_g
     procedure g_int8

@@ -15,7 +15,7 @@ module nvshmemrs_strided
   !> `pe` and those behind it, `dest_stride` elements apart. Strides may be negative; those of `dest` keep its elements apart.
   !>
   !> One-sided. With `stream` it is queued. Returns when `source` may be reused; the data is visible on `pe` after quiet,
-  !> barrier or a signal. OpenSHMEM 1.5 section 9.5.3 (`shmem_iput`).
+  !> barrier or a signal. OpenSHMEM 1.5 section 9.6.1 (`shmem_iput`).
   !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
   interface nvshmemrs_iput
     procedure iput_int8
@@ -31,7 +31,7 @@ module nvshmemrs_strided
   !> Copies `count` elements, the first one the symmetric element `source` on PE `pe`, `source_stride` elements apart, to
   !> `dest` and those behind it, `dest_stride` elements apart.
   !>
-  !> One-sided. With `stream` it is queued. Returns when the data is in `dest`. OpenSHMEM 1.5 section 9.5.6 (`shmem_iget`).
+  !> One-sided. With `stream` it is queued. Returns when the data is in `dest`. OpenSHMEM 1.5 section 9.6.1 (`shmem_iget`).
   !> Errors: as `nvshmemrs_iput`.
   interface nvshmemrs_iget
     procedure iget_int8

@@ -28,22 +28,22 @@ module nvshmemrs_teams
     !> The number of members. Local. OpenSHMEM 1.5 section 9.4.2.
     procedure :: n_pes => team_n_pes
     !> The number in `dest_team` of the PE that is number `pe` here, -1 if it is no member there. Local. OpenSHMEM 1.5
-    !> section 9.4.4.
+    !> section 9.4.5.
     procedure :: translate_pe => team_translate_pe
     !> Makes `team` of the `size` members `start`, `start + stride` and so on; the others get no team. Collective over
-    !> this team. OpenSHMEM 1.5 section 9.4.5.
+    !> this team. OpenSHMEM 1.5 section 9.4.6.
     procedure :: split_strided => team_split_strided
     !> Lays the members out in rows of `xrange`, and makes a team of each row and of each column. Collective over this
-    !> team. OpenSHMEM 1.5 section 9.4.6.
+    !> team. OpenSHMEM 1.5 section 9.4.7.
     procedure :: split_2d => team_split_2d
     !> Makes a team of the `n_pes` PEs that call it with the same `uniqueid`; the caller is number `my_index`.
     !> Collective over the new team. NVSHMEM `nvshmemx_team_init`.
     procedure :: init => team_init
-    !> The number of contexts that the team was made with. Local. OpenSHMEM 1.5 section 9.4.3.
+    !> The number of contexts that the team was made with. Local. OpenSHMEM 1.5 section 9.4.4.
     procedure :: num_contexts => team_num_contexts
     !> The number by which the members of `init` found each other. Local.
     procedure :: uniqueid => team_uniqueid
-    !> Destroys the team; does nothing where there is none. Collective over it. OpenSHMEM 1.5 section 9.4.7.
+    !> Destroys the team; does nothing where there is none. Collective over it. OpenSHMEM 1.5 section 9.4.8.
     procedure :: destroy => team_destroy
     !> Whether there is no team. Local; needs no runtime.
     procedure :: none => team_none
@@ -63,14 +63,29 @@ module nvshmemrs_teams
   type(nvshmemrs_team), parameter, public :: nvshmemrs_gpu_leaders = nvshmemrs_team(NVSHMEMRS_TEAM_GPU_LEADERS)
 
   ! gfortran takes a procedure for the C function of its name, so the names are generic.
+
+  !> Waits until every member of `team`, or of WORLD, has arrived, and completes all operations that the members issued
+  !> before: they are visible to every member. With `stream` it is queued.
+  !>
+  !> Collective over `team`. OpenSHMEM 1.5 section 9.9.1.
+  !> Errors: BAD_HANDLE, PE_DIED, TIMEOUT, INTERRUPTED, MISMATCH when a member is in another collective.
   interface nvshmemrs_barrier
     procedure do_barrier
   end interface nvshmemrs_barrier
 
+  !> Waits until every member of `team`, or of WORLD, has arrived. It completes no `_nbi` operation. With `stream` it is
+  !> queued.
+  !>
+  !> Collective over `team`. OpenSHMEM 1.5 section 9.9.3.
+  !> Errors: as `nvshmemrs_barrier`.
   interface nvshmemrs_sync
     procedure do_sync
   end interface nvshmemrs_sync
 
+  !> A random number by which the members of `team%init` find each other. One of them calls it, and hands the number to
+  !> the others.
+  !>
+  !> Local. NVSHMEM `nvshmemx_team_get_uniqueid`.
   interface nvshmemrs_team_unique_id
     procedure do_team_unique_id
   end interface nvshmemrs_team_unique_id
@@ -84,11 +99,6 @@ contains
     if (present(team)) team_of = team%handle
   end function team_of
 
-  !> Waits until every member of `team`, or of WORLD, has arrived, and completes all operations that the members issued
-  !> before: they are visible to every member. With `stream` it is queued.
-  !>
-  !> Collective over `team`. OpenSHMEM 1.5 section 9.9.1.
-  !> Errors: BAD_HANDLE, PE_DIED, TIMEOUT, INTERRUPTED, MISMATCH when a member is in another collective.
   subroutine do_barrier(team, stream, stat, errmsg)
     type(nvshmemrs_team), intent(in), optional :: team
     type(nvshmemrs_stream), intent(in), optional :: stream
@@ -97,11 +107,6 @@ contains
     call conclude(c_barrier(lane_of(stream), team_of(team)), stat, errmsg)
   end subroutine do_barrier
 
-  !> Waits until every member of `team`, or of WORLD, has arrived. It completes no `_nbi` operation. With `stream` it is
-  !> queued.
-  !>
-  !> Collective over `team`. OpenSHMEM 1.5 section 9.9.3.
-  !> Errors: as `nvshmemrs_barrier`.
   subroutine do_sync(team, stream, stat, errmsg)
     type(nvshmemrs_team), intent(in), optional :: team
     type(nvshmemrs_stream), intent(in), optional :: stream
@@ -110,10 +115,6 @@ contains
     call conclude(c_sync(lane_of(stream), team_of(team)), stat, errmsg)
   end subroutine do_sync
 
-  !> A random number by which the members of `team%init` find each other. One of them calls it, and hands the number to
-  !> the others.
-  !>
-  !> Local. NVSHMEM `nvshmemx_team_get_uniqueid`.
   integer(c_int64_t) function do_team_unique_id(stat, errmsg) result(uniqueid)
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg

@@ -24,7 +24,7 @@ leaves the contents undefined. The form with `source` copies the caller's array,
 every PE has done so.
 
 Collective over the job with the same type and size; includes a barrier. OpenSHMEM 1.5 sections
-9.3.1 (`shmem_malloc`, `shmem_align`) and 9.3.2 (`shmem_calloc`). `similar` and `copy` give a
+9.3.1 (`shmem_malloc`, `shmem_align`) and 9.3.3 (`shmem_calloc`). `similar` and `copy` give a
 plain `Array`, so they need no other PE.
 
 [`free!`](@ref) frees it, which is collective. An array that is dropped is only recorded as
@@ -218,7 +218,7 @@ end
 A symmetric array whose elements are zero bytes on every PE.
 
 Collective over the job with the same type and size; includes a barrier. OpenSHMEM 1.5 section
-9.3.2 (`shmem_calloc`).
+9.3.3 (`shmem_calloc`).
 Errors: as [`SymmetricArray`](@ref).
 """
 function zeros(::Type{T}, dims::NTuple{N, Int}) where {T, N}
@@ -313,7 +313,7 @@ end
 PE `pe`'s copy of `x`, for plain loads and stores; `nothing` if this PE cannot load it. What is
 stored so becomes visible by a signal or a barrier.
 
-Local. OpenSHMEM 1.5 section 9.3.5 (`shmem_ptr`), OpenSHMEM 1.6 (`shmem_team_ptr`).
+Local. OpenSHMEM 1.5 section 9.1.8 (`shmem_ptr`), OpenSHMEM 1.6 (`shmem_team_ptr`).
 Errors: PE\\_RANGE, NOT\\_SYMMETRIC, BAD\\_HANDLE.
 """
 function peer_array(x::SymmetricArray{T, N}, pe::Integer; team = TEAM_WORLD) where {T, N}

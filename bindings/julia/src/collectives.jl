@@ -66,7 +66,7 @@ included. Both are symmetric arrays, or views without gaps, of one size. The sec
 place.
 
 Collective over `team` with the same arguments; may be queued on a stream. Returns when `dest` is
-written here and `source` may be reused. OpenSHMEM 1.5 section 9.9.5 (`shmem_broadcast`).
+written here and `source` may be reused. OpenSHMEM 1.5 section 9.9.7 (`shmem_broadcast`).
 Errors, on every member, and nothing is written: MISMATCH, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS,
 PE\\_RANGE, PEER\\_ARGUMENT; also PE\\_DIED, TIMEOUT, INTERRUPTED. Arrays of the wrong size or
 with gaps are a `DimensionMismatch` or an `ArgumentError` for the member that passes them.
@@ -104,7 +104,7 @@ for (name, call, shape, text) in (
     Puts the `source` of every member one behind the other, in team order, in `dest` on every member. `dest` has as many
     elements as all sources together; all sources have one size.
 
-    Collective over `team` with the same arguments; may be queued on a stream. OpenSHMEM 1.5 section 9.9.6
+    Collective over `team` with the same arguments; may be queued on a stream. OpenSHMEM 1.5 section 9.9.8
     (`shmem_fcollect`). Completion and errors: as [`broadcast!`](@ref).
     """),
     (:collect!, :nvshmemrs_collect, :any, """
@@ -113,7 +113,7 @@ for (name, call, shape, text) in (
     As [`fcollect!`](@ref), but the sizes of the sources may differ between members. `dest` must have room for all of
     them; what lies behind them stays. The library knows the end of the array that `dest` is in, not that of a view.
 
-    Collective over `team` with the same symmetric address `dest`; may be queued on a stream. OpenSHMEM 1.5 section 9.9.6
+    Collective over `team` with the same symmetric address `dest`; may be queued on a stream. OpenSHMEM 1.5 section 9.9.8
     (`shmem_collect`). Completion and errors: as [`broadcast!`](@ref).
     """),
 )
@@ -138,7 +138,7 @@ number. Both have one size, and one part for each member. Vectors may be views w
 `view(x, 1:3:12)`; they go through the library's strided form.
 
 Collective over `team` with the same arguments; may be queued on a stream. OpenSHMEM 1.5 sections
-9.9.7 and 9.9.8 (`shmem_alltoall`, `shmem_alltoalls`). Completion and errors: as
+9.9.5 and 9.9.6 (`shmem_alltoall`, `shmem_alltoalls`). Completion and errors: as
 [`broadcast!`](@ref).
 
 ```jldoctest

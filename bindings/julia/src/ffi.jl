@@ -349,8 +349,15 @@ unsigned integers.
 
 One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it
 returns when the stream has run it. It is complete on return. `source` must be aligned to 4.
+
+# Returns
+
+`Status.SUCCESS`, or an error: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE;
+nothing is written.
+
+# Standard
+
 OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch`).
-Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
 """
 function nvshmemrs_atomic_fetch32(runtime, source, pe, value)
     ccall(pointer_atomic_fetch32[], Int32, (UInt64, Ptr{UInt32}, Int32, Ptr{UInt32}), runtime,
@@ -369,8 +376,15 @@ unsigned integers.
 
 One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it
 returns when the stream has run it. It is complete on return. `source` must be aligned to 8.
+
+# Returns
+
+`Status.SUCCESS`, or an error: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE;
+nothing is written.
+
+# Standard
+
 OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch`).
-Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
 """
 function nvshmemrs_atomic_fetch64(runtime, source, pe, value)
     ccall(pointer_atomic_fetch64[], Int32, (UInt64, Ptr{UInt64}, Int32, Ptr{UInt64}), runtime,
@@ -388,8 +402,15 @@ Reads the `float` at the symmetric address `source` on PE `pe`.
 
 One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it
 returns when the stream has run it. It is complete on return. `source` must be aligned to 4.
+
+# Returns
+
+`Status.SUCCESS`, or an error: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE;
+nothing is written.
+
+# Standard
+
 OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch`).
-Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
 """
 function nvshmemrs_atomic_fetch_float(runtime, source, pe, value)
     ccall(pointer_atomic_fetch_float[], Int32, (UInt64, Ptr{Float32}, Int32, Ptr{Float32}),
@@ -407,8 +428,15 @@ Reads the `double` at the symmetric address `source` on PE `pe`.
 
 One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it
 returns when the stream has run it. It is complete on return. `source` must be aligned to 8.
+
+# Returns
+
+`Status.SUCCESS`, or an error: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE;
+nothing is written.
+
+# Standard
+
 OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch`).
-Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
 """
 function nvshmemrs_atomic_fetch_double(runtime, source, pe, value)
     ccall(pointer_atomic_fetch_double[], Int32, (UInt64, Ptr{Float64}, Int32, Ptr{Float64}),
@@ -426,9 +454,16 @@ Stores `value` in the 32-bit integer at the symmetric address `dest` on PE `pe`.
 signed and unsigned integers.
 
 One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a
-stream. It is complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1
-(`shmem_atomic_set`).
-Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
+stream. It is complete on return. `dest` must be aligned to 4.
+
+# Returns
+
+`Status.SUCCESS`, or an error: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE;
+nothing is written.
+
+# Standard
+
+OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_set`).
 """
 function nvshmemrs_atomic_set32(runtime, dest, value, pe)
     ccall(pointer_atomic_set32[], Int32, (UInt64, Ptr{UInt32}, UInt32, Int32), runtime, dest,
@@ -446,9 +481,16 @@ Stores `value` in the 64-bit integer at the symmetric address `dest` on PE `pe`.
 signed and unsigned integers.
 
 One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a
-stream. It is complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1
-(`shmem_atomic_set`).
-Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
+stream. It is complete on return. `dest` must be aligned to 8.
+
+# Returns
+
+`Status.SUCCESS`, or an error: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE;
+nothing is written.
+
+# Standard
+
+OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_set`).
 """
 function nvshmemrs_atomic_set64(runtime, dest, value, pe)
     ccall(pointer_atomic_set64[], Int32, (UInt64, Ptr{UInt64}, UInt64, Int32), runtime, dest,
@@ -465,9 +507,16 @@ const pointer_atomic_set_float = Ref{Ptr{Cvoid}}(C_NULL)
 Stores `value` in the `float` at the symmetric address `dest` on PE `pe`.
 
 One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a
-stream. It is complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1
-(`shmem_atomic_set`).
-Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
+stream. It is complete on return. `dest` must be aligned to 4.
+
+# Returns
+
+`Status.SUCCESS`, or an error: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE;
+nothing is written.
+
+# Standard
+
+OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_set`).
 """
 function nvshmemrs_atomic_set_float(runtime, dest, value, pe)
     ccall(pointer_atomic_set_float[], Int32, (UInt64, Ptr{Float32}, Float32, Int32), runtime,
@@ -484,9 +533,16 @@ const pointer_atomic_set_double = Ref{Ptr{Cvoid}}(C_NULL)
 Stores `value` in the `double` at the symmetric address `dest` on PE `pe`.
 
 One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a
-stream. It is complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1
-(`shmem_atomic_set`).
-Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
+stream. It is complete on return. `dest` must be aligned to 8.
+
+# Returns
+
+`Status.SUCCESS`, or an error: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE;
+nothing is written.
+
+# Standard
+
+OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_set`).
 """
 function nvshmemrs_atomic_set_double(runtime, dest, value, pe)
     ccall(pointer_atomic_set_double[], Int32, (UInt64, Ptr{Float64}, Float64, Int32), runtime,
@@ -505,8 +561,15 @@ the old value. It serves signed and unsigned integers.
 
 One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it
 returns when the stream has run it. It is complete on return. `dest` must be aligned to 4.
+
+# Returns
+
+`Status.SUCCESS`, or an error: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE;
+nothing is written.
+
+# Standard
+
 OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_swap`).
-Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
 """
 function nvshmemrs_atomic_swap32(runtime, dest, value, pe, old)
     ccall(pointer_atomic_swap32[], Int32, (UInt64, Ptr{UInt32}, UInt32, Int32, Ptr{UInt32}),
@@ -525,8 +588,15 @@ the old value. It serves signed and unsigned integers.
 
 One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it
 returns when the stream has run it. It is complete on return. `dest` must be aligned to 8.
+
+# Returns
+
+`Status.SUCCESS`, or an error: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE;
+nothing is written.
+
+# Standard
+
 OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_swap`).
-Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
 """
 function nvshmemrs_atomic_swap64(runtime, dest, value, pe, old)
     ccall(pointer_atomic_swap64[], Int32, (UInt64, Ptr{UInt64}, UInt64, Int32, Ptr{UInt64}),
@@ -545,8 +615,15 @@ value.
 
 One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it
 returns when the stream has run it. It is complete on return. `dest` must be aligned to 4.
+
+# Returns
+
+`Status.SUCCESS`, or an error: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE;
+nothing is written.
+
+# Standard
+
 OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_swap`).
-Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
 """
 function nvshmemrs_atomic_swap_float(runtime, dest, value, pe, old)
     ccall(pointer_atomic_swap_float[], Int32, (UInt64, Ptr{Float32}, Float32, Int32,
@@ -565,8 +642,15 @@ value.
 
 One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it
 returns when the stream has run it. It is complete on return. `dest` must be aligned to 8.
+
+# Returns
+
+`Status.SUCCESS`, or an error: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE;
+nothing is written.
+
+# Standard
+
 OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_swap`).
-Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
 """
 function nvshmemrs_atomic_swap_double(runtime, dest, value, pe, old)
     ccall(pointer_atomic_swap_double[], Int32, (UInt64, Ptr{Float64}, Float64, Int32,
@@ -585,8 +669,15 @@ Stores `value` in the 32-bit integer at the symmetric address `dest` on PE `pe` 
 
 One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it
 returns when the stream has run it. It is complete on return. `dest` must be aligned to 4.
+
+# Returns
+
+`Status.SUCCESS`, or an error: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE;
+nothing is written.
+
+# Standard
+
 OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_compare_swap`).
-Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
 """
 function nvshmemrs_atomic_compare_swap32(runtime, dest, cond, value, pe, old)
     ccall(pointer_atomic_compare_swap32[], Int32, (UInt64, Ptr{UInt32}, UInt32, UInt32, Int32,
@@ -605,8 +696,15 @@ Stores `value` in the 64-bit integer at the symmetric address `dest` on PE `pe` 
 
 One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it
 returns when the stream has run it. It is complete on return. `dest` must be aligned to 8.
+
+# Returns
+
+`Status.SUCCESS`, or an error: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE;
+nothing is written.
+
+# Standard
+
 OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_compare_swap`).
-Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
 """
 function nvshmemrs_atomic_compare_swap64(runtime, dest, cond, value, pe, old)
     ccall(pointer_atomic_compare_swap64[], Int32, (UInt64, Ptr{UInt64}, UInt64, UInt64, Int32,
@@ -623,9 +721,16 @@ Adds 1 to the 32-bit integer at the symmetric address `dest` on PE `pe`. It wrap
 it serves signed and unsigned integers.
 
 One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a
-stream. It is complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1
-(`shmem_atomic_inc`).
-Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
+stream. It is complete on return. `dest` must be aligned to 4.
+
+# Returns
+
+`Status.SUCCESS`, or an error: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE;
+nothing is written.
+
+# Standard
+
+OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_inc`).
 """
 function nvshmemrs_atomic_inc32(runtime, dest, pe)
     ccall(pointer_atomic_inc32[], Int32, (UInt64, Ptr{UInt32}, Int32), runtime, dest, pe)
@@ -641,9 +746,16 @@ Adds 1 to the 64-bit integer at the symmetric address `dest` on PE `pe`. It wrap
 it serves signed and unsigned integers.
 
 One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a
-stream. It is complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1
-(`shmem_atomic_inc`).
-Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
+stream. It is complete on return. `dest` must be aligned to 8.
+
+# Returns
+
+`Status.SUCCESS`, or an error: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE;
+nothing is written.
+
+# Standard
+
+OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_inc`).
 """
 function nvshmemrs_atomic_inc64(runtime, dest, pe)
     ccall(pointer_atomic_inc64[], Int32, (UInt64, Ptr{UInt64}, Int32), runtime, dest, pe)
@@ -661,8 +773,15 @@ value. It wraps around, so it serves signed and unsigned integers.
 
 One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it
 returns when the stream has run it. It is complete on return. `dest` must be aligned to 4.
+
+# Returns
+
+`Status.SUCCESS`, or an error: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE;
+nothing is written.
+
+# Standard
+
 OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_inc`).
-Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
 """
 function nvshmemrs_atomic_fetch_inc32(runtime, dest, pe, old)
     ccall(pointer_atomic_fetch_inc32[], Int32, (UInt64, Ptr{UInt32}, Int32, Ptr{UInt32}),
@@ -681,8 +800,15 @@ value. It wraps around, so it serves signed and unsigned integers.
 
 One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it
 returns when the stream has run it. It is complete on return. `dest` must be aligned to 8.
+
+# Returns
+
+`Status.SUCCESS`, or an error: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE;
+nothing is written.
+
+# Standard
+
 OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_inc`).
-Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
 """
 function nvshmemrs_atomic_fetch_inc64(runtime, dest, pe, old)
     ccall(pointer_atomic_fetch_inc64[], Int32, (UInt64, Ptr{UInt64}, Int32, Ptr{UInt64}),
@@ -700,9 +826,16 @@ Adds `value` to the 32-bit integer at the symmetric address `dest` on PE `pe`. I
 around, so it serves signed and unsigned integers.
 
 One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a
-stream. It is complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1
-(`shmem_atomic_add`).
-Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
+stream. It is complete on return. `dest` must be aligned to 4.
+
+# Returns
+
+`Status.SUCCESS`, or an error: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE;
+nothing is written.
+
+# Standard
+
+OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_add`).
 """
 function nvshmemrs_atomic_add32(runtime, dest, value, pe)
     ccall(pointer_atomic_add32[], Int32, (UInt64, Ptr{UInt32}, UInt32, Int32), runtime, dest,
@@ -720,9 +853,16 @@ Adds `value` to the 64-bit integer at the symmetric address `dest` on PE `pe`. I
 around, so it serves signed and unsigned integers.
 
 One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a
-stream. It is complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1
-(`shmem_atomic_add`).
-Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
+stream. It is complete on return. `dest` must be aligned to 8.
+
+# Returns
+
+`Status.SUCCESS`, or an error: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE;
+nothing is written.
+
+# Standard
+
+OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_add`).
 """
 function nvshmemrs_atomic_add64(runtime, dest, value, pe)
     ccall(pointer_atomic_add64[], Int32, (UInt64, Ptr{UInt64}, UInt64, Int32), runtime, dest,
@@ -740,9 +880,16 @@ Adds `value` to the `float` at the symmetric address `dest` on PE `pe`. The orde
 additions of several PEs, and so the rounding of their sum, is not fixed.
 
 One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a
-stream. It is complete on return. `dest` must be aligned to 4. NVSHMEM
-`nvshmemx_float_atomic_add`.
-Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
+stream. It is complete on return. `dest` must be aligned to 4.
+
+# Returns
+
+`Status.SUCCESS`, or an error: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE;
+nothing is written.
+
+# Standard
+
+NVSHMEM `nvshmemx_float_atomic_add`.
 """
 function nvshmemrs_atomic_add_float(runtime, dest, value, pe)
     ccall(pointer_atomic_add_float[], Int32, (UInt64, Ptr{Float32}, Float32, Int32), runtime,
@@ -760,9 +907,16 @@ Adds `value` to the `double` at the symmetric address `dest` on PE `pe`. The ord
 additions of several PEs, and so the rounding of their sum, is not fixed.
 
 One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a
-stream. It is complete on return. `dest` must be aligned to 8. NVSHMEM
-`nvshmemx_double_atomic_add`.
-Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
+stream. It is complete on return. `dest` must be aligned to 8.
+
+# Returns
+
+`Status.SUCCESS`, or an error: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE;
+nothing is written.
+
+# Standard
+
+NVSHMEM `nvshmemx_double_atomic_add`.
 """
 function nvshmemrs_atomic_add_double(runtime, dest, value, pe)
     ccall(pointer_atomic_add_double[], Int32, (UInt64, Ptr{Float64}, Float64, Int32), runtime,
@@ -781,8 +935,15 @@ old value. It wraps around, so it serves signed and unsigned integers.
 
 One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it
 returns when the stream has run it. It is complete on return. `dest` must be aligned to 4.
+
+# Returns
+
+`Status.SUCCESS`, or an error: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE;
+nothing is written.
+
+# Standard
+
 OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_add`).
-Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
 """
 function nvshmemrs_atomic_fetch_add32(runtime, dest, value, pe, old)
     ccall(pointer_atomic_fetch_add32[], Int32, (UInt64, Ptr{UInt32}, UInt32, Int32,
@@ -801,8 +962,15 @@ old value. It wraps around, so it serves signed and unsigned integers.
 
 One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it
 returns when the stream has run it. It is complete on return. `dest` must be aligned to 8.
+
+# Returns
+
+`Status.SUCCESS`, or an error: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE;
+nothing is written.
+
+# Standard
+
 OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_add`).
-Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
 """
 function nvshmemrs_atomic_fetch_add64(runtime, dest, value, pe, old)
     ccall(pointer_atomic_fetch_add64[], Int32, (UInt64, Ptr{UInt64}, UInt64, Int32,
@@ -822,8 +990,15 @@ fixed.
 
 One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it
 returns when the stream has run it. It is complete on return. `dest` must be aligned to 4.
+
+# Returns
+
+`Status.SUCCESS`, or an error: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE;
+nothing is written.
+
+# Standard
+
 NVSHMEM `nvshmemx_float_atomic_fetch_add`.
-Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
 """
 function nvshmemrs_atomic_fetch_add_float(runtime, dest, value, pe, old)
     ccall(pointer_atomic_fetch_add_float[], Int32, (UInt64, Ptr{Float32}, Float32, Int32,
@@ -843,8 +1018,15 @@ fixed.
 
 One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it
 returns when the stream has run it. It is complete on return. `dest` must be aligned to 8.
+
+# Returns
+
+`Status.SUCCESS`, or an error: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE;
+nothing is written.
+
+# Standard
+
 NVSHMEM `nvshmemx_double_atomic_fetch_add`.
-Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
 """
 function nvshmemrs_atomic_fetch_add_double(runtime, dest, value, pe, old)
     ccall(pointer_atomic_fetch_add_double[], Int32, (UInt64, Ptr{Float64}, Float64, Int32,
@@ -862,9 +1044,16 @@ Replaces the 32-bit integer at the symmetric address `dest` on PE `pe` by its bi
 with `value`. It serves signed and unsigned integers.
 
 One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a
-stream. It is complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1
-(`shmem_atomic_and`).
-Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
+stream. It is complete on return. `dest` must be aligned to 4.
+
+# Returns
+
+`Status.SUCCESS`, or an error: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE;
+nothing is written.
+
+# Standard
+
+OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_and`).
 """
 function nvshmemrs_atomic_and32(runtime, dest, value, pe)
     ccall(pointer_atomic_and32[], Int32, (UInt64, Ptr{UInt32}, UInt32, Int32), runtime, dest,
@@ -882,9 +1071,16 @@ Replaces the 64-bit integer at the symmetric address `dest` on PE `pe` by its bi
 with `value`. It serves signed and unsigned integers.
 
 One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a
-stream. It is complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1
-(`shmem_atomic_and`).
-Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
+stream. It is complete on return. `dest` must be aligned to 8.
+
+# Returns
+
+`Status.SUCCESS`, or an error: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE;
+nothing is written.
+
+# Standard
+
+OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_and`).
 """
 function nvshmemrs_atomic_and64(runtime, dest, value, pe)
     ccall(pointer_atomic_and64[], Int32, (UInt64, Ptr{UInt64}, UInt64, Int32), runtime, dest,
@@ -903,8 +1099,15 @@ with `value`, and gives the old value. It serves signed and unsigned integers.
 
 One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it
 returns when the stream has run it. It is complete on return. `dest` must be aligned to 4.
+
+# Returns
+
+`Status.SUCCESS`, or an error: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE;
+nothing is written.
+
+# Standard
+
 OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_and`).
-Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
 """
 function nvshmemrs_atomic_fetch_and32(runtime, dest, value, pe, old)
     ccall(pointer_atomic_fetch_and32[], Int32, (UInt64, Ptr{UInt32}, UInt32, Int32,
@@ -923,8 +1126,15 @@ with `value`, and gives the old value. It serves signed and unsigned integers.
 
 One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it
 returns when the stream has run it. It is complete on return. `dest` must be aligned to 8.
+
+# Returns
+
+`Status.SUCCESS`, or an error: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE;
+nothing is written.
+
+# Standard
+
 OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_and`).
-Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
 """
 function nvshmemrs_atomic_fetch_and64(runtime, dest, value, pe, old)
     ccall(pointer_atomic_fetch_and64[], Int32, (UInt64, Ptr{UInt64}, UInt64, Int32,
@@ -942,9 +1152,16 @@ Replaces the 32-bit integer at the symmetric address `dest` on PE `pe` by its bi
 with `value`. It serves signed and unsigned integers.
 
 One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a
-stream. It is complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1
-(`shmem_atomic_or`).
-Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
+stream. It is complete on return. `dest` must be aligned to 4.
+
+# Returns
+
+`Status.SUCCESS`, or an error: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE;
+nothing is written.
+
+# Standard
+
+OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_or`).
 """
 function nvshmemrs_atomic_or32(runtime, dest, value, pe)
     ccall(pointer_atomic_or32[], Int32, (UInt64, Ptr{UInt32}, UInt32, Int32), runtime, dest,
@@ -962,9 +1179,16 @@ Replaces the 64-bit integer at the symmetric address `dest` on PE `pe` by its bi
 with `value`. It serves signed and unsigned integers.
 
 One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a
-stream. It is complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1
-(`shmem_atomic_or`).
-Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
+stream. It is complete on return. `dest` must be aligned to 8.
+
+# Returns
+
+`Status.SUCCESS`, or an error: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE;
+nothing is written.
+
+# Standard
+
+OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_or`).
 """
 function nvshmemrs_atomic_or64(runtime, dest, value, pe)
     ccall(pointer_atomic_or64[], Int32, (UInt64, Ptr{UInt64}, UInt64, Int32), runtime, dest,
@@ -983,8 +1207,15 @@ with `value`, and gives the old value. It serves signed and unsigned integers.
 
 One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it
 returns when the stream has run it. It is complete on return. `dest` must be aligned to 4.
+
+# Returns
+
+`Status.SUCCESS`, or an error: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE;
+nothing is written.
+
+# Standard
+
 OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_or`).
-Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
 """
 function nvshmemrs_atomic_fetch_or32(runtime, dest, value, pe, old)
     ccall(pointer_atomic_fetch_or32[], Int32, (UInt64, Ptr{UInt32}, UInt32, Int32, Ptr{UInt32}),
@@ -1003,8 +1234,15 @@ with `value`, and gives the old value. It serves signed and unsigned integers.
 
 One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it
 returns when the stream has run it. It is complete on return. `dest` must be aligned to 8.
+
+# Returns
+
+`Status.SUCCESS`, or an error: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE;
+nothing is written.
+
+# Standard
+
 OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_or`).
-Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
 """
 function nvshmemrs_atomic_fetch_or64(runtime, dest, value, pe, old)
     ccall(pointer_atomic_fetch_or64[], Int32, (UInt64, Ptr{UInt64}, UInt64, Int32, Ptr{UInt64}),
@@ -1022,9 +1260,16 @@ Replaces the 32-bit integer at the symmetric address `dest` on PE `pe` by its bi
 exclusive or with `value`. It serves signed and unsigned integers.
 
 One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a
-stream. It is complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1
-(`shmem_atomic_xor`).
-Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
+stream. It is complete on return. `dest` must be aligned to 4.
+
+# Returns
+
+`Status.SUCCESS`, or an error: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE;
+nothing is written.
+
+# Standard
+
+OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_xor`).
 """
 function nvshmemrs_atomic_xor32(runtime, dest, value, pe)
     ccall(pointer_atomic_xor32[], Int32, (UInt64, Ptr{UInt32}, UInt32, Int32), runtime, dest,
@@ -1042,9 +1287,16 @@ Replaces the 64-bit integer at the symmetric address `dest` on PE `pe` by its bi
 exclusive or with `value`. It serves signed and unsigned integers.
 
 One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a
-stream. It is complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1
-(`shmem_atomic_xor`).
-Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
+stream. It is complete on return. `dest` must be aligned to 8.
+
+# Returns
+
+`Status.SUCCESS`, or an error: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE;
+nothing is written.
+
+# Standard
+
+OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_xor`).
 """
 function nvshmemrs_atomic_xor64(runtime, dest, value, pe)
     ccall(pointer_atomic_xor64[], Int32, (UInt64, Ptr{UInt64}, UInt64, Int32), runtime, dest,
@@ -1063,8 +1315,15 @@ exclusive or with `value`, and gives the old value. It serves signed and unsigne
 
 One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it
 returns when the stream has run it. It is complete on return. `dest` must be aligned to 4.
+
+# Returns
+
+`Status.SUCCESS`, or an error: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE;
+nothing is written.
+
+# Standard
+
 OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_xor`).
-Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
 """
 function nvshmemrs_atomic_fetch_xor32(runtime, dest, value, pe, old)
     ccall(pointer_atomic_fetch_xor32[], Int32, (UInt64, Ptr{UInt32}, UInt32, Int32,
@@ -1083,8 +1342,15 @@ exclusive or with `value`, and gives the old value. It serves signed and unsigne
 
 One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it
 returns when the stream has run it. It is complete on return. `dest` must be aligned to 8.
+
+# Returns
+
+`Status.SUCCESS`, or an error: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE;
+nothing is written.
+
+# Standard
+
 OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_xor`).
-Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
 """
 function nvshmemrs_atomic_fetch_xor64(runtime, dest, value, pe, old)
     ccall(pointer_atomic_fetch_xor64[], Int32, (UInt64, Ptr{UInt64}, UInt64, Int32,
@@ -1102,9 +1368,16 @@ As `nvshmemrs_atomic_fetch32`, but what it gives is in local memory at `fetch` o
 `nvshmemrs_quiet`.
 
 One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a
-stream. It is complete after `nvshmemrs_quiet`. `source` must be aligned to 4. OpenSHMEM 1.5
-section 9.7.2 (`shmem_atomic_fetch_nbi`).
-Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
+stream. It is complete after `nvshmemrs_quiet`. `source` must be aligned to 4.
+
+# Returns
+
+`Status.SUCCESS`, or an error: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE;
+nothing is written.
+
+# Standard
+
+OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_nbi`).
 """
 function nvshmemrs_atomic_fetch32_nbi(runtime, fetch, source, pe)
     ccall(pointer_atomic_fetch32_nbi[], Int32, (UInt64, Ptr{UInt32}, Ptr{UInt32}, Int32),
@@ -1122,9 +1395,16 @@ As `nvshmemrs_atomic_fetch64`, but what it gives is in local memory at `fetch` o
 `nvshmemrs_quiet`.
 
 One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a
-stream. It is complete after `nvshmemrs_quiet`. `source` must be aligned to 8. OpenSHMEM 1.5
-section 9.7.2 (`shmem_atomic_fetch_nbi`).
-Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
+stream. It is complete after `nvshmemrs_quiet`. `source` must be aligned to 8.
+
+# Returns
+
+`Status.SUCCESS`, or an error: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE;
+nothing is written.
+
+# Standard
+
+OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_nbi`).
 """
 function nvshmemrs_atomic_fetch64_nbi(runtime, fetch, source, pe)
     ccall(pointer_atomic_fetch64_nbi[], Int32, (UInt64, Ptr{UInt64}, Ptr{UInt64}, Int32),
@@ -1142,9 +1422,16 @@ As `nvshmemrs_atomic_fetch_float`, but what it gives is in local memory at `fetc
 after `nvshmemrs_quiet`.
 
 One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a
-stream. It is complete after `nvshmemrs_quiet`. `source` must be aligned to 4. OpenSHMEM 1.5
-section 9.7.2 (`shmem_atomic_fetch_nbi`).
-Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
+stream. It is complete after `nvshmemrs_quiet`. `source` must be aligned to 4.
+
+# Returns
+
+`Status.SUCCESS`, or an error: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE;
+nothing is written.
+
+# Standard
+
+OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_nbi`).
 """
 function nvshmemrs_atomic_fetch_float_nbi(runtime, fetch, source, pe)
     ccall(pointer_atomic_fetch_float_nbi[], Int32, (UInt64, Ptr{Float32}, Ptr{Float32}, Int32),
@@ -1162,9 +1449,16 @@ As `nvshmemrs_atomic_fetch_double`, but what it gives is in local memory at `fet
 after `nvshmemrs_quiet`.
 
 One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a
-stream. It is complete after `nvshmemrs_quiet`. `source` must be aligned to 8. OpenSHMEM 1.5
-section 9.7.2 (`shmem_atomic_fetch_nbi`).
-Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
+stream. It is complete after `nvshmemrs_quiet`. `source` must be aligned to 8.
+
+# Returns
+
+`Status.SUCCESS`, or an error: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE;
+nothing is written.
+
+# Standard
+
+OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_nbi`).
 """
 function nvshmemrs_atomic_fetch_double_nbi(runtime, fetch, source, pe)
     ccall(pointer_atomic_fetch_double_nbi[], Int32, (UInt64, Ptr{Float64}, Ptr{Float64}, Int32),
@@ -1182,9 +1476,16 @@ As `nvshmemrs_atomic_swap32`, but what it gives is in local memory at `fetch` on
 `nvshmemrs_quiet`.
 
 One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a
-stream. It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5
-section 9.7.2 (`shmem_atomic_swap_nbi`).
-Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
+stream. It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 4.
+
+# Returns
+
+`Status.SUCCESS`, or an error: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE;
+nothing is written.
+
+# Standard
+
+OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_swap_nbi`).
 """
 function nvshmemrs_atomic_swap32_nbi(runtime, fetch, dest, value, pe)
     ccall(pointer_atomic_swap32_nbi[], Int32, (UInt64, Ptr{UInt32}, Ptr{UInt32}, UInt32, Int32),
@@ -1202,9 +1503,16 @@ As `nvshmemrs_atomic_swap64`, but what it gives is in local memory at `fetch` on
 `nvshmemrs_quiet`.
 
 One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a
-stream. It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5
-section 9.7.2 (`shmem_atomic_swap_nbi`).
-Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
+stream. It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 8.
+
+# Returns
+
+`Status.SUCCESS`, or an error: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE;
+nothing is written.
+
+# Standard
+
+OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_swap_nbi`).
 """
 function nvshmemrs_atomic_swap64_nbi(runtime, fetch, dest, value, pe)
     ccall(pointer_atomic_swap64_nbi[], Int32, (UInt64, Ptr{UInt64}, Ptr{UInt64}, UInt64, Int32),
@@ -1222,9 +1530,16 @@ As `nvshmemrs_atomic_swap_float`, but what it gives is in local memory at `fetch
 `nvshmemrs_quiet`.
 
 One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a
-stream. It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5
-section 9.7.2 (`shmem_atomic_swap_nbi`).
-Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
+stream. It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 4.
+
+# Returns
+
+`Status.SUCCESS`, or an error: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE;
+nothing is written.
+
+# Standard
+
+OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_swap_nbi`).
 """
 function nvshmemrs_atomic_swap_float_nbi(runtime, fetch, dest, value, pe)
     ccall(pointer_atomic_swap_float_nbi[], Int32, (UInt64, Ptr{Float32}, Ptr{Float32}, Float32,
@@ -1242,9 +1557,16 @@ As `nvshmemrs_atomic_swap_double`, but what it gives is in local memory at `fetc
 after `nvshmemrs_quiet`.
 
 One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a
-stream. It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5
-section 9.7.2 (`shmem_atomic_swap_nbi`).
-Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
+stream. It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 8.
+
+# Returns
+
+`Status.SUCCESS`, or an error: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE;
+nothing is written.
+
+# Standard
+
+OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_swap_nbi`).
 """
 function nvshmemrs_atomic_swap_double_nbi(runtime, fetch, dest, value, pe)
     ccall(pointer_atomic_swap_double_nbi[], Int32, (UInt64, Ptr{Float64}, Ptr{Float64}, Float64,
@@ -1262,9 +1584,16 @@ As `nvshmemrs_atomic_compare_swap32`, but what it gives is in local memory at `f
 after `nvshmemrs_quiet`.
 
 One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a
-stream. It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5
-section 9.7.2 (`shmem_atomic_compare_swap_nbi`).
-Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
+stream. It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 4.
+
+# Returns
+
+`Status.SUCCESS`, or an error: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE;
+nothing is written.
+
+# Standard
+
+OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_compare_swap_nbi`).
 """
 function nvshmemrs_atomic_compare_swap32_nbi(runtime, fetch, dest, cond, value, pe)
     ccall(pointer_atomic_compare_swap32_nbi[], Int32, (UInt64, Ptr{UInt32}, Ptr{UInt32}, UInt32,
@@ -1282,9 +1611,16 @@ As `nvshmemrs_atomic_compare_swap64`, but what it gives is in local memory at `f
 after `nvshmemrs_quiet`.
 
 One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a
-stream. It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5
-section 9.7.2 (`shmem_atomic_compare_swap_nbi`).
-Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
+stream. It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 8.
+
+# Returns
+
+`Status.SUCCESS`, or an error: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE;
+nothing is written.
+
+# Standard
+
+OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_compare_swap_nbi`).
 """
 function nvshmemrs_atomic_compare_swap64_nbi(runtime, fetch, dest, cond, value, pe)
     ccall(pointer_atomic_compare_swap64_nbi[], Int32, (UInt64, Ptr{UInt64}, Ptr{UInt64}, UInt64,
@@ -1302,9 +1638,16 @@ As `nvshmemrs_atomic_fetch_inc32`, but what it gives is in local memory at `fetc
 after `nvshmemrs_quiet`.
 
 One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a
-stream. It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5
-section 9.7.2 (`shmem_atomic_fetch_inc_nbi`).
-Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
+stream. It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 4.
+
+# Returns
+
+`Status.SUCCESS`, or an error: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE;
+nothing is written.
+
+# Standard
+
+OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_inc_nbi`).
 """
 function nvshmemrs_atomic_fetch_inc32_nbi(runtime, fetch, dest, pe)
     ccall(pointer_atomic_fetch_inc32_nbi[], Int32, (UInt64, Ptr{UInt32}, Ptr{UInt32}, Int32),
@@ -1322,9 +1665,16 @@ As `nvshmemrs_atomic_fetch_inc64`, but what it gives is in local memory at `fetc
 after `nvshmemrs_quiet`.
 
 One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a
-stream. It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5
-section 9.7.2 (`shmem_atomic_fetch_inc_nbi`).
-Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
+stream. It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 8.
+
+# Returns
+
+`Status.SUCCESS`, or an error: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE;
+nothing is written.
+
+# Standard
+
+OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_inc_nbi`).
 """
 function nvshmemrs_atomic_fetch_inc64_nbi(runtime, fetch, dest, pe)
     ccall(pointer_atomic_fetch_inc64_nbi[], Int32, (UInt64, Ptr{UInt64}, Ptr{UInt64}, Int32),
@@ -1342,9 +1692,16 @@ As `nvshmemrs_atomic_fetch_add32`, but what it gives is in local memory at `fetc
 after `nvshmemrs_quiet`.
 
 One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a
-stream. It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5
-section 9.7.2 (`shmem_atomic_fetch_add_nbi`).
-Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
+stream. It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 4.
+
+# Returns
+
+`Status.SUCCESS`, or an error: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE;
+nothing is written.
+
+# Standard
+
+OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_add_nbi`).
 """
 function nvshmemrs_atomic_fetch_add32_nbi(runtime, fetch, dest, value, pe)
     ccall(pointer_atomic_fetch_add32_nbi[], Int32, (UInt64, Ptr{UInt32}, Ptr{UInt32}, UInt32,
@@ -1362,9 +1719,16 @@ As `nvshmemrs_atomic_fetch_add64`, but what it gives is in local memory at `fetc
 after `nvshmemrs_quiet`.
 
 One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a
-stream. It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5
-section 9.7.2 (`shmem_atomic_fetch_add_nbi`).
-Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
+stream. It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 8.
+
+# Returns
+
+`Status.SUCCESS`, or an error: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE;
+nothing is written.
+
+# Standard
+
+OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_add_nbi`).
 """
 function nvshmemrs_atomic_fetch_add64_nbi(runtime, fetch, dest, value, pe)
     ccall(pointer_atomic_fetch_add64_nbi[], Int32, (UInt64, Ptr{UInt64}, Ptr{UInt64}, UInt64,
@@ -1382,9 +1746,16 @@ As `nvshmemrs_atomic_fetch_add_float`, but what it gives is in local memory at `
 after `nvshmemrs_quiet`.
 
 One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a
-stream. It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 4. NVSHMEM
-`nvshmemx_float_atomic_fetch_add`.
-Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
+stream. It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 4.
+
+# Returns
+
+`Status.SUCCESS`, or an error: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE;
+nothing is written.
+
+# Standard
+
+NVSHMEM `nvshmemx_float_atomic_fetch_add`.
 """
 function nvshmemrs_atomic_fetch_add_float_nbi(runtime, fetch, dest, value, pe)
     ccall(pointer_atomic_fetch_add_float_nbi[], Int32, (UInt64, Ptr{Float32}, Ptr{Float32},
@@ -1402,9 +1773,16 @@ As `nvshmemrs_atomic_fetch_add_double`, but what it gives is in local memory at 
 after `nvshmemrs_quiet`.
 
 One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a
-stream. It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 8. NVSHMEM
-`nvshmemx_double_atomic_fetch_add`.
-Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
+stream. It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 8.
+
+# Returns
+
+`Status.SUCCESS`, or an error: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE;
+nothing is written.
+
+# Standard
+
+NVSHMEM `nvshmemx_double_atomic_fetch_add`.
 """
 function nvshmemrs_atomic_fetch_add_double_nbi(runtime, fetch, dest, value, pe)
     ccall(pointer_atomic_fetch_add_double_nbi[], Int32, (UInt64, Ptr{Float64}, Ptr{Float64},
@@ -1422,9 +1800,16 @@ As `nvshmemrs_atomic_fetch_and32`, but what it gives is in local memory at `fetc
 after `nvshmemrs_quiet`.
 
 One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a
-stream. It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5
-section 9.7.2 (`shmem_atomic_fetch_and_nbi`).
-Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
+stream. It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 4.
+
+# Returns
+
+`Status.SUCCESS`, or an error: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE;
+nothing is written.
+
+# Standard
+
+OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_and_nbi`).
 """
 function nvshmemrs_atomic_fetch_and32_nbi(runtime, fetch, dest, value, pe)
     ccall(pointer_atomic_fetch_and32_nbi[], Int32, (UInt64, Ptr{UInt32}, Ptr{UInt32}, UInt32,
@@ -1442,9 +1827,16 @@ As `nvshmemrs_atomic_fetch_and64`, but what it gives is in local memory at `fetc
 after `nvshmemrs_quiet`.
 
 One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a
-stream. It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5
-section 9.7.2 (`shmem_atomic_fetch_and_nbi`).
-Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
+stream. It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 8.
+
+# Returns
+
+`Status.SUCCESS`, or an error: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE;
+nothing is written.
+
+# Standard
+
+OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_and_nbi`).
 """
 function nvshmemrs_atomic_fetch_and64_nbi(runtime, fetch, dest, value, pe)
     ccall(pointer_atomic_fetch_and64_nbi[], Int32, (UInt64, Ptr{UInt64}, Ptr{UInt64}, UInt64,
@@ -1462,9 +1854,16 @@ As `nvshmemrs_atomic_fetch_or32`, but what it gives is in local memory at `fetch
 `nvshmemrs_quiet`.
 
 One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a
-stream. It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5
-section 9.7.2 (`shmem_atomic_fetch_or_nbi`).
-Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
+stream. It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 4.
+
+# Returns
+
+`Status.SUCCESS`, or an error: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE;
+nothing is written.
+
+# Standard
+
+OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_or_nbi`).
 """
 function nvshmemrs_atomic_fetch_or32_nbi(runtime, fetch, dest, value, pe)
     ccall(pointer_atomic_fetch_or32_nbi[], Int32, (UInt64, Ptr{UInt32}, Ptr{UInt32}, UInt32,
@@ -1482,9 +1881,16 @@ As `nvshmemrs_atomic_fetch_or64`, but what it gives is in local memory at `fetch
 `nvshmemrs_quiet`.
 
 One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a
-stream. It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5
-section 9.7.2 (`shmem_atomic_fetch_or_nbi`).
-Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
+stream. It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 8.
+
+# Returns
+
+`Status.SUCCESS`, or an error: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE;
+nothing is written.
+
+# Standard
+
+OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_or_nbi`).
 """
 function nvshmemrs_atomic_fetch_or64_nbi(runtime, fetch, dest, value, pe)
     ccall(pointer_atomic_fetch_or64_nbi[], Int32, (UInt64, Ptr{UInt64}, Ptr{UInt64}, UInt64,
@@ -1502,9 +1908,16 @@ As `nvshmemrs_atomic_fetch_xor32`, but what it gives is in local memory at `fetc
 after `nvshmemrs_quiet`.
 
 One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a
-stream. It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5
-section 9.7.2 (`shmem_atomic_fetch_xor_nbi`).
-Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
+stream. It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 4.
+
+# Returns
+
+`Status.SUCCESS`, or an error: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE;
+nothing is written.
+
+# Standard
+
+OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_xor_nbi`).
 """
 function nvshmemrs_atomic_fetch_xor32_nbi(runtime, fetch, dest, value, pe)
     ccall(pointer_atomic_fetch_xor32_nbi[], Int32, (UInt64, Ptr{UInt32}, Ptr{UInt32}, UInt32,
@@ -1522,9 +1935,16 @@ As `nvshmemrs_atomic_fetch_xor64`, but what it gives is in local memory at `fetc
 after `nvshmemrs_quiet`.
 
 One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a
-stream. It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5
-section 9.7.2 (`shmem_atomic_fetch_xor_nbi`).
-Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
+stream. It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 8.
+
+# Returns
+
+`Status.SUCCESS`, or an error: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE;
+nothing is written.
+
+# Standard
+
+OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_xor_nbi`).
 """
 function nvshmemrs_atomic_fetch_xor64_nbi(runtime, fetch, dest, value, pe)
     ccall(pointer_atomic_fetch_xor64_nbi[], Int32, (UInt64, Ptr{UInt64}, Ptr{UInt64}, UInt64,
@@ -1540,10 +1960,16 @@ const pointer_barrier = Ref{Ptr{Cvoid}}(C_NULL)
 Waits until every member of `team` has arrived, and completes all operations that the
 members issued before: they are visible to every member.
 
-Collective over `team`; may be queued on a stream. OpenSHMEM 1.5 section 9.9.1
-(`shmem_barrier`, `shmem_barrier_all`).
-Errors: BAD\\_HANDLE, PE\\_DIED, TIMEOUT, INTERRUPTED, MISMATCH when a member is in another
-collective.
+Collective over `team`; may be queued on a stream.
+
+# Returns
+
+`Status.SUCCESS`, or an error: BAD\\_HANDLE, PE\\_DIED, TIMEOUT, INTERRUPTED, MISMATCH when a
+member is in another collective.
+
+# Standard
+
+OpenSHMEM 1.5 section 9.9.1 (`shmem_barrier`, `shmem_barrier_all`).
 """
 function nvshmemrs_barrier(runtime, team)
     ccall(pointer_barrier[], Int32, (UInt64, UInt64), runtime, team)
@@ -1558,9 +1984,15 @@ const pointer_sync = Ref{Ptr{Cvoid}}(C_NULL)
 Waits until every member of `team` has arrived. Non-blocking operations are not completed by
 it.
 
-Collective over `team`; may be queued on a stream. OpenSHMEM 1.5 section 9.9.3
-(`shmem_team_sync`, `shmem_sync_all`).
-Errors: as `nvshmemrs_barrier`.
+Collective over `team`; may be queued on a stream.
+
+# Returns
+
+`Status.SUCCESS`, or an error: as `nvshmemrs_barrier`.
+
+# Standard
+
+OpenSHMEM 1.5 section 9.9.3 (`shmem_team_sync`, `shmem_sync_all`).
 """
 function nvshmemrs_sync(runtime, team)
     ccall(pointer_sync[], Int32, (UInt64, UInt64), runtime, team)
@@ -1577,10 +2009,16 @@ Copies `bytes` bytes from `source` on the member with team number `root` to `des
 member, the root included. `source` may equal `dest`; they must not overlap otherwise.
 
 Collective over `team`, same `bytes`, `root` and symmetric addresses; may be queued on a
-stream. Returns when `dest` is written here and `source` may be reused. OpenSHMEM 1.5
-section 9.9.5 (`shmem_broadcastmem`).
-Errors, on every member, and nothing is written: MISMATCH, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS,
-PE\\_RANGE, PEER\\_ARGUMENT; also PE\\_DIED, TIMEOUT, INTERRUPTED.
+stream. Returns when `dest` is written here and `source` may be reused.
+
+# Returns
+
+`Status.SUCCESS`, or an error, on every member, and nothing is written: MISMATCH,
+NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, PE\\_RANGE, PEER\\_ARGUMENT; also PE\\_DIED, TIMEOUT, INTERRUPTED.
+
+# Standard
+
+OpenSHMEM 1.5 section 9.9.7 (`shmem_broadcastmem`).
 """
 function nvshmemrs_broadcast(runtime, team, dest, source, bytes, root)
     ccall(pointer_broadcast[], Int32, (UInt64, UInt64, Ptr{Cvoid}, Ptr{Cvoid}, Csize_t, Int32),
@@ -1599,10 +2037,18 @@ and writes the result to `dest` on every member. `source` may equal `dest`; they
 overlap otherwise. The result has the same bits on every member and in every run.
 
 Collective over `team`, same `count`, `dtype`, `op` and symmetric addresses; may be queued
-on a stream. `dtype` is one of `nvshmemrs_dtype`, `op` one of `nvshmemrs_op`. OpenSHMEM 1.5
-section 9.9.9 (`shmem_<op>_reduce`).
-Errors, on every member, and nothing is written: MISMATCH, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS,
-INVALID\\_VALUE, PEER\\_ARGUMENT; also PE\\_DIED, TIMEOUT, INTERRUPTED.
+on a stream. Returns when `dest` is written here and `source` may be reused. `dtype` is one
+of `nvshmemrs_dtype`, `op` one of `nvshmemrs_op`.
+
+# Returns
+
+`Status.SUCCESS`, or an error, on every member, and nothing is written: MISMATCH,
+NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE, PEER\\_ARGUMENT; also PE\\_DIED, TIMEOUT,
+INTERRUPTED.
+
+# Standard
+
+OpenSHMEM 1.5 section 9.9.9 (`shmem_<op>_reduce`).
 """
 function nvshmemrs_reduce(runtime, team, dest, source, count, dtype, op)
     ccall(pointer_reduce[], Int32, (UInt64, UInt64, Ptr{Cvoid}, Ptr{Cvoid}, Csize_t, Int32,
@@ -1621,9 +2067,15 @@ member, which has room for `n_pes * bytes`. In place: `source` is the member's o
 `dest + my_pe * bytes`; otherwise they must not overlap.
 
 Collective over `team`, same `bytes` and symmetric addresses; may be queued on a stream.
-Returns when `dest` is written here and `source` may be reused. OpenSHMEM 1.5 section 9.9.6
-(`shmem_fcollectmem`).
-Errors: as `nvshmemrs_broadcast`.
+Returns when `dest` is written here and `source` may be reused.
+
+# Returns
+
+`Status.SUCCESS`, or an error: as `nvshmemrs_broadcast`.
+
+# Standard
+
+OpenSHMEM 1.5 section 9.9.8 (`shmem_fcollectmem`).
 """
 function nvshmemrs_fcollect(runtime, team, dest, source, bytes)
     ccall(pointer_fcollect[], Int32, (UInt64, UInt64, Ptr{Cvoid}, Ptr{Cvoid}, Csize_t), runtime,
@@ -1642,9 +2094,15 @@ team order, in `dest` on every member, which has room for the sum. `source` and 
 not overlap.
 
 Collective over `team`, same symmetric address `dest`; may be queued on a stream. Returns
-when `dest` is written here and `source` may be reused. OpenSHMEM 1.5 section 9.9.6
-(`shmem_collectmem`).
-Errors: as `nvshmemrs_broadcast`.
+when `dest` is written here and `source` may be reused.
+
+# Returns
+
+`Status.SUCCESS`, or an error: as `nvshmemrs_broadcast`.
+
+# Standard
+
+OpenSHMEM 1.5 section 9.9.8 (`shmem_collectmem`).
 """
 function nvshmemrs_collect(runtime, team, dest, source, bytes)
     ccall(pointer_collect[], Int32, (UInt64, UInt64, Ptr{Cvoid}, Ptr{Cvoid}, Csize_t), runtime,
@@ -1663,9 +2121,15 @@ being the sender's number. Both have one part per member. `source` may equal `de
 must not overlap otherwise.
 
 Collective over `team`, same `bytes` and symmetric addresses; may be queued on a stream.
-Returns when `dest` is written here and `source` may be reused. OpenSHMEM 1.5 section 9.9.7
-(`shmem_alltoallmem`).
-Errors: as `nvshmemrs_broadcast`.
+Returns when `dest` is written here and `source` may be reused.
+
+# Returns
+
+`Status.SUCCESS`, or an error: as `nvshmemrs_broadcast`.
+
+# Standard
+
+OpenSHMEM 1.5 section 9.9.5 (`shmem_alltoallmem`).
 """
 function nvshmemrs_alltoall(runtime, team, dest, source, bytes)
     ccall(pointer_alltoall[], Int32, (UInt64, UInt64, Ptr{Cvoid}, Ptr{Cvoid}, Csize_t), runtime,
@@ -1685,9 +2149,15 @@ As `nvshmemrs_alltoall` for parts of `count` elements of `element_bytes` bytes t
 as they are. `source` and `dest` must not overlap.
 
 Collective over `team`, same arguments and symmetric addresses; may be queued on a stream.
-Returns when `dest` is written here and `source` may be reused. OpenSHMEM 1.5 section 9.9.8
-(`shmem_alltoallsmem`).
-Errors: as `nvshmemrs_broadcast`; INVALID\\_VALUE.
+Returns when `dest` is written here and `source` may be reused.
+
+# Returns
+
+`Status.SUCCESS`, or an error: as `nvshmemrs_broadcast`; INVALID\\_VALUE.
+
+# Standard
+
+OpenSHMEM 1.5 section 9.9.6 (`shmem_alltoallsmem`).
 """
 function nvshmemrs_alltoalls(runtime, team, dest, source, dest_stride, source_stride, element_bytes, count)
     ccall(pointer_alltoalls[], Int32, (UInt64, UInt64, Ptr{Cvoid}, Ptr{Cvoid}, Cptrdiff_t,
@@ -1707,9 +2177,16 @@ As `nvshmemrs_reduce`, but member i keeps only part i of the result, `count` ele
 `source + my_pe * count` elements; otherwise they must not overlap.
 
 Collective over `team`, same `count`, `dtype`, `op` and symmetric addresses; may be queued
-on a stream. `dtype` is one of `nvshmemrs_dtype`, `op` one of `nvshmemrs_op`. NVSHMEM
-`nvshmem_<type>_<op>_reducescatter`.
-Errors: as `nvshmemrs_reduce`.
+on a stream. Returns when `dest` is written here and `source` may be reused. `dtype` is one
+of `nvshmemrs_dtype`, `op` one of `nvshmemrs_op`.
+
+# Returns
+
+`Status.SUCCESS`, or an error: as `nvshmemrs_reduce`.
+
+# Standard
+
+NVSHMEM `nvshmem_<type>_<op>_reducescatter`.
 """
 function nvshmemrs_reducescatter(runtime, team, dest, source, count, dtype, op)
     ccall(pointer_reducescatter[], Int32, (UInt64, UInt64, Ptr{Cvoid}, Ptr{Cvoid}, Csize_t,
@@ -1728,9 +2205,16 @@ caller, element by element, in team order, and writes the result to the caller's
 `source` may equal `dest`; they must not overlap otherwise.
 
 Collective over `team`, same `count`, `dtype`, `op` and symmetric addresses; may be queued
-on a stream. `dtype` is one of `nvshmemrs_dtype`, `op` one of `nvshmemrs_op`. OpenSHMEM 1.6
-(`shmem_sum_inscan`).
-Errors: as `nvshmemrs_reduce`.
+on a stream. Returns when `dest` is written here and `source` may be reused. `dtype` is one
+of `nvshmemrs_dtype`, `op` one of `nvshmemrs_op`.
+
+# Returns
+
+`Status.SUCCESS`, or an error: as `nvshmemrs_reduce`.
+
+# Standard
+
+OpenSHMEM 1.6 (`shmem_sum_inscan`).
 """
 function nvshmemrs_inscan(runtime, team, dest, source, count, dtype, op)
     ccall(pointer_inscan[], Int32, (UInt64, UInt64, Ptr{Cvoid}, Ptr{Cvoid}, Csize_t, Int32,
@@ -1749,9 +2233,16 @@ operation's identity: 0 for sum, or and xor, 1 for prod, all bits for and, the l
 for min and the smallest for max (infinities for floating point).
 
 Collective over `team`, same `count`, `dtype`, `op` and symmetric addresses; may be queued
-on a stream. `dtype` is one of `nvshmemrs_dtype`, `op` one of `nvshmemrs_op`. OpenSHMEM 1.6
-(`shmem_sum_exscan`).
-Errors: as `nvshmemrs_reduce`.
+on a stream. Returns when `dest` is written here and `source` may be reused. `dtype` is one
+of `nvshmemrs_dtype`, `op` one of `nvshmemrs_op`.
+
+# Returns
+
+`Status.SUCCESS`, or an error: as `nvshmemrs_reduce`.
+
+# Standard
+
+OpenSHMEM 1.6 (`shmem_sum_exscan`).
 """
 function nvshmemrs_exscan(runtime, team, dest, source, count, dtype, op)
     ccall(pointer_exscan[], Int32, (UInt64, UInt64, Ptr{Cvoid}, Ptr{Cvoid}, Csize_t, Int32,
@@ -1771,7 +2262,15 @@ streams, ends with TIMEOUT when `seconds` have passed since this call. It holds 
 keeps to its own limit.
 
 Local; needs no runtime. A collective that a deadline ends breaks its team.
-Errors: INVALID\\_VALUE unless `seconds` is more than 0 and at most 1000000000.
+
+# Returns
+
+`Status.SUCCESS`, or an error: INVALID\\_VALUE unless `seconds` is more than 0 and at most
+1000000000.
+
+# Standard
+
+OpenSHMEM does not have it.
 """
 function nvshmemrs_deadline_begin(seconds, previous)
     ccall(pointer_deadline_begin[], Int32, (Float64, Ptr{UInt64}), seconds, previous)
@@ -1787,6 +2286,14 @@ Ends a deadline of the calling thread, with what `nvshmemrs_deadline_begin` wrot
 `previous`: the one before, if there was one, holds again.
 
 Local; needs no runtime.
+
+# Returns
+
+`Status.SUCCESS`.
+
+# Standard
+
+OpenSHMEM does not have it.
 """
 function nvshmemrs_deadline_end(previous)
     ccall(pointer_deadline_end[], Int32, (UInt64,), previous)
@@ -1804,8 +2311,16 @@ Teams that are made or destroyed later are seen through it, too. On device memor
 addresses are those of this PE's GPU; on host memory they are those of this process, for the
 same functions compiled for the CPU.
 
-Local. NVSHMEM: the state that `nvshmemx_cumodule_init` writes to a module.
-Errors: NOT\\_SUPPORTED if kernels cannot use the heap: the job is checked.
+Local.
+
+# Returns
+
+`Status.SUCCESS`, or an error: NOT\\_SUPPORTED if kernels cannot use the heap: the job is
+checked.
+
+# Standard
+
+NVSHMEM: the state that `nvshmemx_cumodule_init` writes to a module.
 """
 function nvshmemrs_device_state(runtime, state)
     ccall(pointer_device_state[], Int32, (UInt64, Ptr{DeviceState}), runtime, state)
@@ -1822,7 +2337,14 @@ frontends whose kernels take one pointer. It is memory of the GPU if the heap is
 not be written.
 
 Local.
-Errors: as `nvshmemrs_device_state`.
+
+# Returns
+
+`Status.SUCCESS`, or an error: as `nvshmemrs_device_state`.
+
+# Standard
+
+OpenSHMEM does not have it.
 """
 function nvshmemrs_device_state_pointer(runtime, pointer)
     ccall(pointer_device_state_pointer[], Int32, (UInt64, Ptr{Ptr{Cvoid}}), runtime, pointer)
@@ -1837,11 +2359,18 @@ const pointer_malloc = Ref{Ptr{Cvoid}}(C_NULL)
 Allocates `bytes` bytes on every PE's symmetric heap, aligned to 64. The contents are
 undefined; 0 bytes give NULL.
 
-Collective over TEAM\\_WORLD with the same `bytes`; includes a barrier. OpenSHMEM 1.5 section
-9.3.1 (`shmem_malloc`).
-Errors: MISMATCH naming the PE whose size differs; OUT\\_OF\\_MEMORY with requested, free,
-largest block and the variable to set. Every member returns the error and nothing is
-allocated.
+Collective over TEAM\\_WORLD with the same `bytes`; includes a barrier. Returns when every PE
+has the memory.
+
+# Returns
+
+`Status.SUCCESS`, or an error: MISMATCH naming the PE whose size differs; OUT\\_OF\\_MEMORY with
+requested, free, largest block and the variable to set. Every member returns the error and
+nothing is allocated.
+
+# Standard
+
+OpenSHMEM 1.5 section 9.3.1 (`shmem_malloc`).
 """
 function nvshmemrs_malloc(runtime, bytes, ptr)
     ccall(pointer_malloc[], Int32, (UInt64, Csize_t, Ptr{Ptr{Cvoid}}), runtime, bytes, ptr)
@@ -1856,9 +2385,17 @@ const pointer_calloc = Ref{Ptr{Cvoid}}(C_NULL)
 
 As `nvshmemrs_malloc` for `count` elements of `bytes` bytes each, and sets every byte to 0.
 
-Collective over TEAM\\_WORLD with the same `count` and `bytes`; includes a barrier. OpenSHMEM
-1.5 section 9.3.2 (`shmem_calloc`).
-Errors: as `nvshmemrs_malloc`; INVALID\\_VALUE if the product overflows.
+Collective over TEAM\\_WORLD with the same `count` and `bytes`; includes a barrier. Returns
+when every PE has the memory.
+
+# Returns
+
+`Status.SUCCESS`, or an error: as `nvshmemrs_malloc`; INVALID\\_VALUE if the product
+overflows.
+
+# Standard
+
+OpenSHMEM 1.5 section 9.3.3 (`shmem_calloc`).
 """
 function nvshmemrs_calloc(runtime, count, bytes, ptr)
     ccall(pointer_calloc[], Int32, (UInt64, Csize_t, Csize_t, Ptr{Ptr{Cvoid}}), runtime, count,
@@ -1876,9 +2413,16 @@ As `nvshmemrs_malloc`, aligned to `alignment`, a power of two that is a multiple
 `sizeof(void *)` and not above the size of the heap (NVSHMEM\\_SYMMETRIC\\_SIZE). Every PE's
 copy is aligned so, also at the addresses that `nvshmemrs_ptr` gives.
 
-Collective over TEAM\\_WORLD with the same arguments; includes a barrier. OpenSHMEM 1.5
-section 9.3.1 (`shmem_align`).
-Errors: as `nvshmemrs_malloc`; INVALID\\_VALUE for another alignment.
+Collective over TEAM\\_WORLD with the same arguments; includes a barrier. Returns when every
+PE has the memory.
+
+# Returns
+
+`Status.SUCCESS`, or an error: as `nvshmemrs_malloc`; INVALID\\_VALUE for another alignment.
+
+# Standard
+
+OpenSHMEM 1.5 section 9.3.1 (`shmem_align`).
 """
 function nvshmemrs_align(runtime, alignment, bytes, ptr)
     ccall(pointer_align[], Int32, (UInt64, Csize_t, Csize_t, Ptr{Ptr{Cvoid}}), runtime,
@@ -1893,9 +2437,17 @@ const pointer_free = Ref{Ptr{Cvoid}}(C_NULL)
 
 Frees an allocation on every PE. NULL does nothing if every PE passes NULL.
 
-Collective over TEAM\\_WORLD with the same symmetric address; a barrier comes first. OpenSHMEM
-1.5 section 9.3.1 (`shmem_free`).
-Errors: BAD\\_FREE for an address that does not start a live allocation, MISMATCH.
+Collective over TEAM\\_WORLD with the same symmetric address; a barrier comes first. Returns
+when every PE has called it.
+
+# Returns
+
+`Status.SUCCESS`, or an error: BAD\\_FREE for an address that does not start a live
+allocation, MISMATCH.
+
+# Standard
+
+OpenSHMEM 1.5 section 9.3.1 (`shmem_free`).
 """
 function nvshmemrs_free(runtime, ptr)
     ccall(pointer_free[], Int32, (UInt64, Ptr{Cvoid}), runtime, ptr)
@@ -1913,8 +2465,16 @@ PE's copy keeps its contents up to the smaller size. NULL allocates; 0 bytes fre
 NULL.
 
 Collective over TEAM\\_WORLD with the same symmetric address and `bytes`; includes a barrier.
+Returns when every PE has the memory.
+
+# Returns
+
+`Status.SUCCESS`, or an error: as `nvshmemrs_malloc` and `nvshmemrs_free`; the allocation is
+as it was.
+
+# Standard
+
 OpenSHMEM 1.5 section 9.3.1 (`shmem_realloc`).
-Errors: as `nvshmemrs_malloc` and `nvshmemrs_free`; the allocation is as it was.
 """
 function nvshmemrs_realloc(runtime, ptr, bytes, new_ptr)
     ccall(pointer_realloc[], Int32, (UInt64, Ptr{Cvoid}, Csize_t, Ptr{Ptr{Cvoid}}), runtime,
@@ -1944,10 +2504,16 @@ another thread on the buffer may fail with EFAULT. On device memory nothing is m
 
 Collective over TEAM\\_WORLD with the same `bytes` and `preferred`; includes a barrier.
 `preferred` may be NULL; otherwise it is an unused address, the same on every PE, which
-becomes the symmetric address. NVSHMEM
-`nvshmemx_buffer_register_symmetric_at_preferred_address`.
-Errors, on every member: INVALID\\_VALUE, MISMATCH, PEER\\_ARGUMENT, NOT\\_SUPPORTED, SYSTEM; the
-buffer is as it was.
+becomes the symmetric address. Returns when every PE has registered its buffer.
+
+# Returns
+
+`Status.SUCCESS`, or an error, on every member: INVALID\\_VALUE, MISMATCH, PEER\\_ARGUMENT,
+NOT\\_SUPPORTED, SYSTEM; the buffer is as it was.
+
+# Standard
+
+NVSHMEM `nvshmemx_buffer_register_symmetric_at_preferred_address`.
 """
 function nvshmemrs_buffer_register(runtime, buffer, bytes, preferred, symmetric)
     ccall(pointer_buffer_register[], Int32, (UInt64, Ptr{Cvoid}, Csize_t, Ptr{Cvoid},
@@ -1965,10 +2531,17 @@ Makes a registered buffer private memory again; it keeps its contents. `symmetri
 the buffer's own address, as with `nvshmemrs_buffer_register`; the symmetric address is
 over.
 
-Collective over TEAM\\_WORLD with the same symmetric address; a barrier comes first. NVSHMEM
-`nvshmemx_buffer_unregister_symmetric`.
-Errors: BAD\\_FREE, NOT\\_SYMMETRIC, MISMATCH, NOT\\_SUPPORTED (the buffer stays registered),
-SYSTEM.
+Collective over TEAM\\_WORLD with the same symmetric address; a barrier comes first. Returns
+when every PE has called it.
+
+# Returns
+
+`Status.SUCCESS`, or an error: BAD\\_FREE, NOT\\_SYMMETRIC, MISMATCH, NOT\\_SUPPORTED (the buffer
+stays registered), SYSTEM.
+
+# Standard
+
+NVSHMEM `nvshmemx_buffer_unregister_symmetric`.
 """
 function nvshmemrs_buffer_unregister(runtime, symmetric)
     ccall(pointer_buffer_unregister[], Int32, (UInt64, Ptr{Cvoid}), runtime, symmetric)
@@ -1985,8 +2558,15 @@ all PEs have released. Finalizers and garbage collectors call this instead of
 `nvshmemrs_free`. NULL does nothing.
 
 Local; never waits.
-Errors: BAD\\_FREE for an address that does not start a live allocation, or one already
-released.
+
+# Returns
+
+`Status.SUCCESS`, or an error: BAD\\_FREE for an address that does not start a live
+allocation, or one already released.
+
+# Standard
+
+OpenSHMEM does not have it.
 """
 function nvshmemrs_release(runtime, ptr)
     ccall(pointer_release[], Int32, (UInt64, Ptr{Cvoid}), runtime, ptr)
@@ -2001,6 +2581,14 @@ const pointer_heap_stats = Ref{Ptr{Cvoid}}(C_NULL)
 How full the symmetric heap is.
 
 Local.
+
+# Returns
+
+`Status.SUCCESS`, or an error: NOT\\_INITIALIZED, BAD\\_HANDLE, INVALID\\_VALUE for NULL.
+
+# Standard
+
+OpenSHMEM does not have it.
 """
 function nvshmemrs_heap_stats(runtime, stats)
     ccall(pointer_heap_stats[], Int32, (UInt64, Ptr{HeapStats}), runtime, stats)
@@ -2019,7 +2607,14 @@ for `bytes` bytes; a longer text is cut short; there is always a NUL behind it. 
 how long the whole text is, without the NUL.
 
 Local.
-Errors: NOT\\_SUPPORTED unless `NVSHMEMRS_TRACK=1` was set at init.
+
+# Returns
+
+`Status.SUCCESS`, or an error: NOT\\_SUPPORTED unless `NVSHMEMRS_TRACK=1` was set at init.
+
+# Standard
+
+OpenSHMEM does not have it.
 """
 function nvshmemrs_unfreed(runtime, text, bytes, length)
     ccall(pointer_unfreed[], Int32, (UInt64, Ptr{Cvoid}, Csize_t, Ptr{Csize_t}), runtime, text,
@@ -2036,8 +2631,15 @@ const pointer_ptr = Ref{Ptr{Cvoid}}(C_NULL)
 The address at which this PE can load and store PE `pe`'s copy of the symmetric address
 `ptr`; NULL if it cannot.
 
-Local. OpenSHMEM 1.5 section 9.3.5 (`shmem_ptr`).
-Errors: PE\\_RANGE, NOT\\_SYMMETRIC.
+Local.
+
+# Returns
+
+`Status.SUCCESS`, or an error: PE\\_RANGE, NOT\\_SYMMETRIC.
+
+# Standard
+
+OpenSHMEM 1.5 section 9.1.8 (`shmem_ptr`).
 """
 function nvshmemrs_ptr(runtime, ptr, pe, peer_ptr)
     ccall(pointer_ptr[], Int32, (UInt64, Ptr{Cvoid}, Int32, Ptr{Ptr{Cvoid}}), runtime, ptr, pe,
@@ -2053,7 +2655,16 @@ const pointer_is_symmetric = Ref{Ptr{Cvoid}}(C_NULL)
 
 Whether `bytes` bytes at `ptr` lie within one live symmetric allocation of this PE: 1 or 0.
 
-Local. OpenSHMEM 1.5 section 9.2.2 (`shmem_addr_accessible`).
+Local.
+
+# Returns
+
+`Status.SUCCESS`, or an error: NOT\\_INITIALIZED, BAD\\_HANDLE, INVALID\\_VALUE for NULL in place
+of `symmetric`.
+
+# Standard
+
+OpenSHMEM 1.5 section 9.1.7 (`shmem_addr_accessible`).
 """
 function nvshmemrs_is_symmetric(runtime, ptr, bytes, symmetric)
     ccall(pointer_is_symmetric[], Int32, (UInt64, Ptr{Cvoid}, Csize_t, Ptr{Int32}), runtime,
@@ -2070,7 +2681,14 @@ Where `ptr` lives: one of `nvshmemrs_memory`; an address outside the symmetric h
 error.
 
 Local.
-Errors: NOT\\_SYMMETRIC.
+
+# Returns
+
+`Status.SUCCESS`, or an error: NOT\\_SYMMETRIC.
+
+# Standard
+
+OpenSHMEM does not have it.
 """
 function nvshmemrs_memory_kind(runtime, ptr, kind)
     ccall(pointer_memory_kind[], Int32, (UInt64, Ptr{Cvoid}, Ptr{Int32}), runtime, ptr, kind)
@@ -2087,6 +2705,14 @@ Keeps the memory of this process's heap mapping valid after finalize, until
 through them then stay harmless; operations answer NOT\\_INITIALIZED.
 
 Local; never waits.
+
+# Returns
+
+`Status.SUCCESS`, or an error: NOT\\_INITIALIZED, BAD\\_HANDLE, INVALID\\_VALUE for NULL.
+
+# Standard
+
+OpenSHMEM does not have it.
 """
 function nvshmemrs_heap_keep(runtime, mapping)
     ccall(pointer_heap_keep[], Int32, (UInt64, Ptr{UInt64}), runtime, mapping)
@@ -2102,6 +2728,14 @@ Lets a mapping go that `nvshmemrs_heap_keep` kept. The last one to let go, after
 gives the memory back. 0 does nothing.
 
 Local; needs no runtime.
+
+# Returns
+
+`Status.SUCCESS`, or an error: BAD\\_HANDLE.
+
+# Standard
+
+OpenSHMEM does not have it.
 """
 function nvshmemrs_heap_drop(mapping)
     ccall(pointer_heap_drop[], Int32, (UInt64,), mapping)
@@ -2117,6 +2751,10 @@ The number of the ABI: it changes when a program built against an older header m
 rebuilt.
 
 Local; needs no runtime.
+
+# Standard
+
+OpenSHMEM does not have it.
 """
 function nvshmemrs_abi_version()
     ccall(pointer_abi_version[], UInt32, ())
@@ -2132,6 +2770,10 @@ A hash over every function, struct, enum and constant of this ABI. Bindings comp
 load.
 
 Local; needs no runtime.
+
+# Standard
+
+OpenSHMEM does not have it.
 """
 function nvshmemrs_api_hash()
     ccall(pointer_api_hash[], UInt64, ())
@@ -2145,8 +2787,15 @@ const pointer_version = Ref{Ptr{Cvoid}}(C_NULL)
 
 The library's version, as in its changelog.
 
-Local; needs no runtime. Each output may be NULL. NVSHMEM
-`nvshmemx_vendor_get_version_info`.
+Local; needs no runtime. Each output may be NULL.
+
+# Returns
+
+`Status.SUCCESS`.
+
+# Standard
+
+NVSHMEM `nvshmemx_vendor_get_version_info`.
 """
 function nvshmemrs_version(major, minor, patch)
     ccall(pointer_version[], Int32, (Ptr{Int32}, Ptr{Int32}, Ptr{Int32}), major, minor, patch)
@@ -2160,7 +2809,11 @@ const pointer_name = Ref{Ptr{Cvoid}}(C_NULL)
 
 The library's name and version, for people. NUL-terminated, static.
 
-Local; needs no runtime. OpenSHMEM 1.5 section 9.1.8 (`shmem_info_get_name`).
+Local; needs no runtime.
+
+# Standard
+
+OpenSHMEM 1.5 section 9.1.10 (`shmem_info_get_name`).
 """
 function nvshmemrs_name()
     ccall(pointer_name[], Cstring, ())
@@ -2174,7 +2827,11 @@ const pointer_status_string = Ref{Ptr{Cvoid}}(C_NULL)
 
 One sentence for a status. NUL-terminated, static; never NULL.
 
-Local; needs no runtime. NVSHMEM `nvshmemx_status_string`.
+Local; needs no runtime.
+
+# Standard
+
+NVSHMEM `nvshmemx_status_string`.
 """
 function nvshmemrs_status_string(status)
     ccall(pointer_status_string[], Cstring, (Int32,), status)
@@ -2191,6 +2848,10 @@ is and what it must be. NUL-terminated; never NULL; valid until the next call th
 this thread.
 
 Local; needs no runtime.
+
+# Standard
+
+OpenSHMEM does not have it.
 """
 function nvshmemrs_last_error()
     ccall(pointer_last_error[], Cstring, ())
@@ -2206,6 +2867,10 @@ As `nvshmemrs_last_error`, with the names that functions, arguments and types ha
 language. `language` is one of `nvshmemrs_language`; another number stands for C.
 
 Local; needs no runtime.
+
+# Standard
+
+OpenSHMEM does not have it.
 """
 function nvshmemrs_last_error_in(language)
     ccall(pointer_last_error_in[], Cstring, (Int32,), language)
@@ -2220,7 +2885,11 @@ const pointer_thread_support = Ref{Ptr{Cvoid}}(C_NULL)
 How many threads of a PE may call at a time. The answer is one of `nvshmemrs_thread`:
 MULTIPLE, which means any thread at any time, with one collective per team at a time.
 
-Local; needs no runtime. OpenSHMEM 1.5 section 9.2.2 (`shmem_query_thread`).
+Local; needs no runtime.
+
+# Standard
+
+OpenSHMEM 1.5 section 9.2.2 (`shmem_query_thread`).
 """
 function nvshmemrs_thread_support()
     ccall(pointer_thread_support[], Int32, ())
@@ -2235,7 +2904,15 @@ const pointer_fence = Ref{Ptr{Cvoid}}(C_NULL)
 Orders this PE's puts, atomic operations and signals to each PE: those before the fence are
 visible there before those after it.
 
-Local. Does not wait for completion. OpenSHMEM 1.5 section 9.11.1 (`shmem_fence`).
+Local. Does not wait for completion.
+
+# Returns
+
+`Status.SUCCESS`, or an error: NOT\\_INITIALIZED, BAD\\_HANDLE.
+
+# Standard
+
+OpenSHMEM 1.5 section 9.11.1 (`shmem_fence`).
 """
 function nvshmemrs_fence(runtime)
     ccall(pointer_fence[], Int32, (UInt64,), runtime)
@@ -2250,7 +2927,15 @@ const pointer_quiet = Ref{Ptr{Cvoid}}(C_NULL)
 Completes this PE's operations, non-blocking ones too: their data is visible to every PE,
 and their local buffers may be reused.
 
-Local. OpenSHMEM 1.5 section 9.11.2 (`shmem_quiet`).
+Local.
+
+# Returns
+
+`Status.SUCCESS`, or an error: NOT\\_INITIALIZED, BAD\\_HANDLE.
+
+# Standard
+
+OpenSHMEM 1.5 section 9.11.2 (`shmem_quiet`).
 """
 function nvshmemrs_quiet(runtime)
     ccall(pointer_quiet[], Int32, (UInt64,), runtime)
@@ -2269,8 +2954,16 @@ one at `value` as `cmp` says. What was put before the value that does is visible
 Local: only the caller waits; may be queued on a stream. `cmp` is one of `nvshmemrs_cmp`,
 `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivar` must be aligned to
 its size. `value` is read once, when the call begins, and may be reused on return, also if
-it is queued. OpenSHMEM 1.5 section 9.10.1 (`shmem_wait_until`).
-Errors: PE\\_DIED, TIMEOUT, INTERRUPTED, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE.
+it is queued.
+
+# Returns
+
+`Status.SUCCESS`, or an error: PE\\_DIED, TIMEOUT, INTERRUPTED, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS,
+INVALID\\_VALUE.
+
+# Standard
+
+OpenSHMEM 1.5 section 9.10.1 (`shmem_wait_until`).
 """
 function nvshmemrs_wait_until(runtime, ivar, cmp, value, dtype)
     ccall(pointer_wait_until[], Int32, (UInt64, Ptr{Cvoid}, Int32, Ptr{Cvoid}, Int32), runtime,
@@ -2290,9 +2983,15 @@ return.
 
 Local; never waits. Given a stream, it returns when the stream has run it. `cmp` is one of
 `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivar`
-must be aligned to its size. `value` is read once, when the call begins. OpenSHMEM 1.5
-section 9.10.8 (`shmem_test`).
-Errors: NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE.
+must be aligned to its size. `value` is read once, when the call begins.
+
+# Returns
+
+`Status.SUCCESS`, or an error: NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE.
+
+# Standard
+
+OpenSHMEM 1.5 section 9.10.8 (`shmem_test`).
 """
 function nvshmemrs_test(runtime, ivar, cmp, value, dtype, result)
     ccall(pointer_test[], Int32, (UInt64, Ptr{Cvoid}, Int32, Ptr{Cvoid}, Int32, Ptr{Int32}),
@@ -2314,8 +3013,16 @@ Local: only the caller waits; may be queued on a stream. `cmp` is one of `nvshme
 `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars` must be aligned to
 its size. `status` may be NULL; a number other than 0 in it excludes the element. `value`
 and `status` are read once, when the call begins, and may be reused on return, also if it is
-queued. OpenSHMEM 1.5 section 9.10.2 (`shmem_wait_until_all`).
-Errors: PE\\_DIED, TIMEOUT, INTERRUPTED, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE.
+queued.
+
+# Returns
+
+`Status.SUCCESS`, or an error: PE\\_DIED, TIMEOUT, INTERRUPTED, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS,
+INVALID\\_VALUE.
+
+# Standard
+
+OpenSHMEM 1.5 section 9.10.2 (`shmem_wait_until_all`).
 """
 function nvshmemrs_wait_until_all(runtime, ivars, count, status, cmp, value, dtype)
     ccall(pointer_wait_until_all[], Int32, (UInt64, Ptr{Cvoid}, Csize_t, Ptr{Int32}, Int32,
@@ -2339,9 +3046,16 @@ no element to wait for, it returns at once and gives SIZE\\_MAX.
 Local: only the caller waits. Given a stream, it returns when the stream has run it. `cmp`
 is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double;
 `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it
-excludes the element. `value` and `status` are read once, when the call begins. OpenSHMEM
-1.5 section 9.10.3 (`shmem_wait_until_any`).
-Errors: PE\\_DIED, TIMEOUT, INTERRUPTED, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE.
+excludes the element. `value` and `status` are read once, when the call begins.
+
+# Returns
+
+`Status.SUCCESS`, or an error: PE\\_DIED, TIMEOUT, INTERRUPTED, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS,
+INVALID\\_VALUE.
+
+# Standard
+
+OpenSHMEM 1.5 section 9.10.3 (`shmem_wait_until_any`).
 """
 function nvshmemrs_wait_until_any(runtime, ivars, count, status, cmp, value, dtype, index)
     ccall(pointer_wait_until_any[], Int32, (UInt64, Ptr{Cvoid}, Csize_t, Ptr{Int32}, Int32,
@@ -2366,8 +3080,16 @@ Local: only the caller waits. Given a stream, it returns when the stream has run
 is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double;
 `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it
 excludes the element. `value` and `status` are read once, when the call begins. `indices`
-has room for `count` numbers. OpenSHMEM 1.5 section 9.10.4 (`shmem_wait_until_some`).
-Errors: PE\\_DIED, TIMEOUT, INTERRUPTED, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE.
+has room for `count` numbers.
+
+# Returns
+
+`Status.SUCCESS`, or an error: PE\\_DIED, TIMEOUT, INTERRUPTED, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS,
+INVALID\\_VALUE.
+
+# Standard
+
+OpenSHMEM 1.5 section 9.10.4 (`shmem_wait_until_some`).
 """
 function nvshmemrs_wait_until_some(runtime, ivars, count, indices, status, cmp, value, dtype, found)
     ccall(pointer_wait_until_some[], Int32, (UInt64, Ptr{Cvoid}, Csize_t, Ptr{Csize_t},
@@ -2389,9 +3111,15 @@ return if they do. If there is no element to look at, it gives 1.
 Local; never waits. Given a stream, it returns when the stream has run it. `cmp` is one of
 `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars`
 must be aligned to its size. `status` may be NULL; a number other than 0 in it excludes the
-element. `value` and `status` are read once, when the call begins. OpenSHMEM 1.5 section
-9.10.9 (`shmem_test_all`).
-Errors: NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE.
+element. `value` and `status` are read once, when the call begins.
+
+# Returns
+
+`Status.SUCCESS`, or an error: NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE.
+
+# Standard
+
+OpenSHMEM 1.5 section 9.10.9 (`shmem_test_all`).
 """
 function nvshmemrs_test_all(runtime, ivars, count, status, cmp, value, dtype, result)
     ccall(pointer_test_all[], Int32, (UInt64, Ptr{Cvoid}, Csize_t, Ptr{Int32}, Int32,
@@ -2414,9 +3142,15 @@ take turns: in time they give each of them, also if other calls come in between.
 Local; never waits. Given a stream, it returns when the stream has run it. `cmp` is one of
 `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars`
 must be aligned to its size. `status` may be NULL; a number other than 0 in it excludes the
-element. `value` and `status` are read once, when the call begins. OpenSHMEM 1.5 section
-9.10.10 (`shmem_test_any`).
-Errors: NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE.
+element. `value` and `status` are read once, when the call begins.
+
+# Returns
+
+`Status.SUCCESS`, or an error: NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE.
+
+# Standard
+
+OpenSHMEM 1.5 section 9.10.10 (`shmem_test_any`).
 """
 function nvshmemrs_test_any(runtime, ivars, count, status, cmp, value, dtype, index)
     ccall(pointer_test_any[], Int32, (UInt64, Ptr{Cvoid}, Csize_t, Ptr{Int32}, Int32,
@@ -2440,8 +3174,15 @@ Local; never waits. Given a stream, it returns when the stream has run it. `cmp`
 `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars`
 must be aligned to its size. `status` may be NULL; a number other than 0 in it excludes the
 element. `value` and `status` are read once, when the call begins. `indices` has room for
-`count` numbers. OpenSHMEM 1.5 section 9.10.11 (`shmem_test_some`).
-Errors: NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE.
+`count` numbers.
+
+# Returns
+
+`Status.SUCCESS`, or an error: NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE.
+
+# Standard
+
+OpenSHMEM 1.5 section 9.10.11 (`shmem_test_some`).
 """
 function nvshmemrs_test_some(runtime, ivars, count, indices, status, cmp, value, dtype, found)
     ccall(pointer_test_some[], Int32, (UInt64, Ptr{Cvoid}, Csize_t, Ptr{Csize_t}, Ptr{Int32},
@@ -2463,8 +3204,16 @@ Local: only the caller waits; may be queued on a stream. `cmp` is one of `nvshme
 `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars` must be aligned to
 its size. `status` may be NULL; a number other than 0 in it excludes the element. `values`
 and `status` are read once, when the call begins, and may be reused on return, also if it is
-queued. OpenSHMEM 1.5 section 9.10.5 (`shmem_wait_until_all_vector`).
-Errors: PE\\_DIED, TIMEOUT, INTERRUPTED, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE.
+queued.
+
+# Returns
+
+`Status.SUCCESS`, or an error: PE\\_DIED, TIMEOUT, INTERRUPTED, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS,
+INVALID\\_VALUE.
+
+# Standard
+
+OpenSHMEM 1.5 section 9.10.5 (`shmem_wait_until_all_vector`).
 """
 function nvshmemrs_wait_until_all_vector(runtime, ivars, count, status, cmp, values, dtype)
     ccall(pointer_wait_until_all_vector[], Int32, (UInt64, Ptr{Cvoid}, Csize_t, Ptr{Int32},
@@ -2485,9 +3234,16 @@ i at `values`, of which there are `count`.
 Local: only the caller waits. Given a stream, it returns when the stream has run it. `cmp`
 is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double;
 `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it
-excludes the element. `values` and `status` are read once, when the call begins. OpenSHMEM
-1.5 section 9.10.6 (`shmem_wait_until_any_vector`).
-Errors: PE\\_DIED, TIMEOUT, INTERRUPTED, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE.
+excludes the element. `values` and `status` are read once, when the call begins.
+
+# Returns
+
+`Status.SUCCESS`, or an error: PE\\_DIED, TIMEOUT, INTERRUPTED, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS,
+INVALID\\_VALUE.
+
+# Standard
+
+OpenSHMEM 1.5 section 9.10.6 (`shmem_wait_until_any_vector`).
 """
 function nvshmemrs_wait_until_any_vector(runtime, ivars, count, status, cmp, values, dtype, index)
     ccall(pointer_wait_until_any_vector[], Int32, (UInt64, Ptr{Cvoid}, Csize_t, Ptr{Int32},
@@ -2510,8 +3266,16 @@ Local: only the caller waits. Given a stream, it returns when the stream has run
 is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double;
 `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it
 excludes the element. `values` and `status` are read once, when the call begins. `indices`
-has room for `count` numbers. OpenSHMEM 1.5 section 9.10.7 (`shmem_wait_until_some_vector`).
-Errors: PE\\_DIED, TIMEOUT, INTERRUPTED, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE.
+has room for `count` numbers.
+
+# Returns
+
+`Status.SUCCESS`, or an error: PE\\_DIED, TIMEOUT, INTERRUPTED, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS,
+INVALID\\_VALUE.
+
+# Standard
+
+OpenSHMEM 1.5 section 9.10.7 (`shmem_wait_until_some_vector`).
 """
 function nvshmemrs_wait_until_some_vector(runtime, ivars, count, indices, status, cmp, values, dtype, found)
     ccall(pointer_wait_until_some_vector[], Int32, (UInt64, Ptr{Cvoid}, Csize_t, Ptr{Csize_t},
@@ -2533,9 +3297,15 @@ As `nvshmemrs_test_all`, but the element of index i is compared with the one of 
 Local; never waits. Given a stream, it returns when the stream has run it. `cmp` is one of
 `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars`
 must be aligned to its size. `status` may be NULL; a number other than 0 in it excludes the
-element. `values` and `status` are read once, when the call begins. OpenSHMEM 1.5 section
-9.10.12 (`shmem_test_all_vector`).
-Errors: NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE.
+element. `values` and `status` are read once, when the call begins.
+
+# Returns
+
+`Status.SUCCESS`, or an error: NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE.
+
+# Standard
+
+OpenSHMEM 1.5 section 9.10.12 (`shmem_test_all_vector`).
 """
 function nvshmemrs_test_all_vector(runtime, ivars, count, status, cmp, values, dtype, result)
     ccall(pointer_test_all_vector[], Int32, (UInt64, Ptr{Cvoid}, Csize_t, Ptr{Int32}, Int32,
@@ -2557,9 +3327,15 @@ As `nvshmemrs_test_any`, but the element of index i is compared with the one of 
 Local; never waits. Given a stream, it returns when the stream has run it. `cmp` is one of
 `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars`
 must be aligned to its size. `status` may be NULL; a number other than 0 in it excludes the
-element. `values` and `status` are read once, when the call begins. OpenSHMEM 1.5 section
-9.10.13 (`shmem_test_any_vector`).
-Errors: NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE.
+element. `values` and `status` are read once, when the call begins.
+
+# Returns
+
+`Status.SUCCESS`, or an error: NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE.
+
+# Standard
+
+OpenSHMEM 1.5 section 9.10.13 (`shmem_test_any_vector`).
 """
 function nvshmemrs_test_any_vector(runtime, ivars, count, status, cmp, values, dtype, index)
     ccall(pointer_test_any_vector[], Int32, (UInt64, Ptr{Cvoid}, Csize_t, Ptr{Int32}, Int32,
@@ -2582,8 +3358,15 @@ Local; never waits. Given a stream, it returns when the stream has run it. `cmp`
 `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars`
 must be aligned to its size. `status` may be NULL; a number other than 0 in it excludes the
 element. `values` and `status` are read once, when the call begins. `indices` has room for
-`count` numbers. OpenSHMEM 1.5 section 9.10.14 (`shmem_test_some_vector`).
-Errors: NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE.
+`count` numbers.
+
+# Returns
+
+`Status.SUCCESS`, or an error: NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE.
+
+# Standard
+
+OpenSHMEM 1.5 section 9.10.14 (`shmem_test_some_vector`).
 """
 function nvshmemrs_test_some_vector(runtime, ivars, count, indices, status, cmp, values, dtype, found)
     ccall(pointer_test_some_vector[], Int32, (UInt64, Ptr{Cvoid}, Csize_t, Ptr{Csize_t},
@@ -2604,7 +3387,11 @@ is on that GPU. `cuda_stream` does not matter. NULL after an error, which
 `nvshmemrs_last_error` has: no heap is on that GPU, or as for `nvshmemrs_malloc`.
 
 Collective over TEAM\\_WORLD with the same `bytes`; includes a barrier. So every PE must ask
-its pool for the same blocks in the same order.
+its pool for the same blocks in the same order. Returns when every PE has the memory.
+
+# Standard
+
+OpenSHMEM does not have it.
 """
 function nvshmemrs_pool_alloc(bytes, device, cuda_stream)
     ccall(pointer_pool_alloc[], Ptr{Cvoid}, (Csize_t, Int32, Ptr{Cvoid}), bytes, device,
@@ -2622,7 +3409,15 @@ collective allocation frees what all PEs have given back. `bytes` and `device` d
 matter. After finalize the memory goes with the last that is given back. NULL does nothing.
 
 Local; waits for the stream.
-Errors: BAD\\_FREE for an address that no pool has; those of `nvshmemrs_stream_synchronize`.
+
+# Returns
+
+`Status.SUCCESS`, or an error: BAD\\_FREE for an address that no pool has; those of
+`nvshmemrs_stream_synchronize`.
+
+# Standard
+
+OpenSHMEM does not have it.
 """
 function nvshmemrs_pool_free(ptr, bytes, device, cuda_stream)
     ccall(pointer_pool_free[], Int32, (Ptr{Cvoid}, Csize_t, Int32, Ptr{Cvoid}), ptr, bytes,
@@ -2641,8 +3436,15 @@ Copies `bytes` bytes from local memory at `source` to the symmetric address `des
 
 One-sided; may be queued on a stream. Returns when `source` may be reused; the data is
 visible on `pe` after quiet, barrier or a signal. `source` and `dest` may overlap on the
-same PE. OpenSHMEM 1.5 section 9.5.1 (`shmem_putmem`).
-Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS; nothing is written.
+same PE.
+
+# Returns
+
+`Status.SUCCESS`, or an error: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS; nothing is written.
+
+# Standard
+
+OpenSHMEM 1.5 section 9.6.1 (`shmem_putmem`).
 """
 function nvshmemrs_put(runtime, dest, source, bytes, pe)
     ccall(pointer_put[], Int32, (UInt64, Ptr{Cvoid}, Ptr{Cvoid}, Csize_t, Int32), runtime, dest,
@@ -2659,9 +3461,15 @@ const pointer_get = Ref{Ptr{Cvoid}}(C_NULL)
 Copies `bytes` bytes from the symmetric address `source` on PE `pe` to local memory at
 `dest`.
 
-One-sided; may be queued on a stream. Returns when the data is in `dest`. OpenSHMEM 1.5
-section 9.5.4 (`shmem_getmem`).
-Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS; nothing is written.
+One-sided; may be queued on a stream. Returns when the data is in `dest`.
+
+# Returns
+
+`Status.SUCCESS`, or an error: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS; nothing is written.
+
+# Standard
+
+OpenSHMEM 1.5 section 9.6.1 (`shmem_getmem`).
 """
 function nvshmemrs_get(runtime, dest, source, bytes, pe)
     ccall(pointer_get[], Int32, (UInt64, Ptr{Cvoid}, Ptr{Cvoid}, Csize_t, Int32), runtime, dest,
@@ -2677,8 +3485,15 @@ const pointer_put_nbi = Ref{Ptr{Cvoid}}(C_NULL)
 
 As `nvshmemrs_put`, but `source` may be reused only after `nvshmemrs_quiet`.
 
-One-sided; may be queued on a stream. OpenSHMEM 1.5 section 9.6.1 (`shmem_putmem_nbi`).
-Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS; nothing is written.
+One-sided; may be queued on a stream.
+
+# Returns
+
+`Status.SUCCESS`, or an error: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS; nothing is written.
+
+# Standard
+
+OpenSHMEM 1.5 section 9.6.2 (`shmem_putmem_nbi`).
 """
 function nvshmemrs_put_nbi(runtime, dest, source, bytes, pe)
     ccall(pointer_put_nbi[], Int32, (UInt64, Ptr{Cvoid}, Ptr{Cvoid}, Csize_t, Int32), runtime,
@@ -2694,8 +3509,15 @@ const pointer_get_nbi = Ref{Ptr{Cvoid}}(C_NULL)
 
 As `nvshmemrs_get`, but the data is in `dest` only after `nvshmemrs_quiet`.
 
-One-sided; may be queued on a stream. OpenSHMEM 1.5 section 9.6.2 (`shmem_getmem_nbi`).
-Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS; nothing is written.
+One-sided; may be queued on a stream.
+
+# Returns
+
+`Status.SUCCESS`, or an error: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS; nothing is written.
+
+# Standard
+
+OpenSHMEM 1.5 section 9.6.2 (`shmem_getmem_nbi`).
 """
 function nvshmemrs_get_nbi(runtime, dest, source, bytes, pe)
     ccall(pointer_get_nbi[], Int32, (UInt64, Ptr{Cvoid}, Ptr{Cvoid}, Csize_t, Int32), runtime,
@@ -2711,8 +3533,16 @@ const pointer_p8 = Ref{Ptr{Cvoid}}(C_NULL)
 Writes one 8-bit element to the symmetric address `dest` on PE `pe`, in one access.
 
 One-sided; may be queued on a stream. Visible on `pe` after quiet, barrier or a signal.
-`dest` must be aligned to 1. OpenSHMEM 1.5 section 9.5.2 (`shmem_p`).
-Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
+`dest` must be aligned to 1.
+
+# Returns
+
+`Status.SUCCESS`, or an error: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE;
+nothing is written.
+
+# Standard
+
+OpenSHMEM 1.5 section 9.6.1 (`shmem_p`).
 """
 function nvshmemrs_p8(runtime, dest, value, pe)
     ccall(pointer_p8[], Int32, (UInt64, Ptr{Cvoid}, UInt8, Int32), runtime, dest, value, pe)
@@ -2728,8 +3558,15 @@ const pointer_g8 = Ref{Ptr{Cvoid}}(C_NULL)
 Reads one 8-bit element from the symmetric address `source` on PE `pe`, in one access.
 
 One-sided. Given a stream, it returns when the stream has run it. `source` must be aligned
-to 1. OpenSHMEM 1.5 section 9.5.5 (`shmem_g`).
-Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE.
+to 1.
+
+# Returns
+
+`Status.SUCCESS`, or an error: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE.
+
+# Standard
+
+OpenSHMEM 1.5 section 9.6.1 (`shmem_g`).
 """
 function nvshmemrs_g8(runtime, source, pe, value)
     ccall(pointer_g8[], Int32, (UInt64, Ptr{Cvoid}, Int32, Ptr{UInt8}), runtime, source, pe,
@@ -2745,8 +3582,16 @@ const pointer_p16 = Ref{Ptr{Cvoid}}(C_NULL)
 Writes one 16-bit element to the symmetric address `dest` on PE `pe`, in one access.
 
 One-sided; may be queued on a stream. Visible on `pe` after quiet, barrier or a signal.
-`dest` must be aligned to 2. OpenSHMEM 1.5 section 9.5.2 (`shmem_p`).
-Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
+`dest` must be aligned to 2.
+
+# Returns
+
+`Status.SUCCESS`, or an error: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE;
+nothing is written.
+
+# Standard
+
+OpenSHMEM 1.5 section 9.6.1 (`shmem_p`).
 """
 function nvshmemrs_p16(runtime, dest, value, pe)
     ccall(pointer_p16[], Int32, (UInt64, Ptr{Cvoid}, UInt16, Int32), runtime, dest, value, pe)
@@ -2762,8 +3607,15 @@ const pointer_g16 = Ref{Ptr{Cvoid}}(C_NULL)
 Reads one 16-bit element from the symmetric address `source` on PE `pe`, in one access.
 
 One-sided. Given a stream, it returns when the stream has run it. `source` must be aligned
-to 2. OpenSHMEM 1.5 section 9.5.5 (`shmem_g`).
-Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE.
+to 2.
+
+# Returns
+
+`Status.SUCCESS`, or an error: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE.
+
+# Standard
+
+OpenSHMEM 1.5 section 9.6.1 (`shmem_g`).
 """
 function nvshmemrs_g16(runtime, source, pe, value)
     ccall(pointer_g16[], Int32, (UInt64, Ptr{Cvoid}, Int32, Ptr{UInt16}), runtime, source, pe,
@@ -2779,8 +3631,16 @@ const pointer_p32 = Ref{Ptr{Cvoid}}(C_NULL)
 Writes one 32-bit element to the symmetric address `dest` on PE `pe`, in one access.
 
 One-sided; may be queued on a stream. Visible on `pe` after quiet, barrier or a signal.
-`dest` must be aligned to 4. OpenSHMEM 1.5 section 9.5.2 (`shmem_p`).
-Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
+`dest` must be aligned to 4.
+
+# Returns
+
+`Status.SUCCESS`, or an error: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE;
+nothing is written.
+
+# Standard
+
+OpenSHMEM 1.5 section 9.6.1 (`shmem_p`).
 """
 function nvshmemrs_p32(runtime, dest, value, pe)
     ccall(pointer_p32[], Int32, (UInt64, Ptr{Cvoid}, UInt32, Int32), runtime, dest, value, pe)
@@ -2796,8 +3656,15 @@ const pointer_g32 = Ref{Ptr{Cvoid}}(C_NULL)
 Reads one 32-bit element from the symmetric address `source` on PE `pe`, in one access.
 
 One-sided. Given a stream, it returns when the stream has run it. `source` must be aligned
-to 4. OpenSHMEM 1.5 section 9.5.5 (`shmem_g`).
-Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE.
+to 4.
+
+# Returns
+
+`Status.SUCCESS`, or an error: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE.
+
+# Standard
+
+OpenSHMEM 1.5 section 9.6.1 (`shmem_g`).
 """
 function nvshmemrs_g32(runtime, source, pe, value)
     ccall(pointer_g32[], Int32, (UInt64, Ptr{Cvoid}, Int32, Ptr{UInt32}), runtime, source, pe,
@@ -2813,8 +3680,16 @@ const pointer_p64 = Ref{Ptr{Cvoid}}(C_NULL)
 Writes one 64-bit element to the symmetric address `dest` on PE `pe`, in one access.
 
 One-sided; may be queued on a stream. Visible on `pe` after quiet, barrier or a signal.
-`dest` must be aligned to 8. OpenSHMEM 1.5 section 9.5.2 (`shmem_p`).
-Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
+`dest` must be aligned to 8.
+
+# Returns
+
+`Status.SUCCESS`, or an error: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE;
+nothing is written.
+
+# Standard
+
+OpenSHMEM 1.5 section 9.6.1 (`shmem_p`).
 """
 function nvshmemrs_p64(runtime, dest, value, pe)
     ccall(pointer_p64[], Int32, (UInt64, Ptr{Cvoid}, UInt64, Int32), runtime, dest, value, pe)
@@ -2830,8 +3705,15 @@ const pointer_g64 = Ref{Ptr{Cvoid}}(C_NULL)
 Reads one 64-bit element from the symmetric address `source` on PE `pe`, in one access.
 
 One-sided. Given a stream, it returns when the stream has run it. `source` must be aligned
-to 8. OpenSHMEM 1.5 section 9.5.5 (`shmem_g`).
-Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE.
+to 8.
+
+# Returns
+
+`Status.SUCCESS`, or an error: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE.
+
+# Standard
+
+OpenSHMEM 1.5 section 9.6.1 (`shmem_g`).
 """
 function nvshmemrs_g64(runtime, source, pe, value)
     ccall(pointer_g64[], Int32, (UInt64, Ptr{Cvoid}, Int32, Ptr{UInt64}), runtime, source, pe,
@@ -2847,6 +3729,14 @@ const pointer_init_attr_default = Ref{Ptr{Cvoid}}(C_NULL)
 Fills `attr` with the defaults, version word included.
 
 Local; needs no runtime.
+
+# Returns
+
+`Status.SUCCESS`, or an error: INVALID\\_VALUE for NULL.
+
+# Standard
+
+OpenSHMEM does not have it.
 """
 function nvshmemrs_init_attr_default(attr)
     ccall(pointer_init_attr_default[], Int32, (Ptr{InitAttr},), attr)
@@ -2862,9 +3752,16 @@ Joins the job that the environment describes: `nvshmemrs-run`, `torchrun`, `mpir
 on one host; without any of them the caller is the only PE.
 
 Collective over all PEs of the job. `attr` may be NULL. Returns when every PE has joined and
-can be reached. OpenSHMEM 1.5 section 9.1.1 (`shmem_init`).
-Errors: BOOTSTRAP with what was tried and who is missing, TIMEOUT, NOT\\_SUPPORTED,
-OUT\\_OF\\_MEMORY.
+can be reached.
+
+# Returns
+
+`Status.SUCCESS`, or an error: BOOTSTRAP with what was tried and who is missing, TIMEOUT,
+NOT\\_SUPPORTED, OUT\\_OF\\_MEMORY.
+
+# Standard
+
+OpenSHMEM 1.5 section 9.1.1 (`shmem_init`).
 """
 function nvshmemrs_init(attr, runtime)
     ccall(pointer_init[], Int32, (Ptr{InitAttr}, Ptr{UInt64}), attr, runtime)
@@ -2878,7 +3775,15 @@ const pointer_unique_id_new = Ref{Ptr{Cvoid}}(C_NULL)
 
 Makes a unique id. One PE makes it, the caller hands it to the others by any means.
 
-Local; needs no runtime. NVSHMEM `nvshmemx_get_uniqueid`.
+Local; needs no runtime.
+
+# Returns
+
+`Status.SUCCESS`, or an error: INVALID\\_VALUE for NULL, SYSTEM.
+
+# Standard
+
+NVSHMEM `nvshmemx_get_uniqueid`.
 """
 function nvshmemrs_unique_id_new(id)
     ccall(pointer_unique_id_new[], Int32, (Ptr{UniqueId},), id)
@@ -2894,9 +3799,17 @@ const pointer_init_unique_id = Ref{Ptr{Cvoid}}(C_NULL)
 Joins the job that `id` names, as PE `pe` of `n_pes`. The PEs are processes of one host, or
 threads of them.
 
-Collective over all PEs of the job. `attr` may be NULL. NVSHMEM `nvshmemx_init_attr` with
-`NVSHMEMX_INIT_WITH_UNIQUEID`.
-Errors: PE\\_RANGE, BOOTSTRAP with who is missing or who was refused and why, TIMEOUT.
+Collective over all PEs of the job. `attr` may be NULL. Returns when every PE has joined and
+can be reached.
+
+# Returns
+
+`Status.SUCCESS`, or an error: PE\\_RANGE, BOOTSTRAP with who is missing or who was refused
+and why, TIMEOUT.
+
+# Standard
+
+NVSHMEM `nvshmemx_init_attr` with `NVSHMEMX_INIT_WITH_UNIQUEID`.
 """
 function nvshmemrs_init_unique_id(id, pe, n_pes, attr, runtime)
     ccall(pointer_init_unique_id[], Int32, (Ptr{UniqueId}, Int32, Int32, Ptr{InitAttr},
@@ -2913,6 +3826,14 @@ const pointer_local_job_new = Ref{Ptr{Cvoid}}(C_NULL)
 Makes a job of `n_pes` PEs that are threads of this process. Each thread then joins it.
 
 Local; needs no runtime. `attr` may be NULL; it holds for all PEs of the job.
+
+# Returns
+
+`Status.SUCCESS`, or an error: INVALID\\_VALUE, NOT\\_SUPPORTED.
+
+# Standard
+
+OpenSHMEM does not have it.
 """
 function nvshmemrs_local_job_new(n_pes, attr, job)
     ccall(pointer_local_job_new[], Int32, (Int32, Ptr{InitAttr}, Ptr{UInt64}), n_pes, attr, job)
@@ -2927,8 +3848,16 @@ const pointer_local_job_join = Ref{Ptr{Cvoid}}(C_NULL)
 
 Joins a local job as PE `pe`; the calling thread is that PE from now on.
 
-Collective over all PEs of the job.
-Errors: BAD\\_HANDLE, PE\\_RANGE, INVALID\\_VALUE when that PE has joined already, TIMEOUT.
+Collective over all PEs of the job. Returns when every PE has joined and can be reached.
+
+# Returns
+
+`Status.SUCCESS`, or an error: BAD\\_HANDLE, PE\\_RANGE, INVALID\\_VALUE when that PE has joined
+already, TIMEOUT.
+
+# Standard
+
+OpenSHMEM does not have it.
 """
 function nvshmemrs_local_job_join(job, pe, runtime)
     ccall(pointer_local_job_join[], Int32, (UInt64, Int32, Ptr{UInt64}), job, pe, runtime)
@@ -2943,6 +3872,14 @@ const pointer_local_job_free = Ref{Ptr{Cvoid}}(C_NULL)
 Forgets a local job. PEs that have joined are not affected. 0 does nothing.
 
 Local.
+
+# Returns
+
+`Status.SUCCESS`, or an error: BAD\\_HANDLE.
+
+# Standard
+
+OpenSHMEM does not have it.
 """
 function nvshmemrs_local_job_free(job)
     ccall(pointer_local_job_free[], Int32, (UInt64,), job)
@@ -2959,8 +3896,15 @@ memory back. The handle and every symmetric address of this runtime are invalid 
 also when the status says that another PE died. 0 does nothing. Init may be called again.
 
 Collective over TEAM\\_WORLD. No other thread of this PE may be inside a call with this
-runtime; from an interrupt hook the answer is BUSY. OpenSHMEM 1.5 section 9.1.4
-(`shmem_finalize`).
+runtime; from an interrupt hook the answer is BUSY. Returns when every PE has called it.
+
+# Returns
+
+`Status.SUCCESS`, or an error: BUSY, PE\\_DIED, TIMEOUT, INTERRUPTED, MISMATCH, BAD\\_HANDLE.
+
+# Standard
+
+OpenSHMEM 1.5 section 9.1.4 (`shmem_finalize`).
 """
 function nvshmemrs_finalize(runtime)
     ccall(pointer_finalize[], Int32, (UInt64,), runtime)
@@ -2978,6 +3922,14 @@ does nothing.
 Local: it never waits. The handle and all symmetric addresses of this runtime are invalid
 afterwards. Other threads of this PE may be inside calls with it: their waits end with
 PE\\_DIED, and they must have returned before this process calls init again.
+
+# Returns
+
+`Status.SUCCESS`, or an error: BAD\\_HANDLE.
+
+# Standard
+
+OpenSHMEM does not have it.
 """
 function nvshmemrs_leave(runtime)
     ccall(pointer_leave[], Int32, (UInt64,), runtime)
@@ -2991,7 +3943,15 @@ const pointer_my_pe = Ref{Ptr{Cvoid}}(C_NULL)
 
 This PE's number, 0 to `n_pes` - 1.
 
-Local. OpenSHMEM 1.5 section 9.1.5 (`shmem_my_pe`).
+Local.
+
+# Returns
+
+`Status.SUCCESS`, or an error: NOT\\_INITIALIZED, BAD\\_HANDLE, INVALID\\_VALUE for NULL.
+
+# Standard
+
+OpenSHMEM 1.5 section 9.1.2 (`shmem_my_pe`).
 """
 function nvshmemrs_my_pe(runtime, pe)
     ccall(pointer_my_pe[], Int32, (UInt64, Ptr{Int32}), runtime, pe)
@@ -3006,6 +3966,14 @@ const pointer_device = Ref{Ptr{Cvoid}}(C_NULL)
 The GPU that this PE uses, as this process counts them; -1 if the heap is in host memory.
 
 Local.
+
+# Returns
+
+`Status.SUCCESS`, or an error: NOT\\_INITIALIZED, BAD\\_HANDLE, INVALID\\_VALUE for NULL.
+
+# Standard
+
+OpenSHMEM does not have it.
 """
 function nvshmemrs_device(runtime, device)
     ccall(pointer_device[], Int32, (UInt64, Ptr{Int32}), runtime, device)
@@ -3019,7 +3987,15 @@ const pointer_n_pes = Ref{Ptr{Cvoid}}(C_NULL)
 
 The number of PEs in the job.
 
-Local. OpenSHMEM 1.5 section 9.1.6 (`shmem_n_pes`).
+Local.
+
+# Returns
+
+`Status.SUCCESS`, or an error: NOT\\_INITIALIZED, BAD\\_HANDLE, INVALID\\_VALUE for NULL.
+
+# Standard
+
+OpenSHMEM 1.5 section 9.1.3 (`shmem_n_pes`).
 """
 function nvshmemrs_n_pes(runtime, n_pes)
     ccall(pointer_n_pes[], Int32, (UInt64, Ptr{Int32}), runtime, n_pes)
@@ -3035,6 +4011,14 @@ Whether the job is whole: success, or the error that every waiting call would re
 (PE\\_DIED with the PE's number, FORKED).
 
 Local; never waits.
+
+# Returns
+
+`Status.SUCCESS`, or an error: NOT\\_INITIALIZED, BAD\\_HANDLE, and those that it looks for.
+
+# Standard
+
+OpenSHMEM does not have it.
 """
 function nvshmemrs_runtime_check(runtime)
     ccall(pointer_runtime_check[], Int32, (UInt64,), runtime)
@@ -3051,7 +4035,14 @@ Ends every wait of this PE, now and later, with INTERRUPTED, until
 leaves the last error alone.
 
 Local; never waits.
-Errors: NOT\\_INITIALIZED.
+
+# Returns
+
+`Status.SUCCESS`, or an error: NOT\\_INITIALIZED.
+
+# Standard
+
+OpenSHMEM does not have it.
 """
 function nvshmemrs_interrupt(runtime)
     ccall(pointer_interrupt[], Int32, (UInt64,), runtime)
@@ -3066,6 +4057,14 @@ const pointer_interrupt_clear = Ref{Ptr{Cvoid}}(C_NULL)
 Lets this PE wait again after `nvshmemrs_interrupt`.
 
 Local; never waits.
+
+# Returns
+
+`Status.SUCCESS`, or an error: NOT\\_INITIALIZED, BAD\\_HANDLE.
+
+# Standard
+
+OpenSHMEM does not have it.
 """
 function nvshmemrs_interrupt_clear(runtime)
     ccall(pointer_interrupt_clear[], Int32, (UInt64,), runtime)
@@ -3082,6 +4081,14 @@ if it returns a value other than 0, init ends with INTERRUPTED. The runtime that
 begins with it as its interrupt hook. NULL removes it.
 
 Local; needs no runtime. `user` is passed through and must stay valid.
+
+# Returns
+
+`Status.SUCCESS`.
+
+# Standard
+
+OpenSHMEM does not have it.
 """
 function nvshmemrs_init_interrupt_hook(hook, user)
     ccall(pointer_init_interrupt_hook[], Int32, (Ptr{Cvoid}, Ptr{Cvoid}), hook, user)
@@ -3099,6 +4106,14 @@ ms; if it returns a value other than 0, the wait ends with INTERRUPTED. NULL rem
 Languages with their own signal handling (Python) use it.
 
 Local; `user` is passed through and must stay valid.
+
+# Returns
+
+`Status.SUCCESS`, or an error: NOT\\_INITIALIZED, BAD\\_HANDLE.
+
+# Standard
+
+OpenSHMEM does not have it.
 """
 function nvshmemrs_interrupt_hook(runtime, hook, user)
     ccall(pointer_interrupt_hook[], Int32, (UInt64, Ptr{Cvoid}, Ptr{Cvoid}), runtime, hook,
@@ -3117,8 +4132,15 @@ Copies `bytes` bytes from local memory at `source` to the symmetric address `des
 sees the data.
 
 One-sided. Returns when `source` may be reused. `signal_op` is one of `nvshmemrs_signal_op`.
+
+# Returns
+
+`Status.SUCCESS`, or an error: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE;
+nothing is written.
+
+# Standard
+
 OpenSHMEM 1.5 section 9.8.3 (`shmem_putmem_signal`).
-Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
 """
 function nvshmemrs_put_signal(runtime, dest, source, bytes, signal, value, signal_op, pe)
     ccall(pointer_put_signal[], Int32, (UInt64, Ptr{Cvoid}, Ptr{Cvoid}, Csize_t, Ptr{UInt64},
@@ -3135,9 +4157,16 @@ const pointer_put_signal_nbi = Ref{Ptr{Cvoid}}(C_NULL)
 
 As `nvshmemrs_put_signal`, but `source` may be reused only after `nvshmemrs_quiet`.
 
-One-sided. `signal_op` is one of `nvshmemrs_signal_op`. OpenSHMEM 1.5 section 9.8.4
-(`shmem_putmem_signal_nbi`).
-Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
+One-sided. `signal_op` is one of `nvshmemrs_signal_op`. Complete after `nvshmemrs_quiet`.
+
+# Returns
+
+`Status.SUCCESS`, or an error: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE;
+nothing is written.
+
+# Standard
+
+OpenSHMEM 1.5 section 9.8.4 (`shmem_putmem_signal_nbi`).
 """
 function nvshmemrs_put_signal_nbi(runtime, dest, source, bytes, signal, value, signal_op, pe)
     ccall(pointer_put_signal_nbi[], Int32, (UInt64, Ptr{Cvoid}, Ptr{Cvoid}, Csize_t,
@@ -3155,8 +4184,17 @@ const pointer_signal_op = Ref{Ptr{Cvoid}}(C_NULL)
 Updates the signal at the symmetric address `signal` on PE `pe`, after all earlier puts of
 this PE to that PE.
 
-One-sided. `signal_op` is one of `nvshmemrs_signal_op`. NVSHMEM `nvshmemx_signal_op`.
-Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
+One-sided. `signal_op` is one of `nvshmemrs_signal_op`. Visible on `pe` after all earlier
+puts; complete after quiet or barrier.
+
+# Returns
+
+`Status.SUCCESS`, or an error: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE;
+nothing is written.
+
+# Standard
+
+NVSHMEM `nvshmemx_signal_op`.
 """
 function nvshmemrs_signal_op(runtime, signal, value, signal_op, pe)
     ccall(pointer_signal_op[], Int32, (UInt64, Ptr{UInt64}, UInt64, Int32, Int32), runtime,
@@ -3173,9 +4211,16 @@ const pointer_signal_wait = Ref{Ptr{Cvoid}}(C_NULL)
 Waits until this PE's copy of the signal at `signal` compares to `value` as `cmp` says, and
 gives the value that did. What the sender put before the signal is visible on return.
 
-Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`; `seen` may be NULL. OpenSHMEM
-1.5 section 9.10.15 (`shmem_signal_wait_until`).
-Errors: PE\\_DIED, TIMEOUT, INTERRUPTED, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE.
+Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`; `seen` may be NULL.
+
+# Returns
+
+`Status.SUCCESS`, or an error: PE\\_DIED, TIMEOUT, INTERRUPTED, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS,
+INVALID\\_VALUE.
+
+# Standard
+
+OpenSHMEM 1.5 section 9.10.15 (`shmem_signal_wait_until`).
 """
 function nvshmemrs_signal_wait(runtime, signal, cmp, value, seen)
     ccall(pointer_signal_wait[], Int32, (UInt64, Ptr{UInt64}, Int32, UInt64, Ptr{UInt64}),
@@ -3192,8 +4237,15 @@ const pointer_signal_fetch = Ref{Ptr{Cvoid}}(C_NULL)
 Reads this PE's copy of the signal at `signal`. What the sender put before that value is
 visible on return.
 
-Local; never waits. OpenSHMEM 1.5 section 9.8.5 (`shmem_signal_fetch`).
-Errors: NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE.
+Local; never waits.
+
+# Returns
+
+`Status.SUCCESS`, or an error: NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE.
+
+# Standard
+
+OpenSHMEM 1.5 section 9.8.5 (`shmem_signal_fetch`).
 """
 function nvshmemrs_signal_fetch(runtime, signal, value)
     ccall(pointer_signal_fetch[], Int32, (UInt64, Ptr{UInt64}, Ptr{UInt64}), runtime, signal,
@@ -3214,6 +4266,14 @@ Julia) use it; places in C, C++ and Fortran are found without. With neither sett
 never called.
 
 Local; `user` is passed through and must stay valid.
+
+# Returns
+
+`Status.SUCCESS`, or an error: NOT\\_INITIALIZED, BAD\\_HANDLE.
+
+# Standard
+
+OpenSHMEM does not have it.
 """
 function nvshmemrs_site_hook(runtime, hook, user)
     ccall(pointer_site_hook[], Int32, (UInt64, Ptr{Cvoid}, Ptr{Cvoid}), runtime, hook, user)
@@ -3236,7 +4296,14 @@ other memory, it does nothing.
 
 Local; never waits. Where the PEs are threads of one process, those of the threads that have
 joined are seen.
-Errors: INVALID\\_VALUE.
+
+# Returns
+
+`Status.SUCCESS`, or an error: INVALID\\_VALUE.
+
+# Standard
+
+OpenSHMEM does not have it.
 """
 function nvshmemrs_check_access(address, bytes, access, place)
     ccall(pointer_check_access[], Int32, (Ptr{Cvoid}, Csize_t, Int32, Ptr{Cvoid}), address,
@@ -3267,7 +4334,14 @@ error then (NOT\\_SUPPORTED).
 
 Local. Free it with `nvshmemrs_stream_free`; finalize ends those that are left, after what
 is queued.
-Errors: SYSTEM.
+
+# Returns
+
+`Status.SUCCESS`, or an error: SYSTEM.
+
+# Standard
+
+OpenSHMEM does not have it.
 """
 function nvshmemrs_stream_new(runtime, stream)
     ccall(pointer_stream_new[], Int32, (UInt64, Ptr{UInt64}), runtime, stream)
@@ -3287,8 +4361,15 @@ and CuPy are; 0 is the default stream.
 Local. The `cudaStream_t` must exist until the handle is freed with `nvshmemrs_stream_free`,
 which waits for what is on it, or let go with `nvshmemrs_stream_release`. Graphs with calls
 in them must have run for the last time before finalize.
-Errors: NOT\\_SUPPORTED on host memory, INVALID\\_VALUE for a stream of another GPU or context,
-CUDA.
+
+# Returns
+
+`Status.SUCCESS`, or an error: NOT\\_SUPPORTED on host memory, INVALID\\_VALUE for a stream of
+another GPU or context, CUDA.
+
+# Standard
+
+OpenSHMEM does not have it.
 """
 function nvshmemrs_stream_from_cuda(runtime, cuda_stream, stream)
     ccall(pointer_stream_from_cuda[], Int32, (UInt64, Ptr{Cvoid}, Ptr{UInt64}), runtime,
@@ -3305,7 +4386,14 @@ The `cudaStream_t` of a stream, for the program's own GPU code. It must not be d
 and not be used once the handle has been freed.
 
 Local.
-Errors: BAD\\_HANDLE, NOT\\_SUPPORTED on host memory.
+
+# Returns
+
+`Status.SUCCESS`, or an error: BAD\\_HANDLE, NOT\\_SUPPORTED on host memory.
+
+# Standard
+
+OpenSHMEM does not have it.
 """
 function nvshmemrs_stream_cuda(stream, cuda_stream)
     ccall(pointer_stream_cuda[], Int32, (UInt64, Ptr{Ptr{Cvoid}}), stream, cuda_stream)
@@ -3321,7 +4409,14 @@ Waits until everything queued has run, and ends the stream; its handle is stale 
 also after an error. 0 does nothing.
 
 Local; waits for the stream.
-Errors: as `nvshmemrs_stream_synchronize`.
+
+# Returns
+
+`Status.SUCCESS`, or an error: as `nvshmemrs_stream_synchronize`.
+
+# Standard
+
+OpenSHMEM does not have it.
 """
 function nvshmemrs_stream_free(stream)
     ccall(pointer_stream_free[], Int32, (UInt64,), stream)
@@ -3341,7 +4436,14 @@ nobody can tell when its earlier work ends: then the heap's GPU memory stays map
 the process ends, unless the handle was made in the same capture.
 
 Local; never waits, but for room in a stream of the GPU that is full.
-Errors: BAD\\_HANDLE.
+
+# Returns
+
+`Status.SUCCESS`, or an error: BAD\\_HANDLE.
+
+# Standard
+
+OpenSHMEM does not have it.
 """
 function nvshmemrs_stream_release(stream)
     ccall(pointer_stream_release[], Int32, (UInt64,), stream)
@@ -3357,8 +4459,15 @@ Waits until everything queued before has run. Returns the first error since the 
 which is forgotten then.
 
 Local; waits for the stream. NVSHMEM programs call `cudaStreamSynchronize`.
-Errors: those of the queued calls; TIMEOUT, INTERRUPTED, PE\\_DIED; BUSY on the stream's own
-thread.
+
+# Returns
+
+`Status.SUCCESS`, or an error: those of the queued calls; TIMEOUT, INTERRUPTED, PE\\_DIED;
+BUSY on the stream's own thread.
+
+# Standard
+
+OpenSHMEM does not have it.
 """
 function nvshmemrs_stream_synchronize(stream)
     ccall(pointer_stream_synchronize[], Int32, (UInt64,), stream)
@@ -3373,6 +4482,14 @@ const pointer_stream_query = Ref{Ptr{Cvoid}}(C_NULL)
 Whether everything queued before has run: 1 or 0.
 
 Local; never waits.
+
+# Returns
+
+`Status.SUCCESS`, or an error: BAD\\_HANDLE, INVALID\\_VALUE for NULL.
+
+# Standard
+
+OpenSHMEM does not have it.
 """
 function nvshmemrs_stream_query(stream, done)
     ccall(pointer_stream_query[], Int32, (UInt64, Ptr{Int32}), stream, done)
@@ -3389,7 +4506,15 @@ Queues a function of the caller's, which the stream calls with `user`.
 
 Local; returns at once. The function may call nvshmemrs, except to wait for its own stream;
 on a stream of the GPU it may call neither nvshmemrs nor CUDA.
-Errors: BAD\\_HANDLE, INVALID\\_VALUE, NOT\\_SUPPORTED while the stream is captured into a graph.
+
+# Returns
+
+`Status.SUCCESS`, or an error: BAD\\_HANDLE, INVALID\\_VALUE, NOT\\_SUPPORTED while the stream is
+captured into a graph.
+
+# Standard
+
+OpenSHMEM does not have it.
 """
 function nvshmemrs_stream_call(stream, function_, user)
     ccall(pointer_stream_call[], Int32, (UInt64, Ptr{Cvoid}, Ptr{Cvoid}), stream, function_,
@@ -3406,7 +4531,14 @@ Makes what is queued later on `stream` wait until the latest record of `event` h
 reached. An event that was not recorded holds nothing up.
 
 Local; returns at once.
-Errors: BAD\\_HANDLE.
+
+# Returns
+
+`Status.SUCCESS`, or an error: BAD\\_HANDLE.
+
+# Standard
+
+OpenSHMEM does not have it.
 """
 function nvshmemrs_stream_wait_event(stream, event)
     ccall(pointer_stream_wait_event[], Int32, (UInt64, UInt64), stream, event)
@@ -3421,6 +4553,14 @@ const pointer_event_new = Ref{Ptr{Cvoid}}(C_NULL)
 Makes an event.
 
 Local. Free it with `nvshmemrs_event_free`.
+
+# Returns
+
+`Status.SUCCESS`, or an error: NOT\\_INITIALIZED, BAD\\_HANDLE, INVALID\\_VALUE for NULL.
+
+# Standard
+
+OpenSHMEM does not have it.
 """
 function nvshmemrs_event_new(runtime, event)
     ccall(pointer_event_new[], Int32, (UInt64, Ptr{UInt64}), runtime, event)
@@ -3435,6 +4575,14 @@ const pointer_event_free = Ref{Ptr{Cvoid}}(C_NULL)
 Lets an event go. Records and waits that are queued stay as they are. 0 does nothing.
 
 Local; never waits.
+
+# Returns
+
+`Status.SUCCESS`, or an error: BAD\\_HANDLE.
+
+# Standard
+
+OpenSHMEM does not have it.
 """
 function nvshmemrs_event_free(event)
     ccall(pointer_event_free[], Int32, (UInt64,), event)
@@ -3450,7 +4598,14 @@ Marks the end of what has been queued on `stream` so far. A later record replace
 one.
 
 Local; returns at once.
-Errors: BAD\\_HANDLE.
+
+# Returns
+
+`Status.SUCCESS`, or an error: BAD\\_HANDLE.
+
+# Standard
+
+OpenSHMEM does not have it.
 """
 function nvshmemrs_event_record(event, stream)
     ccall(pointer_event_record[], Int32, (UInt64, UInt64), event, stream)
@@ -3466,6 +4621,14 @@ Whether the latest record of `event` has been reached: 1 or 0. An event that was
 recorded counts as reached.
 
 Local; never waits.
+
+# Returns
+
+`Status.SUCCESS`, or an error: BAD\\_HANDLE, INVALID\\_VALUE for NULL.
+
+# Standard
+
+OpenSHMEM does not have it.
 """
 function nvshmemrs_event_query(event, done)
     ccall(pointer_event_query[], Int32, (UInt64, Ptr{Int32}), event, done)
@@ -3480,7 +4643,14 @@ const pointer_event_synchronize = Ref{Ptr{Cvoid}}(C_NULL)
 Waits until the latest record of `event` has been reached.
 
 Local; waits for the stream.
-Errors: BAD\\_HANDLE, TIMEOUT, INTERRUPTED, PE\\_DIED.
+
+# Returns
+
+`Status.SUCCESS`, or an error: BAD\\_HANDLE, TIMEOUT, INTERRUPTED, PE\\_DIED.
+
+# Standard
+
+OpenSHMEM does not have it.
 """
 function nvshmemrs_event_synchronize(event)
     ccall(pointer_event_synchronize[], Int32, (UInt64,), event)
@@ -3496,7 +4666,14 @@ const pointer_event_elapsed = Ref{Ptr{Cvoid}}(C_NULL)
 Milliseconds from `start` to `end`; both must have been recorded and reached.
 
 Local; never waits.
-Errors: BAD\\_HANDLE, INVALID\\_VALUE.
+
+# Returns
+
+`Status.SUCCESS`, or an error: BAD\\_HANDLE, INVALID\\_VALUE.
+
+# Standard
+
+OpenSHMEM does not have it.
 """
 function nvshmemrs_event_elapsed(start, end_, milliseconds)
     ccall(pointer_event_elapsed[], Int32, (UInt64, UInt64, Ptr{Float64}), start, end_,
@@ -3517,9 +4694,16 @@ elements apart. Elements in between stay as they are. Strides may be negative; t
 `dest` must keep its elements apart.
 
 One-sided; may be queued on a stream. Returns when `source` may be reused; the data is
-visible on `pe` after quiet, barrier or a signal. OpenSHMEM 1.5 section 9.5.3
-(`shmem_iput`).
-Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
+visible on `pe` after quiet, barrier or a signal.
+
+# Returns
+
+`Status.SUCCESS`, or an error: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE;
+nothing is written.
+
+# Standard
+
+OpenSHMEM 1.5 section 9.6.1 (`shmem_iput`).
 """
 function nvshmemrs_iput(runtime, dest, source, dest_stride, source_stride, element_bytes, count, pe)
     ccall(pointer_iput[], Int32, (UInt64, Ptr{Cvoid}, Ptr{Cvoid}, Cptrdiff_t, Cptrdiff_t,
@@ -3540,9 +4724,16 @@ Copies `count` elements of `element_bytes` bytes from the symmetric address `sou
 apart. Elements in between stay as they are. Strides may be negative; those of `dest` must
 keep its elements apart.
 
-One-sided; may be queued on a stream. Returns when the data is in `dest`. OpenSHMEM 1.5
-section 9.5.6 (`shmem_iget`).
-Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE; nothing is written.
+One-sided; may be queued on a stream. Returns when the data is in `dest`.
+
+# Returns
+
+`Status.SUCCESS`, or an error: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, INVALID\\_VALUE;
+nothing is written.
+
+# Standard
+
+OpenSHMEM 1.5 section 9.6.1 (`shmem_iget`).
 """
 function nvshmemrs_iget(runtime, dest, source, dest_stride, source_stride, element_bytes, count, pe)
     ccall(pointer_iget[], Int32, (UInt64, Ptr{Cvoid}, Ptr{Cvoid}, Cptrdiff_t, Cptrdiff_t,
@@ -3561,9 +4752,15 @@ const pointer_ibput = Ref{Ptr{Cvoid}}(C_NULL)
 As `nvshmemrs_iput` for `block_count` blocks of `block_elements` elements; strides are from
 the start of one block to the start of the next.
 
-One-sided; may be queued on a stream. Completion as `nvshmemrs_iput`. OpenSHMEM 1.6
-(`shmem_ibput`).
-Errors: as `nvshmemrs_iput`.
+One-sided; may be queued on a stream. Completion as `nvshmemrs_iput`.
+
+# Returns
+
+`Status.SUCCESS`, or an error: as `nvshmemrs_iput`.
+
+# Standard
+
+OpenSHMEM 1.6 (`shmem_ibput`).
 """
 function nvshmemrs_ibput(runtime, dest, source, dest_stride, source_stride, element_bytes, block_elements, block_count, pe)
     ccall(pointer_ibput[], Int32, (UInt64, Ptr{Cvoid}, Ptr{Cvoid}, Cptrdiff_t, Cptrdiff_t,
@@ -3582,9 +4779,15 @@ const pointer_ibget = Ref{Ptr{Cvoid}}(C_NULL)
 As `nvshmemrs_iget` for `block_count` blocks of `block_elements` elements; strides are from
 the start of one block to the start of the next.
 
-One-sided; may be queued on a stream. Completion as `nvshmemrs_iget`. OpenSHMEM 1.6
-(`shmem_ibget`).
-Errors: as `nvshmemrs_iget`.
+One-sided; may be queued on a stream. Completion as `nvshmemrs_iget`.
+
+# Returns
+
+`Status.SUCCESS`, or an error: as `nvshmemrs_iget`.
+
+# Standard
+
+OpenSHMEM 1.6 (`shmem_ibget`).
 """
 function nvshmemrs_ibget(runtime, dest, source, dest_stride, source_stride, element_bytes, block_elements, block_count, pe)
     ccall(pointer_ibget[], Int32, (UInt64, Ptr{Cvoid}, Ptr{Cvoid}, Cptrdiff_t, Cptrdiff_t,
@@ -3601,8 +4804,15 @@ const pointer_team_my_pe = Ref{Ptr{Cvoid}}(C_NULL)
 
 The calling PE's number in `team`, or -1 if it is not a member.
 
-Local. OpenSHMEM 1.5 section 9.4.1 (`shmem_team_my_pe`).
-Errors: BAD\\_HANDLE.
+Local.
+
+# Returns
+
+`Status.SUCCESS`, or an error: BAD\\_HANDLE.
+
+# Standard
+
+OpenSHMEM 1.5 section 9.4.1 (`shmem_team_my_pe`).
 """
 function nvshmemrs_team_my_pe(runtime, team, pe)
     ccall(pointer_team_my_pe[], Int32, (UInt64, UInt64, Ptr{Int32}), runtime, team, pe)
@@ -3617,8 +4827,15 @@ const pointer_team_n_pes = Ref{Ptr{Cvoid}}(C_NULL)
 
 The number of PEs in `team`.
 
-Local. OpenSHMEM 1.5 section 9.4.2 (`shmem_team_n_pes`).
-Errors: BAD\\_HANDLE.
+Local.
+
+# Returns
+
+`Status.SUCCESS`, or an error: BAD\\_HANDLE.
+
+# Standard
+
+OpenSHMEM 1.5 section 9.4.2 (`shmem_team_n_pes`).
 """
 function nvshmemrs_team_n_pes(runtime, team, n_pes)
     ccall(pointer_team_n_pes[], Int32, (UInt64, UInt64, Ptr{Int32}), runtime, team, n_pes)
@@ -3634,8 +4851,15 @@ const pointer_team_translate_pe = Ref{Ptr{Cvoid}}(C_NULL)
 The number in `dest_team` of the PE that is `src_pe` in `src_team`, or -1 if it is not a
 member of `dest_team`.
 
-Local. OpenSHMEM 1.5 section 9.4.4 (`shmem_team_translate_pe`).
-Errors: BAD\\_HANDLE, PE\\_RANGE.
+Local.
+
+# Returns
+
+`Status.SUCCESS`, or an error: BAD\\_HANDLE, PE\\_RANGE.
+
+# Standard
+
+OpenSHMEM 1.5 section 9.4.5 (`shmem_team_translate_pe`).
 """
 function nvshmemrs_team_translate_pe(runtime, src_team, src_pe, dest_team, dest_pe)
     ccall(pointer_team_translate_pe[], Int32, (UInt64, UInt64, Int32, UInt64, Ptr{Int32}),
@@ -3651,6 +4875,14 @@ const pointer_team_config_default = Ref{Ptr{Cvoid}}(C_NULL)
 Fills `config` with the defaults: no contexts, no unique id.
 
 Local; needs no runtime.
+
+# Returns
+
+`Status.SUCCESS`, or an error: INVALID\\_VALUE for NULL.
+
+# Standard
+
+OpenSHMEM does not have it.
 """
 function nvshmemrs_team_config_default(config)
     ccall(pointer_team_config_default[], Int32, (Ptr{TeamConfig},), config)
@@ -3669,11 +4901,18 @@ negative stride is allowed. Members get the new team, the others `NVSHMEMRS_TEAM
 and success.
 
 Collective over `parent` with the same arguments. `config` may be NULL if `config_mask` is
-0; `config_mask` is an or of `nvshmemrs_team_config_mask`. OpenSHMEM 1.5 section 9.4.5
-(`shmem_team_split_strided`).
-Errors, on every member, and no team is made: INVALID\\_VALUE, PE\\_RANGE, MISMATCH,
-PEER\\_ARGUMENT, NOT\\_SUPPORTED when a member is in 256 teams already; also BAD\\_HANDLE,
-PE\\_DIED, TIMEOUT, INTERRUPTED.
+0; `config_mask` is an or of `nvshmemrs_team_config_mask`. Returns when every member knows
+the result.
+
+# Returns
+
+`Status.SUCCESS`, or an error, on every member, and no team is made: INVALID\\_VALUE,
+PE\\_RANGE, MISMATCH, PEER\\_ARGUMENT, NOT\\_SUPPORTED when a member is in 256 teams already; also
+BAD\\_HANDLE, PE\\_DIED, TIMEOUT, INTERRUPTED.
+
+# Standard
+
+OpenSHMEM 1.5 section 9.4.6 (`shmem_team_split_strided`).
 """
 function nvshmemrs_team_split_strided(runtime, parent, start, stride, size, config, config_mask, team)
     ccall(pointer_team_split_strided[], Int32, (UInt64, UInt64, Int32, Int32, Int32,
@@ -3694,9 +4933,16 @@ Lays the members of `parent` out in rows of `xrange` and makes a team of each ro
 each column: `xteam` is the caller's row, `yteam` its column.
 
 Collective over `parent` with the same arguments. `xconfig` and `yconfig` may be NULL if
-their masks are 0; a mask is an or of `nvshmemrs_team_config_mask`. OpenSHMEM 1.5 section
-9.4.6 (`shmem_team_split_2d`).
-Errors: as `nvshmemrs_team_split_strided`.
+their masks are 0; a mask is an or of `nvshmemrs_team_config_mask`. Returns when every
+member knows the result.
+
+# Returns
+
+`Status.SUCCESS`, or an error: as `nvshmemrs_team_split_strided`.
+
+# Standard
+
+OpenSHMEM 1.5 section 9.4.7 (`shmem_team_split_2d`).
 """
 function nvshmemrs_team_split_2d(runtime, parent, xrange, xconfig, xconfig_mask, yconfig, yconfig_mask, xteam, yteam)
     ccall(pointer_team_split_2d[], Int32, (UInt64, UInt64, Int32, Ptr{TeamConfig}, Int64,
@@ -3713,7 +4959,15 @@ const pointer_team_unique_id = Ref{Ptr{Cvoid}}(C_NULL)
 Gives a random number by which the members of `nvshmemrs_team_init` find each other. One of
 them calls it and hands the number to the others.
 
-Local. NVSHMEM `nvshmemx_team_get_uniqueid`.
+Local.
+
+# Returns
+
+`Status.SUCCESS`, or an error: NOT\\_INITIALIZED, BAD\\_HANDLE, INVALID\\_VALUE for NULL, SYSTEM.
+
+# Standard
+
+NVSHMEM `nvshmemx_team_get_uniqueid`.
 """
 function nvshmemrs_team_unique_id(runtime, uniqueid)
     ccall(pointer_team_unique_id[], Int32, (UInt64, Ptr{UInt64}), runtime, uniqueid)
@@ -3731,10 +4985,17 @@ Makes a team of the `n_pes` PEs that call it with the same `config.uniqueid`; th
 number `my_index`. PEs outside the team take no part.
 
 Collective over the new team's members. `config_mask`, an or of
-`nvshmemrs_team_config_mask`, must hold UNIQUEID. After an error use a fresh number. NVSHMEM
-`nvshmemx_team_init`.
-Errors: INVALID\\_VALUE, PE\\_RANGE, MISMATCH, PEER\\_ARGUMENT, NOT\\_SUPPORTED when a member is in
-256 teams already; also PE\\_DIED, TIMEOUT, INTERRUPTED.
+`nvshmemrs_team_config_mask`, must hold UNIQUEID. After an error use a fresh number. Returns
+when every member has called it.
+
+# Returns
+
+`Status.SUCCESS`, or an error: INVALID\\_VALUE, PE\\_RANGE, MISMATCH, PEER\\_ARGUMENT,
+NOT\\_SUPPORTED when a member is in 256 teams already; also PE\\_DIED, TIMEOUT, INTERRUPTED.
+
+# Standard
+
+NVSHMEM `nvshmemx_team_init`.
 """
 function nvshmemrs_team_init(runtime, config, config_mask, n_pes, my_index, team)
     ccall(pointer_team_init[], Int32, (UInt64, Ptr{TeamConfig}, Int64, Int32, Int32,
@@ -3751,9 +5012,15 @@ const pointer_team_get_config = Ref{Ptr{Cvoid}}(C_NULL)
 Gives the fields of a team's configuration that `config_mask` selects; the others have their
 defaults.
 
-Local. `config_mask` is an or of `nvshmemrs_team_config_mask`. OpenSHMEM 1.5 section 9.4.3
-(`shmem_team_get_config`).
-Errors: BAD\\_HANDLE, INVALID\\_VALUE.
+Local. `config_mask` is an or of `nvshmemrs_team_config_mask`.
+
+# Returns
+
+`Status.SUCCESS`, or an error: BAD\\_HANDLE, INVALID\\_VALUE.
+
+# Standard
+
+OpenSHMEM 1.5 section 9.4.4 (`shmem_team_get_config`).
 """
 function nvshmemrs_team_get_config(runtime, team, config_mask, config)
     ccall(pointer_team_get_config[], Int32, (UInt64, UInt64, Int64, Ptr{TeamConfig}), runtime,
@@ -3770,9 +5037,16 @@ Destroys a team; its handle is stale afterwards. `NVSHMEMRS_TEAM_INVALID` does n
 member left one of its collectives half-way, this PE's part of the team goes without waiting
 for the others, and what of it is still on streams of the GPU does nothing.
 
-Collective over `team`. OpenSHMEM 1.5 section 9.4.7 (`shmem_team_destroy`).
-Errors: INVALID\\_VALUE for a predefined team, BAD\\_HANDLE, MISMATCH; also PE\\_DIED, TIMEOUT,
-INTERRUPTED.
+Collective over `team`. Returns when every member has called it.
+
+# Returns
+
+`Status.SUCCESS`, or an error: INVALID\\_VALUE for a predefined team, BAD\\_HANDLE, MISMATCH;
+also PE\\_DIED, TIMEOUT, INTERRUPTED.
+
+# Standard
+
+OpenSHMEM 1.5 section 9.4.8 (`shmem_team_destroy`).
 """
 function nvshmemrs_team_destroy(runtime, team)
     ccall(pointer_team_destroy[], Int32, (UInt64, UInt64), runtime, team)
@@ -3787,8 +5061,15 @@ const pointer_team_ptr = Ref{Ptr{Cvoid}}(C_NULL)
 
 As `nvshmemrs_ptr` for the PE that is number `pe` in `team`.
 
-Local. OpenSHMEM 1.6 (`shmem_team_ptr`).
-Errors: BAD\\_HANDLE, PE\\_RANGE, NOT\\_SYMMETRIC.
+Local.
+
+# Returns
+
+`Status.SUCCESS`, or an error: BAD\\_HANDLE, PE\\_RANGE, NOT\\_SYMMETRIC.
+
+# Standard
+
+OpenSHMEM 1.6 (`shmem_team_ptr`).
 """
 function nvshmemrs_team_ptr(runtime, team, ptr, pe, peer_ptr)
     ccall(pointer_team_ptr[], Int32, (UInt64, UInt64, Ptr{Cvoid}, Int32, Ptr{Ptr{Cvoid}}),

@@ -174,7 +174,7 @@ end
 
 This PE's number, from 0: in the job, or in a team, where -1 means that it is no member.
 
-Local. OpenSHMEM 1.5 sections 9.1.5 (`shmem_my_pe`) and 9.4.1 (`shmem_team_my_pe`).
+Local. OpenSHMEM 1.5 sections 9.1.2 (`shmem_my_pe`) and 9.4.1 (`shmem_team_my_pe`).
 Errors: NOT\\_INITIALIZED, BAD\\_HANDLE.
 """
 my_pe(job::Job = CURRENT[]) = Int(answer(Int32, FFI.nvshmemrs_my_pe, job.handle))
@@ -185,7 +185,7 @@ my_pe(job::Job = CURRENT[]) = Int(answer(Int32, FFI.nvshmemrs_my_pe, job.handle)
 
 The number of PEs in the job, or in a team.
 
-Local. OpenSHMEM 1.5 sections 9.1.6 (`shmem_n_pes`) and 9.4.2 (`shmem_team_n_pes`).
+Local. OpenSHMEM 1.5 sections 9.1.3 (`shmem_n_pes`) and 9.4.2 (`shmem_team_n_pes`).
 Errors: NOT\\_INITIALIZED, BAD\\_HANDLE.
 """
 n_pes(job::Job = CURRENT[]) = Int(answer(Int32, FFI.nvshmemrs_n_pes, job.handle))

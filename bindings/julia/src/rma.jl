@@ -10,7 +10,7 @@ through the library's strided puts.
 
 One-sided. Returns when `source` may be reused; the data is visible on `pe` after [`quiet`](@ref),
 [`barrier`](@ref) or a signal. An aligned element of 1, 2, 4 or 8 bytes is never seen in part.
-OpenSHMEM 1.5 sections 9.5.1 (`shmem_put`), 9.5.2 (`shmem_p`) and 9.5.3 (`shmem_iput`).
+OpenSHMEM 1.5 section 9.6.1 (`shmem_put`, `shmem_p`, `shmem_iput`).
 
 Errors: PE\\_RANGE, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, NOT\\_INITIALIZED; `DimensionMismatch` for
 another size, `ArgumentError` for another element type. Nothing is written.
@@ -86,7 +86,7 @@ of one; `dest` is any array with strides and the same element type and size. Ele
 those of a view stay as they are.
 
 One-sided. Returns when the data is in `dest`; what it reads orders nothing. OpenSHMEM 1.5
-sections 9.5.4 (`shmem_get`), 9.5.5 (`shmem_g`) and 9.5.6 (`shmem_iget`). Errors: as
+section 9.6.1 (`shmem_get`, `shmem_g`, `shmem_iget`). Errors: as
 [`put!`](@ref).
 
 ```jldoctest
@@ -154,7 +154,7 @@ As [`put!`](@ref), but `source` may be changed only after [`quiet`](@ref). The b
 until then. A view with gaps goes through the library's strided puts, which are complete on
 return.
 
-One-sided. OpenSHMEM 1.5 section 9.6.1 (`shmem_put_nbi`). Errors: as [`put!`](@ref).
+One-sided. OpenSHMEM 1.5 section 9.6.2 (`shmem_put_nbi`). Errors: as [`put!`](@ref).
 """
 function put_nbi!(dest::OnHeap{T}, source::AbstractArray, pe::Integer; stream = nothing) where {T}
     (without_gaps(dest) && without_gaps(source)) || return put!(dest, source, pe; stream = stream)

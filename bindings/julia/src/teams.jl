@@ -66,7 +66,7 @@ n_pes(team::Team) = Int(answer(Int32, FFI.nvshmemrs_team_n_pes, CURRENT[].handle
 
 The number in `dest` of the PE that is `pe` in `source`, or -1 if it is not a member of `dest`.
 
-Local. OpenSHMEM 1.5 section 9.4.4 (`shmem_team_translate_pe`). Errors: BAD\\_HANDLE, PE\\_RANGE.
+Local. OpenSHMEM 1.5 section 9.4.5 (`shmem_team_translate_pe`). Errors: BAD\\_HANDLE, PE\\_RANGE.
 """
 translate(source::Team, pe::Integer, dest::Team) =
     Int(answer(Int32, FFI.nvshmemrs_team_translate_pe, CURRENT[].handle, source.handle, number(:pe, pe), dest.handle))
@@ -91,7 +91,7 @@ end
 A team of `size` members of `parent`: its numbers `start`, `start + stride`, and so on. A negative
 stride is allowed. On a PE that is no member `isvalid` of the result is false.
 
-Collective over `parent` with the same arguments. OpenSHMEM 1.5 section 9.4.5
+Collective over `parent` with the same arguments. OpenSHMEM 1.5 section 9.4.6
 (`shmem_team_split_strided`).
 Errors, on every member: INVALID\\_VALUE, PE\\_RANGE, MISMATCH, PEER\\_ARGUMENT, NOT\\_SUPPORTED;
 also BAD\\_HANDLE.
@@ -110,7 +110,7 @@ end
 Lays the members of `parent` out in rows of `xrange` and makes a team of each row and of each
 column: the caller's.
 
-Collective over `parent` with the same arguments. OpenSHMEM 1.5 section 9.4.6
+Collective over `parent` with the same arguments. OpenSHMEM 1.5 section 9.4.7
 (`shmem_team_split_2d`).
 Errors: as [`split_strided`](@ref).
 """
@@ -144,7 +144,7 @@ end
 
 The number of contexts that the team was made with. There are no contexts in this version.
 
-Local. OpenSHMEM 1.5 section 9.4.3 (`shmem_team_get_config`). Errors: BAD\\_HANDLE.
+Local. OpenSHMEM 1.5 section 9.4.4 (`shmem_team_get_config`). Errors: BAD\\_HANDLE.
 """
 function num_contexts(team::Team)
     mask = FFI.TeamConfigMask.NUM_CONTEXTS
@@ -157,7 +157,7 @@ end
 Destroys a team; an operation on it is an error afterwards. Where this PE is no member it does
 nothing.
 
-Collective over `team`. OpenSHMEM 1.5 section 9.4.7 (`shmem_team_destroy`).
+Collective over `team`. OpenSHMEM 1.5 section 9.4.8 (`shmem_team_destroy`).
 Errors: INVALID\\_VALUE for a predefined team, BAD\\_HANDLE, MISMATCH; also PE\\_DIED, TIMEOUT,
 INTERRUPTED.
 """

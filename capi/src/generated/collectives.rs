@@ -43,7 +43,7 @@ pub extern "C" fn nvshmemrs_sync(
 /// root included. `source` may equal `dest`; they must not overlap otherwise.
 ///
 /// Collective over `team`, same `bytes`, `root` and symmetric addresses; may be queued on a stream. Returns
-/// when `dest` is written here and `source` may be reused. OpenSHMEM 1.5 section 9.9.5
+/// when `dest` is written here and `source` may be reused. OpenSHMEM 1.5 section 9.9.7
 /// (`shmem_broadcastmem`).
 /// Errors, on every member, and nothing is written: MISMATCH, NOT_SYMMETRIC, OUT_OF_BOUNDS, PE_RANGE,
 /// PEER_ARGUMENT; also PE_DIED, TIMEOUT, INTERRUPTED.
@@ -66,8 +66,8 @@ pub extern "C" fn nvshmemrs_broadcast(
 /// has the same bits on every member and in every run.
 ///
 /// Collective over `team`, same `count`, `dtype`, `op` and symmetric addresses; may be queued on a stream.
-/// `dtype` is one of `nvshmemrs_dtype`, `op` one of `nvshmemrs_op`. OpenSHMEM 1.5 section 9.9.9
-/// (`shmem_<op>_reduce`).
+/// Returns when `dest` is written here and `source` may be reused. `dtype` is one of `nvshmemrs_dtype`,
+/// `op` one of `nvshmemrs_op`. OpenSHMEM 1.5 section 9.9.9 (`shmem_<op>_reduce`).
 /// Errors, on every member, and nothing is written: MISMATCH, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE,
 /// PEER_ARGUMENT; also PE_DIED, TIMEOUT, INTERRUPTED.
 #[unsafe(no_mangle)]
@@ -90,7 +90,7 @@ pub extern "C" fn nvshmemrs_reduce(
 /// otherwise they must not overlap.
 ///
 /// Collective over `team`, same `bytes` and symmetric addresses; may be queued on a stream. Returns when
-/// `dest` is written here and `source` may be reused. OpenSHMEM 1.5 section 9.9.6 (`shmem_fcollectmem`).
+/// `dest` is written here and `source` may be reused. OpenSHMEM 1.5 section 9.9.8 (`shmem_fcollectmem`).
 /// Errors: as `nvshmemrs_broadcast`.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_fcollect(
@@ -109,7 +109,7 @@ pub extern "C" fn nvshmemrs_fcollect(
 /// `dest` on every member, which has room for the sum. `source` and `dest` must not overlap.
 ///
 /// Collective over `team`, same symmetric address `dest`; may be queued on a stream. Returns when `dest` is
-/// written here and `source` may be reused. OpenSHMEM 1.5 section 9.9.6 (`shmem_collectmem`).
+/// written here and `source` may be reused. OpenSHMEM 1.5 section 9.9.8 (`shmem_collectmem`).
 /// Errors: as `nvshmemrs_broadcast`.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_collect(
@@ -129,7 +129,7 @@ pub extern "C" fn nvshmemrs_collect(
 /// otherwise.
 ///
 /// Collective over `team`, same `bytes` and symmetric addresses; may be queued on a stream. Returns when
-/// `dest` is written here and `source` may be reused. OpenSHMEM 1.5 section 9.9.7 (`shmem_alltoallmem`).
+/// `dest` is written here and `source` may be reused. OpenSHMEM 1.5 section 9.9.5 (`shmem_alltoallmem`).
 /// Errors: as `nvshmemrs_broadcast`.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_alltoall(
@@ -149,7 +149,7 @@ pub extern "C" fn nvshmemrs_alltoall(
 /// `dest` must not overlap.
 ///
 /// Collective over `team`, same arguments and symmetric addresses; may be queued on a stream. Returns when
-/// `dest` is written here and `source` may be reused. OpenSHMEM 1.5 section 9.9.8 (`shmem_alltoallsmem`).
+/// `dest` is written here and `source` may be reused. OpenSHMEM 1.5 section 9.9.6 (`shmem_alltoallsmem`).
 /// Errors: as `nvshmemrs_broadcast`; INVALID_VALUE.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_alltoalls(
@@ -172,8 +172,8 @@ pub extern "C" fn nvshmemrs_alltoalls(
 /// count` elements; otherwise they must not overlap.
 ///
 /// Collective over `team`, same `count`, `dtype`, `op` and symmetric addresses; may be queued on a stream.
-/// `dtype` is one of `nvshmemrs_dtype`, `op` one of `nvshmemrs_op`. NVSHMEM
-/// `nvshmem_<type>_<op>_reducescatter`.
+/// Returns when `dest` is written here and `source` may be reused. `dtype` is one of `nvshmemrs_dtype`,
+/// `op` one of `nvshmemrs_op`. NVSHMEM `nvshmem_<type>_<op>_reducescatter`.
 /// Errors: as `nvshmemrs_reduce`.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_reducescatter(
@@ -195,7 +195,8 @@ pub extern "C" fn nvshmemrs_reducescatter(
 /// `dest`; they must not overlap otherwise.
 ///
 /// Collective over `team`, same `count`, `dtype`, `op` and symmetric addresses; may be queued on a stream.
-/// `dtype` is one of `nvshmemrs_dtype`, `op` one of `nvshmemrs_op`. OpenSHMEM 1.6 (`shmem_sum_inscan`).
+/// Returns when `dest` is written here and `source` may be reused. `dtype` is one of `nvshmemrs_dtype`,
+/// `op` one of `nvshmemrs_op`. OpenSHMEM 1.6 (`shmem_sum_inscan`).
 /// Errors: as `nvshmemrs_reduce`.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_inscan(
@@ -217,7 +218,8 @@ pub extern "C" fn nvshmemrs_inscan(
 /// smallest for max (infinities for floating point).
 ///
 /// Collective over `team`, same `count`, `dtype`, `op` and symmetric addresses; may be queued on a stream.
-/// `dtype` is one of `nvshmemrs_dtype`, `op` one of `nvshmemrs_op`. OpenSHMEM 1.6 (`shmem_sum_exscan`).
+/// Returns when `dest` is written here and `source` may be reused. `dtype` is one of `nvshmemrs_dtype`,
+/// `op` one of `nvshmemrs_op`. OpenSHMEM 1.6 (`shmem_sum_exscan`).
 /// Errors: as `nvshmemrs_reduce`.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_exscan(

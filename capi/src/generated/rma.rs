@@ -11,7 +11,7 @@ use std::ffi::c_void;
 ///
 /// One-sided; may be queued on a stream. Returns when `source` may be reused; the data is visible on `pe`
 /// after quiet, barrier or a signal. `source` and `dest` may overlap on the same PE. OpenSHMEM 1.5 section
-/// 9.5.1 (`shmem_putmem`).
+/// 9.6.1 (`shmem_putmem`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS; nothing is written.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_put(
@@ -28,7 +28,7 @@ pub extern "C" fn nvshmemrs_put(
 
 /// Copies `bytes` bytes from the symmetric address `source` on PE `pe` to local memory at `dest`.
 ///
-/// One-sided; may be queued on a stream. Returns when the data is in `dest`. OpenSHMEM 1.5 section 9.5.4
+/// One-sided; may be queued on a stream. Returns when the data is in `dest`. OpenSHMEM 1.5 section 9.6.1
 /// (`shmem_getmem`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS; nothing is written.
 #[unsafe(no_mangle)]
@@ -46,7 +46,7 @@ pub extern "C" fn nvshmemrs_get(
 
 /// As `nvshmemrs_put`, but `source` may be reused only after `nvshmemrs_quiet`.
 ///
-/// One-sided; may be queued on a stream. OpenSHMEM 1.5 section 9.6.1 (`shmem_putmem_nbi`).
+/// One-sided; may be queued on a stream. OpenSHMEM 1.5 section 9.6.2 (`shmem_putmem_nbi`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS; nothing is written.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_put_nbi(
@@ -81,7 +81,7 @@ pub extern "C" fn nvshmemrs_get_nbi(
 /// Writes one 8-bit element to the symmetric address `dest` on PE `pe`, in one access.
 ///
 /// One-sided; may be queued on a stream. Visible on `pe` after quiet, barrier or a signal. `dest` must be
-/// aligned to 1. OpenSHMEM 1.5 section 9.5.2 (`shmem_p`).
+/// aligned to 1. OpenSHMEM 1.5 section 9.6.1 (`shmem_p`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_p8(
@@ -98,7 +98,7 @@ pub extern "C" fn nvshmemrs_p8(
 /// Reads one 8-bit element from the symmetric address `source` on PE `pe`, in one access.
 ///
 /// One-sided. Given a stream, it returns when the stream has run it. `source` must be aligned to 1.
-/// OpenSHMEM 1.5 section 9.5.5 (`shmem_g`).
+/// OpenSHMEM 1.5 section 9.6.1 (`shmem_g`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_g8(
@@ -117,7 +117,7 @@ pub extern "C" fn nvshmemrs_g8(
 /// Writes one 16-bit element to the symmetric address `dest` on PE `pe`, in one access.
 ///
 /// One-sided; may be queued on a stream. Visible on `pe` after quiet, barrier or a signal. `dest` must be
-/// aligned to 2. OpenSHMEM 1.5 section 9.5.2 (`shmem_p`).
+/// aligned to 2. OpenSHMEM 1.5 section 9.6.1 (`shmem_p`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_p16(
@@ -134,7 +134,7 @@ pub extern "C" fn nvshmemrs_p16(
 /// Reads one 16-bit element from the symmetric address `source` on PE `pe`, in one access.
 ///
 /// One-sided. Given a stream, it returns when the stream has run it. `source` must be aligned to 2.
-/// OpenSHMEM 1.5 section 9.5.5 (`shmem_g`).
+/// OpenSHMEM 1.5 section 9.6.1 (`shmem_g`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_g16(
@@ -153,7 +153,7 @@ pub extern "C" fn nvshmemrs_g16(
 /// Writes one 32-bit element to the symmetric address `dest` on PE `pe`, in one access.
 ///
 /// One-sided; may be queued on a stream. Visible on `pe` after quiet, barrier or a signal. `dest` must be
-/// aligned to 4. OpenSHMEM 1.5 section 9.5.2 (`shmem_p`).
+/// aligned to 4. OpenSHMEM 1.5 section 9.6.1 (`shmem_p`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_p32(
@@ -170,7 +170,7 @@ pub extern "C" fn nvshmemrs_p32(
 /// Reads one 32-bit element from the symmetric address `source` on PE `pe`, in one access.
 ///
 /// One-sided. Given a stream, it returns when the stream has run it. `source` must be aligned to 4.
-/// OpenSHMEM 1.5 section 9.5.5 (`shmem_g`).
+/// OpenSHMEM 1.5 section 9.6.1 (`shmem_g`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_g32(
@@ -189,7 +189,7 @@ pub extern "C" fn nvshmemrs_g32(
 /// Writes one 64-bit element to the symmetric address `dest` on PE `pe`, in one access.
 ///
 /// One-sided; may be queued on a stream. Visible on `pe` after quiet, barrier or a signal. `dest` must be
-/// aligned to 8. OpenSHMEM 1.5 section 9.5.2 (`shmem_p`).
+/// aligned to 8. OpenSHMEM 1.5 section 9.6.1 (`shmem_p`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_p64(
@@ -206,7 +206,7 @@ pub extern "C" fn nvshmemrs_p64(
 /// Reads one 64-bit element from the symmetric address `source` on PE `pe`, in one access.
 ///
 /// One-sided. Given a stream, it returns when the stream has run it. `source` must be aligned to 8.
-/// OpenSHMEM 1.5 section 9.5.5 (`shmem_g`).
+/// OpenSHMEM 1.5 section 9.6.1 (`shmem_g`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_g64(

@@ -14,7 +14,7 @@ use std::ffi::c_void;
 /// stay as they are. Strides may be negative; those of `dest` must keep its elements apart.
 ///
 /// One-sided; may be queued on a stream. Returns when `source` may be reused; the data is visible on `pe`
-/// after quiet, barrier or a signal. OpenSHMEM 1.5 section 9.5.3 (`shmem_iput`).
+/// after quiet, barrier or a signal. OpenSHMEM 1.5 section 9.6.1 (`shmem_iput`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_iput(
@@ -37,7 +37,7 @@ pub extern "C" fn nvshmemrs_iput(
 /// `source_stride` elements apart, to local memory at `dest`, `dest_stride` elements apart. Elements in
 /// between stay as they are. Strides may be negative; those of `dest` must keep its elements apart.
 ///
-/// One-sided; may be queued on a stream. Returns when the data is in `dest`. OpenSHMEM 1.5 section 9.5.6
+/// One-sided; may be queued on a stream. Returns when the data is in `dest`. OpenSHMEM 1.5 section 9.6.1
 /// (`shmem_iget`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 #[unsafe(no_mangle)]

@@ -15,7 +15,7 @@ impl Runtime {
     /// Sends part j of `source`, `bytes` bytes, to member j, where it becomes part i of `dest`, i being the caller's number.
     /// `source` and `dest` have one part per member; they are the same or do not overlap.
     ///
-    /// Collective over `team`. Returns when `dest` is written here and `source` may be reused. OpenSHMEM 1.5 section 9.9.7.
+    /// Collective over `team`. Returns when `dest` is written here and `source` may be reused. OpenSHMEM 1.5 section 9.9.5.
     #[track_caller]
     pub fn alltoall(
         &self,
@@ -125,7 +125,7 @@ impl Runtime {
     /// As [`alltoall`](Runtime::alltoall) for parts of `count` elements of `element_bytes` bytes, which lie `dest_stride` and
     /// `source_stride` elements apart, each at least 1. Elements in between stay as they are. In place is not possible.
     ///
-    /// Collective over `team`. Returns when `dest` is written here and `source` may be reused. OpenSHMEM 1.5 section 9.9.8.
+    /// Collective over `team`. Returns when `dest` is written here and `source` may be reused. OpenSHMEM 1.5 section 9.9.6.
     #[allow(clippy::too_many_arguments, reason = "they are the standard's")]
     #[track_caller]
     pub fn alltoalls(

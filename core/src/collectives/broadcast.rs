@@ -11,7 +11,7 @@ impl Runtime {
     /// Copies `bytes` bytes from `source` on member `root` (a number in the team) to `dest` on every member, the root included.
     /// The two are the same or do not overlap.
     ///
-    /// Collective over `team`. Returns when `dest` is written here and `source` may be reused. OpenSHMEM 1.5 section 9.9.5.
+    /// Collective over `team`. Returns when `dest` is written here and `source` may be reused. OpenSHMEM 1.5 section 9.9.7.
     #[track_caller]
     pub fn broadcast(
         &self,

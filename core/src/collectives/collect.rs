@@ -18,7 +18,7 @@ impl Runtime {
     /// Puts together `bytes` bytes of `source` of every member, in team order, in `dest` on every member. `bytes` may differ;
     /// `dest` has room for the sum, which follows from all members' lengths.
     ///
-    /// Collective over `team`. Returns when `dest` is written here and `source` may be reused. OpenSHMEM 1.5 section 9.9.6.
+    /// Collective over `team`. Returns when `dest` is written here and `source` may be reused. OpenSHMEM 1.5 section 9.9.8.
     #[track_caller]
     pub fn collect(
         &self,

@@ -203,13 +203,13 @@ impl Runtime {
         }
     }
 
-    /// This PE's number. Local. OpenSHMEM 1.5 section 9.1.5.
+    /// This PE's number. Local. OpenSHMEM 1.5 section 9.1.2.
     #[inline]
     pub fn my_pe(&self) -> Pe {
         self.inner.my_pe
     }
 
-    /// The number of PEs. Local. OpenSHMEM 1.5 section 9.1.6.
+    /// The number of PEs. Local. OpenSHMEM 1.5 section 9.1.3.
     #[inline]
     pub fn n_pes(&self) -> Pe {
         self.inner.n_pes

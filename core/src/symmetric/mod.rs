@@ -264,7 +264,7 @@ impl Runtime {
     /// The address at which this PE can load and store PE `pe`'s copy of the symmetric address `address`, if it can. The address must
     /// lie in a live allocation.
     ///
-    /// Local. OpenSHMEM 1.5 section 9.3.5.
+    /// Local. OpenSHMEM 1.5 section 9.1.8.
     pub fn ptr(&self, address: u64, pe: Pe) -> Result<Option<u64>> {
         self.inner.ready()?;
         crate::error::check_pe("pe", pe, self.inner.n_pes)?;

@@ -77,7 +77,7 @@ impl Runtime {
     }
 
     /// The number in `dest_team` of the PE that is `src_pe` in `src_team`; -1 if it is not a member there, or if one of the
-    /// teams is [`Team::INVALID`], or [`Team::GPU_LEADERS`] on a PE that is none. Local. OpenSHMEM 1.5 section 9.4.4.
+    /// teams is [`Team::INVALID`], or [`Team::GPU_LEADERS`] on a PE that is none. Local. OpenSHMEM 1.5 section 9.4.5.
     pub fn team_translate_pe(&self, src_team: Team, src_pe: Pe, dest_team: Team) -> Result<Pe> {
         self.inner.ready()?;
         if self.is_none(src_team) || self.is_none(dest_team) {
@@ -93,7 +93,7 @@ impl Runtime {
         Ok(dest.member(src.pe(src_pe)).unwrap_or(-1))
     }
 
-    /// What a team was made with. Local. OpenSHMEM 1.5 section 9.4.3.
+    /// What a team was made with. Local. OpenSHMEM 1.5 section 9.4.4.
     pub fn team_config(&self, team: Team) -> Result<TeamConfig> {
         self.inner.ready()?;
         let state = self.inner.team(team)?;

@@ -221,7 +221,7 @@ impl Runtime {
     /// Makes a team of the parent's members `start`, `start + stride`, ..., `size` of them. `None` on those that are not among
     /// them. `config` may be an error found before: the other members then learn of it.
     ///
-    /// Collective over `parent`, with equal arguments. OpenSHMEM 1.5 section 9.4.5.
+    /// Collective over `parent`, with equal arguments. OpenSHMEM 1.5 section 9.4.6.
     #[track_caller]
     pub fn team_split_strided(
         &self,
@@ -259,7 +259,7 @@ impl Runtime {
     /// Lays the parent's members out in rows of `x_range`, and makes a team of each row and one of each column: first the caller's
     /// row (x axis), then its column (y axis).
     ///
-    /// Collective over `parent`, with equal arguments. OpenSHMEM 1.5 section 9.4.6.
+    /// Collective over `parent`, with equal arguments. OpenSHMEM 1.5 section 9.4.7.
     #[track_caller]
     pub fn team_split_2d(
         &self,
@@ -325,7 +325,7 @@ impl Runtime {
     /// Collectives of the team that are on streams run first; of graphs, those that have been launched must have run. Those of a team that
     /// was left half-way do nothing any more; on GPUs its number is not used again, so a job has room for 250 of that kind.
     ///
-    /// Collective over `team`. OpenSHMEM 1.5 section 9.4.7.
+    /// Collective over `team`. OpenSHMEM 1.5 section 9.4.8.
     pub fn team_destroy(&self, team: Team) -> Result<()> {
         self.inner.destroy_team(team)?;
         self.inner.note_freed(Resource::Team, team.number());

@@ -32,6 +32,11 @@ const GFORTRAN: Need = Need {
     program: "gfortran",
     packages: &["gfortran"],
 };
+/// Checks the documentation of the headers.
+const DOXYGEN: Need = Need {
+    program: "doxygen",
+    packages: &["doxygen"],
+};
 const MAKE: Need = Need {
     program: "make",
     packages: &["make"],
@@ -98,7 +103,8 @@ fn needs(purpose: Purpose) -> &'static [Need] {
     match purpose {
         Purpose::Demo => &[PYTHON],
         Purpose::Test => &[
-            PYTHON, CC, CXX, GFORTRAN, MAKE, KILL, MPIRUN, VALGRIND, ABIDIFF, SETPRIV, PKG_CONFIG,
+            PYTHON, CC, CXX, GFORTRAN, DOXYGEN, MAKE, KILL, MPIRUN, VALGRIND, ABIDIFF, SETPRIV,
+            PKG_CONFIG,
             TORCH,
         ],
         Purpose::Bench => &[PYTHON, CC, OSHRUN, OSHCC],

@@ -30,6 +30,7 @@ inline namespace NVSHMEMRS_FORM {
 #if NVSHMEMRS_THROWS
 class error : public std::runtime_error {
   public:
+    /// An error with this status and text.
     error(ffi::Status status, const std::string &text) : std::runtime_error(text), status_(status) {}
 #else
 class error {
@@ -40,6 +41,7 @@ class error {
     /// The failure of the calling thread's last call of `nvshmemrs::ffi`, in the library's words.
     explicit error(ffi::Status status) : error(status, ffi::last_error_in(ffi::Language::Cxx)) {}
 
+    /// The status of the call that failed. Local.
     ffi::Status status() const noexcept { return status_; }
 
   private:
@@ -52,19 +54,31 @@ class error {
 /// A value, or the error that there is instead. Using the value of an error ends the program with the error's text.
 template <typename T> class [[nodiscard]] expected {
   public:
+    /// A value.
     expected(T value) : held_(std::in_place_index<0>, std::move(value)) {}
+    /// An error.
     expected(nvshmemrs::error why) : held_(std::in_place_index<1>, std::move(why)) {}
 
+    /// Whether there is a value, and no error. Local.
     bool has_value() const noexcept { return held_.index() == 0; }
+    /// The same.
     explicit operator bool() const noexcept { return has_value(); }
 
+    /// The value. Ends the program with the error's text if there is none. Local.
     T &value() & { return *there(); }
+    /// The same.
     const T &value() const & { return *const_cast<expected *>(this)->there(); }
+    /// The same, to be moved from.
     T &&value() && { return std::move(*there()); }
+    /// As `value`.
     T &operator*() & { return *there(); }
+    /// As `value`.
     const T &operator*() const & { return value(); }
+    /// As `value`, to be moved from.
     T &&operator*() && { return std::move(*there()); }
+    /// A member of the value, as by `value`.
     T *operator->() { return there(); }
+    /// A member of the value, as by `value`.
     const T *operator->() const { return &value(); }
 
     /// The value, or `other` if there is an error.
@@ -91,9 +105,12 @@ template <typename T> class [[nodiscard]] expected {
 template <> class [[nodiscard]] expected<void> {
   public:
     expected() noexcept = default;
+    /// An error.
     expected(nvshmemrs::error why) : why_(std::move(why)) {}
 
+    /// Whether there is a value, and no error. Local.
     bool has_value() const noexcept { return why_.index() == 0; }
+    /// The same.
     explicit operator bool() const noexcept { return has_value(); }
 
     /// Ends the program with the error's text if there is one.

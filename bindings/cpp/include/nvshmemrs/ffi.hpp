@@ -282,9 +282,11 @@ enum class Access : int32_t {
 /// integers.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
-/// stream has run it. It is complete on return. `source` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1
-/// (`shmem_atomic_fetch`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// stream has run it. It is complete on return. `source` must be aligned to 4.
+///
+/// @return `Status::Success`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch`).
 [[nodiscard]] inline Status atomic_fetch32(nvshmemrs_runtime_t runtime, const uint32_t *source,
     int32_t pe, uint32_t *value) noexcept {
     return static_cast<Status>(nvshmemrs_atomic_fetch32(runtime, source, pe, value));
@@ -294,9 +296,11 @@ enum class Access : int32_t {
 /// integers.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
-/// stream has run it. It is complete on return. `source` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1
-/// (`shmem_atomic_fetch`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// stream has run it. It is complete on return. `source` must be aligned to 8.
+///
+/// @return `Status::Success`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch`).
 [[nodiscard]] inline Status atomic_fetch64(nvshmemrs_runtime_t runtime, const uint64_t *source,
     int32_t pe, uint64_t *value) noexcept {
     return static_cast<Status>(nvshmemrs_atomic_fetch64(runtime, source, pe, value));
@@ -305,9 +309,11 @@ enum class Access : int32_t {
 /// Reads the `float` at the symmetric address `source` on PE `pe`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
-/// stream has run it. It is complete on return. `source` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1
-/// (`shmem_atomic_fetch`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// stream has run it. It is complete on return. `source` must be aligned to 4.
+///
+/// @return `Status::Success`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch`).
 [[nodiscard]] inline Status atomic_fetch_float(nvshmemrs_runtime_t runtime, const float *source,
     int32_t pe, float *value) noexcept {
     return static_cast<Status>(nvshmemrs_atomic_fetch_float(runtime, source, pe, value));
@@ -316,9 +322,11 @@ enum class Access : int32_t {
 /// Reads the `double` at the symmetric address `source` on PE `pe`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
-/// stream has run it. It is complete on return. `source` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1
-/// (`shmem_atomic_fetch`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// stream has run it. It is complete on return. `source` must be aligned to 8.
+///
+/// @return `Status::Success`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch`).
 [[nodiscard]] inline Status atomic_fetch_double(nvshmemrs_runtime_t runtime, const double *source,
     int32_t pe, double *value) noexcept {
     return static_cast<Status>(nvshmemrs_atomic_fetch_double(runtime, source, pe, value));
@@ -328,8 +336,11 @@ enum class Access : int32_t {
 /// unsigned integers.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
-/// complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_set`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// complete on return. `dest` must be aligned to 4.
+///
+/// @return `Status::Success`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_set`).
 [[nodiscard]] inline Status atomic_set32(nvshmemrs_runtime_t runtime, uint32_t *dest, uint32_t value,
     int32_t pe) noexcept {
     return static_cast<Status>(nvshmemrs_atomic_set32(runtime, dest, value, pe));
@@ -339,8 +350,11 @@ enum class Access : int32_t {
 /// unsigned integers.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
-/// complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_set`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// complete on return. `dest` must be aligned to 8.
+///
+/// @return `Status::Success`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_set`).
 [[nodiscard]] inline Status atomic_set64(nvshmemrs_runtime_t runtime, uint64_t *dest, uint64_t value,
     int32_t pe) noexcept {
     return static_cast<Status>(nvshmemrs_atomic_set64(runtime, dest, value, pe));
@@ -349,8 +363,11 @@ enum class Access : int32_t {
 /// Stores `value` in the `float` at the symmetric address `dest` on PE `pe`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
-/// complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_set`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// complete on return. `dest` must be aligned to 4.
+///
+/// @return `Status::Success`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_set`).
 [[nodiscard]] inline Status atomic_set_float(nvshmemrs_runtime_t runtime, float *dest, float value,
     int32_t pe) noexcept {
     return static_cast<Status>(nvshmemrs_atomic_set_float(runtime, dest, value, pe));
@@ -359,8 +376,11 @@ enum class Access : int32_t {
 /// Stores `value` in the `double` at the symmetric address `dest` on PE `pe`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
-/// complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_set`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// complete on return. `dest` must be aligned to 8.
+///
+/// @return `Status::Success`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_set`).
 [[nodiscard]] inline Status atomic_set_double(nvshmemrs_runtime_t runtime, double *dest, double value,
     int32_t pe) noexcept {
     return static_cast<Status>(nvshmemrs_atomic_set_double(runtime, dest, value, pe));
@@ -370,9 +390,11 @@ enum class Access : int32_t {
 /// value. It serves signed and unsigned integers.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
-/// stream has run it. It is complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1
-/// (`shmem_atomic_swap`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// stream has run it. It is complete on return. `dest` must be aligned to 4.
+///
+/// @return `Status::Success`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_swap`).
 [[nodiscard]] inline Status atomic_swap32(nvshmemrs_runtime_t runtime, uint32_t *dest, uint32_t value,
     int32_t pe, uint32_t *old) noexcept {
     return static_cast<Status>(nvshmemrs_atomic_swap32(runtime, dest, value, pe, old));
@@ -382,9 +404,11 @@ enum class Access : int32_t {
 /// value. It serves signed and unsigned integers.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
-/// stream has run it. It is complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1
-/// (`shmem_atomic_swap`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// stream has run it. It is complete on return. `dest` must be aligned to 8.
+///
+/// @return `Status::Success`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_swap`).
 [[nodiscard]] inline Status atomic_swap64(nvshmemrs_runtime_t runtime, uint64_t *dest, uint64_t value,
     int32_t pe, uint64_t *old) noexcept {
     return static_cast<Status>(nvshmemrs_atomic_swap64(runtime, dest, value, pe, old));
@@ -393,9 +417,11 @@ enum class Access : int32_t {
 /// Stores `value` in the `float` at the symmetric address `dest` on PE `pe`, and gives the old value.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
-/// stream has run it. It is complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1
-/// (`shmem_atomic_swap`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// stream has run it. It is complete on return. `dest` must be aligned to 4.
+///
+/// @return `Status::Success`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_swap`).
 [[nodiscard]] inline Status atomic_swap_float(nvshmemrs_runtime_t runtime, float *dest, float value,
     int32_t pe, float *old) noexcept {
     return static_cast<Status>(nvshmemrs_atomic_swap_float(runtime, dest, value, pe, old));
@@ -404,9 +430,11 @@ enum class Access : int32_t {
 /// Stores `value` in the `double` at the symmetric address `dest` on PE `pe`, and gives the old value.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
-/// stream has run it. It is complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1
-/// (`shmem_atomic_swap`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// stream has run it. It is complete on return. `dest` must be aligned to 8.
+///
+/// @return `Status::Success`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_swap`).
 [[nodiscard]] inline Status atomic_swap_double(nvshmemrs_runtime_t runtime, double *dest, double value,
     int32_t pe, double *old) noexcept {
     return static_cast<Status>(nvshmemrs_atomic_swap_double(runtime, dest, value, pe, old));
@@ -416,9 +444,11 @@ enum class Access : int32_t {
 /// gives the old value. It serves signed and unsigned integers.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
-/// stream has run it. It is complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1
-/// (`shmem_atomic_compare_swap`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// stream has run it. It is complete on return. `dest` must be aligned to 4.
+///
+/// @return `Status::Success`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_compare_swap`).
 [[nodiscard]] inline Status atomic_compare_swap32(nvshmemrs_runtime_t runtime, uint32_t *dest,
     uint32_t cond, uint32_t value, int32_t pe, uint32_t *old) noexcept {
     return static_cast<Status>(nvshmemrs_atomic_compare_swap32(runtime, dest, cond, value, pe, old));
@@ -428,9 +458,11 @@ enum class Access : int32_t {
 /// gives the old value. It serves signed and unsigned integers.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
-/// stream has run it. It is complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1
-/// (`shmem_atomic_compare_swap`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// stream has run it. It is complete on return. `dest` must be aligned to 8.
+///
+/// @return `Status::Success`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_compare_swap`).
 [[nodiscard]] inline Status atomic_compare_swap64(nvshmemrs_runtime_t runtime, uint64_t *dest,
     uint64_t cond, uint64_t value, int32_t pe, uint64_t *old) noexcept {
     return static_cast<Status>(nvshmemrs_atomic_compare_swap64(runtime, dest, cond, value, pe, old));
@@ -440,8 +472,11 @@ enum class Access : int32_t {
 /// signed and unsigned integers.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
-/// complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_inc`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// complete on return. `dest` must be aligned to 4.
+///
+/// @return `Status::Success`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_inc`).
 [[nodiscard]] inline Status atomic_inc32(nvshmemrs_runtime_t runtime, uint32_t *dest,
     int32_t pe) noexcept {
     return static_cast<Status>(nvshmemrs_atomic_inc32(runtime, dest, pe));
@@ -451,8 +486,11 @@ enum class Access : int32_t {
 /// signed and unsigned integers.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
-/// complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_inc`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// complete on return. `dest` must be aligned to 8.
+///
+/// @return `Status::Success`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_inc`).
 [[nodiscard]] inline Status atomic_inc64(nvshmemrs_runtime_t runtime, uint64_t *dest,
     int32_t pe) noexcept {
     return static_cast<Status>(nvshmemrs_atomic_inc64(runtime, dest, pe));
@@ -462,9 +500,11 @@ enum class Access : int32_t {
 /// wraps around, so it serves signed and unsigned integers.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
-/// stream has run it. It is complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1
-/// (`shmem_atomic_fetch_inc`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// stream has run it. It is complete on return. `dest` must be aligned to 4.
+///
+/// @return `Status::Success`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_inc`).
 [[nodiscard]] inline Status atomic_fetch_inc32(nvshmemrs_runtime_t runtime, uint32_t *dest, int32_t pe,
     uint32_t *old) noexcept {
     return static_cast<Status>(nvshmemrs_atomic_fetch_inc32(runtime, dest, pe, old));
@@ -474,9 +514,11 @@ enum class Access : int32_t {
 /// wraps around, so it serves signed and unsigned integers.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
-/// stream has run it. It is complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1
-/// (`shmem_atomic_fetch_inc`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// stream has run it. It is complete on return. `dest` must be aligned to 8.
+///
+/// @return `Status::Success`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_inc`).
 [[nodiscard]] inline Status atomic_fetch_inc64(nvshmemrs_runtime_t runtime, uint64_t *dest, int32_t pe,
     uint64_t *old) noexcept {
     return static_cast<Status>(nvshmemrs_atomic_fetch_inc64(runtime, dest, pe, old));
@@ -486,8 +528,11 @@ enum class Access : int32_t {
 /// serves signed and unsigned integers.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
-/// complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_add`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// complete on return. `dest` must be aligned to 4.
+///
+/// @return `Status::Success`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_add`).
 [[nodiscard]] inline Status atomic_add32(nvshmemrs_runtime_t runtime, uint32_t *dest, uint32_t value,
     int32_t pe) noexcept {
     return static_cast<Status>(nvshmemrs_atomic_add32(runtime, dest, value, pe));
@@ -497,8 +542,11 @@ enum class Access : int32_t {
 /// serves signed and unsigned integers.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
-/// complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_add`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// complete on return. `dest` must be aligned to 8.
+///
+/// @return `Status::Success`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_add`).
 [[nodiscard]] inline Status atomic_add64(nvshmemrs_runtime_t runtime, uint64_t *dest, uint64_t value,
     int32_t pe) noexcept {
     return static_cast<Status>(nvshmemrs_atomic_add64(runtime, dest, value, pe));
@@ -508,8 +556,11 @@ enum class Access : int32_t {
 /// several PEs, and so the rounding of their sum, is not fixed.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
-/// complete on return. `dest` must be aligned to 4. NVSHMEM `nvshmemx_float_atomic_add`.
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// complete on return. `dest` must be aligned to 4.
+///
+/// @return `Status::Success`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see NVSHMEM `nvshmemx_float_atomic_add`.
 [[nodiscard]] inline Status atomic_add_float(nvshmemrs_runtime_t runtime, float *dest, float value,
     int32_t pe) noexcept {
     return static_cast<Status>(nvshmemrs_atomic_add_float(runtime, dest, value, pe));
@@ -519,8 +570,11 @@ enum class Access : int32_t {
 /// several PEs, and so the rounding of their sum, is not fixed.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
-/// complete on return. `dest` must be aligned to 8. NVSHMEM `nvshmemx_double_atomic_add`.
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// complete on return. `dest` must be aligned to 8.
+///
+/// @return `Status::Success`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see NVSHMEM `nvshmemx_double_atomic_add`.
 [[nodiscard]] inline Status atomic_add_double(nvshmemrs_runtime_t runtime, double *dest, double value,
     int32_t pe) noexcept {
     return static_cast<Status>(nvshmemrs_atomic_add_double(runtime, dest, value, pe));
@@ -530,9 +584,11 @@ enum class Access : int32_t {
 /// It wraps around, so it serves signed and unsigned integers.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
-/// stream has run it. It is complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1
-/// (`shmem_atomic_fetch_add`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// stream has run it. It is complete on return. `dest` must be aligned to 4.
+///
+/// @return `Status::Success`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_add`).
 [[nodiscard]] inline Status atomic_fetch_add32(nvshmemrs_runtime_t runtime, uint32_t *dest,
     uint32_t value, int32_t pe, uint32_t *old) noexcept {
     return static_cast<Status>(nvshmemrs_atomic_fetch_add32(runtime, dest, value, pe, old));
@@ -542,9 +598,11 @@ enum class Access : int32_t {
 /// It wraps around, so it serves signed and unsigned integers.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
-/// stream has run it. It is complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1
-/// (`shmem_atomic_fetch_add`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// stream has run it. It is complete on return. `dest` must be aligned to 8.
+///
+/// @return `Status::Success`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_add`).
 [[nodiscard]] inline Status atomic_fetch_add64(nvshmemrs_runtime_t runtime, uint64_t *dest,
     uint64_t value, int32_t pe, uint64_t *old) noexcept {
     return static_cast<Status>(nvshmemrs_atomic_fetch_add64(runtime, dest, value, pe, old));
@@ -554,9 +612,11 @@ enum class Access : int32_t {
 /// order of additions of several PEs, and so the rounding of their sum, is not fixed.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
-/// stream has run it. It is complete on return. `dest` must be aligned to 4. NVSHMEM
-/// `nvshmemx_float_atomic_fetch_add`.
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// stream has run it. It is complete on return. `dest` must be aligned to 4.
+///
+/// @return `Status::Success`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see NVSHMEM `nvshmemx_float_atomic_fetch_add`.
 [[nodiscard]] inline Status atomic_fetch_add_float(nvshmemrs_runtime_t runtime, float *dest, float value,
     int32_t pe, float *old) noexcept {
     return static_cast<Status>(nvshmemrs_atomic_fetch_add_float(runtime, dest, value, pe, old));
@@ -566,9 +626,11 @@ enum class Access : int32_t {
 /// order of additions of several PEs, and so the rounding of their sum, is not fixed.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
-/// stream has run it. It is complete on return. `dest` must be aligned to 8. NVSHMEM
-/// `nvshmemx_double_atomic_fetch_add`.
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// stream has run it. It is complete on return. `dest` must be aligned to 8.
+///
+/// @return `Status::Success`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see NVSHMEM `nvshmemx_double_atomic_fetch_add`.
 [[nodiscard]] inline Status atomic_fetch_add_double(nvshmemrs_runtime_t runtime, double *dest,
     double value, int32_t pe, double *old) noexcept {
     return static_cast<Status>(nvshmemrs_atomic_fetch_add_double(runtime, dest, value, pe, old));
@@ -578,8 +640,11 @@ enum class Access : int32_t {
 /// It serves signed and unsigned integers.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
-/// complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_and`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// complete on return. `dest` must be aligned to 4.
+///
+/// @return `Status::Success`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_and`).
 [[nodiscard]] inline Status atomic_and32(nvshmemrs_runtime_t runtime, uint32_t *dest, uint32_t value,
     int32_t pe) noexcept {
     return static_cast<Status>(nvshmemrs_atomic_and32(runtime, dest, value, pe));
@@ -589,8 +654,11 @@ enum class Access : int32_t {
 /// It serves signed and unsigned integers.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
-/// complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_and`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// complete on return. `dest` must be aligned to 8.
+///
+/// @return `Status::Success`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_and`).
 [[nodiscard]] inline Status atomic_and64(nvshmemrs_runtime_t runtime, uint64_t *dest, uint64_t value,
     int32_t pe) noexcept {
     return static_cast<Status>(nvshmemrs_atomic_and64(runtime, dest, value, pe));
@@ -600,9 +668,11 @@ enum class Access : int32_t {
 /// and gives the old value. It serves signed and unsigned integers.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
-/// stream has run it. It is complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1
-/// (`shmem_atomic_fetch_and`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// stream has run it. It is complete on return. `dest` must be aligned to 4.
+///
+/// @return `Status::Success`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_and`).
 [[nodiscard]] inline Status atomic_fetch_and32(nvshmemrs_runtime_t runtime, uint32_t *dest,
     uint32_t value, int32_t pe, uint32_t *old) noexcept {
     return static_cast<Status>(nvshmemrs_atomic_fetch_and32(runtime, dest, value, pe, old));
@@ -612,9 +682,11 @@ enum class Access : int32_t {
 /// and gives the old value. It serves signed and unsigned integers.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
-/// stream has run it. It is complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1
-/// (`shmem_atomic_fetch_and`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// stream has run it. It is complete on return. `dest` must be aligned to 8.
+///
+/// @return `Status::Success`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_and`).
 [[nodiscard]] inline Status atomic_fetch_and64(nvshmemrs_runtime_t runtime, uint64_t *dest,
     uint64_t value, int32_t pe, uint64_t *old) noexcept {
     return static_cast<Status>(nvshmemrs_atomic_fetch_and64(runtime, dest, value, pe, old));
@@ -624,8 +696,11 @@ enum class Access : int32_t {
 /// It serves signed and unsigned integers.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
-/// complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_or`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// complete on return. `dest` must be aligned to 4.
+///
+/// @return `Status::Success`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_or`).
 [[nodiscard]] inline Status atomic_or32(nvshmemrs_runtime_t runtime, uint32_t *dest, uint32_t value,
     int32_t pe) noexcept {
     return static_cast<Status>(nvshmemrs_atomic_or32(runtime, dest, value, pe));
@@ -635,8 +710,11 @@ enum class Access : int32_t {
 /// It serves signed and unsigned integers.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
-/// complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_or`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// complete on return. `dest` must be aligned to 8.
+///
+/// @return `Status::Success`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_or`).
 [[nodiscard]] inline Status atomic_or64(nvshmemrs_runtime_t runtime, uint64_t *dest, uint64_t value,
     int32_t pe) noexcept {
     return static_cast<Status>(nvshmemrs_atomic_or64(runtime, dest, value, pe));
@@ -646,9 +724,11 @@ enum class Access : int32_t {
 /// and gives the old value. It serves signed and unsigned integers.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
-/// stream has run it. It is complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1
-/// (`shmem_atomic_fetch_or`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// stream has run it. It is complete on return. `dest` must be aligned to 4.
+///
+/// @return `Status::Success`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_or`).
 [[nodiscard]] inline Status atomic_fetch_or32(nvshmemrs_runtime_t runtime, uint32_t *dest, uint32_t value,
     int32_t pe, uint32_t *old) noexcept {
     return static_cast<Status>(nvshmemrs_atomic_fetch_or32(runtime, dest, value, pe, old));
@@ -658,9 +738,11 @@ enum class Access : int32_t {
 /// and gives the old value. It serves signed and unsigned integers.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
-/// stream has run it. It is complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1
-/// (`shmem_atomic_fetch_or`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// stream has run it. It is complete on return. `dest` must be aligned to 8.
+///
+/// @return `Status::Success`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_or`).
 [[nodiscard]] inline Status atomic_fetch_or64(nvshmemrs_runtime_t runtime, uint64_t *dest, uint64_t value,
     int32_t pe, uint64_t *old) noexcept {
     return static_cast<Status>(nvshmemrs_atomic_fetch_or64(runtime, dest, value, pe, old));
@@ -670,8 +752,11 @@ enum class Access : int32_t {
 /// `value`. It serves signed and unsigned integers.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
-/// complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_xor`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// complete on return. `dest` must be aligned to 4.
+///
+/// @return `Status::Success`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_xor`).
 [[nodiscard]] inline Status atomic_xor32(nvshmemrs_runtime_t runtime, uint32_t *dest, uint32_t value,
     int32_t pe) noexcept {
     return static_cast<Status>(nvshmemrs_atomic_xor32(runtime, dest, value, pe));
@@ -681,8 +766,11 @@ enum class Access : int32_t {
 /// `value`. It serves signed and unsigned integers.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
-/// complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_xor`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// complete on return. `dest` must be aligned to 8.
+///
+/// @return `Status::Success`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_xor`).
 [[nodiscard]] inline Status atomic_xor64(nvshmemrs_runtime_t runtime, uint64_t *dest, uint64_t value,
     int32_t pe) noexcept {
     return static_cast<Status>(nvshmemrs_atomic_xor64(runtime, dest, value, pe));
@@ -692,9 +780,11 @@ enum class Access : int32_t {
 /// `value`, and gives the old value. It serves signed and unsigned integers.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
-/// stream has run it. It is complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1
-/// (`shmem_atomic_fetch_xor`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// stream has run it. It is complete on return. `dest` must be aligned to 4.
+///
+/// @return `Status::Success`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_xor`).
 [[nodiscard]] inline Status atomic_fetch_xor32(nvshmemrs_runtime_t runtime, uint32_t *dest,
     uint32_t value, int32_t pe, uint32_t *old) noexcept {
     return static_cast<Status>(nvshmemrs_atomic_fetch_xor32(runtime, dest, value, pe, old));
@@ -704,9 +794,11 @@ enum class Access : int32_t {
 /// `value`, and gives the old value. It serves signed and unsigned integers.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
-/// stream has run it. It is complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1
-/// (`shmem_atomic_fetch_xor`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// stream has run it. It is complete on return. `dest` must be aligned to 8.
+///
+/// @return `Status::Success`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_xor`).
 [[nodiscard]] inline Status atomic_fetch_xor64(nvshmemrs_runtime_t runtime, uint64_t *dest,
     uint64_t value, int32_t pe, uint64_t *old) noexcept {
     return static_cast<Status>(nvshmemrs_atomic_fetch_xor64(runtime, dest, value, pe, old));
@@ -716,9 +808,11 @@ enum class Access : int32_t {
 /// `nvshmemrs_quiet`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
-/// complete after `nvshmemrs_quiet`. `source` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
-/// (`shmem_atomic_fetch_nbi`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// complete after `nvshmemrs_quiet`. `source` must be aligned to 4.
+///
+/// @return `Status::Success`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_nbi`).
 [[nodiscard]] inline Status atomic_fetch32_nbi(nvshmemrs_runtime_t runtime, uint32_t *fetch,
     const uint32_t *source, int32_t pe) noexcept {
     return static_cast<Status>(nvshmemrs_atomic_fetch32_nbi(runtime, fetch, source, pe));
@@ -728,9 +822,11 @@ enum class Access : int32_t {
 /// `nvshmemrs_quiet`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
-/// complete after `nvshmemrs_quiet`. `source` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
-/// (`shmem_atomic_fetch_nbi`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// complete after `nvshmemrs_quiet`. `source` must be aligned to 8.
+///
+/// @return `Status::Success`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_nbi`).
 [[nodiscard]] inline Status atomic_fetch64_nbi(nvshmemrs_runtime_t runtime, uint64_t *fetch,
     const uint64_t *source, int32_t pe) noexcept {
     return static_cast<Status>(nvshmemrs_atomic_fetch64_nbi(runtime, fetch, source, pe));
@@ -740,9 +836,11 @@ enum class Access : int32_t {
 /// `nvshmemrs_quiet`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
-/// complete after `nvshmemrs_quiet`. `source` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
-/// (`shmem_atomic_fetch_nbi`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// complete after `nvshmemrs_quiet`. `source` must be aligned to 4.
+///
+/// @return `Status::Success`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_nbi`).
 [[nodiscard]] inline Status atomic_fetch_float_nbi(nvshmemrs_runtime_t runtime, float *fetch,
     const float *source, int32_t pe) noexcept {
     return static_cast<Status>(nvshmemrs_atomic_fetch_float_nbi(runtime, fetch, source, pe));
@@ -752,9 +850,11 @@ enum class Access : int32_t {
 /// `nvshmemrs_quiet`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
-/// complete after `nvshmemrs_quiet`. `source` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
-/// (`shmem_atomic_fetch_nbi`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// complete after `nvshmemrs_quiet`. `source` must be aligned to 8.
+///
+/// @return `Status::Success`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_nbi`).
 [[nodiscard]] inline Status atomic_fetch_double_nbi(nvshmemrs_runtime_t runtime, double *fetch,
     const double *source, int32_t pe) noexcept {
     return static_cast<Status>(nvshmemrs_atomic_fetch_double_nbi(runtime, fetch, source, pe));
@@ -764,9 +864,11 @@ enum class Access : int32_t {
 /// `nvshmemrs_quiet`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
-/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
-/// (`shmem_atomic_swap_nbi`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 4.
+///
+/// @return `Status::Success`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_swap_nbi`).
 [[nodiscard]] inline Status atomic_swap32_nbi(nvshmemrs_runtime_t runtime, uint32_t *fetch,
     uint32_t *dest, uint32_t value, int32_t pe) noexcept {
     return static_cast<Status>(nvshmemrs_atomic_swap32_nbi(runtime, fetch, dest, value, pe));
@@ -776,9 +878,11 @@ enum class Access : int32_t {
 /// `nvshmemrs_quiet`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
-/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
-/// (`shmem_atomic_swap_nbi`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 8.
+///
+/// @return `Status::Success`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_swap_nbi`).
 [[nodiscard]] inline Status atomic_swap64_nbi(nvshmemrs_runtime_t runtime, uint64_t *fetch,
     uint64_t *dest, uint64_t value, int32_t pe) noexcept {
     return static_cast<Status>(nvshmemrs_atomic_swap64_nbi(runtime, fetch, dest, value, pe));
@@ -788,9 +892,11 @@ enum class Access : int32_t {
 /// `nvshmemrs_quiet`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
-/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
-/// (`shmem_atomic_swap_nbi`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 4.
+///
+/// @return `Status::Success`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_swap_nbi`).
 [[nodiscard]] inline Status atomic_swap_float_nbi(nvshmemrs_runtime_t runtime, float *fetch, float *dest,
     float value, int32_t pe) noexcept {
     return static_cast<Status>(nvshmemrs_atomic_swap_float_nbi(runtime, fetch, dest, value, pe));
@@ -800,9 +906,11 @@ enum class Access : int32_t {
 /// `nvshmemrs_quiet`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
-/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
-/// (`shmem_atomic_swap_nbi`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 8.
+///
+/// @return `Status::Success`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_swap_nbi`).
 [[nodiscard]] inline Status atomic_swap_double_nbi(nvshmemrs_runtime_t runtime, double *fetch,
     double *dest, double value, int32_t pe) noexcept {
     return static_cast<Status>(nvshmemrs_atomic_swap_double_nbi(runtime, fetch, dest, value, pe));
@@ -812,9 +920,11 @@ enum class Access : int32_t {
 /// `nvshmemrs_quiet`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
-/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
-/// (`shmem_atomic_compare_swap_nbi`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 4.
+///
+/// @return `Status::Success`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_compare_swap_nbi`).
 [[nodiscard]] inline Status atomic_compare_swap32_nbi(nvshmemrs_runtime_t runtime, uint32_t *fetch,
     uint32_t *dest, uint32_t cond, uint32_t value, int32_t pe) noexcept {
     return static_cast<Status>(nvshmemrs_atomic_compare_swap32_nbi(runtime, fetch, dest, cond, value, pe));
@@ -824,9 +934,11 @@ enum class Access : int32_t {
 /// `nvshmemrs_quiet`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
-/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
-/// (`shmem_atomic_compare_swap_nbi`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 8.
+///
+/// @return `Status::Success`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_compare_swap_nbi`).
 [[nodiscard]] inline Status atomic_compare_swap64_nbi(nvshmemrs_runtime_t runtime, uint64_t *fetch,
     uint64_t *dest, uint64_t cond, uint64_t value, int32_t pe) noexcept {
     return static_cast<Status>(nvshmemrs_atomic_compare_swap64_nbi(runtime, fetch, dest, cond, value, pe));
@@ -836,9 +948,11 @@ enum class Access : int32_t {
 /// `nvshmemrs_quiet`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
-/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
-/// (`shmem_atomic_fetch_inc_nbi`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 4.
+///
+/// @return `Status::Success`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_inc_nbi`).
 [[nodiscard]] inline Status atomic_fetch_inc32_nbi(nvshmemrs_runtime_t runtime, uint32_t *fetch,
     uint32_t *dest, int32_t pe) noexcept {
     return static_cast<Status>(nvshmemrs_atomic_fetch_inc32_nbi(runtime, fetch, dest, pe));
@@ -848,9 +962,11 @@ enum class Access : int32_t {
 /// `nvshmemrs_quiet`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
-/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
-/// (`shmem_atomic_fetch_inc_nbi`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 8.
+///
+/// @return `Status::Success`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_inc_nbi`).
 [[nodiscard]] inline Status atomic_fetch_inc64_nbi(nvshmemrs_runtime_t runtime, uint64_t *fetch,
     uint64_t *dest, int32_t pe) noexcept {
     return static_cast<Status>(nvshmemrs_atomic_fetch_inc64_nbi(runtime, fetch, dest, pe));
@@ -860,9 +976,11 @@ enum class Access : int32_t {
 /// `nvshmemrs_quiet`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
-/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
-/// (`shmem_atomic_fetch_add_nbi`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 4.
+///
+/// @return `Status::Success`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_add_nbi`).
 [[nodiscard]] inline Status atomic_fetch_add32_nbi(nvshmemrs_runtime_t runtime, uint32_t *fetch,
     uint32_t *dest, uint32_t value, int32_t pe) noexcept {
     return static_cast<Status>(nvshmemrs_atomic_fetch_add32_nbi(runtime, fetch, dest, value, pe));
@@ -872,9 +990,11 @@ enum class Access : int32_t {
 /// `nvshmemrs_quiet`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
-/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
-/// (`shmem_atomic_fetch_add_nbi`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 8.
+///
+/// @return `Status::Success`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_add_nbi`).
 [[nodiscard]] inline Status atomic_fetch_add64_nbi(nvshmemrs_runtime_t runtime, uint64_t *fetch,
     uint64_t *dest, uint64_t value, int32_t pe) noexcept {
     return static_cast<Status>(nvshmemrs_atomic_fetch_add64_nbi(runtime, fetch, dest, value, pe));
@@ -884,9 +1004,11 @@ enum class Access : int32_t {
 /// `nvshmemrs_quiet`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
-/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 4. NVSHMEM
-/// `nvshmemx_float_atomic_fetch_add`.
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 4.
+///
+/// @return `Status::Success`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see NVSHMEM `nvshmemx_float_atomic_fetch_add`.
 [[nodiscard]] inline Status atomic_fetch_add_float_nbi(nvshmemrs_runtime_t runtime, float *fetch,
     float *dest, float value, int32_t pe) noexcept {
     return static_cast<Status>(nvshmemrs_atomic_fetch_add_float_nbi(runtime, fetch, dest, value, pe));
@@ -896,9 +1018,11 @@ enum class Access : int32_t {
 /// `nvshmemrs_quiet`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
-/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 8. NVSHMEM
-/// `nvshmemx_double_atomic_fetch_add`.
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 8.
+///
+/// @return `Status::Success`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see NVSHMEM `nvshmemx_double_atomic_fetch_add`.
 [[nodiscard]] inline Status atomic_fetch_add_double_nbi(nvshmemrs_runtime_t runtime, double *fetch,
     double *dest, double value, int32_t pe) noexcept {
     return static_cast<Status>(nvshmemrs_atomic_fetch_add_double_nbi(runtime, fetch, dest, value, pe));
@@ -908,9 +1032,11 @@ enum class Access : int32_t {
 /// `nvshmemrs_quiet`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
-/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
-/// (`shmem_atomic_fetch_and_nbi`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 4.
+///
+/// @return `Status::Success`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_and_nbi`).
 [[nodiscard]] inline Status atomic_fetch_and32_nbi(nvshmemrs_runtime_t runtime, uint32_t *fetch,
     uint32_t *dest, uint32_t value, int32_t pe) noexcept {
     return static_cast<Status>(nvshmemrs_atomic_fetch_and32_nbi(runtime, fetch, dest, value, pe));
@@ -920,9 +1046,11 @@ enum class Access : int32_t {
 /// `nvshmemrs_quiet`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
-/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
-/// (`shmem_atomic_fetch_and_nbi`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 8.
+///
+/// @return `Status::Success`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_and_nbi`).
 [[nodiscard]] inline Status atomic_fetch_and64_nbi(nvshmemrs_runtime_t runtime, uint64_t *fetch,
     uint64_t *dest, uint64_t value, int32_t pe) noexcept {
     return static_cast<Status>(nvshmemrs_atomic_fetch_and64_nbi(runtime, fetch, dest, value, pe));
@@ -932,9 +1060,11 @@ enum class Access : int32_t {
 /// `nvshmemrs_quiet`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
-/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
-/// (`shmem_atomic_fetch_or_nbi`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 4.
+///
+/// @return `Status::Success`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_or_nbi`).
 [[nodiscard]] inline Status atomic_fetch_or32_nbi(nvshmemrs_runtime_t runtime, uint32_t *fetch,
     uint32_t *dest, uint32_t value, int32_t pe) noexcept {
     return static_cast<Status>(nvshmemrs_atomic_fetch_or32_nbi(runtime, fetch, dest, value, pe));
@@ -944,9 +1074,11 @@ enum class Access : int32_t {
 /// `nvshmemrs_quiet`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
-/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
-/// (`shmem_atomic_fetch_or_nbi`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 8.
+///
+/// @return `Status::Success`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_or_nbi`).
 [[nodiscard]] inline Status atomic_fetch_or64_nbi(nvshmemrs_runtime_t runtime, uint64_t *fetch,
     uint64_t *dest, uint64_t value, int32_t pe) noexcept {
     return static_cast<Status>(nvshmemrs_atomic_fetch_or64_nbi(runtime, fetch, dest, value, pe));
@@ -956,9 +1088,11 @@ enum class Access : int32_t {
 /// `nvshmemrs_quiet`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
-/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
-/// (`shmem_atomic_fetch_xor_nbi`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 4.
+///
+/// @return `Status::Success`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_xor_nbi`).
 [[nodiscard]] inline Status atomic_fetch_xor32_nbi(nvshmemrs_runtime_t runtime, uint32_t *fetch,
     uint32_t *dest, uint32_t value, int32_t pe) noexcept {
     return static_cast<Status>(nvshmemrs_atomic_fetch_xor32_nbi(runtime, fetch, dest, value, pe));
@@ -968,9 +1102,11 @@ enum class Access : int32_t {
 /// `nvshmemrs_quiet`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
-/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
-/// (`shmem_atomic_fetch_xor_nbi`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 8.
+///
+/// @return `Status::Success`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_xor_nbi`).
 [[nodiscard]] inline Status atomic_fetch_xor64_nbi(nvshmemrs_runtime_t runtime, uint64_t *fetch,
     uint64_t *dest, uint64_t value, int32_t pe) noexcept {
     return static_cast<Status>(nvshmemrs_atomic_fetch_xor64_nbi(runtime, fetch, dest, value, pe));
@@ -979,18 +1115,21 @@ enum class Access : int32_t {
 /// Waits until every member of `team` has arrived, and completes all operations that the members issued
 /// before: they are visible to every member.
 ///
-/// Collective over `team`; may be queued on a stream. OpenSHMEM 1.5 section 9.9.1 (`shmem_barrier`,
-/// `shmem_barrier_all`).
-/// Errors: BAD_HANDLE, PE_DIED, TIMEOUT, INTERRUPTED, MISMATCH when a member is in another collective.
+/// Collective over `team`; may be queued on a stream.
+///
+/// @return `Status::Success`, or an error: BAD_HANDLE, PE_DIED, TIMEOUT, INTERRUPTED, MISMATCH when a
+/// member is in another collective.
+/// @see OpenSHMEM 1.5 section 9.9.1 (`shmem_barrier`, `shmem_barrier_all`).
 [[nodiscard]] inline Status barrier(nvshmemrs_runtime_t runtime, nvshmemrs_team_t team) noexcept {
     return static_cast<Status>(nvshmemrs_barrier(runtime, team));
 }
 
 /// Waits until every member of `team` has arrived. Non-blocking operations are not completed by it.
 ///
-/// Collective over `team`; may be queued on a stream. OpenSHMEM 1.5 section 9.9.3 (`shmem_team_sync`,
-/// `shmem_sync_all`).
-/// Errors: as `nvshmemrs_barrier`.
+/// Collective over `team`; may be queued on a stream.
+///
+/// @return `Status::Success`, or an error: as `nvshmemrs_barrier`.
+/// @see OpenSHMEM 1.5 section 9.9.3 (`shmem_team_sync`, `shmem_sync_all`).
 [[nodiscard]] inline Status sync(nvshmemrs_runtime_t runtime, nvshmemrs_team_t team) noexcept {
     return static_cast<Status>(nvshmemrs_sync(runtime, team));
 }
@@ -999,10 +1138,11 @@ enum class Access : int32_t {
 /// root included. `source` may equal `dest`; they must not overlap otherwise.
 ///
 /// Collective over `team`, same `bytes`, `root` and symmetric addresses; may be queued on a stream. Returns
-/// when `dest` is written here and `source` may be reused. OpenSHMEM 1.5 section 9.9.5
-/// (`shmem_broadcastmem`).
-/// Errors, on every member, and nothing is written: MISMATCH, NOT_SYMMETRIC, OUT_OF_BOUNDS, PE_RANGE,
-/// PEER_ARGUMENT; also PE_DIED, TIMEOUT, INTERRUPTED.
+/// when `dest` is written here and `source` may be reused.
+///
+/// @return `Status::Success`, or an error, on every member, and nothing is written: MISMATCH,
+/// NOT_SYMMETRIC, OUT_OF_BOUNDS, PE_RANGE, PEER_ARGUMENT; also PE_DIED, TIMEOUT, INTERRUPTED.
+/// @see OpenSHMEM 1.5 section 9.9.7 (`shmem_broadcastmem`).
 [[nodiscard]] inline Status broadcast(nvshmemrs_runtime_t runtime, nvshmemrs_team_t team, void *dest,
     const void *source, size_t bytes, int32_t root) noexcept {
     return static_cast<Status>(nvshmemrs_broadcast(runtime, team, dest, source, bytes, root));
@@ -1013,10 +1153,12 @@ enum class Access : int32_t {
 /// has the same bits on every member and in every run.
 ///
 /// Collective over `team`, same `count`, `dtype`, `op` and symmetric addresses; may be queued on a stream.
-/// `dtype` is one of `nvshmemrs_dtype`, `op` one of `nvshmemrs_op`. OpenSHMEM 1.5 section 9.9.9
-/// (`shmem_<op>_reduce`).
-/// Errors, on every member, and nothing is written: MISMATCH, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE,
-/// PEER_ARGUMENT; also PE_DIED, TIMEOUT, INTERRUPTED.
+/// Returns when `dest` is written here and `source` may be reused. `dtype` is one of `nvshmemrs_dtype`,
+/// `op` one of `nvshmemrs_op`.
+///
+/// @return `Status::Success`, or an error, on every member, and nothing is written: MISMATCH,
+/// NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE, PEER_ARGUMENT; also PE_DIED, TIMEOUT, INTERRUPTED.
+/// @see OpenSHMEM 1.5 section 9.9.9 (`shmem_<op>_reduce`).
 [[nodiscard]] inline Status reduce(nvshmemrs_runtime_t runtime, nvshmemrs_team_t team, void *dest,
     const void *source, size_t count, Dtype dtype, Op op) noexcept {
     return static_cast<Status>(nvshmemrs_reduce(runtime, team, dest, source, count,
@@ -1028,8 +1170,10 @@ enum class Access : int32_t {
 /// otherwise they must not overlap.
 ///
 /// Collective over `team`, same `bytes` and symmetric addresses; may be queued on a stream. Returns when
-/// `dest` is written here and `source` may be reused. OpenSHMEM 1.5 section 9.9.6 (`shmem_fcollectmem`).
-/// Errors: as `nvshmemrs_broadcast`.
+/// `dest` is written here and `source` may be reused.
+///
+/// @return `Status::Success`, or an error: as `nvshmemrs_broadcast`.
+/// @see OpenSHMEM 1.5 section 9.9.8 (`shmem_fcollectmem`).
 [[nodiscard]] inline Status fcollect(nvshmemrs_runtime_t runtime, nvshmemrs_team_t team, void *dest,
     const void *source, size_t bytes) noexcept {
     return static_cast<Status>(nvshmemrs_fcollect(runtime, team, dest, source, bytes));
@@ -1039,8 +1183,10 @@ enum class Access : int32_t {
 /// `dest` on every member, which has room for the sum. `source` and `dest` must not overlap.
 ///
 /// Collective over `team`, same symmetric address `dest`; may be queued on a stream. Returns when `dest` is
-/// written here and `source` may be reused. OpenSHMEM 1.5 section 9.9.6 (`shmem_collectmem`).
-/// Errors: as `nvshmemrs_broadcast`.
+/// written here and `source` may be reused.
+///
+/// @return `Status::Success`, or an error: as `nvshmemrs_broadcast`.
+/// @see OpenSHMEM 1.5 section 9.9.8 (`shmem_collectmem`).
 [[nodiscard]] inline Status collect(nvshmemrs_runtime_t runtime, nvshmemrs_team_t team, void *dest,
     const void *source, size_t bytes) noexcept {
     return static_cast<Status>(nvshmemrs_collect(runtime, team, dest, source, bytes));
@@ -1051,8 +1197,10 @@ enum class Access : int32_t {
 /// otherwise.
 ///
 /// Collective over `team`, same `bytes` and symmetric addresses; may be queued on a stream. Returns when
-/// `dest` is written here and `source` may be reused. OpenSHMEM 1.5 section 9.9.7 (`shmem_alltoallmem`).
-/// Errors: as `nvshmemrs_broadcast`.
+/// `dest` is written here and `source` may be reused.
+///
+/// @return `Status::Success`, or an error: as `nvshmemrs_broadcast`.
+/// @see OpenSHMEM 1.5 section 9.9.5 (`shmem_alltoallmem`).
 [[nodiscard]] inline Status alltoall(nvshmemrs_runtime_t runtime, nvshmemrs_team_t team, void *dest,
     const void *source, size_t bytes) noexcept {
     return static_cast<Status>(nvshmemrs_alltoall(runtime, team, dest, source, bytes));
@@ -1063,8 +1211,10 @@ enum class Access : int32_t {
 /// `dest` must not overlap.
 ///
 /// Collective over `team`, same arguments and symmetric addresses; may be queued on a stream. Returns when
-/// `dest` is written here and `source` may be reused. OpenSHMEM 1.5 section 9.9.8 (`shmem_alltoallsmem`).
-/// Errors: as `nvshmemrs_broadcast`; INVALID_VALUE.
+/// `dest` is written here and `source` may be reused.
+///
+/// @return `Status::Success`, or an error: as `nvshmemrs_broadcast`; INVALID_VALUE.
+/// @see OpenSHMEM 1.5 section 9.9.6 (`shmem_alltoallsmem`).
 [[nodiscard]] inline Status alltoalls(nvshmemrs_runtime_t runtime, nvshmemrs_team_t team, void *dest,
     const void *source, ptrdiff_t dest_stride, ptrdiff_t source_stride, size_t element_bytes,
     size_t count) noexcept {
@@ -1077,9 +1227,11 @@ enum class Access : int32_t {
 /// count` elements; otherwise they must not overlap.
 ///
 /// Collective over `team`, same `count`, `dtype`, `op` and symmetric addresses; may be queued on a stream.
-/// `dtype` is one of `nvshmemrs_dtype`, `op` one of `nvshmemrs_op`. NVSHMEM
-/// `nvshmem_<type>_<op>_reducescatter`.
-/// Errors: as `nvshmemrs_reduce`.
+/// Returns when `dest` is written here and `source` may be reused. `dtype` is one of `nvshmemrs_dtype`,
+/// `op` one of `nvshmemrs_op`.
+///
+/// @return `Status::Success`, or an error: as `nvshmemrs_reduce`.
+/// @see NVSHMEM `nvshmem_<type>_<op>_reducescatter`.
 [[nodiscard]] inline Status reducescatter(nvshmemrs_runtime_t runtime, nvshmemrs_team_t team, void *dest,
     const void *source, size_t count, Dtype dtype, Op op) noexcept {
     return static_cast<Status>(nvshmemrs_reducescatter(runtime, team, dest, source, count,
@@ -1091,8 +1243,11 @@ enum class Access : int32_t {
 /// `dest`; they must not overlap otherwise.
 ///
 /// Collective over `team`, same `count`, `dtype`, `op` and symmetric addresses; may be queued on a stream.
-/// `dtype` is one of `nvshmemrs_dtype`, `op` one of `nvshmemrs_op`. OpenSHMEM 1.6 (`shmem_sum_inscan`).
-/// Errors: as `nvshmemrs_reduce`.
+/// Returns when `dest` is written here and `source` may be reused. `dtype` is one of `nvshmemrs_dtype`,
+/// `op` one of `nvshmemrs_op`.
+///
+/// @return `Status::Success`, or an error: as `nvshmemrs_reduce`.
+/// @see OpenSHMEM 1.6 (`shmem_sum_inscan`).
 [[nodiscard]] inline Status inscan(nvshmemrs_runtime_t runtime, nvshmemrs_team_t team, void *dest,
     const void *source, size_t count, Dtype dtype, Op op) noexcept {
     return static_cast<Status>(nvshmemrs_inscan(runtime, team, dest, source, count,
@@ -1104,8 +1259,11 @@ enum class Access : int32_t {
 /// smallest for max (infinities for floating point).
 ///
 /// Collective over `team`, same `count`, `dtype`, `op` and symmetric addresses; may be queued on a stream.
-/// `dtype` is one of `nvshmemrs_dtype`, `op` one of `nvshmemrs_op`. OpenSHMEM 1.6 (`shmem_sum_exscan`).
-/// Errors: as `nvshmemrs_reduce`.
+/// Returns when `dest` is written here and `source` may be reused. `dtype` is one of `nvshmemrs_dtype`,
+/// `op` one of `nvshmemrs_op`.
+///
+/// @return `Status::Success`, or an error: as `nvshmemrs_reduce`.
+/// @see OpenSHMEM 1.6 (`shmem_sum_exscan`).
 [[nodiscard]] inline Status exscan(nvshmemrs_runtime_t runtime, nvshmemrs_team_t team, void *dest,
     const void *source, size_t count, Dtype dtype, Op op) noexcept {
     return static_cast<Status>(nvshmemrs_exscan(runtime, team, dest, source, count,
@@ -1118,7 +1276,10 @@ enum class Access : int32_t {
 /// or longer; of nested deadlines the earliest holds. Init keeps to its own limit.
 ///
 /// Local; needs no runtime. A collective that a deadline ends breaks its team.
-/// Errors: INVALID_VALUE unless `seconds` is more than 0 and at most 1000000000.
+///
+/// @return `Status::Success`, or an error: INVALID_VALUE unless `seconds` is more than 0 and at most
+/// 1000000000.
+/// @see OpenSHMEM does not have it.
 [[nodiscard]] inline Status deadline_begin(double seconds, uint64_t *previous) noexcept {
     return static_cast<Status>(nvshmemrs_deadline_begin(seconds, previous));
 }
@@ -1127,6 +1288,9 @@ enum class Access : int32_t {
 /// before, if there was one, holds again.
 ///
 /// Local; needs no runtime.
+///
+/// @return `Status::Success`.
+/// @see OpenSHMEM does not have it.
 [[nodiscard]] inline Status deadline_end(uint64_t previous) noexcept {
     return static_cast<Status>(nvshmemrs_deadline_end(previous));
 }
@@ -1136,8 +1300,11 @@ enum class Access : int32_t {
 /// destroyed later are seen through it, too. On device memory its addresses are those of this PE's GPU; on
 /// host memory they are those of this process, for the same functions compiled for the CPU.
 ///
-/// Local. NVSHMEM: the state that `nvshmemx_cumodule_init` writes to a module.
-/// Errors: NOT_SUPPORTED if kernels cannot use the heap: the job is checked.
+/// Local.
+///
+/// @return `Status::Success`, or an error: NOT_SUPPORTED if kernels cannot use the heap: the job is
+/// checked.
+/// @see NVSHMEM: the state that `nvshmemx_cumodule_init` writes to a module.
 [[nodiscard]] inline Status device_state(nvshmemrs_runtime_t runtime,
     nvshmemrs_device_state_t *state) noexcept {
     return static_cast<Status>(nvshmemrs_device_state(runtime, state));
@@ -1147,7 +1314,9 @@ enum class Access : int32_t {
 /// whose kernels take one pointer. It is memory of the GPU if the heap is, and must not be written.
 ///
 /// Local.
-/// Errors: as `nvshmemrs_device_state`.
+///
+/// @return `Status::Success`, or an error: as `nvshmemrs_device_state`.
+/// @see OpenSHMEM does not have it.
 [[nodiscard]] inline Status device_state_pointer(nvshmemrs_runtime_t runtime, void **pointer) noexcept {
     return static_cast<Status>(nvshmemrs_device_state_pointer(runtime, pointer));
 }
@@ -1155,19 +1324,24 @@ enum class Access : int32_t {
 /// Allocates `bytes` bytes on every PE's symmetric heap, aligned to 64. The contents are undefined; 0 bytes
 /// give NULL.
 ///
-/// Collective over TEAM_WORLD with the same `bytes`; includes a barrier. OpenSHMEM 1.5 section 9.3.1
-/// (`shmem_malloc`).
-/// Errors: MISMATCH naming the PE whose size differs; OUT_OF_MEMORY with requested, free, largest block and
-/// the variable to set. Every member returns the error and nothing is allocated.
+/// Collective over TEAM_WORLD with the same `bytes`; includes a barrier. Returns when every PE has the
+/// memory.
+///
+/// @return `Status::Success`, or an error: MISMATCH naming the PE whose size differs; OUT_OF_MEMORY with
+/// requested, free, largest block and the variable to set. Every member returns the error and nothing is
+/// allocated.
+/// @see OpenSHMEM 1.5 section 9.3.1 (`shmem_malloc`).
 [[nodiscard]] inline Status malloc(nvshmemrs_runtime_t runtime, size_t bytes, void **ptr) noexcept {
     return static_cast<Status>(nvshmemrs_malloc(runtime, bytes, ptr));
 }
 
 /// As `nvshmemrs_malloc` for `count` elements of `bytes` bytes each, and sets every byte to 0.
 ///
-/// Collective over TEAM_WORLD with the same `count` and `bytes`; includes a barrier. OpenSHMEM 1.5 section
-/// 9.3.2 (`shmem_calloc`).
-/// Errors: as `nvshmemrs_malloc`; INVALID_VALUE if the product overflows.
+/// Collective over TEAM_WORLD with the same `count` and `bytes`; includes a barrier. Returns when every PE
+/// has the memory.
+///
+/// @return `Status::Success`, or an error: as `nvshmemrs_malloc`; INVALID_VALUE if the product overflows.
+/// @see OpenSHMEM 1.5 section 9.3.3 (`shmem_calloc`).
 [[nodiscard]] inline Status calloc(nvshmemrs_runtime_t runtime, size_t count, size_t bytes,
     void **ptr) noexcept {
     return static_cast<Status>(nvshmemrs_calloc(runtime, count, bytes, ptr));
@@ -1177,9 +1351,11 @@ enum class Access : int32_t {
 /// not above the size of the heap (NVSHMEM_SYMMETRIC_SIZE). Every PE's copy is aligned so, also at the
 /// addresses that `nvshmemrs_ptr` gives.
 ///
-/// Collective over TEAM_WORLD with the same arguments; includes a barrier. OpenSHMEM 1.5 section 9.3.1
-/// (`shmem_align`).
-/// Errors: as `nvshmemrs_malloc`; INVALID_VALUE for another alignment.
+/// Collective over TEAM_WORLD with the same arguments; includes a barrier. Returns when every PE has the
+/// memory.
+///
+/// @return `Status::Success`, or an error: as `nvshmemrs_malloc`; INVALID_VALUE for another alignment.
+/// @see OpenSHMEM 1.5 section 9.3.1 (`shmem_align`).
 [[nodiscard]] inline Status align(nvshmemrs_runtime_t runtime, size_t alignment, size_t bytes,
     void **ptr) noexcept {
     return static_cast<Status>(nvshmemrs_align(runtime, alignment, bytes, ptr));
@@ -1187,9 +1363,12 @@ enum class Access : int32_t {
 
 /// Frees an allocation on every PE. NULL does nothing if every PE passes NULL.
 ///
-/// Collective over TEAM_WORLD with the same symmetric address; a barrier comes first. OpenSHMEM 1.5 section
-/// 9.3.1 (`shmem_free`).
-/// Errors: BAD_FREE for an address that does not start a live allocation, MISMATCH.
+/// Collective over TEAM_WORLD with the same symmetric address; a barrier comes first. Returns when every PE
+/// has called it.
+///
+/// @return `Status::Success`, or an error: BAD_FREE for an address that does not start a live allocation,
+/// MISMATCH.
+/// @see OpenSHMEM 1.5 section 9.3.1 (`shmem_free`).
 [[nodiscard]] inline Status free(nvshmemrs_runtime_t runtime, void *ptr) noexcept {
     return static_cast<Status>(nvshmemrs_free(runtime, ptr));
 }
@@ -1197,9 +1376,12 @@ enum class Access : int32_t {
 /// Makes an allocation `bytes` bytes long and gives its address, which may be another one. Each PE's copy
 /// keeps its contents up to the smaller size. NULL allocates; 0 bytes free, and give NULL.
 ///
-/// Collective over TEAM_WORLD with the same symmetric address and `bytes`; includes a barrier. OpenSHMEM
-/// 1.5 section 9.3.1 (`shmem_realloc`).
-/// Errors: as `nvshmemrs_malloc` and `nvshmemrs_free`; the allocation is as it was.
+/// Collective over TEAM_WORLD with the same symmetric address and `bytes`; includes a barrier. Returns when
+/// every PE has the memory.
+///
+/// @return `Status::Success`, or an error: as `nvshmemrs_malloc` and `nvshmemrs_free`; the allocation is as
+/// it was.
+/// @see OpenSHMEM 1.5 section 9.3.1 (`shmem_realloc`).
 [[nodiscard]] inline Status realloc(nvshmemrs_runtime_t runtime, void *ptr, size_t bytes,
     void **new_ptr) noexcept {
     return static_cast<Status>(nvshmemrs_realloc(runtime, ptr, bytes, new_ptr));
@@ -1221,9 +1403,11 @@ enum class Access : int32_t {
 ///
 /// Collective over TEAM_WORLD with the same `bytes` and `preferred`; includes a barrier. `preferred` may be
 /// NULL; otherwise it is an unused address, the same on every PE, which becomes the symmetric address.
-/// NVSHMEM `nvshmemx_buffer_register_symmetric_at_preferred_address`.
-/// Errors, on every member: INVALID_VALUE, MISMATCH, PEER_ARGUMENT, NOT_SUPPORTED, SYSTEM; the buffer is as
-/// it was.
+/// Returns when every PE has registered its buffer.
+///
+/// @return `Status::Success`, or an error, on every member: INVALID_VALUE, MISMATCH, PEER_ARGUMENT,
+/// NOT_SUPPORTED, SYSTEM; the buffer is as it was.
+/// @see NVSHMEM `nvshmemx_buffer_register_symmetric_at_preferred_address`.
 [[nodiscard]] inline Status buffer_register(nvshmemrs_runtime_t runtime, void *buffer, size_t bytes,
     void *preferred, void **symmetric) noexcept {
     return static_cast<Status>(nvshmemrs_buffer_register(runtime, buffer, bytes, preferred, symmetric));
@@ -1233,9 +1417,12 @@ enum class Access : int32_t {
 /// `nvshmemrs_buffer_register` gave, or the buffer's own address. Other threads may go on using the
 /// buffer's own address, as with `nvshmemrs_buffer_register`; the symmetric address is over.
 ///
-/// Collective over TEAM_WORLD with the same symmetric address; a barrier comes first. NVSHMEM
-/// `nvshmemx_buffer_unregister_symmetric`.
-/// Errors: BAD_FREE, NOT_SYMMETRIC, MISMATCH, NOT_SUPPORTED (the buffer stays registered), SYSTEM.
+/// Collective over TEAM_WORLD with the same symmetric address; a barrier comes first. Returns when every PE
+/// has called it.
+///
+/// @return `Status::Success`, or an error: BAD_FREE, NOT_SYMMETRIC, MISMATCH, NOT_SUPPORTED (the buffer
+/// stays registered), SYSTEM.
+/// @see NVSHMEM `nvshmemx_buffer_unregister_symmetric`.
 [[nodiscard]] inline Status buffer_unregister(nvshmemrs_runtime_t runtime, void *symmetric) noexcept {
     return static_cast<Status>(nvshmemrs_buffer_unregister(runtime, symmetric));
 }
@@ -1244,7 +1431,10 @@ enum class Access : int32_t {
 /// released. Finalizers and garbage collectors call this instead of `nvshmemrs_free`. NULL does nothing.
 ///
 /// Local; never waits.
-/// Errors: BAD_FREE for an address that does not start a live allocation, or one already released.
+///
+/// @return `Status::Success`, or an error: BAD_FREE for an address that does not start a live allocation,
+/// or one already released.
+/// @see OpenSHMEM does not have it.
 [[nodiscard]] inline Status release(nvshmemrs_runtime_t runtime, void *ptr) noexcept {
     return static_cast<Status>(nvshmemrs_release(runtime, ptr));
 }
@@ -1252,6 +1442,9 @@ enum class Access : int32_t {
 /// How full the symmetric heap is.
 ///
 /// Local.
+///
+/// @return `Status::Success`, or an error: NOT_INITIALIZED, BAD_HANDLE, INVALID_VALUE for NULL.
+/// @see OpenSHMEM does not have it.
 [[nodiscard]] inline Status heap_stats(nvshmemrs_runtime_t runtime,
     nvshmemrs_heap_stats_t *stats) noexcept {
     return static_cast<Status>(nvshmemrs_heap_stats(runtime, stats));
@@ -1263,7 +1456,9 @@ enum class Access : int32_t {
 /// NUL.
 ///
 /// Local.
-/// Errors: NOT_SUPPORTED unless `NVSHMEMRS_TRACK=1` was set at init.
+///
+/// @return `Status::Success`, or an error: NOT_SUPPORTED unless `NVSHMEMRS_TRACK=1` was set at init.
+/// @see OpenSHMEM does not have it.
 [[nodiscard]] inline Status unfreed(nvshmemrs_runtime_t runtime, void *text, size_t bytes,
     size_t *length) noexcept {
     return static_cast<Status>(nvshmemrs_unfreed(runtime, text, bytes, length));
@@ -1272,8 +1467,10 @@ enum class Access : int32_t {
 /// The address at which this PE can load and store PE `pe`'s copy of the symmetric address `ptr`; NULL if
 /// it cannot.
 ///
-/// Local. OpenSHMEM 1.5 section 9.3.5 (`shmem_ptr`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC.
+/// Local.
+///
+/// @return `Status::Success`, or an error: PE_RANGE, NOT_SYMMETRIC.
+/// @see OpenSHMEM 1.5 section 9.1.8 (`shmem_ptr`).
 [[nodiscard]] inline Status ptr(nvshmemrs_runtime_t runtime, const void *ptr, int32_t pe,
     void **peer_ptr) noexcept {
     return static_cast<Status>(nvshmemrs_ptr(runtime, ptr, pe, peer_ptr));
@@ -1281,7 +1478,11 @@ enum class Access : int32_t {
 
 /// Whether `bytes` bytes at `ptr` lie within one live symmetric allocation of this PE: 1 or 0.
 ///
-/// Local. OpenSHMEM 1.5 section 9.2.2 (`shmem_addr_accessible`).
+/// Local.
+///
+/// @return `Status::Success`, or an error: NOT_INITIALIZED, BAD_HANDLE, INVALID_VALUE for NULL in place of
+/// `symmetric`.
+/// @see OpenSHMEM 1.5 section 9.1.7 (`shmem_addr_accessible`).
 [[nodiscard]] inline Status is_symmetric(nvshmemrs_runtime_t runtime, const void *ptr, size_t bytes,
     int32_t *symmetric) noexcept {
     return static_cast<Status>(nvshmemrs_is_symmetric(runtime, ptr, bytes, symmetric));
@@ -1290,7 +1491,9 @@ enum class Access : int32_t {
 /// Where `ptr` lives: one of `nvshmemrs_memory`; an address outside the symmetric heap is an error.
 ///
 /// Local.
-/// Errors: NOT_SYMMETRIC.
+///
+/// @return `Status::Success`, or an error: NOT_SYMMETRIC.
+/// @see OpenSHMEM does not have it.
 [[nodiscard]] inline Status memory_kind(nvshmemrs_runtime_t runtime, const void *ptr,
     int32_t *kind) noexcept {
     return static_cast<Status>(nvshmemrs_memory_kind(runtime, ptr, kind));
@@ -1301,6 +1504,9 @@ enum class Access : int32_t {
 /// operations answer NOT_INITIALIZED.
 ///
 /// Local; never waits.
+///
+/// @return `Status::Success`, or an error: NOT_INITIALIZED, BAD_HANDLE, INVALID_VALUE for NULL.
+/// @see OpenSHMEM does not have it.
 [[nodiscard]] inline Status heap_keep(nvshmemrs_runtime_t runtime,
     nvshmemrs_mapping_t *mapping) noexcept {
     return static_cast<Status>(nvshmemrs_heap_keep(runtime, mapping));
@@ -1310,6 +1516,9 @@ enum class Access : int32_t {
 /// memory back. 0 does nothing.
 ///
 /// Local; needs no runtime.
+///
+/// @return `Status::Success`, or an error: BAD_HANDLE.
+/// @see OpenSHMEM does not have it.
 [[nodiscard]] inline Status heap_drop(nvshmemrs_mapping_t mapping) noexcept {
     return static_cast<Status>(nvshmemrs_heap_drop(mapping));
 }
@@ -1317,6 +1526,8 @@ enum class Access : int32_t {
 /// The number of the ABI: it changes when a program built against an older header must be rebuilt.
 ///
 /// Local; needs no runtime.
+///
+/// @see OpenSHMEM does not have it.
 [[nodiscard]] inline uint32_t abi_version() noexcept {
     return nvshmemrs_abi_version();
 }
@@ -1324,27 +1535,36 @@ enum class Access : int32_t {
 /// A hash over every function, struct, enum and constant of this ABI. Bindings compare it at load.
 ///
 /// Local; needs no runtime.
+///
+/// @see OpenSHMEM does not have it.
 [[nodiscard]] inline uint64_t api_hash() noexcept {
     return nvshmemrs_api_hash();
 }
 
 /// The library's version, as in its changelog.
 ///
-/// Local; needs no runtime. Each output may be NULL. NVSHMEM `nvshmemx_vendor_get_version_info`.
+/// Local; needs no runtime. Each output may be NULL.
+///
+/// @return `Status::Success`.
+/// @see NVSHMEM `nvshmemx_vendor_get_version_info`.
 [[nodiscard]] inline Status version(int32_t *major, int32_t *minor, int32_t *patch) noexcept {
     return static_cast<Status>(nvshmemrs_version(major, minor, patch));
 }
 
 /// The library's name and version, for people. NUL-terminated, static.
 ///
-/// Local; needs no runtime. OpenSHMEM 1.5 section 9.1.8 (`shmem_info_get_name`).
+/// Local; needs no runtime.
+///
+/// @see OpenSHMEM 1.5 section 9.1.10 (`shmem_info_get_name`).
 [[nodiscard]] inline const char * name() noexcept {
     return nvshmemrs_name();
 }
 
 /// One sentence for a status. NUL-terminated, static; never NULL.
 ///
-/// Local; needs no runtime. NVSHMEM `nvshmemx_status_string`.
+/// Local; needs no runtime.
+///
+/// @see NVSHMEM `nvshmemx_status_string`.
 [[nodiscard]] inline const char * status_string(int32_t status) noexcept {
     return nvshmemrs_status_string(status);
 }
@@ -1353,6 +1573,8 @@ enum class Access : int32_t {
 /// it must be. NUL-terminated; never NULL; valid until the next call that fails on this thread.
 ///
 /// Local; needs no runtime.
+///
+/// @see OpenSHMEM does not have it.
 [[nodiscard]] inline const char * last_error() noexcept {
     return nvshmemrs_last_error();
 }
@@ -1361,6 +1583,8 @@ enum class Access : int32_t {
 /// `language` is one of `nvshmemrs_language`; another number stands for C.
 ///
 /// Local; needs no runtime.
+///
+/// @see OpenSHMEM does not have it.
 [[nodiscard]] inline const char * last_error_in(Language language) noexcept {
     return nvshmemrs_last_error_in(static_cast<int32_t>(language));
 }
@@ -1368,7 +1592,9 @@ enum class Access : int32_t {
 /// How many threads of a PE may call at a time. The answer is one of `nvshmemrs_thread`: MULTIPLE, which
 /// means any thread at any time, with one collective per team at a time.
 ///
-/// Local; needs no runtime. OpenSHMEM 1.5 section 9.2.2 (`shmem_query_thread`).
+/// Local; needs no runtime.
+///
+/// @see OpenSHMEM 1.5 section 9.2.2 (`shmem_query_thread`).
 [[nodiscard]] inline Thread thread_support() noexcept {
     return static_cast<Thread>(nvshmemrs_thread_support());
 }
@@ -1376,7 +1602,10 @@ enum class Access : int32_t {
 /// Orders this PE's puts, atomic operations and signals to each PE: those before the fence are visible
 /// there before those after it.
 ///
-/// Local. Does not wait for completion. OpenSHMEM 1.5 section 9.11.1 (`shmem_fence`).
+/// Local. Does not wait for completion.
+///
+/// @return `Status::Success`, or an error: NOT_INITIALIZED, BAD_HANDLE.
+/// @see OpenSHMEM 1.5 section 9.11.1 (`shmem_fence`).
 [[nodiscard]] inline Status fence(nvshmemrs_runtime_t runtime) noexcept {
     return static_cast<Status>(nvshmemrs_fence(runtime));
 }
@@ -1384,7 +1613,10 @@ enum class Access : int32_t {
 /// Completes this PE's operations, non-blocking ones too: their data is visible to every PE, and their
 /// local buffers may be reused.
 ///
-/// Local. OpenSHMEM 1.5 section 9.11.2 (`shmem_quiet`).
+/// Local.
+///
+/// @return `Status::Success`, or an error: NOT_INITIALIZED, BAD_HANDLE.
+/// @see OpenSHMEM 1.5 section 9.11.2 (`shmem_quiet`).
 [[nodiscard]] inline Status quiet(nvshmemrs_runtime_t runtime) noexcept {
     return static_cast<Status>(nvshmemrs_quiet(runtime));
 }
@@ -1394,9 +1626,11 @@ enum class Access : int32_t {
 ///
 /// Local: only the caller waits; may be queued on a stream. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one
 /// of `nvshmemrs_dtype`: an integer, float or double; `ivar` must be aligned to its size. `value` is read
-/// once, when the call begins, and may be reused on return, also if it is queued. OpenSHMEM 1.5 section
-/// 9.10.1 (`shmem_wait_until`).
-/// Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+/// once, when the call begins, and may be reused on return, also if it is queued.
+///
+/// @return `Status::Success`, or an error: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS,
+/// INVALID_VALUE.
+/// @see OpenSHMEM 1.5 section 9.10.1 (`shmem_wait_until`).
 [[nodiscard]] inline Status wait_until(nvshmemrs_runtime_t runtime, const void *ivar, Cmp cmp,
     const void *value, Dtype dtype) noexcept {
     return static_cast<Status>(nvshmemrs_wait_until(runtime, ivar, static_cast<int32_t>(cmp), value,
@@ -1408,9 +1642,10 @@ enum class Access : int32_t {
 ///
 /// Local; never waits. Given a stream, it returns when the stream has run it. `cmp` is one of
 /// `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivar` must be
-/// aligned to its size. `value` is read once, when the call begins. OpenSHMEM 1.5 section 9.10.8
-/// (`shmem_test`).
-/// Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+/// aligned to its size. `value` is read once, when the call begins.
+///
+/// @return `Status::Success`, or an error: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+/// @see OpenSHMEM 1.5 section 9.10.8 (`shmem_test`).
 [[nodiscard]] inline Status test(nvshmemrs_runtime_t runtime, const void *ivar, Cmp cmp,
     const void *value, Dtype dtype, int32_t *result) noexcept {
     return static_cast<Status>(nvshmemrs_test(runtime, ivar, static_cast<int32_t>(cmp), value,
@@ -1424,9 +1659,11 @@ enum class Access : int32_t {
 /// Local: only the caller waits; may be queued on a stream. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one
 /// of `nvshmemrs_dtype`: an integer, float or double; `ivars` must be aligned to its size. `status` may be
 /// NULL; a number other than 0 in it excludes the element. `value` and `status` are read once, when the
-/// call begins, and may be reused on return, also if it is queued. OpenSHMEM 1.5 section 9.10.2
-/// (`shmem_wait_until_all`).
-/// Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+/// call begins, and may be reused on return, also if it is queued.
+///
+/// @return `Status::Success`, or an error: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS,
+/// INVALID_VALUE.
+/// @see OpenSHMEM 1.5 section 9.10.2 (`shmem_wait_until_all`).
 [[nodiscard]] inline Status wait_until_all(nvshmemrs_runtime_t runtime, const void *ivars, size_t count,
     const int32_t *status, Cmp cmp, const void *value, Dtype dtype) noexcept {
     return static_cast<Status>(nvshmemrs_wait_until_all(runtime, ivars, count, status,
@@ -1442,8 +1679,11 @@ enum class Access : int32_t {
 /// Local: only the caller waits. Given a stream, it returns when the stream has run it. `cmp` is one of
 /// `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars` must be
 /// aligned to its size. `status` may be NULL; a number other than 0 in it excludes the element. `value` and
-/// `status` are read once, when the call begins. OpenSHMEM 1.5 section 9.10.3 (`shmem_wait_until_any`).
-/// Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+/// `status` are read once, when the call begins.
+///
+/// @return `Status::Success`, or an error: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS,
+/// INVALID_VALUE.
+/// @see OpenSHMEM 1.5 section 9.10.3 (`shmem_wait_until_any`).
 [[nodiscard]] inline Status wait_until_any(nvshmemrs_runtime_t runtime, const void *ivars, size_t count,
     const int32_t *status, Cmp cmp, const void *value, Dtype dtype, size_t *index) noexcept {
     return static_cast<Status>(nvshmemrs_wait_until_any(runtime, ivars, count, status,
@@ -1458,9 +1698,11 @@ enum class Access : int32_t {
 /// Local: only the caller waits. Given a stream, it returns when the stream has run it. `cmp` is one of
 /// `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars` must be
 /// aligned to its size. `status` may be NULL; a number other than 0 in it excludes the element. `value` and
-/// `status` are read once, when the call begins. `indices` has room for `count` numbers. OpenSHMEM 1.5
-/// section 9.10.4 (`shmem_wait_until_some`).
-/// Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+/// `status` are read once, when the call begins. `indices` has room for `count` numbers.
+///
+/// @return `Status::Success`, or an error: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS,
+/// INVALID_VALUE.
+/// @see OpenSHMEM 1.5 section 9.10.4 (`shmem_wait_until_some`).
 [[nodiscard]] inline Status wait_until_some(nvshmemrs_runtime_t runtime, const void *ivars, size_t count,
     size_t *indices, const int32_t *status, Cmp cmp, const void *value, Dtype dtype,
     size_t *found) noexcept {
@@ -1475,8 +1717,10 @@ enum class Access : int32_t {
 /// Local; never waits. Given a stream, it returns when the stream has run it. `cmp` is one of
 /// `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars` must be
 /// aligned to its size. `status` may be NULL; a number other than 0 in it excludes the element. `value` and
-/// `status` are read once, when the call begins. OpenSHMEM 1.5 section 9.10.9 (`shmem_test_all`).
-/// Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+/// `status` are read once, when the call begins.
+///
+/// @return `Status::Success`, or an error: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+/// @see OpenSHMEM 1.5 section 9.10.9 (`shmem_test_all`).
 [[nodiscard]] inline Status test_all(nvshmemrs_runtime_t runtime, const void *ivars, size_t count,
     const int32_t *status, Cmp cmp, const void *value, Dtype dtype, int32_t *result) noexcept {
     return static_cast<Status>(nvshmemrs_test_all(runtime, ivars, count, status, static_cast<int32_t>(cmp),
@@ -1491,8 +1735,10 @@ enum class Access : int32_t {
 /// Local; never waits. Given a stream, it returns when the stream has run it. `cmp` is one of
 /// `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars` must be
 /// aligned to its size. `status` may be NULL; a number other than 0 in it excludes the element. `value` and
-/// `status` are read once, when the call begins. OpenSHMEM 1.5 section 9.10.10 (`shmem_test_any`).
-/// Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+/// `status` are read once, when the call begins.
+///
+/// @return `Status::Success`, or an error: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+/// @see OpenSHMEM 1.5 section 9.10.10 (`shmem_test_any`).
 [[nodiscard]] inline Status test_any(nvshmemrs_runtime_t runtime, const void *ivars, size_t count,
     const int32_t *status, Cmp cmp, const void *value, Dtype dtype, size_t *index) noexcept {
     return static_cast<Status>(nvshmemrs_test_any(runtime, ivars, count, status, static_cast<int32_t>(cmp),
@@ -1506,9 +1752,10 @@ enum class Access : int32_t {
 /// Local; never waits. Given a stream, it returns when the stream has run it. `cmp` is one of
 /// `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars` must be
 /// aligned to its size. `status` may be NULL; a number other than 0 in it excludes the element. `value` and
-/// `status` are read once, when the call begins. `indices` has room for `count` numbers. OpenSHMEM 1.5
-/// section 9.10.11 (`shmem_test_some`).
-/// Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+/// `status` are read once, when the call begins. `indices` has room for `count` numbers.
+///
+/// @return `Status::Success`, or an error: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+/// @see OpenSHMEM 1.5 section 9.10.11 (`shmem_test_some`).
 [[nodiscard]] inline Status test_some(nvshmemrs_runtime_t runtime, const void *ivars, size_t count,
     size_t *indices, const int32_t *status, Cmp cmp, const void *value, Dtype dtype,
     size_t *found) noexcept {
@@ -1522,9 +1769,11 @@ enum class Access : int32_t {
 /// Local: only the caller waits; may be queued on a stream. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one
 /// of `nvshmemrs_dtype`: an integer, float or double; `ivars` must be aligned to its size. `status` may be
 /// NULL; a number other than 0 in it excludes the element. `values` and `status` are read once, when the
-/// call begins, and may be reused on return, also if it is queued. OpenSHMEM 1.5 section 9.10.5
-/// (`shmem_wait_until_all_vector`).
-/// Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+/// call begins, and may be reused on return, also if it is queued.
+///
+/// @return `Status::Success`, or an error: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS,
+/// INVALID_VALUE.
+/// @see OpenSHMEM 1.5 section 9.10.5 (`shmem_wait_until_all_vector`).
 [[nodiscard]] inline Status wait_until_all_vector(nvshmemrs_runtime_t runtime, const void *ivars,
     size_t count, const int32_t *status, Cmp cmp, const void *values, Dtype dtype) noexcept {
     return static_cast<Status>(nvshmemrs_wait_until_all_vector(runtime, ivars, count, status,
@@ -1537,9 +1786,11 @@ enum class Access : int32_t {
 /// Local: only the caller waits. Given a stream, it returns when the stream has run it. `cmp` is one of
 /// `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars` must be
 /// aligned to its size. `status` may be NULL; a number other than 0 in it excludes the element. `values`
-/// and `status` are read once, when the call begins. OpenSHMEM 1.5 section 9.10.6
-/// (`shmem_wait_until_any_vector`).
-/// Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+/// and `status` are read once, when the call begins.
+///
+/// @return `Status::Success`, or an error: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS,
+/// INVALID_VALUE.
+/// @see OpenSHMEM 1.5 section 9.10.6 (`shmem_wait_until_any_vector`).
 [[nodiscard]] inline Status wait_until_any_vector(nvshmemrs_runtime_t runtime, const void *ivars,
     size_t count, const int32_t *status, Cmp cmp, const void *values, Dtype dtype,
     size_t *index) noexcept {
@@ -1553,9 +1804,11 @@ enum class Access : int32_t {
 /// Local: only the caller waits. Given a stream, it returns when the stream has run it. `cmp` is one of
 /// `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars` must be
 /// aligned to its size. `status` may be NULL; a number other than 0 in it excludes the element. `values`
-/// and `status` are read once, when the call begins. `indices` has room for `count` numbers. OpenSHMEM 1.5
-/// section 9.10.7 (`shmem_wait_until_some_vector`).
-/// Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+/// and `status` are read once, when the call begins. `indices` has room for `count` numbers.
+///
+/// @return `Status::Success`, or an error: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS,
+/// INVALID_VALUE.
+/// @see OpenSHMEM 1.5 section 9.10.7 (`shmem_wait_until_some_vector`).
 [[nodiscard]] inline Status wait_until_some_vector(nvshmemrs_runtime_t runtime, const void *ivars,
     size_t count, size_t *indices, const int32_t *status, Cmp cmp, const void *values, Dtype dtype,
     size_t *found) noexcept {
@@ -1569,9 +1822,10 @@ enum class Access : int32_t {
 /// Local; never waits. Given a stream, it returns when the stream has run it. `cmp` is one of
 /// `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars` must be
 /// aligned to its size. `status` may be NULL; a number other than 0 in it excludes the element. `values`
-/// and `status` are read once, when the call begins. OpenSHMEM 1.5 section 9.10.12
-/// (`shmem_test_all_vector`).
-/// Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+/// and `status` are read once, when the call begins.
+///
+/// @return `Status::Success`, or an error: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+/// @see OpenSHMEM 1.5 section 9.10.12 (`shmem_test_all_vector`).
 [[nodiscard]] inline Status test_all_vector(nvshmemrs_runtime_t runtime, const void *ivars, size_t count,
     const int32_t *status, Cmp cmp, const void *values, Dtype dtype, int32_t *result) noexcept {
     return static_cast<Status>(nvshmemrs_test_all_vector(runtime, ivars, count, status,
@@ -1584,9 +1838,10 @@ enum class Access : int32_t {
 /// Local; never waits. Given a stream, it returns when the stream has run it. `cmp` is one of
 /// `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars` must be
 /// aligned to its size. `status` may be NULL; a number other than 0 in it excludes the element. `values`
-/// and `status` are read once, when the call begins. OpenSHMEM 1.5 section 9.10.13
-/// (`shmem_test_any_vector`).
-/// Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+/// and `status` are read once, when the call begins.
+///
+/// @return `Status::Success`, or an error: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+/// @see OpenSHMEM 1.5 section 9.10.13 (`shmem_test_any_vector`).
 [[nodiscard]] inline Status test_any_vector(nvshmemrs_runtime_t runtime, const void *ivars, size_t count,
     const int32_t *status, Cmp cmp, const void *values, Dtype dtype, size_t *index) noexcept {
     return static_cast<Status>(nvshmemrs_test_any_vector(runtime, ivars, count, status,
@@ -1599,9 +1854,10 @@ enum class Access : int32_t {
 /// Local; never waits. Given a stream, it returns when the stream has run it. `cmp` is one of
 /// `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars` must be
 /// aligned to its size. `status` may be NULL; a number other than 0 in it excludes the element. `values`
-/// and `status` are read once, when the call begins. `indices` has room for `count` numbers. OpenSHMEM 1.5
-/// section 9.10.14 (`shmem_test_some_vector`).
-/// Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+/// and `status` are read once, when the call begins. `indices` has room for `count` numbers.
+///
+/// @return `Status::Success`, or an error: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+/// @see OpenSHMEM 1.5 section 9.10.14 (`shmem_test_some_vector`).
 [[nodiscard]] inline Status test_some_vector(nvshmemrs_runtime_t runtime, const void *ivars, size_t count,
     size_t *indices, const int32_t *status, Cmp cmp, const void *values, Dtype dtype,
     size_t *found) noexcept {
@@ -1615,7 +1871,9 @@ enum class Access : int32_t {
 /// error, which `nvshmemrs_last_error` has: no heap is on that GPU, or as for `nvshmemrs_malloc`.
 ///
 /// Collective over TEAM_WORLD with the same `bytes`; includes a barrier. So every PE must ask its pool for
-/// the same blocks in the same order.
+/// the same blocks in the same order. Returns when every PE has the memory.
+///
+/// @see OpenSHMEM does not have it.
 [[nodiscard]] inline void * pool_alloc(size_t bytes, int32_t device, void *cuda_stream) noexcept {
     return nvshmemrs_pool_alloc(bytes, device, cuda_stream);
 }
@@ -1625,7 +1883,10 @@ enum class Access : int32_t {
 /// memory goes with the last that is given back. NULL does nothing.
 ///
 /// Local; waits for the stream.
-/// Errors: BAD_FREE for an address that no pool has; those of `nvshmemrs_stream_synchronize`.
+///
+/// @return `Status::Success`, or an error: BAD_FREE for an address that no pool has; those of
+/// `nvshmemrs_stream_synchronize`.
+/// @see OpenSHMEM does not have it.
 [[nodiscard]] inline Status pool_free(void *ptr, size_t bytes, int32_t device,
     void *cuda_stream) noexcept {
     return static_cast<Status>(nvshmemrs_pool_free(ptr, bytes, device, cuda_stream));
@@ -1634,9 +1895,10 @@ enum class Access : int32_t {
 /// Copies `bytes` bytes from local memory at `source` to the symmetric address `dest` on PE `pe`.
 ///
 /// One-sided; may be queued on a stream. Returns when `source` may be reused; the data is visible on `pe`
-/// after quiet, barrier or a signal. `source` and `dest` may overlap on the same PE. OpenSHMEM 1.5 section
-/// 9.5.1 (`shmem_putmem`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS; nothing is written.
+/// after quiet, barrier or a signal. `source` and `dest` may overlap on the same PE.
+///
+/// @return `Status::Success`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS; nothing is written.
+/// @see OpenSHMEM 1.5 section 9.6.1 (`shmem_putmem`).
 [[nodiscard]] inline Status put(nvshmemrs_runtime_t runtime, void *dest, const void *source, size_t bytes,
     int32_t pe) noexcept {
     return static_cast<Status>(nvshmemrs_put(runtime, dest, source, bytes, pe));
@@ -1644,9 +1906,10 @@ enum class Access : int32_t {
 
 /// Copies `bytes` bytes from the symmetric address `source` on PE `pe` to local memory at `dest`.
 ///
-/// One-sided; may be queued on a stream. Returns when the data is in `dest`. OpenSHMEM 1.5 section 9.5.4
-/// (`shmem_getmem`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS; nothing is written.
+/// One-sided; may be queued on a stream. Returns when the data is in `dest`.
+///
+/// @return `Status::Success`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS; nothing is written.
+/// @see OpenSHMEM 1.5 section 9.6.1 (`shmem_getmem`).
 [[nodiscard]] inline Status get(nvshmemrs_runtime_t runtime, void *dest, const void *source, size_t bytes,
     int32_t pe) noexcept {
     return static_cast<Status>(nvshmemrs_get(runtime, dest, source, bytes, pe));
@@ -1654,8 +1917,10 @@ enum class Access : int32_t {
 
 /// As `nvshmemrs_put`, but `source` may be reused only after `nvshmemrs_quiet`.
 ///
-/// One-sided; may be queued on a stream. OpenSHMEM 1.5 section 9.6.1 (`shmem_putmem_nbi`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS; nothing is written.
+/// One-sided; may be queued on a stream.
+///
+/// @return `Status::Success`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS; nothing is written.
+/// @see OpenSHMEM 1.5 section 9.6.2 (`shmem_putmem_nbi`).
 [[nodiscard]] inline Status put_nbi(nvshmemrs_runtime_t runtime, void *dest, const void *source,
     size_t bytes, int32_t pe) noexcept {
     return static_cast<Status>(nvshmemrs_put_nbi(runtime, dest, source, bytes, pe));
@@ -1663,8 +1928,10 @@ enum class Access : int32_t {
 
 /// As `nvshmemrs_get`, but the data is in `dest` only after `nvshmemrs_quiet`.
 ///
-/// One-sided; may be queued on a stream. OpenSHMEM 1.5 section 9.6.2 (`shmem_getmem_nbi`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS; nothing is written.
+/// One-sided; may be queued on a stream.
+///
+/// @return `Status::Success`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS; nothing is written.
+/// @see OpenSHMEM 1.5 section 9.6.2 (`shmem_getmem_nbi`).
 [[nodiscard]] inline Status get_nbi(nvshmemrs_runtime_t runtime, void *dest, const void *source,
     size_t bytes, int32_t pe) noexcept {
     return static_cast<Status>(nvshmemrs_get_nbi(runtime, dest, source, bytes, pe));
@@ -1673,8 +1940,11 @@ enum class Access : int32_t {
 /// Writes one 8-bit element to the symmetric address `dest` on PE `pe`, in one access.
 ///
 /// One-sided; may be queued on a stream. Visible on `pe` after quiet, barrier or a signal. `dest` must be
-/// aligned to 1. OpenSHMEM 1.5 section 9.5.2 (`shmem_p`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// aligned to 1.
+///
+/// @return `Status::Success`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.6.1 (`shmem_p`).
 [[nodiscard]] inline Status p8(nvshmemrs_runtime_t runtime, void *dest, uint8_t value,
     int32_t pe) noexcept {
     return static_cast<Status>(nvshmemrs_p8(runtime, dest, value, pe));
@@ -1683,8 +1953,9 @@ enum class Access : int32_t {
 /// Reads one 8-bit element from the symmetric address `source` on PE `pe`, in one access.
 ///
 /// One-sided. Given a stream, it returns when the stream has run it. `source` must be aligned to 1.
-/// OpenSHMEM 1.5 section 9.5.5 (`shmem_g`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+///
+/// @return `Status::Success`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+/// @see OpenSHMEM 1.5 section 9.6.1 (`shmem_g`).
 [[nodiscard]] inline Status g8(nvshmemrs_runtime_t runtime, const void *source, int32_t pe,
     uint8_t *value) noexcept {
     return static_cast<Status>(nvshmemrs_g8(runtime, source, pe, value));
@@ -1693,8 +1964,11 @@ enum class Access : int32_t {
 /// Writes one 16-bit element to the symmetric address `dest` on PE `pe`, in one access.
 ///
 /// One-sided; may be queued on a stream. Visible on `pe` after quiet, barrier or a signal. `dest` must be
-/// aligned to 2. OpenSHMEM 1.5 section 9.5.2 (`shmem_p`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// aligned to 2.
+///
+/// @return `Status::Success`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.6.1 (`shmem_p`).
 [[nodiscard]] inline Status p16(nvshmemrs_runtime_t runtime, void *dest, uint16_t value,
     int32_t pe) noexcept {
     return static_cast<Status>(nvshmemrs_p16(runtime, dest, value, pe));
@@ -1703,8 +1977,9 @@ enum class Access : int32_t {
 /// Reads one 16-bit element from the symmetric address `source` on PE `pe`, in one access.
 ///
 /// One-sided. Given a stream, it returns when the stream has run it. `source` must be aligned to 2.
-/// OpenSHMEM 1.5 section 9.5.5 (`shmem_g`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+///
+/// @return `Status::Success`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+/// @see OpenSHMEM 1.5 section 9.6.1 (`shmem_g`).
 [[nodiscard]] inline Status g16(nvshmemrs_runtime_t runtime, const void *source, int32_t pe,
     uint16_t *value) noexcept {
     return static_cast<Status>(nvshmemrs_g16(runtime, source, pe, value));
@@ -1713,8 +1988,11 @@ enum class Access : int32_t {
 /// Writes one 32-bit element to the symmetric address `dest` on PE `pe`, in one access.
 ///
 /// One-sided; may be queued on a stream. Visible on `pe` after quiet, barrier or a signal. `dest` must be
-/// aligned to 4. OpenSHMEM 1.5 section 9.5.2 (`shmem_p`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// aligned to 4.
+///
+/// @return `Status::Success`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.6.1 (`shmem_p`).
 [[nodiscard]] inline Status p32(nvshmemrs_runtime_t runtime, void *dest, uint32_t value,
     int32_t pe) noexcept {
     return static_cast<Status>(nvshmemrs_p32(runtime, dest, value, pe));
@@ -1723,8 +2001,9 @@ enum class Access : int32_t {
 /// Reads one 32-bit element from the symmetric address `source` on PE `pe`, in one access.
 ///
 /// One-sided. Given a stream, it returns when the stream has run it. `source` must be aligned to 4.
-/// OpenSHMEM 1.5 section 9.5.5 (`shmem_g`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+///
+/// @return `Status::Success`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+/// @see OpenSHMEM 1.5 section 9.6.1 (`shmem_g`).
 [[nodiscard]] inline Status g32(nvshmemrs_runtime_t runtime, const void *source, int32_t pe,
     uint32_t *value) noexcept {
     return static_cast<Status>(nvshmemrs_g32(runtime, source, pe, value));
@@ -1733,8 +2012,11 @@ enum class Access : int32_t {
 /// Writes one 64-bit element to the symmetric address `dest` on PE `pe`, in one access.
 ///
 /// One-sided; may be queued on a stream. Visible on `pe` after quiet, barrier or a signal. `dest` must be
-/// aligned to 8. OpenSHMEM 1.5 section 9.5.2 (`shmem_p`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// aligned to 8.
+///
+/// @return `Status::Success`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.6.1 (`shmem_p`).
 [[nodiscard]] inline Status p64(nvshmemrs_runtime_t runtime, void *dest, uint64_t value,
     int32_t pe) noexcept {
     return static_cast<Status>(nvshmemrs_p64(runtime, dest, value, pe));
@@ -1743,8 +2025,9 @@ enum class Access : int32_t {
 /// Reads one 64-bit element from the symmetric address `source` on PE `pe`, in one access.
 ///
 /// One-sided. Given a stream, it returns when the stream has run it. `source` must be aligned to 8.
-/// OpenSHMEM 1.5 section 9.5.5 (`shmem_g`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+///
+/// @return `Status::Success`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+/// @see OpenSHMEM 1.5 section 9.6.1 (`shmem_g`).
 [[nodiscard]] inline Status g64(nvshmemrs_runtime_t runtime, const void *source, int32_t pe,
     uint64_t *value) noexcept {
     return static_cast<Status>(nvshmemrs_g64(runtime, source, pe, value));
@@ -1753,6 +2036,9 @@ enum class Access : int32_t {
 /// Fills `attr` with the defaults, version word included.
 ///
 /// Local; needs no runtime.
+///
+/// @return `Status::Success`, or an error: INVALID_VALUE for NULL.
+/// @see OpenSHMEM does not have it.
 [[nodiscard]] inline Status init_attr_default(nvshmemrs_init_attr_t *attr) noexcept {
     return static_cast<Status>(nvshmemrs_init_attr_default(attr));
 }
@@ -1761,8 +2047,11 @@ enum class Access : int32_t {
 /// without any of them the caller is the only PE.
 ///
 /// Collective over all PEs of the job. `attr` may be NULL. Returns when every PE has joined and can be
-/// reached. OpenSHMEM 1.5 section 9.1.1 (`shmem_init`).
-/// Errors: BOOTSTRAP with what was tried and who is missing, TIMEOUT, NOT_SUPPORTED, OUT_OF_MEMORY.
+/// reached.
+///
+/// @return `Status::Success`, or an error: BOOTSTRAP with what was tried and who is missing, TIMEOUT,
+/// NOT_SUPPORTED, OUT_OF_MEMORY.
+/// @see OpenSHMEM 1.5 section 9.1.1 (`shmem_init`).
 [[nodiscard]] inline Status init(const nvshmemrs_init_attr_t *attr,
     nvshmemrs_runtime_t *runtime) noexcept {
     return static_cast<Status>(nvshmemrs_init(attr, runtime));
@@ -1770,7 +2059,10 @@ enum class Access : int32_t {
 
 /// Makes a unique id. One PE makes it, the caller hands it to the others by any means.
 ///
-/// Local; needs no runtime. NVSHMEM `nvshmemx_get_uniqueid`.
+/// Local; needs no runtime.
+///
+/// @return `Status::Success`, or an error: INVALID_VALUE for NULL, SYSTEM.
+/// @see NVSHMEM `nvshmemx_get_uniqueid`.
 [[nodiscard]] inline Status unique_id_new(nvshmemrs_unique_id_t *id) noexcept {
     return static_cast<Status>(nvshmemrs_unique_id_new(id));
 }
@@ -1778,9 +2070,12 @@ enum class Access : int32_t {
 /// Joins the job that `id` names, as PE `pe` of `n_pes`. The PEs are processes of one host, or threads of
 /// them.
 ///
-/// Collective over all PEs of the job. `attr` may be NULL. NVSHMEM `nvshmemx_init_attr` with
-/// `NVSHMEMX_INIT_WITH_UNIQUEID`.
-/// Errors: PE_RANGE, BOOTSTRAP with who is missing or who was refused and why, TIMEOUT.
+/// Collective over all PEs of the job. `attr` may be NULL. Returns when every PE has joined and can be
+/// reached.
+///
+/// @return `Status::Success`, or an error: PE_RANGE, BOOTSTRAP with who is missing or who was refused and
+/// why, TIMEOUT.
+/// @see NVSHMEM `nvshmemx_init_attr` with `NVSHMEMX_INIT_WITH_UNIQUEID`.
 [[nodiscard]] inline Status init_unique_id(const nvshmemrs_unique_id_t *id, int32_t pe, int32_t n_pes,
     const nvshmemrs_init_attr_t *attr, nvshmemrs_runtime_t *runtime) noexcept {
     return static_cast<Status>(nvshmemrs_init_unique_id(id, pe, n_pes, attr, runtime));
@@ -1789,6 +2084,9 @@ enum class Access : int32_t {
 /// Makes a job of `n_pes` PEs that are threads of this process. Each thread then joins it.
 ///
 /// Local; needs no runtime. `attr` may be NULL; it holds for all PEs of the job.
+///
+/// @return `Status::Success`, or an error: INVALID_VALUE, NOT_SUPPORTED.
+/// @see OpenSHMEM does not have it.
 [[nodiscard]] inline Status local_job_new(int32_t n_pes, const nvshmemrs_init_attr_t *attr,
     nvshmemrs_local_job_t *job) noexcept {
     return static_cast<Status>(nvshmemrs_local_job_new(n_pes, attr, job));
@@ -1796,8 +2094,11 @@ enum class Access : int32_t {
 
 /// Joins a local job as PE `pe`; the calling thread is that PE from now on.
 ///
-/// Collective over all PEs of the job.
-/// Errors: BAD_HANDLE, PE_RANGE, INVALID_VALUE when that PE has joined already, TIMEOUT.
+/// Collective over all PEs of the job. Returns when every PE has joined and can be reached.
+///
+/// @return `Status::Success`, or an error: BAD_HANDLE, PE_RANGE, INVALID_VALUE when that PE has joined
+/// already, TIMEOUT.
+/// @see OpenSHMEM does not have it.
 [[nodiscard]] inline Status local_job_join(nvshmemrs_local_job_t job, int32_t pe,
     nvshmemrs_runtime_t *runtime) noexcept {
     return static_cast<Status>(nvshmemrs_local_job_join(job, pe, runtime));
@@ -1806,6 +2107,9 @@ enum class Access : int32_t {
 /// Forgets a local job. PEs that have joined are not affected. 0 does nothing.
 ///
 /// Local.
+///
+/// @return `Status::Success`, or an error: BAD_HANDLE.
+/// @see OpenSHMEM does not have it.
 [[nodiscard]] inline Status local_job_free(nvshmemrs_local_job_t job) noexcept {
     return static_cast<Status>(nvshmemrs_local_job_free(job));
 }
@@ -1815,7 +2119,10 @@ enum class Access : int32_t {
 /// that another PE died. 0 does nothing. Init may be called again.
 ///
 /// Collective over TEAM_WORLD. No other thread of this PE may be inside a call with this runtime; from an
-/// interrupt hook the answer is BUSY. OpenSHMEM 1.5 section 9.1.4 (`shmem_finalize`).
+/// interrupt hook the answer is BUSY. Returns when every PE has called it.
+///
+/// @return `Status::Success`, or an error: BUSY, PE_DIED, TIMEOUT, INTERRUPTED, MISMATCH, BAD_HANDLE.
+/// @see OpenSHMEM 1.5 section 9.1.4 (`shmem_finalize`).
 [[nodiscard]] inline Status finalize(nvshmemrs_runtime_t runtime) noexcept {
     return static_cast<Status>(nvshmemrs_finalize(runtime));
 }
@@ -1825,13 +2132,19 @@ enum class Access : int32_t {
 /// Local: it never waits. The handle and all symmetric addresses of this runtime are invalid afterwards.
 /// Other threads of this PE may be inside calls with it: their waits end with PE_DIED, and they must have
 /// returned before this process calls init again.
+///
+/// @return `Status::Success`, or an error: BAD_HANDLE.
+/// @see OpenSHMEM does not have it.
 [[nodiscard]] inline Status leave(nvshmemrs_runtime_t runtime) noexcept {
     return static_cast<Status>(nvshmemrs_leave(runtime));
 }
 
 /// This PE's number, 0 to `n_pes` - 1.
 ///
-/// Local. OpenSHMEM 1.5 section 9.1.5 (`shmem_my_pe`).
+/// Local.
+///
+/// @return `Status::Success`, or an error: NOT_INITIALIZED, BAD_HANDLE, INVALID_VALUE for NULL.
+/// @see OpenSHMEM 1.5 section 9.1.2 (`shmem_my_pe`).
 [[nodiscard]] inline Status my_pe(nvshmemrs_runtime_t runtime, int32_t *pe) noexcept {
     return static_cast<Status>(nvshmemrs_my_pe(runtime, pe));
 }
@@ -1839,13 +2152,19 @@ enum class Access : int32_t {
 /// The GPU that this PE uses, as this process counts them; -1 if the heap is in host memory.
 ///
 /// Local.
+///
+/// @return `Status::Success`, or an error: NOT_INITIALIZED, BAD_HANDLE, INVALID_VALUE for NULL.
+/// @see OpenSHMEM does not have it.
 [[nodiscard]] inline Status device(nvshmemrs_runtime_t runtime, int32_t *device) noexcept {
     return static_cast<Status>(nvshmemrs_device(runtime, device));
 }
 
 /// The number of PEs in the job.
 ///
-/// Local. OpenSHMEM 1.5 section 9.1.6 (`shmem_n_pes`).
+/// Local.
+///
+/// @return `Status::Success`, or an error: NOT_INITIALIZED, BAD_HANDLE, INVALID_VALUE for NULL.
+/// @see OpenSHMEM 1.5 section 9.1.3 (`shmem_n_pes`).
 [[nodiscard]] inline Status n_pes(nvshmemrs_runtime_t runtime, int32_t *n_pes) noexcept {
     return static_cast<Status>(nvshmemrs_n_pes(runtime, n_pes));
 }
@@ -1854,6 +2173,9 @@ enum class Access : int32_t {
 /// PE's number, FORKED).
 ///
 /// Local; never waits.
+///
+/// @return `Status::Success`, or an error: NOT_INITIALIZED, BAD_HANDLE, and those that it looks for.
+/// @see OpenSHMEM does not have it.
 [[nodiscard]] inline Status runtime_check(nvshmemrs_runtime_t runtime) noexcept {
     return static_cast<Status>(nvshmemrs_runtime_check(runtime));
 }
@@ -1862,7 +2184,9 @@ enum class Access : int32_t {
 /// called from a signal handler: it allocates nothing and leaves the last error alone.
 ///
 /// Local; never waits.
-/// Errors: NOT_INITIALIZED.
+///
+/// @return `Status::Success`, or an error: NOT_INITIALIZED.
+/// @see OpenSHMEM does not have it.
 [[nodiscard]] inline Status interrupt(nvshmemrs_runtime_t runtime) noexcept {
     return static_cast<Status>(nvshmemrs_interrupt(runtime));
 }
@@ -1870,6 +2194,9 @@ enum class Access : int32_t {
 /// Lets this PE wait again after `nvshmemrs_interrupt`.
 ///
 /// Local; never waits.
+///
+/// @return `Status::Success`, or an error: NOT_INITIALIZED, BAD_HANDLE.
+/// @see OpenSHMEM does not have it.
 [[nodiscard]] inline Status interrupt_clear(nvshmemrs_runtime_t runtime) noexcept {
     return static_cast<Status>(nvshmemrs_interrupt_clear(runtime));
 }
@@ -1879,6 +2206,9 @@ enum class Access : int32_t {
 /// interrupt hook. NULL removes it.
 ///
 /// Local; needs no runtime. `user` is passed through and must stay valid.
+///
+/// @return `Status::Success`.
+/// @see OpenSHMEM does not have it.
 [[nodiscard]] inline Status init_interrupt_hook(nvshmemrs_interrupt_hook_t hook, void *user) noexcept {
     return static_cast<Status>(nvshmemrs_init_interrupt_hook(hook, user));
 }
@@ -1888,6 +2218,9 @@ enum class Access : int32_t {
 /// signal handling (Python) use it.
 ///
 /// Local; `user` is passed through and must stay valid.
+///
+/// @return `Status::Success`, or an error: NOT_INITIALIZED, BAD_HANDLE.
+/// @see OpenSHMEM does not have it.
 [[nodiscard]] inline Status interrupt_hook(nvshmemrs_runtime_t runtime, nvshmemrs_interrupt_hook_t hook,
     void *user) noexcept {
     return static_cast<Status>(nvshmemrs_interrupt_hook(runtime, hook, user));
@@ -1896,9 +2229,11 @@ enum class Access : int32_t {
 /// Copies `bytes` bytes from local memory at `source` to the symmetric address `dest` on PE `pe`, then
 /// updates the signal at the symmetric address `signal` there: who sees the signal sees the data.
 ///
-/// One-sided. Returns when `source` may be reused. `signal_op` is one of `nvshmemrs_signal_op`. OpenSHMEM
-/// 1.5 section 9.8.3 (`shmem_putmem_signal`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// One-sided. Returns when `source` may be reused. `signal_op` is one of `nvshmemrs_signal_op`.
+///
+/// @return `Status::Success`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.8.3 (`shmem_putmem_signal`).
 [[nodiscard]] inline Status put_signal(nvshmemrs_runtime_t runtime, void *dest, const void *source,
     size_t bytes, uint64_t *signal, uint64_t value, SignalOp signal_op, int32_t pe) noexcept {
     return static_cast<Status>(nvshmemrs_put_signal(runtime, dest, source, bytes, signal, value,
@@ -1907,9 +2242,11 @@ enum class Access : int32_t {
 
 /// As `nvshmemrs_put_signal`, but `source` may be reused only after `nvshmemrs_quiet`.
 ///
-/// One-sided. `signal_op` is one of `nvshmemrs_signal_op`. OpenSHMEM 1.5 section 9.8.4
-/// (`shmem_putmem_signal_nbi`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// One-sided. `signal_op` is one of `nvshmemrs_signal_op`. Complete after `nvshmemrs_quiet`.
+///
+/// @return `Status::Success`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.8.4 (`shmem_putmem_signal_nbi`).
 [[nodiscard]] inline Status put_signal_nbi(nvshmemrs_runtime_t runtime, void *dest, const void *source,
     size_t bytes, uint64_t *signal, uint64_t value, SignalOp signal_op, int32_t pe) noexcept {
     return static_cast<Status>(nvshmemrs_put_signal_nbi(runtime, dest, source, bytes, signal, value,
@@ -1919,8 +2256,12 @@ enum class Access : int32_t {
 /// Updates the signal at the symmetric address `signal` on PE `pe`, after all earlier puts of this PE to
 /// that PE.
 ///
-/// One-sided. `signal_op` is one of `nvshmemrs_signal_op`. NVSHMEM `nvshmemx_signal_op`.
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// One-sided. `signal_op` is one of `nvshmemrs_signal_op`. Visible on `pe` after all earlier puts; complete
+/// after quiet or barrier.
+///
+/// @return `Status::Success`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see NVSHMEM `nvshmemx_signal_op`.
 [[nodiscard]] inline Status signal_op(nvshmemrs_runtime_t runtime, uint64_t *signal, uint64_t value,
     SignalOp signal_op, int32_t pe) noexcept {
     return static_cast<Status>(nvshmemrs_signal_op(runtime, signal, value, static_cast<int32_t>(signal_op),
@@ -1930,9 +2271,11 @@ enum class Access : int32_t {
 /// Waits until this PE's copy of the signal at `signal` compares to `value` as `cmp` says, and gives the
 /// value that did. What the sender put before the signal is visible on return.
 ///
-/// Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`; `seen` may be NULL. OpenSHMEM 1.5 section
-/// 9.10.15 (`shmem_signal_wait_until`).
-/// Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+/// Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`; `seen` may be NULL.
+///
+/// @return `Status::Success`, or an error: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS,
+/// INVALID_VALUE.
+/// @see OpenSHMEM 1.5 section 9.10.15 (`shmem_signal_wait_until`).
 [[nodiscard]] inline Status signal_wait(nvshmemrs_runtime_t runtime, uint64_t *signal, Cmp cmp,
     uint64_t value, uint64_t *seen) noexcept {
     return static_cast<Status>(nvshmemrs_signal_wait(runtime, signal, static_cast<int32_t>(cmp), value,
@@ -1942,8 +2285,10 @@ enum class Access : int32_t {
 /// Reads this PE's copy of the signal at `signal`. What the sender put before that value is visible on
 /// return.
 ///
-/// Local; never waits. OpenSHMEM 1.5 section 9.8.5 (`shmem_signal_fetch`).
-/// Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+/// Local; never waits.
+///
+/// @return `Status::Success`, or an error: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+/// @see OpenSHMEM 1.5 section 9.8.5 (`shmem_signal_fetch`).
 [[nodiscard]] inline Status signal_fetch(nvshmemrs_runtime_t runtime, const uint64_t *signal,
     uint64_t *value) noexcept {
     return static_cast<Status>(nvshmemrs_signal_fetch(runtime, signal, value));
@@ -1955,6 +2300,9 @@ enum class Access : int32_t {
 /// are found without. With neither setting it is never called.
 ///
 /// Local; `user` is passed through and must stay valid.
+///
+/// @return `Status::Success`, or an error: NOT_INITIALIZED, BAD_HANDLE.
+/// @see OpenSHMEM does not have it.
 [[nodiscard]] inline Status site_hook(nvshmemrs_runtime_t runtime, nvshmemrs_site_hook_t hook,
     void *user) noexcept {
     return static_cast<Status>(nvshmemrs_site_hook(runtime, hook, user));
@@ -1969,7 +2317,9 @@ enum class Access : int32_t {
 ///
 /// Local; never waits. Where the PEs are threads of one process, those of the threads that have joined are
 /// seen.
-/// Errors: INVALID_VALUE.
+///
+/// @return `Status::Success`, or an error: INVALID_VALUE.
+/// @see OpenSHMEM does not have it.
 [[nodiscard]] inline Status check_access(const void *address, size_t bytes, int32_t access,
     const void *place) noexcept {
     return static_cast<Status>(nvshmemrs_check_access(address, bytes, access, place));
@@ -1991,7 +2341,9 @@ enum class Access : int32_t {
 /// a value, and those that wait for the stream, are an error then (NOT_SUPPORTED).
 ///
 /// Local. Free it with `nvshmemrs_stream_free`; finalize ends those that are left, after what is queued.
-/// Errors: SYSTEM.
+///
+/// @return `Status::Success`, or an error: SYSTEM.
+/// @see OpenSHMEM does not have it.
 [[nodiscard]] inline Status stream_new(nvshmemrs_runtime_t runtime, nvshmemrs_stream_t *stream) noexcept {
     return static_cast<Status>(nvshmemrs_stream_new(runtime, stream));
 }
@@ -2003,7 +2355,10 @@ enum class Access : int32_t {
 /// Local. The `cudaStream_t` must exist until the handle is freed with `nvshmemrs_stream_free`, which waits
 /// for what is on it, or let go with `nvshmemrs_stream_release`. Graphs with calls in them must have run
 /// for the last time before finalize.
-/// Errors: NOT_SUPPORTED on host memory, INVALID_VALUE for a stream of another GPU or context, CUDA.
+///
+/// @return `Status::Success`, or an error: NOT_SUPPORTED on host memory, INVALID_VALUE for a stream of
+/// another GPU or context, CUDA.
+/// @see OpenSHMEM does not have it.
 [[nodiscard]] inline Status stream_from_cuda(nvshmemrs_runtime_t runtime, void *cuda_stream,
     nvshmemrs_stream_t *stream) noexcept {
     return static_cast<Status>(nvshmemrs_stream_from_cuda(runtime, cuda_stream, stream));
@@ -2013,7 +2368,9 @@ enum class Access : int32_t {
 /// used once the handle has been freed.
 ///
 /// Local.
-/// Errors: BAD_HANDLE, NOT_SUPPORTED on host memory.
+///
+/// @return `Status::Success`, or an error: BAD_HANDLE, NOT_SUPPORTED on host memory.
+/// @see OpenSHMEM does not have it.
 [[nodiscard]] inline Status stream_cuda(nvshmemrs_stream_t stream, void **cuda_stream) noexcept {
     return static_cast<Status>(nvshmemrs_stream_cuda(stream, cuda_stream));
 }
@@ -2022,7 +2379,9 @@ enum class Access : int32_t {
 /// an error. 0 does nothing.
 ///
 /// Local; waits for the stream.
-/// Errors: as `nvshmemrs_stream_synchronize`.
+///
+/// @return `Status::Success`, or an error: as `nvshmemrs_stream_synchronize`.
+/// @see OpenSHMEM does not have it.
 [[nodiscard]] inline Status stream_free(nvshmemrs_stream_t stream) noexcept {
     return static_cast<Status>(nvshmemrs_stream_free(stream));
 }
@@ -2035,7 +2394,9 @@ enum class Access : int32_t {
 /// capture.
 ///
 /// Local; never waits, but for room in a stream of the GPU that is full.
-/// Errors: BAD_HANDLE.
+///
+/// @return `Status::Success`, or an error: BAD_HANDLE.
+/// @see OpenSHMEM does not have it.
 [[nodiscard]] inline Status stream_release(nvshmemrs_stream_t stream) noexcept {
     return static_cast<Status>(nvshmemrs_stream_release(stream));
 }
@@ -2044,7 +2405,10 @@ enum class Access : int32_t {
 /// forgotten then.
 ///
 /// Local; waits for the stream. NVSHMEM programs call `cudaStreamSynchronize`.
-/// Errors: those of the queued calls; TIMEOUT, INTERRUPTED, PE_DIED; BUSY on the stream's own thread.
+///
+/// @return `Status::Success`, or an error: those of the queued calls; TIMEOUT, INTERRUPTED, PE_DIED; BUSY
+/// on the stream's own thread.
+/// @see OpenSHMEM does not have it.
 [[nodiscard]] inline Status stream_synchronize(nvshmemrs_stream_t stream) noexcept {
     return static_cast<Status>(nvshmemrs_stream_synchronize(stream));
 }
@@ -2052,6 +2416,9 @@ enum class Access : int32_t {
 /// Whether everything queued before has run: 1 or 0.
 ///
 /// Local; never waits.
+///
+/// @return `Status::Success`, or an error: BAD_HANDLE, INVALID_VALUE for NULL.
+/// @see OpenSHMEM does not have it.
 [[nodiscard]] inline Status stream_query(nvshmemrs_stream_t stream, int32_t *done) noexcept {
     return static_cast<Status>(nvshmemrs_stream_query(stream, done));
 }
@@ -2060,7 +2427,10 @@ enum class Access : int32_t {
 ///
 /// Local; returns at once. The function may call nvshmemrs, except to wait for its own stream; on a stream
 /// of the GPU it may call neither nvshmemrs nor CUDA.
-/// Errors: BAD_HANDLE, INVALID_VALUE, NOT_SUPPORTED while the stream is captured into a graph.
+///
+/// @return `Status::Success`, or an error: BAD_HANDLE, INVALID_VALUE, NOT_SUPPORTED while the stream is
+/// captured into a graph.
+/// @see OpenSHMEM does not have it.
 [[nodiscard]] inline Status stream_call(nvshmemrs_stream_t stream, nvshmemrs_host_function_t function,
     void *user) noexcept {
     return static_cast<Status>(nvshmemrs_stream_call(stream, function, user));
@@ -2070,7 +2440,9 @@ enum class Access : int32_t {
 /// event that was not recorded holds nothing up.
 ///
 /// Local; returns at once.
-/// Errors: BAD_HANDLE.
+///
+/// @return `Status::Success`, or an error: BAD_HANDLE.
+/// @see OpenSHMEM does not have it.
 [[nodiscard]] inline Status stream_wait_event(nvshmemrs_stream_t stream,
     nvshmemrs_event_t event) noexcept {
     return static_cast<Status>(nvshmemrs_stream_wait_event(stream, event));
@@ -2079,6 +2451,9 @@ enum class Access : int32_t {
 /// Makes an event.
 ///
 /// Local. Free it with `nvshmemrs_event_free`.
+///
+/// @return `Status::Success`, or an error: NOT_INITIALIZED, BAD_HANDLE, INVALID_VALUE for NULL.
+/// @see OpenSHMEM does not have it.
 [[nodiscard]] inline Status event_new(nvshmemrs_runtime_t runtime, nvshmemrs_event_t *event) noexcept {
     return static_cast<Status>(nvshmemrs_event_new(runtime, event));
 }
@@ -2086,6 +2461,9 @@ enum class Access : int32_t {
 /// Lets an event go. Records and waits that are queued stay as they are. 0 does nothing.
 ///
 /// Local; never waits.
+///
+/// @return `Status::Success`, or an error: BAD_HANDLE.
+/// @see OpenSHMEM does not have it.
 [[nodiscard]] inline Status event_free(nvshmemrs_event_t event) noexcept {
     return static_cast<Status>(nvshmemrs_event_free(event));
 }
@@ -2093,7 +2471,9 @@ enum class Access : int32_t {
 /// Marks the end of what has been queued on `stream` so far. A later record replaces an earlier one.
 ///
 /// Local; returns at once.
-/// Errors: BAD_HANDLE.
+///
+/// @return `Status::Success`, or an error: BAD_HANDLE.
+/// @see OpenSHMEM does not have it.
 [[nodiscard]] inline Status event_record(nvshmemrs_event_t event, nvshmemrs_stream_t stream) noexcept {
     return static_cast<Status>(nvshmemrs_event_record(event, stream));
 }
@@ -2102,6 +2482,9 @@ enum class Access : int32_t {
 /// reached.
 ///
 /// Local; never waits.
+///
+/// @return `Status::Success`, or an error: BAD_HANDLE, INVALID_VALUE for NULL.
+/// @see OpenSHMEM does not have it.
 [[nodiscard]] inline Status event_query(nvshmemrs_event_t event, int32_t *done) noexcept {
     return static_cast<Status>(nvshmemrs_event_query(event, done));
 }
@@ -2109,7 +2492,9 @@ enum class Access : int32_t {
 /// Waits until the latest record of `event` has been reached.
 ///
 /// Local; waits for the stream.
-/// Errors: BAD_HANDLE, TIMEOUT, INTERRUPTED, PE_DIED.
+///
+/// @return `Status::Success`, or an error: BAD_HANDLE, TIMEOUT, INTERRUPTED, PE_DIED.
+/// @see OpenSHMEM does not have it.
 [[nodiscard]] inline Status event_synchronize(nvshmemrs_event_t event) noexcept {
     return static_cast<Status>(nvshmemrs_event_synchronize(event));
 }
@@ -2117,7 +2502,9 @@ enum class Access : int32_t {
 /// Milliseconds from `start` to `end`; both must have been recorded and reached.
 ///
 /// Local; never waits.
-/// Errors: BAD_HANDLE, INVALID_VALUE.
+///
+/// @return `Status::Success`, or an error: BAD_HANDLE, INVALID_VALUE.
+/// @see OpenSHMEM does not have it.
 [[nodiscard]] inline Status event_elapsed(nvshmemrs_event_t start, nvshmemrs_event_t end,
     double *milliseconds) noexcept {
     return static_cast<Status>(nvshmemrs_event_elapsed(start, end, milliseconds));
@@ -2128,8 +2515,11 @@ enum class Access : int32_t {
 /// stay as they are. Strides may be negative; those of `dest` must keep its elements apart.
 ///
 /// One-sided; may be queued on a stream. Returns when `source` may be reused; the data is visible on `pe`
-/// after quiet, barrier or a signal. OpenSHMEM 1.5 section 9.5.3 (`shmem_iput`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// after quiet, barrier or a signal.
+///
+/// @return `Status::Success`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.6.1 (`shmem_iput`).
 [[nodiscard]] inline Status iput(nvshmemrs_runtime_t runtime, void *dest, const void *source,
     ptrdiff_t dest_stride, ptrdiff_t source_stride, size_t element_bytes, size_t count,
     int32_t pe) noexcept {
@@ -2141,9 +2531,11 @@ enum class Access : int32_t {
 /// `source_stride` elements apart, to local memory at `dest`, `dest_stride` elements apart. Elements in
 /// between stay as they are. Strides may be negative; those of `dest` must keep its elements apart.
 ///
-/// One-sided; may be queued on a stream. Returns when the data is in `dest`. OpenSHMEM 1.5 section 9.5.6
-/// (`shmem_iget`).
-/// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+/// One-sided; may be queued on a stream. Returns when the data is in `dest`.
+///
+/// @return `Status::Success`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
+/// is written.
+/// @see OpenSHMEM 1.5 section 9.6.1 (`shmem_iget`).
 [[nodiscard]] inline Status iget(nvshmemrs_runtime_t runtime, void *dest, const void *source,
     ptrdiff_t dest_stride, ptrdiff_t source_stride, size_t element_bytes, size_t count,
     int32_t pe) noexcept {
@@ -2154,8 +2546,10 @@ enum class Access : int32_t {
 /// As `nvshmemrs_iput` for `block_count` blocks of `block_elements` elements; strides are from the start of
 /// one block to the start of the next.
 ///
-/// One-sided; may be queued on a stream. Completion as `nvshmemrs_iput`. OpenSHMEM 1.6 (`shmem_ibput`).
-/// Errors: as `nvshmemrs_iput`.
+/// One-sided; may be queued on a stream. Completion as `nvshmemrs_iput`.
+///
+/// @return `Status::Success`, or an error: as `nvshmemrs_iput`.
+/// @see OpenSHMEM 1.6 (`shmem_ibput`).
 [[nodiscard]] inline Status ibput(nvshmemrs_runtime_t runtime, void *dest, const void *source,
     ptrdiff_t dest_stride, ptrdiff_t source_stride, size_t element_bytes, size_t block_elements,
     size_t block_count, int32_t pe) noexcept {
@@ -2166,8 +2560,10 @@ enum class Access : int32_t {
 /// As `nvshmemrs_iget` for `block_count` blocks of `block_elements` elements; strides are from the start of
 /// one block to the start of the next.
 ///
-/// One-sided; may be queued on a stream. Completion as `nvshmemrs_iget`. OpenSHMEM 1.6 (`shmem_ibget`).
-/// Errors: as `nvshmemrs_iget`.
+/// One-sided; may be queued on a stream. Completion as `nvshmemrs_iget`.
+///
+/// @return `Status::Success`, or an error: as `nvshmemrs_iget`.
+/// @see OpenSHMEM 1.6 (`shmem_ibget`).
 [[nodiscard]] inline Status ibget(nvshmemrs_runtime_t runtime, void *dest, const void *source,
     ptrdiff_t dest_stride, ptrdiff_t source_stride, size_t element_bytes, size_t block_elements,
     size_t block_count, int32_t pe) noexcept {
@@ -2177,8 +2573,10 @@ enum class Access : int32_t {
 
 /// The calling PE's number in `team`, or -1 if it is not a member.
 ///
-/// Local. OpenSHMEM 1.5 section 9.4.1 (`shmem_team_my_pe`).
-/// Errors: BAD_HANDLE.
+/// Local.
+///
+/// @return `Status::Success`, or an error: BAD_HANDLE.
+/// @see OpenSHMEM 1.5 section 9.4.1 (`shmem_team_my_pe`).
 [[nodiscard]] inline Status team_my_pe(nvshmemrs_runtime_t runtime, nvshmemrs_team_t team,
     int32_t *pe) noexcept {
     return static_cast<Status>(nvshmemrs_team_my_pe(runtime, team, pe));
@@ -2186,8 +2584,10 @@ enum class Access : int32_t {
 
 /// The number of PEs in `team`.
 ///
-/// Local. OpenSHMEM 1.5 section 9.4.2 (`shmem_team_n_pes`).
-/// Errors: BAD_HANDLE.
+/// Local.
+///
+/// @return `Status::Success`, or an error: BAD_HANDLE.
+/// @see OpenSHMEM 1.5 section 9.4.2 (`shmem_team_n_pes`).
 [[nodiscard]] inline Status team_n_pes(nvshmemrs_runtime_t runtime, nvshmemrs_team_t team,
     int32_t *n_pes) noexcept {
     return static_cast<Status>(nvshmemrs_team_n_pes(runtime, team, n_pes));
@@ -2196,8 +2596,10 @@ enum class Access : int32_t {
 /// The number in `dest_team` of the PE that is `src_pe` in `src_team`, or -1 if it is not a member of
 /// `dest_team`.
 ///
-/// Local. OpenSHMEM 1.5 section 9.4.4 (`shmem_team_translate_pe`).
-/// Errors: BAD_HANDLE, PE_RANGE.
+/// Local.
+///
+/// @return `Status::Success`, or an error: BAD_HANDLE, PE_RANGE.
+/// @see OpenSHMEM 1.5 section 9.4.5 (`shmem_team_translate_pe`).
 [[nodiscard]] inline Status team_translate_pe(nvshmemrs_runtime_t runtime, nvshmemrs_team_t src_team,
     int32_t src_pe, nvshmemrs_team_t dest_team, int32_t *dest_pe) noexcept {
     return static_cast<Status>(nvshmemrs_team_translate_pe(runtime, src_team, src_pe, dest_team, dest_pe));
@@ -2206,6 +2608,9 @@ enum class Access : int32_t {
 /// Fills `config` with the defaults: no contexts, no unique id.
 ///
 /// Local; needs no runtime.
+///
+/// @return `Status::Success`, or an error: INVALID_VALUE for NULL.
+/// @see OpenSHMEM does not have it.
 [[nodiscard]] inline Status team_config_default(nvshmemrs_team_config_t *config) noexcept {
     return static_cast<Status>(nvshmemrs_team_config_default(config));
 }
@@ -2214,10 +2619,12 @@ enum class Access : int32_t {
 /// is allowed. Members get the new team, the others `NVSHMEMRS_TEAM_INVALID` and success.
 ///
 /// Collective over `parent` with the same arguments. `config` may be NULL if `config_mask` is 0;
-/// `config_mask` is an or of `nvshmemrs_team_config_mask`. OpenSHMEM 1.5 section 9.4.5
-/// (`shmem_team_split_strided`).
-/// Errors, on every member, and no team is made: INVALID_VALUE, PE_RANGE, MISMATCH, PEER_ARGUMENT,
-/// NOT_SUPPORTED when a member is in 256 teams already; also BAD_HANDLE, PE_DIED, TIMEOUT, INTERRUPTED.
+/// `config_mask` is an or of `nvshmemrs_team_config_mask`. Returns when every member knows the result.
+///
+/// @return `Status::Success`, or an error, on every member, and no team is made: INVALID_VALUE, PE_RANGE,
+/// MISMATCH, PEER_ARGUMENT, NOT_SUPPORTED when a member is in 256 teams already; also BAD_HANDLE, PE_DIED,
+/// TIMEOUT, INTERRUPTED.
+/// @see OpenSHMEM 1.5 section 9.4.6 (`shmem_team_split_strided`).
 [[nodiscard]] inline Status team_split_strided(nvshmemrs_runtime_t runtime, nvshmemrs_team_t parent,
     int32_t start, int32_t stride, int32_t size, const nvshmemrs_team_config_t *config,
     int64_t config_mask, nvshmemrs_team_t *team) noexcept {
@@ -2229,8 +2636,10 @@ enum class Access : int32_t {
 /// `xteam` is the caller's row, `yteam` its column.
 ///
 /// Collective over `parent` with the same arguments. `xconfig` and `yconfig` may be NULL if their masks are
-/// 0; a mask is an or of `nvshmemrs_team_config_mask`. OpenSHMEM 1.5 section 9.4.6 (`shmem_team_split_2d`).
-/// Errors: as `nvshmemrs_team_split_strided`.
+/// 0; a mask is an or of `nvshmemrs_team_config_mask`. Returns when every member knows the result.
+///
+/// @return `Status::Success`, or an error: as `nvshmemrs_team_split_strided`.
+/// @see OpenSHMEM 1.5 section 9.4.7 (`shmem_team_split_2d`).
 [[nodiscard]] inline Status team_split_2d(nvshmemrs_runtime_t runtime, nvshmemrs_team_t parent,
     int32_t xrange, const nvshmemrs_team_config_t *xconfig, int64_t xconfig_mask,
     const nvshmemrs_team_config_t *yconfig, int64_t yconfig_mask, nvshmemrs_team_t *xteam,
@@ -2242,7 +2651,10 @@ enum class Access : int32_t {
 /// Gives a random number by which the members of `nvshmemrs_team_init` find each other. One of them calls
 /// it and hands the number to the others.
 ///
-/// Local. NVSHMEM `nvshmemx_team_get_uniqueid`.
+/// Local.
+///
+/// @return `Status::Success`, or an error: NOT_INITIALIZED, BAD_HANDLE, INVALID_VALUE for NULL, SYSTEM.
+/// @see NVSHMEM `nvshmemx_team_get_uniqueid`.
 [[nodiscard]] inline Status team_unique_id(nvshmemrs_runtime_t runtime, uint64_t *uniqueid) noexcept {
     return static_cast<Status>(nvshmemrs_team_unique_id(runtime, uniqueid));
 }
@@ -2251,9 +2663,11 @@ enum class Access : int32_t {
 /// `my_index`. PEs outside the team take no part.
 ///
 /// Collective over the new team's members. `config_mask`, an or of `nvshmemrs_team_config_mask`, must hold
-/// UNIQUEID. After an error use a fresh number. NVSHMEM `nvshmemx_team_init`.
-/// Errors: INVALID_VALUE, PE_RANGE, MISMATCH, PEER_ARGUMENT, NOT_SUPPORTED when a member is in 256 teams
-/// already; also PE_DIED, TIMEOUT, INTERRUPTED.
+/// UNIQUEID. After an error use a fresh number. Returns when every member has called it.
+///
+/// @return `Status::Success`, or an error: INVALID_VALUE, PE_RANGE, MISMATCH, PEER_ARGUMENT, NOT_SUPPORTED
+/// when a member is in 256 teams already; also PE_DIED, TIMEOUT, INTERRUPTED.
+/// @see NVSHMEM `nvshmemx_team_init`.
 [[nodiscard]] inline Status team_init(nvshmemrs_runtime_t runtime, const nvshmemrs_team_config_t *config,
     int64_t config_mask, int32_t n_pes, int32_t my_index, nvshmemrs_team_t *team) noexcept {
     return static_cast<Status>(nvshmemrs_team_init(runtime, config, config_mask, n_pes, my_index, team));
@@ -2261,9 +2675,10 @@ enum class Access : int32_t {
 
 /// Gives the fields of a team's configuration that `config_mask` selects; the others have their defaults.
 ///
-/// Local. `config_mask` is an or of `nvshmemrs_team_config_mask`. OpenSHMEM 1.5 section 9.4.3
-/// (`shmem_team_get_config`).
-/// Errors: BAD_HANDLE, INVALID_VALUE.
+/// Local. `config_mask` is an or of `nvshmemrs_team_config_mask`.
+///
+/// @return `Status::Success`, or an error: BAD_HANDLE, INVALID_VALUE.
+/// @see OpenSHMEM 1.5 section 9.4.4 (`shmem_team_get_config`).
 [[nodiscard]] inline Status team_get_config(nvshmemrs_runtime_t runtime, nvshmemrs_team_t team,
     int64_t config_mask, nvshmemrs_team_config_t *config) noexcept {
     return static_cast<Status>(nvshmemrs_team_get_config(runtime, team, config_mask, config));
@@ -2273,16 +2688,21 @@ enum class Access : int32_t {
 /// one of its collectives half-way, this PE's part of the team goes without waiting for the others, and
 /// what of it is still on streams of the GPU does nothing.
 ///
-/// Collective over `team`. OpenSHMEM 1.5 section 9.4.7 (`shmem_team_destroy`).
-/// Errors: INVALID_VALUE for a predefined team, BAD_HANDLE, MISMATCH; also PE_DIED, TIMEOUT, INTERRUPTED.
+/// Collective over `team`. Returns when every member has called it.
+///
+/// @return `Status::Success`, or an error: INVALID_VALUE for a predefined team, BAD_HANDLE, MISMATCH; also
+/// PE_DIED, TIMEOUT, INTERRUPTED.
+/// @see OpenSHMEM 1.5 section 9.4.8 (`shmem_team_destroy`).
 [[nodiscard]] inline Status team_destroy(nvshmemrs_runtime_t runtime, nvshmemrs_team_t team) noexcept {
     return static_cast<Status>(nvshmemrs_team_destroy(runtime, team));
 }
 
 /// As `nvshmemrs_ptr` for the PE that is number `pe` in `team`.
 ///
-/// Local. OpenSHMEM 1.6 (`shmem_team_ptr`).
-/// Errors: BAD_HANDLE, PE_RANGE, NOT_SYMMETRIC.
+/// Local.
+///
+/// @return `Status::Success`, or an error: BAD_HANDLE, PE_RANGE, NOT_SYMMETRIC.
+/// @see OpenSHMEM 1.6 (`shmem_team_ptr`).
 [[nodiscard]] inline Status team_ptr(nvshmemrs_runtime_t runtime, nvshmemrs_team_t team, const void *ptr,
     int32_t pe, void **peer_ptr) noexcept {
     return static_cast<Status>(nvshmemrs_team_ptr(runtime, team, ptr, pe, peer_ptr));

@@ -51,10 +51,12 @@ template <typename T> class element_ref {
     using word = typename detail::bits_of<bytes>::type;
 
   public:
+    /// An element; `remote` gives these. Local.
     explicit element_ref(const detail::place<T> &at) noexcept : at_(at) {}
+    /// Another name of the same element.
     element_ref(const element_ref &) = default;
 
-    /// Puts a value, which is visible on the PE after quiet, barrier or a signal. OpenSHMEM 1.5 section 9.5.2.
+    /// Puts a value, which is visible on the PE after quiet, barrier or a signal. OpenSHMEM 1.5 section 9.6.1.
     result<void> put(const value_type &value) const {
         detail::check_writable<T>();
         if (at_.outside())
@@ -68,7 +70,7 @@ template <typename T> class element_ref {
         return check(status);
     }
 
-    /// Gets the value. OpenSHMEM 1.5 section 9.5.5.
+    /// Gets the value. OpenSHMEM 1.5 section 9.6.1.
     result<value_type> get() const {
         if (at_.outside())
             return at_.template refuse<value_type>();
@@ -84,18 +86,22 @@ template <typename T> class element_ref {
     }
 
 #if NVSHMEMRS_THROWS
+    /// As `put`, and throws its errors.
     const element_ref &operator=(const value_type &value) const {
         put(value);
         return *this;
     }
+    /// Gets the value of the other element, and puts it here.
     const element_ref &operator=(const element_ref &other) const {
         put(other.get());
         return *this;
     }
+    /// Gets the value of the other element, and puts it here.
     element_ref &operator=(const element_ref &other) {
         put(other.get());
         return *this;
     }
+    /// As `get`, and throws its errors.
     operator value_type() const { return get(); }
 #else
     element_ref &operator=(const element_ref &) = delete;
@@ -112,6 +118,7 @@ template <typename T> class atomic_ref {
     using word = typename element<T>::word;
 
   public:
+    /// An element; `remote::atomic` gives these. Local.
     explicit atomic_ref(const detail::place<T> &at) noexcept : at_(at) {}
 
     /// Stores a value; a release.
@@ -136,47 +143,57 @@ template <typename T> class atomic_ref {
         });
     }
 
+    /// Adds 1. One-sided; complete after quiet or barrier. OpenSHMEM 1.5 section 9.7.1.
     result<void> operator++() const {
         detail::check_atomic_compares<T>();
         return run([&](word *dest) { return ffi::atomic_inc(at_.lane, dest, at_.pe); });
     }
+    /// Adds a value. One-sided; complete after quiet or barrier. OpenSHMEM 1.5 section 9.7.1.
     result<void> operator+=(T value) const {
         return run([&](word *dest) { return ffi::atomic_add(at_.lane, dest, bits(value), at_.pe); });
     }
+    /// Bitwise and. One-sided; complete after quiet or barrier. OpenSHMEM 1.5 section 9.7.1.
     result<void> operator&=(T value) const {
         detail::check_atomic_bits<T>();
         return run([&](word *dest) { return ffi::atomic_and(at_.lane, dest, bits(value), at_.pe); });
     }
+    /// Bitwise or. One-sided; complete after quiet or barrier. OpenSHMEM 1.5 section 9.7.1.
     result<void> operator|=(T value) const {
         detail::check_atomic_bits<T>();
         return run([&](word *dest) { return ffi::atomic_or(at_.lane, dest, bits(value), at_.pe); });
     }
+    /// Bitwise exclusive or. One-sided; complete after quiet or barrier. OpenSHMEM 1.5 section 9.7.1.
     result<void> operator^=(T value) const {
         detail::check_atomic_bits<T>();
         return run([&](word *dest) { return ffi::atomic_xor(at_.lane, dest, bits(value), at_.pe); });
     }
 
+    /// Adds 1, and gives the old value. One-sided; complete on return. OpenSHMEM 1.5 section 9.7.1.
     result<T> fetch_inc() const {
         detail::check_atomic_compares<T>();
         return old([&](word *dest, word *found) { return ffi::atomic_fetch_inc(at_.lane, dest, at_.pe, found); });
     }
+    /// Adds a value, and gives the old one. One-sided; complete on return. OpenSHMEM 1.5 section 9.7.1.
     result<T> fetch_add(T value) const {
         return old([&](word *dest, word *found) {
             return ffi::atomic_fetch_add(at_.lane, dest, bits(value), at_.pe, found);
         });
     }
+    /// Bitwise and; gives the old value. One-sided; complete on return. OpenSHMEM 1.5 section 9.7.1.
     result<T> fetch_and(T value) const {
         detail::check_atomic_bits<T>();
         return old([&](word *dest, word *found) {
             return ffi::atomic_fetch_and(at_.lane, dest, bits(value), at_.pe, found);
         });
     }
+    /// Bitwise or; gives the old value. One-sided; complete on return. OpenSHMEM 1.5 section 9.7.1.
     result<T> fetch_or(T value) const {
         detail::check_atomic_bits<T>();
         return old([&](word *dest, word *found) {
             return ffi::atomic_fetch_or(at_.lane, dest, bits(value), at_.pe, found);
         });
     }
+    /// Bitwise exclusive or; gives the old value. One-sided; complete on return. OpenSHMEM 1.5 section 9.7.1.
     result<T> fetch_xor(T value) const {
         detail::check_atomic_bits<T>();
         return old([&](word *dest, word *found) {
@@ -184,41 +201,49 @@ template <typename T> class atomic_ref {
         });
     }
 
+    /// As `load`; `found` has the value after quiet. One-sided. OpenSHMEM 1.5 section 9.7.2.
     result<void> load_nbi(T &found) const {
         return run([&](word *dest) { return ffi::atomic_fetch_nbi(at_.lane, late(found), dest, at_.pe); });
     }
+    /// As `exchange`; `found` has the old value after quiet. One-sided. OpenSHMEM 1.5 section 9.7.2.
     result<void> exchange_nbi(T &found, T value) const {
         return run([&](word *dest) {
             return ffi::atomic_swap_nbi(at_.lane, late(found), dest, bits(value), at_.pe);
         });
     }
+    /// As a compare and swap; `found` has the old value after quiet. One-sided. OpenSHMEM 1.5 section 9.7.2.
     result<void> compare_exchange_nbi(T &found, T wanted, T desired) const {
         detail::check_atomic_compares<T>();
         return run([&](word *dest) {
             return ffi::atomic_compare_swap_nbi(at_.lane, late(found), dest, bits(wanted), bits(desired), at_.pe);
         });
     }
+    /// As `fetch_inc`; `found` has the old value after quiet. One-sided. OpenSHMEM 1.5 section 9.7.2.
     result<void> fetch_inc_nbi(T &found) const {
         detail::check_atomic_compares<T>();
         return run([&](word *dest) { return ffi::atomic_fetch_inc_nbi(at_.lane, late(found), dest, at_.pe); });
     }
+    /// As `fetch_add`; `found` has the old value after quiet. One-sided. OpenSHMEM 1.5 section 9.7.2.
     result<void> fetch_add_nbi(T &found, T value) const {
         return run([&](word *dest) {
             return ffi::atomic_fetch_add_nbi(at_.lane, late(found), dest, bits(value), at_.pe);
         });
     }
+    /// As `fetch_and`; `found` has the old value after quiet. One-sided. OpenSHMEM 1.5 section 9.7.2.
     result<void> fetch_and_nbi(T &found, T value) const {
         detail::check_atomic_bits<T>();
         return run([&](word *dest) {
             return ffi::atomic_fetch_and_nbi(at_.lane, late(found), dest, bits(value), at_.pe);
         });
     }
+    /// As `fetch_or`; `found` has the old value after quiet. One-sided. OpenSHMEM 1.5 section 9.7.2.
     result<void> fetch_or_nbi(T &found, T value) const {
         detail::check_atomic_bits<T>();
         return run([&](word *dest) {
             return ffi::atomic_fetch_or_nbi(at_.lane, late(found), dest, bits(value), at_.pe);
         });
     }
+    /// As `fetch_xor`; `found` has the old value after quiet. One-sided. OpenSHMEM 1.5 section 9.7.2.
     result<void> fetch_xor_nbi(T &found, T value) const {
         detail::check_atomic_bits<T>();
         return run([&](word *dest) {
@@ -259,10 +284,13 @@ template <typename T> class atomic_ref {
 /// barrier or a signal. A range that the operation is queued or non-blocking with must live until it is complete.
 template <typename T> class remote {
   public:
+    /// The copy on PE `pe`; `symmetric_span::at` gives these. Local.
     remote(std::uint64_t lane, T *data, std::size_t size, std::int32_t pe) noexcept
         : lane_(lane), data_(data), size_(size), pe_(pe) {}
 
+    /// The number of elements. Local.
     std::size_t size() const noexcept { return size_; }
+    /// The PE. Local.
     std::int32_t pe() const noexcept { return pe_; }
 
     /// An element, to assign to or to read.
@@ -276,7 +304,7 @@ template <typename T> class remote {
         return atomic_ref<T>(detail::place<T>{lane_, data_, index, size_, pe_});
     }
 
-    /// Copies a range to the first elements. Returns when the range may be reused. OpenSHMEM 1.5 section 9.5.1.
+    /// Copies a range to the first elements. Returns when the range may be reused. OpenSHMEM 1.5 section 9.6.1.
     template <typename Range> result<void> put(const Range &source) const {
         detail::check_writable<T>();
         return move_in(source, [&](const void *from, std::size_t bytes) {
@@ -284,7 +312,7 @@ template <typename T> class remote {
         });
     }
 
-    /// As `put`, but the range may be reused after quiet only. OpenSHMEM 1.5 section 9.6.1.
+    /// As `put`, but the range may be reused after quiet only. OpenSHMEM 1.5 section 9.6.2.
     template <typename Range> result<void> put_nbi(const Range &source) const {
         detail::check_writable<T>();
         return move_in(source, [&](const void *from, std::size_t bytes) {
@@ -292,7 +320,7 @@ template <typename T> class remote {
         });
     }
 
-    /// Fills a range with the first elements. Returns when they are there. OpenSHMEM 1.5 section 9.5.4.
+    /// Fills a range with the first elements. Returns when they are there. OpenSHMEM 1.5 section 9.6.1.
     template <typename Range> result<void> get(Range &&dest) const {
         return move_out(dest, [&](void *to, std::size_t bytes) { return ffi::get(lane_, to, data_, bytes, pe_); });
     }
@@ -323,13 +351,13 @@ template <typename T> class remote {
     }
 
     /// Copies `count` elements of a range, which lie there as `from` says, to where `to` says. OpenSHMEM 1.5
-    /// section 9.5.3.
+    /// section 9.6.1.
     template <typename Range>
     result<void> iput(const Range &source, std::size_t count, strided to, strided from = {}) const {
         return ibput(source, count, 1, to, from);
     }
 
-    /// Copies `count` elements, which lie as `from` says, to where `to` says in a range. OpenSHMEM 1.5 section 9.5.6.
+    /// Copies `count` elements, which lie as `from` says, to where `to` says in a range. OpenSHMEM 1.5 section 9.6.1.
     template <typename Range>
     result<void> iget(Range &&dest, std::size_t count, strided to, strided from) const {
         return ibget(dest, count, 1, to, from);

@@ -25,7 +25,9 @@ template <typename Handle, ffi::Status (*let_go)(Handle) noexcept> class owner {
     /// Takes a handle over that `nvshmemrs::ffi` gave.
     explicit owner(Handle handle) noexcept : handle_(handle) {}
     owner(const owner &) = delete;
+    /// Takes over what the other owns, which owns nothing then. Local.
     owner(owner &&other) noexcept : handle_(other.take()) {}
+    /// Lets its own go, and takes over what the other owns. Local; never waits.
     owner &operator=(owner &&other) noexcept {
         if (this != &other) {
             reset();
@@ -37,6 +39,7 @@ template <typename Handle, ffi::Status (*let_go)(Handle) noexcept> class owner {
 
     /// The handle, for the calls of `nvshmemrs::ffi`; 0 for none.
     Handle handle() const noexcept { return handle_; }
+    /// Whether it owns a handle. Local.
     explicit operator bool() const noexcept { return handle_ != 0; }
 
     /// Lets the handle go now.
@@ -57,6 +60,7 @@ template <typename Handle, ffi::Status (*let_go)(Handle) noexcept> class owner {
 /// program that ends well calls `finalize` before.
 class runtime : public owner<nvshmemrs_runtime_t, ffi::leave> {
   public:
+    /// Those of `owner`.
     using owner::owner;
 
     /// What init is told: kind of memory, size of the heap, deadlines. Local.
@@ -69,6 +73,7 @@ class runtime : public owner<nvshmemrs_runtime_t, ffi::leave> {
     /// Joins the job that the environment describes. Collective over all PEs of the job. OpenSHMEM 1.5 section 9.1.1.
     /// Errors: a library of another version, which the text names with this one; those of `ffi::init`.
     static result<runtime> init() { return joined(nullptr); }
+    /// The same, with attributes in place of `defaults`.
     static result<runtime> init(const nvshmemrs_init_attr_t &attr) { return joined(&attr); }
 
     /// Joins, as PE `pe` of `n_pes`, the job that `id` names; see `unique_id`. Collective over all PEs of the job.
@@ -86,12 +91,12 @@ class runtime : public owner<nvshmemrs_runtime_t, ffi::leave> {
     /// afterwards, and their calls fail. OpenSHMEM 1.5 section 9.1.4.
     result<void> finalize() { return check(ffi::finalize(take())); }
 
-    /// This PE's number. Local. OpenSHMEM 1.5 section 9.1.5.
+    /// This PE's number. Local. OpenSHMEM 1.5 section 9.1.2.
     result<std::int32_t> my_pe() const {
         return detail::ask<std::int32_t>([this](std::int32_t *pe) { return ffi::my_pe(handle(), pe); });
     }
 
-    /// How many PEs the job has. Local. OpenSHMEM 1.5 section 9.1.6.
+    /// How many PEs the job has. Local. OpenSHMEM 1.5 section 9.1.3.
     result<std::int32_t> n_pes() const {
         return detail::ask<std::int32_t>([this](std::int32_t *n) { return ffi::n_pes(handle(), n); });
     }
@@ -99,7 +104,9 @@ class runtime : public owner<nvshmemrs_runtime_t, ffi::leave> {
     /// The team of all PEs, of those whose heaps load and store can reach, and of those on this host. Defined in
     /// team.hpp. Local.
     team world() const noexcept;
+    /// The team of the PEs whose heaps load and store can reach. Local.
     team shared() const noexcept;
+    /// The team of the PEs on this host. Local.
     team node() const noexcept;
 
     /// Orders this PE's puts, atomics and signals before it ahead of those after it, to each PE. Local. OpenSHMEM 1.5
@@ -130,6 +137,7 @@ class runtime : public owner<nvshmemrs_runtime_t, ffi::leave> {
 
     /// Ends this PE's wait, or its next one, with an error. Any thread, or a signal handler. Local.
     result<void> interrupt() const { return check(ffi::interrupt(handle())); }
+    /// Lets this PE wait again after `interrupt`. Local.
     result<void> clear_interrupt() const { return check(ffi::interrupt_clear(handle())); }
 
   private:
@@ -151,6 +159,7 @@ class runtime : public owner<nvshmemrs_runtime_t, ffi::leave> {
 /// A job whose PEs are threads of this process. Its destructor forgets it; PEs that have joined are not affected.
 class local_job : public owner<nvshmemrs_local_job_t, ffi::local_job_free> {
   public:
+    /// Those of `owner`.
     using owner::owner;
 
     /// Makes a job of `n_pes` PEs. Local.

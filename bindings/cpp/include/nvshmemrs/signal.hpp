@@ -15,6 +15,7 @@ inline namespace NVSHMEMRS_FORM {
 /// A signal of another PE.
 class remote_signal {
   public:
+    /// The signal at `word` on PE `pe`. Local.
     remote_signal(std::uint64_t lane, std::uint64_t *word, std::int32_t pe) noexcept
         : lane_(lane), word_(word), pe_(pe) {}
 
@@ -38,6 +39,7 @@ class remote_signal {
 class signal_ref {
   public:
     signal_ref() noexcept = default;
+    /// The signal at a symmetric address. Local.
     signal_ref(std::uint64_t lane, std::uint64_t *word) noexcept : lane_(lane), word_(word) {}
 
     /// The address of all PEs' words.
@@ -69,7 +71,9 @@ class signal_ref {
     }
 
   protected:
+    /// The runtime, or the stream that operations are queued on.
     std::uint64_t lane_ = 0;
+    /// The symmetric address.
     std::uint64_t *word_ = nullptr;
 };
 

@@ -18,6 +18,7 @@ class event;
 /// on, and finalize waits for it.
 class stream : public owner<nvshmemrs_stream_t, ffi::stream_release> {
   public:
+    /// Those of `owner`.
     using owner::owner;
 
 #if NVSHMEMRS_THROWS
@@ -59,6 +60,7 @@ class stream : public owner<nvshmemrs_stream_t, ffi::stream_release> {
 
     /// Queues fence, and quiet: for what was queued before. Local.
     result<void> fence() const { return check(ffi::fence(handle())); }
+    /// Queues quiet, for what was queued before. Local.
     result<void> quiet() const { return check(ffi::quiet(handle())); }
 
     /// Queues `function()`, which must not throw and must not wait for this stream. Local.
@@ -90,6 +92,7 @@ class stream : public owner<nvshmemrs_stream_t, ffi::stream_release> {
 /// A place in a stream.
 class event : public owner<nvshmemrs_event_t, ffi::event_free> {
   public:
+    /// Those of `owner`.
     using owner::owner;
 
 #if NVSHMEMRS_THROWS

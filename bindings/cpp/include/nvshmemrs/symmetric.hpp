@@ -33,11 +33,14 @@ inline namespace NVSHMEMRS_FORM {
 class exclude {
   public:
     exclude() noexcept = default;
+    /// Leaves out the elements whose flag is not 0.
     template <typename Range> explicit exclude(const Range &flags) : flags_(std::data(flags)), size_(std::size(flags)) {
         static_assert(std::is_same_v<detail::range_element_t<const Range>, const std::int32_t>,
                       "nvshmemrs: what says which elements are left out must be a range of std::int32_t.");
     }
+    /// The flags, or null if nothing is left out. Local.
     const std::int32_t *data() const noexcept { return flags_; }
+    /// The number of elements. Local.
     std::size_t size() const noexcept { return size_; }
 
   private:
@@ -48,12 +51,19 @@ class exclude {
 /// A view of symmetric memory: this PE's elements, and the way to those of the others. It owns nothing.
 template <typename T> class symmetric_span {
   public:
+    /// The type of the elements, constant or not.
     using element_type = T;
+    /// The type of the elements.
     using value_type = std::remove_cv_t<T>;
+    /// The type of sizes.
     using size_type = std::size_t;
+    /// The type of differences of iterators.
     using difference_type = std::ptrdiff_t;
+    /// A pointer to an element.
     using pointer = T *;
+    /// A reference to an element.
     using reference = T &;
+    /// An iterator over the own copy.
     using iterator = T *;
 
     symmetric_span() noexcept = default;
@@ -62,13 +72,18 @@ template <typename T> class symmetric_span {
         detail::check_element<value_type>();
     }
     template <typename U, typename = std::enable_if_t<std::is_same_v<const U, T>>>
+    /// A view whose elements cannot be written.
     symmetric_span(const symmetric_span<U> &other) noexcept : symmetric_span(other.lane(), other.data(), other.size()) {}
 
     /// This PE's elements; their address stands for those of all PEs.
     T *data() const noexcept { return data_; }
+    /// The number of elements. Local.
     std::size_t size() const noexcept { return size_; }
+    /// Whether there are no elements. Local.
     bool empty() const noexcept { return size_ == 0; }
+    /// The first element of the own copy. Local.
     T *begin() const noexcept { return data_; }
+    /// The end of the own copy. Local.
     T *end() const noexcept { return data_ + size_; }
     /// An element of this PE. `index` is not checked.
     T &operator[](std::size_t index) const noexcept { return data_[index]; }
@@ -241,7 +256,7 @@ template <typename T> class symmetric_array : public symmetric_span<T> {
 #endif
 
     /// Makes an array of `size` elements of zero bytes. Collective over all PEs with equal `size`. OpenSHMEM 1.5
-    /// section 9.3.2. Errors: OUT_OF_MEMORY, MISMATCH.
+    /// section 9.3.3. Errors: OUT_OF_MEMORY, MISMATCH.
     static result<symmetric_array> make(const runtime &rt, std::size_t size) {
         detail::check_element<T>();
         void *data = nullptr;
@@ -253,7 +268,9 @@ template <typename T> class symmetric_array : public symmetric_span<T> {
     }
 
     symmetric_array(const symmetric_array &) = delete;
+    /// Takes over what the other owns, which owns nothing then. Local.
     symmetric_array(symmetric_array &&other) noexcept : span_type(other) { other.hold(0, nullptr, 0); }
+    /// Lets its own go, and takes over what the other owns. Local; never waits.
     symmetric_array &operator=(symmetric_array &&other) noexcept {
         symmetric_array(std::move(other)).swap(*this);
         return *this;
@@ -293,6 +310,7 @@ template <typename T> class symmetric_array : public symmetric_span<T> {
         hold(0, nullptr, 0);
     }
 
+    /// Exchanges the memory of two arrays. Local.
     void swap(symmetric_array &other) noexcept {
         const span_type mine = *this;
         static_cast<span_type &>(*this) = other;
@@ -325,7 +343,9 @@ class signal : public signal_ref {
         return signal(std::move(*word));
 #endif
     }
+    /// Takes over what the other owns, which owns nothing then. Local.
     signal(signal &&other) noexcept : signal(std::move(other.own_)) { static_cast<signal_ref &>(other) = {}; }
+    /// Lets its own go, and takes over what the other owns. Local; never waits.
     signal &operator=(signal &&other) noexcept {
         own_ = std::move(other.own_);
         static_cast<signal_ref &>(*this) = static_cast<const signal_ref &>(other);

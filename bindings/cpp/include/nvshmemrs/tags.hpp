@@ -16,8 +16,10 @@ namespace nvshmemrs {
 
 /// A reduction. `fits<T>` says whether elements of type `T` have it.
 template <ffi::Op number> struct reduction {
+    /// The number in the C ABI.
     static constexpr ffi::Op op = number;
     template <typename T>
+    /// Whether elements of type `T` have it.
     static constexpr bool fits = op == ffi::Op::Sum || op == ffi::Op::Prod  ? element<T>::sums
                                  : op == ffi::Op::Min || op == ffi::Op::Max ? element<T>::ordered
                                                                             : element<T>::bits;
@@ -40,6 +42,7 @@ inline constexpr reduction<ffi::Op::Xor> bit_xor{};
 
 /// A comparison of a wait or a test: the element's value stands on its left.
 template <ffi::Cmp number> struct comparison {
+    /// The number in the C ABI.
     static constexpr ffi::Cmp cmp = number;
 };
 
@@ -52,6 +55,7 @@ inline constexpr comparison<ffi::Cmp::Le> less_equal{};
 
 /// How a signal is updated.
 template <ffi::SignalOp number> struct signal_update {
+    /// The number in the C ABI.
     static constexpr ffi::SignalOp op = number;
 };
 
@@ -63,15 +67,20 @@ inline constexpr signal_update<ffi::SignalOp::Add> signal_add{};
 /// Where strided elements lie in a range: the index of the first, and how many elements later the next one is (or
 /// earlier, if negative).
 struct strided {
+    /// The index of the first element.
     std::size_t first = 0;
+    /// From one element to the next; may be negative.
     std::ptrdiff_t step = 1;
 };
 
 /// Local elements at a pointer, as a range: what std::span is in C++20.
 template <typename T> class buffer {
   public:
+    /// `size` elements at `data`.
     buffer(T *data, std::size_t size) noexcept : data_(data), size_(size) {}
+    /// The address of the first element. Local.
     T *data() const noexcept { return data_; }
+    /// The number of elements. Local.
     std::size_t size() const noexcept { return size_; }
 
   private:

@@ -42,6 +42,7 @@ template <typename D, typename S> struct check_collective {
 class team {
   public:
     team() noexcept = default;
+    /// The team with this handle. Local.
     team(nvshmemrs_runtime_t rt, nvshmemrs_team_t handle) noexcept : runtime_(rt), lane_(rt), team_(handle) {}
 
     /// The handle, for the calls of `nvshmemrs::ffi`.
@@ -67,14 +68,14 @@ class team {
     }
 
     /// The number in `other` of this team's PE `pe`; -1 if it is not a member there. Local. OpenSHMEM 1.5
-    /// section 9.4.4.
+    /// section 9.4.5.
     result<std::int32_t> translate(std::int32_t pe, const team &other) const {
         return detail::ask<std::int32_t>([&](std::int32_t *found) {
             return ffi::team_translate_pe(runtime_, team_, pe, other.team_, found);
         });
     }
 
-    /// The number of contexts that the team was made for. Local. OpenSHMEM 1.5 section 9.4.3.
+    /// The number of contexts that the team was made for. Local. OpenSHMEM 1.5 section 9.4.4.
     result<nvshmemrs_team_config_t> config(std::int64_t mask) const {
         return detail::ask<nvshmemrs_team_config_t>([&](nvshmemrs_team_config_t *found) {
             return ffi::team_get_config(runtime_, team_, mask, found);
@@ -89,7 +90,7 @@ class team {
     }
 
     /// A team of `size` members: numbers `start`, `start + stride`, ... of this one. Others get a team that is false.
-    /// `mask` says which fields of `config` count. Collective over this team. OpenSHMEM 1.5 section 9.4.5.
+    /// `mask` says which fields of `config` count. Collective over this team. OpenSHMEM 1.5 section 9.4.6.
     result<team> split_strided(std::int32_t start, std::int32_t stride, std::int32_t size,
                                const nvshmemrs_team_config_t &config = default_config(), std::int64_t mask = 0) const {
         return made([&](nvshmemrs_team_t *found) {
@@ -98,7 +99,7 @@ class team {
     }
 
     /// The caller's row and column, once the members are laid out in rows of `xrange`. Collective over this team.
-    /// OpenSHMEM 1.5 section 9.4.6.
+    /// OpenSHMEM 1.5 section 9.4.7.
     result<std::pair<team, team>> split_2d(std::int32_t xrange) const {
         using teams = std::pair<team, team>;
         teams found{team(runtime_, ffi::Team::Invalid), team(runtime_, ffi::Team::Invalid)};
@@ -124,7 +125,7 @@ class team {
         });
     }
 
-    /// Ends the team. Collective over it. OpenSHMEM 1.5 section 9.4.7.
+    /// Ends the team. Collective over it. OpenSHMEM 1.5 section 9.4.8.
     result<void> destroy() const { return check(ffi::team_destroy(runtime_, team_)); }
 
     /// The address at which this PE loads and stores the copy of the team's PE `pe`. Local. OpenSHMEM 1.6.
@@ -143,7 +144,7 @@ class team {
     /// Returns when all members have called it; completes no operations. OpenSHMEM 1.5 section 9.9.3.
     result<void> sync() const { return check(ffi::sync(lane_, team_)); }
 
-    /// Gives the source of member `root` to all. OpenSHMEM 1.5 section 9.9.5.
+    /// Gives the source of member `root` to all. OpenSHMEM 1.5 section 9.9.7.
     template <typename D, typename S> result<void> broadcast(const D &dest, const S &source, std::int32_t root) const {
         return move(dest, source, source.size(), [&](void *to, const void *from, std::size_t bytes) {
             return ffi::broadcast(lane_, team_, to, from, bytes, root);
@@ -151,7 +152,7 @@ class team {
     }
 
     /// Gives the sources of all members to all, one after the other; they have equal sizes. `dest` has the room for
-    /// all. OpenSHMEM 1.5 section 9.9.6.
+    /// all. OpenSHMEM 1.5 section 9.9.8.
     template <typename D, typename S> result<void> fcollect(const D &dest, const S &source) const {
         return move(dest, source, source.size() * members(), [&](void *to, const void *from, std::size_t bytes) {
             return ffi::fcollect(lane_, team_, to, from, bytes);
@@ -159,7 +160,7 @@ class team {
     }
 
     /// As `fcollect`, with sources of different sizes. The library checks that the sum of them fits the allocation of
-    /// `dest`. OpenSHMEM 1.5 section 9.9.6.
+    /// `dest`. OpenSHMEM 1.5 section 9.9.8.
     template <typename D, typename S> result<void> collect(const D &dest, const S &source) const {
         return move(dest, source, source.size(), [&](void *to, const void *from, std::size_t bytes) {
             return ffi::collect(lane_, team_, to, from, bytes);
@@ -167,7 +168,7 @@ class team {
     }
 
     /// Gives each member its part of the source, and gets one from each. Both are as many equal parts as the team has
-    /// members. OpenSHMEM 1.5 section 9.9.7.
+    /// members. OpenSHMEM 1.5 section 9.9.5.
     template <typename D, typename S> result<void> alltoall(const D &dest, const S &source) const {
         const std::size_t n = members();
         if (source.size() % n != 0) {
@@ -183,7 +184,7 @@ class team {
     }
 
     /// As `alltoall` with `count` elements for each member, which are `source_step` elements apart, and `dest_step` in
-    /// `dest`. OpenSHMEM 1.5 section 9.9.8.
+    /// `dest`. OpenSHMEM 1.5 section 9.9.6.
     template <typename D, typename S>
     result<void> alltoalls(const D &dest, const S &source, std::ptrdiff_t dest_step, std::ptrdiff_t source_step,
                            std::size_t count) const {

@@ -15,11 +15,13 @@ namespace nvshmemrs {
 
 /// The bits of an IEEE 754 number of half precision, for memory and reductions. Arithmetic is your own type's.
 struct half {
+    /// The 16 bits.
     std::uint16_t bits;
 };
 
 /// The upper half of a `float`, for memory and reductions. Arithmetic is your own type's.
 struct bfloat16 {
+    /// The 16 bits.
     std::uint16_t bits;
 };
 

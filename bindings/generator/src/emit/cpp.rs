@@ -28,7 +28,8 @@ pub fn emit(api: &Api) -> Result<String> {
             }
         })
         .collect();
-    let functions: Vec<_> = api.functions.iter().map(function).collect();
+    let functions = api.functions.iter().map(function);
+    let functions = functions.collect::<Result<Vec<_>>>()?;
     super::render(
         include_str!("../../templates/cpp.hpp.jinja"),
         context! {
@@ -39,7 +40,7 @@ pub fn emit(api: &Api) -> Result<String> {
     )
 }
 
-fn function(item: &Function) -> minijinja::Value {
+fn function(item: &Function) -> Result<minijinja::Value> {
     let args: Vec<_> = item
         .args
         .iter()
@@ -66,9 +67,9 @@ fn function(item: &Function) -> minijinja::Value {
         Some(number) => (number.clone(), format!("static_cast<{number}>({call})")),
         None => (item.result.c(""), call),
     };
-    context! {
-        docs => super::wrap(&item.docs, 104),
+    Ok(context! {
+        docs => super::doxygen(item, "`Status::Success`", 104)?,
         head => super::wrap_code(&format!("[[nodiscard]] inline {result} {head}"), 106),
         body => super::wrap_code(&format!("return {call};"), 106),
-    }
+    })
 }

@@ -51,18 +51,15 @@ pub fn emit(api: &Api) -> Result<String> {
     let callbacks: Vec<_> = api
         .callbacks
         .iter()
-        .map(|item| procedure(&item.name, false, &item.docs, &item.args, &item.result))
+        .map(|item| procedure(&item.name, false, &item.docs, &[], &item.args, &item.result))
         .collect();
     let aliases: Vec<_> = api
         .aliases
         .iter()
         .map(|item| context! { name => item.name, docs => super::wrap(&item.docs, 110), kind => item.of.fortran() })
         .collect();
-    let functions: Vec<_> = api
-        .functions
-        .iter()
-        .map(|item: &Function| procedure(&item.name, true, &item.docs, &item.args, &item.result))
-        .collect();
+    let functions = api.functions.iter().map(function);
+    let functions = functions.collect::<Result<Vec<_>>>()?;
     let text = super::render(
         include_str!("../../templates/fortran.f90.jinja"),
         context! {
@@ -118,10 +115,21 @@ fn field(field: &Field) -> minijinja::Value {
     }
 }
 
+/// A function in the manner of FORD: a note says where the standard has it, and what it gives stands at its result.
+fn function(item: &Function) -> Result<minijinja::Value> {
+    let parts = item.parts()?;
+    let mut docs = parts.text();
+    docs.extend([String::new(), format!("@note {}", parts.standard)]);
+    let result: Vec<String> = parts.result("`NVSHMEMRS_SUCCESS`").into_iter().collect();
+    let (args, gives) = (&item.args, &item.result);
+    Ok(procedure(&item.name, true, &docs, &result, args, gives))
+}
+
 fn procedure(
     name: &str,
     bound: bool,
     docs: &[String],
+    result_docs: &[String],
     args: &[Arg],
     result: &Type,
 ) -> minijinja::Value {
@@ -140,6 +148,7 @@ fn procedure(
         docs => super::wrap(docs, 110),
         // A line that goes on ends with an ampersand.
         head => super::wrap_code(&head, 112),
+        result_docs => super::wrap(result_docs, 108),
         args => args.iter().map(declaration).collect::<Vec<_>>(),
         result => format!("{} :: answer{}", by_value(result), unsigned_type(result)),
     }

@@ -340,7 +340,7 @@ fn collectives(rows: &[Row]) -> Result<Vec<Value>> {
     let collective = |item: &Collective| {
         let row = rows.iter().find(|row| row.name == item.name);
         let standard = row.map(|row| row.docs().join(" ")).unwrap_or_default();
-        // "OpenSHMEM 1.5 section 9.9.5 (`shmem_broadcastmem`)." and the like.
+        // "OpenSHMEM 1.5 section 9.9.7 (`shmem_broadcastmem`)." and the like.
         let at = ["OpenSHMEM 1", "NVSHMEM `"]
             .iter()
             .find_map(|mark| standard.find(mark));

@@ -1,7 +1,7 @@
 //! `include/nvshmemrs.h`, written by cbindgen with the settings in `capi/cbindgen.toml`.
 
 use super::hash::api_hash;
-use crate::model::{Api, Enum, sources};
+use crate::model::{Api, Enum, Function, sources};
 use anyhow::{Context, Result, ensure};
 use std::path::Path;
 
@@ -45,8 +45,34 @@ pub fn emit(api: &Api, root: &Path) -> Result<String> {
             "cbindgen left `{}` out, or wrote it twice",
             function.name
         );
+        text = with_commands(&text, function)?;
     }
     Ok(text)
+}
+
+/// Writes a function's documentation in the manner of Doxygen, in place of the lines that cbindgen took over.
+fn with_commands(text: &str, function: &Function) -> Result<String> {
+    let call = format!("{}(", function.name);
+    let at = text.find(&call).context("a function that is not there")?;
+    let end = text[..at].rfind('\n').context("a header of one line")? + 1;
+    let mut start = end;
+    while let Some(line) = text[..start - 1].rfind('\n').map(|before| before + 1)
+        && text[line..start].starts_with("///")
+    {
+        start = line;
+    }
+    ensure!(
+        start < end,
+        "cbindgen writes no docs of `{}`",
+        function.name
+    );
+    let line = |line: String| match line.as_str() {
+        "" => "///\n".to_string(),
+        line => format!("/// {line}\n"),
+    };
+    let docs = super::doxygen(function, "`NVSHMEMRS_SUCCESS`", 104)?;
+    let docs: String = docs.into_iter().map(line).collect();
+    Ok(format!("{}{docs}{}", &text[..start], &text[end..]))
 }
 
 /// Declares something unless the header for kernels, which may be included first, has done so. It goes from `start` to the `end` after it;

@@ -49,7 +49,8 @@ pub fn emit(api: &Api) -> Result<String> {
             }
         })
         .collect();
-    let functions: Vec<_> = api.functions.iter().map(function).collect();
+    let functions = api.functions.iter().map(function);
+    let functions = functions.collect::<Result<Vec<_>>>()?;
     super::render(
         include_str!("../../templates/julia.jl.jinja"),
         context! {
@@ -60,7 +61,7 @@ pub fn emit(api: &Api) -> Result<String> {
     )
 }
 
-fn function(item: &Function) -> minijinja::Value {
+fn function(item: &Function) -> Result<minijinja::Value> {
     let names: Vec<_> = item.args.iter().map(|arg| variable(&arg.name)).collect();
     let types: Vec<_> = item
         .args
@@ -77,14 +78,14 @@ fn function(item: &Function) -> minijinja::Value {
         "ccall(pointer_{}[], {result}, {types}{values})",
         item.short()
     );
-    context! {
+    Ok(context! {
         name => item.name,
         pointer => format!("pointer_{}", item.short()),
         c => super::wrap_code(&item.c(), 92),
         names => names.join(", "),
-        docs => docs(&item.docs, 92),
+        docs => sections(item)?,
         call => super::wrap_code(&call, 92),
-    }
+    })
 }
 
 /// An argument's name, or if that is a word of the language another one.
@@ -97,6 +98,21 @@ fn variable(name: &str) -> String {
     } else {
         name.into()
     }
+}
+
+/// A function's documentation, with the sections of a docstring.
+fn sections(item: &Function) -> Result<Vec<String>> {
+    let parts = item.parts()?;
+    let mut lines = parts.text();
+    for (heading, text) in [
+        ("# Returns", parts.result("`Status.SUCCESS`")),
+        ("# Standard", Some(parts.standard)),
+    ] {
+        if let Some(text) = text {
+            lines.extend(["", heading, "", &text].map(String::from));
+        }
+    }
+    Ok(docs(&lines, 92))
 }
 
 /// Doc text for a docstring: in the literal `$`, `"` and `\` mean something, in Markdown `_` does outside backticks.

@@ -12,6 +12,7 @@ pub mod julia;
 pub mod python;
 pub mod typed;
 
+use crate::model::Function;
 use anyhow::Context;
 use minijinja::{Environment, UndefinedBehavior};
 use serde::Serialize;
@@ -55,6 +56,25 @@ pub(crate) fn wrap(docs: &[String], width: usize) -> Vec<String> {
         .flat_map(|text| textwrap::wrap(text, &options))
         .map(|line| line.into_owned())
         .collect()
+}
+
+/// A function's documentation in the manner of Doxygen.
+pub(crate) fn doxygen(
+    function: &Function,
+    success: &str,
+    width: usize,
+) -> anyhow::Result<Vec<String>> {
+    let parts = function.parts()?;
+    let mut lines = wrap(&parts.text(), width);
+    lines.push(String::new());
+    let result = parts.result(success).map(|text| format!("@return {text}"));
+    for command in result
+        .into_iter()
+        .chain([format!("@see {}", parts.standard)])
+    {
+        lines.extend(wrap(&[command], width));
+    }
+    Ok(lines)
 }
 
 /// Code wrapped to about `width` columns, after commas only, the lines after the first indented.

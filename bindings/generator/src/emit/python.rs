@@ -42,7 +42,8 @@ pub fn emit(api: &Api) -> Result<String> {
             context! { name => camel(&item.name), docs => super::wrap(&item.docs, 96), types => types.join(", ") }
         })
         .collect();
-    let functions: Vec<_> = api.functions.iter().map(function).collect();
+    let functions = api.functions.iter().map(function);
+    let functions = functions.collect::<Result<Vec<_>>>()?;
     super::render(
         include_str!("../../templates/python.py.jinja"),
         context! {
@@ -84,7 +85,7 @@ fn imports(api: &Api) -> BTreeSet<&'static str> {
     names
 }
 
-fn function(item: &Function) -> minijinja::Value {
+fn function(item: &Function) -> Result<minijinja::Value> {
     let types: Vec<_> = item
         .args
         .iter()
@@ -96,13 +97,21 @@ fn function(item: &Function) -> minijinja::Value {
         many => format!("({})", many.join(", ")),
     };
     let names: Vec<_> = item.args.iter().map(|arg| arg.name.as_str()).collect();
-    context! {
+    let parts = item.parts()?;
+    let mut docs = super::wrap(&parts.text(), 96);
+    let result = parts.result("SUCCESS").map(|text| ("Returns:", text));
+    for (heading, text) in result.into_iter().chain([("Standard:", parts.standard)]) {
+        docs.extend([String::new(), heading.into()]);
+        let lines = super::wrap(&[text], 92).into_iter();
+        docs.extend(lines.map(|line| format!("    {line}")));
+    }
+    Ok(context! {
         name => item.name,
         names => names.join(", "),
         types => super::wrap_code(&types, 90),
         result => type_name(&item.result, false),
-        docs => super::wrap(&item.docs, 96),
-    }
+        docs,
+    })
 }
 
 /// Addresses are `c_void_p`, so that plain ints pass quickly; outputs and structs are typed pointers, so that

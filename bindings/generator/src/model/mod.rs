@@ -4,9 +4,11 @@
 //! naming the place, on whatever would make a binding wrong: a type that has no C counterpart, an enum value
 //! that is not written out, a function without the panic barrier or whose docs do not say who must call it.
 
+mod parts;
 mod source;
 
 pub use crate::table::types::Scalar;
+pub use parts::Parts;
 use serde::Serialize;
 pub use source::sources;
 
@@ -196,6 +198,12 @@ impl Function {
     /// a rule of the ABI.
     pub fn returns_status(&self) -> bool {
         self.result == Type::Scalar(Scalar::I32) && self.one_of.is_none()
+    }
+
+    /// Its documentation, taken apart. An error if a part is missing.
+    pub fn parts(&self) -> anyhow::Result<Parts> {
+        use anyhow::Context;
+        Parts::of(&self.docs, self.returns_status()).with_context(|| self.name.clone())
     }
 }
 

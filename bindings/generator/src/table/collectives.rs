@@ -42,6 +42,7 @@ fn reducing(name: &str, operations: &[(&str, List)], does: &str, standard: Stand
     };
     Row {
         terms: ", same `count`, `dtype`, `op` and symmetric addresses",
+        completes: "Returns when `dest` is written here and `source` may be reused.",
         demands: "`dtype` is one of `nvshmemrs_dtype`, `op` one of `nvshmemrs_op`.".into(),
         errors: "Errors: as `nvshmemrs_reduce`.",
         typed: operations.iter().map(typed).collect(),
@@ -79,7 +80,7 @@ pub(super) fn family() -> Family {
             ..moving("broadcast", &[MOVE, &[plain("root", "i32")]].concat(), ", same `bytes`, `root` and symmetric addresses",
                 "Copies `bytes` bytes from `source` on the member with team number `root` to `dest` on every member, the root \
                  included. `source` may equal `dest`; they must not overlap otherwise.",
-                shmem("9.9.5", "shmem_broadcastmem"))
+                shmem("9.9.7", "shmem_broadcastmem"))
         },
         Row {
             errors: "Errors, on every member, and nothing is written: MISMATCH, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE, \
@@ -94,15 +95,15 @@ pub(super) fn family() -> Family {
             "Puts together `bytes` bytes of `source` of every member, in team order, in `dest` on every member, which has \
              room for `n_pes * bytes`. In place: `source` is the member's own part, `dest + my_pe * bytes`; otherwise they \
              must not overlap.",
-            shmem("9.9.6", "shmem_fcollectmem")),
+            shmem("9.9.8", "shmem_fcollectmem")),
         moving("collect", MOVE, ", same symmetric address `dest`",
             "Puts together what every member brings, `bytes` bytes that may differ between members, in team order, in `dest` \
              on every member, which has room for the sum. `source` and `dest` must not overlap.",
-            shmem("9.9.6", "shmem_collectmem")),
+            shmem("9.9.8", "shmem_collectmem")),
         moving("alltoall", MOVE, SAME_BYTES,
             "Sends part j of `source`, `bytes` bytes, to member j, where it becomes part i of `dest`, i being the sender's \
              number. Both have one part per member. `source` may equal `dest`; they must not overlap otherwise.",
-            shmem("9.9.7", "shmem_alltoallmem")),
+            shmem("9.9.5", "shmem_alltoallmem")),
         Row {
             errors: "Errors: as `nvshmemrs_broadcast`; INVALID_VALUE.",
             ..moving("alltoalls", &[&[TEAM, DEST, SOURCE], &strides[..], &[COUNT]].concat(),
@@ -110,7 +111,7 @@ pub(super) fn family() -> Family {
                 "As `nvshmemrs_alltoall` for parts of `count` elements of `element_bytes` bytes that lie `dest_stride` and \
                  `source_stride` elements apart, each at least 1. Elements in between stay as they are. `source` and `dest` \
                  must not overlap.",
-                shmem("9.9.8", "shmem_alltoallsmem"))
+                shmem("9.9.6", "shmem_alltoallsmem"))
         },
         reducing("reducescatter", &OPERATIONS,
             "As `nvshmemrs_reduce`, but member i keeps only part i of the result, `count` elements, in `dest`. `source` has \

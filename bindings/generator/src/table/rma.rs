@@ -33,17 +33,17 @@ pub(super) fn contiguous() -> Family {
             demands: "`source` and `dest` may overlap on the same PE.".into(),
             ..one_sided("put", &[DEST, source("handle::source(rt, source, bytes)?"), BYTES, PE],
                 "Copies `bytes` bytes from local memory at `source` to the symmetric address `dest` on PE `pe`.",
-                shmem("9.5.1", "shmem_putmem"))
+                shmem("9.6.1", "shmem_putmem"))
         },
         Row {
             completes: GET,
             ..one_sided("get", &[dest("handle::dest(rt, dest, bytes)?"), SOURCE, BYTES, PE],
                 "Copies `bytes` bytes from the symmetric address `source` on PE `pe` to local memory at `dest`.",
-                shmem("9.5.4", "shmem_getmem"))
+                shmem("9.6.1", "shmem_getmem"))
         },
         one_sided("put_nbi", &[DEST, source("handle::source_until_quiet(rt, source, bytes)?"), BYTES, PE],
             "As `nvshmemrs_put`, but `source` may be reused only after `nvshmemrs_quiet`.",
-            shmem("9.6.1", "shmem_putmem_nbi")),
+            shmem("9.6.2", "shmem_putmem_nbi")),
         one_sided("get_nbi", &[dest("handle::dest_until_quiet(rt, dest, bytes)?"), SOURCE, BYTES, PE],
             "As `nvshmemrs_get`, but the data is in `dest` only after `nvshmemrs_quiet`.",
             shmem("9.6.2", "shmem_getmem_nbi")),
@@ -69,7 +69,7 @@ fn elements(of: Scalar) -> [Row; 2] {
         errors: VALUES,
         ..one_sided("p", &[element, plain("value", "{T}"), PE],
             &format!("Writes one {bits}-bit element to the symmetric address `dest` on PE `pe`, in one access."),
-            shmem("9.5.2", "shmem_p"))
+            shmem("9.6.1", "shmem_p"))
     };
     let element = source("rt.element::<{T}>(\"source\", handle::addr(source))?");
     let g = Row {
@@ -77,7 +77,7 @@ fn elements(of: Scalar) -> [Row; 2] {
         errors: "Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.",
         ..one_sided("g", &[element, PE, output("value", "*mut {T}")],
             &format!("Reads one {bits}-bit element from the symmetric address `source` on PE `pe`, in one access."),
-            shmem("9.5.5", "shmem_g"))
+            shmem("9.6.1", "shmem_g"))
     };
     [sized(p), sized(g)]
 }
@@ -115,7 +115,7 @@ pub(super) fn strided() -> Family {
                 "Copies `count` elements of `element_bytes` bytes from local memory at `source`, `source_stride` elements \
                  apart, to the symmetric address `dest` on PE `pe`, `dest_stride` elements apart. Elements in between stay \
                  as they are. Strides may be negative; those of `dest` must keep its elements apart.",
-                shmem("9.5.3", "shmem_iput"))
+                shmem("9.6.1", "shmem_iput"))
         }),
         elements(Row {
             completes: GET,
@@ -124,7 +124,7 @@ pub(super) fn strided() -> Family {
                 "Copies `count` elements of `element_bytes` bytes from the symmetric address `source` on PE `pe`, \
                  `source_stride` elements apart, to local memory at `dest`, `dest_stride` elements apart. Elements in \
                  between stay as they are. Strides may be negative; those of `dest` must keep its elements apart.",
-                shmem("9.5.6", "shmem_iget"))
+                shmem("9.6.1", "shmem_iget"))
         }),
         blocks(Row {
             completes: "Completion as `nvshmemrs_iput`.",

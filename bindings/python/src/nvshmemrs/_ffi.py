@@ -388,9 +388,14 @@ _FUNCTIONS = (
     unsigned integers.
 
     One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns
-    when the stream has run it. It is complete on return. `source` must be aligned to 4. OpenSHMEM
-    1.5 section 9.7.1 (`shmem_atomic_fetch`).
-    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    when the stream has run it. It is complete on return. `source` must be aligned to 4.
+
+    Returns:
+        SUCCESS, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is
+        written.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch`).
     """,
     ),
     (
@@ -403,9 +408,14 @@ _FUNCTIONS = (
     unsigned integers.
 
     One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns
-    when the stream has run it. It is complete on return. `source` must be aligned to 8. OpenSHMEM
-    1.5 section 9.7.1 (`shmem_atomic_fetch`).
-    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    when the stream has run it. It is complete on return. `source` must be aligned to 8.
+
+    Returns:
+        SUCCESS, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is
+        written.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch`).
     """,
     ),
     (
@@ -417,9 +427,14 @@ _FUNCTIONS = (
     Reads the `float` at the symmetric address `source` on PE `pe`.
 
     One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns
-    when the stream has run it. It is complete on return. `source` must be aligned to 4. OpenSHMEM
-    1.5 section 9.7.1 (`shmem_atomic_fetch`).
-    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    when the stream has run it. It is complete on return. `source` must be aligned to 4.
+
+    Returns:
+        SUCCESS, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is
+        written.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch`).
     """,
     ),
     (
@@ -431,9 +446,14 @@ _FUNCTIONS = (
     Reads the `double` at the symmetric address `source` on PE `pe`.
 
     One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns
-    when the stream has run it. It is complete on return. `source` must be aligned to 8. OpenSHMEM
-    1.5 section 9.7.1 (`shmem_atomic_fetch`).
-    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    when the stream has run it. It is complete on return. `source` must be aligned to 8.
+
+    Returns:
+        SUCCESS, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is
+        written.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch`).
     """,
     ),
     (
@@ -446,9 +466,14 @@ _FUNCTIONS = (
     signed and unsigned integers.
 
     One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
-    It is complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1
-    (`shmem_atomic_set`).
-    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    It is complete on return. `dest` must be aligned to 4.
+
+    Returns:
+        SUCCESS, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is
+        written.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_set`).
     """,
     ),
     (
@@ -461,9 +486,14 @@ _FUNCTIONS = (
     signed and unsigned integers.
 
     One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
-    It is complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1
-    (`shmem_atomic_set`).
-    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    It is complete on return. `dest` must be aligned to 8.
+
+    Returns:
+        SUCCESS, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is
+        written.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_set`).
     """,
     ),
     (
@@ -475,9 +505,14 @@ _FUNCTIONS = (
     Stores `value` in the `float` at the symmetric address `dest` on PE `pe`.
 
     One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
-    It is complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1
-    (`shmem_atomic_set`).
-    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    It is complete on return. `dest` must be aligned to 4.
+
+    Returns:
+        SUCCESS, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is
+        written.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_set`).
     """,
     ),
     (
@@ -489,9 +524,14 @@ _FUNCTIONS = (
     Stores `value` in the `double` at the symmetric address `dest` on PE `pe`.
 
     One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
-    It is complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1
-    (`shmem_atomic_set`).
-    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    It is complete on return. `dest` must be aligned to 8.
+
+    Returns:
+        SUCCESS, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is
+        written.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_set`).
     """,
     ),
     (
@@ -504,9 +544,14 @@ _FUNCTIONS = (
     old value. It serves signed and unsigned integers.
 
     One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns
-    when the stream has run it. It is complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5
-    section 9.7.1 (`shmem_atomic_swap`).
-    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    when the stream has run it. It is complete on return. `dest` must be aligned to 4.
+
+    Returns:
+        SUCCESS, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is
+        written.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_swap`).
     """,
     ),
     (
@@ -519,9 +564,14 @@ _FUNCTIONS = (
     old value. It serves signed and unsigned integers.
 
     One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns
-    when the stream has run it. It is complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5
-    section 9.7.1 (`shmem_atomic_swap`).
-    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    when the stream has run it. It is complete on return. `dest` must be aligned to 8.
+
+    Returns:
+        SUCCESS, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is
+        written.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_swap`).
     """,
     ),
     (
@@ -534,9 +584,14 @@ _FUNCTIONS = (
     value.
 
     One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns
-    when the stream has run it. It is complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5
-    section 9.7.1 (`shmem_atomic_swap`).
-    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    when the stream has run it. It is complete on return. `dest` must be aligned to 4.
+
+    Returns:
+        SUCCESS, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is
+        written.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_swap`).
     """,
     ),
     (
@@ -549,9 +604,14 @@ _FUNCTIONS = (
     value.
 
     One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns
-    when the stream has run it. It is complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5
-    section 9.7.1 (`shmem_atomic_swap`).
-    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    when the stream has run it. It is complete on return. `dest` must be aligned to 8.
+
+    Returns:
+        SUCCESS, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is
+        written.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_swap`).
     """,
     ),
     (
@@ -564,9 +624,14 @@ _FUNCTIONS = (
     `cond`, and gives the old value. It serves signed and unsigned integers.
 
     One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns
-    when the stream has run it. It is complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5
-    section 9.7.1 (`shmem_atomic_compare_swap`).
-    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    when the stream has run it. It is complete on return. `dest` must be aligned to 4.
+
+    Returns:
+        SUCCESS, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is
+        written.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_compare_swap`).
     """,
     ),
     (
@@ -579,9 +644,14 @@ _FUNCTIONS = (
     `cond`, and gives the old value. It serves signed and unsigned integers.
 
     One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns
-    when the stream has run it. It is complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5
-    section 9.7.1 (`shmem_atomic_compare_swap`).
-    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    when the stream has run it. It is complete on return. `dest` must be aligned to 8.
+
+    Returns:
+        SUCCESS, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is
+        written.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_compare_swap`).
     """,
     ),
     (
@@ -594,9 +664,14 @@ _FUNCTIONS = (
     serves signed and unsigned integers.
 
     One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
-    It is complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1
-    (`shmem_atomic_inc`).
-    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    It is complete on return. `dest` must be aligned to 4.
+
+    Returns:
+        SUCCESS, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is
+        written.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_inc`).
     """,
     ),
     (
@@ -609,9 +684,14 @@ _FUNCTIONS = (
     serves signed and unsigned integers.
 
     One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
-    It is complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1
-    (`shmem_atomic_inc`).
-    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    It is complete on return. `dest` must be aligned to 8.
+
+    Returns:
+        SUCCESS, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is
+        written.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_inc`).
     """,
     ),
     (
@@ -624,9 +704,14 @@ _FUNCTIONS = (
     value. It wraps around, so it serves signed and unsigned integers.
 
     One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns
-    when the stream has run it. It is complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5
-    section 9.7.1 (`shmem_atomic_fetch_inc`).
-    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    when the stream has run it. It is complete on return. `dest` must be aligned to 4.
+
+    Returns:
+        SUCCESS, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is
+        written.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_inc`).
     """,
     ),
     (
@@ -639,9 +724,14 @@ _FUNCTIONS = (
     value. It wraps around, so it serves signed and unsigned integers.
 
     One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns
-    when the stream has run it. It is complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5
-    section 9.7.1 (`shmem_atomic_fetch_inc`).
-    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    when the stream has run it. It is complete on return. `dest` must be aligned to 8.
+
+    Returns:
+        SUCCESS, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is
+        written.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_inc`).
     """,
     ),
     (
@@ -654,9 +744,14 @@ _FUNCTIONS = (
     so it serves signed and unsigned integers.
 
     One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
-    It is complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1
-    (`shmem_atomic_add`).
-    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    It is complete on return. `dest` must be aligned to 4.
+
+    Returns:
+        SUCCESS, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is
+        written.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_add`).
     """,
     ),
     (
@@ -669,9 +764,14 @@ _FUNCTIONS = (
     so it serves signed and unsigned integers.
 
     One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
-    It is complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1
-    (`shmem_atomic_add`).
-    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    It is complete on return. `dest` must be aligned to 8.
+
+    Returns:
+        SUCCESS, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is
+        written.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_add`).
     """,
     ),
     (
@@ -684,8 +784,14 @@ _FUNCTIONS = (
     of several PEs, and so the rounding of their sum, is not fixed.
 
     One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
-    It is complete on return. `dest` must be aligned to 4. NVSHMEM `nvshmemx_float_atomic_add`.
-    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    It is complete on return. `dest` must be aligned to 4.
+
+    Returns:
+        SUCCESS, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is
+        written.
+
+    Standard:
+        NVSHMEM `nvshmemx_float_atomic_add`.
     """,
     ),
     (
@@ -698,8 +804,14 @@ _FUNCTIONS = (
     of several PEs, and so the rounding of their sum, is not fixed.
 
     One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
-    It is complete on return. `dest` must be aligned to 8. NVSHMEM `nvshmemx_double_atomic_add`.
-    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    It is complete on return. `dest` must be aligned to 8.
+
+    Returns:
+        SUCCESS, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is
+        written.
+
+    Standard:
+        NVSHMEM `nvshmemx_double_atomic_add`.
     """,
     ),
     (
@@ -712,9 +824,14 @@ _FUNCTIONS = (
     value. It wraps around, so it serves signed and unsigned integers.
 
     One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns
-    when the stream has run it. It is complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5
-    section 9.7.1 (`shmem_atomic_fetch_add`).
-    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    when the stream has run it. It is complete on return. `dest` must be aligned to 4.
+
+    Returns:
+        SUCCESS, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is
+        written.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_add`).
     """,
     ),
     (
@@ -727,9 +844,14 @@ _FUNCTIONS = (
     value. It wraps around, so it serves signed and unsigned integers.
 
     One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns
-    when the stream has run it. It is complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5
-    section 9.7.1 (`shmem_atomic_fetch_add`).
-    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    when the stream has run it. It is complete on return. `dest` must be aligned to 8.
+
+    Returns:
+        SUCCESS, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is
+        written.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_add`).
     """,
     ),
     (
@@ -742,9 +864,14 @@ _FUNCTIONS = (
     The order of additions of several PEs, and so the rounding of their sum, is not fixed.
 
     One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns
-    when the stream has run it. It is complete on return. `dest` must be aligned to 4. NVSHMEM
-    `nvshmemx_float_atomic_fetch_add`.
-    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    when the stream has run it. It is complete on return. `dest` must be aligned to 4.
+
+    Returns:
+        SUCCESS, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is
+        written.
+
+    Standard:
+        NVSHMEM `nvshmemx_float_atomic_fetch_add`.
     """,
     ),
     (
@@ -757,9 +884,14 @@ _FUNCTIONS = (
     value. The order of additions of several PEs, and so the rounding of their sum, is not fixed.
 
     One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns
-    when the stream has run it. It is complete on return. `dest` must be aligned to 8. NVSHMEM
-    `nvshmemx_double_atomic_fetch_add`.
-    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    when the stream has run it. It is complete on return. `dest` must be aligned to 8.
+
+    Returns:
+        SUCCESS, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is
+        written.
+
+    Standard:
+        NVSHMEM `nvshmemx_double_atomic_fetch_add`.
     """,
     ),
     (
@@ -772,9 +904,14 @@ _FUNCTIONS = (
     `value`. It serves signed and unsigned integers.
 
     One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
-    It is complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1
-    (`shmem_atomic_and`).
-    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    It is complete on return. `dest` must be aligned to 4.
+
+    Returns:
+        SUCCESS, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is
+        written.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_and`).
     """,
     ),
     (
@@ -787,9 +924,14 @@ _FUNCTIONS = (
     `value`. It serves signed and unsigned integers.
 
     One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
-    It is complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1
-    (`shmem_atomic_and`).
-    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    It is complete on return. `dest` must be aligned to 8.
+
+    Returns:
+        SUCCESS, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is
+        written.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_and`).
     """,
     ),
     (
@@ -802,9 +944,14 @@ _FUNCTIONS = (
     `value`, and gives the old value. It serves signed and unsigned integers.
 
     One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns
-    when the stream has run it. It is complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5
-    section 9.7.1 (`shmem_atomic_fetch_and`).
-    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    when the stream has run it. It is complete on return. `dest` must be aligned to 4.
+
+    Returns:
+        SUCCESS, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is
+        written.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_and`).
     """,
     ),
     (
@@ -817,9 +964,14 @@ _FUNCTIONS = (
     `value`, and gives the old value. It serves signed and unsigned integers.
 
     One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns
-    when the stream has run it. It is complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5
-    section 9.7.1 (`shmem_atomic_fetch_and`).
-    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    when the stream has run it. It is complete on return. `dest` must be aligned to 8.
+
+    Returns:
+        SUCCESS, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is
+        written.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_and`).
     """,
     ),
     (
@@ -832,9 +984,14 @@ _FUNCTIONS = (
     `value`. It serves signed and unsigned integers.
 
     One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
-    It is complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1
-    (`shmem_atomic_or`).
-    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    It is complete on return. `dest` must be aligned to 4.
+
+    Returns:
+        SUCCESS, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is
+        written.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_or`).
     """,
     ),
     (
@@ -847,9 +1004,14 @@ _FUNCTIONS = (
     `value`. It serves signed and unsigned integers.
 
     One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
-    It is complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1
-    (`shmem_atomic_or`).
-    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    It is complete on return. `dest` must be aligned to 8.
+
+    Returns:
+        SUCCESS, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is
+        written.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_or`).
     """,
     ),
     (
@@ -862,9 +1024,14 @@ _FUNCTIONS = (
     `value`, and gives the old value. It serves signed and unsigned integers.
 
     One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns
-    when the stream has run it. It is complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5
-    section 9.7.1 (`shmem_atomic_fetch_or`).
-    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    when the stream has run it. It is complete on return. `dest` must be aligned to 4.
+
+    Returns:
+        SUCCESS, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is
+        written.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_or`).
     """,
     ),
     (
@@ -877,9 +1044,14 @@ _FUNCTIONS = (
     `value`, and gives the old value. It serves signed and unsigned integers.
 
     One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns
-    when the stream has run it. It is complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5
-    section 9.7.1 (`shmem_atomic_fetch_or`).
-    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    when the stream has run it. It is complete on return. `dest` must be aligned to 8.
+
+    Returns:
+        SUCCESS, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is
+        written.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_or`).
     """,
     ),
     (
@@ -892,9 +1064,14 @@ _FUNCTIONS = (
     or with `value`. It serves signed and unsigned integers.
 
     One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
-    It is complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.1
-    (`shmem_atomic_xor`).
-    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    It is complete on return. `dest` must be aligned to 4.
+
+    Returns:
+        SUCCESS, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is
+        written.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_xor`).
     """,
     ),
     (
@@ -907,9 +1084,14 @@ _FUNCTIONS = (
     or with `value`. It serves signed and unsigned integers.
 
     One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
-    It is complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.1
-    (`shmem_atomic_xor`).
-    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    It is complete on return. `dest` must be aligned to 8.
+
+    Returns:
+        SUCCESS, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is
+        written.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_xor`).
     """,
     ),
     (
@@ -922,9 +1104,14 @@ _FUNCTIONS = (
     or with `value`, and gives the old value. It serves signed and unsigned integers.
 
     One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns
-    when the stream has run it. It is complete on return. `dest` must be aligned to 4. OpenSHMEM 1.5
-    section 9.7.1 (`shmem_atomic_fetch_xor`).
-    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    when the stream has run it. It is complete on return. `dest` must be aligned to 4.
+
+    Returns:
+        SUCCESS, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is
+        written.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_xor`).
     """,
     ),
     (
@@ -937,9 +1124,14 @@ _FUNCTIONS = (
     or with `value`, and gives the old value. It serves signed and unsigned integers.
 
     One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns
-    when the stream has run it. It is complete on return. `dest` must be aligned to 8. OpenSHMEM 1.5
-    section 9.7.1 (`shmem_atomic_fetch_xor`).
-    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    when the stream has run it. It is complete on return. `dest` must be aligned to 8.
+
+    Returns:
+        SUCCESS, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is
+        written.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_xor`).
     """,
     ),
     (
@@ -952,9 +1144,14 @@ _FUNCTIONS = (
     `nvshmemrs_quiet`.
 
     One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
-    It is complete after `nvshmemrs_quiet`. `source` must be aligned to 4. OpenSHMEM 1.5 section
-    9.7.2 (`shmem_atomic_fetch_nbi`).
-    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    It is complete after `nvshmemrs_quiet`. `source` must be aligned to 4.
+
+    Returns:
+        SUCCESS, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is
+        written.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_nbi`).
     """,
     ),
     (
@@ -967,9 +1164,14 @@ _FUNCTIONS = (
     `nvshmemrs_quiet`.
 
     One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
-    It is complete after `nvshmemrs_quiet`. `source` must be aligned to 8. OpenSHMEM 1.5 section
-    9.7.2 (`shmem_atomic_fetch_nbi`).
-    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    It is complete after `nvshmemrs_quiet`. `source` must be aligned to 8.
+
+    Returns:
+        SUCCESS, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is
+        written.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_nbi`).
     """,
     ),
     (
@@ -982,9 +1184,14 @@ _FUNCTIONS = (
     `nvshmemrs_quiet`.
 
     One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
-    It is complete after `nvshmemrs_quiet`. `source` must be aligned to 4. OpenSHMEM 1.5 section
-    9.7.2 (`shmem_atomic_fetch_nbi`).
-    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    It is complete after `nvshmemrs_quiet`. `source` must be aligned to 4.
+
+    Returns:
+        SUCCESS, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is
+        written.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_nbi`).
     """,
     ),
     (
@@ -997,9 +1204,14 @@ _FUNCTIONS = (
     `nvshmemrs_quiet`.
 
     One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
-    It is complete after `nvshmemrs_quiet`. `source` must be aligned to 8. OpenSHMEM 1.5 section
-    9.7.2 (`shmem_atomic_fetch_nbi`).
-    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    It is complete after `nvshmemrs_quiet`. `source` must be aligned to 8.
+
+    Returns:
+        SUCCESS, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is
+        written.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_nbi`).
     """,
     ),
     (
@@ -1012,9 +1224,14 @@ _FUNCTIONS = (
     `nvshmemrs_quiet`.
 
     One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
-    It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
-    (`shmem_atomic_swap_nbi`).
-    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 4.
+
+    Returns:
+        SUCCESS, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is
+        written.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_swap_nbi`).
     """,
     ),
     (
@@ -1027,9 +1244,14 @@ _FUNCTIONS = (
     `nvshmemrs_quiet`.
 
     One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
-    It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
-    (`shmem_atomic_swap_nbi`).
-    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 8.
+
+    Returns:
+        SUCCESS, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is
+        written.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_swap_nbi`).
     """,
     ),
     (
@@ -1042,9 +1264,14 @@ _FUNCTIONS = (
     `nvshmemrs_quiet`.
 
     One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
-    It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
-    (`shmem_atomic_swap_nbi`).
-    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 4.
+
+    Returns:
+        SUCCESS, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is
+        written.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_swap_nbi`).
     """,
     ),
     (
@@ -1057,9 +1284,14 @@ _FUNCTIONS = (
     `nvshmemrs_quiet`.
 
     One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
-    It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
-    (`shmem_atomic_swap_nbi`).
-    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 8.
+
+    Returns:
+        SUCCESS, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is
+        written.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_swap_nbi`).
     """,
     ),
     (
@@ -1072,9 +1304,14 @@ _FUNCTIONS = (
     `nvshmemrs_quiet`.
 
     One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
-    It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
-    (`shmem_atomic_compare_swap_nbi`).
-    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 4.
+
+    Returns:
+        SUCCESS, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is
+        written.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_compare_swap_nbi`).
     """,
     ),
     (
@@ -1087,9 +1324,14 @@ _FUNCTIONS = (
     `nvshmemrs_quiet`.
 
     One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
-    It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
-    (`shmem_atomic_compare_swap_nbi`).
-    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 8.
+
+    Returns:
+        SUCCESS, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is
+        written.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_compare_swap_nbi`).
     """,
     ),
     (
@@ -1102,9 +1344,14 @@ _FUNCTIONS = (
     `nvshmemrs_quiet`.
 
     One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
-    It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
-    (`shmem_atomic_fetch_inc_nbi`).
-    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 4.
+
+    Returns:
+        SUCCESS, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is
+        written.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_inc_nbi`).
     """,
     ),
     (
@@ -1117,9 +1364,14 @@ _FUNCTIONS = (
     `nvshmemrs_quiet`.
 
     One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
-    It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
-    (`shmem_atomic_fetch_inc_nbi`).
-    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 8.
+
+    Returns:
+        SUCCESS, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is
+        written.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_inc_nbi`).
     """,
     ),
     (
@@ -1132,9 +1384,14 @@ _FUNCTIONS = (
     `nvshmemrs_quiet`.
 
     One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
-    It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
-    (`shmem_atomic_fetch_add_nbi`).
-    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 4.
+
+    Returns:
+        SUCCESS, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is
+        written.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_add_nbi`).
     """,
     ),
     (
@@ -1147,9 +1404,14 @@ _FUNCTIONS = (
     `nvshmemrs_quiet`.
 
     One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
-    It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
-    (`shmem_atomic_fetch_add_nbi`).
-    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 8.
+
+    Returns:
+        SUCCESS, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is
+        written.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_add_nbi`).
     """,
     ),
     (
@@ -1162,9 +1424,14 @@ _FUNCTIONS = (
     after `nvshmemrs_quiet`.
 
     One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
-    It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 4. NVSHMEM
-    `nvshmemx_float_atomic_fetch_add`.
-    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 4.
+
+    Returns:
+        SUCCESS, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is
+        written.
+
+    Standard:
+        NVSHMEM `nvshmemx_float_atomic_fetch_add`.
     """,
     ),
     (
@@ -1177,9 +1444,14 @@ _FUNCTIONS = (
     after `nvshmemrs_quiet`.
 
     One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
-    It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 8. NVSHMEM
-    `nvshmemx_double_atomic_fetch_add`.
-    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 8.
+
+    Returns:
+        SUCCESS, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is
+        written.
+
+    Standard:
+        NVSHMEM `nvshmemx_double_atomic_fetch_add`.
     """,
     ),
     (
@@ -1192,9 +1464,14 @@ _FUNCTIONS = (
     `nvshmemrs_quiet`.
 
     One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
-    It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
-    (`shmem_atomic_fetch_and_nbi`).
-    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 4.
+
+    Returns:
+        SUCCESS, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is
+        written.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_and_nbi`).
     """,
     ),
     (
@@ -1207,9 +1484,14 @@ _FUNCTIONS = (
     `nvshmemrs_quiet`.
 
     One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
-    It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
-    (`shmem_atomic_fetch_and_nbi`).
-    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 8.
+
+    Returns:
+        SUCCESS, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is
+        written.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_and_nbi`).
     """,
     ),
     (
@@ -1222,9 +1504,14 @@ _FUNCTIONS = (
     `nvshmemrs_quiet`.
 
     One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
-    It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
-    (`shmem_atomic_fetch_or_nbi`).
-    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 4.
+
+    Returns:
+        SUCCESS, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is
+        written.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_or_nbi`).
     """,
     ),
     (
@@ -1237,9 +1524,14 @@ _FUNCTIONS = (
     `nvshmemrs_quiet`.
 
     One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
-    It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
-    (`shmem_atomic_fetch_or_nbi`).
-    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 8.
+
+    Returns:
+        SUCCESS, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is
+        written.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_or_nbi`).
     """,
     ),
     (
@@ -1252,9 +1544,14 @@ _FUNCTIONS = (
     `nvshmemrs_quiet`.
 
     One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
-    It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
-    (`shmem_atomic_fetch_xor_nbi`).
-    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 4.
+
+    Returns:
+        SUCCESS, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is
+        written.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_xor_nbi`).
     """,
     ),
     (
@@ -1267,9 +1564,14 @@ _FUNCTIONS = (
     `nvshmemrs_quiet`.
 
     One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
-    It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
-    (`shmem_atomic_fetch_xor_nbi`).
-    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 8.
+
+    Returns:
+        SUCCESS, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is
+        written.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_xor_nbi`).
     """,
     ),
     (
@@ -1281,10 +1583,14 @@ _FUNCTIONS = (
     Waits until every member of `team` has arrived, and completes all operations that the members
     issued before: they are visible to every member.
 
-    Collective over `team`; may be queued on a stream. OpenSHMEM 1.5 section 9.9.1 (`shmem_barrier`,
-    `shmem_barrier_all`).
-    Errors: BAD_HANDLE, PE_DIED, TIMEOUT, INTERRUPTED, MISMATCH when a member is in another
-    collective.
+    Collective over `team`; may be queued on a stream.
+
+    Returns:
+        SUCCESS, or an error: BAD_HANDLE, PE_DIED, TIMEOUT, INTERRUPTED, MISMATCH when a member is
+        in another collective.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.9.1 (`shmem_barrier`, `shmem_barrier_all`).
     """,
     ),
     (
@@ -1295,9 +1601,13 @@ _FUNCTIONS = (
 
     Waits until every member of `team` has arrived. Non-blocking operations are not completed by it.
 
-    Collective over `team`; may be queued on a stream. OpenSHMEM 1.5 section 9.9.3
-    (`shmem_team_sync`, `shmem_sync_all`).
-    Errors: as `nvshmemrs_barrier`.
+    Collective over `team`; may be queued on a stream.
+
+    Returns:
+        SUCCESS, or an error: as `nvshmemrs_barrier`.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.9.3 (`shmem_team_sync`, `shmem_sync_all`).
     """,
     ),
     (
@@ -1310,10 +1620,14 @@ _FUNCTIONS = (
     member, the root included. `source` may equal `dest`; they must not overlap otherwise.
 
     Collective over `team`, same `bytes`, `root` and symmetric addresses; may be queued on a stream.
-    Returns when `dest` is written here and `source` may be reused. OpenSHMEM 1.5 section 9.9.5
-    (`shmem_broadcastmem`).
-    Errors, on every member, and nothing is written: MISMATCH, NOT_SYMMETRIC, OUT_OF_BOUNDS,
-    PE_RANGE, PEER_ARGUMENT; also PE_DIED, TIMEOUT, INTERRUPTED.
+    Returns when `dest` is written here and `source` may be reused.
+
+    Returns:
+        SUCCESS, or an error, on every member, and nothing is written: MISMATCH, NOT_SYMMETRIC,
+        OUT_OF_BOUNDS, PE_RANGE, PEER_ARGUMENT; also PE_DIED, TIMEOUT, INTERRUPTED.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.9.7 (`shmem_broadcastmem`).
     """,
     ),
     (
@@ -1327,10 +1641,15 @@ _FUNCTIONS = (
     otherwise. The result has the same bits on every member and in every run.
 
     Collective over `team`, same `count`, `dtype`, `op` and symmetric addresses; may be queued on a
-    stream. `dtype` is one of `nvshmemrs_dtype`, `op` one of `nvshmemrs_op`. OpenSHMEM 1.5 section
-    9.9.9 (`shmem_<op>_reduce`).
-    Errors, on every member, and nothing is written: MISMATCH, NOT_SYMMETRIC, OUT_OF_BOUNDS,
-    INVALID_VALUE, PEER_ARGUMENT; also PE_DIED, TIMEOUT, INTERRUPTED.
+    stream. Returns when `dest` is written here and `source` may be reused. `dtype` is one of
+    `nvshmemrs_dtype`, `op` one of `nvshmemrs_op`.
+
+    Returns:
+        SUCCESS, or an error, on every member, and nothing is written: MISMATCH, NOT_SYMMETRIC,
+        OUT_OF_BOUNDS, INVALID_VALUE, PEER_ARGUMENT; also PE_DIED, TIMEOUT, INTERRUPTED.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.9.9 (`shmem_<op>_reduce`).
     """,
     ),
     (
@@ -1344,9 +1663,13 @@ _FUNCTIONS = (
     my_pe * bytes`; otherwise they must not overlap.
 
     Collective over `team`, same `bytes` and symmetric addresses; may be queued on a stream. Returns
-    when `dest` is written here and `source` may be reused. OpenSHMEM 1.5 section 9.9.6
-    (`shmem_fcollectmem`).
-    Errors: as `nvshmemrs_broadcast`.
+    when `dest` is written here and `source` may be reused.
+
+    Returns:
+        SUCCESS, or an error: as `nvshmemrs_broadcast`.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.9.8 (`shmem_fcollectmem`).
     """,
     ),
     (
@@ -1360,9 +1683,13 @@ _FUNCTIONS = (
     overlap.
 
     Collective over `team`, same symmetric address `dest`; may be queued on a stream. Returns when
-    `dest` is written here and `source` may be reused. OpenSHMEM 1.5 section 9.9.6
-    (`shmem_collectmem`).
-    Errors: as `nvshmemrs_broadcast`.
+    `dest` is written here and `source` may be reused.
+
+    Returns:
+        SUCCESS, or an error: as `nvshmemrs_broadcast`.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.9.8 (`shmem_collectmem`).
     """,
     ),
     (
@@ -1376,9 +1703,13 @@ _FUNCTIONS = (
     overlap otherwise.
 
     Collective over `team`, same `bytes` and symmetric addresses; may be queued on a stream. Returns
-    when `dest` is written here and `source` may be reused. OpenSHMEM 1.5 section 9.9.7
-    (`shmem_alltoallmem`).
-    Errors: as `nvshmemrs_broadcast`.
+    when `dest` is written here and `source` may be reused.
+
+    Returns:
+        SUCCESS, or an error: as `nvshmemrs_broadcast`.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.9.5 (`shmem_alltoallmem`).
     """,
     ),
     (
@@ -1392,9 +1723,13 @@ _FUNCTIONS = (
     they are. `source` and `dest` must not overlap.
 
     Collective over `team`, same arguments and symmetric addresses; may be queued on a stream.
-    Returns when `dest` is written here and `source` may be reused. OpenSHMEM 1.5 section 9.9.8
-    (`shmem_alltoallsmem`).
-    Errors: as `nvshmemrs_broadcast`; INVALID_VALUE.
+    Returns when `dest` is written here and `source` may be reused.
+
+    Returns:
+        SUCCESS, or an error: as `nvshmemrs_broadcast`; INVALID_VALUE.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.9.6 (`shmem_alltoallsmem`).
     """,
     ),
     (
@@ -1408,9 +1743,14 @@ _FUNCTIONS = (
     `source + my_pe * count` elements; otherwise they must not overlap.
 
     Collective over `team`, same `count`, `dtype`, `op` and symmetric addresses; may be queued on a
-    stream. `dtype` is one of `nvshmemrs_dtype`, `op` one of `nvshmemrs_op`. NVSHMEM
-    `nvshmem_<type>_<op>_reducescatter`.
-    Errors: as `nvshmemrs_reduce`.
+    stream. Returns when `dest` is written here and `source` may be reused. `dtype` is one of
+    `nvshmemrs_dtype`, `op` one of `nvshmemrs_op`.
+
+    Returns:
+        SUCCESS, or an error: as `nvshmemrs_reduce`.
+
+    Standard:
+        NVSHMEM `nvshmem_<type>_<op>_reducescatter`.
     """,
     ),
     (
@@ -1424,9 +1764,14 @@ _FUNCTIONS = (
     `source` may equal `dest`; they must not overlap otherwise.
 
     Collective over `team`, same `count`, `dtype`, `op` and symmetric addresses; may be queued on a
-    stream. `dtype` is one of `nvshmemrs_dtype`, `op` one of `nvshmemrs_op`. OpenSHMEM 1.6
-    (`shmem_sum_inscan`).
-    Errors: as `nvshmemrs_reduce`.
+    stream. Returns when `dest` is written here and `source` may be reused. `dtype` is one of
+    `nvshmemrs_dtype`, `op` one of `nvshmemrs_op`.
+
+    Returns:
+        SUCCESS, or an error: as `nvshmemrs_reduce`.
+
+    Standard:
+        OpenSHMEM 1.6 (`shmem_sum_inscan`).
     """,
     ),
     (
@@ -1440,9 +1785,14 @@ _FUNCTIONS = (
     min and the smallest for max (infinities for floating point).
 
     Collective over `team`, same `count`, `dtype`, `op` and symmetric addresses; may be queued on a
-    stream. `dtype` is one of `nvshmemrs_dtype`, `op` one of `nvshmemrs_op`. OpenSHMEM 1.6
-    (`shmem_sum_exscan`).
-    Errors: as `nvshmemrs_reduce`.
+    stream. Returns when `dest` is written here and `source` may be reused. `dtype` is one of
+    `nvshmemrs_dtype`, `op` one of `nvshmemrs_op`.
+
+    Returns:
+        SUCCESS, or an error: as `nvshmemrs_reduce`.
+
+    Standard:
+        OpenSHMEM 1.6 (`shmem_sum_exscan`).
     """,
     ),
     (
@@ -1458,7 +1808,12 @@ _FUNCTIONS = (
     to its own limit.
 
     Local; needs no runtime. A collective that a deadline ends breaks its team.
-    Errors: INVALID_VALUE unless `seconds` is more than 0 and at most 1000000000.
+
+    Returns:
+        SUCCESS, or an error: INVALID_VALUE unless `seconds` is more than 0 and at most 1000000000.
+
+    Standard:
+        OpenSHMEM does not have it.
     """,
     ),
     (
@@ -1471,6 +1826,12 @@ _FUNCTIONS = (
     the one before, if there was one, holds again.
 
     Local; needs no runtime.
+
+    Returns:
+        SUCCESS.
+
+    Standard:
+        OpenSHMEM does not have it.
     """,
     ),
     (
@@ -1485,8 +1846,13 @@ _FUNCTIONS = (
     are those of this PE's GPU; on host memory they are those of this process, for the same
     functions compiled for the CPU.
 
-    Local. NVSHMEM: the state that `nvshmemx_cumodule_init` writes to a module.
-    Errors: NOT_SUPPORTED if kernels cannot use the heap: the job is checked.
+    Local.
+
+    Returns:
+        SUCCESS, or an error: NOT_SUPPORTED if kernels cannot use the heap: the job is checked.
+
+    Standard:
+        NVSHMEM: the state that `nvshmemx_cumodule_init` writes to a module.
     """,
     ),
     (
@@ -1500,7 +1866,12 @@ _FUNCTIONS = (
     be written.
 
     Local.
-    Errors: as `nvshmemrs_device_state`.
+
+    Returns:
+        SUCCESS, or an error: as `nvshmemrs_device_state`.
+
+    Standard:
+        OpenSHMEM does not have it.
     """,
     ),
     (
@@ -1512,10 +1883,16 @@ _FUNCTIONS = (
     Allocates `bytes` bytes on every PE's symmetric heap, aligned to 64. The contents are undefined;
     0 bytes give NULL.
 
-    Collective over TEAM_WORLD with the same `bytes`; includes a barrier. OpenSHMEM 1.5 section
-    9.3.1 (`shmem_malloc`).
-    Errors: MISMATCH naming the PE whose size differs; OUT_OF_MEMORY with requested, free, largest
-    block and the variable to set. Every member returns the error and nothing is allocated.
+    Collective over TEAM_WORLD with the same `bytes`; includes a barrier. Returns when every PE has
+    the memory.
+
+    Returns:
+        SUCCESS, or an error: MISMATCH naming the PE whose size differs; OUT_OF_MEMORY with
+        requested, free, largest block and the variable to set. Every member returns the error and
+        nothing is allocated.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.3.1 (`shmem_malloc`).
     """,
     ),
     (
@@ -1526,9 +1903,14 @@ _FUNCTIONS = (
 
     As `nvshmemrs_malloc` for `count` elements of `bytes` bytes each, and sets every byte to 0.
 
-    Collective over TEAM_WORLD with the same `count` and `bytes`; includes a barrier. OpenSHMEM 1.5
-    section 9.3.2 (`shmem_calloc`).
-    Errors: as `nvshmemrs_malloc`; INVALID_VALUE if the product overflows.
+    Collective over TEAM_WORLD with the same `count` and `bytes`; includes a barrier. Returns when
+    every PE has the memory.
+
+    Returns:
+        SUCCESS, or an error: as `nvshmemrs_malloc`; INVALID_VALUE if the product overflows.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.3.3 (`shmem_calloc`).
     """,
     ),
     (
@@ -1541,9 +1923,14 @@ _FUNCTIONS = (
     *)` and not above the size of the heap (NVSHMEM_SYMMETRIC_SIZE). Every PE's copy is aligned so,
     also at the addresses that `nvshmemrs_ptr` gives.
 
-    Collective over TEAM_WORLD with the same arguments; includes a barrier. OpenSHMEM 1.5 section
-    9.3.1 (`shmem_align`).
-    Errors: as `nvshmemrs_malloc`; INVALID_VALUE for another alignment.
+    Collective over TEAM_WORLD with the same arguments; includes a barrier. Returns when every PE
+    has the memory.
+
+    Returns:
+        SUCCESS, or an error: as `nvshmemrs_malloc`; INVALID_VALUE for another alignment.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.3.1 (`shmem_align`).
     """,
     ),
     (
@@ -1554,9 +1941,15 @@ _FUNCTIONS = (
 
     Frees an allocation on every PE. NULL does nothing if every PE passes NULL.
 
-    Collective over TEAM_WORLD with the same symmetric address; a barrier comes first. OpenSHMEM 1.5
-    section 9.3.1 (`shmem_free`).
-    Errors: BAD_FREE for an address that does not start a live allocation, MISMATCH.
+    Collective over TEAM_WORLD with the same symmetric address; a barrier comes first. Returns when
+    every PE has called it.
+
+    Returns:
+        SUCCESS, or an error: BAD_FREE for an address that does not start a live allocation,
+        MISMATCH.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.3.1 (`shmem_free`).
     """,
     ),
     (
@@ -1570,8 +1963,14 @@ _FUNCTIONS = (
     NULL.
 
     Collective over TEAM_WORLD with the same symmetric address and `bytes`; includes a barrier.
-    OpenSHMEM 1.5 section 9.3.1 (`shmem_realloc`).
-    Errors: as `nvshmemrs_malloc` and `nvshmemrs_free`; the allocation is as it was.
+    Returns when every PE has the memory.
+
+    Returns:
+        SUCCESS, or an error: as `nvshmemrs_malloc` and `nvshmemrs_free`; the allocation is as it
+        was.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.3.1 (`shmem_realloc`).
     """,
     ),
     (
@@ -1596,9 +1995,14 @@ _FUNCTIONS = (
 
     Collective over TEAM_WORLD with the same `bytes` and `preferred`; includes a barrier.
     `preferred` may be NULL; otherwise it is an unused address, the same on every PE, which becomes
-    the symmetric address. NVSHMEM `nvshmemx_buffer_register_symmetric_at_preferred_address`.
-    Errors, on every member: INVALID_VALUE, MISMATCH, PEER_ARGUMENT, NOT_SUPPORTED, SYSTEM; the
-    buffer is as it was.
+    the symmetric address. Returns when every PE has registered its buffer.
+
+    Returns:
+        SUCCESS, or an error, on every member: INVALID_VALUE, MISMATCH, PEER_ARGUMENT,
+        NOT_SUPPORTED, SYSTEM; the buffer is as it was.
+
+    Standard:
+        NVSHMEM `nvshmemx_buffer_register_symmetric_at_preferred_address`.
     """,
     ),
     (
@@ -1611,9 +2015,15 @@ _FUNCTIONS = (
     `nvshmemrs_buffer_register` gave, or the buffer's own address. Other threads may go on using the
     buffer's own address, as with `nvshmemrs_buffer_register`; the symmetric address is over.
 
-    Collective over TEAM_WORLD with the same symmetric address; a barrier comes first. NVSHMEM
-    `nvshmemx_buffer_unregister_symmetric`.
-    Errors: BAD_FREE, NOT_SYMMETRIC, MISMATCH, NOT_SUPPORTED (the buffer stays registered), SYSTEM.
+    Collective over TEAM_WORLD with the same symmetric address; a barrier comes first. Returns when
+    every PE has called it.
+
+    Returns:
+        SUCCESS, or an error: BAD_FREE, NOT_SYMMETRIC, MISMATCH, NOT_SUPPORTED (the buffer stays
+        registered), SYSTEM.
+
+    Standard:
+        NVSHMEM `nvshmemx_buffer_unregister_symmetric`.
     """,
     ),
     (
@@ -1627,7 +2037,13 @@ _FUNCTIONS = (
     does nothing.
 
     Local; never waits.
-    Errors: BAD_FREE for an address that does not start a live allocation, or one already released.
+
+    Returns:
+        SUCCESS, or an error: BAD_FREE for an address that does not start a live allocation, or one
+        already released.
+
+    Standard:
+        OpenSHMEM does not have it.
     """,
     ),
     (
@@ -1639,6 +2055,12 @@ _FUNCTIONS = (
     How full the symmetric heap is.
 
     Local.
+
+    Returns:
+        SUCCESS, or an error: NOT_INITIALIZED, BAD_HANDLE, INVALID_VALUE for NULL.
+
+    Standard:
+        OpenSHMEM does not have it.
     """,
     ),
     (
@@ -1653,7 +2075,12 @@ _FUNCTIONS = (
     the whole text is, without the NUL.
 
     Local.
-    Errors: NOT_SUPPORTED unless `NVSHMEMRS_TRACK=1` was set at init.
+
+    Returns:
+        SUCCESS, or an error: NOT_SUPPORTED unless `NVSHMEMRS_TRACK=1` was set at init.
+
+    Standard:
+        OpenSHMEM does not have it.
     """,
     ),
     (
@@ -1665,8 +2092,13 @@ _FUNCTIONS = (
     The address at which this PE can load and store PE `pe`'s copy of the symmetric address `ptr`;
     NULL if it cannot.
 
-    Local. OpenSHMEM 1.5 section 9.3.5 (`shmem_ptr`).
-    Errors: PE_RANGE, NOT_SYMMETRIC.
+    Local.
+
+    Returns:
+        SUCCESS, or an error: PE_RANGE, NOT_SYMMETRIC.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.1.8 (`shmem_ptr`).
     """,
     ),
     (
@@ -1677,7 +2109,14 @@ _FUNCTIONS = (
 
     Whether `bytes` bytes at `ptr` lie within one live symmetric allocation of this PE: 1 or 0.
 
-    Local. OpenSHMEM 1.5 section 9.2.2 (`shmem_addr_accessible`).
+    Local.
+
+    Returns:
+        SUCCESS, or an error: NOT_INITIALIZED, BAD_HANDLE, INVALID_VALUE for NULL in place of
+        `symmetric`.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.1.7 (`shmem_addr_accessible`).
     """,
     ),
     (
@@ -1689,7 +2128,12 @@ _FUNCTIONS = (
     Where `ptr` lives: one of `nvshmemrs_memory`; an address outside the symmetric heap is an error.
 
     Local.
-    Errors: NOT_SYMMETRIC.
+
+    Returns:
+        SUCCESS, or an error: NOT_SYMMETRIC.
+
+    Standard:
+        OpenSHMEM does not have it.
     """,
     ),
     (
@@ -1703,6 +2147,12 @@ _FUNCTIONS = (
     through them then stay harmless; operations answer NOT_INITIALIZED.
 
     Local; never waits.
+
+    Returns:
+        SUCCESS, or an error: NOT_INITIALIZED, BAD_HANDLE, INVALID_VALUE for NULL.
+
+    Standard:
+        OpenSHMEM does not have it.
     """,
     ),
     (
@@ -1715,6 +2165,12 @@ _FUNCTIONS = (
     the memory back. 0 does nothing.
 
     Local; needs no runtime.
+
+    Returns:
+        SUCCESS, or an error: BAD_HANDLE.
+
+    Standard:
+        OpenSHMEM does not have it.
     """,
     ),
     (
@@ -1726,6 +2182,9 @@ _FUNCTIONS = (
     The number of the ABI: it changes when a program built against an older header must be rebuilt.
 
     Local; needs no runtime.
+
+    Standard:
+        OpenSHMEM does not have it.
     """,
     ),
     (
@@ -1737,6 +2196,9 @@ _FUNCTIONS = (
     A hash over every function, struct, enum and constant of this ABI. Bindings compare it at load.
 
     Local; needs no runtime.
+
+    Standard:
+        OpenSHMEM does not have it.
     """,
     ),
     (
@@ -1747,7 +2209,13 @@ _FUNCTIONS = (
 
     The library's version, as in its changelog.
 
-    Local; needs no runtime. Each output may be NULL. NVSHMEM `nvshmemx_vendor_get_version_info`.
+    Local; needs no runtime. Each output may be NULL.
+
+    Returns:
+        SUCCESS.
+
+    Standard:
+        NVSHMEM `nvshmemx_vendor_get_version_info`.
     """,
     ),
     (
@@ -1758,7 +2226,10 @@ _FUNCTIONS = (
 
     The library's name and version, for people. NUL-terminated, static.
 
-    Local; needs no runtime. OpenSHMEM 1.5 section 9.1.8 (`shmem_info_get_name`).
+    Local; needs no runtime.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.1.10 (`shmem_info_get_name`).
     """,
     ),
     (
@@ -1769,7 +2240,10 @@ _FUNCTIONS = (
 
     One sentence for a status. NUL-terminated, static; never NULL.
 
-    Local; needs no runtime. NVSHMEM `nvshmemx_status_string`.
+    Local; needs no runtime.
+
+    Standard:
+        NVSHMEM `nvshmemx_status_string`.
     """,
     ),
     (
@@ -1783,6 +2257,9 @@ _FUNCTIONS = (
     thread.
 
     Local; needs no runtime.
+
+    Standard:
+        OpenSHMEM does not have it.
     """,
     ),
     (
@@ -1795,6 +2272,9 @@ _FUNCTIONS = (
     language. `language` is one of `nvshmemrs_language`; another number stands for C.
 
     Local; needs no runtime.
+
+    Standard:
+        OpenSHMEM does not have it.
     """,
     ),
     (
@@ -1806,7 +2286,10 @@ _FUNCTIONS = (
     How many threads of a PE may call at a time. The answer is one of `nvshmemrs_thread`: MULTIPLE,
     which means any thread at any time, with one collective per team at a time.
 
-    Local; needs no runtime. OpenSHMEM 1.5 section 9.2.2 (`shmem_query_thread`).
+    Local; needs no runtime.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.2.2 (`shmem_query_thread`).
     """,
     ),
     (
@@ -1818,7 +2301,13 @@ _FUNCTIONS = (
     Orders this PE's puts, atomic operations and signals to each PE: those before the fence are
     visible there before those after it.
 
-    Local. Does not wait for completion. OpenSHMEM 1.5 section 9.11.1 (`shmem_fence`).
+    Local. Does not wait for completion.
+
+    Returns:
+        SUCCESS, or an error: NOT_INITIALIZED, BAD_HANDLE.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.11.1 (`shmem_fence`).
     """,
     ),
     (
@@ -1830,7 +2319,13 @@ _FUNCTIONS = (
     Completes this PE's operations, non-blocking ones too: their data is visible to every PE, and
     their local buffers may be reused.
 
-    Local. OpenSHMEM 1.5 section 9.11.2 (`shmem_quiet`).
+    Local.
+
+    Returns:
+        SUCCESS, or an error: NOT_INITIALIZED, BAD_HANDLE.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.11.2 (`shmem_quiet`).
     """,
     ),
     (
@@ -1845,8 +2340,14 @@ _FUNCTIONS = (
     Local: only the caller waits; may be queued on a stream. `cmp` is one of `nvshmemrs_cmp`,
     `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivar` must be aligned to its
     size. `value` is read once, when the call begins, and may be reused on return, also if it is
-    queued. OpenSHMEM 1.5 section 9.10.1 (`shmem_wait_until`).
-    Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+    queued.
+
+    Returns:
+        SUCCESS, or an error: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS,
+        INVALID_VALUE.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.10.1 (`shmem_wait_until`).
     """,
     ),
     (
@@ -1861,9 +2362,13 @@ _FUNCTIONS = (
 
     Local; never waits. Given a stream, it returns when the stream has run it. `cmp` is one of
     `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivar` must
-    be aligned to its size. `value` is read once, when the call begins. OpenSHMEM 1.5 section 9.10.8
-    (`shmem_test`).
-    Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+    be aligned to its size. `value` is read once, when the call begins.
+
+    Returns:
+        SUCCESS, or an error: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.10.8 (`shmem_test`).
     """,
     ),
     (
@@ -1880,8 +2385,13 @@ _FUNCTIONS = (
     `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars` must be aligned to its
     size. `status` may be NULL; a number other than 0 in it excludes the element. `value` and
     `status` are read once, when the call begins, and may be reused on return, also if it is queued.
-    OpenSHMEM 1.5 section 9.10.2 (`shmem_wait_until_all`).
-    Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+
+    Returns:
+        SUCCESS, or an error: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS,
+        INVALID_VALUE.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.10.2 (`shmem_wait_until_all`).
     """,
     ),
     (
@@ -1899,9 +2409,14 @@ _FUNCTIONS = (
     Local: only the caller waits. Given a stream, it returns when the stream has run it. `cmp` is
     one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double;
     `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it excludes
-    the element. `value` and `status` are read once, when the call begins. OpenSHMEM 1.5 section
-    9.10.3 (`shmem_wait_until_any`).
-    Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+    the element. `value` and `status` are read once, when the call begins.
+
+    Returns:
+        SUCCESS, or an error: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS,
+        INVALID_VALUE.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.10.3 (`shmem_wait_until_any`).
     """,
     ),
     (
@@ -1920,8 +2435,14 @@ _FUNCTIONS = (
     one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double;
     `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it excludes
     the element. `value` and `status` are read once, when the call begins. `indices` has room for
-    `count` numbers. OpenSHMEM 1.5 section 9.10.4 (`shmem_wait_until_some`).
-    Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+    `count` numbers.
+
+    Returns:
+        SUCCESS, or an error: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS,
+        INVALID_VALUE.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.10.4 (`shmem_wait_until_some`).
     """,
     ),
     (
@@ -1937,9 +2458,13 @@ _FUNCTIONS = (
     Local; never waits. Given a stream, it returns when the stream has run it. `cmp` is one of
     `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars` must
     be aligned to its size. `status` may be NULL; a number other than 0 in it excludes the element.
-    `value` and `status` are read once, when the call begins. OpenSHMEM 1.5 section 9.10.9
-    (`shmem_test_all`).
-    Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+    `value` and `status` are read once, when the call begins.
+
+    Returns:
+        SUCCESS, or an error: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.10.9 (`shmem_test_all`).
     """,
     ),
     (
@@ -1956,9 +2481,13 @@ _FUNCTIONS = (
     Local; never waits. Given a stream, it returns when the stream has run it. `cmp` is one of
     `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars` must
     be aligned to its size. `status` may be NULL; a number other than 0 in it excludes the element.
-    `value` and `status` are read once, when the call begins. OpenSHMEM 1.5 section 9.10.10
-    (`shmem_test_any`).
-    Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+    `value` and `status` are read once, when the call begins.
+
+    Returns:
+        SUCCESS, or an error: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.10.10 (`shmem_test_any`).
     """,
     ),
     (
@@ -1976,8 +2505,13 @@ _FUNCTIONS = (
     `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars` must
     be aligned to its size. `status` may be NULL; a number other than 0 in it excludes the element.
     `value` and `status` are read once, when the call begins. `indices` has room for `count`
-    numbers. OpenSHMEM 1.5 section 9.10.11 (`shmem_test_some`).
-    Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+    numbers.
+
+    Returns:
+        SUCCESS, or an error: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.10.11 (`shmem_test_some`).
     """,
     ),
     (
@@ -1993,8 +2527,13 @@ _FUNCTIONS = (
     `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars` must be aligned to its
     size. `status` may be NULL; a number other than 0 in it excludes the element. `values` and
     `status` are read once, when the call begins, and may be reused on return, also if it is queued.
-    OpenSHMEM 1.5 section 9.10.5 (`shmem_wait_until_all_vector`).
-    Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+
+    Returns:
+        SUCCESS, or an error: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS,
+        INVALID_VALUE.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.10.5 (`shmem_wait_until_all_vector`).
     """,
     ),
     (
@@ -2009,9 +2548,14 @@ _FUNCTIONS = (
     Local: only the caller waits. Given a stream, it returns when the stream has run it. `cmp` is
     one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double;
     `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it excludes
-    the element. `values` and `status` are read once, when the call begins. OpenSHMEM 1.5 section
-    9.10.6 (`shmem_wait_until_any_vector`).
-    Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+    the element. `values` and `status` are read once, when the call begins.
+
+    Returns:
+        SUCCESS, or an error: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS,
+        INVALID_VALUE.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.10.6 (`shmem_wait_until_any_vector`).
     """,
     ),
     (
@@ -2028,8 +2572,14 @@ _FUNCTIONS = (
     one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double;
     `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it excludes
     the element. `values` and `status` are read once, when the call begins. `indices` has room for
-    `count` numbers. OpenSHMEM 1.5 section 9.10.7 (`shmem_wait_until_some_vector`).
-    Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+    `count` numbers.
+
+    Returns:
+        SUCCESS, or an error: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS,
+        INVALID_VALUE.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.10.7 (`shmem_wait_until_some_vector`).
     """,
     ),
     (
@@ -2044,9 +2594,13 @@ _FUNCTIONS = (
     Local; never waits. Given a stream, it returns when the stream has run it. `cmp` is one of
     `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars` must
     be aligned to its size. `status` may be NULL; a number other than 0 in it excludes the element.
-    `values` and `status` are read once, when the call begins. OpenSHMEM 1.5 section 9.10.12
-    (`shmem_test_all_vector`).
-    Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+    `values` and `status` are read once, when the call begins.
+
+    Returns:
+        SUCCESS, or an error: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.10.12 (`shmem_test_all_vector`).
     """,
     ),
     (
@@ -2061,9 +2615,13 @@ _FUNCTIONS = (
     Local; never waits. Given a stream, it returns when the stream has run it. `cmp` is one of
     `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars` must
     be aligned to its size. `status` may be NULL; a number other than 0 in it excludes the element.
-    `values` and `status` are read once, when the call begins. OpenSHMEM 1.5 section 9.10.13
-    (`shmem_test_any_vector`).
-    Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+    `values` and `status` are read once, when the call begins.
+
+    Returns:
+        SUCCESS, or an error: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.10.13 (`shmem_test_any_vector`).
     """,
     ),
     (
@@ -2080,8 +2638,13 @@ _FUNCTIONS = (
     `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars` must
     be aligned to its size. `status` may be NULL; a number other than 0 in it excludes the element.
     `values` and `status` are read once, when the call begins. `indices` has room for `count`
-    numbers. OpenSHMEM 1.5 section 9.10.14 (`shmem_test_some_vector`).
-    Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+    numbers.
+
+    Returns:
+        SUCCESS, or an error: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.10.14 (`shmem_test_some_vector`).
     """,
     ),
     (
@@ -2097,7 +2660,10 @@ _FUNCTIONS = (
     `nvshmemrs_malloc`.
 
     Collective over TEAM_WORLD with the same `bytes`; includes a barrier. So every PE must ask its
-    pool for the same blocks in the same order.
+    pool for the same blocks in the same order. Returns when every PE has the memory.
+
+    Standard:
+        OpenSHMEM does not have it.
     """,
     ),
     (
@@ -2111,7 +2677,13 @@ _FUNCTIONS = (
     After finalize the memory goes with the last that is given back. NULL does nothing.
 
     Local; waits for the stream.
-    Errors: BAD_FREE for an address that no pool has; those of `nvshmemrs_stream_synchronize`.
+
+    Returns:
+        SUCCESS, or an error: BAD_FREE for an address that no pool has; those of
+        `nvshmemrs_stream_synchronize`.
+
+    Standard:
+        OpenSHMEM does not have it.
     """,
     ),
     (
@@ -2124,8 +2696,12 @@ _FUNCTIONS = (
 
     One-sided; may be queued on a stream. Returns when `source` may be reused; the data is visible
     on `pe` after quiet, barrier or a signal. `source` and `dest` may overlap on the same PE.
-    OpenSHMEM 1.5 section 9.5.1 (`shmem_putmem`).
-    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS; nothing is written.
+
+    Returns:
+        SUCCESS, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS; nothing is written.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.6.1 (`shmem_putmem`).
     """,
     ),
     (
@@ -2136,9 +2712,13 @@ _FUNCTIONS = (
 
     Copies `bytes` bytes from the symmetric address `source` on PE `pe` to local memory at `dest`.
 
-    One-sided; may be queued on a stream. Returns when the data is in `dest`. OpenSHMEM 1.5 section
-    9.5.4 (`shmem_getmem`).
-    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS; nothing is written.
+    One-sided; may be queued on a stream. Returns when the data is in `dest`.
+
+    Returns:
+        SUCCESS, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS; nothing is written.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.6.1 (`shmem_getmem`).
     """,
     ),
     (
@@ -2149,8 +2729,13 @@ _FUNCTIONS = (
 
     As `nvshmemrs_put`, but `source` may be reused only after `nvshmemrs_quiet`.
 
-    One-sided; may be queued on a stream. OpenSHMEM 1.5 section 9.6.1 (`shmem_putmem_nbi`).
-    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS; nothing is written.
+    One-sided; may be queued on a stream.
+
+    Returns:
+        SUCCESS, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS; nothing is written.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.6.2 (`shmem_putmem_nbi`).
     """,
     ),
     (
@@ -2161,8 +2746,13 @@ _FUNCTIONS = (
 
     As `nvshmemrs_get`, but the data is in `dest` only after `nvshmemrs_quiet`.
 
-    One-sided; may be queued on a stream. OpenSHMEM 1.5 section 9.6.2 (`shmem_getmem_nbi`).
-    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS; nothing is written.
+    One-sided; may be queued on a stream.
+
+    Returns:
+        SUCCESS, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS; nothing is written.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.6.2 (`shmem_getmem_nbi`).
     """,
     ),
     (
@@ -2174,8 +2764,14 @@ _FUNCTIONS = (
     Writes one 8-bit element to the symmetric address `dest` on PE `pe`, in one access.
 
     One-sided; may be queued on a stream. Visible on `pe` after quiet, barrier or a signal. `dest`
-    must be aligned to 1. OpenSHMEM 1.5 section 9.5.2 (`shmem_p`).
-    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    must be aligned to 1.
+
+    Returns:
+        SUCCESS, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is
+        written.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.6.1 (`shmem_p`).
     """,
     ),
     (
@@ -2187,8 +2783,12 @@ _FUNCTIONS = (
     Reads one 8-bit element from the symmetric address `source` on PE `pe`, in one access.
 
     One-sided. Given a stream, it returns when the stream has run it. `source` must be aligned to 1.
-    OpenSHMEM 1.5 section 9.5.5 (`shmem_g`).
-    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+
+    Returns:
+        SUCCESS, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.6.1 (`shmem_g`).
     """,
     ),
     (
@@ -2200,8 +2800,14 @@ _FUNCTIONS = (
     Writes one 16-bit element to the symmetric address `dest` on PE `pe`, in one access.
 
     One-sided; may be queued on a stream. Visible on `pe` after quiet, barrier or a signal. `dest`
-    must be aligned to 2. OpenSHMEM 1.5 section 9.5.2 (`shmem_p`).
-    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    must be aligned to 2.
+
+    Returns:
+        SUCCESS, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is
+        written.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.6.1 (`shmem_p`).
     """,
     ),
     (
@@ -2213,8 +2819,12 @@ _FUNCTIONS = (
     Reads one 16-bit element from the symmetric address `source` on PE `pe`, in one access.
 
     One-sided. Given a stream, it returns when the stream has run it. `source` must be aligned to 2.
-    OpenSHMEM 1.5 section 9.5.5 (`shmem_g`).
-    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+
+    Returns:
+        SUCCESS, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.6.1 (`shmem_g`).
     """,
     ),
     (
@@ -2226,8 +2836,14 @@ _FUNCTIONS = (
     Writes one 32-bit element to the symmetric address `dest` on PE `pe`, in one access.
 
     One-sided; may be queued on a stream. Visible on `pe` after quiet, barrier or a signal. `dest`
-    must be aligned to 4. OpenSHMEM 1.5 section 9.5.2 (`shmem_p`).
-    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    must be aligned to 4.
+
+    Returns:
+        SUCCESS, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is
+        written.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.6.1 (`shmem_p`).
     """,
     ),
     (
@@ -2239,8 +2855,12 @@ _FUNCTIONS = (
     Reads one 32-bit element from the symmetric address `source` on PE `pe`, in one access.
 
     One-sided. Given a stream, it returns when the stream has run it. `source` must be aligned to 4.
-    OpenSHMEM 1.5 section 9.5.5 (`shmem_g`).
-    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+
+    Returns:
+        SUCCESS, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.6.1 (`shmem_g`).
     """,
     ),
     (
@@ -2252,8 +2872,14 @@ _FUNCTIONS = (
     Writes one 64-bit element to the symmetric address `dest` on PE `pe`, in one access.
 
     One-sided; may be queued on a stream. Visible on `pe` after quiet, barrier or a signal. `dest`
-    must be aligned to 8. OpenSHMEM 1.5 section 9.5.2 (`shmem_p`).
-    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    must be aligned to 8.
+
+    Returns:
+        SUCCESS, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is
+        written.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.6.1 (`shmem_p`).
     """,
     ),
     (
@@ -2265,8 +2891,12 @@ _FUNCTIONS = (
     Reads one 64-bit element from the symmetric address `source` on PE `pe`, in one access.
 
     One-sided. Given a stream, it returns when the stream has run it. `source` must be aligned to 8.
-    OpenSHMEM 1.5 section 9.5.5 (`shmem_g`).
-    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+
+    Returns:
+        SUCCESS, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.6.1 (`shmem_g`).
     """,
     ),
     (
@@ -2278,6 +2908,12 @@ _FUNCTIONS = (
     Fills `attr` with the defaults, version word included.
 
     Local; needs no runtime.
+
+    Returns:
+        SUCCESS, or an error: INVALID_VALUE for NULL.
+
+    Standard:
+        OpenSHMEM does not have it.
     """,
     ),
     (
@@ -2290,8 +2926,14 @@ _FUNCTIONS = (
     one host; without any of them the caller is the only PE.
 
     Collective over all PEs of the job. `attr` may be NULL. Returns when every PE has joined and can
-    be reached. OpenSHMEM 1.5 section 9.1.1 (`shmem_init`).
-    Errors: BOOTSTRAP with what was tried and who is missing, TIMEOUT, NOT_SUPPORTED, OUT_OF_MEMORY.
+    be reached.
+
+    Returns:
+        SUCCESS, or an error: BOOTSTRAP with what was tried and who is missing, TIMEOUT,
+        NOT_SUPPORTED, OUT_OF_MEMORY.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.1.1 (`shmem_init`).
     """,
     ),
     (
@@ -2302,7 +2944,13 @@ _FUNCTIONS = (
 
     Makes a unique id. One PE makes it, the caller hands it to the others by any means.
 
-    Local; needs no runtime. NVSHMEM `nvshmemx_get_uniqueid`.
+    Local; needs no runtime.
+
+    Returns:
+        SUCCESS, or an error: INVALID_VALUE for NULL, SYSTEM.
+
+    Standard:
+        NVSHMEM `nvshmemx_get_uniqueid`.
     """,
     ),
     (
@@ -2314,9 +2962,15 @@ _FUNCTIONS = (
     Joins the job that `id` names, as PE `pe` of `n_pes`. The PEs are processes of one host, or
     threads of them.
 
-    Collective over all PEs of the job. `attr` may be NULL. NVSHMEM `nvshmemx_init_attr` with
-    `NVSHMEMX_INIT_WITH_UNIQUEID`.
-    Errors: PE_RANGE, BOOTSTRAP with who is missing or who was refused and why, TIMEOUT.
+    Collective over all PEs of the job. `attr` may be NULL. Returns when every PE has joined and can
+    be reached.
+
+    Returns:
+        SUCCESS, or an error: PE_RANGE, BOOTSTRAP with who is missing or who was refused and why,
+        TIMEOUT.
+
+    Standard:
+        NVSHMEM `nvshmemx_init_attr` with `NVSHMEMX_INIT_WITH_UNIQUEID`.
     """,
     ),
     (
@@ -2328,6 +2982,12 @@ _FUNCTIONS = (
     Makes a job of `n_pes` PEs that are threads of this process. Each thread then joins it.
 
     Local; needs no runtime. `attr` may be NULL; it holds for all PEs of the job.
+
+    Returns:
+        SUCCESS, or an error: INVALID_VALUE, NOT_SUPPORTED.
+
+    Standard:
+        OpenSHMEM does not have it.
     """,
     ),
     (
@@ -2338,8 +2998,14 @@ _FUNCTIONS = (
 
     Joins a local job as PE `pe`; the calling thread is that PE from now on.
 
-    Collective over all PEs of the job.
-    Errors: BAD_HANDLE, PE_RANGE, INVALID_VALUE when that PE has joined already, TIMEOUT.
+    Collective over all PEs of the job. Returns when every PE has joined and can be reached.
+
+    Returns:
+        SUCCESS, or an error: BAD_HANDLE, PE_RANGE, INVALID_VALUE when that PE has joined already,
+        TIMEOUT.
+
+    Standard:
+        OpenSHMEM does not have it.
     """,
     ),
     (
@@ -2351,6 +3017,12 @@ _FUNCTIONS = (
     Forgets a local job. PEs that have joined are not affected. 0 does nothing.
 
     Local.
+
+    Returns:
+        SUCCESS, or an error: BAD_HANDLE.
+
+    Standard:
+        OpenSHMEM does not have it.
     """,
     ),
     (
@@ -2364,7 +3036,13 @@ _FUNCTIONS = (
     the status says that another PE died. 0 does nothing. Init may be called again.
 
     Collective over TEAM_WORLD. No other thread of this PE may be inside a call with this runtime;
-    from an interrupt hook the answer is BUSY. OpenSHMEM 1.5 section 9.1.4 (`shmem_finalize`).
+    from an interrupt hook the answer is BUSY. Returns when every PE has called it.
+
+    Returns:
+        SUCCESS, or an error: BUSY, PE_DIED, TIMEOUT, INTERRUPTED, MISMATCH, BAD_HANDLE.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.1.4 (`shmem_finalize`).
     """,
     ),
     (
@@ -2379,6 +3057,12 @@ _FUNCTIONS = (
     Local: it never waits. The handle and all symmetric addresses of this runtime are invalid
     afterwards. Other threads of this PE may be inside calls with it: their waits end with PE_DIED,
     and they must have returned before this process calls init again.
+
+    Returns:
+        SUCCESS, or an error: BAD_HANDLE.
+
+    Standard:
+        OpenSHMEM does not have it.
     """,
     ),
     (
@@ -2389,7 +3073,13 @@ _FUNCTIONS = (
 
     This PE's number, 0 to `n_pes` - 1.
 
-    Local. OpenSHMEM 1.5 section 9.1.5 (`shmem_my_pe`).
+    Local.
+
+    Returns:
+        SUCCESS, or an error: NOT_INITIALIZED, BAD_HANDLE, INVALID_VALUE for NULL.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.1.2 (`shmem_my_pe`).
     """,
     ),
     (
@@ -2401,6 +3091,12 @@ _FUNCTIONS = (
     The GPU that this PE uses, as this process counts them; -1 if the heap is in host memory.
 
     Local.
+
+    Returns:
+        SUCCESS, or an error: NOT_INITIALIZED, BAD_HANDLE, INVALID_VALUE for NULL.
+
+    Standard:
+        OpenSHMEM does not have it.
     """,
     ),
     (
@@ -2411,7 +3107,13 @@ _FUNCTIONS = (
 
     The number of PEs in the job.
 
-    Local. OpenSHMEM 1.5 section 9.1.6 (`shmem_n_pes`).
+    Local.
+
+    Returns:
+        SUCCESS, or an error: NOT_INITIALIZED, BAD_HANDLE, INVALID_VALUE for NULL.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.1.3 (`shmem_n_pes`).
     """,
     ),
     (
@@ -2424,6 +3126,12 @@ _FUNCTIONS = (
     with the PE's number, FORKED).
 
     Local; never waits.
+
+    Returns:
+        SUCCESS, or an error: NOT_INITIALIZED, BAD_HANDLE, and those that it looks for.
+
+    Standard:
+        OpenSHMEM does not have it.
     """,
     ),
     (
@@ -2436,7 +3144,12 @@ _FUNCTIONS = (
     May be called from a signal handler: it allocates nothing and leaves the last error alone.
 
     Local; never waits.
-    Errors: NOT_INITIALIZED.
+
+    Returns:
+        SUCCESS, or an error: NOT_INITIALIZED.
+
+    Standard:
+        OpenSHMEM does not have it.
     """,
     ),
     (
@@ -2448,6 +3161,12 @@ _FUNCTIONS = (
     Lets this PE wait again after `nvshmemrs_interrupt`.
 
     Local; never waits.
+
+    Returns:
+        SUCCESS, or an error: NOT_INITIALIZED, BAD_HANDLE.
+
+    Standard:
+        OpenSHMEM does not have it.
     """,
     ),
     (
@@ -2461,6 +3180,12 @@ _FUNCTIONS = (
     with it as its interrupt hook. NULL removes it.
 
     Local; needs no runtime. `user` is passed through and must stay valid.
+
+    Returns:
+        SUCCESS.
+
+    Standard:
+        OpenSHMEM does not have it.
     """,
     ),
     (
@@ -2474,6 +3199,12 @@ _FUNCTIONS = (
     with their own signal handling (Python) use it.
 
     Local; `user` is passed through and must stay valid.
+
+    Returns:
+        SUCCESS, or an error: NOT_INITIALIZED, BAD_HANDLE.
+
+    Standard:
+        OpenSHMEM does not have it.
     """,
     ),
     (
@@ -2487,8 +3218,13 @@ _FUNCTIONS = (
     data.
 
     One-sided. Returns when `source` may be reused. `signal_op` is one of `nvshmemrs_signal_op`.
-    OpenSHMEM 1.5 section 9.8.3 (`shmem_putmem_signal`).
-    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+
+    Returns:
+        SUCCESS, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is
+        written.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.8.3 (`shmem_putmem_signal`).
     """,
     ),
     (
@@ -2499,9 +3235,14 @@ _FUNCTIONS = (
 
     As `nvshmemrs_put_signal`, but `source` may be reused only after `nvshmemrs_quiet`.
 
-    One-sided. `signal_op` is one of `nvshmemrs_signal_op`. OpenSHMEM 1.5 section 9.8.4
-    (`shmem_putmem_signal_nbi`).
-    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    One-sided. `signal_op` is one of `nvshmemrs_signal_op`. Complete after `nvshmemrs_quiet`.
+
+    Returns:
+        SUCCESS, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is
+        written.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.8.4 (`shmem_putmem_signal_nbi`).
     """,
     ),
     (
@@ -2513,8 +3254,15 @@ _FUNCTIONS = (
     Updates the signal at the symmetric address `signal` on PE `pe`, after all earlier puts of this
     PE to that PE.
 
-    One-sided. `signal_op` is one of `nvshmemrs_signal_op`. NVSHMEM `nvshmemx_signal_op`.
-    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    One-sided. `signal_op` is one of `nvshmemrs_signal_op`. Visible on `pe` after all earlier puts;
+    complete after quiet or barrier.
+
+    Returns:
+        SUCCESS, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is
+        written.
+
+    Standard:
+        NVSHMEM `nvshmemx_signal_op`.
     """,
     ),
     (
@@ -2526,9 +3274,14 @@ _FUNCTIONS = (
     Waits until this PE's copy of the signal at `signal` compares to `value` as `cmp` says, and
     gives the value that did. What the sender put before the signal is visible on return.
 
-    Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`; `seen` may be NULL. OpenSHMEM 1.5
-    section 9.10.15 (`shmem_signal_wait_until`).
-    Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+    Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`; `seen` may be NULL.
+
+    Returns:
+        SUCCESS, or an error: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS,
+        INVALID_VALUE.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.10.15 (`shmem_signal_wait_until`).
     """,
     ),
     (
@@ -2540,8 +3293,13 @@ _FUNCTIONS = (
     Reads this PE's copy of the signal at `signal`. What the sender put before that value is visible
     on return.
 
-    Local; never waits. OpenSHMEM 1.5 section 9.8.5 (`shmem_signal_fetch`).
-    Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+    Local; never waits.
+
+    Returns:
+        SUCCESS, or an error: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.8.5 (`shmem_signal_fetch`).
     """,
     ),
     (
@@ -2556,6 +3314,12 @@ _FUNCTIONS = (
     in C, C++ and Fortran are found without. With neither setting it is never called.
 
     Local; `user` is passed through and must stay valid.
+
+    Returns:
+        SUCCESS, or an error: NOT_INITIALIZED, BAD_HANDLE.
+
+    Standard:
+        OpenSHMEM does not have it.
     """,
     ),
     (
@@ -2574,7 +3338,12 @@ _FUNCTIONS = (
 
     Local; never waits. Where the PEs are threads of one process, those of the threads that have
     joined are seen.
-    Errors: INVALID_VALUE.
+
+    Returns:
+        SUCCESS, or an error: INVALID_VALUE.
+
+    Standard:
+        OpenSHMEM does not have it.
     """,
     ),
     (
@@ -2601,7 +3370,12 @@ _FUNCTIONS = (
 
     Local. Free it with `nvshmemrs_stream_free`; finalize ends those that are left, after what is
     queued.
-    Errors: SYSTEM.
+
+    Returns:
+        SUCCESS, or an error: SYSTEM.
+
+    Standard:
+        OpenSHMEM does not have it.
     """,
     ),
     (
@@ -2617,8 +3391,13 @@ _FUNCTIONS = (
     Local. The `cudaStream_t` must exist until the handle is freed with `nvshmemrs_stream_free`,
     which waits for what is on it, or let go with `nvshmemrs_stream_release`. Graphs with calls in
     them must have run for the last time before finalize.
-    Errors: NOT_SUPPORTED on host memory, INVALID_VALUE for a stream of another GPU or context,
-    CUDA.
+
+    Returns:
+        SUCCESS, or an error: NOT_SUPPORTED on host memory, INVALID_VALUE for a stream of another
+        GPU or context, CUDA.
+
+    Standard:
+        OpenSHMEM does not have it.
     """,
     ),
     (
@@ -2631,7 +3410,12 @@ _FUNCTIONS = (
     not be used once the handle has been freed.
 
     Local.
-    Errors: BAD_HANDLE, NOT_SUPPORTED on host memory.
+
+    Returns:
+        SUCCESS, or an error: BAD_HANDLE, NOT_SUPPORTED on host memory.
+
+    Standard:
+        OpenSHMEM does not have it.
     """,
     ),
     (
@@ -2644,7 +3428,12 @@ _FUNCTIONS = (
     after an error. 0 does nothing.
 
     Local; waits for the stream.
-    Errors: as `nvshmemrs_stream_synchronize`.
+
+    Returns:
+        SUCCESS, or an error: as `nvshmemrs_stream_synchronize`.
+
+    Standard:
+        OpenSHMEM does not have it.
     """,
     ),
     (
@@ -2661,7 +3450,12 @@ _FUNCTIONS = (
     unless the handle was made in the same capture.
 
     Local; never waits, but for room in a stream of the GPU that is full.
-    Errors: BAD_HANDLE.
+
+    Returns:
+        SUCCESS, or an error: BAD_HANDLE.
+
+    Standard:
+        OpenSHMEM does not have it.
     """,
     ),
     (
@@ -2674,8 +3468,13 @@ _FUNCTIONS = (
     is forgotten then.
 
     Local; waits for the stream. NVSHMEM programs call `cudaStreamSynchronize`.
-    Errors: those of the queued calls; TIMEOUT, INTERRUPTED, PE_DIED; BUSY on the stream's own
-    thread.
+
+    Returns:
+        SUCCESS, or an error: those of the queued calls; TIMEOUT, INTERRUPTED, PE_DIED; BUSY on the
+        stream's own thread.
+
+    Standard:
+        OpenSHMEM does not have it.
     """,
     ),
     (
@@ -2687,6 +3486,12 @@ _FUNCTIONS = (
     Whether everything queued before has run: 1 or 0.
 
     Local; never waits.
+
+    Returns:
+        SUCCESS, or an error: BAD_HANDLE, INVALID_VALUE for NULL.
+
+    Standard:
+        OpenSHMEM does not have it.
     """,
     ),
     (
@@ -2699,7 +3504,13 @@ _FUNCTIONS = (
 
     Local; returns at once. The function may call nvshmemrs, except to wait for its own stream; on a
     stream of the GPU it may call neither nvshmemrs nor CUDA.
-    Errors: BAD_HANDLE, INVALID_VALUE, NOT_SUPPORTED while the stream is captured into a graph.
+
+    Returns:
+        SUCCESS, or an error: BAD_HANDLE, INVALID_VALUE, NOT_SUPPORTED while the stream is captured
+        into a graph.
+
+    Standard:
+        OpenSHMEM does not have it.
     """,
     ),
     (
@@ -2712,7 +3523,12 @@ _FUNCTIONS = (
     An event that was not recorded holds nothing up.
 
     Local; returns at once.
-    Errors: BAD_HANDLE.
+
+    Returns:
+        SUCCESS, or an error: BAD_HANDLE.
+
+    Standard:
+        OpenSHMEM does not have it.
     """,
     ),
     (
@@ -2724,6 +3540,12 @@ _FUNCTIONS = (
     Makes an event.
 
     Local. Free it with `nvshmemrs_event_free`.
+
+    Returns:
+        SUCCESS, or an error: NOT_INITIALIZED, BAD_HANDLE, INVALID_VALUE for NULL.
+
+    Standard:
+        OpenSHMEM does not have it.
     """,
     ),
     (
@@ -2735,6 +3557,12 @@ _FUNCTIONS = (
     Lets an event go. Records and waits that are queued stay as they are. 0 does nothing.
 
     Local; never waits.
+
+    Returns:
+        SUCCESS, or an error: BAD_HANDLE.
+
+    Standard:
+        OpenSHMEM does not have it.
     """,
     ),
     (
@@ -2747,7 +3575,12 @@ _FUNCTIONS = (
     one.
 
     Local; returns at once.
-    Errors: BAD_HANDLE.
+
+    Returns:
+        SUCCESS, or an error: BAD_HANDLE.
+
+    Standard:
+        OpenSHMEM does not have it.
     """,
     ),
     (
@@ -2760,6 +3593,12 @@ _FUNCTIONS = (
     counts as reached.
 
     Local; never waits.
+
+    Returns:
+        SUCCESS, or an error: BAD_HANDLE, INVALID_VALUE for NULL.
+
+    Standard:
+        OpenSHMEM does not have it.
     """,
     ),
     (
@@ -2771,7 +3610,12 @@ _FUNCTIONS = (
     Waits until the latest record of `event` has been reached.
 
     Local; waits for the stream.
-    Errors: BAD_HANDLE, TIMEOUT, INTERRUPTED, PE_DIED.
+
+    Returns:
+        SUCCESS, or an error: BAD_HANDLE, TIMEOUT, INTERRUPTED, PE_DIED.
+
+    Standard:
+        OpenSHMEM does not have it.
     """,
     ),
     (
@@ -2783,7 +3627,12 @@ _FUNCTIONS = (
     Milliseconds from `start` to `end`; both must have been recorded and reached.
 
     Local; never waits.
-    Errors: BAD_HANDLE, INVALID_VALUE.
+
+    Returns:
+        SUCCESS, or an error: BAD_HANDLE, INVALID_VALUE.
+
+    Standard:
+        OpenSHMEM does not have it.
     """,
     ),
     (
@@ -2798,8 +3647,14 @@ _FUNCTIONS = (
     elements apart.
 
     One-sided; may be queued on a stream. Returns when `source` may be reused; the data is visible
-    on `pe` after quiet, barrier or a signal. OpenSHMEM 1.5 section 9.5.3 (`shmem_iput`).
-    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    on `pe` after quiet, barrier or a signal.
+
+    Returns:
+        SUCCESS, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is
+        written.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.6.1 (`shmem_iput`).
     """,
     ),
     (
@@ -2813,9 +3668,14 @@ _FUNCTIONS = (
     Elements in between stay as they are. Strides may be negative; those of `dest` must keep its
     elements apart.
 
-    One-sided; may be queued on a stream. Returns when the data is in `dest`. OpenSHMEM 1.5 section
-    9.5.6 (`shmem_iget`).
-    Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
+    One-sided; may be queued on a stream. Returns when the data is in `dest`.
+
+    Returns:
+        SUCCESS, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is
+        written.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.6.1 (`shmem_iget`).
     """,
     ),
     (
@@ -2828,9 +3688,13 @@ _FUNCTIONS = (
     As `nvshmemrs_iput` for `block_count` blocks of `block_elements` elements; strides are from the
     start of one block to the start of the next.
 
-    One-sided; may be queued on a stream. Completion as `nvshmemrs_iput`. OpenSHMEM 1.6
-    (`shmem_ibput`).
-    Errors: as `nvshmemrs_iput`.
+    One-sided; may be queued on a stream. Completion as `nvshmemrs_iput`.
+
+    Returns:
+        SUCCESS, or an error: as `nvshmemrs_iput`.
+
+    Standard:
+        OpenSHMEM 1.6 (`shmem_ibput`).
     """,
     ),
     (
@@ -2843,9 +3707,13 @@ _FUNCTIONS = (
     As `nvshmemrs_iget` for `block_count` blocks of `block_elements` elements; strides are from the
     start of one block to the start of the next.
 
-    One-sided; may be queued on a stream. Completion as `nvshmemrs_iget`. OpenSHMEM 1.6
-    (`shmem_ibget`).
-    Errors: as `nvshmemrs_iget`.
+    One-sided; may be queued on a stream. Completion as `nvshmemrs_iget`.
+
+    Returns:
+        SUCCESS, or an error: as `nvshmemrs_iget`.
+
+    Standard:
+        OpenSHMEM 1.6 (`shmem_ibget`).
     """,
     ),
     (
@@ -2856,8 +3724,13 @@ _FUNCTIONS = (
 
     The calling PE's number in `team`, or -1 if it is not a member.
 
-    Local. OpenSHMEM 1.5 section 9.4.1 (`shmem_team_my_pe`).
-    Errors: BAD_HANDLE.
+    Local.
+
+    Returns:
+        SUCCESS, or an error: BAD_HANDLE.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.4.1 (`shmem_team_my_pe`).
     """,
     ),
     (
@@ -2868,8 +3741,13 @@ _FUNCTIONS = (
 
     The number of PEs in `team`.
 
-    Local. OpenSHMEM 1.5 section 9.4.2 (`shmem_team_n_pes`).
-    Errors: BAD_HANDLE.
+    Local.
+
+    Returns:
+        SUCCESS, or an error: BAD_HANDLE.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.4.2 (`shmem_team_n_pes`).
     """,
     ),
     (
@@ -2881,8 +3759,13 @@ _FUNCTIONS = (
     The number in `dest_team` of the PE that is `src_pe` in `src_team`, or -1 if it is not a member
     of `dest_team`.
 
-    Local. OpenSHMEM 1.5 section 9.4.4 (`shmem_team_translate_pe`).
-    Errors: BAD_HANDLE, PE_RANGE.
+    Local.
+
+    Returns:
+        SUCCESS, or an error: BAD_HANDLE, PE_RANGE.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.4.5 (`shmem_team_translate_pe`).
     """,
     ),
     (
@@ -2894,6 +3777,12 @@ _FUNCTIONS = (
     Fills `config` with the defaults: no contexts, no unique id.
 
     Local; needs no runtime.
+
+    Returns:
+        SUCCESS, or an error: INVALID_VALUE for NULL.
+
+    Standard:
+        OpenSHMEM does not have it.
     """,
     ),
     (
@@ -2908,11 +3797,16 @@ _FUNCTIONS = (
     success.
 
     Collective over `parent` with the same arguments. `config` may be NULL if `config_mask` is 0;
-    `config_mask` is an or of `nvshmemrs_team_config_mask`. OpenSHMEM 1.5 section 9.4.5
-    (`shmem_team_split_strided`).
-    Errors, on every member, and no team is made: INVALID_VALUE, PE_RANGE, MISMATCH, PEER_ARGUMENT,
-    NOT_SUPPORTED when a member is in 256 teams already; also BAD_HANDLE, PE_DIED, TIMEOUT,
-    INTERRUPTED.
+    `config_mask` is an or of `nvshmemrs_team_config_mask`. Returns when every member knows the
+    result.
+
+    Returns:
+        SUCCESS, or an error, on every member, and no team is made: INVALID_VALUE, PE_RANGE,
+        MISMATCH, PEER_ARGUMENT, NOT_SUPPORTED when a member is in 256 teams already; also
+        BAD_HANDLE, PE_DIED, TIMEOUT, INTERRUPTED.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.4.6 (`shmem_team_split_strided`).
     """,
     ),
     (
@@ -2926,9 +3820,14 @@ _FUNCTIONS = (
     column: `xteam` is the caller's row, `yteam` its column.
 
     Collective over `parent` with the same arguments. `xconfig` and `yconfig` may be NULL if their
-    masks are 0; a mask is an or of `nvshmemrs_team_config_mask`. OpenSHMEM 1.5 section 9.4.6
-    (`shmem_team_split_2d`).
-    Errors: as `nvshmemrs_team_split_strided`.
+    masks are 0; a mask is an or of `nvshmemrs_team_config_mask`. Returns when every member knows
+    the result.
+
+    Returns:
+        SUCCESS, or an error: as `nvshmemrs_team_split_strided`.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.4.7 (`shmem_team_split_2d`).
     """,
     ),
     (
@@ -2940,7 +3839,13 @@ _FUNCTIONS = (
     Gives a random number by which the members of `nvshmemrs_team_init` find each other. One of them
     calls it and hands the number to the others.
 
-    Local. NVSHMEM `nvshmemx_team_get_uniqueid`.
+    Local.
+
+    Returns:
+        SUCCESS, or an error: NOT_INITIALIZED, BAD_HANDLE, INVALID_VALUE for NULL, SYSTEM.
+
+    Standard:
+        NVSHMEM `nvshmemx_team_get_uniqueid`.
     """,
     ),
     (
@@ -2953,9 +3858,14 @@ _FUNCTIONS = (
     number `my_index`. PEs outside the team take no part.
 
     Collective over the new team's members. `config_mask`, an or of `nvshmemrs_team_config_mask`,
-    must hold UNIQUEID. After an error use a fresh number. NVSHMEM `nvshmemx_team_init`.
-    Errors: INVALID_VALUE, PE_RANGE, MISMATCH, PEER_ARGUMENT, NOT_SUPPORTED when a member is in 256
-    teams already; also PE_DIED, TIMEOUT, INTERRUPTED.
+    must hold UNIQUEID. After an error use a fresh number. Returns when every member has called it.
+
+    Returns:
+        SUCCESS, or an error: INVALID_VALUE, PE_RANGE, MISMATCH, PEER_ARGUMENT, NOT_SUPPORTED when a
+        member is in 256 teams already; also PE_DIED, TIMEOUT, INTERRUPTED.
+
+    Standard:
+        NVSHMEM `nvshmemx_team_init`.
     """,
     ),
     (
@@ -2967,9 +3877,13 @@ _FUNCTIONS = (
     Gives the fields of a team's configuration that `config_mask` selects; the others have their
     defaults.
 
-    Local. `config_mask` is an or of `nvshmemrs_team_config_mask`. OpenSHMEM 1.5 section 9.4.3
-    (`shmem_team_get_config`).
-    Errors: BAD_HANDLE, INVALID_VALUE.
+    Local. `config_mask` is an or of `nvshmemrs_team_config_mask`.
+
+    Returns:
+        SUCCESS, or an error: BAD_HANDLE, INVALID_VALUE.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.4.4 (`shmem_team_get_config`).
     """,
     ),
     (
@@ -2982,9 +3896,14 @@ _FUNCTIONS = (
     member left one of its collectives half-way, this PE's part of the team goes without waiting for
     the others, and what of it is still on streams of the GPU does nothing.
 
-    Collective over `team`. OpenSHMEM 1.5 section 9.4.7 (`shmem_team_destroy`).
-    Errors: INVALID_VALUE for a predefined team, BAD_HANDLE, MISMATCH; also PE_DIED, TIMEOUT,
-    INTERRUPTED.
+    Collective over `team`. Returns when every member has called it.
+
+    Returns:
+        SUCCESS, or an error: INVALID_VALUE for a predefined team, BAD_HANDLE, MISMATCH; also
+        PE_DIED, TIMEOUT, INTERRUPTED.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.4.8 (`shmem_team_destroy`).
     """,
     ),
     (
@@ -2995,8 +3914,13 @@ _FUNCTIONS = (
 
     As `nvshmemrs_ptr` for the PE that is number `pe` in `team`.
 
-    Local. OpenSHMEM 1.6 (`shmem_team_ptr`).
-    Errors: BAD_HANDLE, PE_RANGE, NOT_SYMMETRIC.
+    Local.
+
+    Returns:
+        SUCCESS, or an error: BAD_HANDLE, PE_RANGE, NOT_SYMMETRIC.
+
+    Standard:
+        OpenSHMEM 1.6 (`shmem_team_ptr`).
     """,
     ),
 )

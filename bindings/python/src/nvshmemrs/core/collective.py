@@ -231,7 +231,7 @@ def fcollect(team: Team, dst_array: Any, src_array: Any, stream: Optional[Stream
 
     Collective over `team` with the same sizes; `dst_array` is ``team_n_pes(team)`` times as large.
     `src_array` may be the caller's own part of `dst_array`; otherwise they must not overlap.
-    OpenSHMEM 1.5 section 9.9.7.
+    OpenSHMEM 1.5 section 9.9.8.
     """
     handle = team_of(team)
     function = _fcollect
@@ -248,7 +248,7 @@ def collect(team: Team, dst_array: Any, src_array: Any, stream: Optional[Stream]
     """As ``fcollect``, where `src_array` may have another size on every member, 0 too.
 
     Collective over `team`. `dst_array` is a whole allocation, or a view up to the end of one: its
-    end is what stops members from sending more than there is room for. OpenSHMEM 1.5 section 9.9.6.
+    end is what stops members from sending more than there is room for. OpenSHMEM 1.5 section 9.9.8.
     """
     handle = team_of(team)
     function = _collect
@@ -266,7 +266,7 @@ def alltoall(team: Team, dst_array: Any, src_array: Any, stream: Optional[Stream
     caller's team number.
 
     Collective over `team` with the same sizes, of ``team_n_pes(team)`` equal parts. Both may be the
-    same; otherwise they must not overlap. OpenSHMEM 1.5 section 9.9.8.
+    same; otherwise they must not overlap. OpenSHMEM 1.5 section 9.9.5.
     """
     handle = team_of(team)
     function = _alltoall
@@ -296,7 +296,7 @@ def alltoalls(
     `src_stride`-th counts.
 
     Collective over `team` with the same numbers; strides are at least 1. Elements in between are
-    not written. OpenSHMEM 1.5 section 9.9.8.
+    not written. OpenSHMEM 1.5 section 9.9.6.
     """
     handle = team_of(team)
     function = lib.nvshmemrs_alltoalls
@@ -333,7 +333,7 @@ def broadcast(
     `root` included.
 
     Collective over `team` with the same sizes and `root`. Both may be the same; otherwise they must
-    not overlap. OpenSHMEM 1.5 section 9.9.5.
+    not overlap. OpenSHMEM 1.5 section 9.9.7.
     """
     handle = team_of(team)
     function = _broadcast
@@ -402,7 +402,7 @@ def collective_on_buffer(
 def barrier(team: Team, stream: Optional[Stream] = None) -> None:
     """Waits for every member of `team` and completes all operations that they issued before.
 
-    Collective over `team`. OpenSHMEM 1.5 section 9.9.1.
+    Collective over `team`. OpenSHMEM 1.5 section 9.9.2.
     """
     _meet(_barrier, team_of(team), stream)
 
@@ -420,7 +420,7 @@ def barrier_all(stream: Optional[Stream] = None) -> None:
 
 
 def sync_all(stream: Optional[Stream] = None) -> None:
-    """``sync`` over all PEs. OpenSHMEM 1.5 section 9.9.3."""
+    """``sync`` over all PEs. OpenSHMEM 1.5 section 9.9.4."""
     _meet(_sync, _WORLD, stream)
 
 

@@ -89,14 +89,14 @@ def ask_smem(amount: SmemAmount = SmemAmount.SMEM_RECOMMENDED) -> int:
 
 
 def my_pe() -> int:
-    """This PE's number, 0 to ``n_pes() - 1``. OpenSHMEM 1.5 section 9.1.5."""
+    """This PE's number, 0 to ``n_pes() - 1``. OpenSHMEM 1.5 section 9.1.2."""
     pe = ctypes.c_int32()
     check(lib.nvshmemrs_my_pe(job.runtime, ctypes.byref(pe)))
     return pe.value
 
 
 def n_pes() -> int:
-    """The number of PEs in the job. OpenSHMEM 1.5 section 9.1.6."""
+    """The number of PEs in the job. OpenSHMEM 1.5 section 9.1.3."""
     pes = ctypes.c_int32()
     check(lib.nvshmemrs_n_pes(job.runtime, ctypes.byref(pes)))
     return pes.value

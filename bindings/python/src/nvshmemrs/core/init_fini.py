@@ -356,7 +356,7 @@ def get_version() -> Version:
 
 def get_name() -> str:
     """The library's name and version, for people. Local; works before ``init``. OpenSHMEM 1.5
-    section 9.1.8.
+    section 9.1.10.
     """
     name: bytes = lib.nvshmemrs_name()
     return name.decode()

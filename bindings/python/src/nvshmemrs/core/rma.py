@@ -100,7 +100,7 @@ def put(
     """Copies `src` to the symmetric `dst` on PE `remote_pe`.
 
     Returns when `src` may be reused; the data is visible there after ``quiet``, a barrier or a
-    signal. OpenSHMEM 1.5 sections 9.5.1 and 9.5.3.
+    signal. OpenSHMEM 1.5 section 9.6.1.
     """
     _move(_put, dst, src, remote_pe, stream_or_pe, stream, count, pe)
 
@@ -114,7 +114,7 @@ def put_nbi(
     count: Optional[int] = None,
     pe: Optional[int] = None,
 ) -> None:
-    """As ``put``, but `src` must stay as it is until ``quiet``. OpenSHMEM 1.5 section 9.6.1."""
+    """As ``put``, but `src` must stay as it is until ``quiet``. OpenSHMEM 1.5 section 9.6.2."""
     _move(_put_nbi, dst, src, remote_pe, stream_or_pe, stream, count, pe)
 
 
@@ -129,7 +129,7 @@ def get(
 ) -> None:
     """Copies the symmetric `src` on PE `remote_pe` to `dst`.
 
-    Returns when the data is in `dst`. OpenSHMEM 1.5 sections 9.5.4 and 9.5.6.
+    Returns when the data is in `dst`. OpenSHMEM 1.5 section 9.6.1.
     """
     writable(dst, "dst")
     _move(_get, dst, src, remote_pe, stream_or_pe, stream, count, pe)
@@ -225,7 +225,7 @@ def p(
     """Writes one value to the first element of the symmetric `dst` on PE `remote_pe`.
 
     `dtype` says the type of a Buffer's elements. Completion as ``put``. OpenSHMEM 1.5 section
-    9.5.2.
+    9.6.1.
     """
     target = operand(dst, "dst")
     code = target.code
@@ -258,7 +258,7 @@ def g(
     """The first element of the symmetric `src` on PE `remote_pe`, as a NumPy scalar.
 
     `dtype` says the type of a Buffer's elements. With a stream it waits until the stream has read
-    it. OpenSHMEM 1.5 section 9.5.5.
+    it. OpenSHMEM 1.5 section 9.6.1.
     """
     source = operand(src, "src")
     code, layout = source.code, source.layout
@@ -300,7 +300,7 @@ def iput(
     symmetric `dst` on PE `remote_pe`.
 
     Strides count elements in C order and are at least 1; for the other direction pass reversed
-    views to ``put``. Completion as ``put``. OpenSHMEM 1.5 section 9.5.3.
+    views to ``put``. Completion as ``put``. OpenSHMEM 1.5 section 9.6.1.
     """
     to = _every(dst, dst_stride, 1, count, dtype, "dst")
     put(to, _every(src, src_stride, 1, count, dtype, "src"), pe_of(remote_pe, pe), stream=stream)
@@ -319,7 +319,7 @@ def iget(
     pe: Optional[int] = None,
 ) -> None:
     """As ``iput``, from the symmetric `src` on PE `remote_pe` to `dst`. Completion as ``get``.
-    OpenSHMEM 1.5 section 9.5.6.
+    OpenSHMEM 1.5 section 9.6.1.
     """
     writable(dst, "dst")
     to = _every(dst, dst_stride, 1, count, dtype, "dst")

@@ -245,7 +245,7 @@ def team_destroy(team: Optional[Team]) -> None:
 def team_translate_pe(src_team: Optional[Team], src_pe: int, dest_team: Optional[Team]) -> int:
     """The number in `dest_team` of the PE that is `src_pe` in `src_team`, -1 if it is not a member.
 
-    Local. OpenSHMEM 1.5 section 9.4.4.
+    Local. OpenSHMEM 1.5 section 9.4.5.
     """
     pe = ctypes.c_int32()
     status = lib.nvshmemrs_team_translate_pe(
@@ -260,7 +260,7 @@ def team_translate_pe(src_team: Optional[Team], src_pe: int, dest_team: Optional
 
 
 def team_get_config(team: Team) -> TeamConfig:
-    """A copy of what the team was told when it was made. Local. OpenSHMEM 1.5 section 9.4.3."""
+    """A copy of what the team was told when it was made. Local. OpenSHMEM 1.5 section 9.4.4."""
     config = TeamConfig()
     fields = TeamConfigMask.NUM_CONTEXTS | TeamConfigMask.UNIQUEID
     check(lib.nvshmemrs_team_get_config(job.runtime, team_of(team), fields, config._data))
