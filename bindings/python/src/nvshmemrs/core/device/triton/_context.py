@@ -178,7 +178,7 @@ def good_block(ctx, operation, pe, p, mask):
         culprit = pes
     if kind != 0:
         report(ctx, kind, operation, culprit, where, SIZE)
-    return mask & (kind == 0)
+    return mask & (pes * 0 + kind == 0)
 
 
 @_aggregate
@@ -234,8 +234,11 @@ def find_team(ctx, team):
 @triton.jit
 def pe_of(t, member, inside):
     """The PE of a member, or of a block of members; `inside`: which of them there are."""
-    listed = tl.load(t.members.to(tl.pointer_type(tl.int32)) + member, mask=inside & (t.step == 0), other=0)
-    return tl.where(t.step == 0, listed, t.first + member * t.step)
+    # Compared element by element: Triton 3.9's interpreter makes no mask of one comparison.
+    is_listed = member * 0 + t.step == 0
+    members = t.members.to(tl.pointer_type(tl.int32))
+    listed = tl.load(members + member, mask=inside & is_listed, other=0)
+    return tl.where(is_listed, listed, t.first + member * t.step)
 
 
 @triton.jit
