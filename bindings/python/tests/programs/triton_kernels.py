@@ -2,6 +2,7 @@
 compiled on GPUs. The argument names parts; without one all run.
 """
 
+import os
 import sys
 from typing import Any, Callable, Dict
 
@@ -465,15 +466,22 @@ PARTS = dict(
     reductions=reductions, fast=fast, litmus=litmus,
 )  # fmt: skip
 
-if __name__ == "__main__":
-    nvshmem.init()
-    torch = sys.modules.get("torch")
-    for name in sys.argv[1:] or PARTS:
-        import time
+def join() -> None:
+    """Init, on the GPU that is this PE's if kernels are compiled."""
+    if triton.knobs.runtime.interpret:
+        nvshmem.init()
+        return
+    import torch
 
-        start = time.time()
+    gpu = int(os.environ.get("NVSHMEMRS_PE", "0")) % torch.cuda.device_count()
+    torch.cuda.set_device(gpu)
+    nvshmem.init(device=gpu)
+
+
+if __name__ == "__main__":
+    join()
+    for name in sys.argv[1:] or PARTS:
         PARTS[name](nvshmem.my_pe(), nvshmem.n_pes())
-        if nvshmem.my_pe() == 0:
-            print(f"triton ok: {name} {time.time() - start:.1f} s")
+        print(f"triton ok: {name}, PE {nvshmem.my_pe()}")
     print("ok")
     nvshmem.finalize()

@@ -242,7 +242,7 @@ def fold_part(ctx, t, dest, source, begin, end, mine, all_, OP: tl.constexpr, EV
     but for the end. Only the last block has a mask.
     """
     lanes = tl.arange(0, BLOCK)
-    full = (end - begin) // BLOCK
+    full = tl.maximum(end - begin, 0) // BLOCK
     for block in range(mine.to(tl.int64), full, all_):
         at = begin + block * BLOCK + lanes
         write_block(ctx, t, dest, at, fold_block(ctx, t, source, at, None, OP).to(dest.dtype.element_ty), None, EVERYWHERE)
@@ -263,7 +263,8 @@ def reduce(ctx, team, dest, source, n, OP: tl.constexpr, slot=0, part=None, part
     count = tl.full((), 0, tl.int64) + n
     if good_arrays(ctx, OP_REDUCE, dest, count, source, count) == 0:
         place = place * 0 - 1
-    if dest.to(tl.int64) == source.to(tl.int64):
+    # Written so that the compiler cannot tell: of code that it knows to be dead, Triton 3.6 crashes.
+    if on(ctx, t, dest, t.me).to(tl.int64) == source.to(tl.int64):
         place = place * 0 - 1
     result = meet(ctx, t, place)
     if result == 0:
@@ -288,7 +289,7 @@ def reduce_two_shot(
     if result == 0:
         # Whole blocks for each member; the last members may have less.
         blocks = ((count + BLOCK - 1) // BLOCK + t.n - 1) // t.n
-        begin = tl.minimum(blocks * t.me * BLOCK, count)
+        begin = blocks * t.me * BLOCK
         end = tl.minimum(begin + blocks * BLOCK, count)
         fold_part(ctx, t, dest, source, begin, end, mine, all_, OP, True, BLOCK)
         result = meet(ctx, t, place)
