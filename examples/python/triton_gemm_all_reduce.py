@@ -24,7 +24,7 @@ from nvshmemrs.core.device import triton as nvt
 
 @triton.jit
 def gemm_all_reduce(
-    state, a, b, c, inbox, ready, M, N, K,
+    state, a, b, c, inbox, ready, done, M, N, K,
     BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, GROUP: tl.constexpr, TMA: tl.constexpr,
 ):  # fmt: skip
     ctx = nvt.context(state)
@@ -72,7 +72,7 @@ def gemm_all_reduce(
                         if sender != me:
                             flag = ready + sender * run + index
                             nvt.signal_wait_until(ctx, flag, nvt.CMP_EQ, 1)
-                            # For the next call; the sender stores the next 1 after the barrier below.
+                            # For the next call; the sender stores the next 1 in the next call.
                             tl.store(flag, 0)
                             box = inbox + (tl.zeros((), tl.int64) + sender * run + index) * (BM * BN)
                             total += tl.load(box + place).to(tl.float32)
@@ -80,13 +80,21 @@ def gemm_all_reduce(
                     target = c + (row + rows)[:, None] * N + (column + columns)[None, :]
                     for k in range(0, n):
                         nvt.store(ctx, target, value, (me + k) % n)
-    # The programs of this number on all PEs have stored all that they store.
-    nvt.barrier(ctx, 0)
+    # The kernel ends when all programs of all PEs have stored all that they store. One of them waits:
+    # the last, so that this works where programs run one after the other, too.
+    tl.debug_barrier()
+    for k in range(0, n):
+        nvt.atomic_add(ctx, done, 1, (me + k) % n)
+    if tl.program_id(0) == tl.num_programs(0) - 1:
+        turn = tl.load(done + 1) + 1
+        tl.debug_barrier()
+        tl.store(done + 1, turn)
+        nvt.wait_until(ctx, done, nvt.CMP_GE, turn * n * tl.num_programs(0))
 
 
 def sizes():
     size = int(sys.argv[1]) if len(sys.argv) > 1 else 4096 if GPUS else 64
-    blocks = dict(BM=128, BN=256, BK=64, GROUP=8) if GPUS else dict(BM=16, BN=32, BK=32, GROUP=2)
+    blocks = dict(BM=128, BN=128, BK=64, GROUP=8) if GPUS else dict(BM=16, BN=32, BK=32, GROUP=2)
     return size, blocks
 
 
@@ -101,17 +109,20 @@ def main():
     c = symmetric((size, size), dtype)
     inbox = symmetric((n, run, blocks["BM"], blocks["BN"]), dtype)
     ready = symmetric((n, run), "int64")
-    # Programs wait for those of other PEs, so all must run at once; a team has 128 slots.
-    programs = min(tiles, 128 if GPUS else 2)
+    # How many programs have ended, on all PEs and in all calls; and this PE's calls.
+    done = symmetric(2, "int64")
+    # Programs wait for those of other PEs, so all must run at once: two on each multiprocessor, of
+    # which one computes while the other stores.
+    programs = min(tiles, 2)
     if GPUS:
         import torch
 
-        programs = min(programs, torch.cuda.get_device_properties(0).multi_processor_count)
-    options = dict(num_warps=8, num_stages=3) if GPUS else {}
+        programs = min(tiles, 2 * torch.cuda.get_device_properties(0).multi_processor_count)
+    options = dict(num_warps=4, num_stages=3) if GPUS else {}
 
     def fused():
         gemm_all_reduce[(programs,)](
-            nvt.state(), *map(nvt.wrap, (a, b, c, inbox, ready)), size, size, size, **blocks, TMA=False, **options
+            nvt.state(), *map(nvt.wrap, (a, b, c, inbox, ready, done)), size, size, size, **blocks, TMA=False, **options
         )
 
     meet()

@@ -43,6 +43,11 @@ if _HAVE > _LAST:
         stacklevel=2,
     )
 
+if triton.knobs.runtime.interpret:
+    from ._settings import check_interpreter
+
+    check_interpreter()
+
 from ._atomics import (  # noqa: E402
     atomic_add,
     atomic_and,

@@ -30,8 +30,9 @@ def open_workspace(workspace):
         (where & 0xFFFFFFFF).to(tl.int32),
         (where >> 32).to(tl.int32),
         tl.load(workspace + 2),
-        tl.load(workspace + 3),
-        tl.load(workspace + 4),
+        # In units of 16 words, which the compiler then knows, so that accesses keep 16 bytes.
+        tl.load(workspace + 3) * 16,
+        tl.load(workspace + 4) * 16,
     )
 
 
@@ -88,6 +89,9 @@ def reduce_fast(ctx, workspace, dest, source, n, OP: tl.constexpr, part=None, pa
     start = t.sync
     capacity = t.epochs
     programs = tl.load(workspace + 5)
+    # A workspace has more words than that, so this may come before what is checked below.
+    counter = workspace + _HEAD + mine
+    call = tl.load(counter, mask=mine < 1024, other=0, volatile=True) + 1
     PER_WORD: tl.constexpr = 32 // BITS
     count = tl.full((), 0, tl.int64) + n
     total = count // PER_WORD
@@ -98,8 +102,6 @@ def reduce_fast(ctx, workspace, dest, source, n, OP: tl.constexpr, part=None, pa
     result = tl.full((), -1, tl.int32)
     if good:
         result = tl.full((), 0, tl.int32)
-        counter = workspace + _HEAD + mine
-        call = tl.load(counter, volatile=True) + 1
         tl.debug_barrier()
         tl.store(counter, call)
         epoch = call.to(tl.int32)

@@ -215,8 +215,9 @@ class Workspace:
             step = steps.pop() if len(steps) == 1 else 0
             head[1] = members[0] | (step & 0xFFFFFFFF) << 32 if step >= 0 else members[0] - (-step << 32)
             head[2] = address + (HEAD + programs) * 8
-            head[3] = start
-            head[4] = self.capacity
+            # Kernels multiply both by 16.
+            head[3] = start // 16
+            head[4] = self.capacity // 16
             head[5] = programs
             listed = head[HEAD + programs :].view(np.int32)
             listed[: len(members)] = members
