@@ -2,7 +2,7 @@
 """Kernels in Triton on GPUs, with NCCL and torch's symmetric memory beside them in the same run.
 
 Each PE has a GPU: nvshmemrs-run -n 2 -- python3 triton_bench.py [PART ...]. Parts: ping, put, get,
-reduce, large, import. PE 0 prints a table; times are microseconds, medians of 9 rounds, of the slowest PE.
+reduce, large, import. With --quick fewer sides, with --verbose each try. PE 0 prints a table; times are microseconds, medians of 9 rounds, of the slowest PE.
 """
 
 import os
@@ -168,12 +168,16 @@ def once(call, rounds):
     return worst(min(times))
 
 
+# Programs, elements of a block, warps.
+CHOICES = ((128, 4096, 8), (128, 8192, 16), (512, 4096, 8))
+
+
 def move(kernel, name, me, n):
     words = (64 << 20) // 4
     dest, source = (nvshmem.tensor(words, torch.int32) for _ in range(2))
     source.copy_(torch.arange(words, dtype=torch.int32, device="cuda") + me)
     best = None
-    for grid, block, warps in ((64, 8192, 8), (128, 4096, 8), (128, 8192, 16), (128, 16384, 16), (264, 4096, 8), (528, 4096, 8), (1056, 2048, 4)):
+    for grid, block, warps in CHOICES:
         dest.zero_()
         meet()
 
@@ -189,7 +193,7 @@ def move(kernel, name, me, n):
         best = max(best or (rate,), (rate, grid, block))
     say(f"{name} of 64 MiB, both PEs at once", f"{best[0]:.0f} GB/s", f"{best[1]} programs of {best[2]} elements")
     best = (0.0, 0, 0)
-    for grid, block, warps in ((64, 8192, 8), (128, 4096, 8), (128, 8192, 16), (128, 16384, 16), (528, 4096, 8)):
+    for grid, block, warps in CHOICES:
 
         def call():
             if me == 0:
@@ -216,64 +220,63 @@ def symmetric_memory(words):
 
 def reduce(me, n):
     workspace = nvt.Workspace(nbytes=1 << 20, programs=64)
-    print_row("all-reduce in a graph, us", "fast", "one-shot", "two-shot", "NCCL", "torch 1-shot", "torch 2-shot", "fast/torch 1-shot")
-    for size in (64, 1024, 8192, 65536, 262144):
+    names = ["fast", "one-shot", "NCCL", "torch 1-shot"] + ([] if QUICK else ["two-shot", "torch 2-shot"])
+    print_row("all-reduce in a graph, us", *names, "fast/torch 1-shot")
+    for size in (1024, 8192, 65536, 262144):
         words = size // 4
         dest, source = (nvshmem.tensor(words, torch.float32) for _ in range(2))
         source.fill_(me + 1)
         meet()
-        found = {}
-        fasts = []
-        for programs, block, warps in fast_choices(words):
-            call = lambda: fast_kernel[(programs,)](  # noqa: E731
+
+        def checked(call):
+            dest.zero_()  # noqa: B023
+            meet()
+            call()
+            meet()
+            assert (dest == n * (n + 1) // 2).all(), size  # noqa: B023
+            return time_of(call, 100, graph=True)
+
+        def fast(programs, block, warps):
+            fast_kernel[(programs,)](
                 nvt.state(), workspace.pointer, dest, source, words, BLOCK=block, num_warps=warps  # noqa: B023
             )
-            dest.zero_()
-            call()
-            torch.cuda.synchronize()
-            assert (dest == n * (n + 1) // 2).all(), (size, dest)
-            us = time_of(call, 100, graph=True)
-            fasts.append((us, programs, block, warps))
+
+        def other(kernel):
+            grid = max(1, min(64, words // 256))  # noqa: B023
+            kernel[(grid,)](nvt.state(), dest, source, words, BLOCK=256)  # noqa: B023
+
+        found = {}
+        for choice in fast_choices(words):
+            us = checked(lambda: fast(*choice))  # noqa: B023
+            found["fast"] = min(us, found.get("fast", us))
             if VERBOSE:
-                say(f"  fast, {size} bytes, {programs} programs of {block} words, {warps} warps", f"{us:.2f} us")
-        found["fast"] = min(fasts)[0] if fasts else float("nan")
-        for name, kernel in (("one", one_kernel), ("two", two_kernel)):
-            block = min(1024, triton.next_power_of_2(max(words // 64, 64)))
-            grid = max(1, min(64, words // block))
-            call = lambda: kernel[(grid,)](nvt.state(), dest, source, words, BLOCK=block)  # noqa: E731, B023
-            dest.zero_()
-            meet()
-            call()
-            meet()
-            assert (dest == n * (n + 1) // 2).all(), (name, size)
-            found[name] = time_of(call, 100, graph=True)
+                say("  fast: {} programs of {} words, {} warps".format(*choice), f"{us:.2f} us")
+        found["one-shot"] = checked(lambda: other(one_kernel))
         plain = torch.zeros(words, device="cuda")
-        found["nccl"] = time_of(lambda: dist.all_reduce(plain), 100, graph=True)  # noqa: B023
+        found["NCCL"] = time_of(lambda: dist.all_reduce(plain), 100, graph=True)  # noqa: B023
         try:
             first, second = symmetric_memory(words)
-            found["torch1"], found["torch2"] = time_of(first, 100, graph=True), time_of(second, 100, graph=True)
         except (RuntimeError, AttributeError) as error:
             say("torch's symmetric memory", f"not here: {error}")
-            found["torch1"] = found["torch2"] = float("nan")
-        cells = [f"{found[name]:.2f}" for name in ("fast", "one", "two", "nccl", "torch1", "torch2")]
-        print_row(f"{size} bytes", *cells, f"{found['fast'] / found['torch1']:.2f}")
+            first = second = None
+        found["torch 1-shot"] = time_of(first, 100, graph=True) if first else float("nan")
+        if not QUICK:
+            found["two-shot"] = checked(lambda: other(two_kernel))
+            found["torch 2-shot"] = time_of(second, 100, graph=True) if second else float("nan")
+        cells = [f"{found[name]:.2f}" for name in names]
+        print_row(f"{size} bytes", *cells, f"{found['fast'] / found['torch 1-shot']:.2f}")
         nvshmem.free_tensor(dest)
         nvshmem.free_tensor(source)
     workspace.free()
 
 
 def fast_choices(words):
-    """Numbers of programs and sizes of blocks worth a try."""
-    found = []
-    for programs in (1, 2, 4, 8, 16, 32, 64):
-        each = -(-words // programs)
-        if programs > 1 and each < 64:
-            break
-        block = min(1024, max(64, triton.next_power_of_2(each)))
-        if each > 4 * block:
-            continue
-        found += [(programs, block, warps) for warps in (4, 8) if block >= 32 * warps or warps == 4]
-    return found
+    """Numbers of programs, sizes of blocks and numbers of warps worth a try."""
+    found = set()
+    for each, warps in ((256, 4), (512, 4), (512, 8), (1024, 8)):
+        programs = min(64, max(1, -(-words // each)))
+        found.add((programs, min(each, max(128, triton.next_power_of_2(words))), warps))
+    return sorted(found)
 
 
 def large(me, n):
@@ -316,6 +319,7 @@ def print_row(first, *cells):
 
 
 VERBOSE = "--verbose" in sys.argv
+QUICK = "--quick" in sys.argv
 PARTS = {
     "ping": ping, "put": lambda me, n: move(put_kernel, "put", me, n), "get": lambda me, n: move(get_kernel, "get", me, n),
     "reduce": reduce, "large": large, "import": import_,
@@ -348,4 +352,5 @@ def main():
     nvshmem.finalize()
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -25,7 +25,7 @@ from ._context import (
 )
 from ._order import load_acquire, store_release
 from ._rma import copy_part
-from ._settings import CHECK
+from ._settings import CHECK, INTERPRETED, pause
 
 # Members that a program meets at once.
 WIDTH = tl.constexpr(32)
@@ -84,6 +84,8 @@ def meet(ctx, t, slot):
                 waiting = waiting & (seen < epoch)
                 left = tl.max(waiting.to(tl.int32))
                 polls += 1
+                if INTERPRETED:
+                    pause()
                 if polls % POLLS == 0:
                     if aborted(ctx):
                         left = left * 0

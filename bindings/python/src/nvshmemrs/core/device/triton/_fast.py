@@ -15,6 +15,7 @@ import triton.language as tl
 
 from ._collectives import fold, on, share, widen
 from ._context import POLLS, Team, aborted
+from ._settings import INTERPRETED, pause
 
 _HEAD = tl.constexpr(16)
 
@@ -64,6 +65,8 @@ def arrived(ctx, inbox, epoch):
         words = tl.load(inbox, volatile=True)
         missing = tl.max(((words >> 32).to(tl.int32) != epoch).to(tl.int32))
         polls += 1
+        if INTERPRETED:
+            pause()
         if polls % POLLS == 0:
             if aborted(ctx):
                 missing = missing * 0

@@ -18,6 +18,15 @@ CHECK = tl.constexpr(os.environ.get("NVSHMEMRS_DEVICE_CHECK", "") == "1")
 ORDERED = tl.constexpr(hasattr(tl, "atomic_load"))
 
 
+def pause():
+    """Lets another process have the processor, while the interpreter waits."""
+    os.sched_yield()
+
+
+# So that the compiler passes over its name, in branches that it leaves out.
+pause.__triton_builtin__ = True
+
+
 def check_interpreter():
     """Raises ImportError if Triton's interpreter cannot work with this NumPy: before Triton 3.9 it makes
     numbers of arrays with one element, which NumPy has given up.

@@ -9,7 +9,7 @@ import triton.language as tl
 
 from ._context import OP_SIGNAL_WAIT, OP_WAIT_UNTIL, POLLS, aborted, good_block, good_range
 from ._order import load_acquire
-from ._settings import CHECK
+from ._settings import CHECK, INTERPRETED, pause
 
 CMP_EQ = tl.constexpr(0)
 CMP_NE = tl.constexpr(1)
@@ -48,6 +48,8 @@ def poll(ctx, p, CMP: tl.constexpr, value):
         seen = load_acquire(p)
         waiting = compare(CMP, seen, limit) == 0
         polls += 1
+        if INTERPRETED:
+            pause()
         if polls % POLLS == 0:
             waiting = waiting & (aborted(ctx) == 0)
     # All threads of the program come after the one that has seen it.
@@ -101,6 +103,8 @@ def wait_until_all(ctx, p, CMP: tl.constexpr, value, mask=None):
         waiting = waiting & (compare(CMP, seen, value) == 0)
         left = tl.max(waiting.to(tl.int32))
         polls += 1
+        if INTERPRETED:
+            pause()
         if polls % POLLS == 0:
             if aborted(ctx):
                 left = left * 0
@@ -131,6 +135,8 @@ def wait_until_any(ctx, p, CMP: tl.constexpr, value, mask=None):
         found = first_of(counted & compare(CMP, seen, value))
         left = (found < 0).to(tl.int32)
         polls += 1
+        if INTERPRETED:
+            pause()
         if polls % POLLS == 0:
             if aborted(ctx):
                 left = left * 0
