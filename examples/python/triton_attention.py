@@ -1,4 +1,4 @@
-# type: ignore
+# mypy: ignore-errors
 """A step of attention over a sequence that is spread over the PEs.
 
 Every PE has some rows of queries, keys and values. Its queries look at the keys and values of all

@@ -1,4 +1,4 @@
-# type: ignore
+# mypy: ignore-errors
 """A matrix product whose inner dimension is spread over the PEs, and its sum, in one kernel.
 
 PE p has A_p (M x K) and B_p (K x N); every PE gets the sum of all A_p B_p. Each tile of the result

@@ -1,4 +1,4 @@
-# type: ignore
+# mypy: ignore-errors
 """A layer of a mixture of experts: tokens go to the PEs of their experts, and the results come back.
 
 Every PE has some of the experts. The first kernel sends each token's row to its experts' PEs; an

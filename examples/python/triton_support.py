@@ -1,4 +1,4 @@
-# type: ignore
+# mypy: ignore-errors
 """What the examples in Triton share: where kernels run, arrays there, times, and NCCL beside them.
 
 With a GPU for each PE, kernels are compiled. Without, Triton's interpreter runs them on host memory.

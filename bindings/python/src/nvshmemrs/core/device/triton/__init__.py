@@ -18,12 +18,11 @@ A ring, in which each PE stores its number on the PE to the right::
 first. On a heap in host memory, kernels run in Triton's interpreter (TRITON_INTERPRET=1).
 """
 
-# type: ignore
 import warnings
 
 try:
-    import triton
-    import triton.language  # noqa: F401
+    import triton  # type: ignore[import-not-found, import-untyped, unused-ignore]
+    import triton.language  # type: ignore[import-not-found, import-untyped, unused-ignore]  # noqa: F401
 except ImportError as error:
     raise ImportError(
         f"nvshmemrs.core.device.triton needs Triton 3.6 to 3.9, and it cannot be imported ({error}): "
@@ -46,7 +45,7 @@ if _HAVE > _LAST:
 if triton.knobs.runtime.interpret:
     from ._settings import check_interpreter
 
-    check_interpreter()
+    check_interpreter()  # type: ignore[no-untyped-call, unused-ignore]
 
 from ._atomics import (  # noqa: E402
     atomic_add,

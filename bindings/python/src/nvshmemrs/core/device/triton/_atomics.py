@@ -1,4 +1,4 @@
-# type: ignore
+# mypy: ignore-errors
 """Atomic memory operations of programs, on 32 and 64 bits.
 
 `p` is a pointer or a block of pointers to this PE's copy, `pe` a number or a block of numbers. Those

@@ -1,4 +1,4 @@
-# type: ignore
+# mypy: ignore-errors
 """Collectives of programs, over teams: the protocol of ``include/nvshmemrs_device.cuh``.
 
 All programs of a launch call, on all members of the team. Program number `part` of `parts` does its

@@ -1,4 +1,4 @@
-# type: ignore
+# mypy: ignore-errors
 """The context of a kernel: what it knows of the job, and where symmetric memory of other PEs lies.
 
 ``include/nvshmemrs_device.cuh`` declares the structs that are read here.

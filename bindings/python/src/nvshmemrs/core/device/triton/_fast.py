@@ -1,4 +1,4 @@
-# type: ignore
+# mypy: ignore-errors
 """An all-reduce of small arrays in one crossing of the link.
 
 Every 8 bytes carry 4 bytes of data and the number of the call. So data tells by itself that it is

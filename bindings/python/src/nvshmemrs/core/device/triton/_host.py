@@ -14,8 +14,8 @@ from ..._job import job
 from ...collective import barrier
 from ...direct import team_my_pe, team_n_pes
 from ...memory import Buffer, buffer, free
-from ...nvshmem_types import NotInitializedError, NotSupportedError, NvshmemInvalid
-from ...teams import Teams, team_translate_pe
+from ...nvshmem_types import NotInitializedError, NotSupportedError, NvshmemInvalid, Teams
+from ...teams import team_translate_pe
 from .. import state as device_state
 
 _VERSION = 3
@@ -169,7 +169,7 @@ _NAMES: Dict[str, str] = {
 
 def _name(dtype: "np.dtype[Any]") -> str:
     """The name by which Triton knows a type of elements."""
-    name = _NAMES.get(dtype.name, dtype.name)
+    name = str(_NAMES.get(dtype.name, dtype.name))
     known = dtype.kind in "iuf" and dtype.itemsize in (1, 2, 4, 8)
     if not (known or dtype.name in _NAMES) or not dtype.isnative:
         raise NvshmemInvalid(

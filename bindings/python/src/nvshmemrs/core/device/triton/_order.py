@@ -1,4 +1,4 @@
-# type: ignore
+# mypy: ignore-errors
 """Accesses with order, by scope of the system: what waits, signals and collectives are made of."""
 
 import triton

@@ -1,4 +1,4 @@
-# type: ignore
+# mypy: ignore-errors
 """Remote memory access of programs: values, tiles, and runs of elements."""
 
 import triton

@@ -1,4 +1,4 @@
-# type: ignore
+# mypy: ignore-errors
 """What is settled when the module is imported. Triton keeps these values in the keys of its cache,
 so a kernel that was compiled with others is not used.
 """

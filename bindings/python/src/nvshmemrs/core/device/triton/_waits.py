@@ -1,4 +1,4 @@
-# type: ignore
+# mypy: ignore-errors
 """Waits and tests of words of this PE that others write: 32 or 64 bits, integers. All are acquires.
 
 A wait ends, too, when the job is broken; `aborted` tells.
