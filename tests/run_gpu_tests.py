@@ -241,6 +241,41 @@ def pools(n: int, python: str) -> Check:
     return Check(f"{n} processes: torch.cuda.MemPool, Python", command, "^ok$", n, gpus=n, env=paths)
 
 
+TRITON_PARTS = "rma signals waits atomics collectives reductions fast litmus"
+TRITON_EXAMPLES = "gemm_all_reduce moe attention"
+
+
+def triton(numbers: list[int], python: str) -> list[Check]:
+    """Kernels in Triton, compiled: every function, wrong arguments, a PE that dies, and the examples."""
+    paths = os.pathsep.join(filter(None, [str(DIST / "python"), os.environ.get("PYTHONPATH")]))
+    env = {"PYTHONPATH": paths, "TRITON_INTERPRET": "0"}
+    programs = PYTEST.parent / "programs"
+    checks = []
+    for n in numbers:
+        for part in TRITON_PARTS.split():
+            command = processes(n, python, str(programs / "triton_kernels.py"), part)
+            name = f"triton: {part}, {n} PE{'s' if n > 1 else ''}"
+            checks.append(Check(name, command, rf"^triton ok: {part}, PE \d+$", n, gpus=n, env=env, limit=240))
+        for example in TRITON_EXAMPLES.split():
+            command = processes(n, python, str(EXAMPLES / f"triton_{example}.py"))
+            big = {**env, "NVSHMEM_SYMMETRIC_SIZE": "1g"}
+            checks.append(
+                Check(f"triton: {example} example, {n}", command, rf"^{example} ok PE \d+ of {n}$", n, gpus=n, env=big, limit=150)
+            )
+    faults = str(programs / "triton_faults.py")
+    if numbers[-1] > 1:
+        # The job's status is that of the PE that died; what the other says counts.
+        command = [*processes(2, python, faults), "killed"]
+        dies = ["sh", "-c", f"{' '.join(command)}; true"]
+        checks.append(Check("triton: a dead PE", dies, "^triton ok: killed, .*PE 1", gpus=2, env=env, limit=100))
+    checking = {**env, "NVSHMEMRS_DEVICE_CHECK": "1"}
+    for case, words in (("0 1 0 0", "remote_pe"), ("3 0 -100000000 0", "array"), ("5 0 0 200", "slot")):
+        command = processes(1, python, faults, "wrong", *case.split())
+        says = f"^triton ok: wrong, argument `{words}`"
+        checks.append(Check(f"triton: wrong arguments, {words}", command, says, env=checking, limit=100))
+    return checks
+
+
 def lacks(python: str, *modules: str) -> str:
     """Why modules cannot be imported; nothing if they can."""
     code = "import importlib, sys\nfor name in sys.argv[1:]: importlib.import_module(name)"
@@ -477,6 +512,11 @@ def python_part(numbers: list[int], land: Path, python: str) -> list[Check]:
         print(f"not run: the memory pools of torch: {python}: {no_torch}")
     else:
         checks += [pools(n, python) for n in numbers]
+        no_triton = lacks(python, "triton", "ml_dtypes")
+        if no_triton:
+            print(f"not run: kernels in Triton: {python}: {no_triton}")
+        else:
+            checks += triton(numbers, python)
     no_pytest = no_cupy or lacks(python, "pytest", "torch", "cuda.core")
     if no_pytest:
         print(f"not run: the tests in Python: {python}: {no_pytest}")

@@ -41,7 +41,7 @@ pub(super) const C_PROGRAMS: [(&str, &[&str]); 11] = [
 ];
 
 /// Files and folders that are taken as they are.
-const TEXTS: [(&str, &str); 13] = [
+const TEXTS: [(&str, &str); 14] = [
     ("include", "include"),
     ("examples", "examples"),
     ("tests/conformance/ring.py", "tests/ring.py"),
@@ -64,6 +64,10 @@ const TEXTS: [(&str, &str); 13] = [
     (
         "perf/gpu/python_cost.py",
         "share/nvshmemrs/bench/python_cost.py",
+    ),
+    (
+        "perf/gpu/triton_bench.py",
+        "share/nvshmemrs/bench/triton_bench.py",
     ),
     ("bindings/python/tests", "share/nvshmemrs/python-tests"),
     ("LICENSE", "LICENSE"),

@@ -1,0 +1,316 @@
+# mypy: ignore-errors
+"""Collectives of programs, over teams: the protocol of ``include/nvshmemrs_device.cuh``.
+
+All programs of a launch call, on all members of the team. Program number `part` of `parts` does its
+share, and meets the programs of its number on the other members through slot ``slot + part``.
+"""
+
+import triton
+import triton.language as tl
+
+from ._context import (
+    OP_ALLTOALL,
+    OP_BARRIER,
+    OP_BROADCAST,
+    OP_FCOLLECT,
+    OP_REDUCE,
+    OP_REDUCESCATTER,
+    POLLS,
+    aborted,
+    find_team,
+    good_range,
+    pe_of,
+    ptr,
+    report,
+)
+from ._order import load_acquire, store_release
+from ._rma import copy_part
+from ._settings import CHECK, INTERPRETED, pause
+
+# Members that a program meets at once.
+WIDTH = tl.constexpr(32)
+
+SUM = tl.constexpr(1)
+MIN = tl.constexpr(2)
+MAX = tl.constexpr(3)
+PROD = tl.constexpr(4)
+AND = tl.constexpr(5)
+OR = tl.constexpr(6)
+XOR = tl.constexpr(7)
+
+
+@triton.jit
+def enter(ctx, operation, team, slot):
+    """The team, and the slot if the call can be made, else -1."""
+    t = find_team(ctx, team)
+    slots = tl.load(ctx.job.to(tl.pointer_type(tl.int32)) + 8)
+    inside = (slot >= 0) & (slot < slots)
+    if CHECK:
+        if t.n <= 0:
+            report(ctx, 4, operation, ctx.my_pe, tl.full((), 0, tl.int64) + team, 0)
+        if inside == 0:
+            report(ctx, 5, operation, ctx.my_pe, tl.full((), 0, tl.int64) + slot, 0)
+    return t, tl.where((t.n > 0) & inside, slot, -1)
+
+
+@triton.jit
+def meet(ctx, t, slot):
+    """Meets the other members: 0 once all have come, and what their programs of this slot did before
+    can be seen; -1 if the job is broken, or slot is -1.
+    """
+    result = tl.full((), -1, tl.int32)
+    if slot >= 0:
+        result = tl.full((), 0, tl.int32)
+        counter = t.epochs.to(tl.pointer_type(tl.int64)) + slot
+        epoch = tl.load(counter, volatile=True) + 1
+        # What the program's threads did comes before what some of them announce, and all have read
+        # the counter before one writes it.
+        tl.debug_barrier()
+        tl.store(counter, epoch)
+        row = t.sync + (slot * 2 + (epoch & 1)) * t.n * 8
+        own = (ctx.own + row).to(tl.pointer_type(tl.int64))
+        for first in range(0, t.n, WIDTH):
+            member = first + tl.arange(0, WIDTH)
+            others = (member < t.n) & (member != t.me)
+            to = ptr(ctx, own + t.me, pe_of(t, member, others))
+            store_release(to, epoch + tl.zeros((WIDTH,), tl.int64), mask=others)
+        for first in range(0, t.n, WIDTH):
+            member = first + tl.arange(0, WIDTH)
+            waiting = (member < t.n) & (member != t.me)
+            left = tl.max(waiting.to(tl.int32))
+            polls = tl.full((), 0, tl.int32)
+            while left != 0:
+                seen = load_acquire(own + member, mask=waiting)
+                waiting = waiting & (seen < epoch)
+                left = tl.max(waiting.to(tl.int32))
+                polls += 1
+                if INTERPRETED:
+                    pause()
+                if polls % POLLS == 0:
+                    if aborted(ctx):
+                        left = left * 0
+                        result = result * 0 - 1
+        tl.debug_barrier()
+    return result
+
+
+@triton.jit
+def share(part, parts):
+    """This program's part and the number of parts: of the launch's first axis, unless given."""
+    mine = tl.program_id(0) if part is None else tl.full((), 0, tl.int32) + part
+    all_ = tl.num_programs(0) if parts is None else tl.full((), 0, tl.int32) + parts
+    return mine, all_
+
+
+@triton.jit
+def barrier(ctx, team, slot=0, part=None):
+    """Meets all members: what each program did before is visible to those of its number. It does not
+    wait for the launch's other programs.
+    """
+    mine, _ = share(part, 1)
+    t, place = enter(ctx, OP_BARRIER, team, mine + slot)
+    return meet(ctx, t, place)
+
+
+@triton.jit
+def sync(ctx, team, slot=0, part=None):
+    """As barrier."""
+    return barrier(ctx, team, slot, part)
+
+
+@triton.jit
+def on(ctx, t, p, member):
+    """Where `p` lies on a member."""
+    return ptr(ctx, p, pe_of(t, member, member >= 0))
+
+
+@triton.jit
+def good_arrays(ctx, operation, dest, dest_n, source, source_n):
+    """Whether both arrays are symmetric memory of this PE."""
+    good = True
+    if CHECK:
+        SIZE: tl.constexpr = (dest.dtype.element_ty.primitive_bitwidth + 7) // 8
+        good = good_range(ctx, operation, ctx.my_pe, dest, dest_n * SIZE, SIZE) & good_range(
+            ctx, operation, ctx.my_pe, source, source_n * SIZE, SIZE
+        )
+    return good
+
+
+@triton.jit
+def broadcast(ctx, team, dest, source, n, root, slot=0, part=None, parts=None, BLOCK: tl.constexpr = 2048):
+    """n elements of the root's `source` to every member's `dest`, the root's too. `root` is a number
+    in the team.
+    """
+    mine, all_ = share(part, parts)
+    t, place = enter(ctx, OP_BROADCAST, team, mine + slot)
+    count = tl.full((), 0, tl.int64) + n
+    if good_arrays(ctx, OP_BROADCAST, dest, count, source, count) == 0:
+        place = place * 0 - 1
+    if (root < 0) | (root >= t.n):
+        place = place * 0 - 1
+    result = meet(ctx, t, place)
+    if result == 0:
+        copy_part(dest, on(ctx, t, source, tl.full((), 0, tl.int32) + root), count, mine.to(tl.int64), all_, BLOCK)
+        result = meet(ctx, t, place)
+    return result
+
+
+@triton.jit
+def gather(ctx, team, dest, source, n, slot, part, parts, OPERATION: tl.constexpr, BLOCK: tl.constexpr):
+    mine, all_ = share(part, parts)
+    t, place = enter(ctx, OPERATION, team, mine + slot)
+    count = tl.full((), 0, tl.int64) + n
+    offered = count
+    begin = count * 0
+    if OPERATION == OP_ALLTOALL:
+        offered = count * t.n
+        begin = count * t.me
+    if good_arrays(ctx, OPERATION, dest, count * t.n, source, offered) == 0:
+        place = place * 0 - 1
+    result = meet(ctx, t, place)
+    if result == 0:
+        # Each member begins with another one.
+        for k in range(0, t.n):
+            member = (t.me + k) % t.n
+            from_ = on(ctx, t, source, member) + begin
+            copy_part(dest + member.to(tl.int64) * count, from_, count, mine.to(tl.int64), all_, BLOCK)
+        result = meet(ctx, t, place)
+    return result
+
+
+@triton.jit
+def fcollect(ctx, team, dest, source, n, slot=0, part=None, parts=None, BLOCK: tl.constexpr = 2048):
+    """All-gather: member m's n elements of `source` to place m * n of every member's `dest`."""
+    return gather(ctx, team, dest, source, n, slot, part, parts, OP_FCOLLECT, BLOCK)
+
+
+@triton.jit
+def alltoall(ctx, team, dest, source, n, slot=0, part=None, parts=None, BLOCK: tl.constexpr = 2048):
+    """Member m's n elements at place k * n of its `source` to place m * n of member k's `dest`."""
+    return gather(ctx, team, dest, source, n, slot, part, parts, OP_ALLTOALL, BLOCK)
+
+
+@triton.jit
+def widen(x):
+    """What reductions are folded in: half and bfloat16 in single precision."""
+    if (x.dtype == tl.float16) or (x.dtype == tl.bfloat16):
+        return x.to(tl.float32)
+    else:
+        return x
+
+
+@triton.jit
+def fold(OP: tl.constexpr, a, b):
+    """Two members' elements; a NaN stays."""
+    if OP == SUM:
+        return (a + b).to(a.dtype)
+    elif OP == PROD:
+        return (a * b).to(a.dtype)
+    elif OP == MIN:
+        return tl.where(((b < a) | (b != b)) & (a == a), b, a)
+    elif OP == MAX:
+        return tl.where(((b > a) | (b != b)) & (a == a), b, a)
+    elif OP == AND:
+        return a & b
+    elif OP == OR:
+        return a | b
+    else:
+        tl.static_assert(OP == XOR, "OP must be SUM, MIN, MAX, PROD, AND, OR or XOR")
+        return a ^ b
+
+
+@triton.jit
+def fold_block(ctx, t, source, at, mask, OP: tl.constexpr):
+    """A block of elements, folded over all members in the order of the team."""
+    zero = tl.full((), 0, tl.int32)
+    total = widen(tl.load(on(ctx, t, source, zero) + at, mask=mask))
+    for member in range(1, t.n):
+        total = fold(OP, total, widen(tl.load(on(ctx, t, source, zero + member) + at, mask=mask)))
+    return total
+
+
+@triton.jit
+def write_block(ctx, t, dest, at, value, mask, EVERYWHERE: tl.constexpr):
+    if EVERYWHERE:
+        for k in range(0, t.n):
+            tl.store(on(ctx, t, dest, (t.me + k) % t.n) + at, value, mask=mask)
+    else:
+        tl.store(dest + at, value, mask=mask)
+
+
+@triton.jit
+def fold_part(ctx, t, dest, source, begin, end, mine, all_, OP: tl.constexpr, EVERYWHERE: tl.constexpr, BLOCK: tl.constexpr):
+    """Folds this program's share of the elements from `begin` to `end`, which are multiples of BLOCK
+    but for the end. Only the last block has a mask.
+    """
+    lanes = tl.arange(0, BLOCK)
+    full = tl.maximum(end - begin, 0) // BLOCK
+    for block in range(mine.to(tl.int64), full, all_):
+        at = begin + block * BLOCK + lanes
+        write_block(ctx, t, dest, at, fold_block(ctx, t, source, at, None, OP).to(dest.dtype.element_ty), None, EVERYWHERE)
+    if (full % all_ == mine) & (begin + full * BLOCK < end):
+        at = begin + full * BLOCK + lanes
+        inside = at < end
+        value = fold_block(ctx, t, source, at, inside, OP).to(dest.dtype.element_ty)
+        write_block(ctx, t, dest, at, value, inside, EVERYWHERE)
+
+
+@triton.jit
+def reduce(ctx, team, dest, source, n, OP: tl.constexpr, slot=0, part=None, parts=None, BLOCK: tl.constexpr = 2048):
+    """One-shot all-reduce: every member folds all n elements of all members, in the order of the
+    team. `dest` and `source` must be different memory; returns -1 if they are the same.
+    """
+    mine, all_ = share(part, parts)
+    t, place = enter(ctx, OP_REDUCE, team, mine + slot)
+    count = tl.full((), 0, tl.int64) + n
+    if good_arrays(ctx, OP_REDUCE, dest, count, source, count) == 0:
+        place = place * 0 - 1
+    # Written so that the compiler cannot tell: of code that it knows to be dead, Triton 3.6 crashes.
+    if on(ctx, t, dest, t.me).to(tl.int64) == source.to(tl.int64):
+        place = place * 0 - 1
+    result = meet(ctx, t, place)
+    if result == 0:
+        fold_part(ctx, t, dest, source, count * 0, count, mine, all_, OP, False, BLOCK)
+        result = meet(ctx, t, place)
+    return result
+
+
+@triton.jit
+def reduce_two_shot(
+    ctx, team, dest, source, n, OP: tl.constexpr, slot=0, part=None, parts=None, BLOCK: tl.constexpr = 2048
+):
+    """Two-shot all-reduce: each member folds its share of the elements, and stores the results to
+    every member. `dest` may be `source`. The elements' bits are those of `reduce`.
+    """
+    mine, all_ = share(part, parts)
+    t, place = enter(ctx, OP_REDUCE, team, mine + slot)
+    count = tl.full((), 0, tl.int64) + n
+    if good_arrays(ctx, OP_REDUCE, dest, count, source, count) == 0:
+        place = place * 0 - 1
+    result = meet(ctx, t, place)
+    if result == 0:
+        # Whole blocks for each member; the last members may have less.
+        blocks = ((count + BLOCK - 1) // BLOCK + t.n - 1) // t.n
+        begin = blocks * t.me * BLOCK
+        end = tl.minimum(begin + blocks * BLOCK, count)
+        fold_part(ctx, t, dest, source, begin, end, mine, all_, OP, True, BLOCK)
+        result = meet(ctx, t, place)
+    return result
+
+
+@triton.jit
+def reducescatter(ctx, team, dest, source, n, OP: tl.constexpr, slot=0, part=None, parts=None, BLOCK: tl.constexpr = 2048):
+    """Member m gets the elements from m * n to (m + 1) * n of `source`, folded over all members, in
+    its `dest`. `dest` must not overlap `source`.
+    """
+    mine, all_ = share(part, parts)
+    t, place = enter(ctx, OP_REDUCESCATTER, team, mine + slot)
+    count = tl.full((), 0, tl.int64) + n
+    if good_arrays(ctx, OP_REDUCESCATTER, dest, count, source, count * t.n) == 0:
+        place = place * 0 - 1
+    result = meet(ctx, t, place)
+    if result == 0:
+        own = source + count * t.me
+        fold_part(ctx, t, dest, own, count * 0, count, mine, all_, OP, False, BLOCK)
+        result = meet(ctx, t, place)
+    return result

@@ -1,0 +1,44 @@
+# mypy: ignore-errors
+"""What is settled when the module is imported. Triton keeps these values in the keys of its cache,
+so a kernel that was compiled with others is not used.
+"""
+
+import inspect
+import os
+
+import numpy as np
+import triton
+import triton.language as tl
+
+# Whether kernels run in Triton's interpreter (TRITON_INTERPRET=1).
+INTERPRETED = tl.constexpr(bool(triton.knobs.runtime.interpret))
+# Whether functions check their arguments (NVSHMEMRS_DEVICE_CHECK=1).
+CHECK = tl.constexpr(os.environ.get("NVSHMEMRS_DEVICE_CHECK", "") == "1")
+# Loads and stores with order came with Triton 3.9; before it, atomics take their place.
+ORDERED = tl.constexpr(hasattr(tl, "atomic_load"))
+
+
+def pause():
+    """Lets another process have the processor, while the interpreter waits."""
+    os.sched_yield()
+
+
+# So that the compiler passes over its name, in branches that it leaves out.
+pause.__triton_builtin__ = True
+
+
+def check_interpreter():
+    """Raises ImportError if Triton's interpreter cannot work with this NumPy: before Triton 3.9 it makes
+    numbers of arrays with one element, which NumPy has given up.
+    """
+    from triton.runtime import interpreter
+
+    if "squeeze" in inspect.getsource(interpreter._patch_lang_tensor):
+        return
+    try:
+        int(np.ones(1))
+    except TypeError:
+        raise ImportError(
+            f"the interpreter of Triton {triton.__version__} does not work with NumPy {np.__version__}: "
+            "pip install 'numpy<2.4', or Triton 3.9"
+        ) from None

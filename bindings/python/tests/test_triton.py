@@ -1,0 +1,214 @@
+"""Kernels in Triton: in its interpreter with several PEs, and compiled for GPUs that need not be there.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Callable, Dict, List
+
+import numpy as np
+import pytest
+
+import nvshmemrs.core as nvshmem
+
+pytest.importorskip("triton")
+
+ROOT = Path(__file__).resolve().parents[3]
+INTERPRETED = {"TRITON_INTERPRET": "1", "NVSHMEMRS_MEMORY": "host"}
+
+
+def launched(n: int, *arguments: str, **environment: str) -> "subprocess.CompletedProcess[str]":
+    launcher = shutil.which("nvshmemrs-run")
+    assert launcher, "nvshmemrs-run is not on PATH: run `cargo xtask test`"
+    return subprocess.run(
+        [launcher, "-n", str(n), "--", sys.executable, *arguments],
+        env=dict(os.environ, **INTERPRETED, **environment),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=200,
+    )
+
+
+def program(name: str) -> str:
+    return str(Path(__file__).parent / "programs" / name)
+
+
+@pytest.mark.parametrize("n", [2, 3])
+def test_every_function_in_the_interpreter(n: int) -> None:
+    done = launched(n, program("triton_kernels.py"))
+    assert done.returncode == 0 and done.stdout.count("ok\n") == n, done.stdout
+    assert done.stdout.count("triton ok: ") == 8 * n, done.stdout
+
+
+def test_a_dead_pe_ends_waits_in_kernels(
+    spawn: Callable[..., List["subprocess.Popen[str]"]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in INTERPRETED.items():
+        monkeypatch.setenv(name, value)
+    alive, _dead = spawn(2, "triton_faults.py", "killed")
+    out, err = alive.communicate(timeout=120)
+    assert "triton ok: killed" in out and "PE 1" in out, out + err
+
+
+@pytest.mark.parametrize(
+    ("case", "words"),
+    [
+        ("0 1 0 0", "`remote_pe` is 1 .* `put` for PE 1; it must be from 0 to 0"),
+        ("1 0 -100000000 0", "`array` is 0x.* `get` for PE 0"),
+        ("2 -1 0 0", "`remote_pe` is -1 .* `put`"),
+        ("3 0 -100000000 0", "`array` is 0x.* `atomic_fetch_add`"),
+        ("5 0 0 200", "`slot` is 200 .* `barrier`"),
+    ],
+)
+def test_wrong_arguments_are_told(case: str, words: str) -> None:
+    done = launched(1, program("triton_faults.py"), "wrong", *case.split(), NVSHMEMRS_DEVICE_CHECK="1")
+    assert re.search(rf"triton ok: wrong, argument {words}", done.stdout), done.stdout
+
+
+@pytest.mark.parametrize("example", ["triton_gemm_all_reduce", "triton_moe", "triton_attention"])
+def test_examples_in_small(example: str) -> None:
+    path = ROOT / "examples" / "python" / f"{example}.py"
+    if not path.is_file():
+        pytest.skip("the examples are in the repository only")
+    done = launched(2, str(path))
+    assert done.returncode == 0 and len(re.findall(r" ok PE \d of 2$", done.stdout, re.M)) == 2, done.stdout
+
+
+def compiled(*targets: str) -> "Dict[str, str]":
+    """What the compiler made of kernels, for GPUs that need not be here: name and sm, and notes."""
+    environment = {key: value for key, value in os.environ.items() if key != "TRITON_INTERPRET"}
+    done = subprocess.run(
+        [sys.executable, program("triton_compiled.py"), *targets],
+        env=dict(environment, TRITON_DEFAULT_FP_FUSION="0"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        timeout=400,
+    )
+    assert done.returncode == 0, done.stderr[-4000:]
+    return dict(line.split(": ", 1) for line in done.stdout.splitlines() if ": " in line)
+
+
+def test_kernels_compile_for_gpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path))
+    found = compiled("80", "90", "100")
+    assert {name.split()[-1] for name in found} == {"sm_80", "sm_90", "sm_100"}
+    for name, notes in found.items():
+        assert "cubin" in notes, (name, notes)
+    # Accesses of 16 bytes to other PEs' memory stay, whatever the type.
+    for name in ("put int8", "put float16", "put float32", "put float64", "two_shot", "fast"):
+        wide = [notes for key, notes in found.items() if f"{key.split(' sm_')[0]} " == f"{name} "]
+        assert wide, (name, found)
+        for notes in wide:
+            assert re.search(r"wide stores [1-9]", notes), (name, notes)
+    orders = next(notes for name, notes in found.items() if name.startswith("signal sm_90"))
+    for order in ("release", "acquire", "fence.acq_rel.sys", "fence.sc.sys"):
+        assert order in orders, orders
+
+
+def refusal(code: str, **environment: str) -> str:
+    """What a program says, which must end well."""
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env=dict(os.environ, NVSHMEMRS_MEMORY="host", **environment),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stdout
+    return done.stdout
+
+
+REFUSED = """
+import numpy as np
+import nvshmemrs.core as nvshmem
+from nvshmemrs.core.device import triton as nvt
+
+def told(call, *arguments, **options):
+    try:
+        call(*arguments, **options)
+    except nvshmem.NvshmemError as error:
+        print(type(error).__name__, error)
+    else:
+        print("not refused", call, arguments)
+
+told(nvt.state)
+nvshmem.init()
+told(nvt.state)
+told(nvt.wrap, nvshmem.array(4, "float32"))
+nvshmem.finalize()
+told(nvt.state)
+"""
+
+REFUSED_INTERPRETED = REFUSED.replace("told(nvt.state)\ntold(nvt.wrap, nvshmem.array(4, \"float32\"))\n", """
+array = nvshmem.array((4, 6), "float32")
+nvt.wrap(array)
+for wrong in (5, nvshmem.buffer(64), array[:, 1], array.astype("complex64"), array.astype(">f4")):
+    told(nvt.wrap, wrong)
+told(nvt.Workspace, nbytes=0)
+told(nvt.Workspace, programs=0)
+told(nvt.Workspace, programs=5000)
+told(nvt.Workspace, nbytes="large")
+""")
+
+
+def test_what_the_host_refuses() -> None:
+    said = refusal(REFUSED, TRITON_INTERPRET="0")
+    assert said.count("NotInitializedError") == 2, said
+    assert said.count("NotSupportedError") == 2 and said.count("TRITON_INTERPRET=1") == 2, said
+    said = refusal(REFUSED_INTERPRETED, TRITON_INTERPRET="1")
+    assert "not refused" not in said and said.count("NotInitializedError") == 2, said
+    assert said.count("NvshmemInvalid") == 9, said
+
+
+def test_without_triton_the_import_says_what_to_install(tmp_path: Path) -> None:
+    code = (
+        "try: import nvshmemrs.core.device.triton\n"
+        "except ImportError as error: print(error)\n"
+    )
+    (tmp_path / "triton.py").write_text("raise ImportError('no triton here')\n")
+    paths = os.pathsep.join(filter(None, [str(tmp_path), os.environ.get("PYTHONPATH")]))
+    said = refusal(code, PYTHONPATH=paths)
+    assert "Triton 3.6 to 3.9" in said and "no triton here" in said, said
+    (tmp_path / "triton.py").write_text("__version__ = '3.4.0'\n__path__ = []\n")
+    (tmp_path / "triton").mkdir()
+    (tmp_path / "triton" / "__init__.py").write_text("__version__ = '3.4.0'\n")
+    (tmp_path / "triton" / "language.py").write_text("")
+    said = refusal(code, PYTHONPATH=paths)
+    assert "this is 3.4.0" in said, said
+
+
+def test_arrays_are_not_copied() -> None:
+    code = (
+        "import numpy as np, nvshmemrs.core as nvshmem\n"
+        "from nvshmemrs.core.device import triton as nvt\n"
+        "a = np.arange(6, dtype='int16').reshape(2, 3)\n"
+        "p = nvt.wrap(a)\n"
+        "assert p.data_ptr() == a.ctypes.data and p.shape == (2, 3) and p.stride() == (3, 1)\n"
+        "assert p.numel() == 6 and p.element_size() == 2 and nvt.wrap(p) is p\n"
+        "print('ok', p)\n"
+    )
+    assert refusal(code, TRITON_INTERPRET="1").startswith("ok Pointer(0x")
+
+
+def test_numbers_are_those_of_the_library() -> None:
+    from nvshmemrs import _ffi
+
+    code = (
+        "from nvshmemrs.core.device import triton as nvt\n"
+        "print(*(getattr(nvt, name).value for name in 'CMP_EQ CMP_NE CMP_GT CMP_LE CMP_LT CMP_GE'"
+        ".split()), nvt.SIGNAL_SET.value, nvt.SIGNAL_ADD.value)\n"
+    )
+    numbers = [int(word) for word in refusal(code).split()[-8:]]
+    kinds = nvshmem.ComparisonType
+    expected = [kinds.CMP_EQ, kinds.CMP_NE, kinds.CMP_GT, kinds.CMP_LE, kinds.CMP_LT, kinds.CMP_GE]
+    expected += [nvshmem.SignalOp.SIGNAL_SET, nvshmem.SignalOp.SIGNAL_ADD]
+    assert numbers == [int(number) for number in expected], numbers
+    assert np.dtype(_ffi.DeviceState).itemsize == 64

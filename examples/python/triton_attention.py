@@ -1,0 +1,125 @@
+# mypy: ignore-errors
+"""A step of attention over a sequence that is spread over the PEs.
+
+Every PE has some rows of queries, keys and values. Its queries look at the keys and values of all
+PEs, which the kernel loads from where they are, while it computes. Nothing is gathered before.
+
+    nvshmemrs-run -n 2 -- python3 triton_attention.py
+"""
+
+import numpy as np
+from triton_support import GPUS, fill, join_nccl, local, meet, read, start, symmetric, time_of
+
+# isort: split
+import triton
+import triton.language as tl
+
+import nvshmemrs.core as nvshmem
+from nvshmemrs.core.device import triton as nvt
+
+
+@triton.jit
+def attention(
+    state, q, k, v, out, heads, rows, scale,
+    D: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
+):  # fmt: skip
+    """q, k, v and out are (heads, rows, D); rows are those of one PE."""
+    ctx = nvt.context(state)
+    # The keys and values of the other PEs are there once their kernels have begun.
+    nvt.barrier(ctx, 0)
+    down = rows // BM
+    lanes = tl.arange(0, D)
+    for tile in range(tl.program_id(0), heads * down, tl.num_programs(0)):
+        first = (tile // down) * rows
+        row = first + (tile % down) * BM + tl.arange(0, BM)
+        query = tl.load(q + row[:, None] * D + lanes[None, :])
+        most = tl.full((BM,), float("-inf"), tl.float32)
+        weight = tl.zeros((BM,), tl.float32)
+        total = tl.zeros((BM, D), tl.float32)
+        # This PE's own first; each PE then begins with another one.
+        for step in range(0, ctx.n_pes):
+            pe = (ctx.my_pe + step) % ctx.n_pes
+            keys = nvt.ptr(ctx, k, pe)
+            values = nvt.ptr(ctx, v, pe)
+            for at in range(0, rows, BN):
+                column = first + at + tl.arange(0, BN)
+                key = tl.load(keys + column[None, :] * D + lanes[:, None])
+                score = tl.dot(query, key) * scale
+                higher = tl.maximum(most, tl.max(score, 1))
+                share = tl.exp2(score - higher[:, None])
+                shrink = tl.exp2(most - higher)
+                value = tl.load(values + column[:, None] * D + lanes[None, :])
+                weight = weight * shrink + tl.sum(share, 1)
+                total = tl.dot(share.to(value.dtype), value, total * shrink[:, None])
+                most = higher
+        result = total / weight[:, None]
+        tl.store(out + row[:, None] * D + lanes[None, :], result.to(out.dtype.element_ty))
+    # Nobody reads this PE's keys and values any more.
+    nvt.barrier(ctx, 0)
+
+
+def main():
+    me, n = start()
+    heads, rows, width = (16, 4096, 128) if GPUS else (2, 16, 16)
+    dtype = "bfloat16" if GPUS else "float32"
+    blocks = dict(BM=128, BN=64) if GPUS else dict(BM=8, BN=8)
+    programs = 128 if GPUS else 2
+    options = dict(num_warps=8, num_stages=3) if GPUS else {}
+    # Every PE knows all inputs, for the check.
+    random = np.random.default_rng(3)
+    q, k, v = (random.standard_normal((n, heads, rows, width)).astype(np.float32) for _ in range(3))
+    query, out = local(q[me], dtype), local(np.zeros((heads, rows, width)), dtype)
+    key, value = (symmetric((heads, rows, width), dtype) for _ in range(2))
+    fill(key, k[me])
+    fill(value, v[me])
+    arguments = [nvt.wrap(array) for array in (query, key, value, out)]
+    # Powers of 2 take the place of powers of e.
+    scale = width**-0.5 * 1.4426950408889634
+
+    def step():
+        attention[(programs,)](nvt.state(), *arguments, heads, rows, scale, D=width, **blocks, **options)
+
+    meet()
+    for _ in range(2):
+        step()
+    meet()
+    found = read(out)
+    for head in range(0, heads, 5):
+        keys, values = (np.concatenate(list(whole[:, head])) for whole in (k, v))
+        some = slice(0, 16)
+        score = q[me, head, some] @ keys.T * width**-0.5
+        share = np.exp(score - score.max(1, keepdims=True))
+        plain = share @ values / share.sum(1, keepdims=True)
+        error = np.abs(found[head, some] - plain).max() / np.abs(plain).max()
+        assert error < (0.03 if GPUS else 1e-5), (head, error)
+    if GPUS:
+        beside_nccl(me, n, step, query, key, value, out)
+    print(f"attention ok PE {me} of {n}")
+    meet()
+    nvshmem.finalize()
+
+
+def beside_nccl(me, n, step, query, key, value, out):
+    """The same by torch and NCCL, which gather keys and values first; and both times."""
+    import torch
+
+    dist = join_nccl(me, n)
+    whole = torch.empty((2, n, *key.shape), dtype=key.dtype, device="cuda")
+
+    def plain():
+        for gathered, own in zip(whole, (key, value)):
+            dist.all_gather_into_tensor(gathered, own)
+        keys, values = (part.transpose(0, 1).flatten(1, 2)[None] for part in whole)
+        return torch.nn.functional.scaled_dot_product_attention(query[None], keys, values)[0]
+
+    error = (plain().float() - out.float()).abs().max() / out.float().abs().max()
+    assert error < 0.03, error
+    ours, theirs = time_of(step), time_of(plain)
+    if me == 0:
+        print(f"{query.shape[0]} heads, {n} x {query.shape[1]} rows of {query.shape[2]} bfloat16: {ours:.0f} us, "
+              f"NCCL's all-gather and torch's attention {theirs:.0f} us ({ours / theirs:.2f}x)")  # fmt: skip
+    dist.destroy_process_group()
+
+
+if __name__ == "__main__":
+    main()

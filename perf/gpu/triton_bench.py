@@ -1,0 +1,356 @@
+# type: ignore
+"""Kernels in Triton on GPUs, with NCCL and torch's symmetric memory beside them in the same run.
+
+Each PE has a GPU: nvshmemrs-run -n 2 -- python3 triton_bench.py [PART ...]. Parts: ping, put, get,
+reduce, large, import. With --quick fewer sides, with --verbose each try. PE 0 prints a table; times are microseconds, medians of 9 rounds, of the slowest PE.
+"""
+
+import os
+import socket
+import statistics
+import subprocess
+import sys
+
+os.environ["NVSHMEMRS_MEMORY"] = "device"
+os.environ["NCCL_NVLS_ENABLE"] = "0"
+os.environ["TORCH_SYMM_MEM_DISABLE_MULTICAST"] = "1"
+os.environ.setdefault("NVSHMEM_SYMMETRIC_SIZE", "1g")
+
+import torch
+import torch.distributed as dist
+import triton
+import triton.language as tl
+
+import nvshmemrs.core as nvshmem
+from nvshmemrs.core.device import triton as nvt
+
+ROUNDS = 9
+WORLD = int(nvshmem.Teams.TEAM_WORLD)
+
+
+@triton.jit
+def ping_kernel(state, signal, rounds):
+    ctx = nvt.context(state)
+    other = 1 - ctx.my_pe
+    for k in range(1, rounds + 1):
+        if ctx.my_pe == 0:
+            nvt.signal_op(ctx, signal, k, other)
+            nvt.signal_wait_until(ctx, signal, nvt.CMP_EQ, k)
+        else:
+            nvt.signal_wait_until(ctx, signal, nvt.CMP_EQ, k)
+            nvt.signal_op(ctx, signal, k, other)
+
+
+@triton.jit
+def put_signal_kernel(state, data, signal, rounds):
+    ctx = nvt.context(state)
+    other = 1 - ctx.my_pe
+    for k in range(1, rounds + 1):
+        if ctx.my_pe == 0:
+            nvt.store_signal(ctx, data, k, signal, k, other)
+            nvt.signal_wait_until(ctx, signal, nvt.CMP_EQ, k)
+        else:
+            nvt.signal_wait_until(ctx, signal, nvt.CMP_EQ, k)
+            nvt.store_signal(ctx, data, k, signal, k, other)
+
+
+@triton.jit
+def barrier_kernel(state, rounds):
+    ctx = nvt.context(state)
+    for _ in range(rounds):
+        nvt.barrier(ctx, 0)
+
+
+@triton.jit
+def put_kernel(state, dest, source, n, BLOCK: tl.constexpr):
+    ctx = nvt.context(state)
+    nvt.put(ctx, dest, source, n, 1 - ctx.my_pe, tl.program_id(0), tl.num_programs(0), BLOCK)
+
+
+@triton.jit
+def get_kernel(state, dest, source, n, BLOCK: tl.constexpr):
+    ctx = nvt.context(state)
+    nvt.get(ctx, dest, source, n, 1 - ctx.my_pe, tl.program_id(0), tl.num_programs(0), BLOCK)
+
+
+@triton.jit
+def fast_kernel(state, workspace, dest, source, n, BLOCK: tl.constexpr):
+    ctx = nvt.context(state)
+    nvt.reduce_fast(ctx, workspace, dest, source, n, nvt.SUM, BLOCK=BLOCK)
+
+
+@triton.jit
+def one_kernel(state, dest, source, n, BLOCK: tl.constexpr):
+    ctx = nvt.context(state)
+    nvt.reduce(ctx, 0, dest, source, n, nvt.SUM, BLOCK=BLOCK)
+
+
+@triton.jit
+def two_kernel(state, dest, source, n, BLOCK: tl.constexpr):
+    ctx = nvt.context(state)
+    nvt.reduce_two_shot(ctx, 0, dest, source, n, nvt.SUM, BLOCK=BLOCK)
+
+
+def meet():
+    torch.cuda.synchronize()
+    nvshmem.barrier(nvshmem.Teams.TEAM_WORLD)
+
+
+def worst(value):
+    """The largest of all PEs' values."""
+    found = torch.tensor([value], device="cuda", dtype=torch.float64)
+    dist.all_reduce(found, op=dist.ReduceOp.MAX)
+    return float(found.item())
+
+
+def time_of(call, calls=20, graph=False):
+    stream = torch.cuda.Stream()
+    with torch.cuda.stream(stream):
+        for _ in range(3):
+            call()
+        stream.synchronize()
+        meet()
+        run = None
+        if graph:
+            captured = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(captured, stream=stream):
+                for _ in range(calls):
+                    call()
+            run = captured.replay
+        times = []
+        for turn in range(-2, ROUNDS):
+            first, last = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+            meet()
+            first.record(stream)
+            if run:
+                run()
+            else:
+                for _ in range(calls):
+                    call()
+            last.record(stream)
+            stream.synchronize()
+            if turn >= 0:
+                times.append(first.elapsed_time(last) * 1e3 / calls)
+    return worst(statistics.median(times))
+
+
+def ping(me, n):
+    signal = nvshmem.tensor(2, torch.int64)
+    rounds = 2000
+
+    def round_trip(kernel, *arguments):
+        def call():
+            signal.zero_()
+            meet()
+            kernel[(1,)](nvt.state(), *arguments, signal, rounds, num_warps=1)
+
+        return once(call, rounds)
+
+    say("signal ping-pong, round trip", f"{round_trip(ping_kernel):.2f} us", "wanted: at most 3.9")
+    data = nvshmem.tensor(2, torch.int64)
+    say("store_signal ping-pong", f"{round_trip(put_signal_kernel, data):.2f} us")
+    found = once(lambda: barrier_kernel[(1,)](nvt.state(), rounds, num_warps=1), rounds)
+    say("barrier of one program", f"{found:.2f} us")
+
+
+def once(call, rounds):
+    """Microseconds per round of a call that is one launch."""
+    times = []
+    for turn in range(5):
+        first, last = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        meet()
+        first.record()
+        call()
+        last.record()
+        torch.cuda.synchronize()
+        if turn:
+            times.append(first.elapsed_time(last) * 1e3 / rounds)
+    return worst(min(times))
+
+
+# Programs, elements of a block, warps.
+CHOICES = ((128, 4096, 8), (128, 8192, 16), (512, 4096, 8))
+
+
+def move(kernel, name, me, n):
+    words = (64 << 20) // 4
+    dest, source = (nvshmem.tensor(words, torch.int32) for _ in range(2))
+    source.copy_(torch.arange(words, dtype=torch.int32, device="cuda") + me)
+    best = None
+    for grid, block, warps in CHOICES:
+        dest.zero_()
+        meet()
+
+        def call():
+            kernel[(grid,)](nvt.state(), dest, source, words, BLOCK=block, num_warps=warps)  # noqa: B023
+
+        us = time_of(call, calls=5)
+        meet()
+        assert torch.equal(dest, torch.arange(words, dtype=torch.int32, device="cuda") + 1 - me)
+        rate = 4 * words / us / 1e3
+        if VERBOSE:
+            say(f"  {name}, {grid} programs of {block} elements, {warps} warps", f"{rate:.0f} GB/s")
+        best = max(best or (rate,), (rate, grid, block))
+    say(f"{name} of 64 MiB, both PEs at once", f"{best[0]:.0f} GB/s", f"{best[1]} programs of {best[2]} elements")
+    best = (0.0, 0, 0)
+    for grid, block, warps in CHOICES:
+
+        def call():
+            if me == 0:
+                kernel[(grid,)](nvt.state(), dest, source, words, BLOCK=block, num_warps=warps)  # noqa: B023
+
+        best = max(best, (4 * words / time_of(call, calls=5) / 1e3, grid, block))
+    say(f"{name} of 64 MiB, one PE", f"{best[0]:.0f} GB/s", f"{best[1]} programs of {best[2]} elements; wanted: 350")
+    nvshmem.free_tensor(dest)
+    nvshmem.free_tensor(source)
+
+
+def symmetric_memory(words):
+    """torch's one-shot and two-shot all-reduce of symmetric memory, or what they cannot."""
+    import torch.distributed._symmetric_memory as symm_mem
+
+    group = dist.group.WORLD.group_name
+    memory = symm_mem.empty(words, dtype=torch.float32, device=torch.device("cuda", torch.cuda.current_device()))
+    symm_mem.rendezvous(memory, group=group)
+    memory.zero_()
+    one = lambda: torch.ops.symm_mem.one_shot_all_reduce(memory, "sum", group)  # noqa: E731
+    two = lambda: torch.ops.symm_mem.two_shot_all_reduce_(memory, "sum", group)  # noqa: E731
+    return one, two
+
+
+def reduce(me, n):
+    workspace = nvt.Workspace(nbytes=1 << 20, programs=64)
+    names = ["fast", "one-shot", "NCCL", "torch 1-shot"] + ([] if QUICK else ["two-shot", "torch 2-shot"])
+    print_row("all-reduce in a graph, us", *names, "fast/torch 1-shot")
+    for size in (1024, 8192, 65536, 262144):
+        words = size // 4
+        dest, source = (nvshmem.tensor(words, torch.float32) for _ in range(2))
+        source.fill_(me + 1)
+        meet()
+
+        def checked(call):
+            dest.zero_()  # noqa: B023
+            meet()
+            call()
+            meet()
+            assert (dest == n * (n + 1) // 2).all(), size  # noqa: B023
+            return time_of(call, 100, graph=True)
+
+        def fast(programs, block, warps):
+            fast_kernel[(programs,)](
+                nvt.state(), workspace.pointer, dest, source, words, BLOCK=block, num_warps=warps  # noqa: B023
+            )
+
+        def other(kernel):
+            grid = max(1, min(64, words // 256))  # noqa: B023
+            kernel[(grid,)](nvt.state(), dest, source, words, BLOCK=256)  # noqa: B023
+
+        found = {}
+        for choice in fast_choices(words):
+            us = checked(lambda: fast(*choice))  # noqa: B023
+            found["fast"] = min(us, found.get("fast", us))
+            if VERBOSE:
+                say("  fast: {} programs of {} words, {} warps".format(*choice), f"{us:.2f} us")
+        found["one-shot"] = checked(lambda: other(one_kernel))
+        plain = torch.zeros(words, device="cuda")
+        found["NCCL"] = time_of(lambda: dist.all_reduce(plain), 100, graph=True)  # noqa: B023
+        try:
+            first, second = symmetric_memory(words)
+        except (RuntimeError, AttributeError) as error:
+            say("torch's symmetric memory", f"not here: {error}")
+            first = second = None
+        found["torch 1-shot"] = time_of(first, 100, graph=True) if first else float("nan")
+        if not QUICK:
+            found["two-shot"] = checked(lambda: other(two_kernel))
+            found["torch 2-shot"] = time_of(second, 100, graph=True) if second else float("nan")
+        cells = [f"{found[name]:.2f}" for name in names]
+        print_row(f"{size} bytes", *cells, f"{found['fast'] / found['torch 1-shot']:.2f}")
+        nvshmem.free_tensor(dest)
+        nvshmem.free_tensor(source)
+    workspace.free()
+
+
+def fast_choices(words):
+    """Numbers of programs, sizes of blocks and numbers of warps worth a try."""
+    found = set()
+    for each, warps in ((256, 4), (512, 4), (512, 8), (1024, 8)):
+        programs = min(64, max(1, -(-words // each)))
+        found.add((programs, min(each, max(128, triton.next_power_of_2(words))), warps))
+    return sorted(found)
+
+
+def large(me, n):
+    for size in (1 << 20, 16 << 20, 64 << 20):
+        words = size // 4
+        dest, source = (nvshmem.tensor(words, torch.float32) for _ in range(2))
+        source.fill_(me + 1)
+        meet()
+        best = None
+        for grid, block, warps in ((64, 2048, 8), (128, 2048, 8), (128, 4096, 16), (128, 1024, 4)):
+            call = lambda: two_kernel[(grid,)](nvt.state(), dest, source, words, BLOCK=block, num_warps=warps)  # noqa: E731, B023
+            call()
+            meet()
+            assert (dest == n * (n + 1) // 2).all()
+            best = min(best or (1e9,), (time_of(call, 10), grid, block, warps))
+        plain = torch.zeros(words, device="cuda")
+        theirs = time_of(lambda: dist.all_reduce(plain), 10)  # noqa: B023
+        say(f"two-shot all-reduce of {size >> 20} MiB", f"{best[0]:.1f} us", f"NCCL {theirs:.1f} us; {best[1:]}")
+        nvshmem.free_tensor(dest)
+        nvshmem.free_tensor(source)
+
+
+def import_(me, n):
+    code = (
+        "import time, triton, triton.language, nvshmemrs.core\nstart = time.time()\n"
+        "import nvshmemrs.core.device.triton\nprint(time.time() - start)"
+    )
+    found = min(float(subprocess.check_output([sys.executable, "-c", code])) for _ in range(3))
+    say("import of the module, over Triton's", f"{found:.3f} s", "wanted: at most 0.2")
+
+
+def say(name, value, note=""):
+    if nvshmem.my_pe() == 0:
+        print(f"{name:<60} {value:>12}   {note}", flush=True)
+
+
+def print_row(first, *cells):
+    if nvshmem.my_pe() == 0:
+        print(f"{first:<28}" + "".join(f"{cell:>18}" for cell in cells), flush=True)
+
+
+VERBOSE = "--verbose" in sys.argv
+QUICK = "--quick" in sys.argv
+PARTS = {
+    "ping": ping, "put": lambda me, n: move(put_kernel, "put", me, n), "get": lambda me, n: move(get_kernel, "get", me, n),
+    "reduce": reduce, "large": large, "import": import_,
+}  # fmt: skip
+
+
+def main():
+    gpu = int(os.environ["NVSHMEMRS_PE"]) % torch.cuda.device_count()
+    torch.cuda.set_device(gpu)
+    nvshmem.init(device=gpu)
+    me, n = nvshmem.my_pe(), nvshmem.n_pes()
+    if n != 2:
+        raise SystemExit("triton_bench.py measures 2 PEs: start it with nvshmemrs-run -n 2")
+    port = nvshmem.tensor(1, torch.int64)
+    if me == 0:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port.fill_(probe.getsockname()[1])
+    meet()
+    nvshmem.broadcast(nvshmem.Teams.TEAM_WORLD, port, port, 0)
+    dist.init_process_group(
+        "nccl", init_method=f"tcp://127.0.0.1:{int(port.item())}", rank=me, world_size=n, device_id=torch.device("cuda", gpu)
+    )
+    version = ".".join(map(str, torch.cuda.nccl.version()))
+    say(f"{torch.cuda.get_device_name()} x {n}", f"Triton {triton.__version__}", f"torch {torch.__version__}, NCCL {version}")
+    for name in [part for part in sys.argv[1:] if not part.startswith("-")] or PARTS:
+        PARTS[name](me, n)
+    print(f"triton_bench ok PE {me} of {n}", flush=True)
+    dist.destroy_process_group()
+    nvshmem.finalize()
+
+
+if __name__ == "__main__":
+    main()
