@@ -20,10 +20,10 @@ HERE = Path(__file__).resolve().parent
 
 def fakes():
     """The kernels by name: a function that launches it, and what stands for its arguments."""
+    import nvshmemrs.core.device.cute as nv  # isort: skip; it finds the next ones
     import cutlass
     import cutlass.cute as cute
     import kernels as k
-    import nvshmemrs.core.device.cute as nv
     from cutlass.cute.runtime import make_fake_compact_tensor
 
     def tensor(kind, size, align=None):

@@ -6,9 +6,9 @@ Tensors have static layouts, so that a kernel gets their addresses only.
 
 from __future__ import annotations
 
+import nvshmemrs.core.device.cute as nv  # isort: skip; it finds the next two
 import cutlass
 import cutlass.cute as cute
-import nvshmemrs.core.device.cute as nv
 
 SCOPES = ("", "_warp", "_block")
 THREADS = 128

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import importlib.metadata
+import importlib.util
+import os
+import sys
 import warnings
 from typing import Any, Callable, Tuple, TypeVar, cast
 
@@ -51,7 +54,19 @@ def check_version() -> None:
         )
 
 
+def add_packages() -> None:
+    """Makes CuTe's modules found where its libraries are installed without the package that only
+    adds their folder to Python's path.
+    """
+    spec = importlib.util.find_spec("nvidia_cutlass_dsl")
+    for folder in (spec.submodule_search_locations or []) if spec else []:
+        packages = os.path.join(folder, "dsl_packages")
+        if os.path.isdir(packages) and packages not in sys.path:
+            sys.path.append(packages)
+
+
 check_version()
+add_packages()
 try:
     import cutlass as _cutlass  # type: ignore[import-not-found, unused-ignore]
     import cutlass.cute as _cute  # type: ignore[import-not-found, unused-ignore]
@@ -65,7 +80,7 @@ try:
     from cutlass.cutlass_dsl import (  # type: ignore[import-not-found, unused-ignore]
         dsl_user_op as _dsl_user_op,
     )
-except ImportError as error:
+except (ImportError, RuntimeError) as error:  # CuTe raises the latter for an older driver
     raise ImportError(
         f"nvshmemrs.core.device.cute: {PACKAGE} {installed()} is installed and cannot be imported "
         f"({error}): pip install --force-reinstall {PACKAGE}[cu13]"

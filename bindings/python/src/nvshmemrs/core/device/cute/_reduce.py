@@ -140,6 +140,18 @@ class Fold:
         return llvm.bitcast(lanes.type(self.kind.mlir_type), arith.trunci(half, bits))
 
 
+def shares(kind: Any, count: Any, aligned: bool) -> str:
+    """What `count` elements consist of, as far as that is known now: "packs" of sixteen bytes, and
+    a "rest". `aligned`: all of them begin at a multiple of sixteen bytes.
+    """
+    many = 128 // kind.width
+    if isinstance(count, int) and count < many:
+        return "rest"
+    if isinstance(count, int) and aligned and count % many == 0:
+        return "packs"
+    return "packs and rest"
+
+
 def _started(fold: Fold, lanes: Lanes, address: Any) -> List[Any]:
     return lanes.carried(fold.widen(lanes, lanes.load(address)))
 
@@ -200,8 +212,11 @@ def reduce(
     source: Any,
     count: Any,
     scatter: bool,
+    has: str,
 ) -> Any:
-    """Each member gets the whole result; with `scatter` a part of its own, of `count` elements."""
+    """Each member gets the whole result; with `scatter` a part of its own, of `count` elements.
+    `has` is what ``shares`` gave.
+    """
     fold = Fold(kind, op)
     pack, one = Lanes(kind, 128 // kind.width), Lanes(kind, 1)
     result = Int32(-1)
@@ -219,14 +234,15 @@ def reduce(
         packs = Uint64(0)
         if mixed % Uint64(16) == Uint64(0):
             packs = count // Uint64(pack.count)
-        done = packs * Uint64(16)
-        epoch, came = _rounds(
-            group, job, team, fold, pack, dest, start, packs, in_place, epoch, came
-        )
-        left = count - packs * Uint64(pack.count)
-        epoch, came = _rounds(
-            group, job, team, fold, one, dest + done, start + done, left, in_place, epoch, came
-        )
+        if cutlass.const_expr("packs" in has):
+            epoch, came = _rounds(
+                group, job, team, fold, pack, dest, start, packs, in_place, epoch, came
+            )
+        if cutlass.const_expr("rest" in has):
+            done, left = packs * Uint64(16), count - packs * Uint64(pack.count)
+            epoch, came = _rounds(
+                group, job, team, fold, one, dest + done, start + done, left, in_place, epoch, came
+            )
         # In place the last round's meeting came after the last read.
         if (came != Uint32(0)) & (in_place == cutlass.Boolean(False)):
             came = meet(group, job, team, epoch + Uint64(1))

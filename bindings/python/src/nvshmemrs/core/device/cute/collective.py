@@ -26,6 +26,7 @@ from ._arguments import (
 from ._frontend import cutlass, dsl
 from ._groups import Block, Thread, Warp, copy
 from ._reduce import reduce as folded
+from ._reduce import shares
 from ._state import OPERATIONS, Job, check_argument, check_memory, current
 from ._teams import Team, first_epoch, joined, meet, on_member
 
@@ -200,7 +201,8 @@ def _reduce(
         _fits(job, operation, caller, whole, size_of(src), "src is too small")
     to = _own(job, operation, dst, count, size)
     start = _own(job, operation, src, whole, size)
-    return folded(group, job, found, kind, op, to, start, count, scatter)
+    has = shares(kind, size_of(dst), min(dst.iterator.alignment, src.iterator.alignment) >= 16)
+    return folded(group, job, found, kind, op, to, start, count, scatter, has)
 
 
 def sync(team: Any, slot: Any = 0) -> Any:
