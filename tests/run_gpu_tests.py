@@ -360,6 +360,9 @@ def cute(n: int, python: str) -> list[Check]:
             command = processes(pes, python, script, str(CUTE), part)
             name = f"cute: {part}, {pes} processes"
             checks.append(Check(name, command, f"^cute ok: {part}$", pes, gpus=n, env=python_env(), limit=200))
+        command = processes(pes, python, str(DIST / "examples/cute/ring_launch.py"), str(CUTE))
+        name = f"cute: ring_launch.py, {pes} processes"
+        checks.append(Check(name, command, "^ring_launch ok PE ", pes, gpus=n, env=python_env(), limit=100))
     # The job's status is that of the PE that died; what the others say counts.
     ends = [("checked", 1, 1, {"NVSHMEMRS_DEVICE_CHECK": "1"})] + ([("killed", n, n - 1, {})] if n > 1 else [])
     for part, pes, times, env in ends:

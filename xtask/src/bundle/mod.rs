@@ -75,11 +75,17 @@ fn wheel(tree: &Tree, dist: &Path) -> Result<()> {
 /// Compiles the kernels of CuTe, which GPU nodes have no compiler for.
 fn cute(tree: &Tree, dist: &Path) -> Result<()> {
     python::packages(tree, Purpose::Test)?;
-    let mut build = tree.command(tree.python());
-    build.args(["-W", "ignore", "bindings/python/tests/cute/build.py"]);
-    build.arg(dist.join("share/nvshmemrs/cute"));
-    build.env("PYTHONPATH", dist.join("python"));
-    run::run(&mut build)
+    for program in [
+        "bindings/python/tests/cute/build.py",
+        "examples/cute/ring_build.py",
+    ] {
+        let mut build = tree.command(tree.python());
+        build.args(["-W", "ignore", program]);
+        build.arg(dist.join("share/nvshmemrs/cute"));
+        build.env("PYTHONPATH", dist.join("python"));
+        run::run(&mut build)?;
+    }
+    Ok(())
 }
 
 /// Compiles the programs in C against the bundle's own header and library.

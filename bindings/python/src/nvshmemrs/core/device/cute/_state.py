@@ -92,6 +92,10 @@ class State(_Struct):
     reserved: Uint32  # type: ignore[valid-type]
 
 
+# What CuTe has made of the class.
+_STATE: Any = State
+
+
 class _Fake(DeviceState):
     """Stands for the state where kernels are only compiled."""
 
@@ -121,10 +125,10 @@ class _Adapter:
         return [ctypes.addressof(self._bytes)]
 
     def __get_mlir_types__(self) -> List[Any]:
-        return list(State.__get_mlir_types__())
+        return list(_STATE.__get_mlir_types__())
 
     def __new_from_mlir_values__(self, values: List[Any]) -> Any:
-        return State(values[0])
+        return _STATE(values[0])
 
 
 def on_gpu(name: str) -> None:
@@ -218,7 +222,7 @@ def use(state: Any) -> None:
             f"not {type(state).__name__}"
         )
     own = values[2] + Uint64(Int64(values[0])) * values[3]
-    job = Job(*values, own)
+    job = Job._make([*values, own])
     _expect(magic, version)
     _current.kernel, _current.job = kernel, job
 

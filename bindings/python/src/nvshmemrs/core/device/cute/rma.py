@@ -67,7 +67,7 @@ def g(src: Any, pe: Any) -> Any:
 
 def _aligned(dst: Any, src: Any) -> bool:
     """Whether both are known to be aligned to sixteen bytes, on every PE."""
-    return min(dst.iterator.alignment, src.iterator.alignment) >= 16
+    return bool(min(dst.iterator.alignment, src.iterator.alignment) >= 16)
 
 
 def _move(group: Any, operation: str, dst: Any, src: Any, pe: Any) -> None:
@@ -100,7 +100,7 @@ def _announce(
     pe: Any,
 ) -> None:
     """A put, and then the signal."""
-    caller = operation.replace("put_signal", "put_signal", 1) + group.suffix
+    caller = operation + group.suffix
     job = current(caller)
     kind = pair(dst, src, caller)
     size = kind.width // 8
