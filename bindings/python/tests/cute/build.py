@@ -77,11 +77,12 @@ def fakes():
 def compiled(name, kernel, arguments, cute, arch):
     """A kernel's cubin, and its name there."""
 
+    # A number that is not known now: else the kernel would run with blocks of that size only.
     @cute.jit
-    def launch(*given):
-        kernel(*given).launch(grid=[1, 1, 1], block=[1, 1, 1])
+    def launch(threads, *given):
+        kernel(*given).launch(grid=[1, 1, 1], block=[threads, 1, 1])
 
-    done = cute.compile(launch, *arguments, options=f"--gpu-arch {arch} --keep-cubin")
+    done = cute.compile(launch, cute.Int32(128), *arguments, options=f"--gpu-arch {arch} --keep-cubin")
     (symbol,) = done.kernel_info
     return done.__cubin__, symbol
 

@@ -15,18 +15,18 @@ The host passes ``nvshmem.device.state()`` for it. Importing this module imports
 where that is not installed.
 """
 
+from . import amo, collective, direct, mem, rma
 from ._frontend import TESTED
 from ._state import State, fake_state, use
 from .amo import *  # noqa: F403
-from .amo import __all__ as _amo
 from .collective import *  # noqa: F403
-from .collective import __all__ as _collective
 from .direct import *  # noqa: F403
-from .direct import __all__ as _direct
 from .mem import *  # noqa: F403
-from .mem import __all__ as _mem
 from .rma import *  # noqa: F403
-from .rma import __all__ as _rma
 
 __all__ = ["State", "TESTED", "fake_state", "use"]
-__all__ += sorted({*_amo, *_collective, *_direct, *_mem, *_rma})
+__all__ += amo.__all__
+__all__ += collective.__all__
+__all__ += direct.__all__
+__all__ += mem.__all__
+__all__ += rma.__all__
