@@ -2,11 +2,13 @@
 No kernel is launched, so it also runs with a stand-in for the driver.
 """
 
+import ctypes
 import os
 
 import numpy as np
 
 import nvshmemrs.core as nvshmem
+import nvshmemrs.core.device.cute as nv
 import nvshmemrs.core.interop.cute as heap  # isort: skip; it finds the next ones
 import cutlass
 import cutlass.cute as cute
@@ -57,6 +59,28 @@ raises(nvshmem.NvshmemInvalid, str(n), lambda: heap.get_peer_tensor(t, n))
 raises(nvshmem.NvshmemInvalid, "interop.cute made", lambda: heap.tensor_get_buffer(there))
 raises(nvshmem.NvshmemInvalid, "interop.cute made", lambda: heap.get_peer_tensor(5, 0))
 raises(nvshmem.NotSupportedError, "multicast", lambda: heap.get_multicast_tensor(0, t))
+
+
+# A launch by CuTe passes the 64 bytes and the tensor's address.
+@cute.kernel
+def kernel(state: nv.State, x: cute.Tensor):
+    nv.use(state)
+    nv.p(x, 1, nv.my_pe())
+
+
+@cute.jit
+def launch(state: nv.State, x: cute.Tensor):
+    kernel(state, x).launch(grid=[1, 1, 1], block=[1, 1, 1])
+
+
+state = nvshmem.device.state()
+compiled, library = heap.cute_compile_helper(launch, state, t, options="--gpu-arch sm_90a")
+assert library is None
+given, kept = compiled.generate_execution_args(state, t)
+assert ctypes.string_at(given[0], 64) == bytes(state)
+assert ctypes.c_uint64.from_address(given[1]).value == int(t.data_ptr)
+del kept
+
 b = heap.bytetensor((3, 5), cutlass.Float64)
 assert b.element_type is cutlass.Int8 and tuple(b.shape) == (120,), b
 heap.free_tensor(b)
