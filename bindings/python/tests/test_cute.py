@@ -265,6 +265,19 @@ def test_versions_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:
         _frontend.check_version()
 
 
+def test_programs_of_nvshmem4py_find_the_modules() -> None:
+    code = (
+        "import nvshmemrs.compat\n"
+        "nvshmemrs.compat.install()\n"
+        "import nvshmem.core.device.cute as nv, nvshmem.core.interop.cute as heap\n"
+        "import nvshmemrs.core.device.cute as ours\n"
+        "assert nv is ours and nv.rma.put is ours.put and callable(heap.tensor)\n"
+        "print('ok')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stdout) == (0, "ok\n"), done
+
+
 def test_without_cute_the_import_says_what_is_missing() -> None:
     code = (
         "import sys\n"

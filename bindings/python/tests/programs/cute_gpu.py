@@ -301,7 +301,7 @@ def meets():
 def checked_part():
     """The kernel ends itself, and the host tells why."""
     x = nvshmem.array(8, "i4")
-    start(loaded("wrong_pe"), x)
+    start(loaded("wrong_pe"), x, block=1)
     try:
         cupy.cuda.runtime.deviceSynchronize()
     except cupy.cuda.runtime.CUDARuntimeError:
