@@ -19,7 +19,7 @@ HERE = Path(__file__).resolve().parent
 
 
 def fakes():
-    """The kernels by name: a function that launches it, and what stands for its arguments."""
+    """The kernels by name: a kernel, and what stands for its arguments."""
     import nvshmemrs.core.device.cute as nv  # isort: skip; it finds the next ones
     import cutlass
     import cutlass.cute as cute

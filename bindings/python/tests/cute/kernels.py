@@ -166,7 +166,8 @@ def ordered(
 def reductions(scope, at, team, slot, out, src, same, status, kind):
     ops = NUMBERS if kind.is_float else NUMBERS + BITS
     for op in ops:
-        status[at] = called("reduce", scope, team, part(out, at * PLACE, C), part(src, 0, C), op, slot)
+        to = part(out, at * PLACE, C)
+        status[at] = called("reduce", scope, team, to, part(src, 0, C), op, slot)
         at += 1
         to = part(out, at * PLACE, C)
         whole = part(src, 0, C * PES)

@@ -49,7 +49,7 @@ access = SimpleNamespace(**{name: _function(row) for name, row in TABLE.items()}
 
 @dsl.operation
 def block_or(vote: Any, *, loc: Any = None, ip: Any = None) -> Any:
-    """A meeting of the block's threads, which returns 1 where any of them gave one that is not 0."""
+    """A meeting of the block's threads, which returns 1 if any of them gave one that is not 0."""
     found = llvm.inline_asm(
         cutlass.Uint32.mlir_type,
         [cutlass.Uint32(vote).ir_value(loc=loc, ip=ip)],

@@ -93,7 +93,7 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 
 
 class dsl:
-    """CuTe's decorators with types; CuTe rewrites only what has ``.jit`` in the decorator's name."""
+    """CuTe's decorators with types. CuTe rewrites what has a decorator that ends with ``.jit``."""
 
     @staticmethod
     def jit(function: _F) -> _F:

@@ -99,7 +99,8 @@ class Fold:
         def number(value: int) -> Any:
             return lanes.splat(i32, value)
 
-        word = arith.extui(lanes.type(i32), llvm.bitcast(lanes.type(cutlass.Int16.mlir_type), vector))
+        bits = llvm.bitcast(lanes.type(cutlass.Int16.mlir_type), vector)
+        word = arith.extui(lanes.type(i32), bits)
         single = lanes.type(cutlass.Float32.mlir_type)
         magnitude = arith.andi(word, number(0x7FFF))
         if self.kind is cutlass.BFloat16:
