@@ -11,9 +11,11 @@ from __future__ import annotations
 import argparse
 import array
 import fnmatch
+import json
 import math
 import os
 import re
+import shlex
 import shutil
 import signal
 import struct
@@ -363,6 +365,58 @@ def kernels(n: int, nvcc: str, folder: str) -> list[Check]:
     return checks
 
 
+def python_env() -> dict[str, str]:
+    """What Python needs to find the bundle's package."""
+    return {"PYTHONPATH": os.pathsep.join(filter(None, [str(DIST / "python"), os.environ.get("PYTHONPATH")]))}
+
+
+def python_kernels(n: int, python: str) -> list[Check]:
+    """Kernels of CUDA C++ that programs in Python start."""
+    checks = []
+    for source in sorted((DIST / "examples/cuda/python").glob("*.py")):
+        for pes in sorted({1, n}):
+            says = f"^{source.stem} ok PE "
+            command = processes(pes, python, str(source))
+            name = f"kernels: python: {source.name}, {pes} processes"
+            checks.append(Check(name, command, says, pes, gpus=n, env=python_env(), limit=100))
+    return checks
+
+
+CUTE = DIST / "share/nvshmemrs/cute"
+CUTE_PARTS = ("queries", "moves", "atomics", "ordered", "collectives", "meets", "times")
+
+
+def cute(n: int, python: str) -> list[Check]:
+    """Kernels of CuTe: cubins that the bundle has, which need no CuTe here."""
+    script = str(PYTEST.parent / "programs/cute_gpu.py")
+    checks = []
+    for pes in sorted({1, n}):
+        for part in CUTE_PARTS:
+            command = processes(pes, python, script, str(CUTE), part)
+            name = f"cute: {part}, {pes} processes"
+            checks.append(Check(name, command, f"^cute ok: {part}$", pes, gpus=n, env=python_env(), limit=200))
+        command = processes(pes, python, str(DIST / "examples/cute/ring_launch.py"), str(CUTE))
+        name = f"cute: ring_launch.py, {pes} processes"
+        checks.append(Check(name, command, "^ring_launch ok PE ", pes, gpus=n, env=python_env(), limit=100))
+    # The job's status is that of the PE that died; what the others say counts.
+    ends = [("checked", 1, 1, {"NVSHMEMRS_DEVICE_CHECK": "1"})] + ([("killed", n, n - 1, {})] if n > 1 else [])
+    for part, pes, times, env in ends:
+        launch = shlex.join([LAUNCHER, "--grace", "20", "-n", str(pes), "--", python, script, str(CUTE), part])
+        command = ["sh", "-c", launch + "; true"]
+        checks.append(Check(f"cute: {part}", command, f"^cute ok: {part}$", times, gpus=n, env={**python_env(), **env}, limit=100))
+    return checks
+
+
+def other_than_cubins(python: str) -> str:
+    """Why this machine's GPU cannot load the cubins; nothing if it can."""
+    if not (CUTE / "kernels.json").is_file():
+        return "this bundle has none of them"
+    arch = next(iter(json.loads((CUTE / "kernels.json").read_text()).values()))["arch"]
+    ask = "import cupy; print('sm_' + cupy.cuda.Device().compute_capability)"
+    here = subprocess.run([python, "-c", ask], capture_output=True, text=True, timeout=120).stdout.strip()
+    return "" if here == arch.rstrip("a") else f"they are for {arch}, and the GPU is {here}"
+
+
 def sanitizer(gpus: int, tool: str) -> list[Check]:
     """Small cases under compute-sanitizer."""
     checks = []
@@ -566,6 +620,16 @@ def main() -> int:
             checks += kernels(numbers[-1], nvcc, folder.name)
         else:
             print("not run: kernels that communicate: nvcc is not on PATH")
+        no_cuda = lacks(args.python, "numpy", "cupy", "cuda.core", "cuda.bindings.nvrtc")
+        if no_cuda:
+            print(f"not run: kernels of CuTe, and those that Python starts: {args.python}: {no_cuda}")
+        else:
+            checks += python_kernels(numbers[-1], args.python)
+            no_cubins = other_than_cubins(args.python)
+            if no_cubins:
+                print(f"not run: kernels of CuTe: {no_cubins}")
+            else:
+                checks += cute(min(numbers[-1], 8), args.python)
         checks += shared(2) + killed(max(2, numbers[-1])) + bad_input(gpus) + on_host()
     if args.only:
         checks = [

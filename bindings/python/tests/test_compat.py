@@ -268,12 +268,7 @@ for line in sys.stdin:
         print(f"{type(error).__name__}: {error}")
 """
 WORDS = {
-    "import nvshmem.core.device.cute": "ModuleNotFoundError: No module named "
-    "'nvshmem.core.device.cute': nvshmemrs, which is nvshmem here, does not have it; it offers no "
-    "functions for kernels",
     "import nvshmem.core.device.numba as device": "'nvshmem.core.device.numba': nvshmemrs, which is",
-    "from nvshmem.core.interop import cute": "cannot import name 'cute' from 'nvshmemrs.core",
-    "import nvshmem.core.interop.cute": "No module named 'nvshmem.core.interop.cute': nvshmemrs, w",
     "import nvshmem.bindings.device.cute": "No module named 'nvshmem.bindings.device': nvshmemrs, ",
     "from nvshmem.core._internal_tracking import _mr_references": "see nvshmem.core.unfreed",
     "from nvshmem.core.utils import _get_device": "ImportError: cannot import name '_get_device' "

@@ -27,6 +27,7 @@ pub(crate) fn bundle(tree: &Tree) -> Result<()> {
     content::images(tree, &made)?;
     wheel(tree, &made)?;
     content::texts(tree, &made)?;
+    cute(tree, &made)?;
     c_programs(tree, &made)?;
     for file in files(&made)? {
         strip(&file)?;
@@ -69,6 +70,22 @@ fn wheel(tree: &Tree, dist: &Path) -> Result<()> {
     }
     fs::remove_dir_all(python.join("nvshmemrs/lib"))?;
     symlink("../../lib", python.join("nvshmemrs/lib")).context("cannot link the package's library")
+}
+
+/// Compiles the kernels of CuTe, which GPU nodes have no compiler for.
+fn cute(tree: &Tree, dist: &Path) -> Result<()> {
+    python::packages(tree, Purpose::Test)?;
+    for program in [
+        "bindings/python/tests/cute/build.py",
+        "examples/cute/ring_build.py",
+    ] {
+        let mut build = tree.command(tree.python());
+        build.args(["-W", "ignore", program]);
+        build.arg(dist.join("share/nvshmemrs/cute"));
+        build.env("PYTHONPATH", dist.join("python"));
+        run::run(&mut build)?;
+    }
+    Ok(())
 }
 
 /// Compiles the programs in C against the bundle's own header and library.

@@ -1,0 +1,100 @@
+"""The rows of :mod:`..primitives` as functions of kernels: each takes and gives CuTe's numbers."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, Callable
+
+from ..primitives import TABLE, Primitive
+from ._frontend import cute, cutlass, dsl, llvm
+
+_REGISTERS = {
+    "u8": cutlass.Uint32,
+    "u16": cutlass.Uint16,
+    "u32": cutlass.Uint32,
+    "u64": cutlass.Uint64,
+    "f32": cutlass.Float32,
+    "f64": cutlass.Float64,
+}
+"""What a type of the table is in a kernel; bytes are in registers of 32 bits."""
+
+
+def _function(row: Primitive) -> Callable[..., Any]:
+    takes = [_REGISTERS[argument] for argument in row.arguments]
+    gives = None if row.result is None else _REGISTERS[row.result]
+
+    @dsl.operation
+    def call(*arguments: Any, loc: Any = None, ip: Any = None) -> Any:
+        values = [
+            kind(argument).ir_value(loc=loc, ip=ip) for kind, argument in zip(takes, arguments)
+        ]
+        found = llvm.inline_asm(
+            None if gives is None else gives.mlir_type,
+            values,
+            row.ptx,
+            row.constraints,
+            has_side_effects=row.memory,
+            loc=loc,
+            ip=ip,
+        )
+        return None if gives is None else gives(found)
+
+    call.__name__ = row.name
+    return call
+
+
+access = SimpleNamespace(**{name: _function(row) for name, row in TABLE.items()})
+"""The functions, by the names of their rows."""
+
+
+@dsl.operation
+def block_or(vote: Any, *, loc: Any = None, ip: Any = None) -> Any:
+    """A meeting of the block's threads, which returns 1 if any of them gave one that is not 0."""
+    found = llvm.inline_asm(
+        cutlass.Uint32.mlir_type,
+        [cutlass.Uint32(vote).ir_value(loc=loc, ip=ip)],
+        "{ .reg .pred one, any; setp.ne.u32 one, $1, 0; "
+        "barrier.cta.red.or.pred any, 0, one; selp.u32 $0, 1, 0, any; }",
+        "=r,r,~{memory}",
+        has_side_effects=True,
+        loc=loc,
+        ip=ip,
+    )
+    return cutlass.Uint32(found)
+
+
+@dsl.operation
+def bits(kind: Any, value: Any, *, loc: Any = None, ip: Any = None) -> Any:
+    """The same bits as a number of another type of the same size."""
+    given = value.ir_value(loc=loc, ip=ip)
+    if given.type == kind.mlir_type:
+        return kind(given)
+    return kind(llvm.bitcast(kind.mlir_type, given, loc=loc, ip=ip))
+
+
+def word_of(kind: Any) -> Any:
+    """The unsigned type of a type's size."""
+    words = {8: cutlass.Uint8, 16: cutlass.Uint16, 32: cutlass.Uint32, 64: cutlass.Uint64}
+    return words[kind.width]
+
+
+def load(order: str, kind: Any, address: Any) -> Any:
+    """One element, loaded at once: "weak", "relaxed" or "acquire"."""
+    word = getattr(access, f"ld_{order}_u{kind.width}")(address)
+    return bits(kind, word_of(kind)(word))
+
+
+def store(order: str, kind: Any, address: Any, value: Any) -> None:
+    """One element, stored at once: "weak", "relaxed" or "release"."""
+    word = bits(word_of(kind), kind(value))
+    getattr(access, f"st_{order}_u{kind.width}")(address, word)
+
+
+def address_of(tensor: Any) -> Any:
+    """Where a tensor's first element is."""
+    return cutlass.Uint64(tensor.iterator.toint())
+
+
+def pointer(kind: Any, address: Any, alignment: int) -> Any:
+    """A pointer to global memory."""
+    return cute.make_ptr(kind, address, cute.AddressSpace.gmem, assumed_align=alignment)

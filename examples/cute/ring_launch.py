@@ -1,0 +1,50 @@
+"""Launches the kernel that ``ring_build.py`` compiled, by cuda.core. It needs no CuTe.
+
+    NVSHMEMRS_MEMORY=device nvshmemrs-run -n 2 -- python ring_launch.py FOLDER
+"""
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import nvshmemrs.core as nvshmem
+from cuda.core import Device, LaunchConfig, ObjectCode, launch, system
+
+
+def main() -> None:
+    folder = Path(sys.argv[1])
+    about = json.loads((folder / "ring.json").read_text())
+    n_elements = about["elements"]
+    nvshmem.init()
+    me, n = nvshmem.my_pe(), nvshmem.n_pes()
+    count = getattr(system, "get_num_devices", None)
+    device = Device(me % int(count() if count else system.num_devices))
+    device.set_current()
+    stream = device.create_stream()
+    code = ObjectCode.from_cubin((folder / "ring.cubin").read_bytes())
+    kernel = code.get_kernel(about["kernel"])
+
+    dst, src = nvshmem.buffer(4 * n_elements), nvshmem.buffer(4 * n_elements)
+    signal = nvshmem.buffer(8)
+    signal.copy_from(np.zeros(8, "u1"))
+    src.copy_from((np.arange(n_elements, dtype="f4") + np.float32(me)).view("u1"))
+    nvshmem.barrier_all()
+    state = nvshmem.device.state().pointer
+    config = LaunchConfig(grid=1, block=about["block"])
+    launch(stream, config, kernel, np.int64(state), dst.handle, src.handle, signal.handle)
+    stream.sync()
+
+    found = np.zeros(4 * n_elements, "u1")
+    dst.copy_to(found)
+    wanted = np.arange(n_elements, dtype="f4") + np.float32((me - 1) % n)
+    assert np.array_equal(found.view("f4"), wanted), (me, found.view("f4"))
+    nvshmem.barrier_all()
+    for buffer in (dst, src, signal):
+        nvshmem.free(buffer)
+    nvshmem.finalize()
+    print(f"ring_launch ok PE {me} of {n}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
