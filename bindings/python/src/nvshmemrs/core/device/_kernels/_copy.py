@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ._backend import (
+    apart,
     copy_u8,
     copy_u16,
     copy_u32,
@@ -67,12 +68,8 @@ def _sixteens(dest, source, nbytes, scope):
 
 
 @jitable
-def copy(dest, source, nbytes, scope):
-    """Copies bytes that do not overlap. The group's threads share them."""
-    if nbytes <= 8:
-        if rank(scope) == 0:
-            _edge(dest, source, nbytes)
-        return
+def _copy_long(dest, source, nbytes, scope):
+    apart()
     # Where both sides can be aligned at once.
     power = _common_power(dest ^ source)
     head = smallest(-dest & (power - 1), nbytes)
@@ -88,6 +85,16 @@ def copy(dest, source, nbytes, scope):
     if rank(scope) == size(scope) - 1:
         _edge(dest, source, head)
         _edge(dest + head + body, source + head + body, nbytes - head - body)
+
+
+@jitable
+def copy(dest, source, nbytes, scope):
+    """Copies bytes that do not overlap. The group's threads share them."""
+    if nbytes <= 8:
+        if rank(scope) == 0:
+            _edge(dest, source, nbytes)
+    else:
+        _copy_long(dest, source, nbytes, scope)
 
 
 @jitable

@@ -8,6 +8,7 @@ to its place in the rows of all others, and waits until its own row has it from 
 from __future__ import annotations
 
 from ._backend import (
+    apart,
     idle,
     jitable,
     ld_acquire_u64,
@@ -68,6 +69,7 @@ def meet(row, slot, epoch, scope):
     """The meeting with this epoch: returns when all members have come, and what their groups did
     before can be seen. False: the job is broken.
     """
+    apart()
     n, me = team_size(row), team_me(row)
     flags = ld_weak_u64(row + 24) + (slot * 2 + (epoch & 1)) * n * 8
     # What the group's threads did comes before what one of them announces.

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from ._backend import (
     address,
+    apart,
     by_op,
     check_pair,
     count,
@@ -124,6 +125,7 @@ def _reduction(op, scatter):
     @jitable
     def word(like, row, at, nbytes):
         """Eight bytes of elements."""
+        apart()
         if nbytes == 8:
             return element(like, row, at, nbytes)
         bits, done = 0, 0
@@ -138,6 +140,7 @@ def _reduction(op, scatter):
         """Packs of sixteen bytes. What a round has read in place is written after all members have
         read it. Returns the last epoch; -1 if the job is broken.
         """
+        apart()
         four = nbytes >= 4
         step = size(scope) * 16
         every = step * 4 if four else step * 2
@@ -180,6 +183,7 @@ def _reduction(op, scatter):
     @jitable
     def singles(like, row, slot, epoch, dest, source, count, in_place, nbytes, scope):
         """As ``packs``, element by element."""
+        apart()
         start = 0
         while start < count:
             i = start + rank(scope)

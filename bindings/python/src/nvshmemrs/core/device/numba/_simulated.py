@@ -331,6 +331,10 @@ def smallest(a: int, b: int) -> int:
     return a if a < b else b
 
 
+def apart() -> None:
+    pass
+
+
 def idle() -> None:
     """Between two looks at a word that another PE writes."""
     check(lib.nvshmemrs_runtime_check(job.runtime))
