@@ -24,8 +24,6 @@ FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "_nvshmem4py")
 # What NVSHMEM4Py has and nvshmemrs has not, and why.
 _REASONS = {
     "nvshmem.core.device.cute": "it offers no functions for kernels written in Python",
-    "nvshmem.core.device.numba": "it offers no functions for kernels written in Python",
-    "nvshmem.bindings.device": "it offers no functions for kernels written in Python",
     "nvshmem.core.interop.cute": "it makes no tensors of CuTe",
     "nvshmem.core._internal_tracking": "its library tracks memory; see nvshmem.core.unfreed",
 }
@@ -92,6 +90,10 @@ def _original(name: str) -> str:
     """The module of nvshmemrs that `nvshmem.` something is."""
     if name in ("nvshmem.bindings", "nvshmem.bindings.nvshmem"):
         return "nvshmemrs._bindings"
+    if name == "nvshmem.bindings.device":
+        return "nvshmemrs._device_bindings"
+    if name in ("nvshmem.bindings.device.numba", "nvshmem.bindings.device.numba_cuda_mlir"):
+        return "nvshmemrs.core.device" + name[name.rindex(".") :] + ".bindings"
     return "nvshmemrs" + name[len("nvshmem") :]
 
 

@@ -10,7 +10,9 @@ With CuPy, whose kernels take the state by value::
 from __future__ import annotations
 
 import ctypes
+import importlib
 import os
+from typing import Any
 
 import numpy as np
 
@@ -20,6 +22,8 @@ from ..nvshmem_types import NotSupportedError
 
 __all__ = ["DeviceState", "include_dir", "state"]
 
+# Modules for kernels in Python, which import what compiles them when they are first asked for.
+_FRONTENDS = ("numba", "numba_cuda_mlir")
 _DTYPE = np.dtype(_ffi.DeviceState)
 _HEADER = "nvshmemrs_device.cuh"
 
@@ -105,3 +109,9 @@ def include_dir() -> str:
     raise NotSupportedError(
         f"this installation of nvshmemrs has no {_HEADER}: install the wheel again"
     )
+
+
+def __getattr__(name: str) -> Any:
+    if name in _FRONTENDS:
+        return importlib.import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -234,8 +234,18 @@ def _reduction(op, scatter):
     return reduce
 
 
+_made = {}
+
+
+def reduction_of(op, scatter):
+    """``_reduction``, made once."""
+    if (op, scatter) not in _made:
+        _made[op, scatter] = _reduction(op, scatter)
+    return _made[op, scatter]
+
+
 def _reduces(op, scope):
-    reduction = _reduction(op, False)
+    reduction = reduction_of(op, False)
 
     @jitable
     def reduce(team, dst_array, src_array, slot):
@@ -248,7 +258,7 @@ def _reduces(op, scope):
 
 
 def _reducescatters(op, scope):
-    reduction = _reduction(op, True)
+    reduction = reduction_of(op, True)
 
     @jitable
     def reducescatter(team, dst_array, src_array, slot):

@@ -285,6 +285,17 @@ def check_wait(typingctx: Any, like: Any) -> Any:
     return types.void(like), _nothing
 
 
+def named(dtype: str) -> Any:
+    """A function that takes an array or a pointer of one type of elements only."""
+
+    @intrinsic
+    def check_named(typingctx: Any, like: Any) -> Any:
+        _expect(like, (dtype,), "this function")
+        return types.void(like), _nothing
+
+    return check_named
+
+
 @intrinsic
 def no_multicast(typingctx: Any, like: Any) -> Any:
     raise TypingError("get_multicast_array is not supported: multicast memory is not offered")

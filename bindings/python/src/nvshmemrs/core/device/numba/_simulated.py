@@ -279,6 +279,11 @@ def check_wait(like: Any) -> None:
     _expect(like, WAITED, "a wait or a test")
 
 
+def named(dtype: str) -> Any:
+    """A function that takes an array of one type of elements only."""
+    return lambda like: _expect(like, (dtype,), "this function")
+
+
 def no_multicast(like: Any) -> None:
     raise NotSupportedError(
         "get_multicast_array is not supported: multicast memory is not offered"
