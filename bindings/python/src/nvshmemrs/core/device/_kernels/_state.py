@@ -9,6 +9,7 @@ from ._backend import (
     CMP_LE,
     CMP_LT,
     CMP_NE,
+    apart,
     block_thread,
     block_threads,
     cas_u32,
@@ -133,6 +134,7 @@ def checked():
 
 @jitable
 def _report(kind, operation, pe, where, nbytes):
+    apart()
     at = ld_weak_u64(state(6) + 40)
     if at != 0 and cas_u32(at, 0, 1) == 0:
         st_weak_u32(at + 4, kind)
@@ -151,6 +153,7 @@ refuse = getattr(_backend, "refuse", None) or _report
 
 @jitable
 def _check_memory(operation, pe, own, nbytes, align):
+    apart()
     offset = own - heap()
     room = ld_weak_u64(state(6))
     if pe < 0 or pe >= all_pes():

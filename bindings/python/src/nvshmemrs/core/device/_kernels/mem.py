@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from ._backend import address, contiguous_bytes, integer, moved, no_multicast, public
+from ._backend import address, contiguous_bytes, inlined, integer, moved, no_multicast, public
 from ._state import GET, on
 
 __all__ = ["get_multicast_array", "get_peer_array"]
 
 
-@public
+@inlined
 def get_peer_array(arr, pe):
     """PE `pe`'s copy of a symmetric array or view: same shape, dtype and strides, for plain loads
     and stores. Other threads of other PEs see stores after ``fence`` and a signal. One-sided.

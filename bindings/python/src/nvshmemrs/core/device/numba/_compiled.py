@@ -32,15 +32,20 @@ _REGISTERS = {
 _TYPES = {"f32": types.float32, "f64": types.float64}
 
 
-def public(function: Any) -> Any:
+def public(function: Any, inline: str = "never") -> Any:
     """A function that kernels call; outside of them it raises."""
 
     @functools.wraps(function)
     def outside(*args: Any, **named: Any) -> Any:
         raise NotSupportedError(f"{function.__name__} is for kernels: call it in one")
 
-    overload(outside, strict=False)(lambda *args, **named: function)
+    overload(outside, strict=False, inline=inline)(lambda *args, **named: function)
     return outside
+
+
+def inlined(function: Any) -> Any:
+    """One that returns an array, which Numba accepts only of what becomes part of the kernel."""
+    return public(function, "always")
 
 
 # --- the table ------------------------------------------------------------------------------------

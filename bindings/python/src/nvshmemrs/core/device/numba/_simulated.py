@@ -57,6 +57,9 @@ def public(function: Any) -> Any:
     return inside
 
 
+inlined = public
+
+
 # --- the table ------------------------------------------------------------------------------------
 
 
