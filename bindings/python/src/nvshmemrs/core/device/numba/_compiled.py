@@ -16,7 +16,7 @@ from .._dtypes import BITWISE, FLOATING, INTEGERS, KINDS, WAITED
 from ..primitives import TABLE, Primitive
 
 SYMBOL = "nvshmemrs_device_state"
-"""The 64 bytes of the state in a kernel's module, which `_launch` fills in before each launch."""
+"""The 64 bytes of the state in memory of a kernel's module, which `_launch` fills in before each launch."""
 
 jitable = register_jitable
 
@@ -394,19 +394,22 @@ def idle():  # type: ignore[no-untyped-def]
 
 @intrinsic
 def state(typingctx: Any, word: Any) -> Any:
-    """A word of eight bytes of the state, which lies in constant memory of the kernel's module. It
-    is weak, so that no compiler takes its first contents for its contents.
+    """A word of eight bytes of the state, which lies in memory of the kernel's module. The driver
+    finds no weak symbols by name, but common ones. It changes between launches only, so compilers
+    may load it once.
     """
 
     def lower(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         module = builder.module
         found = module.globals.get(SYMBOL)
         if found is None:
-            found = ir.GlobalVariable(module, ir.ArrayType(_I64, 8), SYMBOL, addrspace=4)
-            found.linkage = "weak"
+            found = ir.GlobalVariable(module, ir.ArrayType(_I64, 8), SYMBOL, addrspace=1)
+            found.linkage = "common"
             found.align = 64
             found.initializer = ir.Constant(found.value_type, None)
-        return builder.load(builder.gep(found, [ir.Constant(_I64, 0), args[0]]))
+        loaded = builder.load(builder.gep(found, [ir.Constant(_I64, 0), args[0]]))
+        loaded.set_metadata("invariant.load", module.add_metadata([]))
+        return loaded
 
     return types.int64(types.int64), lower
 

@@ -1,6 +1,6 @@
 """How kernels get the state: before a launch it is written to the kernel's module.
 
-Kernels refer to `SYMBOL`, constant memory of their own module, so compiled code has no addresses in
+Kernels refer to `SYMBOL`, memory of their own module, so compiled code has no addresses in
 it, wherever it is cached. ``CUDACodeLibrary.get_cufunc``, which every launch asks for the function,
 is wrapped: that of a kernel which refers to the state writes it when the module does not have that
 of the present job, and raises where there is none.
