@@ -143,7 +143,7 @@ def main() -> None:
     compile("reductions", numbers, "float32")
     # Every type for what depends on it.
     one = (9, 0)
-    few = ["p", "g", "put", "put_signal_block", "get_warp", "iput", "fcollect_block", "alltoall"]
+    few = ["p", "g", "put", "put_signal_block", "iput"]
     for dtype in INTEGERS + FLOATS:
         compile("moves", few, dtype, (one,))
         ops = ["sum", "prod", "min", "max"] + ["and", "or", "xor"] * (dtype in INTEGERS)
