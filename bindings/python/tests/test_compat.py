@@ -271,14 +271,13 @@ WORDS = {
     "import nvshmem.core.device.cute": "ModuleNotFoundError: No module named "
     "'nvshmem.core.device.cute': nvshmemrs, which is nvshmem here, does not have it; it offers no "
     "functions for kernels",
-    "import nvshmem.core.device.numba as device": "'nvshmem.core.device.numba': nvshmemrs, which is",
     "from nvshmem.core.interop import cute": "cannot import name 'cute' from 'nvshmemrs.core",
     "import nvshmem.core.interop.cute": "No module named 'nvshmem.core.interop.cute': nvshmemrs, w",
-    "import nvshmem.bindings.device.cute": "No module named 'nvshmem.bindings.device': nvshmemrs, ",
+    "import nvshmem.bindings.device.cute": "No module named 'nvshmem.bindings.device.cute': nvshm",
     "from nvshmem.core._internal_tracking import _mr_references": "see nvshmem.core.unfreed",
     "from nvshmem.core.utils import _get_device": "ImportError: cannot import name '_get_device' "
     "from 'nvshmemrs.core.utils'",
-    "nvshmem.core.device.numba": "AttributeError: module 'nvshmemrs.core.device' has no attribute",
+    "nvshmem.core.device.misspelt": "AttributeError: module 'nvshmemrs.core.device' has no attribute",
     "nvshmem.core.misspelt": "AttributeError: module 'nvshmemrs.core' has no attribute 'misspelt'",
     "nvshmem.misspelt": "AttributeError: nvshmemrs, which is nvshmem here, has no nvshmem.misspelt",
     "nvshmem.bindings.float_sum_reduce_everywhere": "has no nvshmem.bindings.float_sum_reduce_e",
