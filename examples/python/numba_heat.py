@@ -18,9 +18,12 @@ import time
 from typing import Any
 
 import numpy as np
-from numba_ring import SIMULATED, cuda, shmem  # the ring beside this file chooses the simulator
+from numba_ring import SIMULATED  # the ring beside this file chooses the simulator
+
+from numba import cuda  # isort: skip
 
 import nvshmemrs.core as nvshmem
+import nvshmemrs.core.device.numba as shmem
 
 SET = nvshmem.SignalOp.SIGNAL_SET
 GE = nvshmem.ComparisonType.CMP_GE
@@ -57,7 +60,8 @@ def heat(plate: Any, arrived: Any, begin: int, steps: int) -> None:
 def initial(rows: int, columns: int) -> "np.ndarray[Any, Any]":
     """The plate before the first step; its edge keeps its temperature."""
     i, j = np.indices((rows, columns))
-    return 20.0 + (i * 7 + j * 3) % 11 + 80.0 * (i == 0)
+    plate: Any = 20.0 + (i * 7 + j * 3) % 11 + 80.0 * (i == 0)
+    return plate  # type: ignore[no-any-return]
 
 
 def expected(plate: "np.ndarray[Any, Any]", steps: int) -> "np.ndarray[Any, Any]":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -77,8 +78,6 @@ def test_all_names_of_nvshmem4py_are_there() -> None:
         "says = lambda f: list(inspect.signature(f).parameters) if callable(f) else []\n"
         "print(json.dumps([{k: says(getattr(p, k)) for k in p.__all__} for p in (n, *parts)]))\n"
     )
-    import json
-
     found = json.loads(run(sys.executable, "-m", "nvshmemrs", "-c", code, NUMBA_ENABLE_CUDASIM="1"))
     for expected, part in zip([names, RMA, MEM, DIRECT, AMO, COLLECTIVE], found):
         assert set(expected) <= set(part)

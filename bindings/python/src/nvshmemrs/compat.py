@@ -23,6 +23,8 @@ FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "_nvshmem4py")
 
 # What NVSHMEM4Py has and nvshmemrs has not, and why.
 _REASONS = {
+    "nvshmem.core.device.numba_cuda_mlir": "it knows kernels of numba-cuda, not of its successor",
+    "nvshmem.bindings.device.numba_cuda_mlir": "it knows kernels of numba-cuda, not of its successor",
     "nvshmem.core.device.cute": "it offers no functions for kernels written in Python",
     "nvshmem.core.interop.cute": "it makes no tensors of CuTe",
     "nvshmem.core._internal_tracking": "its library tracks memory; see nvshmem.core.unfreed",
@@ -92,8 +94,8 @@ def _original(name: str) -> str:
         return "nvshmemrs._bindings"
     if name == "nvshmem.bindings.device":
         return "nvshmemrs._device_bindings"
-    if name in ("nvshmem.bindings.device.numba", "nvshmem.bindings.device.numba_cuda_mlir"):
-        return "nvshmemrs.core.device" + name[name.rindex(".") :] + ".bindings"
+    if name == "nvshmem.bindings.device.numba":
+        return "nvshmemrs.core.device.numba.bindings"
     return "nvshmemrs" + name[len("nvshmem") :]
 
 

@@ -1,4 +1,4 @@
-"""Compiles the functions for kernels to PTX, without a GPU: `numba_compile.py [numba_cuda_mlir]`.
+"""Compiles the functions for kernels to PTX, without a GPU: `numba_compile.py`.
 
 Every function for every size of elements, and every type for what depends on types. Prints a line
 for each kernel; what does not compile ends the program.
@@ -6,8 +6,6 @@ for each kernel; what does not compile ends the program.
 
 from __future__ import annotations
 
-import importlib
-import sys
 import warnings
 from typing import Any, Callable, Dict, List
 
@@ -16,7 +14,6 @@ import numpy as np
 if not hasattr(np, "row_stack"):  # which numba-cuda 0.30 asks for, and NumPy 2.5 has no more
     np.row_stack = np.vstack
 
-FRONTEND = sys.argv[1] if len(sys.argv) > 1 else "numba"
 CCS = ((8, 0), (9, 0), (10, 0))
 INTEGERS = "int8 int16 int32 int64 uint8 uint16 uint32 uint64".split()
 FLOATS = "float16 bfloat16 float32 float64".split()
@@ -38,7 +35,8 @@ from numba.cuda.compiler import compile_cuda
 
 numba.cuda.dispatcher.get_current_device = lambda: Device
 
-shmem = importlib.import_module(f"nvshmemrs.core.device.{FRONTEND}")
+import nvshmemrs.core.device.numba as shmem
+
 warnings.simplefilter("ignore")
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import importlib
 import warnings
 from importlib import metadata
-from typing import Tuple
+from typing import Set, Tuple
 
 from ..nvshmem_types import NvshmemWarning
 
-_warned = set()
+_warned: Set[str] = set()
 
 
 def expect(package: str, module: str, ours: str, tested: Tuple[str, ...]) -> None:

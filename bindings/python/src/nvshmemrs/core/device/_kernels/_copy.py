@@ -1,5 +1,7 @@
 """Copies that a thread, a warp or a block makes. Local to this package."""
 
+# mypy: ignore-errors
+
 from __future__ import annotations
 
 from ._backend import (

@@ -3,6 +3,8 @@
 `at` is an address, `size` the bytes of an element, `bits` its bits.
 """
 
+# mypy: ignore-errors
+
 from __future__ import annotations
 
 from ._backend import (

@@ -5,6 +5,8 @@ A meeting has a number, its epoch, which counts those of a team's slot. Each mem
 to its place in the rows of all others, and waits until its own row has it from all.
 """
 
+# mypy: ignore-errors
+
 from __future__ import annotations
 
 from ._backend import (

@@ -2,6 +2,8 @@
 Local to this package. The bits of the results are those of the host's reductions.
 """
 
+# mypy: ignore-errors
+
 from __future__ import annotations
 
 from ._backend import (

@@ -1,5 +1,7 @@
 """The state, groups of threads, teams, and checks of arguments. Local to this package."""
 
+# mypy: ignore-errors
+
 from __future__ import annotations
 
 from . import _backend

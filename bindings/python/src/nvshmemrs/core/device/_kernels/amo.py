@@ -8,6 +8,8 @@ float16, but for ``and``, ``or`` and ``xor``, which know the integers. ``compare
 point compares bits.
 """
 
+# mypy: ignore-errors
+
 from __future__ import annotations
 
 from ._backend import (

@@ -8,6 +8,8 @@ type. Names are made when they are first asked for; one that is not here raises 
 Collectives take a `slot` as their last argument, 0 if it is left out.
 """
 
+# mypy: ignore-errors
+
 from __future__ import annotations
 
 import re

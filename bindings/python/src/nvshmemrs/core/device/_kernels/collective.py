@@ -11,6 +11,8 @@ What each member's group did before is visible to the groups of all members that
 functions of ``nvshmemrs_device.cuh`` follow the same protocol, so members may differ in language.
 """
 
+# mypy: ignore-errors
+
 from __future__ import annotations
 
 from ._backend import (

@@ -8,6 +8,8 @@ Arrays have any number of dimensions and are contiguous; `dst` and `src` have on
 smaller size counts. `pe` is a PE's number.
 """
 
+# mypy: ignore-errors
+
 from __future__ import annotations
 
 from ._backend import (

@@ -5,6 +5,8 @@ Elements whose `status` is not 0 are left out. A wait ends without what it waite
 is broken; see ``aborted``. They know the integers of 16, 32 and 64 bits.
 """
 
+# mypy: ignore-errors
+
 from __future__ import annotations
 
 from ._backend import (

@@ -11,37 +11,27 @@ The names and arguments are those of ``nvshmem.core.device.numba``, and more; ``
 them all. Nothing is linked to kernels, and nothing is to be called after init: launches see to it.
 """
 
-# ruff: noqa: F403
-
 from __future__ import annotations
 
+import importlib as _importlib
 import os as _os
+from typing import TYPE_CHECKING
+from typing import Any as _Any
 
 from .. import _frontend
 
-_frontend.expect("numba-cuda", "numba.cuda", "nvshmemrs.core.device.numba", ("0.30", "0.31"))
+_frontend.expect("numba-cuda", "numba.cuda", __name__, ("0.30", "0.31"))
+# The modules whose functions are here are in the folder that frontends share.
 __path__.append(_os.path.join(_os.path.dirname(_os.path.dirname(__file__)), "_kernels"))
+__all__ = []
 
-from . import _backend
-from . import amo as _amo
-from . import collective as _collective
-from . import direct as _direct
-from . import mem as _mem
-from . import rma as _rma
-from . import waits as _waits
-from .amo import *
-from .collective import *
-from .direct import *
-from .mem import *
-from .rma import *
-from .waits import *
+for _name in ("rma", "amo", "collective", "mem", "waits", "direct"):
+    _module = _importlib.import_module(f"{__name__}.{_name}")
+    globals().update((name, getattr(_module, name)) for name in _module.__all__)
+    __all__ += [name for name in _module.__all__ if name not in __all__]
 
-_backend.install()
+_importlib.import_module(f"{__name__}._backend").install()
 
-__all__ = sorted(
-    {
-        name
-        for part in (_amo, _collective, _direct, _mem, _rma, _waits)
-        for name in part.__all__
-    }
-)
+if TYPE_CHECKING:  # for which the functions are made too late
+
+    def __getattr__(name: str) -> _Any: ...

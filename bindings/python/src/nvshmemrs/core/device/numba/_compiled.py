@@ -1,5 +1,7 @@
 """The functions of ``_kernels`` for numba-cuda: `TABLE` as inline PTX, and what asks for types."""
 
+# mypy: ignore-errors
+
 from __future__ import annotations
 
 import functools
@@ -372,7 +374,7 @@ def signed(typingctx: Any, value: Any) -> Any:
 
 
 @jitable
-def smallest(a, b):  # type: ignore[no-untyped-def]
+def smallest(a, b):
     return a if a < b else b
 
 
@@ -388,7 +390,7 @@ def apart(typingctx: Any) -> Any:
 
 
 @jitable
-def idle():  # type: ignore[no-untyped-def]
+def idle():
     pass
 
 
@@ -415,37 +417,37 @@ def state(typingctx: Any, word: Any) -> Any:
 
 
 @jitable
-def block_thread():  # type: ignore[no-untyped-def]
+def block_thread():
     at, block = cuda.threadIdx, cuda.blockDim
     return integer(at.x + block.x * (at.y + block.y * at.z))
 
 
 @jitable
-def block_threads():  # type: ignore[no-untyped-def]
+def block_threads():
     return integer(cuda.blockDim.x * cuda.blockDim.y * cuda.blockDim.z)
 
 
 @jitable
-def grid_block():  # type: ignore[no-untyped-def]
+def grid_block():
     at, grid = cuda.blockIdx, cuda.gridDim
     return integer(at.x + grid.x * (at.y + grid.y * at.z))
 
 
 @jitable
-def sync_block():  # type: ignore[no-untyped-def]
+def sync_block():
     cuda.syncthreads()
 
 
 @jitable
-def sync_warp():  # type: ignore[no-untyped-def]
+def sync_warp():
     cuda.syncwarp()
 
 
 @jitable
-def vote_block(vote):  # type: ignore[no-untyped-def]
+def vote_block(vote):
     return cuda.syncthreads_or(1 if vote else 0) != 0
 
 
 @jitable
-def vote_warp(vote):  # type: ignore[no-untyped-def]
+def vote_warp(vote):
     return cuda.any_sync(0xFFFFFFFF, vote)

@@ -226,7 +226,7 @@ def contiguous_bytes(like: Any) -> int:
 def moved(like: Any, at: int) -> Any:
     """The array at another address."""
     array = _array(like)
-    memory = (ctypes.c_char * max(_extent(array), 1)).from_address(at)
+    memory: Any = (ctypes.c_char * max(_extent(array), 1)).from_address(at)
     made: np.ndarray = np.ndarray(array.shape, array.dtype, memory, 0, array.strides)
     return FakeWithinKernelCUDAArray(FakeCUDAArray(made))
 
@@ -234,7 +234,7 @@ def moved(like: Any, at: int) -> Any:
 def _extent(array: np.ndarray) -> int:
     if not array.size:
         return 0
-    return sum((n - 1) * s for n, s in zip(array.shape, array.strides)) + array.itemsize
+    return int(sum((n - 1) * s for n, s in zip(array.shape, array.strides))) + array.itemsize
 
 
 def encode(like: Any, value: Any) -> int:
