@@ -141,12 +141,12 @@ def main() -> None:
     compile("reductions", numbers, "float32")
     # Every type for what depends on it.
     one = (9, 0)
-    few = ["p", "g", "put", "put_signal_block", "iput"]
+    few = ["p", "g", "put"]
     for dtype in INTEGERS + FLOATS:
         compile("moves", few, dtype, (one,))
         ops = ["sum", "prod", "min", "max"] + ["and", "or", "xor"] * (dtype in INTEGERS)
         # All operations of a word, and one of the others.
-        chosen = ops if dtype in ("int32", "bfloat16") else ["sum", "max"]
+        chosen = ops if dtype in ("int32", "bfloat16") else ["max"]
         lines = [f"shmem.reduce_block(team, d, s, {op!r})" for op in chosen]
         ptx(lines, arguments(dtype), (one,))
     for dtype in WAITED:

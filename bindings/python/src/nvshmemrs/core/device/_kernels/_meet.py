@@ -19,6 +19,7 @@ from ._backend import (
     ld_weak_u64,
     st_relaxed_u64,
     st_release_u64,
+    state,
 )
 from ._state import (
     POLLS,
@@ -34,7 +35,6 @@ from ._state import (
     rank,
     refuse,
     size,
-    state,
     team_me,
     team_size,
     this_pe,

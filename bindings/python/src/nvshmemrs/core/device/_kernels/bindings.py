@@ -9,6 +9,7 @@ Collectives take a `slot` as their last argument, 0 if it is left out.
 """
 
 # mypy: ignore-errors
+# pyright: reportAttributeAccessIssue=false
 
 from __future__ import annotations
 

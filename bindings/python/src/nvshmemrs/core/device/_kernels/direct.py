@@ -1,6 +1,7 @@
 """Who a PE is, signals, order, and the shared memory that NVSHMEM's functions ask for."""
 
 # mypy: ignore-errors
+# pyright: reportAttributeAccessIssue=false
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
 """What the functions of ``_kernels`` are made of: with Numba's simulator Python itself."""
 
+# pyright: reportMissingImports=false, reportAttributeAccessIssue=false
+
 from __future__ import annotations
 
 from typing import Any

@@ -1,6 +1,7 @@
 """The functions of ``_kernels`` for numba-cuda: `TABLE` as inline PTX, and what asks for types."""
 
 # mypy: ignore-errors
+# pyright: reportMissingImports=false, reportCallIssue=false
 
 from __future__ import annotations
 

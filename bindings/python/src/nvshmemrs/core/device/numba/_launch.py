@@ -6,6 +6,8 @@ is wrapped: that of a kernel which refers to the state writes it when the module
 of the present job, and raises where there is none.
 """
 
+# pyright: reportMissingImports=false
+
 from __future__ import annotations
 
 import ctypes

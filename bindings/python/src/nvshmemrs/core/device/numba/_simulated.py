@@ -6,6 +6,8 @@ read-modify-writes are the library's. Arguments are always checked, and what is 
 wait looks for what has broken the job, and raises that, too.
 """
 
+# pyright: reportMissingImports=false
+
 from __future__ import annotations
 
 import ctypes
