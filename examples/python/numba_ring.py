@@ -1,5 +1,5 @@
-"""The ring of NVSHMEM4Py's documentation in a kernel of Numba: each PE puts a block to the PE on its
-right with a signal, until every block has come round to where it began.
+"""The ring of NVSHMEM4Py's documentation in a kernel of Numba: each PE puts a block to the PE on
+its right with a signal, until every block has come round to where it began.
 
     nvshmemrs-run -n 4 -- python examples/python/numba_ring.py
 
@@ -27,7 +27,7 @@ def simulate_without_gpu() -> bool:
 
 SIMULATED = simulate_without_gpu()
 if not hasattr(np, "row_stack"):  # numba-cuda 0.30 asks for it, and NumPy 2.5 has it no more
-    setattr(np, "row_stack", np.vstack)
+    np.__dict__["row_stack"] = np.vstack
 
 from numba import cuda  # noqa: E402
 

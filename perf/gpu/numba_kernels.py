@@ -1,4 +1,4 @@
-"""Times of Numba's kernels that communicate, on 2 GPUs: `nvshmemrs-run -n 2 -- python numba_kernels.py`.
+"""Times of Numba's kernels that communicate: `nvshmemrs-run -n 2 -- python numba_kernels.py`.
 
 PE 0 prints a line for each measurement: name, value, unit. Rates are those of PE 0's puts to PE 1.
 """

@@ -23,8 +23,8 @@ FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "_nvshmem4py")
 
 # What NVSHMEM4Py has and nvshmemrs has not, and why.
 _REASONS = {
-    "nvshmem.core.device.numba_cuda_mlir": "it knows kernels of numba-cuda, not of its successor",
-    "nvshmem.bindings.device.numba_cuda_mlir": "it knows kernels of numba-cuda, not of its successor",
+    "nvshmem.core.device.numba_cuda_mlir": "it knows kernels of numba-cuda only",
+    "nvshmem.bindings.device.numba_cuda_mlir": "it knows kernels of numba-cuda only",
     "nvshmem.core.device.cute": "it offers no functions for kernels written in Python",
     "nvshmem.core.interop.cute": "it makes no tensors of CuTe",
     "nvshmem.core._internal_tracking": "its library tracks memory; see nvshmem.core.unfreed",

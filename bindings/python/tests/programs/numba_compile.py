@@ -49,9 +49,7 @@ def ptx(lines: List[str], arguments: Dict[str, Any], ccs: Any = CCS) -> str:
     made: Dict[str, Any] = {"shmem": shmem}
     exec("\n ".join([f"def kernel({', '.join(arguments)}):", *lines]), made)
     given = tuple(arguments.values())
-    compiled = compile_cuda(
-        made["kernel"], types.void, given, cc=(9, 0), nvvm_options={"opt": 0}
-    )
+    compiled = compile_cuda(made["kernel"], types.void, given, cc=(9, 0), nvvm_options={"opt": 0})
     texts = [compiled.library.get_asm_strs(cc=cc)[0] for cc in ccs]
     for cc, text in zip(ccs, texts):
         assert f".target sm_{cc[0]}{cc[1]}" in text, text[:400]

@@ -67,7 +67,11 @@ refused("call init first", puts, private, private, 0, kind=nvshmem.NotInitialize
 nvshmem.init()
 me = nvshmem.my_pe()
 a, b = nvshmem.array(8, "int32"), nvshmem.array(8, "int32")
-small, real, signal = nvshmem.array(4, "int8"), nvshmem.array(4, "float32"), nvshmem.array(1, "uint64")
+small, real, signal = (
+    nvshmem.array(4, "int8"),
+    nvshmem.array(4, "float32"),
+    nvshmem.array(1, "uint64"),
+)
 refused("PE 2 is none: the job has 2 PEs", puts, a, b, 2)
 refused("PE -1 is none", puts, a, b, -1)
 refused("not symmetric", puts, private, a, 0)

@@ -466,16 +466,20 @@ PARTS = {
     "amo": lambda: [
         amo(dtype) for dtype in "int32 int64 uint32 uint64 float32 float64 float16".split()
     ],
-    "waits": lambda: [
-        waits(dtype) for dtype in "int16 int32 int64 uint16 uint32 uint64".split()
-    ],
+    "waits": lambda: [waits(dtype) for dtype in "int16 int32 int64 uint16 uint32 uint64".split()],
     "reductions": lambda: [reductions(dtype) for dtype in NUMBERS],
     "collectives": lambda: [collectives(dtype) for dtype in ("int8", "float64")],
     "order": order,
 }
 
 if __name__ == "__main__":
-    nvshmem.init(**({} if SIMULATED else {"device": int(os.environ.get("NVSHMEMRS_PE", "0")) % len(cuda.gpus)}))
+    nvshmem.init(
+        **(
+            {}
+            if SIMULATED
+            else {"device": int(os.environ.get("NVSHMEMRS_PE", "0")) % len(cuda.gpus)}
+        )
+    )
     me, pes = nvshmem.my_pe(), nvshmem.n_pes()
     n = pes
     right, left = (me + 1) % pes, (me - 1) % pes

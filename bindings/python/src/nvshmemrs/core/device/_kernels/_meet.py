@@ -1,5 +1,4 @@
-"""How the groups of a team's members meet, as ``Call`` of ``nvshmemrs_device.cuh`` does it. Local to
-this package.
+"""How the groups of a team's members meet, as ``Call`` of ``nvshmemrs_device.cuh`` does it.
 
 A meeting has a number, its epoch, which counts those of a team's slot. Each member writes the epoch
 to its place in the rows of all others, and waits until its own row has it from all.

@@ -328,9 +328,7 @@ def _fcollect(scope):
         check_argument(count(dst_array) >= n * members(integer(team)), FCOLLECT, count(dst_array))
         align, nbytes = smallest(itemsize(dst_array), 8), n * itemsize(dst_array)
         at, start = address(dst_array), address(src_array)
-        return gather_bytes(
-            FCOLLECT, integer(team), at, start, nbytes, align, integer(slot), scope
-        )
+        return gather_bytes(FCOLLECT, integer(team), at, start, nbytes, align, integer(slot), scope)
 
     return fcollect
 
@@ -346,9 +344,7 @@ def _alltoall(scope):
         check_argument(count(dst_array) >= part * n, ALLTOALL, count(dst_array))
         align, nbytes = smallest(itemsize(dst_array), 8), part * itemsize(dst_array)
         at, start = address(dst_array), address(src_array)
-        return gather_bytes(
-            ALLTOALL, integer(team), at, start, nbytes, align, integer(slot), scope
-        )
+        return gather_bytes(ALLTOALL, integer(team), at, start, nbytes, align, integer(slot), scope)
 
     return alltoall
 

@@ -213,7 +213,10 @@ for _waits, _name, _operations in (
     (False, "test", (TEST_ALL, TEST_ANY, TEST_SOME)),
 ):
     for _operation, _kind, _one, _many in zip(
-        _operations, ("_all", "_any", "_some"), (_all, _any, _some), (_all_vector, _any_vector, _some_vector)
+        _operations,
+        ("_all", "_any", "_some"),
+        (_all, _any, _some),
+        (_all_vector, _any_vector, _some_vector),
     ):
         _make(_name + _kind, _one(_waits, _operation))
         _make(_name + _kind + "_vector", _many(_waits, _operation))

@@ -19,7 +19,7 @@ from .._dtypes import BITWISE, FLOATING, INTEGERS, KINDS, WAITED
 from ..primitives import TABLE, Primitive
 
 SYMBOL = "nvshmemrs_device_state"
-"""The 64 bytes of the state in memory of a kernel's module, which `_launch` fills in before each launch."""
+"""The 64 bytes of the state in memory of a kernel's module, which `_launch` fills in."""
 
 jitable = register_jitable
 

@@ -1,5 +1,5 @@
-"""The functions of ``_kernels`` in Python, for Numba's simulator: PEs are processes, the heap is host
-memory, and a thread of a block is a thread of Python.
+"""The functions of ``_kernels`` in Python, for Numba's simulator: PEs are processes, the heap is
+host memory, and a thread of a block is a thread of Python.
 
 Loads and stores are those of ctypes, single instructions for aligned words; fences and
 read-modify-writes are the library's. Arguments are always checked, and what is wrong is raised. A
@@ -290,9 +290,7 @@ def named(dtype: str) -> Any:
 
 
 def no_multicast(like: Any) -> None:
-    raise NotSupportedError(
-        "get_multicast_array is not supported: multicast memory is not offered"
-    )
+    raise NotSupportedError("get_multicast_array is not supported: multicast memory is not offered")
 
 
 def by_kind(what: str, table: Dict[str, Callable[[Any, Any], Any]]) -> Any:
@@ -462,7 +460,7 @@ _to_device = _args.InOut.to_device
 
 
 def _wrap(self: Any, retr: Any, stream: Any = 0) -> Any:
-    """Symmetric arrays are wrapped, where the simulator copies other arrays, and copies them back."""
+    """Wraps symmetric arrays, where the simulator copies other arrays, and copies them back."""
     value = self.value
     if isinstance(value, np.ndarray) and job.runtime and value.size:
         _, base, stride = _job_words()[1:4]
