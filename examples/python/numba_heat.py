@@ -18,12 +18,19 @@ import time
 from typing import Any
 
 import numpy as np
-from numba_ring import SIMULATED  # the ring beside this file chooses the simulator
-
-from numba import cuda  # isort: skip
 
 import nvshmemrs.core as nvshmem
-import nvshmemrs.core.device.numba as shmem
+
+# Whether kernels run in the simulator, which must be known before numba.cuda is imported.
+if not os.path.exists("/dev/nvidiactl"):
+    os.environ.setdefault("NUMBA_ENABLE_CUDASIM", "1")
+SIMULATED = os.environ.get("NUMBA_ENABLE_CUDASIM") == "1"
+if not hasattr(np, "row_stack"):  # numba-cuda 0.30 asks for it, and NumPy 2.5 has it no more
+    np.__dict__["row_stack"] = np.vstack
+
+from numba import cuda  # noqa: E402
+
+import nvshmemrs.core.device.numba as shmem  # noqa: E402
 
 SET = nvshmem.SignalOp.SIGNAL_SET
 GE = nvshmem.ComparisonType.CMP_GE

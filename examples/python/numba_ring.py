@@ -17,15 +17,10 @@ import numpy as np
 
 import nvshmemrs.core as nvshmem
 
-
-def simulate_without_gpu() -> bool:
-    """Whether kernels run in the simulator, which must be known before numba.cuda is imported."""
-    if "NUMBA_ENABLE_CUDASIM" not in os.environ and not os.path.exists("/dev/nvidiactl"):
-        os.environ["NUMBA_ENABLE_CUDASIM"] = "1"
-    return os.environ.get("NUMBA_ENABLE_CUDASIM") == "1"
-
-
-SIMULATED = simulate_without_gpu()
+# Whether kernels run in the simulator, which must be known before numba.cuda is imported.
+if not os.path.exists("/dev/nvidiactl"):
+    os.environ.setdefault("NUMBA_ENABLE_CUDASIM", "1")
+SIMULATED = os.environ.get("NUMBA_ENABLE_CUDASIM") == "1"
 if not hasattr(np, "row_stack"):  # numba-cuda 0.30 asks for it, and NumPy 2.5 has it no more
     np.__dict__["row_stack"] = np.vstack
 
