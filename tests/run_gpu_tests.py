@@ -338,7 +338,8 @@ def numba(n: int, python: str) -> list[Check]:
         print(f"not run: kernels of Numba: {missing}")
         return []
     checks = []
-    paths = {"PYTHONPATH": os.pathsep.join(filter(None, [str(DIST / "python"), os.environ.get("PYTHONPATH")]))}
+    folders = filter(None, [str(DIST / "python"), os.environ.get("PYTHONPATH")])
+    paths = {"PYTHONPATH": os.pathsep.join(folders), "NUMBA_ENABLE_CUDASIM": "0"}
     programs = DIST / "share/nvshmemrs/python-tests/programs"
     for part in NUMBA:
         for pes in sorted({1, n}):
