@@ -37,7 +37,9 @@ def get_cufunc(library: Any) -> Any:
     if not _refers(library):
         return _get_cufunc(library)
     runtime = job.runtime
-    words = None if runtime else state()  # raises: this process is no PE
+    if not runtime:
+        state()  # raises: this process is no PE
+    library._lto = False
     function = _get_cufunc(library)
     module = function.module
     had = getattr(module, "_nvshmemrs", 0)
@@ -55,7 +57,13 @@ def get_cufunc(library: Any) -> Any:
                 f"the symmetric heap is on {where}, and the kernel is launched on GPU {device}: "
                 "init(device=...) and cuda.select_device choose them"
             )
-        memory, size = module.get_global_symbol(SYMBOL)
+        try:
+            memory, size = module.get_global_symbol(SYMBOL)
+        except driver.CudaAPIError as error:
+            raise NotSupportedError(
+                "the kernel's module has no memory for the state: do not link code for link-time "
+                "optimization to kernels that communicate"
+            ) from error
         text = ctypes.create_string_buffer(bytes(words), size)
         driver.host_to_device(memory, ctypes.addressof(text), size)
         module._nvshmemrs = runtime
