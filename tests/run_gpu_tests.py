@@ -417,6 +417,30 @@ def other_than_cubins(python: str) -> str:
     return "" if here == arch.rstrip("a") else f"they are for {arch}, and the GPU is {here}"
 
 
+NUMBA = ("rma", "amo", "waits", "order", "collectives", "reductions")
+
+
+def numba(n: int, python: str) -> list[Check]:
+    """Kernels in Python, which Numba compiles: what the simulator runs too, and the examples."""
+    missing = lacks(python, "numba_cuda", "cupy")
+    if missing:
+        print(f"not run: kernels of Numba: {missing}")
+        return []
+    checks = []
+    folders = filter(None, [str(DIST / "python"), os.environ.get("PYTHONPATH")])
+    paths = {"PYTHONPATH": os.pathsep.join(folders), "NUMBA_ENABLE_CUDASIM": "0"}
+    programs = DIST / "share/nvshmemrs/python-tests/programs"
+    for part in NUMBA:
+        for pes in sorted({1, n}):
+            command = processes(pes, python, str(programs / "numba_kernels.py"), part)
+            says = f"^numba ok: {part}, PE "
+            checks.append(Check(f"numba: {part}, {pes} PEs", command, says, pes, gpus=pes, env=paths, limit=300))
+    for name in ("numba_ring", "numba_heat"):
+        command = processes(n, python, str(EXAMPLES / f"{name}.py"))
+        checks.append(Check(f"numba: {name}.py", command, f"^{name} ok PE ", n, gpus=n, env=paths, limit=200))
+    return checks
+
+
 def sanitizer(gpus: int, tool: str) -> list[Check]:
     """Small cases under compute-sanitizer."""
     checks = []
@@ -615,6 +639,7 @@ def main() -> int:
         for n in numbers:
             checks += correctness(n, FULL if n == numbers[-1] else SMALL)
         checks += python_part(numbers, land, args.python)
+        checks += numba(min(2, numbers[-1]), args.python)
         nvcc = shutil.which("nvcc")
         if nvcc:
             checks += kernels(numbers[-1], nvcc, folder.name)

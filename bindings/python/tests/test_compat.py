@@ -268,12 +268,12 @@ for line in sys.stdin:
         print(f"{type(error).__name__}: {error}")
 """
 WORDS = {
-    "import nvshmem.core.device.numba as device": "'nvshmem.core.device.numba': nvshmemrs, which is",
-    "import nvshmem.bindings.device.cute": "No module named 'nvshmem.bindings.device': nvshmemrs, ",
+    "import nvshmem.core.device.numba_cuda_mlir": "it knows kernels of numba-cuda only",
+    "import nvshmem.bindings.device.cute": "No module named 'nvshmem.bindings.device.cute': nvshm",
     "from nvshmem.core._internal_tracking import _mr_references": "see nvshmem.core.unfreed",
     "from nvshmem.core.utils import _get_device": "ImportError: cannot import name '_get_device' "
     "from 'nvshmemrs.core.utils'",
-    "nvshmem.core.device.numba": "AttributeError: module 'nvshmemrs.core.device' has no attribute",
+    "nvshmem.core.device.misspelt": "AttributeError: module 'nvshmemrs.core.device' has no attribute",
     "nvshmem.core.misspelt": "AttributeError: module 'nvshmemrs.core' has no attribute 'misspelt'",
     "nvshmem.misspelt": "AttributeError: nvshmemrs, which is nvshmem here, has no nvshmem.misspelt",
     "nvshmem.bindings.float_sum_reduce_everywhere": "has no nvshmem.bindings.float_sum_reduce_e",

@@ -23,8 +23,8 @@ FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "_nvshmem4py")
 
 # What NVSHMEM4Py has and nvshmemrs has not, and why.
 _REASONS = {
-    "nvshmem.core.device.numba": "it offers no functions for kernels written in Python",
-    "nvshmem.bindings.device": "it offers no functions for kernels written in Python",
+    "nvshmem.core.device.numba_cuda_mlir": "it knows kernels of numba-cuda only",
+    "nvshmem.bindings.device.numba_cuda_mlir": "it knows kernels of numba-cuda only",
     "nvshmem.core._internal_tracking": "its library tracks memory; see nvshmem.core.unfreed",
 }
 # Names that NVSHMEM4Py has in other submodules than nvshmemrs.
@@ -90,6 +90,10 @@ def _original(name: str) -> str:
     """The module of nvshmemrs that `nvshmem.` something is."""
     if name in ("nvshmem.bindings", "nvshmem.bindings.nvshmem"):
         return "nvshmemrs._bindings"
+    if name == "nvshmem.bindings.device":
+        return "nvshmemrs._device_bindings"
+    if name == "nvshmem.bindings.device.numba":
+        return "nvshmemrs.core.device.numba.bindings"
     return "nvshmemrs" + name[len("nvshmem") :]
 
 

@@ -84,7 +84,10 @@ def _atomics() -> Iterator[Primitive]:
         for name, ptx in (("exch", "b"), ("add", "u"), ("and", "b"), ("or", "b"), ("xor", "b")):
             operation = f"sys.global.{name}.{ptx}{size}"
             yield Primitive(
-                f"atom_{name}_{kind}", kind, ("u64", kind), f"atom.acq_rel.{operation} $0, [$1], $2;"
+                f"atom_{name}_{kind}",
+                kind,
+                ("u64", kind),
+                f"atom.acq_rel.{operation} $0, [$1], $2;",
             )
             if name != "exch":
                 ptx = f"red.release.{operation} [$0], $1;"

@@ -1,0 +1,33 @@
+"""Whether a frontend for kernels is there, in a version that was tested."""
+
+from __future__ import annotations
+
+import importlib
+import warnings
+from importlib import metadata
+from typing import Set, Tuple
+
+from ..nvshmem_types import NvshmemWarning
+
+_warned: Set[str] = set()
+
+
+def expect(package: str, module: str, ours: str, tested: Tuple[str, ...]) -> None:
+    """ImportError if `package`, which has `module`, cannot be imported; one warning if its version
+    is not of those that were `tested`, given by their beginnings.
+    """
+    wanted = f"{package} ({', '.join(f'{version}.x' for version in tested)} were tested)"
+    try:
+        version = metadata.version(package)
+        importlib.import_module(module)
+    except (metadata.PackageNotFoundError, ImportError) as error:
+        raise ImportError(f"{ours} needs {wanted}: {error}", name=module.split(".")[0]) from error
+    if not any(version == one or version.startswith(one + ".") for one in tested):
+        if package not in _warned:
+            _warned.add(package)
+            warnings.warn(
+                f"{ours}: {package} {version} is installed, and nvshmemrs was not tested with it, "
+                f"but with {', '.join(f'{one}.x' for one in tested)}",
+                NvshmemWarning,
+                stacklevel=3,
+            )

@@ -1,0 +1,393 @@
+"""Collectives that kernels call.
+
+All members of `team` call, by one thread, by all threads of a full warp (``_warp``) or of the block
+(``_block``), and with the same `slot`: below 128 in jobs of up to 64 PEs, else below 8192 / n_pes.
+Calls of one slot have one order on all members. Blocks that call at the same time use different
+slots, such as the number of the block, and must all be running at once. For reductions in place the
+groups of all members have the same number of threads.
+
+They return 0, or -1 if the job was broken or this PE is no member; `dst_array` is undefined then.
+What each member's group did before is visible to the groups of all members that have returned. The
+functions of ``nvshmemrs_device.cuh`` follow the same protocol, so members may differ in language.
+"""
+
+# mypy: ignore-errors
+
+from __future__ import annotations
+
+from ._backend import (
+    address,
+    apart,
+    by_op,
+    check_pair,
+    count,
+    integer,
+    itemsize,
+    jitable,
+    public,
+    smallest,
+)
+from ._copy import copy
+from ._elements import read, write
+from ._meet import begin, epoch_of, meet
+from ._numbers import FOLDS, narrow, widen
+from ._state import (
+    ALLTOALL,
+    BARRIER,
+    BROADCAST,
+    FCOLLECT,
+    REDUCE,
+    REDUCESCATTER,
+    SCOPES,
+    SYNC,
+    check_argument,
+    check_own,
+    find_team,
+    on_member,
+    rank,
+    size,
+    team_me,
+    team_size,
+)
+
+__all__ = []
+
+
+@jitable
+def _barrier(operation, team, slot, scope):
+    row = begin(operation, team, slot)
+    if row == 0 or not meet(row, slot, epoch_of(row, slot, scope) + 1, scope):
+        return -1
+    return 0
+
+
+@jitable
+def broadcast_bytes(team, dest, source, nbytes, align, root, slot, scope):
+    row = begin(BROADCAST, team, slot)
+    if row == 0:
+        return -1
+    epoch = epoch_of(row, slot, scope)
+    check_own(BROADCAST, dest, nbytes, align)
+    check_own(BROADCAST, source, nbytes, align)
+    good = root >= 0 and root < team_size(row)
+    check_argument(good, BROADCAST, root)
+    if not meet(row, slot, epoch + 1, scope):
+        return -1
+    if good and (team_me(row) != root or dest != source):
+        copy(dest, on_member(row, root, source), nbytes, scope)
+    return 0 if meet(row, slot, epoch + 2, scope) and good else -1
+
+
+@jitable
+def gather_bytes(operation, team, dest, source, nbytes, align, slot, scope):
+    """Member m's part, of `nbytes` bytes, goes to the m-th place of `dest`."""
+    row = begin(operation, team, slot)
+    if row == 0:
+        return -1
+    n, me = team_size(row), team_me(row)
+    epoch = epoch_of(row, slot, scope)
+    check_own(operation, dest, nbytes * n, align)
+    check_own(operation, source, nbytes * n if operation == ALLTOALL else nbytes, align)
+    if not meet(row, slot, epoch + 1, scope):
+        return -1
+    part = me * nbytes if operation == ALLTOALL else 0
+    # Each member begins with another one.
+    k = 0
+    while k < n:
+        m = me + k
+        if m >= n:
+            m -= n
+        copy(dest + m * nbytes, on_member(row, m, source) + part, nbytes, scope)
+        k += 1
+    return 0 if meet(row, slot, epoch + 2, scope) else -1
+
+
+@jitable
+def members(team):
+    """At least 1, so that sizes can be divided by it."""
+    row = find_team(team)
+    return team_size(row) if row != 0 else 1
+
+
+def _reduction(op, scatter):
+    """The reduction with an operation: functions of their own, because types depend on it."""
+    fold = FOLDS[op]
+    operation = REDUCESCATTER if scatter else REDUCE
+
+    @jitable
+    def element(like, row, at, nbytes):
+        """The bits of an element at `at`, folded over all members."""
+        n, m = team_size(row), 1
+        folded = widen(like, read(on_member(row, 0, at), nbytes))
+        while m < n:
+            folded = fold(folded, widen(like, read(on_member(row, m, at), nbytes)))
+            m += 1
+        return narrow(like, folded)
+
+    @jitable
+    def word(like, row, at, nbytes):
+        """Eight bytes of elements."""
+        apart()
+        if nbytes == 8:
+            return element(like, row, at, nbytes)
+        bits, done = 0, 0
+        while done < 8:
+            one = element(like, row, at + done, nbytes) & ((1 << (nbytes * 8)) - 1)
+            bits |= one << (done * 8)
+            done += nbytes
+        return bits
+
+    @jitable
+    def packs(like, row, slot, epoch, dest, source, count, in_place, nbytes, scope):
+        """Packs of sixteen bytes. What a round has read in place is written after all members have
+        read it. Returns the last epoch; -1 if the job is broken.
+        """
+        apart()
+        four = nbytes >= 4
+        step = size(scope) * 16
+        every = step * 4 if four else step * 2
+        start = 0
+        while start < count * 16:
+            a = start + rank(scope) * 16
+            b, c, d, end = a + step, a + 2 * step, a + 3 * step, count * 16
+            a0, a1, b0, b1, c0, c1, d0, d1 = 0, 0, 0, 0, 0, 0, 0, 0
+            if a < end:
+                a0 = word(like, row, source + a, nbytes)
+                a1 = word(like, row, source + a + 8, nbytes)
+            if b < end:
+                b0 = word(like, row, source + b, nbytes)
+                b1 = word(like, row, source + b + 8, nbytes)
+            if four and c < end:
+                c0 = word(like, row, source + c, nbytes)
+                c1 = word(like, row, source + c + 8, nbytes)
+            if four and d < end:
+                d0 = word(like, row, source + d, nbytes)
+                d1 = word(like, row, source + d + 8, nbytes)
+            if in_place:
+                epoch += 1
+                if not meet(row, slot, epoch, scope):
+                    return -1
+            if a < end:
+                write(dest + a, a0, 8)
+                write(dest + a + 8, a1, 8)
+            if b < end:
+                write(dest + b, b0, 8)
+                write(dest + b + 8, b1, 8)
+            if four and c < end:
+                write(dest + c, c0, 8)
+                write(dest + c + 8, c1, 8)
+            if four and d < end:
+                write(dest + d, d0, 8)
+                write(dest + d + 8, d1, 8)
+            start += every
+        return epoch
+
+    @jitable
+    def singles(like, row, slot, epoch, dest, source, count, in_place, nbytes, scope):
+        """As ``packs``, element by element."""
+        apart()
+        start = 0
+        while start < count:
+            i = start + rank(scope)
+            bits = 0
+            if i < count:
+                bits = element(like, row, source + i * nbytes, nbytes)
+            if in_place:
+                epoch += 1
+                if not meet(row, slot, epoch, scope):
+                    return -1
+            if i < count:
+                write(dest + i * nbytes, bits, nbytes)
+            start += size(scope)
+        return epoch
+
+    @jitable
+    def reduce(like, team, dest, source, count, slot, scope):
+        row = begin(operation, team, slot)
+        if row == 0:
+            return -1
+        epoch, nbytes = epoch_of(row, slot, scope), itemsize(like)
+        part = count * nbytes
+        total = part * team_size(row) if scatter else part
+        check_own(operation, dest, part, nbytes)
+        check_own(operation, source, total, nbytes)
+        epoch += 1
+        if not meet(row, slot, epoch, scope):
+            return -1
+        in_place = dest < source + total and source < dest + part
+        start = source + part * team_me(row) if scatter else source
+        # All members must take the same way in place, and parts may be aligned differently there.
+        mixed = dest | source | (part if scatter else 0)
+        whole = 0 if mixed & 15 else part >> 4
+        done = whole << 4
+        epoch = packs(like, row, slot, epoch, dest, start, whole, in_place, nbytes, scope)
+        if epoch < 0:
+            return -1
+        left = smallest(count, count - done // nbytes)
+        at, to = start + done, dest + done
+        epoch = singles(like, row, slot, epoch, to, at, left, in_place, nbytes, scope)
+        if epoch < 0:
+            return -1
+        # In place the last round's meeting came after the last read.
+        if in_place:
+            return 0
+        return 0 if meet(row, slot, epoch + 1, scope) else -1
+
+    return reduce
+
+
+_made = {}
+
+
+def reduction_of(op, scatter):
+    """``_reduction``, made once."""
+    if (op, scatter) not in _made:
+        _made[op, scatter] = _reduction(op, scatter)
+    return _made[op, scatter]
+
+
+def _reduces(op, scope):
+    reduction = reduction_of(op, False)
+
+    @jitable
+    def reduce(team, dst_array, src_array, slot):
+        check_pair(dst_array, src_array)
+        n = smallest(count(dst_array), count(src_array))
+        at, start = address(dst_array), address(src_array)
+        return reduction(dst_array, integer(team), at, start, n, integer(slot), scope)
+
+    return reduce
+
+
+def _reducescatters(op, scope):
+    reduction = reduction_of(op, True)
+
+    @jitable
+    def reducescatter(team, dst_array, src_array, slot):
+        check_pair(dst_array, src_array)
+        n = smallest(count(dst_array), count(src_array) // members(integer(team)))
+        at, start = address(dst_array), address(src_array)
+        return reduction(dst_array, integer(team), at, start, n, integer(slot), scope)
+
+    return reducescatter
+
+
+def _sync(scope):
+    def sync(team, slot=0):
+        """Returns when all members have come."""
+        return _barrier(SYNC, integer(team), integer(slot), scope)
+
+    return sync
+
+
+def _sync_all(scope):
+    def sync_all(slot=0):
+        """Returns when all PEs have come."""
+        return _barrier(SYNC, 0, integer(slot), scope)
+
+    return sync_all
+
+
+def _barriers(scope):
+    def barrier(team, slot=0):
+        """Returns when all members have come; includes what the calling group has put."""
+        return _barrier(BARRIER, integer(team), integer(slot), scope)
+
+    return barrier
+
+
+def _barrier_all(scope):
+    def barrier_all(slot=0):
+        """Returns when all PEs have come; includes what the calling group has put."""
+        return _barrier(BARRIER, 0, integer(slot), scope)
+
+    return barrier_all
+
+
+def _broadcast(scope):
+    def broadcast(team, dst_array, src_array, root=0, slot=0):
+        """Copies `src_array` of member `root` to `dst_array` of every member; the smaller size
+        counts.
+        """
+        check_pair(dst_array, src_array)
+        nbytes = smallest(count(dst_array), count(src_array)) * itemsize(dst_array)
+        at, align = address(dst_array), smallest(itemsize(dst_array), 8)
+        start, number = address(src_array), integer(root)
+        return broadcast_bytes(
+            integer(team), at, start, nbytes, align, number, integer(slot), scope
+        )
+
+    return broadcast
+
+
+def _fcollect(scope):
+    def fcollect(team, dst_array, src_array, slot=0):
+        """Member m's `src_array` becomes the m-th part of `dst_array` on every member."""
+        check_pair(dst_array, src_array)
+        n = count(src_array)
+        check_argument(count(dst_array) >= n * members(integer(team)), FCOLLECT, count(dst_array))
+        align, nbytes = smallest(itemsize(dst_array), 8), n * itemsize(dst_array)
+        at, start = address(dst_array), address(src_array)
+        return gather_bytes(FCOLLECT, integer(team), at, start, nbytes, align, integer(slot), scope)
+
+    return fcollect
+
+
+def _alltoall(scope):
+    def alltoall(team, dst_array, src_array, slot=0):
+        """Part m of `src_array` goes to member m, to the part of `dst_array` that has the sender's
+        number. The array has as many equal parts as the team has members.
+        """
+        check_pair(dst_array, src_array)
+        n = members(integer(team))
+        part = count(src_array) // n
+        check_argument(count(dst_array) >= part * n, ALLTOALL, count(dst_array))
+        align, nbytes = smallest(itemsize(dst_array), 8), part * itemsize(dst_array)
+        at, start = address(dst_array), address(src_array)
+        return gather_bytes(ALLTOALL, integer(team), at, start, nbytes, align, integer(slot), scope)
+
+    return alltoall
+
+
+def _make(name, function):
+    function.__name__ = function.__qualname__ = name
+    function.__module__ = __name__
+    globals()[name] = public(function)
+    __all__.append(name)
+
+
+def _make_by_op(name, make, scope, doc):
+    function = by_op(name, doc, {op: _Later(make, op, scope) for op in FOLDS})
+    function.__module__ = __name__
+    globals()[name] = function
+    __all__.append(name)
+
+
+class _Later:
+    """A function that is made when it is first asked for."""
+
+    def __init__(self, make, *arguments):
+        self._make, self._arguments, self._made = make, arguments, None
+
+    def __call__(self):
+        if self._made is None:
+            self._made = self._make(*self._arguments)
+        return self._made
+
+
+_REDUCE = """Folds `src_array` of all members, in the order of the team, into `dst_array` of every
+    member; the smaller size counts. `op` is "sum", "prod", "min", "max", or for integers "and",
+    "or", "xor". The bits are those of the host's reduction."""
+_REDUCESCATTER = """As ``reduce``, but member m gets part m of the result: as many elements as
+    `dst_array` has, at most a member's share of `src_array`."""
+
+for _scope, _suffix in SCOPES:
+    _make("sync" + _suffix, _sync(_scope))
+    _make("sync_all" + _suffix, _sync_all(_scope))
+    _make("barrier" + _suffix, _barriers(_scope))
+    _make("barrier_all" + _suffix, _barrier_all(_scope))
+    _make("broadcast" + _suffix, _broadcast(_scope))
+    _make("fcollect" + _suffix, _fcollect(_scope))
+    _make("alltoall" + _suffix, _alltoall(_scope))
+    _make_by_op("reduce" + _suffix, _reduces, _scope, _REDUCE)
+    _make_by_op("reducescatter" + _suffix, _reducescatters, _scope, _REDUCESCATTER)

@@ -1,0 +1,206 @@
+"""Who a PE is, signals, order, and the shared memory that NVSHMEM's functions ask for."""
+
+# mypy: ignore-errors
+# pyright: reportAttributeAccessIssue=false
+
+from __future__ import annotations
+
+from ...direct import SmemAmount
+from ._backend import (
+    CMP_EQ,
+    CMP_GE,
+    SIGNAL_ADD,
+    SIGNAL_SET,
+    address,
+    check_signal,
+    fence_acq_rel,
+    fence_sc,
+    idle,
+    integer,
+    jitable,
+    ld_acquire_u64,
+    public,
+    unsigned,
+)
+from ._state import (
+    BLOCK,
+    POLLS,
+    SIGNAL_FETCH,
+    SIGNAL_OP,
+    SIGNAL_WAIT,
+    WARP,
+    all_pes,
+    broken,
+    check_argument,
+    check_own,
+    compare,
+    find_team,
+    meet_group,
+    on,
+    pe_of,
+    team_me,
+    team_size,
+    this_pe,
+)
+from .collective import barrier_all, sync_all
+from .rma import update_signal
+
+__all__ = [
+    "SmemAmount",
+    "aborted",
+    "ask_smem",
+    "barrier_all",
+    "fence",
+    "flush",
+    "flush_block",
+    "flush_warp",
+    "give_smem",
+    "my_pe",
+    "n_pes",
+    "quiet",
+    "release_smem",
+    "signal_fetch",
+    "signal_op",
+    "signal_wait",
+    "sync_all",
+    "team_my_pe",
+    "team_n_pes",
+    "team_translate_pe",
+]
+
+
+@public
+def my_pe():
+    """This PE's number."""
+    return this_pe()
+
+
+@public
+def n_pes():
+    """The number of PEs."""
+    return all_pes()
+
+
+@public
+def team_my_pe(team):
+    """This PE's number in a team; -1 if it is no member."""
+    row = find_team(integer(team))
+    return team_me(row) if row != 0 else -1
+
+
+@public
+def team_n_pes(team):
+    """The number of a team's members; -1 if this PE is none of them."""
+    row = find_team(integer(team))
+    return team_size(row) if row != 0 else -1
+
+
+@public
+def team_translate_pe(src_team, src_pe, dest_team):
+    """The number in `dest_team` of the PE that has number `src_pe` in `src_team`; -1 if there is
+    none.
+    """
+    start, to, member = find_team(integer(src_team)), find_team(integer(dest_team)), integer(src_pe)
+    if start == 0 or to == 0 or member < 0 or member >= team_size(start):
+        return -1
+    pe, m = pe_of(start, member), 0
+    while m < team_size(to):
+        if pe_of(to, m) == pe:
+            return m
+        m += 1
+    return -1
+
+
+@public
+def aborted():
+    """Whether the job is broken, because a PE died, say: waits have ended without what they waited
+    for, and collectives fail.
+    """
+    return broken()
+
+
+@public
+def fence():
+    """Orders this thread's puts and updates before its later ones: a release towards every PE."""
+    fence_acq_rel()
+
+
+@public
+def quiet():
+    """Completes this thread's operations: a full barrier."""
+    fence_sc()
+
+
+@public
+def flush():
+    """Returns when the sources of this thread's puts may be used again."""
+
+
+@public
+def flush_warp():
+    """As ``flush`` for the threads of a warp, which all call it."""
+    meet_group(WARP)
+
+
+@public
+def flush_block():
+    """As ``flush`` for the threads of the block, which all call it."""
+    meet_group(BLOCK)
+
+
+@public
+def signal_op(signal_var, signal_val, signal_op, pe):
+    """Updates a signal on PE `pe`. It orders nothing that came before: call ``fence`` or ``quiet``
+    first where it announces data. One-sided.
+    """
+    check_signal(signal_var)
+    op = integer(signal_op)
+    check_argument(op == SIGNAL_SET or op == SIGNAL_ADD, SIGNAL_OP, op)
+    word = on(SIGNAL_OP, integer(pe), address(signal_var), 8, 8)
+    update_signal(word, integer(signal_val), op)
+
+
+@public
+def signal_fetch(signal_var):
+    """This PE's copy of a signal: an acquire. Local."""
+    check_signal(signal_var)
+    check_own(SIGNAL_FETCH, address(signal_var), 8, 8)
+    return ld_acquire_u64(address(signal_var))
+
+
+@jitable
+def wait_for_signal(at, cmp, value):
+    check_own(SIGNAL_WAIT, at, 8, 8)
+    check_argument(cmp >= CMP_EQ and cmp <= CMP_GE, SIGNAL_WAIT, cmp)
+    polls = 1
+    while True:
+        seen = ld_acquire_u64(at)
+        if compare(cmp, unsigned(seen), unsigned(value)) or (polls & POLLS == 0 and broken()):
+            return seen
+        polls += 1
+        idle()
+
+
+@public
+def signal_wait(signal_var, signal_op, signal_val):
+    """Returns the signal of this PE once it compares with `signal_val` as `signal_op`, a
+    ComparisonType, says: an acquire. It also returns when the job is broken; see ``aborted``.
+    """
+    check_signal(signal_var)
+    return wait_for_signal(address(signal_var), integer(signal_op), integer(signal_val))
+
+
+@public
+def ask_smem(flag):
+    """How much shared memory functions ask for at `flag`: none, 0 bytes."""
+    return 0
+
+
+@public
+def give_smem(smem):
+    """Takes shared memory for functions that want some; none does."""
+
+
+@public
+def release_smem():
+    """Ends what ``give_smem`` began."""

@@ -1,0 +1,226 @@
+"""Puts, gets and puts with a signal from kernels.
+
+A function without a suffix is called by one thread. One with ``_warp`` or ``_block`` is called by
+all threads of a full warp or of the block, with equal arguments. Such a call begins with a meeting
+of these threads, and ends with one unless its name has ``nbi``.
+
+Arrays have any number of dimensions and are contiguous; `dst` and `src` have one dtype, and the
+smaller size counts. `pe` is a PE's number.
+"""
+
+# mypy: ignore-errors
+
+from __future__ import annotations
+
+from ._backend import (
+    SIGNAL_ADD,
+    SIGNAL_SET,
+    address,
+    check_pair,
+    check_signal,
+    check_word,
+    count,
+    decode,
+    encode,
+    fence_acq_rel,
+    integer,
+    itemsize,
+    jitable,
+    public,
+    red_relaxed_add_u64,
+    smallest,
+    st_relaxed_u64,
+)
+from ._copy import copy, copy_strided
+from ._elements import load_relaxed, store_relaxed
+from ._state import (
+    GET,
+    GET_NBI,
+    IGET,
+    IPUT,
+    PUT,
+    PUT_NBI,
+    PUT_SIGNAL,
+    PUT_SIGNAL_NBI,
+    SCOPES,
+    check_argument,
+    meet_group,
+    on,
+    rank,
+)
+
+__all__ = ["g", "p"]
+
+
+@public
+def p(dst, value, pe):
+    """Stores one element at the beginning of `dst` on PE `pe`, at once; orders nothing.
+
+    `value` is a number or an array, whose first element counts. One-sided; the source may be used
+    again when it returns. NVSHMEM `nvshmem_TYPE_p`.
+    """
+    check_word(dst)
+    size = itemsize(dst)
+    store_relaxed(on(PUT, integer(pe), address(dst), size, size), encode(dst, value), size)
+
+
+@public
+def g(src, pe):
+    """The first element of `src` on PE `pe`, loaded at once; orders nothing.
+
+    One-sided; complete when it returns. NVSHMEM `nvshmem_TYPE_g`.
+    """
+    check_word(src)
+    size = itemsize(src)
+    return decode(src, load_relaxed(on(GET, integer(pe), address(src), size, size), size))
+
+
+@jitable
+def align_of(size):
+    return smallest(size, 8)
+
+
+@jitable
+def put_bytes(operation, dest, source, nbytes, align, pe, scope):
+    to = on(operation, pe, dest, nbytes, align)
+    meet_group(scope)
+    copy(to, source, nbytes, scope)
+    if operation == PUT:
+        meet_group(scope)
+
+
+@jitable
+def get_bytes(operation, dest, source, nbytes, align, pe, scope):
+    start = on(operation, pe, source, nbytes, align)
+    meet_group(scope)
+    copy(dest, start, nbytes, scope)
+    if operation == GET:
+        meet_group(scope)
+
+
+@jitable
+def update_signal(at, value, op):
+    if op == SIGNAL_ADD:
+        red_relaxed_add_u64(at, value)
+    else:
+        st_relaxed_u64(at, value)
+
+
+@jitable
+def put_signal_bytes(operation, dest, source, nbytes, align, signal, value, op, pe, scope):
+    to = on(operation, pe, dest, nbytes, align)
+    word = on(operation, pe, signal, 8, 8)
+    check_argument(op == SIGNAL_SET or op == SIGNAL_ADD, operation, op)
+    meet_group(scope)
+    copy(to, source, nbytes, scope)
+    # One thread's fence covers what the others wrote before they met.
+    meet_group(scope)
+    if rank(scope) == 0:
+        fence_acq_rel()
+        update_signal(word, value, op)
+
+
+@jitable
+def least_bytes(dst, src):
+    return smallest(count(dst), count(src)) * itemsize(dst)
+
+
+def _put(operation, scope):
+    def put(dst, src, pe):
+        """Copies `src` of this PE to `dst` of PE `pe`; orders nothing. One-sided."""
+        check_pair(dst, src)
+        size, nbytes = itemsize(dst), least_bytes(dst, src)
+        at = address(dst)
+        put_bytes(operation, at, address(src), nbytes, align_of(size), integer(pe), scope)
+
+    return put
+
+
+def _get(operation, scope):
+    def get(dst, src, pe):
+        """Copies `src` of PE `pe` to `dst` of this PE. One-sided."""
+        check_pair(dst, src)
+        size, nbytes = itemsize(dst), least_bytes(dst, src)
+        at = address(src)
+        get_bytes(operation, address(dst), at, nbytes, align_of(size), integer(pe), scope)
+
+    return get
+
+
+def _put_signal(operation, scope):
+    def put_signal(dst, src, signal_var, signal_val, signal_op, pe):
+        """Copies `src` to `dst` of PE `pe`, then updates the signal there: whoever sees the signal
+        by a wait or a test sees the data. `signal_var` is an array of uint64 or int64;
+        `signal_op` is SignalOp.SIGNAL_SET or SIGNAL_ADD. One-sided.
+        """
+        check_pair(dst, src)
+        check_signal(signal_var)
+        size, nbytes = itemsize(dst), least_bytes(dst, src)
+        put_signal_bytes(
+            operation,
+            address(dst),
+            address(src),
+            nbytes,
+            align_of(size),
+            address(signal_var),
+            integer(signal_val),
+            integer(signal_op),
+            integer(pe),
+            scope,
+        )
+
+    return put_signal
+
+
+def _iput(scope):
+    def iput(dst, src, dst_stride, src_stride, nelems, pe):
+        """Copies `nelems` elements of `src`, `src_stride` elements apart, to every
+        `dst_stride`-th element of `dst` on PE `pe`; strides are at least 1. One-sided.
+        """
+        check_pair(dst, src)
+        size, n = itemsize(dst), integer(nelems)
+        step, from_step = integer(dst_stride), integer(src_stride)
+        check_argument(step > 0 and from_step > 0 and n >= 0, IPUT, smallest(step, from_step))
+        span = ((n - 1) * step + 1) * size if n > 0 else 0
+        to = on(IPUT, integer(pe), address(dst), span, align_of(size))
+        meet_group(scope)
+        copy_strided(to, address(src), step, from_step, n, size, scope)
+        meet_group(scope)
+
+    return iput
+
+
+def _iget(scope):
+    def iget(dst, src, dst_stride, src_stride, nelems, pe):
+        """Copies `nelems` elements of `src` on PE `pe`, `src_stride` elements apart, to every
+        `dst_stride`-th element of `dst`; strides are at least 1. One-sided.
+        """
+        check_pair(dst, src)
+        size, n = itemsize(dst), integer(nelems)
+        step, from_step = integer(dst_stride), integer(src_stride)
+        check_argument(step > 0 and from_step > 0 and n >= 0, IGET, smallest(step, from_step))
+        span = ((n - 1) * from_step + 1) * size if n > 0 else 0
+        start = on(IGET, integer(pe), address(src), span, align_of(size))
+        meet_group(scope)
+        copy_strided(address(dst), start, step, from_step, n, size, scope)
+        meet_group(scope)
+
+    return iget
+
+
+def _make(name, function):
+    function.__name__ = function.__qualname__ = name
+    function.__module__ = __name__
+    globals()[name] = public(function)
+    __all__.append(name)
+
+
+for _scope, _suffix in SCOPES:
+    _make("put" + _suffix, _put(PUT, _scope))
+    _make("put_nbi" + _suffix, _put(PUT_NBI, _scope))
+    _make("get" + _suffix, _get(GET, _scope))
+    _make("get_nbi" + _suffix, _get(GET_NBI, _scope))
+    _make("put_signal" + _suffix, _put_signal(PUT_SIGNAL, _scope))
+    _make("put_signal_nbi" + _suffix, _put_signal(PUT_SIGNAL_NBI, _scope))
+    _make("iput" + _suffix, _iput(_scope))
+    _make("iget" + _suffix, _iget(_scope))

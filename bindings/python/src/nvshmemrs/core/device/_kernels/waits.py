@@ -1,0 +1,222 @@
+"""Waits and tests of elements of this PE that others write. Local; each is an acquire.
+
+`cmp` is a ComparisonType: how an element compares with `value`, or with its own of `values`.
+Elements whose `status` is not 0 are left out. A wait ends without what it waited for when the job
+is broken; see ``aborted``. They know the integers of 16, 32 and 64 bits.
+"""
+
+# mypy: ignore-errors
+
+from __future__ import annotations
+
+from ._backend import (
+    CMP_EQ,
+    CMP_GE,
+    address,
+    check_wait,
+    clock,
+    count,
+    decode,
+    encode,
+    idle,
+    integer,
+    itemsize,
+    jitable,
+    public,
+)
+from ._elements import load_acquire, read
+from ._state import (
+    POLLS,
+    TEST,
+    TEST_ALL,
+    TEST_ANY,
+    TEST_SOME,
+    WAIT_UNTIL,
+    WAIT_UNTIL_ALL,
+    WAIT_UNTIL_ANY,
+    WAIT_UNTIL_SOME,
+    broken,
+    check_argument,
+    check_own,
+    compare,
+)
+
+__all__ = []
+
+
+@jitable
+def _check(operation, ivars, n, cmp):
+    check_wait(ivars)
+    check_own(operation, address(ivars), n * itemsize(ivars), itemsize(ivars))
+    check_argument(cmp >= CMP_EQ and cmp <= CMP_GE, operation, cmp)
+
+
+@jitable
+def _left_out(status, i):
+    return status != 0 and read(status + i * 4, 4) != 0
+
+
+@jitable
+def _holds(ivars, i, cmp, value, values):
+    """`value`: the bits that all compare with, unless `values` is the address of more."""
+    size = itemsize(ivars)
+    seen = load_acquire(address(ivars) + i * size, size)
+    other = read(values + i * size, size) if values != 0 else value
+    return compare(cmp, decode(ivars, seen), decode(ivars, other))
+
+
+@jitable
+def wait_all(waits, operation, ivars, n, status, cmp, value, values):
+    """Whether each element has held once."""
+    _check(operation, ivars, n, cmp)
+    polls, i = 0, 0
+    while i < n:
+        if not _left_out(status, i):
+            while not _holds(ivars, i, cmp, value, values):
+                polls += 1
+                if not waits or (polls & POLLS == 0 and broken()):
+                    return False
+                idle()
+        i += 1
+    return True
+
+
+@jitable
+def wait_any(waits, operation, ivars, n, status, cmp, value, values):
+    """An index that holds; -1 if none does, or there is none. A search begins anywhere, so a series
+    of calls comes to every element that holds.
+    """
+    _check(operation, ivars, n, cmp)
+    start = ((clock() * 0x9E3779B1) >> 8 & 0xFFFFFF) % n if n > 0 else 0
+    polls = 0
+    while True:
+        candidates, k = False, 0
+        while k < n:
+            i = start + k
+            if i >= n:
+                i -= n
+            if not _left_out(status, i):
+                candidates = True
+                if _holds(ivars, i, cmp, value, values):
+                    return i
+                polls += 1
+                if waits and polls & POLLS == 0 and broken():
+                    return -1
+            k += 1
+        if not waits or not candidates:
+            return -1
+        idle()
+
+
+@jitable
+def wait_some(waits, operation, ivars, n, indices, status, cmp, value, values):
+    """How many hold; `indices` gets which."""
+    _check(operation, ivars, n, cmp)
+    polls = 0
+    while True:
+        candidates, found, i = False, 0, 0
+        while i < n:
+            if not _left_out(status, i):
+                candidates = True
+                if _holds(ivars, i, cmp, value, values):
+                    indices[found] = i
+                    found += 1
+                else:
+                    polls += 1
+                    if waits and polls & POLLS == 0 and broken():
+                        return found
+            i += 1
+        if found > 0 or not waits or not candidates:
+            return found
+        idle()
+
+
+@public
+def wait_until(ivar, cmp, value):
+    """Returns once the first element of `ivar` holds."""
+    wait_all(True, WAIT_UNTIL, ivar, 1, 0, integer(cmp), encode(ivar, value), 0)
+
+
+@public
+def test(ivar, cmp, value):
+    """Whether the first element of `ivar` holds."""
+    return wait_all(False, TEST, ivar, 1, 0, integer(cmp), encode(ivar, value), 0)
+
+
+def _all(waits, operation):
+    def all_(ivars, cmp, value, status=None):
+        """Whether each element holds; a wait returns once each has held."""
+        n, at = count(ivars), address(status)
+        return wait_all(waits, operation, ivars, n, at, integer(cmp), encode(ivars, value), 0)
+
+    return all_
+
+
+def _all_vector(waits, operation):
+    def all_vector(ivars, cmp, values, status=None):
+        """As the one without ``_vector``; each element compares with its own of `values`, an array
+        of the same dtype and size."""
+        n, at = count(ivars), address(status)
+        return wait_all(waits, operation, ivars, n, at, integer(cmp), 0, address(values))
+
+    return all_vector
+
+
+def _any(waits, operation):
+    def any_(ivars, cmp, value, status=None):
+        """The index of an element that holds; -1 if none does, or all are left out."""
+        n, at = count(ivars), address(status)
+        return wait_any(waits, operation, ivars, n, at, integer(cmp), encode(ivars, value), 0)
+
+    return any_
+
+
+def _any_vector(waits, operation):
+    def any_vector(ivars, cmp, values, status=None):
+        """As the one without ``_vector``; each element compares with its own of `values`, an array
+        of the same dtype and size."""
+        n, at = count(ivars), address(status)
+        return wait_any(waits, operation, ivars, n, at, integer(cmp), 0, address(values))
+
+    return any_vector
+
+
+def _some(waits, operation):
+    def some(ivars, indices, cmp, value, status=None):
+        """How many elements hold; their indices go to `indices`, an array of integers."""
+        n, at, bits = count(ivars), address(status), encode(ivars, value)
+        return wait_some(waits, operation, ivars, n, indices, at, integer(cmp), bits, 0)
+
+    return some
+
+
+def _some_vector(waits, operation):
+    def some_vector(ivars, indices, cmp, values, status=None):
+        """As the one without ``_vector``; each element compares with its own of `values`, an array
+        of the same dtype and size."""
+        n, at, own = count(ivars), address(status), address(values)
+        return wait_some(waits, operation, ivars, n, indices, at, integer(cmp), 0, own)
+
+    return some_vector
+
+
+def _make(name, function):
+    function.__name__ = function.__qualname__ = name
+    function.__module__ = __name__
+    globals()[name] = public(function)
+    __all__.append(name)
+
+
+__all__.extend(("wait_until", "test"))
+for _waits, _name, _operations in (
+    (True, "wait_until", (WAIT_UNTIL_ALL, WAIT_UNTIL_ANY, WAIT_UNTIL_SOME)),
+    (False, "test", (TEST_ALL, TEST_ANY, TEST_SOME)),
+):
+    for _operation, _kind, _one, _many in zip(
+        _operations,
+        ("_all", "_any", "_some"),
+        (_all, _any, _some),
+        (_all_vector, _any_vector, _some_vector),
+    ):
+        _make(_name + _kind, _one(_waits, _operation))
+        _make(_name + _kind + "_vector", _many(_waits, _operation))

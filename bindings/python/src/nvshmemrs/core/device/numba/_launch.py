@@ -1,0 +1,75 @@
+"""How kernels get the state: before a launch it is written to the kernel's module.
+
+Kernels refer to `SYMBOL`, memory of their own module, so compiled code has no addresses in
+it, wherever it is cached. ``CUDACodeLibrary.get_cufunc``, which every launch asks for the function,
+is wrapped: that of a kernel which refers to the state writes it when the module does not have that
+of the present job, and raises where there is none.
+"""
+
+# pyright: reportMissingImports=false
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+from numba.cuda.codegen import CUDACodeLibrary
+from numba.cuda.cudadrv import driver
+
+from .. import state
+from ..._job import job, live
+from ...nvshmem_types import NotSupportedError
+from ._compiled import SYMBOL
+
+_get_cufunc = CUDACodeLibrary.get_cufunc
+
+
+def _refers(library: Any) -> bool:
+    """Whether a kernel calls our functions."""
+    known = library.__dict__.get("_nvshmemrs")
+    if known is None:
+        known = library._nvshmemrs = any(SYMBOL in text for text in library.llvm_strs)
+    return bool(known)
+
+
+def get_cufunc(library: Any) -> Any:
+    """The kernel's function, whose module has the state of the calling thread's job."""
+    if not _refers(library):
+        return _get_cufunc(library)
+    runtime = job.runtime
+    if not runtime:
+        state()  # raises: this process is no PE
+    library._lto = False
+    function = _get_cufunc(library)
+    module = function.module
+    had = getattr(module, "_nvshmemrs", 0)
+    if had != runtime:
+        if had in live:
+            raise NotSupportedError(
+                "this kernel has been launched by another PE of this process on the same GPU: PEs "
+                "that are threads use a GPU each, or kernels of their own"
+            )
+        words = state()
+        device = function.module.context.device.id
+        if job.device != device:
+            where = "host memory" if job.device < 0 else f"GPU {job.device}"
+            raise NotSupportedError(
+                f"the symmetric heap is on {where}, and the kernel is launched on GPU {device}: "
+                "init(device=...) and cuda.select_device choose them"
+            )
+        try:
+            memory, size = module.get_global_symbol(SYMBOL)
+        except driver.CudaAPIError as error:
+            raise NotSupportedError(
+                "the kernel's module has no memory for the state: do not link code for link-time "
+                "optimization to kernels that communicate"
+            ) from error
+        text = ctypes.create_string_buffer(bytes(words), size)
+        driver.host_to_device(memory, ctypes.addressof(text), size)
+        module._nvshmemrs = runtime
+    return function
+
+
+def install() -> None:
+    """Makes launches write the state."""
+    CUDACodeLibrary.get_cufunc = get_cufunc

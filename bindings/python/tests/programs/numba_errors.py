@@ -1,0 +1,106 @@
+"""What kernels in Numba's simulator refuse: `numba_errors.py`. Two PEs; prints `numba ok`."""
+
+from __future__ import annotations
+
+import os
+
+os.environ.update(NUMBA_ENABLE_CUDASIM="1", NVSHMEMRS_MEMORY="host")
+
+import numpy as np
+from numba import cuda
+
+import nvshmemrs.core as nvshmem
+import nvshmemrs.core.device.numba as shmem
+
+
+@cuda.jit
+def puts(dst, src, pe):
+    shmem.put(dst, src, pe)
+
+
+@cuda.jit
+def adds(x, value, pe):
+    shmem.atomic_add(x, value, pe)
+
+
+@cuda.jit
+def ands(x, pe):
+    shmem.atomic_and(x, 1, pe)
+
+
+@cuda.jit
+def reduces(dst, src, op, team):
+    shmem.reduce(team, dst, src, op)
+
+
+@cuda.jit
+def barriers(team, slot):
+    shmem.barrier(team, slot)
+
+
+@cuda.jit
+def updates(signal, op):
+    shmem.signal_op(signal, 1, op, 0)
+
+
+@cuda.jit
+def multicasts(x):
+    shmem.get_multicast_array(0, x)
+
+
+@cuda.jit
+def waits_for_ever(signal):
+    shmem.signal_wait(signal, 0, 1)
+
+
+def refused(words, kernel, *arguments, kind=nvshmem.NvshmemInvalid):
+    try:
+        kernel[1, 1](*arguments)
+    except kind as error:
+        assert words in str(error), f"{error} does not say {words!r}"
+        return
+    raise AssertionError(f"{kernel.py_func.__name__}{arguments} was not refused")
+
+
+private = np.zeros(4, "int32")
+refused("call init first", puts, private, private, 0, kind=nvshmem.NotInitializedError)
+nvshmem.init()
+me = nvshmem.my_pe()
+a, b = nvshmem.array(8, "int32"), nvshmem.array(8, "int32")
+small, real, signal = (
+    nvshmem.array(4, "int8"),
+    nvshmem.array(4, "float32"),
+    nvshmem.array(1, "uint64"),
+)
+refused("PE 2 is none: the job has 2 PEs", puts, a, b, 2)
+refused("PE -1 is none", puts, a, b, -1)
+refused("not symmetric", puts, private, a, 0)
+refused("elements of int32, and src of float32", puts, a, real, 0)
+refused("has gaps", puts, a[::2], b[::2], 0)
+refused("not of int8", adds, small, 1, 0)
+refused("not of float32", ands, real, 0)
+refused("a number is needed", adds, a, "1", 0)
+refused("op='mean'", reduces, a, b, "mean", 0)
+refused("not of float32", reduces, real, real, "and", 0)
+refused("no team", barriers, 12345, 0)
+refused("slot 128", barriers, 0, 128)
+refused("slot -1", barriers, 0, -1)
+refused("an argument is 3", updates, signal, 3)
+refused("an integer is needed", puts, a, b, 0.5)
+refused("multicast", multicasts, a, kind=nvshmem.NotSupportedError)
+try:
+    shmem.put(a, b, 0)
+except nvshmem.NotSupportedError as error:
+    assert "put is for kernels" in str(error)
+else:
+    raise AssertionError("put outside of a kernel")
+puts[1, 1](a, b, 1 - me)  # all is well yet
+nvshmem.free_array(b)
+refused("freed", puts, a, b, 0)
+nvshmem.barrier_all()
+if me == 1:
+    os.kill(os.getpid(), 9)
+refused("PE 1", waits_for_ever, signal, kind=nvshmem.PeDiedError)
+nvshmem.leave()
+refused("after finalize", puts, a, a, 0, kind=nvshmem.NotInitializedError)
+print("numba ok: errors", flush=True)

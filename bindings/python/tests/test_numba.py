@@ -1,0 +1,150 @@
+"""Kernels of Numba: compiled for GPUs without one, and run by its simulator."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import program
+
+import nvshmemrs.core as nvshmem
+from nvshmemrs.core.device.primitives import CONSTRAINTS, TABLE
+
+pytest.importorskip("numba_cuda")
+EXAMPLES = Path(__file__).parents[3] / "examples" / "python"
+
+# The names of NVSHMEM4Py 0.4.1's modules, whose arguments are the same here.
+SCOPES = ("", "_warp", "_block")
+RMA = [
+    f"{name}{nbi}{scope}"
+    for name in ("put", "get", "put_signal")
+    for nbi in ("", "_nbi")
+    for scope in SCOPES
+] + ["p", "g"]
+MEM = ["get_peer_array", "get_multicast_array"]
+SMEM = ["ask_smem", "give_smem", "release_smem", "SmemAmount"]
+DIRECT = (
+    "my_pe n_pes team_my_pe team_n_pes barrier_all sync_all signal_op signal_wait".split() + SMEM
+)
+AMO = [f"atomic_{name}" for name in ("fetch", "set", "swap", "compare_swap")] + [
+    f"atomic_{fetch}{name}"
+    for fetch in ("", "fetch_")
+    for name in ("inc", "add", "and", "or", "xor")
+]
+COLLECTIVE = [
+    name + scope
+    for name in "sync sync_all barrier barrier_all reduce reducescatter fcollect broadcast "
+    "alltoall".split()
+    for scope in SCOPES
+]
+
+
+def run(*command: str, expected: int = 0, **environment: str) -> str:
+    done = subprocess.run(
+        command,
+        env={**os.environ, **environment},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=600,
+    )
+    assert done.returncode == expected, done.stdout
+    return done.stdout
+
+
+def launched(n: int, *command: str, expected: int = 0) -> str:
+    launcher = shutil.which("nvshmemrs-run")
+    assert launcher, "nvshmemrs-run is not on PATH: run `cargo xtask test`"
+    simulated = {"NUMBA_ENABLE_CUDASIM": "1"}
+    named = [launcher, "-n", str(n), "--", sys.executable, *command]
+    return run(*named, expected=expected, **simulated)
+
+
+def test_all_names_of_nvshmem4py_are_there() -> None:
+    counts = [len(RMA), len(MEM), len(DIRECT), len(AMO), len(COLLECTIVE)]
+    assert counts == [20, 2, 12, 14, 27]
+    names = set(RMA + MEM + DIRECT + AMO + COLLECTIVE)
+    assert len(names) == 73  # barrier_all and sync_all are in two modules
+    code = (
+        "import inspect, json\n"
+        "import nvshmem.core.device.numba as n\n"
+        "from nvshmem.core.device.numba import amo, collective, direct, mem, rma\n"
+        "parts = rma, mem, direct, amo, collective\n"
+        "says = lambda f: list(inspect.signature(f).parameters) if callable(f) else []\n"
+        "print(json.dumps([{k: says(getattr(p, k)) for k in p.__all__} for p in (n, *parts)]))\n"
+    )
+    found = json.loads(run(sys.executable, "-m", "nvshmemrs", "-c", code, NUMBA_ENABLE_CUDASIM="1"))
+    for expected, part in zip([names, RMA, MEM, DIRECT, AMO, COLLECTIVE], found):
+        assert set(expected) <= set(part)
+    arguments = found[0]
+    for name, given in (
+        ("put", ["dst", "src", "pe"]),
+        ("put_signal_nbi_warp", ["dst", "src", "signal_var", "signal_val", "signal_op", "pe"]),
+        ("signal_wait", ["signal_var", "signal_op", "signal_val"]),
+        ("atomic_compare_swap", ["dst", "cond", "value", "pe"]),
+        ("get_peer_array", ["arr", "pe"]),
+        ("get_multicast_array", ["team", "array"]),
+    ):
+        assert arguments[name] == given
+    assert arguments["reduce_block"][:4] == ["team", "dst_array", "src_array", "op"]
+    assert arguments["broadcast"][:4] == ["team", "dst_array", "src_array", "root"]
+
+
+def test_rows_of_the_table_have_their_operands() -> None:
+    for name, row in TABLE.items():
+        assert row.name == name and set(row.arguments) <= set(CONSTRAINTS)
+        operands = (row.result is not None) + len(row.arguments)
+        assert all(f"${n}" in row.ptx for n in range(operands)), row
+        assert f"${operands}" not in row.ptx, row
+        outputs = row.constraints.count("=")
+        assert outputs == (row.result is not None), row
+
+
+def test_every_function_compiles_for_gpus() -> None:
+    out = run(sys.executable, program("numba_compile.py"), NUMBA_ENABLE_CUDASIM="0")
+    assert "numba ok: " in out, out
+
+
+@pytest.mark.parametrize("n", [2, 3])
+def test_the_simulator_runs_kernels_of_several_pes(n: int) -> None:
+    # With two PEs all parts; with three those where it makes a difference.
+    parts = [] if n == 2 else ["collectives", "order", "waits"]
+    out = launched(n, program("numba_kernels.py"), *parts)
+    assert out.count("numba ok: ") == n * (len(parts) or 6), out
+
+
+def test_what_is_wrong_is_refused() -> None:
+    out = launched(2, program("numba_errors.py"), expected=137)
+    assert "numba ok: errors" in out, out
+
+
+@pytest.mark.parametrize("name", ["numba_ring", "numba_heat"])
+def test_examples(name: str) -> None:
+    out = launched(2, str(EXAMPLES / f"{name}.py"))
+    assert out.count(f"{name} ok PE ") == 2, out
+
+
+def test_a_missing_or_untested_frontend_is_told() -> None:
+    code = (
+        "import importlib.metadata as m, warnings\n"
+        "real = m.version\n"
+        "m.version = lambda name: '9.1' if name == 'numba-cuda' else real(name)\n"
+        "with warnings.catch_warnings(record=True) as caught:\n"
+        "    warnings.simplefilter('always')\n"
+        "    import nvshmemrs.core.device.numba\n"
+        "print([str(w.message) for w in caught if 'numba-cuda 9.1' in str(w.message)])\n"
+        "try: import nvshmemrs.core.device.no_frontend\n"
+        "except ImportError: pass\n"
+        "import sys; sys.modules['numba.cuda'] = None\n"
+        "sys.modules.pop('nvshmemrs.core.device.numba')\n"
+        "try: import nvshmemrs.core.device.numba\n"
+        "except ImportError as error: print(error)\n"
+    )
+    out = run(sys.executable, "-c", code, NUMBA_ENABLE_CUDASIM="1")
+    assert "0.30.x" in out and "needs numba-cuda" in out, out
+    assert nvshmem.device is not None

@@ -1,0 +1,161 @@
+"""Times of Numba's kernels that communicate: `nvshmemrs-run -n 2 -- python numba_kernels.py`.
+
+PE 0 prints a line for each measurement: name, value, unit. Rates are those of PE 0's puts to PE 1.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+import numpy as np
+
+if not hasattr(np, "row_stack"):  # which numba-cuda 0.30 asks for, and NumPy 2.5 has no more
+    np.row_stack = np.vstack
+
+from numba import cuda
+
+import nvshmemrs.core as nvshmem
+import nvshmemrs.core.device.numba as shmem
+
+SET = nvshmem.SignalOp.SIGNAL_SET
+GE = nvshmem.ComparisonType.CMP_GE
+
+
+@cuda.jit
+def signals(flag, rounds, pe):
+    me = shmem.my_pe()
+    for turn in range(1, rounds + 1):
+        if me == 0:
+            shmem.signal_op(flag, turn, SET, pe)
+            shmem.signal_wait(flag, GE, turn)
+        else:
+            shmem.signal_wait(flag, GE, turn)
+            shmem.signal_op(flag, turn, SET, pe)
+
+
+@cuda.jit
+def put_signals(data, flag, rounds, pe):
+    me = shmem.my_pe()
+    for turn in range(1, rounds + 1):
+        if me == 0:
+            shmem.put_signal(data, data, flag, turn, SET, pe)
+            shmem.signal_wait(flag, GE, turn)
+        else:
+            shmem.signal_wait(flag, GE, turn)
+            shmem.put_signal(data, data, flag, turn, SET, pe)
+
+
+@cuda.jit
+def barriers(rounds):
+    for _ in range(rounds):
+        shmem.barrier_all_block()
+
+
+@cuda.jit
+def block_puts(dst, src, rounds, pe):
+    """Each block puts a part of its own."""
+    part = src.size // cuda.gridDim.x
+    first = cuda.blockIdx.x * part
+    for _ in range(rounds):
+        shmem.put_nbi_block(dst[first : first + part], src[first : first + part], pe)
+    shmem.quiet()
+
+
+@cuda.jit
+def warp_puts(dst, src, rounds, pe):
+    """Each warp puts parts of its own."""
+    warps = cuda.gridDim.x * (cuda.blockDim.x // 32)
+    part = src.size // warps
+    first = (cuda.blockIdx.x * (cuda.blockDim.x // 32) + cuda.threadIdx.x // 32) * part
+    for _ in range(rounds):
+        shmem.put_nbi_warp(dst[first : first + part], src[first : first + part], pe)
+    shmem.quiet()
+
+
+@cuda.jit
+def thread_puts(dst, src, rounds, pe):
+    for _ in range(rounds):
+        shmem.put_nbi(dst, src, pe)
+    shmem.quiet()
+
+
+def seconds(work):
+    """The shortest of some times; every PE calls."""
+    best = float("inf")
+    for _ in range(4):
+        cuda.synchronize()
+        nvshmem.barrier_all()
+        start = time.perf_counter()
+        work()
+        cuda.synchronize()
+        best = min(best, time.perf_counter() - start)
+    return best
+
+
+def tell(name, value, unit):
+    if me == 0:
+        print(f"numba {name}: {value:.2f} {unit}", flush=True)
+
+
+def ping_pongs(pe):
+    rounds = 20_000
+    flag, data = nvshmem.array(1, "uint64"), nvshmem.array(1, "int64")
+
+    def run(kernel, *arguments):
+        def work():
+            kernel[1, 1](*arguments, rounds, pe)
+
+        def reset():
+            cuda.synchronize()
+            nvshmem.barrier_all()
+            flag.fill(0)
+            nvshmem.barrier_all()
+
+        best = float("inf")
+        for _ in range(4):
+            reset()
+            start = time.perf_counter()
+            work()
+            cuda.synchronize()
+            best = min(best, time.perf_counter() - start)
+        return best / rounds * 1e6
+
+    tell("signal ping-pong, round trip", run(signals, flag), "us")
+    tell("put_signal of 8 bytes ping-pong, round trip", run(put_signals, data, flag), "us")
+    for threads in (32, 256):
+        took = seconds(lambda threads=threads: barriers[1, threads](rounds))
+        tell(f"barrier_all_block, {threads} threads", took / rounds * 1e6, "us")
+
+
+def rates(pe):
+    src, dst = nvshmem.array(64 << 20, "uint8"), nvshmem.array(64 << 20, "uint8")
+    sender = me == 0
+
+    def rate(kernel, blocks, threads, nbytes, rounds):
+        def work():
+            if sender:
+                kernel[blocks, threads](dst[:nbytes], src[:nbytes], rounds, pe)
+
+        return nbytes * rounds / seconds(work) / 1e9
+
+    for blocks, threads in ((132, 512), (132, 1024), (264, 512), (528, 256)):
+        got = rate(block_puts, blocks, threads, 64 << 20, 20)
+        tell(f"put_block of 64 MiB, {blocks} x {threads}", got, "GB/s")
+    for blocks, threads in ((32, 1024), (64, 512), (64, 1024), (128, 512), (128, 1024)):
+        got = rate(block_puts, blocks, threads, 4 << 20, 200)
+        tell(f"put_block of 4 MiB, {blocks} x {threads}", got, "GB/s")
+    tell("put_block of 4 MiB, 1 x 1024", rate(block_puts, 1, 1024, 4 << 20, 20), "GB/s")
+    tell("put_warp of 64 MiB, 132 x 512", rate(warp_puts, 128, 512, 64 << 20, 20), "GB/s")
+    tell("put of 1 MiB by a thread", rate(thread_puts, 1, 1, 1 << 20, 3), "GB/s")
+
+
+if __name__ == "__main__":
+    pe = int(os.environ.get("NVSHMEMRS_PE", "0"))
+    cuda.select_device(pe % len(cuda.gpus))
+    nvshmem.init(device=pe % len(cuda.gpus), heap_bytes=256 << 20)
+    me = nvshmem.my_pe()
+    other = (me + 1) % nvshmem.n_pes()
+    ping_pongs(other)
+    rates(other)
+    nvshmem.finalize()
