@@ -171,10 +171,15 @@ impl Graph<'_> {
         self.lists.is_needed(node.pe) && (free() || node.stop().is_some())
     }
 
+    /// The PEs that hold others up.
+    pub(super) fn culprits(&self) -> BTreeSet<Pe> {
+        let culprits = self.nodes.iter().filter(|node| self.holds_others_up(node));
+        culprits.map(|node| node.pe).collect()
+    }
+
     /// PEs in a circle, and who holds the others up. Each kind is cut by itself, so that many of one do not hide the others.
     pub(super) fn summary(&self) -> Vec<String> {
-        let culprits = self.nodes.iter().filter(|node| self.holds_others_up(node));
-        let culprits: BTreeSet<Pe> = culprits.map(|node| node.pe).collect();
+        let culprits = self.culprits();
         let mut sentences = cut(self.deadlocks(), MOST_CIRCLES, "circle");
         sentences.extend(cut(self.blame(&culprits), MOST, "cause"));
         let others = self.nodes.iter();
@@ -331,7 +336,7 @@ impl Graph<'_> {
         }
         let mut text = String::new();
         for index in teams {
-            let calls = self.board.calls(index, node.pe);
+            let calls = self.board.collectives(index, node.pe);
             let collectives = if calls == 1 {
                 "collective"
             } else {
