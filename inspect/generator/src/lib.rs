@@ -52,6 +52,10 @@ const PYTHON_IMPORT: (&str, &str) = (
     "import ctypes\nfrom ._library import library_path as _library_path\n",
 );
 
+/// Whoever checks the types of a program need not check what is written for Python.
+const UNCHECKED: &str = "# mypy: ignore-errors\n# pyright: reportOptionalMemberAccess=false, reportUndefinedVariable=false, \
+     reportAttributeAccessIssue=false, reportRedeclaration=false";
+
 /// Where the crate is.
 struct Root(Utf8PathBuf);
 
@@ -114,7 +118,10 @@ pub fn outputs(root: &Path, library: &Path) -> Result<Vec<(PathBuf, String)>> {
         let text = fs::read_to_string(out.join(name))
             .with_context(|| format!("uniffi has written no {name}"))?;
         let text = match place.ends_with(".py") {
-            true => replaced(&replaced(&text, PYTHON)?, PYTHON_IMPORT)?,
+            true => {
+                let text = replaced(&replaced(&text, PYTHON)?, PYTHON_IMPORT)?;
+                format!("{UNCHECKED}\n{text}")
+            }
             false => text,
         };
         files.push((root.join(place), marked(comment, "inspect/src", &text)));
@@ -132,6 +139,14 @@ fn cpp(root: &Path) -> Result<(PathBuf, String)> {
         .map_err(|error| anyhow::anyhow!("{from}: {error}"))?;
     let generated = cxx_gen::generate_header_and_cc(tokens, &cxx_gen::Opt::default())?;
     let header = String::from_utf8(generated.header)?;
+    // Names with `$` are not for strict compilers.
+    let header = replaced(
+        &header,
+        (
+            "#pragma once\n",
+            "#pragma once\n#pragma GCC system_header\n",
+        ),
+    )?;
     let place = root.join("bindings/cpp/include/nvshmemrs/inspect_bridge.hpp");
     Ok((place, marked("//", from, &header)))
 }

@@ -62,6 +62,11 @@ const VALGRIND: Need = Need {
     program: "valgrind",
     packages: &["valgrind"],
 };
+/// With its package for calls into libraries, which the bindings of nvshmemrs-inspect need.
+const RUBY: Need = Need {
+    program: "ruby",
+    packages: &["ruby", "ruby-ffi"],
+};
 /// Acts as another user.
 const SETPRIV: Need = Need {
     program: "setpriv",
@@ -74,6 +79,8 @@ impl Need {
             "python3 with venv and ensurepip"
         } else if self.program == TORCH.program {
             "torch for Debian's Python"
+        } else if self.program == RUBY.program {
+            "ruby with ffi"
         } else {
             self.program
         }
@@ -86,6 +93,8 @@ impl Need {
         run::exists(self.program)
             && (self.program != PYTHON.program || imports("ensurepip, venv"))
             && (self.program != TORCH.program || imports("numpy, torch"))
+            && (self.program != RUBY.program
+                || run::works(Command::new(self.program).args(["-e", "require 'ffi'"])))
     }
 }
 
@@ -94,6 +103,7 @@ fn needs(purpose: Purpose) -> &'static [Need] {
         Purpose::Demo => &[PYTHON],
         Purpose::Test => &[
             PYTHON, CC, CXX, GFORTRAN, MAKE, KILL, MPIRUN, VALGRIND, SETPRIV, PKG_CONFIG, TORCH,
+            RUBY,
         ],
         Purpose::Bench => &[PYTHON, CC, OSHRUN, OSHCC],
         Purpose::Wheel => &[PYTHON, CC, PKG_CONFIG],
