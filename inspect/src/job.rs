@@ -5,6 +5,7 @@ use crate::answer::{Membership, read, teams};
 use crate::find;
 use crate::values::{Details, Pe, Snapshot, Stage, State, Wait};
 use nvshmemrs::board::{self, Board, Forming, PeStatus, Picture, Questions, Told};
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -131,8 +132,12 @@ impl Job {
 fn joined(board: &Board, questions: &mut Questions, patience: Duration) -> Snapshot {
     let told = board.ask(questions, patience);
     let picture = board.picture();
-    let statuses = board.pes();
+    let mut statuses = board.pes();
     let waits = board.waits();
+    // When the last PEs die, nobody is left to tell it.
+    for status in statuses.iter_mut().filter(|status| is_lost(status)) {
+        status.state = board::State::Dead;
+    }
     let over = |status: &PeStatus| {
         use board::State::{Absent, Active, Finalizing};
         !matches!(status.state, Absent | Active | Finalizing)
@@ -148,7 +153,7 @@ fn joined(board: &Board, questions: &mut Questions, patience: Duration) -> Snaps
         Pe {
             pe: pe.pe,
             pid: pe.pid,
-            state: pe.state.into(),
+            state: status.state.into(),
             progress: status.progress,
             doing: pe.doing,
             waits_for: pe.waits_for,
@@ -185,6 +190,13 @@ fn joined(board: &Board, questions: &mut Questions, patience: Duration) -> Snaps
         teams: teams(memberships.into_iter(), n_pes, collectives),
         took: 0.0,
     }
+}
+
+/// Whether a PE is in its job, as the job has it, and its process is gone.
+fn is_lost(status: &PeStatus) -> bool {
+    use board::State::{Active, Finalizing};
+    let there = || Path::new(&format!("/proc/{}", status.pid)).exists();
+    matches!(status.state, Active | Finalizing) && status.pid != 0 && !there()
 }
 
 /// What a PE has told, and why there is nothing, or nothing new.

@@ -69,6 +69,15 @@ impl Process {
         }
     }
 
+    /// What has stopped process `pid`, if anything has.
+    pub(crate) fn stop_of(pid: u32) -> Option<Process> {
+        match letter(&format!("/proc/{pid}"))? {
+            'T' => Some(Process::Stopped),
+            't' => Some(Process::Traced),
+            _ => None,
+        }
+    }
+
     fn of_threads(folder: &str) -> Process {
         if threads(folder)
             .iter()
