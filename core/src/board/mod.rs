@@ -131,7 +131,7 @@ pub enum Refusal {
         ours: u32,
     },
     /// The system refused something.
-    #[error(transparent)]
+    #[error("{0}")]
     System(#[from] Error),
 }
 
