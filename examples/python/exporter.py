@@ -34,7 +34,8 @@ def metrics(seen: inspect.Snapshot) -> Iterator[tuple[str, str, float]]:
 
 class Exporter(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
-        lines = sorted(f"{name}{labels} {value}\n" for name, labels, value in metrics(job.snapshot()))
+        shown = metrics(job.snapshot())
+        lines = sorted(f"{name}{labels} {value}\n" for name, labels, value in shown)
         self.send_response(200)
         self.send_header("Content-Type", "text/plain; version=0.0.4")
         self.end_headers()

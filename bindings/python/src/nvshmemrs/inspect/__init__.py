@@ -1,7 +1,7 @@
 """A look into a running job: who waits for whom, and what every PE has.
 
-Attach to a job by the process of its launcher or of any of its PEs, or from one of its PEs, and take
-snapshots::
+Attach to a job by the process of its launcher or of any of its PEs, or from one of its PEs, and
+take snapshots::
 
     from nvshmemrs import inspect
 
@@ -12,8 +12,8 @@ snapshots::
         if pe.pe in seen.culprits:
             print(f"PE {pe.pe} holds the others up: it is {pe.doing}")
 
-No PE waits for a snapshot, and nothing is written to the job. What is private to a PE is told by its
-watchdog, so a PE answers, too, that hangs. ``docs/inspect.md`` describes the values.
+No PE waits for a snapshot, and nothing is written to the job. What is private to a PE is told by
+its watchdog, so a PE answers, too, that hangs. ``docs/inspect.md`` describes the values.
 """
 
 from ._generated import (

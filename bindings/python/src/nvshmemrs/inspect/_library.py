@@ -4,7 +4,8 @@ import os
 
 
 def library_path(name: str) -> str:
-    """The file ``name``: beside the one that ``NVSHMEMRS_LIBRARY`` names, if that is set, else in this package.
+    """The file ``name``: beside the one that ``NVSHMEMRS_LIBRARY`` names, if that is set, else in
+    this package.
 
     ImportError if there is none.
     """
@@ -17,8 +18,8 @@ def library_path(name: str) -> str:
     path = os.path.join(folder, name)
     if not os.path.isfile(path):
         raise ImportError(
-            f"the library of nvshmemrs.inspect is not at {path}: install the wheel, which has it in it, or build it "
-            "with `cargo build --release -p nvshmemrs-inspect`",
+            f"the library of nvshmemrs.inspect is not at {path}: install the wheel, which has it, "
+            "or build it with `cargo build --release -p nvshmemrs-inspect`",
             path=path,
         )
     return path
