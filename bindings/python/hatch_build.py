@@ -19,9 +19,10 @@ from typing import IO, Any, Iterator
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 LIBRARY_IN_PACKAGE = "nvshmemrs/lib/libnvshmemrs.so.0"
+INSPECT = "libnvshmemrs_inspect.so"
 IMAGES = "nvshmemrs-images"
 PROGRAMS = ("nvshmemrs-run", "nvshmemrs-info", "nvshmemrs-perf")
-PACKAGES = ("nvshmemrs-capi", "nvshmemrs-cli", "nvshmemrs-perf")
+PACKAGES = ("nvshmemrs-capi", "nvshmemrs-inspect", "nvshmemrs-cli", "nvshmemrs-perf")
 INCLUDES = (
     "nvshmemrs.h",
     "nvshmemrs_plain_access.c",
@@ -83,8 +84,12 @@ class CustomBuildHook(BuildHookInterface):
         include = find_workspace(Path(self.root)) / "include"
         pkg_config = Path(self.scratch.name) / "nvshmemrs.pc"
         pkg_config.write_text(PKG_CONFIG.format(version=self.metadata.version), encoding="utf-8")
+        inspect = library.parent / INSPECT
+        if not inspect.is_file():
+            raise BuildError(f"no library of nvshmemrs.inspect at {inspect}")
         return {
             LIBRARY_IN_PACKAGE: library,
+            f"nvshmemrs/lib/{INSPECT}": inspect,
             "nvshmemrs/lib/pkgconfig/nvshmemrs.pc": pkg_config,
             **{f"nvshmemrs/include/{name}": include / name for name in INCLUDES},
         }

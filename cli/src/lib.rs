@@ -5,11 +5,11 @@
 //! * [`info`] is `nvshmemrs-info`: it tells what this machine and this build offer, which settings hold
 //!   and why, and what the PEs of a running job are waiting for.
 //!
-//! [`find`] serves both, [`pages`] makes completions and manual pages, and [`say`] is how every tool writes. Both stand on the public API of the `nvshmemrs` crate, and neither contains `unsafe`.
+//! [`pages`] makes completions and manual pages, and [`say`] is how every tool writes. Both stand on the public API of the `nvshmemrs`
+//! crate and on `nvshmemrs-inspect`, which looks into running jobs, and neither contains `unsafe`.
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
-pub mod find;
 pub mod info;
 pub mod pages;
 pub mod run;

@@ -15,8 +15,9 @@ use std::process::Command;
 const GLIBC: (u32, u32) = (2, 28);
 
 /// What a wheel is made from, besides the images of the GPU kernels.
-const NATIVES: [&str; 4] = [
+const NATIVES: [&str; 5] = [
     "libnvshmemrs.so",
+    "libnvshmemrs_inspect.so",
     "nvshmemrs-run",
     "nvshmemrs-info",
     "nvshmemrs-perf",
@@ -32,7 +33,12 @@ pub(crate) fn wheel(tree: &Tree) -> Result<()> {
     let mut cargo = with_tools(tree, tree.cargo());
     cargo.args(["zigbuild", "--release", "--target"]);
     cargo.arg(format!("{target}.{major}.{minor}"));
-    cargo.args(["--package", "nvshmemrs-capi"]);
+    cargo.args([
+        "--package",
+        "nvshmemrs-capi",
+        "--package",
+        "nvshmemrs-inspect",
+    ]);
     cargo.args(["--package", "nvshmemrs-cli", "--package", "nvshmemrs-perf"]);
     run::run(&mut cargo)?;
 

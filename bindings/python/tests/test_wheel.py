@@ -94,6 +94,8 @@ def test_programs(installed: Installed) -> None:
     version = installed.run("python", "-m", "nvshmemrs", "--version").strip()
     assert re.fullmatch(r"\d+\.\d+\.\d+", version)
     assert version in installed.run("nvshmemrs-run", "--version")
+    code = "from nvshmemrs import inspect; print(inspect.library_version())"
+    assert installed.run("python", "-c", code).strip() == version
 
 
 def test_a_program_of_nvshmem4py(installed: Installed) -> None:
@@ -167,7 +169,8 @@ def test_a_build_from_source_shows_what_cargo_does(tmp_path: Path) -> None:
         pytest.skip("the package's source is in the repository only")
     release = tmp_path / "target/release"
     release.mkdir(parents=True)
-    for name in ("libnvshmemrs.so", "nvshmemrs-run", "nvshmemrs-info", "nvshmemrs-perf"):
+    libraries = ("libnvshmemrs.so", "libnvshmemrs_inspect.so")
+    for name in (*libraries, "nvshmemrs-run", "nvshmemrs-info", "nvshmemrs-perf"):
         (release / name).write_text("as cargo would leave it")
     cargo = tmp_path / "cargo"
     cargo.write_text(CARGO.format(target=release.parent))

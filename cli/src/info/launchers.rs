@@ -1,6 +1,7 @@
 //! Which launchers have left their variables in the environment.
 
 use nvshmemrs::LAUNCHERS;
+use nvshmemrs::config::presentable;
 use serde::Serialize;
 use std::env;
 
@@ -51,12 +52,4 @@ fn variable(name: &'static str) -> Option<Variable> {
         name,
         value: presentable(name, value),
     })
-}
-
-/// The value as it may be shown: a unique id carries the job's secret.
-pub fn presentable(name: &str, value: String) -> String {
-    match name {
-        "NVSHMEMRS_UNIQUE_ID" if !value.is_empty() => "(not shown: it carries a secret)".into(),
-        _ => value,
-    }
 }

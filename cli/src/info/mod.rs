@@ -5,10 +5,10 @@
 //! * [`launchers`]: which launcher started this process.
 //! * [`settings`]: the settings that hold, and names that nothing reads.
 //! * [`report`]: all of it as one value. [`print`](mod@print): the same for people.
-//! * [`job`]: a running job, seen from outside.
+//!
+//! A running job is looked into by package nvshmemrs-inspect.
 
 pub mod gpus;
-pub mod job;
 pub mod launchers;
 pub mod machine;
 pub mod print;
@@ -18,8 +18,12 @@ pub mod settings;
 use crate::{pages, say};
 use anyhow::{Context, Result};
 use clap::Parser;
+use nvshmemrs_inspect::Job;
 use settings::Settings;
 use std::process::ExitCode;
+
+/// How long PEs of a job may take to tell of themselves, in seconds.
+const PATIENCE: f64 = 1.0;
 
 /// Tells what this machine offers to nvshmemrs, and which settings hold.
 #[derive(Debug, Parser)]
@@ -33,7 +37,7 @@ struct Args {
     #[arg(long, conflicts_with = "job")]
     settings: bool,
 
-    /// Print JSON.
+    /// Print JSON; of a job also what its PEs tell of themselves: settings, heap, teams, streams, findings, traffic.
     #[arg(long)]
     json: bool,
 }
@@ -60,8 +64,10 @@ fn text(args: &Args) -> Result<String> {
     let text = match (args.job, args.json) {
         (None, true) if args.settings => serde_json::to_string_pretty(&Settings::gather())?,
         (None, false) if args.settings => print::settings(&Settings::gather()),
-        (Some(pid), true) => serde_json::to_string_pretty(&job::Job::of_process(pid)?)?,
-        (Some(pid), false) => job::report(pid)?,
+        (Some(pid), true) => {
+            serde_json::to_string_pretty(&Job::of_process(pid)?.snapshot(PATIENCE)?)?
+        }
+        (Some(pid), false) => Job::of_process(pid)?.report(),
         (None, true) => serde_json::to_string_pretty(&report::Report::gather()?)?,
         (None, false) => print::print(&report::Report::gather()?),
     };

@@ -1,9 +1,8 @@
 //! The settings that hold here, those of NVSHMEM and what they do here, and names that nothing reads.
 
-use super::launchers;
 use nvshmemrs::config::nvshmem::{Here, NVSHMEM, PREFIX, documented};
 use nvshmemrs::config::unknown::{Unknown, unknown};
-use nvshmemrs::config::{SETTINGS, Source, lookup};
+use nvshmemrs::config::{SETTINGS, lookup, presentable};
 use serde::Serialize;
 
 /// All that there is to say about settings.
@@ -70,11 +69,8 @@ impl Settings {
             let found = lookup(setting.name);
             Setting {
                 name: found.setting.name,
-                value: launchers::presentable(found.setting.name, found.value),
-                source: match found.source {
-                    Source::Default => "default",
-                    Source::Environment => "environment",
-                },
+                value: presentable(found.setting.name, found.value),
+                source: found.source.name(),
                 help: found.setting.help,
             }
         };

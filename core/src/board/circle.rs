@@ -12,21 +12,29 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 impl Graph<'_> {
-    /// What is to be said of all PEs that need each other in a circle. That one of them needs a PE that is elsewhere, too, is no way out:
-    /// a wait ends when all have come.
+    /// What is to be said of all PEs that need each other in a circle.
     pub(super) fn deadlocks(&self) -> Vec<String> {
+        let circles = self.circles().into_iter();
+        circles
+            .filter_map(|circle| self.deadlock(&circle))
+            .collect()
+    }
+
+    /// All PEs that need each other in a circle, each of which needs the next one. That one of them needs a PE that is elsewhere, too, is
+    /// no way out: a wait ends when all have come.
+    pub(super) fn circles(&self) -> Vec<Vec<Pe>> {
         let all = self.nodes.iter().map(|node| node.pe).collect();
         let mut tied = self.lists.tied(all, false);
-        let mut sentences = Vec::new();
+        let mut circles = Vec::new();
         while let Some(circle) = self.circle_among(&tied) {
-            sentences.extend(self.deadlock(&circle));
             // Who needs one of these is told with them. Of the rest, each still needs one of the rest.
-            let goals = circle.into_iter().collect();
+            let goals = circle.iter().copied().collect();
             for pe in self.lists.upstream(&goals) {
                 tied.remove(&pe);
             }
+            circles.push(circle);
         }
-        sentences
+        circles
     }
 
     /// A circle of PEs among `tied`, each of which needs another of them.

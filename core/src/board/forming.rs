@@ -1,11 +1,11 @@
 //! A job that comes together, seen from outside: which PEs wait in init, since when, and for whom. There is no board yet.
 
 use super::process::{Process, memory_files};
-use super::{PePicture, Picture, State};
+use super::{PePicture, Picture, Refusal, State};
+use crate::Pe;
 use crate::clock::now_ns;
 use crate::job::forming::{self, BYTES, NAME, Said, Step};
 use crate::words::{numbered, pes, seconds, verb};
-use crate::{Pe, Result};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::os::unix::fs::{FileExt, MetadataExt};
@@ -24,7 +24,7 @@ pub struct Forming {
 
 impl Forming {
     /// The inits that process `pid` is in; several if threads of it join as PEs of several jobs. The caller must be the same user.
-    pub fn of_process(pid: u32) -> Result<Vec<Forming>> {
+    pub fn of_process(pid: u32) -> Result<Vec<Forming>, Refusal> {
         let files = memory_files(pid, NAME)?;
         let said = files.into_iter().filter_map(|path| read(&path));
         Ok(said.map(|said| Forming { pid, said }).collect())
@@ -192,5 +192,7 @@ pub fn forming(inits: &[Forming], others: impl Fn(Pe) -> Option<(u32, String)>) 
     Some(Picture {
         summary,
         pes: known.collect(),
+        culprits: awaited,
+        circles: Vec::new(),
     })
 }

@@ -35,18 +35,26 @@ pub(super) struct Node {
     /// PEs that are threads of one process are not told apart by the kernel's state of it.
     has_process: bool,
     process: OnceCell<Process>,
+    stop: OnceCell<Option<Process>>,
 }
 
 impl Node {
-    fn process(&self) -> Option<&Process> {
-        let live = matches!(self.state, State::Active | State::Finalizing);
-        (self.has_process && live).then(|| self.process.get_or_init(|| Process::of(self.pid)))
+    fn has_live_process(&self) -> bool {
+        self.has_process && matches!(self.state, State::Active | State::Finalizing)
     }
 
-    /// Somebody else has stopped it.
+    fn process(&self) -> Option<&Process> {
+        let process = || self.process.get_or_init(|| Process::of(self.pid));
+        self.has_live_process().then(process)
+    }
+
+    /// Somebody else has stopped it. That takes one look at the process, where what else it does takes one at each thread.
     fn stop(&self) -> Option<&Process> {
-        self.process()
-            .filter(|process| matches!(process, Process::Stopped | Process::Traced))
+        let stop = || match self.has_live_process() {
+            true => Process::stop_of(self.pid),
+            false => None,
+        };
+        self.stop.get_or_init(stop).as_ref()
     }
 
     pub(super) fn needs(&self) -> impl Iterator<Item = Pe> + '_ {
@@ -127,6 +135,7 @@ impl Graph<'_> {
                 others: OnceCell::new(),
                 has_process: true,
                 process: OnceCell::new(),
+                stop: OnceCell::new(),
             });
         }
         for node in &mut nodes {
@@ -171,10 +180,15 @@ impl Graph<'_> {
         self.lists.is_needed(node.pe) && (free() || node.stop().is_some())
     }
 
+    /// The PEs that hold others up.
+    pub(super) fn culprits(&self) -> BTreeSet<Pe> {
+        let culprits = self.nodes.iter().filter(|node| self.holds_others_up(node));
+        culprits.map(|node| node.pe).collect()
+    }
+
     /// PEs in a circle, and who holds the others up. Each kind is cut by itself, so that many of one do not hide the others.
     pub(super) fn summary(&self) -> Vec<String> {
-        let culprits = self.nodes.iter().filter(|node| self.holds_others_up(node));
-        let culprits: BTreeSet<Pe> = culprits.map(|node| node.pe).collect();
+        let culprits = self.culprits();
         let mut sentences = cut(self.deadlocks(), MOST_CIRCLES, "circle");
         sentences.extend(cut(self.blame(&culprits), MOST, "cause"));
         let others = self.nodes.iter();
@@ -331,7 +345,7 @@ impl Graph<'_> {
         }
         let mut text = String::new();
         for index in teams {
-            let calls = self.board.calls(index, node.pe);
+            let calls = self.board.collectives(index, node.pe);
             let collectives = if calls == 1 {
                 "collective"
             } else {

@@ -3,9 +3,11 @@
 //! * [`needs`]: what a wait needs to end; [`rings`] looks it up. [`graph`]: who needs whom, and who holds the others up.
 //! * [`forming`](mod@forming): a job that comes together, before there is a board.
 //! * [`circle`]: those who need each other. [`lists`]: how both follow who needs whom.
+//! * [`asked`]: what the PEs tell of themselves when they are asked.
 //! * [`picture`]: all of it in words. [`words`](crate::words): lists, numbers.
 //! * [`process`]: what a PE does that is not waiting in nvshmemrs.
 
+mod asked;
 mod circle;
 mod forming;
 mod graph;
@@ -19,19 +21,20 @@ mod rings;
 use crate::clock::now_ns;
 use crate::dtype::Dtype;
 use crate::job::block::{Control, MAX_TEAMS, WaitSlot};
-use crate::job::process::{self, pid_of};
+use crate::job::process::{self, Hidden, pid_of};
 use crate::job::published::{Limit, Seen, Target, Wait as Waiting, kind};
-use crate::job::segment::{NAME, Segment};
+use crate::job::segment::Segment;
 use crate::job::team;
 use crate::op::Cmp;
 use crate::operation::Operation;
-use crate::{Error, Pe, Result};
+use crate::{Error, Pe};
 use rings::Rings;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::sync::atomic::fence;
 use std::time::Duration;
 
 pub use crate::job::state::State;
+pub use asked::{Questions, Told};
 pub use forming::{Forming, doing, forming};
 pub use picture::{PePicture, Picture};
 pub(crate) use picture::{detail, last_place};
@@ -91,43 +94,105 @@ pub(crate) struct Entry {
     pub(crate) until: Option<(u64, Limit)>,
 }
 
+/// Why there is no board of a process's job.
+#[derive(Debug, thiserror::Error)]
+pub enum Refusal {
+    /// There is no such process.
+    #[error("there is no process {pid}")]
+    NoProcess {
+        /// The process.
+        pid: u32,
+    },
+    /// It belongs to another user.
+    #[error(
+        "process {pid} belongs to another user: only the user who has started a job, or an administrator, can look into it"
+    )]
+    OtherUser {
+        /// The process.
+        pid: u32,
+    },
+    /// It is no PE.
+    #[error("process {pid} is not a PE of an nvshmemrs job right now")]
+    NoJob {
+        /// The process.
+        pid: u32,
+    },
+    /// Another version of the library has made its job.
+    #[error(
+        "process {pid} is in a job of another version of nvshmemrs: the job's memory has layout version {theirs}, but this is \
+         nvshmemrs {version}, which reads layout version {ours}", version = env!("CARGO_PKG_VERSION")
+    )]
+    OtherVersion {
+        /// The process.
+        pid: u32,
+        /// The layout of the job's memory.
+        theirs: u32,
+        /// The layout that this library knows.
+        ours: u32,
+    },
+    /// The system refused something.
+    #[error("{0}")]
+    System(#[from] Error),
+}
+
+impl From<Hidden> for Refusal {
+    fn from(hidden: Hidden) -> Refusal {
+        match hidden {
+            Hidden::NoProcess(pid) => Refusal::NoProcess { pid },
+            Hidden::OtherUser(pid) => Refusal::OtherUser { pid },
+            Hidden::System(error) => Refusal::System(error),
+        }
+    }
+}
+
 /// The board of a job.
 #[derive(Debug)]
 pub struct Board {
     control: Control,
+    /// The number of the job's memory, where the control block's descriptor does not tell it.
+    number: Option<u64>,
 }
 
 impl Board {
-    /// The board of the job that process `pid` is a PE of. The caller must be the same user, and no PE of that job.
-    pub fn of_process(pid: u32) -> Result<Board> {
-        let own = "a process of another job: a PE asks its own runtime for the board";
-        if pid == std::process::id() {
-            return Err(Error::invalid("pid", pid, own));
-        }
-        let files = process::memory_files(pid, NAME)?;
-        let taken = process::own_jobs();
-        let mut wrong = "a process that is a PE of an nvshmemrs job right now, and this one is not";
-        for path in files {
-            match process::job_file(&path) {
-                // Closing a second descriptor of it would drop the liveness locks of this process.
-                Some(file) if taken.contains(&file) => wrong = own,
-                Some(_) => {
-                    if let Ok(file) = std::fs::File::open(&path)
-                        && let Ok(segment) = Segment::observe(file)
-                        && let Ok(control) = Control::attach(segment)
-                    {
-                        return Ok(Board { control });
-                    }
+    /// The board of the job that process `pid` is a PE of. The caller must be the same user; it may be a PE of the job itself.
+    pub fn of_process(pid: u32) -> std::result::Result<Board, Refusal> {
+        let files = process::job_files(pid)?;
+        let own = process::own_jobs();
+        let mut refused = Refusal::NoJob { pid };
+        for (path, file) in files {
+            let observed = match own.iter().find(|(_, job)| *job == file) {
+                // To open and close it would drop the liveness locks of this process, so the descriptor is used that is there.
+                Some(&(descriptor, _)) => {
+                    Segment::observe_own(descriptor, file).map(|segment| (segment, Some(file.1)))
                 }
-                None => {}
+                None => std::fs::File::open(&path)
+                    .map_err(|error| Error::system("opening the job's memory", error))
+                    .and_then(Segment::observe)
+                    .map(|segment| (segment, None)),
+            };
+            let taken = observed
+                .map_err(Refusal::from)
+                .and_then(|(segment, number)| {
+                    if let Some(theirs) = Control::other_version(&segment) {
+                        let ours = Control::version();
+                        return Err(Refusal::OtherVersion { pid, theirs, ours });
+                    }
+                    let control = Control::attach(segment)?;
+                    Ok(Board { control, number })
+                });
+            match taken {
+                Ok(board) => return Ok(board),
+                // The PE may have ended meanwhile; but what there is to say against its job is said.
+                Err(error) => refused = error,
             }
         }
-        Err(Error::invalid("pid", pid, wrong))
+        Err(refused)
     }
 
     pub(crate) fn of_job(control: &Control) -> Board {
         Board {
             control: control.clone(),
+            number: None,
         }
     }
 
@@ -279,7 +344,7 @@ mod tests {
     use std::process::Command;
 
     #[test]
-    fn a_look_at_a_pe_of_ones_own_job_is_refused_and_keeps_the_place_in_it() {
+    fn a_look_at_ones_own_job_keeps_the_place_in_it() {
         let control = Control::create(2, 2 << 20, Default::default(), None).unwrap();
         let fd = control.segment().fd().try_clone_to_owned().unwrap();
         let inode = std::fs::File::from(fd.try_clone().unwrap());
@@ -294,23 +359,30 @@ mod tests {
             locks.lines().any(own)
         };
         assert!(is_held());
-        let refused = Board::of_process(other.id()).map(|board| board.n_pes());
-        let held = is_held();
+        for pid in [other.id(), std::process::id()] {
+            let board = Board::of_process(pid);
+            let found = board.as_ref().map(|board| (board.n_pes(), board.number));
+            let found = found.map_err(Refusal::to_string);
+            drop(board);
+            assert_eq!(found, Ok((2, Some(inode))), "process {pid}");
+            assert!(is_held(), "the lock is gone");
+        }
         other.kill().unwrap();
         other.wait().unwrap();
-        let why = refused.unwrap_err().to_string();
-        assert!(why.contains("asks its own runtime"), "{why}");
-        assert!(held, "the lock is gone");
     }
 
     #[test]
     fn a_process_without_a_job_has_no_board() {
-        assert!(Board::of_process(std::process::id()).is_err());
+        let mut other = Command::new("sleep").arg("60").spawn().unwrap();
+        let why = Board::of_process(other.id()).unwrap_err().to_string();
+        other.kill().unwrap();
+        other.wait().unwrap();
+        assert!(why.contains("is not a PE of"), "{why}");
         assert!(
             Board::of_process(u32::MAX / 2)
                 .unwrap_err()
                 .to_string()
-                .contains("no such process")
+                .contains("there is no process")
         );
     }
 }

@@ -3,6 +3,7 @@
 use super::{Board, Entry, State};
 use crate::Pe;
 use crate::dtype::Dtype;
+use crate::job::block::MAX_TEAMS;
 use crate::job::published::{Target, Wait as Waiting};
 use crate::job::team;
 use crate::operation::Operation;
@@ -66,9 +67,12 @@ impl Board {
         State::from_number(self.control.pe(pe).state.load(Acquire))
     }
 
-    /// How many collectives a PE has begun on a team.
-    pub(super) fn calls(&self, team: u32, pe: Pe) -> u64 {
-        self.control.team(team, pe).calls.load(Relaxed)
+    /// How many collectives a PE has begun on the team that has a number, or had it last; 0 where there can be none.
+    pub fn collectives(&self, team: u32, pe: Pe) -> u64 {
+        match team < MAX_TEAMS as u32 && (0..self.n_pes()).contains(&pe) {
+            true => self.control.team(team, pe).calls.load(Relaxed),
+            false => 0,
+        }
     }
 
     pub(super) fn describe(&self, entry: &Entry, needs: &Needs) -> Words {
@@ -172,7 +176,7 @@ impl Board {
     pub(super) fn call(&self, entry: &Entry) -> Option<String> {
         match entry.wait.target {
             Target::Team { index, .. } => {
-                let call = ordinal(self.calls(index, entry.pe));
+                let call = ordinal(self.collectives(index, entry.pe));
                 Some(format!("{call} collective"))
             }
             _ => None,

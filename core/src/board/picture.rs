@@ -24,6 +24,10 @@ pub struct Picture {
     pub summary: Vec<String>,
     /// Every PE.
     pub pes: Vec<PePicture>,
+    /// The PEs that hold others up: they are waited for, and wait for nobody themselves, or are stopped.
+    pub culprits: Vec<Pe>,
+    /// PEs that wait for each other in a circle, each for the next one.
+    pub circles: Vec<Vec<Pe>>,
 }
 
 /// One PE of a [`Picture`].
@@ -54,6 +58,8 @@ impl Picture {
         Picture {
             summary: graph.summary(),
             pes: pes.collect(),
+            culprits: graph.culprits().into_iter().collect(),
+            circles: graph.circles(),
         }
     }
 

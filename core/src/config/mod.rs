@@ -26,6 +26,19 @@ pub enum Source {
     Default,
     /// The process's environment.
     Environment,
+    /// An argument of the program's call of init.
+    Init,
+}
+
+impl Source {
+    /// `default`, `environment` or `init`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Source::Default => "default",
+            Source::Environment => "environment",
+            Source::Init => "init",
+        }
+    }
 }
 
 /// A setting and the value in force.
@@ -99,6 +112,12 @@ pub const SETTINGS: &[Setting] = &[
         help: "1: finalize writes to standard error what was not freed (memory, teams, streams, events) and where it was made; 0: nothing",
     },
     Setting {
+        name: "NVSHMEMRS_TRAFFIC",
+        default: "0",
+        help: "1: each PE counts its puts, gets, atomic operations and signals, by target PE, for whoever looks into the job; 0: \
+               nothing is counted",
+    },
+    Setting {
         name: "NVSHMEMRS_CHECK",
         default: "0",
         help: "1: the checker holds operations back and looks for missing synchronisation; it reports on standard error, and \
@@ -156,6 +175,14 @@ pub fn lookup(name: &str) -> Value {
             value: setting.default.to_string(),
             source: Source::Default,
         },
+    }
+}
+
+/// A setting's value as it may be shown: a unique id carries the job's secret.
+pub fn presentable(name: &str, value: String) -> String {
+    match name {
+        "NVSHMEMRS_UNIQUE_ID" if !value.is_empty() => "(not shown: it carries a secret)".into(),
+        _ => value,
     }
 }
 
@@ -256,6 +283,11 @@ pub(crate) fn init_timeout() -> Result<Duration> {
 /// Whether finalize lists what was not freed.
 pub(crate) fn track() -> Result<bool> {
     flag("NVSHMEMRS_TRACK")
+}
+
+/// Whether the PE counts what it moves.
+pub(crate) fn traffic() -> Result<bool> {
+    flag("NVSHMEMRS_TRAFFIC")
 }
 
 /// Whether kernels check their arguments.

@@ -5,6 +5,9 @@
 //! several PEs die at once, and the cost does not grow with the square of the PEs. A PE is gone when its lock was free
 //! twice in a row; in between, a PE that lives takes its lock anew, should the program have closed a descriptor that it
 //! hung on.
+//!
+//! Whoever looks at the job may wake the thread between two looks: then it writes down what the PE has to tell of itself (see
+//! [`answer`](super::answer)), whatever the PE's other threads do.
 
 use super::block::Control;
 use super::locks::Holder;
@@ -16,7 +19,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How often the next PE is looked at.
 const EVERY: Duration = Duration::from_millis(50);
@@ -25,7 +28,10 @@ const ALL_EVERY: u32 = 10;
 /// How long after a free lock was seen it is looked at again.
 const AGAIN_AFTER: Duration = Duration::from_millis(75);
 
-/// What the thread does besides, each time that it looks.
+/// How long the end of the thread is waited for before it is woken again.
+const STOP_AGAIN: Duration = Duration::from_micros(50);
+
+/// What the thread does besides, each time that it looks; or each time that somebody asks.
 pub(crate) type Chore = Box<dyn FnMut() + Send>;
 
 /// Says to all PEs that `pe` is gone. A PE that ends inside finalize keeps its state: those who only wait for it to
@@ -59,6 +65,16 @@ pub(crate) fn all_are(control: &Control, state: State) -> std::result::Result<()
 pub(crate) struct Watchdog {
     stop: Arc<AtomicBool>,
     thread: JoinHandle<()>,
+    control: Control,
+    me: Pe,
+}
+
+/// What the thread does besides.
+pub(crate) struct Duties {
+    /// Each time that it looks.
+    pub(crate) chore: Option<Chore>,
+    /// Each time that somebody asks.
+    pub(crate) answer: Chore,
 }
 
 impl Watchdog {
@@ -67,82 +83,123 @@ impl Watchdog {
         control: Control,
         me: Pe,
         stop_timeout: Option<Duration>,
-        chore: Option<Chore>,
+        duties: Duties,
     ) -> Result<Watchdog> {
         let stop = Arc::new(AtomicBool::new(false));
-        let seen = Arc::clone(&stop);
+        let watch = Watch {
+            control: control.clone(),
+            me,
+            duties,
+            stop: Arc::clone(&stop),
+        };
         let builder = std::thread::Builder::new()
             .name("nvshmemrs-watch".into())
-            .stack_size(128 << 10);
+            .stack_size(256 << 10);
         let thread = signals::blocked(|| {
-            builder.spawn(move || watch(&control, me, Stops::new(stop_timeout), chore, &seen))
+            builder.spawn(move || {
+                let mut watch = watch;
+                watch.run(Stops::new(stop_timeout));
+            })
         })
         .map_err(|error| Error::system("starting the watchdog thread", error))?;
-        Ok(Watchdog { stop, thread })
+        Ok(Watchdog {
+            stop,
+            thread,
+            control,
+            me,
+        })
     }
 
     /// Ends the thread.
     pub(crate) fn stop(self) {
         self.stop.store(true, Release);
-        self.thread.thread().unpark();
+        while !self.thread.is_finished() {
+            // It may have been about to sleep, and then it would sleep on.
+            tell::ask(self.control.pe(self.me));
+            std::thread::sleep(STOP_AGAIN);
+        }
         // It only ends by returning.
         let _ = self.thread.join();
     }
 }
 
-fn watch(control: &Control, me: Pe, mut stops: Stops, mut chore: Option<Chore>, stop: &AtomicBool) {
-    let n_pes = control.n_pes();
-    let mut round = 0;
-    loop {
-        std::thread::park_timeout(EVERY);
-        if stop.load(Acquire) {
-            return;
+/// What the thread has.
+struct Watch {
+    control: Control,
+    me: Pe,
+    duties: Duties,
+    stop: Arc<AtomicBool>,
+}
+
+impl Watch {
+    /// Sleeps for a time, and answers meanwhile. False: the thread is to end.
+    fn sleep(&mut self, time: Duration) -> bool {
+        let until = Instant::now() + time;
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            let asked = tell::await_question(self.control.pe(self.me), left);
+            if self.stop.load(Acquire) {
+                return false;
+            }
+            if asked {
+                (self.duties.answer)();
+            }
+            if Instant::now() >= until {
+                return true;
+            }
         }
-        round += 1;
-        if let Some(chore) = &mut chore {
-            chore();
-        }
-        stops.tick(control, me);
-        // A failure shows as a death, which is what it then is: the descriptor is gone.
-        let _ = locks::hold(control.segment().fd(), me);
-        let others = (1..n_pes)
-            .map(|step| (me + step) % n_pes)
-            .filter(|&pe| is_watched(control, pe));
-        let count = if round % ALL_EVERY == 0 {
-            n_pes as usize
-        } else {
-            1
-        };
-        let missed: Vec<Pe> = others
-            .take(count)
-            .enumerate()
-            .filter(
-                |&(step, pe)| match locks::holder(control.segment().fd(), pe) {
-                    Holder::Nobody => true,
-                    Holder::Other(pid) => {
-                        // Reading /proc costs too much to do it for all PEs; each has somebody whose next one it is.
-                        if step == 0 {
-                            stops.look(control, pe, pid);
+    }
+
+    fn run(&mut self, mut stops: Stops) {
+        let (control, me) = (self.control.clone(), self.me);
+        let n_pes = control.n_pes();
+        let mut round = 0;
+        while self.sleep(EVERY) {
+            round += 1;
+            if let Some(chore) = &mut self.duties.chore {
+                chore();
+            }
+            stops.tick(&control, me);
+            // A failure shows as a death, which is what it then is: the descriptor is gone.
+            let _ = locks::hold(control.segment().fd(), me);
+            let others = (1..n_pes)
+                .map(|step| (me + step) % n_pes)
+                .filter(|&pe| is_watched(&control, pe));
+            let count = if round % ALL_EVERY == 0 {
+                n_pes as usize
+            } else {
+                1
+            };
+            let missed: Vec<Pe> = others
+                .take(count)
+                .enumerate()
+                .filter(
+                    |&(step, pe)| match locks::holder(control.segment().fd(), pe) {
+                        Holder::Nobody => true,
+                        Holder::Other(pid) => {
+                            // Reading /proc costs too much to do it for all PEs; each has somebody whose next one it is.
+                            if step == 0 {
+                                stops.look(&control, pe, pid);
+                            }
+                            false
                         }
-                        false
-                    }
-                    Holder::Unknown => false,
-                },
-            )
-            .map(|(_, pe)| pe)
-            .collect();
-        if missed.is_empty() {
-            continue;
-        }
-        std::thread::park_timeout(AGAIN_AFTER);
-        if stop.load(Acquire) {
-            return;
-        }
-        for pe in missed {
-            // It may have finalized between the two looks.
-            let held = locks::holder(control.segment().fd(), pe);
-            if is_watched(control, pe) && held == Holder::Nobody {
-                mark_gone(control, pe, State::Dead);
+                        Holder::Unknown => false,
+                    },
+                )
+                .map(|(_, pe)| pe)
+                .collect();
+            if missed.is_empty() {
+                continue;
+            }
+            if !self.sleep(AGAIN_AFTER) {
+                return;
+            }
+            for pe in missed {
+                // It may have finalized between the two looks.
+                let held = locks::holder(control.segment().fd(), pe);
+                if is_watched(&control, pe) && held == Holder::Nobody {
+                    mark_gone(&control, pe, State::Dead);
+                }
             }
         }
     }

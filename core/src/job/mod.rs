@@ -16,11 +16,13 @@
 //! | [`locks`] | which process holds a PE's place; the kernel drops it when the process ends |
 //! | [`liveness`] | the thread that notices PEs that have ended, or are stopped |
 //! | [`stops`] | PEs that are stopped |
+//! | [`answer`] | what a PE tells of itself when somebody asks |
 //! | [`fork`], [`signals`] | forked children; the program's signals and the library's threads |
 //! | [`team`] | names of teams for messages, marks of broken ones |
 //! | [`wire`], [`interrupt`] | messages over the sockets that bring a job together; what ends init's waits |
 //! | [`process`], [`credentials`], [`machine`] | what the kernel says of a process, of a socket's other end and of the machine |
 
+pub(crate) mod answer;
 pub(crate) mod bell;
 pub(crate) mod block;
 pub(crate) mod credentials;

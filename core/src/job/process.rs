@@ -4,7 +4,7 @@ use crate::job::block::Control;
 use crate::job::locks::{self, Holder};
 use crate::job::machine;
 use crate::job::segment::NAME;
-use crate::{Error, Pe, Result};
+use crate::{Error, Pe};
 use std::collections::BTreeSet;
 use std::fmt;
 use std::fs;
@@ -69,6 +69,15 @@ impl Process {
         }
     }
 
+    /// What has stopped process `pid`, if anything has.
+    pub(crate) fn stop_of(pid: u32) -> Option<Process> {
+        match letter(&format!("/proc/{pid}"))? {
+            'T' => Some(Process::Stopped),
+            't' => Some(Process::Traced),
+            _ => None,
+        }
+    }
+
     fn of_threads(folder: &str) -> Process {
         if threads(folder)
             .iter()
@@ -122,23 +131,23 @@ pub(crate) fn others(pid: u32, waiting: &BTreeSet<u32>) -> Option<usize> {
 }
 
 /// A file, as the kernel tells it from all others: the device and the number there.
-type File = (u64, u64);
+pub(crate) type File = (u64, u64);
 
-/// The descriptors of a process that lead to memory of this name. An error if they may not be seen.
-pub(crate) fn memory_files(pid: u32, name: &str) -> Result<Vec<PathBuf>> {
+/// Why the descriptors of a process may not be seen.
+#[derive(Debug)]
+pub(crate) enum Hidden {
+    NoProcess(u32),
+    OtherUser(u32),
+    System(Error),
+}
+
+/// The descriptors of a process that lead to memory of this name.
+pub(crate) fn memory_files(pid: u32, name: &str) -> std::result::Result<Vec<PathBuf>, Hidden> {
     let folder = format!("/proc/{pid}/fd");
     let entries = fs::read_dir(&folder).map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound => Error::invalid(
-            "pid",
-            pid,
-            "the process id of a running PE, but there is no such process",
-        ),
-        std::io::ErrorKind::PermissionDenied => Error::invalid(
-            "pid",
-            pid,
-            "a process of the same user, but this one belongs to another user",
-        ),
-        _ => Error::system("reading /proc/PID/fd", error),
+        std::io::ErrorKind::NotFound => Hidden::NoProcess(pid),
+        std::io::ErrorKind::PermissionDenied => Hidden::OtherUser(pid),
+        _ => Hidden::System(Error::system("reading /proc/PID/fd", error)),
     })?;
     let start = format!("/memfd:{name}");
     let leads = |path: &PathBuf| {
@@ -149,7 +158,7 @@ pub(crate) fn memory_files(pid: u32, name: &str) -> Result<Vec<PathBuf>> {
 }
 
 /// The job's memory that a descriptor in /proc leads to, if it is that.
-pub(crate) fn job_file(descriptor: &Path) -> Option<File> {
+fn job_file(descriptor: &Path) -> Option<File> {
     let link = fs::read_link(descriptor).ok()?;
     let job = link
         .to_string_lossy()
@@ -158,17 +167,27 @@ pub(crate) fn job_file(descriptor: &Path) -> Option<File> {
     Some((file.dev(), file.ino()))
 }
 
-/// The memory of the jobs that this process is in: a PE has a descriptor to write to it, who only looks at a board has none.
-pub(crate) fn own_jobs() -> Vec<File> {
+/// The descriptors of a process to memory of jobs that it is in: a PE has one to write to it, who only looks at a job has none.
+pub(crate) fn job_files(pid: u32) -> std::result::Result<Vec<(PathBuf, File)>, Hidden> {
     // The owner's right to write stands for that of the descriptor.
     let writes =
         |path: &Path| fs::symlink_metadata(path).is_ok_and(|link| link.mode() & 0o200 != 0);
-    let entries = fs::read_dir("/proc/self/fd").into_iter().flatten();
-    let paths = entries.flatten().map(|entry| entry.path());
-    paths
-        .filter(|path| writes(path))
-        .filter_map(|path| job_file(&path))
-        .collect()
+    let paths = memory_files(pid, NAME)?.into_iter();
+    let found = paths.filter(|path| writes(path)).filter_map(|path| {
+        let file = job_file(&path)?;
+        Some((path, file))
+    });
+    Ok(found.collect())
+}
+
+/// The memory of the jobs that this process is in, with the numbers of the descriptors.
+pub(crate) fn own_jobs() -> Vec<(i32, File)> {
+    let files = job_files(std::process::id()).unwrap_or_default();
+    let numbered = files.into_iter().filter_map(|(path, file)| {
+        let number = path.file_name()?.to_str()?.parse().ok()?;
+        Some((number, file))
+    });
+    numbered.collect()
 }
 
 /// The folders of a process's threads that have not ended.

@@ -79,6 +79,37 @@ impl Segment {
         Segment::map(file.into(), len, ProtFlags::READ)
     }
 
+    /// Maps a segment of this process's own job for reading only, through the descriptor that the PE has; `file` is what that must lead
+    /// to, device and number. The segment has a descriptor of its own that leads elsewhere, since to close one of the job's memory would
+    /// drop the locks of this process: there nobody holds any.
+    pub(crate) fn observe_own(descriptor: i32, file: (u64, u64)) -> Result<Segment> {
+        // SAFETY: the number is used in this function only. Should the PE close it meanwhile, calls fail, or lead to another file, which is
+        // noticed below; nothing is written or closed through it.
+        let borrowed = unsafe { BorrowedFd::borrow_raw(descriptor) };
+        let leads_there = || {
+            let seen = rustix::fs::fstat(borrowed).ok();
+            seen.is_some_and(|seen| (seen.st_dev, seen.st_ino) == file)
+        };
+        let gone = || Error::system("looking at this process's own job", "it has ended");
+        if !leads_there() {
+            return Err(gone());
+        }
+        let len = Segment::check(borrowed, None)?;
+        let elsewhere = rustix::fs::memfd_create("nvshmemrs-own", MemfdFlags::CLOEXEC)
+            .map_err(|error| Error::system("memfd_create", error))?;
+        let base = place(borrowed, len, ProtFlags::READ, 0, LARGE_PAGE)?;
+        let segment = Segment {
+            fd: elsewhere,
+            protection: ProtFlags::READ,
+            base,
+            len,
+        };
+        match leads_there() {
+            true => Ok(segment),
+            false => Err(gone()),
+        }
+    }
+
     /// Looks at a file that somebody else made: it is this user's, nobody can cut it short, and it is as long as announced.
     fn check(fd: impl AsFd, len: Option<u64>) -> Result<u64> {
         let seals = rustix::fs::fcntl_get_seals(&fd)
@@ -130,7 +161,11 @@ impl Segment {
     }
 
     /// Moves the mapping, if need be, so that its byte `offset`, a multiple of 2 MiB, lies at a multiple of `alignment`, a power of two.
+    /// One for reading only stays where it is: who looks at a job uses no part of it that is to be aligned.
     pub(crate) fn aligned(mut self, offset: u64, alignment: u64) -> Result<Segment> {
+        if !self.protection.contains(ProtFlags::WRITE) {
+            return Ok(self);
+        }
         let alignment = alignment.max(LARGE_PAGE);
         if !(self.base + offset).is_multiple_of(alignment) {
             // Not both at a time: limits on address space count them.

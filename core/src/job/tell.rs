@@ -16,8 +16,10 @@ use super::state::State;
 use crate::Pe;
 use crate::operation::ARGS;
 use rustix::thread::futex;
+use rustix::time::Timespec;
 use std::sync::atomic::Ordering::{AcqRel, Relaxed, Release, SeqCst};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
+use std::time::Duration;
 
 macro_rules! told {
     ($($name:ident: $atomic:ident of $bits:ty;)*) => {$(
@@ -119,6 +121,30 @@ pub(super) fn first_gone(header: &Header, pe: Pe) {
 pub(super) fn gone(header: &Header, pe: Pe) {
     first_gone(header, pe);
     header.gone.0.fetch_add(1, SeqCst);
+}
+
+/// Asks a PE for its answer: wakes its watchdog, which sleeps on the PE's pid, a word that never changes. So nobody who only looks at
+/// a job writes to it. Says whether the watchdog slept there.
+pub(super) fn ask(block: &PeBlock) -> bool {
+    futex::wake(&block.pid.0, futex::Flags::empty(), i32::MAX as u32).is_ok_and(|woken| woken > 0)
+}
+
+/// Sleeps until somebody [asks](ask) this PE, for at most `timeout`; whether somebody has.
+pub(super) fn await_question(block: &PeBlock, timeout: Duration) -> bool {
+    let timeout = Timespec {
+        tv_sec: timeout.as_secs() as i64,
+        tv_nsec: i64::from(timeout.subsec_nanos()),
+    };
+    let pid = block.pid.load(Relaxed);
+    match futex::wait(&block.pid.0, futex::Flags::empty(), pid, Some(&timeout)) {
+        Ok(()) => true,
+        Err(rustix::io::Errno::TIMEDOUT) => false,
+        // Whoever keeps changing the word must not have the thread run without a pause.
+        Err(_) => {
+            std::thread::sleep(Duration::from_millis(1));
+            false
+        }
+    }
 }
 
 /// Tells that a PE runs.
@@ -330,11 +356,7 @@ pub(super) fn ring(bell: &Bell) {
 }
 
 /// Sleeps until a bell has rung more than `rings` times, a signal handler has run, or the time is over.
-pub(crate) fn await_ring(
-    bell: &Bell,
-    rings: u32,
-    timeout: &rustix::time::Timespec,
-) -> rustix::io::Result<()> {
+pub(crate) fn await_ring(bell: &Bell, rings: u32, timeout: &Timespec) -> rustix::io::Result<()> {
     futex::wait(&bell.rings.0, futex::Flags::empty(), rings, Some(timeout))
 }
 

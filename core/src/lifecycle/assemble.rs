@@ -1,9 +1,10 @@
 //! Making the runtime of a PE that has taken its place in a job.
 
+use super::answer::answers;
 use crate::debug::Level;
 use crate::heap::Heap;
 use crate::job::block::Control;
-use crate::job::liveness::{self, Watchdog};
+use crate::job::liveness::{self, Duties, Watchdog};
 use crate::job::membership::Membership;
 use crate::job::places::Places;
 use crate::job::published::{Target, Wait};
@@ -19,6 +20,7 @@ use crate::track::Ledger;
 #[cfg(test)]
 use crate::transport::channel::ChannelTransport;
 use crate::transport::check::{Checked, Checker};
+use crate::transport::traffic::{Counted, Traffic};
 use crate::transport::{Joined, Lane, Owner, Route};
 use crate::words::counted;
 use crate::{Error, Pe, Result, Runtime, wait};
@@ -90,6 +92,16 @@ impl Runtime {
             }
             _ => transport,
         };
+        let traffic = attr
+            .traffic
+            .then(|| Arc::new(Traffic::new(control.n_pes())));
+        let transport = match &traffic {
+            Some(traffic) => Route::Other(Box::new(Counted {
+                below: transport.boxed(),
+                traffic: Arc::clone(traffic),
+            })),
+            None => transport,
+        };
         let inner = Inner {
             live: AtomicU64::new(fork::generation()),
             my_pe: me,
@@ -106,23 +118,28 @@ impl Runtime {
             debug: Level::from_environment(),
             ledger: sites.clone().filter(|_| attr.track).map(Ledger::new),
             sites,
+            traffic,
+            settings: Arc::clone(&attr.settings),
             watchdog: Mutex::new(None),
             word,
             blamed: AtomicBool::new(false),
             control,
         };
-        if membership == Membership::Process && inner.n_pes > 1 {
-            let control = inner.control.clone();
-            let chore = inner.transport.any().chore();
-            let watchdog = Watchdog::start(control, me, attr.stop_timeout, chore)?;
-            *crate::lock::lock(&inner.watchdog) = Some(watchdog);
-        }
         let runtime = Runtime {
             inner: Arc::new(inner),
             member: true,
             lane: Lane::Blocking,
         };
         let inner = &runtime.inner;
+        if membership == Membership::Process && inner.n_pes > 1 {
+            let control = inner.control.clone();
+            let duties = Duties {
+                chore: inner.transport.any().chore(),
+                answer: answers(inner),
+            };
+            let watchdog = Watchdog::start(control, me, attr.stop_timeout, duties)?;
+            *crate::lock::lock(&inner.watchdog) = Some(watchdog);
+        }
         let owner = TransportOwner(Arc::downgrade(inner));
         inner.transport.any().owned_by(Box::new(owner));
         let wait = Wait {

@@ -1,12 +1,12 @@
 //! What a job may be told at init, and what of it holds once the environment has been asked.
 
 use crate::clock::now_ns;
+use crate::config::{SETTINGS, Source, Value};
 use crate::job::published::Limit;
 use crate::transport::CheckSettings;
 #[cfg(test)]
 use crate::transport::channel::Links;
 use crate::{Error, MemoryKind, Result, config};
-#[cfg(test)]
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -40,6 +40,9 @@ pub(crate) struct Resolved {
     pub(crate) init_timeout: (Duration, Limit),
     pub(crate) stop_timeout: Option<Duration>,
     pub(crate) track: bool,
+    pub(crate) traffic: bool,
+    /// The settings as they hold.
+    pub(crate) settings: Arc<[Value]>,
     pub(crate) check: CheckSettings,
     /// How the PEs reach each other, if by messages only.
     #[cfg(test)]
@@ -47,6 +50,44 @@ pub(crate) struct Resolved {
 }
 
 impl InitAttr {
+    /// All settings, with what the environment and this say of them.
+    fn settings(&self) -> Arc<[Value]> {
+        let seconds = |limit: Option<Duration>| limit.map(|limit| limit.as_secs_f64().to_string());
+        let said = [
+            (
+                "NVSHMEM_SYMMETRIC_SIZE",
+                self.heap_bytes.map(|bytes| bytes.to_string()),
+            ),
+            (
+                "NVSHMEMRS_MEMORY",
+                self.memory.map(|memory| memory.to_string()),
+            ),
+            ("NVSHMEMRS_TIMEOUT", seconds(self.timeout)),
+            ("NVSHMEMRS_INIT_TIMEOUT", seconds(self.init_timeout)),
+            (
+                "NVSHMEMRS_CHECK",
+                self.check.map(|on| u8::from(on).to_string()),
+            ),
+            (
+                "NVSHMEMRS_CHECK_SEED",
+                self.check_seed.map(|seed| seed.to_string()),
+            ),
+        ];
+        let value = |setting: &config::Setting| {
+            let found = config::lookup(setting.name);
+            let value = said.iter().find(|(name, _)| *name == setting.name);
+            match value.and_then(|(_, value)| value.clone()) {
+                Some(value) => Value {
+                    value,
+                    source: Source::Init,
+                    ..found
+                },
+                None => found,
+            }
+        };
+        SETTINGS.iter().map(value).collect()
+    }
+
     pub(crate) fn resolve(&self) -> Result<Resolved> {
         let memory = match self.memory {
             Some(memory) => memory,
@@ -91,6 +132,8 @@ impl InitAttr {
             init_timeout,
             stop_timeout: config::stop_timeout()?,
             track: config::track()?,
+            traffic: config::traffic()?,
+            settings: self.settings(),
             check,
             #[cfg(test)]
             links: None,

@@ -15,6 +15,7 @@ pub use attributes::InitAttr;
 pub(crate) use attributes::{Limits, Resolved};
 pub(crate) use streams::{Streams, WorkQueue};
 
+use crate::config::Value;
 use crate::debug::Level;
 use crate::heap::Heap;
 use crate::job::block::Control;
@@ -30,6 +31,7 @@ use crate::operation::Operation;
 use crate::sites::Sites;
 use crate::team::Teams;
 use crate::track::{Ledger, Resource};
+use crate::transport::traffic::Traffic;
 use crate::transport::{Lane, Route};
 use crate::{Error, Pe, Result, board};
 use std::any::Any;
@@ -69,6 +71,10 @@ pub(crate) struct Inner {
     pub(crate) sites: Option<Arc<Sites>>,
     /// What was made and is not freed, if somebody wants to know.
     pub(crate) ledger: Option<Ledger>,
+    /// What was moved, if somebody wants to know.
+    pub(crate) traffic: Option<Arc<Traffic>>,
+    /// The settings as they held at init.
+    pub(crate) settings: Arc<[Value]>,
     pub(crate) watchdog: Mutex<Option<Watchdog>>,
     /// Where the launcher hears of this PE, and whether it has heard which one this PE has seen go wrong.
     pub(crate) word: Option<Word>,

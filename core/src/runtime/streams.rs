@@ -17,6 +17,9 @@ pub(crate) trait WorkQueue: Send + Sync {
 
     /// Waits until the jobs submitted before have run.
     fn drain(&self, inner: &Inner, operation: Operation) -> Result<()>;
+
+    /// How many jobs were submitted, how many of them have run, and the error that is kept for the next synchronisation.
+    fn position(&self) -> (u64, u64, Option<String>);
 }
 
 /// The streams that the end of a runtime concerns.

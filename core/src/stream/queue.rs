@@ -123,6 +123,13 @@ impl WorkQueue for Queue {
     fn drain(&self, inner: &Inner, operation: Operation) -> Result<()> {
         Queue::drain(self, inner, operation)
     }
+
+    fn position(&self) -> (u64, u64, Option<String>) {
+        let completed = self.completed.load(Acquire);
+        let state = self.lock();
+        let error = state.error.as_ref().map(Error::to_string);
+        (state.submitted, completed, error)
+    }
 }
 
 /// A queue and its thread.

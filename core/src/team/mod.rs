@@ -106,6 +106,11 @@ impl Members {
         }
     }
 
+    /// The first PE, the distance to the next one, and the PEs where no distance describes them.
+    pub(crate) fn parts(&self) -> (Pe, Pe, Option<&[Pe]>) {
+        (self.start, self.stride, self.list.as_deref())
+    }
+
     /// The PE that is member `member`.
     #[inline(always)]
     pub(crate) fn pe(&self, member: Pe) -> Pe {
@@ -167,6 +172,11 @@ impl TeamState {
             born: AtomicU64::new(0),
             busy: AtomicBool::new(false),
         }
+    }
+
+    /// The handle of the team that has the number now, or [`Team::INVALID`].
+    pub(crate) fn handle(&self) -> Team {
+        Team(self.handle.load(Acquire))
     }
 
     /// Whether the team that has the number now is the one that a handle names.

@@ -12,6 +12,7 @@
 //! | [`notes`] | what a transport that watches the program is told |
 //! | [`host`], [`cuda`] | memory of the host, memory of GPUs |
 //! | [`check`] | the checker, which wraps another transport |
+//! | [`traffic`] | counts what the program moves, as a wrapper, too |
 //! | `channel` | in tests: PEs that reach each other by messages only |
 //! | [`copy`] | the one copy primitive |
 //! | [`device_state`] | what kernels of the program's get |
@@ -29,6 +30,7 @@ pub(crate) mod host;
 pub(crate) mod notes;
 mod origin;
 mod route;
+pub(crate) mod traffic;
 
 pub(crate) use check::Settings as CheckSettings;
 pub use cuda::images::{Made as KernelImage, make as make_kernel_images};

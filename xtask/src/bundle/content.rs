@@ -73,7 +73,7 @@ const TEXTS: [(&str, &str); 14] = [
     ("LICENSE", "LICENSE"),
 ];
 
-/// The library and the programs.
+/// The libraries and the programs.
 pub(super) fn natives(tree: &Tree, dist: &Path) -> Result<()> {
     for (folder, programs) in PROGRAMS {
         for program in programs {
@@ -86,6 +86,11 @@ pub(super) fn natives(tree: &Tree, dist: &Path) -> Result<()> {
     let example = tree.release().join("examples/landscape");
     copy(&example, &dist.join("tests/landscape-rs"))?;
     copy(&tree.library(), &dist.join("lib/libnvshmemrs.so.0"))?;
+    let inspect = "libnvshmemrs_inspect.so";
+    copy(
+        &tree.release().join(inspect),
+        &dist.join("lib").join(inspect),
+    )?;
     symlink("libnvshmemrs.so.0", dist.join("lib/libnvshmemrs.so"))
         .context("cannot link the library")
 }

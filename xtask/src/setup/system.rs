@@ -72,6 +72,11 @@ const ABIDIFF: Need = Need {
     program: "abidiff",
     packages: &["abigail-tools"],
 };
+/// With its package for calls into libraries, which the bindings of nvshmemrs-inspect need.
+const RUBY: Need = Need {
+    program: "ruby",
+    packages: &["ruby", "ruby-ffi"],
+};
 /// Acts as another user.
 const SETPRIV: Need = Need {
     program: "setpriv",
@@ -84,6 +89,8 @@ impl Need {
             "python3 with venv and ensurepip"
         } else if self.program == TORCH.program {
             "torch for Debian's Python"
+        } else if self.program == RUBY.program {
+            "ruby with ffi"
         } else {
             self.program
         }
@@ -96,6 +103,8 @@ impl Need {
         run::exists(self.program)
             && (self.program != PYTHON.program || imports("ensurepip, venv"))
             && (self.program != TORCH.program || imports("numpy, torch"))
+            && (self.program != RUBY.program
+                || run::works(Command::new(self.program).args(["-e", "require 'ffi'"])))
     }
 }
 
@@ -104,8 +113,7 @@ fn needs(purpose: Purpose) -> &'static [Need] {
         Purpose::Demo => &[PYTHON],
         Purpose::Test => &[
             PYTHON, CC, CXX, GFORTRAN, DOXYGEN, MAKE, KILL, MPIRUN, VALGRIND, ABIDIFF, SETPRIV,
-            PKG_CONFIG,
-            TORCH,
+            PKG_CONFIG, RUBY, TORCH,
         ],
         Purpose::Bench => &[PYTHON, CC, OSHRUN, OSHCC],
         Purpose::Wheel => &[PYTHON, CC, PKG_CONFIG],

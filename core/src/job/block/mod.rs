@@ -331,6 +331,20 @@ impl Control {
         Ok(control)
     }
 
+    /// The layout that this library knows.
+    pub(crate) fn version() -> u32 {
+        VERSION
+    }
+
+    /// The layout of a job's memory, if it is another one.
+    pub(crate) fn other_version(segment: &Segment) -> Option<u32> {
+        use std::sync::atomic::Ordering::{Acquire, Relaxed};
+        let header: &Header = segment.start();
+        let is_job = header.magic.load(Acquire) == MAGIC;
+        let version = header.version.load(Relaxed);
+        (is_job && version != VERSION).then_some(version)
+    }
+
     /// Takes a mapped segment for a job of `n_pes` PEs, if it is one.
     pub(crate) fn attach(segment: Segment) -> Result<Control> {
         use std::sync::atomic::Ordering::{Acquire, Relaxed};

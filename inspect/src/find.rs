@@ -1,6 +1,6 @@
 //! Finds the wait board of a job through its processes, and those that wait in init, when there is no board yet.
 
-use nvshmemrs::board::{Board, Forming};
+use nvshmemrs::board::{Board, Forming, Refusal};
 use std::fs;
 
 /// Most processes that one search looks at, so that a job of thousands that never calls init costs little.
@@ -23,6 +23,30 @@ fn search<T>(pids: impl Iterator<Item = u32>, mut ask: impl FnMut(u32) -> Option
 /// The wait board of the job that one of these processes, or one that they started, belongs to. None while no PE has joined.
 pub fn board(pids: impl Iterator<Item = u32>) -> Option<Board> {
     search(pids, |pid| Board::of_process(pid).ok())
+}
+
+/// As [`board`], of process `pid`; if there is none, why not.
+pub fn board_or_why(pid: u32) -> Result<Board, Refusal> {
+    let mut refused = None;
+    let found = search([pid].into_iter(), |pid| {
+        let refusal = match Board::of_process(pid) {
+            Ok(board) => return Some(board),
+            Err(refusal) => refusal,
+        };
+        // That a process is no PE says less than anything else; and a process that was started may be gone by now.
+        let says_more = match &refused {
+            None => true,
+            Some(Refusal::NoJob { .. }) => {
+                !matches!(refusal, Refusal::NoJob { .. } | Refusal::NoProcess { .. })
+            }
+            Some(_) => false,
+        };
+        if says_more {
+            refused = Some(refusal);
+        }
+        None
+    });
+    found.ok_or_else(|| refused.unwrap_or(Refusal::NoProcess { pid }))
 }
 
 /// The PEs among these processes, and those that they started, that wait in init; and PE 0 where it is somewhere else.

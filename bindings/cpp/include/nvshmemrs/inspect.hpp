@@ -1,0 +1,124 @@
+// A look into a running job, from outside or from one of its PEs. `docs/inspect.md` describes the values.
+//
+// It is no part of nvshmemrs.hpp, because it needs a library of its own: link libnvshmemrs_inspect_cpp.a, which has cxx's
+// runtime in it, with -lpthread -ldl. Strings are `rust::String`, which converts to `std::string`, and lists are
+// `rust::Vec`, which has the functions of a container.
+
+#ifndef NVSHMEMRS_INSPECT_HPP
+#define NVSHMEMRS_INSPECT_HPP
+
+#ifndef __cpp_exceptions
+#error "nvshmemrs/inspect.hpp reports errors by exceptions: compile without -fno-exceptions"
+#endif
+
+#include <cstdint>
+#include <exception>
+#include <iosfwd>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include <nvshmemrs/inspect_bridge.hpp>
+
+namespace rust {
+inline namespace cxxbridge1 {
+
+/// Writes a string. It is in cxx's runtime.
+std::ostream &operator<<(std::ostream &out, const String &text);
+
+} // namespace cxxbridge1
+} // namespace rust
+
+namespace nvshmemrs {
+namespace inspect {
+
+/// Why there is nothing to see of a job.
+enum class problem { no_process, other_user, no_job, other_version, bad_argument, system };
+
+/// There is nothing to see of a job.
+class error : public std::runtime_error {
+  public:
+    error(inspect::problem problem, const std::string &text) : std::runtime_error(text), problem_(problem) {}
+
+    /// Which kind it is.
+    inspect::problem problem() const noexcept { return problem_; }
+
+  private:
+    inspect::problem problem_;
+};
+
+namespace detail {
+
+/// What the library says begins with the kind.
+[[noreturn]] inline void rethrow(const std::exception &why) {
+    static constexpr std::pair<const char *, problem> kinds[] = {
+        {"no_process", problem::no_process},       {"other_user", problem::other_user},
+        {"no_job", problem::no_job},               {"other_version", problem::other_version},
+        {"bad_argument", problem::bad_argument},
+    };
+    const std::string text = why.what();
+    const auto colon = text.find(": ");
+    const std::string name = text.substr(0, colon);
+    const std::string rest = colon == std::string::npos ? text : text.substr(colon + 2);
+    for (const auto &kind : kinds) {
+        if (name == kind.first) {
+            throw error(kind.second, rest);
+        }
+    }
+    throw error(problem::system, rest);
+}
+
+template <typename Call> auto guarded(Call call) -> decltype(call()) {
+    try {
+        return call();
+    } catch (const std::exception &why) {
+        rethrow(why);
+    }
+}
+
+} // namespace detail
+
+/// A job that was found. Any thread may use it.
+class job {
+  public:
+    /// The job that process `pid` is a PE of, or the launcher of, or that comes together with it.
+    ///
+    /// Local. Errors: `no_process`, `other_user`, `no_job`, `other_version`.
+    static job attach(std::uint32_t pid) {
+        return job(detail::guarded([&] { return find(pid); }));
+    }
+
+    /// The job that the calling process is a PE of.
+    ///
+    /// Local. Errors: `no_job`, `other_version`.
+    static job this_job() {
+        return job(detail::guarded([] { return find_this(); }));
+    }
+
+    /// What there is to see now. PEs have `patience` seconds, from 0 to 60, to tell of themselves; of one that does not, the
+    /// snapshot has what it told before.
+    ///
+    /// Local: no PE waits for it. Errors: `bad_argument`; `no_job` if the job ended before it had come together.
+    Snapshot snapshot(double patience = 0.1) const {
+        return detail::guarded([&] { return found_->look(patience); });
+    }
+
+    /// How many PEs the job has. Local.
+    int n_pes() const { return found_->count(); }
+
+    /// Who holds the others up, and what every PE does, in words. Local; asks no PE anything.
+    std::string report() const { return std::string(found_->words()); }
+
+  private:
+    explicit job(rust::Box<Found> found) : found_(std::move(found)) {}
+
+    rust::Box<Found> found_;
+};
+
+/// The version of nvshmemrs that the library is from.
+inline std::string library_version() { return std::string(version()); }
+
+} // namespace inspect
+} // namespace nvshmemrs
+
+#endif

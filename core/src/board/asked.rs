@@ -1,0 +1,103 @@
+//! What the PEs of a job tell of themselves when they are asked.
+
+use super::{Board, State};
+use crate::Pe;
+use crate::clock::now_ns;
+use crate::job::answer::{Answers, ask, job_number};
+use crate::job::process::pid_of;
+use std::sync::atomic::Ordering::Acquire;
+use std::time::Duration;
+
+/// How long to wait before PEs that have been asked are looked at again.
+const PAUSE: Duration = Duration::from_micros(50);
+/// How often that is before the files of a process are looked through again for the one with the answer.
+const LOOKS: u32 = 10;
+
+/// What a PE has told of itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Told {
+    /// JSON, as the library of that PE writes it.
+    pub text: Vec<u8>,
+    /// How long ago.
+    pub age: Duration,
+    /// Whether it was told because it was asked now.
+    pub fresh: bool,
+}
+
+/// Asks the PEs of one job, again and again.
+#[derive(Debug, Default)]
+pub struct Questions {
+    files: Vec<Option<Answers>>,
+}
+
+/// A PE that has not answered yet.
+struct Pending {
+    pe: Pe,
+    heard: bool,
+    looks: u32,
+}
+
+impl Board {
+    /// What every PE tells of itself, by PE: its settings, heap, allocations, teams, streams, findings and traffic. Asks all that are
+    /// in the job and waits for their answers for at most `patience`; of a PE that has not answered then, what it told before.
+    ///
+    /// A PE is asked through its watchdog, whatever its other threads do. A PE that is stopped, or that is a thread of a job of threads,
+    /// does not answer.
+    pub fn ask(&self, questions: &mut Questions, patience: Duration) -> Vec<Option<Told>> {
+        let start = now_ns();
+        let job = self
+            .number
+            .unwrap_or_else(|| job_number(self.control.segment()));
+        let n_pes = self.n_pes();
+        questions.files.resize_with(n_pes as usize, || None);
+        let mut pending: Vec<Pending> = (0..n_pes)
+            .filter(|&pe| self.is_there(pe))
+            .map(|pe| Pending {
+                pe,
+                heard: false,
+                looks: 0,
+            })
+            .collect();
+        let over = || Duration::from_nanos(now_ns().saturating_sub(start)) >= patience;
+        loop {
+            for one in pending.iter_mut().filter(|one| !one.heard) {
+                one.heard = ask(&self.control, one.pe);
+            }
+            pending.retain_mut(|one| {
+                let file = &mut questions.files[one.pe as usize];
+                let known = file.as_ref().and_then(Answers::when);
+                if known.is_some_and(|when| when >= start) {
+                    return false;
+                }
+                // The PE has no file before it is asked first, and may have lost it since.
+                if one.heard {
+                    if one.looks.is_multiple_of(LOOKS) && (file.is_none() || one.looks > 0) {
+                        *file = Answers::find(pid_of(&self.control, one.pe), job, one.pe)
+                            .or(file.take());
+                    }
+                    one.looks += 1;
+                }
+                self.is_there(one.pe)
+            });
+            if pending.is_empty() || over() {
+                break;
+            }
+            std::thread::sleep(PAUSE);
+        }
+        let told = questions.files.iter().map(|file| {
+            let (when, text) = file.as_ref()?.read()?;
+            Some(Told {
+                text,
+                age: Duration::from_nanos(now_ns().saturating_sub(when)),
+                fresh: when >= start,
+            })
+        });
+        told.collect()
+    }
+
+    /// Whether a PE has joined and has not ended.
+    fn is_there(&self, pe: Pe) -> bool {
+        let state = State::from_number(self.control.pe(pe).state.load(Acquire));
+        matches!(state, State::Active | State::Finalizing)
+    }
+}

@@ -1,0 +1,446 @@
+//! nvshmemrs-inspect for C++, through cxx: `libnvshmemrs_inspect_cpp.a`, whose header is `nvshmemrs/inspect.hpp`. The library has cxx's
+//! runtime in it. The values are those of package nvshmemrs-inspect; where one may be missing there, a flag beside it says so here,
+//! because cxx has no optional values.
+
+use nvshmemrs_inspect as inspect;
+
+#[cxx::bridge(namespace = "nvshmemrs::inspect")]
+#[allow(
+    missing_docs,
+    reason = "C++ reads the comments; cxx makes more items of each"
+)]
+#[allow(unreachable_pub, reason = "what cxx makes is as visible as it says")]
+mod bridge {
+    /// How far a job has come.
+    #[derive(Debug)]
+    enum Stage {
+        /// Its PEs are in init.
+        Forming,
+        /// At least one PE has joined and not ended.
+        Running,
+        /// Every PE has finalized, left or died.
+        Over,
+    }
+
+    /// What a PE is doing.
+    #[derive(Debug)]
+    enum State {
+        /// It has not joined yet.
+        Absent,
+        /// It takes part.
+        Active,
+        /// It is inside finalize.
+        Finalizing,
+        /// It has finalized.
+        Finalized,
+        /// It has left without finalize, and said so.
+        Left,
+        /// Its process has ended without finalize.
+        Dead,
+    }
+
+    /// PEs that wait for each other, each for the next one.
+    #[derive(Debug, Clone)]
+    struct Circle {
+        pes: Vec<i32>,
+    }
+
+    /// A job at one moment.
+    #[derive(Debug, Clone)]
+    struct Snapshot {
+        stage: Stage,
+        n_pes: i32,
+        /// Who holds the others up, one sentence each.
+        summary: Vec<String>,
+        /// The PEs that hold others up.
+        culprits: Vec<i32>,
+        circles: Vec<Circle>,
+        /// Every PE; of a forming job, those that are known.
+        pes: Vec<Pe>,
+        /// Every wait of more than a millisecond that has not ended.
+        waits: Vec<Wait>,
+        teams: Vec<Team>,
+        /// How long the look took, in seconds.
+        took: f64,
+    }
+
+    /// One PE.
+    #[derive(Debug, Clone)]
+    struct Pe {
+        pe: i32,
+        /// Its process, as it is numbered here; 0 if it has no number here.
+        pid: u32,
+        state: State,
+        /// Grows whenever one of its waits of more than a millisecond ends.
+        progress: u64,
+        /// What it is doing, in words.
+        doing: String,
+        /// The PEs that it waits for, where that is known.
+        waits_for: Vec<i32>,
+        /// Whether it has told anything of itself: then `details` has one element, else none.
+        has_details: bool,
+        details: Vec<Details>,
+        /// Why it has told nothing, or nothing new; empty if it has.
+        silence: String,
+    }
+
+    /// One wait that has not ended.
+    #[derive(Debug, Clone)]
+    struct Wait {
+        pe: i32,
+        /// Its thread, as the kernel numbers it.
+        thread: u32,
+        operation: String,
+        /// Empty where there is none.
+        team: String,
+        /// In which collective call on that team, counted from 1; 0 otherwise.
+        epoch: u64,
+        target: String,
+        expected: String,
+        actual: String,
+        /// For how long.
+        seconds: f64,
+        waits_for: Vec<i32>,
+        /// In how many seconds it gives up; infinity if it never does.
+        gives_up_in: f64,
+        /// The limit that makes it give up; empty if there is none.
+        limit: String,
+        /// A number that no other wait of the job has.
+        id: u64,
+    }
+
+    /// A team.
+    #[derive(Debug, Clone)]
+    struct Team {
+        number: u32,
+        name: String,
+        members: Vec<i32>,
+        /// How many collectives each member has begun on it.
+        collectives: Vec<u64>,
+        /// Where it was made; empty where that is not known.
+        place: String,
+    }
+
+    /// What a PE tells of itself.
+    #[derive(Debug, Clone)]
+    struct Details {
+        /// The version of its library.
+        library: String,
+        /// How long ago it told this, in seconds.
+        age: f64,
+        /// Whether it has told this for this snapshot.
+        fresh: bool,
+        settings: Vec<Setting>,
+        heap: Heap,
+        /// The first 1000 allocations and registered buffers.
+        allocations: Vec<Allocation>,
+        allocations_left_out: u64,
+        streams: Vec<Stream>,
+        /// Whether the job is checked.
+        checked: bool,
+        /// How many findings the checker has made on this PE, and the texts of the last ones.
+        found: u64,
+        reports: Vec<String>,
+        /// Whether traffic is counted (`NVSHMEMRS_TRAFFIC`).
+        counted: bool,
+        traffic: Vec<Traffic>,
+        /// Whether places in the program are known (`NVSHMEMRS_TRACK`).
+        tracked: bool,
+    }
+
+    /// A setting as it held at init.
+    #[derive(Debug, Clone)]
+    struct Setting {
+        name: String,
+        value: String,
+        /// `default`, `environment` or `init`.
+        source: String,
+    }
+
+    /// How full a symmetric heap is.
+    #[derive(Debug, Clone)]
+    struct Heap {
+        /// `host` or `device`.
+        memory: String,
+        bytes: u64,
+        used_bytes: u64,
+        free_bytes: u64,
+        largest_free_bytes: u64,
+        allocations: u64,
+        /// Allocations that this PE has released and that are not freed yet.
+        released: u64,
+    }
+
+    /// An allocation, or a buffer that is registered.
+    #[derive(Debug, Clone)]
+    struct Allocation {
+        offset: u64,
+        bytes: u64,
+        /// Where it was made; empty where that is not known.
+        place: String,
+        released: bool,
+        registered: bool,
+    }
+
+    /// A stream on the host.
+    #[derive(Debug, Clone)]
+    struct Stream {
+        submitted: u64,
+        done: u64,
+        /// The error that the next synchronisation returns; empty if there is none.
+        error: String,
+        /// Where it was made; empty where that is not known.
+        place: String,
+    }
+
+    /// What a PE has moved to and from another one since init.
+    #[derive(Debug, Clone)]
+    struct Traffic {
+        pe: i32,
+        puts: u64,
+        put_bytes: u64,
+        gets: u64,
+        get_bytes: u64,
+        atomics: u64,
+        signals: u64,
+    }
+
+    extern "Rust" {
+        type Found;
+        fn find(pid: u32) -> Result<Box<Found>>;
+        fn find_this() -> Result<Box<Found>>;
+        fn look(self: &Found, patience: f64) -> Result<Snapshot>;
+        fn count(self: &Found) -> i32;
+        fn words(self: &Found) -> String;
+        fn version() -> String;
+    }
+}
+
+/// A job that was found.
+struct Found(inspect::Job);
+
+/// What kind of error it is stands before the text, for the header, which makes an exception of it.
+fn told(error: inspect::InspectError) -> String {
+    use inspect::InspectError::*;
+    let kind = match &error {
+        NoProcess(_) => "no_process",
+        OtherUser(_) => "other_user",
+        NoJob(_) => "no_job",
+        OtherVersion(_) => "other_version",
+        BadArgument(_) => "bad_argument",
+        System(_) => "system",
+    };
+    format!("{kind}: {error}")
+}
+
+fn find(pid: u32) -> Result<Box<Found>, String> {
+    let job = inspect::Job::of_process(pid).map_err(told)?;
+    Ok(Box::new(Found(job)))
+}
+
+fn find_this() -> Result<Box<Found>, String> {
+    find(std::process::id())
+}
+
+fn version() -> String {
+    inspect::library_version()
+}
+
+impl Found {
+    fn look(&self, patience: f64) -> Result<bridge::Snapshot, String> {
+        self.0.snapshot(patience).map(Into::into).map_err(told)
+    }
+
+    fn count(&self) -> i32 {
+        self.0.n_pes()
+    }
+
+    fn words(&self) -> String {
+        self.0.report()
+    }
+}
+
+/// Values one for one.
+fn all<T, U: From<T>>(list: Vec<T>) -> Vec<U> {
+    list.into_iter().map(U::from).collect()
+}
+
+impl From<inspect::Stage> for bridge::Stage {
+    fn from(stage: inspect::Stage) -> Self {
+        match stage {
+            inspect::Stage::Forming => Self::Forming,
+            inspect::Stage::Running => Self::Running,
+            inspect::Stage::Over => Self::Over,
+        }
+    }
+}
+
+impl From<inspect::State> for bridge::State {
+    fn from(state: inspect::State) -> Self {
+        match state {
+            inspect::State::Absent => Self::Absent,
+            inspect::State::Active => Self::Active,
+            inspect::State::Finalizing => Self::Finalizing,
+            inspect::State::Finalized => Self::Finalized,
+            inspect::State::Left => Self::Left,
+            inspect::State::Dead => Self::Dead,
+        }
+    }
+}
+
+impl From<inspect::Snapshot> for bridge::Snapshot {
+    fn from(from: inspect::Snapshot) -> Self {
+        let circles = from.circles.into_iter();
+        Self {
+            stage: from.stage.into(),
+            n_pes: from.n_pes,
+            summary: from.summary,
+            culprits: from.culprits,
+            circles: circles.map(|pes| bridge::Circle { pes }).collect(),
+            pes: all(from.pes),
+            waits: all(from.waits),
+            teams: all(from.teams),
+            took: from.took,
+        }
+    }
+}
+
+impl From<inspect::Pe> for bridge::Pe {
+    fn from(from: inspect::Pe) -> Self {
+        Self {
+            pe: from.pe,
+            pid: from.pid,
+            state: from.state.into(),
+            progress: from.progress,
+            doing: from.doing,
+            waits_for: from.waits_for,
+            has_details: from.details.is_some(),
+            details: from.details.into_iter().map(Into::into).collect(),
+            silence: from.silence,
+        }
+    }
+}
+
+impl From<inspect::Wait> for bridge::Wait {
+    fn from(from: inspect::Wait) -> Self {
+        Self {
+            pe: from.pe,
+            thread: from.thread,
+            operation: from.operation,
+            team: from.team.unwrap_or_default(),
+            epoch: from.epoch,
+            target: from.target,
+            expected: from.expected,
+            actual: from.actual,
+            seconds: from.seconds,
+            waits_for: from.waits_for,
+            gives_up_in: from.gives_up_in.unwrap_or(f64::INFINITY),
+            limit: from.limit.unwrap_or_default(),
+            id: from.id,
+        }
+    }
+}
+
+impl From<inspect::Team> for bridge::Team {
+    fn from(from: inspect::Team) -> Self {
+        Self {
+            number: from.number,
+            name: from.name,
+            members: from.members,
+            collectives: from.collectives,
+            place: from.place.unwrap_or_default(),
+        }
+    }
+}
+
+impl From<inspect::Details> for bridge::Details {
+    fn from(from: inspect::Details) -> Self {
+        let checked = from.checker.is_some();
+        let (found, reports) = match from.checker {
+            Some(checker) => (checker.found, checker.reports),
+            None => (0, Vec::new()),
+        };
+        Self {
+            library: from.library,
+            age: from.age,
+            fresh: from.fresh,
+            settings: all(from.settings),
+            heap: from.heap.into(),
+            allocations: all(from.allocations),
+            allocations_left_out: from.allocations_left_out,
+            streams: all(from.streams),
+            checked,
+            found,
+            reports,
+            counted: from.traffic.is_some(),
+            traffic: all(from.traffic.unwrap_or_default()),
+            tracked: from.tracked,
+        }
+    }
+}
+
+impl From<inspect::Setting> for bridge::Setting {
+    fn from(from: inspect::Setting) -> Self {
+        let inspect::Setting {
+            name,
+            value,
+            source,
+        } = from;
+        Self {
+            name,
+            value,
+            source,
+        }
+    }
+}
+
+impl From<inspect::Heap> for bridge::Heap {
+    fn from(from: inspect::Heap) -> Self {
+        Self {
+            memory: from.memory,
+            bytes: from.bytes,
+            used_bytes: from.used_bytes,
+            free_bytes: from.free_bytes,
+            largest_free_bytes: from.largest_free_bytes,
+            allocations: from.allocations,
+            released: from.released,
+        }
+    }
+}
+
+impl From<inspect::Allocation> for bridge::Allocation {
+    fn from(from: inspect::Allocation) -> Self {
+        Self {
+            offset: from.offset,
+            bytes: from.bytes,
+            place: from.place.unwrap_or_default(),
+            released: from.released,
+            registered: from.registered,
+        }
+    }
+}
+
+impl From<inspect::Stream> for bridge::Stream {
+    fn from(from: inspect::Stream) -> Self {
+        Self {
+            submitted: from.submitted,
+            done: from.done,
+            error: from.error.unwrap_or_default(),
+            place: from.place.unwrap_or_default(),
+        }
+    }
+}
+
+impl From<inspect::Traffic> for bridge::Traffic {
+    fn from(from: inspect::Traffic) -> Self {
+        Self {
+            pe: from.pe,
+            puts: from.puts,
+            put_bytes: from.put_bytes,
+            gets: from.gets,
+            get_bytes: from.get_bytes,
+            atomics: from.atomics,
+            signals: from.signals,
+        }
+    }
+}

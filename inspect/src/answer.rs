@@ -1,0 +1,179 @@
+//! What a PE's library writes when it is asked, read as values.
+
+use crate::values::{Allocation, Checker, Details, Heap, Setting, Stream, Team, Traffic};
+use nvshmemrs::board::Told;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+
+/// A PE's answer. What another version of the library adds is not looked at.
+#[derive(Debug, Deserialize)]
+struct Answer {
+    library: String,
+    settings: Vec<Setting>,
+    heap: Heap,
+    allocations: Vec<Allocation>,
+    allocations_left_out: u64,
+    teams: Vec<Membership>,
+    streams: Vec<Stream>,
+    checker: Option<Checker>,
+    traffic: Option<Vec<Traffic>>,
+    tracked: bool,
+}
+
+/// All that is looked at in an answer that is not understood.
+#[derive(Deserialize)]
+struct Version {
+    library: String,
+}
+
+/// A team that a PE is a member of.
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct Membership {
+    number: u32,
+    name: String,
+    n_pes: i32,
+    start: i32,
+    stride: i32,
+    list: Option<Vec<i32>>,
+    place: Option<String>,
+}
+
+/// Reads what a PE has told; an error, in words, if it makes no sense here.
+pub(crate) fn read(told: &Told) -> Result<(Details, Vec<Membership>), String> {
+    let answer: Answer = serde_json::from_slice(&told.text).map_err(|why| {
+        let ours = env!("CARGO_PKG_VERSION");
+        match serde_json::from_slice::<Version>(&told.text) {
+            Ok(Version { library }) if library != ours => format!(
+                "it runs nvshmemrs {library}, whose answer this nvshmemrs {ours} does not understand: {why}"
+            ),
+            _ => format!("its answer makes no sense: {why}"),
+        }
+    })?;
+    let details = Details {
+        library: answer.library,
+        age: told.age.as_secs_f64(),
+        fresh: told.fresh,
+        settings: answer.settings,
+        heap: answer.heap,
+        allocations: answer.allocations,
+        allocations_left_out: answer.allocations_left_out,
+        streams: answer.streams,
+        checker: answer.checker,
+        traffic: answer.traffic,
+        tracked: answer.tracked,
+    };
+    Ok((details, answer.teams))
+}
+
+impl Membership {
+    /// The members, in a job of `n_pes` PEs; none if they make no sense.
+    fn members(&self, n_pes: i32) -> Option<Vec<i32>> {
+        let is_pe = |pe: &i32| (0..n_pes).contains(pe);
+        if !(1..=n_pes).contains(&self.n_pes) {
+            return None;
+        }
+        let members: Vec<i32> = match &self.list {
+            Some(list) => list.clone(),
+            None => (0..self.n_pes)
+                .map(|member| self.start.wrapping_add(member.wrapping_mul(self.stride)))
+                .collect(),
+        };
+        let right = members.len() == self.n_pes as usize && members.iter().all(is_pe);
+        right.then_some(members)
+    }
+}
+
+/// What tells teams apart that have the same number.
+type Key = (u32, i32, i32, i32, Option<Vec<i32>>);
+
+/// The teams that some PEs of a job of `n_pes` have told of; `collectives` says how many a PE has begun on the team with a number.
+pub(crate) fn teams(
+    told: impl Iterator<Item = Membership>,
+    n_pes: i32,
+    collectives: impl Fn(u32, i32) -> u64,
+) -> Vec<Team> {
+    let mut all: BTreeMap<Key, Membership> = BTreeMap::new();
+    for one in told {
+        // The distance of a single member says nothing.
+        let stride = if one.n_pes > 1 { one.stride } else { 0 };
+        let key = (one.number, one.start, stride, one.n_pes, one.list.clone());
+        let known = all.entry(key).or_insert_with(|| one.clone());
+        if known.place.is_none() {
+            known.place = one.place;
+        }
+    }
+    let team = |team: Membership| {
+        let members = team.members(n_pes)?;
+        Some(Team {
+            number: team.number,
+            collectives: members
+                .iter()
+                .map(|&pe| collectives(team.number, pe))
+                .collect(),
+            members,
+            name: team.name,
+            place: team.place,
+        })
+    };
+    all.into_values().filter_map(team).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    fn told(text: &str) -> Told {
+        Told {
+            text: text.as_bytes().to_vec(),
+            age: Duration::ZERO,
+            fresh: true,
+        }
+    }
+
+    #[test]
+    fn an_answer_that_is_not_understood_names_both_versions() {
+        let why = read(&told(r#"{"library": "7.8.9", "heaps": []}"#)).unwrap_err();
+        assert!(why.contains("nvshmemrs 7.8.9"), "{why}");
+        assert!(
+            why.contains(&format!("nvshmemrs {}", env!("CARGO_PKG_VERSION"))),
+            "{why}"
+        );
+        for text in ["", "{", "[1]", "\u{0}"] {
+            let why = read(&told(text)).unwrap_err();
+            assert!(why.contains("makes no sense"), "{why}");
+        }
+    }
+
+    #[test]
+    fn members_with_one_team_give_one_value() {
+        let member =
+            |number, start, n_pes, list: Option<Vec<i32>>, place: Option<&str>| Membership {
+                number,
+                name: "a team".into(),
+                n_pes,
+                start,
+                stride: 2,
+                list,
+                place: place.map(str::to_string),
+            };
+        let told = [
+            member(6, 0, 2, None, None),
+            member(6, 0, 2, None, Some("here")),
+            member(6, 1, 2, None, None),
+            member(7, 0, 3, Some(vec![3, 0, 2]), None),
+            // What no PE of 4 can mean.
+            member(8, 2, 2, None, None),
+            member(9, 0, 5, None, None),
+            member(9, 0, 2, Some(vec![1]), None),
+            member(9, i32::MAX, 2, None, None),
+        ];
+        let teams = teams(told.into_iter(), 4, |number, pe| {
+            u64::from(number) * 10 + pe as u64
+        });
+        let members: Vec<_> = teams.iter().map(|team| team.members.clone()).collect();
+        assert_eq!(members, [vec![0, 2], vec![1, 3], vec![3, 0, 2]]);
+        assert_eq!(teams[0].place.as_deref(), Some("here"));
+        assert_eq!(teams[2].collectives, [73, 70, 72]);
+    }
+}

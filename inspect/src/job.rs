@@ -1,0 +1,274 @@
+//! A running job: found through its processes, and looked at as often as one likes.
+
+use crate::InspectError;
+use crate::answer::{Membership, read, teams};
+use crate::find;
+use crate::values::{Details, Pe, Snapshot, Stage, State, Wait};
+use nvshmemrs::board::{self, Board, Forming, PeStatus, Picture, Questions, Told};
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// The longest time that PEs may be given to answer, in seconds.
+const LONGEST: f64 = 60.0;
+
+/// The version of nvshmemrs that this library is from.
+#[uniffi::export]
+pub fn library_version() -> String {
+    env!("CARGO_PKG_VERSION").to_string()
+}
+
+/// The job that process `pid` is a PE of, or the launcher of, or that comes together with it.
+///
+/// Local. Errors: there is no such process, it belongs to another user, it is no PE and has started none, or the job is of another
+/// version of the library.
+#[uniffi::export]
+pub fn attach(pid: u32) -> Result<Arc<Job>, InspectError> {
+    Job::of_process(pid).map(Arc::new)
+}
+
+/// The job that the calling process is a PE of.
+///
+/// Local. Errors: it is none, or the job is of another version of the library.
+#[uniffi::export]
+pub fn this_job() -> Result<Arc<Job>, InspectError> {
+    attach(std::process::id())
+}
+
+/// A job that was found.
+#[derive(Debug, uniffi::Object)]
+pub struct Job {
+    pid: u32,
+    found: Mutex<Found>,
+}
+
+#[derive(Debug)]
+enum Found {
+    /// PEs wait in init.
+    Forming(Vec<Forming>),
+    Joined(Board, Questions),
+}
+
+impl Found {
+    /// What there is to see of the job of process `pid`.
+    fn of(pid: u32) -> Result<Self, InspectError> {
+        let inits = find::forming([pid].into_iter());
+        if !inits.is_empty() {
+            return Ok(Self::Forming(inits));
+        }
+        let board = find::board_or_why(pid)?;
+        Ok(Self::Joined(board, Questions::default()))
+    }
+}
+
+#[uniffi::export]
+impl Job {
+    /// What there is to see now. PEs are given `patience` seconds, from 0 to 60, to tell of themselves; the call returns as soon as all
+    /// have. Of one that does not answer, the snapshot has what it told before.
+    ///
+    /// Local: no PE waits for it, and nothing is written to the job. A job that has ended has the stage `Over`. Errors: `patience` makes
+    /// no sense; the job has not come together before, and does no longer.
+    #[uniffi::method(default(patience = 0.1))]
+    pub fn snapshot(&self, patience: f64) -> Result<Snapshot, InspectError> {
+        if !(0.0..=LONGEST).contains(&patience) {
+            return Err(InspectError::BadArgument(format!(
+                "`patience` is {patience}; it must be a number of seconds from 0 to {LONGEST}"
+            )));
+        }
+        let start = Instant::now();
+        let mut found = self.found();
+        if let Found::Forming(_) = *found {
+            // It may have come together.
+            *found = Found::of(self.pid)?;
+        }
+        let mut snapshot = match &mut *found {
+            Found::Forming(inits) => forming(inits).ok_or_else(|| {
+                InspectError::NoJob(format!(
+                    "no PE of the job of process {} is in init",
+                    self.pid
+                ))
+            })?,
+            Found::Joined(board, questions) => {
+                joined(board, questions, Duration::from_secs_f64(patience))
+            }
+        };
+        snapshot.took = start.elapsed().as_secs_f64();
+        Ok(snapshot)
+    }
+
+    /// How many PEs the job has. Local.
+    pub fn n_pes(&self) -> i32 {
+        match &*self.found() {
+            Found::Forming(inits) => inits.first().map_or(0, Forming::n_pes),
+            Found::Joined(board, _) => board.n_pes(),
+        }
+    }
+
+    /// Who holds the others up, and what every PE does, in words. Local; asks no PE anything.
+    pub fn report(&self) -> String {
+        match &*self.found() {
+            Found::Forming(inits) => {
+                let picture = board::forming(inits, |_| None);
+                picture.map_or_else(String::new, |picture| picture.to_string())
+            }
+            Found::Joined(board, _) => board.report(),
+        }
+    }
+}
+
+impl Job {
+    /// As [`attach`].
+    pub fn of_process(pid: u32) -> Result<Self, InspectError> {
+        let found = Mutex::new(Found::of(pid)?);
+        Ok(Self { pid, found })
+    }
+
+    fn found(&self) -> std::sync::MutexGuard<'_, Found> {
+        self.found.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A job whose PEs have joined.
+fn joined(board: &Board, questions: &mut Questions, patience: Duration) -> Snapshot {
+    let told = board.ask(questions, patience);
+    let picture = board.picture();
+    let mut statuses = board.pes();
+    let waits = board.waits();
+    // When the last PEs die, nobody is left to tell it.
+    for status in statuses.iter_mut().filter(|status| is_lost(status)) {
+        status.state = board::State::Dead;
+    }
+    let over = |status: &PeStatus| {
+        use board::State::{Absent, Active, Finalizing};
+        !matches!(status.state, Absent | Active | Finalizing)
+    };
+    let stage = match statuses.iter().all(over) {
+        true => Stage::Over,
+        false => Stage::Running,
+    };
+    let mut memberships = Vec::new();
+    let pes = picture.pes.into_iter().zip(&statuses).zip(told);
+    let pes = pes.map(|((pe, status), told)| {
+        let (details, silence) = details(told.as_ref(), status, patience, &mut memberships);
+        Pe {
+            pe: pe.pe,
+            pid: pe.pid,
+            state: status.state.into(),
+            progress: status.progress,
+            doing: pe.doing,
+            waits_for: pe.waits_for,
+            details,
+            silence,
+        }
+    });
+    let pes = pes.collect();
+    let waits = waits.into_iter().map(|wait| Wait {
+        pe: wait.pe,
+        thread: wait.thread,
+        operation: wait.operation.to_string(),
+        team: wait.team,
+        epoch: wait.epoch,
+        target: wait.target,
+        expected: wait.expected,
+        actual: wait.actual,
+        seconds: wait.since.as_secs_f64(),
+        waits_for: wait.waits_for,
+        gives_up_in: wait.gives_up.map(|(left, _)| left.as_secs_f64()),
+        limit: wait.gives_up.map(|(_, limit)| limit.to_string()),
+        id: wait.id,
+    });
+    let n_pes = board.n_pes();
+    let collectives = |number, pe| board.collectives(number, pe);
+    Snapshot {
+        stage,
+        n_pes,
+        summary: picture.summary,
+        culprits: picture.culprits,
+        circles: picture.circles,
+        pes,
+        waits: waits.collect(),
+        teams: teams(memberships.into_iter(), n_pes, collectives),
+        took: 0.0,
+    }
+}
+
+/// Whether a PE is in its job, as the job has it, and its process is gone.
+fn is_lost(status: &PeStatus) -> bool {
+    use board::State::{Active, Finalizing};
+    let there = || Path::new(&format!("/proc/{}", status.pid)).exists();
+    matches!(status.state, Active | Finalizing) && status.pid != 0 && !there()
+}
+
+/// What a PE has told, and why there is nothing, or nothing new.
+fn details(
+    told: Option<&Told>,
+    status: &PeStatus,
+    patience: Duration,
+    memberships: &mut Vec<Membership>,
+) -> (Option<Details>, String) {
+    use board::State::{Active, Finalizing};
+    let why = || match status.state {
+        Active | Finalizing => format!(
+            "it has not answered within {} s: it is in init or stopped, its machine is busy, or the job has one process only",
+            patience.as_secs_f64()
+        ),
+        state => format!("it is {state}"),
+    };
+    let Some(told) = told else {
+        return (None, why());
+    };
+    match read(told) {
+        Ok((details, teams)) => {
+            memberships.extend(teams);
+            let silence = if details.fresh { String::new() } else { why() };
+            (Some(details), silence)
+        }
+        Err(why) => (None, why),
+    }
+}
+
+/// A job that comes together.
+fn forming(inits: &[Forming]) -> Option<Snapshot> {
+    let picture: Picture = board::forming(inits, |_| None)?;
+    let known = |pe: &i32| inits.iter().find(|init| init.pe() == *pe);
+    let waits = picture.pes.iter().filter_map(|pe| {
+        let init = known(&pe.pe)?;
+        Some(Wait {
+            pe: pe.pe,
+            thread: pe.pid,
+            operation: "init".into(),
+            team: None,
+            epoch: 0,
+            target: init.target(),
+            expected: String::new(),
+            actual: String::new(),
+            seconds: init.since().as_secs_f64(),
+            waits_for: init.waits_for(),
+            gives_up_in: Some(init.gives_up().as_secs_f64()),
+            limit: Some("NVSHMEMRS_INIT_TIMEOUT".into()),
+            id: init.position().0,
+        })
+    });
+    let waits = waits.collect();
+    let pes = picture.pes.into_iter().map(|pe| Pe {
+        pe: pe.pe,
+        pid: pe.pid,
+        state: State::from(pe.state),
+        progress: 0,
+        doing: pe.doing,
+        waits_for: pe.waits_for,
+        details: None,
+        silence: "it has not joined yet".into(),
+    });
+    Some(Snapshot {
+        stage: Stage::Forming,
+        n_pes: inits.first().map_or(0, Forming::n_pes),
+        summary: picture.summary,
+        culprits: picture.culprits,
+        circles: picture.circles,
+        pes: pes.collect(),
+        waits,
+        teams: Vec::new(),
+        took: 0.0,
+    })
+}

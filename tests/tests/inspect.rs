@@ -1,0 +1,488 @@
+//! A look into a running job: from Rust, Python, C++ and Ruby, at a job that goes on and at one that hangs; and what is
+//! refused. `inspect/generator/tests/drift.rs` compares the generated bindings.
+
+use nvshmemrs_inspect::{InspectError, Snapshot, Stage, State, attach};
+use nvshmemrs_tests::nobody::Nobody;
+use nvshmemrs_tests::{
+    HANG, Output, Running, bin, bin_dir, compile_c, interpreter, job, launcher, library, program,
+    run, spawn, workspace,
+};
+use rustix::fs::{MemfdFlags, SealFlags};
+use rustix::process::Signal;
+use std::fs::{self, File};
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Instant;
+use tempfile::TempDir;
+
+/// How long PEs may take to answer here, where others build and test.
+const PATIENCE: f64 = 20.0;
+
+/// A job of `programs/inspected.c`.
+struct Inspected {
+    running: Running,
+    folder: TempDir,
+}
+
+impl Inspected {
+    /// Three PEs that wait outside of nvshmemrs.
+    #[track_caller]
+    fn start() -> Self {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let files = ["live", "late"].map(|name| folder.path().join(name));
+        for file in &files {
+            fs::write(file, "").expect("a file");
+        }
+        let mut command = launcher(3, &["--grace", "0.2", "--heap", "64m"]);
+        command
+            .arg(compile_c(&program("inspected.c")))
+            .args(&files)
+            .env("NVSHMEMRS_TRACK", "1")
+            .env("NVSHMEMRS_TRAFFIC", "1")
+            .env("NVSHMEMRS_STOP_TIMEOUT", "0")
+            .stdin(Stdio::null());
+        let mut running = spawn(&mut command);
+        running.until("three PEs that are ready", |job| {
+            (job.stdout().matches(" is ready").count() == 3).then_some(())
+        });
+        Self { running, folder }
+    }
+
+    fn pid(&self) -> u32 {
+        self.running.pid()
+    }
+
+    /// Lets all PEs but PE 1 come to a barrier; gives a look at the job when they wait there.
+    #[track_caller]
+    fn hang(&mut self) -> Snapshot {
+        fs::remove_file(self.folder.path().join("live")).expect("the file");
+        let job = attach(self.pid()).expect("a job");
+        self.running.until("two PEs that wait", |_| {
+            let seen = job.snapshot(PATIENCE).expect("a snapshot");
+            (seen.waits.len() == 2).then_some(seen)
+        })
+    }
+}
+
+/// The line of `inspected.c` with a comment.
+fn line(what: &str) -> usize {
+    let text = fs::read_to_string(program("inspected.c")).expect("the program");
+    let mark = format!("/* line: {what} */");
+    let found = text.lines().position(|line| line.ends_with(&mark));
+    found.expect("a line with the comment") + 1
+}
+
+/// Checks that a place is that of an operation at the line with a comment.
+#[track_caller]
+fn assert_place(place: Option<&String>, operation: &str, what: &str) {
+    let place = place.expect("a place");
+    let end = format!("inspected.c:{} (main)", line(what));
+    let right = place.starts_with(&format!("{operation} at ")) && place.ends_with(&end);
+    assert!(right, "{place} is not {operation} at {end}");
+}
+
+fn numbers<T: ToString>(values: &[T]) -> String {
+    let texts: Vec<String> = values.iter().map(T::to_string).collect();
+    texts.join(",")
+}
+
+/// What `tests/inspect/text.*` print of a job, of which the process `other` is no PE.
+#[track_caller]
+fn text(seen: &Snapshot, other: u32) -> String {
+    let name = |value: &dyn std::fmt::Debug| format!("{value:?}").to_lowercase();
+    let culprits = numbers(&seen.culprits);
+    let mut lines = vec![format!(
+        "{} of {}, culprits {culprits}",
+        name(&seen.stage),
+        seen.n_pes
+    )];
+    for pe in &seen.pes {
+        let details = pe.details.as_ref().expect("a PE that has answered");
+        assert!(details.fresh && pe.silence.is_empty(), "{}", pe.silence);
+        let (state, heap) = (name(&pe.state), &details.heap);
+        let waits_for = numbers(&pe.waits_for);
+        lines.push(format!("PE {} is {state} and waits for {waits_for}", pe.pe));
+        lines.push(format!(
+            "library {}, heap {} {} {} {}",
+            details.library, heap.memory, heap.bytes, heap.used_bytes, heap.allocations
+        ));
+        for one in &details.allocations {
+            let place = one.place.as_deref().expect("a place");
+            lines.push(format!("allocation {} {} {place}", one.offset, one.bytes));
+        }
+        for one in &details.streams {
+            let place = one.place.as_deref().expect("a place");
+            lines.push(format!("stream {} {} {place}", one.submitted, one.done));
+        }
+        for one in details
+            .settings
+            .iter()
+            .filter(|one| one.source != "default")
+        {
+            lines.push(format!("setting {} {}", one.name, one.source));
+        }
+        for one in details.traffic.as_ref().expect("traffic is counted") {
+            lines.push(format!(
+                "traffic {} {} {} {} {} {} {}",
+                one.pe, one.puts, one.put_bytes, one.gets, one.get_bytes, one.atomics, one.signals
+            ));
+        }
+    }
+    for team in &seen.teams {
+        let place = team.place.as_deref().unwrap_or_default();
+        let (members, collectives) = (numbers(&team.members), numbers(&team.collectives));
+        lines.push(format!(
+            "team {} {} {members} {collectives} {place}",
+            team.number, team.name
+        ));
+    }
+    for wait in &seen.waits {
+        let team = wait.team.as_deref().unwrap_or_default();
+        let limit = match wait.gives_up_in {
+            None => "never".to_string(),
+            Some(_) => wait.limit.clone().expect("a limit"),
+        };
+        lines.push(format!(
+            "wait of {} in {} on {team} {} for {}, {limit}",
+            wait.pe,
+            wait.operation,
+            wait.epoch,
+            numbers(&wait.waits_for)
+        ));
+    }
+    lines.push(format!(
+        "process {other} is not a PE of an nvshmemrs job right now"
+    ));
+    lines.join("\n") + "\n"
+}
+
+fn python() -> Command {
+    let python = interpreter("NVSHMEMRS_PYTHON", ".venv/bin/python", "Python");
+    let mut command = job::clean(python);
+    command
+        .env("NVSHMEMRS_LIBRARY", library())
+        .env("PYTHONPATH", workspace().join("bindings/python/src"));
+    command
+}
+
+/// `text.cpp`, with the static library that has cxx's runtime in it.
+#[track_caller]
+fn cpp(folder: &Path) -> PathBuf {
+    let built = folder.join("text");
+    let mut compiler = Command::new("c++");
+    compiler
+        .args(["-std=c++17", "-Wall", "-Wextra", "-Wpedantic", "-Werror"])
+        .arg("-I")
+        .arg(workspace().join("bindings/cpp/include"))
+        .arg(workspace().join("tests/inspect/text.cpp"))
+        .arg(bin("libnvshmemrs_inspect_cpp.a"))
+        .args(["-lpthread", "-ldl", "-lm", "-o"])
+        .arg(&built);
+    run(&mut compiler, 5 * HANG).assert_success();
+    built
+}
+
+/// The programs that print what they see, by language.
+fn programs(folder: &Path) -> Vec<(&'static str, Command)> {
+    let source = |name: &str| workspace().join("tests/inspect").join(name);
+    let mut python = python();
+    python.arg(source("text.py"));
+    let mut ruby = job::clean("ruby");
+    ruby.arg("-I")
+        .arg(workspace().join("inspect/bindings/ruby"))
+        .arg(source("text.rb"))
+        .env("LD_LIBRARY_PATH", bin_dir());
+    vec![
+        ("Python", python),
+        ("Ruby", ruby),
+        ("C++", job::clean(cpp(folder))),
+    ]
+}
+
+/// Has a program look at a job.
+#[track_caller]
+fn look(program: &Command, pid: u32, other: u32) -> Output {
+    let mut command = Command::new(program.get_program());
+    command.args(program.get_args());
+    for (name, value) in program.get_envs() {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    command.args([pid.to_string(), other.to_string()]);
+    run(command.stdin(Stdio::null()), HANG)
+}
+
+#[test]
+fn every_language_sees_the_same_of_a_job_that_goes_on_and_of_one_that_hangs() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let programs = programs(folder.path());
+    let mut inspected = Inspected::start();
+    let me = std::process::id();
+    let job = attach(inspected.pid()).expect("a job");
+    let compare = |pid: u32, seen: &Snapshot| {
+        let expected = text(seen, me);
+        for (language, program) in &programs {
+            let output = look(program, pid, me);
+            output.assert_success();
+            assert_eq!(output.stdout, expected, "{language}");
+        }
+    };
+
+    let live = job.snapshot(PATIENCE).expect("a snapshot");
+    assert_eq!((live.stage, live.n_pes), (Stage::Running, 3));
+    assert!(
+        live.culprits.is_empty() && live.waits.is_empty(),
+        "{live:?}"
+    );
+    details_are_right(&live);
+    compare(inspected.pid(), &live);
+
+    let hanging = inspected.hang();
+    assert_eq!(hanging.culprits, [1]);
+    assert_eq!(hanging.pes[0].waits_for, [1]);
+    assert!(hanging.pes[1].waits_for.is_empty());
+    assert!(hanging.summary[0].starts_with("PEs 0 and 2 wait in barrier on WORLD for PE 1"));
+    details_are_right(&hanging);
+    // A PE's process leads to its job, too.
+    compare(hanging.pes[2].pid, &hanging);
+    exporter_shows(inspected.pid());
+    silence_is_told(&hanging);
+    the_end_is_told(inspected, hanging.pes[2].pid);
+}
+
+/// What `inspected.c` has made and moved, on every PE.
+#[track_caller]
+fn details_are_right(seen: &Snapshot) {
+    for pe in &seen.pes {
+        let details = pe.details.as_ref().expect("a PE that has answered");
+        assert!(details.fresh && details.tracked, "{details:?}");
+        assert_eq!(details.library, nvshmemrs_inspect::library_version());
+        let heap = &details.heap;
+        assert_eq!(
+            (heap.bytes, heap.allocations, heap.released),
+            (64 << 20, 2, 0)
+        );
+        assert_eq!(heap.used_bytes, 4032 + 64);
+        let [first, second] = &details.allocations[..] else {
+            panic!("two allocations: {:?}", details.allocations);
+        };
+        assert_eq!((first.offset, first.bytes), (0, 4000));
+        assert_eq!((second.offset, second.bytes), (4032, 64));
+        assert_place(first.place.as_ref(), "malloc", "malloc");
+        assert_place(second.place.as_ref(), "calloc", "calloc");
+        let [stream] = &details.streams[..] else {
+            panic!("one stream: {:?}", details.streams);
+        };
+        assert_eq!((stream.submitted, stream.done), (1, 1));
+        assert_place(stream.place.as_ref(), "stream_new", "stream");
+        let [moved] = &details.traffic.as_ref().expect("traffic is counted")[..] else {
+            panic!("one target: {:?}", details.traffic);
+        };
+        assert_eq!(moved.pe, (pe.pe + 1) % 3);
+        // Three of 100 bytes, one strided one, one with a signal, one on the stream.
+        assert_eq!((moved.puts, moved.put_bytes), (6, 300 + 40 + 10 + 1));
+        assert_eq!((moved.gets, moved.get_bytes), (1, 16));
+        assert_eq!((moved.atomics, moved.signals), (1, 2));
+        let setting = |name: &str| {
+            let found = details.settings.iter().find(|one| one.name == name);
+            let found = found.expect("a setting");
+            (found.value.clone(), found.source.clone())
+        };
+        assert_eq!(
+            setting("NVSHMEMRS_TRAFFIC"),
+            ("1".into(), "environment".into())
+        );
+        assert_eq!(setting("NVSHMEMRS_TIMEOUT"), ("0".into(), "default".into()));
+        let (secret, _) = setting("NVSHMEMRS_UNIQUE_ID");
+        assert!(secret.starts_with("(not shown"), "{secret}");
+    }
+    let made = seen.teams.iter().find(|team| team.place.is_some());
+    let made = made.expect("the team that the program has made");
+    assert_eq!(made.members, [2, 1, 0]);
+    assert_eq!(made.collectives, [2, 2, 2]);
+    assert_place(made.place.as_ref(), "team_split_strided", "team");
+    let world = seen.teams.iter().find(|team| team.name == "WORLD");
+    assert_eq!(world.expect("WORLD").members, [0, 1, 2]);
+}
+
+/// The example shows the job as Prometheus reads it.
+#[track_caller]
+fn exporter_shows(pid: u32) {
+    let mut command = python();
+    command
+        .arg(workspace().join("examples/python/exporter.py"))
+        .args([&pid.to_string(), "0"]);
+    let mut running = spawn(&mut command);
+    let address = running.until("the exporter's address", |exporter| {
+        let text = exporter.stdout();
+        let rest = text.strip_prefix("http://")?;
+        Some(rest.split_once("/metrics\n")?.0.to_string())
+    });
+    let mut stream = TcpStream::connect(address).expect("the exporter listens");
+    stream.set_read_timeout(Some(HANG)).expect("a timeout");
+    stream
+        .write_all(b"GET /metrics HTTP/1.0\r\n\r\n")
+        .expect("to ask");
+    let mut text = String::new();
+    stream.read_to_string(&mut text).expect("an answer");
+    running.signal(Signal::TERM);
+    running.wait(HANG);
+    for expected in [
+        "\nnvshmemrs_pes 3\n",
+        "\nnvshmemrs_pe_holds_others_up{pe=\"1\"} 1\n",
+        "\nnvshmemrs_pe_holds_others_up{pe=\"2\"} 0\n",
+        "\nnvshmemrs_heap_used_bytes{pe=\"0\"} 4096\n",
+        "\nnvshmemrs_put_bytes_total{pe=\"2\",target=\"0\"} 351\n",
+    ] {
+        assert!(text.contains(expected), "{expected:?} is not in {text}");
+    }
+    let waits = text.split_once("nvshmemrs_pe_waits_seconds{pe=\"0\"} ");
+    let waits = waits.and_then(|(_, rest)| rest.split_once('\n')?.0.parse::<f64>().ok());
+    assert!(waits.is_some_and(|seconds| seconds > 0.0), "{text}");
+}
+
+/// A PE that is stopped does not answer; what it told before is there.
+#[track_caller]
+fn silence_is_told(seen: &Snapshot) {
+    let pid = seen.pes[2].pid;
+    let job = attach(pid).expect("a job");
+    job.snapshot(PATIENCE).expect("a snapshot");
+    let signal = |signal| {
+        let pid = i32::try_from(pid)
+            .ok()
+            .and_then(rustix::process::Pid::from_raw);
+        rustix::process::kill_process(pid.expect("a process"), signal).expect("a signal");
+    };
+    signal(Signal::STOP);
+    let stops = |seen: &Snapshot| seen.pes[2].doing.contains("stopped by SIGSTOP");
+    let start = Instant::now();
+    while !stops(&job.snapshot(0.0).expect("a snapshot")) {
+        assert!(start.elapsed() < HANG, "process {pid} does not stop");
+        std::thread::yield_now();
+    }
+    let stopped = job.snapshot(0.3).expect("a snapshot");
+    signal(Signal::CONT);
+    assert!(stopped.took >= 0.3, "{}", stopped.took);
+    let silent = &stopped.pes[2];
+    assert!(
+        silent.silence.contains("not answered within 0.3 s"),
+        "{}",
+        silent.silence
+    );
+    let details = silent.details.as_ref().expect("what it told before");
+    assert!(!details.fresh && details.age > 0.2, "{details:?}");
+    assert!(
+        silent.doing.contains("stopped by SIGSTOP"),
+        "{}",
+        silent.doing
+    );
+    let again = job.snapshot(PATIENCE).expect("a snapshot");
+    assert!(
+        again.pes[2]
+            .details
+            .as_ref()
+            .is_some_and(|details| details.fresh)
+    );
+}
+
+/// A PE dies, and with it the job: whoever has attached to it sees both.
+#[track_caller]
+fn the_end_is_told(mut inspected: Inspected, victim: u32) {
+    let pid = inspected.pid();
+    let job = attach(pid).expect("a job");
+    job.snapshot(PATIENCE).expect("a snapshot");
+    let pid_of = i32::try_from(victim)
+        .ok()
+        .and_then(rustix::process::Pid::from_raw);
+    rustix::process::kill_process(pid_of.expect("a process"), Signal::KILL).expect("a signal");
+    let dead = inspected.running.until("a PE that is dead", |_| {
+        let seen = job.snapshot(0.1).expect("a snapshot");
+        (seen.pes[2].state == State::Dead).then_some(seen)
+    });
+    assert!(
+        dead.pes[2].silence.contains("it is dead"),
+        "{}",
+        dead.pes[2].silence
+    );
+    inspected.running.wait(HANG);
+    let over = job.snapshot(0.0).expect("a snapshot");
+    assert_eq!(over.stage, Stage::Over, "{over:?}");
+    let last = over.pes[0].details.as_ref().expect("what it told before");
+    assert_eq!(last.heap.allocations, 2);
+    // What is left of the job is with who has attached; nobody finds it any more.
+    let error = attach(pid).expect_err("a process that is gone");
+    assert!(matches!(error, InspectError::NoProcess(_)), "{error}");
+}
+
+/// A process with memory that looks like that of a job of another version.
+#[track_caller]
+fn job_of_version(version: u32) -> Running {
+    let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+    let memory = rustix::fs::memfd_create("nvshmemrs-job", flags).expect("a memfd");
+    rustix::fs::ftruncate(&memory, 1 << 20).expect("a length");
+    let file = File::from(memory);
+    file.write_all_at(b"nvshmRS\x01", 0).expect("to write");
+    file.write_all_at(&version.to_le_bytes(), 8)
+        .expect("to write");
+    rustix::fs::fcntl_add_seals(&file, SealFlags::SHRINK | SealFlags::GROW).expect("seals");
+    spawn(Command::new("sleep").arg("60").stdin(file))
+}
+
+#[test]
+fn what_is_no_job_of_ones_own_is_refused() {
+    let none = attach(u32::MAX / 2).expect_err("no process has this number");
+    assert!(matches!(none, InspectError::NoProcess(_)), "{none}");
+    let none = attach(0).expect_err("no process has this number");
+    assert!(matches!(none, InspectError::NoProcess(_)), "{none}");
+
+    let other = job_of_version(99);
+    let error = attach(other.pid()).expect_err("another version");
+    assert!(matches!(error, InspectError::OtherVersion(_)), "{error}");
+    let both = format!(
+        "has layout version 99, but this is nvshmemrs {}, which reads layout version ",
+        nvshmemrs_inspect::library_version()
+    );
+    assert!(error.to_string().contains(&both), "{error}");
+    let mut info = job::clean(bin("nvshmemrs-info"));
+    let output = run(info.args(["--job", &other.pid().to_string()]), HANG);
+    assert!(!output.status.success(), "{}", output.describe());
+    output.assert_stderr(&both);
+    other.signal(Signal::KILL);
+    other.wait(HANG);
+
+    if let Some(nobody) = Nobody::new() {
+        let inspected = Inspected::start();
+        let mut info = Command::new(bin("nvshmemrs-info"));
+        info.args(["--job", &inspected.pid().to_string()]);
+        let output = run(&mut nobody.runs(&info), HANG);
+        assert!(!output.status.success(), "{}", output.describe());
+        output.assert_stderr("belongs to another user: only the user who has started a job");
+        inspected.running.signal(Signal::TERM);
+        inspected.running.wait(HANG);
+    }
+}
+
+#[test]
+fn a_pe_looks_into_its_own_job_and_keeps_its_place() {
+    let mut command = launcher(2, &[]);
+    let python = python();
+    command
+        .arg(python.get_program())
+        .arg(workspace().join("tests/inspect/own.py"))
+        .stdin(Stdio::null());
+    for (name, value) in python.get_envs() {
+        if let Some(value) = value {
+            command.env(name, value);
+        }
+    }
+    let output = run(&mut command, HANG);
+    output.assert_success();
+    for pe in 0..2 {
+        output.assert_stdout(&format!("PE {pe} has looked\n"));
+    }
+}
