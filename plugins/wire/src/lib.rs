@@ -79,6 +79,8 @@ pub struct OpenArgs {
     pub n_ranks: i32,
     /// Filled with 0.
     pub reserved: u32,
+    /// How long the processes may take to come together, in ms. The start of the network below may take longer.
+    pub timeout_ms: u64,
     /// As [`group`] says; NULL for [`group::ALL`]. It is read before [`Open`] returns.
     pub communicator: *const c_void,
 }
@@ -102,8 +104,8 @@ pub type Open = unsafe extern "C" fn(
 pub mod event {
     /// A message has come: `rank`, `bytes`, `len`.
     pub const MESSAGE: u32 = 1;
-    /// What `token` names is over. The wire does not touch that memory any more. `len` is the number of bytes that came or went, and
-    /// less than was asked for if the other side sent less or [`Wire::cancel`](crate::Wire::cancel) came first.
+    /// What `token` names is over. The wire does not touch that memory any more. For a receive `len` is the number of bytes that
+    /// came: less than was asked for if the other side sent less or [`Wire::cancel`](crate::Wire::cancel) came first. For a send it is 0.
     pub const DONE: u32 = 2;
     /// The network below says that `rank` cannot be reached any more. It comes at most once for a rank. Not every network says so:
     /// who must know of deaths in time needs signs of life of its own.
@@ -245,9 +247,9 @@ pub struct Wire {
     /// until the next call on this wire.
     pub last_error: unsafe extern "C" fn(ctx: *mut c_void) -> *const c_char,
 
-    /// Closes the wire; the table and `ctx` are gone afterwards. Local, except that it waits up to `timeout_ms` for messages that are
-    /// still to leave. What has not come back as [`event::DONE`] is given up; its memory must stay until the process ends.
-    /// [`status::TIMEOUT`] says that messages were given up.
+    /// Closes the wire; the table and `ctx` are gone afterwards, whatever it returns. It waits up to `timeout_ms` until all ranks have
+    /// closed theirs, and then nothing of the wire is left. With a limit of 0 it does not wait, and after [`status::TIMEOUT`] messages
+    /// may be lost. What has not come back as [`event::DONE`] then is given up; its memory must stay until the process ends.
     pub close: unsafe extern "C" fn(ctx: *mut c_void, timeout_ms: u64) -> i32,
 }
 
