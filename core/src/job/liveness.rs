@@ -36,6 +36,11 @@ pub(crate) fn mark_gone(control: &Control, pe: Pe, state: State) {
     let header = control.header();
     let finalizing = block.state.load(Acquire) == State::Finalizing as u32;
     if was_active || (finalizing && header.gone.load(Acquire) == 0) {
+        if let Some(far) = control.far() {
+            // First, because who hears of it here may end its process at once.
+            tell::first_gone(header, pe);
+            far.gone(control, pe, state);
+        }
         tell::gone(header, pe);
         bell::ring_everyone(control);
     }
@@ -91,7 +96,9 @@ impl Watchdog {
 }
 
 fn watch(control: &Control, me: Pe, mut stops: Stops, mut chore: Option<Chore>, stop: &AtomicBool) {
-    let n_pes = control.n_pes();
+    // Those of other hosts are watched by the PEs there.
+    let near = control.near();
+    let place = near.iter().take_while(|&&pe| pe != me).count();
     let mut round = 0;
     loop {
         std::thread::park_timeout(EVERY);
@@ -105,11 +112,11 @@ fn watch(control: &Control, me: Pe, mut stops: Stops, mut chore: Option<Chore>, 
         stops.tick(control, me);
         // A failure shows as a death, which is what it then is: the descriptor is gone.
         let _ = locks::hold(control.segment().fd(), me);
-        let others = (1..n_pes)
-            .map(|step| (me + step) % n_pes)
+        let others = (1..near.len())
+            .map(|step| near[(place + step) % near.len()])
             .filter(|&pe| is_watched(control, pe));
         let count = if round % ALL_EVERY == 0 {
-            n_pes as usize
+            near.len()
         } else {
             1
         };

@@ -14,10 +14,8 @@ use crate::operation::Operation;
 use crate::runtime::{Inner, Limits, Resolved, Streams};
 use crate::sites::Sites;
 use crate::sites::inside::write;
-use crate::team::Teams;
+use crate::team::{Grouped, Teams};
 use crate::track::Ledger;
-#[cfg(test)]
-use crate::transport::channel::ChannelTransport;
 use crate::transport::check::{Checked, Checker};
 use crate::transport::{Joined, Lane, Owner, Route};
 use crate::words::counted;
@@ -80,8 +78,6 @@ impl Runtime {
         let Joined {
             layout, transport, ..
         } = joined;
-        #[cfg(test)]
-        let transport = ChannelTransport::over(transport, attr.links.as_ref(), &control, me)?;
         let transport = match (seed, &sites) {
             (Some(_), Some(sites)) => {
                 let (sites, below) = (Arc::clone(sites), transport.boxed());
@@ -98,6 +94,7 @@ impl Runtime {
             transport,
             heap: Heap::new(&layout),
             teams: Teams::new(&control),
+            grouped: Grouped::default(),
             streams: Streams::default(),
             spins: AtomicU32::new(0),
             limits: Limits::new(attr, until),

@@ -3,11 +3,7 @@
 use crate::clock::now_ns;
 use crate::job::published::Limit;
 use crate::transport::CheckSettings;
-#[cfg(test)]
-use crate::transport::channel::Links;
 use crate::{Error, MemoryKind, Result, config};
-#[cfg(test)]
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// What a job may be told at init. All PEs must agree on `heap_bytes`, `memory` and `check`.
@@ -41,9 +37,6 @@ pub(crate) struct Resolved {
     pub(crate) stop_timeout: Option<Duration>,
     pub(crate) track: bool,
     pub(crate) check: CheckSettings,
-    /// How the PEs reach each other, if by messages only.
-    #[cfg(test)]
-    pub(crate) links: Option<Arc<Links>>,
 }
 
 impl InitAttr {
@@ -92,8 +85,6 @@ impl InitAttr {
             stop_timeout: config::stop_timeout()?,
             track: config::track()?,
             check,
-            #[cfg(test)]
-            links: None,
         })
     }
 }

@@ -5,6 +5,10 @@
 //! have the same one, and no PE outside a team is asked. The number is used again after the team is destroyed; its epochs go on
 //! counting, so what an earlier team left in a slot is always older.
 
+mod groups;
+
+pub(crate) use groups::{Grouped, Groups};
+
 use crate::job::block::{Control, MAX_TEAMS, Row, TEAM_WORDS};
 use crate::job::team::NAMES;
 use crate::job::tell;
@@ -173,6 +177,11 @@ impl TeamState {
     #[inline(always)]
     pub(crate) fn is(&self, team: Team) -> bool {
         self.handle.load(Acquire) == team.0
+    }
+
+    /// The handle's number.
+    pub(crate) fn handle(&self) -> u64 {
+        self.handle.load(Relaxed)
     }
 
     /// Makes a team's handle stale; whether it was still the number's.
