@@ -7,7 +7,7 @@ mod examples;
 use crate::sanitize::{self, Sanitizer};
 use crate::setup::{Purpose, julia, python, system};
 use crate::tree::Tree;
-use crate::{build_only, fuzz, images, run, soak, wheel};
+use crate::{build_only, fuzz, images, plugins, run, soak, wheel};
 use again::Kind;
 use anyhow::{Context, Result, ensure};
 use count::Count;
@@ -55,6 +55,10 @@ pub(crate) fn test(tree: &Tree, quick: bool) -> Result<ExitCode> {
     steps.step("GPU kernels", || images::images(tree));
     steps.step("Python wheel", || python::wheel(tree));
     if !quick {
+        steps.step("MPI plugin", || {
+            plugins::build(tree)?;
+            plugins::test(tree)
+        });
         steps.step("Julia package", || julia::package(tree));
     }
     steps.counted("cargo test", || cargo_test(tree, quick));
@@ -79,6 +83,9 @@ pub(crate) fn test(tree: &Tree, quick: bool) -> Result<ExitCode> {
             examples::rust(tree, fingerprint.as_deref())
         });
         steps.step("example: C", || examples::c(tree, fingerprint.as_deref()));
+        steps.step("example: C on two hosts", || {
+            examples::two_hosts(tree, fingerprint.as_deref())
+        });
         steps.step("example: C++", || {
             examples::cxx(tree, fingerprint.as_deref())
         });
