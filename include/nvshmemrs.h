@@ -8,7 +8,7 @@
 
 /* What `nvshmemrs_abi_version` and `nvshmemrs_api_hash` answered when this header was made. */
 #define NVSHMEMRS_ABI_VERSION UINT32_C(2)
-#define NVSHMEMRS_API_HASH UINT64_C(0xfedb081213b64d17)
+#define NVSHMEMRS_API_HASH UINT64_C(0x6bbe211bb2975fad)
 
 /// What a call came to. Functions return these numbers as `int32_t`.
 enum nvshmemrs_status
@@ -2082,8 +2082,8 @@ int32_t nvshmemrs_g64(nvshmemrs_runtime_t runtime, const void *source, int32_t p
 /// @see OpenSHMEM does not have it.
 int32_t nvshmemrs_init_attr_default(nvshmemrs_init_attr_t *attr);
 
-/// Joins the job that the environment describes: `nvshmemrs-run`, `torchrun`, `mpirun`, `srun` on one host;
-/// without any of them the caller is the only PE.
+/// Joins the job that the environment describes: `nvshmemrs-run`, `torchrun`, `mpirun`, `srun`; without any
+/// of them the caller is the only PE. `mpirun` and `srun` may start PEs on several hosts.
 ///
 /// Collective over all PEs of the job. `attr` may be NULL. Returns when every PE has joined and can be
 /// reached.
@@ -2115,6 +2115,33 @@ int32_t nvshmemrs_init_unique_id(const nvshmemrs_unique_id_t *id,
                                  int32_t n_pes,
                                  const nvshmemrs_init_attr_t *attr,
                                  nvshmemrs_runtime_t *runtime);
+
+/// Joins the job of the processes of a communicator of MPI: their ranks in it are the PEs. `mpi_comm` is
+/// the address of an `MPI_Comm`. The program has initialised MPI with MPI_THREAD_MULTIPLE, because a thread
+/// of nvshmemrs's calls it, too, and calls MPI_Finalize after `nvshmemrs_finalize`. If all PEs are on one
+/// host, MPI is used during this call only.
+///
+/// Collective over all processes of the communicator. `attr` may be NULL. Returns when every PE has joined
+/// and can be reached.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: NULL_POINTER, BOOTSTRAP with what was tried: no plugin,
+/// another MPI than the plugin's, too little support for threads, hosts that disagree; TIMEOUT,
+/// NOT_SUPPORTED.
+/// @see NVSHMEM `nvshmemx_init_attr` with `NVSHMEMX_INIT_WITH_MPI_COMM`.
+int32_t nvshmemrs_init_mpi_comm(const void *mpi_comm,
+                                const nvshmemrs_init_attr_t *attr,
+                                nvshmemrs_runtime_t *runtime);
+
+/// As `nvshmemrs_init_mpi_comm`, with a communicator's number in Fortran.
+///
+/// Collective over all processes of the communicator. `attr` may be NULL. Returns when every PE has joined
+/// and can be reached.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: those of `nvshmemrs_init_mpi_comm`.
+/// @see NVSHMEM `nvshmemx_init_attr` with `NVSHMEMX_INIT_WITH_MPI_COMM`.
+int32_t nvshmemrs_init_mpi_fortran(int32_t mpi_comm,
+                                   const nvshmemrs_init_attr_t *attr,
+                                   nvshmemrs_runtime_t *runtime);
 
 /// Makes a job of `n_pes` PEs that are threads of this process. Each thread then joins it.
 ///

@@ -822,6 +822,8 @@ template <class G> class Call {
 
     NVSHMEMRS_I_DEVICE Call(Given given, u32 operation, u64 handle, u32 slot) : s(given.get()), row_(row_of(s, handle)), slot_(slot) {
         const Job *job = (const Job *)s.job;
+        // One of the threads may just have met others in this slot by itself.
+        G::sync();
         // All these loads are under way at once.
         n = row_->n, me = row_->me, first_ = row_->first, step_ = row_->step;
         const u64 *counter = (const u64 *)row_->epochs + slot;

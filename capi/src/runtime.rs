@@ -25,8 +25,8 @@ pub extern "C" fn nvshmemrs_init_attr_default(attr: *mut nvshmemrs_init_attr_t) 
     guard::status(|| handle::write("attr", attr, handle::default_attr()))
 }
 
-/// Joins the job that the environment describes: `nvshmemrs-run`, `torchrun`, `mpirun`, `srun` on one
-/// host; without any of them the caller is the only PE.
+/// Joins the job that the environment describes: `nvshmemrs-run`, `torchrun`, `mpirun`, `srun`; without
+/// any of them the caller is the only PE. `mpirun` and `srun` may start PEs on several hosts.
 ///
 /// Collective over all PEs of the job. `attr` may be NULL. Returns when every PE has joined and can be
 /// reached. OpenSHMEM 1.5 section 9.1.1 (`shmem_init`).
@@ -75,6 +75,50 @@ pub extern "C" fn nvshmemrs_init_unique_id(
         let id = handle::unique_id(id)?;
         handle::forget_left();
         let joined = Runtime::init_unique_id(&id, pe, n_pes, &handle::attr(attr)?)?;
+        hand_out(joined, runtime)
+    })
+}
+
+/// Joins the job of the processes of a communicator of MPI: their ranks in it are the PEs. `mpi_comm` is
+/// the address of an `MPI_Comm`. The program has initialised MPI with MPI_THREAD_MULTIPLE, because a
+/// thread of nvshmemrs's calls it, too, and calls MPI_Finalize after `nvshmemrs_finalize`. If all PEs are
+/// on one host, MPI is used during this call only.
+///
+/// Collective over all processes of the communicator. `attr` may be NULL. Returns when every PE has
+/// joined and can be reached. NVSHMEM `nvshmemx_init_attr` with `NVSHMEMX_INIT_WITH_MPI_COMM`.
+/// Errors: NULL_POINTER, BOOTSTRAP with what was tried: no plugin, another MPI than the plugin's, too
+/// little support for threads, hosts that disagree; TIMEOUT, NOT_SUPPORTED.
+#[unsafe(no_mangle)]
+pub extern "C" fn nvshmemrs_init_mpi_comm(
+    mpi_comm: *const c_void,
+    attr: *const nvshmemrs_init_attr_t,
+    runtime: *mut nvshmemrs_runtime_t,
+) -> i32 {
+    guard::status(|| {
+        handle::check_out("runtime", runtime)?;
+        let communicator = handle::communicator(mpi_comm)?;
+        handle::forget_left();
+        let joined = Runtime::init_mpi(communicator, &handle::attr(attr)?)?;
+        hand_out(joined, runtime)
+    })
+}
+
+/// As `nvshmemrs_init_mpi_comm`, with a communicator's number in Fortran.
+///
+/// Collective over all processes of the communicator. `attr` may be NULL. Returns when every PE has
+/// joined and can be reached. NVSHMEM `nvshmemx_init_attr` with `NVSHMEMX_INIT_WITH_MPI_COMM`.
+/// Errors: those of `nvshmemrs_init_mpi_comm`.
+#[unsafe(no_mangle)]
+pub extern "C" fn nvshmemrs_init_mpi_fortran(
+    mpi_comm: i32,
+    attr: *const nvshmemrs_init_attr_t,
+    runtime: *mut nvshmemrs_runtime_t,
+) -> i32 {
+    guard::status(|| {
+        handle::check_out("runtime", runtime)?;
+        let communicator = handle::communicator_of_fortran(mpi_comm);
+        handle::forget_left();
+        let joined = Runtime::init_mpi(communicator, &handle::attr(attr)?)?;
         hand_out(joined, runtime)
     })
 }

@@ -116,6 +116,7 @@ pub use symmetric::{SymElement, SymSlice, Symmetric};
 pub use team::{Team, TeamConfig};
 pub use track::{Resource, Unfreed};
 pub use transport::gpus;
+pub use transport::remote::Communicator;
 pub use transport::{CudaStreamRef, DeviceState};
 #[doc(hidden)]
 pub use transport::{KernelImage, make_kernel_images};

@@ -347,7 +347,9 @@ mod tests {
         let mut typed = stems.filter_map(|stem| named(&format!("{stem}{nbi}")));
         let other = match function {
             // Other ways into a job.
-            "init_unique_id" | "local_job_join" => Some(Operation::Init),
+            "init_mpi_comm" | "init_mpi_fortran" | "init_unique_id" | "local_job_join" => {
+                Some(Operation::Init)
+            }
             _ => None,
         };
         named(function).or(other).or_else(|| typed.next())

@@ -30,6 +30,8 @@ use std::time::{Duration, Instant};
 /// Pauses before the first yield, where every PE has a core of its own: some microseconds. More would cost a whole time slice's
 /// worth of barriers when something else keeps a core busy and two PEs come to share the other one.
 const SPINS: u32 = 200;
+/// After how many pauses a transport may make progress.
+const PROGRESS_EVERY: u32 = 8;
 /// How long a wait yields before it sleeps.
 const YIELD_FOR: Duration = Duration::from_millis(1);
 /// The shortest sleep at a time.
@@ -44,17 +46,14 @@ const HOOK_EVERY: Duration = Duration::from_millis(50);
 /// How many pauses a wait makes before it yields: none when PEs share cores.
 pub(crate) fn spins(control: &Control) -> u32 {
     let mut cpus = [0u64; crate::job::block::CPU_WORDS];
-    for pe in 0..control.n_pes() {
+    let near = control.near();
+    for &pe in &near {
         for (all, one) in cpus.iter_mut().zip(&control.pe(pe).cpus) {
             *all |= one.load(Relaxed);
         }
     }
     let cores: u32 = cpus.iter().map(|word| word.count_ones()).sum();
-    if control.n_pes() as u32 <= cores {
-        SPINS
-    } else {
-        0
-    }
+    if near.len() as u32 <= cores { SPINS } else { 0 }
 }
 
 thread_local! {
@@ -109,7 +108,9 @@ impl Inner {
             let block = self.control.pe(pe);
             let state = State::from_number(block.state.load(Acquire));
             let slot = self.control.slot(team.row, pe, epoch);
-            let arrived = slot.epoch.load(Acquire) >= epoch;
+            // From another host its arrival may come after the word that it finalizes.
+            let last = self.control.block(team.row, pe).last.load(Acquire);
+            let arrived = slot.epoch.load(Acquire).max(last) >= epoch;
             if !arrived && matches!(state, State::Finalizing | State::Finalized) {
                 return Err(Error::PeDied {
                     pe,
@@ -134,10 +135,13 @@ impl Inner {
         if let Ok(value) = ready() {
             return Ok(value);
         }
-        for _ in 0..self.spins_for(&wait) {
+        for spin in 0..self.spins_for(&wait) {
             std::hint::spin_loop();
             if let Ok(value) = ready() {
                 return Ok(value);
+            }
+            if spin % PROGRESS_EVERY == 0 {
+                self.transport.progress();
             }
         }
         let mut found = None;
@@ -322,6 +326,7 @@ impl Inner {
             | Target::Stream { .. }
             | Target::Device
             | Target::Share { .. }
+            | Target::Far { .. }
             | Target::Job => &header.team_sleepers,
         };
         let rings = bell.rings.load(Acquire);

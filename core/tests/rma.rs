@@ -4,7 +4,7 @@
 use nvshmemrs::{AtomicInteger, Cmp, Element, Error, Runtime, SignalOp, local};
 use std::fmt::Debug;
 
-/// Whether PEs can load and store each other's memory. In the core's unit tests this file's jobs exchange messages instead.
+/// Whether PEs can load and store each other's memory. In the core's unit tests this file's jobs of two PEs are on two hosts.
 fn shared() -> bool {
     env!("CARGO_CRATE_NAME") != "nvshmemrs"
 }

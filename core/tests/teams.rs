@@ -89,6 +89,9 @@ struct State {
 
 fn setup(rt: &Runtime) -> Result<State> {
     let predefined = [Team::WORLD, Team::NODE, Team::SHARED, Team::GPU_LEADERS];
+    // In the core's unit tests this file's jobs are on several hosts, and a team that not all are in is not the same everywhere.
+    let of_all = |team: &Team| rt.team_n_pes(*team).expect("a team of this PE") == rt.n_pes();
+    let predefined = predefined.into_iter().filter(of_all);
     Ok(State {
         word: rt.array(2)?,
         id: rt.array(1)?,
@@ -98,7 +101,7 @@ fn setup(rt: &Runtime) -> Result<State> {
                 handle: Some(team),
                 contexts: 0,
             })
-            .to_vec(),
+            .collect(),
     })
 }
 

@@ -62,6 +62,11 @@ pub(crate) struct Args {
     #[arg(value_parser = clap::value_parser!(u32).range(2..=i64::from(MAX_PES)))]
     pub(crate) max_pes: u32,
 
+    /// Measure PEs of other hosts, which this machine plays, beside MPI's own figures, instead of the operations; needs mpicc, mpirun
+    /// and the plugin for MPI (`cargo xtask plugins`)
+    #[arg(long, conflicts_with_all = ["peer", "ops", "sizes", "n_pes", "growth", "targets", "startup", "dtype", "op", "json", "picture"])]
+    pub(crate) hosts: bool,
+
     /// Also measure init, barrier and finalize of a job, and memory per PE
     #[arg(long)]
     pub(crate) startup: bool,
@@ -106,6 +111,7 @@ Examples:
   nvshmemrs-perf --peer oshmem -n 2,4,8 --markdown cpu.md --picture cpu.svg
   nvshmemrs-perf --peer oshmem --targets              which targets are met
   nvshmemrs-perf --growth --max-pes 16                barrier over the number of PEs
+  nvshmemrs-perf --hosts                              PEs of other hosts, beside MPI
   nvshmemrs-perf --ops reduce --dtype int32 --op max --sizes 4..64K -n 4
 
 It needs a C compiler; --peer oshmem needs oshcc and oshrun, --peer mpi mpicc and mpirun (Debian: libopenmpi-dev and

@@ -5,7 +5,7 @@
 //!
 //! * knows the operations ([`catalogue`]) and what is asked for ([`args`]),
 //! * compiles the worker for each [`side`] and reads what it prints ([`worker`], [`process`](mod@process)),
-//! * lets the sides take turns ([`measure`](mod@measure), [`growth`], [`startup`], [`python`]) and takes medians ([`stats`]),
+//! * lets the sides take turns ([`measure`](mod@measure), [`growth`], [`hosts`], [`startup`], [`python`]) and takes medians ([`stats`]),
 //! * judges ([`targets`]) and shows ([`report`], [`tables`], [`picture`], [`machine`]).
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
@@ -13,6 +13,7 @@
 mod args;
 mod catalogue;
 mod growth;
+mod hosts;
 mod machine;
 mod measure;
 mod picture;
@@ -62,6 +63,14 @@ fn run(args: &Args) -> Result<()> {
         return print(&catalogue::list());
     }
     args.check()?;
+    if args.hosts {
+        process::end_children_on_signals()?;
+        let page = hosts::page(args, &command())?;
+        if let Some(file) = &args.markdown {
+            write(file, &page)?;
+        }
+        return print(&page);
+    }
     let chunks = match (args.targets, args.growth) {
         (true, _) => measure::plan_targets()?,
         (_, true) => growth::plan(args)?,

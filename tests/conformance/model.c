@@ -124,7 +124,11 @@ static void teams(void) {
     barrier();
     void *peer = NULL;
     MUST(nvshmemrs_team_ptr(rt, turned, words, me, &peer));
-    SAME(((uint64_t *)peer)[1], 100 + left);
+    MUST(nvshmemrs_team_translate_pe(rt, WORLD, left, NVSHMEMRS_TEAM_SHARED, &found));
+    if (found >= 0)
+        SAME(((uint64_t *)peer)[1], 100 + left);
+    else
+        SAME(peer == NULL, 1); // a PE of another host has no address here
     release(words);
 
     MUST(nvshmemrs_team_destroy(rt, turned));

@@ -371,6 +371,25 @@ static int32_t special_init(void)
     return percent(50) ? nvshmemrs_init(&attr, pick_output(0)) : nvshmemrs_init(&attr, NULL);
 }
 
+/* No communicator at all, or attributes that are refused before it is looked at. */
+static int32_t special_init_mpi_comm(void)
+{
+    nvshmemrs_init_attr_t attr;
+    CHECK(nvshmemrs_init_attr_default(&attr));
+    if (percent(50))
+        return nvshmemrs_init_mpi_comm(NULL, percent(50) ? &attr : NULL, pick_output(0));
+    attr.version = (uint32_t)next() | 1u << 31;
+    return nvshmemrs_init_mpi_comm(&attr, &attr, pick_output(0));
+}
+
+static int32_t special_init_mpi_fortran(void)
+{
+    nvshmemrs_init_attr_t attr;
+    CHECK(nvshmemrs_init_attr_default(&attr));
+    attr.version = (uint32_t)next() | 1u << 31;
+    return nvshmemrs_init_mpi_fortran(pick_number(1, 9), &attr, percent(50) ? NULL : pick_output(0));
+}
+
 static int32_t special_init_unique_id(void)
 {
     nvshmemrs_unique_id_t id;

@@ -97,6 +97,22 @@ pub fn compile_as(source: &Path, name: &str, options: &[&str]) -> PathBuf {
     finish(compiler, name)
 }
 
+/// Compiles a C program that calls MPI itself.
+#[track_caller]
+pub fn compile_mpi(source: &Path) -> PathBuf {
+    let mut compiler = Command::new("mpicc");
+    compiler.args([
+        "-std=c11",
+        "-D_GNU_SOURCE",
+        "-Wall",
+        "-Wextra",
+        "-Werror",
+        "-I",
+    ]);
+    compiler.arg(workspace().join("include")).arg(source);
+    finish(compiler, &default_name(source))
+}
+
 /// The compiler for a source, with the options that hold for all programs of its language.
 #[track_caller]
 fn compiler(source: &Path) -> Command {

@@ -6,6 +6,7 @@ pub mod compile;
 pub mod fakes;
 pub mod findings;
 pub mod held;
+pub mod hosts;
 pub mod job;
 mod left_out;
 pub mod leftovers;
@@ -14,7 +15,7 @@ pub mod process;
 pub mod promise;
 pub mod rendezvous;
 
-pub use compile::{compile_c, compile_c_text, compile_cxx, compile_fortran};
+pub use compile::{compile_c, compile_c_text, compile_cxx, compile_fortran, compile_mpi};
 pub use held::Held;
 pub use left_out::left_out;
 pub use leftovers::Leftovers;

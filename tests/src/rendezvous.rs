@@ -187,7 +187,7 @@ pub const REFUSAL: u8 = 7;
 
 /// What a process that found the socket but not the secret would say: it is PE 2 of 3.
 pub fn false_hello() -> Vec<u8> {
-    let mut contents = [0u8; 80];
+    let mut contents = [0u8; 96];
     contents[0] = 2;
     contents[4] = 3;
     contents[8..16].fill(0xff);

@@ -469,7 +469,7 @@ fn a_pe_of_another_pid_namespace_has_the_number_that_is_right_here() {
 }
 
 #[test]
-fn several_hosts_are_not_supported() {
+fn several_hosts_take_mpi() {
     let launchers: [(&str, &[(&str, &str)]); 4] = [
         (
             "torchrun",
@@ -510,12 +510,22 @@ fn several_hosts_are_not_supported() {
     for (name, variables) in launchers {
         let mut command = job::clean(joiner());
         command.arg("env").envs(variables.iter().copied());
+        command.env("NVSHMEMRS_MPI_PLUGIN", "/nowhere");
         let output = run(&mut command, HANG);
-        assert_refused(
-            &output,
-            NOT_SUPPORTED,
-            &[name, "4 PEs on several hosts", "one host"],
-        );
+        let (status, words) = match name {
+            "torchrun" => (
+                NOT_SUPPORTED,
+                ["torchrun started 4 PEs on several hosts", "only MPI"],
+            ),
+            _ => (
+                BOOTSTRAP,
+                [
+                    "the PEs of this job are on several hosts",
+                    "not at /nowhere",
+                ],
+            ),
+        };
+        assert_refused(&output, status, &words);
     }
 }
 

@@ -43,6 +43,8 @@ const SPECIAL: &[&str] = &[
     "leave",
     "init",
     "init_unique_id",
+    "init_mpi_comm",
+    "init_mpi_fortran",
     "interrupt",
     "interrupt_hook",
     "init_interrupt_hook",
@@ -69,6 +71,8 @@ const PLAIN: &[&str] = &[
 /// Calls that cannot succeed as they are made; streams of a GPU are not had on host memory.
 const NEVER: &[&str] = &[
     "init",
+    "init_mpi_comm",
+    "init_mpi_fortran",
     "unfreed",
     "stream_from_cuda",
     "stream_cuda",

@@ -12,6 +12,7 @@ mod demo;
 mod fuzz;
 mod images;
 mod instrument;
+mod plugins;
 mod run;
 mod sanitize;
 mod setup;
@@ -54,6 +55,8 @@ enum Command {
     Languages,
     /// Compile the GPU kernels for every architecture that is shipped; needs no GPU
     Images,
+    /// Build the plugin with which PEs of several hosts reach each other over MPI
+    Plugins,
     /// Make Python's wheel for people without Rust, in `target/wheels`
     Wheel,
     /// Make `dist/`, which runs on GPU nodes without Rust
@@ -121,6 +124,7 @@ fn dispatch(command: Command) -> Result<ExitCode> {
         Command::Generate { check } => run::run(&mut generate(&tree, check))?,
         Command::Languages => languages(&tree)?,
         Command::Images => images::images(&tree)?,
+        Command::Plugins => plugins::plugins(&tree)?,
         Command::Wheel => wheel::wheel(&tree)?,
         Command::Bundle => bundle::bundle(&tree)?,
         Command::Demo { out } => demo::demo(&tree, &out)?,

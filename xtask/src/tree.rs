@@ -49,6 +49,11 @@ impl Tree {
         self.target.join(target).join("release")
     }
 
+    /// Where the plugins are built, each a workspace of its own.
+    pub(crate) fn plugins(&self) -> PathBuf {
+        self.target.join("plugins")
+    }
+
     /// Where wheels for others are.
     pub(crate) fn wheels(&self) -> PathBuf {
         self.target.join("wheels")

@@ -14,7 +14,7 @@ module nvshmemrs_ffi
   integer(c_int32_t), parameter :: NVSHMEMRS_ABI_VERSION_EXPECTED = 2_c_int32_t
 
   !> The API hash that this file was generated with.
-  integer(c_int64_t), parameter :: NVSHMEMRS_API_HASH_EXPECTED = int(z'fedb081213b64d17', c_int64_t)
+  integer(c_int64_t), parameter :: NVSHMEMRS_API_HASH_EXPECTED = int(z'6bbe211bb2975fad', c_int64_t)
 
   !> A PE's membership in a job. 0 is the null handle.
   integer, parameter :: nvshmemrs_runtime_t = c_int64_t
@@ -2582,8 +2582,8 @@ module nvshmemrs_ffi
       integer(c_int32_t) :: answer
     end function nvshmemrs_init_attr_default
 
-    !> Joins the job that the environment describes: `nvshmemrs-run`, `torchrun`, `mpirun`, `srun` on one host;
-    !> without any of them the caller is the only PE.
+    !> Joins the job that the environment describes: `nvshmemrs-run`, `torchrun`, `mpirun`, `srun`; without any of
+    !> them the caller is the only PE. `mpirun` and `srun` may start PEs on several hosts.
     !>
     !> Collective over all PEs of the job. `attr` may be NULL. Returns when every PE has joined and can be reached.
     !>
@@ -2626,6 +2626,41 @@ module nvshmemrs_ffi
       !> TIMEOUT.
       integer(c_int32_t) :: answer
     end function nvshmemrs_init_unique_id
+
+    !> Joins the job of the processes of a communicator of MPI: their ranks in it are the PEs. `mpi_comm` is the
+    !> address of an `MPI_Comm`. The program has initialised MPI with MPI_THREAD_MULTIPLE, because a thread of
+    !> nvshmemrs's calls it, too, and calls MPI_Finalize after `nvshmemrs_finalize`. If all PEs are on one host, MPI
+    !> is used during this call only.
+    !>
+    !> Collective over all processes of the communicator. `attr` may be NULL. Returns when every PE has joined and
+    !> can be reached.
+    !>
+    !> @note NVSHMEM `nvshmemx_init_attr` with `NVSHMEMX_INIT_WITH_MPI_COMM`.
+    function nvshmemrs_init_mpi_comm(mpi_comm, attr, runtime) result(answer) bind(C, name="nvshmemrs_init_mpi_comm")
+      import
+      type(c_ptr), value :: mpi_comm
+      type(nvshmemrs_init_attr_t), intent(in), optional :: attr
+      integer(c_int64_t), intent(inout) :: runtime ! unsigned in C
+      !> `NVSHMEMRS_SUCCESS`, or an error: NULL_POINTER, BOOTSTRAP with what was tried: no plugin, another MPI than
+      !> the plugin's, too little support for threads, hosts that disagree; TIMEOUT, NOT_SUPPORTED.
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_init_mpi_comm
+
+    !> As `nvshmemrs_init_mpi_comm`, with a communicator's number in Fortran.
+    !>
+    !> Collective over all processes of the communicator. `attr` may be NULL. Returns when every PE has joined and
+    !> can be reached.
+    !>
+    !> @note NVSHMEM `nvshmemx_init_attr` with `NVSHMEMX_INIT_WITH_MPI_COMM`.
+    function nvshmemrs_init_mpi_fortran(mpi_comm, attr, runtime) result(answer) bind(C, &
+        name="nvshmemrs_init_mpi_fortran")
+      import
+      integer(c_int32_t), value :: mpi_comm
+      type(nvshmemrs_init_attr_t), intent(in), optional :: attr
+      integer(c_int64_t), intent(inout) :: runtime ! unsigned in C
+      !> `NVSHMEMRS_SUCCESS`, or an error: those of `nvshmemrs_init_mpi_comm`.
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_init_mpi_fortran
 
     !> Makes a job of `n_pes` PEs that are threads of this process. Each thread then joins it.
     !>

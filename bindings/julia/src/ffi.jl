@@ -28,7 +28,7 @@ using Libdl
 const ABI_VERSION = UInt32(2)
 
 "The API hash that this file was generated with."
-const API_HASH = 0xfedb081213b64d17
+const API_HASH = 0x6bbe211bb2975fad
 
 "What a call came to. Functions return these numbers as `int32_t`."
 module Status
@@ -3748,8 +3748,9 @@ const pointer_init = Ref{Ptr{Cvoid}}(C_NULL)
 """
     nvshmemrs_init(attr, runtime)
 
-Joins the job that the environment describes: `nvshmemrs-run`, `torchrun`, `mpirun`, `srun`
-on one host; without any of them the caller is the only PE.
+Joins the job that the environment describes: `nvshmemrs-run`, `torchrun`, `mpirun`, `srun`;
+without any of them the caller is the only PE. `mpirun` and `srun` may start PEs on several
+hosts.
 
 Collective over all PEs of the job. `attr` may be NULL. Returns when every PE has joined and
 can be reached.
@@ -3814,6 +3815,61 @@ NVSHMEM `nvshmemx_init_attr` with `NVSHMEMX_INIT_WITH_UNIQUEID`.
 function nvshmemrs_init_unique_id(id, pe, n_pes, attr, runtime)
     ccall(pointer_init_unique_id[], Int32, (Ptr{UniqueId}, Int32, Int32, Ptr{InitAttr},
         Ptr{UInt64}), id, pe, n_pes, attr, runtime)
+end
+
+const pointer_init_mpi_comm = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_init_mpi_comm(const void *mpi_comm, const nvshmemrs_init_attr_t *attr,
+#     nvshmemrs_runtime_t *runtime)
+"""
+    nvshmemrs_init_mpi_comm(mpi_comm, attr, runtime)
+
+Joins the job of the processes of a communicator of MPI: their ranks in it are the PEs.
+`mpi_comm` is the address of an `MPI_Comm`. The program has initialised MPI with
+MPI\\_THREAD\\_MULTIPLE, because a thread of nvshmemrs's calls it, too, and calls MPI\\_Finalize
+after `nvshmemrs_finalize`. If all PEs are on one host, MPI is used during this call only.
+
+Collective over all processes of the communicator. `attr` may be NULL. Returns when every PE
+has joined and can be reached.
+
+# Returns
+
+`Status.SUCCESS`, or an error: NULL\\_POINTER, BOOTSTRAP with what was tried: no plugin,
+another MPI than the plugin's, too little support for threads, hosts that disagree; TIMEOUT,
+NOT\\_SUPPORTED.
+
+# Standard
+
+NVSHMEM `nvshmemx_init_attr` with `NVSHMEMX_INIT_WITH_MPI_COMM`.
+"""
+function nvshmemrs_init_mpi_comm(mpi_comm, attr, runtime)
+    ccall(pointer_init_mpi_comm[], Int32, (Ptr{Cvoid}, Ptr{InitAttr}, Ptr{UInt64}), mpi_comm,
+        attr, runtime)
+end
+
+const pointer_init_mpi_fortran = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_init_mpi_fortran(int32_t mpi_comm, const nvshmemrs_init_attr_t *attr,
+#     nvshmemrs_runtime_t *runtime)
+"""
+    nvshmemrs_init_mpi_fortran(mpi_comm, attr, runtime)
+
+As `nvshmemrs_init_mpi_comm`, with a communicator's number in Fortran.
+
+Collective over all processes of the communicator. `attr` may be NULL. Returns when every PE
+has joined and can be reached.
+
+# Returns
+
+`Status.SUCCESS`, or an error: those of `nvshmemrs_init_mpi_comm`.
+
+# Standard
+
+NVSHMEM `nvshmemx_init_attr` with `NVSHMEMX_INIT_WITH_MPI_COMM`.
+"""
+function nvshmemrs_init_mpi_fortran(mpi_comm, attr, runtime)
+    ccall(pointer_init_mpi_fortran[], Int32, (Int32, Ptr{InitAttr}, Ptr{UInt64}), mpi_comm,
+        attr, runtime)
 end
 
 const pointer_local_job_new = Ref{Ptr{Cvoid}}(C_NULL)
@@ -5209,6 +5265,8 @@ const POINTERS = Pair{Symbol, Base.RefValue{Ptr{Cvoid}}}[
     :nvshmemrs_init => pointer_init,
     :nvshmemrs_unique_id_new => pointer_unique_id_new,
     :nvshmemrs_init_unique_id => pointer_init_unique_id,
+    :nvshmemrs_init_mpi_comm => pointer_init_mpi_comm,
+    :nvshmemrs_init_mpi_fortran => pointer_init_mpi_fortran,
     :nvshmemrs_local_job_new => pointer_local_job_new,
     :nvshmemrs_local_job_join => pointer_local_job_join,
     :nvshmemrs_local_job_free => pointer_local_job_free,

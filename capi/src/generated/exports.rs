@@ -138,6 +138,8 @@ pub(crate) fn exports() -> Vec<u64> {
         crate::runtime::nvshmemrs_init as *const () as u64,
         crate::runtime::nvshmemrs_unique_id_new as *const () as u64,
         crate::runtime::nvshmemrs_init_unique_id as *const () as u64,
+        crate::runtime::nvshmemrs_init_mpi_comm as *const () as u64,
+        crate::runtime::nvshmemrs_init_mpi_fortran as *const () as u64,
         crate::runtime::nvshmemrs_local_job_new as *const () as u64,
         crate::runtime::nvshmemrs_local_job_join as *const () as u64,
         crate::runtime::nvshmemrs_local_job_free as *const () as u64,

@@ -4,8 +4,8 @@ use super::pointers::null;
 use crate::guard::status::SUCCESS;
 use crate::types::*;
 use nvshmem_core::{
-    Access, Cmp, DeviceState, Error, HeapStats, InitAttr, MemoryKind, Result, Runtime, SignalOp,
-    SiteHook, Team, TeamConfig, UniqueId,
+    Access, Cmp, Communicator, DeviceState, Error, HeapStats, InitAttr, MemoryKind, Result,
+    Runtime, SignalOp, SiteHook, Team, TeamConfig, UniqueId,
 };
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -103,6 +103,21 @@ pub(crate) fn unique_id(id: *const nvshmemrs_unique_id_t) -> Result<UniqueId> {
             .read_unaligned()
     };
     UniqueId::from_bytes(&bytes)
+}
+
+/// A communicator from C.
+pub(crate) fn communicator(mpi_comm: *const c_void) -> Result<Communicator> {
+    if mpi_comm.is_null() {
+        return Err(null("mpi_comm"));
+    }
+    // SAFETY: rule 1: the caller gives the address of an MPI_Comm, as the documentation asks.
+    unsafe { Communicator::from_c(mpi_comm) }
+}
+
+/// A communicator from Fortran.
+pub(crate) fn communicator_of_fortran(mpi_comm: i32) -> Communicator {
+    // SAFETY: rule 1: the caller gives the number of a communicator, as the documentation asks.
+    unsafe { Communicator::from_fortran(mpi_comm) }
 }
 
 /// A unique id for C.

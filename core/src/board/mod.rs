@@ -190,6 +190,9 @@ impl Board {
     }
 
     pub(crate) fn of_job(control: &Control) -> Board {
+        if let Some(far) = control.far() {
+            far.look(control);
+        }
         Board {
             control: control.clone(),
             number: None,
@@ -315,6 +318,11 @@ fn read(slot: &WaitSlot, pe: Pe, id: u64, most: Pe) -> Option<Entry> {
         (kind::STREAM, _, _) => Target::Stream { goal: expected },
         (kind::DEVICE, _, _) => Target::Device,
         (kind::SHARE, _, _) => Target::Share {
+            pe: Pe::try_from(expected)
+                .ok()
+                .filter(|pe| (0..most).contains(pe))?,
+        },
+        (kind::FAR, _, _) => Target::Far {
             pe: Pe::try_from(expected)
                 .ok()
                 .filter(|pe| (0..most).contains(pe))?,

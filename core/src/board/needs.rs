@@ -155,6 +155,10 @@ impl Board {
                 let target = format!("PE {pe} to bring its part of GPU memory");
                 (target, ("there".into(), "not there".into()))
             }
+            Target::Far { pe } => {
+                let target = format!("PE {pe}, on another host, to do what it was sent");
+                (target, ("done".into(), "not done".into()))
+            }
             Target::Job => {
                 let size = self.n_pes() as usize;
                 let operation = entry.wait.operation.name();

@@ -61,7 +61,7 @@ impl Rings {
             Target::Team { index, epoch } => {
                 Needs::Pes(self.missing(board, index, entry.pe, epoch))
             }
-            Target::Word { .. } => Needs::Writer,
+            Target::Word { .. } | Target::Far { .. } => Needs::Writer,
             Target::Stream { .. } | Target::Device => Needs::Stream,
             Target::Share { pe } => Needs::Pes([pe].into()),
             Target::Job => {

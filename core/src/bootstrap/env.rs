@@ -1,5 +1,6 @@
 //! What launchers put in the environment.
 
+use super::hosts::ONLY_MPI;
 use super::unique_id::{Key, UniqueId};
 use crate::job::block::MAX_PES;
 use crate::{Error, Pe, Result, config};
@@ -20,6 +21,19 @@ pub(super) enum Found {
         /// Who said so.
         launcher: &'static str,
     },
+    /// One of the PEs of a job that is on several hosts, or may be.
+    Hosts {
+        /// What tells this job from others, alike on all hosts.
+        identity: String,
+        /// This PE.
+        pe: Pe,
+        /// How many.
+        n_pes: Pe,
+        /// Who said so.
+        launcher: &'static str,
+        /// Where they meet if all are on one host after all.
+        key: Key,
+    },
 }
 
 /// A launcher other than ours: the variables it sets.
@@ -33,8 +47,10 @@ pub struct Launcher {
     pub size: &'static str,
     /// Processes on this host.
     pub local_size: Option<&'static str>,
-    /// Variables that together tell this job from every other job of the user.
+    /// Variables that together tell this job from every other job of the user on a host.
     pub identity: &'static [&'static str],
+    /// Those of them that are alike on all hosts; `None` for a launcher that starts no MPI.
+    pub everywhere: Option<&'static [&'static str]>,
 }
 
 /// The launchers that are known, in the order they are asked.
@@ -50,6 +66,7 @@ pub const LAUNCHERS: &[Launcher] = &[
             "MASTER_PORT",
             "TORCHELASTIC_RESTART_COUNT",
         ],
+        everywhere: None,
     },
     Launcher {
         name: "openmpi",
@@ -61,6 +78,7 @@ pub const LAUNCHERS: &[Launcher] = &[
             "OMPI_MCA_ess_base_jobid",
             "PMIX_SERVER_URI21",
         ],
+        everywhere: Some(&["PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid"]),
     },
     Launcher {
         name: "slurm",
@@ -68,6 +86,7 @@ pub const LAUNCHERS: &[Launcher] = &[
         size: "SLURM_STEP_NUM_TASKS",
         local_size: None,
         identity: &["SLURM_CLUSTER_NAME", "SLURM_JOB_ID", "SLURM_STEP_ID"],
+        everywhere: Some(&["SLURM_CLUSTER_NAME", "SLURM_JOB_ID", "SLURM_STEP_ID"]),
     },
     Launcher {
         name: "pmi",
@@ -75,6 +94,7 @@ pub const LAUNCHERS: &[Launcher] = &[
         size: "PMI_SIZE",
         local_size: Some("MPI_LOCALNRANKS"),
         identity: &["PMI_PORT", "PMI_ID_PREFIX"],
+        everywhere: Some(&[]),
     },
 ];
 
@@ -150,22 +170,31 @@ impl Launcher {
                 _ => None,
             },
         };
-        if local.is_some_and(|local| local != n_pes) {
-            return Err(Error::NotSupported(format!(
-                "{} started {n_pes} PEs on several hosts, but this version of nvshmemrs runs on one host",
-                self.name
-            )));
-        }
-        let mut identity: Vec<String> = self
-            .identity
-            .iter()
-            .filter_map(|name| var(name).ok().map(|value| format!("{name}={value}")))
-            .collect();
+        let spread = local.is_some_and(|local| local != n_pes);
+        let values = |names: &[&str]| -> Vec<String> {
+            let value = |name: &&str| var(name).ok().map(|value| format!("{name}={value}"));
+            names.iter().filter_map(value).collect()
+        };
+        let everywhere = match self.everywhere {
+            None if spread => {
+                return Err(Error::NotSupported(format!(
+                    "{} started {n_pes} PEs on several hosts: {ONLY_MPI}",
+                    self.name
+                )));
+            }
+            None => None,
+            // A host of another name is another host, also where the launcher sees one.
+            Some(names) if spread || config::set("NVSHMEMRS_HOST_ID").is_some() => {
+                Some(values(names))
+            }
+            Some(_) => None,
+        };
+        let mut identity = values(self.identity);
         if let ("pmi", Some(parent)) = (self.name, rustix::process::getppid()) {
             // Hydra names no job, but all its processes on a host have one parent.
             identity.push(format!("parent={}", parent.as_raw_nonzero()));
         }
-        if n_pes > 1 && identity.is_empty() {
+        if n_pes > 1 && identity.is_empty() && everywhere.is_none() {
             return Err(Error::Bootstrap(format!(
                 "{} and {} are set, but none of {} is, so this job cannot be told from others: start it with \
                  nvshmemrs-run, or set NVSHMEMRS_BOOTSTRAP=single to run alone",
@@ -180,11 +209,21 @@ impl Launcher {
             self.name,
             identity.join(" ")
         );
-        Ok(Some(Found::Member {
-            key: Key::new(material.as_bytes()),
-            pe,
-            n_pes,
-            launcher: self.name,
+        let (key, launcher) = (Key::new(material.as_bytes()), self.name);
+        Ok(Some(match everywhere {
+            Some(values) if n_pes > 1 => Found::Hosts {
+                identity: format!("{launcher} size={n_pes} {}", values.join(" ")),
+                pe,
+                n_pes,
+                launcher,
+                key,
+            },
+            _ => Found::Member {
+                key,
+                pe,
+                n_pes,
+                launcher,
+            },
         }))
     }
 }

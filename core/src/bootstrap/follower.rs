@@ -1,4 +1,5 @@
-//! The side of the PEs other than 0: one looks for PE 0, proves that it belongs to the job, maps its memory and waits for the word to go.
+//! The side of the other PEs of a host: one looks for the leader, proves that it belongs to the job, maps its memory and waits for the word
+//! to go.
 
 use super::holder;
 use super::places::check_user;
@@ -16,17 +17,17 @@ use std::io::ErrorKind;
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
-/// How long PE 0 has to answer before that is worth a word. It serves all connections at once.
+/// How long the leader has to answer before that is worth a word. It serves all connections at once.
 const ANSWER: Duration = Duration::from_secs(1);
-/// How long a PE looks for PE 0 before it asks who has the names, and the longest pause between two such looks, which cost a while.
+/// How long a PE looks for the leader before it asks who has the names, and the longest pause between two such looks, which cost a while.
 const FIRST_LOOK: Duration = Duration::from_millis(500);
-/// How much longer for each PE: the more there are, the longer PE 0 takes to take all in, and the more it costs that all ask.
+/// How much longer for each PE: the more there are, the longer the leader takes to take all in, and the more it costs that all ask.
 const LOOK_LATER: Duration = Duration::from_millis(5);
 const LAST_LOOK: Duration = Duration::from_secs(8);
 
 /// Why a follower is no member.
 pub(super) enum Failure {
-    /// The connection ended without a word: PE 0 is gone, or had turned this PE away because it was slow to introduce itself or there
+    /// The connection ended without a word: the leader is gone, or had turned this PE away because it was slow to introduce itself or there
     /// were too many connections. Then it may come again.
     HungUp(std::io::Error),
     /// This PE is gone.
@@ -42,18 +43,18 @@ impl From<Error> for Failure {
 }
 
 impl Rendezvous<'_> {
-    /// What it means that a connection to PE 0 broke.
+    /// What it means that a connection to the leader broke.
     fn broken(&self, error: std::io::Error) -> Failure {
         match error.kind() {
             ErrorKind::UnexpectedEof | ErrorKind::BrokenPipe | ErrorKind::ConnectionReset => {
                 Failure::HungUp(error)
             }
-            // This PE's own trouble says nothing of PE 0.
-            _ => Failure::Other(Error::system("hearing PE 0", error)),
+            // This PE's own trouble says nothing of the leader.
+            _ => Failure::Other(Error::system("hearing the first PE of the host", error)),
         }
     }
 
-    /// What it means that nothing could be sent to PE 0. It may have given up before it heard this, and said so.
+    /// What it means that nothing could be sent to the leader. It may have given up before it heard this, and said so.
     fn unsent(&self, stream: &UnixStream, error: std::io::Error) -> Failure {
         let mut arriving = Arriving::new(MAX_MESSAGE);
         while let Ok(Some(said)) = arriving.take(stream) {
@@ -65,22 +66,22 @@ impl Rendezvous<'_> {
         self.broken(error)
     }
 
-    /// The error that PE 0 has told.
+    /// The error that the leader has told.
     fn refused(&self, said: &Message) -> Error {
-        self.names(0, said.text())
+        self.names(self.leader(), said.text())
     }
 
-    /// A PE other than 0: joins the job that PE 0 brings together. Gives the connection to it, too.
+    /// A PE other than the leader: joins the job that it brings together. Gives the connection to it, too.
     pub(super) fn follow(&self, heap: Option<u64>) -> Result<(Control, Links)> {
         let _room = Room::make(self.pe, 1)?;
         let (stream, control) = self.come(heap)?;
         self.page.say(Step::Mapped, "");
         let (gone, error) = match self.receive(&stream) {
             Ok(word) if word.kind == Kind::Go => return Ok((control, Links::Follower(stream))),
-            // Then nobody got the word to go, and who was gone first is what PE 0 says.
+            // Then nobody got the word to go, and who was gone first is what the leader says.
             Ok(word) => return Err(self.refused(&word)),
             Err(Failure::HungUp(why)) => {
-                let (pe, error) = self.ended(0, Some(why));
+                let (pe, error) = self.ended(self.leader(), Some(why));
                 (Some(pe), error)
             }
             Err(Failure::Gone(pe, error)) => (Some(pe), error),
@@ -91,11 +92,12 @@ impl Rendezvous<'_> {
         Err(error)
     }
 
-    /// Looks for PE 0 until it has taken this PE in.
+    /// Looks for the leader until it has taken this PE in.
     fn come(&self, heap: Option<u64>) -> Result<(UnixStream, Control)> {
+        let leader = self.leader();
         let mut pause = Duration::from_micros(200);
         let mut hung_up = None;
-        let first = FIRST_LOOK + LOOK_LATER * self.n_pes as u32;
+        let first = FIRST_LOOK + LOOK_LATER * self.pes.len() as u32;
         let mut look = (Instant::now() + first, first);
         let (mut warned, mut shown, mut seen) = (false, false, String::new());
         loop {
@@ -111,15 +113,15 @@ impl Rendezvous<'_> {
                     Ok(control) => return Ok((stream, control)),
                     Err(Failure::HungUp(error)) => {
                         let tried =
-                            format!("PE 0 hung up before it had taken this PE in ({error})");
+                            format!("PE {leader} hung up before it had taken this PE in ({error})");
                         hung_up = Some(error);
                         tried
                     }
                     Err(Failure::Gone(_, error) | Failure::Other(error)) => return Err(error),
                 },
-                // Nobody listens any more: PE 0 did not turn this PE away, it is gone.
+                // Nobody listens any more: the leader did not turn this PE away, it is gone.
                 (Err(tried), Some(error)) if !tried.open => {
-                    return Err(self.ended(0, Some(error)).1);
+                    return Err(self.ended(self.leader(), Some(error)).1);
                 }
                 (Err(tried), Some(error)) => {
                     hung_up = Some(error);
@@ -128,7 +130,7 @@ impl Rendezvous<'_> {
                 (Err(tried), None) => {
                     if tried.is_taken() && !warned {
                         warned = true;
-                        self.warn(&format!("has not found PE 0; tried {tried}"));
+                        self.warn(&format!("has not found PE {leader}; tried {tried}"));
                     }
                     seen = match tried.is_taken() {
                         true => format!("tried {tried}"),
@@ -145,12 +147,12 @@ impl Rendezvous<'_> {
             }
             if is_over {
                 return Err(bootstrap(format!(
-                    "after {:.1?} ({}) PE 0 of {} was not there (told by {}); {tried}",
+                    "after {:.1?} ({}) PE {leader} of {} was not there (told by {}); {tried}",
                     self.deadline, self.limit, self.n_pes, self.how
                 )));
             }
             if interrupt::asked() {
-                return Err(self.interrupted(format!("it waits for PE 0; {tried}")));
+                return Err(self.interrupted(format!("it waits for PE {leader}; {tried}")));
             }
             self.check_others()?;
             std::thread::sleep(pause);
@@ -163,22 +165,26 @@ impl Rendezvous<'_> {
     }
 
     fn receive(&self, stream: &UnixStream) -> std::result::Result<Message, Failure> {
-        // PE 0 most likely has the same deadline, and knows who is missing: let it speak first.
+        // the leader most likely has the same deadline, and knows who is missing: let it speak first.
         let until = self.until.max(Instant::now()) + GRACE;
         self.hear(stream, until)
             .map_err(|why| self.explain(why, ""))
     }
 
-    /// What it means that nothing was heard; `who` says more of PE 0.
+    /// What it means that nothing was heard; `who` says more of the leader.
     fn explain(&self, why: Unheard, who: &str) -> Failure {
         match why {
             Unheard::Late => Failure::Other(bootstrap(format!(
-                "after {:.1?} ({}) PE 0 had not said that all {} PEs are there{who}",
-                self.deadline, self.limit, self.n_pes
+                "after {:.1?} ({}) PE {} had not said that all {} PEs are there{who}",
+                self.deadline,
+                self.limit,
+                self.leader(),
+                self.pes.len()
             ))),
             Unheard::Interrupted => Failure::Other(self.interrupted(format!(
-                "it waits for the word of PE 0 that all {} PEs are there{who}",
-                self.n_pes
+                "it waits for the word of PE {} that all {} PEs are there{who}",
+                self.leader(),
+                self.pes.len()
             ))),
             Unheard::Gone(pe, error) => Failure::Gone(pe, error),
             Unheard::Other(error) => Failure::Other(error),
@@ -186,7 +192,7 @@ impl Rendezvous<'_> {
         }
     }
 
-    /// Receives the first word of the process at PE 0's place. One that does not answer soon is named: it may not be PE 0.
+    /// Receives the first word of the process at the leader's place. One that does not answer soon is named: it may not be the leader.
     fn first_word(&self, stream: &UnixStream) -> std::result::Result<Message, Failure> {
         let soon = (Instant::now() + ANSWER).min(self.until);
         match self.hear(stream, soon) {
@@ -195,7 +201,10 @@ impl Rendezvous<'_> {
         }
         let who = holder::of_connection(stream);
         self.page.say(Step::Connected, &who);
-        self.warn(&format!("waits for PE 0, which does not answer: {who}"));
+        self.warn(&format!(
+            "waits for PE {}, which does not answer: {who}",
+            self.leader()
+        ));
         let until = self.until.max(Instant::now()) + GRACE;
         self.hear(stream, until)
             .map_err(|why| self.explain(why, &format!("; {who}")))
@@ -212,18 +221,22 @@ impl Rendezvous<'_> {
             said.leader = check_user(stream).unwrap_or(0);
             said.note.clear();
         });
+        let leader = self.leader();
         let challenge = self.first_word(stream)?;
         if challenge.kind == Kind::Refusal {
             return Err(self.refused(&challenge).into());
         }
         if challenge.kind != Kind::Challenge || challenge.contents.len() != nonce.len() {
-            let why = "the process at PE 0's place does not speak this protocol";
-            return Err(bootstrap(why).into());
+            return Err(bootstrap(format!(
+                "the process at PE {leader}'s place does not speak this protocol"
+            ))
+            .into());
         }
         let hello = Hello {
             pe: self.pe,
             n_pes: self.n_pes,
             heap: heap.unwrap_or(u64::MAX),
+            host: self.host,
             nonce,
         };
         let fields = hello.fields();
@@ -242,24 +255,28 @@ impl Rendezvous<'_> {
         let (Some(length), Some(proof), Some(fd)) =
             (contents.first_chunk::<8>(), contents.get(8..40), welcome.fd)
         else {
-            let why = "PE 0's welcome is incomplete; is this process's limit on open files (`ulimit -n`) reached?";
-            return Err(bootstrap(why).into());
+            return Err(bootstrap(format!(
+                "PE {leader}'s welcome is incomplete; is this process's limit on open files (`ulimit -n`) reached?"
+            ))
+            .into());
         };
         if !self.key.verify(&[b"welcome", &hello.nonce, length], proof) {
-            let why = "the process at PE 0's place does not know the job's secret";
-            return Err(bootstrap(why).into());
+            return Err(bootstrap(format!(
+                "the process at PE {leader}'s place does not know the job's secret"
+            ))
+            .into());
         }
         let taken = Segment::open(fd, u64::from_le_bytes(*length)).and_then(|segment| {
             let control = Control::attach(segment)?;
             if control.n_pes() != self.n_pes {
                 let (theirs, ours) = (control.n_pes(), self.n_pes);
                 return Err(bootstrap(format!(
-                    "PE 0's job has {theirs} PEs, not {ours}"
+                    "PE {leader}'s job has {theirs} PEs, not {ours}"
                 )));
             }
             if control.memory() != self.memory {
                 return Err(bootstrap(format!(
-                    "the PEs ask for different memory: PE 0 for {} memory, PE {} for {} memory; set NVSHMEMRS_MEMORY (or memory \
+                    "the PEs ask for different memory: PE {leader} for {} memory, PE {} for {} memory; set NVSHMEMRS_MEMORY (or memory \
                      at init) alike on all PEs",
                     control.memory(),
                     self.pe,
@@ -276,7 +293,7 @@ impl Rendezvous<'_> {
                 Err(error) => Err(self.unsent(stream, error)),
             },
             Err(error) => {
-                // PE 0 passes it on to the others; if it is gone, they find out by themselves.
+                // the leader passes it on to the others; if it is gone, they find out by themselves.
                 let _ = send(stream, Kind::Failed, error.to_string().as_bytes(), until);
                 Err(error.into())
             }

@@ -19,6 +19,9 @@ use std::os::unix::fs::FileExt;
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
+/// The host of all.
+const HOST: [u8; 16] = [7; 16];
+
 /// What a peer sends.
 #[derive(Clone, Debug)]
 pub enum Say<'a> {
@@ -110,6 +113,7 @@ fn say(mut stream: &UnixStream, what: &Say<'_>, key: &Key) {
                 pe: *pe,
                 n_pes: *n_pes,
                 heap: *heap,
+                host: HOST,
                 nonce: NONCE,
             }
             .fields();
@@ -145,11 +149,13 @@ fn page(key: &Key, pe: Pe, n_pes: Pe) -> Page {
     Page::new(key.name(), pe, n_pes, far()).expect("a page")
 }
 
-fn rendezvous<'a>(key: &'a Key, pe: Pe, n_pes: Pe, page: &'a Page) -> Rendezvous<'a> {
+fn rendezvous<'a>(key: &'a Key, pe: Pe, pes: &'a [Pe], page: &'a Page) -> Rendezvous<'a> {
     Rendezvous {
         key,
         pe,
-        n_pes,
+        n_pes: pes.len() as Pe,
+        pes,
+        host: HOST,
         how: "a fuzz target",
         check: Default::default(),
         memory: Default::default(),
@@ -173,7 +179,8 @@ pub fn lead(n_pes: u8, heap: Option<u64>, connections: &[Vec<Say<'_>>]) -> usize
     let key = Key::new(b"fuzzed");
     let n_pes = Pe::from(n_pes % 8) + 2;
     let page = page(&key, 0, n_pes);
-    let job = rendezvous(&key, 0, n_pes, &page);
+    let pes: Vec<Pe> = (0..n_pes).collect();
+    let job = rendezvous(&key, 0, &pes, &page);
     let mut gathering = Gathering::new(&job, heap);
     let mut peers = Vec::new();
     for _ in connections {
@@ -212,7 +219,8 @@ pub fn follow(pe: u8, n_pes: u8, heap: Option<u64>, says: &[Say<'_>]) -> bool {
     let n_pes = Pe::from(n_pes % 8) + 2;
     let pe = 1 + Pe::from(pe) % (n_pes - 1);
     let page = page(&key, pe, n_pes);
-    let job = rendezvous(&key, pe, n_pes, &page);
+    let pes: Vec<Pe> = (0..n_pes).collect();
+    let job = rendezvous(&key, pe, &pes, &page);
     let (theirs, ours) = UnixStream::pair().expect("a pair of sockets");
     for what in says {
         say(&theirs, what, &key);

@@ -1,9 +1,10 @@
-//! PE 0 takes in the other PEs, and keeps everybody else from holding it up.
+//! The leader takes in the other PEs, and keeps everybody else from holding it up.
 //!
 //! All connections are served at once, so one that sends nothing, half a message or a byte now and then delays nobody. The kernel
 //! says who has connected: another user is turned away before a byte is read or written. There are bounds on how many may be
 //! introducing themselves at a time, on how long each may take, and on what is remembered of those who were refused.
 
+use super::hosts;
 use super::places::check_user;
 use super::socket::{Hello, Member, Rendezvous, bootstrap, nonce};
 use super::stride;
@@ -26,7 +27,7 @@ const INTRODUCTION: Duration = Duration::from_secs(5);
 const MAX_STRANGERS: usize = 64;
 /// Connections that are taken in between two looks at the others.
 const AT_A_TIME: usize = 64;
-/// How many kinds of refusals PE 0 remembers, for its message.
+/// How many kinds of refusals the leader remembers, for its message.
 const MAX_REFUSED: usize = 8;
 
 /// A connection that has not introduced itself.
@@ -38,7 +39,7 @@ struct Stranger {
     until: Instant,
 }
 
-/// PE 0 while the others come.
+/// The leader while the others come.
 pub(super) struct Gathering<'a> {
     job: &'a Rendezvous<'a>,
     heap: Option<u64>,
@@ -56,7 +57,7 @@ impl<'a> Gathering<'a> {
         Gathering {
             job,
             heap,
-            members: (1..job.n_pes).map(|_| None).collect(),
+            members: job.others().map(|_| None).collect(),
             strangers: Vec::new(),
             refused: Vec::new(),
             count: 0,
@@ -103,11 +104,9 @@ impl<'a> Gathering<'a> {
 
     /// Says on this PE's page who is missing.
     fn show(&self) {
-        let members = self.members.iter().zip(1 as Pe..);
-        let missing = members.filter(|(member, _)| member.is_none());
         self.job.page.change(|said| {
             said.step = Step::Gather;
-            said.missing = missing.map(|(_, pe)| pe).collect();
+            said.missing = self.absent().collect();
             said.note = match &self.refused[..] {
                 [] => String::new(),
                 some => format!("refused: {}", some.join("; ")),
@@ -152,7 +151,7 @@ impl<'a> Gathering<'a> {
         let (strangers, members) = fds[1..].split_at(self.strangers.len());
         let said = |fd: &PollFd<'_>| !fd.revents().is_empty();
         match members.iter().position(said) {
-            Some(gone) => Err(self.job.ended(joined[gone].0 as Pe + 1, None).1),
+            Some(gone) => Err(self.job.ended(self.job.pes[joined[gone].0 + 1], None).1),
             None => Ok(strangers.iter().map(said).collect()),
         }
     }
@@ -258,7 +257,10 @@ impl<'a> Gathering<'a> {
             return Ok(());
         };
         if !self.job.key.verify(&[b"join", &challenge, fields], proof) {
-            let why = "PE 0 refused this process: it does not know the job's secret";
+            let why = format!(
+                "PE {} refused this process: it does not know the job's secret",
+                self.job.leader()
+            );
             // The refusal's text is no secret, and its loss is no matter.
             let _ = send(&stream, Kind::Refusal, why.as_bytes(), Instant::now());
             self.refuse(format!(
@@ -267,13 +269,16 @@ impl<'a> Gathering<'a> {
             return Ok(());
         }
         let hello = Hello::read(fields);
-        if let Some(why) = self.objection(&hello) {
-            // The others hear it from `lead`. Who is gone by now needs no answer.
-            let _ = send(&stream, Kind::Refusal, why.as_bytes(), Instant::now());
-            return Err(bootstrap(why));
-        }
+        let place = match self.place(&hello) {
+            Ok(place) => place,
+            Err(why) => {
+                // The others hear it from `lead`. Who is gone by now needs no answer.
+                let _ = send(&stream, Kind::Refusal, why.as_bytes(), Instant::now());
+                return Err(bootstrap(why));
+            }
+        };
         let nonce = hello.nonce;
-        self.members[hello.pe as usize - 1] = Some(Member { stream, nonce });
+        self.members[place] = Some(Member { stream, nonce });
         self.show();
         Ok(())
     }
@@ -291,47 +296,58 @@ impl<'a> Gathering<'a> {
         }
     }
 
-    /// Why a process that knows the secret cannot be a member all the same.
-    fn objection(&self, hello: &Hello) -> Option<String> {
-        let (pe, n_pes) = (hello.pe, self.job.n_pes);
+    /// The place of a process that knows the secret, or why it cannot be a member all the same.
+    fn place(&self, hello: &Hello) -> std::result::Result<usize, String> {
+        let (pe, n_pes, leader) = (hello.pe, self.job.n_pes, self.job.leader());
         let own = self.heap.unwrap_or(u64::MAX);
         if hello.n_pes != n_pes {
-            return Some(format!(
-                "PE {pe} says n_pes is {}, PE 0 says {n_pes}",
+            return Err(format!(
+                "PE {pe} says n_pes is {}, PE {leader} says {n_pes}",
                 hello.n_pes
             ));
         }
-        if pe < 1 || pe >= n_pes {
-            return Some(format!(
-                "a process says it is PE {pe}; only 1 to {} may join",
-                n_pes - 1
+        if hello.host != self.job.host {
+            return Err(format!(
+                "PE {pe} is on another host than PE {leader} (NVSHMEMRS_HOST_ID): {}",
+                hosts::ONLY_MPI
             ));
         }
-        if self.members[pe as usize - 1].is_some() {
-            return Some(format!("two processes say they are PE {pe}"));
+        let Some(place) = self.job.others().position(|other| other == pe) else {
+            let others: Vec<Pe> = self.job.others().collect();
+            return Err(format!(
+                "a process says it is PE {pe}; only {} may join",
+                crate::words::pes(&others)
+            ));
+        };
+        if self.members[place].is_some() {
+            return Err(format!("two processes say they are PE {pe}"));
         }
         if hello.heap != own {
             let say = |heap| match heap {
                 u64::MAX => "the default".to_string(),
                 bytes => format!("{bytes} bytes"),
             };
-            return Some(format!(
-                "the PEs ask for different symmetric heaps: PE {pe} for {}, PE 0 for {}; set NVSHMEM_SYMMETRIC_SIZE \
+            return Err(format!(
+                "the PEs ask for different symmetric heaps: PE {pe} for {}, PE {leader} for {}; set NVSHMEM_SYMMETRIC_SIZE \
                  or heap_bytes alike",
                 say(hello.heap),
                 say(own)
             ));
         }
-        None
+        Ok(place)
+    }
+
+    /// The PEs that have not come.
+    fn absent(&self) -> impl Iterator<Item = Pe> + '_ {
+        let members = self.members.iter().zip(self.job.others());
+        members
+            .filter(|(member, _)| member.is_none())
+            .map(|(_, pe)| pe)
     }
 
     /// Who is missing, and who was refused instead.
     fn missing(&self) -> String {
-        let members = self.members.iter().zip(1 as Pe..);
-        let missing: Vec<String> = members
-            .filter(|(member, _)| member.is_none())
-            .map(|(_, pe)| pe.to_string())
-            .collect();
+        let missing: Vec<String> = self.absent().map(|pe| pe.to_string()).collect();
         let refused = match &self.refused[..] {
             [] => String::new(),
             some => format!("; refused: {}", some.join("; ")),

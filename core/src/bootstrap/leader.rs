@@ -1,8 +1,8 @@
-//! PE 0's side: it takes the others in ([`gather`](super::gather)), makes the job's memory, hands it out and gives the word to go.
+//! The side of the leader, the first PE of a host: it takes the others in ([`gather`](super::gather)), makes the job's memory, hands it out and gives the word to go.
 
 use super::gather::Gathering;
 use super::room::Room;
-use super::socket::{GRACE, Member, Rendezvous, bootstrap, words};
+use super::socket::{GRACE, Member, Rendezvous, bootstrap};
 use crate::job::block::Control;
 use crate::job::forming::Step;
 use crate::job::interrupt;
@@ -20,19 +20,19 @@ struct Taking<'a> {
 }
 
 impl Rendezvous<'_> {
-    /// PE 0: brings the others together. Gives the connections to them, too.
+    /// Brings the others together. Gives the connections to them, too.
     pub(super) fn lead(&self, heap: Option<u64>) -> Result<(Control, Links)> {
-        let room = Room::make(self.pe, self.n_pes as u64 - 1)?;
+        let room = Room::make(self.pe, self.pes.len() as u64 - 1)?;
         let listener = self.listen()?;
         let mut gathering = Gathering::new(self, heap);
         let gathered = gathering.gather(&listener);
         if let Err(error) = &gathered {
-            gathering.dismiss(&listener, &words(error));
+            gathering.dismiss(&listener, &self.words(error));
         }
         let members = gathering.end();
         let result = gathered.and_then(|stride| {
             let check = self.check.checked(self.n_pes, stride)?;
-            let control = Control::create(self.n_pes, stride, self.memory, check)?;
+            let control = Control::create_on(self.host, self.n_pes, stride, self.memory, check)?;
             membership::take_place(&control, self.pe, Membership::Process, self.gpu)?;
             self.welcome(&control, &members)?;
             self.await_ready(&members)?;
@@ -40,7 +40,7 @@ impl Rendezvous<'_> {
         });
         let word = match &result {
             Ok(_) => (Kind::Go, String::new()),
-            Err(error) => (Kind::Refusal, words(error)),
+            Err(error) => (Kind::Refusal, self.words(error)),
         };
         for member in members.iter().flatten() {
             // A member that is gone is noticed by its lock.
@@ -61,7 +61,7 @@ impl Rendezvous<'_> {
 
     fn welcome(&self, control: &Control, members: &[Option<Member>]) -> Result<()> {
         let length = control.segment().len().to_le_bytes();
-        for (member, pe) in members.iter().zip(1..) {
+        for (member, pe) in members.iter().zip(self.others()) {
             let Some(member) = member else { continue };
             let proof = self.key.prove(&[b"welcome", &member.nonce, &length]);
             let contents = [&length[..], &proof[..]].concat();
@@ -74,14 +74,17 @@ impl Rendezvous<'_> {
 
     /// Waits until all members have taken the job's memory.
     fn await_ready(&self, members: &[Option<Member>]) -> Result<()> {
-        let taking = members.iter().zip(1..).filter_map(|(member, pe)| {
-            Some(Taking {
-                pe,
-                member: member.as_ref()?,
-                arriving: Arriving::new(MAX_MESSAGE),
-                ready: false,
-            })
-        });
+        let taking = members
+            .iter()
+            .zip(self.others())
+            .filter_map(|(member, pe)| {
+                Some(Taking {
+                    pe,
+                    member: member.as_ref()?,
+                    arriving: Arriving::new(MAX_MESSAGE),
+                    ready: false,
+                })
+            });
         let mut taking: Vec<Taking<'_>> = taking.collect();
         loop {
             let missing = taking.iter().filter(|one| !one.ready).map(|one| one.pe);

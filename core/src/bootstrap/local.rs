@@ -3,10 +3,14 @@
 
 use super::{check_job, stride};
 use crate::job::block::Control;
+#[cfg(test)]
+use crate::job::hosts::Hosts;
 use crate::job::membership::{self, Membership};
 use crate::runtime::Resolved;
 #[cfg(test)]
-use crate::transport::channel::Links;
+use crate::transport::Joined;
+#[cfg(test)]
+use crate::transport::remote::{self, tests::Pretended};
 use crate::transport::{self, Company, Origin};
 use crate::{Error, InitAttr, Pe, Result, Runtime};
 use std::sync::Mutex;
@@ -20,6 +24,9 @@ pub struct Job {
     joined: Mutex<Vec<bool>>,
     /// What the PEs join with.
     origin: Box<dyn Origin>,
+    /// The hosts that the PEs pretend to be on, and the block of each PE's.
+    #[cfg(test)]
+    pretended: Option<(Pretended, Vec<Control>)>,
 }
 
 impl Job {
@@ -28,11 +35,6 @@ impl Job {
     pub fn new(n_pes: Pe, attr: &InitAttr) -> Result<Job> {
         check_job(0, n_pes)?;
         let attr = attr.resolve()?;
-        #[cfg(test)]
-        let attr = Resolved {
-            links: Links::wanted(n_pes, std::panic::Location::caller()),
-            ..attr
-        };
         let origin = transport::of_threads(attr.memory, attr.device, n_pes)?;
         let heap_bytes = match attr.heap_bytes {
             Some(bytes) => stride(bytes)?,
@@ -40,12 +42,25 @@ impl Job {
         };
         let check = attr.check.checked(n_pes, heap_bytes)?;
         let control = Control::create(n_pes, heap_bytes, attr.memory, check)?;
-        Ok(Job {
+        let job = Job {
             control,
             attr,
             joined: Mutex::new(vec![false; n_pes as usize]),
             origin,
-        })
+            #[cfg(test)]
+            pretended: None,
+        };
+        #[cfg(test)]
+        let job = job.on(Pretended::wanted(n_pes, std::panic::Location::caller()))?;
+        Ok(job)
+    }
+
+    /// The same, on hosts that its PEs pretend to be on, or on one.
+    #[cfg(test)]
+    pub(crate) fn on(self, pretended: Option<Pretended>) -> Result<Job> {
+        let pretended = pretended.map(|hosts| hosts.with_blocks(&self.control));
+        let pretended = pretended.transpose()?;
+        Ok(Job { pretended, ..self })
     }
 
     /// What the PEs share.
@@ -54,10 +69,16 @@ impl Job {
         &self.control
     }
 
-    /// How the PEs reach each other, if by messages only.
+    /// The way of a PE to other hosts, if there are some.
     #[cfg(test)]
-    pub(crate) fn links(&self) -> Option<&std::sync::Arc<Links>> {
-        self.attr.links.as_ref()
+    fn reach_out(&self, me: Pe, control: Control, joined: Joined) -> Result<(Control, Joined)> {
+        match &self.pretended {
+            None => Ok((control, joined)),
+            Some((pretended, _)) => {
+                let hosts = Hosts::new(&pretended.ids, me);
+                remote::join(control, joined, pretended.hub.wire(me), hosts)
+            }
+        }
     }
 
     /// Joins the job as PE `pe`.
@@ -76,10 +97,21 @@ impl Job {
         }
         drop(joined);
         let control = self.control.clone();
+        #[cfg(test)]
+        let control = match &self.pretended {
+            Some((_, blocks)) => blocks[pe as usize].clone(),
+            None => control,
+        };
         // The others take a PE that has its place to be there: then its memory must be.
         let joined = self.origin.join(&control, pe, Company::Threads, until);
         let gpu = joined.as_ref().ok().and_then(|joined| joined.gpu);
         membership::take_place(&control, pe, Membership::Thread, gpu)?;
+        #[cfg(test)]
+        let (control, joined) =
+            match joined.and_then(|joined| self.reach_out(pe, control.clone(), joined)) {
+                Ok((control, joined)) => (control, Ok(joined)),
+                Err(error) => (control, Err(error)),
+            };
         match joined {
             Ok(joined) => {
                 let (attr, me) = (&self.attr, Membership::Thread);

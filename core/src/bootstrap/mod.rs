@@ -8,6 +8,7 @@ mod follower;
 pub(crate) mod fuzz;
 mod gather;
 mod holder;
+mod hosts;
 mod leader;
 pub mod local;
 mod places;
@@ -22,9 +23,9 @@ pub use unique_id::UniqueId;
 use crate::job::block::MAX_PES;
 use crate::job::layout::HEAP_UNIT;
 use crate::job::membership::Membership;
-use crate::job::{forming, interrupt, roll};
+use crate::job::{forming, interrupt, machine, roll};
 use crate::transport::{self, Company};
-use crate::{Error, InitAttr, Pe, Result, Runtime};
+use crate::{Communicator, Error, InitAttr, Pe, Result, Runtime};
 use std::cell::Cell;
 use std::time::Instant;
 
@@ -62,6 +63,22 @@ fn from_environment(attr: &InitAttr) -> Result<Runtime> {
             };
             join(&key, pe, n_pes, attr, launcher, word)
         }
+        env::Found::Hosts {
+            identity,
+            pe,
+            n_pes,
+            launcher,
+            key,
+        } => {
+            let called = hosts::Called {
+                communicator: None,
+                told: Some((pe, n_pes)),
+                how: launcher,
+                identity: &identity,
+                key: Some(key),
+            };
+            hosts::join(&called, attr)
+        }
     }
 }
 
@@ -87,10 +104,13 @@ fn join(
         (0, None) => origin.default_heap(n_pes)?,
         _ => HEAP_UNIT,
     };
+    let pes: Vec<Pe> = (0..n_pes).collect();
     let rendezvous = socket::Rendezvous {
         key,
         pe,
         n_pes,
+        pes: &pes,
+        host: machine::here().id,
         how,
         check: resolved.check,
         memory: resolved.memory,
@@ -119,8 +139,8 @@ fn join(
 }
 
 impl Runtime {
-    /// Joins the job that the environment describes: `nvshmemrs-run`, `torchrun`, `mpirun`, `srun` on one host. Without any
-    /// of them the caller is the only PE.
+    /// Joins the job that the environment describes: `nvshmemrs-run`, `torchrun`, `mpirun`, `srun`. Without any of
+    /// them the caller is the only PE. The PEs may be on several hosts if the launcher starts MPI.
     ///
     /// Collective over all PEs of the job. OpenSHMEM 1.5 section 9.1.1.
     pub fn init() -> Result<Runtime> {
@@ -137,5 +157,21 @@ impl Runtime {
     /// Collective over all PEs of the job. NVSHMEM `nvshmemx_init_attr` with a unique id.
     pub fn init_unique_id(id: &UniqueId, pe: Pe, n_pes: Pe, attr: &InitAttr) -> Result<Runtime> {
         from_unique_id(id, pe, n_pes, attr)
+    }
+
+    /// Joins the job of the processes of a communicator of MPI: their ranks in it are the PEs. The program has initialised MPI with
+    /// MPI_THREAD_MULTIPLE, because a thread of nvshmemrs's calls it, too, and finalises it after the job has ended. If all PEs are on one
+    /// host, MPI is used in init only.
+    ///
+    /// Collective over all processes of the communicator. NVSHMEM `nvshmemx_init_attr` with an MPI communicator.
+    pub fn init_mpi(communicator: Communicator, attr: &InitAttr) -> Result<Runtime> {
+        let called = hosts::Called {
+            communicator: Some(communicator),
+            told: None,
+            how: "the program's communicator",
+            identity: "communicator",
+            key: None,
+        };
+        hosts::join(&called, attr)
     }
 }

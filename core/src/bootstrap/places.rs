@@ -1,4 +1,4 @@
-//! The places where PE 0 may listen and the others look for it: abstract sockets, whose names come from the job's secret.
+//! The places where the leader may listen and the others look for it: abstract sockets, whose names come from the job's secret.
 
 use super::holder::{self, Holder};
 use super::socket::{Rendezvous, bootstrap};
@@ -14,9 +14,9 @@ use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::time::Duration;
 
-/// Names that PE 0 tries, should another user sit on one.
+/// Names that the leader tries, should another user sit on one.
 const CANDIDATES: u32 = 4;
-/// How often PE 0 tries a name that was taken and, when it looked who has it, was not any more.
+/// How often the leader tries a name that was taken and, when it looked who has it, was not any more.
 const AGAIN: u32 = 100;
 
 /// The pid of the process at the other end, if it is the same user; otherwise who it is.
@@ -43,7 +43,7 @@ pub(super) struct Tried {
     taken_by: Option<&'static str>,
     /// Whether a process of this user has one, and does not take connections.
     held: bool,
-    /// Whether PE 0 may be at one all the same: its queue is full, or this process could not look.
+    /// Whether the leader may be at one all the same: its queue is full, or this process could not look.
     pub(super) open: bool,
 }
 
@@ -63,7 +63,7 @@ impl Tried {
         self.held = true;
     }
 
-    /// Whether somebody has a name, but is not PE 0 as far as can be told.
+    /// Whether somebody has a name, but is not the leader as far as can be told.
     pub(super) fn is_taken(&self) -> bool {
         self.held || self.taken_by.is_some()
     }
@@ -144,7 +144,8 @@ impl Rendezvous<'_> {
             }
         }
         Err(bootstrap(format!(
-            "PE 0 could not listen for the other PEs; tried {tried}"
+            "PE {} could not listen for the other PEs; tried {tried}",
+            self.leader()
         )))
     }
 
@@ -174,7 +175,8 @@ impl Rendezvous<'_> {
             match holder {
                 Holder::Own(pid) => {
                     return Err(bootstrap(format!(
-                        "another process of this user (pid {pid}) is PE 0 of this job already: it has @{name}"
+                        "another process of this user (pid {pid}) is PE {} of this job already: it has @{name}",
+                        self.leader()
                     )));
                 }
                 Holder::Other(who) => {

@@ -1,4 +1,4 @@
-//! Room among a process's open files for what init opens: PE 0 has a connection to every other PE at a time.
+//! Room among a process's open files for what init opens: the leader has a connection to every other PE at a time.
 
 use super::socket::bootstrap;
 use crate::{Pe, Result};

@@ -1,14 +1,14 @@
 //! Brings the processes of one host together over a unix socket.
 //!
-//! PE 0 listens on an abstract socket (no file, nothing to leave behind). Each other PE connects; both sides check that the
-//! other is the same user and prove the job's secret. Then PE 0 makes the job's memory and hands everyone its descriptor; each maps
-//! it, takes its place and says so; when all have, PE 0 gives the word to go. Every step has a deadline, and an error
+//! The first PE of the host, the leader, listens on an abstract socket (no file, nothing to leave behind). Each other PE connects; both sides check that the
+//! other is the same user and prove the job's secret. Then the leader makes the job's memory and hands everyone its descriptor; each maps
+//! it, takes its place and says so; when all have, the leader gives the word to go. Every step has a deadline, and an error
 //! reaches everyone who has connected.
 //!
 //! ```text
-//! follower                                leader (PE 0)
+//! follower                                leader
 //!          <- Challenge { nonce }
-//! Hello { pe, n_pes, heap, nonce, proof } ->
+//! Hello { pe, n_pes, heap, host, nonce, proof } ->
 //!          <- Welcome { length, proof } + descriptor,  or Refusal { text }
 //! Ready | Failed { text }                 ->
 //!          <- Go                                       or Refusal { text }
@@ -17,7 +17,7 @@
 //! [`leader`](super::leader) and [`follower`](super::follower) are the two sides. The messages are in [`wire`](crate::job::wire), the places
 //! where the socket may be in [`places`](super::places).
 //!
-//! A PE that is gone ends init for all. PE 0 sees that a connection has ended, and tells the others; they see that of PE 0. What has not
+//! A PE that is gone ends init for all. The leader sees that a connection has ended, and tells the others; they see that of the leader. What has not
 //! connected nobody can see but the launcher, which says so in its [`roll`](crate::job::roll): all waits look there. It also says how a PE has
 //! ended, and which was the first; so who has seen a PE hang up asks there before it names that one.
 
@@ -36,7 +36,7 @@ use std::cell::Cell;
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
-/// How much longer than its deadline a PE waits for the word of PE 0.
+/// How much longer than its deadline a PE waits for the word of the leader.
 pub(super) const GRACE: Duration = Duration::from_secs(1);
 /// How often a PE that waits looks whether the launcher knows of one that has ended.
 pub(super) const LOOK: Duration = Duration::from_millis(50);
@@ -47,7 +47,12 @@ const TOLD: Duration = Duration::from_millis(300);
 pub(super) struct Rendezvous<'a> {
     pub(super) key: &'a Key,
     pub(super) pe: Pe,
+    /// The PEs of the job, on all hosts.
     pub(super) n_pes: Pe,
+    /// Those of this host, in order. They meet here, and the first is the leader.
+    pub(super) pes: &'a [Pe],
+    /// This host.
+    pub(super) host: Id,
     /// Who told this PE about the job, for messages.
     pub(super) how: &'a str,
     /// Whether this PE wants the job to be checked.
@@ -58,7 +63,7 @@ pub(super) struct Rendezvous<'a> {
     pub(super) exchanges: bool,
     /// The GPU that this PE uses.
     pub(super) gpu: Option<Id>,
-    /// PE 0: the bytes of heap per PE if nobody says otherwise.
+    /// The leader: the bytes of heap per PE if nobody says otherwise.
     pub(super) default_heap: u64,
     /// How long it may take, for messages.
     pub(super) deadline: Duration,
@@ -73,7 +78,7 @@ pub(super) struct Rendezvous<'a> {
     pub(super) page: &'a Page,
 }
 
-/// A PE that has introduced itself to PE 0.
+/// A PE that has introduced itself to the leader.
 pub(super) struct Member {
     pub(super) stream: UnixStream,
     pub(super) nonce: [u8; 32],
@@ -83,14 +88,15 @@ pub(super) struct Member {
 pub(super) struct Hello {
     pub(super) pe: Pe,
     pub(super) n_pes: Pe,
-    /// `u64::MAX`: PE 0 decides.
+    /// `u64::MAX`: the leader decides.
     pub(super) heap: u64,
+    pub(super) host: Id,
     pub(super) nonce: [u8; 32],
 }
 
 impl Hello {
     /// Bytes of its fields; a proof follows them.
-    pub(super) const BYTES: usize = 48;
+    pub(super) const BYTES: usize = 64;
     /// Bytes of fields and proof.
     pub(super) const PROVEN: usize = Hello::BYTES + 32;
 
@@ -99,6 +105,7 @@ impl Hello {
         fields.extend(self.pe.to_le_bytes());
         fields.extend(self.n_pes.to_le_bytes());
         fields.extend(self.heap.to_le_bytes());
+        fields.extend(self.host);
         fields.extend(self.nonce);
         fields
     }
@@ -110,11 +117,14 @@ impl Hello {
         let mut eight = [0; 8];
         eight.copy_from_slice(&fields[8..16]);
         let mut nonce = [0; 32];
-        nonce.copy_from_slice(&fields[16..48]);
+        nonce.copy_from_slice(&fields[32..64]);
+        let mut host = [0; 16];
+        host.copy_from_slice(&fields[16..32]);
         Hello {
             pe: four(0),
             n_pes: four(4),
             heap: u64::from_le_bytes(eight),
+            host,
             nonce,
         }
     }
@@ -128,14 +138,6 @@ pub(super) fn nonce() -> Result<[u8; 32]> {
 
 pub(super) fn bootstrap(text: impl Into<String>) -> Error {
     Error::Bootstrap(text.into())
-}
-
-/// What PE 0 tells the others about an error of its own.
-pub(super) fn words(error: &Error) -> String {
-    match error {
-        Error::Bootstrap(text) => text.clone(),
-        error => format!("PE 0: {error}"),
-    }
 }
 
 /// Why a PE heard nothing.
@@ -153,6 +155,24 @@ pub(super) enum Unheard {
 }
 
 impl Rendezvous<'_> {
+    /// The PE that brings the others together.
+    pub(super) fn leader(&self) -> Pe {
+        self.pes[0]
+    }
+
+    /// The PEs that come to the leader.
+    pub(super) fn others(&self) -> impl Iterator<Item = Pe> + '_ {
+        self.pes[1..].iter().copied()
+    }
+
+    /// What the leader tells the others about an error of its own.
+    pub(super) fn words(&self, error: &Error) -> String {
+        match error {
+            Error::Bootstrap(text) => text.clone(),
+            error => format!("PE {}: {error}", self.leader()),
+        }
+    }
+
     pub(super) fn is_over(&self) -> bool {
         Instant::now() >= self.until
     }

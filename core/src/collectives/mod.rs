@@ -18,6 +18,7 @@ mod collect;
 mod fcollect;
 mod fold;
 mod handed;
+mod hosts;
 mod reduce;
 mod reducescatter;
 mod scan;
@@ -284,7 +285,11 @@ impl<'a> Turn<'a> {
         // Members seen so far, from the right-hand neighbour on, and whether all of them match.
         let (mut step, mut same, mut gone_on) = (1, true, false);
         let (n_pes, me) = (self.n_pes(), self.my_pe());
+        let mut relay = self.relay(epoch);
         let met = self.inner.wait(wait, || {
+            if let Some(relay) = &mut relay {
+                relay.step();
+            }
             while step < n_pes {
                 let next = me + step;
                 let member = if next < n_pes { next } else { next - n_pes };
@@ -303,6 +308,10 @@ impl<'a> Turn<'a> {
                     gone_on = true;
                 }
                 step += 1;
+            }
+            // The last mark may have come after the first look for what to send.
+            if let Some(relay) = &mut relay {
+                relay.step();
             }
             Ok(())
         });
@@ -351,9 +360,10 @@ impl<'a> Turn<'a> {
             let (requested, available) = (slot.args[3].load(Relaxed), slot.args[4].load(Relaxed));
             if operation == Operation::Malloc && status == 2 && requested > 0 {
                 let limit = format!("says PE {pe}");
+                let far = self.inner.control.far().map(|far| far.hosts());
                 return Error::MachineMemory {
                     requested,
-                    n_pes: self.n_pes(),
+                    n_pes: far.map_or(self.n_pes(), |hosts| hosts.pes(hosts.of(pe)).len() as Pe),
                     available,
                     limit,
                 };
@@ -376,7 +386,7 @@ impl<'a> Turn<'a> {
         }
         let first = self.slot(0, epoch);
         let name = |slot: &Slot| {
-            Operation::from_number(slot.operation.load(Relaxed)).map_or("unknown", Operation::name)
+            Operation::from_number(slot.brought().0).map_or("unknown", Operation::name)
         };
         let mismatch = |member, theirs: String, ours: String| {
             self.tell_mismatch(member, epoch, &theirs, &ours);

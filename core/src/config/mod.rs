@@ -102,6 +102,21 @@ pub const SETTINGS: &[Setting] = &[
         help: "how PEs find each other: auto, nvshmemrs, torchrun, openmpi, slurm, pmi, single",
     },
     Setting {
+        name: "NVSHMEMRS_HOST_ID",
+        default: "the host's own",
+        help: "a name for the host of this PE: PEs with the same name are on one host; with several names one machine plays several hosts",
+    },
+    Setting {
+        name: "NVSHMEMRS_MPI_PLUGIN",
+        default: "libnvshmemrs_mpi.so beside the library",
+        help: "the file through which PEs of several hosts reach each other",
+    },
+    Setting {
+        name: "NVSHMEMRS_SECRET",
+        default: "",
+        help: "a word that the PEs of several hosts prove to each other that they know; the same on all PEs",
+    },
+    Setting {
         name: "NVSHMEM_DEBUG",
         default: "",
         help: "WARN, INFO or TRACE: what the library writes to standard error; other words count as INFO; empty: nothing",

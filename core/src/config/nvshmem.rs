@@ -44,7 +44,7 @@ const fn row(
     }
 }
 
-const ONE_HOST: &str = "the PEs of a job run on one host, so no network is used";
+const ONE_HOST: &str = "PEs of several hosts use MPI, whose own settings hold";
 const RESERVED: &str =
     "the heap has its whole size from init on, which NVSHMEM_SYMMETRIC_SIZE says";
 const OWN_MEETING: &str = "PEs find each other over a unix socket; NVSHMEMRS_BOOTSTRAP chooses whose variables say who they are";

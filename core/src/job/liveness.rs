@@ -42,6 +42,11 @@ pub(crate) fn mark_gone(control: &Control, pe: Pe, state: State) {
     let header = control.header();
     let finalizing = block.state.load(Acquire) == State::Finalizing as u32;
     if was_active || (finalizing && header.gone.load(Acquire) == 0) {
+        if let Some(far) = control.far() {
+            // First, because who hears of it here may end its process at once.
+            tell::first_gone(header, pe);
+            far.gone(control, pe, state);
+        }
         tell::gone(header, pe);
         bell::ring_everyone(control);
     }
@@ -152,7 +157,9 @@ impl Watch {
 
     fn run(&mut self, mut stops: Stops) {
         let (control, me) = (self.control.clone(), self.me);
-        let n_pes = control.n_pes();
+        // Those of other hosts are watched by the PEs there.
+        let near = control.near();
+        let place = near.iter().take_while(|&&pe| pe != me).count();
         let mut round = 0;
         while self.sleep(EVERY) {
             round += 1;
@@ -162,11 +169,11 @@ impl Watch {
             stops.tick(&control, me);
             // A failure shows as a death, which is what it then is: the descriptor is gone.
             let _ = locks::hold(control.segment().fd(), me);
-            let others = (1..n_pes)
-                .map(|step| (me + step) % n_pes)
+            let others = (1..near.len())
+                .map(|step| near[(place + step) % near.len()])
                 .filter(|&pe| is_watched(&control, pe));
             let count = if round % ALL_EVERY == 0 {
-                n_pes as usize
+                near.len()
             } else {
                 1
             };

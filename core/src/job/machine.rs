@@ -1,5 +1,7 @@
 //! What the machine offers: memory, cores.
 
+use crate::config;
+use sha2::{Digest, Sha256};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -33,6 +35,32 @@ pub(crate) fn host() -> [u8; 16] {
             _ => bytemuck::cast([0, 1].map(random)),
         }
     })
+}
+
+/// The host that a process says it is on.
+pub(crate) struct Here {
+    /// Its number among hosts.
+    pub(crate) id: [u8; 16],
+    /// Its name, for messages.
+    pub(crate) name: String,
+}
+
+/// The host of this process. `NVSHMEMRS_HOST_ID` gives it another name; then processes with the same name are on one host. Otherwise a
+/// host is a running kernel and a network namespace in it: processes of two namespaces cannot meet at a socket.
+pub(crate) fn here() -> Here {
+    let id = |parts: &[&[u8]]| {
+        let digest = Sha256::digest(parts.concat());
+        std::array::from_fn(|index| digest[index])
+    };
+    if let Some(name) = config::set("NVSHMEMRS_HOST_ID") {
+        let id = id(&[b"named ", name.as_bytes()]);
+        return Here { id, name };
+    }
+    let network = fs::metadata("/proc/self/ns/net").map_or(0, |file| file.ino());
+    Here {
+        id: id(&[b"found ", &host(), &network.to_le_bytes()]),
+        name: rustix::system::uname().nodename().to_string_lossy().into(),
+    }
 }
 
 /// Bytes of memory that new symmetric memory may use now, and what sets that limit.

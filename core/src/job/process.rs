@@ -12,8 +12,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::Relaxed;
 
-/// The library's threads that call nothing of their own accord: the watchdog's and the checker's.
-const HELPERS: [&str; 2] = ["nvshmemrs-watch", "nvshmemrs-check"];
+/// The library's threads that call nothing of their own accord: the watchdog's, the checker's and the network's.
+const HELPERS: [&str; 3] = ["nvshmemrs-watch", "nvshmemrs-check", "nvshmemrs-net"];
 
 /// What the kernel says of a process.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -30,6 +30,8 @@ pub(crate) enum Target {
     Device,
     /// A PE, to do its part of an exchange of GPU memory, in a collective over all that all have begun.
     Share { pe: Pe },
+    /// A PE of another host, to do what it was sent: its library does it, whatever its program does.
+    Far { pe: Pe },
     /// Every PE, to join or to finalize.
     Job,
 }
@@ -43,6 +45,7 @@ pub(crate) mod kind {
     pub(crate) const STREAM: u32 = 4;
     pub(crate) const SHARE: u32 = 5;
     pub(crate) const DEVICE: u32 = 6;
+    pub(crate) const FAR: u32 = 7;
 }
 
 /// What limits a wait, by the number it has on the board; 0 is no limit.
@@ -176,6 +179,7 @@ impl<'a> Published<'a> {
                 Target::Stream { goal } => (words.kind, words.expected) = (kind::STREAM, goal),
                 Target::Device => words.kind = kind::DEVICE,
                 Target::Share { pe } => (words.kind, words.expected) = (kind::SHARE, pe as u64),
+                Target::Far { pe } => (words.kind, words.expected) = (kind::FAR, pe as u64),
                 Target::Job => words.kind = kind::JOB,
             }
             tell::wait(slot, id, &words);

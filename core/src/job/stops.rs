@@ -45,7 +45,10 @@ impl Stops {
         self.ran += self.last.elapsed().min(most);
         self.last = Instant::now();
         tell::beat(control.pe(me));
-        tell::goes_on(control, me);
+        let was_stopped = tell::goes_on(control, me);
+        if let (true, Some(far)) = (was_stopped, control.far()) {
+            far.goes_on();
+        }
     }
 
     /// Looks at `pe`, which is process `pid` here.
@@ -68,6 +71,9 @@ impl Stops {
         let since = now_ns().saturating_sub(stopped_for.as_nanos() as u64);
         if tell::stopped(control, pe, since.max(1)) {
             bell::ring_everyone(control);
+            if let Some(far) = control.far() {
+                far.stopped(pe, since);
+            }
         }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! The words of the control block are [`Told32`] and [`Told64`]: every file may load them, and only this one can write them. So what a
 //! PE tells the others, and in which order, is here; each function is named by what is told. Between PEs of one host, telling is
-//! the store that stands here.
+//! the store that stands here. Other hosts get a letter as well ([`far`](super::far)), where the caller says so.
 //!
 //! Whoever must be woken by it is woken by the caller (see [`bell`](super::bell)).
 
@@ -112,7 +112,7 @@ pub(super) fn ended(block: &PeBlock, state: State) -> bool {
 }
 
 /// Tells that `pe` was the first that was gone, unless another one was.
-pub(super) fn first_gone(header: &Header, pe: Pe) {
+pub(crate) fn first_gone(header: &Header, pe: Pe) {
     let first = &header.first_gone.0;
     let _ = first.compare_exchange(0, pe as u32 + 1, AcqRel, Relaxed);
 }
@@ -148,7 +148,7 @@ pub(super) fn await_question(block: &PeBlock, timeout: Duration) -> bool {
 }
 
 /// Tells that a PE runs.
-pub(super) fn beat(block: &PeBlock) {
+pub(crate) fn beat(block: &PeBlock) {
     block.beats.0.fetch_add(1, Relaxed);
 }
 
@@ -162,9 +162,10 @@ pub(super) fn stopped(control: &Control, pe: Pe, since: u64) -> bool {
     told
 }
 
-/// Takes back that PE `me` is stopped, if that has been told.
-pub(super) fn goes_on(control: &Control, me: Pe) {
-    if control.pe(me).stopped.0.swap(0, AcqRel) != 0 {
+/// Takes back that PE `me` is stopped, if that has been told; whether it has.
+pub(super) fn goes_on(control: &Control, me: Pe) -> bool {
+    let told = control.pe(me).stopped.0.swap(0, AcqRel) != 0;
+    if told {
         // Where somebody else has written to it, it may be 0 already.
         let less = |stopped: u32| stopped.checked_sub(1);
         let _ = control
@@ -173,6 +174,7 @@ pub(super) fn goes_on(control: &Control, me: Pe) {
             .0
             .fetch_update(SeqCst, Relaxed, less);
     }
+    told
 }
 
 /// Tells what a PE has not freed, as digests of the first lines of the list and of the whole.
@@ -188,6 +190,30 @@ pub(crate) fn membership(block: &TeamBlock, next: Pe, n_pes: Pe) {
     block.next.0.store(next as u32, Relaxed);
     block.calls.0.store(0, Relaxed);
     block.n_pes.0.store(n_pes as u32, Release);
+}
+
+/// As [`membership`], of a PE of another host, which has begun so many collectives.
+pub(super) fn member_elsewhere(block: &TeamBlock, next: Pe, n_pes: Pe, calls: u64) {
+    block.next.0.store(next as u32, Relaxed);
+    block.calls.0.store(calls, Relaxed);
+    block.n_pes.0.store(n_pes as u32, Release);
+}
+
+/// Tells the last epoch that a PE of another host, which has called finalize, has come to.
+pub(super) fn last_elsewhere(block: &TeamBlock, epoch: u64) {
+    block.last.0.store(epoch, Release);
+}
+
+/// Tells that there are no waits in some slots of a PE of another host, of which so many have ended.
+pub(super) fn no_waits<'a>(
+    block: &PeBlock,
+    slots: impl Iterator<Item = &'a WaitSlot>,
+    progress: u64,
+) {
+    block.progress.0.store(progress, Relaxed);
+    for slot in slots {
+        slot.id.0.store(0, Release);
+    }
 }
 
 /// Tells the members that are slow to leave a meeting that this one has gone on to `epoch`, before anything else that comes.
@@ -216,6 +242,7 @@ pub(crate) fn site(block: &TeamBlock, epoch: u64, site: u16) {
 }
 
 /// What a member comes with to an epoch.
+#[derive(Clone, Copy)]
 pub(crate) struct Arrival<'a> {
     pub(crate) operation: u32,
     pub(crate) args: [u64; ARGS],
@@ -231,7 +258,10 @@ pub(crate) fn arrival(slot: &Slot, epoch: u64, arrival: Arrival<'_>) {
     for (word, value) in slot.args.iter().zip(arrival.args) {
         word.0.store(value, Relaxed);
     }
-    slot.operation.0.store(arrival.operation, Relaxed);
+    let words = arrival.payload.len() as u32;
+    slot.operation
+        .0
+        .store(arrival.operation | words << 16, Relaxed);
     slot.error.0.store(arrival.error, Relaxed);
     // Last and in one go what the others look at all the time, so that the line moves once.
     for (word, value) in slot.payload.iter().zip(arrival.payload) {
@@ -239,6 +269,29 @@ pub(crate) fn arrival(slot: &Slot, epoch: u64, arrival: Arrival<'_>) {
     }
     slot.signature.0.store(arrival.signature, Relaxed);
     slot.epoch.0.store(epoch, Release);
+}
+
+/// Tells here, word by word, what a PE of another host has told there: where each word is, and whether it has 8 bytes.
+pub(super) fn mirrored<'a>(control: &Control, words: impl Iterator<Item = ((u64, bool), &'a u64)>) {
+    // What came before is seen before.
+    fence(Release);
+    for ((offset, wide), &word) in words {
+        match wide {
+            true => control
+                .segment()
+                .view::<Told64>(offset)
+                .0
+                .store(word, Relaxed),
+            false => {
+                let value = word as u32;
+                control
+                    .segment()
+                    .view::<Told32>(offset)
+                    .0
+                    .store(value, Relaxed);
+            }
+        }
+    }
 }
 
 /// Takes a seat in team_init; whether it was free.
@@ -356,7 +409,11 @@ pub(super) fn ring(bell: &Bell) {
 }
 
 /// Sleeps until a bell has rung more than `rings` times, a signal handler has run, or the time is over.
-pub(crate) fn await_ring(bell: &Bell, rings: u32, timeout: &Timespec) -> rustix::io::Result<()> {
+pub(crate) fn await_ring(
+    bell: &Bell,
+    rings: u32,
+    timeout: &rustix::time::Timespec,
+) -> rustix::io::Result<()> {
     futex::wait(&bell.rings.0, futex::Flags::empty(), rings, Some(timeout))
 }
 

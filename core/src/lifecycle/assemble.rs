@@ -15,10 +15,8 @@ use crate::operation::Operation;
 use crate::runtime::{Inner, Limits, Resolved, Streams};
 use crate::sites::Sites;
 use crate::sites::inside::write;
-use crate::team::Teams;
+use crate::team::{Grouped, Teams};
 use crate::track::Ledger;
-#[cfg(test)]
-use crate::transport::channel::ChannelTransport;
 use crate::transport::check::{Checked, Checker};
 use crate::transport::traffic::{Counted, Traffic};
 use crate::transport::{Joined, Lane, Owner, Route};
@@ -82,8 +80,6 @@ impl Runtime {
         let Joined {
             layout, transport, ..
         } = joined;
-        #[cfg(test)]
-        let transport = ChannelTransport::over(transport, attr.links.as_ref(), &control, me)?;
         let transport = match (seed, &sites) {
             (Some(_), Some(sites)) => {
                 let (sites, below) = (Arc::clone(sites), transport.boxed());
@@ -110,6 +106,7 @@ impl Runtime {
             transport,
             heap: Heap::new(&layout),
             teams: Teams::new(&control),
+            grouped: Grouped::default(),
             streams: Streams::default(),
             spins: AtomicU32::new(0),
             limits: Limits::new(attr, until),

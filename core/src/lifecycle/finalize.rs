@@ -90,6 +90,7 @@ impl Inner {
         if state != State::Left {
             self.state(state);
         }
+        self.transport.any().hang_up(state != State::Left);
         let watchdog = crate::lock::lock(&self.watchdog).take();
         if let Some(watchdog) = watchdog {
             watchdog.stop();

@@ -22,7 +22,7 @@ use crate::runtime::Inner;
 use crate::team::Team;
 use crate::track::Resource;
 use crate::transport::Lane;
-use crate::{Error, Result, Runtime};
+use crate::{Error, Pe, Result, Runtime};
 
 /// What a request is noted as, if it is granted: the operation, and the bytes.
 fn noted(request: &Result<Request>) -> (Operation, u64) {
@@ -110,10 +110,12 @@ impl Inner {
         let leader = self.my_pe == 0;
         let request = request.and_then(|request| request.fits(self.layout.heap_bytes));
         let checked = request.and_then(|request| {
-            if leader && self.transport.any().takes_machine_memory() {
+            let leads_host = leader || self.control.near().first() == Some(&self.my_pe);
+            if leads_host && self.transport.any().takes_machine_memory() {
                 let mut state = self.heap.lock();
                 let released = self.released_bytes(&state);
-                state.check_machine(request.bytes, released, self.n_pes)?;
+                let near = self.control.near().len() as Pe;
+                state.check_machine(request.bytes, released, near)?;
             }
             Ok(request)
         });

@@ -45,7 +45,11 @@ impl Inner {
             }
             tell::chosen(header, count as u32);
         }
+        let before = list.count.load(Relaxed);
         tell::count_to_free(list, count as u32);
+        if let (Some(far), true) = (self.control.far(), count > 0 || before > 0) {
+            far.freed(&self.control, list);
+        }
     }
 
     /// Takes the decision back, because the allocation failed before anybody freed.
@@ -91,6 +95,9 @@ impl Inner {
         let mut state = self.heap.lock();
         let block = state.owned(offset, address)?;
         state.released.insert(block.id);
+        if self.control.far().is_some_and(|far| far.release(block.id)) {
+            return Ok(());
+        }
         let before = tell::release(self.control.releases(block.id));
         if before + 1 == self.n_pes as u32 {
             tell::released_by_all(self.control.header(), 1);

@@ -4,8 +4,6 @@ use crate::clock::now_ns;
 use crate::config::{SETTINGS, Source, Value};
 use crate::job::published::Limit;
 use crate::transport::CheckSettings;
-#[cfg(test)]
-use crate::transport::channel::Links;
 use crate::{Error, MemoryKind, Result, config};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -44,9 +42,6 @@ pub(crate) struct Resolved {
     /// The settings as they hold.
     pub(crate) settings: Arc<[Value]>,
     pub(crate) check: CheckSettings,
-    /// How the PEs reach each other, if by messages only.
-    #[cfg(test)]
-    pub(crate) links: Option<Arc<Links>>,
 }
 
 impl InitAttr {
@@ -135,8 +130,6 @@ impl InitAttr {
             traffic: config::traffic()?,
             settings: self.settings(),
             check,
-            #[cfg(test)]
-            links: None,
         })
     }
 }

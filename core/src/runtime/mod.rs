@@ -29,7 +29,7 @@ use crate::job::state::State;
 use crate::job::{fork, tell};
 use crate::operation::Operation;
 use crate::sites::Sites;
-use crate::team::Teams;
+use crate::team::{Grouped, Teams};
 use crate::track::{Ledger, Resource};
 use crate::transport::traffic::Traffic;
 use crate::transport::{Lane, Route};
@@ -61,6 +61,8 @@ pub(crate) struct Inner {
     pub(crate) control: Control,
     pub(crate) heap: Heap,
     pub(crate) teams: Teams,
+    /// The members of teams by host, in a job on several.
+    pub(crate) grouped: Grouped,
     pub(crate) streams: Streams,
     pub(crate) spins: AtomicU32,
     pub(crate) limits: Limits,
@@ -107,6 +109,9 @@ impl Inner {
 
     pub(crate) fn state(&self, state: State) {
         tell::state(self.control.pe(self.my_pe), state);
+        if let Some(far) = self.control.far() {
+            far.state(&self.control);
+        }
     }
 
     /// An error if a PE of the job is gone.

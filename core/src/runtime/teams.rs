@@ -2,10 +2,11 @@
 
 use super::Inner;
 use crate::job::bell::ring_team;
+use crate::job::far::Far;
 use crate::job::{stops, team, tell};
 use crate::operation::Operation;
 use crate::team::{Team, TeamState};
-use crate::{Error, Result};
+use crate::{Error, Pe, Result};
 use std::sync::atomic::Ordering::Acquire;
 
 impl Inner {
@@ -36,13 +37,21 @@ impl Inner {
         Err(team::broken(operation.name(), team.index, broken))
     }
 
+    /// Tells a member that its team is broken.
+    pub(crate) fn tell_broken(&self, team: u32, pe: Pe, mark: u64) {
+        let elsewhere = |far: &Far| far.broken(team, pe, mark);
+        if !self.control.far().is_some_and(elsewhere) {
+            tell::broken(self.control.team(team, pe), mark);
+        }
+    }
+
     /// Tells the members that a team's collectives cannot go on, because of this PE.
     #[cold]
     pub(crate) fn break_team(&self, team: &TeamState) {
         let mark = team.epoch_to_break() << 20 | (self.my_pe as u64 + 1);
         let members = team.members();
         for pe in (0..members.n_pes).map(|member| members.pe(member)) {
-            tell::broken(self.control.team(team.index, pe), mark);
+            self.tell_broken(team.index, pe, mark);
         }
         ring_team(&self.control);
     }

@@ -5,6 +5,10 @@
 //! have the same one, and no PE outside a team is asked. The number is used again after the team is destroyed; its epochs go on
 //! counting, so what an earlier team left in a slot is always older.
 
+mod groups;
+
+pub(crate) use groups::{Grouped, Groups};
+
 use crate::job::block::{Control, MAX_TEAMS, Row, TEAM_WORDS};
 use crate::job::team::NAMES;
 use crate::job::tell;

@@ -32,8 +32,10 @@ impl Drop for Seat<'_> {
     fn drop(&mut self) {
         if self.done {
             tell::seat_is_free(self.slot);
+            self.tell_far();
         } else {
             tell::phase(self.slot, FAILED);
+            self.tell_far();
             bell::ring_team(&self.inner.control);
         }
     }
@@ -49,6 +51,9 @@ impl<'a> Seat<'a> {
             // Only one thread gives the slot up.
             if stale && tell::take_over_seat(slot, FAILED) {
                 tell::seat_is_free(slot);
+                if let Some(far) = inner.control.far() {
+                    far.seat(&inner.control, slot);
+                }
             }
         }
         let free = slots
@@ -69,10 +74,18 @@ impl<'a> Seat<'a> {
         })
     }
 
+    /// Tells the other hosts of the seat.
+    fn tell_far(&self) {
+        if let Some(far) = self.inner.control.far() {
+            far.seat(&self.inner.control, self.slot);
+        }
+    }
+
     /// Says that this thread has come one phase further.
     fn advance(&mut self) {
         self.phase += 1;
         tell::phase(self.slot, self.phase);
+        self.tell_far();
         bell::ring_team(&self.inner.control);
     }
 

@@ -7,7 +7,7 @@
 use super::NAMES;
 use crate::collectives::{Call, Turn};
 use crate::job::block::TEAM_WORDS;
-use crate::job::{team, tell};
+use crate::job::team;
 use crate::operation::Operation;
 use crate::runtime::Inner;
 use crate::team::{Claim, MAX_ATTEMPTS, Team, TeamConfig, TeamState, choose, latest};
@@ -152,7 +152,7 @@ impl Inner {
                 // Who left the team may still be telling the members; nobody shall take this PE for one that has gone on.
                 let members = state.members();
                 for pe in (0..members.n_pes).map(|member| members.pe(member)) {
-                    tell::broken(block(pe), mark);
+                    self.tell_broken(state.index, pe, mark);
                 }
                 state.skip_to(mark >> 20);
                 if let Some(state) = self.take_handle(team) {

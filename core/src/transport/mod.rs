@@ -11,16 +11,14 @@
 //! | [`origin`] | a kind of memory before there is a job on it; how a PE joins |
 //! | [`notes`] | what a transport that watches the program is told |
 //! | [`host`], [`cuda`] | memory of the host, memory of GPUs |
+//! | [`remote`] | PEs of several hosts, which wraps the host's |
 //! | [`check`] | the checker, which wraps another transport |
 //! | [`traffic`] | counts what the program moves, as a wrapper, too |
-//! | `channel` | in tests: PEs that reach each other by messages only |
 //! | [`copy`] | the one copy primitive |
 //! | [`device_state`] | what kernels of the program's get |
 //!
 //! What the PEs share whatever the memory kind is in [`crate::job`].
 
-#[cfg(test)]
-pub(crate) mod channel;
 pub(crate) mod check;
 pub(crate) mod copy;
 pub(crate) mod cuda;
@@ -29,6 +27,7 @@ mod hooks;
 pub(crate) mod host;
 pub(crate) mod notes;
 mod origin;
+pub(crate) mod remote;
 mod route;
 pub(crate) mod traffic;
 
@@ -372,6 +371,9 @@ pub(crate) trait Transport: Send + Sync {
     fn leave(&self, _gone: bool) -> Option<String> {
         None
     }
+
+    /// The PE has left the job, and has told so: nothing more is told. `finalized`: with all others.
+    fn hang_up(&self, _finalized: bool) {}
 
     /// What the watchdog is to do with each of its looks.
     fn chore(&self) -> Option<Chore> {

@@ -173,7 +173,7 @@ impl Route {
 /// A call of the caller's caller.
 #[inline(always)]
 #[track_caller]
-fn here(lane: Lane, called: Operation) -> Call {
+pub(super) fn here(lane: Lane, called: Operation) -> Call {
     Call {
         lane,
         called,

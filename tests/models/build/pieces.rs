@@ -285,13 +285,14 @@ pub(crate) const PIECES: &[Piece] = &[
             "Inner::team",
             "Inner::team_state",
             "Inner::check_team",
+            "Inner::tell_broken",
             "Inner::break_team",
             "fn no_team",
         ],
         mutants: &[mutant(
             "Inner::break_team",
-            "tell::broken(self.control.team(team.index, pe), mark);",
-            "if !weak(\"leave: no mark\") { tell::broken(self.control.team(team.index, pe), mark); }",
+            "self.tell_broken(team.index, pe, mark);",
+            "if !weak(\"leave: no mark\") { self.tell_broken(team.index, pe, mark); }",
         )],
     },
     Piece {
@@ -318,7 +319,7 @@ pub(crate) const PIECES: &[Piece] = &[
         items: &["struct Part", "impl Part", "enum Luck", "Inner::make_teams", "Inner::destroy_team", "Inner::take_handle", "fn common"],
         mutants: &[
             mutant("Inner::destroy_team", "state.skip_to(mark >> 20);", "if !weak(\"number: broken and not skipped\") { state.skip_to(mark >> 20); }"),
-            mutant("Inner::destroy_team", "tell::broken(block(pe), mark);", "if !weak(\"number: broken and not told\") { tell::broken(block(pe), mark); }"),
+            mutant("Inner::destroy_team", "self.tell_broken(state.index, pe, mark);", "if !weak(\"number: broken and not told\") { self.tell_broken(state.index, pe, mark); }"),
             mutant("Inner::make_teams", "if answers.iter().all(is(Luck::Taken))", "if weak(\"split: luck of the others not asked\") || answers.iter().all(is(Luck::Taken))"),
         ],
     },

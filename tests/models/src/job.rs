@@ -309,7 +309,40 @@ pub(crate) struct Control {
     releases: Vec<ReleaseCount>,
 }
 
+/// Mirrors `Far` of job/far/mod.rs: a model has one host.
+pub(crate) enum Far {}
+
+impl Far {
+    fn state(&self, _: &Control) {}
+    fn gone(&self, _: &Control, _: Pe, _: State) {}
+    fn freed(&self, _: &Control, _: &Freed) {}
+    fn release(&self, _: u32) -> bool {
+        false
+    }
+    fn seat(&self, _: &Control, _: &JoinSlot) {}
+    fn broken(&self, _: u32, _: Pe, _: u64) -> bool {
+        false
+    }
+}
+
+/// Mirrors `Relay` of collectives/hosts.rs.
+struct Relay;
+
+impl Relay {
+    fn step(&mut self) {}
+}
+
+impl Turn<'_> {
+    fn relay(&self, _: u64) -> Option<Relay> {
+        None
+    }
+}
+
 impl Control {
+    pub(crate) fn far(&self) -> Option<&Far> {
+        None
+    }
+
     pub(crate) fn n_pes(&self) -> Pe {
         self.pes.len() as Pe
     }

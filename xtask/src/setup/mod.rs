@@ -5,6 +5,7 @@ pub(crate) mod julia;
 pub(crate) mod python;
 pub(crate) mod system;
 
+use crate::plugins;
 use crate::tree::Tree;
 use anyhow::{Context, Result};
 use clap::ValueEnum;
@@ -23,12 +24,17 @@ pub(crate) enum Purpose {
     Bench,
     /// `cargo xtask wheel`
     Wheel,
+    /// `cargo xtask plugins`
+    Plugins,
 }
 
 /// Prepares for `purpose`.
 pub(crate) fn all(tree: &Tree, purpose: Purpose) -> Result<()> {
     system::packages(purpose)?;
     system::rust_components(purpose)?;
+    if purpose == Purpose::Plugins {
+        return plugins::build(tree);
+    }
     if purpose == Purpose::Test {
         julia::install(tree)?;
     }

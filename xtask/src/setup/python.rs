@@ -12,7 +12,7 @@ use std::process::Command;
 /// Makes `.venv` and installs the pinned packages for `purpose`.
 pub(crate) fn packages(tree: &Tree, purpose: Purpose) -> Result<()> {
     let name = match purpose {
-        Purpose::Bench => "requirements.txt",
+        Purpose::Bench | Purpose::Plugins => "requirements.txt",
         Purpose::Demo => "requirements-demo.txt",
         Purpose::Test => "requirements-test.txt",
         Purpose::Wheel => "requirements-wheel.txt",

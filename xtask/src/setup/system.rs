@@ -58,6 +58,16 @@ const OSHCC: Need = Need {
     packages: &["gcc", "libopenmpi-dev"],
 };
 
+const MPICC: Need = Need {
+    program: "mpicc",
+    packages: &["gcc", "libopenmpi-dev"],
+};
+/// bindgen reads MPI's header with it.
+const LIBCLANG: Need = Need {
+    program: "libclang",
+    packages: &["libclang-dev"],
+};
+
 /// torch for the Python that Debian brings; the Python tests run a program with it.
 const TORCH: Need = Need {
     program: "/usr/bin/python3",
@@ -100,6 +110,13 @@ impl Need {
         let imports = |modules: &str| {
             run::works(Command::new(self.program).args(["-c", &format!("import {modules}")]))
         };
+        if self.program == LIBCLANG.program {
+            return has_libclang();
+        }
+        // The plugin's build takes the compiler of another MPI from there.
+        if self.program == MPICC.program && std::env::var_os("MPICC").is_some() {
+            return true;
+        }
         run::exists(self.program)
             && (self.program != PYTHON.program || imports("ensurepip, venv"))
             && (self.program != TORCH.program || imports("numpy, torch"))
@@ -108,15 +125,28 @@ impl Need {
     }
 }
 
+/// Whether libclang is where `LIBCLANG_PATH` says, or where Debian's packages have it.
+fn has_libclang() -> bool {
+    let versions = std::fs::read_dir("/usr/lib")
+        .into_iter()
+        .flatten()
+        .flatten();
+    let mut folders =
+        versions.filter(|entry| entry.file_name().to_string_lossy().starts_with("llvm-"));
+    std::env::var_os("LIBCLANG_PATH").is_some()
+        || folders.any(|entry| entry.path().join("lib/libclang.so").exists())
+}
+
 fn needs(purpose: Purpose) -> &'static [Need] {
     match purpose {
         Purpose::Demo => &[PYTHON],
         Purpose::Test => &[
-            PYTHON, CC, CXX, GFORTRAN, DOXYGEN, MAKE, KILL, MPIRUN, VALGRIND, ABIDIFF, SETPRIV,
-            PKG_CONFIG, RUBY, TORCH,
+            PYTHON, CC, CXX, GFORTRAN, DOXYGEN, MAKE, KILL, MPIRUN, MPICC, LIBCLANG, VALGRIND,
+            ABIDIFF, SETPRIV, PKG_CONFIG, RUBY, TORCH,
         ],
         Purpose::Bench => &[PYTHON, CC, OSHRUN, OSHCC],
         Purpose::Wheel => &[PYTHON, CC, PKG_CONFIG],
+        Purpose::Plugins => &[CC, MPICC, LIBCLANG],
     }
 }
 

@@ -79,6 +79,22 @@ pub(super) fn c(tree: &Tree, expected: Option<&str>) -> Result<()> {
     made(tree, "examples/c", expected)
 }
 
+/// `examples/c/landscape.c`, which [`c`] has built, on two hosts that this machine plays; it must come to `expected`.
+pub(super) fn two_hosts(tree: &Tree, expected: Option<&str>) -> Result<()> {
+    let (program, map) = (tree.root.join("examples/c/landscape"), map(tree)?);
+    let mut command = tree.with_contract(tree.command("mpirun"));
+    command.args(["--allow-run-as-root", "--oversubscribe"]);
+    for (index, host) in ["a", "b"].into_iter().enumerate() {
+        if index > 0 {
+            command.arg(":");
+        }
+        let pes = (N_PES / 2).to_string();
+        command.args(["-n", &pes, "-x", &format!("NVSHMEMRS_HOST_ID={host}")]);
+        command.arg(&program).arg(&map).arg(STEPS);
+    }
+    compare(&fingerprint(&mut command)?, expected)
+}
+
 /// `examples/cpp/landscape.cpp`, which must come to `expected`.
 pub(super) fn cxx(tree: &Tree, expected: Option<&str>) -> Result<()> {
     made(tree, "examples/cpp", expected)

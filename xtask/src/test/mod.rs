@@ -9,7 +9,7 @@ mod programs;
 use crate::sanitize::{self, Sanitizer};
 use crate::setup::{Purpose, julia, python, system};
 use crate::tree::Tree;
-use crate::{build_only, fuzz, images, run, show, soak, wheel};
+use crate::{build_only, fuzz, images, plugins, run, show, soak, wheel};
 use again::Kind;
 use anyhow::{Context, Result, ensure};
 use count::Count;
@@ -47,6 +47,10 @@ pub(crate) fn test(tree: &Tree, quick: bool) -> Result<ExitCode> {
         |steps| {
             if !quick {
                 steps.step("Julia package", || julia::package(tree));
+                steps.step("MPI plugin", || {
+                    plugins::build(tree)?;
+                    plugins::test(tree)
+                });
             }
         },
     );
@@ -105,6 +109,9 @@ fn further(tree: &Tree, steps: &mut Steps) {
         examples::rust(tree, fingerprint.as_deref())
     });
     steps.step("example: C", || examples::c(tree, fingerprint.as_deref()));
+    steps.step("example: C on two hosts", || {
+        examples::two_hosts(tree, fingerprint.as_deref())
+    });
     steps.step("example: C++", || {
         examples::cxx(tree, fingerprint.as_deref())
     });

@@ -21,7 +21,7 @@ namespace nvshmemrs::ffi {
 inline constexpr std::uint32_t expected_abi_version = 2;
 
 /// The API hash that this header was generated with.
-inline constexpr std::uint64_t expected_api_hash = 0xfedb081213b64d17;
+inline constexpr std::uint64_t expected_api_hash = 0x6bbe211bb2975fad;
 
 static_assert(expected_abi_version == NVSHMEMRS_ABI_VERSION && expected_api_hash == NVSHMEMRS_API_HASH,
               "nvshmemrs/ffi.hpp and nvshmemrs.h are of different versions");
@@ -2043,8 +2043,8 @@ enum class Access : int32_t {
     return static_cast<Status>(nvshmemrs_init_attr_default(attr));
 }
 
-/// Joins the job that the environment describes: `nvshmemrs-run`, `torchrun`, `mpirun`, `srun` on one host;
-/// without any of them the caller is the only PE.
+/// Joins the job that the environment describes: `nvshmemrs-run`, `torchrun`, `mpirun`, `srun`; without any
+/// of them the caller is the only PE. `mpirun` and `srun` may start PEs on several hosts.
 ///
 /// Collective over all PEs of the job. `attr` may be NULL. Returns when every PE has joined and can be
 /// reached.
@@ -2079,6 +2079,34 @@ enum class Access : int32_t {
 [[nodiscard]] inline Status init_unique_id(const nvshmemrs_unique_id_t *id, int32_t pe, int32_t n_pes,
     const nvshmemrs_init_attr_t *attr, nvshmemrs_runtime_t *runtime) noexcept {
     return static_cast<Status>(nvshmemrs_init_unique_id(id, pe, n_pes, attr, runtime));
+}
+
+/// Joins the job of the processes of a communicator of MPI: their ranks in it are the PEs. `mpi_comm` is
+/// the address of an `MPI_Comm`. The program has initialised MPI with MPI_THREAD_MULTIPLE, because a thread
+/// of nvshmemrs's calls it, too, and calls MPI_Finalize after `nvshmemrs_finalize`. If all PEs are on one
+/// host, MPI is used during this call only.
+///
+/// Collective over all processes of the communicator. `attr` may be NULL. Returns when every PE has joined
+/// and can be reached.
+///
+/// @return `Status::Success`, or an error: NULL_POINTER, BOOTSTRAP with what was tried: no plugin, another
+/// MPI than the plugin's, too little support for threads, hosts that disagree; TIMEOUT, NOT_SUPPORTED.
+/// @see NVSHMEM `nvshmemx_init_attr` with `NVSHMEMX_INIT_WITH_MPI_COMM`.
+[[nodiscard]] inline Status init_mpi_comm(const void *mpi_comm, const nvshmemrs_init_attr_t *attr,
+    nvshmemrs_runtime_t *runtime) noexcept {
+    return static_cast<Status>(nvshmemrs_init_mpi_comm(mpi_comm, attr, runtime));
+}
+
+/// As `nvshmemrs_init_mpi_comm`, with a communicator's number in Fortran.
+///
+/// Collective over all processes of the communicator. `attr` may be NULL. Returns when every PE has joined
+/// and can be reached.
+///
+/// @return `Status::Success`, or an error: those of `nvshmemrs_init_mpi_comm`.
+/// @see NVSHMEM `nvshmemx_init_attr` with `NVSHMEMX_INIT_WITH_MPI_COMM`.
+[[nodiscard]] inline Status init_mpi_fortran(int32_t mpi_comm, const nvshmemrs_init_attr_t *attr,
+    nvshmemrs_runtime_t *runtime) noexcept {
+    return static_cast<Status>(nvshmemrs_init_mpi_fortran(mpi_comm, attr, runtime));
 }
 
 /// Makes a job of `n_pes` PEs that are threads of this process. Each thread then joins it.

@@ -82,6 +82,13 @@ class runtime : public owner<nvshmemrs_runtime_t, ffi::leave> {
         return made([&](nvshmemrs_runtime_t *handle) { return ffi::init_unique_id(&id, pe, n_pes, &attr, handle); });
     }
 
+    /// Joins the job of the processes of a communicator of MPI, whose ranks are the PEs. `mpi_comm` is the address of an
+    /// MPI_Comm, which must live until this returns; MPI must have been initialised with MPI_THREAD_MULTIPLE. Collective
+    /// over all processes of the communicator. Errors: those of `ffi::init_mpi_comm`.
+    static result<runtime> init_mpi(const void *mpi_comm, const nvshmemrs_init_attr_t &attr = defaults()) {
+        return made([&](nvshmemrs_runtime_t *handle) { return ffi::init_mpi_comm(mpi_comm, &attr, handle); });
+    }
+
     /// Makes the id of a new job. One PE calls it and hands the id to the others. Local.
     static result<nvshmemrs_unique_id_t> unique_id() {
         return detail::ask<nvshmemrs_unique_id_t>([](nvshmemrs_unique_id_t *id) { return ffi::unique_id_new(id); });

@@ -37,7 +37,7 @@ from ctypes import (
 ABI_VERSION = 2
 """The ABI version that this file was generated with."""
 
-API_HASH = 0xfedb081213b64d17
+API_HASH = 0x6bbe211bb2975fad
 """The API hash that this file was generated with."""
 
 
@@ -2922,8 +2922,9 @@ _FUNCTIONS = (
         (POINTER(InitAttr), POINTER(c_uint64)),
         """(attr, runtime)
 
-    Joins the job that the environment describes: `nvshmemrs-run`, `torchrun`, `mpirun`, `srun` on
-    one host; without any of them the caller is the only PE.
+    Joins the job that the environment describes: `nvshmemrs-run`, `torchrun`, `mpirun`, `srun`;
+    without any of them the caller is the only PE. `mpirun` and `srun` may start PEs on several
+    hosts.
 
     Collective over all PEs of the job. `attr` may be NULL. Returns when every PE has joined and can
     be reached.
@@ -2971,6 +2972,47 @@ _FUNCTIONS = (
 
     Standard:
         NVSHMEM `nvshmemx_init_attr` with `NVSHMEMX_INIT_WITH_UNIQUEID`.
+    """,
+    ),
+    (
+        "nvshmemrs_init_mpi_comm",
+        c_int32,
+        (c_void_p, POINTER(InitAttr), POINTER(c_uint64)),
+        """(mpi_comm, attr, runtime)
+
+    Joins the job of the processes of a communicator of MPI: their ranks in it are the PEs.
+    `mpi_comm` is the address of an `MPI_Comm`. The program has initialised MPI with
+    MPI_THREAD_MULTIPLE, because a thread of nvshmemrs's calls it, too, and calls MPI_Finalize after
+    `nvshmemrs_finalize`. If all PEs are on one host, MPI is used during this call only.
+
+    Collective over all processes of the communicator. `attr` may be NULL. Returns when every PE has
+    joined and can be reached.
+
+    Returns:
+        SUCCESS, or an error: NULL_POINTER, BOOTSTRAP with what was tried: no plugin, another MPI
+        than the plugin's, too little support for threads, hosts that disagree; TIMEOUT,
+        NOT_SUPPORTED.
+
+    Standard:
+        NVSHMEM `nvshmemx_init_attr` with `NVSHMEMX_INIT_WITH_MPI_COMM`.
+    """,
+    ),
+    (
+        "nvshmemrs_init_mpi_fortran",
+        c_int32,
+        (c_int32, POINTER(InitAttr), POINTER(c_uint64)),
+        """(mpi_comm, attr, runtime)
+
+    As `nvshmemrs_init_mpi_comm`, with a communicator's number in Fortran.
+
+    Collective over all processes of the communicator. `attr` may be NULL. Returns when every PE has
+    joined and can be reached.
+
+    Returns:
+        SUCCESS, or an error: those of `nvshmemrs_init_mpi_comm`.
+
+    Standard:
+        NVSHMEM `nvshmemx_init_attr` with `NVSHMEMX_INIT_WITH_MPI_COMM`.
     """,
     ),
     (

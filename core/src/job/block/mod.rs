@@ -21,15 +21,18 @@ pub(crate) mod corrupt;
 use super::segment::{AllAtomic, Segment};
 use super::tell::{self, Facts, Told32, Told64};
 use crate::job::device_area::DeviceArea;
+use crate::job::far::Far;
 use crate::job::layout::{self, HEAP_UNIT};
-use crate::job::{machine, places};
+use crate::job::machine;
+use crate::job::places::{self, Id};
 use crate::operation::ARGS;
 use crate::{Error, MemoryKind, Pe, Result};
+use std::mem::offset_of;
 use std::sync::Arc;
 
 const PAGE: u64 = 4096;
 const MAGIC: u64 = u64::from_le_bytes(*b"nvshmRS\x01");
-const VERSION: u32 = 5;
+pub(crate) const VERSION: u32 = 6;
 
 /// The most PEs a job on one host can have.
 pub(crate) const MAX_PES: Pe = 4096;
@@ -191,6 +194,8 @@ pub(crate) struct TeamBlock {
     pub(crate) next: Told32,
     /// Collectives that the PE has begun on the team.
     pub(crate) calls: Told64,
+    /// Of a PE of another host that has called finalize: the last epoch that it has come to.
+    pub(crate) last: Told64,
     /// In a checked job, where the PE's program called what it came with to an epoch, by the epoch's parity.
     pub(crate) sites: [Told32; 2],
 }
@@ -204,9 +209,19 @@ pub(crate) struct Slot {
     pub(crate) signature: Told64,
     pub(crate) payload: [Told64; PAYLOAD_WORDS],
     pub(crate) args: [Told64; ARGS],
+    /// The operation, and above 16 bits how many words of payload there are.
     pub(crate) operation: Told32,
     /// Status number of the member's own error, or 0.
     pub(crate) error: Told32,
+}
+
+impl Slot {
+    /// The operation, and how many words of payload there are.
+    pub(crate) fn brought(&self) -> (u32, usize) {
+        use std::sync::atomic::Ordering::Relaxed;
+        let both = self.operation.load(Relaxed);
+        (both & 0xffff, (both >> 16) as usize)
+    }
 }
 
 /// Where a team number's blocks and slots begin, so that finding one takes a multiplication.
@@ -234,6 +249,10 @@ unsafe impl AllAtomic for TeamBlock {}
 unsafe impl AllAtomic for Slot {}
 // SAFETY: as above.
 unsafe impl AllAtomic for ReleaseCount {}
+// SAFETY: as above.
+unsafe impl AllAtomic for Told32 {}
+// SAFETY: as above.
+unsafe impl AllAtomic for Told64 {}
 
 /// What a job that is checked has besides.
 #[derive(Clone, Copy, Debug)]
@@ -253,6 +272,8 @@ pub(crate) struct Control {
     heap_bytes: u64,
     area_bytes: u64,
     memory: MemoryKind,
+    /// The other hosts of the job, if it has any.
+    far: Option<Arc<Far>>,
 }
 
 impl Control {
@@ -314,6 +335,17 @@ impl Control {
         memory: MemoryKind,
         check: Option<Checked>,
     ) -> Result<Control> {
+        Control::create_on(machine::host(), n_pes, heap_bytes, memory, check)
+    }
+
+    /// As [`create`](Control::create), on a host of this number.
+    pub(crate) fn create_on(
+        host: Id,
+        n_pes: Pe,
+        heap_bytes: u64,
+        memory: MemoryKind,
+        check: Option<Checked>,
+    ) -> Result<Control> {
         let area_bytes = check.map_or(0, |check| check.area_bytes);
         let length = Control::length(n_pes, heap_bytes, memory, area_bytes)?;
         let segment = Segment::create(length)?;
@@ -325,7 +357,7 @@ impl Control {
             area_bytes,
             check_seed: check.map_or(0, |check| check.seed),
             memory: memory.number(),
-            host: places::words(machine::host()),
+            host: places::words(host),
         };
         tell::facts(control.header(), &facts, MAGIC);
         Ok(control)
@@ -399,7 +431,49 @@ impl Control {
             heap_bytes,
             area_bytes,
             memory,
+            far: None,
         })
+    }
+
+    /// The same, of a PE that reaches other hosts in this way; none: what is told stays here.
+    pub(crate) fn with_far(self, far: Option<Arc<Far>>) -> Control {
+        Control { far, ..self }
+    }
+
+    /// The other hosts of the job, if it has any.
+    #[inline(always)]
+    pub(crate) fn far(&self) -> Option<&Far> {
+        self.far.as_deref()
+    }
+
+    /// The PEs on the host of this block, in order.
+    pub(crate) fn near(&self) -> Vec<Pe> {
+        match self.far() {
+            Some(far) => far.hosts().near().to_vec(),
+            None => (0..self.n_pes()).collect(),
+        }
+    }
+
+    /// The PE of whose words a range of the block is, if they are words that only it tells the others, for all hosts to read.
+    pub(crate) fn mirrors(&self, offset: u64, bytes: u64) -> Option<Pe> {
+        let whole = offset.is_multiple_of(4) && bytes > 0 && bytes <= PAGE;
+        let end = offset.checked_add(bytes).filter(|_| whole)?;
+        let within = |start: u64, size: usize| offset >= start && end <= start + size as u64;
+        let first = PAGE;
+        if offset < first {
+            // What PE 0 has chosen to free.
+            let lists = offset_of!(Header, freed) as u64;
+            return within(lists, size_of::<[Freed; 2]>()).then_some(0);
+        }
+        let pe = (offset - first) / PAGE;
+        if pe >= self.n_pes {
+            return None;
+        }
+        // The bell is for the PE's own host.
+        let start = first + pe * PAGE;
+        let bell = start + offset_of!(PeBlock, bell) as u64;
+        let rings = offset < bell + size_of::<Bell>() as u64 && bell < end;
+        (within(start, size_of::<PeBlock>()) && !rings).then_some(pe as Pe)
     }
 
     pub(crate) fn segment(&self) -> &Arc<Segment> {

@@ -206,6 +206,10 @@ impl Transport for Checked {
         self.0.below.leave(gone)
     }
 
+    fn hang_up(&self, finalized: bool) {
+        self.0.below.hang_up(finalized);
+    }
+
     fn chore(&self) -> Option<Chore> {
         self.0.below.chore()
     }

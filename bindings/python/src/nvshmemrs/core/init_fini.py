@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import logging
+import os
 import threading
 from typing import Any, Iterator, Optional
 
@@ -122,14 +123,16 @@ def init(
     others.
 
     Without arguments the job is the one in the environment (``nvshmemrs-run``, ``torchrun``,
-    ``mpirun``, ``srun`` on one host); without any of these the process is the only PE. Otherwise,
-    by `initializer_method`:
+    ``mpirun``, ``srun``); without any of these the process is the only PE. ``mpirun`` and ``srun``
+    may start PEs on several hosts. Otherwise, by `initializer_method`:
 
     * ``"uid"``: the job that `uid` names, as PE `rank` of `nranks`. Also what "" means if `uid` is
       given.
     * ``"mpi"`` and ``"emulated_mpi"``: rank 0 of `mpi_comm` makes a unique id and broadcasts it
       there. Only ``Get_rank``, ``Get_size`` and ``bcast`` of the communicator are used. Also what
-      "" means if `mpi_comm` is given.
+      "" means if `mpi_comm` is given. A communicator of mpi4py may have processes on several
+      hosts: then nvshmemrs uses MPI, too, and mpi4py must have MPI_THREAD_MULTIPLE, as it has
+      unless it is told otherwise. Call ``finalize`` before MPI is finalised.
 
     `device` says where the symmetric heap is: on a GPU, given by its number, "cuda:1", or a device
     of cuda.core, torch or CuPy; "host"; or None, for the GPU of the calling thread's current CUDA
@@ -161,6 +164,7 @@ def init(
         "uid" if uid is not None else "mpi" if mpi_comm is not None else ""
     )
     attr = attributes(device, heap_bytes, timeout, init_timeout)
+    spread = None
     if method == "uid":
         if uid is None or rank is None or nranks is None:
             missing = [
@@ -177,9 +181,12 @@ def init(
             raise NvshmemInvalid(
                 f'initializer_method="{method}" needs mpi_comm, for example mpi4py.MPI.COMM_WORLD'
             )
-        rank, nranks = mpi_comm.Get_rank(), mpi_comm.Get_size()
-        mine = bytes(get_unique_id()) if rank == 0 else None
-        uid = UniqueID.from_bytes(mpi_comm.bcast(mine, root=0))
+        if method == "mpi" and _is_spread(mpi_comm):
+            spread = mpi_comm
+        else:
+            rank, nranks = mpi_comm.Get_rank(), mpi_comm.Get_size()
+            mine = bytes(get_unique_id()) if rank == 0 else None
+            uid = UniqueID.from_bytes(mpi_comm.bcast(mine, root=0))
     elif method:
         raise NvshmemInvalid(
             f'initializer_method="{method}": it is "" (what the environment says), "uid", "mpi" '
@@ -197,7 +204,7 @@ def init(
     try:
         if job.runtime:
             raise NvshmemInvalid("init: another thread has just made this process a PE")
-        _join(attr, uid, rank, nranks)
+        _join(attr, uid, rank, nranks, spread)
     finally:
         _joining.release()
 
@@ -205,10 +212,47 @@ def init(
 _joining = threading.Lock()
 
 
-def _join(attr: Any, uid: Optional[UniqueID], rank: Optional[int], nranks: Optional[int]) -> None:
+def _host() -> str:
+    """What tells this host from others: its name if it was given one, else its running kernel and
+    network namespace, as in the library.
+    """
+    name = os.environ.get("NVSHMEMRS_HOST_ID")
+    if name:
+        return f"named {name}"
+    with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as boot:
+        return f"found {boot.read().strip()} {os.stat('/proc/self/ns/net').st_ino}"
+
+
+def _is_spread(comm: Any) -> bool:
+    """Whether the processes of a communicator of mpi4py are on several hosts. Collective."""
+    if type(comm).__module__ != "mpi4py.MPI":
+        return False
+    return len(set(comm.allgather(_host()))) > 1
+
+
+def _address(comm: Any) -> int:
+    """Where the MPI_Comm of a communicator of mpi4py is."""
+    from mpi4py import MPI
+
+    return MPI._addressof(comm)
+
+
+def _join(
+    attr: Any,
+    uid: Optional[UniqueID],
+    rank: Optional[int],
+    nranks: Optional[int],
+    spread: Any = None,
+) -> None:
     runtime = ctypes.c_uint64()
     _job.interruptible()
-    if uid is None:
+    if spread is not None:
+        check(
+            lib.nvshmemrs_init_mpi_comm(
+                ctypes.c_void_p(_address(spread)), ctypes.byref(attr), ctypes.byref(runtime)
+            )
+        )
+    elif uid is None:
         check(lib.nvshmemrs_init(ctypes.byref(attr), ctypes.byref(runtime)))
     else:
         if not isinstance(uid, UniqueID):

@@ -1,0 +1,484 @@
+//! Jobs whose PEs are on several hosts. All PEs open a wire over a [plugin], tell each other where they are and what they ask for, and
+//! prove the job's secret. The PEs of a host then meet as those of a job on one host do ([`socket`](super::socket)), each host with memory
+//! of its own. Once every host has it, the [remote transport](crate::transport::remote) takes the wire.
+//!
+//! What all PEs must know is exchanged among all; each PE comes to the same verdict from it, so an error reaches all of them.
+//!
+//! 1. [`Facts`] of every PE, of the same length in every version.
+//! 2. The proof of the secret, over the facts of all, in which each PE has put random numbers.
+//! 3. Whether the PE has its place on its host, or why not.
+
+use super::unique_id::Key;
+use super::{check_job, socket, stride};
+use crate::debug::Level;
+use crate::job::hosts::Hosts;
+use crate::job::layout::HEAP_UNIT;
+use crate::job::membership::Membership;
+use crate::job::places::Id;
+use crate::job::{block, forming, interrupt, machine};
+use crate::operation::Operation;
+use crate::runtime::Resolved;
+use crate::transport::remote::{self, Table, Wire, plugin};
+use crate::transport::{self, Company};
+use crate::{Communicator, Error, InitAttr, MemoryKind, Pe, Result, Runtime, config};
+use nvshmemrs_wire::VERSION as WIRE;
+use sha2::{Digest, Sha256};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+/// What a job on several hosts needs.
+pub(super) const ONLY_MPI: &str =
+    "only MPI brings the PEs of several hosts together, so start the job with mpirun or srun";
+
+/// How often a PE that waits for MPI looks whether the program still wants to.
+const LOOK: Duration = Duration::from_millis(50);
+/// How much later than its own limit a step is given up that should have ended by itself.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// Who is to come, and who said so.
+pub(super) struct Called<'a> {
+    /// The program's communicator; without it all processes of the launcher come.
+    pub(super) communicator: Option<Communicator>,
+    /// This PE and how many there are, if a launcher has said it.
+    pub(super) told: Option<(Pe, Pe)>,
+    /// Who said so, for messages.
+    pub(super) how: &'a str,
+    /// What tells the job from others, alike on all hosts.
+    pub(super) identity: &'a str,
+    /// Where the PEs meet if all are on one host; `None` to agree on a place.
+    pub(super) key: Option<Key>,
+}
+
+/// The magic word of facts.
+const MAGIC: [u8; 8] = *b"nvshmRSh";
+/// Bytes of facts, in every version.
+const FACTS: usize = 512;
+/// Bytes of what a PE says of its place on its host.
+const SAID: usize = 512;
+
+/// What a PE tells all others.
+#[derive(Clone, Debug, PartialEq)]
+struct Facts {
+    version: String,
+    layout: u32,
+    wire: u32,
+    host: Id,
+    host_name: String,
+    /// `u64::MAX`: the default.
+    heap: u64,
+    default_heap: u64,
+    memory: u32,
+    check: bool,
+    nonce: [u8; 32],
+}
+
+impl Facts {
+    fn bytes(&self) -> [u8; FACTS] {
+        let mut bytes = [0; FACTS];
+        let mut put = |at: usize, part: &[u8]| bytes[at..at + part.len()].copy_from_slice(part);
+        let text = |text: &str, most: usize| text.as_bytes()[..text.len().min(most)].to_vec();
+        put(0, &MAGIC);
+        put(8, &text(&self.version, 32));
+        put(40, &text(&self.host_name, 64));
+        put(104, &self.host);
+        put(120, &self.heap.to_le_bytes());
+        put(128, &self.default_heap.to_le_bytes());
+        put(136, &self.memory.to_le_bytes());
+        put(140, &u32::from(self.check).to_le_bytes());
+        put(144, &self.layout.to_le_bytes());
+        put(148, &self.wire.to_le_bytes());
+        put(152, &self.nonce);
+        bytes
+    }
+
+    /// Reads what a PE says; `None` if it is something else.
+    fn read(bytes: &[u8]) -> Option<Facts> {
+        fn part<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
+            bytes.get(at..at + N)?.try_into().ok()
+        }
+        let four = |at| part(bytes, at).map(u32::from_le_bytes);
+        let eight = |at| part(bytes, at).map(u64::from_le_bytes);
+        if part(bytes, 0)? != MAGIC {
+            return None;
+        }
+        Some(Facts {
+            version: text(&part::<32>(bytes, 8)?),
+            host_name: text(&part::<64>(bytes, 40)?),
+            host: part(bytes, 104)?,
+            heap: eight(120)?,
+            default_heap: eight(128)?,
+            memory: four(136)?,
+            check: four(140)? != 0,
+            layout: four(144)?,
+            wire: four(148)?,
+            nonce: part(bytes, 152)?,
+        })
+    }
+}
+
+/// A text that ends with its first NUL, without what a terminal would take for commands.
+fn text(bytes: &[u8]) -> String {
+    let bytes = bytes.split(|&byte| byte == 0).next().unwrap_or_default();
+    let text = String::from_utf8_lossy(bytes);
+    text.chars().filter(|c| !c.is_control()).collect()
+}
+
+/// What all PEs agree on, if they do: the bytes of heap per PE.
+fn verdict(all: &[Facts]) -> Result<u64> {
+    let first = &all[0];
+    let disagree = |what: &str, say: &dyn Fn(&Facts) -> String, hint: &str| {
+        let same = |one: &Facts| say(one) == say(first);
+        match all.iter().position(|one| !same(one)) {
+            None => Ok(()),
+            Some(pe) => Err(Error::Bootstrap(format!(
+                "the PEs disagree about {what}: PE {pe} on host {} has {}, PE 0 on host {} has {}; {hint}",
+                all[pe].host_name,
+                say(&all[pe]),
+                first.host_name,
+                say(first)
+            ))),
+        }
+    };
+    disagree(
+        "the version of nvshmemrs",
+        &|one| format!("{} (layout {}, wire {})", one.version, one.layout, one.wire),
+        "install the same version on all hosts",
+    )?;
+    let kind = |one: &Facts| -> MemoryKind { one.memory.into() };
+    disagree(
+        "the kind of memory",
+        &|one| format!("{} memory", kind(one)),
+        "set NVSHMEMRS_MEMORY (or memory at init) alike on all hosts",
+    )?;
+    disagree(
+        "the symmetric heap",
+        &|one| match one.heap {
+            u64::MAX => "the default size".into(),
+            bytes => format!("{bytes} bytes"),
+        },
+        "set NVSHMEM_SYMMETRIC_SIZE (or heap_bytes at init) alike on all hosts",
+    )?;
+    disagree(
+        "the checker",
+        &|one| format!("NVSHMEMRS_CHECK={}", u32::from(one.check)),
+        "set it alike on all hosts",
+    )?;
+    if !kind(first).is_in_segment() {
+        return Err(Error::NotSupported(
+            "a job on several hosts has its heap in host memory only: set NVSHMEMRS_MEMORY=host, or start all PEs on one host".into(),
+        ));
+    }
+    if first.check {
+        return Err(Error::NotSupported(
+            "the checker looks at jobs on one host only: switch it off with NVSHMEMRS_CHECK=0, or start all PEs on one host".into(),
+        ));
+    }
+    let defaults = all.iter().map(|one| one.default_heap);
+    let default = defaults.fold(u64::MAX, u64::min);
+    match first.heap {
+        u64::MAX => stride(default),
+        bytes => stride(bytes),
+    }
+}
+
+/// What a PE of a job on several hosts waits with until it is over.
+struct Step<'a> {
+    how: &'a str,
+    me: Pe,
+    attr: &'a Resolved,
+    until: Instant,
+}
+
+impl Step<'_> {
+    fn late(&self, what: &str) -> Error {
+        let (deadline, limit) = self.attr.init_timeout;
+        Error::Bootstrap(format!(
+            "after {deadline:.1?} ({}) this PE could not {what} (told by {})",
+            limit.name(),
+            self.how
+        ))
+    }
+
+    /// Runs what may wait for other hosts on a thread of its own, which is left behind if it takes too long.
+    fn aside<T: Send + 'static>(
+        &self,
+        what: &str,
+        work: impl FnOnce() -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let (tell, told) = mpsc::channel();
+        let builder = std::thread::Builder::new().name("nvshmemrs-hosts".into());
+        let run = move || {
+            // Nobody may wait for it any more.
+            let _ = tell.send(work());
+        };
+        builder
+            .spawn(run)
+            .map_err(|error| Error::system("starting a thread", error))?;
+        loop {
+            match told.recv_timeout(LOOK) {
+                Ok(result) => return result,
+                Err(mpsc::RecvTimeoutError::Disconnected) => {
+                    return Err(Error::Internal("a thread of init has panicked".into()));
+                }
+                Err(mpsc::RecvTimeoutError::Timeout) => {}
+            }
+            if interrupt::asked() {
+                let left = self.until.saturating_duration_since(Instant::now());
+                return Err(Error::Interrupted {
+                    operation: Operation::Init.name(),
+                    me: self.me,
+                    waited: self.attr.init_timeout.0.saturating_sub(left),
+                    detail: format!("it waits to {what}"),
+                });
+            }
+            if Instant::now() >= self.until + GRACE {
+                return Err(self.late(what));
+            }
+        }
+    }
+
+    /// Gives all PEs the bytes of each.
+    fn exchange(&self, wire: Table, mine: Vec<u8>) -> Result<(Table, Vec<Vec<u8>>)> {
+        let left = self.until.saturating_duration_since(Instant::now());
+        let mut wire = wire;
+        self.aside("hear the PEs of the other hosts", move || {
+            match wire.exchange(&mine, left) {
+                Ok(all) => {
+                    let each = all.chunks(mine.len().max(1)).map(<[u8]>::to_vec);
+                    Ok((wire, each.collect()))
+                }
+                Err(error) => {
+                    wire.close(Duration::ZERO);
+                    Err(error)
+                }
+            }
+        })
+    }
+}
+
+/// Closes the wire on an error that all PEs have come to.
+fn part(wire: &mut Table, error: Error) -> Error {
+    wire.close(plugin::FAREWELL);
+    error
+}
+
+/// Joins a job whose PEs may be on several hosts.
+pub(super) fn join(called: &Called<'_>, attr: &InitAttr) -> Result<Runtime> {
+    let resolved = attr.resolve()?;
+    let until = Instant::now() + resolved.init_timeout.0;
+    let mut step = Step {
+        how: called.how,
+        me: called.told.map_or(0, |(pe, _)| pe),
+        attr: &resolved,
+        until,
+    };
+    let told = called.told;
+    let wire = match called.communicator {
+        // MPI runs already, so that this has a limit of its own; and the communicator may be gone once this call returns.
+        Some(communicator) => plugin::open(Some(communicator), told, until)?,
+        None => step.aside("start MPI with all PEs", move || {
+            plugin::open(None, told, until)
+        })?,
+    };
+    let ((pe, n_pes), network) = (wire.ranks(), wire.name());
+    step.me = pe;
+    check_job(pe, n_pes)?;
+    let origin = transport::of_process(resolved.memory, resolved.device, pe);
+    let here = machine::here();
+    let default_heap = match resolved.heap_bytes {
+        None => origin.default_heap(n_pes)?,
+        Some(_) => HEAP_UNIT,
+    };
+    let facts = Facts {
+        version: env!("CARGO_PKG_VERSION").into(),
+        layout: block::VERSION,
+        wire: WIRE,
+        host: here.id,
+        host_name: here.name,
+        heap: resolved.heap_bytes.unwrap_or(u64::MAX),
+        default_heap,
+        memory: resolved.memory.number(),
+        check: resolved.check.wanted(),
+        nonce: socket::nonce()?,
+    };
+    let (mut wire, said) = step.exchange(wire, facts.bytes().to_vec())?;
+    let all: Option<Vec<Facts>> = said.iter().map(|bytes| Facts::read(bytes)).collect();
+    let Some(all) = all else {
+        let why = "a process of this MPI job does not speak nvshmemrs's protocol, or another version of it";
+        return Err(part(&mut wire, Error::Bootstrap(why.into())));
+    };
+    let secret = config::set("NVSHMEMRS_SECRET").unwrap_or_default();
+    let facts = Sha256::digest(said.concat());
+    let own: Key = Key::new(&[called.identity.as_bytes(), &[0], secret.as_bytes()].concat());
+    let proof = |pe: Pe| [b"hosts".to_vec(), facts.to_vec(), pe.to_le_bytes().to_vec()].concat();
+    let (mut wire, proofs) = step.exchange(wire, own.prove(&[&proof(pe)]).to_vec())?;
+    let stranger = (0..n_pes).find(|&pe| !own.verify(&[&proof(pe)], &proofs[pe as usize]));
+    if let Some(stranger) = stranger {
+        let host = &all[stranger as usize].host_name;
+        let error = Error::Bootstrap(format!(
+            "PE {stranger} on host {host} and PE {pe} on host {} do not know the same secret: set NVSHMEMRS_SECRET alike for all PEs, or for none",
+            all[pe as usize].host_name
+        ));
+        return Err(part(&mut wire, error));
+    }
+    let ids: Vec<Id> = all.iter().map(|one| one.host).collect();
+    let hosts = Hosts::new(&ids, pe);
+    // Whoever meets here must have heard what all have said.
+    let meeting = |host: &Id| Key::new(&[&own.prove(&[b"host", &facts, host])[..]].concat());
+    if hosts.count() == 1 {
+        wire.close(until.saturating_duration_since(Instant::now()));
+        let key = called.key.clone().unwrap_or_else(|| meeting(&here.id));
+        return super::join(&key, pe, n_pes, attr, called.how, None);
+    }
+    let agreed = match verdict(&all) {
+        Ok(agreed) => agreed,
+        Err(error) => return Err(part(&mut wire, error)),
+    };
+    let key = meeting(&here.id);
+    let met = meet(&key, &hosts, &here.id, agreed, called.how, &resolved, until);
+    let mut words = vec![0; SAID];
+    if let Err(error) = &met {
+        let text = error.to_string();
+        let text = text.as_bytes();
+        let len = text.len().min(SAID - 1);
+        words[0] = 1;
+        words[1..=len].copy_from_slice(&text[..len]);
+    }
+    let (mut wire, words) = step.exchange(wire, words)?;
+    let failed = words.iter().position(|said| said[0] != 0);
+    let (control, joined) = match (met, failed) {
+        (Ok(met), None) => met,
+        (Err(error), _) => return Err(part(&mut wire, error)),
+        (Ok(_), Some(other)) => {
+            let (host, why) = (&all[other].host_name, text(&words[other][1..]));
+            let error = Error::Bootstrap(format!("PE {other} on host {host}: {why}"));
+            return Err(part(&mut wire, error));
+        }
+    };
+    Level::from_environment().write(Level::Info, pe, || {
+        format!("{} hosts reach each other over {network}", hosts.count())
+    });
+    let (control, joined) = remote::join(control, joined, Box::new(wire), hosts)?;
+    let member = Membership::Process;
+    Runtime::assemble(control, pe, &resolved, member, until, joined, None)
+}
+
+/// The PEs of a host meet, and each joins what is near.
+fn meet(
+    key: &Key,
+    hosts: &Hosts,
+    host: &Id,
+    heap: u64,
+    how: &str,
+    resolved: &Resolved,
+    until: Instant,
+) -> Result<(block::Control, transport::Joined)> {
+    let (pe, n_pes) = (hosts.me(), hosts.n_pes());
+    let page = forming::Page::new(key.name(), pe, n_pes, until)?;
+    let origin = transport::of_process(resolved.memory, resolved.device, pe);
+    let rendezvous = socket::Rendezvous {
+        key,
+        pe,
+        n_pes,
+        pes: hosts.near(),
+        host: *host,
+        how,
+        check: resolved.check,
+        memory: resolved.memory,
+        exchanges: origin.exchanges(),
+        gpu: origin.gpu(),
+        default_heap: heap,
+        deadline: resolved.init_timeout.0,
+        limit: resolved.init_timeout.1.name(),
+        until,
+        word: None,
+        look: std::cell::Cell::new(Instant::now() + socket::LOOK),
+        page: &page,
+    };
+    let (control, links) = match rendezvous.leader() == pe {
+        true => rendezvous.lead(Some(heap))?,
+        false => rendezvous.follow(Some(heap))?,
+    };
+    let joined = origin.join(&control, pe, Company::Processes(links), until)?;
+    Ok((control, joined))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn facts(host: &str) -> Facts {
+        Facts {
+            version: "1.2.3".into(),
+            layout: 5,
+            wire: 1,
+            host: [host.len() as u8; 16],
+            host_name: host.into(),
+            heap: 4 << 20,
+            default_heap: 1 << 30,
+            memory: 0,
+            check: false,
+            nonce: [3; 32],
+        }
+    }
+
+    #[test]
+    fn facts_go_there_and_back() {
+        let one = facts("alpha");
+        assert_eq!(Facts::read(&one.bytes()), Some(one.clone()));
+        let mut wrong = one.bytes();
+        wrong[3] ^= 1;
+        assert_eq!(Facts::read(&wrong), None);
+        assert_eq!(Facts::read(&one.bytes()[..100]), None);
+        let long = facts(&"é\u{1b}[31m".repeat(40));
+        let read = Facts::read(&long.bytes()).unwrap();
+        assert!(read.host_name.starts_with("é[31m") && read.host_name.len() <= 64 + 2);
+    }
+
+    type Change<'a> = &'a dyn Fn(&mut Facts);
+
+    /// Whatever PEs of two hosts disagree about is named, with both hosts.
+    #[test]
+    fn who_disagrees_is_named() {
+        let agreed = |other: &dyn Fn(&mut Facts)| {
+            let mut all = [facts("alpha"), facts("alpha"), facts("beta")];
+            other(&mut all[2]);
+            verdict(&all)
+        };
+        assert_eq!(agreed(&|_| ()).unwrap(), 4 << 20);
+        let cases: [(Change<'_>, &str); 5] = [
+            (&|one| one.version = "1.2.4".into(), "has 1.2.4 (layout 5"),
+            (&|one| one.layout = 6, "layout 6"),
+            (&|one| one.heap = 8 << 20, "has 8388608 bytes"),
+            (&|one| one.heap = u64::MAX, "has the default size"),
+            (&|one| one.check = true, "has NVSHMEMRS_CHECK=1"),
+        ];
+        for (change, words) in cases {
+            let error = agreed(change).unwrap_err().to_string();
+            for words in [words, "PE 2 on host beta", "PE 0 on host alpha"] {
+                assert!(error.contains(words), "{error}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_smallest_default_holds() {
+        let mut all = [facts("alpha"), facts("beta")];
+        for (one, default) in all.iter_mut().zip([8 << 20, 6 << 20]) {
+            (one.heap, one.default_heap) = (u64::MAX, default);
+        }
+        assert_eq!(verdict(&all).unwrap(), 6 << 20);
+    }
+
+    #[test]
+    fn what_does_not_work_across_hosts_is_refused() {
+        for change in [(|one| one.memory = 1) as fn(&mut Facts), |one| {
+            one.check = true
+        }] {
+            let mut all = [facts("alpha"), facts("beta")];
+            all.iter_mut().for_each(change);
+            let error = verdict(&all).unwrap_err();
+            assert!(matches!(error, Error::NotSupported(_)), "{error}");
+        }
+    }
+}

@@ -1,0 +1,256 @@
+//! Letters as words, and what is done when one arrives.
+
+use super::{Far, reports};
+use crate::Pe;
+use crate::clock::now_ns;
+use crate::job::block::{Control, MAX_ALLOCATIONS, MAX_TEAMS, PAYLOAD_WORDS};
+use crate::job::hosts::Hosts;
+use crate::job::state::State;
+use crate::job::tell::{self, Arrival};
+use crate::job::{bell, liveness};
+use crate::operation::ARGS;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// What a letter says. The words that follow are named there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u64)]
+pub(super) enum Kind {
+    /// Runs of words of the block: where and how many, then the words.
+    Words = 1,
+    /// A PE is gone: which one, how, and the first that was (plus 1).
+    Gone = 2,
+    /// A PE is stopped: which one, and for how long.
+    Stopped = 3,
+    /// A PE is not stopped any more.
+    GoesOn = 4,
+    /// A team is broken: its number, the member to be told, the mark.
+    Broken = 5,
+    /// The sender has released an allocation.
+    Release = 6,
+    /// Members have come to an epoch of a team: see [`Arrived`].
+    Arrivals = 7,
+    /// The sender asks what the PEs here wait for: the number of its question.
+    Ask = 8,
+    /// The waits of a PE: which one, the clock there, how many have ended, the waits.
+    Waits = 9,
+    /// The teams of a PE: which one; of each its number and members, the next member, how many collectives.
+    Teams = 10,
+    /// A question has been answered: its number.
+    Told = 11,
+    /// A PE finalizes: which one; of each of its teams the number, and the last epoch that it has come to.
+    Last = 12,
+}
+
+const KINDS: [Kind; 12] = [
+    Kind::Words,
+    Kind::Gone,
+    Kind::Stopped,
+    Kind::GoesOn,
+    Kind::Broken,
+    Kind::Release,
+    Kind::Arrivals,
+    Kind::Ask,
+    Kind::Waits,
+    Kind::Teams,
+    Kind::Told,
+    Kind::Last,
+];
+
+/// A run of words as one: where it begins, and its length in units of 4 bytes.
+pub(super) fn run(offset: u64, bytes: u64) -> u64 {
+    ((bytes / 4) << 40) | offset
+}
+
+/// Where each word of a run is, and whether it has 8 bytes; else 4.
+pub(super) fn steps(offset: u64, bytes: u64) -> impl Iterator<Item = (u64, bool)> {
+    let end = offset + bytes;
+    let next = move |at: &u64| {
+        let wide = at.is_multiple_of(8) && end - at >= 8;
+        Some(at + if wide { 8 } else { 4 })
+    };
+    std::iter::successors(Some(offset), next)
+        .take_while(move |&at| at < end)
+        .map(move |at| (at, at.is_multiple_of(8) && end - at >= 8))
+}
+
+/// The words of a letter that have not been read.
+struct Rest<'a>(&'a [u64]);
+
+impl<'a> Rest<'a> {
+    fn next(&mut self) -> Option<u64> {
+        let (first, rest) = self.0.split_first()?;
+        self.0 = rest;
+        Some(*first)
+    }
+
+    fn take(&mut self, count: usize) -> Option<&'a [u64]> {
+        let (taken, rest) = self.0.split_at_checked(count)?;
+        self.0 = rest;
+        Some(taken)
+    }
+
+    fn pe(&mut self, hosts: &Hosts) -> Option<Pe> {
+        let pe = Pe::try_from(self.next()?).ok()?;
+        (0..hosts.n_pes()).contains(&pe).then_some(pe)
+    }
+}
+
+/// What members have come with to an epoch of a team, as a letter has it. It begins with a call: operation and status number, signature,
+/// arguments. Of each member follow its PE and how many words of payload it has, its call if that is another one, and the payload.
+pub(crate) struct Arrived;
+
+/// Says that a member has a call of its own.
+const OWN_CALL: u64 = 1 << 63;
+
+impl Arrived {
+    /// Begins a letter about members of a team in an epoch, most of which have come with `call`.
+    pub(crate) fn begin(team: u32, epoch: u64, call: &Arrival<'_>) -> Vec<u64> {
+        let mut letter = vec![Kind::Arrivals as u64, u64::from(team), epoch];
+        Arrived::add_call(&mut letter, call);
+        letter
+    }
+
+    /// Adds a member.
+    pub(crate) fn add(letter: &mut Vec<u64>, pe: Pe, call: &Arrival<'_>, arrival: &Arrival<'_>) {
+        let words = arrival.payload.len() as u64;
+        let same = (call.signature, call.error) == (arrival.signature, arrival.error);
+        let own = if same { 0 } else { OWN_CALL };
+        letter.push(pe as u64 | words << 32 | own);
+        if !same {
+            Arrived::add_call(letter, arrival);
+        }
+        letter.extend(arrival.payload);
+    }
+
+    fn add_call(letter: &mut Vec<u64>, call: &Arrival<'_>) {
+        let said = u64::from(call.operation) | u64::from(call.error) << 32;
+        letter.extend([said, call.signature]);
+        letter.extend(call.args);
+    }
+
+    /// Reads a call.
+    fn call<'a>(rest: &mut Rest<'a>) -> Option<Arrival<'a>> {
+        let (said, signature) = (rest.next()?, rest.next()?);
+        Some(Arrival {
+            operation: said as u32 & 0xffff,
+            args: rest.take(ARGS)?.try_into().ok()?,
+            error: (said >> 32) as u32,
+            payload: &[],
+            signature,
+        })
+    }
+}
+
+/// Opens a letter that PE `from` has sent to this host, and does what it says. None: it makes no sense, and nothing more of it is done.
+///
+/// `control` must have no way to other hosts of its own: what is done here is not told on.
+pub(crate) fn open(control: &Control, far: &Far, from: Pe, letter: &[u64]) -> Option<()> {
+    let hosts = far.hosts();
+    let theirs = hosts.of(from);
+    if theirs == hosts.mine() {
+        return None;
+    }
+    let is_theirs = |pe: Pe| hosts.of(pe) == theirs;
+    let mut rest = Rest(letter);
+    let number = rest.next()?;
+    match *KINDS.iter().find(|kind| **kind as u64 == number)? {
+        Kind::Words => {
+            while let Some(head) = rest.next() {
+                let (offset, bytes) = (head & ((1 << 40) - 1), (head >> 40) * 4);
+                if !control.mirrors(offset, bytes).is_some_and(is_theirs) {
+                    return None;
+                }
+                let words = rest.take(steps(offset, bytes).count())?;
+                tell::mirrored(control, steps(offset, bytes).zip(words));
+            }
+            bell::ring_team(control);
+        }
+        Kind::Gone => {
+            let (pe, how, first) = (rest.pe(hosts)?, rest.next()?, rest.next()?);
+            let state = State::from_number(u32::try_from(how).ok()?);
+            if !matches!(state, State::Left | State::Dead) || hosts.is_near(pe) {
+                return None;
+            }
+            if let Some(first) = Pe::try_from(first).ok()?.checked_sub(1) {
+                (first < hosts.n_pes()).then_some(())?;
+                tell::first_gone(control.header(), first);
+            }
+            liveness::mark_gone(control, pe, state);
+        }
+        Kind::Stopped => {
+            let (pe, stopped_for) = (rest.pe(hosts).filter(|&pe| is_theirs(pe))?, rest.next()?);
+            let since = now_ns().saturating_sub(stopped_for).max(1);
+            if tell::stopped(control, pe, since) {
+                bell::ring_everyone(control);
+            }
+        }
+        Kind::GoesOn => {
+            let pe = rest.pe(hosts).filter(|&pe| is_theirs(pe))?;
+            tell::goes_on(control, pe);
+        }
+        Kind::Broken => {
+            let (team, pe, mark) = (rest.next()?, rest.pe(hosts)?, rest.next()?);
+            let by = (mark & 0xf_ffff).checked_sub(1)?;
+            let sound = team < MAX_TEAMS as u64 && hosts.is_near(pe) && by < hosts.n_pes() as u64;
+            sound.then_some(())?;
+            tell::broken(control.team(team as u32, pe), mark);
+            bell::ring_team(control);
+        }
+        Kind::Release => {
+            let id = u32::try_from(rest.next()?).ok()?;
+            (id < MAX_ALLOCATIONS && hosts.is_near(0)).then_some(())?;
+            let before = tell::release(control.releases(id));
+            if before + 1 == hosts.n_pes() as u32 {
+                tell::released_by_all(control.header(), 1);
+            }
+        }
+        Kind::Arrivals => {
+            let (team, epoch) = (rest.next()?, rest.next()?);
+            (team < MAX_TEAMS as u64 && epoch > 0).then_some(())?;
+            let row = control.row(team as u32);
+            let common = Arrived::call(&mut rest)?;
+            while let Some(head) = rest.next() {
+                let pe = Pe::try_from(head & 0xffff_ffff).ok()?;
+                let count = (head >> 32 & 0x7fff_ffff) as usize;
+                let there = (0..hosts.n_pes()).contains(&pe) && !hosts.is_near(pe);
+                (there && count <= PAYLOAD_WORDS).then_some(())?;
+                let call = match head & OWN_CALL {
+                    0 => common,
+                    _ => Arrived::call(&mut rest)?,
+                };
+                let arrival = Arrival {
+                    payload: rest.take(count)?,
+                    ..call
+                };
+                let slot = control.slot(row, pe, epoch);
+                // Of an earlier team with this number, which was broken.
+                if slot.epoch.load(Relaxed) > epoch {
+                    continue;
+                }
+                // Whoever still looks at an earlier team's epoch here must see first that it is another one's now. Nobody looks for this
+                // number in this slot.
+                tell::gone_on(slot, epoch - 1);
+                tell::arrival(slot, epoch, arrival);
+            }
+            bell::ring_team(control);
+        }
+        Kind::Ask => far.answer(control, from, rest.next()?),
+        Kind::Waits => {
+            let pe = rest.pe(hosts).filter(|&pe| is_theirs(pe))?;
+            reports::take_waits(control, pe, theirs, std::mem::take(&mut rest.0))?;
+        }
+        Kind::Teams => {
+            let pe = rest.pe(hosts).filter(|&pe| is_theirs(pe))?;
+            reports::take_teams(control, pe, std::mem::take(&mut rest.0))?;
+        }
+        Kind::Told => far.told(rest.next()?),
+        Kind::Last => {
+            let pe = rest.pe(hosts).filter(|&pe| is_theirs(pe))?;
+            while let Some(team) = rest.next() {
+                let epoch = rest.next().filter(|_| team < MAX_TEAMS as u64)?;
+                tell::last_elsewhere(control.team(team as u32, pe), epoch);
+            }
+        }
+    }
+    rest.0.is_empty().then_some(())
+}

@@ -1,0 +1,257 @@
+//! The other hosts of a job: what is told there besides the store that [`tell`] makes here.
+//!
+//! Every host has a control block of the whole job. The words of PEs of other hosts are mirrors there, so reading is a load everywhere.
+//! What a PE tells it writes to the block of its own host, and sends a letter to one PE of each other host, whose network thread
+//! writes the same to the block there. Letters from one PE to one host are opened in order. What only reports read is not sent.
+//!
+//! A letter is a few words: what it is, then its contents. [`open`] checks all of it before it writes: a PE may only change what mirrors the PEs
+//! of its own host, and a letter that says anything else is an error that names its sender.
+
+mod letters;
+mod reports;
+
+pub(crate) use letters::{Arrived, open};
+
+use super::block::{Control, Freed, JoinSlot, MAX_TEAMS, PeBlock};
+use super::hosts::Hosts;
+use super::state::State;
+use super::tell::{Told32, Told64};
+use crate::Pe;
+use crate::clock::now_ns;
+use letters::Kind;
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::{Acquire, Relaxed};
+
+/// Teams in one letter.
+const TEAMS: usize = 64;
+
+/// What brings letters to PEs of other hosts.
+pub(crate) trait Courier: Send + Sync {
+    /// Brings a letter to a PE, after those that it was given for that PE before. Never waits.
+    fn carry(&self, to: Pe, letter: &[u64]);
+
+    /// Waits until all letters that it was given have been opened, or that is not to be expected any more.
+    fn settle(&self);
+
+    /// Gives letters that are on their way a moment to leave this process.
+    fn see_off(&self);
+
+    /// Takes what has come.
+    fn progress(&self);
+}
+
+/// The way of a PE to the other hosts.
+pub(crate) struct Far {
+    hosts: Hosts,
+    courier: Arc<dyn Courier>,
+    asked: reports::Asked,
+}
+
+impl fmt::Debug for Far {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Far({:?})", self.hosts)
+    }
+}
+
+/// Words of the block that follow each other: where the first is, and how many bytes they are.
+#[derive(Clone, Copy)]
+struct Span {
+    offset: u64,
+    bytes: u64,
+}
+
+impl Span {
+    /// The words of a part of the block, which consists of [`Told32`] and [`Told64`].
+    fn of<T>(control: &Control, part: &T) -> Span {
+        Span {
+            offset: std::ptr::from_ref(part) as u64 - control.segment().base(),
+            bytes: size_of::<T>() as u64,
+        }
+    }
+
+    /// From the first part to the end of the last.
+    fn from_to<A, B>(control: &Control, first: &A, last: &B) -> Span {
+        let (first, last) = (Span::of(control, first), Span::of(control, last));
+        Span {
+            offset: first.offset,
+            bytes: last.offset + last.bytes - first.offset,
+        }
+    }
+}
+
+impl Far {
+    pub(crate) fn new(hosts: Hosts, courier: Arc<dyn Courier>) -> Far {
+        Far {
+            hosts,
+            courier,
+            asked: reports::Asked::default(),
+        }
+    }
+
+    pub(crate) fn hosts(&self) -> &Hosts {
+        &self.hosts
+    }
+
+    /// Brings a letter to a host.
+    pub(crate) fn send(&self, host: usize, letter: &[u64]) {
+        self.courier.carry(self.hosts.receiver(host), letter);
+    }
+
+    fn send_all(&self, letter: &[u64]) {
+        for host in self.hosts.others() {
+            self.send(host, letter);
+        }
+    }
+
+    /// Waits until the other hosts have what they were told.
+    pub(crate) fn settle(&self) {
+        self.courier.settle();
+    }
+
+    /// Tells that this PE is there, and where.
+    pub(crate) fn introduce(&self, control: &Control) {
+        let block = control.pe(self.hosts.me());
+        // The namespace stays 0: elsewhere its number names another one, or none.
+        let spans = [
+            Span::of(control, &block.pid),
+            Span::of(control, &block.process),
+            Span::from_to(control, &block.host, &block.gpu),
+            Span::of(control, &block.state),
+        ];
+        self.send_all(&words(control, &spans));
+    }
+
+    /// Tells what this PE is doing. Before it says that it finalizes, it says how far it has come in its teams: its last arrivals may be
+    /// on their way, by other PEs.
+    pub(crate) fn state(&self, control: &Control) {
+        let me = self.hosts.me();
+        if state(control.pe(me)) == State::Finalizing {
+            let come = (0..MAX_TEAMS as u32).filter_map(|team| {
+                let row = control.row(team);
+                // A slot may say that the PE has gone on, which is no arrival.
+                let marks = [0, 1].map(|turn| control.slot(row, me, turn).epoch.load(Relaxed));
+                let own = |(turn, mark): (usize, u64)| (mark & 1 == turn as u64).then_some(mark);
+                let last = marks.into_iter().enumerate().filter_map(own).max()?;
+                let there = control.team(team, me).n_pes.load(Relaxed) > 0 && last > 0;
+                there.then(|| [u64::from(team), last])
+            });
+            for some in come.collect::<Vec<_>>().chunks(TEAMS) {
+                let mut letter = vec![Kind::Last as u64, me as u64];
+                letter.extend(some.as_flattened());
+                self.send_all(&letter);
+            }
+        }
+        let block = control.pe(self.hosts.me());
+        self.send_all(&words(control, &[Span::of(control, &block.state)]));
+    }
+
+    /// Tells one other host that this PE runs: the next one on which there are PEs to hear it.
+    pub(crate) fn beat(&self, control: &Control) {
+        let heard = |&host: &usize| {
+            let states = self.hosts.pes(host).iter().map(|&pe| state(control.pe(pe)));
+            states
+                .into_iter()
+                .any(|state| matches!(state, State::Active | State::Finalizing))
+        };
+        if let Some(host) = self.hosts.others().find(heard) {
+            let block = control.pe(self.hosts.me());
+            self.send(host, &words(control, &[Span::of(control, &block.beats)]));
+        }
+    }
+
+    /// Tells what this PE has not freed.
+    pub(crate) fn unfreed(&self, control: &Control) {
+        let block = control.pe(self.hosts.me());
+        let (first, rest) = (&block.unfreed[0], &block.unfreed[1..]);
+        let rest = match (rest.first(), rest.last()) {
+            (Some(one), Some(last)) => Span::from_to(control, one, last),
+            _ => Span::of(control, first),
+        };
+        self.send_all(&words(control, &[rest, Span::of(control, first)]));
+    }
+
+    /// Tells what the thread in a seat looks for, offers, and how far it has come.
+    pub(crate) fn seat(&self, control: &Control, seat: &JoinSlot) {
+        let spans = [
+            Span::from_to(control, &seat.unique_id, &seat.offer),
+            Span::of(control, &seat.phase),
+        ];
+        self.send_all(&words(control, &spans));
+    }
+
+    /// Tells, as PE 0, what an allocation frees, and waits until the others have it. Most free nothing.
+    pub(crate) fn freed(&self, control: &Control, list: &Freed) {
+        let count = (list.count.load(Relaxed) as usize).min(list.ids.len());
+        let mut spans = vec![Span::of(control, &list.count)];
+        if let Some(last) = list.ids[..count].last() {
+            spans.insert(0, Span::from_to(control, &list.ids[0], last));
+        }
+        self.send_all(&words(control, &spans));
+        // It must be there before the arrival, which may come by another way.
+        self.settle();
+    }
+
+    /// Tells that a PE is gone, and sees to it that the letters leave.
+    pub(crate) fn gone(&self, control: &Control, pe: Pe, state: State) {
+        self.pass_on(control, pe, state);
+        self.courier.see_off();
+    }
+
+    /// Tells that a PE is gone.
+    pub(crate) fn pass_on(&self, control: &Control, pe: Pe, state: State) {
+        let first = control.header().first_gone.load(Acquire);
+        self.send_all(&[Kind::Gone as u64, pe as u64, state as u64, u64::from(first)]);
+    }
+
+    /// Tells that a PE of this host has been stopped since a moment.
+    pub(crate) fn stopped(&self, pe: Pe, since: u64) {
+        // Each host has a clock of its own.
+        let stopped_for = now_ns().saturating_sub(since);
+        self.send_all(&[Kind::Stopped as u64, pe as u64, stopped_for]);
+    }
+
+    /// Takes back that this PE is stopped.
+    pub(crate) fn goes_on(&self) {
+        self.send_all(&[Kind::GoesOn as u64, self.hosts.me() as u64]);
+    }
+
+    /// Tells a member on another host that its team is broken; false for one of this host.
+    pub(crate) fn broken(&self, team: u32, pe: Pe, mark: u64) -> bool {
+        let far = !self.hosts.is_near(pe);
+        if far {
+            let letter = [Kind::Broken as u64, u64::from(team), pe as u64, mark];
+            self.send(self.hosts.of(pe), &letter);
+        }
+        far
+    }
+
+    /// Tells the host of PE 0, where releases are counted, that this PE has released an allocation; false if it is this host.
+    pub(crate) fn release(&self, id: u32) -> bool {
+        let far = !self.hosts.is_near(0);
+        if far {
+            self.send(self.hosts.of(0), &[Kind::Release as u64, u64::from(id)]);
+        }
+        far
+    }
+}
+
+/// What a PE is doing.
+pub(crate) fn state(block: &PeBlock) -> State {
+    State::from_number(block.state.load(Acquire))
+}
+
+/// A letter with words as they are now. They are written in this order.
+fn words(control: &Control, spans: &[Span]) -> Vec<u64> {
+    let mut letter = vec![Kind::Words as u64];
+    for span in spans {
+        letter.push(letters::run(span.offset, span.bytes));
+        for (offset, wide) in letters::steps(span.offset, span.bytes) {
+            letter.push(match wide {
+                true => control.segment().view::<Told64>(offset).load(Relaxed),
+                false => u64::from(control.segment().view::<Told32>(offset).load(Relaxed)),
+            });
+        }
+    }
+    letter
+}

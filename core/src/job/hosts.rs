@@ -1,0 +1,116 @@
+//! The hosts of a job, as one PE sees them: which PEs are near, and who takes on another host what this PE tells it.
+
+use super::places::Id;
+use crate::Pe;
+use std::collections::HashMap;
+
+/// The hosts of a job. They are numbered in the order of their first PEs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Hosts {
+    /// The host of each PE.
+    host_of: Vec<usize>,
+    /// The PEs of each host, in order.
+    pes: Vec<Vec<Pe>>,
+    me: Pe,
+    /// The number of PE `me` among those of its host.
+    index: usize,
+}
+
+impl Hosts {
+    /// The hosts of a job whose PEs are on the hosts `ids`, as PE `me` sees them.
+    pub(crate) fn new(ids: &[Id], me: Pe) -> Hosts {
+        let mut numbers: HashMap<Id, usize> = HashMap::new();
+        let mut pes: Vec<Vec<Pe>> = Vec::new();
+        let mut host_of = Vec::with_capacity(ids.len());
+        for (pe, id) in ids.iter().enumerate() {
+            let host = *numbers.entry(*id).or_insert(pes.len());
+            if host == pes.len() {
+                pes.push(Vec::new());
+            }
+            pes[host].push(pe as Pe);
+            host_of.push(host);
+        }
+        let own = &pes[host_of[me as usize]];
+        let index = own.iter().take_while(|&&pe| pe != me).count();
+        Hosts {
+            host_of,
+            pes,
+            me,
+            index,
+        }
+    }
+
+    /// How many hosts there are.
+    pub(crate) fn count(&self) -> usize {
+        self.pes.len()
+    }
+
+    /// How many PEs there are.
+    pub(crate) fn n_pes(&self) -> Pe {
+        self.host_of.len() as Pe
+    }
+
+    /// The PE that sees them so.
+    pub(crate) fn me(&self) -> Pe {
+        self.me
+    }
+
+    /// The host of this PE.
+    pub(crate) fn mine(&self) -> usize {
+        self.host_of[self.me as usize]
+    }
+
+    /// The host of a PE of the job.
+    pub(crate) fn of(&self, pe: Pe) -> usize {
+        self.host_of[pe as usize]
+    }
+
+    /// Whether a PE of the job is on this PE's host.
+    #[inline]
+    pub(crate) fn is_near(&self, pe: Pe) -> bool {
+        self.of(pe) == self.mine()
+    }
+
+    /// The PEs of a host, in order.
+    pub(crate) fn pes(&self, host: usize) -> &[Pe] {
+        &self.pes[host]
+    }
+
+    /// The PEs of this PE's host, in order.
+    pub(crate) fn near(&self) -> &[Pe] {
+        self.pes(self.mine())
+    }
+
+    /// The other hosts, from the next one on.
+    pub(crate) fn others(&self) -> impl Iterator<Item = usize> + use<> {
+        let (count, mine) = (self.count(), self.mine());
+        (1..count).map(move |step| (mine + step) % count)
+    }
+
+    /// The PE that takes on a host what this PE tells it: always the same one, so that it learns it in order.
+    pub(crate) fn receiver(&self, host: usize) -> Pe {
+        let pes = self.pes(host);
+        pes[self.index % pes.len()]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_are_numbered_by_their_first_pes() {
+        let ids = [9, 4, 9, 9, 7, 4].map(|id| [id; 16]);
+        let hosts = Hosts::new(&ids, 3);
+        assert_eq!((hosts.count(), hosts.n_pes(), hosts.mine()), (3, 6, 0));
+        assert_eq!(hosts.near(), [0, 2, 3]);
+        assert_eq!([1, 5].map(|pe| hosts.of(pe)), [1, 1]);
+        assert!(hosts.is_near(0) && !hosts.is_near(4));
+        assert_eq!(hosts.others().collect::<Vec<_>>(), [1, 2]);
+        // The third PE of its host tells the first of two, and the only one.
+        assert_eq!([1, 2].map(|host| hosts.receiver(host)), [1, 4]);
+        let last = Hosts::new(&ids, 5);
+        assert_eq!(last.others().collect::<Vec<_>>(), [2, 0]);
+        assert_eq!([2, 0].map(|host| last.receiver(host)), [4, 2]);
+    }
+}

@@ -1,0 +1,170 @@
+//! Who waits for which answer, and where it is to go.
+
+use crate::Pe;
+use crate::buffer::{LocalDest, LocalSource};
+use crate::lock::lock;
+use crate::transport::copy::copy;
+use std::collections::BTreeMap;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::{Arc, Mutex};
+
+/// An answer that is waited for.
+#[derive(Debug, Default)]
+pub(super) struct Answer {
+    done: AtomicBool,
+    value: AtomicU64,
+}
+
+impl Answer {
+    pub(super) fn is_there(&self) -> bool {
+        self.done.load(Acquire)
+    }
+
+    /// The value of an answer that is there.
+    pub(super) fn value(&self) -> u64 {
+        self.value.load(Relaxed)
+    }
+
+    pub(super) fn give(&self, value: u64) {
+        self.value.store(value, Relaxed);
+        self.done.store(true, Release);
+    }
+}
+
+/// Memory of the program's that an answer goes to.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    pub(super) address: *mut u8,
+    pub(super) bytes: usize,
+}
+
+// SAFETY: an address and a length. Whoever writes there holds the desk, and whoever lent the memory takes the ticket back under the same
+// lock before the memory may go.
+unsafe impl Send for Place {}
+
+impl Place {
+    /// The memory of `dest`, for as long as the caller sees to that it is there.
+    pub(super) fn of(dest: &LocalDest<'_>) -> Place {
+        Place {
+            address: dest.address(),
+            bytes: dest.bytes(),
+        }
+    }
+}
+
+struct Ticket {
+    pe: Pe,
+    /// None: the answer is a word, or the data comes by itself.
+    place: Option<Place>,
+    answer: Arc<Answer>,
+    /// Whether it is waited for in quiet only.
+    nbi: bool,
+}
+
+/// The tickets of a PE. Their numbers grow.
+#[derive(Default)]
+pub(super) struct Desk {
+    tickets: Mutex<(u64, BTreeMap<u64, Ticket>)>,
+}
+
+impl Desk {
+    /// A ticket for an answer of `pe`.
+    pub(super) fn ticket(&self, pe: Pe, place: Option<Place>, nbi: bool) -> (u64, Arc<Answer>) {
+        let answer = Arc::new(Answer::default());
+        let mut tickets = lock(&self.tickets);
+        tickets.0 += 1;
+        let number = tickets.0;
+        let ticket = Ticket {
+            pe,
+            place,
+            answer: Arc::clone(&answer),
+            nbi,
+        };
+        tickets.1.insert(number, ticket);
+        (number, answer)
+    }
+
+    /// Takes an answer of `pe`. None: it makes no sense. Who has given up does not want it.
+    pub(super) fn answered(&self, pe: Pe, number: u64, data: &[u8]) -> Option<()> {
+        let mut tickets = lock(&self.tickets);
+        if number > tickets.0 {
+            return None;
+        }
+        let Some(ticket) = tickets.1.get(&number) else {
+            return Some(());
+        };
+        if ticket.pe != pe {
+            return None;
+        }
+        match ticket.place {
+            Some(place) => {
+                (place.bytes == data.len()).then_some(())?;
+                let source = LocalSource::from(data);
+                // SAFETY: whoever lent the memory takes the ticket back, which needs the lock, before the memory may go. It may lie in the heap.
+                unsafe { copy::<true, false>(place.address, source.address(), place.bytes) };
+                ticket.answer.give(0);
+            }
+            None => {
+                let word = data.first_chunk().map(|word| u64::from_le_bytes(*word));
+                ticket.answer.give(word?);
+            }
+        }
+        tickets.1.remove(&number);
+        Some(())
+    }
+
+    /// What a ticket stands for has come by itself.
+    pub(super) fn came(&self, number: u64) {
+        if let Some(ticket) = lock(&self.tickets).1.remove(&number) {
+            ticket.answer.give(0);
+        }
+    }
+
+    /// Takes a ticket back: from here on nothing is written for it.
+    pub(super) fn forget(&self, number: u64) {
+        lock(&self.tickets).1.remove(&number);
+    }
+
+    /// The number of the last ticket.
+    pub(super) fn last(&self) -> u64 {
+        lock(&self.tickets).0
+    }
+
+    /// The PE of the first ticket up to this one whose answer only quiet waits for, if one is missing, and its number.
+    pub(super) fn missing(&self, upto: u64) -> Option<(u64, Pe)> {
+        let tickets = lock(&self.tickets);
+        let mut missing = tickets.1.range(..=upto).filter(|(_, ticket)| ticket.nbi);
+        missing.next().map(|(number, ticket)| (*number, ticket.pe))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_go_where_they_are_wanted_and_nowhere_else() {
+        let desk = Desk::default();
+        let mut bytes = [0_u8; 12];
+        let place = Place::of(&LocalDest::from(&mut bytes[..4]));
+        let (first, answer) = desk.ticket(2, Some(place), true);
+        let (second, word) = desk.ticket(1, None, false);
+        assert_eq!(desk.missing(desk.last()), Some((first, 2)));
+        // From another PE, of another length, for a ticket that nobody has.
+        assert_eq!(desk.answered(1, first, &[7; 4]), None);
+        assert_eq!(desk.answered(2, first, &[7; 5]), None);
+        assert_eq!(desk.answered(1, second, &[7; 7]), None);
+        assert_eq!(desk.answered(1, second + 1, &[7; 8]), None);
+        assert!(!answer.is_there() && !word.is_there());
+        assert_eq!(desk.answered(2, first, &[7; 4]), Some(()));
+        assert_eq!(desk.answered(1, second, &5_u64.to_le_bytes()), Some(()));
+        assert!(answer.is_there() && word.is_there());
+        assert_eq!((word.value(), desk.missing(desk.last())), (5, None));
+        let (third, late) = desk.ticket(0, Some(place), false);
+        desk.forget(third);
+        assert_eq!(desk.answered(0, third, &[9; 4]), Some(()), "too late");
+        assert!(!late.is_there());
+        assert_eq!(bytes, [7, 7, 7, 7, 0, 0, 0, 0, 0, 0, 0, 0]);
+    }
+}

@@ -1,0 +1,146 @@
+//! What PEs of different hosts say to each other, as words. A message is a few records, one after the other.
+//!
+//! A record begins with a word that says what it is and how many bytes of data it has. The words that its kind has follow, then the data,
+//! filled up to whole words. All of it may be anything when it arrives: reading gives what is there, or nothing.
+
+use crate::buffer::LocalSource;
+use crate::op::SignalOp;
+use crate::transport::copy::copy;
+use crate::transport::{Atomic, Width};
+
+/// What a record is. Its words follow its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(super) enum Kind {
+    /// Offset; the data.
+    Put = 1,
+    /// Offset, bytes, and the tag with which they come by themselves.
+    PutLarge = 2,
+    /// Offset, bytes, ticket. It is answered with the data.
+    Get = 3,
+    /// Offset, bytes, and the tag with which they are to be sent.
+    GetLarge = 4,
+    /// Offset, width and number, operand, what it compares with, ticket. It is answered with the old value, if it has a ticket.
+    Atomic = 5,
+    /// Offset, value, operation.
+    Signal = 6,
+    /// A letter of `job`, as data.
+    Letter = 7,
+    /// It is answered with `Done`.
+    Flush = 8,
+    /// So many of the records that are counted have been done, which the receiver has sent.
+    Done = 9,
+    /// The ticket; what its holder waits for.
+    Answer = 10,
+    /// What the receiver has sent makes no sense; the words for people.
+    Refused = 11,
+}
+
+const KINDS: [(Kind, usize); 11] = [
+    (Kind::Put, 1),
+    (Kind::PutLarge, 3),
+    (Kind::Get, 3),
+    (Kind::GetLarge, 3),
+    (Kind::Atomic, 5),
+    (Kind::Signal, 3),
+    (Kind::Letter, 0),
+    (Kind::Flush, 0),
+    (Kind::Done, 1),
+    (Kind::Answer, 1),
+    (Kind::Refused, 0),
+];
+
+/// The most words that a kind has.
+const MOST: usize = 5;
+
+impl Kind {
+    /// Whether it is counted, and so can be waited for.
+    pub(super) fn counts(self) -> bool {
+        match self {
+            Kind::Put | Kind::PutLarge | Kind::Atomic | Kind::Signal => true,
+            Kind::Get | Kind::GetLarge | Kind::Letter | Kind::Flush => false,
+            Kind::Done | Kind::Answer | Kind::Refused => false,
+        }
+    }
+}
+
+/// A record that has arrived.
+#[derive(Debug)]
+pub(super) struct Record<'a> {
+    pub(super) kind: Kind,
+    /// Those of its kind, and 0s.
+    pub(super) words: [u64; MOST],
+    pub(super) data: &'a [u8],
+}
+
+/// The words that a record with so many bytes of data has at most.
+pub(super) fn room(bytes: usize) -> usize {
+    1 + MOST + bytes.div_ceil(8)
+}
+
+/// Adds a record.
+pub(super) fn write(message: &mut Vec<u64>, kind: Kind, words: &[u64], data: LocalSource<'_>) {
+    debug_assert!(KINDS.contains(&(kind, words.len())), "{kind:?}");
+    message.push(kind as u64 | (data.bytes() as u64) << 8);
+    message.extend_from_slice(words);
+    let start = message.len();
+    message.resize(start + data.bytes().div_ceil(8), 0);
+    // SAFETY: the source is valid by the rules of `buffer`, and may lie in the heap; the message has room for it.
+    unsafe {
+        let dest = message.as_mut_ptr().add(start).cast();
+        copy::<false, true>(dest, data.address(), data.bytes());
+    }
+}
+
+/// Takes the first record of a message; none if it makes no sense.
+pub(super) fn read<'a>(message: &mut &'a [u64]) -> Option<Record<'a>> {
+    let (head, rest) = message.split_first()?;
+    let bytes = usize::try_from(head >> 8).ok()?;
+    let (kind, count) = *KINDS.iter().find(|(kind, _)| *kind as u64 == head & 0xff)?;
+    let (said, rest) = rest.split_at_checked(count)?;
+    let (data, rest) = rest.split_at_checked(bytes.div_ceil(8))?;
+    let mut words = [0; MOST];
+    words[..count].copy_from_slice(said);
+    *message = rest;
+    Some(Record {
+        kind,
+        words,
+        data: &bytemuck::cast_slice(data)[..bytes],
+    })
+}
+
+/// An atomic operation as words.
+pub(super) fn of_atomic(offset: u64, width: Width, operation: Atomic) -> [u64; 4] {
+    let (number, value, cond) = operation.parts();
+    [offset, width.bytes() << 8 | u64::from(number), value, cond]
+}
+
+/// The atomic operation that the words are, if they are one.
+pub(super) fn to_atomic(words: &[u64]) -> Option<(u64, Width, Atomic)> {
+    let [offset, how, value, cond] = *words.first_chunk()?;
+    let width = match how >> 8 {
+        4 => Width::Bits32,
+        8 => Width::Bits64,
+        _ => return None,
+    };
+    let operation = match how & 0xff {
+        0 => Atomic::Fetch,
+        1 => Atomic::Set(value),
+        2 => Atomic::Swap(value),
+        3 => Atomic::CompareSwap { cond, value },
+        4 => Atomic::Add(value),
+        5 => Atomic::AddFloat(value),
+        6 => Atomic::And(value),
+        7 => Atomic::Or(value),
+        8 => Atomic::Xor(value),
+        _ => return None,
+    };
+    Some((offset, width, operation))
+}
+
+/// What a signal's words say: offset, value, operation.
+pub(super) fn to_signal(words: &[u64]) -> Option<(u64, u64, SignalOp)> {
+    let [offset, value, op] = *words.first_chunk()?;
+    let op = SignalOp::from_number(i32::try_from(op).ok()?).ok()?;
+    Some((offset, value, op))
+}

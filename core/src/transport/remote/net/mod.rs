@@ -1,0 +1,533 @@
+//! A PE's end of the wire: what it sends, what it takes, and the thread that sees to both whatever the program does.
+//!
+//! What is to be sent to a PE is a record at the end of that PE's message ([`Link`]). Messages leave under the lock of the [`Engine`], so
+//! that they leave in order. Whoever adds a record tries that lock; who holds it looks again after letting it go, so that nothing stays
+//! behind. Puts that nobody waits for stay until there is something else to send, or the thread comes by.
+//!
+//! Records of one PE are done in the order in which it sent them, by whichever thread holds the engine, with the stores and atomic
+//! instructions of the host transport. While a large put is coming by itself, what its sender has sent after it is held back. So fence has
+//! nothing to do. The sender counts its records, and the receiver tells how many are done when it is asked: quiet.
+
+mod taking;
+mod thread;
+
+use super::desk::Desk;
+use super::message::{self, Kind};
+use super::wire::{Event, Wire};
+use crate::buffer::{LocalSource, SymRange};
+use crate::clock::now_ns;
+use crate::job::block::Control;
+use crate::job::far::{self, Courier, Far};
+use crate::job::hosts::Hosts;
+use crate::job::state::State;
+use crate::job::{fork, liveness, tell};
+use crate::lock::lock;
+use crate::transport::Owner;
+use crate::transport::host::HostTransport;
+use crate::{Error, Pe, Result};
+use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::Ordering::{Acquire, Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, TryLockError, Weak};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// The most data that travels in a record. More comes by itself.
+const EAGER: usize = 32 << 10;
+/// Records are put together in messages of at most so many bytes, which networks send in one go.
+const LONG: usize = 4000;
+/// After so many counted records the receiver is asked how many are done.
+const ASK_EVERY: u64 = 256;
+/// So long after the last traffic the thread only yields.
+const HOT_NS: u64 = 200_000;
+/// While another thread makes progress, this one looks so often.
+const LOOK: Duration = Duration::from_micros(200);
+/// The longest time between two looks.
+const LAST_LOOK: Duration = Duration::from_micros(500);
+/// How long the last words of a PE that leaves early may take.
+const LEAVE: Duration = Duration::from_millis(500);
+/// How long the others may take to close their ends, too.
+const CLOSE: Duration = Duration::from_secs(10);
+
+/// What begins after a message has been sent.
+pub(super) enum Post {
+    Send {
+        tag: u32,
+        address: *const u8,
+        bytes: usize,
+        then: Then,
+    },
+    Receive {
+        tag: u32,
+        address: *mut u8,
+        bytes: usize,
+        then: Then,
+    },
+}
+
+// SAFETY: addresses of memory that its owner keeps until the token has come back, or of the heap.
+unsafe impl Send for Post {}
+
+/// What is done when a token comes back.
+pub(super) enum Then {
+    Nothing,
+    /// What a ticket stands for has come, or left.
+    Came(u64),
+    /// A large put of a PE is in place.
+    Put(Pe, SymRange),
+}
+
+/// What is to be sent to a PE.
+#[derive(Default)]
+struct Out {
+    messages: VecDeque<Vec<u64>>,
+    posts: Vec<Post>,
+    /// How many counted records it was sent, and how many when it was last asked.
+    sent: u64,
+    asked: u64,
+    /// Whether it is in the list of those that are to be sent something.
+    listed: bool,
+}
+
+/// The way to a PE.
+#[derive(Default)]
+struct Link {
+    out: Mutex<Out>,
+    /// How many counted records are done.
+    done: AtomicU64,
+}
+
+/// What has come from a PE.
+#[derive(Default)]
+struct Source {
+    /// Counted records that are done.
+    done: u64,
+    /// Large puts that are coming.
+    coming: u32,
+    /// What came after them.
+    held: VecDeque<Vec<u64>>,
+}
+
+/// The wire, and what only who holds it needs.
+pub(super) struct Engine {
+    wire: Box<dyn Wire>,
+    state: Taking,
+    closed: bool,
+}
+
+/// What taking messages needs.
+struct Taking {
+    sources: Vec<Source>,
+    tokens: HashMap<u64, Then>,
+    begin: Vec<(Pe, Post)>,
+    lost: Vec<Pe>,
+}
+
+pub(super) struct Net {
+    pub(super) me: Pe,
+    pub(super) near: HostTransport,
+    /// Without a way to other hosts: what is written there is not told on.
+    control: Control,
+    far: Arc<Far>,
+    hosts: Hosts,
+    links: Vec<Link>,
+    /// The PEs that are to be sent something.
+    list: Mutex<Vec<Pe>>,
+    engine: Mutex<Engine>,
+    pub(super) desk: Desk,
+    kept: Mutex<Option<Error>>,
+    pub(super) owner: OnceLock<Box<dyn Owner>>,
+    /// The most data of a record, in words the longest message, and the largest tag.
+    pub(super) eager: usize,
+    longest: usize,
+    tags: (AtomicU32, u32),
+    /// Bytes of a PE's part that others may use.
+    room: u64,
+    /// When a thread other than the net's own made progress.
+    driven: AtomicU64,
+    /// The fork generation of the process that it belongs to.
+    born: u64,
+    stop: AtomicBool,
+    thread: Mutex<Option<JoinHandle<()>>>,
+    /// How many counted records all PEs were sent, and how many of them are done.
+    total: (AtomicU64, AtomicU64),
+}
+
+/// Brings letters by a net that is there.
+struct ByNet(Weak<Net>);
+
+impl Courier for ByNet {
+    fn carry(&self, to: Pe, letter: &[u64]) {
+        if let Some(net) = self.0.upgrade() {
+            net.post(to, Kind::Letter, &[], LocalSource::from(letter));
+            net.kick();
+        }
+    }
+
+    fn progress(&self) {
+        if let Some(net) = self.0.upgrade() {
+            net.progress();
+        }
+    }
+
+    fn see_off(&self) {
+        if let Some(net) = self.0.upgrade() {
+            net.see_off();
+        }
+    }
+
+    fn settle(&self) {
+        if let Some(net) = self.0.upgrade() {
+            // What is asked for after the letters is answered after they have been opened.
+            let receivers = net.hosts.others().map(|host| net.hosts.receiver(host));
+            let answers: Vec<_> = receivers
+                .map(|pe| {
+                    let (ticket, answer) = net.desk.ticket(pe, None, false);
+                    let words = [0, size_of::<u64>() as u64, ticket];
+                    net.post(pe, Kind::Get, &words, LocalSource::from(&[0_u8; 0]));
+                    answer
+                })
+                .collect();
+            net.kick();
+            while !answers.iter().all(|answer| answer.is_there()) && net.check().is_ok() {
+                net.progress();
+                rustix::thread::sched_yield();
+            }
+        }
+    }
+}
+
+impl Net {
+    /// The net of PE `me`, which does not run yet. Of `near` the net's own PE's part is used.
+    pub(super) fn new(
+        control: &Control,
+        near: HostTransport,
+        wire: Box<dyn Wire>,
+        hosts: Hosts,
+    ) -> Arc<Net> {
+        let n_pes = hosts.n_pes() as usize;
+        let longest = wire.longest() / 8;
+        let (eager, tag) = (
+            EAGER.min((longest - message::room(0)) * 8),
+            wire.largest_tag(),
+        );
+        Arc::new_cyclic(|net| Net {
+            me: hosts.me(),
+            near,
+            control: control.clone().with_far(None),
+            far: Arc::new(Far::new(hosts.clone(), Arc::new(ByNet(Weak::clone(net))))),
+            links: (0..n_pes).map(|_| Link::default()).collect(),
+            list: Mutex::default(),
+            engine: Mutex::new(Engine {
+                wire,
+                state: Taking {
+                    sources: (0..n_pes).map(|_| Source::default()).collect(),
+                    tokens: HashMap::new(),
+                    begin: Vec::new(),
+                    lost: Vec::new(),
+                },
+                closed: false,
+            }),
+            desk: Desk::default(),
+            kept: Mutex::default(),
+            owner: OnceLock::new(),
+            eager,
+            longest,
+            tags: (AtomicU32::new(0), tag),
+            room: control.heap_bytes() * 2,
+            driven: AtomicU64::new(0),
+            born: fork::generation(),
+            stop: AtomicBool::new(false),
+            thread: Mutex::default(),
+            total: (AtomicU64::new(0), AtomicU64::new(0)),
+            hosts,
+        })
+    }
+
+    /// The way to the other hosts, for what this PE tells.
+    pub(super) fn far(&self) -> &Arc<Far> {
+        &self.far
+    }
+
+    pub(super) fn hosts(&self) -> &Hosts {
+        &self.hosts
+    }
+
+    /// A tag that no other body of this PE has for a while: even for what is sent, odd for what is asked for.
+    pub(super) fn tag(&self, asked: bool) -> u32 {
+        let (next, largest) = &self.tags;
+        let pairs = (largest - 1) / 2;
+        next.fetch_add(1, Relaxed) % pairs * 2 + u32::from(asked)
+    }
+
+    /// Adds a record to what a PE is to be sent.
+    pub(super) fn post(&self, pe: Pe, kind: Kind, words: &[u64], data: LocalSource<'_>) {
+        self.post_with(pe, kind, words, data, None);
+    }
+
+    /// As [`post`](Net::post); then something begins.
+    pub(super) fn post_with(
+        &self,
+        pe: Pe,
+        kind: Kind,
+        words: &[u64],
+        data: LocalSource<'_>,
+        post: Option<Post>,
+    ) {
+        let mut out = lock(&self.links[pe as usize].out);
+        let room = message::room(data.bytes());
+        let most = (LONG / 8).min(self.longest);
+        let full = |last: &Vec<u64>| last.len() + room + 1 > most;
+        if out.messages.back().is_none_or(full) {
+            out.messages.push_back(Vec::with_capacity(room));
+        }
+        let asks = {
+            out.sent += u64::from(kind.counts());
+            self.total.0.fetch_add(u64::from(kind.counts()), Relaxed);
+            kind == Kind::Flush || out.sent - out.asked >= ASK_EVERY
+        };
+        if let Some(last) = out.messages.back_mut() {
+            message::write(last, kind, words, data);
+            if asks && kind != Kind::Flush {
+                message::write(last, Kind::Flush, &[], LocalSource::from(&[0_u8; 0]));
+            }
+        }
+        if asks {
+            out.asked = out.sent;
+        }
+        out.posts.extend(post);
+        if !std::mem::replace(&mut out.listed, true) {
+            drop(out);
+            lock(&self.list).push(pe);
+        }
+    }
+
+    /// How many counted records a PE was sent, and how many of them are done.
+    pub(super) fn count(&self, pe: Pe) -> (u64, u64) {
+        let link = &self.links[pe as usize];
+        let sent = lock(&link.out).sent;
+        (sent, link.done.load(Acquire))
+    }
+
+    /// Whether a PE has done so many counted records.
+    pub(super) fn has_done(&self, pe: Pe, count: u64) -> bool {
+        self.links[pe as usize].done.load(Acquire) >= count
+    }
+
+    /// A PE that has not done all that it was sent, and how much that was.
+    pub(super) fn unfinished(&self) -> Option<(Pe, u64)> {
+        if self.total.1.load(Acquire) == self.total.0.load(Relaxed) {
+            return None;
+        }
+        self.others().find_map(|pe| {
+            let (sent, done) = self.count(pe);
+            (sent > done).then_some((pe, sent))
+        })
+    }
+
+    /// How much each PE was sent that has not done all of it.
+    pub(super) fn all_sent(&self) -> Vec<(Pe, u64)> {
+        let counts = self.others().map(|pe| (pe, self.count(pe)));
+        let behind = counts.filter(|(_, (sent, done))| sent > done);
+        behind.map(|(pe, (sent, _))| (pe, sent)).collect()
+    }
+
+    fn others(&self) -> impl Iterator<Item = Pe> + '_ {
+        (0..self.hosts.n_pes()).filter(|&pe| !self.hosts.is_near(pe))
+    }
+
+    /// Asks all that have not done what they were sent to say when they have; what stays behind leaves.
+    pub(super) fn ask_all(&self) {
+        for pe in self.others() {
+            let link = &self.links[pe as usize];
+            let asks = {
+                let out = lock(&link.out);
+                out.sent > link.done.load(Acquire) && out.asked < out.sent
+            };
+            if asks {
+                self.post(pe, Kind::Flush, &[], LocalSource::from(&[0_u8; 0]));
+            }
+        }
+        self.kick();
+    }
+
+    pub(super) fn keep(&self, error: Error) {
+        lock(&self.kept).get_or_insert(error);
+    }
+
+    /// What has gone wrong. An error that says of one wait only that it was over early is said once.
+    pub(super) fn failure(&self) -> Result<()> {
+        let mut kept = lock(&self.kept);
+        let error = match &*kept {
+            None => return Ok(()),
+            Some(Error::Timeout { .. } | Error::Interrupted { .. } | Error::PeStopped { .. }) => {
+                kept.take()
+            }
+            error => error.clone(),
+        };
+        error.map_or(Ok(()), Err)
+    }
+
+    /// An error if a PE is gone, or something has gone wrong.
+    pub(super) fn check(&self) -> Result<()> {
+        if let Some(error) = &*lock(&self.kept) {
+            return Err(error.clone());
+        }
+        match self.control.header().gone.load(Acquire) {
+            0 => Ok(()),
+            _ => Err(Error::Internal("a PE is gone".into())),
+        }
+    }
+
+    fn try_engine(&self) -> Option<MutexGuard<'_, Engine>> {
+        match self.engine.try_lock() {
+            Ok(engine) => Some(engine),
+            Err(TryLockError::Poisoned(poison)) => Some(poison.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
+    }
+
+    /// Sends what is to be sent, unless another thread is about to.
+    pub(super) fn kick(&self) {
+        while !lock(&self.list).is_empty() {
+            let Some(mut engine) = self.try_engine() else {
+                return;
+            };
+            self.flush(&mut engine);
+        }
+    }
+
+    /// Takes what has come, and sends what is to be sent; whether something had come. A thread that waits calls it.
+    pub(super) fn drive(&self) -> bool {
+        let found = match self.try_engine() {
+            Some(mut engine) => {
+                let found = self.poll(&mut engine);
+                self.flush(&mut engine);
+                found
+            }
+            None => false,
+        };
+        self.kick();
+        found
+    }
+
+    /// As [`drive`](Net::drive), by a thread of the program's.
+    pub(super) fn progress(&self) {
+        self.driven.store(now_ns(), Relaxed);
+        self.drive();
+    }
+
+    fn flush(&self, engine: &mut Engine) {
+        let list = std::mem::take(&mut *lock(&self.list));
+        for pe in list {
+            let (messages, posts) = {
+                let mut out = lock(&self.links[pe as usize].out);
+                out.listed = false;
+                (
+                    std::mem::take(&mut out.messages),
+                    std::mem::take(&mut out.posts),
+                )
+            };
+            if engine.closed {
+                continue;
+            }
+            for message in messages {
+                match engine.wire.send(pe, bytemuck::cast_slice(&message)) {
+                    Ok(()) => {}
+                    // The network cannot reach it.
+                    Err(Error::System { .. }) => self.lost(pe),
+                    Err(error) => self.keep(error),
+                }
+            }
+            for post in posts {
+                self.begin(engine, pe, post);
+            }
+        }
+    }
+
+    fn begin(&self, engine: &mut Engine, pe: Pe, post: Post) {
+        let (token, then) = match post {
+            Post::Send {
+                tag,
+                address,
+                bytes,
+                then,
+            } => {
+                // SAFETY: whoever posts it keeps the memory until the token has come back; the heap stays mapped.
+                let token = unsafe { engine.wire.send_from(pe, tag, address, bytes) };
+                (token, then)
+            }
+            Post::Receive {
+                tag,
+                address,
+                bytes,
+                then,
+            } => {
+                // SAFETY: as above.
+                let token = unsafe { engine.wire.recv_into(pe, tag, address, bytes) };
+                (token, then)
+            }
+        };
+        match token {
+            Ok(token) => {
+                engine.state.tokens.insert(token, then);
+            }
+            Err(error) => self.keep(error),
+        }
+    }
+
+    fn poll(&self, engine: &mut Engine) -> bool {
+        if engine.closed {
+            return false;
+        }
+        let Engine { wire, state, .. } = engine;
+        let mut found = false;
+        let polled = wire.poll(&mut |event| {
+            found = true;
+            match event {
+                Event::Message(from, bytes) => self.message(state, from, bytes),
+                Event::Done(token) => self.is_back(state, token),
+                Event::Lost(pe) => state.lost.push(pe),
+            }
+        });
+        if let Err(error) = polled {
+            self.keep(error);
+        }
+        for (pe, post) in std::mem::take(&mut engine.state.begin) {
+            self.begin(engine, pe, post);
+        }
+        for pe in std::mem::take(&mut engine.state.lost) {
+            self.lost(pe);
+        }
+        found
+    }
+
+    /// Gives what was sent a moment to leave.
+    fn see_off(&self) {
+        let until = now_ns() + LEAVE.as_nanos() as u64;
+        loop {
+            self.drive();
+            let left = self.try_engine().is_some_and(|engine| {
+                engine.closed || (engine.wire.in_flight() == 0 && lock(&self.list).is_empty())
+            });
+            if left || now_ns() > until {
+                return;
+            }
+            rustix::thread::sched_yield();
+        }
+    }
+
+    /// A PE of another host is gone, as this one knows for itself.
+    fn lost(&self, pe: Pe) {
+        if (0..self.hosts.n_pes()).contains(&pe) && !self.hosts.is_near(pe) {
+            if matches!(
+                far::state(self.control.pe(pe)),
+                State::Active | State::Finalizing
+            ) {
+                tell::first_gone(self.control.header(), pe);
+                self.far.pass_on(&self.control, pe, State::Dead);
+            }
+            liveness::mark_gone(&self.control, pe, State::Dead);
+        }
+    }
+}

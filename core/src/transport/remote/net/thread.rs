@@ -1,0 +1,133 @@
+//! The thread that makes progress whatever the program does, and the end of the way to other hosts.
+
+use super::{CLOSE, Engine, HOT_NS, LAST_LOOK, LOOK, Net, Then};
+use crate::clock::now_ns;
+use crate::job::state::State;
+use crate::job::{far, fork, signals};
+use crate::lock::lock;
+use crate::transport::remote::pulse::Pulse;
+use crate::{Error, Pe, Result};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::time::Duration;
+
+impl Net {
+    /// Starts the thread.
+    pub(in crate::transport::remote) fn start(self: &Arc<Net>) -> Result<()> {
+        let net = Arc::clone(self);
+        let builder = std::thread::Builder::new()
+            .name("nvshmemrs-net".into())
+            .stack_size(256 << 10);
+        let thread = signals::blocked(|| builder.spawn(move || net.run()));
+        let thread = thread.map_err(|error| Error::system("starting the network thread", error))?;
+        *lock(&self.thread) = Some(thread);
+        Ok(())
+    }
+
+    fn run(&self) {
+        let mut pulse = Pulse::new();
+        let (mut last, mut nap) = (now_ns(), Duration::ZERO);
+        while !self.stop.load(Acquire) {
+            for pe in pulse.beat(&self.control, &self.far) {
+                self.lost(pe);
+            }
+            let now = now_ns();
+            if now.saturating_sub(self.driven.load(Relaxed)) < LOOK.as_nanos() as u64 / 2 {
+                std::thread::park_timeout(LOOK);
+                continue;
+            }
+            if self.drive() {
+                (last, nap) = (now, Duration::ZERO);
+            } else if now.saturating_sub(last) < HOT_NS {
+                rustix::thread::sched_yield();
+            } else {
+                nap = (nap * 2).clamp(Duration::from_micros(20), LAST_LOOK);
+                std::thread::park_timeout(nap);
+            }
+        }
+    }
+
+    /// Takes a large transfer back whose wait has ended early: gives control when the wire has let go of its memory, or its PE is gone.
+    pub(in crate::transport::remote) fn let_go(&self, pe: Pe, ticket: u64) {
+        let token = |engine: &Engine| {
+            let mut tokens = engine.state.tokens.iter();
+            tokens.find_map(|(token, then)| match then {
+                Then::Came(of) if *of == ticket => Some(*token),
+                _ => None,
+            })
+        };
+        let gone = || {
+            !matches!(
+                far::state(self.control.pe(pe)),
+                State::Active | State::Finalizing
+            )
+        };
+        let (mut asked, mut patience) = (false, 2000);
+        loop {
+            self.kick();
+            if let Some(mut engine) = self.try_engine() {
+                match token(&engine) {
+                    None => break,
+                    Some(token) if !asked => {
+                        engine.wire.cancel(token);
+                        asked = true;
+                    }
+                    Some(_) => {}
+                }
+            }
+            self.drive();
+            // Of a PE that is gone nothing more comes than what is on its way.
+            patience -= u32::from(gone());
+            if patience == 0 {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        self.desk.forget(ticket);
+    }
+
+    /// The PE has left the job: what it has told leaves, then the wire is closed. One that has `finalized` serves its host until all PEs
+    /// there have.
+    pub(in crate::transport::remote) fn hang_up(&self, finalized: bool) {
+        if self.born != fork::generation() {
+            // A forked child: the thread and the wire are the parent's.
+            return;
+        }
+        let ends = |pe: &Pe| {
+            let state = far::state(self.control.pe(*pe));
+            !matches!(state, State::Active | State::Finalizing)
+        };
+        let since = now_ns();
+        while finalized
+            && !self.hosts.near().iter().all(ends)
+            && now_ns() - since < 2 * CLOSE.as_nanos() as u64
+        {
+            self.drive();
+            std::thread::sleep(Duration::from_micros(200));
+        }
+        self.stop.store(true, Release);
+        let thread = lock(&self.thread).take();
+        if let Some(thread) = thread {
+            thread.thread().unpark();
+            // It only ends by returning.
+            let _ = thread.join();
+        }
+        if !finalized {
+            // Who leaves early waits for nobody, but says so.
+            self.see_off();
+        }
+        let mut engine = lock(&self.engine);
+        if !engine.closed {
+            self.flush(&mut engine);
+            engine.closed = true;
+            engine.wire.close(match finalized {
+                true => CLOSE,
+                false => Duration::ZERO,
+            });
+            if !engine.state.tokens.is_empty() {
+                // The wire may still write to the heap.
+                std::mem::forget(Arc::clone(self.control.segment()));
+            }
+        }
+    }
+}

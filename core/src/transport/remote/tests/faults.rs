@@ -1,0 +1,246 @@
+//! PEs that die or lie.
+
+use super::{Pretended, run};
+use crate::job::block::Control;
+use crate::job::far::{self, Courier, Far};
+use crate::job::hosts::Hosts;
+use crate::transport::remote::message;
+use crate::{Error, InitAttr, MemoryKind, Pe, Team};
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Barrier};
+use std::time::{Duration, Instant};
+
+/// A PE that nothing is heard of any more is named everywhere, whether the network says so or not.
+#[test]
+fn a_pe_that_is_cut_off_is_named_on_every_host() {
+    for says in [true, false] {
+        let pretended = Pretended::on(vec![0, 0, 1, 2], false);
+        let hub = pretended.hub.clone();
+        let together = Barrier::new(4);
+        run(pretended, &InitAttr::default(), |rt| {
+            let array = rt.array::<u64>(1)?;
+            rt.barrier_all()?;
+            together.wait();
+            if rt.my_pe() == 2 {
+                match says {
+                    true => hub.lose(2),
+                    false => hub.cut(2),
+                }
+                // It is still there, and does nothing: what it says is not heard.
+                together.wait();
+                return Ok(());
+            }
+            let since = Instant::now();
+            let error = match rt.my_pe() {
+                0 => rt.barrier_all().unwrap_err(),
+                1 => rt.g(array.at(0)?, 2).unwrap_err(),
+                _ => rt
+                    .wait_until(array.at(0)?, crate::Cmp::Eq, 5)
+                    .map(drop)
+                    .unwrap_err(),
+            };
+            assert!(matches!(error, Error::PeDied { pe: 2, .. }), "{error}");
+            // The limit is 5 s on a machine that is not busy.
+            assert!(since.elapsed() < Duration::from_secs(60));
+            assert!(matches!(rt.quiet(), Ok(()) | Err(Error::PeDied { .. })));
+            together.wait();
+            Ok(())
+        });
+    }
+}
+
+#[test]
+fn a_pe_that_leaves_is_named_on_every_host() {
+    run(
+        Pretended::on(vec![0, 1, 1], true),
+        &InitAttr::default(),
+        |rt| {
+            let array = rt.array::<u64>(1)?;
+            rt.barrier_all()?;
+            if rt.my_pe() == 1 {
+                rt.leave();
+                return Ok(());
+            }
+            let error = rt.barrier_all().unwrap_err();
+            assert!(matches!(error, Error::PeDied { pe: 1, .. }), "{error}");
+            assert!(error.to_string().contains("left"), "{error}");
+            drop(array);
+            Ok(())
+        },
+    );
+}
+
+#[test]
+fn a_deadline_names_who_is_missing_on_another_host_and_breaks_the_team_everywhere() {
+    let together = Barrier::new(3);
+    run(
+        Pretended::on(vec![0, 1, 1], true),
+        &InitAttr::default(),
+        |rt| {
+            let split = rt.team_split_strided(Team::WORLD, 0, 1, 3, Ok(Default::default()))?;
+            let team = split.expect("all are members");
+            if rt.my_pe() == 2 {
+                together.wait();
+                let error = rt.barrier(team).unwrap_err();
+                assert!(matches!(error, Error::TeamBroken { .. }), "{error}");
+            } else {
+                let soon = Duration::from_millis(300);
+                let error = crate::deadline::deadline(soon, || rt.barrier(team)).unwrap_err();
+                let text = error.to_string();
+                assert!(
+                    matches!(error, Error::Timeout { .. } | Error::TeamBroken { .. }),
+                    "{text}"
+                );
+                if let Error::Timeout { .. } = error {
+                    assert!(text.contains("PE 2"), "{text}");
+                }
+                together.wait();
+            }
+            rt.team_destroy(team)?;
+            rt.barrier_all()?;
+            rt.finalize()
+        },
+    );
+}
+
+/// A message that makes no sense is an error on both sides, names its sender, and changes nothing.
+#[test]
+fn a_message_that_makes_no_sense_names_its_sender() {
+    let put = |offset: u64| vec![message::Kind::Put as u64 | 8 << 8, offset, u64::MAX];
+    let messages: Vec<Vec<u64>> = vec![
+        vec![0],
+        vec![99],
+        vec![message::Kind::Put as u64 | 800 << 8, 0, 1],
+        put(u64::MAX - 3),
+        put(1 << 40),
+        vec![message::Kind::Atomic as u64, 4, 8 << 8 | 4, 1, 0, 0],
+        vec![message::Kind::Atomic as u64, 8, 8 << 8 | 77, 1, 0, 0],
+        vec![message::Kind::Signal as u64, 8, 1, 5],
+        vec![message::Kind::Signal as u64, 12, 1, 9],
+        vec![message::Kind::Get as u64, 0, 1 << 30, 1],
+        vec![message::Kind::PutLarge as u64, 0, 8, 1],
+        vec![message::Kind::GetLarge as u64, 1 << 50, 8, 1],
+        vec![message::Kind::Done as u64, 1 << 50],
+        vec![message::Kind::Answer as u64 | 8 << 8, 1 << 50, 1],
+        vec![message::Kind::Letter as u64 | 8 << 8, 99],
+    ];
+    for words in messages {
+        let pretended = Pretended::on(vec![0, 1], false);
+        let hub = pretended.hub.clone();
+        run(pretended, &InitAttr::default(), |rt| {
+            let array = rt.array::<u64>(8)?;
+            array.write(0, &[3; 8])?;
+            rt.barrier_all()?;
+            if rt.my_pe() == 0 {
+                hub.forge(0, 1, &words, words.len() * 8);
+            }
+            let since = Instant::now();
+            let error = loop {
+                match rt.barrier_all() {
+                    Err(error) => break error,
+                    Ok(()) => assert!(since.elapsed() < Duration::from_secs(20), "{words:?}"),
+                }
+            };
+            let text = error.to_string();
+            assert!(text.contains("sense"), "{words:?}: {text}");
+            if rt.my_pe() == 1 {
+                assert_eq!(array.to_vec()?, [3; 8], "{words:?}");
+            }
+            Ok(())
+        });
+    }
+}
+
+struct Nobody;
+
+impl Courier for Nobody {
+    fn carry(&self, _: Pe, _: &[u64]) {}
+    fn settle(&self) {}
+    fn see_off(&self) {}
+    fn progress(&self) {}
+}
+
+/// Whatever a letter says, it changes nothing that PEs of this host have told.
+#[test]
+fn letters_change_only_what_mirrors_their_sender() {
+    let ids = [1, 2, 1].map(|id| [id; 16]);
+    let control = Control::create_on([1; 16], 3, 2 << 20, MemoryKind::Host, None).unwrap();
+    let far = Far::new(Hosts::new(&ids, 0), Arc::new(Nobody));
+    let mut draws = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut draw = |below: u64| {
+        draws ^= draws << 13;
+        draws ^= draws >> 7;
+        draws ^= draws << 17;
+        (draws >> 20) % below
+    };
+    let told = |pe: Pe| {
+        let block = control.pe(pe);
+        let words = [
+            &block.process,
+            &block.namespace,
+            &block.progress,
+            &block.beats,
+        ];
+        let mut all: Vec<u64> = words.iter().map(|word| word.load(Relaxed)).collect();
+        all.push(u64::from(block.state.load(Relaxed)));
+        all.push(block.stopped.load(Relaxed));
+        all.extend(block.host.iter().map(|word| word.load(Relaxed)));
+        all.push(u64::from(block.bell.rings.load(Relaxed)));
+        all
+    };
+    let mut opened = 0;
+    for _ in 0..200_000 {
+        let mut letter = vec![draw(13)];
+        for _ in 0..draw(12) {
+            letter.push(match draw(4) {
+                0 => draw(8),
+                1 => draw(4) << 40 | draw(16 << 10),
+                2 => draw(1 << 20) << 32 | draw(5),
+                _ => draw(1 << 44) << 20 | draw(1 << 20),
+            });
+        }
+        opened += u32::from(far::open(&control, &far, 1, &letter).is_some());
+        // From a PE of the own host nothing is taken.
+        assert!(far::open(&control, &far, 2, &letter).is_none());
+    }
+    assert!(opened > 100, "{opened} of the letters made sense");
+    for pe in [0, 2] {
+        assert!(
+            told(pe).iter().all(|word| *word == 0),
+            "PE {pe}: {:?}",
+            told(pe)
+        );
+    }
+}
+
+/// What is written is read; what is anything is read, or not, and never more of it than there is.
+#[test]
+fn records_of_any_bytes_are_read_within_their_bounds() {
+    let mut draws = 1_u64;
+    let mut draw = || {
+        draws = draws
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        draws >> 33
+    };
+    let mut read = 0;
+    for _ in 0..100_000 {
+        let words: Vec<u64> = (0..draw() % 20)
+            .map(|_| match draw() % 3 {
+                0 => (draw() % 12) | ((draw() % 40) << 8),
+                1 => draw() % 64,
+                _ => draw() << 32 | draw(),
+            })
+            .collect();
+        let mut rest = &words[..];
+        while !rest.is_empty() {
+            let before = rest.len();
+            let Some(record) = message::read(&mut rest) else {
+                break;
+            };
+            assert!(rest.len() < before && record.data.len() <= before * 8);
+            read += 1;
+        }
+    }
+    assert!(read > 1000, "{read}");
+}

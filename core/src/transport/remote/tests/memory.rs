@@ -1,0 +1,292 @@
+//! A wire in memory, between threads of one process. It is late now and then, and keeps no more order than a wire must: messages of one
+//! pair stay in order, all else may overtake. It counts what it carries, but for what PEs only tell. PEs can be cut off.
+
+use crate::lock::lock;
+use crate::transport::remote::wire::{Event, Wire};
+use crate::{Pe, Result};
+use std::collections::VecDeque;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+/// What is sent from memory.
+struct Body {
+    from: Pe,
+    tag: u32,
+    address: *const u8,
+    bytes: usize,
+    token: u64,
+    ready: Instant,
+}
+
+/// What is received into memory.
+struct Wish {
+    from: Pe,
+    tag: u32,
+    address: *mut u8,
+    bytes: usize,
+    token: u64,
+}
+
+// SAFETY: addresses of memory that stays until the token has come back, which is what the wire's users promise.
+unsafe impl Send for Body {}
+// SAFETY: as above.
+unsafe impl Send for Wish {}
+
+/// What comes to a PE.
+#[derive(Default)]
+struct Inbox {
+    /// By sender: messages, and when they may be taken.
+    messages: Vec<VecDeque<(Instant, Vec<u64>, usize)>>,
+    bodies: Vec<Body>,
+    wishes: Vec<Wish>,
+    done: Vec<u64>,
+    lost: Vec<Pe>,
+}
+
+/// All inboxes of a job.
+pub(crate) struct Hub {
+    inboxes: Vec<Mutex<Inbox>>,
+    /// The PEs that nothing reaches any more, and of which nothing comes.
+    cut: Vec<AtomicBool>,
+    delays: bool,
+    pub(crate) messages: AtomicU64,
+    pub(crate) bytes: AtomicU64,
+    longest: usize,
+}
+
+impl std::fmt::Debug for Hub {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Hub of {} PEs", self.inboxes.len())
+    }
+}
+
+impl Hub {
+    /// The hub of a job; `delays`: it is late now and then.
+    pub(crate) fn new(n_pes: Pe, delays: bool) -> Arc<Hub> {
+        let inbox = |_| {
+            Mutex::new(Inbox {
+                messages: (0..n_pes).map(|_| VecDeque::new()).collect(),
+                ..Inbox::default()
+            })
+        };
+        Arc::new(Hub {
+            inboxes: (0..n_pes).map(inbox).collect(),
+            cut: (0..n_pes).map(|_| AtomicBool::new(false)).collect(),
+            delays,
+            messages: AtomicU64::new(0),
+            bytes: AtomicU64::new(0),
+            longest: if delays { 4096 } else { 64 << 10 },
+        })
+    }
+
+    /// The end of PE `me`.
+    pub(crate) fn wire(self: &Arc<Hub>, me: Pe) -> Box<dyn Wire> {
+        Box::new(Memory {
+            hub: Arc::clone(self),
+            me,
+            tokens: 0,
+            draws: 0x9e37_79b9_7f4a_7c15 ^ me as u64,
+        })
+    }
+
+    /// Cuts a PE off, without a word.
+    pub(crate) fn cut(&self, pe: Pe) {
+        self.cut[pe as usize].store(true, Release);
+    }
+
+    /// Cuts a PE off, and says so to the others.
+    pub(crate) fn lose(&self, pe: Pe) {
+        self.cut(pe);
+        for (other, inbox) in self.inboxes.iter().enumerate() {
+            if other != pe as usize {
+                lock(inbox).lost.push(pe);
+            }
+        }
+    }
+
+    /// Brings bytes to a PE as if another one had sent them.
+    pub(crate) fn forge(&self, from: Pe, to: Pe, words: &[u64], bytes: usize) {
+        let mut inbox = lock(&self.inboxes[to as usize]);
+        inbox.messages[from as usize].push_back((Instant::now(), words.to_vec(), bytes));
+    }
+
+    fn is_cut(&self, pe: Pe) -> bool {
+        self.cut[pe as usize].load(Acquire)
+    }
+}
+
+struct Memory {
+    hub: Arc<Hub>,
+    me: Pe,
+    tokens: u64,
+    draws: u64,
+}
+
+impl Memory {
+    /// When what is sent now may arrive.
+    fn ready(&mut self) -> Instant {
+        self.draws ^= self.draws << 13;
+        self.draws ^= self.draws >> 7;
+        self.draws ^= self.draws << 17;
+        let late = self.hub.delays && self.draws >> 32 & 31 == 0;
+        let micros = if late { self.draws >> 40 & 255 } else { 0 };
+        Instant::now() + Duration::from_micros(micros)
+    }
+
+    fn token(&mut self) -> u64 {
+        self.tokens += 1;
+        self.tokens << 16 | self.me as u64
+    }
+}
+
+impl Wire for Memory {
+    fn name(&self) -> String {
+        "memory".into()
+    }
+
+    fn longest(&self) -> usize {
+        self.hub.longest
+    }
+
+    fn largest_tag(&self) -> u32 {
+        32_767
+    }
+
+    fn send(&mut self, to: Pe, message: &[u8]) -> Result<()> {
+        assert!(message.len() <= self.hub.longest, "{}", message.len());
+        // Signs of life are told as words of the block.
+        let first: Vec<u64> = (message.chunks_exact(8).take(2))
+            .map(|word| u64::from_le_bytes(word.try_into().expect("8 bytes")))
+            .collect();
+        let told = first.len() == 2 && first[0] & 0xff == 7 && first[1] == 1;
+        if !told {
+            self.hub.messages.fetch_add(1, Relaxed);
+            self.hub.bytes.fetch_add(message.len() as u64, Relaxed);
+        }
+        if !self.hub.is_cut(self.me) && !self.hub.is_cut(to) {
+            let mut words = vec![0_u64; message.len().div_ceil(8)];
+            bytemuck::cast_slice_mut(&mut words)[..message.len()].copy_from_slice(message);
+            let entry = (self.ready(), words, message.len());
+            let mut inbox = lock(&self.hub.inboxes[to as usize]);
+            inbox.messages[self.me as usize].push_back(entry);
+        }
+        Ok(())
+    }
+
+    unsafe fn send_from(
+        &mut self,
+        to: Pe,
+        tag: u32,
+        address: *const u8,
+        bytes: usize,
+    ) -> Result<u64> {
+        let (token, ready) = (self.token(), self.ready());
+        self.hub.bytes.fetch_add(bytes as u64, Relaxed);
+        let body = Body {
+            from: self.me,
+            tag,
+            address,
+            bytes,
+            token,
+            ready,
+        };
+        lock(&self.hub.inboxes[to as usize]).bodies.push(body);
+        Ok(token)
+    }
+
+    unsafe fn recv_into(
+        &mut self,
+        from: Pe,
+        tag: u32,
+        address: *mut u8,
+        bytes: usize,
+    ) -> Result<u64> {
+        let token = self.token();
+        let wish = Wish {
+            from,
+            tag,
+            address,
+            bytes,
+            token,
+        };
+        lock(&self.hub.inboxes[self.me as usize]).wishes.push(wish);
+        Ok(token)
+    }
+
+    fn cancel(&mut self, token: u64) {
+        let mut inbox = lock(&self.hub.inboxes[self.me as usize]);
+        if let Some(at) = inbox.wishes.iter().position(|wish| wish.token == token) {
+            inbox.wishes.remove(at);
+            inbox.done.push(token);
+        }
+    }
+
+    fn poll(&mut self, found: &mut dyn FnMut(Event<'_>)) -> Result<()> {
+        if self.hub.is_cut(self.me) {
+            return Ok(());
+        }
+        let now = Instant::now();
+        let (mut messages, mut sent) = (Vec::new(), Vec::new());
+        let (done, lost) = {
+            let mut inbox = lock(&self.hub.inboxes[self.me as usize]);
+            let inbox = &mut *inbox;
+            let mut at = 0;
+            while at < inbox.bodies.len() {
+                let body = &inbox.bodies[at];
+                let same = |wish: &Wish| (wish.from, wish.tag) == (body.from, body.tag);
+                let cut = self.hub.is_cut(body.from);
+                match inbox.wishes.iter().position(same) {
+                    Some(wish) if body.ready <= now && !cut => {
+                        let (body, wish) = (inbox.bodies.remove(at), inbox.wishes.remove(wish));
+                        let bytes = body.bytes.min(wish.bytes);
+                        // SAFETY: both are lent until their tokens come back, which is below.
+                        unsafe { std::ptr::copy(body.address, wish.address, bytes) };
+                        inbox.done.push(wish.token);
+                        sent.push((body.from, body.token));
+                    }
+                    _ => at += 1,
+                }
+            }
+            let first = self.draws as usize;
+            let pairs = inbox.messages.len();
+            for step in 0..pairs {
+                let from = (first + step) % pairs;
+                let queue = &mut inbox.messages[from];
+                while queue.front().is_some_and(|(ready, ..)| *ready <= now) {
+                    let Some((_, words, bytes)) = queue.pop_front() else {
+                        break;
+                    };
+                    messages.push((from as Pe, words, bytes));
+                }
+            }
+            (
+                std::mem::take(&mut inbox.done),
+                std::mem::take(&mut inbox.lost),
+            )
+        };
+        for (from, token) in sent {
+            lock(&self.hub.inboxes[from as usize]).done.push(token);
+        }
+        done.into_iter().for_each(|token| found(Event::Done(token)));
+        for (from, words, bytes) in messages {
+            let bytes = &bytemuck::cast_slice(&words)[..bytes];
+            found(Event::Message(from, bytes));
+        }
+        lost.into_iter().for_each(|pe| found(Event::Lost(pe)));
+        Ok(())
+    }
+
+    fn in_flight(&self) -> u64 {
+        0
+    }
+
+    fn close(&mut self, _: Duration) {
+        // What it has lent is no longer there.
+        for inbox in &self.hub.inboxes {
+            lock(inbox).bodies.retain(|body| body.from != self.me);
+        }
+        lock(&self.hub.inboxes[self.me as usize]).wishes.clear();
+    }
+}

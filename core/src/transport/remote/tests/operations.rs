@@ -1,0 +1,159 @@
+//! What only PEs of several hosts have.
+
+use super::{Pretended, run};
+use crate::local::Job;
+use crate::{Cmp, InitAttr, Op, Pe, Result, Runtime, SignalOp, Team, local};
+use std::sync::atomic::Ordering::Relaxed;
+
+const HOSTS: [&[usize]; 3] = [&[0, 1], &[0, 0, 1, 1], &[0, 1, 2, 0, 1]];
+
+#[test]
+fn pes_of_a_host_share_memory_and_others_exchange_messages() {
+    let pretended = Pretended::on(vec![0, 1, 0], false);
+    let hub = pretended.hub.clone();
+    run(pretended, &InitAttr::default(), |rt| {
+        let array = rt.array::<u64>(4)?;
+        let (address, me) = (array.as_ptr() as u64, rt.my_pe());
+        for pe in 0..3 {
+            let near = (pe == 1) == (me == 1);
+            assert_eq!(rt.ptr(address, pe)?.is_some(), near, "{me} {pe}");
+        }
+        let near: &[Pe] = if me == 1 { &[1] } else { &[0, 2] };
+        let members = |team| -> Result<Vec<Pe>> {
+            let members = 0..rt.team_n_pes(team)?;
+            members
+                .map(|member| rt.team_translate_pe(team, member, Team::WORLD))
+                .collect()
+        };
+        assert_eq!(members(Team::NODE)?, near);
+        assert_eq!(members(Team::SHARED)?, near);
+        let same: &[Pe] = if me == 2 { &[2] } else { &[0, 1] };
+        assert_eq!(members(Team::SAME_MYPE_NODE)?, same);
+        rt.barrier_all()?;
+        if me == 0 {
+            let sent = || hub.messages.load(Relaxed);
+            let before = sent();
+            rt.put(array.slice(0..1)?, &[1u64], 0)?;
+            rt.put(array.slice(0..1)?, &[5u64], 2)?;
+            rt.atomic_add(array.at(1)?, 6, 2)?;
+            rt.quiet()?;
+            // The others only wait; signs of life are seldom.
+            assert!(sent() - before <= 3, "{}", sent() - before);
+            rt.put(array.slice(0..1)?, &[5u64], 1)?;
+            rt.atomic_add(array.at(1)?, 6, 1)?;
+            assert_eq!(rt.g(array.at(0)?, 1)?, 5);
+            assert!(sent() - before >= 3);
+        }
+        rt.barrier_all()?;
+        if me != 0 {
+            assert_eq!(array.to_vec()?, [5, 6, 0, 0]);
+        }
+        rt.finalize()
+    });
+}
+
+/// Sizes below and above what travels in a record, next to each other, in all forms.
+#[test]
+fn what_is_large_arrives_and_nothing_beside_it_changes() {
+    for hosts in HOSTS {
+        let pretended = Pretended::on(hosts.to_vec(), true);
+        run(pretended, &InitAttr::default(), |rt| {
+            let (me, n) = (rt.my_pe(), rt.n_pes());
+            let next = (me + 1) % n;
+            for len in [1, 500, 5000, 100_000] {
+                let array = rt.array::<u64>(len + 2)?;
+                let flag = rt.array::<u64>(1)?;
+                array.write(0, &vec![9; len + 2])?;
+                rt.barrier_all()?;
+                let data: Vec<u64> = (0..len as u64).map(|i| i * 7 + me as u64).collect();
+                rt.put_signal(
+                    array.slice(1..len + 1)?,
+                    &data,
+                    flag.at(0)?,
+                    1,
+                    SignalOp::Set,
+                    next,
+                )?;
+                rt.signal_wait(flag.at(0)?, Cmp::Eq, 1)?;
+                let before = (me + n - 1) % n;
+                let all = array.to_vec()?;
+                assert_eq!((all[0], all[len + 1]), (9, 9), "{len}");
+                let expected = |i: usize| i as u64 * 7 + before as u64;
+                assert!((0..len).all(|i| all[i + 1] == expected(i)), "{len}");
+                let mut back = vec![0; len + 2];
+                rt.get(&mut back, array.all(), next)?;
+                assert_eq!(&back[1..=len], &data[..], "{len}");
+                assert_eq!((back[0], back[len + 1]), (9, 9));
+                rt.barrier_all()?;
+            }
+            rt.finalize()
+        });
+    }
+}
+
+#[test]
+fn many_small_puts_travel_together_and_quiet_completes_them() {
+    let pretended = Pretended::on(vec![0, 1], false);
+    let hub = pretended.hub.clone();
+    run(pretended, &InitAttr::default(), |rt| {
+        const MANY: usize = 5000;
+        let array = rt.array::<u64>(MANY)?;
+        rt.barrier_all()?;
+        let me = rt.my_pe();
+        if me == 0 {
+            let before = hub.messages.load(Relaxed);
+            for index in 0..MANY {
+                rt.put_nbi(array.slice(index..index + 1)?, &[index as u64 + 1], 1)?;
+            }
+            rt.quiet()?;
+            let messages = hub.messages.load(Relaxed) - before;
+            assert!(messages < MANY as u64 / 10, "{messages}");
+            let mut seen = vec![0; MANY];
+            rt.get(&mut seen, array.all(), 1)?;
+            assert!((0..MANY).all(|index| seen[index] == index as u64 + 1));
+        }
+        rt.barrier_all()?;
+        rt.finalize()
+    });
+}
+
+/// The bits of a sum do not depend on where the members are.
+#[test]
+fn reductions_have_the_same_bits_as_on_one_host() {
+    let sum = |rt: &Runtime| -> Result<Vec<u32>> {
+        let (source, dest) = (rt.array::<f32>(300)?, rt.array::<f32>(300)?);
+        let value = |i: usize| (i as f32 + 0.1) * 1.7_f32.powi(rt.my_pe() * 5 - 7);
+        source.write(0, &(0..300).map(value).collect::<Vec<_>>())?;
+        let mut bits = Vec::new();
+        for len in [1, 300] {
+            let (to, from) = (dest.slice(0..len)?, source.slice(0..len)?);
+            rt.reduce_array(Team::WORLD, &to, &from, Op::Sum)?;
+            bits.extend(dest.to_vec()?[..len].iter().map(|x| x.to_bits()));
+        }
+        Ok(bits)
+    };
+    let alone = std::sync::Mutex::new(Vec::new());
+    let job = Job::new(5, &InitAttr::default()).unwrap();
+    let job = job.on(None).unwrap();
+    super::on_threads(&job, 5, |rt| {
+        let bits = sum(&rt)?;
+        *alone.lock().unwrap() = bits;
+        rt.finalize()
+    });
+    for hosts in [vec![0, 1, 2, 0, 1], vec![0, 0, 0, 1, 1]] {
+        run(Pretended::on(hosts, true), &InitAttr::default(), |rt| {
+            assert_eq!(sum(&rt)?, *alone.lock().unwrap());
+            rt.finalize()
+        });
+    }
+}
+
+#[test]
+fn the_checker_says_that_it_looks_at_one_host_only() {
+    let checked = InitAttr {
+        check: Some(true),
+        ..InitAttr::default()
+    };
+    let why = local::run_with(2, &checked, |rt| rt.finalize()).unwrap_err();
+    assert!(why.to_string().contains("one host only"), "{why}");
+}

@@ -1,0 +1,224 @@
+//! Short messages: copied into slots on both sides.
+//!
+//! A ring of receives from any rank is posted all the time. MPI matches messages with receives in the order of posting, so the oldest
+//! receive has the oldest message, and only that one is asked. What comes while none is free waits inside MPI.
+
+use crate::error::{Result, check};
+use mpi::ffi;
+use std::collections::VecDeque;
+use std::ffi::c_int;
+
+/// The longest message. Longer ones would leave the fast path of the usual networks.
+pub(crate) const MAX_MESSAGE: usize = 8192;
+/// Receives that are posted at a time.
+const RECEIVES: usize = 64;
+/// Slots that are kept for further sends.
+const KEPT: usize = 256;
+/// The only tag of messages.
+const TAG: c_int = 0;
+
+/// Memory of one message, aligned to 8 bytes. MPI reads or writes it while its request is open.
+struct Slot(Box<[u64]>);
+
+impl Slot {
+    fn new() -> Slot {
+        Slot(vec![0; MAX_MESSAGE / 8].into_boxed_slice())
+    }
+
+    fn bytes(&mut self) -> *mut u8 {
+        self.0.as_mut_ptr().cast()
+    }
+}
+
+/// A message that has come.
+pub(crate) struct Message {
+    pub(crate) from: c_int,
+    pub(crate) bytes: *const u8,
+    pub(crate) len: usize,
+}
+
+/// What is posted and under way on the communicator of the messages.
+pub(crate) struct Messages {
+    comm: ffi::MPI_Comm,
+    /// Posted, the oldest first.
+    receives: VecDeque<(Slot, ffi::MPI_Request)>,
+    /// Given to the caller, until it asks again.
+    given: Vec<Slot>,
+    /// Sent, the oldest first, and not yet taken by MPI.
+    sends: VecDeque<(Slot, ffi::MPI_Request)>,
+    free: Vec<Slot>,
+}
+
+impl Messages {
+    /// Posts the receives. The gate is held, as for all that follows.
+    pub(crate) fn new(comm: ffi::MPI_Comm) -> Result<Messages> {
+        let mut messages = Messages {
+            comm,
+            receives: VecDeque::with_capacity(RECEIVES),
+            given: Vec::new(),
+            sends: VecDeque::new(),
+            free: Vec::new(),
+        };
+        for _ in 0..RECEIVES {
+            messages.post(Slot::new())?;
+        }
+        Ok(messages)
+    }
+
+    fn post(&mut self, mut slot: Slot) -> Result<()> {
+        let mut request = null();
+        // SAFETY: the slot lives in the ring until its request is over, and nobody looks at it meanwhile.
+        let posted = unsafe {
+            ffi::MPI_Irecv(
+                slot.bytes().cast(),
+                MAX_MESSAGE as c_int,
+                ffi::RSMPI_UINT8_T,
+                ffi::RSMPI_ANY_SOURCE,
+                TAG,
+                self.comm,
+                &mut request,
+            )
+        };
+        check(posted, "MPI_Irecv")?;
+        self.receives.push_back((slot, request));
+        Ok(())
+    }
+
+    /// Takes back the messages that were given to the caller.
+    pub(crate) fn take_back(&mut self) -> Result<()> {
+        while let Some(slot) = self.given.pop() {
+            self.post(slot)?;
+        }
+        Ok(())
+    }
+
+    /// The next message, if one has come. Its memory stays until [`take_back`](Messages::take_back).
+    pub(crate) fn next(&mut self) -> Result<Option<Message>> {
+        let Some((_, request)) = self.receives.front_mut() else {
+            return Ok(None);
+        };
+        let Some(status) = test(request)? else {
+            return Ok(None);
+        };
+        let Some((mut slot, _)) = self.receives.pop_front() else {
+            return Ok(None);
+        };
+        let message = Message {
+            from: status.MPI_SOURCE,
+            bytes: slot.bytes(),
+            len: count(&status)?,
+        };
+        self.given.push(slot);
+        Ok(Some(message))
+    }
+
+    /// Sends a message of two parts, which together are at most [`MAX_MESSAGE`] bytes.
+    ///
+    /// # Safety
+    /// Both parts must be readable.
+    pub(crate) unsafe fn send(&mut self, to: c_int, parts: [(*const u8, usize); 2]) -> Result<()> {
+        self.reap()?;
+        let mut slot = self.free.pop().unwrap_or_else(Slot::new);
+        let mut len = 0;
+        for (bytes, part) in parts {
+            if part > 0 {
+                // SAFETY: the caller promises the source, and both parts fit the slot, which nobody else uses.
+                unsafe { std::ptr::copy_nonoverlapping(bytes, slot.bytes().add(len), part) };
+            }
+            len += part;
+        }
+        let mut request = null();
+        // SAFETY: the slot lives in the queue until its request is over.
+        let sent = unsafe {
+            ffi::MPI_Isend(
+                slot.bytes().cast(),
+                len as c_int,
+                ffi::RSMPI_UINT8_T,
+                to,
+                TAG,
+                self.comm,
+                &mut request,
+            )
+        };
+        check(sent, "MPI_Isend")?;
+        self.sends.push_back((slot, request));
+        Ok(())
+    }
+
+    /// Frees the slots of messages that MPI has taken.
+    pub(crate) fn reap(&mut self) -> Result<()> {
+        while let Some((_, request)) = self.sends.front_mut() {
+            if test(request)?.is_none() {
+                break;
+            }
+            let slot = self.sends.pop_front().map(|(slot, _)| slot);
+            self.free.extend(slot.filter(|_| self.free.len() < KEPT));
+        }
+        Ok(())
+    }
+
+    /// Messages that MPI has not taken yet.
+    pub(crate) fn in_flight(&self) -> usize {
+        self.sends.len()
+    }
+
+    /// Ends the receives, whose messages nobody wants any more. What MPI may still use is never freed.
+    pub(crate) fn end(mut self) -> Result<()> {
+        let mut ended = Ok(());
+        while let Some((slot, mut request)) = self.receives.pop_front() {
+            // SAFETY: the request is one of a receive that is not over as far as this process knows.
+            let cancelled = check(unsafe { ffi::MPI_Cancel(&mut request) }, "MPI_Cancel");
+            // A cancelled receive is over at once where MPI does it locally, as it does for one that has matched nothing.
+            let over = cancelled.and_then(|()| test(&mut request));
+            if !matches!(over, Ok(Some(_))) {
+                ended = ended.and(over.map(|_| ()));
+                std::mem::forget(slot);
+            }
+        }
+        self.forget();
+        ended
+    }
+
+    /// Gives up all that is under way without a call to MPI, which may still use the memory.
+    pub(crate) fn forget(mut self) {
+        self.receives.drain(..).for_each(std::mem::forget);
+        self.sends.drain(..).for_each(std::mem::forget);
+    }
+}
+
+/// No request.
+pub(crate) fn null() -> ffi::MPI_Request {
+    // SAFETY: it is a constant of MPI's.
+    unsafe { ffi::RSMPI_REQUEST_NULL }
+}
+
+/// The status of a request, if it is over.
+pub(crate) fn test(request: &mut ffi::MPI_Request) -> Result<Option<ffi::MPI_Status>> {
+    let mut done: c_int = 0;
+    let mut status = std::mem::MaybeUninit::<ffi::MPI_Status>::zeroed();
+    // SAFETY: the request is open, and MPI writes the two answers. A status is plain numbers, for which 0 will do.
+    let (tested, status) = unsafe {
+        let tested = ffi::MPI_Test(request, &mut done, status.as_mut_ptr());
+        (tested, status.assume_init())
+    };
+    check(tested, "MPI_Test")?;
+    Ok((done != 0).then_some(status))
+}
+
+/// How many bytes came; 0 for a receive that was cancelled.
+pub(crate) fn count(status: &ffi::MPI_Status) -> Result<usize> {
+    let (mut cancelled, mut count): (c_int, c_int) = (0, 0);
+    // SAFETY: the status is that of a request that is over.
+    unsafe {
+        check(
+            ffi::MPI_Test_cancelled(status, &mut cancelled),
+            "MPI_Test_cancelled",
+        )?;
+        if cancelled != 0 {
+            return Ok(0);
+        }
+        let counted = ffi::MPI_Get_count(status, ffi::RSMPI_UINT8_T, &mut count);
+        check(counted, "MPI_Get_count")?;
+    }
+    Ok(usize::try_from(count).unwrap_or(0))
+}

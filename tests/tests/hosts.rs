@@ -1,0 +1,397 @@
+//! Jobs on several hosts over MPI. This machine plays the hosts (`NVSHMEMRS_HOST_ID`); `mpirun` starts the PEs.
+
+use nvshmemrs_tests::hosts::{Host, host, mpirun};
+use nvshmemrs_tests::{
+    HANG, Output, compile_c, compile_mpi, interpreter, launcher, left_out, library, program, run,
+    spawn, workspace,
+};
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+/// What mpirun says of its own is beside the point where a PE ends with a status.
+fn runs(command: &mut Command) -> Output {
+    run(command.env("NVSHMEMRS_LIBRARY", library()), HANG * 3)
+}
+
+fn conformance(scenario: &str, extension: &str) -> Vec<OsString> {
+    let source = workspace().join(format!("tests/conformance/{scenario}.{extension}"));
+    match extension {
+        "py" => vec![
+            interpreter("NVSHMEMRS_PYTHON", ".venv/bin/python", "Python"),
+            source.into(),
+        ],
+        _ => vec![compile_c(&source).into()],
+    }
+}
+
+/// The conformance programs say that all is well, on every PE.
+#[track_caller]
+fn conforms(scenario: &str, extension: &str, language: &str, hosts: &[Host<'_>]) {
+    let output = runs(&mut mpirun(&[], hosts, &conformance(scenario, extension)));
+    output.assert_success();
+    let n: u32 = hosts.iter().map(|host| host.pes).sum();
+    let mut lines: Vec<&str> = output.stdout.lines().collect();
+    lines.sort_unstable();
+    let expected: Vec<String> = (0..n)
+        .map(|pe| format!("{scenario} ok PE {pe} of {n} ({language})"))
+        .collect();
+    assert_eq!(lines, expected, "{}", output.describe());
+}
+
+#[test]
+fn ring_in_c() {
+    conforms("ring", "c", "C", &[host("a", 1), host("b", 1)]);
+    conforms(
+        "ring",
+        "c",
+        "C",
+        &[host("a", 1), host("b", 2), host("c", 1)],
+    );
+}
+
+#[test]
+fn model_in_c() {
+    conforms("model", "c", "C", &[host("a", 2), host("b", 2)]);
+    // The PEs of a host need not follow each other.
+    conforms(
+        "model",
+        "c",
+        "C",
+        &[host("a", 1), host("b", 1), host("a", 1), host("c", 1)],
+    );
+}
+
+#[test]
+fn ring_and_model_in_python() {
+    conforms("ring", "py", "Python", &[host("a", 1), host("b", 2)]);
+    conforms(
+        "model",
+        "py",
+        "Python",
+        &[host("a", 1), host("b", 1), host("c", 1)],
+    );
+}
+
+/// On one host MPI is not touched: the job needs no plugin.
+#[test]
+fn one_host_needs_no_plugin() {
+    let mut command = Command::new("mpirun");
+    command.args(["--allow-run-as-root", "--oversubscribe", "-n", "2"]);
+    command.args(conformance("ring", "c"));
+    command.env("NVSHMEMRS_MPI_PLUGIN", "/nowhere");
+    let output = runs(command.env("NVSHMEM_SYMMETRIC_SIZE", "64m"));
+    output.assert_success();
+    assert_eq!(output.stdout.lines().count(), 2, "{}", output.describe());
+}
+
+/// The program that calls MPI itself.
+fn own() -> OsString {
+    static PROGRAM: OnceLock<OsString> = OnceLock::new();
+    let compile = || compile_mpi(&program("hosts.c")).into();
+    PROGRAM.get_or_init(compile).clone()
+}
+
+fn own_runs(options: &[&str], hosts: &[Host<'_>], what: &str) -> Output {
+    runs(&mut mpirun(options, hosts, &[own(), what.into()]))
+}
+
+/// Communicators of C and of Fortran, on several hosts and on one; MPI is the program's before and after.
+#[test]
+fn a_communicator_of_the_programs() {
+    for hosts in [&[host("a", 1), host("b", 2)][..], &[host("a", 2)]] {
+        let output = own_runs(&[], hosts, "comm");
+        output.assert_success();
+        let n: u32 = hosts.iter().map(|host| host.pes).sum();
+        let ok = output.stdout.lines().filter(|line| line.ends_with(" ok"));
+        assert_eq!(ok.count(), n as usize, "{}", output.describe());
+    }
+}
+
+#[test]
+fn a_communicator_of_mpi4py() {
+    let text = "\
+from mpi4py import MPI
+import nvshmemrs.core as nvshmem
+comm = MPI.COMM_WORLD.Split(0, -MPI.COMM_WORLD.rank)
+nvshmem.init(mpi_comm=comm)
+me, n = nvshmem.my_pe(), nvshmem.n_pes()
+assert (me, n) == (comm.rank, comm.size)
+mine, total = nvshmem.array(3, dtype='int64'), nvshmem.array(3, dtype='int64')
+mine[:] = me + 1
+nvshmem.reduce(nvshmem.Teams.TEAM_WORLD, total, mine, 'sum')
+assert list(total) == [n * (n + 1) // 2] * 3, list(total)
+nvshmem.finalize()
+assert not MPI.Is_finalized() and comm.allreduce(1) == n
+print('PE', me, 'ok', flush=True)
+";
+    let python = interpreter("NVSHMEMRS_PYTHON", ".venv/bin/python", "Python");
+    let words = [python, "-c".into(), text.into()];
+    for hosts in [&[host("a", 2), host("b", 1)][..], &[host("a", 2)]] {
+        let output = runs(&mut mpirun(&[], hosts, &words));
+        output.assert_success();
+        let n: u32 = hosts.iter().map(|host| host.pes).sum();
+        assert_eq!(
+            output.stdout.lines().count(),
+            n as usize,
+            "{}",
+            output.describe()
+        );
+    }
+}
+
+/// A PE that is killed is named on its own host and on the other one.
+#[test]
+fn a_killed_pe_is_named_on_every_host() {
+    // mpirun would end the others before they have said anything. The ranks of the program's communicator run the other way.
+    let hosts = [host("a", 1), host("b", 2)];
+    let output = own_runs(&["--enable-recovery"], &hosts, "kill");
+    for pe in [0, 2] {
+        let words = format!("barrier on PE {pe}: status 15: PE 1 (");
+        output.assert_stdout(&words);
+    }
+}
+
+#[test]
+fn mpi_finalize_before_finalize_is_an_error_on_every_host() {
+    let output = own_runs(&[], &[host("a", 1), host("b", 1)], "early");
+    output.assert_stdout("barrier on PE 0: status 15: PE 1 (");
+}
+
+#[test]
+fn mpi_without_threads_is_refused() {
+    let output = own_runs(&[], &[host("a", 1), host("b", 1)], "single");
+    output.assert_success();
+    for pe in 0..2 {
+        output.assert_stdout(&format!("init on PE {pe}: status 18: "));
+    }
+    output.assert_stdout("with MPI_THREAD_SINGLE");
+    output.assert_stdout("call MPI_Init_thread with MPI_THREAD_MULTIPLE instead of MPI_Init");
+}
+
+/// What two hosts disagree about is named with both, on every PE.
+#[test]
+fn hosts_that_disagree_are_named() {
+    let differ = |name, value| {
+        let hosts = [
+            host("alpha", 1),
+            Host {
+                env: &[(name, value)],
+                ..host("beta", 1)
+            },
+        ];
+        let output = runs(&mut mpirun(&[], &hosts, &conformance("ring", "c")));
+        assert_ne!(output.code(), 0, "{}", output.describe());
+        output
+    };
+    differ("NVSHMEM_SYMMETRIC_SIZE", "32m").assert_stderr(
+        "PE 1 on host beta has 33554432 bytes, PE 0 on host alpha has 67108864 bytes",
+    );
+    differ("NVSHMEMRS_CHECK", "1").assert_stderr(
+        "PE 1 on host beta has NVSHMEMRS_CHECK=1, PE 0 on host alpha has NVSHMEMRS_CHECK=0",
+    );
+    let secret = differ("NVSHMEMRS_SECRET", "another");
+    secret.assert_stderr("PE 1 on host beta and PE 0 on host alpha do not know the same secret");
+    assert!(!secret.stderr.contains("another"), "{}", secret.describe());
+}
+
+/// A plugin that is not there, is none, or is of another version.
+#[test]
+fn plugins_that_do_not_fit_are_named() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let other = folder.path().join("other.so");
+    let mut compiler = Command::new("cc");
+    compiler.args(["-shared", "-fPIC", "-Wall", "-Werror", "-o"]);
+    compiler.arg(&other).arg(program("wire.c"));
+    run(&mut compiler, HANG).assert_success();
+    for (plugin, words) in [
+        (
+            "/nowhere/plugin.so".into(),
+            "it is not at /nowhere/plugin.so: build it with `cargo xtask plugins`",
+        ),
+        (
+            library(),
+            "is no plugin of nvshmemrs: it has no `nvshmemrs_wire_open`",
+        ),
+        (
+            other,
+            "does not fit nvshmemrs 0.1.0, which speaks version 1 of the wire with a table of 152 bytes: it speaks version 7",
+        ),
+    ] {
+        let hosts = [host("a", 1), host("b", 1)];
+        let mut command = mpirun(&[], &hosts, &conformance("ring", "c"));
+        let output = runs(command.env("NVSHMEMRS_MPI_PLUGIN", &plugin));
+        assert_ne!(output.code(), 0, "{}", output.describe());
+        output.assert_stderr(words);
+        output.assert_stderr(&plugin.display().to_string());
+    }
+}
+
+/// Launchers that start no MPI, and one of another MPI than the plugin's.
+#[test]
+fn only_mpi_brings_hosts_together() {
+    let ring = conformance("ring", "c");
+    let alone = |env: &[(&str, &str)]| {
+        let mut command = Command::new(&ring[0]);
+        let output = runs(command.envs(env.iter().copied()));
+        assert_ne!(output.code(), 0, "{}", output.describe());
+        output
+    };
+    let words =
+        "only MPI brings the PEs of several hosts together, so start the job with mpirun or srun";
+    let torchrun = [
+        ("RANK", "0"),
+        ("WORLD_SIZE", "2"),
+        ("LOCAL_WORLD_SIZE", "1"),
+    ];
+    alone(&torchrun).assert_stderr(&format!("torchrun started 2 PEs on several hosts: {words}"));
+    let other = [
+        ("PMI_RANK", "1"),
+        ("PMI_SIZE", "2"),
+        ("MPI_LOCALNRANKS", "1"),
+    ];
+    let output = alone(&other);
+    output.assert_stderr("the launcher says that this is process 1 of 2, but Open MPI");
+    output.assert_stderr("says process 0 of 1");
+    let mut command = launcher(2, &[]);
+    command
+        .args(["sh", "-c", "NVSHMEMRS_HOST_ID=h$NVSHMEMRS_PE exec \"$0\""])
+        .args(&ring);
+    let output = runs(&mut command);
+    output.assert_stderr(&format!(
+        "PE 1 is on another host than PE 0 (NVSHMEMRS_HOST_ID): {words}"
+    ));
+}
+
+/// Two network namespaces with a cable between them; they are gone when it is dropped.
+struct Cable {
+    names: [String; 2],
+    folder: tempfile::TempDir,
+}
+
+impl Cable {
+    /// None where that takes another user or another system.
+    fn new() -> Option<Cable> {
+        let id = std::process::id();
+        let cable = Cable {
+            names: [format!("nvshmemrs-a-{id}"), format!("nvshmemrs-b-{id}")],
+            folder: tempfile::tempdir().expect("a folder"),
+        };
+        let [a, b] = &cable.names;
+        let ip = |words: &str| run(Command::new("ip").args(words.split(' ')), HANG);
+        let exists = Command::new("ip").arg("-V").output().is_ok();
+        if !exists || ip(&format!("netns add {a}")).code() != 0 {
+            return None;
+        }
+        ip(&format!("netns add {b}")).assert_success();
+        ip(&format!(
+            "link add cable netns {a} type veth peer name cable netns {b}"
+        ))
+        .assert_success();
+        for (name, number) in [(a, 1), (b, 2)] {
+            ip(&format!("-n {name} addr add 10.77.7.{number}/24 dev cable")).assert_success();
+            ip(&format!("-n {name} link set cable up")).assert_success();
+            ip(&format!("-n {name} link set lo up")).assert_success();
+        }
+        // What mpirun takes for ssh.
+        let agent = format!(
+            "#!/bin/sh\ncase $1 in 10.77.7.1) n={a};; *) n={b};; esac; shift\nexec ip netns exec $n unshare -u sh -c \"hostname $n; $*\"\n"
+        );
+        std::fs::write(cable.agent(), agent).expect("a script");
+        run(Command::new("chmod").arg("+x").arg(cable.agent()), HANG).assert_success();
+        Some(cable)
+    }
+
+    fn agent(&self) -> PathBuf {
+        self.folder.path().join("agent")
+    }
+
+    /// `mpirun` with a PE in each namespace, which find out by themselves that they are on two hosts.
+    fn mpirun(&self, words: &[OsString]) -> Command {
+        nvshmemrs_tests::hosts::plugin();
+        let name = &self.names[0];
+        let mut command = Command::new("ip");
+        command.args(["netns", "exec", name, "unshare", "-u", "sh", "-c"]);
+        command
+            .arg(format!("hostname {name}; exec mpirun \"$@\""))
+            .arg("mpirun");
+        command.args([
+            "--allow-run-as-root",
+            "-n",
+            "2",
+            "-H",
+            "10.77.7.1:1,10.77.7.2:1",
+        ]);
+        command.args(["--mca", "plm_rsh_agent"]).arg(self.agent());
+        command.args(["--mca", "oob_tcp_if_include", "10.77.7.0/24"]);
+        command.args([
+            "--mca",
+            "btl_tcp_if_include",
+            "10.77.7.0/24",
+            "--mca",
+            "btl",
+            "tcp,self",
+        ]);
+        command.args(["-x", "NVSHMEM_SYMMETRIC_SIZE=64m"]);
+        command.args(words);
+        command
+    }
+
+    fn cut(&self) {
+        let words = ["-n", &self.names[0], "link", "set", "cable", "down"];
+        run(Command::new("ip").args(words), HANG).assert_success();
+    }
+}
+
+impl Drop for Cable {
+    fn drop(&mut self) {
+        for name in &self.names {
+            let _ = Command::new("ip").args(["netns", "del", name]).output();
+        }
+    }
+}
+
+/// Over TCP, without a name for the hosts; then the cable is cut in the middle of large puts.
+#[test]
+fn a_host_that_is_cut_off_is_named_on_both_sides() {
+    let Some(cable) = Cable::new() else {
+        return left_out("network namespaces take root and the program `ip`");
+    };
+    let output = runs(&mut cable.mpirun(&conformance("ring", "c")));
+    output.assert_success();
+    assert_eq!(output.stdout.lines().count(), 2, "{}", output.describe());
+
+    let file = cable.folder.path().join("said");
+    let said = |pe: u32| {
+        let name = format!("{}.{pe}", file.display());
+        std::fs::read_to_string(name).unwrap_or_default()
+    };
+    let words = [compile_c(&program("cut.c")).into(), file.clone().into()];
+    // Dropping it ends mpirun, which goes on waiting for the other host.
+    let running = spawn(&mut cable.mpirun(&words));
+    let until = |done: &dyn Fn() -> bool| {
+        let start = Instant::now();
+        while !done() {
+            assert!(
+                start.elapsed() < HANG,
+                "PE 0: {}\nPE 1: {}",
+                said(0),
+                said(1)
+            );
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    };
+    until(&|| (0..2).all(|pe| said(pe).starts_with("puts\n")));
+    cable.cut();
+    until(&|| (0..2).all(|pe| said(pe).ends_with('\n') && said(pe).contains("status")));
+    for pe in 0..2 {
+        let text = said(pe);
+        assert!(
+            text.contains(&format!("status 15: PE {} (", 1 - pe)),
+            "PE {pe}: {text}"
+        );
+    }
+    drop(running);
+}
