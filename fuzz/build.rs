@@ -103,6 +103,8 @@ fn expression(function: &Function, arg: &Arg, outputs: &mut usize) -> String {
                 "c.long(u)?.cast()"
             }
             (Type::Void, "user") => "c.user()",
+            // A fuzzer's process has no MPI, and whatever else it is would be read as a communicator.
+            (Type::Void, "mpi_comm") => "std::ptr::null()",
             (Type::Void, "buffer") => "c.buffer(u)?",
             (Type::Void, "preferred") => "c.preferred(u)?",
             // Refused unread on host memory, which is what fuzzers have.

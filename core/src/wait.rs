@@ -30,7 +30,7 @@ use std::time::{Duration, Instant};
 /// Pauses before the first yield, where every PE has a core of its own: some microseconds. More would cost a whole time slice's
 /// worth of barriers when something else keeps a core busy and two PEs come to share the other one.
 const SPINS: u32 = 200;
-/// After how many pauses a transport may make progress.
+/// After how many pauses messages between hosts are looked after.
 const PROGRESS_EVERY: u32 = 8;
 /// How long a wait yields before it sleeps.
 const YIELD_FOR: Duration = Duration::from_millis(1);
@@ -135,12 +135,13 @@ impl Inner {
         if let Ok(value) = ready() {
             return Ok(value);
         }
+        let far = self.control.far().is_some();
         for spin in 0..self.spins_for(&wait) {
             std::hint::spin_loop();
             if let Ok(value) = ready() {
                 return Ok(value);
             }
-            if spin % PROGRESS_EVERY == 0 {
+            if far && spin % PROGRESS_EVERY == 0 {
                 self.transport.progress();
             }
         }

@@ -57,7 +57,7 @@ def gemm_all_reduce(
                 else:
                     from_a = a + (row + rows)[:, None] * K + inner[None, :]
                     from_b = b + inner[:, None] * N + (column + columns)[None, :]
-                    for k in range(0, K, BK):
+                    for k in range(0, K, BK):  # noqa: B007
                         total = tl.dot(tl.load(from_a), tl.load(from_b), total)
                         from_a += BK
                         from_b += BK * N

@@ -47,7 +47,7 @@ AT(nvshmemrs_device_state_t, abort, 32, 8);
 AT(nvshmemrs_device_state_t, error, 40, 8);
 AT(nvshmemrs_device_state_t, job, 48, 8);
 AT(nvshmemrs_device_state_t, check, 56, 4);
-AT(nvshmemrs_device_state_t, reserved, 60, 4);
+AT(nvshmemrs_device_state_t, lent, 60, 4);
 
 SAME(sizeof(nvshmemrs_team_config_t), 64);
 SAME(_Alignof(nvshmemrs_team_config_t), 8);

@@ -254,7 +254,9 @@ fn names_that_nothing_reads_are_told_once() {
 #[test]
 fn what_nvshmems_settings_do_here_is_told() {
     let output = settings(&[], &SET);
-    output.assert_stdout("NVSHMEM_REMOTE_TRANSPORT  nothing: the PEs of a job run on one host");
+    output.assert_stdout(
+        "NVSHMEM_REMOTE_TRANSPORT  nothing: PEs of several hosts use MPI, whose own settings hold",
+    );
     assert!(
         !output.stdout.contains("NVSHMEM_NVTX"),
         "{}",

@@ -23,6 +23,7 @@ import nvshmemrs.core.device.cute as nv  # isort: skip; it finds the next ones
 import cutlass
 import cutlass.cute as cute
 from cutlass.cute.runtime import make_fake_compact_tensor, make_fake_tensor
+
 from nvshmemrs.core.device.cute import _frontend
 
 HERE = Path(__file__).parent
@@ -77,7 +78,7 @@ def environment(first: "os._Environ[str] | Dict[str, str]", **more: str) -> Dict
     return {**first, "PYTHONWARNINGS": "ignore", **more}
 
 
-def test_every_function_and_type_compiles() -> None:
+def test_every_function_and_type_compiles(tmp_path: Path) -> None:
     command = [sys.executable, str(HERE / "cute/every.py")]
     archs = ["sm_80", "sm_90a", "sm_100a"]
     running = [
@@ -85,6 +86,8 @@ def test_every_function_and_type_compiles() -> None:
             [*command, str(part), "2", *archs],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
+            # CuTe writes what it keeps to the current folder.
+            cwd=tmp_path,
             env=environment(os.environ),
             text=True,
         )
@@ -134,7 +137,7 @@ def wrong(words: str, body: Callable[..., None], *arguments: Any) -> None:
     assert words in str(caught.value), caught.value
 
 
-I, F = cutlass.Int32, cutlass.Float32
+I, F = cutlass.Int32, cutlass.Float32  # noqa: E741
 CASES: List[Tuple[str, Callable[..., Any], Tuple[Any, ...]]] = [
     ("put: dst must be a cute.Tensor", lambda x: nv.put(1, x, 0), (I,)),
     ("elements of Int32 and src of Float32", lambda x, y: nv.put_block(x, y, 0), (I, F)),

@@ -20,6 +20,8 @@ pub(crate) const SLOTS: u32 = 128;
 /// Slots that have mail, and words that a member sends another one in a collective. `include/nvshmemrs_device.cuh` has the same numbers.
 const MAIL_SLOTS: u64 = 8;
 const MAIL_WORDS: u64 = 8;
+/// Jobs of more PEs have no mail.
+const MAIL_PES: u64 = 64;
 /// Slots times PEs, where there are more PEs.
 const MOST_FLAGS: u64 = 64 * SLOTS as u64;
 /// Bytes of each struct.
@@ -101,14 +103,17 @@ impl DeviceArea {
         self.block(team).offset() + self.flag_bytes()
     }
 
-    /// Where the mail of a team number is.
+    /// Where the mail of a team number is; 0: in a job of this size there is none.
     pub(crate) fn mail(&self, team: u32) -> u64 {
-        self.epochs(team) + u64::from(self.slots()) * WORD
+        match self.mail_bytes() {
+            0 => 0,
+            _ => self.behind_epochs(team),
+        }
     }
 
     /// Where the members of a team number are.
     pub(crate) fn members(&self, team: u32) -> u64 {
-        self.mail(team) + self.mail_bytes()
+        self.behind_epochs(team) + self.mail_bytes()
     }
 
     fn first_block(&self) -> u64 {
@@ -119,9 +124,16 @@ impl DeviceArea {
         u64::from(self.slots()) * 2 * self.n_pes * WORD
     }
 
-    /// In large jobs some of the slots that have mail are not there, and their mail is not used.
+    fn behind_epochs(&self, team: u32) -> u64 {
+        self.epochs(team) + u64::from(self.slots()) * WORD
+    }
+
+    /// It grows with the PEs on each PE, so large jobs have none.
     fn mail_bytes(&self) -> u64 {
-        MAIL_SLOTS * 2 * self.n_pes * MAIL_WORDS * WORD
+        match self.n_pes {
+            ..=MAIL_PES => MAIL_SLOTS * 2 * self.n_pes * MAIL_WORDS * WORD,
+            _ => 0,
+        }
     }
 
     fn block_bytes(&self) -> u64 {
@@ -156,8 +168,10 @@ mod tests {
                 let block = area.block(team);
                 assert!(block.offset() >= end && block.offset().is_multiple_of(unit));
                 assert_eq!(block.offset() + slots * 2 * n * 8, area.epochs(team));
-                assert_eq!(area.epochs(team) + slots * 8, area.mail(team));
-                assert_eq!(area.mail(team) + 8 * 2 * n * 8 * 8, area.members(team));
+                let behind = area.epochs(team) + slots * 8;
+                let mail = if n <= 64 { 8 * 2 * n * 8 * 8 } else { 0 };
+                assert_eq!(area.mail(team), if n <= 64 { behind } else { 0 });
+                assert_eq!(area.members(team), behind + mail);
                 end = block.offset() + block.bytes();
                 assert!(area.members(team) + n * 4 <= end);
             }

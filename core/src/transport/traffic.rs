@@ -322,6 +322,10 @@ impl Transport for Counted {
     fn mapping(&self) -> Option<Arc<dyn Any + Send + Sync>> {
         self.below.mapping()
     }
+
+    fn hang_up(&self, finalized: bool) {
+        self.below.hang_up(finalized);
+    }
 }
 
 #[cfg(test)]

@@ -38,6 +38,7 @@ enum class problem { no_process, other_user, no_job, other_version, bad_argument
 /// There is nothing to see of a job.
 class error : public std::runtime_error {
   public:
+    /// With its kind and its text.
     error(inspect::problem problem, const std::string &text) : std::runtime_error(text), problem_(problem) {}
 
     /// Which kind it is.

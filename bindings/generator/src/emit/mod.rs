@@ -50,12 +50,20 @@ pub(crate) fn wrap(docs: &[String], width: usize) -> Vec<String> {
             paragraphs[last] = format!("{} {line}", paragraphs[last]);
         }
     }
-    let options = textwrap::Options::new(width).break_words(false);
+    let options = wrapping(width);
     paragraphs
         .iter()
         .flat_map(|text| textwrap::wrap(text, &options))
         .map(|line| line.into_owned())
         .collect()
+}
+
+/// How text is wrapped. What the crate does by default depends on features that other packages of the workspace ask for.
+fn wrapping(width: usize) -> textwrap::Options<'static> {
+    textwrap::Options::new(width)
+        .break_words(false)
+        .wrap_algorithm(textwrap::WrapAlgorithm::FirstFit)
+        .word_separator(textwrap::WordSeparator::AsciiSpace)
 }
 
 /// A function's documentation in the manner of Doxygen.
@@ -81,9 +89,7 @@ pub(crate) fn doxygen(
 pub(crate) fn wrap_code(code: &str, width: usize) -> Vec<String> {
     // A no-break space holds together what has no comma between.
     let held = code.replace(' ', "\u{a0}").replace(",\u{a0}", ", ");
-    let options = textwrap::Options::new(width)
-        .subsequent_indent("    ")
-        .break_words(false);
+    let options = wrapping(width).subsequent_indent("    ");
     textwrap::wrap(&held, &options)
         .iter()
         .map(|line| line.replace('\u{a0}', " "))

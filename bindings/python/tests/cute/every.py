@@ -10,9 +10,7 @@ PART of PARTS is what this process does of the types.
 
 from __future__ import annotations
 
-import os
 import sys
-import tempfile
 
 import nvshmemrs.core.device.cute as nv  # isort: skip; it finds the next ones
 import cutlass
@@ -150,6 +148,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    with tempfile.TemporaryDirectory() as kept:
-        os.environ["CUTE_DSL_DUMP_DIR"] = kept
-        main()
+    main()

@@ -9,6 +9,7 @@ import numpy as np
 
 import nvshmemrs.core as nvshmem
 import nvshmemrs.core.device.cute as nv
+
 import nvshmemrs.core.interop.cute as heap  # isort: skip; it finds the next ones
 import cutlass
 import cutlass.cute as cute

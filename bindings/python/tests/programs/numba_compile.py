@@ -29,7 +29,6 @@ class Device:
 
 
 import numba.cuda.dispatcher
-from numba import cuda
 from numba.cuda import types
 from numba.cuda.compiler import compile_cuda
 

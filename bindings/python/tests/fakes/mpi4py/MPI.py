@@ -41,6 +41,13 @@ class Comm:
             time.sleep(0.01)
         return pickle.loads(place.read_bytes())
 
+    def allgather(self, value: Any) -> list[Any]:
+        """What all pass, by rank."""
+        seen = []
+        for root in range(self.size):
+            seen.append(self.bcast(value, root))
+        return seen
+
     def Bcast(self, buffer: np.ndarray, root: int = 0) -> None:
         """The same of an array, in place."""
         buffer[...] = self.bcast(np.array(buffer), root)

@@ -207,7 +207,7 @@ def _make(name, function):
     __all__.append(name)
 
 
-__all__.extend(("wait_until", "test"))
+__all__ += ["wait_until", "test"]
 for _waits, _name, _operations in (
     (True, "wait_until", (WAIT_UNTIL_ALL, WAIT_UNTIL_ANY, WAIT_UNTIL_SOME)),
     (False, "test", (TEST_ALL, TEST_ANY, TEST_SOME)),

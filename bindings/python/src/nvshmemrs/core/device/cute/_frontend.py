@@ -69,10 +69,10 @@ check_version()
 add_packages()
 try:
     import cutlass as _cutlass  # type: ignore[import-not-found, unused-ignore]
-    import cutlass.cute as _cute  # type: ignore[import-not-found, unused-ignore]
-    from cutlass._mlir import ir as _ir  # type: ignore[import-not-found, unused-ignore]
     import cutlass._mlir.dialects.arith as _arith  # type: ignore[import-not-found, unused-ignore]
     import cutlass._mlir.dialects.llvm as _llvm  # type: ignore[import-not-found, unused-ignore]
+    import cutlass.cute as _cute  # type: ignore[import-not-found, unused-ignore]
+    from cutlass._mlir import ir as _ir  # type: ignore[import-not-found, unused-ignore]
     from cutlass.cutlass_dsl import (  # type: ignore[import-not-found, unused-ignore]
         dsl_user_op as _dsl_user_op,
     )

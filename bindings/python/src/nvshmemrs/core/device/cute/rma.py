@@ -15,7 +15,7 @@ from ._arguments import (
     target,
     tensor,
 )
-from ._frontend import cute, cutlass, dsl
+from ._frontend import cutlass, dsl
 from ._groups import Block, Thread, Warp, copy
 from ._state import OPERATIONS, Job, check_argument, current, on
 

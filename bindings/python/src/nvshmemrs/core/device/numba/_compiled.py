@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import functools
-from typing import Any, Callable, Dict
+from typing import Any, Callable, Dict, cast
 
 from llvmlite import ir
 from numba import cuda
@@ -406,7 +406,7 @@ def state(typingctx: Any, word: Any) -> Any:
         module = builder.module
         found = module.globals.get(SYMBOL)
         if found is None:
-            found = ir.GlobalVariable(module, ir.ArrayType(_I64, 8), SYMBOL, addrspace=1)
+            found = cast(Any, ir.GlobalVariable(module, ir.ArrayType(_I64, 8), SYMBOL, addrspace=1))
             found.linkage = "common"
             found.align = 64
             found.initializer = ir.Constant(found.value_type, None)

@@ -16,9 +16,9 @@ from typing import Any
 from numba.cuda.codegen import CUDACodeLibrary
 from numba.cuda.cudadrv import driver
 
-from .. import state
 from ..._job import job, live
 from ...nvshmem_types import NotSupportedError
+from .. import state
 from ._compiled import SYMBOL
 
 _get_cufunc = CUDACodeLibrary.get_cufunc

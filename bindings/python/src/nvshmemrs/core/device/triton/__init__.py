@@ -42,7 +42,9 @@ if _HAVE > _LAST:
         stacklevel=2,
     )
 
-if triton.knobs.runtime.interpret:
+from triton import knobs  # type: ignore[import-not-found, import-untyped, unused-ignore]  # noqa: E402
+
+if knobs.runtime.interpret:
     from ._settings import check_interpreter
 
     check_interpreter()  # type: ignore[no-untyped-call, unused-ignore]

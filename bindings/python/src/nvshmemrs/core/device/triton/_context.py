@@ -8,7 +8,7 @@ import triton
 import triton.language as tl
 from triton.language.core import _aggregate
 
-from ._settings import CHECK, INTERPRETED
+from ._settings import INTERPRETED
 
 # Polls between two looks at the abort word, which lies behind PCIe; the interpreter polls slowly.
 POLLS = tl.constexpr(64 if INTERPRETED.value else 1024)

@@ -6,7 +6,7 @@ import math
 from typing import Any, Dict, Optional, Tuple
 
 import numpy as np
-import triton  # type: ignore[import-not-found, import-untyped, unused-ignore]
+from triton import knobs  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
 from ... import _foreign
 from ..._arguments import integer, shown, team_of
@@ -19,7 +19,7 @@ from ...teams import team_translate_pe
 from .. import state as device_state
 
 _VERSION = 3
-_INTERPRETED = bool(triton.knobs.runtime.interpret)
+_INTERPRETED = bool(knobs.runtime.interpret)
 # Words of 64 bits before a workspace's epochs.
 HEAD = 16
 # The largest number of programs that share a workspace.

@@ -5,7 +5,7 @@ import triton
 import triton.language as tl
 
 from ._context import OP_GET, OP_PUT, OP_PUT_SIGNAL, OP_SIGNAL_OP, good_block, good_range, ptr
-from ._order import fence, store_relaxed
+from ._order import store_relaxed
 from ._settings import CHECK
 
 SIGNAL_SET = tl.constexpr(9)
