@@ -1256,8 +1256,8 @@ int32_t nvshmemrs_reduce(nvshmemrs_runtime_t runtime,
                          int32_t dtype,
                          int32_t op);
 
-/// Puts together `bytes` bytes of `source` of every member, in team order, in `dest` on every member,
-/// which has room for `n_pes * bytes`. In place: `source` is the member's own part, `dest + my_pe * bytes`;
+/// Puts together `bytes` bytes of `source` of every member, in team order, in `dest` on every member, which
+/// has room for `n_pes * bytes`. In place: `source` is the member's own part, `dest + my_pe * bytes`;
 /// otherwise they must not overlap.
 ///
 /// Collective over `team`, same `bytes` and symmetric addresses; may be queued on a stream. Returns when
@@ -1285,8 +1285,8 @@ int32_t nvshmemrs_collect(nvshmemrs_runtime_t runtime,
                           const void *source,
                           size_t bytes);
 
-/// Sends part j of `source`, `bytes` bytes, to member j, where it becomes part i of `dest`, i being
-/// the sender's number. Both have one part per member. `source` may equal `dest`; they must not overlap
+/// Sends part j of `source`, `bytes` bytes, to member j, where it becomes part i of `dest`, i being the
+/// sender's number. Both have one part per member. `source` may equal `dest`; they must not overlap
 /// otherwise.
 ///
 /// Collective over `team`, same `bytes` and symmetric addresses; may be queued on a stream. Returns when
@@ -1435,8 +1435,8 @@ int32_t nvshmemrs_malloc(nvshmemrs_runtime_t runtime, size_t bytes, void **ptr);
 /// @see OpenSHMEM 1.5 section 9.3.3 (`shmem_calloc`).
 int32_t nvshmemrs_calloc(nvshmemrs_runtime_t runtime, size_t count, size_t bytes, void **ptr);
 
-/// As `nvshmemrs_malloc`, aligned to `alignment`, a power of two that is a multiple of `sizeof(void *)`
-/// and not above the size of the heap (NVSHMEM_SYMMETRIC_SIZE). Every PE's copy is aligned so, also at the
+/// As `nvshmemrs_malloc`, aligned to `alignment`, a power of two that is a multiple of `sizeof(void *)` and
+/// not above the size of the heap (NVSHMEM_SYMMETRIC_SIZE). Every PE's copy is aligned so, also at the
 /// addresses that `nvshmemrs_ptr` gives.
 ///
 /// Collective over TEAM_WORLD with the same arguments; includes a barrier. Returns when every PE has the
@@ -1467,9 +1467,9 @@ int32_t nvshmemrs_free(nvshmemrs_runtime_t runtime, void *ptr);
 /// @see OpenSHMEM 1.5 section 9.3.1 (`shmem_realloc`).
 int32_t nvshmemrs_realloc(nvshmemrs_runtime_t runtime, void *ptr, size_t bytes, void **new_ptr);
 
-/// Makes `bytes` bytes of this program's memory at `buffer` symmetric, where they are: each PE registers
-/// a buffer of the same size. Gives the symmetric address. `buffer` stays valid, holds the same memory
-/// and is a symmetric address, too. The buffer must be private anonymous memory of whole pages (mmap,
+/// Makes `bytes` bytes of this program's memory at `buffer` symmetric, where they are: each PE registers a
+/// buffer of the same size. Gives the symmetric address. `buffer` stays valid, holds the same memory and is
+/// a symmetric address, too. The buffer must be private anonymous memory of whole pages (mmap,
 /// posix_memalign), and must not be unmapped, mapped anew or freed before it is unregistered. If the heap
 /// is in device memory, it must be whole mappings of memory that cuMemCreate made on this PE's GPU, with
 /// POSIX descriptors as handle type.
@@ -1481,8 +1481,8 @@ int32_t nvshmemrs_realloc(nvshmemrs_runtime_t runtime, void *ptr, size_t bytes, 
 /// zeroes in the buffer, and a system call of another thread on the buffer may fail with EFAULT. On device
 /// memory nothing is moved.
 ///
-/// Collective over TEAM_WORLD with the same `bytes` and `preferred`; includes a barrier. `preferred` may
-/// be NULL; otherwise it is an unused address, the same on every PE, which becomes the symmetric address.
+/// Collective over TEAM_WORLD with the same `bytes` and `preferred`; includes a barrier. `preferred` may be
+/// NULL; otherwise it is an unused address, the same on every PE, which becomes the symmetric address.
 /// Returns when every PE has registered its buffer.
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error, on every member: INVALID_VALUE, MISMATCH, PEER_ARGUMENT,
@@ -1526,8 +1526,8 @@ int32_t nvshmemrs_heap_stats(nvshmemrs_runtime_t runtime, nvshmemrs_heap_stats_t
 
 /// What this PE has made and not freed (memory, registered buffers, teams, streams, events, kept heaps) and
 /// where, in the words that finalize writes to standard error. `text` has room for `bytes` bytes; a longer
-/// text is cut short; there is always a NUL behind it. `length` is how long the whole text is, without
-/// the NUL.
+/// text is cut short; there is always a NUL behind it. `length` is how long the whole text is, without the
+/// NUL.
 ///
 /// Local.
 ///
@@ -1564,8 +1564,8 @@ int32_t nvshmemrs_is_symmetric(nvshmemrs_runtime_t runtime,
 /// @see OpenSHMEM does not have it.
 int32_t nvshmemrs_memory_kind(nvshmemrs_runtime_t runtime, const void *ptr, int32_t *kind);
 
-/// Keeps the memory of this process's heap mapping valid after finalize, until `nvshmemrs_heap_drop`.
-/// For languages whose arrays may outlive the runtime: loads and stores through them then stay harmless;
+/// Keeps the memory of this process's heap mapping valid after finalize, until `nvshmemrs_heap_drop`. For
+/// languages whose arrays may outlive the runtime: loads and stores through them then stay harmless;
 /// operations answer NOT_INITIALIZED.
 ///
 /// Local; never waits.
@@ -1697,9 +1697,9 @@ int32_t nvshmemrs_test(nvshmemrs_runtime_t runtime,
 /// one at `value` as `cmp` says. What was put before the values that do is visible on return. If there is
 /// no element to wait for, it returns at once.
 ///
-/// Local: only the caller waits; may be queued on a stream. `cmp` is one of `nvshmemrs_cmp`, `dtype` is
-/// one of `nvshmemrs_dtype`: an integer, float or double; `ivars` must be aligned to its size. `status` may
-/// be NULL; a number other than 0 in it excludes the element. `value` and `status` are read once, when the
+/// Local: only the caller waits; may be queued on a stream. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one
+/// of `nvshmemrs_dtype`: an integer, float or double; `ivars` must be aligned to its size. `status` may be
+/// NULL; a number other than 0 in it excludes the element. `value` and `status` are read once, when the
 /// call begins, and may be reused on return, also if it is queued.
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS,
@@ -1713,8 +1713,8 @@ int32_t nvshmemrs_wait_until_all(nvshmemrs_runtime_t runtime,
                                  const void *value,
                                  int32_t dtype);
 
-/// Waits until one of the `count` elements at the symmetric address `ivars` of this PE compares to the
-/// one at `value` as `cmp` says, and gives the index of such an element. What was put before its value is
+/// Waits until one of the `count` elements at the symmetric address `ivars` of this PE compares to the one
+/// at `value` as `cmp` says, and gives the index of such an element. What was put before its value is
 /// visible on return. If several compare, calls with the same arguments take turns: in time they give each
 /// of them, also if other calls come in between. If there is no element to wait for, it returns at once and
 /// gives SIZE_MAX.
@@ -1736,8 +1736,8 @@ int32_t nvshmemrs_wait_until_any(nvshmemrs_runtime_t runtime,
                                  int32_t dtype,
                                  size_t *index);
 
-/// Waits until at least one of the `count` elements at the symmetric address `ivars` of this PE compares
-/// to the one at `value` as `cmp` says; writes the indices of all that do to `indices`, in order, and gives
+/// Waits until at least one of the `count` elements at the symmetric address `ivars` of this PE compares to
+/// the one at `value` as `cmp` says; writes the indices of all that do to `indices`, in order, and gives
 /// their number. What was put before their values is visible on return. If there is no element to wait for,
 /// it returns at once and gives 0.
 ///
@@ -1939,8 +1939,8 @@ int32_t nvshmemrs_test_some_vector(nvshmemrs_runtime_t runtime,
                                    int32_t dtype,
                                    size_t *found);
 
-/// Allocates symmetric memory of GPU `device`, in the form in which torch's CUDAPluggableAllocator asks
-/// for it: a `torch.cuda.MemPool` of this function and `nvshmemrs_pool_free` gives tensors on the symmetric
+/// Allocates symmetric memory of GPU `device`, in the form in which torch's CUDAPluggableAllocator asks for
+/// it: a `torch.cuda.MemPool` of this function and `nvshmemrs_pool_free` gives tensors on the symmetric
 /// heap. The runtime is the one whose heap is on that GPU. `cuda_stream` does not matter. NULL after an
 /// error, which `nvshmemrs_last_error` has: no heap is on that GPU, or as for `nvshmemrs_malloc`.
 ///
@@ -2101,8 +2101,8 @@ int32_t nvshmemrs_init(const nvshmemrs_init_attr_t *attr, nvshmemrs_runtime_t *r
 /// @see NVSHMEM `nvshmemx_get_uniqueid`.
 int32_t nvshmemrs_unique_id_new(nvshmemrs_unique_id_t *id);
 
-/// Joins the job that `id` names, as PE `pe` of `n_pes`. The PEs are processes of one host, or threads
-/// of them.
+/// Joins the job that `id` names, as PE `pe` of `n_pes`. The PEs are processes of one host, or threads of
+/// them.
 ///
 /// Collective over all PEs of the job. `attr` may be NULL. Returns when every PE has joined and can be
 /// reached.
@@ -2348,8 +2348,8 @@ int32_t nvshmemrs_site_hook(nvshmemrs_runtime_t runtime, nvshmemrs_site_hook_t h
 /// says call it for each of theirs. `place` is the instruction after the access; it may be NULL for the
 /// caller's. Without the checker, or for other memory, it does nothing.
 ///
-/// Local; never waits. Where the PEs are threads of one process, those of the threads that have joined
-/// are seen.
+/// Local; never waits. Where the PEs are threads of one process, those of the threads that have joined are
+/// seen.
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: INVALID_VALUE.
 /// @see OpenSHMEM does not have it.
@@ -2376,8 +2376,8 @@ int32_t nvshmemrs_check_access(const void *address, size_t bytes, int32_t access
 /// @see OpenSHMEM does not have it.
 int32_t nvshmemrs_stream_new(nvshmemrs_runtime_t runtime, nvshmemrs_stream_t *stream);
 
-/// A stream of the program's GPU code, so that calls can be put on it: `cuda_stream` is a `cudaStream_t`
-/// of this PE's GPU and its primary context, as those of the CUDA runtime, torch and CuPy are; 0 is the
+/// A stream of the program's GPU code, so that calls can be put on it: `cuda_stream` is a `cudaStream_t` of
+/// this PE's GPU and its primary context, as those of the CUDA runtime, torch and CuPy are; 0 is the
 /// default stream.
 ///
 /// Local. The `cudaStream_t` must exist until the handle is freed with `nvshmemrs_stream_free`, which waits
@@ -2412,8 +2412,8 @@ int32_t nvshmemrs_stream_free(nvshmemrs_stream_t stream);
 /// Lets a stream go without waiting for it: what is queued still runs, and finalize waits for that. Its
 /// handle is stale afterwards. Destructors and finalizers call this instead of `nvshmemrs_stream_free`,
 /// because what is queued may need PEs that are somewhere else. Errors of queued calls are lost. 0 does
-/// nothing. Of a stream of the GPU that is being captured nobody can tell when its earlier work ends:
-/// then the heap's GPU memory stays mapped until the process ends, unless the handle was made in the same
+/// nothing. Of a stream of the GPU that is being captured nobody can tell when its earlier work ends: then
+/// the heap's GPU memory stays mapped until the process ends, unless the handle was made in the same
 /// capture.
 ///
 /// Local; never waits, but for room in a stream of the GPU that is full.
@@ -2483,8 +2483,8 @@ int32_t nvshmemrs_event_free(nvshmemrs_event_t event);
 /// @see OpenSHMEM does not have it.
 int32_t nvshmemrs_event_record(nvshmemrs_event_t event, nvshmemrs_stream_t stream);
 
-/// Whether the latest record of `event` has been reached: 1 or 0. An event that was not recorded counts
-/// as reached.
+/// Whether the latest record of `event` has been reached: 1 or 0. An event that was not recorded counts as
+/// reached.
 ///
 /// Local; never waits.
 ///

@@ -92,8 +92,8 @@ module nvshmemrs_atomics
 
   !> Reads the number `source`, which is symmetric, on PE `pe`.
   !>
-  !> One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
-  !> stream has run it. It is complete on return. `source` must be aligned to its size. OpenSHMEM 1.5 section 9.7.1
+  !> One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the stream
+  !> has run it. It is complete on return. `source` must be aligned to its size. OpenSHMEM 1.5 section 9.7.1
   !> (`shmem_atomic_fetch`).
   !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
   interface nvshmemrs_atomic_fetch
@@ -111,8 +111,8 @@ module nvshmemrs_atomics
 
   !> Stores `value` in the number `dest`, which is symmetric, on PE `pe`, and gives the old value.
   !>
-  !> One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
-  !> stream has run it. It is complete on return. `dest` must be aligned to its size. OpenSHMEM 1.5 section 9.7.1
+  !> One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the stream
+  !> has run it. It is complete on return. `dest` must be aligned to its size. OpenSHMEM 1.5 section 9.7.1
   !> (`shmem_atomic_swap`).
   !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
   interface nvshmemrs_atomic_swap
@@ -122,8 +122,8 @@ module nvshmemrs_atomics
   !> Stores `value` in the number `dest`, which is symmetric, on PE `pe` if it equals `cond`, and gives the old
   !> value.
   !>
-  !> One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
-  !> stream has run it. It is complete on return. `dest` must be aligned to its size. OpenSHMEM 1.5 section 9.7.1
+  !> One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the stream
+  !> has run it. It is complete on return. `dest` must be aligned to its size. OpenSHMEM 1.5 section 9.7.1
   !> (`shmem_atomic_compare_swap`).
   !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
   interface nvshmemrs_atomic_compare_swap
@@ -141,8 +141,8 @@ module nvshmemrs_atomics
 
   !> Adds 1 to the number `dest`, which is symmetric, on PE `pe`, and gives the old value. Integers wrap around.
   !>
-  !> One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
-  !> stream has run it. It is complete on return. `dest` must be aligned to its size. OpenSHMEM 1.5 section 9.7.1
+  !> One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the stream
+  !> has run it. It is complete on return. `dest` must be aligned to its size. OpenSHMEM 1.5 section 9.7.1
   !> (`shmem_atomic_fetch_inc`).
   !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
   interface nvshmemrs_atomic_fetch_inc
@@ -161,8 +161,8 @@ module nvshmemrs_atomics
   !> Adds `value` to the number `dest`, which is symmetric, on PE `pe`, and gives the old value. Integers wrap
   !> around.
   !>
-  !> One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
-  !> stream has run it. It is complete on return. `dest` must be aligned to its size. OpenSHMEM 1.5 section 9.7.1
+  !> One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the stream
+  !> has run it. It is complete on return. `dest` must be aligned to its size. OpenSHMEM 1.5 section 9.7.1
   !> (`shmem_atomic_fetch_add`).
   !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
   interface nvshmemrs_atomic_fetch_add
@@ -181,8 +181,8 @@ module nvshmemrs_atomics
   !> Replaces the number `dest`, which is symmetric, on PE `pe` by its bitwise and with `value`, and gives the old
   !> value.
   !>
-  !> One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
-  !> stream has run it. It is complete on return. `dest` must be aligned to its size. OpenSHMEM 1.5 section 9.7.1
+  !> One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the stream
+  !> has run it. It is complete on return. `dest` must be aligned to its size. OpenSHMEM 1.5 section 9.7.1
   !> (`shmem_atomic_fetch_and`).
   !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
   interface nvshmemrs_atomic_fetch_and
@@ -201,8 +201,8 @@ module nvshmemrs_atomics
   !> Replaces the number `dest`, which is symmetric, on PE `pe` by its bitwise or with `value`, and gives the old
   !> value.
   !>
-  !> One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
-  !> stream has run it. It is complete on return. `dest` must be aligned to its size. OpenSHMEM 1.5 section 9.7.1
+  !> One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the stream
+  !> has run it. It is complete on return. `dest` must be aligned to its size. OpenSHMEM 1.5 section 9.7.1
   !> (`shmem_atomic_fetch_or`).
   !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
   interface nvshmemrs_atomic_fetch_or
@@ -221,8 +221,8 @@ module nvshmemrs_atomics
   !> Replaces the number `dest`, which is symmetric, on PE `pe` by its bitwise exclusive or with `value`, and gives
   !> the old value.
   !>
-  !> One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
-  !> stream has run it. It is complete on return. `dest` must be aligned to its size. OpenSHMEM 1.5 section 9.7.1
+  !> One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the stream
+  !> has run it. It is complete on return. `dest` must be aligned to its size. OpenSHMEM 1.5 section 9.7.1
   !> (`shmem_atomic_fetch_xor`).
   !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
   interface nvshmemrs_atomic_fetch_xor
@@ -231,8 +231,8 @@ module nvshmemrs_atomics
 
   !> As `nvshmemrs_atomic_fetch`, but what it gives is in `fetch` only after `nvshmemrs_quiet`.
   !>
-  !> One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
-  !> complete after `nvshmemrs_quiet`. `source` must be aligned to its size. OpenSHMEM 1.5 section 9.7.2
+  !> One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is complete
+  !> after `nvshmemrs_quiet`. `source` must be aligned to its size. OpenSHMEM 1.5 section 9.7.2
   !> (`shmem_atomic_fetch_nbi`).
   !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
   interface nvshmemrs_atomic_fetch_nbi
@@ -241,8 +241,8 @@ module nvshmemrs_atomics
 
   !> As `nvshmemrs_atomic_swap`, but what it gives is in `fetch` only after `nvshmemrs_quiet`.
   !>
-  !> One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It
-  !> is complete after `nvshmemrs_quiet`. `dest` must be aligned to its size. OpenSHMEM 1.5 section 9.7.2
+  !> One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is complete
+  !> after `nvshmemrs_quiet`. `dest` must be aligned to its size. OpenSHMEM 1.5 section 9.7.2
   !> (`shmem_atomic_swap_nbi`).
   !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
   interface nvshmemrs_atomic_swap_nbi
@@ -251,8 +251,8 @@ module nvshmemrs_atomics
 
   !> As `nvshmemrs_atomic_compare_swap`, but what it gives is in `fetch` only after `nvshmemrs_quiet`.
   !>
-  !> One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It
-  !> is complete after `nvshmemrs_quiet`. `dest` must be aligned to its size. OpenSHMEM 1.5 section 9.7.2
+  !> One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is complete
+  !> after `nvshmemrs_quiet`. `dest` must be aligned to its size. OpenSHMEM 1.5 section 9.7.2
   !> (`shmem_atomic_compare_swap_nbi`).
   !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
   interface nvshmemrs_atomic_compare_swap_nbi
@@ -261,8 +261,8 @@ module nvshmemrs_atomics
 
   !> As `nvshmemrs_atomic_fetch_inc`, but what it gives is in `fetch` only after `nvshmemrs_quiet`.
   !>
-  !> One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It
-  !> is complete after `nvshmemrs_quiet`. `dest` must be aligned to its size. OpenSHMEM 1.5 section 9.7.2
+  !> One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is complete
+  !> after `nvshmemrs_quiet`. `dest` must be aligned to its size. OpenSHMEM 1.5 section 9.7.2
   !> (`shmem_atomic_fetch_inc_nbi`).
   !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
   interface nvshmemrs_atomic_fetch_inc_nbi
@@ -271,8 +271,8 @@ module nvshmemrs_atomics
 
   !> As `nvshmemrs_atomic_fetch_add`, but what it gives is in `fetch` only after `nvshmemrs_quiet`.
   !>
-  !> One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It
-  !> is complete after `nvshmemrs_quiet`. `dest` must be aligned to its size. OpenSHMEM 1.5 section 9.7.2
+  !> One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is complete
+  !> after `nvshmemrs_quiet`. `dest` must be aligned to its size. OpenSHMEM 1.5 section 9.7.2
   !> (`shmem_atomic_fetch_add_nbi`).
   !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
   interface nvshmemrs_atomic_fetch_add_nbi
@@ -282,8 +282,8 @@ module nvshmemrs_atomics
 
   !> As `nvshmemrs_atomic_fetch_and`, but what it gives is in `fetch` only after `nvshmemrs_quiet`.
   !>
-  !> One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It
-  !> is complete after `nvshmemrs_quiet`. `dest` must be aligned to its size. OpenSHMEM 1.5 section 9.7.2
+  !> One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is complete
+  !> after `nvshmemrs_quiet`. `dest` must be aligned to its size. OpenSHMEM 1.5 section 9.7.2
   !> (`shmem_atomic_fetch_and_nbi`).
   !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
   interface nvshmemrs_atomic_fetch_and_nbi
@@ -292,8 +292,8 @@ module nvshmemrs_atomics
 
   !> As `nvshmemrs_atomic_fetch_or`, but what it gives is in `fetch` only after `nvshmemrs_quiet`.
   !>
-  !> One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It
-  !> is complete after `nvshmemrs_quiet`. `dest` must be aligned to its size. OpenSHMEM 1.5 section 9.7.2
+  !> One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is complete
+  !> after `nvshmemrs_quiet`. `dest` must be aligned to its size. OpenSHMEM 1.5 section 9.7.2
   !> (`shmem_atomic_fetch_or_nbi`).
   !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
   interface nvshmemrs_atomic_fetch_or_nbi
@@ -302,8 +302,8 @@ module nvshmemrs_atomics
 
   !> As `nvshmemrs_atomic_fetch_xor`, but what it gives is in `fetch` only after `nvshmemrs_quiet`.
   !>
-  !> One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It
-  !> is complete after `nvshmemrs_quiet`. `dest` must be aligned to its size. OpenSHMEM 1.5 section 9.7.2
+  !> One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is complete
+  !> after `nvshmemrs_quiet`. `dest` must be aligned to its size. OpenSHMEM 1.5 section 9.7.2
   !> (`shmem_atomic_fetch_xor_nbi`).
   !> Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
   interface nvshmemrs_atomic_fetch_xor_nbi

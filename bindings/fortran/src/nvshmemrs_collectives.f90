@@ -59,9 +59,9 @@ module nvshmemrs_collectives
     procedure broadcast_complex_real64
   end interface nvshmemrs_broadcast
 
-  !> Combines `source` of every member by `op`, one of NVSHMEMRS_OP_*, element by element, in team order, and
-  !> writes the result to `dest` of every member: the same bits on every member and in every run. `source` may be
-  !> `dest`; they must not overlap otherwise. `dtype` is by default the kind's own; one of the same size, such as
+  !> Combines `source` of every member by `op`, one of NVSHMEMRS_OP_*, element by element, in team order, and writes
+  !> the result to `dest` of every member: the same bits on every member and in every run. `source` may be `dest`;
+  !> they must not overlap otherwise. `dtype` is by default the kind's own; one of the same size, such as
   !> NVSHMEMRS_DTYPE_UINT32, combines as that.
   !>
   !> Collective over `team`, by default WORLD, with the same arguments. `dest` and `source` are symmetric and
@@ -80,8 +80,8 @@ module nvshmemrs_collectives
     procedure reduce_complex_real64
   end interface nvshmemrs_reduce
 
-  !> Puts together `source` of every member, in team order, in `dest` of every member. `dest` has as many elements
-  !> as all of them together: with one dimension more than `source`, the last one is the member. In place `source` is
+  !> Puts together `source` of every member, in team order, in `dest` of every member. `dest` has as many elements as
+  !> all of them together: with one dimension more than `source`, the last one is the member. In place `source` is
   !> the member's own part of `dest`; otherwise they must not overlap.
   !>
   !> Collective over `team`, by default WORLD, with the same arguments. `dest` and `source` are symmetric and
@@ -179,8 +179,8 @@ module nvshmemrs_collectives
     procedure reducescatter_complex_real64
   end interface nvshmemrs_reducescatter
 
-  !> Inclusive scan: combines `source` of the members up to and including the caller by `op`, element by element,
-  !> in team order, and writes the result to the caller's `dest`. `source` may be `dest`; they must not overlap
+  !> Inclusive scan: combines `source` of the members up to and including the caller by `op`, element by element, in
+  !> team order, and writes the result to the caller's `dest`. `source` may be `dest`; they must not overlap
   !> otherwise. `dtype` is by default the kind's own; one of the same size, such as NVSHMEMRS_DTYPE_UINT32, combines
   !> as that.
   !>

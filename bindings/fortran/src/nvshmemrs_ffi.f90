@@ -241,9 +241,9 @@ module nvshmemrs_ffi
     end function nvshmemrs_interrupt_hook_t
 
     !> Names the place in the program that is calling, on the thread that calls: writes it to the `bytes` bytes at
-    !> `text`, a NUL behind it, such as "ring.py:12 (main)", and returns 0. `address` is the instruction to which
-    !> the call returns, NULL if that is not known. Another value means that it does not know the place. It must not
-    !> call nvshmemrs.
+    !> `text`, a NUL behind it, such as "ring.py:12 (main)", and returns 0. `address` is the instruction to which the
+    !> call returns, NULL if that is not known. Another value means that it does not know the place. It must not call
+    !> nvshmemrs.
     function nvshmemrs_site_hook_t(user, address, text, bytes) result(answer) bind(C)
       import
       type(c_ptr), value :: user
@@ -1500,8 +1500,8 @@ module nvshmemrs_ffi
       integer(c_int32_t) :: answer
     end function nvshmemrs_alltoalls
 
-    !> As `nvshmemrs_reduce`, but member i keeps only part i of the result, `count` elements, in `dest`. `source`
-    !> has one such part per member. In place: `dest` is the member's own part, `source + my_pe * count` elements;
+    !> As `nvshmemrs_reduce`, but member i keeps only part i of the result, `count` elements, in `dest`. `source` has
+    !> one such part per member. In place: `dest` is the member's own part, `source + my_pe * count` elements;
     !> otherwise they must not overlap.
     !>
     !> Collective over `team`, same `count`, `dtype`, `op` and symmetric addresses; may be queued on a stream.
@@ -2071,8 +2071,8 @@ module nvshmemrs_ffi
     !> other calls come in between. If there is no element to wait for, it returns at once and gives SIZE_MAX.
     !>
     !> Local: only the caller waits. Given a stream, it returns when the stream has run it. `cmp` is one of
-    !> `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars` must be aligned
-    !> to its size. `status` may be NULL; a number other than 0 in it excludes the element. `value` and `status` are
+    !> `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars` must be aligned to
+    !> its size. `status` may be NULL; a number other than 0 in it excludes the element. `value` and `status` are
     !> read once, when the call begins.
     !>
     !> @note OpenSHMEM 1.5 section 9.10.3 (`shmem_wait_until_any`).
@@ -2092,14 +2092,14 @@ module nvshmemrs_ffi
       integer(c_int32_t) :: answer
     end function nvshmemrs_wait_until_any
 
-    !> Waits until at least one of the `count` elements at the symmetric address `ivars` of this PE compares to
-    !> the one at `value` as `cmp` says; writes the indices of all that do to `indices`, in order, and gives their
+    !> Waits until at least one of the `count` elements at the symmetric address `ivars` of this PE compares to the
+    !> one at `value` as `cmp` says; writes the indices of all that do to `indices`, in order, and gives their
     !> number. What was put before their values is visible on return. If there is no element to wait for, it returns
     !> at once and gives 0.
     !>
     !> Local: only the caller waits. Given a stream, it returns when the stream has run it. `cmp` is one of
-    !> `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars` must be aligned
-    !> to its size. `status` may be NULL; a number other than 0 in it excludes the element. `value` and `status` are
+    !> `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars` must be aligned to
+    !> its size. `status` may be NULL; a number other than 0 in it excludes the element. `value` and `status` are
     !> read once, when the call begins. `indices` has room for `count` numbers.
     !>
     !> @note OpenSHMEM 1.5 section 9.10.4 (`shmem_wait_until_some`).
@@ -2345,9 +2345,9 @@ module nvshmemrs_ffi
       integer(c_int32_t) :: answer
     end function nvshmemrs_test_some_vector
 
-    !> Allocates symmetric memory of GPU `device`, in the form in which torch's CUDAPluggableAllocator asks for
-    !> it: a `torch.cuda.MemPool` of this function and `nvshmemrs_pool_free` gives tensors on the symmetric heap.
-    !> The runtime is the one whose heap is on that GPU. `cuda_stream` does not matter. NULL after an error, which
+    !> Allocates symmetric memory of GPU `device`, in the form in which torch's CUDAPluggableAllocator asks for it: a
+    !> `torch.cuda.MemPool` of this function and `nvshmemrs_pool_free` gives tensors on the symmetric heap. The
+    !> runtime is the one whose heap is on that GPU. `cuda_stream` does not matter. NULL after an error, which
     !> `nvshmemrs_last_error` has: no heap is on that GPU, or as for `nvshmemrs_malloc`.
     !>
     !> Collective over TEAM_WORLD with the same `bytes`; includes a barrier. So every PE must ask its pool for the
@@ -2949,10 +2949,10 @@ module nvshmemrs_ffi
       integer(c_int32_t) :: answer
     end function nvshmemrs_site_hook
 
-    !> Announces to the checker an access of the program itself: `bytes` bytes at `address` are read or written,
-    !> as `access` says, which is one of `nvshmemrs_access`. The checker sees what goes through the library; this
-    !> is for the program's own loads and stores of symmetric memory, and of buffers that non-blocking operations
-    !> use. Programs in C, C++ and Fortran that are compiled as `nvshmemrs_plain_access.c` says call it for each of
+    !> Announces to the checker an access of the program itself: `bytes` bytes at `address` are read or written, as
+    !> `access` says, which is one of `nvshmemrs_access`. The checker sees what goes through the library; this is for
+    !> the program's own loads and stores of symmetric memory, and of buffers that non-blocking operations use.
+    !> Programs in C, C++ and Fortran that are compiled as `nvshmemrs_plain_access.c` says call it for each of
     !> theirs. `place` is the instruction after the access; it may be NULL for the caller's. Without the checker, or
     !> for other memory, it does nothing.
     !>
@@ -2971,8 +2971,8 @@ module nvshmemrs_ffi
     end function nvshmemrs_check_access
 
     !> Makes a stream: an ordered queue with a thread of its own. Pass its handle in place of the runtime's to any
-    !> data operation (RMA, atomics, signals, waits and tests, fence, quiet, collectives), and the call is queued:
-    !> it returns at once and runs after all that was queued before. Its buffers must stay valid, and be left alone,
+    !> data operation (RMA, atomics, signals, waits and tests, fence, quiet, collectives), and the call is queued: it
+    !> returns at once and runs after all that was queued before. Its buffers must stay valid, and be left alone,
     !> until it has run. A call that gives a value (g, a fetching atomic, a test) waits until the stream has run it.
     !>
     !> A team has one collective at a time, and its members must come in the same order: between collectives of a
@@ -3041,8 +3041,8 @@ module nvshmemrs_ffi
       integer(c_int32_t) :: answer
     end function nvshmemrs_stream_free
 
-    !> Lets a stream go without waiting for it: what is queued still runs, and finalize waits for that. Its handle
-    !> is stale afterwards. Destructors and finalizers call this instead of `nvshmemrs_stream_free`, because what is
+    !> Lets a stream go without waiting for it: what is queued still runs, and finalize waits for that. Its handle is
+    !> stale afterwards. Destructors and finalizers call this instead of `nvshmemrs_stream_free`, because what is
     !> queued may need PEs that are somewhere else. Errors of queued calls are lost. 0 does nothing. Of a stream of
     !> the GPU that is being captured nobody can tell when its earlier work ends: then the heap's GPU memory stays
     !> mapped until the process ends, unless the handle was made in the same capture.

@@ -81,9 +81,9 @@ module nvshmemrs_waits
   !> Waits until each of the elements of `ivars` has compared to `value` as `cmp` says. What was put before the
   !> values that do is visible on return. If there is no element to wait for, it returns at once.
   !>
-  !> Local: only the caller waits; may be queued on a stream. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one
-  !> of `nvshmemrs_dtype`, by default the kind's own; one of the unsigned ones compares as such; `ivars` must be
-  !> aligned to its size. `ivars` must be contiguous. An element whose `excluded` is true does not count. `value` and
+  !> Local: only the caller waits; may be queued on a stream. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one of
+  !> `nvshmemrs_dtype`, by default the kind's own; one of the unsigned ones compares as such; `ivars` must be aligned
+  !> to its size. `ivars` must be contiguous. An element whose `excluded` is true does not count. `value` and
   !> `excluded` are read once, when the call begins, and may be reused on return, also if it is queued. OpenSHMEM 1.5
   !> section 9.10.2 (`shmem_wait_until_all`).
   !> Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
@@ -139,9 +139,9 @@ module nvshmemrs_waits
   !> before the values is visible on return if they do. If there is no element to look at, it gives true.
   !>
   !> Local; never waits. Given a stream, it returns when the stream has run it. `cmp` is one of `nvshmemrs_cmp`,
-  !> `dtype` is one of `nvshmemrs_dtype`, by default the kind's own; one of the unsigned ones compares as
-  !> such; `ivars` must be aligned to its size. `ivars` must be contiguous. An element whose `excluded` is true
-  !> does not count. `value` and `excluded` are read once, when the call begins. OpenSHMEM 1.5 section 9.10.9
+  !> `dtype` is one of `nvshmemrs_dtype`, by default the kind's own; one of the unsigned ones compares as such;
+  !> `ivars` must be aligned to its size. `ivars` must be contiguous. An element whose `excluded` is true does not
+  !> count. `value` and `excluded` are read once, when the call begins. OpenSHMEM 1.5 section 9.10.9
   !> (`shmem_test_all`).
   !> Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
   interface nvshmemrs_test_all
@@ -158,9 +158,9 @@ module nvshmemrs_waits
   !> time they give each of them, also if other calls come in between.
   !>
   !> Local; never waits. Given a stream, it returns when the stream has run it. `cmp` is one of `nvshmemrs_cmp`,
-  !> `dtype` is one of `nvshmemrs_dtype`, by default the kind's own; one of the unsigned ones compares as
-  !> such; `ivars` must be aligned to its size. `ivars` must be contiguous. An element whose `excluded` is true
-  !> does not count. `value` and `excluded` are read once, when the call begins. OpenSHMEM 1.5 section 9.10.10
+  !> `dtype` is one of `nvshmemrs_dtype`, by default the kind's own; one of the unsigned ones compares as such;
+  !> `ivars` must be aligned to its size. `ivars` must be contiguous. An element whose `excluded` is true does not
+  !> count. `value` and `excluded` are read once, when the call begins. OpenSHMEM 1.5 section 9.10.10
   !> (`shmem_test_any`).
   !> Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
   interface nvshmemrs_test_any
@@ -245,8 +245,8 @@ module nvshmemrs_waits
   !>
   !> Local; never waits. Given a stream, it returns when the stream has run it. `cmp` is one of `nvshmemrs_cmp`,
   !> `dtype` is one of `nvshmemrs_dtype`, by default the kind's own; one of the unsigned ones compares as such;
-  !> `ivars` must be aligned to its size. `ivars` must be contiguous. An element whose `excluded` is true does
-  !> not count. `values` and `excluded` are read once, when the call begins. OpenSHMEM 1.5 section 9.10.12
+  !> `ivars` must be aligned to its size. `ivars` must be contiguous. An element whose `excluded` is true does not
+  !> count. `values` and `excluded` are read once, when the call begins. OpenSHMEM 1.5 section 9.10.12
   !> (`shmem_test_all_vector`).
   !> Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
   interface nvshmemrs_test_all_vector
@@ -262,8 +262,8 @@ module nvshmemrs_waits
   !>
   !> Local; never waits. Given a stream, it returns when the stream has run it. `cmp` is one of `nvshmemrs_cmp`,
   !> `dtype` is one of `nvshmemrs_dtype`, by default the kind's own; one of the unsigned ones compares as such;
-  !> `ivars` must be aligned to its size. `ivars` must be contiguous. An element whose `excluded` is true does
-  !> not count. `values` and `excluded` are read once, when the call begins. OpenSHMEM 1.5 section 9.10.13
+  !> `ivars` must be aligned to its size. `ivars` must be contiguous. An element whose `excluded` is true does not
+  !> count. `values` and `excluded` are read once, when the call begins. OpenSHMEM 1.5 section 9.10.13
   !> (`shmem_test_any_vector`).
   !> Errors: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
   interface nvshmemrs_test_any_vector

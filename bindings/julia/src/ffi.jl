@@ -15,8 +15,8 @@ Called while a wait of this PE is long; a value other than 0 ends the wait with
 `NVSHMEMRS_ERROR_INTERRUPTED`. It runs on the waiting thread.
 
 `SiteHook`: a pointer made by `@cfunction(f, Int32, (Ptr{Cvoid}, Ptr{Cvoid}, Cstring, Csize_t,))`, or `C_NULL`.
-Names the place in the program that is calling, on the thread that calls: writes it to
-the `bytes` bytes at `text`, a NUL behind it, such as \"ring.py:12 (main)\", and returns 0.
+Names the place in the program that is calling, on the thread that calls: writes it to the
+`bytes` bytes at `text`, a NUL behind it, such as \"ring.py:12 (main)\", and returns 0.
 `address` is the instruction to which the call returns, NULL if that is not known. Another
 value means that it does not know the place. It must not call nvshmemrs.
 """
@@ -610,8 +610,8 @@ const pointer_atomic_swap_float = Ref{Ptr{Cvoid}}(C_NULL)
 """
     nvshmemrs_atomic_swap_float(runtime, dest, value, pe, old)
 
-Stores `value` in the `float` at the symmetric address `dest` on PE `pe`, and gives the
-old value.
+Stores `value` in the `float` at the symmetric address `dest` on PE `pe`, and gives the old
+value.
 
 One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it
 returns when the stream has run it. It is complete on return. `dest` must be aligned to 4.
@@ -637,8 +637,8 @@ const pointer_atomic_swap_double = Ref{Ptr{Cvoid}}(C_NULL)
 """
     nvshmemrs_atomic_swap_double(runtime, dest, value, pe, old)
 
-Stores `value` in the `double` at the symmetric address `dest` on PE `pe`, and gives the
-old value.
+Stores `value` in the `double` at the symmetric address `dest` on PE `pe`, and gives the old
+value.
 
 One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it
 returns when the stream has run it. It is complete on return. `dest` must be aligned to 8.
@@ -1012,8 +1012,8 @@ const pointer_atomic_fetch_add_double = Ref{Ptr{Cvoid}}(C_NULL)
 """
     nvshmemrs_atomic_fetch_add_double(runtime, dest, value, pe, old)
 
-Adds `value` to the `double` at the symmetric address `dest` on PE `pe`, and gives the
-old value. The order of additions of several PEs, and so the rounding of their sum, is not
+Adds `value` to the `double` at the symmetric address `dest` on PE `pe`, and gives the old
+value. The order of additions of several PEs, and so the rounding of their sum, is not
 fixed.
 
 One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it
@@ -1981,8 +1981,8 @@ const pointer_sync = Ref{Ptr{Cvoid}}(C_NULL)
 """
     nvshmemrs_sync(runtime, team)
 
-Waits until every member of `team` has arrived. Non-blocking operations are not completed
-by it.
+Waits until every member of `team` has arrived. Non-blocking operations are not completed by
+it.
 
 Collective over `team`; may be queued on a stream.
 
@@ -2138,8 +2138,8 @@ end
 
 const pointer_alltoalls = Ref{Ptr{Cvoid}}(C_NULL)
 
-# int32_t nvshmemrs_alltoalls(nvshmemrs_runtime_t runtime, nvshmemrs_team_t team,
-#     void *dest, const void *source, ptrdiff_t dest_stride, ptrdiff_t source_stride,
+# int32_t nvshmemrs_alltoalls(nvshmemrs_runtime_t runtime, nvshmemrs_team_t team, void *dest,
+#     const void *source, ptrdiff_t dest_stride, ptrdiff_t source_stride,
 #     size_t element_bytes, size_t count)
 """
     nvshmemrs_alltoalls(runtime, team, dest, source, dest_stride, source_stride, element_bytes, count)
@@ -2200,8 +2200,8 @@ const pointer_inscan = Ref{Ptr{Cvoid}}(C_NULL)
 """
     nvshmemrs_inscan(runtime, team, dest, source, count, dtype, op)
 
-Inclusive scan: combines `count` elements of `source` of the members up to and including
-the caller, element by element, in team order, and writes the result to the caller's `dest`.
+Inclusive scan: combines `count` elements of `source` of the members up to and including the
+caller, element by element, in team order, and writes the result to the caller's `dest`.
 `source` may equal `dest`; they must not overlap otherwise.
 
 Collective over `team`, same `count`, `dtype`, `op` and symmetric addresses; may be queued
@@ -2255,8 +2255,8 @@ const pointer_deadline_begin = Ref{Ptr{Cvoid}}(C_NULL)
 """
     nvshmemrs_deadline_begin(seconds, previous)
 
-Begins a deadline of the calling thread: every wait of it from now on, and what it queues
-on streams, ends with TIMEOUT when `seconds` have passed since this call. It holds until
+Begins a deadline of the calling thread: every wait of it from now on, and what it queues on
+streams, ends with TIMEOUT when `seconds` have passed since this call. It holds until
 `nvshmemrs_deadline_end` gets what is written to `previous`. While it holds it stands in for
 `NVSHMEMRS_TIMEOUT`, be it shorter or longer; of nested deadlines the earliest holds. Init
 keeps to its own limit.
@@ -2460,9 +2460,9 @@ const pointer_realloc = Ref{Ptr{Cvoid}}(C_NULL)
 """
     nvshmemrs_realloc(runtime, ptr, bytes, new_ptr)
 
-Makes an allocation `bytes` bytes long and gives its address, which may be another one.
-Each PE's copy keeps its contents up to the smaller size. NULL allocates; 0 bytes free, and
-give NULL.
+Makes an allocation `bytes` bytes long and gives its address, which may be another one. Each
+PE's copy keeps its contents up to the smaller size. NULL allocates; 0 bytes free, and give
+NULL.
 
 Collective over TEAM\\_WORLD with the same symmetric address and `bytes`; includes a barrier.
 Returns when every PE has the memory.
@@ -2488,8 +2488,8 @@ const pointer_buffer_register = Ref{Ptr{Cvoid}}(C_NULL)
 """
     nvshmemrs_buffer_register(runtime, buffer, bytes, preferred, symmetric)
 
-Makes `bytes` bytes of this program's memory at `buffer` symmetric, where they are: each
-PE registers a buffer of the same size. Gives the symmetric address. `buffer` stays valid,
+Makes `bytes` bytes of this program's memory at `buffer` symmetric, where they are: each PE
+registers a buffer of the same size. Gives the symmetric address. `buffer` stays valid,
 holds the same memory and is a symmetric address, too. The buffer must be private anonymous
 memory of whole pages (mmap, posix\\_memalign), and must not be unmapped, mapped anew or freed
 before it is unregistered. If the heap is in device memory, it must be whole mappings of
@@ -2527,9 +2527,9 @@ const pointer_buffer_unregister = Ref{Ptr{Cvoid}}(C_NULL)
     nvshmemrs_buffer_unregister(runtime, symmetric)
 
 Makes a registered buffer private memory again; it keeps its contents. `symmetric` is what
-`nvshmemrs_buffer_register` gave, or the buffer's own address. Other threads may go on
-using the buffer's own address, as with `nvshmemrs_buffer_register`; the symmetric address
-is over.
+`nvshmemrs_buffer_register` gave, or the buffer's own address. Other threads may go on using
+the buffer's own address, as with `nvshmemrs_buffer_register`; the symmetric address is
+over.
 
 Collective over TEAM\\_WORLD with the same symmetric address; a barrier comes first. Returns
 when every PE has called it.
@@ -2553,8 +2553,8 @@ const pointer_release = Ref{Ptr{Cvoid}}(C_NULL)
 """
     nvshmemrs_release(runtime, ptr)
 
-Says that this PE no longer uses an allocation. The next collective allocation frees
-what all PEs have released. Finalizers and garbage collectors call this instead of
+Says that this PE no longer uses an allocation. The next collective allocation frees what
+all PEs have released. Finalizers and garbage collectors call this instead of
 `nvshmemrs_free`. NULL does nothing.
 
 Local; never waits.
@@ -2642,8 +2642,8 @@ Local.
 OpenSHMEM 1.5 section 9.1.8 (`shmem_ptr`).
 """
 function nvshmemrs_ptr(runtime, ptr, pe, peer_ptr)
-    ccall(pointer_ptr[], Int32, (UInt64, Ptr{Cvoid}, Int32, Ptr{Ptr{Cvoid}}), runtime, ptr,
-        pe, peer_ptr)
+    ccall(pointer_ptr[], Int32, (UInt64, Ptr{Cvoid}, Int32, Ptr{Ptr{Cvoid}}), runtime, ptr, pe,
+        peer_ptr)
 end
 
 const pointer_is_symmetric = Ref{Ptr{Cvoid}}(C_NULL)
@@ -2977,9 +2977,9 @@ const pointer_test = Ref{Ptr{Cvoid}}(C_NULL)
 """
     nvshmemrs_test(runtime, ivar, cmp, value, dtype, result)
 
-Whether this PE's copy of the element at the symmetric address `ivar` compares to the one
-at `value` as `cmp` says: gives 1 or 0. What was put before the value that does is visible
-on return.
+Whether this PE's copy of the element at the symmetric address `ivar` compares to the one at
+`value` as `cmp` says: gives 1 or 0. What was put before the value that does is visible on
+return.
 
 Local; never waits. Given a stream, it returns when the stream has run it. `cmp` is one of
 `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivar`
@@ -3010,10 +3010,10 @@ compared to the one at `value` as `cmp` says. What was put before the values tha
 visible on return. If there is no element to wait for, it returns at once.
 
 Local: only the caller waits; may be queued on a stream. `cmp` is one of `nvshmemrs_cmp`,
-`dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars` must be aligned
-to its size. `status` may be NULL; a number other than 0 in it excludes the element. `value`
-and `status` are read once, when the call begins, and may be reused on return, also if it
-is queued.
+`dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars` must be aligned to
+its size. `status` may be NULL; a number other than 0 in it excludes the element. `value`
+and `status` are read once, when the call begins, and may be reused on return, also if it is
+queued.
 
 # Returns
 
@@ -3071,8 +3071,8 @@ const pointer_wait_until_some = Ref{Ptr{Cvoid}}(C_NULL)
 """
     nvshmemrs_wait_until_some(runtime, ivars, count, indices, status, cmp, value, dtype, found)
 
-Waits until at least one of the `count` elements at the symmetric address `ivars` of this
-PE compares to the one at `value` as `cmp` says; writes the indices of all that do to
+Waits until at least one of the `count` elements at the symmetric address `ivars` of this PE
+compares to the one at `value` as `cmp` says; writes the indices of all that do to
 `indices`, in order, and gives their number. What was put before their values is visible on
 return. If there is no element to wait for, it returns at once and gives 0.
 
@@ -3134,8 +3134,8 @@ const pointer_test_any = Ref{Ptr{Cvoid}}(C_NULL)
 """
     nvshmemrs_test_any(runtime, ivars, count, status, cmp, value, dtype, index)
 
-Gives the index of one of the `count` elements at the symmetric address `ivars` of this
-PE that compares to the one at `value` as `cmp` says, SIZE\\_MAX if none does. What was put
+Gives the index of one of the `count` elements at the symmetric address `ivars` of this PE
+that compares to the one at `value` as `cmp` says, SIZE\\_MAX if none does. What was put
 before its value is visible on return. If several compare, calls with the same arguments
 take turns: in time they give each of them, also if other calls come in between.
 
@@ -3203,8 +3203,8 @@ i at `values`, of which there are `count`.
 Local: only the caller waits; may be queued on a stream. `cmp` is one of `nvshmemrs_cmp`,
 `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars` must be aligned to
 its size. `status` may be NULL; a number other than 0 in it excludes the element. `values`
-and `status` are read once, when the call begins, and may be reused on return, also if it
-is queued.
+and `status` are read once, when the call begins, and may be reused on return, also if it is
+queued.
 
 # Returns
 
@@ -3382,8 +3382,8 @@ const pointer_pool_alloc = Ref{Ptr{Cvoid}}(C_NULL)
 
 Allocates symmetric memory of GPU `device`, in the form in which torch's
 CUDAPluggableAllocator asks for it: a `torch.cuda.MemPool` of this function and
-`nvshmemrs_pool_free` gives tensors on the symmetric heap. The runtime is the one
-whose heap is on that GPU. `cuda_stream` does not matter. NULL after an error, which
+`nvshmemrs_pool_free` gives tensors on the symmetric heap. The runtime is the one whose heap
+is on that GPU. `cuda_stream` does not matter. NULL after an error, which
 `nvshmemrs_last_error` has: no heap is on that GPU, or as for `nvshmemrs_malloc`.
 
 Collective over TEAM\\_WORLD with the same `bytes`; includes a barrier. So every PE must ask
@@ -3404,8 +3404,8 @@ const pointer_pool_free = Ref{Ptr{Cvoid}}(C_NULL)
 """
     nvshmemrs_pool_free(ptr, bytes, device, cuda_stream)
 
-Gives back what `nvshmemrs_pool_alloc` gave, once what is on `cuda_stream` has run; the
-next collective allocation frees what all PEs have given back. `bytes` and `device` do not
+Gives back what `nvshmemrs_pool_alloc` gave, once what is on `cuda_stream` has run; the next
+collective allocation frees what all PEs have given back. `bytes` and `device` do not
 matter. After finalize the memory goes with the last that is given back. NULL does nothing.
 
 Local; waits for the stream.
@@ -3824,8 +3824,8 @@ const pointer_init_mpi_comm = Ref{Ptr{Cvoid}}(C_NULL)
 """
     nvshmemrs_init_mpi_comm(mpi_comm, attr, runtime)
 
-Joins the job of the processes of a communicator of MPI: their ranks in it are the
-PEs. `mpi_comm` is the address of an `MPI_Comm`. The program has initialised MPI with
+Joins the job of the processes of a communicator of MPI: their ranks in it are the PEs.
+`mpi_comm` is the address of an `MPI_Comm`. The program has initialised MPI with
 MPI\\_THREAD\\_MULTIPLE, because a thread of nvshmemrs's calls it, too, and calls MPI\\_Finalize
 after `nvshmemrs_finalize`. If all PEs are on one host, MPI is used during this call only.
 
@@ -4157,8 +4157,8 @@ const pointer_interrupt_hook = Ref{Ptr{Cvoid}}(C_NULL)
 """
     nvshmemrs_interrupt_hook(runtime, hook, user)
 
-Sets a function that long waits of this PE call when a signal arrives and at least every
-50 ms; if it returns a value other than 0, the wait ends with INTERRUPTED. NULL removes it.
+Sets a function that long waits of this PE call when a signal arrives and at least every 50
+ms; if it returns a value other than 0, the wait ends with INTERRUPTED. NULL removes it.
 Languages with their own signal handling (Python) use it.
 
 Local; `user` is passed through and must stay valid.
@@ -4343,8 +4343,8 @@ const pointer_check_access = Ref{Ptr{Cvoid}}(C_NULL)
     nvshmemrs_check_access(address, bytes, access, place)
 
 Announces to the checker an access of the program itself: `bytes` bytes at `address` are
-read or written, as `access` says, which is one of `nvshmemrs_access`. The checker sees
-what goes through the library; this is for the program's own loads and stores of symmetric
+read or written, as `access` says, which is one of `nvshmemrs_access`. The checker sees what
+goes through the library; this is for the program's own loads and stores of symmetric
 memory, and of buffers that non-blocking operations use. Programs in C, C++ and Fortran that
 are compiled as `nvshmemrs_plain_access.c` says call it for each of theirs. `place` is the
 instruction after the access; it may be NULL for the caller's. Without the checker, or for
@@ -4372,8 +4372,8 @@ const pointer_stream_new = Ref{Ptr{Cvoid}}(C_NULL)
 """
     nvshmemrs_stream_new(runtime, stream)
 
-Makes a stream: an ordered queue with a thread of its own. Pass its handle in place of
-the runtime's to any data operation (RMA, atomics, signals, waits and tests, fence, quiet,
+Makes a stream: an ordered queue with a thread of its own. Pass its handle in place of the
+runtime's to any data operation (RMA, atomics, signals, waits and tests, fence, quiet,
 collectives), and the call is queued: it returns at once and runs after all that was queued
 before. Its buffers must stay valid, and be left alone, until it has run. A call that gives
 a value (g, a fetching atomic, a test) waits until the stream has run it.
@@ -4484,8 +4484,8 @@ const pointer_stream_release = Ref{Ptr{Cvoid}}(C_NULL)
 """
     nvshmemrs_stream_release(stream)
 
-Lets a stream go without waiting for it: what is queued still runs, and finalize waits
-for that. Its handle is stale afterwards. Destructors and finalizers call this instead of
+Lets a stream go without waiting for it: what is queued still runs, and finalize waits for
+that. Its handle is stale afterwards. Destructors and finalizers call this instead of
 `nvshmemrs_stream_free`, because what is queued may need PEs that are somewhere else. Errors
 of queued calls are lost. 0 does nothing. Of a stream of the GPU that is being captured
 nobody can tell when its earlier work ends: then the heap's GPU memory stays mapped until
@@ -4775,8 +4775,8 @@ const pointer_iget = Ref{Ptr{Cvoid}}(C_NULL)
 """
     nvshmemrs_iget(runtime, dest, source, dest_stride, source_stride, element_bytes, count, pe)
 
-Copies `count` elements of `element_bytes` bytes from the symmetric address `source` on
-PE `pe`, `source_stride` elements apart, to local memory at `dest`, `dest_stride` elements
+Copies `count` elements of `element_bytes` bytes from the symmetric address `source` on PE
+`pe`, `source_stride` elements apart, to local memory at `dest`, `dest_stride` elements
 apart. Elements in between stay as they are. Strides may be negative; those of `dest` must
 keep its elements apart.
 

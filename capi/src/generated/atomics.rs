@@ -486,8 +486,8 @@ pub extern "C" fn nvshmemrs_atomic_fetch_add64(
 /// Adds `value` to the `float` at the symmetric address `dest` on PE `pe`, and gives the old value. The
 /// order of additions of several PEs, and so the rounding of their sum, is not fixed.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns
-/// when the stream has run it. It is complete on return. `dest` must be aligned to 4. NVSHMEM
+/// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
+/// stream has run it. It is complete on return. `dest` must be aligned to 4. NVSHMEM
 /// `nvshmemx_float_atomic_fetch_add`.
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 #[unsafe(no_mangle)]
@@ -508,8 +508,8 @@ pub extern "C" fn nvshmemrs_atomic_fetch_add_float(
 /// Adds `value` to the `double` at the symmetric address `dest` on PE `pe`, and gives the old value. The
 /// order of additions of several PEs, and so the rounding of their sum, is not fixed.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns
-/// when the stream has run it. It is complete on return. `dest` must be aligned to 8. NVSHMEM
+/// One-sided; atomic with respect to all atomic operations of all PEs. Given a stream, it returns when the
+/// stream has run it. It is complete on return. `dest` must be aligned to 8. NVSHMEM
 /// `nvshmemx_double_atomic_fetch_add`.
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 #[unsafe(no_mangle)]
@@ -770,8 +770,8 @@ pub extern "C" fn nvshmemrs_atomic_fetch_xor64(
 /// As `nvshmemrs_atomic_fetch32`, but what it gives is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It
-/// is complete after `nvshmemrs_quiet`. `source` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
+/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
+/// complete after `nvshmemrs_quiet`. `source` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
 /// (`shmem_atomic_fetch_nbi`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 #[unsafe(no_mangle)]
@@ -791,8 +791,8 @@ pub extern "C" fn nvshmemrs_atomic_fetch32_nbi(
 /// As `nvshmemrs_atomic_fetch64`, but what it gives is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It
-/// is complete after `nvshmemrs_quiet`. `source` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
+/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
+/// complete after `nvshmemrs_quiet`. `source` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
 /// (`shmem_atomic_fetch_nbi`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 #[unsafe(no_mangle)]
@@ -812,8 +812,8 @@ pub extern "C" fn nvshmemrs_atomic_fetch64_nbi(
 /// As `nvshmemrs_atomic_fetch_float`, but what it gives is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It
-/// is complete after `nvshmemrs_quiet`. `source` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
+/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
+/// complete after `nvshmemrs_quiet`. `source` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
 /// (`shmem_atomic_fetch_nbi`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 #[unsafe(no_mangle)]
@@ -833,8 +833,8 @@ pub extern "C" fn nvshmemrs_atomic_fetch_float_nbi(
 /// As `nvshmemrs_atomic_fetch_double`, but what it gives is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It
-/// is complete after `nvshmemrs_quiet`. `source` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
+/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
+/// complete after `nvshmemrs_quiet`. `source` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
 /// (`shmem_atomic_fetch_nbi`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 #[unsafe(no_mangle)]
@@ -854,8 +854,8 @@ pub extern "C" fn nvshmemrs_atomic_fetch_double_nbi(
 /// As `nvshmemrs_atomic_swap32`, but what it gives is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
-/// It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
+/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
+/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
 /// (`shmem_atomic_swap_nbi`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 #[unsafe(no_mangle)]
@@ -876,8 +876,8 @@ pub extern "C" fn nvshmemrs_atomic_swap32_nbi(
 /// As `nvshmemrs_atomic_swap64`, but what it gives is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
-/// It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
+/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
+/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
 /// (`shmem_atomic_swap_nbi`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 #[unsafe(no_mangle)]
@@ -898,8 +898,8 @@ pub extern "C" fn nvshmemrs_atomic_swap64_nbi(
 /// As `nvshmemrs_atomic_swap_float`, but what it gives is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
-/// It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
+/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
+/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
 /// (`shmem_atomic_swap_nbi`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 #[unsafe(no_mangle)]
@@ -920,8 +920,8 @@ pub extern "C" fn nvshmemrs_atomic_swap_float_nbi(
 /// As `nvshmemrs_atomic_swap_double`, but what it gives is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
-/// It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
+/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
+/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
 /// (`shmem_atomic_swap_nbi`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 #[unsafe(no_mangle)]
@@ -942,8 +942,8 @@ pub extern "C" fn nvshmemrs_atomic_swap_double_nbi(
 /// As `nvshmemrs_atomic_compare_swap32`, but what it gives is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
-/// It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
+/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
+/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
 /// (`shmem_atomic_compare_swap_nbi`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 #[unsafe(no_mangle)]
@@ -965,8 +965,8 @@ pub extern "C" fn nvshmemrs_atomic_compare_swap32_nbi(
 /// As `nvshmemrs_atomic_compare_swap64`, but what it gives is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
-/// It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
+/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
+/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
 /// (`shmem_atomic_compare_swap_nbi`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 #[unsafe(no_mangle)]
@@ -988,8 +988,8 @@ pub extern "C" fn nvshmemrs_atomic_compare_swap64_nbi(
 /// As `nvshmemrs_atomic_fetch_inc32`, but what it gives is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
-/// It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
+/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
+/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
 /// (`shmem_atomic_fetch_inc_nbi`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 #[unsafe(no_mangle)]
@@ -1009,8 +1009,8 @@ pub extern "C" fn nvshmemrs_atomic_fetch_inc32_nbi(
 /// As `nvshmemrs_atomic_fetch_inc64`, but what it gives is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
-/// It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
+/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
+/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
 /// (`shmem_atomic_fetch_inc_nbi`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 #[unsafe(no_mangle)]
@@ -1030,8 +1030,8 @@ pub extern "C" fn nvshmemrs_atomic_fetch_inc64_nbi(
 /// As `nvshmemrs_atomic_fetch_add32`, but what it gives is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
-/// It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
+/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
+/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
 /// (`shmem_atomic_fetch_add_nbi`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 #[unsafe(no_mangle)]
@@ -1052,8 +1052,8 @@ pub extern "C" fn nvshmemrs_atomic_fetch_add32_nbi(
 /// As `nvshmemrs_atomic_fetch_add64`, but what it gives is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
-/// It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
+/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
+/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
 /// (`shmem_atomic_fetch_add_nbi`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 #[unsafe(no_mangle)]
@@ -1074,8 +1074,8 @@ pub extern "C" fn nvshmemrs_atomic_fetch_add64_nbi(
 /// As `nvshmemrs_atomic_fetch_add_float`, but what it gives is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on
-/// a stream. It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 4. NVSHMEM
+/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
+/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 4. NVSHMEM
 /// `nvshmemx_float_atomic_fetch_add`.
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 #[unsafe(no_mangle)]
@@ -1096,8 +1096,8 @@ pub extern "C" fn nvshmemrs_atomic_fetch_add_float_nbi(
 /// As `nvshmemrs_atomic_fetch_add_double`, but what it gives is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on
-/// a stream. It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 8. NVSHMEM
+/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
+/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 8. NVSHMEM
 /// `nvshmemx_double_atomic_fetch_add`.
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 #[unsafe(no_mangle)]
@@ -1118,8 +1118,8 @@ pub extern "C" fn nvshmemrs_atomic_fetch_add_double_nbi(
 /// As `nvshmemrs_atomic_fetch_and32`, but what it gives is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
-/// It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
+/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
+/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
 /// (`shmem_atomic_fetch_and_nbi`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 #[unsafe(no_mangle)]
@@ -1140,8 +1140,8 @@ pub extern "C" fn nvshmemrs_atomic_fetch_and32_nbi(
 /// As `nvshmemrs_atomic_fetch_and64`, but what it gives is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
-/// It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
+/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
+/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
 /// (`shmem_atomic_fetch_and_nbi`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 #[unsafe(no_mangle)]
@@ -1162,8 +1162,8 @@ pub extern "C" fn nvshmemrs_atomic_fetch_and64_nbi(
 /// As `nvshmemrs_atomic_fetch_or32`, but what it gives is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
-/// It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
+/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
+/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
 /// (`shmem_atomic_fetch_or_nbi`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 #[unsafe(no_mangle)]
@@ -1184,8 +1184,8 @@ pub extern "C" fn nvshmemrs_atomic_fetch_or32_nbi(
 /// As `nvshmemrs_atomic_fetch_or64`, but what it gives is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
-/// It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
+/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
+/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
 /// (`shmem_atomic_fetch_or_nbi`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 #[unsafe(no_mangle)]
@@ -1206,8 +1206,8 @@ pub extern "C" fn nvshmemrs_atomic_fetch_or64_nbi(
 /// As `nvshmemrs_atomic_fetch_xor32`, but what it gives is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
-/// It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
+/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
+/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
 /// (`shmem_atomic_fetch_xor_nbi`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 #[unsafe(no_mangle)]
@@ -1228,8 +1228,8 @@ pub extern "C" fn nvshmemrs_atomic_fetch_xor32_nbi(
 /// As `nvshmemrs_atomic_fetch_xor64`, but what it gives is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
-/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
-/// It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
+/// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
+/// complete after `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
 /// (`shmem_atomic_fetch_xor_nbi`).
 /// Errors: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing is written.
 #[unsafe(no_mangle)]

@@ -42,8 +42,8 @@ pub extern "C" fn nvshmemrs_sync(
 /// Copies `bytes` bytes from `source` on the member with team number `root` to `dest` on every member, the
 /// root included. `source` may equal `dest`; they must not overlap otherwise.
 ///
-/// Collective over `team`, same `bytes`, `root` and symmetric addresses; may be queued on a stream.
-/// Returns when `dest` is written here and `source` may be reused. OpenSHMEM 1.5 section 9.9.7
+/// Collective over `team`, same `bytes`, `root` and symmetric addresses; may be queued on a stream. Returns
+/// when `dest` is written here and `source` may be reused. OpenSHMEM 1.5 section 9.9.7
 /// (`shmem_broadcastmem`).
 /// Errors, on every member, and nothing is written: MISMATCH, NOT_SYMMETRIC, OUT_OF_BOUNDS, PE_RANGE,
 /// PEER_ARGUMENT; also PE_DIED, TIMEOUT, INTERRUPTED.
@@ -85,8 +85,8 @@ pub extern "C" fn nvshmemrs_reduce(
     })
 }
 
-/// Puts together `bytes` bytes of `source` of every member, in team order, in `dest` on every member,
-/// which has room for `n_pes * bytes`. In place: `source` is the member's own part, `dest + my_pe * bytes`;
+/// Puts together `bytes` bytes of `source` of every member, in team order, in `dest` on every member, which
+/// has room for `n_pes * bytes`. In place: `source` is the member's own part, `dest + my_pe * bytes`;
 /// otherwise they must not overlap.
 ///
 /// Collective over `team`, same `bytes` and symmetric addresses; may be queued on a stream. Returns when
@@ -124,8 +124,8 @@ pub extern "C" fn nvshmemrs_collect(
     })
 }
 
-/// Sends part j of `source`, `bytes` bytes, to member j, where it becomes part i of `dest`, i being
-/// the sender's number. Both have one part per member. `source` may equal `dest`; they must not overlap
+/// Sends part j of `source`, `bytes` bytes, to member j, where it becomes part i of `dest`, i being the
+/// sender's number. Both have one part per member. `source` may equal `dest`; they must not overlap
 /// otherwise.
 ///
 /// Collective over `team`, same `bytes` and symmetric addresses; may be queued on a stream. Returns when

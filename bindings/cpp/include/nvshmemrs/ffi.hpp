@@ -1165,8 +1165,8 @@ enum class Access : int32_t {
         static_cast<int32_t>(dtype), static_cast<int32_t>(op)));
 }
 
-/// Puts together `bytes` bytes of `source` of every member, in team order, in `dest` on every member,
-/// which has room for `n_pes * bytes`. In place: `source` is the member's own part, `dest + my_pe * bytes`;
+/// Puts together `bytes` bytes of `source` of every member, in team order, in `dest` on every member, which
+/// has room for `n_pes * bytes`. In place: `source` is the member's own part, `dest + my_pe * bytes`;
 /// otherwise they must not overlap.
 ///
 /// Collective over `team`, same `bytes` and symmetric addresses; may be queued on a stream. Returns when
@@ -1192,8 +1192,8 @@ enum class Access : int32_t {
     return static_cast<Status>(nvshmemrs_collect(runtime, team, dest, source, bytes));
 }
 
-/// Sends part j of `source`, `bytes` bytes, to member j, where it becomes part i of `dest`, i being
-/// the sender's number. Both have one part per member. `source` may equal `dest`; they must not overlap
+/// Sends part j of `source`, `bytes` bytes, to member j, where it becomes part i of `dest`, i being the
+/// sender's number. Both have one part per member. `source` may equal `dest`; they must not overlap
 /// otherwise.
 ///
 /// Collective over `team`, same `bytes` and symmetric addresses; may be queued on a stream. Returns when
@@ -1347,8 +1347,8 @@ enum class Access : int32_t {
     return static_cast<Status>(nvshmemrs_calloc(runtime, count, bytes, ptr));
 }
 
-/// As `nvshmemrs_malloc`, aligned to `alignment`, a power of two that is a multiple of `sizeof(void *)`
-/// and not above the size of the heap (NVSHMEM_SYMMETRIC_SIZE). Every PE's copy is aligned so, also at the
+/// As `nvshmemrs_malloc`, aligned to `alignment`, a power of two that is a multiple of `sizeof(void *)` and
+/// not above the size of the heap (NVSHMEM_SYMMETRIC_SIZE). Every PE's copy is aligned so, also at the
 /// addresses that `nvshmemrs_ptr` gives.
 ///
 /// Collective over TEAM_WORLD with the same arguments; includes a barrier. Returns when every PE has the
@@ -1387,9 +1387,9 @@ enum class Access : int32_t {
     return static_cast<Status>(nvshmemrs_realloc(runtime, ptr, bytes, new_ptr));
 }
 
-/// Makes `bytes` bytes of this program's memory at `buffer` symmetric, where they are: each PE registers
-/// a buffer of the same size. Gives the symmetric address. `buffer` stays valid, holds the same memory
-/// and is a symmetric address, too. The buffer must be private anonymous memory of whole pages (mmap,
+/// Makes `bytes` bytes of this program's memory at `buffer` symmetric, where they are: each PE registers a
+/// buffer of the same size. Gives the symmetric address. `buffer` stays valid, holds the same memory and is
+/// a symmetric address, too. The buffer must be private anonymous memory of whole pages (mmap,
 /// posix_memalign), and must not be unmapped, mapped anew or freed before it is unregistered. If the heap
 /// is in device memory, it must be whole mappings of memory that cuMemCreate made on this PE's GPU, with
 /// POSIX descriptors as handle type.
@@ -1401,8 +1401,8 @@ enum class Access : int32_t {
 /// zeroes in the buffer, and a system call of another thread on the buffer may fail with EFAULT. On device
 /// memory nothing is moved.
 ///
-/// Collective over TEAM_WORLD with the same `bytes` and `preferred`; includes a barrier. `preferred` may
-/// be NULL; otherwise it is an unused address, the same on every PE, which becomes the symmetric address.
+/// Collective over TEAM_WORLD with the same `bytes` and `preferred`; includes a barrier. `preferred` may be
+/// NULL; otherwise it is an unused address, the same on every PE, which becomes the symmetric address.
 /// Returns when every PE has registered its buffer.
 ///
 /// @return `Status::Success`, or an error, on every member: INVALID_VALUE, MISMATCH, PEER_ARGUMENT,
@@ -1452,8 +1452,8 @@ enum class Access : int32_t {
 
 /// What this PE has made and not freed (memory, registered buffers, teams, streams, events, kept heaps) and
 /// where, in the words that finalize writes to standard error. `text` has room for `bytes` bytes; a longer
-/// text is cut short; there is always a NUL behind it. `length` is how long the whole text is, without
-/// the NUL.
+/// text is cut short; there is always a NUL behind it. `length` is how long the whole text is, without the
+/// NUL.
 ///
 /// Local.
 ///
@@ -1480,8 +1480,8 @@ enum class Access : int32_t {
 ///
 /// Local.
 ///
-/// @return `Status::Success`, or an error: NOT_INITIALIZED, BAD_HANDLE, INVALID_VALUE for NULL in place
-/// of `symmetric`.
+/// @return `Status::Success`, or an error: NOT_INITIALIZED, BAD_HANDLE, INVALID_VALUE for NULL in place of
+/// `symmetric`.
 /// @see OpenSHMEM 1.5 section 9.1.7 (`shmem_addr_accessible`).
 [[nodiscard]] inline Status is_symmetric(nvshmemrs_runtime_t runtime, const void *ptr, size_t bytes,
     int32_t *symmetric) noexcept {
@@ -1499,15 +1499,16 @@ enum class Access : int32_t {
     return static_cast<Status>(nvshmemrs_memory_kind(runtime, ptr, kind));
 }
 
-/// Keeps the memory of this process's heap mapping valid after finalize, until `nvshmemrs_heap_drop`.
-/// For languages whose arrays may outlive the runtime: loads and stores through them then stay harmless;
+/// Keeps the memory of this process's heap mapping valid after finalize, until `nvshmemrs_heap_drop`. For
+/// languages whose arrays may outlive the runtime: loads and stores through them then stay harmless;
 /// operations answer NOT_INITIALIZED.
 ///
 /// Local; never waits.
 ///
 /// @return `Status::Success`, or an error: NOT_INITIALIZED, BAD_HANDLE, INVALID_VALUE for NULL.
 /// @see OpenSHMEM does not have it.
-[[nodiscard]] inline Status heap_keep(nvshmemrs_runtime_t runtime, nvshmemrs_mapping_t *mapping) noexcept {
+[[nodiscard]] inline Status heap_keep(nvshmemrs_runtime_t runtime,
+    nvshmemrs_mapping_t *mapping) noexcept {
     return static_cast<Status>(nvshmemrs_heap_keep(runtime, mapping));
 }
 
@@ -1655,9 +1656,9 @@ enum class Access : int32_t {
 /// one at `value` as `cmp` says. What was put before the values that do is visible on return. If there is
 /// no element to wait for, it returns at once.
 ///
-/// Local: only the caller waits; may be queued on a stream. `cmp` is one of `nvshmemrs_cmp`, `dtype` is
-/// one of `nvshmemrs_dtype`: an integer, float or double; `ivars` must be aligned to its size. `status` may
-/// be NULL; a number other than 0 in it excludes the element. `value` and `status` are read once, when the
+/// Local: only the caller waits; may be queued on a stream. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one
+/// of `nvshmemrs_dtype`: an integer, float or double; `ivars` must be aligned to its size. `status` may be
+/// NULL; a number other than 0 in it excludes the element. `value` and `status` are read once, when the
 /// call begins, and may be reused on return, also if it is queued.
 ///
 /// @return `Status::Success`, or an error: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS,
@@ -1669,8 +1670,8 @@ enum class Access : int32_t {
         static_cast<int32_t>(cmp), value, static_cast<int32_t>(dtype)));
 }
 
-/// Waits until one of the `count` elements at the symmetric address `ivars` of this PE compares to the
-/// one at `value` as `cmp` says, and gives the index of such an element. What was put before its value is
+/// Waits until one of the `count` elements at the symmetric address `ivars` of this PE compares to the one
+/// at `value` as `cmp` says, and gives the index of such an element. What was put before its value is
 /// visible on return. If several compare, calls with the same arguments take turns: in time they give each
 /// of them, also if other calls come in between. If there is no element to wait for, it returns at once and
 /// gives SIZE_MAX.
@@ -1689,8 +1690,8 @@ enum class Access : int32_t {
         static_cast<int32_t>(cmp), value, static_cast<int32_t>(dtype), index));
 }
 
-/// Waits until at least one of the `count` elements at the symmetric address `ivars` of this PE compares
-/// to the one at `value` as `cmp` says; writes the indices of all that do to `indices`, in order, and gives
+/// Waits until at least one of the `count` elements at the symmetric address `ivars` of this PE compares to
+/// the one at `value` as `cmp` says; writes the indices of all that do to `indices`, in order, and gives
 /// their number. What was put before their values is visible on return. If there is no element to wait for,
 /// it returns at once and gives 0.
 ///
@@ -1702,8 +1703,8 @@ enum class Access : int32_t {
 /// @return `Status::Success`, or an error: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS,
 /// INVALID_VALUE.
 /// @see OpenSHMEM 1.5 section 9.10.4 (`shmem_wait_until_some`).
-[[nodiscard]] inline Status wait_until_some(nvshmemrs_runtime_t runtime, const void *ivars,
-    size_t count, size_t *indices, const int32_t *status, Cmp cmp, const void *value, Dtype dtype,
+[[nodiscard]] inline Status wait_until_some(nvshmemrs_runtime_t runtime, const void *ivars, size_t count,
+    size_t *indices, const int32_t *status, Cmp cmp, const void *value, Dtype dtype,
     size_t *found) noexcept {
     return static_cast<Status>(nvshmemrs_wait_until_some(runtime, ivars, count, indices, status,
         static_cast<int32_t>(cmp), value, static_cast<int32_t>(dtype), found));
@@ -1755,8 +1756,8 @@ enum class Access : int32_t {
 ///
 /// @return `Status::Success`, or an error: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
 /// @see OpenSHMEM 1.5 section 9.10.11 (`shmem_test_some`).
-[[nodiscard]] inline Status test_some(nvshmemrs_runtime_t runtime, const void *ivars,
-    size_t count, size_t *indices, const int32_t *status, Cmp cmp, const void *value, Dtype dtype,
+[[nodiscard]] inline Status test_some(nvshmemrs_runtime_t runtime, const void *ivars, size_t count,
+    size_t *indices, const int32_t *status, Cmp cmp, const void *value, Dtype dtype,
     size_t *found) noexcept {
     return static_cast<Status>(nvshmemrs_test_some(runtime, ivars, count, indices, status,
         static_cast<int32_t>(cmp), value, static_cast<int32_t>(dtype), found));
@@ -1857,15 +1858,15 @@ enum class Access : int32_t {
 ///
 /// @return `Status::Success`, or an error: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
 /// @see OpenSHMEM 1.5 section 9.10.14 (`shmem_test_some_vector`).
-[[nodiscard]] inline Status test_some_vector(nvshmemrs_runtime_t runtime, const void *ivars,
-    size_t count, size_t *indices, const int32_t *status, Cmp cmp, const void *values, Dtype dtype,
+[[nodiscard]] inline Status test_some_vector(nvshmemrs_runtime_t runtime, const void *ivars, size_t count,
+    size_t *indices, const int32_t *status, Cmp cmp, const void *values, Dtype dtype,
     size_t *found) noexcept {
     return static_cast<Status>(nvshmemrs_test_some_vector(runtime, ivars, count, indices, status,
         static_cast<int32_t>(cmp), values, static_cast<int32_t>(dtype), found));
 }
 
-/// Allocates symmetric memory of GPU `device`, in the form in which torch's CUDAPluggableAllocator asks
-/// for it: a `torch.cuda.MemPool` of this function and `nvshmemrs_pool_free` gives tensors on the symmetric
+/// Allocates symmetric memory of GPU `device`, in the form in which torch's CUDAPluggableAllocator asks for
+/// it: a `torch.cuda.MemPool` of this function and `nvshmemrs_pool_free` gives tensors on the symmetric
 /// heap. The runtime is the one whose heap is on that GPU. `cuda_stream` does not matter. NULL after an
 /// error, which `nvshmemrs_last_error` has: no heap is on that GPU, or as for `nvshmemrs_malloc`.
 ///
@@ -2066,8 +2067,8 @@ enum class Access : int32_t {
     return static_cast<Status>(nvshmemrs_unique_id_new(id));
 }
 
-/// Joins the job that `id` names, as PE `pe` of `n_pes`. The PEs are processes of one host, or threads
-/// of them.
+/// Joins the job that `id` names, as PE `pe` of `n_pes`. The PEs are processes of one host, or threads of
+/// them.
 ///
 /// Collective over all PEs of the job. `attr` may be NULL. Returns when every PE has joined and can be
 /// reached.
@@ -2342,8 +2343,8 @@ enum class Access : int32_t {
 /// says call it for each of theirs. `place` is the instruction after the access; it may be NULL for the
 /// caller's. Without the checker, or for other memory, it does nothing.
 ///
-/// Local; never waits. Where the PEs are threads of one process, those of the threads that have joined
-/// are seen.
+/// Local; never waits. Where the PEs are threads of one process, those of the threads that have joined are
+/// seen.
 ///
 /// @return `Status::Success`, or an error: INVALID_VALUE.
 /// @see OpenSHMEM does not have it.
@@ -2375,8 +2376,8 @@ enum class Access : int32_t {
     return static_cast<Status>(nvshmemrs_stream_new(runtime, stream));
 }
 
-/// A stream of the program's GPU code, so that calls can be put on it: `cuda_stream` is a `cudaStream_t`
-/// of this PE's GPU and its primary context, as those of the CUDA runtime, torch and CuPy are; 0 is the
+/// A stream of the program's GPU code, so that calls can be put on it: `cuda_stream` is a `cudaStream_t` of
+/// this PE's GPU and its primary context, as those of the CUDA runtime, torch and CuPy are; 0 is the
 /// default stream.
 ///
 /// Local. The `cudaStream_t` must exist until the handle is freed with `nvshmemrs_stream_free`, which waits
@@ -2416,8 +2417,8 @@ enum class Access : int32_t {
 /// Lets a stream go without waiting for it: what is queued still runs, and finalize waits for that. Its
 /// handle is stale afterwards. Destructors and finalizers call this instead of `nvshmemrs_stream_free`,
 /// because what is queued may need PEs that are somewhere else. Errors of queued calls are lost. 0 does
-/// nothing. Of a stream of the GPU that is being captured nobody can tell when its earlier work ends:
-/// then the heap's GPU memory stays mapped until the process ends, unless the handle was made in the same
+/// nothing. Of a stream of the GPU that is being captured nobody can tell when its earlier work ends: then
+/// the heap's GPU memory stays mapped until the process ends, unless the handle was made in the same
 /// capture.
 ///
 /// Local; never waits, but for room in a stream of the GPU that is full.
@@ -2505,8 +2506,8 @@ enum class Access : int32_t {
     return static_cast<Status>(nvshmemrs_event_record(event, stream));
 }
 
-/// Whether the latest record of `event` has been reached: 1 or 0. An event that was not recorded counts
-/// as reached.
+/// Whether the latest record of `event` has been reached: 1 or 0. An event that was not recorded counts as
+/// reached.
 ///
 /// Local; never waits.
 ///

@@ -1640,8 +1640,8 @@ _FUNCTIONS = (
     writes the result to `dest` on every member. `source` may equal `dest`; they must not overlap
     otherwise. The result has the same bits on every member and in every run.
 
-    Collective over `team`, same `count`, `dtype`, `op` and symmetric addresses; may be queued on
-    a stream. Returns when `dest` is written here and `source` may be reused. `dtype` is one of
+    Collective over `team`, same `count`, `dtype`, `op` and symmetric addresses; may be queued on a
+    stream. Returns when `dest` is written here and `source` may be reused. `dtype` is one of
     `nvshmemrs_dtype`, `op` one of `nvshmemrs_op`.
 
     Returns:
@@ -1742,8 +1742,8 @@ _FUNCTIONS = (
     `dest`. `source` has one such part per member. In place: `dest` is the member's own part,
     `source + my_pe * count` elements; otherwise they must not overlap.
 
-    Collective over `team`, same `count`, `dtype`, `op` and symmetric addresses; may be queued on
-    a stream. Returns when `dest` is written here and `source` may be reused. `dtype` is one of
+    Collective over `team`, same `count`, `dtype`, `op` and symmetric addresses; may be queued on a
+    stream. Returns when `dest` is written here and `source` may be reused. `dtype` is one of
     `nvshmemrs_dtype`, `op` one of `nvshmemrs_op`.
 
     Returns:
@@ -1759,12 +1759,12 @@ _FUNCTIONS = (
         (c_uint64, c_uint64, c_void_p, c_void_p, c_size_t, c_int32, c_int32),
         """(runtime, team, dest, source, count, dtype, op)
 
-    Inclusive scan: combines `count` elements of `source` of the members up to and including
-    the caller, element by element, in team order, and writes the result to the caller's `dest`.
+    Inclusive scan: combines `count` elements of `source` of the members up to and including the
+    caller, element by element, in team order, and writes the result to the caller's `dest`.
     `source` may equal `dest`; they must not overlap otherwise.
 
-    Collective over `team`, same `count`, `dtype`, `op` and symmetric addresses; may be queued on
-    a stream. Returns when `dest` is written here and `source` may be reused. `dtype` is one of
+    Collective over `team`, same `count`, `dtype`, `op` and symmetric addresses; may be queued on a
+    stream. Returns when `dest` is written here and `source` may be reused. `dtype` is one of
     `nvshmemrs_dtype`, `op` one of `nvshmemrs_op`.
 
     Returns:
@@ -1784,8 +1784,8 @@ _FUNCTIONS = (
     operation's identity: 0 for sum, or and xor, 1 for prod, all bits for and, the largest value for
     min and the smallest for max (infinities for floating point).
 
-    Collective over `team`, same `count`, `dtype`, `op` and symmetric addresses; may be queued on
-    a stream. Returns when `dest` is written here and `source` may be reused. `dtype` is one of
+    Collective over `team`, same `count`, `dtype`, `op` and symmetric addresses; may be queued on a
+    stream. Returns when `dest` is written here and `source` may be reused. `dtype` is one of
     `nvshmemrs_dtype`, `op` one of `nvshmemrs_op`.
 
     Returns:
@@ -1801,8 +1801,8 @@ _FUNCTIONS = (
         (c_double, POINTER(c_uint64)),
         """(seconds, previous)
 
-    Begins a deadline of the calling thread: every wait of it from now on, and what it queues
-    on streams, ends with TIMEOUT when `seconds` have passed since this call. It holds until
+    Begins a deadline of the calling thread: every wait of it from now on, and what it queues on
+    streams, ends with TIMEOUT when `seconds` have passed since this call. It holds until
     `nvshmemrs_deadline_end` gets what is written to `previous`. While it holds it stands in for
     `NVSHMEMRS_TIMEOUT`, be it shorter or longer; of nested deadlines the earliest holds. Init keeps
     to its own limit.
@@ -1981,9 +1981,9 @@ _FUNCTIONS = (
 
     Makes `bytes` bytes of this program's memory at `buffer` symmetric, where they are: each PE
     registers a buffer of the same size. Gives the symmetric address. `buffer` stays valid, holds
-    the same memory and is a symmetric address, too. The buffer must be private anonymous memory
-    of whole pages (mmap, posix_memalign), and must not be unmapped, mapped anew or freed before
-    it is unregistered. If the heap is in device memory, it must be whole mappings of memory that
+    the same memory and is a symmetric address, too. The buffer must be private anonymous memory of
+    whole pages (mmap, posix_memalign), and must not be unmapped, mapped anew or freed before it is
+    unregistered. If the heap is in device memory, it must be whole mappings of memory that
     cuMemCreate made on this PE's GPU, with POSIX descriptors as handle type.
 
     Other threads of this process may load and store by the buffer's own address during the call;
@@ -2338,9 +2338,9 @@ _FUNCTIONS = (
     `value` as `cmp` says. What was put before the value that does is visible on return.
 
     Local: only the caller waits; may be queued on a stream. `cmp` is one of `nvshmemrs_cmp`,
-    `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivar` must be aligned to
-    its size. `value` is read once, when the call begins, and may be reused on return, also if it
-    is queued.
+    `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivar` must be aligned to its
+    size. `value` is read once, when the call begins, and may be reused on return, also if it is
+    queued.
 
     Returns:
         SUCCESS, or an error: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS,
@@ -2382,8 +2382,8 @@ _FUNCTIONS = (
     on return. If there is no element to wait for, it returns at once.
 
     Local: only the caller waits; may be queued on a stream. `cmp` is one of `nvshmemrs_cmp`,
-    `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars` must be aligned to
-    its size. `status` may be NULL; a number other than 0 in it excludes the element. `value` and
+    `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars` must be aligned to its
+    size. `status` may be NULL; a number other than 0 in it excludes the element. `value` and
     `status` are read once, when the call begins, and may be reused on return, also if it is queued.
 
     Returns:
@@ -2406,8 +2406,8 @@ _FUNCTIONS = (
     time they give each of them, also if other calls come in between. If there is no element to wait
     for, it returns at once and gives SIZE_MAX.
 
-    Local: only the caller waits. Given a stream, it returns when the stream has run it. `cmp`
-    is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double;
+    Local: only the caller waits. Given a stream, it returns when the stream has run it. `cmp` is
+    one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double;
     `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it excludes
     the element. `value` and `status` are read once, when the call begins.
 
@@ -2431,8 +2431,8 @@ _FUNCTIONS = (
     order, and gives their number. What was put before their values is visible on return. If there
     is no element to wait for, it returns at once and gives 0.
 
-    Local: only the caller waits. Given a stream, it returns when the stream has run it. `cmp`
-    is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double;
+    Local: only the caller waits. Given a stream, it returns when the stream has run it. `cmp` is
+    one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double;
     `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it excludes
     the element. `value` and `status` are read once, when the call begins. `indices` has room for
     `count` numbers.
@@ -2524,8 +2524,8 @@ _FUNCTIONS = (
     `values`, of which there are `count`.
 
     Local: only the caller waits; may be queued on a stream. `cmp` is one of `nvshmemrs_cmp`,
-    `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars` must be aligned to
-    its size. `status` may be NULL; a number other than 0 in it excludes the element. `values` and
+    `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars` must be aligned to its
+    size. `status` may be NULL; a number other than 0 in it excludes the element. `values` and
     `status` are read once, when the call begins, and may be reused on return, also if it is queued.
 
     Returns:
@@ -2545,8 +2545,8 @@ _FUNCTIONS = (
     As `nvshmemrs_wait_until_any`, but the element of index i is compared with the one of index i at
     `values`, of which there are `count`.
 
-    Local: only the caller waits. Given a stream, it returns when the stream has run it. `cmp`
-    is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double;
+    Local: only the caller waits. Given a stream, it returns when the stream has run it. `cmp` is
+    one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double;
     `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it excludes
     the element. `values` and `status` are read once, when the call begins.
 
@@ -2568,8 +2568,8 @@ _FUNCTIONS = (
     As `nvshmemrs_wait_until_some`, but the element of index i is compared with the one of index i
     at `values`, of which there are `count`.
 
-    Local: only the caller waits. Given a stream, it returns when the stream has run it. `cmp`
-    is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double;
+    Local: only the caller waits. Given a stream, it returns when the stream has run it. `cmp` is
+    one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double;
     `ivars` must be aligned to its size. `status` may be NULL; a number other than 0 in it excludes
     the element. `values` and `status` are read once, when the call begins. `indices` has room for
     `count` numbers.
@@ -2654,10 +2654,10 @@ _FUNCTIONS = (
         """(bytes, device, cuda_stream)
 
     Allocates symmetric memory of GPU `device`, in the form in which torch's CUDAPluggableAllocator
-    asks for it: a `torch.cuda.MemPool` of this function and `nvshmemrs_pool_free` gives tensors
-    on the symmetric heap. The runtime is the one whose heap is on that GPU. `cuda_stream` does not
-    matter. NULL after an error, which `nvshmemrs_last_error` has: no heap is on that GPU, or as
-    for `nvshmemrs_malloc`.
+    asks for it: a `torch.cuda.MemPool` of this function and `nvshmemrs_pool_free` gives tensors on
+    the symmetric heap. The runtime is the one whose heap is on that GPU. `cuda_stream` does not
+    matter. NULL after an error, which `nvshmemrs_last_error` has: no heap is on that GPU, or as for
+    `nvshmemrs_malloc`.
 
     Collective over TEAM_WORLD with the same `bytes`; includes a barrier. So every PE must ask its
     pool for the same blocks in the same order. Returns when every PE has the memory.
@@ -2980,8 +2980,8 @@ _FUNCTIONS = (
         (c_void_p, POINTER(InitAttr), POINTER(c_uint64)),
         """(mpi_comm, attr, runtime)
 
-    Joins the job of the processes of a communicator of MPI: their ranks in it are the
-    PEs. `mpi_comm` is the address of an `MPI_Comm`. The program has initialised MPI with
+    Joins the job of the processes of a communicator of MPI: their ranks in it are the PEs.
+    `mpi_comm` is the address of an `MPI_Comm`. The program has initialised MPI with
     MPI_THREAD_MULTIPLE, because a thread of nvshmemrs's calls it, too, and calls MPI_Finalize after
     `nvshmemrs_finalize`. If all PEs are on one host, MPI is used during this call only.
 
@@ -2989,8 +2989,8 @@ _FUNCTIONS = (
     joined and can be reached.
 
     Returns:
-        SUCCESS, or an error: NULL_POINTER, BOOTSTRAP with what was tried: no plugin, another
-        MPI than the plugin's, too little support for threads, hosts that disagree; TIMEOUT,
+        SUCCESS, or an error: NULL_POINTER, BOOTSTRAP with what was tried: no plugin, another MPI
+        than the plugin's, too little support for threads, hosts that disagree; TIMEOUT,
         NOT_SUPPORTED.
 
     Standard:
@@ -3217,8 +3217,8 @@ _FUNCTIONS = (
         (InterruptHook, c_void_p),
         """(hook, user)
 
-    Sets a function that the calling thread's init calls while it waits, at least every 50 ms; if
-    it returns a value other than 0, init ends with INTERRUPTED. The runtime that init gives begins
+    Sets a function that the calling thread's init calls while it waits, at least every 50 ms; if it
+    returns a value other than 0, init ends with INTERRUPTED. The runtime that init gives begins
     with it as its interrupt hook. NULL removes it.
 
     Local; needs no runtime. `user` is passed through and must stay valid.
@@ -3370,12 +3370,12 @@ _FUNCTIONS = (
         (c_void_p, c_size_t, c_int32, c_void_p),
         """(address, bytes, access, place)
 
-    Announces to the checker an access of the program itself: `bytes` bytes at `address` are read
-    or written, as `access` says, which is one of `nvshmemrs_access`. The checker sees what goes
-    through the library; this is for the program's own loads and stores of symmetric memory, and
-    of buffers that non-blocking operations use. Programs in C, C++ and Fortran that are compiled
-    as `nvshmemrs_plain_access.c` says call it for each of theirs. `place` is the instruction after
-    the access; it may be NULL for the caller's. Without the checker, or for other memory, it does
+    Announces to the checker an access of the program itself: `bytes` bytes at `address` are read or
+    written, as `access` says, which is one of `nvshmemrs_access`. The checker sees what goes
+    through the library; this is for the program's own loads and stores of symmetric memory, and of
+    buffers that non-blocking operations use. Programs in C, C++ and Fortran that are compiled as
+    `nvshmemrs_plain_access.c` says call it for each of theirs. `place` is the instruction after the
+    access; it may be NULL for the caller's. Without the checker, or for other memory, it does
     nothing.
 
     Local; never waits. Where the PEs are threads of one process, those of the threads that have
@@ -3394,8 +3394,8 @@ _FUNCTIONS = (
         (c_uint64, POINTER(c_uint64)),
         """(runtime, stream)
 
-    Makes a stream: an ordered queue with a thread of its own. Pass its handle in place of
-    the runtime's to any data operation (RMA, atomics, signals, waits and tests, fence, quiet,
+    Makes a stream: an ordered queue with a thread of its own. Pass its handle in place of the
+    runtime's to any data operation (RMA, atomics, signals, waits and tests, fence, quiet,
     collectives), and the call is queued: it returns at once and runs after all that was queued
     before. Its buffers must stay valid, and be left alone, until it has run. A call that gives a
     value (g, a fetching atomic, a test) waits until the stream has run it.
@@ -3405,9 +3405,9 @@ _FUNCTIONS = (
     (malloc, free, finalize and splits are such), synchronize the stream.
 
     If the heap is in device memory, it is a stream of the PE's GPU, which is not ordered with the
-    default stream. Calls check their arguments at once, put their work on it and return. While
-    it is captured into a graph they become part of that, and buffers must stay valid as long as
-    it is launched; calls that give a value, and those that wait for the stream, are an error then
+    default stream. Calls check their arguments at once, put their work on it and return. While it
+    is captured into a graph they become part of that, and buffers must stay valid as long as it is
+    launched; calls that give a value, and those that wait for the stream, are an error then
     (NOT_SUPPORTED).
 
     Local. Free it with `nvshmemrs_stream_free`; finalize ends those that are left, after what is
@@ -3484,8 +3484,8 @@ _FUNCTIONS = (
         (c_uint64,),
         """(stream)
 
-    Lets a stream go without waiting for it: what is queued still runs, and finalize waits
-    for that. Its handle is stale afterwards. Destructors and finalizers call this instead of
+    Lets a stream go without waiting for it: what is queued still runs, and finalize waits for that.
+    Its handle is stale afterwards. Destructors and finalizers call this instead of
     `nvshmemrs_stream_free`, because what is queued may need PEs that are somewhere else. Errors of
     queued calls are lost. 0 does nothing. Of a stream of the GPU that is being captured nobody can
     tell when its earlier work ends: then the heap's GPU memory stays mapped until the process ends,
@@ -3705,8 +3705,8 @@ _FUNCTIONS = (
         (c_uint64, c_void_p, c_void_p, c_ssize_t, c_ssize_t, c_size_t, c_size_t, c_int32),
         """(runtime, dest, source, dest_stride, source_stride, element_bytes, count, pe)
 
-    Copies `count` elements of `element_bytes` bytes from the symmetric address `source` on PE
-    `pe`, `source_stride` elements apart, to local memory at `dest`, `dest_stride` elements apart.
+    Copies `count` elements of `element_bytes` bytes from the symmetric address `source` on PE `pe`,
+    `source_stride` elements apart, to local memory at `dest`, `dest_stride` elements apart.
     Elements in between stay as they are. Strides may be negative; those of `dest` must keep its
     elements apart.
 
