@@ -19,6 +19,9 @@
 //   * barrier and sync: what each member's group did before is visible to the groups of all members that have returned. Other collectives
 //     order what they read and write; a reduction of up to 32 bytes in a slot below 8 orders nothing else.
 //
+// Such a small reduction sends each word with its flag. Kernels of Numba, Triton and CuTe do not know that: where one of these takes part in
+// it, compile with NVSHMEMRS_DEVICE_NO_MAIL defined.
+//
 // Collectives take a team and a slot: below 128 in jobs of up to 64 PEs, else below 8192 / n_pes. All members call with the same slot, and
 // calls of one slot have the same order on all members. Blocks that call at the same time use different slots, such as blockIdx.x.
 // Every block that takes part must be running at once. For reductions in place the groups of all members have the same number of
@@ -507,6 +510,8 @@ template <int = 0> NVSHMEMRS_I_LOOP void copy_edge(u64 dest, u64 source, u64 byt
 
 // What copies by the engines need: barriers, and STAGES buffers, whose sizes are multiples of BULK_UNIT.
 enum : u32 { STAGES = 8, AHEAD = 6, BARRIERS = 128, BULK_UNIT = 128, LEAST_SMEM = BARRIERS + STAGES * 1024, LEAST_BULK = 2048 };
+// Pieces of sixteen bytes from which on a group's copy begins at a whole line.
+enum : u32 { LEAST_LINES = 2048 };
 
 // Shared memory that is lent, as State::lent has it: where it begins and its size, in units of sixteen bytes. 0: none.
 NVSHMEMRS_I_DEVICE u32 lend([[maybe_unused]] void *smem, [[maybe_unused]] u64 bytes) {
@@ -554,7 +559,7 @@ template <class G> NVSHMEMRS_I_DEVICE void copy_sixteens(u64 dest, u64 source, u
 #endif
     // Whole lines of 128 bytes leave the GPU fastest.
     u64 lead = least((u64)(-dest) % 128 / 16, count);
-    if (Is<G, Thread>::yes || count < LEAST_BULK) lead = 0;
+    if (Is<G, Thread>::yes || count < LEAST_LINES) lead = 0;
     for (u64 i = G::rank(); i < lead; i += G::size()) write<Bytes16>(dest + i * 16, read<Bytes16>(source + i * 16));
     copy_as<G, Bytes16>(dest + lead * 16, source + lead * 16, count - lead);
 }
@@ -872,7 +877,13 @@ template <class G> class Call {
     NVSHMEMRS_I_DEVICE int leave() { return meet() ? 0 : -1; }
 
     // Whether members send each other this much by mail.
-    NVSHMEMRS_I_DEVICE bool has_mail(u64 bytes) const { return row_->mail && slot_ < MAIL_SLOTS && bytes <= MAIL_WORDS * 4 && bytes > 0; }
+    NVSHMEMRS_I_DEVICE bool has_mail([[maybe_unused]] u64 bytes) const {
+#ifdef NVSHMEMRS_DEVICE_NO_MAIL
+        return false;
+#else
+        return row_->mail && slot_ < MAIL_SLOTS && bytes <= MAIL_WORDS * 4 && bytes > 0;
+#endif
+    }
 
     // Sends all members, this one too, what is in `source`.
     NVSHMEMRS_I_DEVICE void post(const void *source, u32 bytes) {
@@ -1205,13 +1216,14 @@ NVSHMEMRS_I_API void *nvshmemrs_mc_ptr(nvshmemrs::device::Given, nvshmemrs_team_
 
 // Lent shared memory. From sm_90 on, puts and gets of a thread or a warp then move what is large through it by bulk copies, if source and
 // destination can be aligned to sixteen bytes together; on other GPUs, and in a block's calls, they store as without it. Each thread or
-// warp lends memory of its own, and uses the state that give_smem returns. Calls have done with the memory when they return.
+// warp lends memory of its own, aligned to sixteen bytes, and uses the state that give_smem returns. The memory may be used again when the
+// calls of all threads of the group have returned.
 //
 // Bytes to lend; amount: one of nvshmemrs_smem_amount. More is faster, up to the recommended amount.
 template <int = 0> __host__ __device__ __forceinline__ int nvshmemrs_ask_smem(int amount = NVSHMEMRS_SMEM_RECOMMENDED) {
-    return amount == NVSHMEMRS_SMEM_MINIMUM ? 8320 : 65536;
+    return amount == NVSHMEMRS_SMEM_MINIMUM ? (int)nvshmemrs::device::LEAST_SMEM : 65536;
 }
-// The state with memory of the block's that is lent; with less than the minimum it is the same state.
+// The state with memory of the block's that is lent; with less than the minimum none is lent.
 NVSHMEMRS_I_API nvshmemrs_device_state_t nvshmemrs_give_smem(nvshmemrs::device::Given s, void *smem, unsigned long bytes) {
     nvshmemrs_device_state_t state = s.get();
     state.lent = nvshmemrs::device::lend(smem, bytes);

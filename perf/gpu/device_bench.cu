@@ -35,21 +35,21 @@ static long *dest, *source;
 static u64 *signals;
 static unsigned *counters;
 
-// Both take turns; from `start` on, so that a signal always grows.
-__global__ void signals_alone(State state, u64 *signal, u64 start, int loops) {
+// Both take turns. The signal is 0 at first.
+__global__ void signals_alone(State state, u64 *signal, int loops) {
     int me = nvshmemrs_my_pe(state), peer = !me;
     for (int i = 1; i <= loops; i++) {
-        if (me) nvshmemrs_signal_wait_until(state, signal, NVSHMEMRS_CMP_EQ, start + i);
-        nvshmemrs_signal_op(state, signal, start + i, NVSHMEMRS_SIGNAL_SET, peer);
-        if (!me) nvshmemrs_signal_wait_until(state, signal, NVSHMEMRS_CMP_EQ, start + i);
+        if (me) nvshmemrs_signal_wait_until(state, signal, NVSHMEMRS_CMP_EQ, i);
+        nvshmemrs_signal_op(state, signal, i, NVSHMEMRS_SIGNAL_SET, peer);
+        if (!me) nvshmemrs_signal_wait_until(state, signal, NVSHMEMRS_CMP_EQ, i);
     }
 }
-__global__ void signals_with_data(State state, long *dest, const long *source, u64 count, u64 *signal, u64 start, int loops) {
+__global__ void signals_with_data(State state, long *dest, const long *source, u64 count, u64 *signal, int loops) {
     int me = nvshmemrs_my_pe(state), peer = !me;
     for (int i = 1; i <= loops; i++) {
-        if (me) nvshmemrs_signal_wait_until(state, signal, NVSHMEMRS_CMP_EQ, start + i);
-        nvshmemrs_long_put_signal_nbi(state, dest, source, count, signal, start + i, NVSHMEMRS_SIGNAL_SET, peer);
-        if (!me) nvshmemrs_signal_wait_until(state, signal, NVSHMEMRS_CMP_EQ, start + i);
+        if (me) nvshmemrs_signal_wait_until(state, signal, NVSHMEMRS_CMP_EQ, i);
+        nvshmemrs_long_put_signal_nbi(state, dest, source, count, signal, i, NVSHMEMRS_SIGNAL_SET, peer);
+        if (!me) nvshmemrs_signal_wait_until(state, signal, NVSHMEMRS_CMP_EQ, i);
     }
 }
 
@@ -185,12 +185,11 @@ int main() {
     cuda(cudaMalloc((void **)&counters, 2 * sizeof(unsigned)));
     call(nvshmemrs_barrier(runtime, NVSHMEMRS_TEAM_WORLD));
 
-    // Every launch goes on from where the one before has left the signal, as both PEs launch equally often.
+    // Each launch has a signal of its own, which is 0.
     const int TURNS = 500;
     u64 *signal = signals;
     for (u64 bytes : {8ul, 1024ul, 65536ul}) {
         int loops = bytes > 1024 ? 50 : TURNS;
-        // A new signal for each launch would need a new argument: these all begin with 0.
         fill(bytes);
         cudaEvent_t start, stop;
         cuda(cudaEventCreate(&start));
@@ -201,8 +200,8 @@ int main() {
             for (int round = 0; round <= ROUNDS; round++, signal += 16) {
                 call(nvshmemrs_barrier(runtime, NVSHMEMRS_TEAM_WORLD));
                 cuda(cudaEventRecord(start));
-                if (data) signals_with_data<<<1, 1>>>(state, dest, source, bytes / 8, signal, 0, loops);
-                else signals_alone<<<1, 1>>>(state, signal, 0, loops);
+                if (data) signals_with_data<<<1, 1>>>(state, dest, source, bytes / 8, signal, loops);
+                else signals_alone<<<1, 1>>>(state, signal, loops);
                 cuda(cudaGetLastError());
                 cuda(cudaEventRecord(stop));
                 cuda(cudaEventSynchronize(stop));

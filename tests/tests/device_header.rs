@@ -322,6 +322,18 @@ fn order<'a>(ptx: &str, kernel: &str, words: &[&'a str]) -> Vec<&'a str> {
     body.lines().filter_map(word).collect()
 }
 
+/// Kernels that meet those of other languages do without mail.
+#[test]
+fn reductions_can_do_without_mail() {
+    let looks = |options: &[&str]| {
+        let ptx = ptx(SOME, "sm_90", options);
+        let (_, body) = ptx.split_once(".entry reduction(").expect("the kernel");
+        let body = body.split("\n}").next().expect("the kernel's body");
+        body.matches("ld.relaxed.sys.global.u64").count()
+    };
+    assert!(looks(&["-DNVSHMEMRS_DEVICE_NO_MAIL"]) < looks(&[]));
+}
+
 /// The code for GPUs, which the driver takes as it is.
 #[test]
 fn code_for_gpus_has_its_fences() {

@@ -180,6 +180,13 @@ mod tests {
     }
 
     #[test]
+    fn the_header_has_the_same_numbers() {
+        let header = include_str!("../../../include/nvshmemrs_device.cuh");
+        let mail = format!("MAIL_SLOTS = {MAIL_SLOTS}, MAIL_WORDS = {MAIL_WORDS} ");
+        assert!(header.contains(&mail) && header.contains("TEAMS = 256 "));
+    }
+
+    #[test]
     fn slots_are_128_but_in_large_jobs() {
         let slots = |n_pes| DeviceArea::new(0, n_pes, 256).slots();
         assert_eq!([1, 64, 65, 4096].map(slots), [128, 128, 126, 2]);

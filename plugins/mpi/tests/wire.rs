@@ -93,10 +93,10 @@ fn open(args: OpenArgs) -> Result<Open, (i32, String)> {
     }
 }
 
-// SAFETY throughout: memory that is given to the wire outlives the waits for it, and one thread makes all calls.
-#[allow(clippy::undocumented_unsafe_blocks)]
+// One thread makes all calls.
 impl Open {
     fn why(&self) -> String {
+        // SAFETY: the text stands until the next call, which this thread makes.
         unsafe { CStr::from_ptr((self.0.last_error)(self.0.ctx)) }
             .to_string_lossy()
             .into()
@@ -110,6 +110,7 @@ impl Open {
     fn send(&self, to: i32, head: &[u8], body: &[u8]) -> i32 {
         let (head, body) = (head.as_ptr_range(), body.as_ptr_range());
         let len = |range: &std::ops::Range<*const u8>| range.end as usize - range.start as usize;
+        // SAFETY: both parts are copied before the call returns.
         unsafe {
             (self.0.send)(
                 self.0.ctx,
@@ -124,6 +125,7 @@ impl Open {
 
     fn send_from(&self, to: i32, tag: u32, bytes: &[u8]) -> u64 {
         let mut token = 0;
+        // SAFETY: the tests keep the bytes until the token has come back.
         self.ok(unsafe {
             (self.0.send_from)(self.0.ctx, to, tag, bytes.as_ptr(), bytes.len(), &mut token)
         });
@@ -132,6 +134,7 @@ impl Open {
 
     fn recv_into(&self, from: i32, tag: u32, bytes: *mut u8, len: usize) -> u64 {
         let mut token = 0;
+        // SAFETY: the tests keep the memory until the token has come back.
         self.ok(unsafe { (self.0.recv_into)(self.0.ctx, from, tag, bytes, len, &mut token) });
         token
     }
@@ -146,6 +149,7 @@ impl Open {
             len: 0,
         };
         let (mut events, mut found) = ([none; 7], 0);
+        // SAFETY: there is room for as many events as the call is told.
         let status =
             unsafe { (self.0.poll)(self.0.ctx, events.as_mut_ptr(), events.len(), &mut found) };
         let (mut messages, mut done) = (Vec::new(), Vec::new());
@@ -153,6 +157,7 @@ impl Open {
             match event.kind {
                 event::MESSAGE => {
                     assert!(event.bytes.is_aligned_to_8());
+                    // SAFETY: a message's bytes are valid until the next poll.
                     let bytes = unsafe { std::slice::from_raw_parts(event.bytes, event.len) };
                     messages.push((event.rank, bytes.to_vec()));
                 }
@@ -165,6 +170,7 @@ impl Open {
 
     fn exchange(&self, mine: &[u8], timeout_ms: u64) -> Result<Vec<u8>, i32> {
         let mut all = vec![0xEE; mine.len() * self.0.n_ranks as usize];
+        // SAFETY: `all` has room for as many bytes from each rank.
         match unsafe {
             (self.0.exchange)(
                 self.0.ctx,
@@ -180,6 +186,7 @@ impl Open {
     }
 
     fn close(self) -> i32 {
+        // SAFETY: `self` is given away, so nothing calls it after this.
         unsafe { (self.0.close)(self.0.ctx, SOON) }
     }
 }

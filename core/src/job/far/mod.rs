@@ -4,7 +4,7 @@
 //! What a PE tells it writes to the block of its own host, and sends a letter to one PE of each other host, whose network thread
 //! writes the same to the block there. Letters from one PE to one host are opened in order. What only reports read is not sent.
 //!
-//! A letter is a few words: what it is, then its contents. [`open`] checks all of it before it writes: a PE may only change what mirrors the PEs
+//! A letter is a few words: what it is, then its contents. [`open`] checks each part before it writes it: a PE may only change what mirrors the PEs
 //! of its own host, and a letter that says anything else is an error that names its sender.
 
 mod letters;

@@ -81,6 +81,8 @@ const _: () = {
     assert!(offset_of!(DeviceTeam, members) == 16 && offset_of!(DeviceTeam, sync) == 24);
     assert!(offset_of!(DeviceTeam, epochs) == 32 && offset_of!(DeviceTeam, generation) == 40);
     assert!(offset_of!(DeviceTeam, mail) == 48);
+    // `TEAMS` of the header: it looks at so many rows in every job.
+    assert!(MAX_TEAMS >= 256);
 };
 
 impl DeviceJob {
