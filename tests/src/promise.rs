@@ -30,6 +30,22 @@ pub fn kept(promised: Duration, mut measure: impl FnMut() -> Duration) -> Durati
     panic!("promised are {promised:.3?}; it took {times:.3?}");
 }
 
+/// Measures a time, and beside it what the same machine needs for the simplest form of the same work. The first may take up to `factor`
+/// times the second. Measures again where it took longer, and panics with all times if no try was within it.
+#[track_caller]
+pub fn kept_beside(factor: u32, mut measure: impl FnMut() -> [Duration; 2]) {
+    let mut times = Vec::new();
+    while times.len() < TRIES {
+        let [time, beside] = measure();
+        if time <= beside * factor {
+            return;
+        }
+        println!("took {time:.3?}, which is more than {factor} times {beside:.3?}: once more");
+        times.push((time, beside));
+    }
+    panic!("at most {factor} times what is beside it is promised; it took {times:.3?}");
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -44,6 +60,19 @@ mod tests {
         let message = catch_unwind(late).expect_err("it is always late");
         let message = message.downcast_ref::<String>().expect("a text");
         assert!(message.contains("[2.000s, 2.000s, 2.000s]"), "{message}");
+    }
+
+    #[test]
+    fn a_time_is_judged_by_what_is_beside_it() {
+        let mut times = [[17, 2], [16, 2]]
+            .map(|pair| pair.map(Duration::from_secs))
+            .into_iter();
+        kept_beside(8, || times.next().expect("a second"));
+        assert_eq!(times.next(), None);
+        let late = || kept_beside(8, || [17, 2].map(Duration::from_secs));
+        let message = catch_unwind(late).expect_err("it is always late");
+        let message = message.downcast_ref::<String>().expect("a text");
+        assert!(message.contains("8 times"), "{message}");
     }
 
     #[test]
