@@ -567,7 +567,7 @@ fn info_refuses_a_process_that_is_no_pe() {
     info(&["--job", "0"]).assert_code(2);
     info(&["--job", "4000000000"])
         .assert_code(1)
-        .assert_stderr("no such process");
+        .assert_stderr("there is no process 4000000000");
 }
 
 #[test]

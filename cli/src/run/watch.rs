@@ -214,11 +214,14 @@ impl<'a> Launcher<'a> {
                 self.phase = Phase::Terminating(now + self.args.grace);
             }
             Phase::Terminating(until) if now >= until => {
-                let grace = self.args.grace.as_secs_f64();
-                let pes = numbers(&self.job.remaining());
-                say::error(format_args!(
-                    "nvshmemrs-run: {pes} did not end within {grace} s of SIGTERM; sending SIGKILL"
-                ));
+                let left = self.job.remaining();
+                // The last process may have ended since the loop looked.
+                if !left.is_empty() {
+                    let (pes, grace) = (numbers(&left), self.args.grace.as_secs_f64());
+                    say::error(format_args!(
+                        "nvshmemrs-run: {pes} did not end within {grace} s of SIGTERM; sending SIGKILL"
+                    ));
+                }
                 self.kill(now);
             }
             Phase::Grace(_) | Phase::Terminating(_) | Phase::Killed(_) => {}
