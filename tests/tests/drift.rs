@@ -172,7 +172,7 @@ const DOCUMENTED: [Documented; 5] = [
     },
     Documented {
         file: "bindings/julia/src/ffi.jl",
-        before: "\nfunction nvshmemrs_",
+        before: "\n@inline function nvshmemrs_",
         after: "(",
         gives: "# Returns\n\n`Status.SUCCESS`",
         standard: "# Standard\n\n",
