@@ -4,6 +4,7 @@ use nvshmemrs_tests::compile::{compile_as, fortran_modules};
 use nvshmemrs_tests::{Output, compile_fortran, launcher, run, workspace};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::Duration;
 
 /// A job of three PEs on two busy cores takes seconds.
@@ -60,6 +61,44 @@ fn mistakes_come_back_by_stat_and_errmsg() {
 }
 
 #[test]
+fn a_finalize_that_fails_ends_the_job_unless_it_is_refused() {
+    let program = compile_as(&source("ends.f90"), "fortran-ends", &[]);
+    let mut command = launcher(2, &[]);
+    let output = run(command.arg(program), SLOW);
+    output.assert_success();
+    for pe in 0..2 {
+        output.assert_stdout(&format!("ends ok PE {pe} of 2 (Fortran)"));
+    }
+}
+
+/// A library of another version: init names both.
+#[test]
+fn another_version_of_the_library_is_named() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (source, other) = (
+        folder.path().join("other.c"),
+        folder.path().join("other.so"),
+    );
+    // The loader finds these functions before the library's.
+    let text = "unsigned nvshmemrs_abi_version(void) { return 77; }\n\
+                unsigned long nvshmemrs_api_hash(void) { return 0x1234; }\n";
+    fs::write(&source, text).expect("a source file");
+    let mut compiler = Command::new("cc");
+    compiler.args(["-shared", "-fPIC", "-o"]).arg(&other);
+    run(compiler.arg(&source), SLOW).assert_success();
+
+    let text = "program version\n  use nvshmemrs\n  call nvshmemrs_init()\n  print *, 'not reached'\nend program\n";
+    let file = folder.path().join("fortran-version.f90");
+    fs::write(&file, text).expect("a source file");
+    let mut command = nvshmemrs_tests::job::clean(compile_fortran(&file));
+    let output = run(command.env("LD_PRELOAD", &other), SLOW);
+    assert!(!output.status.success(), "{}", output.describe());
+    output.assert_stderr("libnvshmemrs has ABI version 77 and API hash 0x0000000000001234, but");
+    output.assert_stderr("this program was compiled for version ");
+    assert!(!output.stdout.contains("reached"), "{}", output.describe());
+}
+
+#[test]
 fn without_stat_an_error_stops_with_the_text_of_the_library() {
     let program = compile_as(&source("stops.f90"), "fortran-stops", &[]);
     let output = job(&program, 1);
@@ -93,7 +132,7 @@ fn arrays_of_another_rank_or_kind_do_not_compile() {
              real(kind(1d0)) :: row(2) = 0\n  print *, row\n  {call}\nend program wrong\n"
         );
         fs::write(&file, text).expect("a source file");
-        let built = std::process::Command::new("gfortran")
+        let built = Command::new("gfortran")
             .arg("-fsyntax-only")
             .arg("-I")
             .arg(fortran_modules())

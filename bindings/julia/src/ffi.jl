@@ -4,7 +4,8 @@
 The low layer: every function of libnvshmemrs by its C name, as a `ccall`.
 
 An address is a `Ptr`; for an output pass a `Ref` of the type that the C signature shows, or `C_NULL`
-where the documentation allows it.
+where the documentation allows it. Functions are inlined: a caller that lets other threads collect
+garbage meanwhile must not be inside another function of Julia's.
 
 `HostFunction`: a pointer made by `@cfunction(f, Int32, (Ptr{Cvoid},))`, or `C_NULL`.
 Work of the caller's that a stream runs. A result other than 0 is kept by the stream as an
