@@ -1,7 +1,7 @@
 //! The typed layer of Fortran: every kind, rank and operation; arrays; misuse; the program of its README; its versions.
 
 use nvshmemrs_tests::compile::{compile_as, fortran_modules};
-use nvshmemrs_tests::{Output, compile_fortran, launcher, run, workspace};
+use nvshmemrs_tests::{Output, compile_fortran, interpreter, launcher, library, run, workspace};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -147,9 +147,8 @@ fn arrays_of_another_rank_or_kind_do_not_compile() {
     }
 }
 
-/// The first program of the README, as a reader would compile it.
-#[test]
-fn the_program_of_the_readme() {
+/// Writes the first program of the README.
+fn write_program_of_the_readme(file: &Path) {
     let readme = workspace().join("bindings/fortran/README.md");
     let readme = fs::read_to_string(readme).expect("the README");
     let program = readme
@@ -157,10 +156,12 @@ fn the_program_of_the_readme() {
         .and_then(|(_, rest)| rest.split_once("```"))
         .expect("a program in the README")
         .0;
-    let folder = tempfile::tempdir().expect("a folder");
-    let file = folder.path().join("fortran-readme.f90");
-    fs::write(&file, program).expect("a source file");
-    let output = job(&compile_fortran(&file), 3);
+    fs::write(file, program).expect("a source file");
+}
+
+#[track_caller]
+fn sends_around(program: &Path) {
+    let output = job(program, 3);
     output.assert_success();
     for pe in 0..3 {
         let left = (pe + 2) % 3;
@@ -168,6 +169,106 @@ fn the_program_of_the_readme() {
             "PE {pe} of 3: the left neighbour sent {left}, and the sum is 3"
         ));
     }
+}
+
+/// As a reader would compile it.
+#[test]
+fn the_program_of_the_readme() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("fortran-readme.f90");
+    write_program_of_the_readme(&file);
+    sends_around(&compile_fortran(&file));
+}
+
+/// A tool that the packages of `requirements-test.txt` bring, in `folder`.
+#[track_caller]
+fn tool(name: &str, folder: &Path) -> Command {
+    let python = interpreter("NVSHMEMRS_PYTHON", ".venv/bin/python", "Python");
+    let mut tool = nvshmemrs_tests::job::clean(Path::new(&python).with_file_name(name));
+    tool.current_dir(folder);
+    tool
+}
+
+/// A project of a user's that depends on this one through CMake.
+#[test]
+fn a_project_with_cmake() {
+    let folder = tempfile::tempdir().expect("a folder");
+    write_program_of_the_readme(&folder.path().join("ring.f90"));
+    let text = format!(
+        "cmake_minimum_required(VERSION 3.18)\nproject(ring LANGUAGES Fortran)\n\
+         add_subdirectory({} nvshmemrs)\nadd_executable(ring ring.f90)\n\
+         target_link_libraries(ring PRIVATE nvshmemrs::fortran)\n",
+        workspace().join("bindings/fortran").display()
+    );
+    fs::write(folder.path().join("CMakeLists.txt"), text).expect("a project");
+    let mut configure = tool("cmake", folder.path());
+    configure.args(["-S", ".", "-B", "build", "-DCMAKE_Fortran_FLAGS=-O0"]);
+    configure.arg(format!("-Dnvshmemrs_LIBRARY={}", library().display()));
+    run(&mut configure, SLOW).assert_success();
+    let mut build = tool("cmake", folder.path());
+    run(build.args(["--build", "build"]), SLOW).assert_success();
+    sends_around(&folder.path().join("build/ring"));
+}
+
+/// A project of a user's that depends on this one through fpm.
+#[test]
+fn a_project_with_fpm() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name);
+    fs::create_dir(at("app")).expect("a folder");
+    write_program_of_the_readme(&at("app/main.f90"));
+    // fpm takes paths below the project.
+    let link = std::os::unix::fs::symlink(workspace().join("bindings/fortran"), at("nvshmemrs"));
+    link.expect("a link");
+    let text = "name = \"ring\"\n[dependencies]\nnvshmemrs = { path = \"nvshmemrs\" }\n";
+    fs::write(at("fpm.toml"), text).expect("a manifest");
+    let libraries = library();
+    let libraries = libraries.parent().expect("a folder").display().to_string();
+    let flags = format!("-L{libraries} -Wl,-rpath,{libraries}");
+    for verb in [&["build"][..], &["install", "--prefix", "out"]] {
+        let mut fpm = tool("fpm", folder.path());
+        fpm.args(verb)
+            .args(["--flag", "-O0", "--link-flag", &flags]);
+        run(&mut fpm, SLOW).assert_success();
+    }
+    sends_around(&at("out/bin/ring"));
+}
+
+/// FORD makes pages of all modules, with what the comments say.
+#[test]
+fn ford_finds_no_fault() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut ford = tool("ford", &workspace().join("bindings/fortran"));
+    let output = run(ford.args(["ford.md", "-o"]).arg(folder.path()), SLOW);
+    output.assert_success();
+    let said = (output.stdout.clone() + &output.stderr).to_lowercase();
+    assert!(
+        !said.contains("warning") && !said.contains("error"),
+        "{}",
+        output.describe()
+    );
+    let names = |of: &str| -> Vec<String> {
+        let entries = fs::read_dir(folder.path().join(of)).expect("pages");
+        let name = |entry: std::io::Result<fs::DirEntry>| entry.expect("a page").file_name();
+        entries
+            .map(|entry| name(entry).to_string_lossy().into_owned())
+            .collect()
+    };
+    let pages = names("module");
+    for file in fs::read_dir(workspace().join("bindings/fortran/src")).expect("the modules") {
+        let file = file.expect("a module").path().with_extension("html");
+        let name = file.file_name().expect("a name").to_string_lossy();
+        assert!(pages.contains(&name.to_string()), "{name}: {pages:?}");
+    }
+    let put = names("interface")
+        .into_iter()
+        .filter(|name| name.starts_with("nvshmemrs_put"))
+        .any(|name| {
+            let page = fs::read_to_string(folder.path().join("interface").join(name));
+            page.expect("a page")
+                .contains("a local one of the same kind and")
+        });
+    assert!(put, "{:?}", names("interface"));
 }
 
 /// The manifests name the version of the workspace, and the Makefile all modules.
