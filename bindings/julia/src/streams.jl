@@ -97,7 +97,16 @@ end
 
 "Keeps the arrays of a queued operation until the stream has run it."
 @inline retain(::Nothing, arrays...) = nothing
-retain(stream::Stream, arrays...) = locked(() -> append!(stream.pending, arrays), stream.lock)
+retain(stream::Stream, arrays...) = locked(() -> foreach(array -> add!(stream.pending, array), arrays), stream.lock)
+
+"Adds an array unless it is among the last ones: a loop of operations on a few arrays shall not make the list long."
+function add!(list, array)
+    for i in max(1, lastindex(list) - 7):lastindex(list)
+        list[i] === array && return nothing
+    end
+    push!(list, array)
+    return nothing
+end
 
 "Calls `f` with a lock that finalizers may also try for."
 function locked(f, guard)
