@@ -184,7 +184,13 @@ fn the_program_of_the_readme() {
 #[track_caller]
 fn tool(name: &str, folder: &Path) -> Command {
     let python = interpreter("NVSHMEMRS_PYTHON", ".venv/bin/python", "Python");
-    let mut tool = nvshmemrs_tests::job::clean(Path::new(&python).with_file_name(name));
+    let file = Path::new(&python).with_file_name(name);
+    assert!(
+        file.is_file(),
+        "{} is missing: `cargo xtask test` installs requirements-test.txt",
+        file.display()
+    );
+    let mut tool = nvshmemrs_tests::job::clean(file);
     tool.current_dir(folder);
     tool
 }
