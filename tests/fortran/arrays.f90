@@ -13,6 +13,7 @@ program arrays
   right = modulo(me + 1, n)
   call scopes()
   call copies()
+  call lengths()
   call others()
   call parts()
   call bounds()
@@ -92,6 +93,34 @@ contains
     mine = array
     mine%values(1) = 8
   end subroutine more
+
+  ! Another length: the elements stay, and the other PEs find the new ones.
+  subroutine lengths()
+    type(nvshmemrs_int64_array1) :: array, second, none
+    integer :: stat
+    call array%allocate(4)
+    array%values = me
+    call array%reallocate(1000)
+    call check(size(array%values) == 1000 .and. all(array%values(:4) == me), 'a longer array has its elements')
+    call nvshmemrs_put(array%values(1000), int(me, c_int64_t), right)
+    call nvshmemrs_barrier()
+    call check(array%values(1000) == left, 'the last element is symmetric')
+    call nvshmemrs_barrier()
+    call array%reallocate(2)
+    call check(size(array%values) == 2 .and. all(array%values == me), 'a shorter one, too')
+    if (me == 0) second = array
+    call array%reallocate(5, stat)
+    call check(stat == merge(NVSHMEMRS_ERROR_INVALID_VALUE, NVSHMEMRS_ERROR_PEER_ARGUMENT, me == 0), 'an array with two names')
+    call check(size(array%values) == 2, 'it is as it was')
+    second = none
+    call array%reallocate(-1)
+    call check(array%allocated() .and. size(array%values) == 0, 'one without elements')
+    call count_live(1, 0, 'it is there once')
+    call nvshmemrs_barrier()
+    call array%deallocate()
+    call array%reallocate(5, stat)
+    call check(stat == NVSHMEMRS_ERROR_INVALID_VALUE, 'one that is not allocated')
+  end subroutine lengths
 
   subroutine others()
     type(nvshmemrs_complex_real64_array2) :: field

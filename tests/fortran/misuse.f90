@@ -5,12 +5,17 @@ program misuse
   use, intrinsic :: iso_fortran_env, only: error_unit
   use nvshmemrs
   implicit none
-  integer :: me = -1, n = 0, stat
+  integer :: me = -1, n = 0, stat, numbers(2) = 0
   character(400) :: errmsg
 
   errmsg = 'unset'
   call expect(nvshmemrs_my_pe(stat, errmsg), -1, 'my_pe before init')
   call failed(NVSHMEMRS_ERROR_NOT_INITIALIZED, '`nvshmemrs_init()`', 'my_pe before init')
+  call nvshmemrs_fcollect(numbers, [1, 2], stat=stat, errmsg=errmsg)
+  call failed(NVSHMEMRS_ERROR_NOT_INITIALIZED, 'init', 'fcollect before init')
+  call nvshmemrs_finalize(stat, errmsg)
+  call failed(NVSHMEMRS_ERROR_NOT_INITIALIZED, 'init', 'finalize before init')
+  errmsg = 'set'
   call nvshmemrs_init(stat=stat, errmsg=errmsg)
   call expect(stat, NVSHMEMRS_SUCCESS, 'init')
   call check(errmsg(1:5) /= 'unset', 'an error has a message')
@@ -165,6 +170,13 @@ contains
     call failed(NVSHMEMRS_ERROR_BAD_HANDLE, 'destroyed', 'barrier of a destroyed team')
     call nvshmemrs_reduce(words%values, words%values, NVSHMEMRS_OP_SUM, copy, stat=stat, errmsg=errmsg)
     call failed(NVSHMEMRS_ERROR_BAD_HANDLE, '`team`', 'reduce of a destroyed team')
+    call nvshmemrs_fcollect(words%values, words%values, copy, stat=stat, errmsg=errmsg)
+    call failed(NVSHMEMRS_ERROR_BAD_HANDLE, '`team`', 'fcollect of a destroyed team')
+    call nvshmemrs_reducescatter(words%values(1:1), words%values, NVSHMEMRS_OP_SUM, copy, stat=stat, errmsg=errmsg)
+    call failed(NVSHMEMRS_ERROR_BAD_HANDLE, '`team`', 'reducescatter of a destroyed team')
+    call nvshmemrs_alltoall(words%values(1:1), words%values, copy, stat=stat, errmsg=errmsg)
+    call failed(NVSHMEMRS_ERROR_BAD_HANDLE, '`team`', 'alltoall of a destroyed team')
+    call check(NVSHMEMRS_ERROR_TEAM_BROKEN /= NVSHMEMRS_SUCCESS, 'a broken team has a status')
     call expect(copy%my_pe(stat, errmsg), -1, 'my_pe of a destroyed team')
     call failed(NVSHMEMRS_ERROR_BAD_HANDLE, '`team`', 'my_pe of a destroyed team')
     call nvshmemrs_world%split_strided(0, 1, n + 1, team, stat=stat, errmsg=errmsg)
@@ -175,7 +187,7 @@ contains
   end subroutine teams
 
   subroutine arrays()
-    type(nvshmemrs_int64_array2) :: field
+    type(nvshmemrs_int64_array2) :: field, other
     call field%deallocate(stat, errmsg)
     call failed(NVSHMEMRS_ERROR_INVALID_VALUE, 'not allocated', 'deallocate of what is not allocated')
     call check(.not. associated(field%on(me, stat=stat, errmsg=errmsg)), 'on of what is not allocated')
@@ -186,6 +198,19 @@ contains
     call field%allocate(2, 2)
     call field%allocate(2, 2, stat, errmsg)
     call failed(NVSHMEMRS_ERROR_INVALID_VALUE, 'already', 'allocate again')
+    ! PE 0 alone is wrong, and the others hear of it.
+    if (me == 0) then
+      call field%allocate(2, 2, stat, errmsg)
+      call failed(NVSHMEMRS_ERROR_INVALID_VALUE, 'already', 'allocate again, alone')
+      call other%deallocate(stat, errmsg)
+      call failed(NVSHMEMRS_ERROR_INVALID_VALUE, 'not allocated', 'deallocate of what is not allocated, alone')
+    else
+      call other%allocate(2, 2, stat, errmsg)
+      call failed(NVSHMEMRS_ERROR_PEER_ARGUMENT, 'PE 0', 'allocate with a PE that cannot')
+      call field%deallocate(stat, errmsg)
+      call failed(NVSHMEMRS_ERROR_PEER_ARGUMENT, 'PE 0', 'deallocate with a PE that cannot')
+    end if
+    call check(field%allocated() .and. .not. other%allocated(), 'all is as it was')
     call nvshmemrs_barrier()
     call field%deallocate()
     call field%deallocate(stat, errmsg)

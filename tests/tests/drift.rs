@@ -1,8 +1,9 @@
 //! What the generator writes is what is committed, byte for byte; every function is documented in every language.
 
 use nvshmemrs_generator::model::{Api, Function};
-use nvshmemrs_generator::outputs;
+use nvshmemrs_generator::{outputs, table};
 use nvshmemrs_tests::{HANG, run, workspace};
+use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -172,7 +173,7 @@ const DOCUMENTED: [Documented; 5] = [
     },
     Documented {
         file: "bindings/julia/src/ffi.jl",
-        before: "\nfunction nvshmemrs_",
+        before: "\n@inline function nvshmemrs_",
         after: "(",
         gives: "# Returns\n\n`Status.SUCCESS`",
         standard: "# Standard\n\n",
@@ -301,4 +302,117 @@ fn doxygen_finds_no_fault() {
     let output = run(doxygen.arg(file).current_dir(workspace()), HANG);
     output.assert_success();
     assert_eq!(output.stderr, "", "{}", output.describe());
+}
+
+/// The words of all files of a folder but one: what a typed layer calls of the low one.
+#[track_caller]
+fn words_of_layer(folder: &str, low_layer: &str) -> (BTreeSet<String>, String) {
+    let mut text = String::new();
+    for entry in fs::read_dir(workspace().join(folder)).expect(folder) {
+        let entry = entry.expect(folder);
+        if entry.file_name() != low_layer {
+            text += &fs::read_to_string(entry.path()).expect(folder);
+        }
+    }
+    let words = text.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
+    (words.map(String::from).collect(), text)
+}
+
+/// The names that Julia's layer puts together: of the atomic operations from its own table, of `p` and `g`, and of forms of waits.
+#[track_caller]
+fn names_made_in_julia(text: &str) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    let rows = text
+        .split_once("const ATOMIC_TABLE = (\n")
+        .and_then(|(_, rest)| rest.split_once("\n)\n"));
+    for row in rows.expect("the table of atomics").0.lines() {
+        let fields: Vec<&str> = row.trim().split(", ").collect();
+        let op = fields[0].strip_prefix("(:").expect("an operation");
+        let types: &[&str] = match fields.contains(&"NUMBERS") {
+            true => &["32", "64", "_float", "_double"],
+            false => &["32", "64"],
+        };
+        for of in types {
+            names.insert(format!("atomic_{op}{of}"));
+            if fields.contains(&"true") {
+                names.insert(format!("atomic_{op}{of}_nbi"));
+            }
+        }
+    }
+    assert!(text.contains("for bits in (8, 16, 32, 64)"));
+    for bits in [8, 16, 32, 64] {
+        names.extend([format!("p{bits}"), format!("g{bits}")]);
+    }
+    for form in ["wait_until_any", "wait_until_some", "test_any", "test_some"] {
+        assert!(text.contains(&format!("(:{form}, ")), "{form}");
+        names.extend([form.to_string(), format!("{form}_vector")]);
+    }
+    names
+}
+
+/// The layers that are written by hand name every row of the table, and no atomic operation that it lacks.
+#[test]
+fn every_row_of_the_table_has_a_name_in_every_typed_layer() {
+    let rows: Vec<table::Row> = table::families()
+        .into_iter()
+        .flat_map(|family| family.rows)
+        .collect();
+    assert!(rows.len() > 90, "{}", rows.len());
+    let (cpp, _) = words_of_layer("bindings/cpp/include/nvshmemrs", "ffi.hpp");
+    let (fortran, _) = words_of_layer("bindings/fortran/src", "nvshmemrs_ffi.f90");
+    let (julia, text) = words_of_layer("bindings/julia/src", "ffi.jl");
+    let made = names_made_in_julia(&text);
+    for row in &rows {
+        // The forms on one type each have one name in C++: `p64` is `p`.
+        let typed = row.typed.first().filter(|_| row.of.is_some());
+        let generic = typed.map_or(row.name.clone(), |typed| typed.name.replace("TYPE_", ""));
+        assert!(cpp.contains(&generic), "C++ lacks {generic}");
+        let name = format!("nvshmemrs_{}", row.name);
+        assert!(fortran.contains(&name), "Fortran lacks {name}");
+        assert!(
+            julia.contains(&name) || made.contains(&row.name),
+            "Julia lacks {name}"
+        );
+    }
+    let unknown: Vec<&String> = made
+        .iter()
+        .filter(|name| rows.iter().all(|row| row.name != **name))
+        .collect();
+    assert!(unknown.is_empty(), "Julia names {unknown:?}");
+}
+
+/// So they do with the element types, reductions, comparisons, updates of signals and errors of the C ABI.
+#[test]
+fn every_constant_has_a_name_in_every_typed_layer() {
+    let api = Api::read(&workspace().join("capi/src")).expect("the generator reads capi/src");
+    let (cpp, _) = words_of_layer("bindings/cpp/include/nvshmemrs", "ffi.hpp");
+    let module = workspace().join("bindings/fortran/src/nvshmemrs.f90");
+    let fortran = fs::read_to_string(module).expect("the module");
+    let julia = workspace().join("bindings/julia/src/types.jl");
+    let julia = fs::read_to_string(julia).expect("the types");
+    let mut checked = 0;
+    for item in &api.enums {
+        let kind = item.name.as_str();
+        let of_operations = ["dtype", "op", "cmp", "signal_op"]
+            .iter()
+            .any(|name| kind == format!("nvshmemrs_{name}"));
+        for member in &item.members {
+            if of_operations {
+                let short = &member.short;
+                let named = [format!(":{short}"), format!(".{short}\n")];
+                assert!(
+                    named.iter().any(|name| julia.contains(name)),
+                    "Julia lacks {kind} {short}"
+                );
+                let camel = short[..1].to_string() + &short[1..].to_lowercase();
+                assert!(cpp.contains(&camel), "C++ lacks {kind} {camel}");
+            }
+            if of_operations || kind == "nvshmemrs_status" {
+                let line = format!("only: {}\n", member.name);
+                assert!(fortran.contains(&line), "Fortran lacks {}", member.name);
+                checked += 1;
+            }
+        }
+    }
+    assert!(checked > 40, "{checked}");
 }

@@ -85,7 +85,7 @@ fn a_library_of_another_version_is_refused_and_both_are_named() {
         .assert_stderr("this package was made for version");
 }
 
-/// What a registry asks of a package: its name, uuid and version, and bounds for everything that it depends on.
+/// What a registry asks of a package: its name, uuid and version, bounds for everything that it depends on, and its licenses.
 #[test]
 fn a_registry_accepts_the_project_file() {
     let text = fs::read_to_string(workspace().join("bindings/julia/Project.toml"));
@@ -112,5 +112,10 @@ fn a_registry_accepts_the_project_file() {
     for (extension, _) in project["extensions"].as_table().expect("a table") {
         let file = workspace().join(format!("bindings/julia/ext/{extension}.jl"));
         assert!(file.is_file(), "{}", file.display());
+    }
+    for license in ["LICENSE", "LICENSE-MIT", "LICENSE-APACHE"] {
+        let read = |folder: &str| fs::read_to_string(workspace().join(folder).join(license));
+        let own = read("bindings/julia").expect(license);
+        assert!(own == read("").expect(license), "{license}");
     }
 }

@@ -22,6 +22,7 @@ module nvshmemrs
   use nvshmemrs_ffi, only: NVSHMEMRS_ERROR_FORKED
   use nvshmemrs_ffi, only: NVSHMEMRS_ERROR_BAD_FREE
   use nvshmemrs_ffi, only: NVSHMEMRS_ERROR_BUSY
+  use nvshmemrs_ffi, only: NVSHMEMRS_ERROR_TEAM_BROKEN
   use nvshmemrs_ffi, only: NVSHMEMRS_ERROR_PEER_ARGUMENT
   use nvshmemrs_ffi, only: NVSHMEMRS_ERROR_CHECK_FAILED
   use nvshmemrs_ffi, only: NVSHMEMRS_ERROR_PE_STOPPED

@@ -42,6 +42,10 @@ module nvshmemrs_arrays
     !> Allocates the array, filled with zeros. Collective over all PEs, with one shape. OpenSHMEM 1.5 section 9.3.3.
     !> Errors: OUT_OF_MEMORY, MISMATCH, NOT_INITIALIZED, INVALID_VALUE if it is allocated; also PE_DIED, TIMEOUT.
     procedure :: allocate => allocate_int8_1
+    !> Makes it `extent` elements long. Each PE's copy keeps its elements up to the smaller length; new ones are undefined.
+    !> An array that has several names is refused. Collective over all PEs, with one length. OpenSHMEM 1.5 section 9.3.1.
+    !> Errors, and the array is as it was: as `allocate`; INVALID_VALUE if it is not allocated or has several names.
+    procedure :: reallocate => reallocate_int8_1
     !> Frees it at once. Collective over all PEs. OpenSHMEM 1.5 section 9.3.1.
     procedure :: deallocate => deallocate_int8_1
     !> Whether it is allocated. Local.
@@ -105,6 +109,10 @@ module nvshmemrs_arrays
     !> Allocates the array, filled with zeros. Collective over all PEs, with one shape. OpenSHMEM 1.5 section 9.3.3.
     !> Errors: OUT_OF_MEMORY, MISMATCH, NOT_INITIALIZED, INVALID_VALUE if it is allocated; also PE_DIED, TIMEOUT.
     procedure :: allocate => allocate_int16_1
+    !> Makes it `extent` elements long. Each PE's copy keeps its elements up to the smaller length; new ones are undefined.
+    !> An array that has several names is refused. Collective over all PEs, with one length. OpenSHMEM 1.5 section 9.3.1.
+    !> Errors, and the array is as it was: as `allocate`; INVALID_VALUE if it is not allocated or has several names.
+    procedure :: reallocate => reallocate_int16_1
     !> Frees it at once. Collective over all PEs. OpenSHMEM 1.5 section 9.3.1.
     procedure :: deallocate => deallocate_int16_1
     !> Whether it is allocated. Local.
@@ -168,6 +176,10 @@ module nvshmemrs_arrays
     !> Allocates the array, filled with zeros. Collective over all PEs, with one shape. OpenSHMEM 1.5 section 9.3.3.
     !> Errors: OUT_OF_MEMORY, MISMATCH, NOT_INITIALIZED, INVALID_VALUE if it is allocated; also PE_DIED, TIMEOUT.
     procedure :: allocate => allocate_int32_1
+    !> Makes it `extent` elements long. Each PE's copy keeps its elements up to the smaller length; new ones are undefined.
+    !> An array that has several names is refused. Collective over all PEs, with one length. OpenSHMEM 1.5 section 9.3.1.
+    !> Errors, and the array is as it was: as `allocate`; INVALID_VALUE if it is not allocated or has several names.
+    procedure :: reallocate => reallocate_int32_1
     !> Frees it at once. Collective over all PEs. OpenSHMEM 1.5 section 9.3.1.
     procedure :: deallocate => deallocate_int32_1
     !> Whether it is allocated. Local.
@@ -231,6 +243,10 @@ module nvshmemrs_arrays
     !> Allocates the array, filled with zeros. Collective over all PEs, with one shape. OpenSHMEM 1.5 section 9.3.3.
     !> Errors: OUT_OF_MEMORY, MISMATCH, NOT_INITIALIZED, INVALID_VALUE if it is allocated; also PE_DIED, TIMEOUT.
     procedure :: allocate => allocate_int64_1
+    !> Makes it `extent` elements long. Each PE's copy keeps its elements up to the smaller length; new ones are undefined.
+    !> An array that has several names is refused. Collective over all PEs, with one length. OpenSHMEM 1.5 section 9.3.1.
+    !> Errors, and the array is as it was: as `allocate`; INVALID_VALUE if it is not allocated or has several names.
+    procedure :: reallocate => reallocate_int64_1
     !> Frees it at once. Collective over all PEs. OpenSHMEM 1.5 section 9.3.1.
     procedure :: deallocate => deallocate_int64_1
     !> Whether it is allocated. Local.
@@ -294,6 +310,10 @@ module nvshmemrs_arrays
     !> Allocates the array, filled with zeros. Collective over all PEs, with one shape. OpenSHMEM 1.5 section 9.3.3.
     !> Errors: OUT_OF_MEMORY, MISMATCH, NOT_INITIALIZED, INVALID_VALUE if it is allocated; also PE_DIED, TIMEOUT.
     procedure :: allocate => allocate_real32_1
+    !> Makes it `extent` elements long. Each PE's copy keeps its elements up to the smaller length; new ones are undefined.
+    !> An array that has several names is refused. Collective over all PEs, with one length. OpenSHMEM 1.5 section 9.3.1.
+    !> Errors, and the array is as it was: as `allocate`; INVALID_VALUE if it is not allocated or has several names.
+    procedure :: reallocate => reallocate_real32_1
     !> Frees it at once. Collective over all PEs. OpenSHMEM 1.5 section 9.3.1.
     procedure :: deallocate => deallocate_real32_1
     !> Whether it is allocated. Local.
@@ -357,6 +377,10 @@ module nvshmemrs_arrays
     !> Allocates the array, filled with zeros. Collective over all PEs, with one shape. OpenSHMEM 1.5 section 9.3.3.
     !> Errors: OUT_OF_MEMORY, MISMATCH, NOT_INITIALIZED, INVALID_VALUE if it is allocated; also PE_DIED, TIMEOUT.
     procedure :: allocate => allocate_real64_1
+    !> Makes it `extent` elements long. Each PE's copy keeps its elements up to the smaller length; new ones are undefined.
+    !> An array that has several names is refused. Collective over all PEs, with one length. OpenSHMEM 1.5 section 9.3.1.
+    !> Errors, and the array is as it was: as `allocate`; INVALID_VALUE if it is not allocated or has several names.
+    procedure :: reallocate => reallocate_real64_1
     !> Frees it at once. Collective over all PEs. OpenSHMEM 1.5 section 9.3.1.
     procedure :: deallocate => deallocate_real64_1
     !> Whether it is allocated. Local.
@@ -420,6 +444,10 @@ module nvshmemrs_arrays
     !> Allocates the array, filled with zeros. Collective over all PEs, with one shape. OpenSHMEM 1.5 section 9.3.3.
     !> Errors: OUT_OF_MEMORY, MISMATCH, NOT_INITIALIZED, INVALID_VALUE if it is allocated; also PE_DIED, TIMEOUT.
     procedure :: allocate => allocate_complex_real32_1
+    !> Makes it `extent` elements long. Each PE's copy keeps its elements up to the smaller length; new ones are undefined.
+    !> An array that has several names is refused. Collective over all PEs, with one length. OpenSHMEM 1.5 section 9.3.1.
+    !> Errors, and the array is as it was: as `allocate`; INVALID_VALUE if it is not allocated or has several names.
+    procedure :: reallocate => reallocate_complex_real32_1
     !> Frees it at once. Collective over all PEs. OpenSHMEM 1.5 section 9.3.1.
     procedure :: deallocate => deallocate_complex_real32_1
     !> Whether it is allocated. Local.
@@ -483,6 +511,10 @@ module nvshmemrs_arrays
     !> Allocates the array, filled with zeros. Collective over all PEs, with one shape. OpenSHMEM 1.5 section 9.3.3.
     !> Errors: OUT_OF_MEMORY, MISMATCH, NOT_INITIALIZED, INVALID_VALUE if it is allocated; also PE_DIED, TIMEOUT.
     procedure :: allocate => allocate_complex_real64_1
+    !> Makes it `extent` elements long. Each PE's copy keeps its elements up to the smaller length; new ones are undefined.
+    !> An array that has several names is refused. Collective over all PEs, with one length. OpenSHMEM 1.5 section 9.3.1.
+    !> Errors, and the array is as it was: as `allocate`; INVALID_VALUE if it is not allocated or has several names.
+    procedure :: reallocate => reallocate_complex_real64_1
     !> Frees it at once. Collective over all PEs. OpenSHMEM 1.5 section 9.3.1.
     procedure :: deallocate => deallocate_complex_real64_1
     !> Whether it is allocated. Local.
@@ -547,6 +579,16 @@ contains
     call array%memory%make([extent], 1_c_size_t, address, stat, errmsg)
     if (c_associated(address)) call c_f_pointer(address, array%values, max(0, [extent]))
   end subroutine allocate_int8_1
+
+  subroutine reallocate_int8_1(array, extent, stat, errmsg)
+    class(nvshmemrs_int8_array1), intent(inout) :: array
+    integer, intent(in) :: extent
+    integer(c_int32_t), intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    type(c_ptr) :: address
+    call array%memory%resize([extent], 1_c_size_t, address, stat, errmsg)
+    if (c_associated(address)) call c_f_pointer(address, array%values, max(0, [extent]))
+  end subroutine reallocate_int8_1
 
   subroutine deallocate_int8_1(array, stat, errmsg)
     class(nvshmemrs_int8_array1), intent(inout) :: array
@@ -683,6 +725,16 @@ contains
     if (c_associated(address)) call c_f_pointer(address, array%values, max(0, [extent]))
   end subroutine allocate_int16_1
 
+  subroutine reallocate_int16_1(array, extent, stat, errmsg)
+    class(nvshmemrs_int16_array1), intent(inout) :: array
+    integer, intent(in) :: extent
+    integer(c_int32_t), intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    type(c_ptr) :: address
+    call array%memory%resize([extent], 2_c_size_t, address, stat, errmsg)
+    if (c_associated(address)) call c_f_pointer(address, array%values, max(0, [extent]))
+  end subroutine reallocate_int16_1
+
   subroutine deallocate_int16_1(array, stat, errmsg)
     class(nvshmemrs_int16_array1), intent(inout) :: array
     integer(c_int32_t), intent(out), optional :: stat
@@ -817,6 +869,16 @@ contains
     call array%memory%make([extent], 4_c_size_t, address, stat, errmsg)
     if (c_associated(address)) call c_f_pointer(address, array%values, max(0, [extent]))
   end subroutine allocate_int32_1
+
+  subroutine reallocate_int32_1(array, extent, stat, errmsg)
+    class(nvshmemrs_int32_array1), intent(inout) :: array
+    integer, intent(in) :: extent
+    integer(c_int32_t), intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    type(c_ptr) :: address
+    call array%memory%resize([extent], 4_c_size_t, address, stat, errmsg)
+    if (c_associated(address)) call c_f_pointer(address, array%values, max(0, [extent]))
+  end subroutine reallocate_int32_1
 
   subroutine deallocate_int32_1(array, stat, errmsg)
     class(nvshmemrs_int32_array1), intent(inout) :: array
@@ -953,6 +1015,16 @@ contains
     if (c_associated(address)) call c_f_pointer(address, array%values, max(0, [extent]))
   end subroutine allocate_int64_1
 
+  subroutine reallocate_int64_1(array, extent, stat, errmsg)
+    class(nvshmemrs_int64_array1), intent(inout) :: array
+    integer, intent(in) :: extent
+    integer(c_int32_t), intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    type(c_ptr) :: address
+    call array%memory%resize([extent], 8_c_size_t, address, stat, errmsg)
+    if (c_associated(address)) call c_f_pointer(address, array%values, max(0, [extent]))
+  end subroutine reallocate_int64_1
+
   subroutine deallocate_int64_1(array, stat, errmsg)
     class(nvshmemrs_int64_array1), intent(inout) :: array
     integer(c_int32_t), intent(out), optional :: stat
@@ -1087,6 +1159,16 @@ contains
     call array%memory%make([extent], 4_c_size_t, address, stat, errmsg)
     if (c_associated(address)) call c_f_pointer(address, array%values, max(0, [extent]))
   end subroutine allocate_real32_1
+
+  subroutine reallocate_real32_1(array, extent, stat, errmsg)
+    class(nvshmemrs_real32_array1), intent(inout) :: array
+    integer, intent(in) :: extent
+    integer(c_int32_t), intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    type(c_ptr) :: address
+    call array%memory%resize([extent], 4_c_size_t, address, stat, errmsg)
+    if (c_associated(address)) call c_f_pointer(address, array%values, max(0, [extent]))
+  end subroutine reallocate_real32_1
 
   subroutine deallocate_real32_1(array, stat, errmsg)
     class(nvshmemrs_real32_array1), intent(inout) :: array
@@ -1223,6 +1305,16 @@ contains
     if (c_associated(address)) call c_f_pointer(address, array%values, max(0, [extent]))
   end subroutine allocate_real64_1
 
+  subroutine reallocate_real64_1(array, extent, stat, errmsg)
+    class(nvshmemrs_real64_array1), intent(inout) :: array
+    integer, intent(in) :: extent
+    integer(c_int32_t), intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    type(c_ptr) :: address
+    call array%memory%resize([extent], 8_c_size_t, address, stat, errmsg)
+    if (c_associated(address)) call c_f_pointer(address, array%values, max(0, [extent]))
+  end subroutine reallocate_real64_1
+
   subroutine deallocate_real64_1(array, stat, errmsg)
     class(nvshmemrs_real64_array1), intent(inout) :: array
     integer(c_int32_t), intent(out), optional :: stat
@@ -1358,6 +1450,16 @@ contains
     if (c_associated(address)) call c_f_pointer(address, array%values, max(0, [extent]))
   end subroutine allocate_complex_real32_1
 
+  subroutine reallocate_complex_real32_1(array, extent, stat, errmsg)
+    class(nvshmemrs_complex_real32_array1), intent(inout) :: array
+    integer, intent(in) :: extent
+    integer(c_int32_t), intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    type(c_ptr) :: address
+    call array%memory%resize([extent], 8_c_size_t, address, stat, errmsg)
+    if (c_associated(address)) call c_f_pointer(address, array%values, max(0, [extent]))
+  end subroutine reallocate_complex_real32_1
+
   subroutine deallocate_complex_real32_1(array, stat, errmsg)
     class(nvshmemrs_complex_real32_array1), intent(inout) :: array
     integer(c_int32_t), intent(out), optional :: stat
@@ -1492,6 +1594,16 @@ contains
     call array%memory%make([extent], 16_c_size_t, address, stat, errmsg)
     if (c_associated(address)) call c_f_pointer(address, array%values, max(0, [extent]))
   end subroutine allocate_complex_real64_1
+
+  subroutine reallocate_complex_real64_1(array, extent, stat, errmsg)
+    class(nvshmemrs_complex_real64_array1), intent(inout) :: array
+    integer, intent(in) :: extent
+    integer(c_int32_t), intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    type(c_ptr) :: address
+    call array%memory%resize([extent], 16_c_size_t, address, stat, errmsg)
+    if (c_associated(address)) call c_f_pointer(address, array%values, max(0, [extent]))
+  end subroutine reallocate_complex_real64_1
 
   subroutine deallocate_complex_real64_1(array, stat, errmsg)
     class(nvshmemrs_complex_real64_array1), intent(inout) :: array

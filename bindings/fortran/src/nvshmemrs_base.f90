@@ -2,7 +2,9 @@
 !> memory, and the copies of arrays. Programs use the module `nvshmemrs`.
 module nvshmemrs_base
   use, intrinsic :: iso_c_binding
-  use nvshmemrs_ffi, only: NVSHMEMRS_SUCCESS, NVSHMEMRS_ERROR_INVALID_VALUE, nvshmemrs_error_text, &
+  use nvshmemrs_ffi, only: NVSHMEMRS_SUCCESS, NVSHMEMRS_ERROR_INVALID_VALUE, NVSHMEMRS_ERROR_NOT_SYMMETRIC, &
+    NVSHMEMRS_ERROR_OUT_OF_BOUNDS, NVSHMEMRS_ERROR_PE_RANGE, NVSHMEMRS_ERROR_MISMATCH, NVSHMEMRS_ERROR_PEER_ARGUMENT, &
+    NVSHMEMRS_ERROR_BAD_FREE, nvshmemrs_error_text, &
     c_put => nvshmemrs_put, c_get => nvshmemrs_get, c_put_nbi => nvshmemrs_put_nbi, c_get_nbi => nvshmemrs_get_nbi, &
     c_iput => nvshmemrs_iput, c_iget => nvshmemrs_iget, c_ibput => nvshmemrs_ibput, c_ibget => nvshmemrs_ibget, &
     c_fence => nvshmemrs_fence, c_put_signal => nvshmemrs_put_signal, &
@@ -10,10 +12,10 @@ module nvshmemrs_base
     c_is_symmetric => nvshmemrs_is_symmetric, NVSHMEMRS_SIGNAL_SET, NVSHMEMRS_SIGNAL_ADD
   implicit none
   private
-  public :: current_runtime, set_runtime, conclude, refuse, layout, lay_out, to_address, to_pointer
-  public :: put_array, get_array, put_array_signal, shape_text
+  public :: current_runtime, set_runtime, conclude, refuse, refuse_after, concerns_arguments, layout, lay_out
+  public :: to_address, to_pointer, put_array, get_array, put_array_signal, shape_text
 
-  !> The runtime of this process; 0 before init and after finalize.
+  !> The runtime of this process: 0 before init. After finalize it stays, and the library says of it that it is over.
   integer(c_int64_t), protected, save :: current_runtime = 0
 
   !> How an array of rank 1 to 3 lies in memory.
@@ -70,6 +72,29 @@ contains
     if (present(errmsg)) errmsg = text
     if (.not. present(stat)) error stop text
   end subroutine refuse
+
+  !> Ends a collective whose arguments this layer refuses. The other members must hear of it, so the library has been
+  !> called with an argument that it refuses, too. `status` is what it said: `text` takes the place of that, unless it is
+  !> about something else, such as a PE that died.
+  subroutine refuse_after(status, text, stat, errmsg)
+    integer(c_int32_t), intent(in) :: status
+    character(*), intent(in) :: text
+    integer(c_int32_t), intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    if (concerns_arguments(status)) then
+      call refuse(text, stat, errmsg)
+    else
+      call conclude(status, stat, errmsg)
+    end if
+  end subroutine refuse_after
+
+  !> Whether a call was queued, or came to what it comes to if somebody's arguments are wrong.
+  pure logical function concerns_arguments(status)
+    integer(c_int32_t), intent(in) :: status
+    concerns_arguments = any(status == [NVSHMEMRS_SUCCESS, NVSHMEMRS_ERROR_INVALID_VALUE, NVSHMEMRS_ERROR_NOT_SYMMETRIC, &
+                                        NVSHMEMRS_ERROR_OUT_OF_BOUNDS, NVSHMEMRS_ERROR_PE_RANGE, NVSHMEMRS_ERROR_MISMATCH, &
+                                        NVSHMEMRS_ERROR_PEER_ARGUMENT, NVSHMEMRS_ERROR_BAD_FREE])
+  end function concerns_arguments
 
   pure integer(c_intptr_t) function to_address(pointer)
     type(c_ptr), intent(in) :: pointer

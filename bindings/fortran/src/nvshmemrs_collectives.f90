@@ -273,23 +273,26 @@ contains
   end function members
 
   !> Ends a collective whose arrays this layer refuses. The members must hear of it, so the library has been called with a
-  !> null address; this text takes the place of its own.
-  subroutine refuse_arrays(contiguous_dest, contiguous_source, typed, dest_size, source_size, words, stat, errmsg)
+  !> null address, and said `status`.
+  subroutine refuse_arrays(status, contiguous_dest, contiguous_source, typed, dest_size, source_size, words, stat, &
+      errmsg)
+    integer(c_int32_t), intent(in) :: status
     logical, intent(in) :: contiguous_dest, contiguous_source, typed
     integer(c_size_t), intent(in) :: dest_size, source_size
     character(*), intent(in) :: words
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     if (.not. contiguous_dest) then
-      call refuse('`dest` has gaps between its elements; give a contiguous array', stat, errmsg)
+      call refuse_after(status, '`dest` has gaps between its elements; give a contiguous array', stat, errmsg)
     else if (.not. contiguous_source) then
-      call refuse('`source` has gaps between its elements; give a contiguous array', stat, errmsg)
+      call refuse_after(status, '`source` has gaps between its elements; give a contiguous array', stat, errmsg)
     else if (.not. typed) then
-      call refuse('`dtype` does not have the size of the elements; leave it away, or give one of NVSHMEMRS_DTYPE_* of ' // &
-                  'their size', stat, errmsg)
+      call refuse_after(status, '`dtype` does not have the size of the elements; leave it away, or give one of ' // &
+                        'NVSHMEMRS_DTYPE_* of their size', stat, errmsg)
     else
-      call refuse('`dest` has a size of ' // shape_text([dest_size]) // ', and `source` has a size of ' // &
-                  shape_text([source_size]) // '; `dest` must have ' // words, stat, errmsg)
+      call refuse_after(status, &
+          '`dest` has a size of ' // shape_text([dest_size]) // ', and `source` has a size of ' // &
+                        shape_text([source_size]) // '; `dest` must have ' // words, stat, errmsg)
     end if
   end subroutine refuse_arrays
 
@@ -312,8 +315,8 @@ contains
     if (fine) then
       call conclude(status, stat, errmsg)
     else
-      call refuse_arrays(is_contiguous(dest), is_contiguous(source), .true., size(dest, kind=c_size_t), size(source, &
-          kind=c_size_t), &
+      call refuse_arrays(status, is_contiguous(dest), is_contiguous(source), .true., size(dest, kind=c_size_t), &
+          size(source, kind=c_size_t), &
                          'as many elements as `source`', stat, errmsg)
     end if
   end subroutine broadcast_int8
@@ -337,8 +340,8 @@ contains
     if (fine) then
       call conclude(status, stat, errmsg)
     else
-      call refuse_arrays(is_contiguous(dest), is_contiguous(source), .true., size(dest, kind=c_size_t), size(source, &
-          kind=c_size_t), &
+      call refuse_arrays(status, is_contiguous(dest), is_contiguous(source), .true., size(dest, kind=c_size_t), &
+          size(source, kind=c_size_t), &
                          'as many elements as `source`', stat, errmsg)
     end if
   end subroutine broadcast_int16
@@ -362,8 +365,8 @@ contains
     if (fine) then
       call conclude(status, stat, errmsg)
     else
-      call refuse_arrays(is_contiguous(dest), is_contiguous(source), .true., size(dest, kind=c_size_t), size(source, &
-          kind=c_size_t), &
+      call refuse_arrays(status, is_contiguous(dest), is_contiguous(source), .true., size(dest, kind=c_size_t), &
+          size(source, kind=c_size_t), &
                          'as many elements as `source`', stat, errmsg)
     end if
   end subroutine broadcast_int32
@@ -387,8 +390,8 @@ contains
     if (fine) then
       call conclude(status, stat, errmsg)
     else
-      call refuse_arrays(is_contiguous(dest), is_contiguous(source), .true., size(dest, kind=c_size_t), size(source, &
-          kind=c_size_t), &
+      call refuse_arrays(status, is_contiguous(dest), is_contiguous(source), .true., size(dest, kind=c_size_t), &
+          size(source, kind=c_size_t), &
                          'as many elements as `source`', stat, errmsg)
     end if
   end subroutine broadcast_int64
@@ -412,8 +415,8 @@ contains
     if (fine) then
       call conclude(status, stat, errmsg)
     else
-      call refuse_arrays(is_contiguous(dest), is_contiguous(source), .true., size(dest, kind=c_size_t), size(source, &
-          kind=c_size_t), &
+      call refuse_arrays(status, is_contiguous(dest), is_contiguous(source), .true., size(dest, kind=c_size_t), &
+          size(source, kind=c_size_t), &
                          'as many elements as `source`', stat, errmsg)
     end if
   end subroutine broadcast_real32
@@ -437,8 +440,8 @@ contains
     if (fine) then
       call conclude(status, stat, errmsg)
     else
-      call refuse_arrays(is_contiguous(dest), is_contiguous(source), .true., size(dest, kind=c_size_t), size(source, &
-          kind=c_size_t), &
+      call refuse_arrays(status, is_contiguous(dest), is_contiguous(source), .true., size(dest, kind=c_size_t), &
+          size(source, kind=c_size_t), &
                          'as many elements as `source`', stat, errmsg)
     end if
   end subroutine broadcast_real64
@@ -462,8 +465,8 @@ contains
     if (fine) then
       call conclude(status, stat, errmsg)
     else
-      call refuse_arrays(is_contiguous(dest), is_contiguous(source), .true., size(dest, kind=c_size_t), size(source, &
-          kind=c_size_t), &
+      call refuse_arrays(status, is_contiguous(dest), is_contiguous(source), .true., size(dest, kind=c_size_t), &
+          size(source, kind=c_size_t), &
                          'as many elements as `source`', stat, errmsg)
     end if
   end subroutine broadcast_complex_real32
@@ -487,8 +490,8 @@ contains
     if (fine) then
       call conclude(status, stat, errmsg)
     else
-      call refuse_arrays(is_contiguous(dest), is_contiguous(source), .true., size(dest, kind=c_size_t), size(source, &
-          kind=c_size_t), &
+      call refuse_arrays(status, is_contiguous(dest), is_contiguous(source), .true., size(dest, kind=c_size_t), &
+          size(source, kind=c_size_t), &
                          'as many elements as `source`', stat, errmsg)
     end if
   end subroutine broadcast_complex_real64
@@ -517,8 +520,8 @@ contains
     if (fine) then
       call conclude(status, stat, errmsg)
     else
-      call refuse_arrays(is_contiguous(dest), is_contiguous(source), fits(as, 1, NVSHMEMRS_DTYPE_INT8), size(dest, &
-          kind=c_size_t), size(source, kind=c_size_t), &
+      call refuse_arrays(status, is_contiguous(dest), is_contiguous(source), fits(as, 1, NVSHMEMRS_DTYPE_INT8), &
+          size(dest, kind=c_size_t), size(source, kind=c_size_t), &
                          'as many elements as `source`', stat, errmsg)
     end if
   end subroutine reduce_int8
@@ -547,8 +550,8 @@ contains
     if (fine) then
       call conclude(status, stat, errmsg)
     else
-      call refuse_arrays(is_contiguous(dest), is_contiguous(source), fits(as, 2, NVSHMEMRS_DTYPE_INT16), size(dest, &
-          kind=c_size_t), size(source, kind=c_size_t), &
+      call refuse_arrays(status, is_contiguous(dest), is_contiguous(source), fits(as, 2, NVSHMEMRS_DTYPE_INT16), &
+          size(dest, kind=c_size_t), size(source, kind=c_size_t), &
                          'as many elements as `source`', stat, errmsg)
     end if
   end subroutine reduce_int16
@@ -577,8 +580,8 @@ contains
     if (fine) then
       call conclude(status, stat, errmsg)
     else
-      call refuse_arrays(is_contiguous(dest), is_contiguous(source), fits(as, 4, NVSHMEMRS_DTYPE_INT32), size(dest, &
-          kind=c_size_t), size(source, kind=c_size_t), &
+      call refuse_arrays(status, is_contiguous(dest), is_contiguous(source), fits(as, 4, NVSHMEMRS_DTYPE_INT32), &
+          size(dest, kind=c_size_t), size(source, kind=c_size_t), &
                          'as many elements as `source`', stat, errmsg)
     end if
   end subroutine reduce_int32
@@ -607,8 +610,8 @@ contains
     if (fine) then
       call conclude(status, stat, errmsg)
     else
-      call refuse_arrays(is_contiguous(dest), is_contiguous(source), fits(as, 8, NVSHMEMRS_DTYPE_INT64), size(dest, &
-          kind=c_size_t), size(source, kind=c_size_t), &
+      call refuse_arrays(status, is_contiguous(dest), is_contiguous(source), fits(as, 8, NVSHMEMRS_DTYPE_INT64), &
+          size(dest, kind=c_size_t), size(source, kind=c_size_t), &
                          'as many elements as `source`', stat, errmsg)
     end if
   end subroutine reduce_int64
@@ -637,8 +640,8 @@ contains
     if (fine) then
       call conclude(status, stat, errmsg)
     else
-      call refuse_arrays(is_contiguous(dest), is_contiguous(source), fits(as, 4, NVSHMEMRS_DTYPE_FLOAT), size(dest, &
-          kind=c_size_t), size(source, kind=c_size_t), &
+      call refuse_arrays(status, is_contiguous(dest), is_contiguous(source), fits(as, 4, NVSHMEMRS_DTYPE_FLOAT), &
+          size(dest, kind=c_size_t), size(source, kind=c_size_t), &
                          'as many elements as `source`', stat, errmsg)
     end if
   end subroutine reduce_real32
@@ -667,8 +670,8 @@ contains
     if (fine) then
       call conclude(status, stat, errmsg)
     else
-      call refuse_arrays(is_contiguous(dest), is_contiguous(source), fits(as, 8, NVSHMEMRS_DTYPE_DOUBLE), size(dest, &
-          kind=c_size_t), size(source, kind=c_size_t), &
+      call refuse_arrays(status, is_contiguous(dest), is_contiguous(source), fits(as, 8, NVSHMEMRS_DTYPE_DOUBLE), &
+          size(dest, kind=c_size_t), size(source, kind=c_size_t), &
                          'as many elements as `source`', stat, errmsg)
     end if
   end subroutine reduce_real64
@@ -697,8 +700,8 @@ contains
     if (fine) then
       call conclude(status, stat, errmsg)
     else
-      call refuse_arrays(is_contiguous(dest), is_contiguous(source), fits(as, 8, NVSHMEMRS_DTYPE_COMPLEXF), size(dest, &
-          kind=c_size_t), size(source, kind=c_size_t), &
+      call refuse_arrays(status, is_contiguous(dest), is_contiguous(source), fits(as, 8, NVSHMEMRS_DTYPE_COMPLEXF), &
+          size(dest, kind=c_size_t), size(source, kind=c_size_t), &
                          'as many elements as `source`', stat, errmsg)
     end if
   end subroutine reduce_complex_real32
@@ -727,7 +730,7 @@ contains
     if (fine) then
       call conclude(status, stat, errmsg)
     else
-      call refuse_arrays(is_contiguous(dest), is_contiguous(source), fits(as, 16, NVSHMEMRS_DTYPE_COMPLEXD), &
+      call refuse_arrays(status, is_contiguous(dest), is_contiguous(source), fits(as, 16, NVSHMEMRS_DTYPE_COMPLEXD), &
           size(dest, kind=c_size_t), size(source, kind=c_size_t), &
                          'as many elements as `source`', stat, errmsg)
     end if
@@ -753,8 +756,8 @@ contains
     if (fine) then
       call conclude(status, stat, errmsg)
     else
-      call refuse_arrays(is_contiguous(dest), is_contiguous(source), .true., size(dest, kind=c_size_t), size(source, &
-          kind=c_size_t), &
+      call refuse_arrays(status, is_contiguous(dest), is_contiguous(source), .true., size(dest, kind=c_size_t), &
+          size(source, kind=c_size_t), &
                          'room for `source` of every member', stat, errmsg)
     end if
   end subroutine fcollect_int8
@@ -779,8 +782,8 @@ contains
     if (fine) then
       call conclude(status, stat, errmsg)
     else
-      call refuse_arrays(is_contiguous(dest), is_contiguous(source), .true., size(dest, kind=c_size_t), size(source, &
-          kind=c_size_t), &
+      call refuse_arrays(status, is_contiguous(dest), is_contiguous(source), .true., size(dest, kind=c_size_t), &
+          size(source, kind=c_size_t), &
                          'room for `source` of every member', stat, errmsg)
     end if
   end subroutine fcollect_int16
@@ -805,8 +808,8 @@ contains
     if (fine) then
       call conclude(status, stat, errmsg)
     else
-      call refuse_arrays(is_contiguous(dest), is_contiguous(source), .true., size(dest, kind=c_size_t), size(source, &
-          kind=c_size_t), &
+      call refuse_arrays(status, is_contiguous(dest), is_contiguous(source), .true., size(dest, kind=c_size_t), &
+          size(source, kind=c_size_t), &
                          'room for `source` of every member', stat, errmsg)
     end if
   end subroutine fcollect_int32
@@ -831,8 +834,8 @@ contains
     if (fine) then
       call conclude(status, stat, errmsg)
     else
-      call refuse_arrays(is_contiguous(dest), is_contiguous(source), .true., size(dest, kind=c_size_t), size(source, &
-          kind=c_size_t), &
+      call refuse_arrays(status, is_contiguous(dest), is_contiguous(source), .true., size(dest, kind=c_size_t), &
+          size(source, kind=c_size_t), &
                          'room for `source` of every member', stat, errmsg)
     end if
   end subroutine fcollect_int64
@@ -857,8 +860,8 @@ contains
     if (fine) then
       call conclude(status, stat, errmsg)
     else
-      call refuse_arrays(is_contiguous(dest), is_contiguous(source), .true., size(dest, kind=c_size_t), size(source, &
-          kind=c_size_t), &
+      call refuse_arrays(status, is_contiguous(dest), is_contiguous(source), .true., size(dest, kind=c_size_t), &
+          size(source, kind=c_size_t), &
                          'room for `source` of every member', stat, errmsg)
     end if
   end subroutine fcollect_real32
@@ -883,8 +886,8 @@ contains
     if (fine) then
       call conclude(status, stat, errmsg)
     else
-      call refuse_arrays(is_contiguous(dest), is_contiguous(source), .true., size(dest, kind=c_size_t), size(source, &
-          kind=c_size_t), &
+      call refuse_arrays(status, is_contiguous(dest), is_contiguous(source), .true., size(dest, kind=c_size_t), &
+          size(source, kind=c_size_t), &
                          'room for `source` of every member', stat, errmsg)
     end if
   end subroutine fcollect_real64
@@ -909,8 +912,8 @@ contains
     if (fine) then
       call conclude(status, stat, errmsg)
     else
-      call refuse_arrays(is_contiguous(dest), is_contiguous(source), .true., size(dest, kind=c_size_t), size(source, &
-          kind=c_size_t), &
+      call refuse_arrays(status, is_contiguous(dest), is_contiguous(source), .true., size(dest, kind=c_size_t), &
+          size(source, kind=c_size_t), &
                          'room for `source` of every member', stat, errmsg)
     end if
   end subroutine fcollect_complex_real32
@@ -935,8 +938,8 @@ contains
     if (fine) then
       call conclude(status, stat, errmsg)
     else
-      call refuse_arrays(is_contiguous(dest), is_contiguous(source), .true., size(dest, kind=c_size_t), size(source, &
-          kind=c_size_t), &
+      call refuse_arrays(status, is_contiguous(dest), is_contiguous(source), .true., size(dest, kind=c_size_t), &
+          size(source, kind=c_size_t), &
                          'room for `source` of every member', stat, errmsg)
     end if
   end subroutine fcollect_complex_real64
@@ -959,8 +962,8 @@ contains
     if (fine) then
       call conclude(status, stat, errmsg)
     else
-      call refuse_arrays(is_contiguous(dest), is_contiguous(source), .true., size(dest, kind=c_size_t), size(source, &
-          kind=c_size_t), &
+      call refuse_arrays(status, is_contiguous(dest), is_contiguous(source), .true., size(dest, kind=c_size_t), &
+          size(source, kind=c_size_t), &
                          'at least as many elements as `source`', stat, errmsg)
     end if
   end subroutine collect_int8
@@ -983,8 +986,8 @@ contains
     if (fine) then
       call conclude(status, stat, errmsg)
     else
-      call refuse_arrays(is_contiguous(dest), is_contiguous(source), .true., size(dest, kind=c_size_t), size(source, &
-          kind=c_size_t), &
+      call refuse_arrays(status, is_contiguous(dest), is_contiguous(source), .true., size(dest, kind=c_size_t), &
+          size(source, kind=c_size_t), &
                          'at least as many elements as `source`', stat, errmsg)
     end if
   end subroutine collect_int16
@@ -1007,8 +1010,8 @@ contains
     if (fine) then
       call conclude(status, stat, errmsg)
     else
-      call refuse_arrays(is_contiguous(dest), is_contiguous(source), .true., size(dest, kind=c_size_t), size(source, &
-          kind=c_size_t), &
+      call refuse_arrays(status, is_contiguous(dest), is_contiguous(source), .true., size(dest, kind=c_size_t), &
+          size(source, kind=c_size_t), &
                          'at least as many elements as `source`', stat, errmsg)
     end if
   end subroutine collect_int32
@@ -1031,8 +1034,8 @@ contains
     if (fine) then
       call conclude(status, stat, errmsg)
     else
-      call refuse_arrays(is_contiguous(dest), is_contiguous(source), .true., size(dest, kind=c_size_t), size(source, &
-          kind=c_size_t), &
+      call refuse_arrays(status, is_contiguous(dest), is_contiguous(source), .true., size(dest, kind=c_size_t), &
+          size(source, kind=c_size_t), &
                          'at least as many elements as `source`', stat, errmsg)
     end if
   end subroutine collect_int64
@@ -1055,8 +1058,8 @@ contains
     if (fine) then
       call conclude(status, stat, errmsg)
     else
-      call refuse_arrays(is_contiguous(dest), is_contiguous(source), .true., size(dest, kind=c_size_t), size(source, &
-          kind=c_size_t), &
+      call refuse_arrays(status, is_contiguous(dest), is_contiguous(source), .true., size(dest, kind=c_size_t), &
+          size(source, kind=c_size_t), &
                          'at least as many elements as `source`', stat, errmsg)
     end if
   end subroutine collect_real32
@@ -1079,8 +1082,8 @@ contains
     if (fine) then
       call conclude(status, stat, errmsg)
     else
-      call refuse_arrays(is_contiguous(dest), is_contiguous(source), .true., size(dest, kind=c_size_t), size(source, &
-          kind=c_size_t), &
+      call refuse_arrays(status, is_contiguous(dest), is_contiguous(source), .true., size(dest, kind=c_size_t), &
+          size(source, kind=c_size_t), &
                          'at least as many elements as `source`', stat, errmsg)
     end if
   end subroutine collect_real64
@@ -1103,8 +1106,8 @@ contains
     if (fine) then
       call conclude(status, stat, errmsg)
     else
-      call refuse_arrays(is_contiguous(dest), is_contiguous(source), .true., size(dest, kind=c_size_t), size(source, &
-          kind=c_size_t), &
+      call refuse_arrays(status, is_contiguous(dest), is_contiguous(source), .true., size(dest, kind=c_size_t), &
+          size(source, kind=c_size_t), &
                          'at least as many elements as `source`', stat, errmsg)
     end if
   end subroutine collect_complex_real32
@@ -1127,8 +1130,8 @@ contains
     if (fine) then
       call conclude(status, stat, errmsg)
     else
-      call refuse_arrays(is_contiguous(dest), is_contiguous(source), .true., size(dest, kind=c_size_t), size(source, &
-          kind=c_size_t), &
+      call refuse_arrays(status, is_contiguous(dest), is_contiguous(source), .true., size(dest, kind=c_size_t), &
+          size(source, kind=c_size_t), &
                          'at least as many elements as `source`', stat, errmsg)
     end if
   end subroutine collect_complex_real64
@@ -1153,8 +1156,8 @@ contains
     if (fine) then
       call conclude(status, stat, errmsg)
     else
-      call refuse_arrays(is_contiguous(dest), is_contiguous(source), .true., size(dest, kind=c_size_t), size(source, &
-          kind=c_size_t), &
+      call refuse_arrays(status, is_contiguous(dest), is_contiguous(source), .true., size(dest, kind=c_size_t), &
+          size(source, kind=c_size_t), &
                          'as many elements as `source`, a multiple of the number of members', stat, errmsg)
     end if
   end subroutine alltoall_int8
@@ -1179,8 +1182,8 @@ contains
     if (fine) then
       call conclude(status, stat, errmsg)
     else
-      call refuse_arrays(is_contiguous(dest), is_contiguous(source), .true., size(dest, kind=c_size_t), size(source, &
-          kind=c_size_t), &
+      call refuse_arrays(status, is_contiguous(dest), is_contiguous(source), .true., size(dest, kind=c_size_t), &
+          size(source, kind=c_size_t), &
                          'as many elements as `source`, a multiple of the number of members', stat, errmsg)
     end if
   end subroutine alltoall_int16
@@ -1205,8 +1208,8 @@ contains
     if (fine) then
       call conclude(status, stat, errmsg)
     else
-      call refuse_arrays(is_contiguous(dest), is_contiguous(source), .true., size(dest, kind=c_size_t), size(source, &
-          kind=c_size_t), &
+      call refuse_arrays(status, is_contiguous(dest), is_contiguous(source), .true., size(dest, kind=c_size_t), &
+          size(source, kind=c_size_t), &
                          'as many elements as `source`, a multiple of the number of members', stat, errmsg)
     end if
   end subroutine alltoall_int32
@@ -1231,8 +1234,8 @@ contains
     if (fine) then
       call conclude(status, stat, errmsg)
     else
-      call refuse_arrays(is_contiguous(dest), is_contiguous(source), .true., size(dest, kind=c_size_t), size(source, &
-          kind=c_size_t), &
+      call refuse_arrays(status, is_contiguous(dest), is_contiguous(source), .true., size(dest, kind=c_size_t), &
+          size(source, kind=c_size_t), &
                          'as many elements as `source`, a multiple of the number of members', stat, errmsg)
     end if
   end subroutine alltoall_int64
@@ -1257,8 +1260,8 @@ contains
     if (fine) then
       call conclude(status, stat, errmsg)
     else
-      call refuse_arrays(is_contiguous(dest), is_contiguous(source), .true., size(dest, kind=c_size_t), size(source, &
-          kind=c_size_t), &
+      call refuse_arrays(status, is_contiguous(dest), is_contiguous(source), .true., size(dest, kind=c_size_t), &
+          size(source, kind=c_size_t), &
                          'as many elements as `source`, a multiple of the number of members', stat, errmsg)
     end if
   end subroutine alltoall_real32
@@ -1283,8 +1286,8 @@ contains
     if (fine) then
       call conclude(status, stat, errmsg)
     else
-      call refuse_arrays(is_contiguous(dest), is_contiguous(source), .true., size(dest, kind=c_size_t), size(source, &
-          kind=c_size_t), &
+      call refuse_arrays(status, is_contiguous(dest), is_contiguous(source), .true., size(dest, kind=c_size_t), &
+          size(source, kind=c_size_t), &
                          'as many elements as `source`, a multiple of the number of members', stat, errmsg)
     end if
   end subroutine alltoall_real64
@@ -1309,8 +1312,8 @@ contains
     if (fine) then
       call conclude(status, stat, errmsg)
     else
-      call refuse_arrays(is_contiguous(dest), is_contiguous(source), .true., size(dest, kind=c_size_t), size(source, &
-          kind=c_size_t), &
+      call refuse_arrays(status, is_contiguous(dest), is_contiguous(source), .true., size(dest, kind=c_size_t), &
+          size(source, kind=c_size_t), &
                          'as many elements as `source`, a multiple of the number of members', stat, errmsg)
     end if
   end subroutine alltoall_complex_real32
@@ -1335,8 +1338,8 @@ contains
     if (fine) then
       call conclude(status, stat, errmsg)
     else
-      call refuse_arrays(is_contiguous(dest), is_contiguous(source), .true., size(dest, kind=c_size_t), size(source, &
-          kind=c_size_t), &
+      call refuse_arrays(status, is_contiguous(dest), is_contiguous(source), .true., size(dest, kind=c_size_t), &
+          size(source, kind=c_size_t), &
                          'as many elements as `source`, a multiple of the number of members', stat, errmsg)
     end if
   end subroutine alltoall_complex_real64
@@ -1364,8 +1367,8 @@ contains
     if (fine) then
       call conclude(status, stat, errmsg)
     else
-      call refuse_arrays(is_contiguous(dest), is_contiguous(source), .true., size(dest, kind=c_size_t), size(source, &
-          kind=c_size_t), &
+      call refuse_arrays(status, is_contiguous(dest), is_contiguous(source), .true., size(dest, kind=c_size_t), &
+          size(source, kind=c_size_t), &
                          'and `source` too, `count` elements per member with these strides', stat, errmsg)
     end if
   end subroutine alltoalls_int8
@@ -1393,8 +1396,8 @@ contains
     if (fine) then
       call conclude(status, stat, errmsg)
     else
-      call refuse_arrays(is_contiguous(dest), is_contiguous(source), .true., size(dest, kind=c_size_t), size(source, &
-          kind=c_size_t), &
+      call refuse_arrays(status, is_contiguous(dest), is_contiguous(source), .true., size(dest, kind=c_size_t), &
+          size(source, kind=c_size_t), &
                          'and `source` too, `count` elements per member with these strides', stat, errmsg)
     end if
   end subroutine alltoalls_int16
@@ -1422,8 +1425,8 @@ contains
     if (fine) then
       call conclude(status, stat, errmsg)
     else
-      call refuse_arrays(is_contiguous(dest), is_contiguous(source), .true., size(dest, kind=c_size_t), size(source, &
-          kind=c_size_t), &
+      call refuse_arrays(status, is_contiguous(dest), is_contiguous(source), .true., size(dest, kind=c_size_t), &
+          size(source, kind=c_size_t), &
                          'and `source` too, `count` elements per member with these strides', stat, errmsg)
     end if
   end subroutine alltoalls_int32
@@ -1451,8 +1454,8 @@ contains
     if (fine) then
       call conclude(status, stat, errmsg)
     else
-      call refuse_arrays(is_contiguous(dest), is_contiguous(source), .true., size(dest, kind=c_size_t), size(source, &
-          kind=c_size_t), &
+      call refuse_arrays(status, is_contiguous(dest), is_contiguous(source), .true., size(dest, kind=c_size_t), &
+          size(source, kind=c_size_t), &
                          'and `source` too, `count` elements per member with these strides', stat, errmsg)
     end if
   end subroutine alltoalls_int64
@@ -1480,8 +1483,8 @@ contains
     if (fine) then
       call conclude(status, stat, errmsg)
     else
-      call refuse_arrays(is_contiguous(dest), is_contiguous(source), .true., size(dest, kind=c_size_t), size(source, &
-          kind=c_size_t), &
+      call refuse_arrays(status, is_contiguous(dest), is_contiguous(source), .true., size(dest, kind=c_size_t), &
+          size(source, kind=c_size_t), &
                          'and `source` too, `count` elements per member with these strides', stat, errmsg)
     end if
   end subroutine alltoalls_real32
@@ -1509,8 +1512,8 @@ contains
     if (fine) then
       call conclude(status, stat, errmsg)
     else
-      call refuse_arrays(is_contiguous(dest), is_contiguous(source), .true., size(dest, kind=c_size_t), size(source, &
-          kind=c_size_t), &
+      call refuse_arrays(status, is_contiguous(dest), is_contiguous(source), .true., size(dest, kind=c_size_t), &
+          size(source, kind=c_size_t), &
                          'and `source` too, `count` elements per member with these strides', stat, errmsg)
     end if
   end subroutine alltoalls_real64
@@ -1538,8 +1541,8 @@ contains
     if (fine) then
       call conclude(status, stat, errmsg)
     else
-      call refuse_arrays(is_contiguous(dest), is_contiguous(source), .true., size(dest, kind=c_size_t), size(source, &
-          kind=c_size_t), &
+      call refuse_arrays(status, is_contiguous(dest), is_contiguous(source), .true., size(dest, kind=c_size_t), &
+          size(source, kind=c_size_t), &
                          'and `source` too, `count` elements per member with these strides', stat, errmsg)
     end if
   end subroutine alltoalls_complex_real32
@@ -1567,8 +1570,8 @@ contains
     if (fine) then
       call conclude(status, stat, errmsg)
     else
-      call refuse_arrays(is_contiguous(dest), is_contiguous(source), .true., size(dest, kind=c_size_t), size(source, &
-          kind=c_size_t), &
+      call refuse_arrays(status, is_contiguous(dest), is_contiguous(source), .true., size(dest, kind=c_size_t), &
+          size(source, kind=c_size_t), &
                          'and `source` too, `count` elements per member with these strides', stat, errmsg)
     end if
   end subroutine alltoalls_complex_real64
@@ -1599,8 +1602,8 @@ contains
     if (fine) then
       call conclude(status, stat, errmsg)
     else
-      call refuse_arrays(is_contiguous(dest), is_contiguous(source), fits(as, 1, NVSHMEMRS_DTYPE_INT8), size(dest, &
-          kind=c_size_t), size(source, kind=c_size_t), &
+      call refuse_arrays(status, is_contiguous(dest), is_contiguous(source), fits(as, 1, NVSHMEMRS_DTYPE_INT8), &
+          size(dest, kind=c_size_t), size(source, kind=c_size_t), &
                          'one part per member of what `source` has', stat, errmsg)
     end if
   end subroutine reducescatter_int8
@@ -1631,8 +1634,8 @@ contains
     if (fine) then
       call conclude(status, stat, errmsg)
     else
-      call refuse_arrays(is_contiguous(dest), is_contiguous(source), fits(as, 2, NVSHMEMRS_DTYPE_INT16), size(dest, &
-          kind=c_size_t), size(source, kind=c_size_t), &
+      call refuse_arrays(status, is_contiguous(dest), is_contiguous(source), fits(as, 2, NVSHMEMRS_DTYPE_INT16), &
+          size(dest, kind=c_size_t), size(source, kind=c_size_t), &
                          'one part per member of what `source` has', stat, errmsg)
     end if
   end subroutine reducescatter_int16
@@ -1663,8 +1666,8 @@ contains
     if (fine) then
       call conclude(status, stat, errmsg)
     else
-      call refuse_arrays(is_contiguous(dest), is_contiguous(source), fits(as, 4, NVSHMEMRS_DTYPE_INT32), size(dest, &
-          kind=c_size_t), size(source, kind=c_size_t), &
+      call refuse_arrays(status, is_contiguous(dest), is_contiguous(source), fits(as, 4, NVSHMEMRS_DTYPE_INT32), &
+          size(dest, kind=c_size_t), size(source, kind=c_size_t), &
                          'one part per member of what `source` has', stat, errmsg)
     end if
   end subroutine reducescatter_int32
@@ -1695,8 +1698,8 @@ contains
     if (fine) then
       call conclude(status, stat, errmsg)
     else
-      call refuse_arrays(is_contiguous(dest), is_contiguous(source), fits(as, 8, NVSHMEMRS_DTYPE_INT64), size(dest, &
-          kind=c_size_t), size(source, kind=c_size_t), &
+      call refuse_arrays(status, is_contiguous(dest), is_contiguous(source), fits(as, 8, NVSHMEMRS_DTYPE_INT64), &
+          size(dest, kind=c_size_t), size(source, kind=c_size_t), &
                          'one part per member of what `source` has', stat, errmsg)
     end if
   end subroutine reducescatter_int64
@@ -1727,8 +1730,8 @@ contains
     if (fine) then
       call conclude(status, stat, errmsg)
     else
-      call refuse_arrays(is_contiguous(dest), is_contiguous(source), fits(as, 4, NVSHMEMRS_DTYPE_FLOAT), size(dest, &
-          kind=c_size_t), size(source, kind=c_size_t), &
+      call refuse_arrays(status, is_contiguous(dest), is_contiguous(source), fits(as, 4, NVSHMEMRS_DTYPE_FLOAT), &
+          size(dest, kind=c_size_t), size(source, kind=c_size_t), &
                          'one part per member of what `source` has', stat, errmsg)
     end if
   end subroutine reducescatter_real32
@@ -1759,8 +1762,8 @@ contains
     if (fine) then
       call conclude(status, stat, errmsg)
     else
-      call refuse_arrays(is_contiguous(dest), is_contiguous(source), fits(as, 8, NVSHMEMRS_DTYPE_DOUBLE), size(dest, &
-          kind=c_size_t), size(source, kind=c_size_t), &
+      call refuse_arrays(status, is_contiguous(dest), is_contiguous(source), fits(as, 8, NVSHMEMRS_DTYPE_DOUBLE), &
+          size(dest, kind=c_size_t), size(source, kind=c_size_t), &
                          'one part per member of what `source` has', stat, errmsg)
     end if
   end subroutine reducescatter_real64
@@ -1791,8 +1794,8 @@ contains
     if (fine) then
       call conclude(status, stat, errmsg)
     else
-      call refuse_arrays(is_contiguous(dest), is_contiguous(source), fits(as, 8, NVSHMEMRS_DTYPE_COMPLEXF), size(dest, &
-          kind=c_size_t), size(source, kind=c_size_t), &
+      call refuse_arrays(status, is_contiguous(dest), is_contiguous(source), fits(as, 8, NVSHMEMRS_DTYPE_COMPLEXF), &
+          size(dest, kind=c_size_t), size(source, kind=c_size_t), &
                          'one part per member of what `source` has', stat, errmsg)
     end if
   end subroutine reducescatter_complex_real32
@@ -1823,7 +1826,7 @@ contains
     if (fine) then
       call conclude(status, stat, errmsg)
     else
-      call refuse_arrays(is_contiguous(dest), is_contiguous(source), fits(as, 16, NVSHMEMRS_DTYPE_COMPLEXD), &
+      call refuse_arrays(status, is_contiguous(dest), is_contiguous(source), fits(as, 16, NVSHMEMRS_DTYPE_COMPLEXD), &
           size(dest, kind=c_size_t), size(source, kind=c_size_t), &
                          'one part per member of what `source` has', stat, errmsg)
     end if
@@ -1853,8 +1856,8 @@ contains
     if (fine) then
       call conclude(status, stat, errmsg)
     else
-      call refuse_arrays(is_contiguous(dest), is_contiguous(source), fits(as, 1, NVSHMEMRS_DTYPE_INT8), size(dest, &
-          kind=c_size_t), size(source, kind=c_size_t), &
+      call refuse_arrays(status, is_contiguous(dest), is_contiguous(source), fits(as, 1, NVSHMEMRS_DTYPE_INT8), &
+          size(dest, kind=c_size_t), size(source, kind=c_size_t), &
                          'as many elements as `source`', stat, errmsg)
     end if
   end subroutine inscan_int8
@@ -1883,8 +1886,8 @@ contains
     if (fine) then
       call conclude(status, stat, errmsg)
     else
-      call refuse_arrays(is_contiguous(dest), is_contiguous(source), fits(as, 2, NVSHMEMRS_DTYPE_INT16), size(dest, &
-          kind=c_size_t), size(source, kind=c_size_t), &
+      call refuse_arrays(status, is_contiguous(dest), is_contiguous(source), fits(as, 2, NVSHMEMRS_DTYPE_INT16), &
+          size(dest, kind=c_size_t), size(source, kind=c_size_t), &
                          'as many elements as `source`', stat, errmsg)
     end if
   end subroutine inscan_int16
@@ -1913,8 +1916,8 @@ contains
     if (fine) then
       call conclude(status, stat, errmsg)
     else
-      call refuse_arrays(is_contiguous(dest), is_contiguous(source), fits(as, 4, NVSHMEMRS_DTYPE_INT32), size(dest, &
-          kind=c_size_t), size(source, kind=c_size_t), &
+      call refuse_arrays(status, is_contiguous(dest), is_contiguous(source), fits(as, 4, NVSHMEMRS_DTYPE_INT32), &
+          size(dest, kind=c_size_t), size(source, kind=c_size_t), &
                          'as many elements as `source`', stat, errmsg)
     end if
   end subroutine inscan_int32
@@ -1943,8 +1946,8 @@ contains
     if (fine) then
       call conclude(status, stat, errmsg)
     else
-      call refuse_arrays(is_contiguous(dest), is_contiguous(source), fits(as, 8, NVSHMEMRS_DTYPE_INT64), size(dest, &
-          kind=c_size_t), size(source, kind=c_size_t), &
+      call refuse_arrays(status, is_contiguous(dest), is_contiguous(source), fits(as, 8, NVSHMEMRS_DTYPE_INT64), &
+          size(dest, kind=c_size_t), size(source, kind=c_size_t), &
                          'as many elements as `source`', stat, errmsg)
     end if
   end subroutine inscan_int64
@@ -1973,8 +1976,8 @@ contains
     if (fine) then
       call conclude(status, stat, errmsg)
     else
-      call refuse_arrays(is_contiguous(dest), is_contiguous(source), fits(as, 4, NVSHMEMRS_DTYPE_FLOAT), size(dest, &
-          kind=c_size_t), size(source, kind=c_size_t), &
+      call refuse_arrays(status, is_contiguous(dest), is_contiguous(source), fits(as, 4, NVSHMEMRS_DTYPE_FLOAT), &
+          size(dest, kind=c_size_t), size(source, kind=c_size_t), &
                          'as many elements as `source`', stat, errmsg)
     end if
   end subroutine inscan_real32
@@ -2003,8 +2006,8 @@ contains
     if (fine) then
       call conclude(status, stat, errmsg)
     else
-      call refuse_arrays(is_contiguous(dest), is_contiguous(source), fits(as, 8, NVSHMEMRS_DTYPE_DOUBLE), size(dest, &
-          kind=c_size_t), size(source, kind=c_size_t), &
+      call refuse_arrays(status, is_contiguous(dest), is_contiguous(source), fits(as, 8, NVSHMEMRS_DTYPE_DOUBLE), &
+          size(dest, kind=c_size_t), size(source, kind=c_size_t), &
                          'as many elements as `source`', stat, errmsg)
     end if
   end subroutine inscan_real64
@@ -2033,8 +2036,8 @@ contains
     if (fine) then
       call conclude(status, stat, errmsg)
     else
-      call refuse_arrays(is_contiguous(dest), is_contiguous(source), fits(as, 8, NVSHMEMRS_DTYPE_COMPLEXF), size(dest, &
-          kind=c_size_t), size(source, kind=c_size_t), &
+      call refuse_arrays(status, is_contiguous(dest), is_contiguous(source), fits(as, 8, NVSHMEMRS_DTYPE_COMPLEXF), &
+          size(dest, kind=c_size_t), size(source, kind=c_size_t), &
                          'as many elements as `source`', stat, errmsg)
     end if
   end subroutine inscan_complex_real32
@@ -2063,7 +2066,7 @@ contains
     if (fine) then
       call conclude(status, stat, errmsg)
     else
-      call refuse_arrays(is_contiguous(dest), is_contiguous(source), fits(as, 16, NVSHMEMRS_DTYPE_COMPLEXD), &
+      call refuse_arrays(status, is_contiguous(dest), is_contiguous(source), fits(as, 16, NVSHMEMRS_DTYPE_COMPLEXD), &
           size(dest, kind=c_size_t), size(source, kind=c_size_t), &
                          'as many elements as `source`', stat, errmsg)
     end if
@@ -2093,8 +2096,8 @@ contains
     if (fine) then
       call conclude(status, stat, errmsg)
     else
-      call refuse_arrays(is_contiguous(dest), is_contiguous(source), fits(as, 1, NVSHMEMRS_DTYPE_INT8), size(dest, &
-          kind=c_size_t), size(source, kind=c_size_t), &
+      call refuse_arrays(status, is_contiguous(dest), is_contiguous(source), fits(as, 1, NVSHMEMRS_DTYPE_INT8), &
+          size(dest, kind=c_size_t), size(source, kind=c_size_t), &
                          'as many elements as `source`', stat, errmsg)
     end if
   end subroutine exscan_int8
@@ -2123,8 +2126,8 @@ contains
     if (fine) then
       call conclude(status, stat, errmsg)
     else
-      call refuse_arrays(is_contiguous(dest), is_contiguous(source), fits(as, 2, NVSHMEMRS_DTYPE_INT16), size(dest, &
-          kind=c_size_t), size(source, kind=c_size_t), &
+      call refuse_arrays(status, is_contiguous(dest), is_contiguous(source), fits(as, 2, NVSHMEMRS_DTYPE_INT16), &
+          size(dest, kind=c_size_t), size(source, kind=c_size_t), &
                          'as many elements as `source`', stat, errmsg)
     end if
   end subroutine exscan_int16
@@ -2153,8 +2156,8 @@ contains
     if (fine) then
       call conclude(status, stat, errmsg)
     else
-      call refuse_arrays(is_contiguous(dest), is_contiguous(source), fits(as, 4, NVSHMEMRS_DTYPE_INT32), size(dest, &
-          kind=c_size_t), size(source, kind=c_size_t), &
+      call refuse_arrays(status, is_contiguous(dest), is_contiguous(source), fits(as, 4, NVSHMEMRS_DTYPE_INT32), &
+          size(dest, kind=c_size_t), size(source, kind=c_size_t), &
                          'as many elements as `source`', stat, errmsg)
     end if
   end subroutine exscan_int32
@@ -2183,8 +2186,8 @@ contains
     if (fine) then
       call conclude(status, stat, errmsg)
     else
-      call refuse_arrays(is_contiguous(dest), is_contiguous(source), fits(as, 8, NVSHMEMRS_DTYPE_INT64), size(dest, &
-          kind=c_size_t), size(source, kind=c_size_t), &
+      call refuse_arrays(status, is_contiguous(dest), is_contiguous(source), fits(as, 8, NVSHMEMRS_DTYPE_INT64), &
+          size(dest, kind=c_size_t), size(source, kind=c_size_t), &
                          'as many elements as `source`', stat, errmsg)
     end if
   end subroutine exscan_int64
@@ -2213,8 +2216,8 @@ contains
     if (fine) then
       call conclude(status, stat, errmsg)
     else
-      call refuse_arrays(is_contiguous(dest), is_contiguous(source), fits(as, 4, NVSHMEMRS_DTYPE_FLOAT), size(dest, &
-          kind=c_size_t), size(source, kind=c_size_t), &
+      call refuse_arrays(status, is_contiguous(dest), is_contiguous(source), fits(as, 4, NVSHMEMRS_DTYPE_FLOAT), &
+          size(dest, kind=c_size_t), size(source, kind=c_size_t), &
                          'as many elements as `source`', stat, errmsg)
     end if
   end subroutine exscan_real32
@@ -2243,8 +2246,8 @@ contains
     if (fine) then
       call conclude(status, stat, errmsg)
     else
-      call refuse_arrays(is_contiguous(dest), is_contiguous(source), fits(as, 8, NVSHMEMRS_DTYPE_DOUBLE), size(dest, &
-          kind=c_size_t), size(source, kind=c_size_t), &
+      call refuse_arrays(status, is_contiguous(dest), is_contiguous(source), fits(as, 8, NVSHMEMRS_DTYPE_DOUBLE), &
+          size(dest, kind=c_size_t), size(source, kind=c_size_t), &
                          'as many elements as `source`', stat, errmsg)
     end if
   end subroutine exscan_real64
@@ -2273,8 +2276,8 @@ contains
     if (fine) then
       call conclude(status, stat, errmsg)
     else
-      call refuse_arrays(is_contiguous(dest), is_contiguous(source), fits(as, 8, NVSHMEMRS_DTYPE_COMPLEXF), size(dest, &
-          kind=c_size_t), size(source, kind=c_size_t), &
+      call refuse_arrays(status, is_contiguous(dest), is_contiguous(source), fits(as, 8, NVSHMEMRS_DTYPE_COMPLEXF), &
+          size(dest, kind=c_size_t), size(source, kind=c_size_t), &
                          'as many elements as `source`', stat, errmsg)
     end if
   end subroutine exscan_complex_real32
@@ -2303,7 +2306,7 @@ contains
     if (fine) then
       call conclude(status, stat, errmsg)
     else
-      call refuse_arrays(is_contiguous(dest), is_contiguous(source), fits(as, 16, NVSHMEMRS_DTYPE_COMPLEXD), &
+      call refuse_arrays(status, is_contiguous(dest), is_contiguous(source), fits(as, 16, NVSHMEMRS_DTYPE_COMPLEXD), &
           size(dest, kind=c_size_t), size(source, kind=c_size_t), &
                          'as many elements as `source`', stat, errmsg)
     end if

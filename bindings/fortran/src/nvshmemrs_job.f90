@@ -4,7 +4,8 @@ module nvshmemrs_job
   use, intrinsic :: iso_c_binding
   use nvshmemrs_base
   use nvshmemrs_streams
-  use nvshmemrs_ffi, only: NVSHMEMRS_SUCCESS, nvshmemrs_check_library, nvshmemrs_init_attr_t, nvshmemrs_heap_stats_t, &
+  use nvshmemrs_ffi, only: NVSHMEMRS_SUCCESS, NVSHMEMRS_ERROR_BUSY, NVSHMEMRS_ERROR_FORKED, nvshmemrs_check_library, &
+    nvshmemrs_init_attr_t, nvshmemrs_heap_stats_t, &
     c_attr_default => nvshmemrs_init_attr_default, c_init => nvshmemrs_init, c_finalize => nvshmemrs_finalize, &
     c_my_pe => nvshmemrs_my_pe, c_n_pes => nvshmemrs_n_pes, c_quiet => nvshmemrs_quiet, c_fence => nvshmemrs_fence, &
     c_runtime_check => nvshmemrs_runtime_check, c_heap_stats => nvshmemrs_heap_stats, c_unfreed => nvshmemrs_unfreed
@@ -31,7 +32,8 @@ module nvshmemrs_job
   !> any more. Operations return NOT_INITIALIZED.
   !>
   !> Collective over all PEs. OpenSHMEM 1.5 section 9.1.4.
-  !> Errors: NOT_INITIALIZED, PE_DIED, TIMEOUT, INTERRUPTED.
+  !> Errors: NOT_INITIALIZED, also before init; PE_DIED, TIMEOUT, INTERRUPTED, CHECK_FAILED: the process has left, too.
+  !> BUSY from a hook or a stream's procedure, and FORKED: the job goes on.
   interface nvshmemrs_finalize
     procedure do_finalize
   end interface nvshmemrs_finalize
@@ -41,7 +43,8 @@ module nvshmemrs_job
     procedure do_initialized
   end interface nvshmemrs_initialized
 
-  !> The handle of the runtime, which the functions of `nvshmemrs_ffi` take; 0 before init and after finalize. Local.
+  !> The handle of the runtime, which the functions of `nvshmemrs_ffi` take. It is 0 before init. After finalize it
+  !> is stale: they return NOT_INITIALIZED. Local.
   interface nvshmemrs_runtime
     procedure do_runtime
   end interface nvshmemrs_runtime
@@ -139,8 +142,10 @@ contains
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
     status = c_finalize(current_runtime)
-    ! The handle stays: the library says of it that it was finalized.
-    if (status == NVSHMEMRS_SUCCESS) initialized = .false.
+    ! The handle 0 does nothing for the library; here it is a call that comes before init.
+    if (current_runtime == 0) status = c_runtime_check(current_runtime)
+    ! The handle stays: the library says of it that it was finalized. With these errors the job goes on.
+    if (status /= NVSHMEMRS_ERROR_BUSY .and. status /= NVSHMEMRS_ERROR_FORKED) initialized = .false.
     call conclude(status, stat, errmsg)
   end subroutine do_finalize
 

@@ -5,8 +5,9 @@ module nvshmemrs_memory
   use nvshmemrs_streams
   use nvshmemrs_teams
   use nvshmemrs_ffi, only: NVSHMEMRS_SUCCESS, c_calloc => nvshmemrs_calloc, c_free => nvshmemrs_free, &
-    c_release => nvshmemrs_release, c_team_ptr => nvshmemrs_team_ptr, &
-    c_signal_op => nvshmemrs_signal_op, c_signal_wait => nvshmemrs_signal_wait, c_signal_fetch => nvshmemrs_signal_fetch
+    c_align => nvshmemrs_align, c_realloc => nvshmemrs_realloc, c_release => nvshmemrs_release, &
+    c_team_ptr => nvshmemrs_team_ptr, c_signal_op => nvshmemrs_signal_op, c_signal_wait => nvshmemrs_signal_wait, &
+    c_signal_fetch => nvshmemrs_signal_fetch
   implicit none
   private
   public :: allocation, nvshmemrs_signal, nvshmemrs_signal_op, signal_address
@@ -26,6 +27,7 @@ module nvshmemrs_memory
   contains
     procedure :: make
     procedure :: free
+    procedure :: resize
     procedure :: share
     procedure :: made
     procedure :: on
@@ -78,18 +80,14 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    integer(c_size_t) :: count
     address = c_null_ptr
     if (memory%made()) then
-      call refuse('the array is allocated already; deallocate it first', stat, errmsg)
+      ! There is no such alignment: the other PEs hear that this one cannot take part.
+      status = c_align(current_runtime, 3_c_size_t, 0_c_size_t, address)
+      call refuse_after(status, 'the array is allocated already; deallocate it first', stat, errmsg)
       return
     end if
-    ! An array without elements has an address of its own, too. More elements than this fit no heap, and their bytes no
-    ! integer.
-    count = 2_c_size_t**58
-    if (product(max(real(extents, c_double), 0.0_c_double)) < 2.0_c_double**58) &
-      count = max(1_c_size_t, product(max(0_c_size_t, int(extents, c_size_t))))
-    status = c_calloc(current_runtime, count, element_bytes, address)
+    status = c_calloc(current_runtime, count_of(extents), element_bytes, address)
     if (status == NVSHMEMRS_SUCCESS) then
       allocate (memory%shared)
       memory%shared = counted(address, current_runtime, 1)
@@ -97,14 +95,56 @@ contains
     call conclude(status, stat, errmsg)
   end subroutine make
 
+  !> The elements of an array. One without elements has an address of its own, too. More elements than 2**58 fit no heap,
+  !> and their bytes no integer.
+  pure integer(c_size_t) function count_of(extents) result(count)
+    integer, intent(in) :: extents(:)
+    count = 2_c_size_t**58
+    if (product(max(real(extents, c_double), 0.0_c_double)) < 2.0_c_double**58) &
+      count = max(1_c_size_t, product(max(0_c_size_t, int(extents, c_size_t))))
+  end function count_of
+
+  !> Makes the memory `extents` elements long. Collective over all PEs. An array with several names is refused, because
+  !> the others would keep the old address.
+  subroutine resize(memory, extents, element_bytes, address, stat, errmsg)
+    class(allocation), intent(inout) :: memory
+    integer, intent(in) :: extents(:)
+    integer(c_size_t), intent(in) :: element_bytes
+    type(c_ptr), intent(out) :: address
+    integer(c_int32_t), intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    integer, target :: local
+    integer(c_int32_t) :: status
+    logical :: alone
+    address = c_null_ptr
+    alone = .false.
+    if (memory%made()) alone = memory%shared%names == 1
+    if (.not. alone) then
+      ! No symmetric address: the other PEs hear that this one cannot take part.
+      status = c_realloc(current_runtime, c_loc(local), 1_c_size_t, address)
+      if (memory%made()) then
+        call refuse_after(status, 'the array has other names, made by assignment; reallocate it before', stat, errmsg)
+      else
+        call refuse_after(status, 'the array is not allocated', stat, errmsg)
+      end if
+      return
+    end if
+    status = c_realloc(memory%shared%runtime, memory%shared%address, count_of(extents) * element_bytes, address)
+    if (status == NVSHMEMRS_SUCCESS) memory%shared%address = address
+    call conclude(status, stat, errmsg)
+  end subroutine resize
+
   !> Frees the memory for all its names. Collective over all PEs.
   subroutine free(memory, stat, errmsg)
     class(allocation), intent(inout) :: memory
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
+    integer, target :: local
     integer(c_int32_t) :: status
     if (.not. memory%made()) then
-      call refuse('the array is not allocated', stat, errmsg)
+      ! No symmetric address: the other PEs hear that this one cannot take part.
+      status = c_free(current_runtime, c_loc(local))
+      call refuse_after(status, 'the array is not allocated', stat, errmsg)
       return
     end if
     status = c_free(memory%shared%runtime, memory%shared%address)

@@ -135,7 +135,7 @@ end
 
 function Base.reinterpret(::Type{S}, x::SymmetricArray{T, N}) where {S, T, N}
     N > 0 || sizeof(S) == sizeof(T) || throw(ArgumentError("an array without dimensions keeps the size of its element"))
-    isbitstype(S) || not_plain(S)
+    isbitstype(S) || throw(not_plain(S))
     bytes = N == 0 ? sizeof(T) : size(x, 1) * sizeof(T)
     rem(bytes, sizeof(S)) == 0 ||
         throw(ArgumentError("the first dimension has $bytes bytes; it must be a multiple of the $(sizeof(S)) of $S"))
@@ -145,14 +145,24 @@ end
 
 Base.reinterpret(::Type{T}, x::SymmetricArray{T, N}) where {T, N} = x
 
-@noinline not_plain(T) = throw(ArgumentError("the element type is $T; it must be a plain type (`isbitstype`)"))
+@noinline not_plain(T) = ArgumentError("the element type is $T; it must be a plain type (`isbitstype`)")
 
-"The bytes of an array of `dims` elements of type `T`. Impossible sizes go to the library, which tells every PE."
+"""
+The bytes of an array of `dims` elements of type `T`, and `nothing` or what is wrong. Impossible sizes
+go to the library, which tells every PE.
+"""
 function bytes_of(T, dims)
-    isbitstype(T) || not_plain(T)
-    all(>=(0), dims) || throw(ArgumentError("argument `dims` is $dims; it must have no negative number"))
-    return prod(big.(dims)) * sizeof(T) > typemax(Int) ? typemax(Int) : prod(dims) * sizeof(T)
+    isbitstype(T) || return Csize_t(0), not_plain(T)
+    all(>=(0), dims) ||
+        return Csize_t(0), ArgumentError("argument `dims` is $dims; it must have no negative number")
+    return Csize_t(min(prod(big.(dims)) * sizeof(T), typemax(Int))), nothing
 end
+
+"Extents as `Int`s. What no `Int` holds is too large for any heap, or negative, and stays so."
+extents(dims) = map(n -> n > typemax(Int) ? typemax(Int) : n < typemin(Int) ? typemin(Int) : Int(n), dims)
+
+"Tells the other PEs that this one cannot take part in an allocation: it has no place for the address."
+no_allocation(job) = @blocking FFI.nvshmemrs_malloc(job.handle, Csize_t(0), C_NULL)
 
 function on_heap(T, dims::NTuple{N, Int}, job, address; owner = nothing) where {N}
     allocation = Allocation(job, address, true, owner)
@@ -178,12 +188,15 @@ end
 
 function SymmetricArray{T, N}(::UndefInitializer, dims::NTuple{N, Int}; align::Integer = 64) where {T, N}
     job = CURRENT[]
-    bytes = bytes_of(T, dims)
+    bytes, wrong = bytes_of(T, dims)
+    if wrong === nothing && !(0 < align <= typemax(Int))
+        wrong = ArgumentError("argument `align` is $align; it must be a power of two")
+    end
+    agreed(() -> no_allocation(job), wrong)
     address = Ref{Ptr{Cvoid}}(C_NULL)
     status = if align == 64
         @blocking FFI.nvshmemrs_malloc(job.handle, bytes, address)
     else
-        align > 0 || throw(ArgumentError("argument `align` is $align; it must be a power of two"))
         @blocking FFI.nvshmemrs_align(job.handle, Csize_t(align), bytes, address)
     end
     check(status)
@@ -193,14 +206,16 @@ end
 SymmetricArray{T}(::UndefInitializer, dims::NTuple{N, Int}; align::Integer = 64) where {T, N} =
     SymmetricArray{T, N}(undef, dims; align = align)
 SymmetricArray{T}(::UndefInitializer, dims::Integer...; align::Integer = 64) where {T} =
-    SymmetricArray{T, length(dims)}(undef, Int.(dims); align = align)
+    SymmetricArray{T, length(dims)}(undef, extents(dims); align = align)
 SymmetricArray{T, N}(::UndefInitializer, dims::Integer...; align::Integer = 64) where {T, N} =
-    SymmetricArray{T, N}(undef, NTuple{N, Int}(dims); align = align)
+    SymmetricArray{T, N}(undef, extents(dims)::NTuple{N, Int}; align = align)
 
 SymmetricArray(source::AbstractArray{T, N}) where {T, N} = SymmetricArray{T, N}(source)
 SymmetricArray{T}(source::AbstractArray{S, N}) where {T, S, N} = SymmetricArray{T, N}(source)
 
 function SymmetricArray{T, N}(source::AbstractArray{S, N}) where {T, S, N}
+    # Here the elements cannot be wrong any more.
+    S === T || return SymmetricArray{T, N}(converted(T, source))
     x = SymmetricArray{T, N}(undef, size(source))
     if x.plain
         copyto!(x, source)
@@ -210,6 +225,17 @@ function SymmetricArray{T, N}(source::AbstractArray{S, N}) where {T, S, N}
     # Nobody may put to a copy before its PE has filled it.
     barrier()
     return x
+end
+
+"An array with elements of type `T`. If one of the source's cannot be one, the other PEs hear of it."
+function converted(::Type{T}, source) where {T}
+    values, wrong = try
+        Array{T}(source), nothing
+    catch problem
+        T[], problem
+    end
+    agreed(() -> no_allocation(CURRENT[]), wrong)
+    return values
 end
 
 """
@@ -223,13 +249,14 @@ Errors: as [`SymmetricArray`](@ref).
 """
 function zeros(::Type{T}, dims::NTuple{N, Int}) where {T, N}
     job = CURRENT[]
-    bytes = bytes_of(T, dims)
+    bytes, wrong = bytes_of(T, dims)
+    agreed(() -> no_allocation(job), wrong)
     address = Ref{Ptr{Cvoid}}(C_NULL)
     check(@blocking FFI.nvshmemrs_calloc(job.handle, bytes, Csize_t(1), address))
     return on_heap(T, dims, job, address[])
 end
 
-zeros(::Type{T}, dims::Integer...) where {T} = zeros(T, Int.(dims))
+zeros(::Type{T}, dims::Integer...) where {T} = zeros(T, extents(dims))
 
 """
     free!(x::SymmetricArray)
@@ -257,12 +284,13 @@ Collective over the job with the same array and `n`; includes a barrier. OpenSHM
 Errors: as [`SymmetricArray`](@ref) and [`free!`](@ref); the array is as it was.
 """
 function realloc!(x::SymmetricArray{T, 1}, n::Integer) where {T}
-    job = x.allocation.job
+    job, dims, old = x.allocation.job, extents((n,)), x.allocation.address
+    bytes, wrong = bytes_of(T, dims)
+    agreed(() -> (@blocking FFI.nvshmemrs_realloc(job.handle, old, Csize_t(0), C_NULL)), wrong)
     address = Ref{Ptr{Cvoid}}(C_NULL)
-    bytes = bytes_of(T, (Int(n),))
-    check(@blocking FFI.nvshmemrs_realloc(job.handle, x.allocation.address, bytes, address))
+    check(@blocking FFI.nvshmemrs_realloc(job.handle, old, bytes, address))
     x.allocation.live = false
-    return on_heap(T, (Int(n),), job, address[])
+    return on_heap(T, dims, job, address[])
 end
 
 """
@@ -278,11 +306,13 @@ Collective over the job with the same size and `preferred`; includes a barrier. 
 NOT\\_SUPPORTED, SYSTEM.
 """
 function register(buffer::Array{T, N}; preferred::Ptr = C_NULL) where {T, N}
-    isbitstype(T) || not_plain(T)
     job = CURRENT[]
     address = Ref{Ptr{Cvoid}}(C_NULL)
     GC.@preserve buffer begin
         start, place = Ptr{Cvoid}(pointer(buffer)), Ptr{Cvoid}(preferred)
+        agreed(isbitstype(T) ? nothing : not_plain(T)) do
+            @blocking FFI.nvshmemrs_buffer_register(job.handle, start, sizeof(buffer), place, C_NULL)
+        end
         check(@blocking FFI.nvshmemrs_buffer_register(job.handle, start, sizeof(buffer), place, address))
     end
     x = on_heap(T, size(buffer), job, address[]; owner = buffer)

@@ -84,7 +84,7 @@ for (op, operands, fetches, types, what) in ATOMIC_TABLE
                 $(conversions...)
                 old = Ref{C}()
                 handle, at = lane(job_of(dest), stream), Ptr{C}(one_of(:dest, dest))
-                check(entry(Val($(QuoteNode(op))), C)(handle, at, $(operands...), number(:pe, pe), old))
+                GC.@preserve dest check(entry(Val($(QuoteNode(op))), C)(handle, at, $(operands...), number(:pe, pe), old))
                 return reinterpret(T, old[])
             end
             @doc $text $name
@@ -105,8 +105,8 @@ for (op, operands, fetches, types, what) in ATOMIC_TABLE
                 C = atomic_carrier(T)
                 $(conversions...)
                 job, at = job_of(dest), Ptr{C}(one_of(:dest, dest))
-                pend(job, stream, fetch)
-                GC.@preserve fetch begin
+                pend(job, stream, fetch, allocation(dest))
+                GC.@preserve fetch dest begin
                     to = Ptr{C}(result_address(fetch))
                     call = entry(Val($(QuoteNode(Symbol(op, "_nbi")))), C)
                     check(call(lane(job, stream), to, at, $(operands...), number(:pe, pe)))
@@ -121,7 +121,8 @@ for (op, operands, fetches, types, what) in ATOMIC_TABLE
                 C = atomic_carrier(T)
                 $(conversions...)
                 handle, at = lane(job_of(dest), stream), Ptr{C}(one_of(:dest, dest))
-                check(entry(Val($(QuoteNode(op))), C)(handle, at, $(operands...), number(:pe, pe)))
+                retain(stream, allocation(dest))
+                GC.@preserve dest check(entry(Val($(QuoteNode(op))), C)(handle, at, $(operands...), number(:pe, pe)))
                 return nothing
             end
             @doc $text $name

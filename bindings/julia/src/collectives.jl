@@ -35,27 +35,43 @@ end
 
 "What is wrong with the arrays of a collective: `nothing`, or an exception."
 function problem(dest, source, wanted_dest, wanted_source)
+    wrong = types_problem(dest, source)
+    wrong === nothing || return wrong
     without_gaps(dest) || return ArgumentError("argument `dest` is a view with gaps between its elements; it must have none")
     without_gaps(source) || return ArgumentError("argument `source` is a view with gaps between its elements; it must have none")
-    for (name, x, wanted) in ((:dest, dest, wanted_dest), (:source, source, wanted_source))
-        length(x) == wanted ||
-            return DimensionMismatch("argument `$name` has $(length(x)) elements; it must have $wanted in this collective")
-    end
-    return nothing
+    return sizes_problem(dest, source, wanted_dest, wanted_source)
 end
 
-"""
-Throws `problem` if there is one, after telling the other members: `call` is the collective with
-an address that is not symmetric, which every member gets an error from, so nobody is left
-waiting.
-"""
-function agreed(call, problem)
-    problem === nothing && return nothing
-    call()
-    throw(problem)
+function types_problem(dest, source)
+    dest isa OnHeap || return not_on_heap(:dest, dest)
+    source isa OnHeap || return not_on_heap(:source, source)
+    return eltype(dest) === eltype(source) ? nothing : wrong_elements(:source, source, eltype(dest))
 end
 
-nowhere(::Type{T}) where {T} = Ptr{T}(C_NULL)
+@noinline not_on_heap(name, x) =
+    ArgumentError("argument `$name` is a $(typeof(x)); it must be a SymmetricArray or a view of one")
+
+function sizes_problem(dest, source, wanted_dest, wanted_source)
+    length(dest) == wanted_dest || return wrong_length(:dest, dest, wanted_dest)
+    return length(source) == wanted_source ? nothing : wrong_length(:source, source, wanted_source)
+end
+
+@noinline wrong_length(name, x, wanted) =
+    DimensionMismatch("argument `$name` has $(length(x)) elements; it must have $wanted in this collective")
+
+"""
+Calls a collective on two arrays: `call` gets their addresses and `size`, its first number. On a stream
+it keeps the arrays. If there is a `problem`, it tells the other members, who would wait: NULL is no
+symmetric address, so every member gets an error; then `size` must not be 0.
+"""
+function collective(call, problem, dest, source, stream, size)
+    agreed(() -> call(C_NULL, C_NULL, max(size, 1)), problem)
+    retain(stream, allocation(dest), allocation(source))
+    return GC.@preserve dest source check(call(address(dest), address(source), size))
+end
+
+"The bytes of an element. A type that no array on the heap has is refused, and has any."
+element_bytes(x) = isbitstype(eltype(x)) ? sizeof(eltype(x)) : 1
 
 """
     broadcast!(dest, source, root; team = TEAM_WORLD, stream)
@@ -68,8 +84,9 @@ place.
 Collective over `team` with the same arguments; may be queued on a stream. Returns when `dest` is
 written here and `source` may be reused. OpenSHMEM 1.5 section 9.9.7 (`shmem_broadcast`).
 Errors, on every member, and nothing is written: MISMATCH, NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS,
-PE\\_RANGE, PEER\\_ARGUMENT; also PE\\_DIED, TIMEOUT, INTERRUPTED. Arrays of the wrong size or
-with gaps are a `DimensionMismatch` or an `ArgumentError` for the member that passes them.
+PE\\_RANGE, PEER\\_ARGUMENT; also PE\\_DIED, TIMEOUT, INTERRUPTED. Arrays of the wrong size, of
+the wrong type or with gaps are a `DimensionMismatch` or an `ArgumentError` for the member that
+passes them.
 
 ```jldoctest
 using NVSHMEMRS
@@ -84,14 +101,25 @@ end
 [1.5]
 ```
 """
-function Base.broadcast!(dest::OnHeap{T}, source::OnHeap{T}, root::Integer; team::Team = TEAM_WORLD,
-                         stream = nothing) where {T}
-    handle, root, bytes = lane(job_of(dest), stream), number(:root, root), length(dest) * sizeof(T)
-    wrong = problem(dest, source, length(dest), length(dest))
-    agreed(() -> FFI.nvshmemrs_broadcast(handle, team.handle, C_NULL, C_NULL, max(bytes, 1), root), wrong)
-    to, from = address(dest), address(source)
-    return check(@blocking FFI.nvshmemrs_broadcast(handle, team.handle, to, from, bytes, root))
+Base.broadcast!(dest::OnHeap, source::OnHeap, root::Integer; team::Team = TEAM_WORLD, stream = nothing) =
+    broadcast_from(root, dest, source, team, stream)
+
+function broadcast_from(root, dest, source, team, stream)
+    (small,), wrong = numbers(:root, root)
+    if wrong === nothing
+        wrong = problem(dest, source, length(dest), length(dest))
+    end
+    handle = lane(CURRENT[], stream)
+    return collective(wrong, dest, source, stream, length(dest) * element_bytes(dest)) do to, from, bytes
+        @blocking FFI.nvshmemrs_broadcast(handle, team.handle, to, from, bytes, small)
+    end
 end
+
+# With an array that is not symmetric. Without these methods the call would be Base's, and the other members would wait.
+Base.broadcast!(dest::OnHeap, source::AbstractArray, root::Integer; team::Team = TEAM_WORLD, stream = nothing) =
+    broadcast_from(root, dest, source, team, stream)
+Base.broadcast!(dest::AbstractArray, source::OnHeap, root::Integer; team::Team = TEAM_WORLD, stream = nothing) =
+    broadcast_from(root, dest, source, team, stream)
 
 Base.broadcast!(x::OnHeap, root::Integer; team::Team = TEAM_WORLD, stream = nothing) =
     broadcast!(x, x, root; team = team, stream = stream)
@@ -118,13 +146,13 @@ for (name, call, shape, text) in (
     """),
 )
     @eval begin
-        function $name(dest::OnHeap{T}, source::OnHeap{T}; team::Team = TEAM_WORLD, stream = nothing) where {T}
-            handle, bytes = lane(job_of(dest), stream), length(source) * sizeof(T)
+        function $name(dest::AbstractArray, source::AbstractArray; team::Team = TEAM_WORLD, stream = nothing)
             expected = $(shape === :any ? :(length(dest)) : :(length(source) * n_pes(team)))
             wrong = problem(dest, source, expected, length(source))
-            agreed(() -> FFI.$call(handle, team.handle, C_NULL, C_NULL, max(bytes, 1)), wrong)
-            to, from = address(dest), address(source)
-            return check(@blocking FFI.$call(handle, team.handle, to, from, bytes))
+            handle = lane(CURRENT[], stream)
+            return collective(wrong, dest, source, stream, length(source) * element_bytes(source)) do to, from, bytes
+                @blocking FFI.$call(handle, team.handle, to, from, bytes)
+            end
         end
         @doc $text $name
     end
@@ -154,31 +182,26 @@ end
 [1, 4, 0, 0]
 ```
 """
-function alltoall!(dest::OnHeap{T}, source::OnHeap{T}; team::Team = TEAM_WORLD, stream = nothing) where {T}
-    handle, members = lane(job_of(dest), stream), n_pes(team)
+function alltoall!(dest::AbstractArray, source::AbstractArray; team::Team = TEAM_WORLD, stream = nothing)
+    handle, members, element = lane(CURRENT[], stream), n_pes(team), element_bytes(source)
     part = fld(length(source), max(members, 1))
     wrong = alltoall_problem(dest, source, part * members)
-    tell = () -> FFI.nvshmemrs_alltoall(handle, team.handle, C_NULL, C_NULL, max(part * sizeof(T), 1))
-    agreed(tell, wrong)
-    to, from, bytes = address(dest), address(source), sizeof(T)
-    if without_gaps(dest) && without_gaps(source)
-        bytes *= part
-        return check(@blocking FFI.nvshmemrs_alltoall(handle, team.handle, to, from, bytes))
+    if wrong !== nothing || (without_gaps(dest) && without_gaps(source))
+        return collective(wrong, dest, source, stream, part * element) do to, from, bytes
+            @blocking FFI.nvshmemrs_alltoall(handle, team.handle, to, from, bytes)
+        end
     end
     to_step, from_step = strides(dest)[1], strides(source)[1]
-    return check(@blocking FFI.nvshmemrs_alltoalls(handle, team.handle, to, from, to_step, from_step, bytes, part))
+    return collective(nothing, dest, source, stream, part) do to, from, count
+        @blocking FFI.nvshmemrs_alltoalls(handle, team.handle, to, from, to_step, from_step, element, count)
+    end
 end
 
 function alltoall_problem(dest, source, wanted)
     vectors = ndims(dest) == 1 && ndims(source) == 1 && dest isa StridedArray && source isa StridedArray
-    if !vectors
-        return problem(dest, source, wanted, wanted)
-    end
-    for (name, x) in ((:dest, dest), (:source, source))
-        length(x) == wanted ||
-            return DimensionMismatch("argument `$name` has $(length(x)) elements; it must have $wanted in this collective")
-    end
-    return nothing
+    vectors || return problem(dest, source, wanted, wanted)
+    wrong = types_problem(dest, source)
+    return wrong === nothing ? sizes_problem(dest, source, wanted, wanted) : wrong
 end
 
 """
@@ -209,10 +232,10 @@ end
 [1.0, 2.0]
 ```
 """
-function allreduce!(op, dest::OnHeap{T}, source::OnHeap{T}; team::Team = TEAM_WORLD, stream = nothing) where {T}
-    reduced(FFI.nvshmemrs_reduce, op, dest, source, length(dest), length(dest), team, stream)
+function allreduce!(op, dest::AbstractArray, source::AbstractArray; team::Team = TEAM_WORLD, stream = nothing)
+    reduced(FFI.nvshmemrs_reduce, op, dest, source, length(dest), team, stream)
 end
-allreduce!(op, x::OnHeap; team::Team = TEAM_WORLD, stream = nothing) = allreduce!(op, x, x; team = team, stream = stream)
+allreduce!(op, x::AbstractArray; team::Team = TEAM_WORLD, stream = nothing) = allreduce!(op, x, x; team = team, stream = stream)
 
 """
     reducescatter!(op, dest, source; team = TEAM_WORLD, stream)
@@ -223,8 +246,8 @@ such part for each member. In place: `dest` is the member's own part of `source`
 Collective over `team` with the same arguments, except for a `dest` in place; may be queued on a
 stream. NVSHMEM `nvshmem_sum_reducescatter`. Completion and errors: as [`allreduce!`](@ref).
 """
-function reducescatter!(op, dest::OnHeap{T}, source::OnHeap{T}; team::Team = TEAM_WORLD, stream = nothing) where {T}
-    reduced(FFI.nvshmemrs_reducescatter, op, dest, source, length(dest), length(dest) * n_pes(team), team, stream)
+function reducescatter!(op, dest::AbstractArray, source::AbstractArray; team::Team = TEAM_WORLD, stream = nothing)
+    reduced(FFI.nvshmemrs_reducescatter, op, dest, source, length(dest) * n_pes(team), team, stream)
 end
 
 """
@@ -236,8 +259,8 @@ result to the caller's `dest`. `source` may be `dest`.
 Collective over `team` with the same arguments; may be queued on a stream. OpenSHMEM 1.6
 (`shmem_sum_inscan`). Completion and errors: as [`allreduce!`](@ref).
 """
-function inscan!(op, dest::OnHeap{T}, source::OnHeap{T}; team::Team = TEAM_WORLD, stream = nothing) where {T}
-    reduced(FFI.nvshmemrs_inscan, op, dest, source, length(dest), length(dest), team, stream)
+function inscan!(op, dest::AbstractArray, source::AbstractArray; team::Team = TEAM_WORLD, stream = nothing)
+    reduced(FFI.nvshmemrs_inscan, op, dest, source, length(dest), team, stream)
 end
 
 """
@@ -248,19 +271,26 @@ As [`inscan!`](@ref), without the caller's own `source`; member 0 gets the neutr
 Collective over `team` with the same arguments; may be queued on a stream. OpenSHMEM 1.6
 (`shmem_sum_exscan`). Completion and errors: as [`allreduce!`](@ref).
 """
-function exscan!(op, dest::OnHeap{T}, source::OnHeap{T}; team::Team = TEAM_WORLD, stream = nothing) where {T}
-    reduced(FFI.nvshmemrs_exscan, op, dest, source, length(dest), length(dest), team, stream)
+function exscan!(op, dest::AbstractArray, source::AbstractArray; team::Team = TEAM_WORLD, stream = nothing)
+    reduced(FFI.nvshmemrs_exscan, op, dest, source, length(dest), team, stream)
 end
 
-function reduced(call::F, op, dest::OnHeap{T}, source, count, wanted_source, team, stream) where {F, T}
-    handle = lane(job_of(dest), stream)
-    wrong, type, how = problem(dest, source, count, wanted_source), FFI.Dtype.UINT8, FFI.Op.SUM
-    try
-        type, how = dtype(T), reduction(op)
-    catch unknown
-        wrong = unknown
+function reduced(call::F, op, dest, source, wanted_source, team, stream) where {F}
+    type, how, wrong = terms(op, eltype(dest))
+    if wrong === nothing
+        wrong = problem(dest, source, length(dest), wanted_source)
     end
-    agreed(() -> call(handle, team.handle, C_NULL, C_NULL, max(count, 1), type, how), wrong)
-    to, from = address(dest), address(source)
-    return check(@blocking call(handle, team.handle, to, from, count, type, how))
+    handle = lane(CURRENT[], stream)
+    return collective(wrong, dest, source, stream, length(dest)) do to, from, count
+        @blocking call(handle, team.handle, to, from, count, type, how)
+    end
+end
+
+"The library's numbers of an element type and of a reduction, and `nothing` or what is wrong with one of them."
+function terms(op, T)
+    try
+        return dtype(T), reduction(op), nothing
+    catch unknown
+        return FFI.Dtype.UINT8, FFI.Op.SUM, unknown
+    end
 end

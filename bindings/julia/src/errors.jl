@@ -77,13 +77,39 @@ library knows, and an error with the text that the library has for a number out 
 """
 @inline function number(name, value::Integer)
     small = value % Int32
-    small == value || out_of_range(name, value)
+    small == value || throw(too_large(name, value))
     return small
 end
 
-@noinline function out_of_range(name, value)
+@noinline function too_large(name, value)
     status = name === :value ? FFI.Status.INVALID_VALUE : FFI.Status.PE_RANGE
-    throw(NVSHMEMError(status, "argument `$name` is $value; it must be a number of 32 bits"))
+    return NVSHMEMError(status, "argument `$name` is $value; it must be a number of 32 bits")
+end
+
+"As [`number`](@ref) for the arguments of a collective: integers, and `nothing` or what is wrong with one of them."
+function numbers(name, values::Integer...)
+    small = map(value -> value % Int32, values)
+    for (value, kept) in zip(values, small)
+        value == kept || return small, too_large(name, value)
+    end
+    return small, nothing
+end
+
+"What a call comes to that is only queued, or for which somebody's arguments are wrong."
+const OF_ARGUMENTS = (Status.SUCCESS, Status.INVALID_VALUE, Status.NOT_SYMMETRIC, Status.OUT_OF_BOUNDS, Status.PE_RANGE,
+                      Status.MISMATCH, Status.PEER_ARGUMENT, Status.BAD_FREE)
+
+"""
+Throws `problem` if there is one, after telling the other members: `call` is the collective with an
+argument that the library refuses. Every member gets an error from it, so nobody is left waiting.
+What ends it otherwise, such as a PE that died, is the exception then.
+"""
+@inline agreed(call, problem) = problem === nothing ? nothing : disagree(call, problem)
+
+@noinline function disagree(call, problem)
+    status = call()
+    status in OF_ARGUMENTS || fail(status)
+    throw(problem)
 end
 
 """

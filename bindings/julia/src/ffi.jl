@@ -4,7 +4,8 @@
 The low layer: every function of libnvshmemrs by its C name, as a `ccall`.
 
 An address is a `Ptr`; for an output pass a `Ref` of the type that the C signature shows, or `C_NULL`
-where the documentation allows it.
+where the documentation allows it. Functions are inlined: a caller that lets other threads collect
+garbage meanwhile must not be inside another function of Julia's.
 
 `HostFunction`: a pointer made by `@cfunction(f, Int32, (Ptr{Cvoid},))`, or `C_NULL`.
 Work of the caller's that a stream runs. A result other than 0 is kept by the stream as an
@@ -359,7 +360,7 @@ nothing is written.
 
 OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch`).
 """
-function nvshmemrs_atomic_fetch32(runtime, source, pe, value)
+@inline function nvshmemrs_atomic_fetch32(runtime, source, pe, value)
     ccall(pointer_atomic_fetch32[], Int32, (UInt64, Ptr{UInt32}, Int32, Ptr{UInt32}), runtime,
         source, pe, value)
 end
@@ -386,7 +387,7 @@ nothing is written.
 
 OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch`).
 """
-function nvshmemrs_atomic_fetch64(runtime, source, pe, value)
+@inline function nvshmemrs_atomic_fetch64(runtime, source, pe, value)
     ccall(pointer_atomic_fetch64[], Int32, (UInt64, Ptr{UInt64}, Int32, Ptr{UInt64}), runtime,
         source, pe, value)
 end
@@ -412,7 +413,7 @@ nothing is written.
 
 OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch`).
 """
-function nvshmemrs_atomic_fetch_float(runtime, source, pe, value)
+@inline function nvshmemrs_atomic_fetch_float(runtime, source, pe, value)
     ccall(pointer_atomic_fetch_float[], Int32, (UInt64, Ptr{Float32}, Int32, Ptr{Float32}),
         runtime, source, pe, value)
 end
@@ -438,7 +439,7 @@ nothing is written.
 
 OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch`).
 """
-function nvshmemrs_atomic_fetch_double(runtime, source, pe, value)
+@inline function nvshmemrs_atomic_fetch_double(runtime, source, pe, value)
     ccall(pointer_atomic_fetch_double[], Int32, (UInt64, Ptr{Float64}, Int32, Ptr{Float64}),
         runtime, source, pe, value)
 end
@@ -465,7 +466,7 @@ nothing is written.
 
 OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_set`).
 """
-function nvshmemrs_atomic_set32(runtime, dest, value, pe)
+@inline function nvshmemrs_atomic_set32(runtime, dest, value, pe)
     ccall(pointer_atomic_set32[], Int32, (UInt64, Ptr{UInt32}, UInt32, Int32), runtime, dest,
         value, pe)
 end
@@ -492,7 +493,7 @@ nothing is written.
 
 OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_set`).
 """
-function nvshmemrs_atomic_set64(runtime, dest, value, pe)
+@inline function nvshmemrs_atomic_set64(runtime, dest, value, pe)
     ccall(pointer_atomic_set64[], Int32, (UInt64, Ptr{UInt64}, UInt64, Int32), runtime, dest,
         value, pe)
 end
@@ -518,7 +519,7 @@ nothing is written.
 
 OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_set`).
 """
-function nvshmemrs_atomic_set_float(runtime, dest, value, pe)
+@inline function nvshmemrs_atomic_set_float(runtime, dest, value, pe)
     ccall(pointer_atomic_set_float[], Int32, (UInt64, Ptr{Float32}, Float32, Int32), runtime,
         dest, value, pe)
 end
@@ -544,7 +545,7 @@ nothing is written.
 
 OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_set`).
 """
-function nvshmemrs_atomic_set_double(runtime, dest, value, pe)
+@inline function nvshmemrs_atomic_set_double(runtime, dest, value, pe)
     ccall(pointer_atomic_set_double[], Int32, (UInt64, Ptr{Float64}, Float64, Int32), runtime,
         dest, value, pe)
 end
@@ -571,7 +572,7 @@ nothing is written.
 
 OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_swap`).
 """
-function nvshmemrs_atomic_swap32(runtime, dest, value, pe, old)
+@inline function nvshmemrs_atomic_swap32(runtime, dest, value, pe, old)
     ccall(pointer_atomic_swap32[], Int32, (UInt64, Ptr{UInt32}, UInt32, Int32, Ptr{UInt32}),
         runtime, dest, value, pe, old)
 end
@@ -598,7 +599,7 @@ nothing is written.
 
 OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_swap`).
 """
-function nvshmemrs_atomic_swap64(runtime, dest, value, pe, old)
+@inline function nvshmemrs_atomic_swap64(runtime, dest, value, pe, old)
     ccall(pointer_atomic_swap64[], Int32, (UInt64, Ptr{UInt64}, UInt64, Int32, Ptr{UInt64}),
         runtime, dest, value, pe, old)
 end
@@ -625,7 +626,7 @@ nothing is written.
 
 OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_swap`).
 """
-function nvshmemrs_atomic_swap_float(runtime, dest, value, pe, old)
+@inline function nvshmemrs_atomic_swap_float(runtime, dest, value, pe, old)
     ccall(pointer_atomic_swap_float[], Int32, (UInt64, Ptr{Float32}, Float32, Int32,
         Ptr{Float32}), runtime, dest, value, pe, old)
 end
@@ -652,7 +653,7 @@ nothing is written.
 
 OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_swap`).
 """
-function nvshmemrs_atomic_swap_double(runtime, dest, value, pe, old)
+@inline function nvshmemrs_atomic_swap_double(runtime, dest, value, pe, old)
     ccall(pointer_atomic_swap_double[], Int32, (UInt64, Ptr{Float64}, Float64, Int32,
         Ptr{Float64}), runtime, dest, value, pe, old)
 end
@@ -679,7 +680,7 @@ nothing is written.
 
 OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_compare_swap`).
 """
-function nvshmemrs_atomic_compare_swap32(runtime, dest, cond, value, pe, old)
+@inline function nvshmemrs_atomic_compare_swap32(runtime, dest, cond, value, pe, old)
     ccall(pointer_atomic_compare_swap32[], Int32, (UInt64, Ptr{UInt32}, UInt32, UInt32, Int32,
         Ptr{UInt32}), runtime, dest, cond, value, pe, old)
 end
@@ -706,7 +707,7 @@ nothing is written.
 
 OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_compare_swap`).
 """
-function nvshmemrs_atomic_compare_swap64(runtime, dest, cond, value, pe, old)
+@inline function nvshmemrs_atomic_compare_swap64(runtime, dest, cond, value, pe, old)
     ccall(pointer_atomic_compare_swap64[], Int32, (UInt64, Ptr{UInt64}, UInt64, UInt64, Int32,
         Ptr{UInt64}), runtime, dest, cond, value, pe, old)
 end
@@ -732,7 +733,7 @@ nothing is written.
 
 OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_inc`).
 """
-function nvshmemrs_atomic_inc32(runtime, dest, pe)
+@inline function nvshmemrs_atomic_inc32(runtime, dest, pe)
     ccall(pointer_atomic_inc32[], Int32, (UInt64, Ptr{UInt32}, Int32), runtime, dest, pe)
 end
 
@@ -757,7 +758,7 @@ nothing is written.
 
 OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_inc`).
 """
-function nvshmemrs_atomic_inc64(runtime, dest, pe)
+@inline function nvshmemrs_atomic_inc64(runtime, dest, pe)
     ccall(pointer_atomic_inc64[], Int32, (UInt64, Ptr{UInt64}, Int32), runtime, dest, pe)
 end
 
@@ -783,7 +784,7 @@ nothing is written.
 
 OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_inc`).
 """
-function nvshmemrs_atomic_fetch_inc32(runtime, dest, pe, old)
+@inline function nvshmemrs_atomic_fetch_inc32(runtime, dest, pe, old)
     ccall(pointer_atomic_fetch_inc32[], Int32, (UInt64, Ptr{UInt32}, Int32, Ptr{UInt32}),
         runtime, dest, pe, old)
 end
@@ -810,7 +811,7 @@ nothing is written.
 
 OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_inc`).
 """
-function nvshmemrs_atomic_fetch_inc64(runtime, dest, pe, old)
+@inline function nvshmemrs_atomic_fetch_inc64(runtime, dest, pe, old)
     ccall(pointer_atomic_fetch_inc64[], Int32, (UInt64, Ptr{UInt64}, Int32, Ptr{UInt64}),
         runtime, dest, pe, old)
 end
@@ -837,7 +838,7 @@ nothing is written.
 
 OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_add`).
 """
-function nvshmemrs_atomic_add32(runtime, dest, value, pe)
+@inline function nvshmemrs_atomic_add32(runtime, dest, value, pe)
     ccall(pointer_atomic_add32[], Int32, (UInt64, Ptr{UInt32}, UInt32, Int32), runtime, dest,
         value, pe)
 end
@@ -864,7 +865,7 @@ nothing is written.
 
 OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_add`).
 """
-function nvshmemrs_atomic_add64(runtime, dest, value, pe)
+@inline function nvshmemrs_atomic_add64(runtime, dest, value, pe)
     ccall(pointer_atomic_add64[], Int32, (UInt64, Ptr{UInt64}, UInt64, Int32), runtime, dest,
         value, pe)
 end
@@ -891,7 +892,7 @@ nothing is written.
 
 NVSHMEM `nvshmemx_float_atomic_add`.
 """
-function nvshmemrs_atomic_add_float(runtime, dest, value, pe)
+@inline function nvshmemrs_atomic_add_float(runtime, dest, value, pe)
     ccall(pointer_atomic_add_float[], Int32, (UInt64, Ptr{Float32}, Float32, Int32), runtime,
         dest, value, pe)
 end
@@ -918,7 +919,7 @@ nothing is written.
 
 NVSHMEM `nvshmemx_double_atomic_add`.
 """
-function nvshmemrs_atomic_add_double(runtime, dest, value, pe)
+@inline function nvshmemrs_atomic_add_double(runtime, dest, value, pe)
     ccall(pointer_atomic_add_double[], Int32, (UInt64, Ptr{Float64}, Float64, Int32), runtime,
         dest, value, pe)
 end
@@ -945,7 +946,7 @@ nothing is written.
 
 OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_add`).
 """
-function nvshmemrs_atomic_fetch_add32(runtime, dest, value, pe, old)
+@inline function nvshmemrs_atomic_fetch_add32(runtime, dest, value, pe, old)
     ccall(pointer_atomic_fetch_add32[], Int32, (UInt64, Ptr{UInt32}, UInt32, Int32,
         Ptr{UInt32}), runtime, dest, value, pe, old)
 end
@@ -972,7 +973,7 @@ nothing is written.
 
 OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_add`).
 """
-function nvshmemrs_atomic_fetch_add64(runtime, dest, value, pe, old)
+@inline function nvshmemrs_atomic_fetch_add64(runtime, dest, value, pe, old)
     ccall(pointer_atomic_fetch_add64[], Int32, (UInt64, Ptr{UInt64}, UInt64, Int32,
         Ptr{UInt64}), runtime, dest, value, pe, old)
 end
@@ -1000,7 +1001,7 @@ nothing is written.
 
 NVSHMEM `nvshmemx_float_atomic_fetch_add`.
 """
-function nvshmemrs_atomic_fetch_add_float(runtime, dest, value, pe, old)
+@inline function nvshmemrs_atomic_fetch_add_float(runtime, dest, value, pe, old)
     ccall(pointer_atomic_fetch_add_float[], Int32, (UInt64, Ptr{Float32}, Float32, Int32,
         Ptr{Float32}), runtime, dest, value, pe, old)
 end
@@ -1028,7 +1029,7 @@ nothing is written.
 
 NVSHMEM `nvshmemx_double_atomic_fetch_add`.
 """
-function nvshmemrs_atomic_fetch_add_double(runtime, dest, value, pe, old)
+@inline function nvshmemrs_atomic_fetch_add_double(runtime, dest, value, pe, old)
     ccall(pointer_atomic_fetch_add_double[], Int32, (UInt64, Ptr{Float64}, Float64, Int32,
         Ptr{Float64}), runtime, dest, value, pe, old)
 end
@@ -1055,7 +1056,7 @@ nothing is written.
 
 OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_and`).
 """
-function nvshmemrs_atomic_and32(runtime, dest, value, pe)
+@inline function nvshmemrs_atomic_and32(runtime, dest, value, pe)
     ccall(pointer_atomic_and32[], Int32, (UInt64, Ptr{UInt32}, UInt32, Int32), runtime, dest,
         value, pe)
 end
@@ -1082,7 +1083,7 @@ nothing is written.
 
 OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_and`).
 """
-function nvshmemrs_atomic_and64(runtime, dest, value, pe)
+@inline function nvshmemrs_atomic_and64(runtime, dest, value, pe)
     ccall(pointer_atomic_and64[], Int32, (UInt64, Ptr{UInt64}, UInt64, Int32), runtime, dest,
         value, pe)
 end
@@ -1109,7 +1110,7 @@ nothing is written.
 
 OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_and`).
 """
-function nvshmemrs_atomic_fetch_and32(runtime, dest, value, pe, old)
+@inline function nvshmemrs_atomic_fetch_and32(runtime, dest, value, pe, old)
     ccall(pointer_atomic_fetch_and32[], Int32, (UInt64, Ptr{UInt32}, UInt32, Int32,
         Ptr{UInt32}), runtime, dest, value, pe, old)
 end
@@ -1136,7 +1137,7 @@ nothing is written.
 
 OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_and`).
 """
-function nvshmemrs_atomic_fetch_and64(runtime, dest, value, pe, old)
+@inline function nvshmemrs_atomic_fetch_and64(runtime, dest, value, pe, old)
     ccall(pointer_atomic_fetch_and64[], Int32, (UInt64, Ptr{UInt64}, UInt64, Int32,
         Ptr{UInt64}), runtime, dest, value, pe, old)
 end
@@ -1163,7 +1164,7 @@ nothing is written.
 
 OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_or`).
 """
-function nvshmemrs_atomic_or32(runtime, dest, value, pe)
+@inline function nvshmemrs_atomic_or32(runtime, dest, value, pe)
     ccall(pointer_atomic_or32[], Int32, (UInt64, Ptr{UInt32}, UInt32, Int32), runtime, dest,
         value, pe)
 end
@@ -1190,7 +1191,7 @@ nothing is written.
 
 OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_or`).
 """
-function nvshmemrs_atomic_or64(runtime, dest, value, pe)
+@inline function nvshmemrs_atomic_or64(runtime, dest, value, pe)
     ccall(pointer_atomic_or64[], Int32, (UInt64, Ptr{UInt64}, UInt64, Int32), runtime, dest,
         value, pe)
 end
@@ -1217,7 +1218,7 @@ nothing is written.
 
 OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_or`).
 """
-function nvshmemrs_atomic_fetch_or32(runtime, dest, value, pe, old)
+@inline function nvshmemrs_atomic_fetch_or32(runtime, dest, value, pe, old)
     ccall(pointer_atomic_fetch_or32[], Int32, (UInt64, Ptr{UInt32}, UInt32, Int32, Ptr{UInt32}),
         runtime, dest, value, pe, old)
 end
@@ -1244,7 +1245,7 @@ nothing is written.
 
 OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_or`).
 """
-function nvshmemrs_atomic_fetch_or64(runtime, dest, value, pe, old)
+@inline function nvshmemrs_atomic_fetch_or64(runtime, dest, value, pe, old)
     ccall(pointer_atomic_fetch_or64[], Int32, (UInt64, Ptr{UInt64}, UInt64, Int32, Ptr{UInt64}),
         runtime, dest, value, pe, old)
 end
@@ -1271,7 +1272,7 @@ nothing is written.
 
 OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_xor`).
 """
-function nvshmemrs_atomic_xor32(runtime, dest, value, pe)
+@inline function nvshmemrs_atomic_xor32(runtime, dest, value, pe)
     ccall(pointer_atomic_xor32[], Int32, (UInt64, Ptr{UInt32}, UInt32, Int32), runtime, dest,
         value, pe)
 end
@@ -1298,7 +1299,7 @@ nothing is written.
 
 OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_xor`).
 """
-function nvshmemrs_atomic_xor64(runtime, dest, value, pe)
+@inline function nvshmemrs_atomic_xor64(runtime, dest, value, pe)
     ccall(pointer_atomic_xor64[], Int32, (UInt64, Ptr{UInt64}, UInt64, Int32), runtime, dest,
         value, pe)
 end
@@ -1325,7 +1326,7 @@ nothing is written.
 
 OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_xor`).
 """
-function nvshmemrs_atomic_fetch_xor32(runtime, dest, value, pe, old)
+@inline function nvshmemrs_atomic_fetch_xor32(runtime, dest, value, pe, old)
     ccall(pointer_atomic_fetch_xor32[], Int32, (UInt64, Ptr{UInt32}, UInt32, Int32,
         Ptr{UInt32}), runtime, dest, value, pe, old)
 end
@@ -1352,7 +1353,7 @@ nothing is written.
 
 OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_xor`).
 """
-function nvshmemrs_atomic_fetch_xor64(runtime, dest, value, pe, old)
+@inline function nvshmemrs_atomic_fetch_xor64(runtime, dest, value, pe, old)
     ccall(pointer_atomic_fetch_xor64[], Int32, (UInt64, Ptr{UInt64}, UInt64, Int32,
         Ptr{UInt64}), runtime, dest, value, pe, old)
 end
@@ -1379,7 +1380,7 @@ nothing is written.
 
 OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_nbi`).
 """
-function nvshmemrs_atomic_fetch32_nbi(runtime, fetch, source, pe)
+@inline function nvshmemrs_atomic_fetch32_nbi(runtime, fetch, source, pe)
     ccall(pointer_atomic_fetch32_nbi[], Int32, (UInt64, Ptr{UInt32}, Ptr{UInt32}, Int32),
         runtime, fetch, source, pe)
 end
@@ -1406,7 +1407,7 @@ nothing is written.
 
 OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_nbi`).
 """
-function nvshmemrs_atomic_fetch64_nbi(runtime, fetch, source, pe)
+@inline function nvshmemrs_atomic_fetch64_nbi(runtime, fetch, source, pe)
     ccall(pointer_atomic_fetch64_nbi[], Int32, (UInt64, Ptr{UInt64}, Ptr{UInt64}, Int32),
         runtime, fetch, source, pe)
 end
@@ -1433,7 +1434,7 @@ nothing is written.
 
 OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_nbi`).
 """
-function nvshmemrs_atomic_fetch_float_nbi(runtime, fetch, source, pe)
+@inline function nvshmemrs_atomic_fetch_float_nbi(runtime, fetch, source, pe)
     ccall(pointer_atomic_fetch_float_nbi[], Int32, (UInt64, Ptr{Float32}, Ptr{Float32}, Int32),
         runtime, fetch, source, pe)
 end
@@ -1460,7 +1461,7 @@ nothing is written.
 
 OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_nbi`).
 """
-function nvshmemrs_atomic_fetch_double_nbi(runtime, fetch, source, pe)
+@inline function nvshmemrs_atomic_fetch_double_nbi(runtime, fetch, source, pe)
     ccall(pointer_atomic_fetch_double_nbi[], Int32, (UInt64, Ptr{Float64}, Ptr{Float64}, Int32),
         runtime, fetch, source, pe)
 end
@@ -1487,7 +1488,7 @@ nothing is written.
 
 OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_swap_nbi`).
 """
-function nvshmemrs_atomic_swap32_nbi(runtime, fetch, dest, value, pe)
+@inline function nvshmemrs_atomic_swap32_nbi(runtime, fetch, dest, value, pe)
     ccall(pointer_atomic_swap32_nbi[], Int32, (UInt64, Ptr{UInt32}, Ptr{UInt32}, UInt32, Int32),
         runtime, fetch, dest, value, pe)
 end
@@ -1514,7 +1515,7 @@ nothing is written.
 
 OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_swap_nbi`).
 """
-function nvshmemrs_atomic_swap64_nbi(runtime, fetch, dest, value, pe)
+@inline function nvshmemrs_atomic_swap64_nbi(runtime, fetch, dest, value, pe)
     ccall(pointer_atomic_swap64_nbi[], Int32, (UInt64, Ptr{UInt64}, Ptr{UInt64}, UInt64, Int32),
         runtime, fetch, dest, value, pe)
 end
@@ -1541,7 +1542,7 @@ nothing is written.
 
 OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_swap_nbi`).
 """
-function nvshmemrs_atomic_swap_float_nbi(runtime, fetch, dest, value, pe)
+@inline function nvshmemrs_atomic_swap_float_nbi(runtime, fetch, dest, value, pe)
     ccall(pointer_atomic_swap_float_nbi[], Int32, (UInt64, Ptr{Float32}, Ptr{Float32}, Float32,
         Int32), runtime, fetch, dest, value, pe)
 end
@@ -1568,7 +1569,7 @@ nothing is written.
 
 OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_swap_nbi`).
 """
-function nvshmemrs_atomic_swap_double_nbi(runtime, fetch, dest, value, pe)
+@inline function nvshmemrs_atomic_swap_double_nbi(runtime, fetch, dest, value, pe)
     ccall(pointer_atomic_swap_double_nbi[], Int32, (UInt64, Ptr{Float64}, Ptr{Float64}, Float64,
         Int32), runtime, fetch, dest, value, pe)
 end
@@ -1595,7 +1596,7 @@ nothing is written.
 
 OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_compare_swap_nbi`).
 """
-function nvshmemrs_atomic_compare_swap32_nbi(runtime, fetch, dest, cond, value, pe)
+@inline function nvshmemrs_atomic_compare_swap32_nbi(runtime, fetch, dest, cond, value, pe)
     ccall(pointer_atomic_compare_swap32_nbi[], Int32, (UInt64, Ptr{UInt32}, Ptr{UInt32}, UInt32,
         UInt32, Int32), runtime, fetch, dest, cond, value, pe)
 end
@@ -1622,7 +1623,7 @@ nothing is written.
 
 OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_compare_swap_nbi`).
 """
-function nvshmemrs_atomic_compare_swap64_nbi(runtime, fetch, dest, cond, value, pe)
+@inline function nvshmemrs_atomic_compare_swap64_nbi(runtime, fetch, dest, cond, value, pe)
     ccall(pointer_atomic_compare_swap64_nbi[], Int32, (UInt64, Ptr{UInt64}, Ptr{UInt64}, UInt64,
         UInt64, Int32), runtime, fetch, dest, cond, value, pe)
 end
@@ -1649,7 +1650,7 @@ nothing is written.
 
 OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_inc_nbi`).
 """
-function nvshmemrs_atomic_fetch_inc32_nbi(runtime, fetch, dest, pe)
+@inline function nvshmemrs_atomic_fetch_inc32_nbi(runtime, fetch, dest, pe)
     ccall(pointer_atomic_fetch_inc32_nbi[], Int32, (UInt64, Ptr{UInt32}, Ptr{UInt32}, Int32),
         runtime, fetch, dest, pe)
 end
@@ -1676,7 +1677,7 @@ nothing is written.
 
 OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_inc_nbi`).
 """
-function nvshmemrs_atomic_fetch_inc64_nbi(runtime, fetch, dest, pe)
+@inline function nvshmemrs_atomic_fetch_inc64_nbi(runtime, fetch, dest, pe)
     ccall(pointer_atomic_fetch_inc64_nbi[], Int32, (UInt64, Ptr{UInt64}, Ptr{UInt64}, Int32),
         runtime, fetch, dest, pe)
 end
@@ -1703,7 +1704,7 @@ nothing is written.
 
 OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_add_nbi`).
 """
-function nvshmemrs_atomic_fetch_add32_nbi(runtime, fetch, dest, value, pe)
+@inline function nvshmemrs_atomic_fetch_add32_nbi(runtime, fetch, dest, value, pe)
     ccall(pointer_atomic_fetch_add32_nbi[], Int32, (UInt64, Ptr{UInt32}, Ptr{UInt32}, UInt32,
         Int32), runtime, fetch, dest, value, pe)
 end
@@ -1730,7 +1731,7 @@ nothing is written.
 
 OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_add_nbi`).
 """
-function nvshmemrs_atomic_fetch_add64_nbi(runtime, fetch, dest, value, pe)
+@inline function nvshmemrs_atomic_fetch_add64_nbi(runtime, fetch, dest, value, pe)
     ccall(pointer_atomic_fetch_add64_nbi[], Int32, (UInt64, Ptr{UInt64}, Ptr{UInt64}, UInt64,
         Int32), runtime, fetch, dest, value, pe)
 end
@@ -1757,7 +1758,7 @@ nothing is written.
 
 NVSHMEM `nvshmemx_float_atomic_fetch_add`.
 """
-function nvshmemrs_atomic_fetch_add_float_nbi(runtime, fetch, dest, value, pe)
+@inline function nvshmemrs_atomic_fetch_add_float_nbi(runtime, fetch, dest, value, pe)
     ccall(pointer_atomic_fetch_add_float_nbi[], Int32, (UInt64, Ptr{Float32}, Ptr{Float32},
         Float32, Int32), runtime, fetch, dest, value, pe)
 end
@@ -1784,7 +1785,7 @@ nothing is written.
 
 NVSHMEM `nvshmemx_double_atomic_fetch_add`.
 """
-function nvshmemrs_atomic_fetch_add_double_nbi(runtime, fetch, dest, value, pe)
+@inline function nvshmemrs_atomic_fetch_add_double_nbi(runtime, fetch, dest, value, pe)
     ccall(pointer_atomic_fetch_add_double_nbi[], Int32, (UInt64, Ptr{Float64}, Ptr{Float64},
         Float64, Int32), runtime, fetch, dest, value, pe)
 end
@@ -1811,7 +1812,7 @@ nothing is written.
 
 OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_and_nbi`).
 """
-function nvshmemrs_atomic_fetch_and32_nbi(runtime, fetch, dest, value, pe)
+@inline function nvshmemrs_atomic_fetch_and32_nbi(runtime, fetch, dest, value, pe)
     ccall(pointer_atomic_fetch_and32_nbi[], Int32, (UInt64, Ptr{UInt32}, Ptr{UInt32}, UInt32,
         Int32), runtime, fetch, dest, value, pe)
 end
@@ -1838,7 +1839,7 @@ nothing is written.
 
 OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_and_nbi`).
 """
-function nvshmemrs_atomic_fetch_and64_nbi(runtime, fetch, dest, value, pe)
+@inline function nvshmemrs_atomic_fetch_and64_nbi(runtime, fetch, dest, value, pe)
     ccall(pointer_atomic_fetch_and64_nbi[], Int32, (UInt64, Ptr{UInt64}, Ptr{UInt64}, UInt64,
         Int32), runtime, fetch, dest, value, pe)
 end
@@ -1865,7 +1866,7 @@ nothing is written.
 
 OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_or_nbi`).
 """
-function nvshmemrs_atomic_fetch_or32_nbi(runtime, fetch, dest, value, pe)
+@inline function nvshmemrs_atomic_fetch_or32_nbi(runtime, fetch, dest, value, pe)
     ccall(pointer_atomic_fetch_or32_nbi[], Int32, (UInt64, Ptr{UInt32}, Ptr{UInt32}, UInt32,
         Int32), runtime, fetch, dest, value, pe)
 end
@@ -1892,7 +1893,7 @@ nothing is written.
 
 OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_or_nbi`).
 """
-function nvshmemrs_atomic_fetch_or64_nbi(runtime, fetch, dest, value, pe)
+@inline function nvshmemrs_atomic_fetch_or64_nbi(runtime, fetch, dest, value, pe)
     ccall(pointer_atomic_fetch_or64_nbi[], Int32, (UInt64, Ptr{UInt64}, Ptr{UInt64}, UInt64,
         Int32), runtime, fetch, dest, value, pe)
 end
@@ -1919,7 +1920,7 @@ nothing is written.
 
 OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_xor_nbi`).
 """
-function nvshmemrs_atomic_fetch_xor32_nbi(runtime, fetch, dest, value, pe)
+@inline function nvshmemrs_atomic_fetch_xor32_nbi(runtime, fetch, dest, value, pe)
     ccall(pointer_atomic_fetch_xor32_nbi[], Int32, (UInt64, Ptr{UInt32}, Ptr{UInt32}, UInt32,
         Int32), runtime, fetch, dest, value, pe)
 end
@@ -1946,7 +1947,7 @@ nothing is written.
 
 OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_xor_nbi`).
 """
-function nvshmemrs_atomic_fetch_xor64_nbi(runtime, fetch, dest, value, pe)
+@inline function nvshmemrs_atomic_fetch_xor64_nbi(runtime, fetch, dest, value, pe)
     ccall(pointer_atomic_fetch_xor64_nbi[], Int32, (UInt64, Ptr{UInt64}, Ptr{UInt64}, UInt64,
         Int32), runtime, fetch, dest, value, pe)
 end
@@ -1971,7 +1972,7 @@ member is in another collective.
 
 OpenSHMEM 1.5 section 9.9.1 (`shmem_barrier`, `shmem_barrier_all`).
 """
-function nvshmemrs_barrier(runtime, team)
+@inline function nvshmemrs_barrier(runtime, team)
     ccall(pointer_barrier[], Int32, (UInt64, UInt64), runtime, team)
 end
 
@@ -1994,7 +1995,7 @@ Collective over `team`; may be queued on a stream.
 
 OpenSHMEM 1.5 section 9.9.3 (`shmem_team_sync`, `shmem_sync_all`).
 """
-function nvshmemrs_sync(runtime, team)
+@inline function nvshmemrs_sync(runtime, team)
     ccall(pointer_sync[], Int32, (UInt64, UInt64), runtime, team)
 end
 
@@ -2020,7 +2021,7 @@ NOT\\_SYMMETRIC, OUT\\_OF\\_BOUNDS, PE\\_RANGE, PEER\\_ARGUMENT; also PE\\_DIED,
 
 OpenSHMEM 1.5 section 9.9.7 (`shmem_broadcastmem`).
 """
-function nvshmemrs_broadcast(runtime, team, dest, source, bytes, root)
+@inline function nvshmemrs_broadcast(runtime, team, dest, source, bytes, root)
     ccall(pointer_broadcast[], Int32, (UInt64, UInt64, Ptr{Cvoid}, Ptr{Cvoid}, Csize_t, Int32),
         runtime, team, dest, source, bytes, root)
 end
@@ -2050,7 +2051,7 @@ INTERRUPTED.
 
 OpenSHMEM 1.5 section 9.9.9 (`shmem_<op>_reduce`).
 """
-function nvshmemrs_reduce(runtime, team, dest, source, count, dtype, op)
+@inline function nvshmemrs_reduce(runtime, team, dest, source, count, dtype, op)
     ccall(pointer_reduce[], Int32, (UInt64, UInt64, Ptr{Cvoid}, Ptr{Cvoid}, Csize_t, Int32,
         Int32), runtime, team, dest, source, count, dtype, op)
 end
@@ -2077,7 +2078,7 @@ Returns when `dest` is written here and `source` may be reused.
 
 OpenSHMEM 1.5 section 9.9.8 (`shmem_fcollectmem`).
 """
-function nvshmemrs_fcollect(runtime, team, dest, source, bytes)
+@inline function nvshmemrs_fcollect(runtime, team, dest, source, bytes)
     ccall(pointer_fcollect[], Int32, (UInt64, UInt64, Ptr{Cvoid}, Ptr{Cvoid}, Csize_t), runtime,
         team, dest, source, bytes)
 end
@@ -2104,7 +2105,7 @@ when `dest` is written here and `source` may be reused.
 
 OpenSHMEM 1.5 section 9.9.8 (`shmem_collectmem`).
 """
-function nvshmemrs_collect(runtime, team, dest, source, bytes)
+@inline function nvshmemrs_collect(runtime, team, dest, source, bytes)
     ccall(pointer_collect[], Int32, (UInt64, UInt64, Ptr{Cvoid}, Ptr{Cvoid}, Csize_t), runtime,
         team, dest, source, bytes)
 end
@@ -2131,7 +2132,7 @@ Returns when `dest` is written here and `source` may be reused.
 
 OpenSHMEM 1.5 section 9.9.5 (`shmem_alltoallmem`).
 """
-function nvshmemrs_alltoall(runtime, team, dest, source, bytes)
+@inline function nvshmemrs_alltoall(runtime, team, dest, source, bytes)
     ccall(pointer_alltoall[], Int32, (UInt64, UInt64, Ptr{Cvoid}, Ptr{Cvoid}, Csize_t), runtime,
         team, dest, source, bytes)
 end
@@ -2159,7 +2160,7 @@ Returns when `dest` is written here and `source` may be reused.
 
 OpenSHMEM 1.5 section 9.9.6 (`shmem_alltoallsmem`).
 """
-function nvshmemrs_alltoalls(runtime, team, dest, source, dest_stride, source_stride, element_bytes, count)
+@inline function nvshmemrs_alltoalls(runtime, team, dest, source, dest_stride, source_stride, element_bytes, count)
     ccall(pointer_alltoalls[], Int32, (UInt64, UInt64, Ptr{Cvoid}, Ptr{Cvoid}, Cptrdiff_t,
         Cptrdiff_t, Csize_t, Csize_t), runtime, team, dest, source, dest_stride, source_stride,
         element_bytes, count)
@@ -2188,7 +2189,7 @@ of `nvshmemrs_dtype`, `op` one of `nvshmemrs_op`.
 
 NVSHMEM `nvshmem_<type>_<op>_reducescatter`.
 """
-function nvshmemrs_reducescatter(runtime, team, dest, source, count, dtype, op)
+@inline function nvshmemrs_reducescatter(runtime, team, dest, source, count, dtype, op)
     ccall(pointer_reducescatter[], Int32, (UInt64, UInt64, Ptr{Cvoid}, Ptr{Cvoid}, Csize_t,
         Int32, Int32), runtime, team, dest, source, count, dtype, op)
 end
@@ -2216,7 +2217,7 @@ of `nvshmemrs_dtype`, `op` one of `nvshmemrs_op`.
 
 OpenSHMEM 1.6 (`shmem_sum_inscan`).
 """
-function nvshmemrs_inscan(runtime, team, dest, source, count, dtype, op)
+@inline function nvshmemrs_inscan(runtime, team, dest, source, count, dtype, op)
     ccall(pointer_inscan[], Int32, (UInt64, UInt64, Ptr{Cvoid}, Ptr{Cvoid}, Csize_t, Int32,
         Int32), runtime, team, dest, source, count, dtype, op)
 end
@@ -2244,7 +2245,7 @@ of `nvshmemrs_dtype`, `op` one of `nvshmemrs_op`.
 
 OpenSHMEM 1.6 (`shmem_sum_exscan`).
 """
-function nvshmemrs_exscan(runtime, team, dest, source, count, dtype, op)
+@inline function nvshmemrs_exscan(runtime, team, dest, source, count, dtype, op)
     ccall(pointer_exscan[], Int32, (UInt64, UInt64, Ptr{Cvoid}, Ptr{Cvoid}, Csize_t, Int32,
         Int32), runtime, team, dest, source, count, dtype, op)
 end
@@ -2272,7 +2273,7 @@ Local; needs no runtime. A collective that a deadline ends breaks its team.
 
 OpenSHMEM does not have it.
 """
-function nvshmemrs_deadline_begin(seconds, previous)
+@inline function nvshmemrs_deadline_begin(seconds, previous)
     ccall(pointer_deadline_begin[], Int32, (Float64, Ptr{UInt64}), seconds, previous)
 end
 
@@ -2295,7 +2296,7 @@ Local; needs no runtime.
 
 OpenSHMEM does not have it.
 """
-function nvshmemrs_deadline_end(previous)
+@inline function nvshmemrs_deadline_end(previous)
     ccall(pointer_deadline_end[], Int32, (UInt64,), previous)
 end
 
@@ -2322,7 +2323,7 @@ checked.
 
 NVSHMEM: the state that `nvshmemx_cumodule_init` writes to a module.
 """
-function nvshmemrs_device_state(runtime, state)
+@inline function nvshmemrs_device_state(runtime, state)
     ccall(pointer_device_state[], Int32, (UInt64, Ptr{DeviceState}), runtime, state)
 end
 
@@ -2346,7 +2347,7 @@ Local.
 
 OpenSHMEM does not have it.
 """
-function nvshmemrs_device_state_pointer(runtime, pointer)
+@inline function nvshmemrs_device_state_pointer(runtime, pointer)
     ccall(pointer_device_state_pointer[], Int32, (UInt64, Ptr{Ptr{Cvoid}}), runtime, pointer)
 end
 
@@ -2372,7 +2373,7 @@ nothing is allocated.
 
 OpenSHMEM 1.5 section 9.3.1 (`shmem_malloc`).
 """
-function nvshmemrs_malloc(runtime, bytes, ptr)
+@inline function nvshmemrs_malloc(runtime, bytes, ptr)
     ccall(pointer_malloc[], Int32, (UInt64, Csize_t, Ptr{Ptr{Cvoid}}), runtime, bytes, ptr)
 end
 
@@ -2397,7 +2398,7 @@ overflows.
 
 OpenSHMEM 1.5 section 9.3.3 (`shmem_calloc`).
 """
-function nvshmemrs_calloc(runtime, count, bytes, ptr)
+@inline function nvshmemrs_calloc(runtime, count, bytes, ptr)
     ccall(pointer_calloc[], Int32, (UInt64, Csize_t, Csize_t, Ptr{Ptr{Cvoid}}), runtime, count,
         bytes, ptr)
 end
@@ -2424,7 +2425,7 @@ PE has the memory.
 
 OpenSHMEM 1.5 section 9.3.1 (`shmem_align`).
 """
-function nvshmemrs_align(runtime, alignment, bytes, ptr)
+@inline function nvshmemrs_align(runtime, alignment, bytes, ptr)
     ccall(pointer_align[], Int32, (UInt64, Csize_t, Csize_t, Ptr{Ptr{Cvoid}}), runtime,
         alignment, bytes, ptr)
 end
@@ -2449,7 +2450,7 @@ allocation, MISMATCH.
 
 OpenSHMEM 1.5 section 9.3.1 (`shmem_free`).
 """
-function nvshmemrs_free(runtime, ptr)
+@inline function nvshmemrs_free(runtime, ptr)
     ccall(pointer_free[], Int32, (UInt64, Ptr{Cvoid}), runtime, ptr)
 end
 
@@ -2476,7 +2477,7 @@ as it was.
 
 OpenSHMEM 1.5 section 9.3.1 (`shmem_realloc`).
 """
-function nvshmemrs_realloc(runtime, ptr, bytes, new_ptr)
+@inline function nvshmemrs_realloc(runtime, ptr, bytes, new_ptr)
     ccall(pointer_realloc[], Int32, (UInt64, Ptr{Cvoid}, Csize_t, Ptr{Ptr{Cvoid}}), runtime,
         ptr, bytes, new_ptr)
 end
@@ -2515,7 +2516,7 @@ NOT\\_SUPPORTED, SYSTEM; the buffer is as it was.
 
 NVSHMEM `nvshmemx_buffer_register_symmetric_at_preferred_address`.
 """
-function nvshmemrs_buffer_register(runtime, buffer, bytes, preferred, symmetric)
+@inline function nvshmemrs_buffer_register(runtime, buffer, bytes, preferred, symmetric)
     ccall(pointer_buffer_register[], Int32, (UInt64, Ptr{Cvoid}, Csize_t, Ptr{Cvoid},
         Ptr{Ptr{Cvoid}}), runtime, buffer, bytes, preferred, symmetric)
 end
@@ -2543,7 +2544,7 @@ stays registered), SYSTEM.
 
 NVSHMEM `nvshmemx_buffer_unregister_symmetric`.
 """
-function nvshmemrs_buffer_unregister(runtime, symmetric)
+@inline function nvshmemrs_buffer_unregister(runtime, symmetric)
     ccall(pointer_buffer_unregister[], Int32, (UInt64, Ptr{Cvoid}), runtime, symmetric)
 end
 
@@ -2568,7 +2569,7 @@ allocation, or one already released.
 
 OpenSHMEM does not have it.
 """
-function nvshmemrs_release(runtime, ptr)
+@inline function nvshmemrs_release(runtime, ptr)
     ccall(pointer_release[], Int32, (UInt64, Ptr{Cvoid}), runtime, ptr)
 end
 
@@ -2590,7 +2591,7 @@ Local.
 
 OpenSHMEM does not have it.
 """
-function nvshmemrs_heap_stats(runtime, stats)
+@inline function nvshmemrs_heap_stats(runtime, stats)
     ccall(pointer_heap_stats[], Int32, (UInt64, Ptr{HeapStats}), runtime, stats)
 end
 
@@ -2616,7 +2617,7 @@ Local.
 
 OpenSHMEM does not have it.
 """
-function nvshmemrs_unfreed(runtime, text, bytes, length)
+@inline function nvshmemrs_unfreed(runtime, text, bytes, length)
     ccall(pointer_unfreed[], Int32, (UInt64, Ptr{Cvoid}, Csize_t, Ptr{Csize_t}), runtime, text,
         bytes, length)
 end
@@ -2641,7 +2642,7 @@ Local.
 
 OpenSHMEM 1.5 section 9.1.8 (`shmem_ptr`).
 """
-function nvshmemrs_ptr(runtime, ptr, pe, peer_ptr)
+@inline function nvshmemrs_ptr(runtime, ptr, pe, peer_ptr)
     ccall(pointer_ptr[], Int32, (UInt64, Ptr{Cvoid}, Int32, Ptr{Ptr{Cvoid}}), runtime, ptr, pe,
         peer_ptr)
 end
@@ -2666,7 +2667,7 @@ of `symmetric`.
 
 OpenSHMEM 1.5 section 9.1.7 (`shmem_addr_accessible`).
 """
-function nvshmemrs_is_symmetric(runtime, ptr, bytes, symmetric)
+@inline function nvshmemrs_is_symmetric(runtime, ptr, bytes, symmetric)
     ccall(pointer_is_symmetric[], Int32, (UInt64, Ptr{Cvoid}, Csize_t, Ptr{Int32}), runtime,
         ptr, bytes, symmetric)
 end
@@ -2690,7 +2691,7 @@ Local.
 
 OpenSHMEM does not have it.
 """
-function nvshmemrs_memory_kind(runtime, ptr, kind)
+@inline function nvshmemrs_memory_kind(runtime, ptr, kind)
     ccall(pointer_memory_kind[], Int32, (UInt64, Ptr{Cvoid}, Ptr{Int32}), runtime, ptr, kind)
 end
 
@@ -2714,7 +2715,7 @@ Local; never waits.
 
 OpenSHMEM does not have it.
 """
-function nvshmemrs_heap_keep(runtime, mapping)
+@inline function nvshmemrs_heap_keep(runtime, mapping)
     ccall(pointer_heap_keep[], Int32, (UInt64, Ptr{UInt64}), runtime, mapping)
 end
 
@@ -2737,7 +2738,7 @@ Local; needs no runtime.
 
 OpenSHMEM does not have it.
 """
-function nvshmemrs_heap_drop(mapping)
+@inline function nvshmemrs_heap_drop(mapping)
     ccall(pointer_heap_drop[], Int32, (UInt64,), mapping)
 end
 
@@ -2756,7 +2757,7 @@ Local; needs no runtime.
 
 OpenSHMEM does not have it.
 """
-function nvshmemrs_abi_version()
+@inline function nvshmemrs_abi_version()
     ccall(pointer_abi_version[], UInt32, ())
 end
 
@@ -2775,7 +2776,7 @@ Local; needs no runtime.
 
 OpenSHMEM does not have it.
 """
-function nvshmemrs_api_hash()
+@inline function nvshmemrs_api_hash()
     ccall(pointer_api_hash[], UInt64, ())
 end
 
@@ -2797,7 +2798,7 @@ Local; needs no runtime. Each output may be NULL.
 
 NVSHMEM `nvshmemx_vendor_get_version_info`.
 """
-function nvshmemrs_version(major, minor, patch)
+@inline function nvshmemrs_version(major, minor, patch)
     ccall(pointer_version[], Int32, (Ptr{Int32}, Ptr{Int32}, Ptr{Int32}), major, minor, patch)
 end
 
@@ -2815,7 +2816,7 @@ Local; needs no runtime.
 
 OpenSHMEM 1.5 section 9.1.10 (`shmem_info_get_name`).
 """
-function nvshmemrs_name()
+@inline function nvshmemrs_name()
     ccall(pointer_name[], Cstring, ())
 end
 
@@ -2833,7 +2834,7 @@ Local; needs no runtime.
 
 NVSHMEM `nvshmemx_status_string`.
 """
-function nvshmemrs_status_string(status)
+@inline function nvshmemrs_status_string(status)
     ccall(pointer_status_string[], Cstring, (Int32,), status)
 end
 
@@ -2853,7 +2854,7 @@ Local; needs no runtime.
 
 OpenSHMEM does not have it.
 """
-function nvshmemrs_last_error()
+@inline function nvshmemrs_last_error()
     ccall(pointer_last_error[], Cstring, ())
 end
 
@@ -2872,7 +2873,7 @@ Local; needs no runtime.
 
 OpenSHMEM does not have it.
 """
-function nvshmemrs_last_error_in(language)
+@inline function nvshmemrs_last_error_in(language)
     ccall(pointer_last_error_in[], Cstring, (Int32,), language)
 end
 
@@ -2891,7 +2892,7 @@ Local; needs no runtime.
 
 OpenSHMEM 1.5 section 9.2.2 (`shmem_query_thread`).
 """
-function nvshmemrs_thread_support()
+@inline function nvshmemrs_thread_support()
     ccall(pointer_thread_support[], Int32, ())
 end
 
@@ -2914,7 +2915,7 @@ Local. Does not wait for completion.
 
 OpenSHMEM 1.5 section 9.11.1 (`shmem_fence`).
 """
-function nvshmemrs_fence(runtime)
+@inline function nvshmemrs_fence(runtime)
     ccall(pointer_fence[], Int32, (UInt64,), runtime)
 end
 
@@ -2937,7 +2938,7 @@ Local.
 
 OpenSHMEM 1.5 section 9.11.2 (`shmem_quiet`).
 """
-function nvshmemrs_quiet(runtime)
+@inline function nvshmemrs_quiet(runtime)
     ccall(pointer_quiet[], Int32, (UInt64,), runtime)
 end
 
@@ -2965,7 +2966,7 @@ INVALID\\_VALUE.
 
 OpenSHMEM 1.5 section 9.10.1 (`shmem_wait_until`).
 """
-function nvshmemrs_wait_until(runtime, ivar, cmp, value, dtype)
+@inline function nvshmemrs_wait_until(runtime, ivar, cmp, value, dtype)
     ccall(pointer_wait_until[], Int32, (UInt64, Ptr{Cvoid}, Int32, Ptr{Cvoid}, Int32), runtime,
         ivar, cmp, value, dtype)
 end
@@ -2993,7 +2994,7 @@ must be aligned to its size. `value` is read once, when the call begins.
 
 OpenSHMEM 1.5 section 9.10.8 (`shmem_test`).
 """
-function nvshmemrs_test(runtime, ivar, cmp, value, dtype, result)
+@inline function nvshmemrs_test(runtime, ivar, cmp, value, dtype, result)
     ccall(pointer_test[], Int32, (UInt64, Ptr{Cvoid}, Int32, Ptr{Cvoid}, Int32, Ptr{Int32}),
         runtime, ivar, cmp, value, dtype, result)
 end
@@ -3024,7 +3025,7 @@ INVALID\\_VALUE.
 
 OpenSHMEM 1.5 section 9.10.2 (`shmem_wait_until_all`).
 """
-function nvshmemrs_wait_until_all(runtime, ivars, count, status, cmp, value, dtype)
+@inline function nvshmemrs_wait_until_all(runtime, ivars, count, status, cmp, value, dtype)
     ccall(pointer_wait_until_all[], Int32, (UInt64, Ptr{Cvoid}, Csize_t, Ptr{Int32}, Int32,
         Ptr{Cvoid}, Int32), runtime, ivars, count, status, cmp, value, dtype)
 end
@@ -3057,7 +3058,7 @@ INVALID\\_VALUE.
 
 OpenSHMEM 1.5 section 9.10.3 (`shmem_wait_until_any`).
 """
-function nvshmemrs_wait_until_any(runtime, ivars, count, status, cmp, value, dtype, index)
+@inline function nvshmemrs_wait_until_any(runtime, ivars, count, status, cmp, value, dtype, index)
     ccall(pointer_wait_until_any[], Int32, (UInt64, Ptr{Cvoid}, Csize_t, Ptr{Int32}, Int32,
         Ptr{Cvoid}, Int32, Ptr{Csize_t}), runtime, ivars, count, status, cmp, value, dtype,
         index)
@@ -3091,7 +3092,7 @@ INVALID\\_VALUE.
 
 OpenSHMEM 1.5 section 9.10.4 (`shmem_wait_until_some`).
 """
-function nvshmemrs_wait_until_some(runtime, ivars, count, indices, status, cmp, value, dtype, found)
+@inline function nvshmemrs_wait_until_some(runtime, ivars, count, indices, status, cmp, value, dtype, found)
     ccall(pointer_wait_until_some[], Int32, (UInt64, Ptr{Cvoid}, Csize_t, Ptr{Csize_t},
         Ptr{Int32}, Int32, Ptr{Cvoid}, Int32, Ptr{Csize_t}), runtime, ivars, count, indices,
         status, cmp, value, dtype, found)
@@ -3121,7 +3122,7 @@ element. `value` and `status` are read once, when the call begins.
 
 OpenSHMEM 1.5 section 9.10.9 (`shmem_test_all`).
 """
-function nvshmemrs_test_all(runtime, ivars, count, status, cmp, value, dtype, result)
+@inline function nvshmemrs_test_all(runtime, ivars, count, status, cmp, value, dtype, result)
     ccall(pointer_test_all[], Int32, (UInt64, Ptr{Cvoid}, Csize_t, Ptr{Int32}, Int32,
         Ptr{Cvoid}, Int32, Ptr{Int32}), runtime, ivars, count, status, cmp, value, dtype,
         result)
@@ -3152,7 +3153,7 @@ element. `value` and `status` are read once, when the call begins.
 
 OpenSHMEM 1.5 section 9.10.10 (`shmem_test_any`).
 """
-function nvshmemrs_test_any(runtime, ivars, count, status, cmp, value, dtype, index)
+@inline function nvshmemrs_test_any(runtime, ivars, count, status, cmp, value, dtype, index)
     ccall(pointer_test_any[], Int32, (UInt64, Ptr{Cvoid}, Csize_t, Ptr{Int32}, Int32,
         Ptr{Cvoid}, Int32, Ptr{Csize_t}), runtime, ivars, count, status, cmp, value, dtype,
         index)
@@ -3184,7 +3185,7 @@ element. `value` and `status` are read once, when the call begins. `indices` has
 
 OpenSHMEM 1.5 section 9.10.11 (`shmem_test_some`).
 """
-function nvshmemrs_test_some(runtime, ivars, count, indices, status, cmp, value, dtype, found)
+@inline function nvshmemrs_test_some(runtime, ivars, count, indices, status, cmp, value, dtype, found)
     ccall(pointer_test_some[], Int32, (UInt64, Ptr{Cvoid}, Csize_t, Ptr{Csize_t}, Ptr{Int32},
         Int32, Ptr{Cvoid}, Int32, Ptr{Csize_t}), runtime, ivars, count, indices, status, cmp,
         value, dtype, found)
@@ -3215,7 +3216,7 @@ INVALID\\_VALUE.
 
 OpenSHMEM 1.5 section 9.10.5 (`shmem_wait_until_all_vector`).
 """
-function nvshmemrs_wait_until_all_vector(runtime, ivars, count, status, cmp, values, dtype)
+@inline function nvshmemrs_wait_until_all_vector(runtime, ivars, count, status, cmp, values, dtype)
     ccall(pointer_wait_until_all_vector[], Int32, (UInt64, Ptr{Cvoid}, Csize_t, Ptr{Int32},
         Int32, Ptr{Cvoid}, Int32), runtime, ivars, count, status, cmp, values, dtype)
 end
@@ -3245,7 +3246,7 @@ INVALID\\_VALUE.
 
 OpenSHMEM 1.5 section 9.10.6 (`shmem_wait_until_any_vector`).
 """
-function nvshmemrs_wait_until_any_vector(runtime, ivars, count, status, cmp, values, dtype, index)
+@inline function nvshmemrs_wait_until_any_vector(runtime, ivars, count, status, cmp, values, dtype, index)
     ccall(pointer_wait_until_any_vector[], Int32, (UInt64, Ptr{Cvoid}, Csize_t, Ptr{Int32},
         Int32, Ptr{Cvoid}, Int32, Ptr{Csize_t}), runtime, ivars, count, status, cmp, values,
         dtype, index)
@@ -3277,7 +3278,7 @@ INVALID\\_VALUE.
 
 OpenSHMEM 1.5 section 9.10.7 (`shmem_wait_until_some_vector`).
 """
-function nvshmemrs_wait_until_some_vector(runtime, ivars, count, indices, status, cmp, values, dtype, found)
+@inline function nvshmemrs_wait_until_some_vector(runtime, ivars, count, indices, status, cmp, values, dtype, found)
     ccall(pointer_wait_until_some_vector[], Int32, (UInt64, Ptr{Cvoid}, Csize_t, Ptr{Csize_t},
         Ptr{Int32}, Int32, Ptr{Cvoid}, Int32, Ptr{Csize_t}), runtime, ivars, count, indices,
         status, cmp, values, dtype, found)
@@ -3307,7 +3308,7 @@ element. `values` and `status` are read once, when the call begins.
 
 OpenSHMEM 1.5 section 9.10.12 (`shmem_test_all_vector`).
 """
-function nvshmemrs_test_all_vector(runtime, ivars, count, status, cmp, values, dtype, result)
+@inline function nvshmemrs_test_all_vector(runtime, ivars, count, status, cmp, values, dtype, result)
     ccall(pointer_test_all_vector[], Int32, (UInt64, Ptr{Cvoid}, Csize_t, Ptr{Int32}, Int32,
         Ptr{Cvoid}, Int32, Ptr{Int32}), runtime, ivars, count, status, cmp, values, dtype,
         result)
@@ -3337,7 +3338,7 @@ element. `values` and `status` are read once, when the call begins.
 
 OpenSHMEM 1.5 section 9.10.13 (`shmem_test_any_vector`).
 """
-function nvshmemrs_test_any_vector(runtime, ivars, count, status, cmp, values, dtype, index)
+@inline function nvshmemrs_test_any_vector(runtime, ivars, count, status, cmp, values, dtype, index)
     ccall(pointer_test_any_vector[], Int32, (UInt64, Ptr{Cvoid}, Csize_t, Ptr{Int32}, Int32,
         Ptr{Cvoid}, Int32, Ptr{Csize_t}), runtime, ivars, count, status, cmp, values, dtype,
         index)
@@ -3368,7 +3369,7 @@ element. `values` and `status` are read once, when the call begins. `indices` ha
 
 OpenSHMEM 1.5 section 9.10.14 (`shmem_test_some_vector`).
 """
-function nvshmemrs_test_some_vector(runtime, ivars, count, indices, status, cmp, values, dtype, found)
+@inline function nvshmemrs_test_some_vector(runtime, ivars, count, indices, status, cmp, values, dtype, found)
     ccall(pointer_test_some_vector[], Int32, (UInt64, Ptr{Cvoid}, Csize_t, Ptr{Csize_t},
         Ptr{Int32}, Int32, Ptr{Cvoid}, Int32, Ptr{Csize_t}), runtime, ivars, count, indices,
         status, cmp, values, dtype, found)
@@ -3393,7 +3394,7 @@ its pool for the same blocks in the same order. Returns when every PE has the me
 
 OpenSHMEM does not have it.
 """
-function nvshmemrs_pool_alloc(bytes, device, cuda_stream)
+@inline function nvshmemrs_pool_alloc(bytes, device, cuda_stream)
     ccall(pointer_pool_alloc[], Ptr{Cvoid}, (Csize_t, Int32, Ptr{Cvoid}), bytes, device,
         cuda_stream)
 end
@@ -3419,7 +3420,7 @@ Local; waits for the stream.
 
 OpenSHMEM does not have it.
 """
-function nvshmemrs_pool_free(ptr, bytes, device, cuda_stream)
+@inline function nvshmemrs_pool_free(ptr, bytes, device, cuda_stream)
     ccall(pointer_pool_free[], Int32, (Ptr{Cvoid}, Csize_t, Int32, Ptr{Cvoid}), ptr, bytes,
         device, cuda_stream)
 end
@@ -3446,7 +3447,7 @@ same PE.
 
 OpenSHMEM 1.5 section 9.6.1 (`shmem_putmem`).
 """
-function nvshmemrs_put(runtime, dest, source, bytes, pe)
+@inline function nvshmemrs_put(runtime, dest, source, bytes, pe)
     ccall(pointer_put[], Int32, (UInt64, Ptr{Cvoid}, Ptr{Cvoid}, Csize_t, Int32), runtime, dest,
         source, bytes, pe)
 end
@@ -3471,7 +3472,7 @@ One-sided; may be queued on a stream. Returns when the data is in `dest`.
 
 OpenSHMEM 1.5 section 9.6.1 (`shmem_getmem`).
 """
-function nvshmemrs_get(runtime, dest, source, bytes, pe)
+@inline function nvshmemrs_get(runtime, dest, source, bytes, pe)
     ccall(pointer_get[], Int32, (UInt64, Ptr{Cvoid}, Ptr{Cvoid}, Csize_t, Int32), runtime, dest,
         source, bytes, pe)
 end
@@ -3495,7 +3496,7 @@ One-sided; may be queued on a stream.
 
 OpenSHMEM 1.5 section 9.6.2 (`shmem_putmem_nbi`).
 """
-function nvshmemrs_put_nbi(runtime, dest, source, bytes, pe)
+@inline function nvshmemrs_put_nbi(runtime, dest, source, bytes, pe)
     ccall(pointer_put_nbi[], Int32, (UInt64, Ptr{Cvoid}, Ptr{Cvoid}, Csize_t, Int32), runtime,
         dest, source, bytes, pe)
 end
@@ -3519,7 +3520,7 @@ One-sided; may be queued on a stream.
 
 OpenSHMEM 1.5 section 9.6.2 (`shmem_getmem_nbi`).
 """
-function nvshmemrs_get_nbi(runtime, dest, source, bytes, pe)
+@inline function nvshmemrs_get_nbi(runtime, dest, source, bytes, pe)
     ccall(pointer_get_nbi[], Int32, (UInt64, Ptr{Cvoid}, Ptr{Cvoid}, Csize_t, Int32), runtime,
         dest, source, bytes, pe)
 end
@@ -3544,7 +3545,7 @@ nothing is written.
 
 OpenSHMEM 1.5 section 9.6.1 (`shmem_p`).
 """
-function nvshmemrs_p8(runtime, dest, value, pe)
+@inline function nvshmemrs_p8(runtime, dest, value, pe)
     ccall(pointer_p8[], Int32, (UInt64, Ptr{Cvoid}, UInt8, Int32), runtime, dest, value, pe)
 end
 
@@ -3568,7 +3569,7 @@ to 1.
 
 OpenSHMEM 1.5 section 9.6.1 (`shmem_g`).
 """
-function nvshmemrs_g8(runtime, source, pe, value)
+@inline function nvshmemrs_g8(runtime, source, pe, value)
     ccall(pointer_g8[], Int32, (UInt64, Ptr{Cvoid}, Int32, Ptr{UInt8}), runtime, source, pe,
         value)
 end
@@ -3593,7 +3594,7 @@ nothing is written.
 
 OpenSHMEM 1.5 section 9.6.1 (`shmem_p`).
 """
-function nvshmemrs_p16(runtime, dest, value, pe)
+@inline function nvshmemrs_p16(runtime, dest, value, pe)
     ccall(pointer_p16[], Int32, (UInt64, Ptr{Cvoid}, UInt16, Int32), runtime, dest, value, pe)
 end
 
@@ -3617,7 +3618,7 @@ to 2.
 
 OpenSHMEM 1.5 section 9.6.1 (`shmem_g`).
 """
-function nvshmemrs_g16(runtime, source, pe, value)
+@inline function nvshmemrs_g16(runtime, source, pe, value)
     ccall(pointer_g16[], Int32, (UInt64, Ptr{Cvoid}, Int32, Ptr{UInt16}), runtime, source, pe,
         value)
 end
@@ -3642,7 +3643,7 @@ nothing is written.
 
 OpenSHMEM 1.5 section 9.6.1 (`shmem_p`).
 """
-function nvshmemrs_p32(runtime, dest, value, pe)
+@inline function nvshmemrs_p32(runtime, dest, value, pe)
     ccall(pointer_p32[], Int32, (UInt64, Ptr{Cvoid}, UInt32, Int32), runtime, dest, value, pe)
 end
 
@@ -3666,7 +3667,7 @@ to 4.
 
 OpenSHMEM 1.5 section 9.6.1 (`shmem_g`).
 """
-function nvshmemrs_g32(runtime, source, pe, value)
+@inline function nvshmemrs_g32(runtime, source, pe, value)
     ccall(pointer_g32[], Int32, (UInt64, Ptr{Cvoid}, Int32, Ptr{UInt32}), runtime, source, pe,
         value)
 end
@@ -3691,7 +3692,7 @@ nothing is written.
 
 OpenSHMEM 1.5 section 9.6.1 (`shmem_p`).
 """
-function nvshmemrs_p64(runtime, dest, value, pe)
+@inline function nvshmemrs_p64(runtime, dest, value, pe)
     ccall(pointer_p64[], Int32, (UInt64, Ptr{Cvoid}, UInt64, Int32), runtime, dest, value, pe)
 end
 
@@ -3715,7 +3716,7 @@ to 8.
 
 OpenSHMEM 1.5 section 9.6.1 (`shmem_g`).
 """
-function nvshmemrs_g64(runtime, source, pe, value)
+@inline function nvshmemrs_g64(runtime, source, pe, value)
     ccall(pointer_g64[], Int32, (UInt64, Ptr{Cvoid}, Int32, Ptr{UInt64}), runtime, source, pe,
         value)
 end
@@ -3738,7 +3739,7 @@ Local; needs no runtime.
 
 OpenSHMEM does not have it.
 """
-function nvshmemrs_init_attr_default(attr)
+@inline function nvshmemrs_init_attr_default(attr)
     ccall(pointer_init_attr_default[], Int32, (Ptr{InitAttr},), attr)
 end
 
@@ -3764,7 +3765,7 @@ NOT\\_SUPPORTED, OUT\\_OF\\_MEMORY.
 
 OpenSHMEM 1.5 section 9.1.1 (`shmem_init`).
 """
-function nvshmemrs_init(attr, runtime)
+@inline function nvshmemrs_init(attr, runtime)
     ccall(pointer_init[], Int32, (Ptr{InitAttr}, Ptr{UInt64}), attr, runtime)
 end
 
@@ -3786,7 +3787,7 @@ Local; needs no runtime.
 
 NVSHMEM `nvshmemx_get_uniqueid`.
 """
-function nvshmemrs_unique_id_new(id)
+@inline function nvshmemrs_unique_id_new(id)
     ccall(pointer_unique_id_new[], Int32, (Ptr{UniqueId},), id)
 end
 
@@ -3812,7 +3813,7 @@ and why, TIMEOUT.
 
 NVSHMEM `nvshmemx_init_attr` with `NVSHMEMX_INIT_WITH_UNIQUEID`.
 """
-function nvshmemrs_init_unique_id(id, pe, n_pes, attr, runtime)
+@inline function nvshmemrs_init_unique_id(id, pe, n_pes, attr, runtime)
     ccall(pointer_init_unique_id[], Int32, (Ptr{UniqueId}, Int32, Int32, Ptr{InitAttr},
         Ptr{UInt64}), id, pe, n_pes, attr, runtime)
 end
@@ -3842,7 +3843,7 @@ NOT\\_SUPPORTED.
 
 NVSHMEM `nvshmemx_init_attr` with `NVSHMEMX_INIT_WITH_MPI_COMM`.
 """
-function nvshmemrs_init_mpi_comm(mpi_comm, attr, runtime)
+@inline function nvshmemrs_init_mpi_comm(mpi_comm, attr, runtime)
     ccall(pointer_init_mpi_comm[], Int32, (Ptr{Cvoid}, Ptr{InitAttr}, Ptr{UInt64}), mpi_comm,
         attr, runtime)
 end
@@ -3867,7 +3868,7 @@ has joined and can be reached.
 
 NVSHMEM `nvshmemx_init_attr` with `NVSHMEMX_INIT_WITH_MPI_COMM`.
 """
-function nvshmemrs_init_mpi_fortran(mpi_comm, attr, runtime)
+@inline function nvshmemrs_init_mpi_fortran(mpi_comm, attr, runtime)
     ccall(pointer_init_mpi_fortran[], Int32, (Int32, Ptr{InitAttr}, Ptr{UInt64}), mpi_comm,
         attr, runtime)
 end
@@ -3891,7 +3892,7 @@ Local; needs no runtime. `attr` may be NULL; it holds for all PEs of the job.
 
 OpenSHMEM does not have it.
 """
-function nvshmemrs_local_job_new(n_pes, attr, job)
+@inline function nvshmemrs_local_job_new(n_pes, attr, job)
     ccall(pointer_local_job_new[], Int32, (Int32, Ptr{InitAttr}, Ptr{UInt64}), n_pes, attr, job)
 end
 
@@ -3915,7 +3916,7 @@ already, TIMEOUT.
 
 OpenSHMEM does not have it.
 """
-function nvshmemrs_local_job_join(job, pe, runtime)
+@inline function nvshmemrs_local_job_join(job, pe, runtime)
     ccall(pointer_local_job_join[], Int32, (UInt64, Int32, Ptr{UInt64}), job, pe, runtime)
 end
 
@@ -3937,7 +3938,7 @@ Local.
 
 OpenSHMEM does not have it.
 """
-function nvshmemrs_local_job_free(job)
+@inline function nvshmemrs_local_job_free(job)
     ccall(pointer_local_job_free[], Int32, (UInt64,), job)
 end
 
@@ -3962,7 +3963,7 @@ runtime; from an interrupt hook the answer is BUSY. Returns when every PE has ca
 
 OpenSHMEM 1.5 section 9.1.4 (`shmem_finalize`).
 """
-function nvshmemrs_finalize(runtime)
+@inline function nvshmemrs_finalize(runtime)
     ccall(pointer_finalize[], Int32, (UInt64,), runtime)
 end
 
@@ -3987,7 +3988,7 @@ PE\\_DIED, and they must have returned before this process calls init again.
 
 OpenSHMEM does not have it.
 """
-function nvshmemrs_leave(runtime)
+@inline function nvshmemrs_leave(runtime)
     ccall(pointer_leave[], Int32, (UInt64,), runtime)
 end
 
@@ -4009,7 +4010,7 @@ Local.
 
 OpenSHMEM 1.5 section 9.1.2 (`shmem_my_pe`).
 """
-function nvshmemrs_my_pe(runtime, pe)
+@inline function nvshmemrs_my_pe(runtime, pe)
     ccall(pointer_my_pe[], Int32, (UInt64, Ptr{Int32}), runtime, pe)
 end
 
@@ -4031,7 +4032,7 @@ Local.
 
 OpenSHMEM does not have it.
 """
-function nvshmemrs_device(runtime, device)
+@inline function nvshmemrs_device(runtime, device)
     ccall(pointer_device[], Int32, (UInt64, Ptr{Int32}), runtime, device)
 end
 
@@ -4053,7 +4054,7 @@ Local.
 
 OpenSHMEM 1.5 section 9.1.3 (`shmem_n_pes`).
 """
-function nvshmemrs_n_pes(runtime, n_pes)
+@inline function nvshmemrs_n_pes(runtime, n_pes)
     ccall(pointer_n_pes[], Int32, (UInt64, Ptr{Int32}), runtime, n_pes)
 end
 
@@ -4076,7 +4077,7 @@ Local; never waits.
 
 OpenSHMEM does not have it.
 """
-function nvshmemrs_runtime_check(runtime)
+@inline function nvshmemrs_runtime_check(runtime)
     ccall(pointer_runtime_check[], Int32, (UInt64,), runtime)
 end
 
@@ -4100,7 +4101,7 @@ Local; never waits.
 
 OpenSHMEM does not have it.
 """
-function nvshmemrs_interrupt(runtime)
+@inline function nvshmemrs_interrupt(runtime)
     ccall(pointer_interrupt[], Int32, (UInt64,), runtime)
 end
 
@@ -4122,7 +4123,7 @@ Local; never waits.
 
 OpenSHMEM does not have it.
 """
-function nvshmemrs_interrupt_clear(runtime)
+@inline function nvshmemrs_interrupt_clear(runtime)
     ccall(pointer_interrupt_clear[], Int32, (UInt64,), runtime)
 end
 
@@ -4146,7 +4147,7 @@ Local; needs no runtime. `user` is passed through and must stay valid.
 
 OpenSHMEM does not have it.
 """
-function nvshmemrs_init_interrupt_hook(hook, user)
+@inline function nvshmemrs_init_interrupt_hook(hook, user)
     ccall(pointer_init_interrupt_hook[], Int32, (Ptr{Cvoid}, Ptr{Cvoid}), hook, user)
 end
 
@@ -4171,7 +4172,7 @@ Local; `user` is passed through and must stay valid.
 
 OpenSHMEM does not have it.
 """
-function nvshmemrs_interrupt_hook(runtime, hook, user)
+@inline function nvshmemrs_interrupt_hook(runtime, hook, user)
     ccall(pointer_interrupt_hook[], Int32, (UInt64, Ptr{Cvoid}, Ptr{Cvoid}), runtime, hook,
         user)
 end
@@ -4198,7 +4199,7 @@ nothing is written.
 
 OpenSHMEM 1.5 section 9.8.3 (`shmem_putmem_signal`).
 """
-function nvshmemrs_put_signal(runtime, dest, source, bytes, signal, value, signal_op, pe)
+@inline function nvshmemrs_put_signal(runtime, dest, source, bytes, signal, value, signal_op, pe)
     ccall(pointer_put_signal[], Int32, (UInt64, Ptr{Cvoid}, Ptr{Cvoid}, Csize_t, Ptr{UInt64},
         UInt64, Int32, Int32), runtime, dest, source, bytes, signal, value, signal_op, pe)
 end
@@ -4224,7 +4225,7 @@ nothing is written.
 
 OpenSHMEM 1.5 section 9.8.4 (`shmem_putmem_signal_nbi`).
 """
-function nvshmemrs_put_signal_nbi(runtime, dest, source, bytes, signal, value, signal_op, pe)
+@inline function nvshmemrs_put_signal_nbi(runtime, dest, source, bytes, signal, value, signal_op, pe)
     ccall(pointer_put_signal_nbi[], Int32, (UInt64, Ptr{Cvoid}, Ptr{Cvoid}, Csize_t,
         Ptr{UInt64}, UInt64, Int32, Int32), runtime, dest, source, bytes, signal, value,
         signal_op, pe)
@@ -4252,7 +4253,7 @@ nothing is written.
 
 NVSHMEM `nvshmemx_signal_op`.
 """
-function nvshmemrs_signal_op(runtime, signal, value, signal_op, pe)
+@inline function nvshmemrs_signal_op(runtime, signal, value, signal_op, pe)
     ccall(pointer_signal_op[], Int32, (UInt64, Ptr{UInt64}, UInt64, Int32, Int32), runtime,
         signal, value, signal_op, pe)
 end
@@ -4278,7 +4279,7 @@ INVALID\\_VALUE.
 
 OpenSHMEM 1.5 section 9.10.15 (`shmem_signal_wait_until`).
 """
-function nvshmemrs_signal_wait(runtime, signal, cmp, value, seen)
+@inline function nvshmemrs_signal_wait(runtime, signal, cmp, value, seen)
     ccall(pointer_signal_wait[], Int32, (UInt64, Ptr{UInt64}, Int32, UInt64, Ptr{UInt64}),
         runtime, signal, cmp, value, seen)
 end
@@ -4303,7 +4304,7 @@ Local; never waits.
 
 OpenSHMEM 1.5 section 9.8.5 (`shmem_signal_fetch`).
 """
-function nvshmemrs_signal_fetch(runtime, signal, value)
+@inline function nvshmemrs_signal_fetch(runtime, signal, value)
     ccall(pointer_signal_fetch[], Int32, (UInt64, Ptr{UInt64}, Ptr{UInt64}), runtime, signal,
         value)
 end
@@ -4331,7 +4332,7 @@ Local; `user` is passed through and must stay valid.
 
 OpenSHMEM does not have it.
 """
-function nvshmemrs_site_hook(runtime, hook, user)
+@inline function nvshmemrs_site_hook(runtime, hook, user)
     ccall(pointer_site_hook[], Int32, (UInt64, Ptr{Cvoid}, Ptr{Cvoid}), runtime, hook, user)
 end
 
@@ -4361,7 +4362,7 @@ joined are seen.
 
 OpenSHMEM does not have it.
 """
-function nvshmemrs_check_access(address, bytes, access, place)
+@inline function nvshmemrs_check_access(address, bytes, access, place)
     ccall(pointer_check_access[], Int32, (Ptr{Cvoid}, Csize_t, Int32, Ptr{Cvoid}), address,
         bytes, access, place)
 end
@@ -4399,7 +4400,7 @@ is queued.
 
 OpenSHMEM does not have it.
 """
-function nvshmemrs_stream_new(runtime, stream)
+@inline function nvshmemrs_stream_new(runtime, stream)
     ccall(pointer_stream_new[], Int32, (UInt64, Ptr{UInt64}), runtime, stream)
 end
 
@@ -4427,7 +4428,7 @@ another GPU or context, CUDA.
 
 OpenSHMEM does not have it.
 """
-function nvshmemrs_stream_from_cuda(runtime, cuda_stream, stream)
+@inline function nvshmemrs_stream_from_cuda(runtime, cuda_stream, stream)
     ccall(pointer_stream_from_cuda[], Int32, (UInt64, Ptr{Cvoid}, Ptr{UInt64}), runtime,
         cuda_stream, stream)
 end
@@ -4451,7 +4452,7 @@ Local.
 
 OpenSHMEM does not have it.
 """
-function nvshmemrs_stream_cuda(stream, cuda_stream)
+@inline function nvshmemrs_stream_cuda(stream, cuda_stream)
     ccall(pointer_stream_cuda[], Int32, (UInt64, Ptr{Ptr{Cvoid}}), stream, cuda_stream)
 end
 
@@ -4474,7 +4475,7 @@ Local; waits for the stream.
 
 OpenSHMEM does not have it.
 """
-function nvshmemrs_stream_free(stream)
+@inline function nvshmemrs_stream_free(stream)
     ccall(pointer_stream_free[], Int32, (UInt64,), stream)
 end
 
@@ -4501,7 +4502,7 @@ Local; never waits, but for room in a stream of the GPU that is full.
 
 OpenSHMEM does not have it.
 """
-function nvshmemrs_stream_release(stream)
+@inline function nvshmemrs_stream_release(stream)
     ccall(pointer_stream_release[], Int32, (UInt64,), stream)
 end
 
@@ -4525,7 +4526,7 @@ BUSY on the stream's own thread.
 
 OpenSHMEM does not have it.
 """
-function nvshmemrs_stream_synchronize(stream)
+@inline function nvshmemrs_stream_synchronize(stream)
     ccall(pointer_stream_synchronize[], Int32, (UInt64,), stream)
 end
 
@@ -4547,7 +4548,7 @@ Local; never waits.
 
 OpenSHMEM does not have it.
 """
-function nvshmemrs_stream_query(stream, done)
+@inline function nvshmemrs_stream_query(stream, done)
     ccall(pointer_stream_query[], Int32, (UInt64, Ptr{Int32}), stream, done)
 end
 
@@ -4572,7 +4573,7 @@ captured into a graph.
 
 OpenSHMEM does not have it.
 """
-function nvshmemrs_stream_call(stream, function_, user)
+@inline function nvshmemrs_stream_call(stream, function_, user)
     ccall(pointer_stream_call[], Int32, (UInt64, Ptr{Cvoid}, Ptr{Cvoid}), stream, function_,
         user)
 end
@@ -4596,7 +4597,7 @@ Local; returns at once.
 
 OpenSHMEM does not have it.
 """
-function nvshmemrs_stream_wait_event(stream, event)
+@inline function nvshmemrs_stream_wait_event(stream, event)
     ccall(pointer_stream_wait_event[], Int32, (UInt64, UInt64), stream, event)
 end
 
@@ -4618,7 +4619,7 @@ Local. Free it with `nvshmemrs_event_free`.
 
 OpenSHMEM does not have it.
 """
-function nvshmemrs_event_new(runtime, event)
+@inline function nvshmemrs_event_new(runtime, event)
     ccall(pointer_event_new[], Int32, (UInt64, Ptr{UInt64}), runtime, event)
 end
 
@@ -4640,7 +4641,7 @@ Local; never waits.
 
 OpenSHMEM does not have it.
 """
-function nvshmemrs_event_free(event)
+@inline function nvshmemrs_event_free(event)
     ccall(pointer_event_free[], Int32, (UInt64,), event)
 end
 
@@ -4663,7 +4664,7 @@ Local; returns at once.
 
 OpenSHMEM does not have it.
 """
-function nvshmemrs_event_record(event, stream)
+@inline function nvshmemrs_event_record(event, stream)
     ccall(pointer_event_record[], Int32, (UInt64, UInt64), event, stream)
 end
 
@@ -4686,7 +4687,7 @@ Local; never waits.
 
 OpenSHMEM does not have it.
 """
-function nvshmemrs_event_query(event, done)
+@inline function nvshmemrs_event_query(event, done)
     ccall(pointer_event_query[], Int32, (UInt64, Ptr{Int32}), event, done)
 end
 
@@ -4708,7 +4709,7 @@ Local; waits for the stream.
 
 OpenSHMEM does not have it.
 """
-function nvshmemrs_event_synchronize(event)
+@inline function nvshmemrs_event_synchronize(event)
     ccall(pointer_event_synchronize[], Int32, (UInt64,), event)
 end
 
@@ -4731,7 +4732,7 @@ Local; never waits.
 
 OpenSHMEM does not have it.
 """
-function nvshmemrs_event_elapsed(start, end_, milliseconds)
+@inline function nvshmemrs_event_elapsed(start, end_, milliseconds)
     ccall(pointer_event_elapsed[], Int32, (UInt64, UInt64, Ptr{Float64}), start, end_,
         milliseconds)
 end
@@ -4761,7 +4762,7 @@ nothing is written.
 
 OpenSHMEM 1.5 section 9.6.1 (`shmem_iput`).
 """
-function nvshmemrs_iput(runtime, dest, source, dest_stride, source_stride, element_bytes, count, pe)
+@inline function nvshmemrs_iput(runtime, dest, source, dest_stride, source_stride, element_bytes, count, pe)
     ccall(pointer_iput[], Int32, (UInt64, Ptr{Cvoid}, Ptr{Cvoid}, Cptrdiff_t, Cptrdiff_t,
         Csize_t, Csize_t, Int32), runtime, dest, source, dest_stride, source_stride,
         element_bytes, count, pe)
@@ -4791,7 +4792,7 @@ nothing is written.
 
 OpenSHMEM 1.5 section 9.6.1 (`shmem_iget`).
 """
-function nvshmemrs_iget(runtime, dest, source, dest_stride, source_stride, element_bytes, count, pe)
+@inline function nvshmemrs_iget(runtime, dest, source, dest_stride, source_stride, element_bytes, count, pe)
     ccall(pointer_iget[], Int32, (UInt64, Ptr{Cvoid}, Ptr{Cvoid}, Cptrdiff_t, Cptrdiff_t,
         Csize_t, Csize_t, Int32), runtime, dest, source, dest_stride, source_stride,
         element_bytes, count, pe)
@@ -4818,7 +4819,7 @@ One-sided; may be queued on a stream. Completion as `nvshmemrs_iput`.
 
 OpenSHMEM 1.6 (`shmem_ibput`).
 """
-function nvshmemrs_ibput(runtime, dest, source, dest_stride, source_stride, element_bytes, block_elements, block_count, pe)
+@inline function nvshmemrs_ibput(runtime, dest, source, dest_stride, source_stride, element_bytes, block_elements, block_count, pe)
     ccall(pointer_ibput[], Int32, (UInt64, Ptr{Cvoid}, Ptr{Cvoid}, Cptrdiff_t, Cptrdiff_t,
         Csize_t, Csize_t, Csize_t, Int32), runtime, dest, source, dest_stride, source_stride,
         element_bytes, block_elements, block_count, pe)
@@ -4845,7 +4846,7 @@ One-sided; may be queued on a stream. Completion as `nvshmemrs_iget`.
 
 OpenSHMEM 1.6 (`shmem_ibget`).
 """
-function nvshmemrs_ibget(runtime, dest, source, dest_stride, source_stride, element_bytes, block_elements, block_count, pe)
+@inline function nvshmemrs_ibget(runtime, dest, source, dest_stride, source_stride, element_bytes, block_elements, block_count, pe)
     ccall(pointer_ibget[], Int32, (UInt64, Ptr{Cvoid}, Ptr{Cvoid}, Cptrdiff_t, Cptrdiff_t,
         Csize_t, Csize_t, Csize_t, Int32), runtime, dest, source, dest_stride, source_stride,
         element_bytes, block_elements, block_count, pe)
@@ -4870,7 +4871,7 @@ Local.
 
 OpenSHMEM 1.5 section 9.4.1 (`shmem_team_my_pe`).
 """
-function nvshmemrs_team_my_pe(runtime, team, pe)
+@inline function nvshmemrs_team_my_pe(runtime, team, pe)
     ccall(pointer_team_my_pe[], Int32, (UInt64, UInt64, Ptr{Int32}), runtime, team, pe)
 end
 
@@ -4893,7 +4894,7 @@ Local.
 
 OpenSHMEM 1.5 section 9.4.2 (`shmem_team_n_pes`).
 """
-function nvshmemrs_team_n_pes(runtime, team, n_pes)
+@inline function nvshmemrs_team_n_pes(runtime, team, n_pes)
     ccall(pointer_team_n_pes[], Int32, (UInt64, UInt64, Ptr{Int32}), runtime, team, n_pes)
 end
 
@@ -4917,7 +4918,7 @@ Local.
 
 OpenSHMEM 1.5 section 9.4.5 (`shmem_team_translate_pe`).
 """
-function nvshmemrs_team_translate_pe(runtime, src_team, src_pe, dest_team, dest_pe)
+@inline function nvshmemrs_team_translate_pe(runtime, src_team, src_pe, dest_team, dest_pe)
     ccall(pointer_team_translate_pe[], Int32, (UInt64, UInt64, Int32, UInt64, Ptr{Int32}),
         runtime, src_team, src_pe, dest_team, dest_pe)
 end
@@ -4940,7 +4941,7 @@ Local; needs no runtime.
 
 OpenSHMEM does not have it.
 """
-function nvshmemrs_team_config_default(config)
+@inline function nvshmemrs_team_config_default(config)
     ccall(pointer_team_config_default[], Int32, (Ptr{TeamConfig},), config)
 end
 
@@ -4970,7 +4971,7 @@ BAD\\_HANDLE, PE\\_DIED, TIMEOUT, INTERRUPTED.
 
 OpenSHMEM 1.5 section 9.4.6 (`shmem_team_split_strided`).
 """
-function nvshmemrs_team_split_strided(runtime, parent, start, stride, size, config, config_mask, team)
+@inline function nvshmemrs_team_split_strided(runtime, parent, start, stride, size, config, config_mask, team)
     ccall(pointer_team_split_strided[], Int32, (UInt64, UInt64, Int32, Int32, Int32,
         Ptr{TeamConfig}, Int64, Ptr{UInt64}), runtime, parent, start, stride, size, config,
         config_mask, team)
@@ -5000,7 +5001,7 @@ member knows the result.
 
 OpenSHMEM 1.5 section 9.4.7 (`shmem_team_split_2d`).
 """
-function nvshmemrs_team_split_2d(runtime, parent, xrange, xconfig, xconfig_mask, yconfig, yconfig_mask, xteam, yteam)
+@inline function nvshmemrs_team_split_2d(runtime, parent, xrange, xconfig, xconfig_mask, yconfig, yconfig_mask, xteam, yteam)
     ccall(pointer_team_split_2d[], Int32, (UInt64, UInt64, Int32, Ptr{TeamConfig}, Int64,
         Ptr{TeamConfig}, Int64, Ptr{UInt64}, Ptr{UInt64}), runtime, parent, xrange, xconfig,
         xconfig_mask, yconfig, yconfig_mask, xteam, yteam)
@@ -5025,7 +5026,7 @@ Local.
 
 NVSHMEM `nvshmemx_team_get_uniqueid`.
 """
-function nvshmemrs_team_unique_id(runtime, uniqueid)
+@inline function nvshmemrs_team_unique_id(runtime, uniqueid)
     ccall(pointer_team_unique_id[], Int32, (UInt64, Ptr{UInt64}), runtime, uniqueid)
 end
 
@@ -5053,7 +5054,7 @@ NOT\\_SUPPORTED when a member is in 256 teams already; also PE\\_DIED, TIMEOUT, 
 
 NVSHMEM `nvshmemx_team_init`.
 """
-function nvshmemrs_team_init(runtime, config, config_mask, n_pes, my_index, team)
+@inline function nvshmemrs_team_init(runtime, config, config_mask, n_pes, my_index, team)
     ccall(pointer_team_init[], Int32, (UInt64, Ptr{TeamConfig}, Int64, Int32, Int32,
         Ptr{UInt64}), runtime, config, config_mask, n_pes, my_index, team)
 end
@@ -5078,7 +5079,7 @@ Local. `config_mask` is an or of `nvshmemrs_team_config_mask`.
 
 OpenSHMEM 1.5 section 9.4.4 (`shmem_team_get_config`).
 """
-function nvshmemrs_team_get_config(runtime, team, config_mask, config)
+@inline function nvshmemrs_team_get_config(runtime, team, config_mask, config)
     ccall(pointer_team_get_config[], Int32, (UInt64, UInt64, Int64, Ptr{TeamConfig}), runtime,
         team, config_mask, config)
 end
@@ -5104,7 +5105,7 @@ also PE\\_DIED, TIMEOUT, INTERRUPTED.
 
 OpenSHMEM 1.5 section 9.4.8 (`shmem_team_destroy`).
 """
-function nvshmemrs_team_destroy(runtime, team)
+@inline function nvshmemrs_team_destroy(runtime, team)
     ccall(pointer_team_destroy[], Int32, (UInt64, UInt64), runtime, team)
 end
 
@@ -5127,7 +5128,7 @@ Local.
 
 OpenSHMEM 1.6 (`shmem_team_ptr`).
 """
-function nvshmemrs_team_ptr(runtime, team, ptr, pe, peer_ptr)
+@inline function nvshmemrs_team_ptr(runtime, team, ptr, pe, peer_ptr)
     ccall(pointer_team_ptr[], Int32, (UInt64, UInt64, Ptr{Cvoid}, Int32, Ptr{Ptr{Cvoid}}),
         runtime, team, ptr, pe, peer_ptr)
 end

@@ -16,9 +16,11 @@ mutable struct Job
     "What must live until finalize: registered buffers, and what streams use that were dropped."
     kept::Vector{Any}
     lock::Threads.SpinLock
+    "All operations have run, those of streams too."
+    drained::Bool
 end
 
-Job(handle, mapping, live) = Job(handle, mapping, live, [Any[] for _ in 1:threads()], Any[], Threads.SpinLock())
+Job(handle, mapping, live) = Job(handle, mapping, live, [Any[] for _ in 1:threads()], Any[], Threads.SpinLock(), false)
 
 @static if VERSION >= v"1.9"
     threads() = Threads.maxthreadid()
@@ -134,7 +136,8 @@ Symmetric arrays can no longer be used in operations then; loads and stores thro
 harmless. Init may be called again.
 
 Collective over the job. OpenSHMEM 1.5 section 9.1.4 (`shmem_finalize`).
-Errors: NOT\\_INITIALIZED if the PE has left already; PE\\_DIED; CHECK\\_FAILED.
+Errors: NOT\\_INITIALIZED if the PE has left already; PE\\_DIED; CHECK\\_FAILED. After these the PE
+has left, too. BUSY if it is called from a hook, and FORKED: the job goes on.
 """
 function finalize(job::Job = CURRENT[])
     was_live = job.live
@@ -142,28 +145,49 @@ function finalize(job::Job = CURRENT[])
     status = @blocking FFI.nvshmemrs_finalize(job.handle)
     # The handle 0 does nothing for the library; here it is a call that comes before init.
     job.handle == 0 && check(FFI.nvshmemrs_runtime_check(job.handle))
-    was_live && over(job)
+    if status in GOES_ON
+        job.live = was_live
+    elseif was_live
+        over(job, status in (FFI.Status.SUCCESS, FFI.Status.CHECK_FAILED))
+    end
     return check(status)
 end
+
+"With these finalize and leave are refused, and the job goes on."
+const GOES_ON = (Status.BUSY, Status.FORKED)
 
 """
     NVSHMEMRS.leave(job = the current one)
 
 Leaves the job without the other PEs, which learn that this PE left. It is for exits in error.
 
-Local; never waits.
+Local; never waits. Errors: NOT\\_INITIALIZED if the PE has left already; BUSY if it is called from
+a hook, and FORKED: the job goes on.
 """
 function leave(job::Job = CURRENT[])
-    job.live = false
     status = FFI.nvshmemrs_leave(job.handle)
-    over(job)
+    if job.live && !(status in GOES_ON)
+        job.live = false
+        over(job, false)
+    end
     return check(status)
 end
 
-"Nothing is pending once the job is over."
-function over(job)
+"""
+The job is over. If it is `drained`, all operations have run; otherwise a stream's thread may be
+inside one still, so what they use lives on.
+"""
+function over(job, drained)
+    fresh = Any[]
+    kept = locked(job.lock) do
+        job.drained = drained
+        old = job.kept
+        job.kept = fresh
+        old
+    end
+    lists = filter!(!isempty, Any[kept; map(copy, job.pending)])
     foreach(empty!, job.pending)
-    locked(() -> empty!(job.kept), job.lock)
+    drained || locked(() -> append!(ABANDONED, lists), ABANDONED_LOCK)
     HOOKED[] = false
     return nothing
 end

@@ -10,8 +10,11 @@ const Whole{T, N} = Union{Array{T, N}, SymmetricArray{T, N}, PeerArray{T, N}}
 @inline root(x::SymmetricArray) = x
 @inline root(x::SubArray) = parent(x)
 
+"What holds the memory of an array."
+@inline allocation(x) = root(x).allocation
+
 "The job that an array belongs to."
-@inline job_of(x) = root(x).allocation.job
+@inline job_of(x) = allocation(x).job
 
 "Where an array begins, as the library takes it. The extension for CUDA.jl adds a method."
 @inline address(x) = pointer(x)
@@ -19,14 +22,14 @@ const Whole{T, N} = Union{Array{T, N}, SymmetricArray{T, N}, PeerArray{T, N}}
 "Throws unless the elements of a local array are where its strides say."
 @inline strided(name, x::Whole, T) = nothing
 @inline function strided(name, x, T)
-    eltype(x) === T || wrong_elements(name, x, T)
+    eltype(x) === T || throw(wrong_elements(name, x, T))
     x isa StridedArray || no_strides(name, x)
     return nothing
 end
-@inline strided(name, x::Whole{S}, ::Type{T}) where {S, T} = S === T ? nothing : wrong_elements(name, x, T)
+@inline strided(name, x::Whole{S}, ::Type{T}) where {S, T} = S === T ? nothing : throw(wrong_elements(name, x, T))
 
 @noinline wrong_elements(name, x, T) =
-    throw(ArgumentError("argument `$name` has elements of $(eltype(x)); it must have elements of $T"))
+    ArgumentError("argument `$name` has elements of $(eltype(x)); it must have elements of $T")
 @noinline no_strides(name, x) =
     throw(ArgumentError("argument `$name` is a $(typeof(x)); it must be an array or a view with strides, as `collect` makes"))
 @noinline wrong_shape(dest, source) =

@@ -16,7 +16,8 @@ fence(; job::Job = CURRENT[], stream = nothing) = check(FFI.nvshmemrs_fence(lane
 
 Completes the operations of this thread, those without blocking (`_nbi`) too: their data is
 visible to every PE, and their local arrays may be used again. On a stream it completes what was
-queued on that stream.
+queued on that stream. A task that may move to another thread, as one of `Threads.@spawn` may
+whenever it yields, must call it before it yields.
 
 Local. OpenSHMEM 1.5 section 9.11.2 (`shmem_quiet`). Errors: NOT\\_INITIALIZED, PE\\_DIED,
 TIMEOUT.
@@ -42,7 +43,7 @@ function quiet(; job::Job = CURRENT[], stream = nothing)
 end
 
 """
-Keeps the local arrays of an operation without blocking until this thread calls quiet. The list is
+Keeps the arrays of an operation without blocking until this thread calls quiet. The list is
 the thread's own, because quiet completes what its own thread issued.
 """
 function pend(job::Job, ::Nothing, arrays...)

@@ -33,17 +33,18 @@ end
 @inline function Base.put!(dest::SymmetricArray{T}, source::Whole{T}, pe::Integer; stream = nothing) where {T}
     size(dest) == size(source) || wrong_shape(dest, source)
     handle = lane(dest.allocation.job, stream)
-    GC.@preserve source begin
+    retain(stream, source, dest.allocation)
+    GC.@preserve dest source begin
         check(FFI.nvshmemrs_put(handle, dest.address, pointer(source), sizeof(source), number(:pe, pe)))
     end
-    return retain(stream, source)
+    return nothing
 end
 
 function Base.put!(dest::OnHeap{T}, source::AbstractArray, pe::Integer; stream = nothing) where {T}
     strided(:source, source, T)
     size(dest) == size(source) || wrong_shape(dest, source)
     handle = lane(job_of(dest), stream)
-    retain(stream, source)
+    retain(stream, source, allocation(dest))
     GC.@preserve dest source begin
         copy_strided(FFI.nvshmemrs_put, FFI.nvshmemrs_iput, FFI.nvshmemrs_ibput, handle, dest, source,
                      number(:pe, pe))
@@ -52,7 +53,9 @@ function Base.put!(dest::OnHeap{T}, source::AbstractArray, pe::Integer; stream =
 end
 
 @inline function Base.put!(dest::OnHeap{T}, value, pe::Integer; stream = nothing) where {T}
-    put_value(lane(job_of(dest), stream), one_of(:dest, dest), convert(T, value)::T, number(:pe, pe), stream)
+    to, element, pe = one_of(:dest, dest), convert(T, value)::T, number(:pe, pe)
+    retain(stream, allocation(dest))
+    GC.@preserve dest put_value(lane(job_of(dest), stream), to, element, pe, stream)
 end
 
 "An unsigned integer of the element's size, if the library has single-element calls for it."
@@ -106,7 +109,7 @@ function Base.get!(dest::AbstractArray, source::OnHeap{T}, pe::Integer; stream =
     strided(:dest, dest, T)
     size(dest) == size(source) || wrong_shape(dest, source)
     handle = lane(job_of(source), stream)
-    retain(stream, dest)
+    retain(stream, dest, allocation(source))
     GC.@preserve dest source begin
         copy_strided(FFI.nvshmemrs_get, FFI.nvshmemrs_iget, FFI.nvshmemrs_ibget, handle, dest, source,
                      number(:pe, pe))
@@ -117,10 +120,10 @@ end
 @inline function Base.get!(dest::Whole{T}, source::SymmetricArray{T}, pe::Integer; stream = nothing) where {T}
     size(dest) == size(source) || wrong_shape(dest, source)
     handle = lane(source.allocation.job, stream)
-    GC.@preserve dest begin
+    retain(stream, dest, source.allocation)
+    GC.@preserve dest source begin
         check(FFI.nvshmemrs_get(handle, pointer(dest), source.address, sizeof(dest), number(:pe, pe)))
     end
-    retain(stream, dest)
     return dest
 end
 
@@ -139,11 +142,11 @@ Base.get(source::OnHeap{T, N}, pe::Integer) where {T, N} = get!(Array{T, N}(unde
     U = carrier(T)
     if U !== Nothing
         bits = Ref{U}()
-        check(get_bits(handle, Ptr{U}(from), pe, bits))
+        GC.@preserve source check(get_bits(handle, Ptr{U}(from), pe, bits))
         return reinterpret(T, bits[])
     end
     value = Ref{T}()
-    check(FFI.nvshmemrs_get(handle, value, from, sizeof(T), pe))
+    GC.@preserve source check(FFI.nvshmemrs_get(handle, value, from, sizeof(T), pe))
     return value[]
 end
 
@@ -161,7 +164,7 @@ function put_nbi!(dest::OnHeap{T}, source::AbstractArray, pe::Integer; stream = 
     strided(:source, source, T)
     size(dest) == size(source) || wrong_shape(dest, source)
     job = job_of(dest)
-    pend(job, stream, source)
+    pend(job, stream, source, allocation(dest))
     GC.@preserve dest source begin
         check(FFI.nvshmemrs_put_nbi(lane(job, stream), address(dest), address(source), length(dest) * sizeof(T),
                                     number(:pe, pe)))
@@ -183,7 +186,7 @@ function get_nbi!(dest::AbstractArray, source::OnHeap{T}, pe::Integer; stream = 
     strided(:dest, dest, T)
     size(dest) == size(source) || wrong_shape(dest, source)
     job = job_of(source)
-    pend(job, stream, dest)
+    pend(job, stream, dest, allocation(source))
     GC.@preserve dest source begin
         check(FFI.nvshmemrs_get_nbi(lane(job, stream), address(dest), address(source), length(dest) * sizeof(T),
                                     number(:pe, pe)))

@@ -30,19 +30,24 @@ function put_signal!(dest::OnHeap{T}, source::AbstractArray, signal::SignalWord,
                      op::Symbol = :set, stream = nothing) where {T}
     strided(:source, source, T)
     size(dest) == size(source) || wrong_shape(dest, source)
-    at = one_of(:signal, signal)
+    at, how = one_of(:signal, signal), update(op)
     if !(without_gaps(dest) && without_gaps(source))
-        put!(dest, source, pe; stream = stream)
+        # With a signal that is none nothing must be written; the library says what is wrong with it.
+        is_symmetric(signal) && put!(dest, source, pe; stream = stream)
         # An update comes after all earlier puts to that PE.
         return signal_op!(signal, value, pe; op = op, stream = stream)
     end
-    retain(stream, source)
+    retain(stream, source, allocation(dest), allocation(signal))
     GC.@preserve dest source signal begin
         check(FFI.nvshmemrs_put_signal(lane(job_of(dest), stream), address(dest), address(source),
-                                       length(dest) * sizeof(T), at, value % UInt64, update(op), number(:pe, pe)))
+                                       length(dest) * sizeof(T), at, value % UInt64, how, number(:pe, pe)))
     end
     return nothing
 end
+
+"Whether the elements lie in a live allocation."
+is_symmetric(x) =
+    answer(Int32, FFI.nvshmemrs_is_symmetric, job_of(x).handle, address(x), length(x) * sizeof(eltype(x))) == 1
 
 """
     put_signal_nbi!(dest, source, signal, value, pe; op = :set, stream)
@@ -58,11 +63,11 @@ function put_signal_nbi!(dest::OnHeap{T}, source::AbstractArray, signal::SignalW
         return put_signal!(dest, source, signal, value, pe; op = op, stream = stream)
     strided(:source, source, T)
     size(dest) == size(source) || wrong_shape(dest, source)
-    at, job = one_of(:signal, signal), job_of(dest)
-    pend(job, stream, source)
+    at, job, how = one_of(:signal, signal), job_of(dest), update(op)
+    pend(job, stream, source, allocation(dest), allocation(signal))
     GC.@preserve dest source signal begin
         check(FFI.nvshmemrs_put_signal_nbi(lane(job, stream), address(dest), address(source), length(dest) * sizeof(T),
-                                           at, value % UInt64, update(op), number(:pe, pe)))
+                                           at, value % UInt64, how, number(:pe, pe)))
     end
     return nothing
 end
@@ -76,8 +81,9 @@ Updates the signal on PE `pe`, after all earlier puts of this PE to that PE. `op
 One-sided; complete on return. NVSHMEM `nvshmemx_signal_op`. Errors: as [`put!`](@ref).
 """
 function signal_op!(signal::SignalWord, value::Integer, pe::Integer; op::Symbol = :set, stream = nothing)
-    at = one_of(:signal, signal)
-    return check(FFI.nvshmemrs_signal_op(lane(job_of(signal), stream), at, value % UInt64, update(op), number(:pe, pe)))
+    handle, at, how, pe = lane(job_of(signal), stream), one_of(:signal, signal), update(op), number(:pe, pe)
+    retain(stream, allocation(signal))
+    return GC.@preserve signal check(FFI.nvshmemrs_signal_op(handle, at, value % UInt64, how, pe))
 end
 
 """
@@ -94,11 +100,12 @@ Errors: PE\\_DIED, TIMEOUT, INTERRUPTED, NOT\\_SYMMETRIC.
 function signal_wait(cmp, signal::SignalWord, value::Integer; stream = nothing)
     at, how, job, wanted = one_of(:signal, signal), comparison(cmp), job_of(signal), value % UInt64
     if stream !== nothing
+        retain(stream, allocation(signal))
         check(FFI.nvshmemrs_signal_wait(lane(job, stream), at, how, wanted, C_NULL))
         return nothing
     end
     seen = Ref{UInt64}()
-    check(@blocking FFI.nvshmemrs_signal_wait(job.handle, at, how, wanted, seen))
+    GC.@preserve signal check(@blocking FFI.nvshmemrs_signal_wait(job.handle, at, how, wanted, seen))
     return seen[]
 end
 

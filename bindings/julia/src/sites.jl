@@ -63,8 +63,8 @@ end
 Announces an access of the program itself to the checker, with its line, and does it: `@check
 x[i]`, `@check x[i] = value`, `@check x[i] += value` or `@check x[i, :] .= values`. The checker
 sees what goes through the library by itself; this is for plain loads and stores of a symmetric
-array, and of arrays that operations without blocking use. In a job that is not checked it costs a
-comparison.
+array, and of arrays that operations without blocking use. The array and its indices are evaluated
+once. In a job that is not checked it costs a comparison, and what a view costs.
 
 Local; never waits. See docs/checker.md.
 
@@ -84,32 +84,49 @@ end
 ```
 """
 macro check(access)
-    load(reference) = :(announced($(viewed(reference)), FFI.Access.LOAD))
     if access isa Expr && access.head === :ref
-        return :(loaded($(load(access))))
+        return :(loaded(announced($(viewed(access)), FFI.Access.LOAD)))
     end
     operator = access isa Expr ? string(access.head) : ""
     target = access isa Expr && !isempty(access.args) ? access.args[1] : nothing
-    if !endswith(operator, "=") || operator in ("==", "===", "!=") || !(target isa Expr && target.head === :ref)
+    if !endswith(operator, "=") || operator in ("==", "===", "!=", ":=") || !(target isa Expr && target.head === :ref)
         error("@check takes x[i], x[i] = value, x[i] += value or x[i] .= value")
     end
-    reads = !(operator in ("=", ".="))
+    dots = startswith(operator, ".")
+    update, value = Symbol(chop(operator, head = dots ? 1 : 0, tail = 1)), esc(access.args[2])
+    reads = update !== Symbol("")
+    # The access goes through the view, so that the array and its indices are evaluated once.
+    if dots
+        new = reads ? Expr(:., esc(update), Expr(:tuple, :part, value)) : value
+        store = :(announced(part, FFI.Access.STORE) .= $new)
+    else
+        new = reads ? :($(esc(update))(loaded(part), $value)) : value
+        store = quote
+            local new = $new
+            stored(announced(part, FFI.Access.STORE), new)
+        end
+    end
     return quote
-        $(reads ? :($(load(target))) : nothing)
-        announced($(viewed(target)), FFI.Access.STORE)
-        $(esc(access))
+        local part = $(viewed(target))
+        $(reads ? :(announced(part, FFI.Access.LOAD)) : nothing)
+        $store
     end
 end
 
 "The part of an array that a reference names, as a view, so that `end` keeps its meaning."
 viewed(reference) = esc(:($Base.@view $reference))
 
-loaded(part::AbstractArray{T, 0}) where {T} = part[]
+@inline loaded(part::AbstractArray{T, 0}) where {T} = part[]
 loaded(part) = copy(part)
 
-"Announces the elements of a view, each run of them that has no gaps by itself, and gives the view."
-@noinline function announced(part, access)
-    HOOKED[] || return part
+@inline stored(part::AbstractArray{T, 0}, value) where {T} = (part[] = value)
+stored(part, value) = (part[ntuple(_ -> :, ndims(part))...] = value)
+
+"Announces the elements of a view, and gives the view."
+@inline announced(part, access) = (HOOKED[] && announce(part, access); part)
+
+"Announces each run of elements that has no gaps by itself."
+@noinline function announce(part, access)
     if without_gaps(part)
         GC.@preserve part check(FFI.nvshmemrs_check_access(pointer(part), length(part) * sizeof(eltype(part)), access, C_NULL))
     else
@@ -118,5 +135,5 @@ loaded(part) = copy(part)
             GC.@preserve part check(FFI.nvshmemrs_check_access(pointer(one), sizeof(eltype(part)), access, C_NULL))
         end
     end
-    return part
+    return nothing
 end

@@ -6,8 +6,8 @@
 
 An ordered queue of operations. With `stream = s` an operation is queued: it returns at once and
 runs after all that was queued before. An operation that gives a value waits until the stream has
-run it. The binding keeps the arrays that queued operations use until [`synchronize`](@ref); leave
-their contents alone until then.
+run it. The binding keeps the arrays that queued operations use until [`synchronize`](@ref),
+symmetric ones too; leave their contents alone until then.
 
 On host memory a stream has a thread of its own. On device memory it is a stream of the GPU; the
 second form takes the program's own `cudaStream_t`, and with CUDA.jl loaded `Stream(s::CuStream)`
@@ -60,7 +60,12 @@ end
 "Lets a dropped stream go. The garbage collector calls it, so it neither waits nor throws."
 function record_stream(stream)
     job = stream.job
-    (stream.live && job.live) || return nothing
+    stream.live || return nothing
+    if !job.live
+        # The stream's thread has ended, or may be inside an operation still.
+        job.drained || isempty(stream.pending) || abandon(stream.pending) || finalizer(record_stream, stream)
+        return nothing
+    end
     # A finalizer may have come in between a lock and its unlock, and the library must not be called while it asks for a place.
     if NAMING[] > 0 || !trylock(job.lock)
         finalizer(record_stream, stream)
@@ -74,15 +79,36 @@ function record_stream(stream)
     return nothing
 end
 
+"Arrays that the thread of a stream may still be inside of, although the job is over: until the process ends."
+const ABANDONED = Any[]
+const ABANDONED_LOCK = Threads.SpinLock()
+
+"Adds to them. A finalizer may call it, so it does not wait for the lock, and gives whether it had it."
+function abandon(arrays)
+    trylock(ABANDONED_LOCK) || return false
+    push!(ABANDONED, arrays)
+    unlock(ABANDONED_LOCK)
+    return true
+end
+
 "The handle for a call: the job's, or that of the stream it is queued on."
 @inline lane(job::Job, ::Nothing) = job.handle
 @inline lane(job::Job, stream::Stream) = stream.handle
 
 "Keeps the arrays of a queued operation until the stream has run it."
 @inline retain(::Nothing, arrays...) = nothing
-retain(stream::Stream, arrays...) = locked(() -> append!(stream.pending, arrays), stream.lock)
+retain(stream::Stream, arrays...) = locked(() -> foreach(array -> add!(stream.pending, array), arrays), stream.lock)
 
-"Calls `f` with a lock that finalizers also try for."
+"Adds an array unless it is among the last ones: a loop of operations on a few arrays shall not make the list long."
+function add!(list, array)
+    for i in max(1, lastindex(list) - 7):lastindex(list)
+        list[i] === array && return nothing
+    end
+    push!(list, array)
+    return nothing
+end
+
+"Calls `f` with a lock that finalizers may also try for."
 function locked(f, guard)
     lock(guard)
     try
@@ -103,13 +129,24 @@ Local; waits for the stream. Errors: those of the queued operations; TIMEOUT, IN
 PE\\_DIED; BAD\\_HANDLE.
 """
 function synchronize(stream::Stream)
-    queued = length(stream.pending)
-    status = @blocking FFI.nvshmemrs_stream_synchronize(stream.handle)
-    # After other errors than these it may still be running.
-    if !(status in (FFI.Status.TIMEOUT, FFI.Status.INTERRUPTED))
-        locked(() -> deleteat!(stream.pending, 1:min(queued, length(stream.pending))), stream.lock)
+    # Another thread may queue meanwhile, or synchronize: what it queues or waits for is in another list.
+    queued = taken(stream)
+    status = GC.@preserve stream queued (@blocking FFI.nvshmemrs_stream_synchronize(stream.handle))
+    # After these errors it may still be running.
+    if status in (FFI.Status.TIMEOUT, FFI.Status.INTERRUPTED, FFI.Status.PE_DIED)
+        retain(stream, queued)
     end
     return check(status)
+end
+
+"The arrays of what is queued so far, which the stream no longer keeps."
+function taken(stream)
+    fresh = Any[]
+    return locked(stream.lock) do
+        queued = stream.pending
+        stream.pending = fresh
+        queued
+    end
 end
 
 """
@@ -134,10 +171,9 @@ function destroy!(stream::Stream)
     # The handle is stale afterwards, also after an error, and an operation on it is the library's error.
     stream.live = false
     status = @blocking FFI.nvshmemrs_stream_free(stream.handle)
+    queued = taken(stream)
     # After an error what is queued may still run.
-    pending = stream.pending
-    status == FFI.Status.SUCCESS || locked(() -> append!(stream.job.kept, pending), stream.job.lock)
-    locked(() -> empty!(pending), stream.lock)
+    status == FFI.Status.SUCCESS || locked(() -> push!(stream.job.kept, queued), stream.job.lock)
     return check(status)
 end
 

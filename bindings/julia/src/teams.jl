@@ -71,18 +71,22 @@ Local. OpenSHMEM 1.5 section 9.4.5 (`shmem_team_translate_pe`). Errors: BAD\\_HA
 translate(source::Team, pe::Integer, dest::Team) =
     Int(answer(Int32, FFI.nvshmemrs_team_translate_pe, CURRENT[].handle, source.handle, number(:pe, pe), dest.handle))
 
-"The default configuration, or one with a number of contexts, and the mask for it."
+"""
+The default configuration, or one with a number of contexts; the mask for it; and `nothing` or what is
+wrong with it.
+"""
 function configuration(num_contexts; uniqueid = nothing)
     default = answer(FFI.TeamConfig, FFI.nvshmemrs_team_config_default)
-    contexts, mask = default.num_contexts, Int64(0)
+    contexts, mask, wrong = default.num_contexts, Int64(0), nothing
     if num_contexts !== nothing
-        contexts, mask = number(:value, num_contexts), mask | FFI.TeamConfigMask.NUM_CONTEXTS
+        (contexts,), wrong = numbers(:value, num_contexts)
+        mask |= FFI.TeamConfigMask.NUM_CONTEXTS
     end
     if uniqueid !== nothing
         mask |= FFI.TeamConfigMask.UNIQUEID
     end
     id = uniqueid === nothing ? default.uniqueid : UInt64(uniqueid)
-    return Ref(FFI.TeamConfig(default.version, contexts, id, default.reserved)), mask
+    return Ref(FFI.TeamConfig(default.version, contexts, id, default.reserved)), mask, wrong
 end
 
 """
@@ -97,10 +101,13 @@ Errors, on every member: INVALID\\_VALUE, PE\\_RANGE, MISMATCH, PEER\\_ARGUMENT,
 also BAD\\_HANDLE.
 """
 function split_strided(parent::Team, start::Integer, stride::Integer, size::Integer; num_contexts = nothing)
-    config, mask = configuration(num_contexts)
-    start, stride, size = number(:value, start), number(:value, stride), number(:value, size)
+    config, mask, wrong_config = configuration(num_contexts)
+    (first, step, members), wrong = numbers(:value, start, stride, size)
     team, handle = Ref{UInt64}(), CURRENT[].handle
-    check(@blocking FFI.nvshmemrs_team_split_strided(handle, parent.handle, start, stride, size, config, mask, team))
+    agreed(wrong === nothing ? wrong_config : wrong) do
+        @blocking FFI.nvshmemrs_team_split_strided(handle, parent.handle, first, step, members, config, mask, C_NULL)
+    end
+    check(@blocking FFI.nvshmemrs_team_split_strided(handle, parent.handle, first, step, members, config, mask, team))
     return Team(team[])
 end
 
@@ -115,9 +122,13 @@ Collective over `parent` with the same arguments. OpenSHMEM 1.5 section 9.4.7
 Errors: as [`split_strided`](@ref).
 """
 function split_2d(parent::Team, xrange::Integer; num_contexts = nothing)
-    config, mask = configuration(num_contexts)
-    row, column, handle, xrange = Ref{UInt64}(), Ref{UInt64}(), CURRENT[].handle, number(:value, xrange)
-    check(@blocking FFI.nvshmemrs_team_split_2d(handle, parent.handle, xrange, config, mask, config, mask, row, column))
+    config, mask, wrong_config = configuration(num_contexts)
+    (width,), wrong = numbers(:value, xrange)
+    row, column, handle = Ref{UInt64}(), Ref{UInt64}(), CURRENT[].handle
+    agreed(wrong === nothing ? wrong_config : wrong) do
+        @blocking FFI.nvshmemrs_team_split_2d(handle, parent.handle, width, config, mask, config, mask, C_NULL, C_NULL)
+    end
+    check(@blocking FFI.nvshmemrs_team_split_2d(handle, parent.handle, width, config, mask, config, mask, row, column))
     return Team(row[]), Team(column[])
 end
 
@@ -132,10 +143,13 @@ Local. NVSHMEM `nvshmemx_team_get_uniqueid`.
 team_unique_id() = answer(UInt64, FFI.nvshmemrs_team_unique_id, CURRENT[].handle)
 
 function Team(unique_id::Integer, n_pes::Integer, index::Integer; num_contexts = nothing)
-    config, mask = configuration(num_contexts; uniqueid = unique_id)
-    n_pes, index = number(:value, n_pes), number(:value, index)
+    config, mask, wrong_config = configuration(num_contexts; uniqueid = unique_id)
+    (members, own), wrong = numbers(:value, n_pes, index)
     team, handle = Ref{UInt64}(), CURRENT[].handle
-    check(@blocking FFI.nvshmemrs_team_init(handle, config, mask, n_pes, index, team))
+    agreed(wrong === nothing ? wrong_config : wrong) do
+        @blocking FFI.nvshmemrs_team_init(handle, config, mask, members, own, C_NULL)
+    end
+    check(@blocking FFI.nvshmemrs_team_init(handle, config, mask, members, own, team))
     return Team(team[])
 end
 

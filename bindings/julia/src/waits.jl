@@ -50,7 +50,8 @@ false
 function wait_until(cmp, x::OnHeap{T}, value; stream = nothing) where {T}
     handle, at, how = lane(job_of(x), stream), one_of(:x, x), comparison(cmp)
     against, type = Ref{T}(convert(T, value)), dtype(T)
-    return check(@blocking FFI.nvshmemrs_wait_until(handle, at, how, against, type))
+    retain(stream, allocation(x))
+    return GC.@preserve x check(@blocking FFI.nvshmemrs_wait_until(handle, at, how, against, type))
 end
 
 """
@@ -64,7 +65,8 @@ Errors: NOT\\_SYMMETRIC, INVALID\\_VALUE.
 """
 function test(cmp, x::OnHeap{T}, value; stream = nothing) where {T}
     handle, at = lane(job_of(x), stream), one_of(:x, x)
-    return answer(Int32, FFI.nvshmemrs_test, handle, at, comparison(cmp), Ref{T}(convert(T, value)), dtype(T)) == 1
+    against = Ref{T}(convert(T, value))
+    return GC.@preserve x answer(Int32, FFI.nvshmemrs_test, handle, at, comparison(cmp), against, dtype(T)) == 1
 end
 
 """
@@ -80,10 +82,12 @@ Local: only the caller waits; may be queued on a stream. OpenSHMEM 1.5 sections 
 function wait_until_all(cmp, x::OnHeap{T}, value; status = nothing, stream = nothing) where {T}
     handle, how, type, against = lane(job_of(x), stream), comparison(cmp), dtype(T), wanted(x, value)
     at, count, excluded = elements(x, status)
-    if value isa AbstractArray
-        return check(@blocking FFI.nvshmemrs_wait_until_all_vector(handle, at, count, excluded, how, against, type))
+    retain(stream, allocation(x))
+    return GC.@preserve x if value isa AbstractArray
+        check(@blocking FFI.nvshmemrs_wait_until_all_vector(handle, at, count, excluded, how, against, type))
+    else
+        check(@blocking FFI.nvshmemrs_wait_until_all(handle, at, count, excluded, how, against, type))
     end
-    return check(@blocking FFI.nvshmemrs_wait_until_all(handle, at, count, excluded, how, against, type))
 end
 
 """
@@ -100,7 +104,7 @@ function test_all(cmp, x::OnHeap{T}, value; status = nothing, stream = nothing) 
     at, count, excluded = elements(x, status)
     call = value isa AbstractArray ? FFI.nvshmemrs_test_all_vector : FFI.nvshmemrs_test_all
     handle, against = lane(job_of(x), stream), wanted(x, value)
-    return answer(Int32, call, handle, at, count, excluded, comparison(cmp), against, dtype(T)) == 1
+    return GC.@preserve x answer(Int32, call, handle, at, count, excluded, comparison(cmp), against, dtype(T)) == 1
 end
 
 # The forms for one and for some elements: a wait and a test of each, which differ in the name and in whether they wait.
@@ -123,7 +127,7 @@ for (name, verb, waits) in ((:wait_until_any, "Waits until an element", true), (
             handle, how, type, against = lane(job_of(x), stream), comparison(cmp), dtype(T), wanted(x, value)
             at, count, excluded = elements(x, status)
             found = Ref{Csize_t}()
-            if value isa AbstractArray
+            GC.@preserve x if value isa AbstractArray
                 check(@blocking FFI.$vector(handle, at, count, excluded, how, against, type, found))
             else
                 check(@blocking FFI.$plain(handle, at, count, excluded, how, against, type, found))
@@ -152,7 +156,7 @@ for (name, verb, waits) in ((:wait_until_some, "Waits until at least one element
             handle, how, type, against = lane(job_of(x), stream), comparison(cmp), dtype(T), wanted(x, value)
             at, count, excluded = elements(x, status)
             indices, found = Vector{Csize_t}(undef, count), Ref{Csize_t}()
-            if value isa AbstractArray
+            GC.@preserve x if value isa AbstractArray
                 check(@blocking FFI.$vector(handle, at, count, indices, excluded, how, against, type, found))
             else
                 check(@blocking FFI.$plain(handle, at, count, indices, excluded, how, against, type, found))

@@ -3,6 +3,7 @@
 
 include("check.jl")
 include("operations.jl")
+using NVSHMEMRS: @check
 
 "Views of every kind, put to the right neighbour and fetched from it, against what plain arrays do."
 function views(me, left, right)
@@ -78,6 +79,72 @@ function garbage(me, left, right)
     @refused ArgumentError ["freed"] kept[1]
 end
 
+"Queues operations of every kind on `s`, behind a wait for `gate`, and drops their symmetric arrays; gives how many."
+@noinline function queue_and_drop(s, gate, n, right)
+    arrays = [NVSHMEMRS.zeros(Float64, 4) for _ in 1:12]
+    words = [NVSHMEMRS.zeros(UInt64, 4) for _ in 1:9]
+    barrier()
+    word(i) = view(words[i], 1)
+    wait_until(==, gate, 1; stream = s)
+    put!(arrays[1], ones(4), right; stream = s)
+    put!(view(arrays[2], 1:2:3), ones(2), right; stream = s)
+    put!(view(arrays[3], 1), 1, right; stream = s)
+    get!(zeros(4), arrays[4], right; stream = s)
+    get!(zeros(2), view(arrays[5], 1:2:3), right; stream = s)
+    put_nbi!(arrays[6], ones(4), right; stream = s)
+    get_nbi!(zeros(4), arrays[7], right; stream = s)
+    put_signal!(arrays[8], ones(4), word(1), 1, right; stream = s)
+    put_signal_nbi!(arrays[9], ones(4), word(2), 1, right; stream = s)
+    signal_op!(word(3), 1, right; stream = s)
+    signal_wait(==, word(3), 1; stream = s)
+    wait_until(>=, word(4), 0; stream = s)
+    wait_until_all(>=, words[5], 0; stream = s)
+    atomic_add!(word(6), 1, right; stream = s)
+    atomic_fetch_add_nbi!(Ref{UInt64}(0), word(7), 1, right; stream = s)
+    broadcast!(view(arrays[10], 1:2), view(arrays[10], 3:4), 0; stream = s)
+    fcollect!(view(words[8], 1:n), view(words[8], 4:4); stream = s)
+    allreduce!(+, arrays[11], arrays[12]; stream = s)
+    alltoall!(view(words[9], 1:n), view(words[9], 1:n); stream = s)
+    return length(arrays) + length(words)
+end
+
+"Symmetric arrays of queued operations live until the stream has run them, although the program drops them."
+function queued_arrays(me, n, right)
+    s, gate = Stream(), NVSHMEMRS.zeros(Int64, 1)
+    before = NVSHMEMRS.heap_stats().released
+    count = queue_and_drop(s, gate, n, right)
+    GC.gc()
+    GC.gc()
+    same("arrays that a stream uses are not released", NVSHMEMRS.heap_stats().released, before)
+    barrier()
+    # This allocation frees what all PEs have released, and takes its place.
+    other = SymmetricArray(fill(7.0, 160))
+    barrier()
+    put!(gate, [1], me)
+    synchronize(s)
+    barrier()
+    same("nothing was written elsewhere", all(==(7.0), other), true)
+    GC.gc()
+    GC.gc()
+    # The last frame may hold one.
+    same("they are released afterwards", NVSHMEMRS.heap_stats().released >= before + count - 2, true)
+    barrier()
+    destroy!(s)
+    release(other, gate)
+end
+
+"What a stream may still use lives on when the job ends without it."
+function abandoned()
+    job = NVSHMEMRS.init(heap_bytes = 2^22)
+    s, word = Stream(), NVSHMEMRS.zeros(Int, 1)
+    wait_until(==, word, 1; stream = s)
+    @refused NVSHMEMError ["TIMEOUT"] NVSHMEMRS.deadline(() -> NVSHMEMRS.finalize(job), 0.01)
+    @same job.live false
+    Base.finalize(s)
+    @same length(NVSHMEMRS.ABANDONED) 1
+    @refused NVSHMEMError ["NOT_INITIALIZED"] NVSHMEMRS.leave(job)
+end
+
 function plain_arrays(me)
     x = SymmetricArray(reshape(collect(1.0:6.0), 2, 3))
     @same x[2, 3] 6.0
@@ -101,6 +168,15 @@ function plain_arrays(me)
     @same size(NVSHMEMRS.zeros(Int32, 0, 3)) (0, 3)
     @same SymmetricArray{Float32}(undef, 4; align = 4096).address |> UInt |> address -> address % 4096 0
     @same SymmetricArray{Float32}([1, 2]) Float32[1, 2]
+    # A checked access evaluates its array and its indices once.
+    y, steps = NVSHMEMRS.zeros(Int, 2, 3), Ref(0)
+    next() = steps[] += 1
+    @check y[next(), 1] = 9
+    @check y[next(), 1] += 2
+    @check y[next() - 2, 2:3] .+= 1
+    @check y[next() - 2, 2:end] = [5, 6]
+    @same (steps[], y) (4, [9 1 1; 2 5 6])
+    free!(y)
     release(x)
 end
 
@@ -114,6 +190,10 @@ function misuse(me, n)
     @refused ArgumentError ["`source`", "Int64", "Float64"] put!(x, [1, 2, 3, 4], 0)
     @refused ArgumentError ["`source`", "strides"] put!(x, 1.0:4.0, 0)
     @refused DimensionMismatch ["`dest`", "4 elements", "one"] put!(x, 1.5, 0)
+    word = SymmetricArray(UInt64[0])
+    @refused ArgumentError ["`op`", ":sub"] put_signal!(view(x, 1:2:3), ones(2), word, 1, 0; op = :sub)
+    free!(word)
+    @refused NVSHMEMError ["NOT_SYMMETRIC", "`signal`"] put_signal!(view(x, 1:2:3), ones(2), word, 1, 0)
     @refused MethodError ["symmetric side must be a SymmetricArray"] put!(row, x, 0)
     @refused ArgumentError ["Float16", "32 or 64 bits"] atomic_add!(view(reinterpret(Float16, x), 1), 1, 0)
     @refused ArgumentError ["atomic_inc", "Float64"] atomic_inc!(view(x, 1), 0)
@@ -126,13 +206,25 @@ function misuse(me, n)
     @same x zeros(4)
 
     # In a collective nobody is stranded: the one who is wrong gets its own error, the others the library's.
-    wrong(f) = me == 0 ? (@refused Union{DimensionMismatch, ArgumentError} ["argument"] f()) :
-               (@refused NVSHMEMError ["PEER_ARGUMENT"] f())
+    refused(f) = @refused Union{DimensionMismatch, ArgumentError, NVSHMEMError} [] f()
+    wrong(f) = me == 0 ? refused(f) : (@refused NVSHMEMError ["PEER_ARGUMENT"] f())
     y = NVSHMEMRS.zeros(Float64, 8n)
     wrong(() -> fcollect!(me == 0 ? view(y, 1:2) : view(y, 1:4n), x))
     wrong(() -> broadcast!(me == 0 ? view(y, 1:2:8) : view(y, 1:4), x, 0))
     wrong(() -> allreduce!(me == 0 ? (-) : (+), view(y, 1:4), x))
     wrong(() -> alltoall!(me == 0 ? view(y, 1:3) : y, y))
+    wrong(() -> broadcast!(view(y, 1:4), x, me == 0 ? 2^40 : 0))
+    wrong(() -> broadcast!(view(y, 1:4), me == 0 ? ones(4) : x, 0))
+    wrong(() -> broadcast!(view(y, 1:4), me == 0 ? reinterpret(Int, x) : x, 0))
+    wrong(() -> allreduce!(+, me == 0 ? ones(4) : x))
+    wrong(() -> collect!(me == 0 ? view(y, 1:4) : y, me == 0 ? Any[1] : x))
+    wrong(() -> SymmetricArray{Int}(undef, me == 0 ? -1 : 1))
+    wrong(() -> SymmetricArray{Int}(undef, 1; align = me == 0 ? -8 : 128))
+    wrong(() -> NVSHMEMRS.zeros(me == 0 ? Any : Int, 1))
+    wrong(() -> NVSHMEMRS.realloc!(y, me == 0 ? -1 : 1))
+    wrong(() -> split_strided(TEAM_WORLD, 0, 1, me == 0 ? 2^40 : 1))
+    wrong(() -> split_2d(TEAM_WORLD, me == 0 ? 2^40 : 1))
+    @refused Union{InexactError, NVSHMEMError} [me == 0 ? "1.5" : "PEER_ARGUMENT"] SymmetricArray{Int}([me == 0 ? 1.5 : 1.0])
     @refused NVSHMEMError ["INVALID_VALUE", "xor", "Float64"] allreduce!(xor, x)
     n > 1 && @refused NVSHMEMError ["MISMATCH"] broadcast!(view(x, 1:(me + 1)), 0)
     @refused NVSHMEMError ["PE_RANGE", "root"] broadcast!(x, n)
@@ -169,6 +261,7 @@ const left, right = mod(me - 1, n), mod(me + 1, n)
 "--no-types" in ARGS || all_types(me, n, left, right; few = "--few-types" in ARGS)
 views(me, left, right)
 garbage(me, left, right)
+queued_arrays(me, n, right)
 plain_arrays(me)
 misuse(me, n)
 
@@ -189,5 +282,6 @@ NVSHMEMRS.init(heap_bytes = 2^22) do job
     barrier()
     same("a second job", x, [left, left])
 end
+abandoned()
 # One write, so that the lines of several PEs do not mix. At exit the collector takes what is left, without a word.
 print("job ok PE $me of $n\n")

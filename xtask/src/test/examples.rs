@@ -1,4 +1,4 @@
-//! The landscape example in its four languages, in small, and the tutorial. Each checks its result against a single-process run of
+//! The landscape example in its six languages, in small, and the tutorial. Each checks its result against a single-process run of
 //! its own; here the results of the landscape are compared, bit for bit.
 
 use crate::tree::Tree;

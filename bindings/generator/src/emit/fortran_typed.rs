@@ -28,7 +28,9 @@ pub fn emit(api: &Api) -> Result<Vec<(&'static str, String)>> {
         .iter()
         .flat_map(|item| &item.members)
         .map(|member| member.name.as_str())
-        .filter(|name| !name.starts_with("NVSHMEMRS_LANGUAGE") && !name.contains("_TEAM_"))
+        .filter(|name| {
+            !name.starts_with("NVSHMEMRS_LANGUAGE") && !name.starts_with("NVSHMEMRS_TEAM_")
+        })
         .collect();
     let modules = [
         (
