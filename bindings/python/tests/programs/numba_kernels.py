@@ -231,8 +231,10 @@ def waiting(words, status, values, found, at, pe):
 
 
 def waits(dtype):
+    # A status may be of any integer type.
+    kind = {"int16": "bool", "int32": "int64", "uint16": "uint8"}.get(dtype, "int32")
     words, found = nvshmem.array(4, dtype), nvshmem.array(12, "int64")
-    status, values = nvshmem.array(4, "int32"), nvshmem.array(4, dtype)
+    status, values = nvshmem.array(4, kind), nvshmem.array(4, dtype)
     at = nvshmem.array(4, "uint64")
     fill(status, [1, 0, 0, 1])
     fill(values, [3, 6, 5, 0])

@@ -177,6 +177,20 @@ def count(typingctx: Any, like: Any) -> Any:
 
 
 @intrinsic
+def room(typingctx: Any, like: Any) -> Any:
+    """How many elements there are: 0 of None, and no limit of a pointer."""
+
+    def lower(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return context.make_array(signature.args[0])(context, builder, args[0]).nitems
+
+    if isinstance(like, (types.NoneType, types.Omitted)):
+        return types.int64(like), _constant(0)
+    _element(like)
+    pointer = isinstance(like, types.CPointer)
+    return types.int64(like), _constant(2**62) if pointer else lower
+
+
+@intrinsic
 def contiguous_bytes(typingctx: Any, like: Any) -> Any:
     def lower(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         array = context.make_array(signature.args[0])(context, builder, args[0])
@@ -291,6 +305,28 @@ def check_bitwise(typingctx: Any, like: Any) -> Any:
 def check_wait(typingctx: Any, like: Any) -> Any:
     _expect(like, WAITED, "a wait or a test")
     return types.void(like), _nothing
+
+
+@intrinsic
+def check_values(typingctx: Any, ivars: Any, values: Any) -> Any:
+    if _element(ivars) != _element(values):
+        raise TypingError(f"values has elements of {_name(values)}, and not of {_name(ivars)}")
+    return types.void(ivars, values), _nothing
+
+
+@intrinsic
+def check_indices(typingctx: Any, like: Any) -> Any:
+    _expect(like, INTEGERS, "an array of indices")
+    return types.void(like), _nothing
+
+
+@intrinsic
+def flag_bytes(typingctx: Any, like: Any) -> Any:
+    """The bytes of an element of a `status`; 0 of None."""
+    if isinstance(like, (types.NoneType, types.Omitted)):
+        return types.int64(like), _constant(0)
+    _expect(like, ("bool", *INTEGERS), "a status")
+    return types.int64(like), _constant(_bytes(_element(like)))
 
 
 def named(dtype: str) -> Any:
