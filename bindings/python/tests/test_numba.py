@@ -112,12 +112,29 @@ def test_every_function_compiles_for_gpus() -> None:
     assert "numba ok: " in out, out
 
 
+def test_the_successor_of_numba_cuda_compiles_the_same_functions() -> None:
+    pytest.importorskip("numba_cuda_mlir")
+    out = run(sys.executable, program("numba_mlir_compile.py"))
+    assert "numba-cuda-mlir ok: 99 functions are there" in out and out.count("compiled: ") == 6, out
+
+
 @pytest.mark.parametrize("n", [2, 3])
 def test_the_simulator_runs_kernels_of_several_pes(n: int) -> None:
-    # With two PEs all parts; with three those where it makes a difference.
-    parts = [] if n == 2 else ["collectives", "order", "waits"]
-    out = launched(n, program("numba_kernels.py"), *parts)
-    assert out.count("numba ok: ") == n * (len(parts) or 6), out
+    # With three PEs for a few types of elements.
+    out = launched(n, program("numba_kernels.py"), *["few"] * (n == 3))
+    assert out.count("numba ok: ") == n * 6, out
+
+
+def test_functions_by_the_names_of_the_c_library() -> None:
+    out = launched(1, program("numba_bindings.py"))
+    assert "numba ok: 2868 functions called" in out, out
+
+
+@pytest.mark.parametrize("n", [2, 3])
+@pytest.mark.parametrize("name", ["ring", "moe"])
+def test_programs_of_nvshmem4py(name: str, n: int) -> None:
+    out = launched(n, "-m", "nvshmemrs", program(f"nvshmem4py/numba_{name}.py"))
+    assert out.count(f"{name} ok PE ") == n, out
 
 
 def test_rounds_of_reductions_in_place_are_those_of_cuda(tmp_path: Path) -> None:
